@@ -1,0 +1,93 @@
+package converse
+
+import "encoding/json"
+
+// Type names what a segment is. The set is open: an unknown type is passed on,
+// never an error (wire-protocol §4.4.2).
+type Type string
+
+// The known segment types (wire-protocol §4.4.2).
+const (
+	InitResponse     Type = "init_response"
+	Think            Type = "think"
+	Text             Type = "text"
+	Avatar           Type = "avatar"
+	AvatarFiller     Type = "avatar-filler"
+	Tool             Type = "tool"
+	ToolResponse     Type = "tool_response"
+	Widget           Type = "unisphere-tool"
+	Share            Type = "share"
+	Thread           Type = "thread"
+	Error            Type = "error"
+	Interruption     Type = "interruption"
+	UserInterruption Type = "user-interruption"
+	Keepalive        Type = "keepalive"
+)
+
+// Spoken reports whether t is text that a person hears or reads as the answer:
+// exactly text, avatar and avatar-filler (wire-protocol §4.4.2).
+func (t Type) Spoken() bool { return t == Text || t == Avatar || t == AvatarFiller }
+
+// Segment is one piece of brain output (wire-protocol §4.4.1).
+type Segment struct {
+	Role string `json:"role"`
+	Type Type   `json:"type"`
+
+	// Content is a string for most types; an object for interruption, and
+	// sometimes for widgets and share.
+	Content json.RawMessage `json:"content"`
+
+	SegmentNumber int     `json:"segmentNumber"` // position in the message
+	Elapsed       float64 `json:"et"`            // seconds since the turn began
+
+	SpeechID  string `json:"speechId,omitempty"`
+	ThreadID  string `json:"threadId,omitempty"`
+	MessageID string `json:"messageId,omitempty"`
+
+	SegmentStart bool `json:"segmentStart,omitempty"`
+	SegmentEnd   bool `json:"segmentEnd,omitempty"`
+	IsFinal      bool `json:"isFinal,omitempty"`
+
+	// OpeningPhrase is set on the init_response of a live session only.
+	OpeningPhrase string `json:"openingPhrase,omitempty"`
+
+	Metadata     *Metadata     `json:"metadata,omitempty"`
+	ToolMetadata *ToolMetadata `json:"tool_metadata,omitempty"`
+}
+
+// Metadata describes widgets and interruptions (wire-protocol §4.4.1).
+type Metadata struct {
+	WidgetName      string `json:"widgetName,omitempty"`
+	RuntimeName     string `json:"runtimeName,omitempty"`
+	Subtype         string `json:"subtype,omitempty"`
+	ToolName        string `json:"tool_name,omitempty"`
+	ToolDisplayName string `json:"tool_display_name,omitempty"`
+}
+
+// ToolMetadata describes a tool call (wire-protocol §9.8).
+type ToolMetadata struct {
+	ID              string          `json:"id"`
+	Name            string          `json:"name"`
+	Args            json.RawMessage `json:"args,omitempty"`
+	Type            string          `json:"type"` // api, client, csv, code
+	WaitForResponse bool            `json:"wait_for_response"`
+}
+
+// String returns s as the content of a segment.
+func String(s string) json.RawMessage {
+	b, err := json.Marshal(s)
+	if err != nil { // a string always marshals
+		return json.RawMessage(`""`)
+	}
+	return b
+}
+
+// ContentString returns the content as text: a JSON string decoded, anything
+// else as it stands.
+func (s *Segment) ContentString() string {
+	var text string
+	if err := json.Unmarshal(s.Content, &text); err != nil {
+		return string(s.Content)
+	}
+	return text
+}
