@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCountEventsCountsTestsAndShowsFailures(t *testing.T) {
+	events := `{"Action":"start","Package":"p"}
+{"Action":"output","Package":"p","Test":"TestGood","Output":"quiet\n"}
+{"Action":"pass","Package":"p","Test":"TestGood","Elapsed":0.1}
+{"Action":"output","Package":"p","Test":"TestBad","Output":"loud\n"}
+{"Action":"fail","Package":"p","Test":"TestBad","Elapsed":0.1}
+{"Action":"skip","Package":"p","Test":"TestLater","Elapsed":0}
+{"Action":"fail","Package":"p","Elapsed":0.3}
+not an event
+{"Action":"fail","Package":"unbuilt","Elapsed":0}
+{"Action":"skip","Package":"empty","Elapsed":0}
+`
+	var out strings.Builder
+	got, err := countEvents(strings.NewReader(events), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The failed package is not one more failure, the broken build is.
+	if want := (totals{passed: 1, failed: 2, skipped: 1}); got != want {
+		t.Errorf("totals = %+v, want %+v", got, want)
+	}
+	want := "loud\nskip p TestLater\nfail p 0.3s\nnot an event\nfail unbuilt 0.0s\n"
+	if out.String() != want {
+		t.Errorf("shown:\n%s\nwant:\n%s", out.String(), want)
+	}
+}
+
+func TestCountTAPReadsTheClosingLines(t *testing.T) {
+	got := countTAP("ok 1 - a\n# tests 4\n# pass 2\n# fail 1\n# skipped 1\n")
+	if want := (totals{passed: 2, failed: 1, skipped: 1}); got != want {
+		t.Errorf("totals = %+v, want %+v", got, want)
+	}
+}

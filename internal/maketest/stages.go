@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	// testTimeout ends a package that hangs, long before a build server would.
+	testTimeout = "8m"
+	// fuzzTime is the short run of each fuzz target; long ones are for people.
+	fuzzTime = "3s"
+	// waitDelay bounds how long an interrupted program may hold its pipes.
+	waitDelay = 5 * time.Second
+	// toolDir is where the linters are built; they run for two targets, so
+	// `go tool`, which would build them for the page, can't be used.
+	toolDir = "build/tools"
+)
+
+// jsEnv is the target of the code that runs in a page.
+var jsEnv = []string{"GOOS=js", "GOARCH=wasm"}
+
+// pageCode is what is compiled for the page.
+var pageCode = []string{"./cmd/wasm/...", "./runtime/...", "./internal/fetch/...", "./internal/jsbridge/...", "./internal/socketio/..."}
+
+func lint(ctx context.Context) (totals, error) {
+	for _, pkg := range []string{"honnef.co/go/tools/cmd/staticcheck", "mvdan.cc/gofumpt"} {
+		if err := command(ctx, nil, "go", "build", "-modfile=tools/go.mod", "-o", toolDir+"/", pkg); err != nil {
+			return totals{}, err
+		}
+	}
+	var sum totals
+	for _, c := range []struct {
+		name string
+		env  []string
+		argv []string
+	}{
+		{"gofumpt", nil, []string{toolDir + "/gofumpt", "-l", "."}},
+		{"go mod tidy", nil, []string{"go", "mod", "tidy", "-diff"}},
+		{"go vet", nil, []string{"go", "vet", "./..."}},
+		{"go vet for the page", jsEnv, append([]string{"go", "vet"}, pageCode...)},
+		{"staticcheck", nil, []string{toolDir + "/staticcheck", "./..."}},
+		{"staticcheck for the page", jsEnv, append([]string{toolDir + "/staticcheck"}, pageCode...)},
+		{"tsc", nil, []string{"npm", "--prefix", "js", "run", "--silent", "check"}},
+	} {
+		if err := quiet(ctx, c.env, c.argv...); err != nil {
+			fmt.Printf("fail %s: %v\n", c.name, err)
+			sum.failed++
+			continue
+		}
+		fmt.Printf("ok   %s\n", c.name)
+		sum.passed++
+	}
+	return sum, nil
+}
+
+func nativeTests(ctx context.Context) (totals, error) {
+	return goTest(ctx, nil, "-race", "-timeout", testTimeout, "./...")
+}
+
+// wasmTests runs, in headless Chromium, the tests of every package that has
+// tests of its own for the page.
+func wasmTests(ctx context.Context) (totals, error) {
+	packages, err := pageTestPackages(ctx)
+	if err != nil {
+		return totals{}, err
+	}
+	runner, err := filepath.Abs(toolDir + "/go_js_wasm_exec")
+	if err != nil {
+		return totals{}, err
+	}
+	if err := command(ctx, nil, "go", "build", "-o", runner, "./internal/browsertest/cmd/go_js_wasm_exec"); err != nil {
+		return totals{}, err
+	}
+	return goTest(ctx, jsEnv, append([]string{"-exec", runner, "-timeout", testTimeout}, packages...)...)
+}
+
+// pageTestPackages lists the packages with a test file that only the page's
+// build has.
+func pageTestPackages(ctx context.Context) ([]string, error) {
+	out, err := output(ctx, jsEnv, append([]string{
+		"go", "list", "-f",
+		`{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}`,
+	}, pageCode...)...)
+	if err != nil {
+		return nil, err
+	}
+	var packages []string
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		for _, file := range fields[1:] {
+			if strings.HasSuffix(file, "_js_test.go") {
+				packages = append(packages, fields[0])
+				break
+			}
+		}
+	}
+	if len(packages) == 0 {
+		return nil, errors.New("no package has tests for the page")
+	}
+	return packages, nil
+}
+
+// fuzzTargets runs each fuzz target for a moment, beyond its seed corpus.
+func fuzzTargets(ctx context.Context) (totals, error) {
+	out, err := output(ctx, nil, "go", "test", "-list", "^Fuzz", "./...")
+	if err != nil {
+		return totals{}, err
+	}
+	var sum totals
+	var targets []string
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 1 && strings.HasPrefix(fields[0], "Fuzz"):
+			targets = append(targets, fields[0])
+		case len(fields) > 1 && fields[0] == "ok": // closes the list of a package
+			for _, target := range targets {
+				got, err := goTest(ctx, nil, "-run", "^$", "-fuzz", "^"+target+"$", "-fuzztime", fuzzTime, "-timeout", testTimeout, fields[1])
+				if err != nil && got.failed == 0 {
+					got.failed = 1
+				}
+				sum.add(got)
+			}
+			targets = nil
+		}
+	}
+	return sum, nil
+}
+
+func npmTests(ctx context.Context) (totals, error) {
+	out, err := output(ctx, nil, "npm", "--prefix", "js", "run", "--silent", "test")
+	fmt.Print(out)
+	return countTAP(out), err
+}
+
+// countTAP reads the closing lines of node's test runner, "# pass 12".
+func countTAP(out string) totals {
+	var sum totals
+	for line := range strings.Lines(out) {
+		for prefix, n := range map[string]*int{"# pass ": &sum.passed, "# fail ": &sum.failed, "# skipped ": &sum.skipped} {
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				fmt.Sscanf(rest, "%d", n)
+			}
+		}
+	}
+	return sum
+}
+
+// sizes prints what the WebAssembly files weigh and holds their budgets.
+func sizes(ctx context.Context) (totals, error) {
+	if err := command(ctx, nil, "npm", "--prefix", "js", "run", "--silent", "sizes"); err != nil {
+		return totals{}, err
+	}
+	return totals{passed: 1}, nil
+}
+
+// command runs argv with its output shown.
+func command(ctx context.Context, env []string, argv ...string) error {
+	cmd := prepare(ctx, env, argv)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+	}
+	return nil
+}
+
+// quiet runs argv, for which any output is a finding.
+func quiet(ctx context.Context, env []string, argv ...string) error {
+	var out bytes.Buffer
+	cmd := prepare(ctx, env, argv)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if out.Len() > 0 {
+		fmt.Print(out.String())
+		err = errors.Join(err, errors.New("it found something"))
+	}
+	return err
+}
+
+// output returns what argv prints; its errors are shown.
+func output(ctx context.Context, env []string, argv ...string) (string, error) {
+	cmd := prepare(ctx, env, argv)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+	}
+	return string(out), err
+}
+
+func prepare(ctx context.Context, env, argv []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.WaitDelay = waitDelay
+	return cmd
+}
