@@ -1,0 +1,249 @@
+// Package fault is the one error type of the runtime and every code it can
+// carry, each declared once, in the table of this package.
+//
+// It also owns redaction: whatever leaves an Error as text or JSON, and any
+// other text that a package hands to a log, an event or a page through Redact
+// and RedactValue, is free of tokens, passwords, TURN credentials, private
+// addresses and request variables (session-api.md C.1).
+//
+// It knows nothing about sessions, sockets, HTTP clients or JavaScript, and
+// imports no other package of this module, so that every one of them may
+// import it.
+package fault
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+//go:generate go run ./gen -o ../../docs/errors.md
+
+// Phase tells which part of connecting failed (wire-protocol Appendix A).
+type Phase string
+
+// The phases.
+const (
+	PhaseServerConnect Phase = "serverConnect"
+	PhaseJoin          Phase = "join"
+	PhaseJoinComplete  Phase = "joinComplete"
+	PhaseAgent         Phase = "agent"
+	PhaseASR           Phase = "asr"
+	PhaseWHEP          Phase = "whep"
+	PhaseConnect       Phase = "connect"
+	PhaseReconnect     Phase = "reconnect"
+)
+
+// docsBase and a code make the problem URI of an error (session-api.md C.1
+// "type").
+const docsBase = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#"
+
+// Error is the error of every exported call of the runtime (session-api.md
+// C.1). Build one with New, From, FromStatus or FromBody: they redact what
+// they are given. The With methods change the receiver and return it, so an
+// Error is finished by the goroutine that made it before anybody else sees it.
+type Error struct {
+	// Code is the stable name to switch on.
+	Code Code
+	// Title is a few words for people, Detail the longer text; both redacted.
+	Title, Detail string
+	// Status is the HTTP status, or the service's own number, 0 if none.
+	Status int
+	// Phase is the part of connecting that failed, empty elsewhere.
+	Phase Phase
+	// Retryable says that the same call may succeed later. False is no
+	// promise that it cannot (wire-protocol Appendix A).
+	Retryable bool
+	// Instance is the path of the request, RequestID the service's trace id.
+	Instance, RequestID string
+	// Headers are the few reply headers that help a diagnosis.
+	Headers map[string]string
+	// Body is the redacted reply or extra data, made of JSON's own types.
+	Body any
+	// Timings are milliseconds per connect step, on failed connects.
+	Timings map[string]int64
+	// Cause is the inner error. Its text is redacted when it is printed.
+	Cause error
+}
+
+var (
+	_ error          = (*Error)(nil)
+	_ json.Marshaler = (*Error)(nil)
+)
+
+// New returns an error with the title, status and retryable flag of the code's
+// table row. An empty detail becomes the row's meaning.
+func New(code Code, detail string) *Error {
+	info, _ := Lookup(code)
+	if detail == "" {
+		detail = info.Meaning
+	}
+	return &Error{
+		Code:      code,
+		Title:     info.Title,
+		Detail:    Redact(detail),
+		Status:    info.Status,
+		Retryable: info.Retry == RetryYes || info.Retry == RetryUnlessStatus,
+	}
+}
+
+// InPhase sets the part of connecting that failed.
+func (e *Error) InPhase(p Phase) *Error {
+	e.Phase = p
+	return e
+}
+
+// WithTitle replaces the table's title.
+func (e *Error) WithTitle(title string) *Error {
+	e.Title = Redact(title)
+	return e
+}
+
+// WithStatus sets the HTTP status. A code that is retryable only as a network
+// failure (whep_failed) stops being so.
+func (e *Error) WithStatus(status int) *Error {
+	e.Status = status
+	if info, _ := Lookup(e.Code); status != 0 && info.Retry == RetryUnlessStatus {
+		e.Retryable = false
+	}
+	return e
+}
+
+// WithRetryable overrides the table's retryable flag.
+func (e *Error) WithRetryable(retryable bool) *Error {
+	e.Retryable = retryable
+	return e
+}
+
+// WithBody keeps a redacted copy of body.
+func (e *Error) WithBody(body any) *Error {
+	e.Body = RedactValue(body)
+	return e
+}
+
+// WithTimings keeps the milliseconds per connect step.
+func (e *Error) WithTimings(timings map[string]int64) *Error {
+	e.Timings = timings
+	return e
+}
+
+// At sets the path of the request that failed. Query and fragment are cut off,
+// because they may carry more than a place.
+func (e *Error) At(path string) *Error {
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	e.Instance = Redact(path)
+	return e
+}
+
+// Because keeps err as the cause. errors.Is and errors.As see through to it;
+// its text comes out redacted. connect_failed becomes retryable when the cause
+// is that the caller aborted.
+func (e *Error) Because(err error) *Error {
+	if err == nil {
+		return e
+	}
+	e.Cause = cause{err}
+	info, _ := Lookup(e.Code)
+	if info.Retry == RetryIfAborted && (errors.Is(err, context.Canceled) || errors.Is(err, Aborted)) {
+		e.Retryable = true
+	}
+	return e
+}
+
+// Error returns "code: detail", with phase, status and cause where there are.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(string(e.Code))
+	if e.Phase != "" {
+		b.WriteString(" in phase ")
+		b.WriteString(string(e.Phase))
+	}
+	if e.Status != 0 {
+		b.WriteString(" (status ")
+		b.WriteString(strconv.Itoa(e.Status))
+		b.WriteString(")")
+	}
+	if m := e.Message(); m != "" {
+		b.WriteString(": ")
+		b.WriteString(m)
+	}
+	if e.Cause != nil {
+		b.WriteString(": ")
+		b.WriteString(Redact(e.Cause.Error()))
+	}
+	return b.String()
+}
+
+// GoString keeps %#v from printing the fields, which would show a raw cause.
+func (e *Error) GoString() string { return "&fault.Error{" + strconv.Quote(e.Error()) + "}" }
+
+// Message returns the text a person should read: the detail, or the title.
+func (e *Error) Message() string {
+	if e.Detail != "" {
+		return Redact(e.Detail)
+	}
+	return Redact(e.Title)
+}
+
+// Type returns the problem URI of session-api.md C.1: the code's place in the
+// documentation, or about:blank for a code that is not in the table.
+func (e *Error) Type() string {
+	if _, ok := Lookup(e.Code); !ok {
+		return "about:blank"
+	}
+	return docsBase + string(e.Code)
+}
+
+// Is makes errors.Is(err, fault.Timeout) compare codes.
+func (e *Error) Is(target error) bool {
+	code, ok := target.(Code)
+	return ok && code == e.Code
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// MarshalJSON returns the safe form that JavaScript gets from toJSON()
+// (session-api.md C.1). Fields assigned by hand are redacted here too.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	safe := struct {
+		Type      string           `json:"type"`
+		Code      Code             `json:"code"`
+		Title     string           `json:"title"`
+		Detail    string           `json:"detail,omitempty"`
+		Status    int              `json:"status,omitempty"`
+		Phase     Phase            `json:"phase,omitempty"`
+		Retryable bool             `json:"retryable"`
+		Instance  string           `json:"instance,omitempty"`
+		RequestID string           `json:"requestId,omitempty"`
+		Headers   any              `json:"headers,omitempty"`
+		Body      any              `json:"body,omitempty"`
+		Timings   map[string]int64 `json:"timings,omitempty"`
+		Cause     string           `json:"cause,omitempty"`
+	}{
+		Type: e.Type(), Code: e.Code, Title: Redact(e.Title), Detail: Redact(e.Detail), Status: e.Status,
+		Phase: e.Phase, Retryable: e.Retryable, Instance: Redact(e.Instance), RequestID: Redact(e.RequestID),
+		Body: RedactValue(e.Body), Timings: e.Timings,
+	}
+	if len(e.Headers) > 0 {
+		safe.Headers = RedactValue(e.Headers)
+	}
+	if e.Cause != nil {
+		safe.Cause = Redact(e.Cause.Error())
+	}
+	return json.Marshal(safe)
+}
+
+// cause hides an error's own text and fields behind its redacted text, however
+// it is printed. It has no Unwrap, so that walking the chain by hand doesn't
+// reach the raw text either.
+type cause struct{ err error }
+
+func (c cause) Error() string        { return Redact(c.err.Error()) }
+func (c cause) GoString() string     { return strconv.Quote(c.Error()) }
+func (c cause) Is(target error) bool { return errors.Is(c.err, target) }
+func (c cause) As(target any) bool   { return errors.As(c.err, target) }

@@ -1,0 +1,311 @@
+package fault
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxMessage is how many characters of a server's text are kept
+// (wire-protocol §9.7).
+const maxMessage = 500
+
+// maxKeptBody bounds the part of a failed reply that is parsed and kept: an
+// error is carried around and printed, so it must stay small.
+const maxKeptBody = 64 << 10
+
+// From turns any error into an *Error:
+//
+//   - nil stays nil, and an *Error anywhere in the chain is returned as it is;
+//   - a bare Code becomes an error with that code;
+//   - context.Canceled becomes aborted, a deadline (or any error whose Timeout
+//     method says true) becomes timeout;
+//   - everything else becomes internal_error, with the error as its cause:
+//     what is not understood is the runtime's fault, not the caller's.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	var code Code
+	if errors.As(err, &code) {
+		detail := err.Error()
+		if detail == string(code) {
+			detail = "" // the meaning says more than the code again
+		}
+		return New(code, detail)
+	}
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, context.Canceled):
+		return New(Aborted, "").Because(err)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return New(Timeout, "").Because(err)
+	}
+	return New(InternalError, "").Because(err)
+}
+
+// HeaderGetter reads one reply header; http.Header and fetch.Header are ones.
+type HeaderGetter interface{ Get(name string) string }
+
+// diagnosticHeaders are the reply headers kept on an error: they help to find
+// the request in the service's logs and say nothing about the person.
+var diagnosticHeaders = [...]string{"content-type", "date", "retry-after", "x-kaltura-request-id", "x-request-id"}
+
+// FromStatus makes the error for a reply with an HTTP error status: the map
+// and the order of message extraction of wire-protocol §9.7. header may be nil.
+func FromStatus(status int, body []byte, header HeaderGetter) *Error {
+	reply := parseReply(body)
+	code := statusCode(status)
+	switch status {
+	case 401, 403, 429:
+		// What the caller does about these hangs on the status alone: a new
+		// token, or waiting.
+	default:
+		if c, ok := patternCode(reply.raw); ok {
+			code = c
+		}
+	}
+	if status == 403 && strings.Contains(reply.raw, "Client variables are not allowed") {
+		code = ClientVariablesDisabled
+	}
+	return New(code, reply.message()).WithStatus(status).WithBody(reply.body).withHeaders(header)
+}
+
+// FromBody finds an error inside a reply with a good status (wire-protocol
+// §9.7 (a)–(d), service.md "Refusals with HTTP 200" rule 4). It returns nil
+// when the body is fine, or no JSON object.
+func FromBody(status int, body []byte) *Error {
+	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
+		return nil
+	}
+	if len(body) > maxKeptBody {
+		return nil // no exception object is that long
+	}
+	reply := parseReply(body)
+	object, ok := reply.body.(map[string]any)
+	if !ok || !isException(object) {
+		return nil
+	}
+	code, ok := patternCode(reply.raw)
+	if !ok {
+		code = APIException
+	}
+	e := New(code, reply.message()).WithStatus(status).WithBody(reply.body)
+	// The service's own name for the refusal, such as AVATAR_NOT_FOUND, is
+	// what callers branch on (service.md "Avatars").
+	if name, ok := object["code"].(string); ok && name != "" && code == APIException {
+		e.WithTitle(clip(name))
+	}
+	return e
+}
+
+// withHeaders keeps the diagnostic headers and the request id of a reply.
+func (e *Error) withHeaders(header HeaderGetter) *Error {
+	if header == nil {
+		return e
+	}
+	for _, name := range diagnosticHeaders {
+		value := header.Get(name)
+		if value == "" {
+			continue
+		}
+		if e.Headers == nil {
+			e.Headers = make(map[string]string)
+		}
+		e.Headers[name] = Redact(clip(value))
+		if strings.HasSuffix(name, "request-id") {
+			e.RequestID = e.Headers[name] // x-request-id comes last and wins
+		}
+	}
+	return e
+}
+
+// statusCode is the map of wire-protocol §9.7.
+func statusCode(status int) Code {
+	switch status {
+	case 400:
+		return BadRequest
+	case 401:
+		return Unauthorized
+	case 403:
+		return Forbidden
+	case 404:
+		return NotFound
+	case 405:
+		return MethodNotAllowed
+	case 409:
+		return Conflict
+	case 422:
+		return ValidationError
+	case 429:
+		return RateLimited
+	}
+	if status >= 500 {
+		return ServerError
+	}
+	return OtherError
+}
+
+// patterns are texts in an error body that have codes of their own
+// (wire-protocol §9.7).
+var patterns = [...]struct {
+	text string
+	code Code
+}{
+	{"AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH", GenieIDMismatch},
+	{"AGENT_PARTNER_CONFIG_NOT_FOUND", IntellectNotFound},
+	{"AGENT_NOT_FOUND", AgentNotFound},
+	{"CATALOG_ITEM_NOT_FOUND", CatalogItemNotFound},
+	{"INVALID_INSIGHT_SETTINGS", InvalidInsightSettings},
+	{"VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS", VoiceNotFoundElevenLabs},
+	{"VOICE_DOES_NOT_EXIST_ON_CARTESIA", VoiceNotFoundCartesia},
+	{"Invalid filter type", InvalidFilter},
+	{"union_tag_not_found", MissingDiscriminator},
+}
+
+func patternCode(text string) (Code, bool) {
+	for _, p := range patterns {
+		if strings.Contains(text, p.text) {
+			return p.code, true
+		}
+	}
+	return "", false
+}
+
+// isException is the test of wire-protocol §9.7 (a)–(d).
+func isException(object map[string]any) bool {
+	_, hasCode := object["code"].(string)
+	_, hasMessage := object["message"].(string)
+	_, hasArgs := object["args"]
+	switch {
+	case object["objectType"] == "KalturaAPIException":
+		return true
+	case hasCode && hasMessage && hasArgs:
+		return true
+	case hasMessage && object["error"] == true:
+		return true
+	}
+	return onlyStatusKeys(object) && saysFailure(object)
+}
+
+// onlyStatusKeys reports whether object talks about the outcome and nothing
+// else, so that a record with a field called status isn't taken for a refusal.
+func onlyStatusKeys(object map[string]any) bool {
+	for key := range object {
+		switch key {
+		case "error", "message", "detail", "code", "status", "statusCode", "success", "ok", "requestId", "request_id":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func saysFailure(object map[string]any) bool {
+	if object["success"] == false || object["ok"] == false {
+		return true
+	}
+	for _, key := range [...]string{"status", "statusCode"} {
+		if n, ok := object[key].(float64); ok && n >= 400 {
+			return true
+		}
+	}
+	switch v := object["error"].(type) {
+	case nil, bool: // a bare flag isn't the error's text
+		return false
+	case string:
+		return v != ""
+	case float64:
+		return v != 0
+	default:
+		return true
+	}
+}
+
+// reply is a failed reply's body: its text, and its value when it is JSON.
+type reply struct {
+	raw  string
+	body any
+}
+
+func parseReply(body []byte) reply {
+	if len(body) > maxKeptBody {
+		body = body[:maxKeptBody]
+	}
+	r := reply{raw: strings.ToValidUTF8(string(body), "\uFFFD")}
+	if json.Unmarshal(body, &r.body) != nil {
+		r.body = nil
+		if text := strings.TrimSpace(r.raw); text != "" {
+			r.body = clip(Redact(text))
+		}
+	}
+	return r
+}
+
+// message extracts the server's text in the order of wire-protocol §9.7; an
+// empty result means the generic text of the code.
+func (r reply) message() string {
+	switch body := r.body.(type) {
+	case string:
+		return clip(Redact(body))
+	case map[string]any:
+		return clip(Redact(objectMessage(body)))
+	}
+	return ""
+}
+
+func objectMessage(object map[string]any) string {
+	if s, ok := object["message"].(string); ok && s != "" {
+		return s
+	}
+	switch detail := object["detail"].(type) {
+	case string:
+		if detail != "" {
+			return detail
+		}
+	case []any:
+		if s := joinDetails(detail); s != "" {
+			return s
+		}
+	}
+	switch e := object["error"].(type) {
+	case string:
+		return e
+	case map[string]any:
+		s, _ := e["message"].(string)
+		return s
+	}
+	return ""
+}
+
+// joinDetails joins the items of a 422 reply: {loc, msg, type} or plain text.
+func joinDetails(items []any) string {
+	var parts []string
+	for _, item := range items {
+		switch item := item.(type) {
+		case string:
+			parts = append(parts, item)
+		case map[string]any:
+			if msg, ok := item["msg"].(string); ok {
+				parts = append(parts, msg)
+			}
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// clip shortens s to maxMessage characters. Text is redacted before it is
+// clipped: a secret cut in half could no longer be recognised.
+func clip(s string) string {
+	if utf8.RuneCountInString(s) <= maxMessage {
+		return s
+	}
+	return string([]rune(s)[:maxMessage])
+}

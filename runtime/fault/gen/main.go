@@ -1,0 +1,71 @@
+// Command gen writes docs/errors.md from the table of package fault.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+func main() {
+	out := flag.String("o", "errors.md", "file to write")
+	flag.Parse()
+	if err := os.WriteFile(*out, []byte(markdown()), 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
+
+const intro = `# Errors and warnings
+
+<!-- Generated from runtime/fault/table.go by "go generate ./runtime/fault"; don't edit. -->
+
+Every error of the runtime is one type: ` + "`fault.Error`" + ` in Go, ` + "`AgentError`" + ` (a real ` + "`Error`" + `) in JavaScript.
+Switch on its ` + "`code`" + `; the texts are for people and may change.
+
+| Field | Content |
+| --- | --- |
+| ` + "`code`" + ` | one of the codes below |
+| ` + "`title`, `detail`" + ` | short and long text |
+| ` + "`type`" + ` | address of the code in this document, or ` + "`about:blank`" + ` |
+| ` + "`status`" + ` | HTTP status, or the number in the tables below |
+| ` + "`phase`" + ` | part of connecting that failed: ` + "`serverConnect`, `join`, `joinComplete`, `agent`, `asr`, `whep`, `connect`, `reconnect`" + ` |
+| ` + "`retryable`" + ` | the same call may succeed later; ` + "`false`" + ` promises nothing |
+| ` + "`instance`, `requestId`" + ` | path of the request, trace id of the service |
+| ` + "`headers`" + ` | a few diagnostic reply headers |
+| ` + "`body`" + ` | the reply or extra data |
+| ` + "`timings`" + ` | milliseconds per step, on a failed connect |
+| ` + "`cause`" + ` | the inner error |
+
+Tokens, passwords, TURN credentials, 32-digit hexadecimal secrets, private network addresses and request variables are
+removed from every text and body before it leaves the runtime.
+`
+
+// markdown renders the document.
+func markdown() string {
+	var b strings.Builder
+	b.WriteString(intro)
+	var fatal []string
+	for _, code := range fault.FatalCodes {
+		fatal = append(fatal, "`"+string(code)+"`")
+	}
+	fmt.Fprintf(&b, "\nAfter these the server has given the session up (`FATAL_ERROR_CODES`): %s.\n", strings.Join(fatal, ", "))
+	for _, group := range fault.Groups {
+		fmt.Fprintf(&b, "\n## %s\n\n| Code | Title | Meaning | Status | Retryable |\n| --- | --- | --- | --- | --- |\n", group)
+		for _, info := range fault.Codes() {
+			if info.Group != group {
+				continue
+			}
+			status := ""
+			if info.Status != 0 {
+				status = fmt.Sprint(info.Status)
+			}
+			fmt.Fprintf(&b, "| <a id=%q></a>`%s` | %s | %s | %s | %s |\n",
+				info.Code, info.Code, info.Title, info.Meaning, status, info.Retry)
+		}
+	}
+	return b.String()
+}

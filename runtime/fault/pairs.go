@@ -1,0 +1,224 @@
+package fault
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// nameKind says how the value of a name has to be treated.
+type nameKind uint8
+
+const (
+	plainName  nameKind = iota
+	tokenName           // a word that prose uses too: "invalid token: expired"
+	secretName          // its value goes, whatever it looks like
+	lineName            // a header: the value reaches to the end of the line
+	wholeName           // the value goes as a whole, objects included
+)
+
+// separators are what spellings of one name differ in, besides capitals.
+var separators = strings.NewReplacer("_", "", "-", "")
+
+// classify knows the names whose values are secrets, in any of the spellings
+// access_token, access-token and accessToken.
+func classify(name string) nameKind {
+	name = strings.ToLower(separators.Replace(name))
+	switch name {
+	case "ks", "jwt":
+		return tokenName
+	case "pass", "passwd", "pwd", "icepwd", "credentials", "privatekey", "signature":
+		return secretName
+	case "authorization", "proxyauthorization", "cookie", "setcookie":
+		return lineName
+	case "requestvars", "secrets":
+		return wholeName
+	}
+	for _, suffix := range [...]string{"secret", "password", "passphrase", "credential", "apikey"} {
+		if strings.HasSuffix(name, suffix) {
+			return secretName
+		}
+	}
+	if strings.HasSuffix(name, "token") {
+		return tokenName
+	}
+	return plainName
+}
+
+// redactPairs removes the values of secret names: "ks":"…" in JSON, also in
+// JSON inside a string, ks=… in query strings and forms, headers, and what Go
+// prints for maps and structs.
+func redactPairs(s string) string {
+	r := rewriter{src: s}
+	for i := 0; i < len(s); {
+		if !isNameChar(s[i]) {
+			i++
+			continue
+		}
+		end := nameEnd(s, i)
+		kind := classify(s[i:end])
+		i = end
+		if kind == plainName {
+			continue
+		}
+		if from, to := pairValue(s, end, kind); to > from {
+			r.cut(from, to)
+			i = to
+		}
+	}
+	return r.String()
+}
+
+// pairValue finds the value that belongs to a name ending at i. The result is
+// empty when no value follows, or one that may stay.
+func pairValue(s string, i int, kind nameKind) (from, to int) {
+	closing := skip(s, i, "\\")
+	quoted := closing < len(s) && isQuote(s[closing])
+	if quoted {
+		i = closing + 1
+	}
+	i = skip(s, i, " \t")
+	if i == len(s) || s[i] != ':' && s[i] != '=' {
+		return 0, 0
+	}
+	colon := s[i] == ':'
+	from = skip(s, i+1, " \t\r\n")
+	prose := colon && !quoted && from > i+1 && kind == tokenName
+
+	escapes := skip(s, from, "\\")
+	switch {
+	case escapes < len(s) && isQuote(s[escapes]):
+		return escapes + 1, closingQuote(s, escapes+1, s[from:escapes+1])
+	case from < len(s) && s[from] == '{':
+		if kind == wholeName {
+			return from, groupEnd(s, from)
+		}
+		return 0, 0 // the names inside are looked at one by one
+	case from < len(s) && s[from] == '[' && !strings.HasPrefix(s[from:], Redacted):
+		return from, groupEnd(s, from)
+	}
+
+	delimiters := " \t\r\n,;&\"'`<>(){}]\\"
+	if kind == lineName {
+		delimiters = "\r\n\"'`"
+	}
+	to = from
+	if strings.HasPrefix(s[from:], Redacted) {
+		to += len(Redacted)
+	}
+	for to < len(s) && strings.IndexByte(delimiters, s[to]) < 0 {
+		to++
+	}
+	switch value := s[from:to]; {
+	case value == "null", value == "true", value == "false", value == "undefined":
+		return 0, 0
+	case prose && !looksSecret(value):
+		return 0, 0
+	}
+	return from, to
+}
+
+// closingQuote returns where the string that begins at i ends. quote is its
+// opening quote with the backslashes before it; JSON inside JSON strings has
+// one, three, … of them.
+func closingQuote(s string, i int, quote string) int {
+	escapes := len(quote) - 1
+	run := 0
+	for ; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			run++
+			continue
+		case s[i] == quote[escapes] && run <= escapes:
+			return i - run
+		}
+		run = 0
+	}
+	return i - run
+}
+
+// groupEnd returns the end of the object or array that begins at i, or of s.
+// Brackets inside strings don't count.
+func groupEnd(s string, i int) int {
+	depth, inString := 0, false
+	for ; i < len(s); i++ {
+		switch c := s[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(s)
+}
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
+
+// maxDepth bounds the nesting that RedactValue follows; deeper parts are
+// replaced.
+const maxDepth = 32
+
+// RedactValue returns a copy of v, made of JSON's own types, in which every
+// string went through Redact and the values of secret names are gone. Structs
+// and other types take the way through their JSON form.
+func RedactValue(v any) any { return redactValue(v, maxDepth) }
+
+func redactValue(v any, depth int) any {
+	if depth == 0 {
+		return Redacted
+	}
+	switch v := v.(type) {
+	case nil, bool, int, int64, float64, json.Number:
+		return v
+	case string:
+		return Redact(v)
+	case error:
+		return Redact(v.Error())
+	case []byte:
+		return Redact(string(v))
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = redactValue(v[i], depth-1)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, value := range v {
+			out[Redact(name)] = redactNamed(name, value, depth-1)
+		}
+		return out
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return Redacted // not printable, so not checkable either
+	}
+	var plain any
+	if err := json.Unmarshal(text, &plain); err != nil {
+		return Redacted
+	}
+	return redactValue(plain, depth-1)
+}
+
+// redactNamed redacts the value of a name.
+func redactNamed(name string, value any, depth int) any {
+	kind := classify(name)
+	switch value.(type) {
+	case nil, bool:
+		return value
+	case map[string]any:
+		if kind != wholeName {
+			return redactValue(value, depth)
+		}
+	}
+	if kind == plainName {
+		return redactValue(value, depth)
+	}
+	return Redacted
+}
