@@ -97,16 +97,22 @@ func pairValue(s string, i int, kind nameKind) (from, to int) {
 		return from, groupEnd(s, from)
 	}
 
+	if kind == lineName && strings.HasPrefix(s[from:], Redacted) {
+		return 0, 0 // what follows the marker is not of this header any more
+	}
 	delimiters := " \t\r\n,;&\"'`<>(){}]\\"
 	if kind == lineName {
 		delimiters = "\r\n\"'`"
 	}
 	to = from
-	if strings.HasPrefix(s[from:], Redacted) {
-		to += len(Redacted)
-	}
-	for to < len(s) && strings.IndexByte(delimiters, s[to]) < 0 {
-		to++
+	for to < len(s) {
+		if strings.HasPrefix(s[to:], Redacted) {
+			to += len(Redacted)
+		} else if strings.IndexByte(delimiters, s[to]) < 0 {
+			to++
+		} else {
+			break
+		}
 	}
 	switch value := s[from:to]; {
 	case value == "null", value == "true", value == "false", value == "undefined":

@@ -26,13 +26,25 @@ const minHexSecret = 32
 //
 // It works on any text, however broken, and redacting twice changes nothing.
 func Redact(s string) string {
-	s = redactPairs(s)
-	s = redactTokens(s)
-	s = redactUserinfo(s)
-	s = redactSchemes(s)
-	s = redactHex(s)
-	return redactAddresses(s)
+	// What one rule leaves may be a value for another, "ks=[]djJ8…" for
+	// example; a second round settles that. Clean text goes through once.
+	for range maxRounds {
+		before := s
+		s = redactPairs(s)
+		s = redactTokens(s)
+		s = redactUserinfo(s)
+		s = redactSchemes(s)
+		s = redactHex(s)
+		s = redactAddresses(s)
+		if s == before {
+			break
+		}
+	}
+	return s
 }
+
+// maxRounds bounds the work on text made to be difficult.
+const maxRounds = 8
 
 // rewriter copies src with pieces replaced by the marker. It allocates only
 // when there is something to replace.
@@ -116,6 +128,7 @@ func redactUserinfo(s string) string {
 		return s
 	}
 	r := rewriter{src: s}
+	searched := 0 // there is no @ between here and the next delimiter
 	for i := 0; i < len(s); i++ {
 		if s[i] != ':' {
 			continue
@@ -126,33 +139,38 @@ func redactUserinfo(s string) string {
 		} else if !isTurnScheme(s[:i]) {
 			continue
 		}
-		if end := userinfoEnd(s, start); end > start {
-			r.cut(start, end)
-			i = end
-		} else {
-			i = start - 1
+		if start < searched {
+			continue
 		}
+		at, end := userinfo(s, start)
+		if at < 0 {
+			searched = end
+			continue
+		}
+		if at > start {
+			r.cut(start, at)
+		}
+		i = at
 	}
 	return r.String()
 }
 
-// userinfoEnd returns where the @ after the userinfo stands that begins at
-// start, or a smaller number when there is none.
-func userinfoEnd(s string, start int) int {
-	end, at := start, -1
-	for end < len(s) && strings.IndexByte(" \t\r\n\"'`<>/?#\\", s[end]) < 0 {
+// userinfo returns where the authority that begins at start ends, and its last
+// @; -1 when it has none.
+func userinfo(s string, start int) (at, end int) {
+	at = -1
+	for end = start; end < len(s) && strings.IndexByte(" \t\r\n\"'`<>/?#\\", s[end]) < 0; end++ {
 		if s[end] == '@' {
 			at = end
 		}
-		end++
 	}
-	return at
+	return at, end
 }
 
 func isTurnScheme(before string) bool {
 	for _, scheme := range [...]string{"turn", "turns", "stun", "stuns"} {
 		if n := len(before) - len(scheme); n >= 0 && strings.EqualFold(before[n:], scheme) {
-			return true
+			return n == 0 || !isNameChar(before[n-1])
 		}
 	}
 	return false
@@ -179,52 +197,58 @@ func redactAddresses(s string) string {
 	r := rewriter{src: s}
 	for i := 0; i < len(s); {
 		end := i
-		for end < len(s) && (isHex(s[end]) || s[end] == ':' || s[end] == '.') {
+		for end < len(s) && isAddressChar(s[end]) {
 			end++
 		}
-		if end == i {
-			i++
-			continue
-		}
-		if n := privatePrefix(s[i:end]); n > 0 {
-			r.cut(i, i+n)
-			i += n
-			continue
-		}
-		// The run may have something before the address, like "src:10.0.0.1"
-		// read as "c:10.0.0.1": try again behind its next separator.
-		next := strings.IndexAny(s[i:end], ":.")
-		if next < 0 {
-			i = end
-		} else {
+		for i < end {
+			if n, private := addressPrefix(s[i:end]); n > 0 {
+				if private {
+					r.cut(i, i+n)
+				}
+				i += n
+				continue
+			}
+			// The run may have something before the address, like
+			// "src:10.0.0.1" read as "c:10.0.0.1": try again behind its next
+			// separator.
+			next := strings.IndexAny(s[i:end], ":.")
+			if next < 0 {
+				break
+			}
 			i += next + 1
 		}
+		i = end + 1
 	}
 	return r.String()
 }
 
-// maxAddress is the length of the longest text form of an IP address.
-const maxAddress = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
+const (
+	maxIPv4 = len("255.255.255.255")
+	maxIPv6 = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
+)
 
-// privatePrefix returns the length of the private address at the beginning of
-// run, which may go on with a port or a full stop; 0 when there is none.
-func privatePrefix(run string) int {
-	n := min(len(run), maxAddress)
-	for ; n >= len("fc::"); n-- {
+// addressPrefix returns the length of the IP address at the beginning of run,
+// which may go on with a port or a full stop, and whether it is private or
+// link-local. The length is 0 when there is no address.
+func addressPrefix(run string) (n int, private bool) {
+	sep := strings.IndexAny(run, ":.")
+	if sep < 0 || sep > len("ffff") {
+		return 0, false
+	}
+	limit := maxIPv6
+	if run[sep] == '.' {
+		limit = maxIPv4
+	}
+	for n = min(len(run), limit); n >= len("::1"); n-- {
 		if n < len(run) && isHex(run[n]) && isHex(run[n-1]) {
 			continue // would cut a group in two
 		}
-		addr, err := netip.ParseAddr(run[:n])
-		if err != nil {
-			continue
+		if addr, err := netip.ParseAddr(run[:n]); err == nil {
+			addr = addr.Unmap()
+			return n, addr.IsPrivate() || addr.IsLinkLocalUnicast()
 		}
-		addr = addr.Unmap()
-		if addr.IsPrivate() || addr.IsLinkLocalUnicast() {
-			return n
-		}
-		return 0
 	}
-	return 0
+	return 0, false
 }
 
 // looksSecret tells a credential from a word of prose.
@@ -240,6 +264,8 @@ func isTokenChar(c byte) bool {
 func isNameChar(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
+
+func isAddressChar(c byte) bool { return isHex(c) || c == ':' || c == '.' }
 
 func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'

@@ -1,0 +1,174 @@
+package fault
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// testToken looks like a token of the service: base64url of
+// "v2|5501|" and bytes that mean nothing.
+const testToken = "djJ8NTUwMXxq3-Zr0k_9XbQ7mJtW5vHs8dLwPz2aYc6Ne1FgRiUoTA4=="
+
+func TestRedact(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"token", "token " + testToken + " was refused", "token [redacted] was refused"},
+		{"token in a path", "/x/" + testToken + "?a=1", "/x/[redacted]?a=1"},
+		{"token cut short", "near djJ8NTUw…", "near [redacted]…"},
+		{"prefix alone", "tokens start with djJ8.", "tokens start with djJ8."},
+		{"KS header", "Authorization: KS " + testToken, "Authorization: [redacted]"},
+		{"header ends with its line", "Authorization: Bearer abc def\r\nHost: example.com", "Authorization: [redacted]\r\nHost: example.com"},
+		{"KS in prose", `sent KS abc123def456`, `sent KS [redacted]`},
+		{"bearer", "got Bearer eyJhbGciOi.J9.x_y", "got Bearer [redacted]"},
+		{"basic", "basic YWxpY2U6c2VjcmV0", "basic [redacted]"},
+		{"schemes as words", "a KS token, basic knowledge, Bearer missing", "a KS token, basic knowledge, Bearer missing"},
+		{"header map", `map[Authorization:[KS abc] Accept:[*/*]]`, `map[Authorization:[redacted] Accept:[*/*]]`},
+		{"user and password", "dial https://alice:s3cret@talk.example/x", "dial https://[redacted]@talk.example/x"},
+		{"user alone", "wss://alice@talk.example", "wss://[redacted]@talk.example"},
+		{"at sign in the password", "https://a:p@ss@talk.example/", "https://[redacted]@talk.example/"},
+		{"two addresses", "https://a:b@c.example,https://d:e@f.example", "https://[redacted]@c.example,https://[redacted]@f.example"},
+		{"at sign in the path", "https://talk.example/@alice", "https://talk.example/@alice"},
+		{"mail", "write to alice@talk.example", "write to alice@talk.example"},
+		{"turn with login", "turn:u-17:c-17@turn.example:443?transport=udp", "turn:[redacted]@turn.example:443?transport=udp"},
+		{"turns without login", "turns:turn.example:443?transport=tcp", "turns:turn.example:443?transport=tcp"},
+		{
+			"turn credentials",
+			`{"urls":["turn:turn.example:80"],"username":"1790000000:u","credential":"hunter2"}`,
+			`{"urls":["turn:turn.example:80"],"username":"1790000000:u","credential":"[redacted]"}`,
+		},
+		{"turn password in prose", "turn password: hunter2 refused", "turn password: [redacted] refused"},
+		{"ice password", "a=ice-ufrag:4Xk2\r\na=ice-pwd:by5GZGG1lw+040DWA6hXM5Bz\r\n", "a=ice-ufrag:4Xk2\r\na=ice-pwd:[redacted]\r\n"},
+		{"query", "https://x.example/a?ks=abc&format=1&access_token=def#f", "https://x.example/a?ks=[redacted]&format=1&access_token=[redacted]"},
+		{"form", "format=1&secret=0a1b&partnerId=7", "format=1&secret=[redacted]&partnerId=7"},
+		{"JSON", `{"ks":"abc","n":1,"adminSecret":"x y","note":"ok"}`, `{"ks":"[redacted]","n":1,"adminSecret":"[redacted]","note":"ok"}`},
+		{"JSON with spaces", `{ "ks" : "a\"b" , "n" : 1 }`, `{ "ks" : "[redacted]" , "n" : 1 }`},
+		{"JSON in JSON", `{"body":"{\"ks\":\"abc\",\"n\":1}"}`, `{"body":"{\"ks\":\"[redacted]\",\"n\":1}"}`},
+		{"JSON cut short", `{"password":"abc`, `{"password":"[redacted]`},
+		{"null stays", `{"token":null,"ks":""}`, `{"token":null,"ks":""}`},
+		{"number goes", `{"password":123456}`, `{"password":[redacted]}`},
+		{"Go map", "map[credential:abc user:u]", "map[credential:[redacted] user:u]"},
+		{"request variables", `{"request_vars":{"name":"Ann","deep":{"a":"}"}},"n":1}`, `{"request_vars":[redacted],"n":1}`},
+		{"request variables cut short", `"requestVars":{"name":"Ann`, `"requestVars":[redacted]`},
+		{"names that only resemble", "tasks: 3, risks=4, max_output_tokens: 500", "tasks: 3, risks=4, max_output_tokens: 500"},
+		{"prose about tokens", "invalid token: expired", "invalid token: expired"},
+		{"prose with a token", "invalid token: a1b2c3d4", "invalid token: [redacted]"},
+		{"hexadecimal secret", "secret 0123456789abcdef0123456789ABCDEF here", "secret [redacted] here"},
+		{"24 digits are an id", "avatar 65f0c0ffee65f0c0ffee65f0", "avatar 65f0c0ffee65f0c0ffee65f0"},
+		{"UUID", "thread 123e4567-e89b-12d3-a456-426614174000", "thread 123e4567-e89b-12d3-a456-426614174000"},
+		{"private IPv4", "dial 10.1.2.3:443, 172.31.0.1, 192.168.0.9.", "dial [redacted]:443, [redacted], [redacted]."},
+		{"link-local", "169.254.1.1 and fe80::1%eth0", "[redacted] and [redacted]%eth0"},
+		{"unique local IPv6", "[fd12:3456::1]:443", "[[redacted]]:443"},
+		{"mapped IPv4", "::ffff:10.0.0.1 ::ffff:a00:1", "[redacted] [redacted]"},
+		{"behind a name", "src:10.0.0.1", "src:[redacted]"},
+		{"public addresses", "8.8.8.8 172.32.0.1 2001:db8::1 1.2.3", "8.8.8.8 172.32.0.1 2001:db8::1 1.2.3"},
+		{"loopback", "http://127.0.0.1:8080 [::1]:80", "http://127.0.0.1:8080 [::1]:80"},
+		{"nothing to hide", "connect timed out after 10 s (phase whep)", "connect timed out after 10 s (phase whep)"},
+		{"broken UTF-8", "\xff\xfe ks=\xff", "\xff\xfe ks=[redacted]"},
+		{"empty", "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := Redact(test.in)
+			if got != test.want {
+				t.Errorf("Redact(%q)\n got %q\nwant %q", test.in, got, test.want)
+			}
+			if again := Redact(got); again != got {
+				t.Errorf("redacting twice changed %q to %q", got, again)
+			}
+		})
+	}
+}
+
+func TestRedactValue(t *testing.T) {
+	in := map[string]any{
+		"ks":              testToken,
+		"userMessage":     "my token is " + testToken,
+		"count":           3.0,
+		"token":           nil,
+		"password":        12345.0,
+		"turnCredentials": map[string]any{"username": "u-17", "credential": "hunter2", "expiry": 1.0},
+		"tokens":          []any{testToken, "fine"},
+		"apiKey":          []any{"a", "b"},
+		"request_vars":    map[string]any{"name": "Ann"},
+		"nested":          []any{map[string]any{"secret": "s", "ok": true}},
+		"raw":             json.RawMessage(`{"ks":"abc","n":1}`),
+		"typed":           struct{ Password, Name string }{"p", "n"},
+		"headers":         map[string]string{"Authorization": "KS abc", "Accept": "*/*"},
+		"err":             errors.New("ks=abc"),
+		"unprintable":     make(chan int),
+		testToken:         "as a name",
+	}
+	want := `{"[redacted]":"as a name","apiKey":"[redacted]","count":3,"err":"ks=[redacted]",` +
+		`"headers":{"Accept":"*/*","Authorization":"[redacted]"},"ks":"[redacted]",` +
+		`"nested":[{"ok":true,"secret":"[redacted]"}],"password":"[redacted]",` +
+		`"raw":{"ks":"[redacted]","n":1},"request_vars":"[redacted]","token":null,` +
+		`"tokens":["[redacted]","fine"],` +
+		`"turnCredentials":{"credential":"[redacted]","expiry":1,"username":"u-17"},` +
+		`"typed":{"Name":"n","Password":"[redacted]"},"unprintable":"[redacted]",` +
+		`"userMessage":"my token is [redacted]"}`
+	got, err := json.Marshal(RedactValue(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if in["ks"] != testToken {
+		t.Error("the original was changed")
+	}
+}
+
+func TestRedactValueStopsAtDepth(t *testing.T) {
+	var deep any = testToken
+	for range 10_000 {
+		deep = []any{deep}
+	}
+	text, err := json.Marshal(RedactValue(deep))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Repeat("[", maxDepth) + `"[redacted]"` + strings.Repeat("]", maxDepth); string(text) != want {
+		t.Errorf("got %s", text)
+	}
+}
+
+// TestRedactIsLinear fails by its own time limit if a pass becomes quadratic.
+func TestRedactIsLinear(t *testing.T) {
+	for _, piece := range []string{"djJ8", "ks=", `"ks":"`, "turn:", "://", "@", "10.", "fe80:", "a", `\`, "{", "requestVars:{", "KS "} {
+		in := strings.Repeat(piece, 1<<20/len(piece))
+		if out := Redact(in); len(out) > 4*len(in) {
+			t.Errorf("%q: %d bytes became %d", piece, len(in), len(out))
+		}
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	for _, s := range []string{
+		"", "ks=", `"ks":"`, `\"ks\":\"`, "Authorization: KS ", "https://a:b@c", "turn:u:p@h", "10.0.0.1", "fe80::1",
+		`{"request_vars":{"a":"`, "0123456789abcdef0123456789abcdef", "[redacted]", "token: a1b2c3", "Bearer ",
+	} {
+		f.Add(s, "\" }")
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, before, after string) {
+		in := before + testToken + after
+		out := Redact(in)
+		if strings.Contains(out, testToken) {
+			t.Errorf("token survives in %q", out)
+		}
+		if again := Redact(out); again != out {
+			t.Errorf("not idempotent:\n in %q\n 1: %q\n 2: %q", in, out, again)
+		}
+		if limit := 4*len(in) + 2*len(Redacted); len(out) > limit {
+			t.Errorf("%d bytes became %d", len(in), len(out))
+		}
+		var parsed any
+		if json.Unmarshal([]byte(in), &parsed) == nil {
+			if text := fmt.Sprint(RedactValue(parsed)); strings.Contains(text, testToken) {
+				t.Errorf("token survives in the value %s", text)
+			}
+		}
+	})
+}
