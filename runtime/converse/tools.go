@@ -1,0 +1,149 @@
+package converse
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Call is a tool call parsed from a segment (wire-protocol §10.5).
+type Call struct {
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"` // always an object
+	// Fused are earlier argument objects in the same segment that belong to
+	// other tools, in order (wire-protocol §10.6).
+	Fused []json.RawMessage `json:"fusedArgs,omitempty"`
+	// ID is the invocation to answer, empty if the call has none.
+	ID string `json:"id,omitempty"`
+	// Kind is the kind of tool: api, client, csv or code.
+	Kind string `json:"type,omitempty"`
+	// Blocking says that the brain waits for an answer.
+	Blocking bool `json:"waitForResponse"`
+	// Raw is the content the call was parsed from.
+	Raw string `json:"raw"`
+}
+
+var noArgs = json.RawMessage(`{}`)
+
+// ParseCall reads a [Tool] segment; ok is false if it names no tool.
+func ParseCall(s *Segment) (c Call, ok bool) {
+	c.Raw = s.ContentString()
+	name, rest := c.Raw, ""
+	if i := strings.IndexByte(c.Raw, '{'); i >= 0 {
+		name, rest = c.Raw[:i], c.Raw[i:]
+	}
+	if c.Name = strings.TrimSpace(name); c.Name == "" {
+		return c, false
+	}
+	objects := splitObjects(rest)
+	c.Args = noArgs
+	if n := len(objects); n > 0 {
+		c.Args = objects[n-1]
+		if n > 1 {
+			c.Fused = objects[:n-1]
+		}
+	}
+	if m := s.ToolMetadata; m != nil {
+		c.ID, c.Kind, c.Blocking = m.ID, m.Type, m.WaitForResponse
+	}
+	return c, true
+}
+
+// splitObjects returns the consecutive JSON objects at the start of s, and stops
+// at the first that is broken.
+func splitObjects(s string) []json.RawMessage {
+	var objects []json.RawMessage
+	dec := json.NewDecoder(strings.NewReader(s))
+	for {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil || len(raw) == 0 || raw[0] != '{' {
+			return objects
+		}
+		objects = append(objects, raw)
+	}
+}
+
+// ResponseName returns the tool that a [ToolResponse] segment names, "" if none
+// (wire-protocol §10.5).
+func ResponseName(s *Segment) string {
+	name, rest, ok := strings.Cut(strings.TrimSpace(s.ContentString()), " ")
+	rest = strings.TrimSpace(rest)
+	if !ok || !strings.HasPrefix(rest, "responded") {
+		return ""
+	}
+	if after := strings.TrimPrefix(rest, "responded"); after != "" && isWord(after[0]) {
+		return ""
+	}
+	return name
+}
+
+func isWord(b byte) bool {
+	return b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
+}
+
+// Canonical returns JSON with the keys of every object sorted and no white
+// space, so that equal values have equal text.
+func Canonical(raw json.RawMessage) string {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber() // a float would round long numbers
+	var v any
+	if dec.Decode(&v) != nil {
+		return string(raw)
+	}
+	b, err := json.Marshal(v) // sorts the keys of maps
+	if err != nil {
+		return string(raw)
+	}
+	return string(b)
+}
+
+// Dispatcher decides which tool calls of a turn run: each distinct call once,
+// and the argument objects of fused calls under the name that their result
+// gives them (wire-protocol §10.6). The zero value is ready.
+type Dispatcher struct {
+	fired map[string]bool // name and canonical arguments, this turn
+	named map[string]bool // names dispatched, this piece of speech
+	fused []json.RawMessage
+}
+
+// NewTurn forgets everything: a really new turn began.
+func (d *Dispatcher) NewTurn() { *d = Dispatcher{} }
+
+// NewSpeech forgets what fused calls await: a piece of speech began.
+func (d *Dispatcher) NewSpeech() { d.named, d.fused = nil, nil }
+
+// Call reports whether c is to run.
+func (d *Dispatcher) Call(c Call) bool {
+	if !d.fire(c) {
+		return false
+	}
+	d.fused = append(d.fused, c.Fused...)
+	return true
+}
+
+// Response returns the call that a tool's result reveals, if any.
+func (d *Dispatcher) Response(s *Segment) (Call, bool) {
+	name := ResponseName(s)
+	if name == "" || d.named[name] || len(d.fused) == 0 {
+		return Call{}, false
+	}
+	c := Call{Name: name, Args: d.fused[0], Raw: s.ContentString()}
+	d.fused = d.fused[1:]
+	return c, d.fire(c)
+}
+
+func (d *Dispatcher) fire(c Call) bool {
+	key := c.Name + ":" + Canonical(c.Args)
+	if d.fired[key] {
+		return false
+	}
+	if d.fired == nil {
+		d.fired = map[string]bool{}
+	}
+	if d.named == nil {
+		d.named = map[string]bool{}
+	}
+	d.fired[key] = true
+	d.named[c.Name] = true
+	return true
+}

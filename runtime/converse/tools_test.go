@@ -1,0 +1,107 @@
+package converse
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+func toolSegment(content string) *Segment {
+	return &Segment{Type: Tool, Content: String(content)}
+}
+
+func TestParseCallFollowsTheProtocolsExamples(t *testing.T) {
+	for content, want := range map[string]Call{
+		`go_to_page {"page": 4}`:    {Name: "go_to_page", Args: json.RawMessage(`{"page": 4}`)},
+		`ping`:                      {Name: "ping", Args: json.RawMessage(`{}`)},
+		`open_doc {"a":1}{"b":2}`:   {Name: "open_doc", Args: json.RawMessage(`{"b":2}`), Fused: []json.RawMessage{json.RawMessage(`{"a":1}`)}},
+		`go_to_page {"page":`:       {Name: "go_to_page", Args: json.RawMessage(`{}`)},
+		`say {"t":"a } { \" b"}`:    {Name: "say", Args: json.RawMessage(`{"t":"a } { \" b"}`)},
+		`a {"x":1} {"y":2} [3]{"z"`: {Name: "a", Args: json.RawMessage(`{"y":2}`), Fused: []json.RawMessage{json.RawMessage(`{"x":1}`)}},
+	} {
+		want.Raw = content
+		got, ok := ParseCall(toolSegment(content))
+		if !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("ParseCall(%q) = %+v, %v; want %+v", content, got, ok, want)
+		}
+	}
+	for _, content := range []string{"", "   ", `{"a":1}`} {
+		if got, ok := ParseCall(toolSegment(content)); ok {
+			t.Errorf("ParseCall(%q) = %+v, want no call", content, got)
+		}
+	}
+}
+
+func TestBlockingIsTakenFromTheSegment(t *testing.T) {
+	s := toolSegment(`save_note {"note":"x"}`)
+	s.ToolMetadata = &ToolMetadata{ID: "ti-4", Name: "save_note", Type: "client", WaitForResponse: true}
+	got, ok := ParseCall(s)
+	if !ok || got.ID != "ti-4" || got.Kind != "client" || !got.Blocking {
+		t.Errorf("ParseCall = %+v, %v", got, ok)
+	}
+}
+
+func TestResponseName(t *testing.T) {
+	for content, want := range map[string]string{
+		"show_chart responded with size 113":  "show_chart",
+		"  open_doc responded ":               "open_doc",
+		"open_doc respondedly":                "",
+		"responded":                           "",
+		"the tool open_doc responded quickly": "",
+		"":                                    "",
+	} {
+		if got := ResponseName(&Segment{Content: String(content)}); got != want {
+			t.Errorf("ResponseName(%q) = %q, want %q", content, got, want)
+		}
+	}
+}
+
+func TestFusedCallsAreRecoveredFromTheirResults(t *testing.T) {
+	var d Dispatcher
+	first, _ := ParseCall(toolSegment(`open_doc {"id":1}{"id":2}`))
+	if !d.Call(first) || string(first.Args) != `{"id":2}` {
+		t.Fatalf("first call = %+v", first)
+	}
+	second, ok := d.Response(&Segment{Content: String("show_chart responded with size 113")})
+	if !ok || second.Name != "show_chart" || string(second.Args) != `{"id":1}` {
+		t.Errorf("recovered %+v, %v", second, ok)
+	}
+	if c, ok := d.Response(&Segment{Content: String("open_doc responded with size 104")}); ok {
+		t.Errorf("a tool that was dispatched by name was dispatched again: %+v", c)
+	}
+}
+
+func TestARepeatedCallRunsOncePerTurn(t *testing.T) {
+	var d Dispatcher
+	one, _ := ParseCall(toolSegment(`f {"a":1,"b":{"d":[1,2],"c":12345678901234567890}}`))
+	same, _ := ParseCall(toolSegment(`f { "b": {"c":12345678901234567890, "d":[1,2]}, "a":1}`))
+	other, _ := ParseCall(toolSegment(`f {"a":1,"b":{"d":[2,1],"c":12345678901234567890}}`))
+	if !d.Call(one) || d.Call(same) || !d.Call(other) {
+		t.Error("want: first runs, the same with other key order does not, another order of an array does")
+	}
+	d.NewSpeech()
+	if d.Call(one) {
+		t.Error("a continuation of the turn ran the call again")
+	}
+	d.NewTurn()
+	if !d.Call(one) {
+		t.Error("a new turn did not run the call")
+	}
+}
+
+func FuzzParseCall(f *testing.F) {
+	f.Add(`open_doc {"a":1}{"b":2}`)
+	f.Add(`x {"a":"\"}{"}`)
+	f.Fuzz(func(t *testing.T, content string) {
+		c, ok := ParseCall(toolSegment(content))
+		if !ok {
+			return
+		}
+		for _, raw := range append([]json.RawMessage{c.Args}, c.Fused...) {
+			var m map[string]any
+			if err := json.Unmarshal(raw, &m); err != nil || m == nil {
+				t.Errorf("arguments %q are no object: %v", raw, err)
+			}
+		}
+	})
+}
