@@ -1,0 +1,557 @@
+//go:build js && wasm
+
+package jsbridge
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"syscall/js"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// eval returns the value of a JavaScript expression.
+func eval(t *testing.T, expression string) js.Value {
+	t.Helper()
+	return js.Global().Get("Function").New("return (" + expression + ")").Invoke()
+}
+
+// noLeaks fails the test when Funcs are left at its end. Callbacks of an Await
+// that was cut short are released by the next microtasks.
+func noLeaks(t *testing.T) {
+	t.Helper()
+	before := LiveFuncs()
+	if before != 0 {
+		t.Fatalf("%d funcs alive before the test", before)
+	}
+	t.Cleanup(func() {
+		task(t)
+		if n := LiveFuncs(); n != 0 {
+			t.Errorf("%d funcs left", n)
+		}
+	})
+}
+
+// task lets JavaScript run everything that is due.
+func task(t *testing.T) {
+	t.Helper()
+	if _, err := Await(context.Background(), eval(t, "new Promise(f => setTimeout(f))")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// console collects what console.error gets until the end of the test.
+func console(t *testing.T) (lines func() []string) {
+	t.Helper()
+	recorder := eval(t, `(() => {
+		const original = console.error, lines = []
+		console.error = (...args) => lines.push(args.join(" "))
+		return {lines, restore: () => { console.error = original }}
+	})()`)
+	t.Cleanup(func() { recorder.Call("restore") })
+	return func() []string {
+		var list []string
+		if err := FromJS("lines", recorder.Get("lines"), &list); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+}
+
+// code reads the code of the error that an AgentError-like value carries.
+func code(v js.Value) fault.Code { return fault.Code(v.Get("code").String()) }
+
+func TestThrowingGetterIsAnError(t *testing.T) {
+	noLeaks(t)
+	v := eval(t, `{get bad() { throw new RangeError("no") }, good: 1}`)
+	_, err := Get(v, "bad")
+	var e *Error
+	if !errors.As(err, &e) || e.Name != "RangeError" || e.Message != "no" {
+		t.Fatalf("Get: %v", err)
+	}
+	if good, err := Get(v, "good"); err != nil || good.Int() != 1 {
+		t.Fatalf("Get good: %v, %v", good, err)
+	}
+}
+
+func TestThrowingSetterIsAnError(t *testing.T) {
+	v := eval(t, `{set volume(x) { throw new TypeError("out of range") }}`)
+	if err := Set(v, "volume", 2); err == nil || err.Error() != "TypeError: out of range" {
+		t.Errorf("Set: %v", err)
+	}
+	if err := Set(eval(t, `Object.freeze({a: 1})`), "a", 2); err == nil {
+		t.Error("Set of a frozen property succeeded")
+	}
+	free := eval(t, "{}")
+	if err := Set(free, "a", 2); err != nil || free.Get("a").Int() != 2 {
+		t.Errorf("Set: %v", err)
+	}
+}
+
+// js.Value.Call reads the method again after a failure, outside of any try: the
+// exception would take the goroutine with it.
+func TestCallSurvivesThrowingMethodGetter(t *testing.T) {
+	_, err := Call(eval(t, `{get f() { throw new Error("hidden") }}`), "f")
+	if err == nil || err.Error() != "Error: hidden" {
+		t.Fatalf("Call: %v", err)
+	}
+}
+
+func TestCallErrors(t *testing.T) {
+	for name, test := range map[string]struct{ object, want string }{
+		"missing":   {"{}", "TypeError: "},
+		"primitive": {"7", "TypeError: "},
+		"bigint":    {"7n", "TypeError: "},
+		"null":      {"null", "TypeError: "},
+		"thrown":    {"{f() { throw new SyntaxError('x') }}", "SyntaxError: x"},
+		"string":    {"{f() { throw 'plain' }}", "plain"},
+		"undefined": {"{f() { throw undefined }}", "undefined"},
+		"bigints":   {"{f() { throw 5n }}", "5"},
+		"symbol":    {"{f() { throw Symbol('s') }}", "Symbol(s)"},
+		"bare":      {"{f() { throw Object.create(null) }}", "object"},
+		"trap":      {"{f() { throw new Proxy({}, {get() { throw 1 }}) }}", "object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Call(eval(t, test.object), "f")
+			if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("error %q, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestNewReturnsWhatTheConstructorThrows(t *testing.T) {
+	if _, err := New(eval(t, "Array"), -1); err == nil || !strings.HasPrefix(err.Error(), "RangeError: ") {
+		t.Errorf("New: %v", err)
+	}
+	if v, err := New(eval(t, "Date"), 0); err != nil || v.Call("getTime").Int() != 0 {
+		t.Errorf("New Date: %v", err)
+	}
+}
+
+func TestPromiseResolves(t *testing.T) {
+	noLeaks(t)
+	release := make(chan struct{})
+	p := Promise(func() (any, error) { <-release; return map[string]int{"a": 1}, nil })
+	close(release)
+	v, err := Await(context.Background(), p)
+	if err != nil || v.Get("a").Int() != 1 {
+		t.Fatalf("got %v, %v", v, err)
+	}
+}
+
+func TestPromiseRejectsWithCode(t *testing.T) {
+	noLeaks(t)
+	_, err := Await(context.Background(), Promise(func() (any, error) {
+		return nil, fault.New(fault.WHEPTimeout, "no answer").InPhase(fault.PhaseWHEP)
+	}))
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v", err)
+	}
+	if code(e.Value) != fault.WHEPTimeout || e.Value.Get("phase").String() != "whep" || !e.Value.Get("retryable").Bool() || e.Message != "no answer" {
+		t.Errorf("rejected with %v", eval(t, "JSON.stringify").Invoke(e.Value))
+	}
+	if !e.Value.InstanceOf(errorCtor) {
+		t.Error("the reason is no Error")
+	}
+}
+
+func TestPanicBecomesRejection(t *testing.T) {
+	noLeaks(t)
+	lines := console(t)
+	_, err := Await(context.Background(), Promise(func() (any, error) {
+		var m map[string]int
+		m["x"] = 1
+		return nil, nil
+	}))
+	var e *Error
+	if !errors.As(err, &e) || code(e.Value) != fault.InternalError {
+		t.Fatalf("error %v", err)
+	}
+	got := lines()
+	if len(got) != 1 || !strings.Contains(got[0], "assignment to entry in nil map") || !strings.Contains(got[0], "bridge_js_test.go") {
+		t.Errorf("log %q", got)
+	}
+}
+
+func TestPanicLogIsRedacted(t *testing.T) {
+	lines := console(t)
+	Result(func() (any, error) { panic("token djJ8MTIzNDU2fGFiY2RlZmdoaWprbG1ub3A refused") })
+	if got := lines(); len(got) != 1 || strings.Contains(got[0], "MTIzNDU2") {
+		t.Errorf("log %q", got)
+	}
+}
+
+func TestGoexitRejects(t *testing.T) {
+	noLeaks(t)
+	_, err := Await(context.Background(), Promise(func() (any, error) {
+		runtime.Goexit()
+		return nil, nil
+	}))
+	var e *Error
+	if !errors.As(err, &e) || code(e.Value) != fault.InternalError {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func TestUnconvertibleResultRejects(t *testing.T) {
+	noLeaks(t)
+	_, err := Await(context.Background(), Promise(func() (any, error) { return make(chan int), nil }))
+	var e *Error
+	if !errors.As(err, &e) || code(e.Value) != fault.InternalError {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func TestResult(t *testing.T) {
+	console(t)
+	if v := Result(func() (any, error) { return "yes", nil }); v.String() != "yes" {
+		t.Errorf("got %v", v)
+	}
+	if v := Result(func() (any, error) { return nil, fault.InvalidState }); code(v) != fault.InvalidState {
+		t.Errorf("got %v", v)
+	}
+	if v := Result(func() (any, error) { panic("boom") }); code(v) != fault.InternalError {
+		t.Errorf("got %v", v)
+	}
+}
+
+func TestErrorConstructorIsUsed(t *testing.T) {
+	saved := agentError
+	defer func() { agentError = saved }()
+	SetErrorConstructor(eval(t, "class extends Error { constructor(f) { super(f.detail); this.seen = f.code } }"))
+	v := ErrorValue(fault.New(fault.RateLimited, "slow down"))
+	if v.Get("seen").String() != "rate_limited" || v.Get("message").String() != "slow down" {
+		t.Errorf("got %v", v)
+	}
+	SetErrorConstructor(eval(t, "class { constructor() { throw new Error('broken') } }"))
+	if v := ErrorValue(fault.RateLimited); !v.InstanceOf(errorCtor) {
+		t.Errorf("got %v", v)
+	}
+}
+
+func TestErrorValueOfNilIsUndefined(t *testing.T) {
+	if v := ErrorValue(nil); !v.IsUndefined() {
+		t.Errorf("got %v", v)
+	}
+}
+
+func TestAwaitTakesAnyValue(t *testing.T) {
+	noLeaks(t)
+	for _, expression := range []string{"7", "Promise.resolve(7)", "{then(f) { f(7) }}", "new Promise(f => setTimeout(f, 1, 7))"} {
+		v, err := Await(context.Background(), eval(t, expression))
+		if err != nil || v.Int() != 7 {
+			t.Errorf("%s: %v, %v", expression, v, err)
+		}
+	}
+}
+
+func TestAwaitKeepsNameAndMessage(t *testing.T) {
+	noLeaks(t)
+	for expression, want := range map[string]string{
+		"Promise.reject(new TypeError('Failed to fetch'))": "TypeError: Failed to fetch",
+		"Promise.reject()":       "undefined",
+		"Promise.reject('text')": "text",
+		"Promise.reject(new DOMException('device busy','NotReadableError'))": "NotReadableError: device busy",
+		"{get then() { throw new Error('trap') }}":                           "Error: trap",
+	} {
+		if _, err := Await(context.Background(), eval(t, expression)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", expression, err, want)
+		}
+	}
+}
+
+func TestAwaitEndsWithContextAndFreesItsCallbacks(t *testing.T) {
+	noLeaks(t)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if _, err := Await(ctx, eval(t, "new Promise(() => {})")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func TestLateRejectionAfterCancelIsQuiet(t *testing.T) {
+	noLeaks(t)
+	lines := console(t)
+	holder := eval(t, "(() => { const h = {}; h.p = new Promise((_, r) => { h.reject = r }); return h })()")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Await(ctx, holder.Get("p")); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	holder.Call("reject", eval(t, "new Error('late')"))
+	task(t)
+	if got := lines(); len(got) != 0 {
+		t.Errorf("console %q", got)
+	}
+}
+
+func TestContextFromSignal(t *testing.T) {
+	noLeaks(t)
+	controller := eval(t, "new AbortController()")
+	ctx, cancel, err := ContextFromSignal(context.Background(), controller.Get("signal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cancel()
+	if ctx.Err() != nil {
+		t.Fatal("ended before the abort")
+	}
+	controller.Call("abort", eval(t, "new Error('changed my mind')"))
+	<-ctx.Done()
+	if cause := context.Cause(ctx); cause.Error() != "Error: changed my mind" {
+		t.Errorf("cause %v", cause)
+	}
+}
+
+func TestContextFromAbortedSignal(t *testing.T) {
+	noLeaks(t)
+	ctx, cancel, err := ContextFromSignal(context.Background(), eval(t, "AbortSignal.abort()"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cancel()
+	<-ctx.Done()
+	if cause := context.Cause(ctx); !strings.HasPrefix(cause.Error(), "AbortError: ") {
+		t.Errorf("cause %v", cause)
+	}
+}
+
+func TestContextFromSignalFreesListenerHoweverItEnds(t *testing.T) {
+	signal := eval(t, "new AbortController().signal")
+	t.Run("cancel", func(t *testing.T) {
+		noLeaks(t)
+		_, cancel, err := ContextFromSignal(context.Background(), signal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		cancel()
+	})
+	t.Run("parent", func(t *testing.T) {
+		noLeaks(t)
+		parent, end := context.WithCancel(context.Background())
+		ctx, cancel, err := ContextFromSignal(parent, signal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cancel()
+		end()
+		<-ctx.Done()
+		task(t)
+		if n := LiveFuncs(); n != 0 {
+			t.Errorf("%d funcs left after the parent ended", n)
+		}
+	})
+}
+
+func TestNoSignalIsNoLimit(t *testing.T) {
+	for _, v := range []js.Value{js.Undefined(), js.Null()} {
+		ctx, cancel, err := ContextFromSignal(context.Background(), v)
+		if err != nil || ctx.Err() != nil {
+			t.Fatalf("%v: %v, %v", v, err, ctx.Err())
+		}
+		cancel()
+		if ctx.Err() == nil {
+			t.Error("cancel did not end the context")
+		}
+	}
+}
+
+func TestWrongSignalIsBadRequest(t *testing.T) {
+	noLeaks(t)
+	for expression, got := range map[string]string{
+		"'stop'": "string", "{}": "object", "5n": "bigint", "{aborted: false}": "object",
+		"{get aborted() { throw 1 }}": "object",
+	} {
+		_, _, err := ContextFromSignal(context.Background(), eval(t, expression))
+		want := "bad_request: signal must be an AbortSignal, got " + got
+		if !errors.Is(err, fault.BadRequest) || err.Error() != want {
+			t.Errorf("%s: %v, want %s", expression, err, want)
+		}
+	}
+}
+
+func TestSignalFromContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signal, stop := SignalFromContext(ctx)
+	defer stop()
+	if signal.Get("aborted").Bool() {
+		t.Fatal("aborted at once")
+	}
+	cancel()
+	task(t)
+	if !signal.Get("aborted").Bool() {
+		t.Error("not aborted by the context")
+	}
+}
+
+func TestStoppedSignalIsNotAborted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signal, stop := SignalFromContext(ctx)
+	stop()
+	cancel()
+	task(t)
+	if signal.Get("aborted").Bool() {
+		t.Error("aborted after stop")
+	}
+}
+
+func TestScopeEndsNewestFirstAndOnce(t *testing.T) {
+	noLeaks(t)
+	scope := NewScope(nil)
+	var order []string
+	scope.OnEnd(func() { order = append(order, "first") })
+	target := eval(t, "new EventTarget()")
+	events := 0
+	if _, err := scope.Listen(target, "x", func(js.Value) { events++ }); err != nil {
+		t.Fatal(err)
+	}
+	scope.Func(func(js.Value, []js.Value) any { return nil })
+	scope.OnEnd(func() { order = append(order, "last") })
+	target.Call("dispatchEvent", eval(t, "new Event('x')"))
+	scope.End()
+	scope.End()
+	target.Call("dispatchEvent", eval(t, "new Event('x')"))
+	if got := strings.Join(order, " "); got != "last first" {
+		t.Errorf("order %q", got)
+	}
+	if events != 1 {
+		t.Errorf("%d events, want 1", events)
+	}
+	scope.OnEnd(func() { order = append(order, "late") })
+	if len(order) != 3 {
+		t.Error("OnEnd after End was not called")
+	}
+	if _, err := scope.Listen(target, "x", func(js.Value) { events++ }); err != nil {
+		t.Fatal(err)
+	}
+	target.Call("dispatchEvent", eval(t, "new Event('x')"))
+	if events != 1 {
+		t.Error("a listener of an ended scope was called")
+	}
+}
+
+func TestListenerRemovedEarly(t *testing.T) {
+	noLeaks(t)
+	scope := NewScope(nil)
+	target := eval(t, "new EventTarget()")
+	for range 3 {
+		remove, err := scope.Listen(target, "x", func(js.Value) { t.Error("called") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		remove()
+		remove()
+	}
+	target.Call("dispatchEvent", eval(t, "new Event('x')"))
+	if len(scope.ends) != 0 {
+		t.Errorf("scope keeps %d endings of removed listeners", len(scope.ends))
+	}
+}
+
+func TestListenOnWrongTarget(t *testing.T) {
+	noLeaks(t)
+	if _, err := NewScope(nil).Listen(eval(t, "{}"), "x", func(js.Value) {}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestPanicInCallbackReachesOwner(t *testing.T) {
+	noLeaks(t)
+	lines := console(t)
+	var told []error
+	scope := NewScope(func(err error) { told = append(told, err) })
+	defer scope.End()
+	f := scope.Func(func(js.Value, []js.Value) any { panic("callback") })
+	if v := f.Invoke(); !v.IsUndefined() {
+		t.Errorf("returned %v", v)
+	}
+	done := make(chan struct{})
+	scope.Go(func() {
+		defer close(done)
+		panic("goroutine")
+	})
+	<-done
+	task(t)
+	if len(told) != 2 || !errors.Is(told[0], fault.InternalError) || !errors.Is(told[1], fault.InternalError) {
+		t.Errorf("told %v", told)
+	}
+	if got := lines(); len(got) != 2 || !strings.Contains(got[0], "panic: callback") || !strings.Contains(got[1], "panic: goroutine") {
+		t.Errorf("log %q", got)
+	}
+}
+
+func TestPanickingOwnerDoesNotEndTheProgram(t *testing.T) {
+	noLeaks(t)
+	lines := console(t)
+	scope := NewScope(func(error) { panic("owner") })
+	scope.Func(func(js.Value, []js.Value) any { panic("callback") }).Invoke()
+	scope.OnEnd(func() { panic("end") })
+	scope.End()
+	if got := lines(); len(got) != 4 {
+		t.Errorf("log %q", got)
+	}
+}
+
+func TestFuncReleasedInsideItself(t *testing.T) {
+	noLeaks(t)
+	var f *Func
+	f = FuncOf(func(js.Value, []js.Value) any { f.Release(); f.Release(); return 5 })
+	if v, err := Invoke(f.Value); err != nil || v.Int() != 5 {
+		t.Errorf("got %v, %v", v, err)
+	}
+}
+
+func TestEmitConvertsAndPassesName(t *testing.T) {
+	noLeaks(t)
+	seen := eval(t, "[]")
+	dispatch := js.Global().Get("Function").New("seen", "return (name, payload) => { seen.push([name, payload]) }").Invoke(seen)
+	e := NewEmitter(dispatch)
+	if err := e.Emit("transcript", struct {
+		Text string `json:"text"`
+	}{"hello"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Emit("micStarted", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := eval(t, "JSON.stringify").Invoke(seen).String(); got != `[["transcript",{"text":"hello"}],["micStarted",null]]` {
+		t.Errorf("saw %s", got)
+	}
+}
+
+func TestEmitErrors(t *testing.T) {
+	e := NewEmitter(eval(t, "() => { throw new Error('no') }"))
+	if err := e.Emit("x", nil); err == nil || err.Error() != "emit x: Error: no" {
+		t.Errorf("error %v", err)
+	}
+	if err := e.Emit("x", make(chan int)); err == nil || !strings.HasPrefix(err.Error(), "emit x: convert chan int") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A listener that calls back into Go runs nested on the emitting goroutine.
+func TestListenerMayCallGo(t *testing.T) {
+	noLeaks(t)
+	scope := NewScope(nil)
+	defer scope.End()
+	called := 0
+	back := scope.Func(func(js.Value, []js.Value) any {
+		called++
+		return Promise(func() (any, error) { called++; return nil, nil })
+	})
+	dispatch := js.Global().Get("Function").New("back", "return () => { back() }").Invoke(back)
+	if err := NewEmitter(dispatch).Emit("x", nil); err != nil {
+		t.Fatal(err)
+	}
+	task(t)
+	if called != 2 {
+		t.Errorf("called %d", called)
+	}
+}

@@ -1,0 +1,180 @@
+//go:build js && wasm
+
+package jsbridge
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"syscall/js"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Error is an exception that JavaScript threw, or the reason of a rejected
+// promise. js.Error is not used because its Error method reads the message of
+// whatever was thrown, which need not be an object and may throw again.
+type Error struct {
+	Name    string   // of the exception, such as "TypeError"; empty if it has none
+	Message string   // of the exception, or the text of a thrown value
+	Value   js.Value // what was thrown
+}
+
+// Error returns "name: message".
+func (e *Error) Error() string {
+	if e.Name == "" {
+		return e.Message
+	}
+	return e.Name + ": " + e.Message
+}
+
+// thrown reads an exception, which may be any value at all.
+func thrown(v js.Value) *Error {
+	e := &Error{Value: v}
+	if k := kind(v); k == "object" || k == "function" {
+		e.Name, e.Message = stringProperty(v, "name"), stringProperty(v, "message")
+	}
+	if e.Name == "" && e.Message == "" {
+		e.Message = text(v)
+	}
+	return e
+}
+
+// stringProperty reads a property that should be a string; "" when it is not.
+func stringProperty(v js.Value, key string) string {
+	p, err := Get(v, key)
+	if err != nil || kind(p) != "string" {
+		return ""
+	}
+	return p.String()
+}
+
+// text is String(v), or the kind of v when that throws.
+func text(v js.Value) string {
+	s, err := Invoke(stringOf, v)
+	if err != nil {
+		return kind(v)
+	}
+	return s.String()
+}
+
+// recovered turns what a call into JavaScript panicked with into an error.
+func recovered(r any) error {
+	switch r := r.(type) {
+	case js.Error:
+		return thrown(r.Value)
+	case error:
+		return r
+	default:
+		return fmt.Errorf("%v", r)
+	}
+}
+
+// guard is deferred around every entry: it recovers a panic, logs it and tells
+// onPanic, if there is one.
+func guard(onPanic func(error)) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	err := reportPanic(r)
+	if onPanic != nil {
+		// A second panic in the owner's handler must not end the program either.
+		defer guard(nil)
+		onPanic(err)
+	}
+}
+
+// stackSize holds about forty frames; more doesn't help to find the place.
+const stackSize = 8 << 10
+
+// reportPanic logs a recovered panic with its stack, in one line of the page's
+// console, and returns the error to fail with.
+func reportPanic(r any) error {
+	cause := recovered(r)
+	stack := make([]byte, stackSize)
+	stack = stack[:runtime.Stack(stack, false)]
+	logError(fmt.Sprintf("agentruntime: panic: %v\n%s", cause, stack))
+	return fault.New(fault.InternalError, "").Because(cause)
+}
+
+// logError writes to the console as the page has it now, so that a page's own
+// error collection sees it.
+func logError(message string) {
+	if console, err := Get(js.Global(), "console"); err == nil {
+		_, _ = Call(console, "error", fault.Redact(message))
+	}
+}
+
+// agentError makes the JavaScript error of a fault's JSON form.
+var agentError = plainError
+
+// SetErrorConstructor has ErrorValue make errors with constructor, a class that
+// takes the object of fault.Error's JSON form. Without it they are plain Errors
+// that carry the same fields.
+func SetErrorConstructor(constructor js.Value) {
+	agentError = func(fields js.Value) (js.Value, error) { return New(constructor, fields) }
+}
+
+func plainError(fields js.Value) (js.Value, error) {
+	e, err := New(errorCtor, stringProperty(fields, "detail"))
+	if err != nil {
+		return e, err
+	}
+	return Call(objectCtor, "assign", e, fields)
+}
+
+// ErrorValue converts err, by way of fault.From, into the error object that
+// JavaScript gets; nil is undefined. It is the only place where that is done, so
+// everything in it is redacted.
+func ErrorValue(err error) js.Value {
+	if err == nil {
+		return js.Undefined()
+	}
+	v, convErr := errorValue(fault.From(err))
+	if convErr != nil {
+		// Left for a page that broke Object or for a body that is no JSON.
+		v, convErr = errorValue(fault.New(fault.InternalError, convErr.Error()))
+	}
+	if convErr != nil {
+		return errorCtor.New(convErr.Error())
+	}
+	return v
+}
+
+func errorValue(f *fault.Error) (js.Value, error) {
+	encoded, err := json.Marshal(f)
+	if err != nil {
+		return js.Undefined(), err
+	}
+	fields, err := Invoke(jsonParse, string(encoded))
+	if err != nil {
+		return js.Undefined(), err
+	}
+	return agentError(fields)
+}
+
+// valueError says which part of a value cannot be converted, and why: problem
+// goes on where path ends. Not with a colon, because the redaction of texts takes
+// what follows "token:" for one.
+type valueError struct{ path, problem string }
+
+func (e *valueError) Error() string {
+	if e.path == "" {
+		return e.problem
+	}
+	return e.path + " " + e.problem
+}
+
+// in puts the place where e was met in front of its path.
+func (e *valueError) in(place string) *valueError {
+	e.path = place + e.path
+	return e
+}
+
+func problem(format string, args ...any) *valueError {
+	return &valueError{problem: fmt.Sprintf(format, args...)}
+}
+
+// unreadable describes a property whose getter, or proxy, threw.
+func unreadable(err error) *valueError { return problem("cannot be read: %v", err) }

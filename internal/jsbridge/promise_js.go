@@ -1,0 +1,114 @@
+//go:build js && wasm
+
+package jsbridge
+
+import (
+	"context"
+	"errors"
+	"syscall/js"
+)
+
+// Promise runs fn on a goroutine of its own and returns a promise of its result,
+// converted by ToJS. An error rejects it with an AgentError (see ErrorValue), a
+// panic with internal_error. fn may wait, but what it does before it first waits
+// happens before Promise returns.
+func Promise(fn func() (any, error)) js.Value {
+	promise, resolve, reject := resolvers()
+	go func() {
+		// Stays when fn ends the goroutine (runtime.Goexit) instead of returning.
+		err := errors.New("the call ended without a result")
+		var result js.Value
+		defer func() {
+			if r := recover(); r != nil {
+				err = reportPanic(r)
+			}
+			if err != nil {
+				reject.Invoke(ErrorValue(err))
+				return
+			}
+			resolve.Invoke(result)
+		}()
+		result, err = outcome(fn)
+	}()
+	return promise
+}
+
+// Result runs fn, which must not wait, and returns its converted result, or the
+// AgentError that the JavaScript side throws: a Go callback cannot throw itself.
+func Result(fn func() (any, error)) (v js.Value) {
+	defer func() {
+		if r := recover(); r != nil {
+			v = ErrorValue(reportPanic(r))
+		}
+	}()
+	v, err := outcome(fn)
+	if err != nil {
+		return ErrorValue(err)
+	}
+	return v
+}
+
+func outcome(fn func() (any, error)) (js.Value, error) {
+	v, err := fn()
+	if err != nil {
+		return js.Undefined(), err
+	}
+	return ToJS(v)
+}
+
+// resolvers makes a pending promise. The executor runs inside the constructor,
+// so its Func is done when the constructor returns.
+func resolvers() (promise, resolve, reject js.Value) {
+	executor := FuncOf(func(_ js.Value, args []js.Value) any {
+		resolve, reject = args[0], args[1]
+		return nil
+	})
+	defer executor.Release()
+	promise = promiseCtor.New(executor.Value)
+	return promise, resolve, reject
+}
+
+// Await waits for promise, or any value, and returns what it resolves to; a
+// rejection comes back as an *Error. When ctx ends first, Await returns ctx.Err()
+// at once; the work behind the promise goes on unless something else stops it
+// (see SignalFromContext). Await must not be called in a callback.
+//
+// The two callbacks are released when they are called, never earlier: calling a
+// released one prints an error on the page's console. So that this happens also
+// for a promise that never settles, they wait for a race between the promise and
+// a gate which opens when ctx ends.
+func Await(ctx context.Context, promise js.Value) (js.Value, error) {
+	gate, open, _ := resolvers()
+	type result struct {
+		value js.Value
+		err   error
+	}
+	settled := make(chan result, 1)
+	var fulfilled, rejected *Func
+	settle := func(r result) any {
+		fulfilled.Release()
+		rejected.Release()
+		settled <- r
+		return nil
+	}
+	fulfilled = FuncOf(func(_ js.Value, args []js.Value) any { return settle(result{value: arg(args, 0)}) })
+	rejected = FuncOf(func(_ js.Value, args []js.Value) any { return settle(result{err: thrown(arg(args, 0))}) })
+
+	// None of these can throw: they are the page's own functions as they were
+	// when the program started, applied to an array and a promise made here.
+	race := promiseRace.Invoke(arrayOf.Invoke(promise, gate))
+	reflectApply.Invoke(promiseThen, race, arrayOf.Invoke(fulfilled.Value, rejected.Value))
+
+	select {
+	case r := <-settled:
+		return r.value, r.err
+	case <-ctx.Done():
+		open.Invoke()
+		select {
+		case r := <-settled:
+			return r.value, r.err
+		default:
+			return js.Undefined(), ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,128 @@
+//go:build js && wasm
+
+package jsbridge
+
+import (
+	"fmt"
+	"syscall/js"
+)
+
+// The page's constructors and functions, looked up once: each look-up by name
+// costs about 2 µs, and a page that replaces one later doesn't reach us.
+var (
+	arrayCtor      = js.Global().Get("Array")
+	objectCtor     = js.Global().Get("Object")
+	promiseCtor    = js.Global().Get("Promise")
+	uint8ArrayCtor = js.Global().Get("Uint8Array")
+	errorCtor      = js.Global().Get("Error")
+	abortCtor      = js.Global().Get("AbortController")
+
+	arrayIsArray     = arrayCtor.Get("isArray")
+	arrayOf          = arrayCtor.Get("of").Call("bind", arrayCtor)
+	bufferIsView     = js.Global().Get("ArrayBuffer").Get("isView")
+	jsonParse        = js.Global().Get("JSON").Get("parse")
+	jsonStringify    = js.Global().Get("JSON").Get("stringify")
+	objectKeys       = objectCtor.Get("keys")
+	objectTag        = objectCtor.Get("prototype").Get("toString")
+	promiseRace      = promiseCtor.Get("race").Call("bind", promiseCtor)
+	promiseThen      = promiseCtor.Get("prototype").Get("then")
+	reflectApply     = js.Global().Get("Reflect").Get("apply")
+	reflectConstruct = js.Global().Get("Reflect").Get("construct")
+	reflectDefine    = js.Global().Get("Reflect").Get("defineProperty")
+	reflectGet       = js.Global().Get("Reflect").Get("get")
+	reflectSet       = js.Global().Get("Reflect").Get("set")
+	stringOf         = js.Global().Get("String")
+)
+
+// Get reads the property key (a string, an index or a js.Value) of v, and
+// returns what a getter or a proxy throws as an *Error.
+func Get(v js.Value, key any) (js.Value, error) {
+	return Invoke(reflectGet, v, key)
+}
+
+// Set writes the property key of v. What a setter throws, and a property that
+// cannot be written, are errors.
+func Set(v js.Value, key, value any) error {
+	ok, err := Invoke(reflectSet, v, key, value)
+	if err == nil && !ok.Bool() {
+		return fmt.Errorf("set %v: the property cannot be written", key)
+	}
+	return err
+}
+
+// Call calls the method of v. It does not use js.Value.Call, which reads the
+// method a second time, outside of any try, when the call failed.
+func Call(v js.Value, method string, args ...any) (js.Value, error) {
+	fn, err := Get(v, method)
+	if err != nil {
+		return js.Undefined(), err
+	}
+	list, err := Invoke(arrayOf, args...)
+	if err != nil {
+		return js.Undefined(), err
+	}
+	return Invoke(reflectApply, fn, v, list)
+}
+
+// New constructs an object.
+func New(constructor js.Value, args ...any) (js.Value, error) {
+	list, err := Invoke(arrayOf, args...)
+	if err != nil {
+		return js.Undefined(), err
+	}
+	return Invoke(reflectConstruct, constructor, list)
+}
+
+// Invoke calls the function fn with args, which are what js.ValueOf takes or a
+// *Func. A thrown exception comes back as an *Error.
+func Invoke(fn js.Value, args ...any) (result js.Value, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			result, err = js.Undefined(), recovered(r)
+		}
+	}()
+	values := make([]any, len(args))
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case *Func:
+			values[i] = arg.Value
+		case string:
+			values[i] = stringValue(arg)
+		default:
+			values[i] = arg
+		}
+	}
+	return fn.Invoke(values...), nil
+}
+
+// stringValue is js.ValueOf for a string that may begin with a byte order mark.
+// The decoder of wasm_exec.js swallows one; a second one in front is the one to lose.
+func stringValue(s string) js.Value {
+	const mark = "\uFEFF"
+	if len(s) >= len(mark) && s[:len(mark)] == mark {
+		s = mark + s
+	}
+	return js.ValueOf(s)
+}
+
+// kind names the type of v for a decision or a message: what typeof says, and
+// "null", "array" or "bigint".
+func kind(v js.Value) (name string) {
+	// syscall/js has no type for BigInt and panics.
+	defer func() {
+		if recover() != nil {
+			name = "bigint"
+		}
+	}()
+	t := v.Type()
+	if t == js.TypeObject && isArray(v) {
+		return "array"
+	}
+	return t.String()
+}
+
+// isArray is Array.isArray, and false for a revoked proxy, which makes it throw.
+func isArray(v js.Value) bool {
+	is, err := Invoke(arrayIsArray, v)
+	return err == nil && is.Bool()
+}
