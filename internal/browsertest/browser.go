@@ -1,0 +1,168 @@
+// Package browsertest runs tests in a real, headless Chromium.
+//
+// It has two users. Whole-page tests call Start and NewPage and drive a page
+// from Go; a Page collects the console, exceptions and its own death, so that
+// a test ends with a reason and never hangs on a page that is gone. The
+// program cmd/go_js_wasm_exec runs `go test` binaries for GOOS=js in a page.
+//
+// The package knows Chromium and the DevTools protocol (through chromedp). It
+// must not know anything of agentruntime, and nothing outside tests may import
+// it.
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Options configure a browser. The zero value is a silent, headless one.
+type Options struct {
+	// Path is the browser program. Default: what Find returns.
+	Path string
+	// Visible opens a window instead of running headless.
+	Visible bool
+	// Flags are further command line flags, "--name" or "--name=value". They
+	// win over the package's own; --enable-features and --disable-features
+	// add to them.
+	Flags []string
+	// Microphone is a WAV file that the page hears, in a loop, as its
+	// microphone (append "%noloop" to play it once). Permission prompts for
+	// microphone and camera are then answered with yes.
+	Microphone string
+	// Output receives what the browser process prints. Default: dropped.
+	Output io.Writer
+	// Console is called with each message of each page as it arrives, before
+	// the page records it. It must return quickly. Default: only recorded.
+	Console func(Message)
+}
+
+// Browser is a running Chromium with a profile of its own, which is removed
+// when the browser is closed.
+type Browser struct {
+	ctx     context.Context // carries the DevTools connection; ends with the browser
+	stop    context.CancelFunc
+	console func(Message)
+}
+
+// Start starts a browser. ctx bounds the start only; the browser runs until
+// Close, or until it dies, which Done tells.
+func Start(ctx context.Context, o Options) (*Browser, error) {
+	flags, err := o.allocatorOptions()
+	if err != nil {
+		return nil, fmt.Errorf("start browser: %w", err)
+	}
+	allocator, stopAllocator := chromedp.NewExecAllocator(context.WithoutCancel(ctx), flags...)
+	bctx, stopBrowser := chromedp.NewContext(allocator)
+	b := &Browser{
+		ctx:     bctx,
+		stop:    func() { stopBrowser(); stopAllocator() },
+		console: o.Console,
+	}
+	if err := start(ctx, bctx); err != nil {
+		b.stop()
+		return nil, fmt.Errorf("start browser: %w", err)
+	}
+	return b, nil
+}
+
+// Done is closed when the browser has ended.
+func (b *Browser) Done() <-chan struct{} { return b.ctx.Done() }
+
+// Close ends the browser with all its pages, waits for its processes and
+// removes its profile. It may be called twice.
+func (b *Browser) Close() { b.stop() }
+
+// allocatorOptions turns o into what chromedp starts the browser with.
+func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
+	path := o.Path
+	if path == "" {
+		var err error
+		if path, err = Find(); err != nil {
+			return nil, err
+		}
+	}
+	options := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
+	options = append(options,
+		chromedp.ExecPath(path),
+		chromedp.Flag("disable-gpu", true),
+		chromedp.Flag("disable-component-update", true),
+		// Chromium refuses to run as root with its sandbox; without it a page
+		// is as strong as the test itself, so nobody else loses it.
+		chromedp.Flag("no-sandbox", os.Getuid() == 0 || os.Getenv("AGENTRUNTIME_NO_SANDBOX") != ""),
+	)
+	if o.Visible {
+		options = append(options, chromedp.VisibleWindow)
+	}
+	if o.Output != nil {
+		options = append(options, chromedp.CombinedOutput(o.Output))
+	}
+	if o.Microphone != "" {
+		file, noloop := strings.CutSuffix(o.Microphone, "%noloop")
+		// Chromium plays a beep instead of a file that it cannot open.
+		if _, err := os.Stat(file); err != nil {
+			return nil, fmt.Errorf("fake microphone: %w", err)
+		}
+		file, err := filepath.Abs(file)
+		if err != nil {
+			return nil, fmt.Errorf("fake microphone: %w", err)
+		}
+		if noloop {
+			file += "%noloop"
+		}
+		options = append(options,
+			chromedp.Flag("use-fake-ui-for-media-stream", true),
+			chromedp.Flag("use-fake-device-for-media-stream", true),
+			chromedp.Flag("use-file-for-fake-audio-capture", file),
+		)
+	}
+	return append(options, extraFlags(o.Flags)...), nil
+}
+
+// defaultFeatures are the feature lists that chromedp sets. Chromium obeys only
+// the last flag of a name, so further features must be joined with them.
+var defaultFeatures = map[string]string{
+	"enable-features":  "NetworkService,NetworkServiceInProcess",
+	"disable-features": "Translate,BlinkGenPropertyTrees",
+}
+
+// extraFlags parses flags of the forms "--name" and "--name=value".
+func extraFlags(flags []string) []chromedp.ExecAllocatorOption {
+	features := map[string]string{}
+	var options []chromedp.ExecAllocatorOption
+	for _, flag := range flags {
+		name, value, hasValue := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+		switch {
+		case defaultFeatures[name] != "":
+			if features[name] == "" {
+				features[name] = defaultFeatures[name]
+			}
+			features[name] += "," + value
+			options = append(options, chromedp.Flag(name, features[name]))
+		case hasValue:
+			options = append(options, chromedp.Flag(name, value))
+		default:
+			options = append(options, chromedp.Flag(name, true))
+		}
+	}
+	return options
+}
+
+// start makes chromedp start the browser or open the tab of target, and gives
+// up waiting when ctx ends. chromedp binds the life of what it starts to the
+// context of the first call, so that must be target, which has no deadline.
+func start(ctx, target context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- chromedp.Do(target) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

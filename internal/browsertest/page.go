@@ -1,0 +1,229 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Reasons for the end of a page, found in Page.Err and in the errors of calls
+// that the end interrupted.
+var (
+	// ErrCrashed says that the page's process died, by a browser bug, for
+	// lack of memory or because somebody killed it.
+	ErrCrashed = errors.New("page crashed")
+	// ErrPageClosed says that the page was closed, by Close or by a script.
+	ErrPageClosed = errors.New("page is closed")
+	// ErrBrowserEnded says that the whole browser ended.
+	ErrBrowserEnded = errors.New("browser ended")
+)
+
+// Page is one tab in a browser context of its own: it shares no cookies,
+// storage or permissions with other pages.
+type Page struct {
+	browser *Browser
+	tab     context.Context // the chromedp context of the tab
+	stop    context.CancelFunc
+	life    context.Context // ends with the tab; its cause is Err
+	end     context.CancelCauseFunc
+
+	mu       sync.Mutex // guards what the DevTools reader and the test share
+	messages []Message
+	bindings map[string]func(string)
+}
+
+// NewPage opens a page and, if url is not empty, navigates to it and waits for
+// its load event.
+func (b *Browser) NewPage(ctx context.Context, url string) (*Page, error) {
+	p := &Page{browser: b, bindings: map[string]func(string){}}
+	p.tab, p.stop = chromedp.NewContext(b.ctx,
+		chromedp.WithNewBrowserContext(), chromedp.WithListener(p.event))
+	p.life, p.end = context.WithCancelCause(p.tab)
+	if err := start(ctx, p.tab); err != nil {
+		p.Close()
+		return nil, fmt.Errorf("new page: %w", err)
+	}
+	if err := p.watch(); err != nil {
+		p.Close()
+		return nil, fmt.Errorf("new page: %w", err)
+	}
+	if url == "" {
+		return p, nil
+	}
+	if err := p.Navigate(ctx, url); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// watch ends the page's life when its tab is gone.
+func (p *Page) watch() error {
+	gone, err := chromedp.Detached(p.tab)
+	if err != nil {
+		return err
+	}
+	go func() {
+		select {
+		case <-gone:
+			p.end(ErrPageClosed)
+		case <-p.browser.ctx.Done():
+			p.end(ErrBrowserEnded)
+		case <-p.life.Done():
+		}
+	}()
+	return nil
+}
+
+// event handles one DevTools event. It runs on the goroutine that reads the
+// connection, so it must not wait for the browser.
+func (p *Page) event(ev any) {
+	switch ev := ev.(type) {
+	case *runtime.EventConsoleAPICalled:
+		p.record(consoleMessage(ev))
+	case *runtime.EventExceptionThrown:
+		p.record(exceptionMessage(ev.ExceptionDetails))
+	case *log.EventEntryAdded:
+		p.record(entryMessage(ev.Entry))
+	case *page.EventJavascriptDialogOpening:
+		p.record(dialogMessage(ev))
+		go p.call(p.life, func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+			return err
+		})
+	case *runtime.EventBindingCalled:
+		p.mu.Lock()
+		fn := p.bindings[ev.Name]
+		p.mu.Unlock()
+		if fn != nil {
+			fn(ev.Payload)
+		}
+	case *inspector.EventTargetCrashed:
+		p.end(ErrCrashed)
+	}
+}
+
+func (p *Page) record(m Message) {
+	if p.browser.console != nil {
+		p.browser.console(m)
+	}
+	p.mu.Lock()
+	p.messages = append(p.messages, m)
+	p.mu.Unlock()
+}
+
+// Console returns what the page has said so far, oldest first.
+func (p *Page) Console() []Message {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]Message(nil), p.messages...)
+}
+
+// Done is closed when the page is gone; Err then says why.
+func (p *Page) Done() <-chan struct{} { return p.life.Done() }
+
+// Err returns nil while the page lives, then an error that is ErrCrashed,
+// ErrPageClosed or ErrBrowserEnded.
+func (p *Page) Err() error {
+	err := context.Cause(p.life)
+	if errors.Is(err, context.Canceled) { // the browser's context ended before watch saw it
+		return ErrBrowserEnded
+	}
+	return err
+}
+
+// Close closes the tab, even one that hangs, and drops its browser context. It
+// may be called twice.
+func (p *Page) Close() {
+	p.end(ErrPageClosed)
+	p.stop()
+}
+
+// Navigate loads url in the page and waits for its load event.
+func (p *Page) Navigate(ctx context.Context, url string) error {
+	err := p.Run(ctx, chromedp.Navigate(url))
+	if err != nil {
+		return fmt.Errorf("navigate to %s: %w", url, err)
+	}
+	return nil
+}
+
+// Eval evaluates a JavaScript expression in the page, awaits it if it is a
+// promise, and stores its JSON form in out unless out is nil. A thrown or
+// rejected value is the error; so is a page that goes away meanwhile.
+func (p *Page) Eval(ctx context.Context, js string, out any) error {
+	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
+		yes := true
+		res, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{
+			Expression:    js,
+			ReturnByValue: &yes,
+			AwaitPromise:  &yes,
+		})
+		if err != nil {
+			return err
+		}
+		if res.ExceptionDetails != nil {
+			return errors.New(exceptionMessage(res.ExceptionDetails).Text)
+		}
+		if out == nil {
+			return nil
+		}
+		value := res.Result.Value
+		if len(value) == 0 { // undefined has no JSON form
+			value = []byte("null")
+		}
+		return json.Unmarshal(value, out)
+	})
+	if err != nil {
+		return fmt.Errorf("eval: %w", err)
+	}
+	return nil
+}
+
+// Expose gives scripts of the page a global function name(string) that calls
+// fn. Calls arrive in order, together with console messages. fn must return
+// quickly and must not use the page.
+func (p *Page) Expose(ctx context.Context, name string, fn func(payload string)) error {
+	p.mu.Lock()
+	p.bindings[name] = fn
+	p.mu.Unlock()
+	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, runtime.AddBinding, runtime.AddBindingParams{Name: name})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("expose %s: %w", name, err)
+	}
+	return nil
+}
+
+// Run runs chromedp actions on the page, for what Page has no method for. It
+// ends when ctx or the page does.
+func (p *Page) Run(ctx context.Context, actions ...chromedp.Action[chromedp.Void]) error {
+	actionCtx, cancel := context.WithCancel(p.life)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	err := chromedp.Do(actionCtx, actions...)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case p.life.Err() != nil:
+		return p.Err()
+	}
+	return err
+}
+
+func (p *Page) call(ctx context.Context, f func(context.Context, *chromedp.Target) error) error {
+	return p.Run(ctx, chromedp.Func(f))
+}
