@@ -1,0 +1,187 @@
+package dialogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+var (
+	// ErrNoPermission means that the thread belongs to somebody else, or is not
+	// there: a caller can't find out which. Its text is on the wire
+	// (wire-protocol §9.6).
+	ErrNoPermission = errors.New("No permission for thread") //nolint:staticcheck // fixed by the protocol
+
+	// ErrNoAgent means that the token names an agent or a configuration that the
+	// partner does not have.
+	ErrNoAgent = errors.New("no such agent")
+
+	// ErrBusy means that too many turns wait for the same thread.
+	ErrBusy = errors.New("too many turns wait for this thread")
+
+	// ErrAborted is the cause of a turn that [Service.Abort] ended.
+	ErrAborted = errors.New("turn aborted")
+)
+
+// Config is what a [Service] works with. Store and Brain are required.
+type Config struct {
+	Store  *store.Store
+	Brain  brain.Brain
+	Logger *slog.Logger // nil discards
+}
+
+// Service holds the turns that run. All methods may be called from any goroutine.
+type Service struct {
+	store *store.Store
+	brain brain.Brain
+	log   *slog.Logger
+
+	// mu guards the two registries below. Turns themselves share nothing.
+	mu    sync.Mutex
+	lanes map[string]*lane // by thread id, while a turn runs or waits
+	calls calls
+}
+
+// New returns a Service.
+func New(c Config) *Service {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{
+		store: c.Store, brain: c.Brain, log: c.Logger,
+		lanes: map[string]*lane{}, calls: calls{byID: map[string]*pending{}},
+	}
+}
+
+// Caller is somebody with a valid token, and the agent that the token means.
+type Caller struct {
+	Claims token.Claims
+	Agent  store.Agent
+}
+
+// Scope is how far the caller reaches in the store.
+func (c *Caller) Scope() store.Scope {
+	return ScopeOf(c.Claims)
+}
+
+// ScopeOf is how far the bearer of a token reaches in the store.
+func ScopeOf(c token.Claims) store.Scope {
+	return store.Scope{
+		PartnerID: c.PartnerID, Admin: c.Kind() == token.Admin && !c.Entitled(),
+		UserID: c.UserID, TokenID: c.ID,
+	}
+}
+
+// Caller finds the agent that a token means: the configuration chooses the
+// persona, the agent id labels the thread, and without a configuration the
+// default persona answers (service.md, Authentication rule 4).
+func (s *Service) Caller(ctx context.Context, c token.Claims) (Caller, error) {
+	agent := store.Agent{ID: store.DefaultAgentID, PartnerID: c.PartnerID, Profile: store.DefaultProfile()}
+	var err error
+	if id := c.AgentID(); id != "" {
+		var labelled store.Agent
+		if labelled, err = s.store.Agent(ctx, c.PartnerID, id); err == nil {
+			agent.ID = labelled.ID
+		}
+	}
+	if id := c.ConfigID(); err == nil && id != 0 {
+		var persona store.Agent
+		if persona, err = s.store.AgentByConfig(ctx, c.PartnerID, id); err == nil {
+			persona.ID = agent.ID
+			agent = persona
+		}
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		err = ErrNoAgent
+	}
+	return Caller{Claims: c, Agent: agent}, err
+}
+
+// Context is what a client says about where the conversation takes place.
+type Context struct {
+	Vars        map[string]any // request variables; see [CheckVars]
+	ContextID   string
+	ContextType string
+	Avatar      bool // a live avatar is attached
+	ScreenShare bool // the user shares a screen with it
+}
+
+// Open returns the thread with that id, or a new one when threadID is "".
+func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Context) (store.Thread, error) {
+	if threadID != "" {
+		t, err := s.store.Thread(ctx, who.Scope(), threadID)
+		if errors.Is(err, store.ErrNotFound) {
+			err = ErrNoPermission
+		}
+		return t, err
+	}
+	t := store.Thread{
+		ID: uuid.NewString(), PartnerID: who.Claims.PartnerID, UserID: who.Claims.UserID,
+		TokenID: who.Claims.ID, AgentID: who.Agent.ID, ConfigID: who.Agent.ConfigID, ContextID: c.ContextID,
+		Vars: map[string]any{}, Analysis: map[string]any{},
+	}
+	if err := s.store.CreateThread(ctx, &t); err != nil {
+		return t, fmt.Errorf("open thread: %w", err)
+	}
+	return t, nil
+}
+
+// Opening renders the agent's opening phrase for a thread and returns it with the
+// id of its message. A phrase that comes out empty is a silent one, because an
+// empty text would make the first turn fail (wire-protocol §7.6). The first
+// phrase that is said on a thread is kept in it; a session that comes back to the
+// thread says its phrase again, but the thread keeps one.
+func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Context) (phrase, messageID string, err error) {
+	if !who.Agent.Profile.AllowClientVariables {
+		c.Vars = nil
+	}
+	messageID = uuid.NewString()
+	vars := variables(who, t, c, c.Vars, "", messageID, t.UpdatedAt.Equal(t.CreatedAt))
+	phrase = brain.Render(who.Agent.Profile.OpeningPhrase, vars)
+	if strings.TrimSpace(phrase) == "" {
+		phrase = control.SilentOpening
+	}
+	history, err := s.store.History(ctx, t.ID, 1)
+	if err != nil || len(history) > 0 || strings.TrimSpace(phrase) == control.SilentOpening {
+		return phrase, messageID, err
+	}
+	return phrase, messageID, s.store.AddMessage(ctx, &store.Message{
+		ID: messageID, ThreadID: t.ID, Role: store.Opening, Parts: []store.Part{spokenPart(phrase, true)},
+	})
+}
+
+// KeepSpoken replaces the text of an answer by what was really said of it before
+// the user broke in (wire-protocol §7.8); widgets stay. An answer that is not
+// there is not an error.
+func (s *Service) KeepSpoken(ctx context.Context, who Caller, messageID, text string) error {
+	m, err := s.store.Message(ctx, who.Scope(), messageID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	parts := []store.Part{spokenPart(text, true)}
+	for _, p := range m.Parts {
+		if p.Type == widgetPart {
+			parts = append(parts, p)
+		}
+	}
+	return s.store.SetParts(ctx, messageID, parts)
+}
+
+// Forget removes an answer and the question from the thread, for a turn that the
+// service itself made invalid (deleteFromHistory, wire-protocol §7.8).
+func (s *Service) Forget(ctx context.Context, messageID string) error {
+	return s.store.DeleteTurn(ctx, messageID)
+}

@@ -1,0 +1,295 @@
+package dialogue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// Bounds of one answer, against a brain that does not stop.
+const (
+	maxAnswer = 64 << 10 // bytes of spoken text
+	maxCalls  = 64       // tool calls
+)
+
+// widgetName is the widget family of everything that brains show here
+// (wire-protocol §4.4.2).
+const widgetName = "unisphere.widget.genie"
+
+// widgetPart is the type of a stored widget.
+const widgetPart = string(converse.Widget)
+
+// sink makes segments of what a brain says, and keeps what belongs into the
+// history. Blocks are numbered: pieces of one block share a number, the first
+// carries segmentStart, the last segmentEnd (local-service choice B8).
+type sink struct {
+	ctx       context.Context // of the turn: nothing is sent after it ends
+	service   *Service
+	owner     store.Scope
+	emit      func(converse.Segment) error
+	began     time.Time
+	threadID  string
+	messageID string
+	avatar    bool
+	thinking  bool // think_process is on
+
+	number int           // of the next block
+	open   converse.Type // of the spoken block that goes on, "" when none
+	sent   int
+	lost   error // why the client can't be reached any more
+	calls  int
+	shared bool
+	title  string
+	text   strings.Builder // of everything spoken
+	parts  []store.Part
+}
+
+var _ brain.Sink = (*sink)(nil)
+
+// spoken is the type of the main answer on this transport.
+func (s *sink) spoken() converse.Type {
+	if s.avatar {
+		return converse.Avatar
+	}
+	return converse.Text
+}
+
+// send fills in what every segment has. The first one carries the ids.
+func (s *sink) send(seg converse.Segment) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	seg.Role = "assistant"
+	seg.SegmentNumber = s.number
+	seg.Elapsed = float64(time.Since(s.began).Milliseconds()) / 1000
+	if s.sent == 0 {
+		seg.ThreadID, seg.MessageID = s.threadID, s.messageID
+	}
+	s.sent++
+	s.lost = s.emit(seg)
+	return s.lost
+}
+
+// block sends a block of one segment.
+func (s *sink) block(seg converse.Segment) error {
+	if err := s.close(); err != nil {
+		return err
+	}
+	defer func() { s.number++ }()
+	return s.send(seg)
+}
+
+// close ends the spoken block. Its last piece is empty: a brain does not know
+// which piece is the last, and holding one back would delay the voice.
+func (s *sink) close() error {
+	if s.open == "" {
+		return nil
+	}
+	seg := converse.Segment{Type: s.open, Content: converse.String(""), SegmentEnd: true}
+	s.open = ""
+	defer func() { s.number++ }()
+	return s.send(seg)
+}
+
+func (s *sink) begin() error {
+	return s.block(converse.Segment{Type: converse.Think, Content: converse.String(""), SegmentStart: true})
+}
+
+func (s *sink) end() error {
+	return s.block(converse.Segment{Type: converse.Think, Content: converse.String(""), IsFinal: true})
+}
+
+func (s *sink) fail(message string) error {
+	return s.block(converse.Segment{Type: converse.Error, Content: converse.String(message), IsFinal: true})
+}
+
+// Think implements [brain.Sink].
+func (s *sink) Think(text string) error {
+	if !s.thinking {
+		return s.ctx.Err()
+	}
+	return s.block(converse.Segment{Type: converse.Think, Content: converse.String(text)})
+}
+
+// Say implements [brain.Sink].
+func (s *sink) Say(piece string) error { return s.say(s.spoken(), piece) }
+
+// Filler implements [brain.Sink].
+func (s *sink) Filler(text string) error {
+	if err := s.say(converse.AvatarFiller, text); err != nil {
+		return err
+	}
+	return s.close()
+}
+
+func (s *sink) say(kind converse.Type, piece string) error {
+	if piece == "" {
+		return s.ctx.Err()
+	}
+	if s.text.Len()+len(piece) > maxAnswer {
+		return &brain.Failure{Message: "The answer was too long."}
+	}
+	start := s.open != kind
+	if start {
+		if err := s.close(); err != nil {
+			return err
+		}
+		s.open = kind
+	}
+	err := s.send(converse.Segment{Type: kind, Content: converse.String(piece), SegmentStart: start})
+	if err == nil {
+		s.text.WriteString(piece)
+	}
+	return err
+}
+
+// Widget implements [brain.Sink].
+func (s *sink) Widget(runtime string, fragments ...string) error {
+	if err := s.close(); err != nil {
+		return err
+	}
+	defer func() { s.number++ }()
+	metadata := &converse.Metadata{WidgetName: widgetName, RuntimeName: runtime}
+	for i, fragment := range fragments {
+		seg := converse.Segment{
+			Type: converse.Widget, Content: converse.String(fragment),
+			SegmentStart: i == 0, SegmentEnd: i == len(fragments)-1,
+		}
+		if i == 0 {
+			seg.Metadata = metadata
+		}
+		if err := s.send(seg); err != nil {
+			return err
+		}
+	}
+	stored, err := json.Marshal(metadata)
+	s.keepText()
+	s.parts = append(s.parts, store.Part{
+		Type: widgetPart, Content: converse.String(strings.Join(fragments, "")), Metadata: stored,
+	})
+	return err
+}
+
+// Call implements [brain.Sink].
+func (s *sink) Call(ctx context.Context, calls ...brain.Call) ([]brain.Result, error) {
+	if s.calls += len(calls); s.calls > maxCalls {
+		return nil, &brain.Failure{Message: "Too many tool calls in one turn."}
+	}
+	if len(calls) != 1 {
+		return s.fused(calls)
+	}
+	call := calls[0]
+	id, answer := s.service.expect(s.owner, call.Tool.Name)
+	result := brain.Result{Response: dispatched}
+	err := s.block(converse.Segment{
+		Type: converse.Tool, Content: converse.String(call.Tool.Name + " " + string(call.Args)),
+		ToolMetadata: &converse.ToolMetadata{
+			ID: id, Name: call.Tool.Name, Args: call.Args,
+			Type: call.Tool.Type, WaitForResponse: call.Tool.WaitForResponse,
+		},
+	})
+	if err == nil && call.Tool.WaitForResponse {
+		result, err = s.service.await(ctx, id, answer, call.Tool)
+	}
+	// A tool that does not block is over at once; an answer to it is a late one.
+	s.service.giveUp(id)
+	if err != nil {
+		return nil, err
+	}
+	return []brain.Result{result}, s.responded(call, result)
+}
+
+// fused sends several calls in one segment, named after the last one; the
+// tool_response segments that follow, in call order, tell the client whose the
+// other arguments are (wire-protocol §10.6). Nobody waits for fused calls.
+func (s *sink) fused(calls []brain.Call) ([]brain.Result, error) {
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	content := calls[len(calls)-1].Tool.Name + " "
+	for _, call := range calls {
+		content += string(call.Args)
+	}
+	if err := s.block(converse.Segment{Type: converse.Tool, Content: converse.String(content)}); err != nil {
+		return nil, err
+	}
+	results := make([]brain.Result, len(calls))
+	for i, call := range calls {
+		results[i].Response = dispatched
+		if err := s.responded(call, results[i]); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// responded marks the result. The size is in characters of its JSON text
+// (local-service choice E7).
+func (s *sink) responded(call brain.Call, result brain.Result) error {
+	return s.block(converse.Segment{
+		Type:    converse.ToolResponse,
+		Content: converse.String(fmt.Sprintf("%s responded with size %d", call.Tool.Name, len([]rune(string(result.Response))))),
+	})
+}
+
+// Title implements [brain.Sink].
+func (s *sink) Title(title string) error {
+	s.title = title
+	return s.block(converse.Segment{Type: converse.Thread, Content: converse.String(title)})
+}
+
+// Share implements [brain.Sink].
+func (s *sink) Share(can bool) error {
+	s.shared = true
+	return s.block(converse.Segment{
+		Type: converse.Share, Content: json.RawMessage(fmt.Sprintf(`{"canShare":%t}`, can)),
+		SegmentStart: true, SegmentEnd: true,
+	})
+}
+
+// Raw implements [brain.Sink].
+func (s *sink) Raw(seg converse.Segment) error {
+	if len(seg.Content) == 0 {
+		seg.Content = converse.String("")
+	}
+	if seg.Type.Spoken() {
+		s.text.WriteString(seg.ContentString())
+	}
+	return s.block(seg)
+}
+
+// keepText moves what was spoken since the last widget into the stored parts.
+func (s *sink) keepText() {
+	kept := 0
+	for _, p := range s.parts {
+		if p.Type != widgetPart {
+			var text string
+			if json.Unmarshal(p.Content, &text) == nil {
+				kept += len(text)
+			}
+		}
+	}
+	if text := s.text.String()[kept:]; text != "" {
+		s.parts = append(s.parts, spokenPart(text, s.avatar))
+	}
+}
+
+// stored returns the parts of the message so far.
+func (s *sink) stored() []store.Part {
+	s.keepText()
+	return s.parts
+}
+
+func spokenPart(text string, avatar bool) store.Part {
+	kind := converse.Text
+	if avatar {
+		kind = converse.Avatar
+	}
+	return store.Part{Type: string(kind), Content: converse.String(text), Metadata: json.RawMessage(`{}`)}
+}

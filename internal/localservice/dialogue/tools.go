@@ -1,0 +1,110 @@
+package dialogue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// ErrUnknownCall means that no tool call with that id was made for the caller.
+var ErrUnknownCall = errors.New("no such tool call")
+
+// rememberedCalls is how many calls that are over are still known, so that a late
+// answer can be told from a wrong one.
+const rememberedCalls = 4096
+
+// What the brain is told when a tool gave no answer. A page that does not answer
+// is not a failure (local-service choice E8).
+var (
+	timedOut   = json.RawMessage(`{"status":"timeout"}`)
+	dispatched = json.RawMessage(`{"status":"dispatched"}`)
+)
+
+// calls are the tool calls that wait for an answer, and the last ones that don't
+// any more.
+type calls struct {
+	byID map[string]*pending
+	over []string // oldest first
+}
+
+type pending struct {
+	owner  store.Scope
+	name   string
+	answer chan json.RawMessage // nil once the call is over
+}
+
+// ToolAnswer is what a page answers to a blocking client tool
+// (wire-protocol §9.8).
+type ToolAnswer struct {
+	Name         string
+	ID           string
+	InvocationID string
+	Response     json.RawMessage // a JSON object
+}
+
+// ToolResponse hands an answer to the turn that waits for it. An answer that
+// comes too late, or twice, is accepted and dropped; one that nobody asked this
+// caller for is [ErrUnknownCall].
+func (s *Service) ToolResponse(scope store.Scope, a ToolAnswer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.calls.byID[a.ID]
+	if p == nil || a.InvocationID != a.ID || a.Name != p.name ||
+		p.owner.PartnerID != scope.PartnerID || p.owner.UserID != scope.UserID {
+		return ErrUnknownCall
+	}
+	if p.answer != nil {
+		p.answer <- a.Response // has room: it is taken away below
+		s.retire(a.ID, p)
+	}
+	return nil
+}
+
+// expect registers a call, before the page can know of it.
+func (s *Service) expect(owner store.Scope, name string) (id string, answer <-chan json.RawMessage) {
+	p := &pending{owner: owner, name: name, answer: make(chan json.RawMessage, 1)}
+	id = uuid.NewString()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls.byID[id] = p
+	return id, p.answer
+}
+
+// retire marks a call as over. The caller holds mu.
+func (s *Service) retire(id string, p *pending) {
+	p.answer = nil
+	s.calls.over = append(s.calls.over, id)
+	if len(s.calls.over) > rememberedCalls {
+		delete(s.calls.byID, s.calls.over[0])
+		s.calls.over = s.calls.over[1:]
+	}
+}
+
+// giveUp marks a call as over unless its answer has done so already.
+func (s *Service) giveUp(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.calls.byID[id]; p != nil && p.answer != nil {
+		s.retire(id, p)
+	}
+}
+
+// await waits for the answer to a call, as long as the tool's time-out allows.
+func (s *Service) await(ctx context.Context, id string, answer <-chan json.RawMessage, tool store.ToolDef) (brain.Result, error) {
+	timeout := time.NewTimer(tool.Timeout())
+	defer timeout.Stop()
+	select {
+	case response := <-answer:
+		return brain.Result{Response: response, Answered: true}, nil
+	case <-timeout.C:
+		return brain.Result{Response: timedOut}, nil
+	case <-ctx.Done():
+		return brain.Result{}, ctx.Err()
+	}
+}

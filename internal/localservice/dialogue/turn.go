@@ -1,0 +1,257 @@
+package dialogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// MaxText is how long a user's turn may be, in characters.
+const MaxText = 32_000
+
+// historyLimit is how many messages of a thread a brain is shown. The protocol
+// sends the whole thread; this is its end for a thread that never stops.
+const historyLimit = 400
+
+// titleLength is how much of the first question becomes a thread's title, in
+// characters.
+const titleLength = 60
+
+// saveTimeout bounds writing the partial answer of a turn whose context is over.
+const saveTimeout = 5 * time.Second
+
+// ErrTooLong means that a user's text is longer than [MaxText].
+var ErrTooLong = fmt.Errorf("text: at most %d characters", MaxText)
+
+// TurnRequest is one turn of a user.
+type TurnRequest struct {
+	ThreadID string // "" begins a new thread
+	Text     string
+	Context  Context
+
+	// MergeVars lays the variables over those that the thread has stored, and
+	// stores the result: the rule of HTTP. A live session brings all of its
+	// variables each time (local-service choice E10).
+	MergeVars bool
+
+	Capabilities map[string]string // what the client asks for
+	Experience   string            // force_experience
+	Fast         bool              // model_type is fast
+	Trigger      string            // what began the turn, "" for the user's own words
+	Image        []byte            // still of a shared screen, nil for none
+}
+
+// TurnResult is what came of a turn.
+type TurnResult struct {
+	ThreadID  string
+	MessageID string // of the answer, "" when the turn was an empty one
+	Text      string // everything spoken, as far as it came
+}
+
+// Turn asks the brain and hands its answer to emit, segment by segment, from the
+// calling goroutine. Turns of one thread run one after the other, in the order in
+// which they were asked for.
+//
+// The first segment carries the ids of the thread and of the answer; the last one
+// is a think or an error with isFinal. The answer is in the store before the last
+// segment is emitted.
+//
+// A turn that brings variables to an agent that takes none is empty: nothing is
+// emitted and nothing stored (wire-protocol §10.3). A turn whose ctx ends stops at
+// once, keeps in the thread what was said so far, and returns the context's
+// error. An aborted turn ends with a user-interruption and is not an error. A
+// brain that fails is told to the client by an error segment.
+func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
+	if utf8.RuneCountInString(req.Text) > MaxText {
+		return TurnResult{}, ErrTooLong
+	}
+	if len(req.Context.Vars) > 0 && !who.Agent.Profile.AllowClientVariables {
+		s.log.Info("turn is empty: the agent takes no client variables", "agent", who.Agent.Name)
+		return TurnResult{ThreadID: req.ThreadID}, nil
+	}
+	if req.ThreadID != "" { // whose thread it is comes before its queue
+		if _, err := s.Open(ctx, who, req.ThreadID, req.Context); err != nil {
+			return TurnResult{}, err
+		}
+	} else {
+		t, err := s.Open(ctx, who, "", req.Context)
+		if err != nil {
+			return TurnResult{}, err
+		}
+		req.ThreadID = t.ID
+	}
+	turnCtx, leave, err := s.enter(ctx, who.Scope(), req.ThreadID)
+	if err != nil {
+		return TurnResult{}, err
+	}
+	defer leave()
+	return s.run(turnCtx, who, req, emit)
+}
+
+// run is a turn that has its thread for itself.
+func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
+	began := time.Now()
+	question, thread, answerID, err := s.prepare(ctx, who, req)
+	if err != nil {
+		return TurnResult{}, err
+	}
+	asked := &store.Message{
+		ID: uuid.NewString(), ThreadID: thread.ID, Role: store.Human, Parts: []store.Part{spokenPart(req.Text, false)},
+	}
+	if err := s.store.AddMessage(ctx, asked); err != nil {
+		return TurnResult{}, fmt.Errorf("store question: %w", err)
+	}
+	out := &sink{
+		ctx: ctx, service: s, owner: who.Scope(), emit: emit, began: began,
+		threadID: thread.ID, messageID: answerID,
+		avatar: req.Context.Avatar, thinking: question.Capabilities.On(brain.ThinkProcess),
+	}
+	err = out.begin()
+	if err == nil {
+		err = s.brain.Answer(ctx, question, out)
+	}
+	if err == nil {
+		err = s.settle(thread, req.Text, out)
+	}
+	saveErr := s.save(ctx, who, thread, asked.ID, out)
+	result := TurnResult{ThreadID: thread.ID, MessageID: answerID, Text: out.text.String()}
+	return result, errors.Join(s.finish(ctx, out, err), saveErr)
+}
+
+// prepare gathers what the brain is asked.
+func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*brain.Question, store.Thread, string, error) {
+	history, err := s.store.History(ctx, req.ThreadID, historyLimit)
+	if err != nil {
+		return nil, store.Thread{}, "", fmt.Errorf("read history: %w", err)
+	}
+	thread, err := s.Open(ctx, who, req.ThreadID, req.Context)
+	if err != nil {
+		return nil, store.Thread{}, "", err
+	}
+	vars := req.Context.Vars
+	if req.MergeVars {
+		if vars, err = s.mergeVars(ctx, who, &thread, vars); err != nil {
+			return nil, store.Thread{}, "", err
+		}
+	}
+	answerID := uuid.NewString()
+	isNew := true
+	lines := make([]brain.Line, 0, len(history))
+	for _, m := range history {
+		isNew = isNew && m.Role != store.Human
+		if text := m.Text(); text != "" {
+			lines = append(lines, brain.Line{Agent: m.Role != store.Human, Text: text})
+		}
+	}
+	return &brain.Question{
+		Text: req.Text, History: lines, Profile: who.Agent.Profile,
+		Vars:         variables(who, thread, req.Context, vars, req.Text, answerID, isNew),
+		Capabilities: brain.Layer(who.Agent.Profile.Capabilities, req.Capabilities),
+		Avatar:       req.Context.Avatar, Experience: req.Experience, Fast: req.Fast,
+		Trigger: req.Trigger, Image: req.Image,
+	}, thread, answerID, nil
+}
+
+// mergeVars lays vars over what the thread has stored and stores the result.
+func (s *Service) mergeVars(ctx context.Context, who Caller, t *store.Thread, vars map[string]any) (map[string]any, error) {
+	if len(vars) == 0 {
+		return t.Vars, nil
+	}
+	updated, err := s.store.UpdateThread(ctx, who.Scope(), t.ID, func(t *store.Thread) error {
+		t.Vars = merged(t.Vars, vars)
+		return CheckVars(t.Vars)
+	})
+	if err == nil {
+		*t = updated
+	}
+	return updated.Vars, err
+}
+
+// settle sends what ends a good answer, except the very last segment.
+func (s *Service) settle(t store.Thread, text string, out *sink) error {
+	if t.Title == "" && out.title == "" {
+		if err := out.Title(titleOf(text)); err != nil {
+			return err
+		}
+	}
+	if !out.shared {
+		return out.Share(true)
+	}
+	return out.close()
+}
+
+// save puts the answer into the thread, also when the turn's context is over.
+func (s *Service) save(ctx context.Context, who Caller, t store.Thread, askedID string, out *sink) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	err := s.store.AddMessage(ctx, &store.Message{
+		ID: out.messageID, ThreadID: t.ID, Role: store.AI, ReplyTo: askedID, Parts: out.stored(),
+	})
+	if err == nil && out.title != "" {
+		_, err = s.store.UpdateThread(ctx, who.Scope(), t.ID, func(t *store.Thread) error {
+			t.Title = out.title
+			return nil
+		})
+	}
+	if errors.Is(err, store.ErrNotFound) { // the thread was deleted meanwhile
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("store answer: %w", err)
+	}
+	return nil
+}
+
+// finish sends the last segment that fits how the turn ended.
+func (s *Service) finish(ctx context.Context, out *sink, err error) error {
+	log := s.log.With("thread", out.threadID, "message", out.messageID,
+		slog.Duration("took", time.Since(out.began)), "segments", out.sent)
+	var failure *brain.Failure
+	switch {
+	case err == nil:
+		log.Info("turn done")
+		return out.end()
+	case errors.Is(context.Cause(ctx), ErrAborted):
+		log.Info("turn stopped", "reason", "aborted")
+		out.ctx = context.WithoutCancel(ctx) // the client is still there to hear it
+		if err := out.block(converse.Segment{Type: converse.UserInterruption, Content: converse.String("")}); err != nil {
+			return err
+		}
+		return out.end()
+	case ctx.Err() != nil:
+		log.Info("turn stopped", "reason", "cancelled")
+		return ctx.Err()
+	case out.lost != nil:
+		log.Info("turn stopped", "reason", "client gone")
+		return out.lost
+	case errors.As(err, &failure):
+		log.Warn("turn failed", "error", failure.Message)
+		return out.fail(failure.Message)
+	default:
+		log.Error("turn failed", "error", err)
+		return out.fail("The agent could not answer.")
+	}
+}
+
+// titleOf shortens a question to a title, at a word's end.
+func titleOf(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= titleLength {
+		return text
+	}
+	cut := string([]rune(text)[:titleLength])
+	if i := strings.LastIndexByte(cut, ' '); i > 0 {
+		cut = cut[:i]
+	}
+	return cut + "…"
+}

@@ -1,0 +1,82 @@
+package dialogue
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// Bounds of request variables. The protocol has none; a page context of 31 kB is
+// known to be in use (wire-protocol §10.1).
+const (
+	maxVars      = 256
+	maxVarsBytes = 256 << 10
+)
+
+// ErrTooManyVars means that a thread's variables have outgrown their bounds.
+var ErrTooManyVars = errors.New("request_vars: too many or too large")
+
+// reserved names are set by the service; sys__user_obj.* are too
+// (wire-protocol §10.1).
+var reserved = map[string]bool{
+	"sys__thread_id": true, "sys__message_id": true, "sys__user_id": true, "sys__user_message": true,
+	"sys__ks": true, "sys__is_new_thread": true, "sys__context_id": true, "sys__context_type": true,
+	"sys__avatar_enabled": true, "sys__avatar_share_screen_enabled": true, "secrets": true, "sys__user_obj": true,
+}
+
+// CheckVars reports what is wrong with request variables: a value that is not a
+// scalar, a reserved name, or more than fits.
+func CheckVars(vars map[string]any) error {
+	size := 0
+	for name, value := range vars {
+		if reserved[name] || strings.HasPrefix(name, "sys__user_obj.") || strings.HasPrefix(name, "secrets.") {
+			return fmt.Errorf("request_vars: %q is reserved", name)
+		}
+		size += len(name)
+		switch v := value.(type) {
+		case string:
+			size += len(v)
+		case nil, bool, float64:
+			size += 8
+		default:
+			return fmt.Errorf("request_vars: %q must be a string, a number, a boolean or null", name)
+		}
+	}
+	if len(vars) > maxVars || size > maxVarsBytes {
+		return ErrTooManyVars
+	}
+	return nil
+}
+
+// merged lays new variables over stored ones (wire-protocol §10.2).
+func merged(stored, vars map[string]any) map[string]any {
+	all := maps.Clone(stored)
+	if all == nil {
+		all = map[string]any{}
+	}
+	maps.Copy(all, vars)
+	return all
+}
+
+// variables is what a template sees: the client's variables, and over them those
+// that the service sets. sys__ks and secrets are left out on purpose: what is
+// rendered here is spoken or sent to a model, and they must never be.
+func variables(who Caller, t store.Thread, c Context, client map[string]any, text, messageID string, isNew bool) map[string]any {
+	vars := map[string]any{"agent_name": who.Agent.Profile.DisplayName}
+	maps.Copy(vars, client)
+	maps.Copy(vars, map[string]any{
+		"sys__thread_id":                   t.ID,
+		"sys__message_id":                  messageID,
+		"sys__user_id":                     who.Claims.UserID,
+		"sys__user_message":                text,
+		"sys__is_new_thread":               isNew,
+		"sys__context_id":                  c.ContextID,
+		"sys__context_type":                c.ContextType,
+		"sys__avatar_enabled":              c.Avatar,
+		"sys__avatar_share_screen_enabled": c.ScreenShare && who.Agent.Profile.ScreenShare,
+	})
+	return vars
+}

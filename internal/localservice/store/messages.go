@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const messageColumns = `messages.id, coalesce(messages.thread_id, ''), messages.partner_id, messages.user_id, messages.config_id,
+	messages.role, messages.reply_to, messages.title, messages.parts, messages.created_at, messages.updated_at,
+	feedback.user_id, feedback.is_positive, feedback.comment, feedback.created_at, feedback.updated_at`
+
+// A message is readable while its thread is; a shared copy has no thread.
+const messageTables = `messages LEFT JOIN feedback ON feedback.message_id = messages.id
+	LEFT JOIN threads ON threads.id = messages.thread_id`
+
+// AddMessage appends m to its thread. The partner, the user and the configuration
+// are those of the thread; it fills the times. When it returns, the message is in
+// the file.
+func (s *Store) AddMessage(ctx context.Context, m *Message) error {
+	parts, err := json.Marshal(m.Parts)
+	if err != nil {
+		return err
+	}
+	m.CreatedAt = fromMillis(millis(time.Now()))
+	m.UpdatedAt = m.CreatedAt
+	return s.tx(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx,
+			`INSERT INTO messages (id, thread_id, partner_id, user_id, config_id, role, reply_to, title, parts, created_at, updated_at)
+			 SELECT ?, id, partner_id, user_id, config_id, ?, ?, '', ?, ?, ? FROM threads WHERE id = ? AND deleted_at IS NULL`,
+			m.ID, m.Role, m.ReplyTo, string(parts), millis(m.CreatedAt), millis(m.UpdatedAt), m.ThreadID)
+		if err != nil {
+			return err
+		}
+		if rows, err := result.RowsAffected(); err != nil || rows == 0 {
+			return errors.Join(err, ErrNotFound) // deleted while the turn ran
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE threads SET updated_at = ? WHERE id = ?`, millis(m.CreatedAt), m.ThreadID)
+		return err
+	})
+}
+
+// SetParts replaces what a message says.
+func (s *Store) SetParts(ctx context.Context, id string, parts []Part) error {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		return err
+	}
+	_, err = s.write.ExecContext(ctx, `UPDATE messages SET parts = ?, updated_at = ? WHERE id = ?`,
+		string(text), millis(time.Now()), id)
+	return err
+}
+
+// DeleteTurn removes an answer and the line that it answers. It does nothing
+// when there is no such answer.
+func (s *Store) DeleteTurn(ctx context.Context, answerID string) error {
+	_, err := s.write.ExecContext(ctx,
+		`DELETE FROM messages WHERE thread_id IS NOT NULL
+		   AND (id = ?1 OR id = (SELECT reply_to FROM messages WHERE id = ?1))`, answerID)
+	return err
+}
+
+// History returns the last messages of a thread, oldest first.
+func (s *Store) History(ctx context.Context, threadID string, limit int) ([]Message, error) {
+	return all(ctx, s.read, scanMessage,
+		`SELECT `+messageColumns+` FROM (SELECT * FROM messages WHERE thread_id = ? ORDER BY seq DESC LIMIT ?) AS messages
+		 LEFT JOIN feedback ON feedback.message_id = messages.id ORDER BY messages.seq`, threadID, limit)
+}
+
+// Message returns the message with that id, if the scope reaches its thread. A
+// shared copy is readable to every caller of its partner.
+func (s *Store) Message(ctx context.Context, scope Scope, id string) (Message, error) {
+	return message(ctx, s.read, scope, id)
+}
+
+func message(ctx context.Context, q querier, scope Scope, id string) (Message, error) {
+	owned := scope.owned("threads")
+	w := &where{}
+	w.add("messages.id = ?", id)
+	w.add("((messages.thread_id IS NULL AND messages.partner_id = ?) OR (threads.deleted_at IS NULL AND "+owned.String()+"))",
+		append([]any{scope.PartnerID}, owned.args...)...)
+	return one(q.QueryRowContext(ctx, `SELECT `+messageColumns+` FROM `+messageTables+` WHERE `+w.String(), w.args...), scanMessage)
+}
+
+// MessageFilter selects messages; zero fields select everything.
+type MessageFilter struct {
+	IDs                    []string // nil means any
+	ThreadID               string
+	UserID                 *string
+	ConfigID               int64
+	Positive               []bool // nil means any; otherwise only rated messages
+	CreatedFrom, CreatedTo time.Time
+	UpdatedFrom, UpdatedTo time.Time
+	OrderBy                Order
+}
+
+// Messages returns one page of the messages in threads that the scope reaches,
+// and how many there are in all. Naming a thread by its id reaches what
+// [Store.Thread] reaches; without one only threads that the scope may list count.
+func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page Page) ([]Message, int, error) {
+	w := scope.listed()
+	if f.ThreadID != "" {
+		w = scope.owned("threads")
+		w.add("messages.thread_id = ?", f.ThreadID)
+	}
+	w.add("threads.deleted_at IS NULL")
+	if f.IDs != nil {
+		w.in("messages.id", f.IDs)
+	}
+	if f.UserID != nil {
+		w.add("messages.user_id = ?", *f.UserID)
+	}
+	if f.ConfigID != 0 {
+		w.add("messages.config_id = ?", f.ConfigID)
+	}
+	if f.Positive != nil {
+		values := make([]string, len(f.Positive))
+		for i, positive := range f.Positive {
+			values[i] = "0"
+			if positive {
+				values[i] = "1"
+			}
+		}
+		w.in("CAST(feedback.is_positive AS TEXT)", values)
+	}
+	w.between("messages.created_at", f.CreatedFrom, f.CreatedTo)
+	w.between("messages.updated_at", f.UpdatedFrom, f.UpdatedTo)
+	order := "messages.seq" // a conversation reads downwards
+	if f.OrderBy != "" {
+		order = f.OrderBy.sql("messages")
+	}
+	return paged(ctx, s.read, scanMessage, messageColumns, messageTables, w, order, page)
+}
+
+// ShareMessage makes a copy of a message that outlives its thread and that every
+// caller of the partner may read, and returns the copy's id.
+func (s *Store) ShareMessage(ctx context.Context, scope Scope, id, title string) (string, error) {
+	copyID := uuid.NewString()
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		m, err := message(ctx, tx, scope, id)
+		if err != nil {
+			return err
+		}
+		now := millis(time.Now())
+		_, err = tx.ExecContext(ctx,
+			`INSERT INTO messages (id, thread_id, partner_id, user_id, config_id, role, reply_to, title, parts, created_at, updated_at)
+			 SELECT ?, NULL, partner_id, user_id, config_id, role, '', ?, parts, ?, ? FROM messages WHERE id = ?`,
+			copyID, title, now, now, m.ID)
+		return err
+	})
+	return copyID, err
+}
+
+// AddFeedback rates a message that the scope reaches. The same rating again
+// changes nothing; another one replaces it.
+func (s *Store) AddFeedback(ctx context.Context, scope Scope, f Feedback) (Feedback, error) {
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		m, err := message(ctx, tx, scope, f.MessageID)
+		if err != nil {
+			return err
+		}
+		now := millis(time.Now())
+		_, err = tx.ExecContext(ctx,
+			`INSERT INTO feedback (message_id, user_id, is_positive, comment, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
+			 ON CONFLICT (message_id) DO UPDATE SET is_positive = excluded.is_positive, comment = excluded.comment,
+			   user_id = excluded.user_id, updated_at = excluded.updated_at
+			 WHERE is_positive <> excluded.is_positive OR comment <> excluded.comment`,
+			m.ID, scope.UserID, f.IsPositive, f.Comment, now, now)
+		if err != nil {
+			return err
+		}
+		if m, err = message(ctx, tx, scope, m.ID); err != nil {
+			return err
+		}
+		f = *m.Rating
+		return nil
+	})
+	return f, err
+}
+
+// Text is what the message says, without its widgets.
+func (m *Message) Text() string {
+	var text strings.Builder
+	for _, p := range m.Parts {
+		var piece string
+		if p.Type != "unisphere-tool" && json.Unmarshal(p.Content, &piece) == nil {
+			text.WriteString(piece)
+		}
+	}
+	return text.String()
+}
+
+func scanMessage(row scanner) (m Message, err error) {
+	var parts []byte
+	var created, updated int64
+	var user, comment sql.NullString
+	var positive sql.NullBool
+	var rated, rerated sql.NullInt64
+	if err := row.Scan(&m.ID, &m.ThreadID, &m.PartnerID, &m.UserID, &m.ConfigID, &m.Role, &m.ReplyTo, &m.Title, &parts,
+		&created, &updated, &user, &positive, &comment, &rated, &rerated); err != nil {
+		return m, err
+	}
+	m.CreatedAt, m.UpdatedAt = fromMillis(created), fromMillis(updated)
+	if positive.Valid {
+		m.Rating = &Feedback{
+			MessageID: m.ID, ThreadID: m.ThreadID, ConfigID: m.ConfigID, UserID: user.String,
+			IsPositive: positive.Bool, Comment: comment.String,
+			CreatedAt: fromMillis(rated.Int64), UpdatedAt: fromMillis(rerated.Int64),
+		}
+	}
+	return m, json.Unmarshal(parts, &m.Parts)
+}

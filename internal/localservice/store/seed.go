@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"math/big"
+
+	"github.com/google/uuid"
+)
+
+// firstConfigID is the brain configuration of the first seed agent; the others
+// count up from it.
+const firstConfigID = 1001
+
+// seed gives an empty file a partner and the built-in agents. Their ids are made
+// up once and stay the same for the life of the file.
+func (s *Store) seed(ctx context.Context) error {
+	partners, err := s.Partners(ctx)
+	if err != nil || len(partners) > 0 {
+		return err
+	}
+	partner, err := newPartner()
+	if err != nil {
+		return err
+	}
+	// All of it or nothing: a crash here must not leave a partner without agents.
+	return s.tx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO partners (id, secret) VALUES (?, ?)`, partner.ID, partner.Secret); err != nil {
+			return err
+		}
+		for i, agent := range seeds() {
+			agent.ID = uuid.NewString()
+			agent.PartnerID = partner.ID
+			agent.ConfigID = firstConfigID + int64(i)
+			agent.WidgetID = "w_" + uuid.NewString()
+			if err := putAgent(ctx, tx, agent); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// newPartner makes up an account: a seven-digit id and a 128-bit secret.
+func newPartner() (Partner, error) {
+	n, err := rand.Int(rand.Reader, big.NewInt(9_000_000))
+	if err != nil {
+		return Partner{}, err
+	}
+	secret := make([]byte, 16)
+	rand.Read(secret)
+	return Partner{ID: 1_000_000 + n.Int64(), Secret: hex.EncodeToString(secret)}, nil
+}
+
+// Names of the built-in agents.
+const (
+	Receptionist = "receptionist" // opening phrase, follow-ups, knowledge
+	Silent       = "silent"       // says nothing first, for a kickoff
+	Tap          = "tap"          // tap-to-talk
+	Audio        = "audio"        // voice without a picture
+	Tools        = "tools"        // client tools and follow-ups
+	NoVars       = "novars"       // refuses client variables
+)
+
+const directive = `You are {{ agent_name }}, the demo agent of agentruntime's local service. ` +
+	`Answer in one to three short spoken sentences, without Markdown. Say so when you don't know.`
+
+func seeds() []Agent {
+	receptionist := base("Robin", "Hello {{ user_name | default('there') }}! I'm Robin, the demo receptionist. How can I help you?")
+	receptionist.Starters = []string{"What is agentruntime?", "What can you do?", "How do I add an agent to my page?"}
+
+	silent := base("Sam", "<blank>")
+
+	tap := base("Toni", "Hello! Hold the button while you speak.")
+	tap.TapToTalk = true
+
+	audio := base("Ash", "Hello! You can hear me, but you can't see me.")
+	audio.AudioMode = true
+
+	tools := base("Taylor", "Hello! I can use the tools of this page. Ask me to save a note, or to go to a page.")
+	tools.Tools = clientTools()
+	tools.ScreenShare = true
+	tools.Starters = []string{"Save a note: call back tomorrow", "Go to page 4"}
+
+	noVars := base("Noel", "Hello! I don't take variables from a page.")
+	noVars.AllowClientVariables = false
+
+	return []Agent{
+		{Name: Receptionist, Profile: receptionist},
+		{Name: Silent, Profile: silent},
+		{Name: Tap, Profile: tap},
+		{Name: Audio, Profile: audio},
+		{Name: Tools, Profile: tools},
+		{Name: NoVars, Profile: noVars},
+	}
+}
+
+func base(name, opening string) Profile {
+	return Profile{
+		DisplayName:          name,
+		OpeningPhrase:        opening,
+		InterruptionsEnabled: true,
+		AllowClientVariables: true,
+		Language:             "en-US",
+		Capabilities:         map[string]string{"generate_followup_questions": "on"},
+		BaseDirective:        directive,
+	}
+}
+
+func clientTools() []ToolDef {
+	return []ToolDef{
+		{
+			Name: "save_note", Description: "Saves a note on the page and reports whether it worked.",
+			Type: ClientTool, WaitForResponse: true, TimeoutSeconds: 10,
+			Parameters: json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`),
+		},
+		{
+			Name: "get_weather", Description: "Asks the page for the weather in a place.",
+			Type: ClientTool, WaitForResponse: true, TimeoutSeconds: 10,
+			Parameters: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string"}},"required":["place"]}`),
+		},
+		{
+			Name: "go_to_page", Description: "Turns to a page of the document that is shown.",
+			Type:       ClientTool,
+			Parameters: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"}},"required":["page"]}`),
+		},
+		{
+			Name: "highlight", Description: "Highlights a part of the page.",
+			Type:       ClientTool,
+			Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
+		},
+	}
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// fileName is the database inside the data directory.
+const fileName = "localservice.db"
+
+// readers is how many queries may run beside the one writer. Two processors are
+// the service's yardstick; more connections only add memory.
+const readers = 4
+
+// busyTimeout is how long a statement waits for another process that has the
+// same file open, in milliseconds.
+const busyTimeout = 5000
+
+var (
+	// ErrNotFound means that there is no such row, or that the caller's scope
+	// does not reach it: the two can't be told apart from outside.
+	ErrNotFound = errors.New("not found")
+
+	// ErrShared means that a shared message was to be deleted.
+	ErrShared = errors.New("a shared message cannot be deleted")
+)
+
+// Store is an open database. All methods may be called from any goroutine.
+type Store struct {
+	// SQLite takes one writer at a time. Giving writing a pool of exactly one
+	// connection queues writers in Go, where waiting honours the context,
+	// instead of inside SQLite, where it ends in "database is locked".
+	write *sql.DB
+	read  *sql.DB
+
+	tempDir string // removed by Close
+}
+
+// Open opens the database in dir, creates the directory and the seed agents when
+// they are not there yet, and brings an older file up to date. With dir "" the
+// data live in a temporary directory, which Close removes.
+func Open(dir string) (*Store, error) {
+	s := &Store{}
+	// A commit is on the disk before it is acknowledged: FULL also survives a
+	// power cut. Data that Close deletes anyway need not wait for the disk.
+	synchronous := "FULL"
+	if dir == "" {
+		tempDir, err := os.MkdirTemp("", "localservice-")
+		if err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+		s.tempDir, dir, synchronous = tempDir, tempDir, "OFF"
+	}
+	if err := s.open(dir, synchronous); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) open(dir, synchronous string) error {
+	// The file holds the partner's secret: only its owner may read it.
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, fileName)
+	var err error
+	if s.write, err = openPool(path, 1, "synchronous("+synchronous+")"); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if err := migrate(ctx, s.write); err != nil {
+		return err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return err
+	}
+	if s.read, err = openPool(path, readers, "query_only(1)"); err != nil {
+		return err
+	}
+	return s.seed(ctx)
+}
+
+func openPool(path string, size int, pragma string) (*sql.DB, error) {
+	query := url.Values{
+		"_pragma": {
+			fmt.Sprintf("busy_timeout(%d)", busyTimeout),
+			"journal_mode(WAL)", "foreign_keys(1)", pragma,
+		},
+		// A transaction that reads first and writes later must not find, on its
+		// first write, that somebody else wrote in between.
+		"_txlock": {"immediate"},
+	}
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
+}
+
+// Close ends the store. It waits for statements that are running.
+func (s *Store) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.read, s.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	if s.tempDir != "" {
+		errs = append(errs, os.RemoveAll(s.tempDir))
+	}
+	return errors.Join(errs...)
+}
+
+// tx runs f in a transaction of the writer.
+func (s *Store) tx(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// querier and execer are what sql.DB and sql.Tx have in common.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// scanner is what sql.Row and sql.Rows have in common.
+type scanner interface{ Scan(dest ...any) error }
+
+// one reads a single row; no row is ErrNotFound.
+func one[T any](row *sql.Row, scan func(scanner) (T, error)) (T, error) {
+	v, err := scan(row)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	return v, err
+}
+
+// all reads every row.
+func all[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	list := []T{} // an empty list is [] in JSON, not null
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
+}
+
+// Times are kept as milliseconds since 1970, which sort and compare as numbers.
+func millis(t time.Time) int64      { return t.UnixMilli() }
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -1,0 +1,272 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// where collects the conditions of a query.
+type where struct {
+	terms []string
+	args  []any
+}
+
+func (w *where) add(term string, args ...any) {
+	w.terms = append(w.terms, term)
+	w.args = append(w.args, args...)
+}
+
+// in adds "column is one of values"; no values match nothing.
+func (w *where) in(column string, values []string) {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
+	}
+	marks := strings.TrimSuffix(strings.Repeat("?,", len(values)), ",")
+	w.add(column+" IN ("+marks+")", args...)
+}
+
+// between adds the bounds that are set, both inclusive.
+func (w *where) between(column string, from, to time.Time) {
+	if !from.IsZero() {
+		w.add(column+" >= ?", millis(from))
+	}
+	if !to.IsZero() {
+		w.add(column+" <= ?", millis(to))
+	}
+}
+
+func (w *where) String() string { return strings.Join(w.terms, " AND ") }
+
+// owned limits a query on table to what the scope may address by id. Anonymous
+// visitors share the user id "": for them the unguessable thread id is the key,
+// so that a page can resume its thread with a fresh token.
+func (s Scope) owned(table string) *where {
+	w := &where{}
+	w.add(table+".partner_id = ?", s.PartnerID)
+	if !s.Admin {
+		w.add(table+".user_id = ?", s.UserID)
+	}
+	return w
+}
+
+// listed limits a query on threads to what the scope may enumerate: an anonymous
+// caller sees the threads of its own token only, never those of other visitors.
+func (s Scope) listed() *where {
+	w := s.owned("threads")
+	if !s.Admin && s.UserID == "" {
+		w.add("threads.token_id = ?", s.TokenID)
+	}
+	return w
+}
+
+const threadColumns = `threads.id, threads.partner_id, threads.user_id, threads.token_id, threads.agent_id,
+	threads.config_id, threads.title, threads.status, threads.context_id, threads.vars, threads.analysis,
+	threads.created_at, threads.updated_at`
+
+// CreateThread adds t. It fills CreatedAt, UpdatedAt and Status.
+func (s *Store) CreateThread(ctx context.Context, t *Thread) error {
+	t.CreatedAt = fromMillis(millis(time.Now()))
+	t.UpdatedAt, t.Status = t.CreatedAt, ThreadActive
+	vars, analysis, err := t.objects()
+	if err != nil {
+		return err
+	}
+	_, err = s.write.ExecContext(ctx,
+		`INSERT INTO threads (id, partner_id, user_id, token_id, agent_id, config_id, title, status, context_id,
+		   vars, analysis, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.ID, t.PartnerID, t.UserID, t.TokenID, t.AgentID, t.ConfigID, t.Title, t.Status, t.ContextID,
+		vars, analysis, millis(t.CreatedAt), millis(t.UpdatedAt))
+	return err
+}
+
+// Thread returns the thread with that id, if the scope owns it.
+func (s *Store) Thread(ctx context.Context, scope Scope, id string) (Thread, error) {
+	return thread(ctx, s.read, scope, id)
+}
+
+func thread(ctx context.Context, q querier, scope Scope, id string) (Thread, error) {
+	w := scope.owned("threads")
+	w.add("id = ? AND deleted_at IS NULL", id)
+	return one(q.QueryRowContext(ctx, `SELECT `+threadColumns+` FROM threads WHERE `+w.String(), w.args...), scanThread)
+}
+
+// UpdateThread lets change edit the thread inside one transaction. Its title,
+// status, variables and analysis are written back.
+func (s *Store) UpdateThread(ctx context.Context, scope Scope, id string, change func(*Thread) error) (Thread, error) {
+	var t Thread
+	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
+		if t, err = thread(ctx, tx, scope, id); err != nil {
+			return err
+		}
+		if err := change(&t); err != nil {
+			return err
+		}
+		t.UpdatedAt = fromMillis(millis(time.Now()))
+		vars, analysis, err := t.objects()
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx,
+			`UPDATE threads SET title = ?, status = ?, vars = ?, analysis = ?, updated_at = ? WHERE id = ?`,
+			t.Title, t.Status, vars, analysis, millis(t.UpdatedAt), t.ID)
+		return err
+	})
+	return t, err
+}
+
+// ThreadFilter selects threads; zero fields select everything.
+type ThreadFilter struct {
+	IDs                    []string // nil means any
+	AgentID                string
+	ContextID              string
+	UserID                 *string
+	Statuses               []string // nil means any
+	CreatedFrom, CreatedTo time.Time
+	UpdatedFrom, UpdatedTo time.Time
+	OrderBy                Order
+	PartnerID              int64 // 0 means any that the scope reaches
+}
+
+// Order names how a list is sorted; the zero value is newest change first.
+type Order string
+
+// The orders of a list (wire-protocol §9.10).
+const (
+	CreatedAscending  Order = "+createdAt"
+	CreatedDescending Order = "-createdAt"
+	UpdatedAscending  Order = "+updatedAt"
+	UpdatedDescending Order = "-updatedAt"
+)
+
+// Valid reports whether o is a known order, or none.
+func (o Order) Valid() bool {
+	switch o {
+	case "", CreatedAscending, CreatedDescending, UpdatedAscending, UpdatedDescending:
+		return true
+	}
+	return false
+}
+
+// sql returns the ORDER BY terms; rows of the same time stay in the order in
+// which they were written.
+func (o Order) sql(table string) string {
+	column, direction := ".updated_at", " DESC"
+	if o == CreatedAscending || o == CreatedDescending {
+		column = ".created_at"
+	}
+	if o == CreatedAscending || o == UpdatedAscending {
+		direction = " ASC"
+	}
+	return table + column + direction + ", " + table + ".rowid" + direction
+}
+
+// Threads returns one page of the threads that the scope may list, and how many
+// there are in all.
+func (s *Store) Threads(ctx context.Context, scope Scope, f ThreadFilter, page Page) ([]Thread, int, error) {
+	w := scope.listed()
+	w.add("threads.deleted_at IS NULL")
+	if f.PartnerID != 0 {
+		w.add("threads.partner_id = ?", f.PartnerID)
+	}
+	if f.IDs != nil {
+		w.in("threads.id", f.IDs)
+	}
+	if f.Statuses != nil {
+		w.in("threads.status", f.Statuses)
+	}
+	if f.AgentID != "" {
+		w.add("threads.agent_id = ?", f.AgentID)
+	}
+	if f.ContextID != "" {
+		w.add("threads.context_id = ?", f.ContextID)
+	}
+	if f.UserID != nil {
+		w.add("threads.user_id = ?", *f.UserID)
+	}
+	w.between("threads.created_at", f.CreatedFrom, f.CreatedTo)
+	w.between("threads.updated_at", f.UpdatedFrom, f.UpdatedTo)
+	return paged(ctx, s.read, scanThread, threadColumns, "threads", w, f.OrderBy.sql("threads"), page)
+}
+
+// paged counts the rows that w selects, and reads one page of them.
+func paged[T any](ctx context.Context, q querier, scan func(scanner) (T, error), columns, from string, w *where, order string, page Page) ([]T, int, error) {
+	var total int
+	if err := q.QueryRowContext(ctx, `SELECT count(*) FROM `+from+` WHERE `+w.String(), w.args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	list, err := all(ctx, q, scan,
+		`SELECT `+columns+` FROM `+from+` WHERE `+w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`,
+		append(w.args, page.Size, page.offset())...)
+	return list, total, err
+}
+
+// DeleteThreads hides the threads that the scope owns and returns them; ids that
+// it does not own are passed over.
+func (s *Store) DeleteThreads(ctx context.Context, scope Scope, ids []string) ([]Thread, error) {
+	deleted := []Thread{}
+	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
+		w := scope.owned("threads")
+		w.add("deleted_at IS NULL")
+		w.in("id", ids)
+		deleted, err = all(ctx, tx, scanThread, `SELECT `+threadColumns+` FROM threads WHERE `+w.String()+` ORDER BY rowid`, w.args...)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE threads SET deleted_at = ? WHERE `+w.String(),
+			append([]any{millis(time.Now())}, w.args...)...)
+		return err
+	})
+	return deleted, err
+}
+
+// CompleteThread records that the conversation of a thread is over. Only the
+// first call reports true; the thread can be talked on afterwards.
+func (s *Store) CompleteThread(ctx context.Context, scope Scope, id string) (first bool, err error) {
+	err = s.tx(ctx, func(tx *sql.Tx) error {
+		t, err := thread(ctx, tx, scope, id)
+		if err != nil {
+			return err
+		}
+		result, err := tx.ExecContext(ctx,
+			`INSERT INTO completed_sessions (thread_id, completed_at) VALUES (?, ?) ON CONFLICT DO NOTHING`,
+			t.ID, millis(time.Now()))
+		if err != nil {
+			return err
+		}
+		rows, err := result.RowsAffected()
+		if err != nil {
+			return err
+		}
+		first = rows == 1
+		_, err = tx.ExecContext(ctx, `UPDATE threads SET status = ? WHERE id = ?`, ThreadCompleted, t.ID)
+		return err
+	})
+	return first, err
+}
+
+func (t *Thread) objects() (vars, analysis string, err error) {
+	v, err := json.Marshal(t.Vars)
+	if err != nil {
+		return "", "", err
+	}
+	a, err := json.Marshal(t.Analysis)
+	return string(v), string(a), err
+}
+
+func scanThread(row scanner) (t Thread, err error) {
+	var vars, analysis []byte
+	var created, updated int64
+	if err := row.Scan(&t.ID, &t.PartnerID, &t.UserID, &t.TokenID, &t.AgentID, &t.ConfigID, &t.Title, &t.Status,
+		&t.ContextID, &vars, &analysis, &created, &updated); err != nil {
+		return t, err
+	}
+	t.CreatedAt, t.UpdatedAt = fromMillis(created), fromMillis(updated)
+	if err := json.Unmarshal(vars, &t.Vars); err != nil {
+		return t, err
+	}
+	return t, json.Unmarshal(analysis, &t.Analysis)
+}

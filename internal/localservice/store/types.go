@@ -1,0 +1,196 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Partner is an account. Secret is its admin secret: it mints tokens and must
+// never be logged.
+type Partner struct {
+	ID     int64
+	Secret string
+}
+
+// Agent is one thing that can be talked to.
+type Agent struct {
+	ID        string // UUID
+	PartnerID int64
+	Name      string // unique per partner, as in "receptionist"
+	ConfigID  int64  // of the brain configuration, the id in geniegpcid
+	WidgetID  string
+	Profile   Profile
+}
+
+// Profile says how an agent looks, speaks and thinks.
+type Profile struct {
+	DisplayName string `json:"displayName"`
+
+	// OpeningPhrase is a template over request variables and sys__*. The phrase
+	// "<blank>" is a silent opening (wire-protocol §7.6).
+	OpeningPhrase string `json:"openingPhrase"`
+
+	TapToTalk            bool   `json:"tapToTalk"`
+	AudioMode            bool   `json:"audioMode"`
+	InterruptionsEnabled bool   `json:"interruptionsEnabled"`
+	AllowClientVariables bool   `json:"allowClientVariables"`
+	ScreenShare          bool   `json:"screenShare"`
+	Language             string `json:"language"` // BCP 47, as in "en-US"
+
+	// Capabilities are the stored states, on, off or disabled; they lie between
+	// the defaults and what a client asks for (wire-protocol §4.9).
+	Capabilities map[string]string `json:"capabilities,omitempty"`
+
+	Tools []ToolDef `json:"tools,omitempty"`
+
+	// BaseDirective is the system prompt, a template like OpeningPhrase.
+	BaseDirective string `json:"baseDirective"`
+
+	// Starters are questions that a page can offer before the first turn.
+	Starters []string `json:"starters,omitempty"`
+
+	// Script is YAML text that answers before the brain does; "" is none.
+	Script string `json:"script,omitempty"`
+}
+
+// Types of a [ToolDef].
+const (
+	ClientTool = "client" // runs in the page
+	APITool    = "api"    // runs on the service
+)
+
+// Limits of a tool's wait, in seconds (wire-protocol §9.8).
+const (
+	DefaultToolTimeout = 30
+	MinToolTimeout     = 1
+	MaxToolTimeout     = 120
+)
+
+// ToolDef defines a tool that the brain may call.
+type ToolDef struct {
+	Name            string          `json:"name"`
+	Description     string          `json:"description"`
+	Type            string          `json:"type"` // ClientTool or APITool
+	WaitForResponse bool            `json:"waitForResponse"`
+	TimeoutSeconds  int             `json:"timeoutSeconds,omitempty"` // 0 means DefaultToolTimeout
+	Parameters      json.RawMessage `json:"parameters,omitempty"`     // JSON Schema of an object
+}
+
+// Timeout is how long the brain waits for the tool's answer: the default when
+// none is set, and never outside the protocol's limits.
+func (t ToolDef) Timeout() time.Duration {
+	seconds := t.TimeoutSeconds
+	if seconds == 0 {
+		seconds = DefaultToolTimeout
+	}
+	return time.Duration(min(max(seconds, MinToolTimeout), MaxToolTimeout)) * time.Second
+}
+
+// Tool returns the tool with that name.
+func (p *Profile) Tool(name string) (ToolDef, bool) {
+	for _, t := range p.Tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return ToolDef{}, false
+}
+
+// DefaultAgentID labels threads of tokens that name no agent (service.md,
+// Thread).
+const DefaultAgentID = "default"
+
+// States of a thread.
+const (
+	ThreadActive    = "active"
+	ThreadCompleted = "completed"
+)
+
+// Thread is a stored dialogue.
+type Thread struct {
+	ID        string // UUID
+	PartnerID int64
+	UserID    string // "" for an anonymous visitor
+	TokenID   string // of the token that created it
+	AgentID   string // DefaultAgentID when the token named none
+	ConfigID  int64
+	Title     string
+	Status    string
+	ContextID string
+	Vars      map[string]any // request variables merged over HTTP turns
+	Analysis  map[string]any
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Role says whose line a message is. The words are those of a transcript.
+type Role string
+
+// The roles of a message.
+const (
+	Human   Role = "human"
+	AI      Role = "ai"
+	Opening Role = "opening"
+)
+
+// Part is one piece of a message: spoken text, or a widget.
+type Part struct {
+	Type     string          `json:"type"`
+	Content  json.RawMessage `json:"content"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// Message is one line of a thread.
+type Message struct {
+	ID        string // UUID
+	ThreadID  string // "" for a shared copy
+	PartnerID int64
+	UserID    string
+	ConfigID  int64
+	Role      Role
+	ReplyTo   string // of an answer: the id of the line it answers
+	Title     string // of a shared copy
+	Parts     []Part
+	Rating    *Feedback // nil when nobody rated it
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Feedback is a rating of an answer.
+type Feedback struct {
+	MessageID  string
+	ThreadID   string
+	ConfigID   int64
+	UserID     string
+	IsPositive bool
+	Comment    string
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// Passage is a piece of text that an agent can answer from.
+type Passage struct {
+	Title   string // of the document
+	Heading string // of the section, "" at the top of the document
+	Body    string // plain text
+	Source  string // where it came from, as a file name
+}
+
+// Scope is how far a caller reaches. The zero scope reaches nothing.
+type Scope struct {
+	PartnerID int64
+	Admin     bool // every thread of the partner
+	UserID    string
+	TokenID   string
+}
+
+// Page cuts a list. Index starts at 1.
+type Page struct{ Index, Size int }
+
+func (p Page) offset() int { return (p.Index - 1) * p.Size }
+
+// DefaultProfile is the persona that answers for a token without a brain
+// configuration.
+func DefaultProfile() Profile {
+	return base("Alex", "Hello! I'm Alex, the default persona. How can I help you?")
+}

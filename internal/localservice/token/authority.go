@@ -1,0 +1,240 @@
+package token
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// Lives of a token (wire-protocol §1.3).
+const (
+	DefaultAdminTTL = time.Hour
+	MaxAdminTTL     = 7 * 24 * time.Hour
+	DefaultUserTTL  = 30 * time.Minute
+	MaxUserTTL      = 24 * time.Hour
+)
+
+// maxUserID bounds a user id, in bytes. E-mail addresses and UUIDs are far below.
+const maxUserID = 1024
+
+// ErrSecret means that partner and secret don't belong together.
+var ErrSecret = errors.New("wrong partner or secret")
+
+// Store is what an [Authority] remembers; [store.Store] is one.
+type Store interface {
+	Secret(ctx context.Context, partnerID int64) (string, error)
+	AgentByWidget(ctx context.Context, widgetID string) (store.Agent, error)
+	Revoke(ctx context.Context, partnerID int64, tokenID, group string, keep time.Time) error
+	Revoked(ctx context.Context, partnerID int64, tokenID, group string) (bool, error)
+	CountAction(ctx context.Context, partnerID int64, tokenID string, limit int, expires time.Time) (bool, error)
+}
+
+var _ Store = (*store.Store)(nil)
+
+// Authority mints, checks and ends tokens.
+type Authority struct{ store Store }
+
+// NewAuthority returns an Authority over s.
+func NewAuthority(s Store) *Authority { return &Authority{store: s} }
+
+// Grant is what a session is asked to be.
+type Grant struct {
+	PartnerID  int64
+	Secret     string
+	Type       int
+	UserID     string
+	TTL        time.Duration // 0 means the default of the type
+	Privileges string
+}
+
+// Start mints a token for whoever knows the partner's secret. The rules are those
+// of service.md, Authentication; a broken one is an error that may be shown.
+func (a *Authority) Start(ctx context.Context, g Grant) (string, error) {
+	secret, known, err := a.secretFor(ctx, g.PartnerID)
+	if err != nil {
+		return "", err
+	}
+	if !known || !equal(secret, g.Secret) {
+		return "", ErrSecret
+	}
+	ttl, longest := DefaultUserTTL, MaxUserTTL
+	switch {
+	case g.Type == TypeAdmin:
+		ttl, longest = DefaultAdminTTL, MaxAdminTTL
+		if g.UserID == "" {
+			return "", errors.New("an admin session needs a userId")
+		}
+	case g.Type != TypeUser:
+		return "", fmt.Errorf("session type %d: want %d or %d", g.Type, TypeUser, TypeAdmin)
+	}
+	if g.TTL != 0 {
+		ttl = g.TTL
+	}
+	if ttl < time.Second || ttl > longest {
+		return "", fmt.Errorf("expiry: want 1 to %d seconds", longest/time.Second)
+	}
+	if len(g.UserID) > maxUserID {
+		return "", fmt.Errorf("userId: at most %d bytes", maxUserID)
+	}
+	c := &Claims{
+		PartnerID: g.PartnerID, Type: g.Type, UserID: g.UserID,
+		Expiry: time.Now().Add(ttl), Privileges: g.Privileges,
+	}
+	return a.mint(secret, c)
+}
+
+// mint checks the rules that depend on the privileges' meaning.
+func (a *Authority) mint(secret string, c *Claims) (string, error) {
+	text, err := Mint(secret, c)
+	if err != nil {
+		return "", err
+	}
+	if c.Type == TypeUser {
+		if c.grants.disableEntitlement {
+			return "", errors.New("disableentitlement needs an admin session")
+		}
+		if c.grants.role != "" && c.grants.role != PlaybackRole {
+			return "", errors.New("a role of one's own needs an admin session")
+		}
+	}
+	if c.grants.ipRestrict != "" {
+		if _, err := parsePrefix(c.grants.ipRestrict); err != nil {
+			return "", errors.New("iprestrict: want an address or a prefix")
+		}
+	}
+	return text, nil
+}
+
+// StartWidget mints the token of a widget: it needs no secret, and carries no
+// user (service.md, Session API).
+func (a *Authority) StartWidget(ctx context.Context, widgetID string) (string, Claims, error) {
+	agent, err := a.store.AgentByWidget(ctx, widgetID)
+	if err != nil {
+		return "", Claims{}, err
+	}
+	secret, _, err := a.secretFor(ctx, agent.PartnerID)
+	if err != nil {
+		return "", Claims{}, err
+	}
+	c := &Claims{
+		PartnerID: agent.PartnerID, Type: TypeUser, Expiry: time.Now().Add(MaxUserTTL),
+		Privileges: "setrole:" + PlaybackRole + ",sview:*,agentid:" + agent.ID,
+	}
+	text, err := a.mint(secret, c)
+	return text, *c, err
+}
+
+// Bind mints a copy of c that names a brain configuration, as appInit does. The
+// copy has the same user, life and restrictions, and ends with its original.
+func (a *Authority) Bind(ctx context.Context, c Claims, configID int64) (string, error) {
+	secret, known, err := a.secretFor(ctx, c.PartnerID)
+	if err != nil {
+		return "", err
+	}
+	if !known {
+		return "", ErrInvalid
+	}
+	if c.grants.configID == 0 {
+		c.Privileges += fmt.Sprintf(",geniegpcid:%d", configID)
+	}
+	return a.mint(secret, &c)
+}
+
+// End ends a token and its session group. A token that is already over, or was
+// never one, is not an error: it is as ended as it can be.
+func (a *Authority) End(ctx context.Context, text string) error {
+	c, err := Parse(ctx, text, a.secretFor)
+	if errors.Is(err, ErrInvalid) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Members of the group may live longer than this token.
+	return a.store.Revoke(ctx, c.PartnerID, c.ID, c.grants.group, time.Now().Add(MaxAdminTTL))
+}
+
+// Use describes what a token is presented for.
+type Use struct {
+	Addr netip.Addr // of the client; the zero value fails every iprestrict
+	Path string     // of the request, without query
+}
+
+// Check reads a token and enforces its life, its end and its restrictions. Each
+// call counts as one action. The error is one of the package's, or the store's.
+func (a *Authority) Check(ctx context.Context, text string, use Use) (Claims, error) {
+	c, err := Parse(ctx, text, a.secretFor)
+	if err != nil {
+		return Claims{}, err
+	}
+	if !time.Now().Before(c.Expiry) {
+		return Claims{}, ErrExpired
+	}
+	ended, err := a.store.Revoked(ctx, c.PartnerID, c.ID, c.grants.group)
+	if err != nil {
+		return Claims{}, err
+	}
+	if ended {
+		return Claims{}, ErrEnded
+	}
+	if !c.grants.allows(use) {
+		return Claims{}, ErrRestricted
+	}
+	if limit := c.grants.actionsLimit; limit > 0 {
+		within, err := a.store.CountAction(ctx, c.PartnerID, c.ID, limit, c.Expiry)
+		if err != nil {
+			return Claims{}, err
+		}
+		if !within {
+			return Claims{}, ErrRestricted
+		}
+	}
+	return c, nil
+}
+
+// allows reports whether the address and path restrictions permit use.
+func (g *grants) allows(use Use) bool {
+	if g.ipRestrict != "" {
+		prefix, err := parsePrefix(g.ipRestrict)
+		if err != nil || !prefix.Contains(use.Addr.Unmap()) {
+			return false
+		}
+	}
+	if g.uriRestrict != "" {
+		want, open := strings.CutSuffix(g.uriRestrict, "*")
+		if use.Path != want && !(open && strings.HasPrefix(use.Path, want)) {
+			return false
+		}
+	}
+	return true
+}
+
+// parsePrefix reads an address, or a prefix of addresses as in 10.0.0.0/8.
+func parsePrefix(s string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	return netip.ParsePrefix(s)
+}
+
+func (a *Authority) secretFor(ctx context.Context, partnerID int64) (string, bool, error) {
+	secret, err := a.store.Secret(ctx, partnerID)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", false, nil
+	}
+	return secret, err == nil, err
+}
+
+// equal compares secrets in a time that says nothing of either, not even the
+// length: both are hashed first.
+func equal(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}

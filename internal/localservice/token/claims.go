@@ -1,0 +1,157 @@
+package token
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind is what a token may be used for (service.md, Authentication).
+type Kind string
+
+// The kinds of token.
+const (
+	Admin        Kind = "admin"
+	Conversation Kind = "conversation" // names a brain configuration
+	Agent        Kind = "agent"        // names an agent
+	Widget       Kind = "widget"       // for the visitors of a page, without a user of its own
+)
+
+// Session types on the wire.
+const (
+	TypeUser  = 0
+	TypeAdmin = 2
+)
+
+// PlaybackRole is the role that user sessions are bound to.
+const PlaybackRole = "PLAYBACK_BASE_ROLE"
+
+// Claims is what a token says.
+type Claims struct {
+	PartnerID  int64
+	Type       int // TypeUser or TypeAdmin
+	UserID     string
+	Expiry     time.Time // whole seconds
+	Privileges string    // comma-separated key:value entries
+
+	// ID is random. A token that was derived from another one keeps its ID, so
+	// that both are ended and counted together.
+	ID string
+
+	grants grants
+}
+
+// grants is what the privileges mean. A privilege that the service has no use
+// for is carried along and ignored.
+type grants struct {
+	agentID            string
+	configID           int64
+	role               string
+	group              string
+	actionsLimit       int
+	ipRestrict         string
+	uriRestrict        string
+	widget             bool
+	disableEntitlement bool
+}
+
+// AgentID is the agent that the token names, or "".
+func (c *Claims) AgentID() string { return c.grants.agentID }
+
+// ConfigID is the brain configuration that the token names, or 0.
+func (c *Claims) ConfigID() int64 { return c.grants.configID }
+
+// Role is the role that the token is bound to, or "".
+func (c *Claims) Role() string { return c.grants.role }
+
+// Group is the session group, whose tokens end together, or "".
+func (c *Claims) Group() string { return c.grants.group }
+
+// Entitled reports whether the caller is limited to what belongs to its user.
+func (c *Claims) Entitled() bool { return !c.grants.disableEntitlement }
+
+// Kind derives what the token may be used for. The enriched token that appInit
+// makes from a widget token is still a widget token: it speaks for any visitor of
+// the page, so it must not list threads.
+func (c *Claims) Kind() Kind {
+	switch {
+	case c.Type == TypeAdmin:
+		return Admin
+	case c.grants.widget:
+		return Widget
+	case c.grants.agentID != "":
+		return Agent
+	}
+	return Conversation
+}
+
+// parsePrivileges reads the comma-separated list. What is malformed, or said
+// twice where only one can hold, is an error.
+func parsePrivileges(list string) (grants, error) {
+	var g grants
+	if list == "" {
+		return g, nil
+	}
+	seen := map[string]bool{}
+	for entry := range strings.SplitSeq(list, ",") {
+		key, value, _ := strings.Cut(strings.TrimSpace(entry), ":")
+		if key == "" {
+			return grants{}, fmt.Errorf("privileges: empty entry")
+		}
+		if strings.ContainsAny(value, " \t\r\n") {
+			return grants{}, fmt.Errorf("privilege %s: white space in its value", key)
+		}
+		if single[key] && seen[key] {
+			return grants{}, fmt.Errorf("privilege %s: given twice", key)
+		}
+		seen[key] = true
+		if err := g.set(key, value); err != nil {
+			return grants{}, fmt.Errorf("privilege %s: %w", key, err)
+		}
+	}
+	return g, nil
+}
+
+// single lists the privileges of which a token has at most one.
+var single = map[string]bool{
+	"setrole": true, "agentid": true, "geniegpcid": true, "sessionid": true,
+	"actionslimit": true, "iprestrict": true, "urirestrict": true,
+}
+
+func (g *grants) set(key, value string) (err error) {
+	switch key {
+	case "agentid":
+		g.agentID = value
+	case "geniegpcid":
+		g.configID, err = strconv.ParseInt(value, 10, 64)
+		if err == nil && g.configID <= 0 {
+			err = errNotPositive
+		}
+	case "setrole":
+		g.role = value
+	case "sessionid":
+		g.group = value
+	case "actionslimit":
+		g.actionsLimit, err = strconv.Atoi(value)
+		if err == nil && g.actionsLimit <= 0 {
+			err = errNotPositive
+		}
+	case "iprestrict":
+		g.ipRestrict = value
+	case "urirestrict":
+		g.uriRestrict = value
+	case "sview":
+		g.widget = value == "*"
+		return nil
+	case "disableentitlement":
+		g.disableEntitlement = true
+		return nil
+	default:
+		return nil
+	}
+	if err == nil && value == "" {
+		err = errNoValue
+	}
+	return err
+}
