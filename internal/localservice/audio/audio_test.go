@@ -1,0 +1,122 @@
+package audio
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestPCMUFollowsG711(t *testing.T) {
+	for _, test := range []struct {
+		sample int16
+		want   byte
+	}{
+		{0, 0xff},
+		{-1, 0x7f},
+		{4, 0xfe}, // half a step rounds up
+		{1000, 0xce},
+		{-1000, 0x4e},
+		{8059, 0xa0}, // the last of its segment
+		{8060, 0x9f},
+		{math.MaxInt16, 0x80},
+		{math.MinInt16, 0x00},
+	} {
+		if got := ulaw(test.sample); got != test.want {
+			t.Errorf("ulaw(%d) = %#x, want %#x", test.sample, got, test.want)
+		}
+	}
+}
+
+func TestPCMUFrameIsCompletedWithSilence(t *testing.T) {
+	payload := PCMU{}.Encode([]byte{1}, []int16{math.MaxInt16})
+	want := append([]byte{1, 0x80}, slices.Repeat([]byte{0xff}, pcmuFrameSamples-1)...)
+	if !slices.Equal(payload, want) {
+		t.Errorf("frame is % x …, want % x …", payload[:4], want[:4])
+	}
+}
+
+func TestResampleKeepsToneAndLength(t *testing.T) {
+	for _, rates := range [][2]int{{22050, 16000}, {24000, 16000}, {16000, 8000}, {48000, 16000}, {8000, 16000}, {44100, 16000}} {
+		from, to := rates[0], rates[1]
+		const hz = 1000
+		got := Resample(tone(hz, from, from/2), from, to)
+		want := tone(hz, to, to/2)
+		if len(got) != len(want) {
+			t.Errorf("%d to %d Hz: %d samples, want %d", from, to, len(got), len(want))
+			continue
+		}
+		edge := to / 100 // the filter has nothing to see beyond the ends
+		for i := edge; i < len(got)-edge; i++ {
+			if difference := math.Abs(float64(got[i]) - float64(want[i])); difference > 4 {
+				t.Errorf("%d to %d Hz: sample %d is %d, want %d", from, to, i, got[i], want[i])
+				break
+			}
+		}
+	}
+}
+
+func TestResampleStopsWhatTheLowerRateCannotHold(t *testing.T) {
+	got := Resample(tone(6000, 22050, 22050), 22050, 8000)
+	if level := Level(got[400 : len(got)-400]); level > -80 {
+		t.Errorf("a 6 kHz tone comes through to 8 kHz sampling at %.0f dB, want at most -80", level)
+	}
+}
+
+func TestResampleEdges(t *testing.T) {
+	pcm := []int16{1, 2, 3}
+	if got := Resample(pcm, 16000, 16000); &got[0] != &pcm[0] {
+		t.Error("equal rates made a copy")
+	}
+	if got := Resample(nil, 22050, 16000); len(got) != 0 {
+		t.Errorf("nothing became %d samples", len(got))
+	}
+	if got := Resample(pcm, 16000, 8000); len(got) != 1 {
+		t.Errorf("three samples at half the rate became %d, want 1", len(got))
+	}
+}
+
+func TestLoudnessIsRelativeToTheLoudestWindow(t *testing.T) {
+	const window = 640
+	pcm := slices.Concat(
+		scaled(0.001, window), // 60 dB below the loudest
+		scaled(1, window),
+		scaled(0.158489, window), // 16 dB below, half of the range
+		make([]int16, window/2),
+	)
+	got := Loudness(pcm, window)
+	want := []float64{0, 1, 0.5, 0}
+	if len(got) != len(want) {
+		t.Fatalf("%d windows, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 0.01 {
+			t.Errorf("window %d is %.3f, want %.3f", i, got[i], want[i])
+		}
+	}
+}
+
+func TestLoudnessOfFaintNoiseIsZero(t *testing.T) {
+	for i, level := range Loudness(scaled(0.0005, 1280), 640) {
+		if level != 0 {
+			t.Errorf("window %d is %.3f, want 0", i, level)
+		}
+	}
+}
+
+// tone is a sine at a quarter of full scale.
+func tone(hz, rate, samples int) []int16 {
+	pcm := make([]int16, samples)
+	for i := range pcm {
+		pcm[i] = clip16(8192 * math.Sin(2*math.Pi*float64(hz)*float64(i)/float64(rate)))
+	}
+	return pcm
+}
+
+// scaled is a 500 Hz tone at 16 kHz with an amplitude between 0 and 1.
+func scaled(amplitude float64, samples int) []int16 {
+	pcm := tone(500, 16000, samples)
+	for i, sample := range pcm {
+		pcm[i] = clip16(float64(sample) * 4 * amplitude * 0.9)
+	}
+	return pcm
+}
