@@ -168,7 +168,7 @@ func TestNoSecretLeavesAnError(t *testing.T) {
 		WithBody(map[string]any{"ks": testToken, "turnCredentials": map[string]any{"credential": credential}}).
 		At("/service/" + testToken + "?secret=" + password).
 		Because(inner)
-	err.withHeaders(http.Header{"X-Request-Id": {testToken}})
+	err.WithHeaders(http.Header{"X-Request-Id": {testToken}})
 	byHand := &Error{Code: BadRequest, Title: testToken, Detail: "ks=" + testToken, Headers: map[string]string{"a": testToken}, Body: map[string]any{"password": password}, Cause: inner}
 
 	marshal := func(v any) string {

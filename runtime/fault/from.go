@@ -75,7 +75,7 @@ func FromStatus(status int, body []byte, header HeaderGetter) *Error {
 	if status == 403 && strings.Contains(reply.raw, "Client variables are not allowed") {
 		code = ClientVariablesDisabled
 	}
-	return New(code, reply.message()).WithStatus(status).WithBody(reply.body).withHeaders(header)
+	return New(code, reply.message()).WithStatus(status).WithBody(reply.body).WithHeaders(header)
 }
 
 // FromBody finds an error inside a reply with a good status (wire-protocol
@@ -106,8 +106,9 @@ func FromBody(status int, body []byte) *Error {
 	return e
 }
 
-// withHeaders keeps the diagnostic headers and the request id of a reply.
-func (e *Error) withHeaders(header HeaderGetter) *Error {
+// WithHeaders keeps the diagnostic headers of a reply, and its request id.
+// header may be nil.
+func (e *Error) WithHeaders(header HeaderGetter) *Error {
 	if header == nil {
 		return e
 	}

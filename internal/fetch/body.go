@@ -1,0 +1,75 @@
+package fetch
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Body is the body of a request, complete before the request starts: a page
+// can't send a body that is still growing.
+type Body struct {
+	// ContentType becomes the content-type header, unless the request's
+	// Header has one. Empty means that the request has no body.
+	ContentType string
+	Data        []byte
+}
+
+// JSON returns v as a JSON body.
+func JSON(v any) (Body, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return Body{}, fault.New(fault.BadRequest, "the body of the request can't be written as JSON").Because(err)
+	}
+	return Body{"application/json", data}, nil
+}
+
+// Form returns a form-encoded body, its fields sorted by name.
+func Form(values url.Values) Body {
+	return Body{"application/x-www-form-urlencoded", []byte(values.Encode())}
+}
+
+// Bytes returns a body of any type, SDP for example.
+func Bytes(contentType string, data []byte) Body { return Body{contentType, data} }
+
+// Part is one part of a multipart body: a field, or a file when it has a
+// FileName.
+type Part struct {
+	Name     string
+	FileName string
+	// ContentType is application/octet-stream by default, for files only.
+	ContentType string
+	Data        []byte
+}
+
+// Multipart returns a multipart/form-data body (RFC 7578). It is written here
+// because mime/multipart would link package net into a page that needs none.
+func Multipart(parts ...Part) Body {
+	boundary := "agentruntime-" + rand.Text()
+	var b bytes.Buffer
+	for _, part := range parts {
+		fmt.Fprintf(&b, "--%s\r\nContent-Disposition: form-data; name=\"%s\"", boundary, escapeName(part.Name))
+		if part.FileName != "" {
+			contentType := part.ContentType
+			if contentType == "" {
+				contentType = "application/octet-stream"
+			}
+			fmt.Fprintf(&b, "; filename=\"%s\"\r\nContent-Type: %s", escapeName(part.FileName), escapeName(contentType))
+		}
+		b.WriteString("\r\n\r\n")
+		b.Write(part.Data)
+		b.WriteString("\r\n")
+	}
+	fmt.Fprintf(&b, "--%s--\r\n", boundary)
+	return Body{"multipart/form-data; boundary=" + boundary, b.Bytes()}
+}
+
+// nameEscaper writes names of parts as browsers do.
+var nameEscaper = strings.NewReplacer("\r", "%0D", "\n", "%0A", `"`, "%22")
+
+func escapeName(s string) string { return nameEscaper.Replace(s) }

@@ -1,0 +1,126 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// The policy of calls that are not streams (wire-protocol §9.7).
+const (
+	callTimeout = 30 * time.Second // per attempt
+	callRetries = 3
+	retryBase   = 200 * time.Millisecond
+	retryCap    = 10 * time.Second
+	// minJitter to 1 is the random part of a delay that is waited.
+	minJitter = 0.5
+)
+
+// Call does one call of the service's HTTP APIs, once and three more times if
+// need be, each attempt for at most 30 s (wire-protocol §9.7): a request that
+// failed on the network is repeated, one that was answered with 429, 502, 503
+// or 504 only if its method is GET or HEAD or it has an idempotency-key.
+//
+// The reply's JSON is decoded into out, which may be nil. The error is always
+// a *fault.Error: the status map of §9.7, the error hidden in a reply with a
+// good status (service.md "Refusals with HTTP 200" rule 4), server_error for a
+// good reply without the body that out needs, invalid_response for one that
+// doesn't decode, response_too_large above 10 MiB; timeout or aborted when an
+// attempt or ctx ended.
+func Call(ctx context.Context, c Client, r *Request, out any) error {
+	for attempt := 0; ; attempt++ {
+		f := once(ctx, c, r, out)
+		if f == nil {
+			return nil
+		}
+		if attempt == callRetries || !repeatable(r, f) {
+			return f
+		}
+		select {
+		case <-time.After(retryDelay(attempt)):
+		case <-ctx.Done():
+			return ended(ctx.Err(), r)
+		}
+	}
+}
+
+// Once is Call without a second attempt, for requests whose effect must not
+// happen twice, or whose caller has a policy of its own.
+func Once(ctx context.Context, c Client, r *Request, out any) error {
+	if f := once(ctx, c, r, out); f != nil {
+		return f
+	}
+	return nil
+}
+
+func once(ctx context.Context, c Client, r *Request, out any) *fault.Error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	resp, err := c.Do(ctx, r)
+	if err != nil {
+		return ended(err, r)
+	}
+	if !resp.OK() {
+		return Refusal(resp, r)
+	}
+	data, err := ReadAll(resp, 0)
+	if err != nil {
+		return ended(err, r)
+	}
+	_, path := r.place()
+	if f := fault.FromBody(resp.Status, data); f != nil {
+		return f.At(path).WithHeaders(resp.Header)
+	}
+	if out == nil {
+		return nil
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return fault.New(fault.ServerError, "the reply has no body").WithStatus(resp.Status).At(path).WithHeaders(resp.Header)
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return fault.New(fault.InvalidResponse, "").WithStatus(resp.Status).At(path).WithHeaders(resp.Header).Because(err)
+	}
+	return nil
+}
+
+// Refusal reads and closes a reply whose status is not a 2xx and returns the
+// error it stands for.
+func Refusal(resp *Response, r *Request) *fault.Error {
+	_, path := r.place()
+	data, err := ReadAll(resp, 0)
+	if err != nil && !errors.Is(err, fault.ResponseTooLarge) {
+		return ended(err, r)
+	}
+	return fault.FromStatus(resp.Status, data, resp.Header).At(path)
+}
+
+// ended turns an error of Do or of a body into a fault that knows its path.
+func ended(err error, r *Request) *fault.Error {
+	f := fault.From(err)
+	if f.Instance == "" {
+		_, path := r.place()
+		f.At(path)
+	}
+	return f
+}
+
+func repeatable(r *Request, f *fault.Error) bool {
+	switch f.Status {
+	case 0:
+		return f.Code == fault.NetworkError
+	case 429, 502, 503, 504:
+		return r.Method == "GET" || r.Method == "HEAD" || r.Header.Get("idempotency-key") != ""
+	}
+	return false
+}
+
+// retryDelay returns how long to wait after the given attempt, counted from 0.
+func retryDelay(attempt int) time.Duration {
+	delay := min(retryBase<<attempt, retryCap)
+	return time.Duration(float64(delay) * (minJitter + (1-minJitter)*rand.Float64()))
+}

@@ -1,0 +1,181 @@
+//go:build !js
+
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// script is a Client that answers with one step after the other.
+type script struct {
+	steps []func(ctx context.Context) (*Response, error)
+	at    []time.Duration // when each request came
+	start time.Time
+}
+
+func newScript(steps ...func(context.Context) (*Response, error)) *script {
+	return &script{steps: steps, start: time.Now()}
+}
+
+func (s *script) Do(ctx context.Context, _ *Request) (*Response, error) {
+	step := s.steps[min(len(s.at), len(s.steps)-1)]
+	s.at = append(s.at, time.Since(s.start))
+	return step(ctx)
+}
+
+func reply(status int, body string) func(context.Context) (*Response, error) {
+	return func(context.Context) (*Response, error) {
+		return &Response{Status: status, Header: Header{"x-request-id": "r-9"}, Body: io.NopCloser(strings.NewReader(body))}, nil
+	}
+}
+
+func noReply(context.Context) (*Response, error) {
+	return nil, fault.New(fault.NetworkError, "")
+}
+
+func silence(ctx context.Context) (*Response, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestCallDecodesOrTellsWhy(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		code   fault.Code
+		detail string
+	}{
+		{"value", 200, `{"name":"a"}`, "", ""},
+		{"created", 201, `{"name":"a"}`, "", ""},
+		{"empty", 200, " \n", fault.ServerError, "the reply has no body"},
+		{"garbage", 200, `{"name":`, fault.InvalidResponse, "a reply that looks like JSON but does not parse, or lacks what it must have"},
+		{"page", 200, `<html>`, fault.InvalidResponse, "a reply that looks like JSON but does not parse, or lacks what it must have"},
+		{"wrong type", 200, `{"name":1}`, fault.InvalidResponse, "a reply that looks like JSON but does not parse, or lacks what it must have"},
+		{"hidden error", 200, `{"code":"A_B","message":"refused","args":[]}`, fault.APIException, "refused"},
+		{"error status", 404, `{"message":"gone"}`, fault.NotFound, "gone"},
+		{"too large", 200, strings.Repeat(" ", DefaultLimit+1), fault.ResponseTooLarge, "the reply is larger than 10 MiB"},
+		{"error status, too large", 500, strings.Repeat(" ", DefaultLimit+1), fault.ServerError, "HTTP 500 or above, or a good status without the body it needs"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var out struct{ Name string }
+			c := newScript(reply(test.status, test.body))
+			err := Call(t.Context(), c, &Request{URL: "https://x.example/v1/a?b=c"}, &out)
+			if test.code == "" {
+				if err != nil || out.Name != "a" {
+					t.Errorf("got %+v, %v", out, err)
+				}
+				return
+			}
+			var f *fault.Error
+			if !errors.As(err, &f) {
+				t.Fatalf("got %v", err)
+			}
+			if f.Code != test.code || f.Detail != test.detail || f.Status != test.status || f.Instance != "/v1/a" {
+				t.Errorf("got %s %d %q at %q", f.Code, f.Status, f.Detail, f.Instance)
+			}
+			if f.Code != fault.ResponseTooLarge && test.status != 500 && f.RequestID != "r-9" {
+				t.Errorf("request id %q", f.RequestID)
+			}
+			if len(c.at) != 1 {
+				t.Errorf("%d requests", len(c.at))
+			}
+		})
+	}
+}
+
+func TestCallWithoutResultIgnoresTheBody(t *testing.T) {
+	for _, body := range []string{"", "{}", "not JSON"} {
+		if err := Call(t.Context(), newScript(reply(200, body)), &Request{URL: "https://x.example"}, nil); err != nil {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+	if err := Call(t.Context(), newScript(reply(200, `{"success":false}`)), &Request{URL: "https://x.example"}, nil); !errors.Is(err, fault.APIException) {
+		t.Errorf("hidden error: %v", err)
+	}
+}
+
+func TestCallRetries(t *testing.T) {
+	get := &Request{Method: "GET", URL: "https://x.example"}
+	post := &Request{URL: "https://x.example"}
+	safePost := &Request{URL: "https://x.example", Header: Header{"idempotency-key": "1"}}
+	tests := []struct {
+		name     string
+		request  *Request
+		step     func(context.Context) (*Response, error)
+		requests int
+		code     fault.Code
+	}{
+		{"network, any method", post, noReply, 4, fault.NetworkError},
+		{"503 GET", get, reply(503, ""), 4, fault.ServerError},
+		{"503 POST", post, reply(503, ""), 1, fault.ServerError},
+		{"429 with a key", safePost, reply(429, ""), 4, fault.RateLimited},
+		{"500 GET", get, reply(500, ""), 1, fault.ServerError},
+		{"401 GET", get, reply(401, ""), 1, fault.Unauthorized},
+		{"silence", post, silence, 1, fault.Timeout},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newScript(test.step)
+				err := Call(t.Context(), c, test.request, nil)
+				if !errors.Is(err, test.code) || len(c.at) != test.requests {
+					t.Fatalf("%d requests, %v", len(c.at), err)
+				}
+				var waited time.Duration
+				for i, full := range []time.Duration{200, 400, 800}[:len(c.at)-1] {
+					wait := c.at[i+1] - c.at[i]
+					if full *= time.Millisecond; wait < full/2 || wait > full {
+						t.Errorf("waited %v before request %d, want %v to %v", wait, i+2, full/2, full)
+					}
+					waited += wait
+				}
+				if took := time.Since(c.start); test.code == fault.Timeout && took != 30*time.Second || test.code != fault.Timeout && took != waited {
+					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
+}
+
+func TestCallSucceedsAfterARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out string
+		c := newScript(noReply, noReply, reply(200, `"token"`))
+		if err := Call(t.Context(), c, &Request{URL: "https://x.example"}, &out); err != nil || out != "token" || len(c.at) != 3 {
+			t.Errorf("got %q after %d requests, %v", out, len(c.at), err)
+		}
+	})
+}
+
+func TestOnceAsksOnce(t *testing.T) {
+	c := newScript(noReply)
+	if err := Once(t.Context(), c, &Request{Method: "GET", URL: "https://x.example"}, nil); !errors.Is(err, fault.NetworkError) || len(c.at) != 1 {
+		t.Errorf("%d requests, %v", len(c.at), err)
+	}
+}
+
+func TestCallEndsWithItsContext(t *testing.T) {
+	for name, step := range map[string]func(context.Context) (*Response, error){"in a request": silence, "between requests": noReply} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(50*time.Millisecond, cancel)
+				err := Call(ctx, newScript(step), &Request{URL: "https://x.example/v1"}, nil)
+				var f *fault.Error
+				if !errors.As(err, &f) || f.Code != fault.Aborted || f.Instance != "/v1" || !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+}

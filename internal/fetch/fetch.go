@@ -1,0 +1,165 @@
+// Package fetch is HTTP for the runtime: the page's own fetch under js, net/http
+// natively, behind one small interface. It also knows how a reply of the
+// service's HTTP APIs is turned into a value or an error (Call, Refusal).
+//
+// It owns requests, streamed replies, their abort through context, and the
+// keepalive request of a page that is going away. It must not know endpoints,
+// tokens' meaning or sessions, and nothing outside the native half may import
+// net/http, whose client alone would double the size of the wasm.
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Client does HTTP requests. Transport is one; tests may bring their own.
+type Client interface {
+	// Do sends r and returns as soon as the reply's headers are there,
+	// whatever its status is. The caller closes the reply's Body. The end of
+	// ctx aborts the request at any moment, also in the middle of the body.
+	//
+	// The error is ctx.Err() when ctx ended, a fault with bad_request when r
+	// can't be sent at all, and a fault with network_error otherwise.
+	Do(ctx context.Context, r *Request) (*Response, error)
+}
+
+// Sender starts requests that nobody waits for.
+type Sender interface {
+	// Send starts r with keepalive and returns at once. In a page the request
+	// is on its way when Send returns, so that it survives the page even if
+	// Send was called from a pagehide listener. done, if not nil, is called
+	// later on another goroutine with the reply's status, or with the error
+	// of a request that got no reply; it is never called in a page that is
+	// gone. Browsers refuse keepalive bodies above 64 KiB in total.
+	Send(r *Request, done func(status int, err error))
+}
+
+var (
+	_ Client = (*Transport)(nil)
+	_ Sender = (*Transport)(nil)
+)
+
+// Request is one HTTP request. A page sends it without cookies or other
+// credentials of its own, past the HTTP cache, and follows redirects.
+type Request struct {
+	// Method is POST by default: nearly every call of the service is one.
+	Method string
+	// URL is absolute, http or https, and has no user and password in it.
+	URL    string
+	Header Header
+	Body   Body
+	// Keepalive lets the request outlive the page. Send sets it by itself.
+	Keepalive bool
+}
+
+// Response is a reply whose body is still being received.
+type Response struct {
+	Status int
+	Header Header
+	// URL is where the reply came from, after redirects.
+	URL string
+	// Body is never nil. It takes data from the network only as it is read.
+	// Closing it before its end aborts the request.
+	Body io.ReadCloser
+}
+
+// OK reports whether the status is a 2xx.
+func (r *Response) OK() bool { return r.Status >= 200 && r.Status <= 299 }
+
+// Header is a set of HTTP headers with lower-case names. Several values of one
+// name are joined with ", ", which is all that a page gets to see.
+type Header map[string]string
+
+// Get returns the value of the header with the given name in any case.
+func (h Header) Get(name string) string { return h[strings.ToLower(name)] }
+
+// Set sets the header with the given name in any case. h must not be nil.
+func (h Header) Set(name, value string) { h[strings.ToLower(name)] = value }
+
+// DefaultLimit is how much of a reply is read as a whole (wire-protocol §9.7).
+const DefaultLimit = 10 << 20
+
+// ReadAll reads the rest of r's body, closes it, and fails with
+// response_too_large when it is longer than limit bytes; 0 means DefaultLimit.
+func ReadAll(r *Response, limit int64) ([]byte, error) {
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	defer r.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, fault.New(fault.ResponseTooLarge, "").WithStatus(r.Status)
+	}
+	return data, nil
+}
+
+// method returns the method r is sent with.
+func (r *Request) method() string {
+	if r.Method == "" {
+		return "POST"
+	}
+	return r.Method
+}
+
+// check refuses what a browser and net/http would refuse with errors of their
+// own kinds, which couldn't be told from a failing network. The messages don't
+// repeat values: they may be secret.
+func (r *Request) check() error {
+	u, err := url.Parse(r.URL)
+	switch {
+	case err != nil:
+		return fault.New(fault.BadRequest, "the address of the request does not parse")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fault.New(fault.BadRequest, "the address of the request is not an absolute http or https URL")
+	case u.User != nil:
+		return fault.New(fault.BadRequest, "the address of the request has a user or password in it")
+	}
+	if !isToken(r.method()) {
+		return fault.New(fault.BadRequest, "the method of the request is not valid")
+	}
+	for name, value := range r.Header {
+		if !isToken(name) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c >= 0x7F }) {
+			return fault.New(fault.BadRequest, "a header of the request has characters that can't be sent: "+name)
+		}
+	}
+	return nil
+}
+
+// isToken reports whether s is a name in the sense of HTTP (RFC 9110 §5.6.2).
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return c <= ' ' || c >= 0x7F || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", c)
+	})
+}
+
+// place returns host and path of r for an error message, without the query,
+// and the path alone.
+func (r *Request) place() (hostPath, path string) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return "", ""
+	}
+	return u.Host + u.Path, u.Path
+}
+
+// failure turns what went wrong with r into the error that Client promises.
+func failure(ctx context.Context, r *Request, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f
+	}
+	hostPath, path := r.place()
+	return fault.New(fault.NetworkError, r.method()+" "+hostPath+" got no complete reply").At(path).Because(err)
+}

@@ -1,0 +1,193 @@
+//go:build !js
+
+package fetch
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serverURL returns the address of a running test server.
+func serverURL(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(newTestServer())
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestInChromium runs this package's tests in a page, against a server here.
+func TestInChromium(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	if _, err := browsertest.Find(); err != nil {
+		t.Skip(err)
+	}
+	runner := filepath.Join(t.TempDir(), "go_js_wasm_exec")
+	if out, err := exec.Command("go", "build", "-o", runner, "../browsertest/cmd/go_js_wasm_exec").CombinedOutput(); err != nil {
+		t.Fatalf("build the runner: %v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout=3m", "-exec", runner, ".")
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", serverVariable+"="+serverURL(t))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "--- PASS: TestStreamsAndAborts") || strings.Contains(string(out), "--- SKIP") {
+		t.Errorf("not every test ran:\n%s", out)
+	}
+	for _, complaint := range []string{"released function", "Uncaught"} {
+		if strings.Contains(string(out), complaint) {
+			t.Errorf("the page's console says %q:\n%s", complaint, out)
+		}
+	}
+}
+
+// testServer is the other end of the tests. Its waits are events: a handler
+// tells what happened to it on a channel that another request can wait for.
+type testServer struct {
+	http.ServeMux
+	mu     sync.Mutex
+	events map[string]chan string
+	sent   atomic.Int64 // bytes written by /endless
+}
+
+func newTestServer() http.Handler {
+	s := &testServer{events: map[string]chan string{}}
+	s.HandleFunc("/echo", s.echo)
+	s.HandleFunc("/status", s.status)
+	s.HandleFunc("/body", s.body)
+	s.HandleFunc("/stream", s.stream)
+	s.HandleFunc("/endless", s.endless)
+	s.HandleFunc("/endless/sent", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, s.sent.Load())
+	})
+	s.HandleFunc("/break", s.breakOff)
+	s.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/echo?from=redirect", http.StatusTemporaryRedirect)
+	})
+	s.HandleFunc("/tell", func(_ http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		s.event(r.FormValue("id")) <- string(data)
+	})
+	s.HandleFunc("/wait", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case data := <-s.event(r.FormValue("id")):
+			writeJSON(w, data)
+		case <-r.Context().Done():
+		}
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Expose-Headers", "*")
+		if r.Method == http.MethodOptions {
+			h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+			h.Set("Access-Control-Allow-Methods", r.Header.Get("Access-Control-Request-Method"))
+			return
+		}
+		s.ServeHTTP(w, r)
+	})
+}
+
+// event returns the channel with the given name.
+func (s *testServer) event(name string) chan string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.events[name] == nil {
+		s.events[name] = make(chan string, 1)
+	}
+	return s.events[name]
+}
+
+func writeJSON(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+
+// echo answers with what it got; the parts of a multipart body by their names.
+func (s *testServer) echo(w http.ResponseWriter, r *http.Request) {
+	e := echoed{Method: r.Method, URI: r.RequestURI, Header: map[string]string{}}
+	for name, values := range r.Header {
+		e.Header[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		parts, err := r.MultipartReader()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		for part, err := parts.NextPart(); err == nil; part, err = parts.NextPart() {
+			data, _ := io.ReadAll(part)
+			e.Parts = append(e.Parts, part.FormName()+"|"+part.FileName()+"|"+part.Header.Get("Content-Type")+"|"+string(data))
+		}
+	} else {
+		data, _ := io.ReadAll(r.Body)
+		e.Body = string(data)
+	}
+	w.Header().Set("X-Request-Id", "r-1")
+	writeJSON(w, e)
+}
+
+func (s *testServer) status(w http.ResponseWriter, r *http.Request) {
+	code, _ := strconv.Atoi(r.FormValue("code"))
+	w.WriteHeader(code)
+}
+
+// body answers with as many bytes as asked for.
+func (s *testServer) body(w http.ResponseWriter, r *http.Request) {
+	n, _ := strconv.Atoi(r.FormValue("n"))
+	_, _ = io.CopyN(w, zeros{}, int64(n))
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// stream sends "one", and "two" when it is told to. If its client goes away
+// before, it tells so.
+func (s *testServer) stream(w http.ResponseWriter, r *http.Request) {
+	id := r.FormValue("id")
+	_, _ = io.WriteString(w, "one\n")
+	_ = http.NewResponseController(w).Flush()
+	select {
+	case <-s.event(id + "-go"):
+		_, _ = io.WriteString(w, "two\n")
+	case <-r.Context().Done():
+		s.event(id + "-gone") <- "gone"
+	}
+}
+
+// endless sends until its client goes away.
+func (s *testServer) endless(w http.ResponseWriter, r *http.Request) {
+	chunk := make([]byte, 64<<10)
+	for r.Context().Err() == nil {
+		n, err := w.Write(chunk)
+		s.sent.Add(int64(n))
+		if err != nil {
+			break
+		}
+	}
+	s.event(r.FormValue("id") + "-gone") <- "gone"
+}
+
+// breakOff promises more than it sends.
+func (s *testServer) breakOff(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", "100")
+	_, _ = io.WriteString(w, "half")
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}

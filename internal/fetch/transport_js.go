@@ -1,0 +1,272 @@
+//go:build js && wasm
+
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"syscall/js"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+)
+
+// errClosed is what reading returns once the body was closed.
+var errClosed = errors.New("read from a closed reply body")
+
+var (
+	objectCtor     = js.Global().Get("Object")
+	uint8ArrayCtor = js.Global().Get("Uint8Array")
+	arrayFrom      = js.Global().Get("Array").Get("from").Call("bind", js.Global().Get("Array"))
+)
+
+// Transport does requests with the page's fetch. It is looked up for every
+// request, so that a page that wraps fetch, for tests or for statistics, sees
+// ours too.
+type Transport struct{}
+
+// New returns a Transport.
+func New() *Transport { return &Transport{} }
+
+// Close does nothing: connections belong to the browser, and waiting for a
+// request of Send would hold up the page.
+func (t *Transport) Close() {}
+
+// Do implements Client. It waits, so it must not be called in a callback.
+func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// inner ends with ctx, and when the body is closed early.
+	inner, cancel := context.WithCancel(ctx)
+	signal, unhook := jsbridge.SignalFromContext(inner)
+	done := func() {
+		unhook() // nothing is left to abort
+		cancel()
+	}
+	promise, err := start(r, signal, r.Keepalive)
+	if err != nil {
+		done()
+		return nil, failure(ctx, r, err)
+	}
+	reply, err := jsbridge.Await(inner, promise)
+	if err != nil {
+		if ctx.Err() == nil {
+			done()
+		} // else the hook runs, or has run, and aborts the request
+		return nil, failure(ctx, r, err)
+	}
+	resp, err := response(reply)
+	if err != nil {
+		cancel()
+		return nil, failure(ctx, r, err)
+	}
+	reader, err := streamReader(reply)
+	if err != nil {
+		cancel()
+		return nil, failure(ctx, r, err)
+	}
+	resp.Body = &body{ctx: ctx, inner: inner, abort: cancel, done: done, request: r, reader: reader}
+	return resp, nil
+}
+
+// Send implements Sender. Everything up to the call of fetch happens before it
+// returns: what a page that is being unloaded does later is not sure to happen.
+func (t *Transport) Send(r *Request, done func(status int, err error)) {
+	if done == nil {
+		done = func(int, error) {}
+	}
+	err := r.check()
+	var promise js.Value
+	if err == nil {
+		promise, err = start(r, js.Undefined(), true)
+	}
+	go func() {
+		if err != nil {
+			done(0, failure(context.Background(), r, err))
+			return
+		}
+		reply, err := jsbridge.Await(context.Background(), promise)
+		if err != nil {
+			done(0, failure(context.Background(), r, err))
+			return
+		}
+		resp, err := response(reply)
+		if err != nil {
+			done(0, failure(context.Background(), r, err))
+			return
+		}
+		discard(reply)
+		done(resp.Status, nil)
+	}()
+}
+
+// start calls fetch and returns its promise.
+func start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
+	headers := objectCtor.New()
+	if r.Body.ContentType != "" {
+		headers.Set("content-type", r.Body.ContentType)
+	}
+	for name, value := range r.Header {
+		headers.Set(name, value)
+	}
+	init := objectCtor.New()
+	init.Set("method", r.method())
+	init.Set("headers", headers)
+	init.Set("signal", signal)
+	init.Set("keepalive", keepalive)
+	init.Set("credentials", "omit") // the token is the only login
+	init.Set("cache", "no-store")
+	init.Set("redirect", "follow")
+	// Other hosts learn where the page is from, whatever its own policy, but
+	// not its path, which may name a person.
+	init.Set("referrerPolicy", "strict-origin")
+	if len(r.Body.Data) > 0 {
+		data := uint8ArrayCtor.New(len(r.Body.Data))
+		js.CopyBytesToJS(data, r.Body.Data)
+		init.Set("body", data)
+	}
+	fetch, err := jsbridge.Get(js.Global(), "fetch")
+	if err != nil {
+		return js.Undefined(), err
+	}
+	return jsbridge.Invoke(fetch, r.URL, init)
+}
+
+// response reads status, address and headers of a reply. The reply may come
+// from a page's own fetch, so that any property may be missing or throw.
+func response(reply js.Value) (*Response, error) {
+	status, err := jsbridge.Get(reply, "status")
+	if err != nil {
+		return nil, err
+	}
+	if status.Type() != js.TypeNumber {
+		return nil, errors.New("fetch gave no Response")
+	}
+	resp := &Response{Status: status.Int(), Header: Header{}}
+	if u, err := jsbridge.Get(reply, "url"); err == nil && u.Type() == js.TypeString {
+		resp.URL = u.String()
+	}
+	headers, err := jsbridge.Get(reply, "headers")
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := jsbridge.Invoke(arrayFrom, headers)
+	if err != nil {
+		return nil, err
+	}
+	for i := range pairs.Length() {
+		pair := pairs.Index(i)
+		resp.Header.Set(pair.Index(0).String(), pair.Index(1).String())
+	}
+	return resp, nil
+}
+
+// streamReader returns a reader of the reply's stream; null when there is no
+// body, as in a 204.
+func streamReader(reply js.Value) (js.Value, error) {
+	stream, err := jsbridge.Get(reply, "body")
+	if err != nil || !stream.Truthy() {
+		return js.Null(), err
+	}
+	return jsbridge.Call(stream, "getReader")
+}
+
+// discard tells the browser that nobody will read the reply.
+func discard(reply js.Value) {
+	stream, err := jsbridge.Get(reply, "body")
+	if err != nil || !stream.Truthy() {
+		return
+	}
+	if promise, err := jsbridge.Call(stream, "cancel"); err == nil {
+		_, _ = jsbridge.Await(context.Background(), promise)
+	}
+}
+
+// body reads a reply's stream, one chunk per read from the browser, so that an
+// unread reply holds up the sender.
+type body struct {
+	ctx, inner  context.Context // of Do; and the one that Close ends
+	abort, done func()
+	request     *Request
+	reader      js.Value
+	rest        []byte // of the last chunk
+	err         error  // the end, once it was met
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	for len(b.rest) == 0 && b.err == nil {
+		b.rest, b.err = b.next()
+	}
+	if len(b.rest) == 0 {
+		return 0, b.err
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+// next waits for one chunk. After the end nothing is held any more.
+func (b *body) next() ([]byte, error) {
+	chunk, err := b.pull()
+	switch {
+	case err == nil:
+		return chunk, nil
+	case err == io.EOF:
+		b.done()
+	case b.ctx.Err() == nil && b.inner.Err() != nil:
+		err = errClosed
+	default:
+		b.abort()
+		err = failure(b.ctx, b.request, err)
+	}
+	b.reader = js.Null()
+	return nil, err
+}
+
+func (b *body) pull() ([]byte, error) {
+	if err := b.inner.Err(); err != nil {
+		return nil, err
+	}
+	if b.reader.IsNull() {
+		return nil, io.EOF
+	}
+	promise, err := jsbridge.Call(b.reader, "read")
+	if err != nil {
+		return nil, err
+	}
+	result, err := jsbridge.Await(b.inner, promise)
+	if err != nil {
+		return nil, err
+	}
+	done, err := jsbridge.Get(result, "done")
+	if err != nil {
+		return nil, err
+	}
+	if done.Truthy() {
+		return nil, io.EOF
+	}
+	value, err := jsbridge.Get(result, "value")
+	if err != nil {
+		return nil, err
+	}
+	// A page's own stream may give anything; CopyBytesToGo panics then.
+	if !value.InstanceOf(uint8ArrayCtor) {
+		return nil, errors.New("fetch gave a body that isn't made of bytes")
+	}
+	chunk := make([]byte, value.Length())
+	js.CopyBytesToGo(chunk, value)
+	return chunk, nil
+}
+
+// Close aborts the request, unless its body has been read to the end.
+func (b *body) Close() error {
+	b.rest = nil
+	if b.err == nil {
+		b.abort()
+	}
+	return nil
+}

@@ -1,0 +1,381 @@
+package fetch
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// These tests run natively and, through TestInChromium, in a page, where
+// serverVariable names the server to use.
+const serverVariable = "AGENTRUNTIME_FETCH_SERVER"
+
+// echoed is what the server's /echo got.
+type echoed struct {
+	Method, URI, Body string
+	Header            map[string]string
+	Parts             []string
+}
+
+func newTransport(t *testing.T) *Transport {
+	t.Helper()
+	transport := New()
+	t.Cleanup(transport.Close)
+	return transport
+}
+
+// get does r and returns its reply's body.
+func get(t *testing.T, c Client, r *Request) (*Response, string) {
+	t.Helper()
+	resp, err := c.Do(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := ReadAll(resp, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(data)
+}
+
+func echo(t *testing.T, r *Request) echoed {
+	t.Helper()
+	resp, text := get(t, newTransport(t), r)
+	if resp.Status != 200 || resp.Header.Get("X-Request-ID") != "r-1" {
+		t.Errorf("status %d, headers %v", resp.Status, resp.Header)
+	}
+	var e echoed
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	return e
+}
+
+func TestSendsMethodHeadersAndBodies(t *testing.T) {
+	base := serverURL(t)
+	jsonBody, err := JSON(map[string]any{"a": 1, "b": "ü"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name        string
+		request     Request
+		method      string
+		contentType string
+		body        string
+	}{
+		{"POST by default", Request{}, "POST", "", ""},
+		{"GET", Request{Method: "GET"}, "GET", "", ""},
+		{"DELETE", Request{Method: "DELETE"}, "DELETE", "", ""},
+		{"JSON", Request{Body: jsonBody}, "POST", "application/json", `{"a":1,"b":"ü"}`},
+		{
+			"form",
+			Request{Body: Form(url.Values{"widgetId": {"_1&2"}, "format": {"1"}})},
+			"POST", "application/x-www-form-urlencoded", "format=1&widgetId=_1%262",
+		},
+		{"SDP", Request{Body: Bytes("application/sdp", []byte("v=0\r\n"))}, "POST", "application/sdp", "v=0\r\n"},
+		{
+			"own content type",
+			Request{Header: Header{"content-type": "text/x"}, Body: Bytes("text/plain", []byte("a"))},
+			"POST", "text/x", "a",
+		},
+		{"keepalive", Request{Keepalive: true, Body: jsonBody}, "POST", "application/json", `{"a":1,"b":"ü"}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := test.request
+			r.URL = base + "/echo?q=1"
+			if r.Header == nil {
+				r.Header = Header{}
+			}
+			r.Header.Set("Authorization", "KS abc")
+			e := echo(t, &r)
+			if e.Method != test.method || e.URI != "/echo?q=1" || e.Body != test.body {
+				t.Errorf("got %s %s %q", e.Method, e.URI, e.Body)
+			}
+			if got := e.Header["content-type"]; got != test.contentType {
+				t.Errorf("content type %q", got)
+			}
+			if got := e.Header["authorization"]; got != "KS abc" {
+				t.Errorf("authorization %q", got)
+			}
+			if got := e.Header["cookie"]; got != "" {
+				t.Errorf("cookie %q", got)
+			}
+		})
+	}
+}
+
+func TestMultipart(t *testing.T) {
+	e := echo(t, &Request{URL: serverURL(t) + "/echo", Body: Multipart(
+		Part{Name: "attributes", Data: []byte(`{"a":1}`)},
+		Part{Name: "file", FileName: "a\"\r\n.wav", ContentType: "audio/wav", Data: []byte("\x00\r\n--x")},
+		Part{Name: "raw", FileName: "b", Data: nil},
+	)})
+	want := []string{
+		`attributes|||{"a":1}`,
+		"file|a%22%0D%0A.wav|audio/wav|\x00\r\n--x",
+		"raw|b|application/octet-stream|",
+	}
+	if !reflect.DeepEqual(e.Parts, want) {
+		t.Errorf("got  %q\nwant %q", e.Parts, want)
+	}
+}
+
+func TestFollowsRedirects(t *testing.T) {
+	base := serverURL(t)
+	resp, text := get(t, newTransport(t), &Request{URL: base + "/redirect?secret=s", Body: Bytes("text/plain", []byte("kept"))})
+	var e echoed
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		t.Fatal(err)
+	}
+	if e.Method != "POST" || e.Body != "kept" || resp.URL != base+"/echo?from=redirect" {
+		t.Errorf("got %s %q from %s", e.Method, e.Body, resp.URL)
+	}
+	if referer := e.Header["referer"]; strings.Contains(referer, "secret") {
+		t.Errorf("the redirect tells where it came from: %q", referer)
+	}
+}
+
+func TestStatusIsNoError(t *testing.T) {
+	base := serverURL(t)
+	for _, code := range []string{"204", "404", "503"} {
+		resp, body := get(t, newTransport(t), &Request{URL: base + "/status?code=" + code})
+		if got := resp.Status; (got == 204) != resp.OK() || body != "" {
+			t.Errorf("%s: status %d, OK %v, body %q", code, got, resp.OK(), body)
+		}
+	}
+}
+
+func TestReadAllLimit(t *testing.T) {
+	base := serverURL(t)
+	for _, test := range []struct {
+		n     string
+		limit int64
+		ok    bool
+	}{
+		{"1000", 1000, true},
+		{"1001", 1000, false},
+		{"10485760", 0, true},
+		{"10485761", 0, false},
+	} {
+		resp, err := newTransport(t).Do(t.Context(), &Request{URL: base + "/body?n=" + test.n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ReadAll(resp, test.limit)
+		if test.ok && err != nil || !test.ok && !errors.Is(err, fault.ResponseTooLarge) {
+			t.Errorf("%s bytes, limit %d: %v", test.n, test.limit, err)
+		}
+	}
+}
+
+// tell and wait use the server's events.
+func tell(t *testing.T, c Client, base, event string) {
+	t.Helper()
+	get(t, c, &Request{URL: base + "/tell?id=" + event})
+}
+
+func wait(t *testing.T, c Client, base, event string) string {
+	t.Helper()
+	_, text := get(t, c, &Request{URL: base + "/wait?id=" + event})
+	var data string
+	if err := json.Unmarshal([]byte(text), &data); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	return data
+}
+
+func TestStreamsAndAborts(t *testing.T) {
+	base := serverURL(t)
+	c := newTransport(t)
+	open := func(t *testing.T, ctx context.Context, id string) (*Response, *bufio.Reader) {
+		t.Helper()
+		resp, err := c.Do(ctx, &Request{URL: base + "/stream?id=" + id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(resp.Body)
+		if line, err := lines.ReadString('\n'); line != "one\n" {
+			t.Fatalf("got %q, %v before the reply was complete", line, err)
+		}
+		return resp, lines
+	}
+
+	t.Run("line by line", func(t *testing.T) {
+		resp, lines := open(t, t.Context(), "lines")
+		defer resp.Body.Close()
+		tell(t, c, base, "lines-go")
+		rest, err := io.ReadAll(lines)
+		if string(rest) != "two\n" || err != nil {
+			t.Errorf("got %q, %v", rest, err)
+		}
+		if n, err := resp.Body.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Errorf("after the end: %d, %v", n, err)
+		}
+	})
+	t.Run("cancel before the reply", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := c.Do(ctx, &Request{URL: base + "/wait?id=never"})
+		if err != context.DeadlineExceeded {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("cancelled before the request", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := c.Do(ctx, &Request{URL: base + "/echo"}); err != context.Canceled {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("cancel in the middle of the body", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		resp, lines := open(t, ctx, "cancel")
+		defer resp.Body.Close()
+		read := make(chan error)
+		go func() {
+			_, err := lines.ReadString('\n')
+			read <- err
+		}()
+		cancel()
+		if err := <-read; err != context.Canceled {
+			t.Errorf("got %v", err)
+		}
+		if got := wait(t, c, base, "cancel-gone"); got != "gone" {
+			t.Errorf("the server was not left: %q", got)
+		}
+	})
+	t.Run("close in the middle of the body", func(t *testing.T) {
+		resp, _ := open(t, t.Context(), "close")
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := wait(t, c, base, "close-gone"); got != "gone" {
+			t.Errorf("the server was not left: %q", got)
+		}
+		if n, err := resp.Body.Read(make([]byte, 1)); n != 0 || err == nil || err == io.EOF {
+			t.Errorf("read after close: %d, %v", n, err)
+		}
+	})
+}
+
+// TestUnreadReplyHoldsUpTheSender waits until the server can't write any more,
+// because nobody reads what is in the buffers on the way.
+func TestUnreadReplyHoldsUpTheSender(t *testing.T) {
+	base := serverURL(t)
+	c := newTransport(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	resp, err := c.Do(ctx, &Request{URL: base + "/endless?id=endless"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	const (
+		settled = 500 * time.Millisecond
+		most    = 256 << 20 // without back-pressure it is gigabytes
+	)
+	// No event tells that nothing happens any more, so this one looks twice.
+	for last := int64(-1); ; time.Sleep(settled) {
+		var sent int64
+		if err := Once(t.Context(), c, &Request{URL: base + "/endless/sent"}, &sent); err != nil {
+			t.Fatal(err)
+		}
+		if sent > most {
+			t.Fatalf("%d bytes were sent to nobody", sent)
+		}
+		if sent == last {
+			break
+		}
+		last = sent
+	}
+	cancel()
+	wait(t, c, base, "endless-gone")
+}
+
+func TestNetworkErrors(t *testing.T) {
+	base := serverURL(t)
+	c := newTransport(t)
+	const secret = "djJ8NTUwMXxabcdefgh"
+	_, err := c.Do(t.Context(), &Request{URL: "http://127.0.0.1:1/x/y?ks=" + secret})
+	if !errors.Is(err, fault.NetworkError) || strings.Contains(err.Error(), secret) ||
+		!strings.Contains(err.Error(), "POST 127.0.0.1:1/x/y got no complete reply") {
+		t.Errorf("nobody there: %v", err)
+	}
+	resp, err := c.Do(t.Context(), &Request{URL: base + "/break?ks=" + secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := ReadAll(resp, 0)
+	if !errors.Is(err, fault.NetworkError) || strings.Contains(err.Error(), secret) {
+		t.Errorf("broken off after %q: %v", data, err)
+	}
+}
+
+func TestSendArrivesAndTellsItsStatus(t *testing.T) {
+	base := serverURL(t)
+	c := newTransport(t)
+	type result struct {
+		status int
+		err    error
+	}
+	for _, test := range []struct {
+		name, url string
+		status    int
+		code      error
+	}{
+		{"arrives", base + "/tell?id=sent", 200, nil},
+		{"refused", base + "/status?code=403", 403, nil},
+		{"nobody there", "http://127.0.0.1:1/", 0, fault.NetworkError},
+		{"not a request", "nowhere", 0, fault.BadRequest},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			results := make(chan result, 1)
+			c.Send(&Request{URL: test.url, Body: Bytes("text/plain", []byte("bye"))}, func(status int, err error) {
+				results <- result{status, err}
+			})
+			got := <-results
+			if got.status != test.status || !errors.Is(got.err, test.code) {
+				t.Errorf("got %d, %v", got.status, got.err)
+			}
+		})
+	}
+	if got := wait(t, c, base, "sent"); got != "bye" {
+		t.Errorf("arrived: %q", got)
+	}
+	c.Send(&Request{URL: base + "/tell?id=unasked", Body: Bytes("text/plain", []byte("x"))}, nil)
+	if got := wait(t, c, base, "unasked"); got != "x" {
+		t.Errorf("arrived: %q", got)
+	}
+}
+
+func TestBadRequestsAreToldFromTheNetwork(t *testing.T) {
+	const secret = "s3cret-value"
+	for _, r := range []*Request{
+		{},
+		{URL: "/relative?ks=" + secret},
+		{URL: "ftp://host/" + secret},
+		{URL: "http://"},
+		{URL: "http://host/%zz" + secret},
+		{URL: "https://user:" + secret + "@host/"},
+		{URL: "https://host/", Method: "GE T"},
+		{URL: "https://host/", Header: Header{"authorization": "KS " + secret + "\r\nx: y"}},
+		{URL: "https://host/", Header: Header{"authorization": "KS ü" + secret}},
+		{URL: "https://host/", Header: Header{"na me": secret}},
+	} {
+		_, err := New().Do(t.Context(), r)
+		if !errors.Is(err, fault.BadRequest) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
