@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"errors"
 	"net"
 	"sync"
@@ -97,6 +98,8 @@ func (s *stream) outbound() (*lane, error) {
 
 // deliver writes what has travelled until the stream is closed or can't be written.
 func (s *stream) deliver(out *lane) {
+	stop := context.AfterFunc(s.link.ctx, func() { _ = s.Conn.Close() }) // ends a write that the peer doesn't read
+	defer stop()
 	for {
 		u, err := out.take(nil)
 		if err == nil {

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -102,6 +103,8 @@ func (in *inbound) start() (*lane, error) {
 }
 
 func (in *inbound) readAhead(l *lane) {
+	stop := context.AfterFunc(in.link.ctx, in.interrupt)
+	defer stop()
 	buf := make([]byte, readSize)
 	for {
 		n, addr, err := in.read(buf)
@@ -141,6 +144,11 @@ func (in *inbound) close() {
 	if in.lane != nil {
 		in.lane.close(net.ErrClosed)
 	}
+	in.interrupt()
+}
+
+// interrupt ends a read of the wrapped connection.
+func (in *inbound) interrupt() {
 	_ = in.limit(time.Unix(1, 0)) // fails only on a connection that is closed already
 }
 

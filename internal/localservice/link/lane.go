@@ -67,7 +67,7 @@ func (l *lane) put(u unit, expired <-chan struct{}) error {
 	select {
 	case <-l.closed:
 		return l.cause
-	case <-l.link.done:
+	case <-l.link.ctx.Done():
 		return net.ErrClosed
 	default:
 	}
@@ -78,7 +78,7 @@ func (l *lane) put(u unit, expired <-chan struct{}) error {
 			return os.ErrDeadlineExceeded
 		case <-l.closed:
 			return l.cause
-		case <-l.link.done:
+		case <-l.link.ctx.Done():
 			return net.ErrClosed
 		}
 	}
@@ -151,7 +151,7 @@ func (l *lane) wait(d time.Duration, changed, expired <-chan struct{}) error {
 		return os.ErrDeadlineExceeded
 	case <-l.closed:
 		return l.cause
-	case <-l.link.done:
+	case <-l.link.ctx.Done():
 		return net.ErrClosed
 	}
 	return nil

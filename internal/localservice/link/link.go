@@ -12,6 +12,7 @@
 package link
 
 import (
+	"context"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -38,8 +39,10 @@ type Link struct {
 
 	mu     sync.Mutex // guards closed against tasks.Add
 	closed bool
-	done   chan struct{} // closed by Close
 	tasks  sync.WaitGroup
+
+	ctx    context.Context // ends with Close; kept because the link is what connections outlive, not a call
+	cancel context.CancelFunc
 }
 
 // state is one setting of the conditions; changed is closed when the next one replaces it.
@@ -50,7 +53,8 @@ type state struct {
 
 // New returns a link with the conditions c.
 func New(c Conditions) *Link {
-	l := &Link{done: make(chan struct{})}
+	l := &Link{}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.state.Store(&state{Conditions: c, changed: make(chan struct{})})
 	return l
 }
@@ -70,11 +74,9 @@ func (l *Link) Conditions() Conditions {
 // are gone. Connections wrapped afterwards are closed by their first use. Close may be called more than once.
 func (l *Link) Close() {
 	l.mu.Lock()
-	if !l.closed {
-		l.closed = true
-		close(l.done)
-	}
+	l.closed = true
 	l.mu.Unlock()
+	l.cancel()
 	l.tasks.Wait()
 }
 

@@ -260,6 +260,25 @@ func TestLinkCloseDropsDelayedTraffic(t *testing.T) {
 	})
 }
 
+func TestLinkCloseDoesNotWaitForOpenConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Conditions{Delay: time.Millisecond})
+		near, _ := pair(t, l)
+		write(t, near, "unread") // its delivery blocks on a peer that doesn't read
+		failed := make(chan error, 1)
+		go func() {
+			_, err := near.Read(make([]byte, 1))
+			failed <- err
+		}()
+		time.Sleep(time.Second)
+		start := time.Now()
+		l.Close()
+		if err := <-failed; err == nil || time.Since(start) != 0 {
+			t.Errorf("blocked read = %v after %v, want an error at once", err, time.Since(start))
+		}
+	})
+}
+
 func TestHTTPWorksOverABadLink(t *testing.T) {
 	l := New(Conditions{Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond, Bandwidth: 50_000_000})
 	defer l.Close()

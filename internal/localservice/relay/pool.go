@@ -1,0 +1,162 @@
+package relay
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+
+	"github.com/pion/turn/v5"
+)
+
+var (
+	_ turn.RelayAddressGenerator = (*pool)(nil)
+
+	errQuota   = errors.New("relay: allocation quota reached")
+	errNotUDP  = errors.New("relay: only UDP is relayed")
+	errNoPeers = errors.New("relay: no peers")
+)
+
+// pool makes the relayed addresses and counts them.
+type pool struct {
+	host  string
+	peers map[netip.AddrPort]bool
+
+	mu               sync.Mutex
+	userQuota, quota int
+	perUser          map[string]int
+	open             map[*relayed]bool // nil once closed
+}
+
+func newPool(peers []netip.AddrPort, userQuota, quota int) *pool {
+	p := &pool{
+		userQuota: userQuota, quota: quota,
+		peers: map[netip.AddrPort]bool{}, perUser: map[string]int{}, open: map[*relayed]bool{},
+	}
+	for _, peer := range peers {
+		p.peers[netip.AddrPortFrom(peer.Addr().Unmap(), peer.Port())] = true
+	}
+	p.host = peers[0].Addr().Unmap().String()
+	return p
+}
+
+// permits is TURN's own check, which knows only the host; relayed checks the port too.
+func (p *pool) permits(host net.IP) bool {
+	addr, ok := netip.AddrFromSlice(host)
+	for peer := range p.peers {
+		if ok && peer.Addr() == addr.Unmap() {
+			return true
+		}
+	}
+	return false
+}
+
+// hasRoom reports whether user may make another allocation.
+func (p *pool) hasRoom(user string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.perUser[user] < p.userQuota && len(p.open) < p.quota
+}
+
+// Validate implements turn.RelayAddressGenerator.
+func (p *pool) Validate() error {
+	if len(p.peers) == 0 {
+		return errNoPeers
+	}
+	return nil
+}
+
+// AllocatePacketConn implements turn.RelayAddressGenerator.
+func (p *pool) AllocatePacketConn(cfg turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {
+	c, err := net.ListenPacket(cfg.Network, net.JoinHostPort(p.host, strconv.Itoa(cfg.RequestedPort)))
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &relayed{UDPConn: c.(*net.UDPConn), pool: p, user: cfg.UserID}
+	if !p.add(r) {
+		_ = c.Close()
+		return nil, nil, errQuota
+	}
+	return r, c.LocalAddr(), nil
+}
+
+// AllocateListener implements turn.RelayAddressGenerator; allocations for TCP peers (RFC 6062) are refused.
+func (p *pool) AllocateListener(turn.AllocateListenerConfig) (net.Listener, net.Addr, error) {
+	return nil, nil, errNotUDP
+}
+
+// AllocateConn implements turn.RelayAddressGenerator.
+func (p *pool) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) {
+	return nil, errNotUDP
+}
+
+// add reports whether the quotas have room for r. hasRoom was asked before, but several clients may ask at the same moment.
+func (p *pool) add(r *relayed) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open == nil || p.perUser[r.user] >= p.userQuota || len(p.open) >= p.quota {
+		return false
+	}
+	p.open[r] = true
+	p.perUser[r.user]++
+	return true
+}
+
+func (p *pool) remove(r *relayed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.open[r] {
+		return
+	}
+	delete(p.open, r)
+	if p.perUser[r.user]--; p.perUser[r.user] == 0 {
+		delete(p.perUser, r.user)
+	}
+}
+
+// close closes what is open and refuses new allocations.
+func (p *pool) close() {
+	p.mu.Lock()
+	open := p.open
+	p.open = nil
+	p.mu.Unlock()
+	for r := range open {
+		_ = r.UDPConn.Close()
+	}
+}
+
+// relayed is one relayed address. Packets to and from anyone but the peers are lost.
+type relayed struct {
+	*net.UDPConn
+	pool *pool
+	user string
+}
+
+func (r *relayed) WriteTo(b []byte, to net.Addr) (int, error) {
+	if addr, ok := to.(*net.UDPAddr); !ok || !r.pool.peers[unmap(addr.AddrPort())] {
+		return len(b), nil
+	}
+	return r.UDPConn.WriteTo(b, to)
+}
+
+func (r *relayed) ReadFrom(b []byte) (int, net.Addr, error) {
+	for {
+		n, from, err := r.ReadFromUDPAddrPort(b)
+		if err != nil {
+			return 0, nil, err
+		}
+		if from = unmap(from); r.pool.peers[from] {
+			return n, net.UDPAddrFromAddrPort(from), nil
+		}
+	}
+}
+
+func (r *relayed) Close() error {
+	r.pool.remove(r)
+	return r.UDPConn.Close()
+}
+
+func unmap(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+}

@@ -1,0 +1,211 @@
+// Package relay is the local service's TURN server (RFC 8656, on pion/turn): it lets a page with iceTransportPolicy "relay" reach the
+// media server over UDP or TCP (wire-protocol §6.2, §6.3).
+//
+// It hands out time-limited credentials ([Server.Credentials]) and relays to the addresses it was given and to nothing else, so that it
+// is no open proxy into the machine or its network. It owns its listeners, allocations and quotas; it knows nothing of sessions, of
+// what is relayed, and of WebRTC.
+package relay
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/link"
+	"github.com/pion/logging"
+	"github.com/pion/turn/v5"
+)
+
+const (
+	// realm names the server in the authentication exchange; clients show it to nobody.
+	realm = "agentruntime"
+	// defaultAddr is a loopback port of the system's choice.
+	defaultAddr = "127.0.0.1:0"
+	// portTries is how often a free port is sought that has both UDP and TCP free.
+	portTries = 16
+	// socketBuffer in bytes holds about 50 key frames, because one socket carries the media of all sessions.
+	socketBuffer = 4 << 20
+)
+
+// Config says where a server listens and what it relays. Peers is required.
+type Config struct {
+	// Listen holds the addresses "host:port" to listen on, each with UDP and TCP. The default is one free port on 127.0.0.1; port 0 is
+	// replaced by a port that is free for both.
+	Listen []string
+	// Peers are the only addresses that packets are relayed to and from: the media server's. The relayed addresses are on the same
+	// host as the first of them.
+	Peers []netip.AddrPort
+	// StaticUser and StaticPassword are accepted without expiry when both are set. They are for clients that know only a built-in pair
+	// (wire-protocol §6.2).
+	StaticUser, StaticPassword string
+	// UserQuota is how many allocations one user may hold at a time, Quota how many all users may. Defaults 128 and 1024; a page needs up to
+	// eight, four for each of its two peers.
+	UserQuota, Quota int
+	// Link, when set, impairs everything between the clients and the relay.
+	Link *link.Link
+}
+
+// Default quotas, see Config.
+const (
+	defaultUserQuota = 128
+	defaultQuota     = 1024
+)
+
+// Credentials let one user allocate relayed addresses until Expiry. Field names are those of appInit's turnCredentials.
+type Credentials struct {
+	Username   string `json:"username"`
+	Credential string `json:"credential"`
+	// Expiry is in seconds since 1970.
+	Expiry int64 `json:"expiry"`
+}
+
+// Server is a running TURN server. Its methods may be called concurrently.
+type Server struct {
+	turn   *turn.Server
+	secret string
+	addrs  []netip.AddrPort
+	pool   *pool
+	conns  *acceptor // of all TCP listeners
+}
+
+// New starts a server.
+func New(cfg Config) (*Server, error) {
+	if len(cfg.Peers) == 0 {
+		return nil, errors.New("relay: no peers to relay to")
+	}
+	if len(cfg.Listen) == 0 {
+		cfg.Listen = []string{defaultAddr}
+	}
+	if cfg.UserQuota == 0 {
+		cfg.UserQuota = defaultUserQuota
+	}
+	if cfg.Quota == 0 {
+		cfg.Quota = defaultQuota
+	}
+	s := &Server{
+		secret: rand.Text(),
+		pool:   newPool(cfg.Peers, cfg.UserQuota, cfg.Quota),
+		conns:  newAcceptor(),
+	}
+	// The loggers of pion write user names, and a client chooses those.
+	quiet := &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled}
+	config := turn.ServerConfig{
+		Realm:         realm,
+		LoggerFactory: quiet,
+		AuthHandler:   s.authenticator(cfg, quiet),
+		QuotaHandler:  func(user, _ string, _ net.Addr) bool { return s.pool.hasRoom(user) },
+	}
+	if err := s.listen(cfg, &config); err != nil {
+		closeAll(config)
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	server, err := turn.NewServer(config)
+	if err != nil {
+		closeAll(config)
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	s.turn = server
+	return s, nil
+}
+
+// listen opens the sockets and puts them into config, also those opened before an error.
+func (s *Server) listen(cfg Config, config *turn.ServerConfig) error {
+	permit := func(_ net.Addr, peer net.IP) bool { return s.pool.permits(peer) }
+	for _, addr := range cfg.Listen {
+		packets, stream, err := listenBoth(addr)
+		if err != nil {
+			return err
+		}
+		s.addrs = append(s.addrs, stream.Addr().(*net.TCPAddr).AddrPort())
+		config.PacketConnConfigs = append(config.PacketConnConfigs, turn.PacketConnConfig{
+			PacketConn: link.PacketConn(packets, cfg.Link), RelayAddressGenerator: s.pool, PermissionHandler: permit,
+		})
+		config.ListenerConfigs = append(config.ListenerConfigs, turn.ListenerConfig{
+			Listener: s.conns.wrap(link.Listener(stream, cfg.Link)), RelayAddressGenerator: s.pool, PermissionHandler: permit,
+		})
+	}
+	return nil
+}
+
+// listenBoth listens on the same port with UDP and TCP.
+func listenBoth(addr string) (*net.UDPConn, net.Listener, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen address: %w", err)
+	}
+	for tries := 1; ; tries++ {
+		stream, err := net.Listen("tcp", addr)
+		if err != nil {
+			return nil, nil, err
+		}
+		chosen := strconv.Itoa(stream.Addr().(*net.TCPAddr).Port)
+		packets, err := net.ListenPacket("udp", net.JoinHostPort(host, chosen))
+		if err == nil {
+			udp := packets.(*net.UDPConn)
+			_ = udp.SetReadBuffer(socketBuffer) // as much as the system allows
+			_ = udp.SetWriteBuffer(socketBuffer)
+			return udp, stream, nil
+		}
+		_ = stream.Close()
+		if port != "0" || tries == portTries {
+			return nil, nil, err
+		}
+	}
+}
+
+func closeAll(config turn.ServerConfig) {
+	for _, c := range config.PacketConnConfigs {
+		_ = c.PacketConn.Close()
+	}
+	for _, c := range config.ListenerConfigs {
+		_ = c.Listener.Close()
+	}
+}
+
+// authenticator accepts what Credentials gave out and the static pair.
+func (s *Server) authenticator(cfg Config, quiet logging.LoggerFactory) turn.AuthHandler {
+	timeLimited := turn.LongTermTURNRESTAuthHandler(s.secret, quiet.NewLogger("auth"))
+	return func(r *turn.RequestAttributes) (string, []byte, bool) {
+		if cfg.StaticUser != "" && cfg.StaticPassword != "" && r.Username == cfg.StaticUser {
+			return r.Username, turn.GenerateAuthKey(r.Username, r.Realm, cfg.StaticPassword), true
+		}
+		return timeLimited(r)
+	}
+}
+
+// Credentials returns credentials for user that expire after ttl. They are made as by the TURN REST API: the user name is "expiry:user",
+// the password an HMAC of it under a secret that lives as long as the server.
+func (s *Server) Credentials(user string, ttl time.Duration) (Credentials, error) {
+	name, password, err := turn.GenerateLongTermTURNRESTCredentials(s.secret, user, ttl)
+	if err != nil {
+		return Credentials{}, fmt.Errorf("relay: credentials: %w", err)
+	}
+	return Credentials{Username: name, Credential: password, Expiry: time.Now().Add(ttl).Unix()}, nil
+}
+
+// Addrs returns the addresses the server listens on, each with UDP and TCP, in the order of Config.Listen.
+func (s *Server) Addrs() []netip.AddrPort {
+	return slices.Clone(s.addrs)
+}
+
+// URLs returns the ICE server URLs of all addresses: "turn:127.0.0.1:3478?transport=udp", then the same with tcp.
+func (s *Server) URLs() []string {
+	var urls []string
+	for _, addr := range s.addrs {
+		urls = append(urls, "turn:"+addr.String()+"?transport=udp", "turn:"+addr.String()+"?transport=tcp")
+	}
+	return urls
+}
+
+// Close ends all allocations and connections.
+func (s *Server) Close() error {
+	err := s.turn.Close()
+	s.conns.close()
+	s.pool.close()
+	return err
+}
