@@ -1,0 +1,78 @@
+package converse
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ArgsSchema checks the arguments of a tool, top level only
+// (wire-protocol §10.7).
+type ArgsSchema map[string]ArgSchema
+
+// ArgSchema is the rule for one argument.
+type ArgSchema struct {
+	Type     string `json:"type"` // str, int, float, bool, list, dict; "" is any
+	Required bool   `json:"required"`
+	Enum     []any  `json:"enum"`
+}
+
+// Check returns what is wrong with args, one sentence for each argument, in the
+// order of their names.
+func (s ArgsSchema) Check(args json.RawMessage) []string {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(args, &values); err != nil {
+		return []string{"the arguments are no object"}
+	}
+	var errs []string
+	for name, rule := range s {
+		value, ok := values[name]
+		switch {
+		case !ok:
+			if rule.Required {
+				errs = append(errs, name+" is missing")
+			}
+		case !isType(value, rule.Type):
+			errs = append(errs, fmt.Sprintf("%s is no %s", name, rule.Type))
+		case rule.Enum != nil && !oneOf(value, rule.Enum):
+			errs = append(errs, name+" is not one of the allowed values")
+		}
+	}
+	slices.Sort(errs)
+	return errs
+}
+
+func isType(value json.RawMessage, name string) bool {
+	text := strings.TrimSpace(string(value))
+	if text == "" {
+		return false
+	}
+	switch name {
+	case "str":
+		return text[0] == '"'
+	case "int":
+		var n int64
+		return json.Unmarshal(value, &n) == nil && text != "null"
+	case "float":
+		var f float64
+		return json.Unmarshal(value, &f) == nil && text != "null"
+	case "bool":
+		return text == "true" || text == "false"
+	case "list":
+		return text[0] == '['
+	case "dict":
+		return text[0] == '{'
+	}
+	return true
+}
+
+func oneOf(value json.RawMessage, enum []any) bool {
+	for _, e := range enum {
+		b, err := json.Marshal(e)
+		if err == nil && Canonical(b) == Canonical(value) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package converse
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// reservedVars are set by the service on every turn; a client may not set them
+// (service.md, "Reserved template variables"; wire-protocol §10.1).
+var reservedVars = []string{
+	"sys__thread_id", "sys__message_id", "sys__user_id", "sys__user_message", "sys__ks", "sys__is_new_thread",
+	"sys__context_id", "sys__context_type", "sys__avatar_enabled", "sys__avatar_share_screen_enabled",
+	"secrets", "sys__user_obj",
+}
+
+// CheckVars returns a copy of vars, or a validation_error that names the
+// variable which is reserved or no scalar. A nil map means none.
+func CheckVars(vars map[string]any) (map[string]any, error) {
+	checked := make(map[string]any, len(vars))
+	for name, value := range vars {
+		if Reserved(name) {
+			return nil, fault.New(fault.ValidationError, "the variable "+name+" is reserved")
+		}
+		switch value.(type) {
+		case nil, string, bool, json.Number,
+			int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64:
+		default:
+			return nil, fault.New(fault.ValidationError, "the variable "+name+" is no string, number, boolean or null")
+		}
+		checked[name] = value
+	}
+	return checked, nil
+}
+
+// Reserved reports whether only the service may set the variable name.
+func Reserved(name string) bool {
+	return slices.Contains(reservedVars, name) ||
+		strings.HasPrefix(name, "sys__user_obj.") || strings.HasPrefix(name, "secrets.")
+}
+
+// VarNames returns the names of vars, sorted; values are private.
+func VarNames(vars map[string]any) []string {
+	names := make([]string, 0, len(vars))
+	for name := range vars {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// capabilities are the names of session-api D.10, with think_process of
+// wire-protocol §4.9.
+var capabilities = []string{
+	"use_knowledge_base", "use_content_search", "use_get_entry_content", "generate_followup_questions",
+	"include_sources", "use_related_files", "video_gallery", "external_video", "show_link", "avatar",
+	"avatar_filler", "avatar_show_content", "kaltura_genie_experiences", "use_web_search",
+	"screen_share_analysis", "think_process",
+}
+
+// MergeCapabilities returns base with caps over it. Errors: unknown_capability
+// for a name, bad_request for a state that is not on, off or disabled.
+func MergeCapabilities(base, caps map[string]string) (map[string]string, error) {
+	merged := make(map[string]string, len(base)+len(caps))
+	for name, state := range base {
+		merged[name] = state
+	}
+	for name, state := range caps {
+		if !slices.Contains(capabilities, name) {
+			return nil, fault.New(fault.UnknownCapability, "there is no capability "+name)
+		}
+		if state != "on" && state != "off" && state != "disabled" {
+			return nil, fault.New(fault.BadRequest, "the capability "+name+" must be on, off or disabled")
+		}
+		merged[name] = state
+	}
+	return merged, nil
+}
+
+// maxDepth bounds what Scrub keeps of a nested value (wire-protocol §3.11).
+const maxDepth = 64
+
+// Scrub returns v without the keys that could change the prototype of a
+// JavaScript object, and without what is nested too deep.
+func Scrub(v any) any { return scrub(v, maxDepth) }
+
+func scrub(v any, depth int) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if depth == 0 {
+			return nil
+		}
+		clean := make(map[string]any, len(v))
+		for key, value := range v {
+			if key != "__proto__" && key != "constructor" && key != "prototype" {
+				clean[key] = scrub(value, depth-1)
+			}
+		}
+		return clean
+	case []any:
+		if depth == 0 {
+			return nil
+		}
+		clean := make([]any, len(v))
+		for i, value := range v {
+			clean[i] = scrub(value, depth-1)
+		}
+		return clean
+	}
+	return v
+}
