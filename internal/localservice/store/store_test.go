@@ -1,0 +1,478 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+)
+
+// writerDir, when set, makes the test binary write messages for ever: it is the
+// child process of TestKilledWriterLosesNothing.
+const writerDir = "STORE_TEST_WRITER_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(writerDir); dir != "" {
+		writeForEver(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func open(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func onlyPartner(t *testing.T, s *Store) Partner {
+	t.Helper()
+	partners, err := s.Partners(t.Context())
+	if err != nil || len(partners) != 1 {
+		t.Fatalf("partners = %v, %v; want one", partners, err)
+	}
+	return partners[0]
+}
+
+func newThread(t *testing.T, s *Store, scope Scope) Thread {
+	t.Helper()
+	thread := Thread{
+		ID: uuid.NewString(), PartnerID: scope.PartnerID, UserID: scope.UserID, TokenID: scope.TokenID,
+		AgentID: DefaultAgentID, Vars: map[string]any{}, Analysis: map[string]any{},
+	}
+	if err := s.CreateThread(t.Context(), &thread); err != nil {
+		t.Fatal(err)
+	}
+	return thread
+}
+
+func say(t *testing.T, s *Store, threadID string, role Role, text, replyTo string) Message {
+	t.Helper()
+	content, _ := json.Marshal(text)
+	m := Message{
+		ID: uuid.NewString(), ThreadID: threadID, Role: role, ReplyTo: replyTo,
+		Parts: []Part{{Type: "text", Content: content}},
+	}
+	if err := s.AddMessage(t.Context(), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestSeedAgentsKeepTheirIDs(t *testing.T) {
+	dir := t.TempDir()
+	var seen [2][]Agent
+	for i := range seen {
+		s, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[i], err = s.Agents(t.Context(), onlyPartner(t, s).ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	for i, a := range seen[0] {
+		names = append(names, a.Name)
+		b := seen[1][i]
+		if a.ID != b.ID || a.ConfigID != b.ConfigID || a.WidgetID != b.WidgetID {
+			t.Errorf("%s: ids changed: %v, then %v", a.Name, a, b)
+		}
+	}
+	want := []string{Receptionist, Silent, Tap, Audio, Tools, NoVars}
+	if !slices.Equal(names, want) {
+		t.Errorf("agents %v, want %v", names, want)
+	}
+}
+
+func TestDataAreForTheirOwnerOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, fileName): 0o600} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s: mode %v, want %v", path, info.Mode().Perm(), want)
+		}
+	}
+}
+
+func TestTemporaryDataAreRemoved(t *testing.T) {
+	s, err := Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.tempDir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("stat after close: %v, want not exist", err)
+	}
+}
+
+func TestFileOfANewerVersionIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.write.Exec("PRAGMA user_version = 999"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); !errors.Is(err, errNewer) {
+		t.Errorf("open: %v, want %v", err, errNewer)
+	}
+}
+
+// TestKilledWriterLosesNothing kills a process that writes messages, and finds
+// every message that it had been told was stored.
+func TestKilledWriterLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), writerDir+"="+dir)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var committed []string
+	decoder := json.NewDecoder(out)
+	for len(committed) < 21 { // the thread's id, then twenty messages
+		var id string
+		if err := decoder.Decode(&id); err != nil {
+			t.Fatal(err)
+		}
+		committed = append(committed, id)
+	}
+	if err := child.Process.Kill(); err != nil { // SIGKILL: nothing can be tidied up
+		t.Fatal(err)
+	}
+	child.Wait() //nolint:errcheck // it was killed
+
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	history, err := s.History(t.Context(), committed[0], 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(history) < 20 {
+		t.Fatalf("%d messages after the crash, want at least 20", len(history))
+	}
+	for i, id := range committed[1:] {
+		if history[i].ID != id || history[i].Text() != "message "+strconv.Itoa(i) {
+			t.Errorf("message %d: %s %q, want %s", i, history[i].ID, history[i].Text(), id)
+		}
+	}
+}
+
+func writeForEver(dir string) {
+	ctx := context.Background()
+	s, err := Open(dir)
+	if err != nil {
+		panic(err)
+	}
+	partners, err := s.Partners(ctx)
+	if err != nil {
+		panic(err)
+	}
+	thread := Thread{ID: uuid.NewString(), PartnerID: partners[0].ID, AgentID: DefaultAgentID}
+	if err := s.CreateThread(ctx, &thread); err != nil {
+		panic(err)
+	}
+	out := json.NewEncoder(os.Stdout)
+	report := func(id string) {
+		if err := out.Encode(id); err != nil {
+			panic(err)
+		}
+	}
+	report(thread.ID)
+	for i := 0; ; i++ {
+		text, _ := json.Marshal("message " + strconv.Itoa(i))
+		m := Message{ID: uuid.NewString(), ThreadID: thread.ID, Role: Human, Parts: []Part{{Type: "text", Content: text}}}
+		if err := s.AddMessage(ctx, &m); err != nil {
+			panic(err)
+		}
+		report(m.ID)
+	}
+}
+
+func TestScopeHidesOtherUsersThreads(t *testing.T) {
+	s := open(t)
+	partner := onlyPartner(t, s).ID
+	ann := Scope{PartnerID: partner, UserID: "ann", TokenID: "t1"}
+	bob := Scope{PartnerID: partner, UserID: "bob", TokenID: "t2"}
+	nobody := Scope{PartnerID: partner, TokenID: "t3"}
+	otherNobody := Scope{PartnerID: partner, TokenID: "t4"}
+	admin := Scope{PartnerID: partner, UserID: "root", Admin: true}
+	otherPartner := Scope{PartnerID: partner + 1, UserID: "ann", Admin: true}
+
+	anns, nobodys := newThread(t, s, ann), newThread(t, s, nobody)
+	question := say(t, s, anns.ID, Human, "hello", "")
+	say(t, s, nobodys.ID, Human, "hello", "")
+
+	for _, tt := range []struct {
+		name     string
+		scope    Scope
+		reads    bool // Ann's thread by its id
+		threads  int  // in a list
+		messages int
+	}{
+		{"owner", ann, true, 1, 1},
+		{"other user", bob, false, 0, 0},
+		{"anonymous owner", nobody, false, 1, 1},
+		{"another anonymous", otherNobody, false, 0, 0},
+		{"admin", admin, true, 2, 2},
+		{"admin of another partner", otherPartner, false, 0, 0},
+		{"zero scope", Scope{}, false, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx := t.Context()
+			_, err := s.Thread(ctx, tt.scope, anns.ID)
+			if (err == nil) != tt.reads || (err != nil && !errors.Is(err, ErrNotFound)) {
+				t.Errorf("thread: %v, readable should be %v", err, tt.reads)
+			}
+			_, err = s.Message(ctx, tt.scope, question.ID)
+			if (err == nil) != tt.reads {
+				t.Errorf("message: %v, readable should be %v", err, tt.reads)
+			}
+			_, total, err := s.Threads(ctx, tt.scope, ThreadFilter{}, Page{1, 30})
+			if err != nil || total != tt.threads {
+				t.Errorf("threads: %d, %v; want %d", total, err, tt.threads)
+			}
+			_, total, err = s.Messages(ctx, tt.scope, MessageFilter{}, Page{1, 30})
+			if err != nil || total != tt.messages {
+				t.Errorf("messages: %d, %v; want %d", total, err, tt.messages)
+			}
+			if !tt.reads {
+				if _, err := s.UpdateThread(ctx, tt.scope, anns.ID, func(*Thread) error { return nil }); !errors.Is(err, ErrNotFound) {
+					t.Errorf("update: %v, want %v", err, ErrNotFound)
+				}
+				if deleted, err := s.DeleteThreads(ctx, tt.scope, []string{anns.ID}); err != nil || len(deleted) != 0 {
+					t.Errorf("delete: %v, %v; want none", deleted, err)
+				}
+				if _, err := s.AddFeedback(ctx, tt.scope, Feedback{MessageID: question.ID}); !errors.Is(err, ErrNotFound) {
+					t.Errorf("feedback: %v, want %v", err, ErrNotFound)
+				}
+			}
+		})
+	}
+	// A page that comes back with a fresh anonymous token knows its thread's id.
+	if _, err := s.Thread(t.Context(), otherNobody, nobodys.ID); err != nil {
+		t.Errorf("anonymous thread by its id: %v", err)
+	}
+}
+
+func TestThreadFilters(t *testing.T) {
+	s := open(t)
+	scope := Scope{PartnerID: onlyPartner(t, s).ID, UserID: "ann"}
+	ctx := t.Context()
+	first, second := newThread(t, s, scope), newThread(t, s, scope)
+	if _, err := s.CompleteThread(ctx, scope, first.ID); err != nil {
+		t.Fatal(err)
+	}
+	someone := "someone"
+	for _, tt := range []struct {
+		name   string
+		filter ThreadFilter
+		want   []string
+	}{
+		{"oldest first", ThreadFilter{OrderBy: CreatedAscending}, []string{first.ID, second.ID}},
+		{"newest first", ThreadFilter{OrderBy: CreatedDescending}, []string{second.ID, first.ID}},
+		{"ids", ThreadFilter{IDs: []string{second.ID, "x"}}, []string{second.ID}},
+		{"no ids", ThreadFilter{IDs: []string{}}, nil},
+		{"status", ThreadFilter{Statuses: []string{ThreadCompleted}}, []string{first.ID}},
+		{"agent", ThreadFilter{AgentID: "x"}, nil},
+		{"user", ThreadFilter{UserID: &someone}, nil},
+		{"created later", ThreadFilter{CreatedFrom: time.Now().Add(time.Hour)}, nil},
+		{"updated earlier", ThreadFilter{UpdatedTo: time.Now().Add(-time.Hour)}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			list, total, err := s.Threads(ctx, scope, tt.filter, Page{1, 30})
+			if err != nil || total != len(tt.want) {
+				t.Fatalf("total %d, %v; want %d", total, err, len(tt.want))
+			}
+			var ids []string
+			for _, thread := range list {
+				ids = append(ids, thread.ID)
+			}
+			if !slices.Equal(ids, tt.want) {
+				t.Errorf("threads %v, want %v", ids, tt.want)
+			}
+		})
+	}
+	page, total, err := s.Threads(ctx, scope, ThreadFilter{OrderBy: CreatedAscending}, Page{2, 1})
+	if err != nil || total != 2 || len(page) != 1 || page[0].ID != second.ID {
+		t.Errorf("second page: %v of %d, %v; want %s of 2", page, total, err, second.ID)
+	}
+}
+
+func TestDeletedThreadIsGone(t *testing.T) {
+	s := open(t)
+	scope := Scope{PartnerID: onlyPartner(t, s).ID, UserID: "ann"}
+	ctx := t.Context()
+	thread := newThread(t, s, scope)
+	m := say(t, s, thread.ID, Human, "hello", "")
+	shared, err := s.ShareMessage(ctx, scope, m.ID, "For Bob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if deleted, err := s.DeleteThreads(ctx, scope, []string{thread.ID, "x"}); err != nil || len(deleted) != 1 {
+		t.Fatalf("deleted %v, %v; want one", deleted, err)
+	}
+	if deleted, err := s.DeleteThreads(ctx, scope, []string{thread.ID}); err != nil || len(deleted) != 0 {
+		t.Errorf("deleted again: %v, %v; want none", deleted, err)
+	}
+	if _, err := s.Message(ctx, scope, m.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("message: %v, want %v", err, ErrNotFound)
+	}
+	late := Message{ID: uuid.NewString(), ThreadID: thread.ID, Role: AI}
+	if err := s.AddMessage(ctx, &late); !errors.Is(err, ErrNotFound) {
+		t.Errorf("add: %v, want %v", err, ErrNotFound)
+	}
+	bob := Scope{PartnerID: scope.PartnerID, UserID: "bob"}
+	copied, err := s.Message(ctx, bob, shared)
+	if err != nil || copied.Text() != "hello" || copied.Title != "For Bob" {
+		t.Errorf("shared copy: %q %q, %v", copied.Text(), copied.Title, err)
+	}
+}
+
+func TestDeleteTurnRemovesQuestionAndAnswer(t *testing.T) {
+	s := open(t)
+	scope := Scope{PartnerID: onlyPartner(t, s).ID}
+	thread := newThread(t, s, scope)
+	say(t, s, thread.ID, Human, "kept", "")
+	question := say(t, s, thread.ID, Human, "gone", "")
+	answer := say(t, s, thread.ID, AI, "gone too", question.ID)
+	if err := s.DeleteTurn(t.Context(), answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	history, err := s.History(t.Context(), thread.ID, 10)
+	if err != nil || len(history) != 1 || history[0].Text() != "kept" {
+		t.Errorf("history %v, %v; want the first line only", history, err)
+	}
+}
+
+func TestFeedbackIsIdempotent(t *testing.T) {
+	s := open(t)
+	scope := Scope{PartnerID: onlyPartner(t, s).ID, UserID: "ann"}
+	ctx := t.Context()
+	m := say(t, s, newThread(t, s, scope).ID, AI, "hello", "")
+	rate := func(positive bool) Feedback {
+		t.Helper()
+		f, err := s.AddFeedback(ctx, scope, Feedback{MessageID: m.ID, IsPositive: positive})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	first := rate(true)
+	if again := rate(true); again != first {
+		t.Errorf("the same rating changed %v to %v", first, again)
+	}
+	if turned := rate(false); turned.IsPositive || turned.CreatedAt != first.CreatedAt {
+		t.Errorf("after a second thought: %v", turned)
+	}
+	for _, tt := range []struct {
+		positive []bool
+		want     int
+	}{{nil, 1}, {[]bool{false}, 1}, {[]bool{true}, 0}, {[]bool{true, false}, 1}} {
+		if _, total, err := s.Messages(ctx, scope, MessageFilter{Positive: tt.positive}, Page{1, 30}); err != nil || total != tt.want {
+			t.Errorf("messages rated %v: %d, %v; want %d", tt.positive, total, err, tt.want)
+		}
+	}
+}
+
+func TestCompleteThreadReportsTheFirstTimeOnly(t *testing.T) {
+	s := open(t)
+	scope := Scope{PartnerID: onlyPartner(t, s).ID, UserID: "ann"}
+	thread := newThread(t, s, scope)
+	for _, want := range []bool{true, false} {
+		if first, err := s.CompleteThread(t.Context(), scope, thread.ID); err != nil || first != want {
+			t.Errorf("complete: %v, %v; want %v", first, err, want)
+		}
+	}
+}
+
+func TestSearchKnowledge(t *testing.T) {
+	s := open(t)
+	ctx := t.Context()
+	passages := []Passage{
+		{Title: "Fruit", Heading: "Apples", Body: "An apple a day.", Source: "fruit.md"},
+		{Title: "Fruit", Heading: "Pears", Body: "Sweeter than apples.", Source: "fruit.md"},
+	}
+	for range 2 { // setting it again replaces it
+		if err := s.SetKnowledge(ctx, passages); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		words string
+		want  []string
+	}{
+		{"Tell me about APPLES", []string{"Apples", "Pears"}},
+		{"pear?", []string{"Pears"}},
+		{"plums", nil},
+		{"", nil},
+		{`") OR (title:*`, nil},
+		{"NEAR NOT AND", nil},
+	} {
+		hits, err := s.SearchKnowledge(ctx, tt.words, 5)
+		if err != nil {
+			t.Fatalf("%q: %v", tt.words, err)
+		}
+		var headings []string
+		for _, hit := range hits {
+			headings = append(headings, hit.Heading)
+		}
+		if !slices.Equal(headings, tt.want) {
+			t.Errorf("%q: %v, want %v", tt.words, headings, tt.want)
+		}
+	}
+}
+
+func TestCancelledContextWaitsForNothing(t *testing.T) {
+	s := open(t)
+	tx, err := s.write.Begin() // somebody holds the only writer
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.SetKnowledge(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("write: %v, want %v", err, context.Canceled)
+	}
+}

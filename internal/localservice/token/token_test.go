@@ -1,0 +1,262 @@
+package token
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var anywhere = Use{Addr: netip.MustParseAddr("127.0.0.1"), Path: "/assistant/converse"}
+
+func authority(t *testing.T) (*Authority, *store.Store, store.Partner) {
+	t.Helper()
+	s, err := store.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	partners, err := s.Partners(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewAuthority(s), s, partners[0]
+}
+
+func start(t *testing.T, a *Authority, p store.Partner, g Grant) string {
+	t.Helper()
+	g.PartnerID, g.Secret = p.ID, p.Secret
+	text, err := a.Start(t.Context(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestTokenSaysWhatItWasMintedFor(t *testing.T) {
+	a, _, p := authority(t)
+	text := start(t, a, p, Grant{
+		UserID: "ann", TTL: time.Minute,
+		Privileges: "agentid:a-1,geniegpcid:1001,setrole:PLAYBACK_BASE_ROLE,sessionid:g1,whatever:x",
+	})
+	if !strings.HasPrefix(text, "djJ8") {
+		t.Errorf("token begins %q, want djJ8", text[:4])
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(raw), "ann") || strings.Contains(string(raw), "agentid") {
+		t.Error("the claims can be read without the secret")
+	}
+	c, err := a.Check(t.Context(), text, anywhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.PartnerID != p.ID || c.UserID != "ann" || c.Kind() != Agent || c.AgentID() != "a-1" ||
+		c.ConfigID() != 1001 || c.Role() != PlaybackRole || c.Group() != "g1" || !c.Entitled() {
+		t.Errorf("claims %+v", c)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	a, s, p := authority(t)
+	agents, err := s.Agents(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	widget, _, err := a.StartWidget(t.Context(), agents[0].WidgetID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := a.Check(t.Context(), widget, anywhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enriched, err := a.Bind(t.Context(), claims, agents[0].ConfigID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, text string
+		want       Kind
+		config     int64
+	}{
+		{"admin", start(t, a, p, Grant{Type: TypeAdmin, UserID: "root", Privileges: "disableentitlement"}), Admin, 0},
+		{"conversation", start(t, a, p, Grant{Privileges: "geniegpcid:7"}), Conversation, 7},
+		{"agent", start(t, a, p, Grant{Privileges: "agentid:x,geniegpcid:7"}), Agent, 7},
+		{"widget", widget, Widget, 0},
+		{"widget after appInit", enriched, Widget, agents[0].ConfigID},
+	} {
+		c, err := a.Check(t.Context(), tt.text, anywhere)
+		if err != nil || c.Kind() != tt.want || c.ConfigID() != tt.config {
+			t.Errorf("%s: kind %s, config %d, %v; want %s, %d", tt.name, c.Kind(), c.ConfigID(), err, tt.want, tt.config)
+		}
+	}
+}
+
+func TestStartRefuses(t *testing.T) {
+	a, _, p := authority(t)
+	good := Grant{PartnerID: p.ID, Secret: p.Secret}
+	for _, tt := range []struct {
+		name   string
+		change func(*Grant)
+		want   string
+	}{
+		{"wrong secret", func(g *Grant) { g.Secret += "x" }, "wrong partner or secret"},
+		{"unknown partner", func(g *Grant) { g.PartnerID++ }, "wrong partner or secret"},
+		{"admin without user", func(g *Grant) { g.Type = TypeAdmin }, "an admin session needs a userId"},
+		{"unknown type", func(g *Grant) { g.Type = 1 }, "session type 1: want 0 or 2"},
+		{"too long for a user", func(g *Grant) { g.TTL = MaxUserTTL + time.Second }, "expiry: want 1 to 86400 seconds"},
+		{"too long for an admin", func(g *Grant) {
+			g.Type, g.UserID, g.TTL = TypeAdmin, "root", MaxAdminTTL+time.Second
+		}, "expiry: want 1 to 604800 seconds"},
+		{"negative life", func(g *Grant) { g.TTL = -time.Second }, "expiry: want 1 to 86400 seconds"},
+		{"two roles", func(g *Grant) { g.Privileges = "setrole:A,setrole:B" }, "mint token: privilege setrole: given twice"},
+		{"role for a user", func(g *Grant) { g.Privileges = "setrole:A" }, "a role of one's own needs an admin session"},
+		{"entitlement for a user", func(g *Grant) { g.Privileges = "disableentitlement" }, "disableentitlement needs an admin session"},
+		{"configuration not a number", func(g *Grant) { g.Privileges = "geniegpcid:x" }, `mint token: privilege geniegpcid: strconv.ParseInt: parsing "x": invalid syntax`},
+		{"configuration zero", func(g *Grant) { g.Privileges = "geniegpcid:0" }, "mint token: privilege geniegpcid: want a positive integer"},
+		{"no actions", func(g *Grant) { g.Privileges = "actionslimit:0" }, "mint token: privilege actionslimit: want a positive integer"},
+		{"no agent", func(g *Grant) { g.Privileges = "agentid:" }, "mint token: privilege agentid: want a value"},
+		{"empty entry", func(g *Grant) { g.Privileges = "agentid:x,," }, "mint token: privileges: empty entry"},
+		{"white space", func(g *Grant) { g.Privileges = "agentid:x y" }, "mint token: privilege agentid: white space in its value"},
+		{"bad address", func(g *Grant) { g.Privileges = "iprestrict:home" }, "iprestrict: want an address or a prefix"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := good
+			tt.change(&g)
+			if _, err := a.Start(t.Context(), g); err == nil || err.Error() != tt.want {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestRestrictionsAreEnforced(t *testing.T) {
+	a, _, p := authority(t)
+	for _, tt := range []struct {
+		name, privileges, addr, path string
+		want                         error
+	}{
+		{"address", "iprestrict:10.0.0.1", "10.0.0.1", "/", nil},
+		{"other address", "iprestrict:10.0.0.1", "10.0.0.2", "/", ErrRestricted},
+		{"prefix", "iprestrict:10.0.0.0/8", "10.9.9.9", "/", nil},
+		{"address in IPv6 clothes", "iprestrict:10.0.0.1", "::ffff:10.0.0.1", "/", nil},
+		{"path", "urirestrict:/assistant/converse", "10.0.0.1", "/assistant/converse", nil},
+		{"longer path", "urirestrict:/assistant/converse", "10.0.0.1", "/assistant/converse2", ErrRestricted},
+		{"path prefix", "urirestrict:/assistant/*", "10.0.0.1", "/assistant/abort", nil},
+		{"other path", "urirestrict:/assistant/*", "10.0.0.1", "/v1/thread/list", ErrRestricted},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			text := start(t, a, p, Grant{Privileges: tt.privileges})
+			_, err := a.Check(t.Context(), text, Use{netip.MustParseAddr(tt.addr), tt.path})
+			if !errors.Is(err, tt.want) {
+				t.Errorf("check: %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestActionsLimitIsSharedWithDerivedTokens(t *testing.T) {
+	a, _, p := authority(t)
+	text := start(t, a, p, Grant{Privileges: "agentid:x,actionslimit:2"})
+	c, err := a.Check(t.Context(), text, anywhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	derived, err := a.Bind(t.Context(), c, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []error{nil, ErrRestricted, ErrRestricted} {
+		if _, err := a.Check(t.Context(), derived, anywhere); !errors.Is(err, want) {
+			t.Errorf("use %d: %v, want %v", i+2, err, want)
+		}
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	a, _, p := authority(t)
+	text, err := Mint(p.Secret, &Claims{PartnerID: p.ID, Expiry: time.Now().Add(-time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Check(t.Context(), text, anywhere); !errors.Is(err, ErrExpired) {
+		t.Errorf("check: %v, want %v", err, ErrExpired)
+	}
+}
+
+func TestEndEndsTheGroup(t *testing.T) {
+	a, _, p := authority(t)
+	one := start(t, a, p, Grant{Privileges: "sessionid:g1"})
+	two := start(t, a, p, Grant{Privileges: "sessionid:g1"})
+	three := start(t, a, p, Grant{Privileges: "sessionid:g2"})
+	for range 2 { // ending twice is harmless
+		if err := a.End(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later := start(t, a, p, Grant{Privileges: "sessionid:g1"})
+	for name, tt := range map[string]struct {
+		text string
+		want error
+	}{"itself": {one, ErrEnded}, "its group": {two, ErrEnded}, "another group": {three, nil}, "minted later": {later, ErrEnded}} {
+		if _, err := a.Check(t.Context(), tt.text, anywhere); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
+		}
+	}
+	if err := a.End(t.Context(), "nonsense"); err != nil {
+		t.Errorf("end of what is no token: %v", err)
+	}
+}
+
+func TestTamperedTokenIsInvalid(t *testing.T) {
+	a, _, p := authority(t)
+	text := start(t, a, p, Grant{})
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range raw {
+		broken := append([]byte(nil), raw...)
+		broken[i] ^= 1
+		if _, err := a.Check(t.Context(), base64.RawURLEncoding.EncodeToString(broken), anywhere); !errors.Is(err, ErrInvalid) {
+			t.Fatalf("byte %d changed: %v, want %v", i, err, ErrInvalid)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	text, err := Mint("secret", &Claims{PartnerID: 7, Expiry: time.Now().Add(time.Hour), Privileges: "agentid:x"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{"", text, text[:20], text + "=", "djJ8", "djJ8N3w", "djJ8LTF8", "%", strings.Repeat("A", maxText+1)} {
+		f.Add(seed)
+	}
+	secretFor := func(_ context.Context, partnerID int64) (string, bool, error) {
+		return "secret", partnerID == 7, nil
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := Parse(t.Context(), text, secretFor)
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) {
+				t.Fatalf("error %v, want %v", err, ErrInvalid)
+			}
+			return
+		}
+		if c.PartnerID != 7 || c.AgentID() != "x" { // only what was minted above can be valid
+			t.Fatalf("forged: %+v", c)
+		}
+	})
+}
