@@ -17,6 +17,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -31,9 +33,9 @@ type Options struct {
 	// win over the package's own; --enable-features and --disable-features
 	// add to them.
 	Flags []string
-	// Microphone is a WAV file that the page hears, in a loop, as its
-	// microphone (append "%noloop" to play it once). Permission prompts for
-	// microphone and camera are then answered with yes.
+	// Microphone is a WAV file that pages hear, in a loop, as their microphone
+	// (append "%noloop" to play it once). Pages then begin with permission to
+	// use it, which SetPermission can take away. Default: no microphone.
 	Microphone string
 	// Output receives what the browser process prints. Default: dropped.
 	Output io.Writer
@@ -42,12 +44,15 @@ type Options struct {
 	Console func(Message)
 }
 
+// closeLimit bounds how long a browser may take to end when asked to.
+const closeLimit = 5 * time.Second
+
 // Browser is a running Chromium with a profile of its own, which is removed
 // when the browser is closed.
 type Browser struct {
 	ctx     context.Context // carries the DevTools connection; ends with the browser
-	stop    context.CancelFunc
-	console func(Message)
+	options Options
+	close   func()
 }
 
 // Start starts a browser. ctx bounds the start only; the browser runs until
@@ -59,13 +64,19 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	}
 	allocator, stopAllocator := chromedp.NewExecAllocator(context.WithoutCancel(ctx), flags...)
 	bctx, stopBrowser := chromedp.NewContext(allocator)
-	b := &Browser{
-		ctx:     bctx,
-		stop:    func() { stopBrowser(); stopAllocator() },
-		console: o.Console,
-	}
+	b := &Browser{ctx: bctx, options: o}
+	b.close = sync.OnceFunc(func() {
+		// Asked to close, the browser removes its temporary files; the others
+		// kill one that does not answer.
+		closeCtx, cancel := context.WithTimeout(bctx, closeLimit)
+		defer cancel()
+		chromedp.Cancel(closeCtx)
+		stopBrowser()
+		stopAllocator()
+	})
 	if err := start(ctx, bctx); err != nil {
-		b.stop()
+		stopBrowser()
+		stopAllocator()
 		return nil, fmt.Errorf("start browser: %w", err)
 	}
 	return b, nil
@@ -76,7 +87,7 @@ func (b *Browser) Done() <-chan struct{} { return b.ctx.Done() }
 
 // Close ends the browser with all its pages, waits for its processes and
 // removes its profile. It may be called twice.
-func (b *Browser) Close() { b.stop() }
+func (b *Browser) Close() { b.close() }
 
 // allocatorOptions turns o into what chromedp starts the browser with.
 func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
@@ -116,7 +127,8 @@ func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
 			file += "%noloop"
 		}
 		options = append(options,
-			chromedp.Flag("use-fake-ui-for-media-stream", true),
+			// Not use-fake-ui-for-media-stream as well: it says yes even when
+			// the permission is denied.
 			chromedp.Flag("use-fake-device-for-media-stream", true),
 			chromedp.Flag("use-file-for-fake-audio-capture", file),
 		)

@@ -52,18 +52,26 @@ func (b *Browser) NewPage(ctx context.Context, url string) (*Page, error) {
 		p.Close()
 		return nil, fmt.Errorf("new page: %w", err)
 	}
-	if err := p.watch(); err != nil {
+	if err := p.prepare(ctx, url); err != nil {
 		p.Close()
 		return nil, fmt.Errorf("new page: %w", err)
 	}
-	if url == "" {
-		return p, nil
-	}
-	if err := p.Navigate(ctx, url); err != nil {
-		p.Close()
-		return nil, err
-	}
 	return p, nil
+}
+
+func (p *Page) prepare(ctx context.Context, url string) error {
+	if err := p.watch(); err != nil {
+		return err
+	}
+	if p.browser.options.Microphone != "" {
+		if err := p.SetPermission(ctx, "microphone", Granted); err != nil {
+			return err
+		}
+	}
+	if url == "" {
+		return nil
+	}
+	return p.Navigate(ctx, url)
 }
 
 // watch ends the page's life when its tab is gone.
@@ -113,8 +121,8 @@ func (p *Page) event(ev any) {
 }
 
 func (p *Page) record(m Message) {
-	if p.browser.console != nil {
-		p.browser.console(m)
+	if console := p.browser.options.Console; console != nil {
+		console(m)
 	}
 	p.mu.Lock()
 	p.messages = append(p.messages, m)
@@ -220,6 +228,10 @@ func (p *Page) Run(ctx context.Context, actions ...chromedp.Action[chromedp.Void
 		return context.Cause(ctx)
 	case p.life.Err() != nil:
 		return p.Err()
+	case errors.Is(err, context.Canceled): // the reader saw the end before the page did
+		return fmt.Errorf("%w: %w", ErrBrowserEnded, err)
+	case errors.Is(err, chromedp.ErrTargetDetached):
+		return fmt.Errorf("%w: %w", ErrPageClosed, err)
 	}
 	return err
 }

@@ -1,0 +1,165 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"go.uber.org/goleak"
+)
+
+// patience is far more than any step here takes.
+const patience = time.Minute
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func startBrowser(t *testing.T, o Options) *Browser {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	b, err := Start(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+// newPage opens a page on a server that answers every request with body.
+func newPage(t *testing.T, b *Browser, body string) (*Page, context.Context) {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(srv.Close)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	p, err := b.NewPage(ctx, srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p, ctx
+}
+
+func eval[T any](t *testing.T, ctx context.Context, p *Page, js string) T {
+	t.Helper()
+	var out T
+	if err := p.Eval(ctx, js, &out); err != nil {
+		t.Fatalf("%s: %v", js, err)
+	}
+	return out
+}
+
+func awaitEnd(t *testing.T, p *Page, want error) {
+	t.Helper()
+	select {
+	case <-p.Done():
+	case <-time.After(patience):
+		t.Fatal("page did not end")
+	}
+	if !errors.Is(p.Err(), want) {
+		t.Fatalf("page ended with %v, want %v", p.Err(), want)
+	}
+}
+
+func TestFindNamesTheVariableThatIsWrong(t *testing.T) {
+	t.Setenv("AGENTRUNTIME_CHROME", "/nonexistent/chromium")
+	_, err := Find()
+	if !errors.Is(err, ErrNoBrowser) || !strings.Contains(err.Error(), "AGENTRUNTIME_CHROME") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestFindSaysHowToInstall(t *testing.T) {
+	t.Setenv("AGENTRUNTIME_CHROME", "")
+	t.Setenv("CHROME", "")
+	t.Setenv("PATH", t.TempDir())
+	_, err := Find()
+	if err == nil {
+		t.Skip("a browser is installed outside PATH")
+	}
+	if !errors.Is(err, ErrNoBrowser) || !strings.Contains(err.Error(), "apt-get install chromium") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestStartStopsWaitingWithItsContext(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "never-ready")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := Start(ctx, Options{Path: script}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
+func TestExtraFeaturesAddToTheDefaults(t *testing.T) {
+	// The browser's own command line is the proof that flags arrive.
+	b := startBrowser(t, Options{Flags: []string{"--disable-features=WebRtcHideLocalIpsWithMdns", "--lang=fr"}})
+	pid := chromedp.FromContext(b.ctx).Browser.Process().Pid
+	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		t.Skip(err)
+	}
+	args := strings.Split(string(cmdline), "\x00")
+	for _, want := range []string{
+		"--disable-features=Translate,BlinkGenPropertyTrees,WebRtcHideLocalIpsWithMdns", "--lang=fr",
+	} {
+		if !strings.Contains(strings.Join(args, "\n")+"\n", want+"\n") {
+			t.Errorf("no %s in %q", want, args)
+		}
+	}
+}
+
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	b := startBrowser(t, Options{})
+	newPage(t, b, "")
+	if entries, _ := os.ReadDir(tmp); len(entries) == 0 {
+		t.Fatal("the profile is not in TMPDIR")
+	}
+	b.Close()
+	entries, err := os.ReadDir(tmp)
+	if err != nil || len(entries) != 0 {
+		t.Errorf("left in TMPDIR: %v, %v", entries, err)
+	}
+	processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, process := range processes {
+		if cmdline, _ := os.ReadFile(process); bytes.Contains(cmdline, []byte(tmp)) {
+			t.Errorf("still running: %s %q", process, cmdline)
+		}
+	}
+}
+
+func TestDeathOfTheBrowserEndsPagesAndCalls(t *testing.T) {
+	b := startBrowser(t, Options{})
+	p, ctx := newPage(t, b, "")
+	result := make(chan error, 1)
+	go func() { result <- p.Eval(ctx, `new Promise(() => {})`, nil) }()
+	if err := chromedp.FromContext(b.ctx).Browser.Process().Kill(); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, p, ErrBrowserEnded)
+	if err := <-result; !errors.Is(err, ErrBrowserEnded) {
+		t.Errorf("pending Eval: got %v, want %v", err, ErrBrowserEnded)
+	}
+	select {
+	case <-b.Done():
+	case <-time.After(patience):
+		t.Error("Done of the browser is not closed")
+	}
+}

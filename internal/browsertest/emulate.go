@@ -1,0 +1,136 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// Settings for SetPermission.
+const (
+	Granted = browser.PermissionSettingGranted
+	Denied  = browser.PermissionSettingDenied
+	Prompt  = browser.PermissionSettingPrompt
+)
+
+// SetPermission answers the page's request for a permission, such as
+// "microphone", on every origin. In a headless browser Prompt is a prompt that
+// the user dismisses.
+func (p *Page) SetPermission(ctx context.Context, name string, setting browser.PermissionSetting) error {
+	tab := chromedp.FromContext(p.tab)
+	_, err := cdp.Call(ctx, tab.Browser, browser.SetPermission, browser.SetPermissionParams{
+		Permission:       &browser.PermissionDescriptor{Name: name},
+		Setting:          setting,
+		BrowserContextID: tab.BrowserContextID,
+	})
+	if err != nil {
+		return fmt.Errorf("set permission %s: %w", name, err)
+	}
+	return nil
+}
+
+// SetOffline makes navigator.onLine false and every new request fail, or ends
+// that. WebSockets and peer connections that are open stay open.
+func (p *Page) SetOffline(ctx context.Context, offline bool) error {
+	const unlimited = -1
+	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
+		conditions := []*network.Conditions{}
+		if offline {
+			conditions = append(conditions, &network.Conditions{
+				Offline: true, DownloadThroughput: unlimited, UploadThroughput: unlimited,
+			})
+		}
+		_, err := cdp.Call(ctx, t, network.EmulateNetworkConditionsByRule,
+			network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: conditions})
+		if err != nil {
+			return err
+		}
+		_, err = cdp.Call(ctx, t, network.OverrideNetworkState, network.OverrideNetworkStateParams{
+			Offline: offline, DownloadThroughput: unlimited, UploadThroughput: unlimited,
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("set offline: %w", err)
+	}
+	return nil
+}
+
+// SetCPUThrottle slows the page's main thread down by a factor; 1 is full speed.
+func (p *Page) SetCPUThrottle(ctx context.Context, factor float64) error {
+	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("set CPU throttle: %w", err)
+	}
+	return nil
+}
+
+// SetHidden minimizes the page's window, so that the page becomes hidden with
+// the events and the timer throttling of a background tab, or shows it again.
+func (p *Page) SetHidden(ctx context.Context, hidden bool) error {
+	state := browser.WindowStateNormal
+	if hidden {
+		state = browser.WindowStateMinimized
+	}
+	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
+		window, err := cdp.Call(ctx, t, browser.GetWindowForTarget, browser.GetWindowForTargetParams{})
+		if err != nil {
+			return err
+		}
+		_, err = cdp.Call(ctx, t, browser.SetWindowBounds, browser.SetWindowBoundsParams{
+			WindowID: window.WindowID,
+			Bounds:   &browser.Bounds{WindowState: state},
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("set hidden: %w", err)
+	}
+	return nil
+}
+
+// AddScript runs js in every document that the page opens from now on, before
+// the document's own scripts.
+func (p *Page) AddScript(ctx context.Context, js string) error {
+	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument,
+			page.AddScriptToEvaluateOnNewDocumentParams{Source: js})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add script: %w", err)
+	}
+	return nil
+}
+
+// Click clicks the middle of the first element that the CSS selector finds,
+// waiting until it is visible. The page sees a real click: a user gesture.
+func (p *Page) Click(ctx context.Context, selector string) error {
+	if err := p.Run(ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
+		return fmt.Errorf("click %s: %w", selector, err)
+	}
+	return nil
+}
+
+// Screenshot returns what the page shows as a PNG image.
+func (p *Page) Screenshot(ctx context.Context) ([]byte, error) {
+	var png []byte
+	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
+		var err error
+		png, err = chromedp.CaptureScreenshot()(ctx, t)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("screenshot: %w", err)
+	}
+	return png, nil
+}

@@ -1,0 +1,384 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+// TestPage runs what needs no browser of its own in one browser.
+func TestPage(t *testing.T) {
+	b := startBrowser(t, Options{})
+	for name, test := range map[string]func(*testing.T, *Browser){
+		"EvalReturnsValuesAndAwaitsPromises": testEvalValues,
+		"EvalReturnsWhatIsThrown":            testEvalErrors,
+		"EvalEndsWithItsContext":             testEvalContext,
+		"ConsoleCollectsInOrder":             testConsole,
+		"DialogsDoNotBlock":                  testDialogs,
+		"PagesAreIsolated":                   testIsolation,
+		"ExposedFunctionsCallGo":             testExpose,
+		"AddedScriptRunsFirst":               testAddScript,
+		"CrashEndsThePage":                   testCrash,
+		"ClosedTabEndsThePage":               testClosedTab,
+		"BusyPageCanBeClosed":                testBusyClose,
+		"OfflineRefusesRequests":             testOffline,
+		"CPUThrottleSlowsScripts":            testThrottle,
+		"HiddenPageKnowsIt":                  testHidden,
+		"PermissionIsAsSet":                  testPermission,
+		"ClickIsAUserGesture":                testClick,
+		"ScreenshotShowsThePage":             testScreenshot,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, b) })
+	}
+}
+
+func testEvalValues(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	if got := eval[int](t, ctx, p, `new Promise(r => setTimeout(r, 5, 42))`); got != 42 {
+		t.Errorf("got %d, want 42", got)
+	}
+	if got := eval[map[string]any](t, ctx, p, `({a: [1, "ü"]})`); got["a"].([]any)[1] != "ü" {
+		t.Errorf("got %v", got)
+	}
+	if got := eval[*int](t, ctx, p, `undefined`); got != nil {
+		t.Errorf("undefined: got %v, want nil", *got)
+	}
+	if got := eval[bool](t, ctx, p, `isSecureContext && !crossOriginIsolated`); !got {
+		t.Error("not a plain secure context")
+	}
+}
+
+func testEvalErrors(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	for js, want := range map[string]string{
+		`(() => { throw "bare" })()`:                     "eval: Uncaught bare",
+		`Promise.reject(Object.assign(Error(), {a: 1}))`: "eval: Uncaught (in promise) Error",
+		`nothing.here`:   "eval: Uncaught ReferenceError: nothing is not defined",
+		`"not a number"`: "eval: json: cannot unmarshal string into Go value of type int",
+	} {
+		var out int
+		err := p.Eval(ctx, js, &out)
+		if err == nil || !bytes.HasPrefix([]byte(err.Error()), []byte(want)) {
+			t.Errorf("%s: got %v, want %s…", js, err, want)
+		}
+	}
+}
+
+func testEvalContext(t *testing.T, b *Browser) {
+	p, _ := newPage(t, b, "")
+	cause := errors.New("enough")
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 50*time.Millisecond, cause)
+	defer cancel()
+	if err := p.Eval(ctx, `new Promise(() => {})`, nil); !errors.Is(err, cause) {
+		t.Errorf("got %v, want %v", err, cause)
+	}
+	if p.Err() != nil {
+		t.Errorf("the page ended as well: %v", p.Err())
+	}
+}
+
+func testConsole(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, `<script>
+		console.log("a", 1, {b: true}, [2], null, undefined, NaN);
+		console.error(new TypeError("broken"));
+		Promise.reject(new Error("nobody caught me"));
+	</script><img src="http://127.0.0.1:1/nothing">`)
+	eval[any](t, ctx, p, `new Promise(r => setTimeout(r))`)
+	messages := p.Console()
+	find := func(typ, source, text string) int {
+		return slices.IndexFunc(messages, func(m Message) bool {
+			return m.Type == typ && m.Source == source && bytes.HasPrefix([]byte(m.Text), []byte(text))
+		})
+	}
+	logged := find("log", "", "a 1 Object {b: true} Array(1) {0: 2} null undefined NaN")
+	failed := find("error", "", "TypeError: broken")
+	thrown := find(TypeException, "", "Uncaught (in promise) Error: nobody caught me")
+	refused := find("error", "network", "Failed to load resource")
+	if logged < 0 || failed < logged || thrown < failed || refused < 0 {
+		t.Errorf("%d %d %d %d in %v", logged, failed, thrown, refused, messages)
+	}
+}
+
+func testDialogs(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	if !eval[bool](t, ctx, p, `confirm("sure?")`) {
+		t.Error("confirm was not accepted")
+	}
+	want := Message{Type: TypeDialog, Text: "confirm: sure?", URL: eval[string](t, ctx, p, `location.href`)}
+	if got := p.Console(); !slices.Equal(got, []Message{want}) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func testIsolation(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	eval[any](t, ctx, p, `localStorage.x = document.cookie = "x=1"`)
+	other, err := b.NewPage(ctx, eval[string](t, ctx, p, `location.href`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if got := eval[string](t, ctx, other, `localStorage.length + document.cookie`); got != "0" {
+		t.Errorf("the other page sees %q", got)
+	}
+}
+
+func testExpose(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	calls := make(chan string, 3)
+	if err := p.Expose(ctx, "tell", func(s string) { calls <- s }); err != nil {
+		t.Fatal(err)
+	}
+	eval[any](t, ctx, p, `tell("a"), tell("b")`)
+	if err := p.Navigate(ctx, eval[string](t, ctx, p, `location.href + "again"`)); err != nil {
+		t.Fatal(err)
+	}
+	eval[any](t, ctx, p, `tell("c")`)
+	if got := <-calls + <-calls + <-calls; got != "abc" {
+		t.Errorf("got %q, want abc", got)
+	}
+}
+
+func testAddScript(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, `<script>seen = early</script>`)
+	if err := p.AddScript(ctx, `globalThis.early = 7`); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(ctx, chromedp.Reload()); err != nil {
+		t.Fatal(err)
+	}
+	if got := eval[int](t, ctx, p, `seen`); got != 7 {
+		t.Errorf("got %d, want 7", got)
+	}
+}
+
+func testCrash(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	result := make(chan error, 1)
+	go func() { result <- p.Eval(ctx, `new Promise(() => {})`, nil) }()
+	// The command itself has no answer: the page that would give it is gone.
+	err := p.call(ctx, func(ctx context.Context, s *chromedp.Target) error {
+		_, err := cdp.Call(ctx, s, page.Crash, cdp.Empty{})
+		return err
+	})
+	if !errors.Is(err, ErrCrashed) {
+		t.Errorf("crash: got %v, want %v", err, ErrCrashed)
+	}
+	awaitEnd(t, p, ErrCrashed)
+	if err := <-result; !errors.Is(err, ErrCrashed) {
+		t.Errorf("pending Eval: got %v, want %v", err, ErrCrashed)
+	}
+}
+
+func testClosedTab(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	tab := chromedp.FromContext(p.tab)
+	if _, err := cdp.Call(ctx, tab.Browser, target.CloseTarget, target.CloseTargetParams{TargetID: tab.Target.TargetID}); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, p, ErrPageClosed)
+}
+
+func testBusyClose(t *testing.T, b *Browser) {
+	p, _ := newPage(t, b, "")
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if err := p.Eval(ctx, `for (;;) {}`, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+	begin := time.Now()
+	p.Close()
+	t.Logf("closed in %v", time.Since(begin))
+	if !errors.Is(p.Err(), ErrPageClosed) {
+		t.Errorf("got %v, want %v", p.Err(), ErrPageClosed)
+	}
+	newPage(t, b, "") // the browser itself is well
+}
+
+func testOffline(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	const probe = `fetch("/").then(() => "ok", () => "failed").then(s => s + navigator.onLine)`
+	for _, step := range []struct {
+		offline bool
+		want    string
+	}{{true, "failedfalse"}, {false, "oktrue"}} {
+		if err := p.SetOffline(ctx, step.offline); err != nil {
+			t.Fatal(err)
+		}
+		if got := eval[string](t, ctx, p, probe); got != step.want {
+			t.Errorf("offline %v: got %q, want %q", step.offline, got, step.want)
+		}
+	}
+}
+
+func testThrottle(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	const work = `(() => { const t = performance.now(); let x = 0; for (let i = 0; i < 2e7; i++) x += i % 7; return performance.now() - t })()`
+	eval[float64](t, ctx, p, work)
+	fast := eval[float64](t, ctx, p, work)
+	const factor = 20
+	if err := p.SetCPUThrottle(ctx, factor); err != nil {
+		t.Fatal(err)
+	}
+	// A loaded machine distorts both times, hence the wide margin.
+	if slow := eval[float64](t, ctx, p, work); slow < 2*fast {
+		t.Errorf("%v ms throttled, %v ms at full speed", slow, fast)
+	}
+}
+
+func testHidden(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, `<script>seen = []; onvisibilitychange = document.onvisibilitychange =
+		() => seen.push(document.visibilityState)</script>`)
+	for _, hidden := range []bool{true, false} {
+		if err := p.SetHidden(ctx, hidden); err != nil {
+			t.Fatal(err)
+		}
+		eval[any](t, ctx, p, map[bool]string{
+			true:  `new Promise(r => { const f = () => document.hidden ? r() : setTimeout(f, 10); f() })`,
+			false: `new Promise(r => { const f = () => document.hidden ? setTimeout(f, 10) : r(); f() })`,
+		}[hidden])
+	}
+	if got := eval[[]string](t, ctx, p, `seen`); !slices.Equal(got, []string{"hidden", "visible"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func testPermission(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	for _, setting := range []struct {
+		set  func() error
+		want string
+	}{
+		{func() error { return p.SetPermission(ctx, "microphone", Granted) }, "granted"},
+		{func() error { return p.SetPermission(ctx, "microphone", Denied) }, "denied"},
+		{func() error { return p.SetPermission(ctx, "microphone", Prompt) }, "prompt"},
+	} {
+		if err := setting.set(); err != nil {
+			t.Fatal(err)
+		}
+		if got := eval[string](t, ctx, p, `navigator.permissions.query({name: "microphone"}).then(p => p.state)`); got != setting.want {
+			t.Errorf("got %s, want %s", got, setting.want)
+		}
+	}
+	if err := p.SetPermission(ctx, "telepathy", Granted); err == nil {
+		t.Error("an unknown permission is accepted")
+	}
+}
+
+func testClick(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, `<button id=b onclick="gesture = navigator.userActivation.isActive && event.isTrusted">x</button>`)
+	if err := p.Click(ctx, "#b"); err != nil {
+		t.Fatal(err)
+	}
+	if !eval[bool](t, ctx, p, `gesture`) {
+		t.Error("the click is no user gesture")
+	}
+}
+
+func testScreenshot(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, `<body style="background: rgb(10, 200, 30)">`)
+	data, err := p.Screenshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := color.RGBAModel.Convert(img.At(5, 5)), (color.RGBA{10, 200, 30, 255}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestMicrophonePlaysTheFile(t *testing.T) {
+	b := startBrowser(t, Options{Microphone: writeTone(t)})
+	p, ctx := newPage(t, b, "")
+	loudness := eval[float64](t, ctx, p, `(async () => {
+		const stream = await navigator.mediaDevices.getUserMedia({audio: {echoCancellation: false, noiseSuppression: false, autoGainControl: false}});
+		const audio = new AudioContext();
+		await audio.resume();
+		const analyser = audio.createAnalyser();
+		audio.createMediaStreamSource(stream).connect(analyser);
+		const data = new Float32Array(analyser.fftSize);
+		for (;;) {
+			await new Promise(r => setTimeout(r, 20));
+			analyser.getFloatTimeDomainData(data);
+			const loud = Math.max(...data);
+			if (loud > 0.1) return loud;
+		}
+	})()`)
+	if loudness > 0.6 {
+		t.Errorf("peak %.2f, the file has 0.5", loudness)
+	}
+	if err := p.SetPermission(ctx, "microphone", Denied); err != nil {
+		t.Fatal(err)
+	}
+	got := eval[string](t, ctx, p, `navigator.mediaDevices.getUserMedia({audio: true}).then(() => "ok", e => e.name)`)
+	if got != "NotAllowedError" {
+		t.Errorf("denied microphone: got %s", got)
+	}
+}
+
+func TestMicrophoneThatIsMissingIsAnError(t *testing.T) {
+	if _, err := Start(t.Context(), Options{Microphone: "nothing.wav"}); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("got %v, want %v", err, os.ErrNotExist)
+	}
+}
+
+// writeTone writes one second of a 440 Hz tone of half the full scale.
+func writeTone(t *testing.T) string {
+	const rate = 48000
+	samples := make([]int16, rate)
+	for i := range samples {
+		samples[i] = int16(math.MaxInt16 / 2 * math.Sin(2*math.Pi*440*float64(i)/rate))
+	}
+	var b bytes.Buffer
+	b.WriteString("RIFF")
+	binary.Write(&b, binary.LittleEndian, uint32(36+2*len(samples)))
+	b.WriteString("WAVEfmt ")
+	binary.Write(&b, binary.LittleEndian, struct {
+		Size              uint32
+		Format, Channels  uint16
+		Rate, BytesPerSec uint32
+		Align, Bits       uint16
+	}{16, 1, 1, rate, 2 * rate, 2, 16})
+	b.WriteString("data")
+	binary.Write(&b, binary.LittleEndian, uint32(2*len(samples)))
+	binary.Write(&b, binary.LittleEndian, samples)
+	path := filepath.Join(t.TempDir(), "tone.wav")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestConsoleTextOfValues(t *testing.T) {
+	for _, c := range []struct {
+		object runtime.RemoteObject
+		want   string
+	}{
+		{runtime.RemoteObject{Type: runtime.RemoteObjectTypeString, Value: []byte(`"a\"b"`)}, `a"b`},
+		{runtime.RemoteObject{Type: runtime.RemoteObjectTypeNumber, UnserializableValue: "-0"}, "-0"},
+		{runtime.RemoteObject{Type: runtime.RemoteObjectTypeUndefined}, "undefined"},
+		{runtime.RemoteObject{Type: runtime.RemoteObjectTypeFunction, Description: "() => 1"}, "() => 1"},
+	} {
+		if got := consoleText(&c.object); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
