@@ -1,5 +1,7 @@
 package fault
 
+import "slices"
+
 // Code is the stable machine name of an error or a warning: the thing to
 // switch on. A Code is itself an error, so errors.Is(err, fault.Timeout) asks
 // whether anything in err's chain carries that code.
@@ -133,11 +135,4 @@ const (
 var FatalCodes = [...]Code{CapacityUnavailable, TierExceeded, BadRequest, PeerRemoved, UnsupportedClient}
 
 // Fatal reports whether c is one of FatalCodes.
-func (c Code) Fatal() bool {
-	for _, f := range FatalCodes {
-		if c == f {
-			return true
-		}
-	}
-	return false
-}
+func (c Code) Fatal() bool { return slices.Contains(FatalCodes[:], c) }

@@ -1,0 +1,206 @@
+// Package appinit finds the way in: regions and base addresses, the widget
+// token, and appInit, which tells a page its conversation token and hosts
+// (service.md "Regions and base addresses", wire-protocol §1.1–1.4).
+//
+// It owns the address rules, which sessions apply to their own hosts too. It
+// must not know sessions, sockets or media, and never sees an admin secret.
+package appinit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Options say who asks, and where. One of WidgetID and Token is required.
+type Options struct {
+	Config
+	// WidgetID gets a token of its own with startWidgetSession.
+	WidgetID string `json:"widgetId"`
+	// Token is a widget token, or the agent token of one visitor. It is tried
+	// first when there is a WidgetID as well.
+	Token string `json:"token"`
+	// Client does the requests; nil means a fetch.Transport for this call.
+	Client fetch.Client `json:"-"`
+}
+
+// Result is what a page needs to begin a session (wire-protocol §1.4), and the
+// conversation host, which appInit doesn't tell (service.md "Application
+// utilities"). The reply's flags that service.md calls unstable are left out.
+type Result struct {
+	PartnerID       string           `json:"partnerId"`
+	KS              string           `json:"ks"`
+	ConversationURL string           `json:"conversationManagerUrl"`
+	SRSBaseURL      string           `json:"srsBaseUrl"`
+	TURNServerURL   string           `json:"turnServerUrl"`
+	TURNCredentials *TURNCredentials `json:"turnCredentials,omitempty"`
+	Avatars         []Avatar         `json:"avatars"`
+	WidgetConfig    json.RawMessage  `json:"widgetConfig,omitempty"`
+	EmbedConfig     json.RawMessage  `json:"embedConfig,omitempty"`
+	// GenieURL is the conversation host for HTTP, from the options and the
+	// region.
+	GenieURL string `json:"genieUrl"`
+}
+
+// TURNCredentials are a short-lived login to the TURN server.
+type TURNCredentials struct {
+	Username   string `json:"username"`
+	Credential string `json:"credential"`
+	// Expiry is in seconds since 1970, 0 if the service doesn't tell.
+	Expiry int64 `json:"expiry,omitempty"`
+}
+
+// Avatar is a preview of one avatar, not the picture of the live one.
+type Avatar struct {
+	ID              string `json:"id"`
+	PreviewImageURL string `json:"previewImageUrl"`
+	LoadingVideoURL string `json:"loadingVideoUrl"`
+}
+
+// String keeps tokens out of logs.
+func (r Result) String() string { return "appInit of partner " + r.PartnerID + " " + fault.Redacted }
+
+// GoString keeps tokens out of logs.
+func (r Result) GoString() string { return r.String() }
+
+// String keeps the login out of logs.
+func (c TURNCredentials) String() string { return fault.Redacted }
+
+// GoString keeps the login out of logs.
+func (c TURNCredentials) GoString() string { return c.String() }
+
+// Init asks appInit with o's token, or with the token of o's widget. When the
+// service answers 401 and a widget id is known, it asks once more with a fresh
+// widget token. Addresses are checked before any request; the error is always
+// a *fault.Error, with api_exception for a token of the wrong kind.
+func Init(ctx context.Context, o Options) (*Result, error) {
+	if o.Token == "" && o.WidgetID == "" {
+		return nil, fault.New(fault.BadRequest, "a widgetId or a token is required")
+	}
+	p, err := newPlace(o)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	token := o.Token
+	if token == "" {
+		if token, err = p.startWidgetSession(ctx, o.WidgetID); err != nil {
+			return nil, err
+		}
+	}
+	result, err := p.appInit(ctx, token)
+	if o.WidgetID == "" || !errors.Is(err, fault.Unauthorized) {
+		return result, err
+	}
+	if token, err = p.startWidgetSession(ctx, o.WidgetID); err != nil {
+		return nil, err
+	}
+	return p.appInit(ctx, token)
+}
+
+// StartWidgetSession returns a widget token for o's widget id: the same for
+// every visitor, and good for appInit only.
+func StartWidgetSession(ctx context.Context, o Options) (token string, err error) {
+	if o.WidgetID == "" {
+		return "", fault.New(fault.BadRequest, "a widgetId is required")
+	}
+	p, err := newPlace(o)
+	if err != nil {
+		return "", err
+	}
+	defer p.close()
+	return p.startWidgetSession(ctx, o.WidgetID)
+}
+
+// place is where the calls of one Init go.
+type place struct {
+	addresses Addresses
+	client    fetch.Client
+	close     func()
+}
+
+func newPlace(o Options) (*place, error) {
+	addresses, err := o.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	p := &place{addresses: addresses, client: o.Client, close: func() {}}
+	if p.client == nil {
+		transport := fetch.New()
+		p.client, p.close = transport, transport.Close
+	}
+	return p, nil
+}
+
+func (p *place) startWidgetSession(ctx context.Context, widgetID string) (string, error) {
+	base, err := p.addresses.Base(OVP)
+	if err != nil {
+		return "", err
+	}
+	var reply struct {
+		KS string `json:"ks"`
+	}
+	err = fetch.Call(ctx, p.client, &fetch.Request{
+		URL:  base + "/service/session/action/startWidgetSession",
+		Body: fetch.Form(url.Values{"format": {"1"}, "widgetId": {widgetID}}),
+	}, &reply)
+	if err == nil && reply.KS == "" {
+		err = fault.New(fault.SessionFailed, "startWidgetSession returned no token")
+	}
+	return reply.KS, err
+}
+
+func (p *place) appInit(ctx context.Context, token string) (*Result, error) {
+	base, err := p.addresses.Base(Agentic)
+	if err != nil {
+		return nil, err
+	}
+	genie, err := p.addresses.Base(Genie)
+	if err != nil {
+		return nil, err
+	}
+	// The fields whose JSON type varies come first: the shallower one wins.
+	var reply struct {
+		PartnerID       json.RawMessage `json:"partnerId"`
+		TURNCredentials *struct {
+			Expiry float64 `json:"expiry"`
+			TURNCredentials
+		} `json:"turnCredentials"`
+		Result
+	}
+	err = fetch.Call(ctx, p.client, &fetch.Request{
+		URL:    base + "/application/appInit",
+		Header: fetch.Header{"authorization": "KS " + token},
+	}, &reply)
+	if err != nil {
+		return nil, err
+	}
+	result := reply.Result
+	if result.KS == "" {
+		return nil, fault.New(fault.InvalidResponse, "appInit returned no token")
+	}
+	result.PartnerID = idText(reply.PartnerID)
+	if c := reply.TURNCredentials; c != nil {
+		c.TURNCredentials.Expiry = int64(c.Expiry)
+		result.TURNCredentials = &c.TURNCredentials
+	}
+	result.GenieURL = genie
+	return &result, nil
+}
+
+// idText reads an id that is a number or a string on the wire.
+func idText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var number json.Number
+	if json.Unmarshal(raw, &number) == nil {
+		return number.String()
+	}
+	return ""
+}
