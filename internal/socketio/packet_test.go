@@ -1,0 +1,469 @@
+package socketio
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func rawArgs(values ...string) Args {
+	var a Args
+	for _, v := range values {
+		a.raw = append(a.raw, json.RawMessage(v))
+	}
+	return a
+}
+
+func TestDecodePacket(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		want packet
+	}{
+		{`0`, packet{typ: typeConnect, id: noID}},
+		{`0{"token":"djJ8"}`, packet{typ: typeConnect, id: noID, data: json.RawMessage(`{"token":"djJ8"}`)}},
+		{`0/admin,{"a":1}`, packet{typ: typeConnect, id: noID, namespace: "/admin", data: json.RawMessage(`{"a":1}`)}},
+		{`0/admin`, packet{typ: typeConnect, id: noID, namespace: "/admin"}},
+		{`0/admin,`, packet{typ: typeConnect, id: noID, namespace: "/admin"}},
+		{`1`, packet{typ: typeDisconnect, id: noID}},
+		{`1/admin,`, packet{typ: typeDisconnect, id: noID, namespace: "/admin"}},
+		{`2["joinComplete",{}]`, packet{typ: typeEvent, id: noID, name: "joinComplete", args: rawArgs(`{}`)}},
+		{`2["bare"]`, packet{typ: typeEvent, id: noID, name: "bare"}},
+		{`2[7,"seven"]`, packet{typ: typeEvent, id: noID, name: "7", args: rawArgs(`"seven"`)}},
+		{`212["ask", 1, [2] ]`, packet{typ: typeEvent, id: 12, name: "ask", args: rawArgs(`1`, `[2]`)}},
+		{`2/admin,0["ask"]`, packet{typ: typeEvent, id: 0, namespace: "/admin", name: "ask"}},
+		{`30[]`, packet{typ: typeAck, id: 0}},
+		{`3456["yes",{"a":null}]`, packet{typ: typeAck, id: 456, args: rawArgs(`"yes"`, `{"a":null}`)}},
+		{`4{"message":"unauthorized"}`, packet{typ: typeConnectError, id: noID, data: json.RawMessage(`{"message":"unauthorized"}`)}},
+		{`4"no"`, packet{typ: typeConnectError, id: noID, data: json.RawMessage(`"no"`)}},
+		{
+			`51-["shot",{"data":{"_placeholder":true,"num":0}}]`,
+			packet{typ: typeEvent, id: noID, missing: 1, name: "shot", args: rawArgs(`{"data":{"_placeholder":true,"num":0}}`)},
+		},
+		{`510-["shot"]`, packet{typ: typeEvent, id: noID, missing: 10, name: "shot"}},
+		{`62-/a,7[]`, packet{typ: typeAck, id: 7, missing: 2, namespace: "/a"}},
+	} {
+		if tc.want.namespace == "" {
+			tc.want.namespace = rootNamespace
+		}
+		got, err := decodePacket([]byte(tc.text))
+		if err != nil {
+			t.Errorf("%s: %v", tc.text, err)
+			continue
+		}
+		if len(got.args.raw) == 0 {
+			got.args.raw = nil
+		}
+		if !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", tc.text, got, tc.want)
+		}
+	}
+}
+
+func TestDecodePacketRefuses(t *testing.T) {
+	deep := strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth)
+	for _, tc := range []struct{ name, text string }{
+		{"nothing", ``},
+		{"an unknown type", `7`},
+		{"a letter for a type", `abc`},
+		{"connect with an array", `0["a"]`},
+		{"connect with a string", `0"a"`},
+		{"connect with half an object", `0{"a":`},
+		{"connect with an id", `01{}`},
+		{"disconnect with a payload", `1{}`},
+		{"disconnect with an id", `11`},
+		{"an event without payload", `2`},
+		{"an event with an object", `2{}`},
+		{"an event with no name", `2[]`},
+		{"an event named by an object", `2[{}]`},
+		{"an event named by null", `2[null]`},
+		{"an event with two payloads", `2["a"]["b"]`},
+		{"an event with a comma too many", `2["a",]`},
+		{"an id that is no number", `2abc["message-with-ack",1,"2",{"3":[false]}]`},
+		{"an id with a sign", `2-1["a"]`},
+		{"an id beyond JavaScript's numbers", `21234567890123456["a"]`},
+		{"reserved name connect", `2["connect"]`},
+		{"reserved name connect_error", `2["connect_error"]`},
+		{"reserved name disconnect", `2["disconnect"]`},
+		{"reserved name disconnecting", `2["disconnecting"]`},
+		{"reserved name newListener", `2["newListener"]`},
+		{"reserved name removeListener", `2["\u0072emoveListener"]`},
+		{"an acknowledgement without id", `3[]`},
+		{"an acknowledgement without payload", `31`},
+		{"an acknowledgement with an object", `31{}`},
+		{"a refusal without payload", `4`},
+		{"a refusal with a number", `43`},
+		{"no attachment count", `5["a"]`},
+		{"no dash after the count", `51["a"]`},
+		{"an empty count", `5-["a"]`},
+		{"zero attachments", `50-["a"]`},
+		{"a count with a dot", `51.0-["a"]`},
+		{"a count with an exponent", `51e1-["a"]`},
+		{"a negative count", `5-1-["a"]`},
+		{"eleven attachments", `511-["a"]`},
+		{"a billion attachments", `51000000000-["a"]`},
+		{"nothing after the count", `51-`},
+		{"too deep", `2["a",` + deep + `]`},
+		{"too many arguments", `2["a"` + strings.Repeat(",0", maxArgs+1) + `]`},
+		{"an endless namespace", `0/` + strings.Repeat("a", maxNamespace)},
+		{"text that is not UTF-8", "2[\"\xff\"]"},
+	} {
+		if p, err := decodePacket([]byte(tc.text)); !errors.Is(err, errProtocol) {
+			t.Errorf("%s: got %+v, %v; want a protocol violation", tc.name, p, err)
+		}
+	}
+}
+
+func TestDecodePacketAllowsWhatIsWithinBounds(t *testing.T) {
+	deep := strings.Repeat("[", maxDepth-1) + strings.Repeat("]", maxDepth-1)
+	for _, text := range []string{
+		`2["a",` + deep + `]`,
+		`2["a"` + strings.Repeat(",0", maxArgs) + `]`,
+		`2["a",{` + strings.TrimSuffix(strings.Repeat(`"k":[1,2],`, maxArgs), ",") + `}]`,
+		`2["[[[[{{{,,,","\"[[[\\"]`,
+		`2["connected"]`,
+	} {
+		if _, err := decodePacket([]byte(text)); err != nil {
+			t.Errorf("%.40s…: %v", text, err)
+		}
+	}
+}
+
+func TestAppendText(t *testing.T) {
+	for _, tc := range []struct {
+		p    packet
+		want string
+	}{
+		{packet{typ: typeConnect, id: noID}, `0`},
+		{packet{typ: typeConnect, id: noID, data: json.RawMessage(`{"sid":"a"}`)}, `0{"sid":"a"}`},
+		{packet{typ: typeDisconnect, id: noID}, `1`},
+		{packet{typ: typeEvent, id: noID, name: "a"}, `2["a"]`},
+		{packet{typ: typeEvent, id: 3, name: `q"`, args: rawArgs(`1`, `"x"`)}, `23["q\"",1,"x"]`},
+		{packet{typ: typeAck, id: 4}, `34[]`},
+		{packet{typ: typeAck, id: 4, args: rawArgs(`1`, `2`)}, `34[1,2]`},
+		{packet{typ: typeConnectError, id: noID, namespace: "/x", data: json.RawMessage(`{}`)}, `4/x,{}`},
+		{packet{typ: typeEvent, id: noID, name: "a", args: Args{attachments: [][]byte{{1}, {2}}}}, `52-["a"]`},
+		{packet{typ: typeAck, id: 1, args: Args{attachments: [][]byte{{1}}}}, `61-1[]`},
+	} {
+		if got := string(tc.p.appendText(nil)); got != tc.want {
+			t.Errorf("got %s, want %s", got, tc.want)
+		}
+	}
+	offset := packet{typ: typeEvent, id: noID, name: "a"}
+	if got := string(offset.appendText(nil, json.RawMessage(`"7"`))); got != `2["a","7"]` {
+		t.Errorf("with an offset: %s", got)
+	}
+}
+
+type shot struct {
+	Name  string  `json:"name"`
+	Data  Binary  `json:"data"`
+	Small *Binary `json:"small,omitempty"`
+	Plain []byte  `json:"plain,omitempty"`
+}
+
+func TestBinaryBecomesAttachmentsAnywhere(t *testing.T) {
+	small := Binary{9}
+	args, err := encodeArgs([]any{
+		Binary("whole"),
+		shot{Name: binaryMark[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")},
+		map[string]any{"list": []any{1, Binary{}, nil, Binary(nil)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{
+		`{"_placeholder":true,"num":0}`,
+		`{"name":"` + binaryMark[:5] + `","data":{"_placeholder":true,"num":1},"small":{"_placeholder":true,"num":2},"plain":"cGxhaW4="}`,
+		`{"list":[1,{"_placeholder":true,"num":3},null,null]}`,
+	} {
+		if got := string(args.Raw(i)); got != want {
+			t.Errorf("argument %d: got %s, want %s", i, got, want)
+		}
+	}
+	if want := [][]byte{[]byte("whole"), {1, 2, 3}, {9}, {}}; fmt.Sprint(args.attachments) != fmt.Sprint(want) {
+		t.Errorf("attachments %v, want %v", args.attachments, want)
+	}
+
+	var got shot
+	if err := args.Decode(1, &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := (shot{Name: binaryMark[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")}); !reflect.DeepEqual(got, want) {
+		t.Errorf("decoded %+v, want %+v", got, want)
+	}
+	if data, ok := args.Bytes(0); !ok || string(data) != "whole" {
+		t.Errorf("Bytes(0) = %q, %v", data, ok)
+	}
+	if data, ok := args.Bytes(1); ok {
+		t.Errorf("Bytes(1) = %q, want none: it only contains binary data", data)
+	}
+	var whole Binary
+	if err := args.Decode(0, &whole); err != nil || string(whole) != "whole" {
+		t.Errorf("decoded %q, %v", whole, err)
+	}
+}
+
+func TestEncodeArgsBounds(t *testing.T) {
+	many := make([]any, maxAttachments+1)
+	for i := range many {
+		many[i] = Binary{1}
+	}
+	for name, values := range map[string][]any{
+		"attachments": many,
+		"arguments":   make([]any, maxArgs+1),
+		"channel":     {make(chan int)},
+	} {
+		if _, err := encodeArgs(values); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestArgsThatAreNotThere(t *testing.T) {
+	a := rawArgs(`{"a":1}`)
+	var v struct{ A string }
+	for i, want := range map[int]string{
+		-1: "socketio: no argument -1",
+		1:  "socketio: no argument 1",
+		0:  "socketio: decode argument 0: json: cannot unmarshal number into Go struct field .a of type string",
+	} {
+		if err := a.Decode(i, &v); err == nil || !strings.EqualFold(err.Error(), want) {
+			t.Errorf("Decode(%d): %v, want %s", i, err, want)
+		}
+	}
+	if a.Raw(1) != nil || a.Raw(-1) != nil {
+		t.Error("Raw returns something for no argument")
+	}
+}
+
+func TestPlaceholders(t *testing.T) {
+	for _, tc := range []struct {
+		raw  string
+		want []span
+	}{
+		{`1`, nil},
+		{`"_placeholder"`, nil},
+		{`{"_placeholder":true,"num":1}`, []span{{0, 29, 1}}},
+		{`{"num":0,"_placeholder":true,"more":[{}]}`, []span{{0, 41, 0}}},
+		{`{"_placeholder":false,"num":9}`, nil},
+		{`{"_placeholder":"true","num":9}`, nil},
+		{`{"_PLACEHOLDER":true,"num":9}`, nil},
+		{`{"_placeholder":true,"num":9,"_placeholder":1}`, nil},
+		{`[{"_placeholder":true,"num":0},[{"_placeholder":true,"num":1}]]`, []span{{1, 30, 0}, {32, 61, 1}}},
+		{`{"\u005fplaceholder":true,"num":0}`, []span{{0, 34, 0}}},
+		{`{"_placeholder":true,"num":0,"in":{"_placeholder":true,"num":1}}`, []span{{0, 64, 0}}},
+		{`{"_placeholder":{"_placeholder":true,"num":1}}`, []span{{16, 45, 1}}},
+	} {
+		got, err := placeholders([]byte(tc.raw), 2)
+		if err != nil || !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: got %v, %v; want %v", tc.raw, got, err, tc.want)
+		}
+	}
+	for _, raw := range []string{
+		`{"_placeholder":true}`,
+		`{"_placeholder":true,"num":2}`,
+		`{"_placeholder":true,"num":-1}`,
+		`{"_placeholder":true,"num":0.5}`,
+		`{"_placeholder":true,"num":"0"}`,
+		`{"_placeholder":true,"num":{}}`,
+		`[[{"_placeholder":true,"num":2}]]`,
+	} {
+		if got, err := placeholders([]byte(raw), 2); !errors.Is(err, errProtocol) {
+			t.Errorf("%s: got %v, %v; want a protocol violation", raw, got, err)
+		}
+	}
+}
+
+// feed decodes messages like a link does; text and binary alternate by type.
+func feed(messages ...any) ([]inbound, error) {
+	var d decoder
+	var out []inbound
+	for _, m := range messages {
+		f := frame{}
+		switch m := m.(type) {
+		case string:
+			f.data = []byte(m)
+		case []byte:
+			f = frame{binary: true, data: m}
+		}
+		in, err := d.decode(f)
+		if err != nil {
+			return out, err
+		}
+		if in.engine != 0 {
+			out = append(out, in)
+		}
+	}
+	return out, nil
+}
+
+func TestDecoderAssemblesAttachments(t *testing.T) {
+	got, err := feed(`452-["two",{"_placeholder":true,"num":1},{"_placeholder":true,"num":0}]`, []byte("a"), `2`, []byte("b"), `42["next"]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 3 || got[0].engine != enginePing || got[2].packet.name != "next" {
+		t.Fatalf("got %+v", got)
+	}
+	two := got[1].packet
+	first, _ := two.args.Bytes(0)
+	second, _ := two.args.Bytes(1)
+	if two.name != "two" || string(first) != "b" || string(second) != "a" {
+		t.Errorf("got %s(%q, %q)", two.name, first, second)
+	}
+}
+
+func TestDecoderRefuses(t *testing.T) {
+	for name, messages := range map[string][]any{
+		"an empty message":                {``},
+		"an unknown Engine.IO type":       {`7`},
+		"binary out of nothing":           {[]byte("a")},
+		"binary after the last":           {`451-["a"]`, []byte("a"), []byte("b")},
+		"text where an attachment fits":   {`451-["a"]`, `42["b"]`},
+		"a placeholder beyond the last":   {`451-["a",{"_placeholder":true,"num":1}]`, []byte("a")},
+		"a placeholder without an number": {`461-0[{"_placeholder":true}]`, []byte("a")},
+	} {
+		if got, err := feed(messages...); !errors.Is(err, errProtocol) {
+			t.Errorf("%s: got %+v, %v; want a protocol violation", name, got, err)
+		}
+	}
+}
+
+func TestDecodeOpen(t *testing.T) {
+	open, err := decodeOpen([]byte(`{"sid":"a","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}`))
+	if err != nil || open.PingInterval != 25000 || open.PingTimeout != 20000 {
+		t.Errorf("got %+v, %v", open, err)
+	}
+	for _, text := range []string{
+		``, `[]`, `{}`,
+		`{"pingInterval":-1,"pingTimeout":20000}`,
+		`{"pingInterval":25000,"pingTimeout":0}`,
+		`{"pingInterval":1e18,"pingTimeout":20000}`,
+		`{"pingInterval":9223372036854775807,"pingTimeout":9223372036854775807}`,
+	} {
+		if open, err := decodeOpen([]byte(text)); !errors.Is(err, errProtocol) {
+			t.Errorf("%s: got %+v, %v; want a protocol violation", text, open, err)
+		}
+	}
+}
+
+var fuzzSeeds = []string{
+	`0`, `0{"sid":"pX2"}`, `0/admin,{}`, `1`, `2["a",{"b":[1,2.5e3,null,true,"\u00e9"]}]`, `212["ask"]`, `30[]`,
+	`4{"message":"no"}`, `51-["shot",{"_placeholder":true,"num":0}]`, `62-7[{"_placeholder":true,"num":1}]`,
+	`2["connect"]`, `51000000000-["a"]`, `2[[[[[[`, "2[\"\xff\"]",
+}
+
+func FuzzDecodePacket(f *testing.F) {
+	for _, seed := range fuzzSeeds {
+		f.Add([]byte(seed), []byte("data"))
+	}
+	f.Fuzz(func(t *testing.T, text, data []byte) {
+		p, err := decodePacket(text)
+		if err != nil {
+			if !errors.Is(err, errProtocol) {
+				t.Fatalf("error of an unknown kind: %v", err)
+			}
+			return
+		}
+		if p.typ > typeConnectError || p.missing > maxAttachments || p.args.Len() > maxArgs || len(p.namespace) > maxNamespace {
+			t.Fatalf("beyond its bounds: %+v", p)
+		}
+		for p.missing > 0 {
+			if err := p.attach(data); err != nil {
+				return
+			}
+		}
+		for i := range p.args.Len() {
+			var v any
+			if err := p.args.Decode(i, &v); err != nil && !strings.Contains(err.Error(), "cannot unmarshal number") {
+				t.Fatalf("argument %d of an accepted packet: %v", i, err)
+			}
+		}
+		// What was accepted survives another trip.
+		again, err := decodePacket(p.appendText(nil))
+		if err != nil {
+			t.Fatalf("%s from %s: %v", p.appendText(nil), text, err)
+		}
+		if again.typ != p.typ || again.id != p.id || again.name != p.name || again.namespace != p.namespace || again.args.Len() != p.args.Len() {
+			t.Fatalf("%+v became %+v", p, again)
+		}
+	})
+}
+
+func FuzzDecoder(f *testing.F) {
+	f.Add([]byte(`451-["a",{"_placeholder":true,"num":0}]`), []byte("x"), []byte(`2`))
+	f.Add([]byte(`452-["a"]`), []byte("x"), []byte(`42["b"]`))
+	f.Add([]byte(`0{"sid":"a","pingInterval":1,"pingTimeout":1}`), []byte(""), []byte(`41`))
+	f.Fuzz(func(t *testing.T, first, attachment, last []byte) {
+		var d decoder
+		for _, m := range []frame{{data: first}, {binary: true, data: attachment}, {data: last}} {
+			in, err := d.decode(m)
+			if err != nil {
+				if !errors.Is(err, errProtocol) {
+					t.Fatalf("error of an unknown kind: %v", err)
+				}
+				return
+			}
+			if in.engine == engineMessage && in.packet.missing != 0 {
+				t.Fatal("a packet was passed on without its attachments")
+			}
+			if in.engine == engineOpen {
+				if open, err := decodeOpen(in.data); err == nil && open.PingInterval+open.PingTimeout <= 0 {
+					t.Fatalf("accepted a heartbeat of %+v", open)
+				}
+			}
+		}
+	})
+}
+
+func FuzzRoundTrip(f *testing.F) {
+	f.Add("event", "text", []byte{1, 2, 3}, int64(7), true)
+	f.Add("", "\x00\u2028<&>", []byte{}, int64(-1), false)
+	f.Add("\"_placeholder\"", "num", []byte(nil), int64(0), true)
+	f.Fuzz(func(t *testing.T, name, text string, data []byte, id int64, nested bool) {
+		values := []any{text, Binary(data)}
+		if nested {
+			values = []any{map[string]any{text: []any{Binary(data), text}}}
+		}
+		p, err := newEvent(name, values)
+		if err != nil {
+			return // a reserved name
+		}
+		p.id = noID
+		if id >= 0 && id < 1e15 {
+			p.id = id
+		}
+		var d decoder
+		var got inbound
+		for _, m := range p.frames() {
+			if got, err = d.decode(m); err != nil {
+				t.Fatalf("own frame refused: %v", err)
+			}
+		}
+		var wantName string // JSON replaces what is no UTF-8
+		if err := json.Unmarshal(quote(name), &wantName); err != nil {
+			t.Fatal(err)
+		}
+		if got.packet.id != p.id || got.packet.name != wantName {
+			t.Fatalf("sent %+v, got %+v", p, got.packet)
+		}
+		if len(got.packet.args.attachments) != len(p.args.attachments) {
+			t.Fatalf("sent %d attachments, got %d", len(p.args.attachments), len(got.packet.args.attachments))
+		}
+		for i, want := range p.args.attachments {
+			if !bytes.Equal(got.packet.args.attachments[i], want) || !bytes.Equal(want, data) {
+				t.Fatalf("attachment %d: sent %v, got %v", i, data, got.packet.args.attachments[i])
+			}
+		}
+		if !nested && data != nil {
+			var back Binary
+			if err := got.packet.args.Decode(1, &back); err != nil || !bytes.Equal(back, data) {
+				t.Fatalf("decoded %v, %v; want %v", back, err, data)
+			}
+		}
+	})
+}
