@@ -54,9 +54,9 @@ type inner struct {
 }
 
 func TestStructBothWays(t *testing.T) {
-	const text = `{"id":"7","note":"n","name":"héllo","count":3,"on":true,"limit":1500.5,"requestVars":{"a":"b"},` +
+	const text = `{"name":"héllo","count":3,"on":true,"limit":1500.5,"requestVars":{"a":"b"},` +
 		`"list":[{"x":1},{"x":2,"y":{"x":3}}],"data":{"0":1,"1":255},"raw":{"k":[1]},"any":{"deep":[true,null]},` +
-		`"maybe":{"x":4},"element":5,"when":"2024-02-03T04:05:06Z","Plain":"p"}`
+		`"maybe":{"x":4},"element":5,"when":"2024-02-03T04:05:06Z","Plain":"p","id":"7","note":"n"}`
 	v := eval(t, strings.Replace(text, `{"0":1,"1":255}`, "Uint8Array.of(1, 255)", 1))
 	v.Set("unknown", 1)
 	v.Set("Skipped", "s")
@@ -114,12 +114,12 @@ func TestBadValuesNameTheirPlace(t *testing.T) {
 		`{note: 1}`:                        "options.note must be a string, got number",
 		`{token: 5}`:                       "options.token must be a string, got number",
 		`{on: 1}`:                          "options.on must be a boolean, got number",
-		`{count: "5"}`:                     "options.count must be an integer, got string",
+		`{count: "5"}`:                     "options.count must be a number, got string",
+		`{count: 5n}`:                      "options.count must be a number, got bigint",
 		`{count: 1.5}`:                     "options.count must be an integer, got 1.5",
-		`{count: NaN}`:                     "options.count must be an integer, got NaN",
-		`{count: -Infinity}`:               "options.count must be an integer, got -Inf",
-		`{count: 2 ** 53}`:                 "options.count is beyond 2^53, give a BigInt",
-		`{count: 2n ** 63n}`:               "options.count is out of range",
+		`{count: NaN}`:                     "options.count must be a number, got NaN",
+		`{count: -Infinity}`:               "options.count must be a number, got -Inf",
+		`{count: 2 ** 53}`:                 "options.count is out of range",
 		`{small: 128}`:                     "options.small is out of range",
 		`{big: -1}`:                        "options.big is out of range",
 		`{gain: NaN}`:                      "options.gain must be a number, got NaN",
@@ -138,7 +138,6 @@ func TestBadValuesNameTheirPlace(t *testing.T) {
 		`{raw: 1n}`:                        "options.raw cannot be read: TypeError: ",
 		`{raw: () => 1}`:                   "options.raw must be a JSON value, got function",
 		`{any: Symbol()}`:                  "options.any must be a JSON value, got symbol",
-		`{any: NaN}`:                       "options.any must be a number, got NaN",
 		`{any: {get x() { throw "boo" }}}`: "options.any cannot be read: boo",
 		`(() => { const a = {}; a.self = a; return {any: a} })()`:                                                        "options.any cannot be read: TypeError: ",
 		`(() => { const y = {x: 1}; y.y = y; return {maybe: y} })()`:                                                     "options.maybe.y.y",
@@ -193,12 +192,8 @@ func TestStringsAcrossTheBorder(t *testing.T) {
 
 func TestIntegersKeepTheirDigits(t *testing.T) {
 	var n int64
-	if err := FromJS("n", eval(t, "9007199254740993n"), &n); err != nil || n != 9007199254740993 {
+	if err := FromJS("n", eval(t, "-(2 ** 53 - 1)"), &n); err != nil || n != -maxSafeInteger {
 		t.Errorf("got %d, %v", n, err)
-	}
-	var u uint64
-	if err := FromJS("u", eval(t, "2n ** 64n - 1n"), &u); err != nil || u != math.MaxUint64 {
-		t.Errorf("got %d, %v", u, err)
 	}
 	if v, err := ToJS(int64(maxSafeInteger)); err != nil || v.Float() != maxSafeInteger {
 		t.Errorf("got %v, %v", v, err)
@@ -314,20 +309,27 @@ func TestToJSErrorsNameTheirPlace(t *testing.T) {
 }
 
 func TestEmbeddedNamesAsInJSON(t *testing.T) {
-	type A struct {
+	type deep struct {
 		Same string `json:"same"`
-		Tie  string
+		Deep string
+	}
+	type A struct {
+		deep
+		Same string `json:"same"`
+		Own  string
 	}
 	type B struct {
-		Same string `json:"same"`
-		Tie  string `json:"Tie"`
+		Other string `json:"other"`
+		Deep  string
 	}
 	type outer struct {
 		A
 		*B
-		Same int `json:"same"`
+		Named A   `json:"named"`
+		Other int `json:"other"`
+		Deep  int
 	}
-	v := outer{A: A{Same: "a", Tie: "a"}, B: &B{Same: "b", Tie: "b"}, Same: 1}
+	v := outer{A: A{Same: "a"}, B: &B{Other: "b"}, Other: 1}
 	want, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)

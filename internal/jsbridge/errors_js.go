@@ -153,28 +153,3 @@ func errorValue(f *fault.Error) (js.Value, error) {
 	}
 	return agentError(fields)
 }
-
-// valueError says which part of a value cannot be converted, and why: problem
-// goes on where path ends. Not with a colon, because the redaction of texts takes
-// what follows "token:" for one.
-type valueError struct{ path, problem string }
-
-func (e *valueError) Error() string {
-	if e.path == "" {
-		return e.problem
-	}
-	return e.path + " " + e.problem
-}
-
-// in puts the place where e was met in front of its path.
-func (e *valueError) in(place string) *valueError {
-	e.path = place + e.path
-	return e
-}
-
-func problem(format string, args ...any) *valueError {
-	return &valueError{problem: fmt.Sprintf(format, args...)}
-}
-
-// unreadable describes a property whose getter, or proxy, threw.
-func unreadable(err error) *valueError { return problem("cannot be read: %v", err) }

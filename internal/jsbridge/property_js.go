@@ -11,28 +11,34 @@ import (
 // costs about 2 µs, and a page that replaces one later doesn't reach us.
 var (
 	arrayCtor      = js.Global().Get("Array")
+	dataViewCtor   = js.Global().Get("DataView")
 	objectCtor     = js.Global().Get("Object")
 	promiseCtor    = js.Global().Get("Promise")
 	uint8ArrayCtor = js.Global().Get("Uint8Array")
 	errorCtor      = js.Global().Get("Error")
 	abortCtor      = js.Global().Get("AbortController")
+	stringOf       = js.Global().Get("String")
 
-	arrayIsArray     = arrayCtor.Get("isArray")
-	arrayOf          = arrayCtor.Get("of").Call("bind", arrayCtor)
-	bufferIsView     = js.Global().Get("ArrayBuffer").Get("isView")
-	jsonParse        = js.Global().Get("JSON").Get("parse")
-	jsonStringify    = js.Global().Get("JSON").Get("stringify")
-	objectKeys       = objectCtor.Get("keys")
-	objectTag        = objectCtor.Get("prototype").Get("toString")
-	promiseRace      = promiseCtor.Get("race").Call("bind", promiseCtor)
+	arrayIsArray     = function("Array", "isArray")
+	arrayOf          = function("Array", "of")
+	bufferIsView     = function("ArrayBuffer", "isView")
+	jsonParse        = function("JSON", "parse")
+	jsonStringify    = function("JSON", "stringify")
+	objectKeys       = function("Object", "keys")
+	promiseRace      = function("Promise", "race")
 	promiseThen      = promiseCtor.Get("prototype").Get("then")
-	reflectApply     = js.Global().Get("Reflect").Get("apply")
-	reflectConstruct = js.Global().Get("Reflect").Get("construct")
-	reflectDefine    = js.Global().Get("Reflect").Get("defineProperty")
-	reflectGet       = js.Global().Get("Reflect").Get("get")
-	reflectSet       = js.Global().Get("Reflect").Get("set")
-	stringOf         = js.Global().Get("String")
+	reflectApply     = function("Reflect", "apply")
+	reflectConstruct = function("Reflect", "construct")
+	reflectDefine    = function("Reflect", "defineProperty")
+	reflectGet       = function("Reflect", "get")
+	reflectSet       = function("Reflect", "set")
 )
+
+// function returns a static method of a page's constructor as a function.
+func function(object, name string) js.Value {
+	o := js.Global().Get(object)
+	return o.Get(name).Call("bind", o)
+}
 
 // Get reads the property key (a string, an index or a js.Value) of v, and
 // returns what a getter or a proxy throws as an *Error.

@@ -1,0 +1,247 @@
+//go:build js && wasm
+
+package jsbridge
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+	"syscall/js"
+	"time"
+)
+
+func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
+	if p.form == valueForm {
+		out.Set(reflect.ValueOf(v))
+		return nil
+	}
+	if absent(v) {
+		return nil
+	}
+	switch p.form {
+	case boolForm:
+		if kind(v) != "boolean" {
+			return mustBe("a boolean", v)
+		}
+		out.SetBool(v.Bool())
+		return nil
+	case stringForm:
+		if kind(v) != "string" {
+			return mustBe("a string", v)
+		}
+		out.SetString(v.String())
+		return nil
+	case intForm, uintForm, floatForm, durationForm:
+		return p.numberFromJS(v, out)
+	case bytesForm:
+		return bytesFromJS(v, out)
+	case jsonForm, anyForm:
+		return jsonFromJS(v, out)
+	case pointerForm:
+		target := reflect.New(p.t.Elem())
+		out.Set(target)
+		return p.elem.fromJS(v, target.Elem(), w)
+	}
+	if err := w.enter(); err != nil {
+		return err
+	}
+	defer w.leave()
+	switch p.form {
+	case listForm:
+		return p.listFromJS(v, out, w)
+	case mapForm:
+		return p.mapFromJS(v, out, w)
+	case structForm:
+		return p.structFromJS(v, out, w)
+	default:
+		return problem("cannot be given from JavaScript (Go type %v)", p.t)
+	}
+}
+
+// absent reports whether JavaScript gave no value.
+func absent(v js.Value) bool { return v.IsUndefined() || v.IsNull() }
+
+func (p *plan) numberFromJS(v js.Value, out reflect.Value) *valueError {
+	if kind(v) != "number" {
+		return mustBe("a number", v)
+	}
+	n := v.Float()
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return problem("must be a number, got %v", n)
+	}
+	switch p.form {
+	case floatForm:
+		if out.OverflowFloat(n) {
+			return problem("is out of range")
+		}
+		out.SetFloat(n)
+		return nil
+	case durationForm:
+		// To a whole number of nanoseconds, which then must be in range too.
+		n = math.Round(n * float64(time.Millisecond))
+		if math.Abs(n) >= math.MaxInt64 {
+			return problem("is out of range")
+		}
+		out.SetInt(int64(n))
+		return nil
+	}
+	switch {
+	case n != math.Trunc(n):
+		return problem("must be an integer, got %v", n)
+	case math.Abs(n) > maxSafeInteger,
+		p.form == intForm && out.OverflowInt(int64(n)),
+		p.form == uintForm && (n < 0 || out.OverflowUint(uint64(n))):
+		return problem("is out of range")
+	case p.form == intForm:
+		out.SetInt(int64(n))
+	default:
+		out.SetUint(uint64(n))
+	}
+	return nil
+}
+
+// jsonFromJS takes the way over JSON.stringify, which knows Date, toJSON, cycles
+// and whatever else can be inside a value of no declared type.
+func jsonFromJS(v js.Value, out reflect.Value) *valueError {
+	encoded, err := Invoke(jsonStringify, v)
+	if err != nil {
+		return unreadable(err)
+	}
+	if kind(encoded) != "string" {
+		return mustBe("a JSON value", v)
+	}
+	if err := json.Unmarshal([]byte(encoded.String()), out.Addr().Interface()); err != nil {
+		return problem("cannot be converted: %v", err)
+	}
+	return nil
+}
+
+func bytesFromJS(v js.Value, out reflect.Value) *valueError {
+	array, err := byteView(v)
+	if err != nil {
+		return mustBe("a Uint8Array", v)
+	}
+	n, tooLong := length(array, maxBytes)
+	if tooLong != nil {
+		return tooLong
+	}
+	b := make([]byte, n)
+	js.CopyBytesToGo(b, array)
+	out.SetBytes(b)
+	return nil
+}
+
+// byteView returns a Uint8Array over an ArrayBuffer or any view of one, also when
+// it comes from another frame and is no instance of our Uint8Array.
+func byteView(v js.Value) (js.Value, error) {
+	isView, err := Invoke(bufferIsView, v)
+	if err != nil {
+		return v, err
+	}
+	if !isView.Bool() {
+		// A DataView takes an ArrayBuffer and nothing else.
+		if v, err = New(dataViewCtor, v); err != nil {
+			return v, err
+		}
+	}
+	var parts [3]any
+	for i, name := range [...]string{"buffer", "byteOffset", "byteLength"} {
+		if parts[i], err = Get(v, name); err != nil {
+			return v, err
+		}
+	}
+	return New(uint8ArrayCtor, parts[:]...)
+}
+
+// length reads the length of an array or a buffer, which a proxy can claim to be
+// anything.
+func length(v js.Value, limit int) (int, *valueError) {
+	n, err := Get(v, "length")
+	if err != nil {
+		return 0, unreadable(err)
+	}
+	if kind(n) != "number" || !(n.Float() >= 0) {
+		return 0, problem("has no length")
+	}
+	if n.Float() > float64(limit) {
+		return 0, problem("is longer than %d", limit)
+	}
+	return n.Int(), nil
+}
+
+// readInto converts the property key of v. Every part counts, so that a long
+// array of nothing is bounded as well.
+func (p *plan) readInto(v js.Value, key any, out reflect.Value, w *walk) *valueError {
+	if err := w.count(); err != nil {
+		return err
+	}
+	item, err := Get(v, key)
+	if err != nil {
+		return unreadable(err)
+	}
+	return p.fromJS(item, out, w)
+}
+
+func (p *plan) listFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
+	if kind(v) != "array" || p.t.Kind() != reflect.Slice {
+		return mustBe("an array", v)
+	}
+	n, err := length(v, maxParts)
+	if err != nil {
+		return err
+	}
+	list := reflect.MakeSlice(p.t, n, n)
+	for i := range n {
+		if err := p.elem.readInto(v, i, list.Index(i), w); err != nil {
+			return err.in("[" + strconv.Itoa(i) + "]")
+		}
+	}
+	out.Set(list)
+	return nil
+}
+
+func (p *plan) mapFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
+	if kind(v) != "object" {
+		return mustBe("an object", v)
+	}
+	keys, err := Invoke(objectKeys, v)
+	if err != nil {
+		return unreadable(err)
+	}
+	n, tooLong := length(keys, maxParts)
+	if tooLong != nil {
+		return tooLong
+	}
+	result := reflect.MakeMapWithSize(p.t, n)
+	for i := range n {
+		name := keys.Index(i) // Object.keys makes a plain array of strings
+		key, item := reflect.New(p.t.Key()).Elem(), reflect.New(p.t.Elem()).Elem()
+		key.SetString(name.String())
+		if err := p.elem.readInto(v, name, item, w); err != nil {
+			return err.in("." + key.String())
+		}
+		result.SetMapIndex(key, item)
+	}
+	out.Set(result)
+	return nil
+}
+
+func (p *plan) structFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
+	if kind(v) != "object" {
+		return mustBe("an object", v)
+	}
+	for _, f := range p.fields {
+		item, err := Get(v, f.key)
+		if err != nil {
+			return unreadable(err).in("." + f.name)
+		}
+		if absent(item) {
+			continue
+		}
+		if err := f.plan.fromJS(item, f.in(out), w); err != nil {
+			return err.in("." + f.name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+// Builds the package into dist/: the module, its types, the WebAssembly file and
+// its compressed forms.
+//
+// Needs the Go toolchain of ../go.mod; wasm_exec.js is taken from it, because each
+// version of Go has its own.
+
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { brotliCompressSync, constants, gzipSync } from "node:zlib"
+import { build } from "esbuild"
+import { glue } from "./glue.mjs"
+
+const here = dirname(fileURLToPath(import.meta.url))
+const root = dirname(here)
+const dist = join(here, "dist")
+const { version } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"))
+const budgets = JSON.parse(readFileSync(join(here, "size-budget.json"), "utf8"))
+
+mkdirSync(dist, { recursive: true })
+types()
+await module()
+process.exitCode = wasm("agentruntime.wasm", "./cmd/wasm") ? 0 : 1
+
+/** Writes the .d.ts files; fails on any type error. */
+function types() {
+  const tsc = join(here, "node_modules", "typescript", "bin", "tsc")
+  execFileSync(process.execPath, [tsc, "-p", here, "--emitDeclarationOnly"], { stdio: "inherit" })
+}
+
+async function module() {
+  await build({
+    absWorkingDir: here,
+    entryPoints: ["src/index.ts"],
+    outfile: "dist/index.js",
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    sourcemap: true,
+    minify: true,
+    define: { AGENTRUNTIME_VERSION: JSON.stringify(version) },
+    plugins: [glue],
+    logLevel: "warning",
+  })
+}
+
+/**
+ * Builds a command for the page, prints its sizes and tells whether the brotli
+ * form is within its budget.
+ */
+function wasm(name, command) {
+  const file = join(dist, name)
+  const fresh = file + ".new"
+  execFileSync(
+    "go",
+    ["build", "-trimpath", "-buildvcs=false", "-ldflags", `-s -w -buildid= -X main.version=${version}`, "-o", fresh, command],
+    { cwd: root, stdio: "inherit", env: { ...process.env, GOOS: "js", GOARCH: "wasm" } },
+  )
+  const bytes = readFileSync(fresh)
+  // Compressing takes longer than all the rest, and the build is reproducible.
+  if (existsSync(file) && existsSync(file + ".gz") && existsSync(file + ".br") && readFileSync(file).equals(bytes)) {
+    rmSync(fresh)
+  } else {
+    const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants
+    rmSync(file, { force: true }) // an interrupted run must not leave forms of two builds
+    writeFileSync(file + ".gz", gzipSync(bytes, { level: 9 }))
+    writeFileSync(
+      file + ".br",
+      brotliCompressSync(bytes, { params: { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+    )
+    renameSync(fresh, file)
+  }
+  const [raw, gzip, brotli] = ["", ".gz", ".br"].map((form) => readFileSync(file + form).length)
+  const budget = budgets[name]
+  console.log(`${name} raw ${raw} gzip ${gzip} brotli ${brotli} (budget ${budget})`)
+  if (brotli > budget) console.error(`${name} is ${brotli - budget} bytes over its budget in js/size-budget.json`)
+  return brotli <= budget
+}

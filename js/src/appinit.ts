@@ -1,0 +1,77 @@
+import { program } from "./runtime.js"
+
+/** Options of `appInit`: a widget id or a token, and where the service is. */
+export type AppInitOptions = AppInitAddresses &
+  (
+    | {
+        /** The public id of the agent's widget. */
+        widgetId: string
+        token?: never
+      }
+    | {
+        /** A widget token, or an agent token made for this visitor. */
+        token: string
+        widgetId?: never
+      }
+  )
+
+interface AppInitAddresses {
+  /** `"nvp1"` (US, default) or `"frp2"` (EU). An address given below wins over it. */
+  region?: "nvp1" | "frp2"
+  /** Address of the agent service. */
+  agenticUrl?: string | URL
+  /** Address of the conversation service. */
+  genieUrl?: string | URL
+  /** Address of the session service, which turns a widget id into a token. */
+  ovpUrl?: string | URL
+  /** Allow plain http to public hosts. For tests only. */
+  allowInsecureTransport?: boolean
+  /** Ends the call with code `aborted`. */
+  signal?: AbortSignal | undefined
+}
+
+/** What a session needs to connect: spread it into the session's options. */
+export interface AppInitResult {
+  /** Account id. */
+  partnerId: string | number
+  /** The conversation token. */
+  ks: string
+  /** Origin of the control socket. */
+  conversationManagerUrl: string
+  /** Base address of the media service. */
+  srsBaseUrl: string
+  /** Host of the TURN relay, or its full address. */
+  turnServerUrl: string
+  turnCredentials?: { username: string; credential: string; expiry?: number }
+  avatars: AvatarPreview[]
+  /** Display settings, as the service has them. */
+  widgetConfig?: unknown
+  embedConfig?: unknown
+  /** Address of the conversation service: the one given, or the region's. */
+  genieUrl: string
+}
+
+/** Pictures to show until the avatar is on screen. */
+export interface AvatarPreview {
+  id: string
+  previewImageUrl?: string
+  loadingVideoUrl?: string
+  objectType?: string
+}
+
+/** Asks the service what a session needs to connect. */
+export async function appInit(options: AppInitOptions): Promise<AppInitResult> {
+  const running = await program({ signal: options?.signal })
+  const request = {
+    ...options,
+    agenticUrl: address(options?.agenticUrl),
+    genieUrl: address(options?.genieUrl),
+    ovpUrl: address(options?.ovpUrl),
+  }
+  return running.call((go) => go.appInit(request) as Promise<AppInitResult>)
+}
+
+/** The text of a URL object; anything else is for the Go side to judge. */
+function address<T>(url: T | URL): T | string {
+  return url instanceof URL ? url.href : url
+}

@@ -1,0 +1,106 @@
+/** What an AgentError is made of; the JSON form of the Go side's errors. */
+export interface AgentErrorFields {
+  type?: string
+  code: string
+  title?: string
+  detail?: string
+  status?: number
+  phase?: string
+  retryable?: boolean
+  instance?: string
+  requestId?: string
+  headers?: Record<string, string>
+  body?: unknown
+  timings?: Record<string, number>
+  cause?: unknown
+}
+
+/**
+ * The error of every call of this package. Switch on `code`; `message` is for
+ * people. Tokens and other secrets are removed before it is made.
+ */
+export class AgentError extends Error {
+  /** Stable machine name, such as `"capacity_unavailable"`; see docs/errors.md. */
+  readonly code: string
+  /** Problem URI: the documentation of the code, or `"about:blank"`. */
+  readonly type: string
+  /** A few words for people. */
+  readonly title: string
+  /** The longer text, which is also the message. */
+  readonly detail: string
+  /** True when the same call may succeed later. */
+  readonly retryable: boolean
+  /** HTTP status or the service's own number, if there is one. */
+  readonly status?: number
+  /** Which part of connecting failed. */
+  readonly phase?: string
+  /** Path of the request that failed. */
+  readonly instance?: string
+  /** The service's id of the request, for a support case. */
+  readonly requestId?: string
+  /** The few reply headers that help a diagnosis. */
+  declare readonly headers?: Record<string, string>
+  /** The redacted reply, or extra data. */
+  declare readonly body?: unknown
+  /** Milliseconds per connect step, on failed connects. */
+  declare readonly timings?: Record<string, number>
+
+  constructor(fields: AgentErrorFields) {
+    const message = fields.detail || fields.title || fields.code
+    super(message, fields.cause === undefined ? undefined : { cause: asError(fields.cause) })
+    this.code = fields.code
+    this.type = fields.type ?? "about:blank"
+    this.title = fields.title ?? fields.code
+    this.detail = message
+    this.retryable = fields.retryable ?? false
+    if (fields.status !== undefined) this.status = fields.status
+    if (fields.phase !== undefined) this.phase = fields.phase
+    if (fields.instance !== undefined) this.instance = fields.instance
+    if (fields.requestId !== undefined) this.requestId = fields.requestId
+    // Not enumerable: error collectors copy what they can list, and a reply has
+    // more in it than a log should keep.
+    for (const key of ["headers", "body", "timings"] as const) {
+      if (fields[key] !== undefined) Object.defineProperty(this, key, { value: fields[key] })
+    }
+  }
+
+  /** The safe form, for logs and for sending elsewhere. */
+  toJSON(): Record<string, unknown> {
+    return {
+      ...(this as object), // what is enumerable: code to requestId
+      name: this.name,
+      message: this.message,
+      headers: this.headers,
+      body: this.body,
+      timings: this.timings,
+      cause: this.cause instanceof Error ? this.cause.message : undefined,
+    }
+  }
+}
+
+// On the prototype, like the name of every built-in error.
+Object.defineProperty(AgentError.prototype, "name", { value: "AgentError", configurable: true, writable: true })
+
+/** The Go side gives the cause as text. */
+function asError(cause: unknown): unknown {
+  return typeof cause === "string" ? new Error(cause) : cause
+}
+
+// Where the Go side keeps the meaning of each code (runtime/fault).
+const docs = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#"
+
+// The codes that are needed where there is no Go side to ask.
+const titles = {
+  aborted: "Aborted",
+  internal_error: "Internal error",
+  load_failed: "Runtime not loaded",
+} as const
+
+/** Makes an error for what happens outside of the Go program. */
+export function localError(
+  code: keyof typeof titles,
+  detail: string,
+  more: Pick<AgentErrorFields, "status" | "retryable" | "cause"> = {},
+): AgentError {
+  return new AgentError({ code, type: docs + code, title: titles[code], detail, ...more })
+}

@@ -1,0 +1,18 @@
+/** The toolchain's wasm_exec.js, made into a module by build.mjs. */
+declare module "agentruntime:glue" {
+  interface Go {
+    argv: string[]
+    importObject: WebAssembly.Imports
+    exit: (code: number) => void
+    exited: boolean
+    run(instance: WebAssembly.Instance): Promise<void>
+    _resume: () => void
+    _scheduledTimeouts: Map<number, ReturnType<typeof setTimeout>>
+  }
+
+  /** Evaluates wasm_exec.js with what it would put on the page kept in one object. */
+  export function makeGlue(): { Go: new () => Go; fs: object; process: object; path: object }
+}
+
+/** Version of the package, set by build.mjs. */
+declare const AGENTRUNTIME_VERSION: string

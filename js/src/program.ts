@@ -1,0 +1,139 @@
+import { makeGlue } from "agentruntime:glue"
+import { AgentError, localError } from "./errors.js"
+import { text } from "./compile.js"
+
+/** What the Go program hands over (cmd/wasm). */
+export interface Exports {
+  readonly version: string
+  dispose(): void
+  appInit(options: object): Promise<unknown>
+}
+
+/** Exit code of a program that a WebAssembly trap has ended; Go uses it for panics. */
+const crashed = 2
+
+/** Where a starting program finds its loader; there for one synchronous call. */
+const loaderName = "agentruntime:loader"
+
+/** A running Go program and the calls that it has not answered yet. */
+export class Program {
+  /** Settles with the exit code when the program has ended; never rejects. */
+  readonly ended: Promise<number>
+  readonly #exports: Exports
+  readonly #open = new Set<(reason: AgentError) => void>()
+  #end: AgentError | undefined
+
+  constructor(exports: Exports, ended: Promise<number>) {
+    this.#exports = exports
+    this.ended = ended.then((code) => {
+      this.#end =
+        code === 0
+          ? localError("aborted", "the runtime was disposed")
+          : localError("internal_error", `the runtime ended unexpectedly (exit code ${code}); the console has the reason`)
+      for (const reject of this.#open) reject(this.#end)
+      this.#open.clear()
+      return code
+    })
+  }
+
+  /** Makes a call whose promise also rejects when the program ends first. */
+  call<T>(start: (exports: Exports) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#end) return reject(this.#end)
+      this.#open.add(reject)
+      // Undefined when the call itself was the end of the program.
+      const answer: Promise<T> | undefined = start(this.#exports)
+      answer?.then(resolve, reject).finally(() => this.#open.delete(reject))
+    })
+  }
+
+  /** Ends the program; what is open rejects with code `aborted`. */
+  dispose(): void {
+    if (!this.#end) this.#exports.dispose()
+  }
+}
+
+/** Starts a program of a compiled module. Nothing of it stays on the page. */
+export async function start(module: WebAssembly.Module): Promise<Program> {
+  const { Go, fs, process, path } = makeGlue()
+  const go = new Go()
+  let instance: WebAssembly.Instance
+  try {
+    instance = await WebAssembly.instantiate(module, go.importObject)
+  } catch (cause) {
+    throw localError("load_failed", `the WebAssembly file does not fit this package: ${text(cause)}`, { cause })
+  }
+
+  let exports: Exports | undefined
+  const loader = { AgentError, ready: (ready: Exports) => (exports = ready) }
+  const ending = guard(go)
+  go.argv = ["agentruntime", loaderName]
+  // Package initialisers and main run inside run(), up to where main waits, and
+  // read these there.
+  withGlobals({ fs, process, path, [loaderName]: loader }, () => go.run(instance)).catch(ending.trap)
+
+  if (!exports) throw localError("load_failed", "the WebAssembly file is not agentruntime: it exports nothing")
+  if (exports.version !== AGENTRUNTIME_VERSION) {
+    exports.dispose()
+    throw localError(
+      "load_failed",
+      `the WebAssembly file is version ${exports.version}, the package ${AGENTRUNTIME_VERSION}: deploy both together`,
+    )
+  }
+  return new Program(exports, ending.code)
+}
+
+type Go = InstanceType<ReturnType<typeof makeGlue>["Go"]>
+
+/**
+ * Watches for the end of the program. From then on its timers are gone, and the
+ * listeners that it left behind do nothing, where wasm_exec.js would throw into
+ * the page's window.onerror on each event.
+ */
+function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void } {
+  let settle: (code: number) => void
+  const code = new Promise<number>((resolve) => (settle = resolve))
+  go.exit = (code) => {
+    go.exited = true
+    for (const timer of go._scheduledTimeouts.values()) clearTimeout(timer)
+    go._scheduledTimeouts.clear()
+    settle(code)
+  }
+  const trap = (cause: unknown) => {
+    console.error("agentruntime:", cause)
+    go.exit(crashed)
+  }
+  const resume = go._resume
+  go._resume = () => {
+    if (go.exited) return
+    try {
+      resume.call(go)
+    } catch (cause) {
+      // Other exceptions come from the page, through a getter for example, and
+      // the program goes on.
+      if (!(cause instanceof WebAssembly.RuntimeError)) throw cause
+      trap(cause)
+    }
+  }
+  return { code, trap }
+}
+
+/** Runs fn with global variables that are put back before anybody else runs. */
+function withGlobals<T>(values: Record<string, unknown>, fn: () => T): T {
+  const before = new Map<string, PropertyDescriptor | undefined>()
+  for (const [name, value] of Object.entries(values)) {
+    const old = Object.getOwnPropertyDescriptor(globalThis, name)
+    // The value alone of a variable that a script declared: its other attributes
+    // cannot be changed.
+    const set = Reflect.defineProperty(globalThis, name, old ? { value } : { value, configurable: true, writable: true })
+    if (set) before.set(name, old)
+  }
+  try {
+    return fn()
+  } finally {
+    for (const [name, old] of before) {
+      if (old) Object.defineProperty(globalThis, name, old)
+      else Reflect.deleteProperty(globalThis, name)
+    }
+  }
+}
