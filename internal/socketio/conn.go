@@ -140,7 +140,7 @@ func (c *Conn) run() {
 			c.leave(ServerNamespaceDisconnect)
 		case <-c.s.quit:
 			c.shutDown()
-			served = true // nobody has to read the rest
+			return
 		}
 	}
 	c.events.finish(nil)
@@ -323,11 +323,15 @@ func (c *Conn) leave(reason Reason) {
 	c.end()
 }
 
+// shutDown is the end by Server.Close. It waits for no reader of events.
 func (c *Conn) shutDown() {
+	var last *Event
 	if c.slink != nil {
-		c.disconnected(ServerShuttingDown, nil)
+		c.dropLink((*link).cut)
+		last = &Event{Kind: Disconnected, Reason: ServerShuttingDown}
 	}
 	c.end()
+	c.events.finish(last)
 }
 
 func (c *Conn) dropLink(part func(*link)) {

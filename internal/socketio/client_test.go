@@ -1,0 +1,734 @@
+//go:build !js
+
+package socketio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestClientDeclaresPingTimeoutAfterIntervalAndTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := ClientOptions{NoReconnect: true}
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		s := <-w
+		s.join()
+		expectEvents(t, c.Events(), "Connected")
+		for range 3 {
+			time.Sleep(25 * time.Second)
+			s.send(`2`)
+			s.expect(`3`)
+		}
+		start := time.Now()
+		expectEvents(t, c.Events(), "Disconnected ping timeout", "closed")
+		if got := time.Since(start); got != 45*time.Second {
+			t.Errorf("after %v, want 45 s", got)
+		}
+		s.expectEnd()
+	})
+}
+
+func TestReconnectBacksOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var dials []time.Duration
+		c := newTestClient(t, ClientOptions{
+			ReconnectJitter: -1,
+			dial: func(context.Context, string, *ClientOptions) (transport, error) {
+				dials = append(dials, time.Since(start))
+				return nil, errors.New("nobody there")
+			},
+		})
+		c.Open()
+		no := "ConnectError socketio: connect: nobody there"
+		expectEvents(t, c.Events(), no, "Reconnecting 1", no, "Reconnecting 2", no, "Reconnecting 3", no,
+			"Reconnecting 4", no, "Reconnecting 5", no, "ReconnectFailed", "closed")
+		// Waits of 250, 500, 1000, 2000 and 2000 ms.
+		if got, want := fmt.Sprint(dials), "[0s 250ms 750ms 1.75s 3.75s 5.75s]"; got != want {
+			t.Errorf("dialled at %s, want %s", got, want)
+		}
+	})
+}
+
+func TestBackoff(t *testing.T) {
+	o := ClientOptions{}.withDefaults()
+	for _, tc := range []struct {
+		n      int
+		chance float64
+		want   time.Duration
+	}{
+		{0, 0, 125 * time.Millisecond},
+		{0, 0.5, 250 * time.Millisecond},
+		{0, 1, 375 * time.Millisecond},
+		{2, 0.25, 750 * time.Millisecond},
+		{3, 1, 2 * time.Second},
+		{4, 0, time.Second},
+		{1 << 40, 0.5, 2 * time.Second},
+	} {
+		o.random = func() float64 { return tc.chance }
+		if got := o.backoff(tc.n); got != tc.want {
+			t.Errorf("wait %d at %v: %v, want %v", tc.n, tc.chance, got, tc.want)
+		}
+	}
+}
+
+func TestConnectionResetsBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := ClientOptions{ReconnectAttempts: 1}
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		for range 3 {
+			s := <-w
+			s.join()
+			expectEvents(t, c.Events(), "Connected")
+			s.Abort()
+			expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1")
+		}
+	})
+}
+
+func TestConnectTimeLimit(t *testing.T) {
+	for name, reach := range map[string]func(s wire){
+		"dialled":    nil,
+		"opened":     func(wire) {},
+		"handshaken": func(s wire) { s.send(testOpen) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := ClientOptions{NoReconnect: true}
+				w := wires(t, &o)
+				if reach == nil {
+					o.dial = func(ctx context.Context, _ string, _ *ClientOptions) (transport, error) {
+						<-ctx.Done() // an abandoned dial must be told
+						return nil, ctx.Err()
+					}
+				}
+				c := newTestClient(t, o)
+				start := time.Now()
+				c.Open()
+				if reach != nil {
+					reach(<-w)
+				}
+				expectEvents(t, c.Events(), "ConnectError socketio: connect: timeout", "closed")
+				if got := time.Since(start); got != 20*time.Second {
+					t.Errorf("after %v, want 20 s", got)
+				}
+			})
+		})
+	}
+}
+
+func TestAbandonedDialIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pipe(1)
+		c := newTestClient(t, ClientOptions{
+			ConnectTimeout: time.Second,
+			NoReconnect:    true,
+			dial: func(context.Context, string, *ClientOptions) (transport, error) {
+				time.Sleep(5 * time.Second) // like a browser: not to be hurried
+				return a, nil
+			},
+		})
+		c.Open()
+		expectEvents(t, c.Events(), "ConnectError socketio: connect: timeout", "closed")
+		wire{t, b}.expectEnd()
+	})
+}
+
+func TestEmitsAreFlushedBeforeConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o ClientOptions
+		var c *Client
+		var order []string
+		o.Tap = func(dir Direction, name string, _ Args) {
+			// At the time of the flush the connection is up and nobody was told yet.
+			order = append(order, fmt.Sprint(dir, " ", name, " ", c.Connected(), " ", len(c.events.pending)))
+		}
+		w := wires(t, &o)
+		c = newTestClient(t, o)
+		for i := range 3 {
+			if err := c.Emit("early", i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Open()
+		s := <-w
+		if err := c.Emit("dialling"); err != nil {
+			t.Fatal(err)
+		}
+		s.send(testOpen)
+		s.expect(`40`)
+		s.send(`40{"sid":"s1"}`)
+		s.expect(`42["early",0]`, `42["early",1]`, `42["early",2]`, `42["dialling"]`)
+		expectEvents(t, c.Events(), "Connected")
+		if got, want := fmt.Sprint(order), "[out early true 0 out early true 0 out early true 0 out dialling true 0]"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if c.ID() != "s1" {
+			t.Errorf("ID %q, want s1", c.ID())
+		}
+	})
+}
+
+func TestSendBufferIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, ClientOptions{SendBuffer: 100})
+		big := strings.Repeat("x", 60)
+		if err := c.Emit("a", big); err != nil {
+			t.Error(err)
+		}
+		if err := c.Emit("b", big); err != ErrBufferFull {
+			t.Errorf("got %v, want ErrBufferFull", err)
+		}
+		if err := c.Emit("c", "small"); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, ClientOptions{})
+		for range maxBuffered {
+			if err := c.Emit("a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Emit("a"); err != ErrBufferFull {
+			t.Errorf("got %v, want ErrBufferFull", err)
+		}
+	})
+}
+
+func TestEmitRefusesReservedNames(t *testing.T) {
+	c := newTestClient(t, ClientOptions{})
+	err := c.Emit("connect_error")
+	if want := `socketio: "connect_error" is a reserved event name`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestAuthIsReadAtEachHandshake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := ClientOptions{Auth: map[string]string{"token": "one"}}
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		s := <-w
+		s.send(testOpen)
+		s.expect(`40{"token":"one"}`)
+		s.send(`40{"sid":"s1","pid":"p1"}`)
+		expectEvents(t, c.Events(), "Connected")
+		if err := c.SetAuth(map[string]string{"token": "two"}); err != nil {
+			t.Fatal(err)
+		}
+		s.Abort()
+		s = <-w
+		s.send(testOpen)
+		s.expect(`40{"pid":"p1","token":"two"}`)
+		s.send(`40{"sid":"s1","pid":"p1"}`)
+		expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1", "Connected recovered")
+		for _, bad := range []any{"text", 1, []int{1}, make(chan int)} {
+			if err := c.SetAuth(bad); err == nil {
+				t.Errorf("SetAuth(%v): no error", bad)
+			}
+		}
+	})
+}
+
+func TestClientRemembersTheOffset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o ClientOptions
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		s := <-w
+		s.send(testOpen)
+		s.expect(`40`)
+		// Neither a last argument that is no string nor an event that asks for an
+		// acknowledgement carries an offset.
+		s.send(`40{"sid":"s1","pid":"p1"}`, `42["a",{},"41"]`, `42["b","no",7]`, `420["c","no"]`, `42["d"]`)
+		expectEvents(t, c.Events(), "Connected", `a({},"41")`, `b("no",7)`, `c("no")`, "d()")
+		s.Abort()
+		s = <-w
+		s.send(testOpen)
+		s.expect(`40{"offset":"41","pid":"p1"}`)
+		s.send(`40{"sid":"s1","pid":"p1"}`, `42["missed","42"]`)
+		expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1", "Connected recovered", `missed("42")`)
+		if !c.Recovered() {
+			t.Error("Recovered is false")
+		}
+		s.Abort()
+		s = <-w
+		s.send(testOpen)
+		s.expect(`40{"offset":"42","pid":"p1"}`)
+		s.send(`40{"sid":"s2","pid":"p2"}`)
+		expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1", "Connected")
+		if c.Recovered() || c.ID() != "s2" {
+			t.Errorf("Recovered %v, ID %q", c.Recovered(), c.ID())
+		}
+		s.Abort()
+		s = <-w
+		s.send(testOpen)
+		s.expect(`40{"pid":"p2"}`) // the old offset means nothing to the new session
+	})
+}
+
+func TestNoRecoveryNeverAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := ClientOptions{NoRecovery: true}
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		for range 2 {
+			s := <-w
+			s.send(testOpen)
+			s.expect(`40`)
+			s.send(`40{"sid":"s1","pid":"p1"}`, `42["a","1"]`)
+			if ev := expectKind(t, c.Events(), Connected); ev.Recovered {
+				t.Error("recovered")
+			}
+			expectEvents(t, c.Events(), `a("1")`)
+			s.Abort()
+			expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1")
+		}
+	})
+}
+
+func TestDisconnectReasons(t *testing.T) {
+	for _, tc := range []struct {
+		reason Reason
+		end    func(c *Client, s wire)
+		again  bool
+	}{
+		{ServerDisconnect, func(_ *Client, s wire) { s.send(`41`) }, false},
+		{ClientDisconnect, func(c *Client, _ wire) { c.Close() }, false},
+		{TransportClose, func(_ *Client, s wire) { s.Abort() }, true},
+		{TransportClose, func(_ *Client, s wire) { s.send(`1`) }, true},
+		{PingTimeout, func(*Client, wire) { time.Sleep(45 * time.Second) }, true},
+		{ForcedClose, func(c *Client, _ wire) { c.Reconnect() }, true},
+		{ParseError, func(_ *Client, s wire) { s.send(`42{}`) }, false},
+		{ParseError, func(_ *Client, s wire) { s.send(`40{"sid":"again"}`) }, false},
+		{ParseError, func(_ *Client, s wire) { s.send(testOpen) }, false},
+		{ParseError, func(_ *Client, s wire) { s.send(`44{"message":"late"}`) }, false},
+	} {
+		t.Run(string(tc.reason), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var o ClientOptions
+				w := wires(t, &o)
+				c := newTestClient(t, o)
+				c.Open()
+				s := <-w
+				s.join()
+				expectEvents(t, c.Events(), "Connected")
+				tc.end(c, s)
+				expectEvents(t, c.Events(), "Disconnected "+string(tc.reason))
+				if c.Connected() || c.ID() != "" {
+					t.Errorf("Connected %v, ID %q after the end", c.Connected(), c.ID())
+				}
+				if tc.again {
+					expectEvents(t, c.Events(), "Reconnecting 1")
+					(<-w).join()
+					expectEvents(t, c.Events(), "Connected")
+					return
+				}
+				expectEvents(t, c.Events(), "closed")
+				if err := c.Emit("late"); err != ErrClosed {
+					t.Errorf("Emit: %v, want ErrClosed", err)
+				}
+				if _, err := c.Call(t.Context(), "late"); err != ErrClosed {
+					t.Errorf("Call: %v, want ErrClosed", err)
+				}
+			})
+		})
+	}
+}
+
+// failing is a socket whose reading fails, as with a reset by the peer.
+type failing struct{ *pipeEnd }
+
+func (f failing) Read() (frame, error) {
+	p, err := f.pipeEnd.Read()
+	if err != nil {
+		err = errors.New("connection reset by peer")
+	}
+	return p, err
+}
+
+func TestFailingSocketIsATransportError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pipe(8)
+		c := newTestClient(t, ClientOptions{
+			NoReconnect: true,
+			dial: func(context.Context, string, *ClientOptions) (transport, error) {
+				return failing{a}, nil
+			},
+		})
+		c.Open()
+		s := wire{t, b}
+		s.join()
+		expectEvents(t, c.Events(), "Connected")
+		s.Abort()
+		ev := expectKind(t, c.Events(), Disconnected)
+		if ev.Reason != TransportError || ev.Err == nil || ev.Err.Error() != "connection reset by peer" {
+			t.Errorf("got %s, %v", describe(ev), ev.Err)
+		}
+	})
+}
+
+func TestRefusalIsFinal(t *testing.T) {
+	for _, tc := range []struct {
+		answer, message, data string
+	}{
+		{`44{"message":"unauthorized","data":{"code":7}}`, "unauthorized", `{"code":7}`},
+		{`44"unauthorized"`, "unauthorized", ""},
+		{`44{"message":5}`, "", ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			o := ClientOptions{Auth: map[string]string{"token": "secret"}}
+			w := wires(t, &o)
+			c := newTestClient(t, o)
+			c.Open()
+			s := <-w
+			s.send(testOpen)
+			s.expect(`40{"token":"secret"}`)
+			s.send(tc.answer)
+			ev := expectKind(t, c.Events(), ConnectError)
+			var refused *RefusedError
+			if !errors.As(ev.Err, &refused) || refused.Message != tc.message || string(refused.Data) != tc.data {
+				t.Errorf("%s: got %#v", tc.answer, ev.Err)
+			}
+			expectEvents(t, c.Events(), "closed")
+			s.expectEnd()
+		})
+	}
+}
+
+func TestHandshakeNonsenseIsAFailedAttempt(t *testing.T) {
+	for name, texts := range map[string][]string{
+		"an event before the handshake": {testOpen, `42["early"]`},
+		"a connect without an open":     {`40{"sid":"s1"}`},
+		"a connect without an id":       {testOpen, `40{}`},
+		"an open that is no JSON":       {`0nonsense`},
+		"no packet at all":              {`x`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := ClientOptions{NoReconnect: true}
+				w := wires(t, &o)
+				c := newTestClient(t, o)
+				c.Open()
+				s := <-w
+				s.send(texts...)
+				if ev := expectKind(t, c.Events(), ConnectError); !errors.Is(ev.Err, errProtocol) {
+					t.Errorf("got %v", ev.Err)
+				}
+				expectEvents(t, c.Events(), "closed")
+			})
+		})
+	}
+}
+
+func TestOtherNamespacesAreIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o ClientOptions
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		s := <-w
+		s.join()
+		s.send(`42/admin,["other"]`, `41/admin,`, `6`, `42["ours"]`)
+		expectEvents(t, c.Events(), "Connected", "ours()")
+	})
+}
+
+func TestReconnectSkipsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := ClientOptions{ReconnectDelay: time.Hour, ReconnectDelayMax: time.Hour}
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Reconnect() // nothing to do yet
+		c.Open()
+		s := <-w
+		s.join()
+		s.Abort()
+		expectEvents(t, c.Events(), "Connected", "Disconnected transport close")
+		start := time.Now()
+		c.Reconnect()
+		(<-w).join()
+		expectEvents(t, c.Events(), "Reconnecting 1", "Connected")
+		if got := time.Since(start); got != 0 {
+			t.Errorf("after %v, want at once", got)
+		}
+	})
+}
+
+func TestCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o ClientOptions
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		type result struct {
+			args Args
+			err  error
+		}
+		call := func(ctx context.Context, name string) <-chan result {
+			ch := make(chan result, 1)
+			go func() {
+				args, err := c.Call(ctx, name)
+				ch <- result{args, err}
+			}()
+			synctest.Wait()
+			return ch
+		}
+		early := call(t.Context(), "early")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		impatient := call(ctx, "impatient")
+		time.Sleep(2 * time.Second) // the call that nobody waits for is not sent
+		if r := <-impatient; !errors.Is(r.err, context.DeadlineExceeded) {
+			t.Errorf("impatient: %v", r.err)
+		}
+		c.Open()
+		s := <-w
+		s.join()
+		s.expect(`420["early"]`)
+		one, two := call(t.Context(), "one"), call(t.Context(), "two")
+		s.expect(`422["one"]`, `423["two"]`)
+		s.send(`433["second"]`, `432["first"]`, `430[]`, `432["again"]`, `4399["unknown"]`)
+		for _, tc := range []struct {
+			ch   <-chan result
+			want string
+		}{{one, `"first"`}, {two, `"second"`}, {early, ``}} {
+			if r := <-tc.ch; r.err != nil || string(r.args.Raw(0)) != tc.want {
+				t.Errorf("got %s, %v; want %s", r.args.Raw(0), r.err, tc.want)
+			}
+		}
+		lost := call(t.Context(), "lost")
+		s.Abort()
+		if r := <-lost; r.err != ErrDisconnected {
+			t.Errorf("lost: %v, want ErrDisconnected", r.err)
+		}
+		kept := call(t.Context(), "kept")
+		s = <-w
+		s.join()
+		s.expect(`425["kept"]`)
+		c.Close()
+		if r := <-kept; r.err != ErrClosed {
+			t.Errorf("kept: %v, want ErrClosed", r.err)
+		}
+	})
+}
+
+func TestReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o ClientOptions
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		s := <-w
+		s.join()
+		s.send(`427["ask"]`, `428["ask"]`, `42["tell"]`)
+		expectEvents(t, c.Events(), "Connected")
+		first, second, third := next(t, c.Events()), next(t, c.Events()), next(t, c.Events())
+		if err := first.Reply("yes", Binary{1}); err != nil {
+			t.Error(err)
+		}
+		s.expect(`461-7["yes",{"_placeholder":true,"num":0}]`, "\x01")
+		if err := first.Reply("no"); err != ErrReplied {
+			t.Errorf("second reply: %v, want ErrReplied", err)
+		}
+		if third.Reply != nil {
+			t.Error("an event that asks nothing has a Reply")
+		}
+		s.Abort()
+		(<-w).join()
+		if err := second.Reply("late"); err != ErrDisconnected {
+			t.Errorf("late reply: %v, want ErrDisconnected", err)
+		}
+	})
+}
+
+func TestSlowReaderOfEventsCausesNoPingTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := ClientOptions{NoReconnect: true}
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		s := <-w
+		s.join()
+		time.Sleep(40 * time.Second) // 5 s before the time-out
+		for i := range maxPendingEvents + 10 {
+			s.send(fmt.Sprintf(`42["n",%d]`, i))
+		}
+		s.send(`2`) // behind what is not read
+		time.Sleep(9 * time.Second)
+		if !c.Connected() {
+			t.Fatal("disconnected while nobody read events")
+		}
+		expectEvents(t, c.Events(), "Connected")
+		for i := range maxPendingEvents + 10 {
+			expectEvents(t, c.Events(), fmt.Sprintf("n(%d)", i))
+		}
+		s.expect(`3`)
+	})
+}
+
+func TestReaderOfEventsThatStoppedLosesTheSocket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o ClientOptions
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		s := <-w
+		s.join()
+		for range maxPendingEvents + 10 {
+			s.send(`42["n"]`)
+		}
+		start := time.Now()
+		<-s.down
+		if got := time.Since(start); got != maxStall {
+			t.Errorf("cut after %v, want %v", got, maxStall)
+		}
+		time.Sleep(time.Hour) // no attempt before there is room
+		if len(w) != 0 {
+			t.Error("dialled while the events were full")
+		}
+		for ev := range c.Events() {
+			if ev.Kind == Disconnected {
+				if ev.Reason != TransportError || ev.Err != ErrSlowConsumer {
+					t.Errorf("got %s, %v", describe(ev), ev.Err)
+				}
+				break
+			}
+		}
+		expectEvents(t, c.Events(), "Reconnecting 1")
+		(<-w).join()
+		expectEvents(t, c.Events(), "Connected")
+	})
+}
+
+func TestBytesOfPendingEventsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o ClientOptions
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		s := <-w
+		s.join()
+		big := `42["n","` + strings.Repeat("x", 1<<20) + `"]`
+		go func() {
+			for s.Write(frame{data: []byte(big)}) == nil {
+			}
+		}()
+		synctest.Wait()
+		var n, bytes int
+		c.do(func() { n, bytes = len(c.events.pending), c.events.bytes })
+		if n > 6 || bytes > maxPendingBytes+len(big) {
+			t.Errorf("%d events with %d bytes wait", n, bytes)
+		}
+	})
+}
+
+func TestCloseEndsWithDisconnectedEvenWhenNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o ClientOptions
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		s := <-w
+		s.join()
+		s.send(`42["a"]`, `42["b"]`, `42["c"]`)
+		synctest.Wait()
+		c.Close()
+		expectEvents(t, c.Events(), "Disconnected io client disconnect", "closed")
+		s.expect(`41`)
+		s.expectEnd()
+		c.Open()
+		c.Reconnect()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCloseWhileNotConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := ClientOptions{ReconnectDelay: time.Hour, ReconnectDelayMax: time.Hour}
+		w := wires(t, &o)
+		idle := newTestClient(t, o)
+		idle.Close()
+		expectEvents(t, idle.Events(), "closed")
+
+		waiting := newTestClient(t, o)
+		waiting.Open()
+		(<-w).Abort()
+		expectKind(t, waiting.Events(), ConnectError)
+		waiting.Close()
+		expectEvents(t, waiting.Events(), "closed")
+	})
+}
+
+func TestSocketThatTakesNothingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pipe(0) // no buffer: what nobody reads is not written
+		c := newTestClient(t, ClientOptions{
+			SendBuffer:  1000,
+			NoReconnect: true,
+			dial: func(context.Context, string, *ClientOptions) (transport, error) {
+				return a, nil
+			},
+		})
+		c.Open()
+		wire{t, b}.join()
+		expectEvents(t, c.Events(), "Connected")
+		var err error
+		n := 0
+		for ; err == nil && n < 100; n++ {
+			err = c.Emit("a", strings.Repeat("x", 90))
+		}
+		if err != ErrBufferFull || n > 12 {
+			t.Errorf("Emit %d: %v, want ErrBufferFull", n, err)
+		}
+		start := time.Now()
+		c.Close() // what waits can't be written
+		if got := time.Since(start); got != flushTimeout {
+			t.Errorf("Close took %v, want %v", got, flushTimeout)
+		}
+	})
+}
+
+func TestAddresses(t *testing.T) {
+	query := map[string]string{"stickyId": "k3v9", "billed_client": "", "level": "a b&c", "EIO": "3", "transport": "polling"}
+	for _, tc := range []struct {
+		in, path string
+		query    map[string]string
+		want     string
+	}{
+		{"http://h:1", "", nil, "ws://h:1/socket.io/?EIO=4&transport=websocket"},
+		{"https://h/", "", nil, "wss://h/socket.io/?EIO=4&transport=websocket"},
+		{"ws://h", "/x/", nil, "ws://h/x/?EIO=4&transport=websocket"},
+		{"wss://h", "", query, "wss://h/socket.io/?billed_client=&level=a+b%26c&stickyId=k3v9&EIO=4&transport=websocket"},
+	} {
+		o := ClientOptions{Path: tc.path, Query: tc.query}.withDefaults()
+		if got, err := socketURL(tc.in, &o); err != nil || got != tc.want {
+			t.Errorf("%s: got %s, %v; want %s", tc.in, got, err, tc.want)
+		}
+	}
+	for _, bad := range []string{"", "h", "ftp://h", "http://", "http://h/room", "http://h//", "http://h:x?token=secret"} {
+		_, err := NewClient(bad, ClientOptions{})
+		if err == nil {
+			t.Errorf("%s: no error", bad)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error repeats the address: %v", err)
+		}
+	}
+	if _, err := NewClient("http://h", ClientOptions{Auth: "secret"}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("auth that is no object: %v", err)
+	}
+}

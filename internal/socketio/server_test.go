@@ -1,0 +1,713 @@
+//go:build !js
+
+package socketio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// host is a server whose sessions the test drives, reached through pipes.
+type host struct {
+	t *testing.T
+	*Server
+	sessions chan *Conn
+	ends     chan *Conn // sessions whose ctx has ended
+	last     *pipeEnd   // the server's end of the newest socket
+}
+
+func newHost(t *testing.T, o ServerOptions) *host {
+	h := &host{t: t, sessions: make(chan *Conn, 2000), ends: make(chan *Conn, 2000)}
+	if o.Serve == nil {
+		o.Serve = func(ctx context.Context, c *Conn) {
+			h.sessions <- c
+			<-ctx.Done()
+			h.ends <- c
+		}
+	}
+	h.Server = NewServer(o)
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// dial connects a Client.
+func (h *host) dial(_ context.Context, _ string, o *ClientOptions) (transport, error) {
+	a, b := pipe(2048)
+	h.last = b
+	h.accept(b, Handshake{RemoteAddr: "pipe", Header: o.Header})
+	return a, nil
+}
+
+// raw connects a hand-driven client.
+func (h *host) raw(buffer int) wire {
+	a, b := pipe(buffer)
+	h.accept(b, Handshake{})
+	return wire{h.t, a}
+}
+
+// client connects a Client and returns it with its session.
+func (h *host) client(o ClientOptions) (*Client, *Conn) {
+	h.t.Helper()
+	o.dial = h.dial
+	c := newTestClient(h.t, o)
+	c.Open()
+	expectEvents(h.t, c.Events(), "Connected")
+	return c, <-h.sessions
+}
+
+// open reads the open packet.
+func (w wire) open() openPacket {
+	w.t.Helper()
+	f, err := w.Read()
+	if err != nil || f.data[0] != engineOpen {
+		w.t.Fatalf("got %s, %v; want an open packet", f.data, err)
+	}
+	open, err := decodeOpen(f.data[1:])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return open
+}
+
+type joined struct {
+	SID string `json:"sid"`
+	PID string `json:"pid"`
+}
+
+// enter completes the handshake.
+func (w wire) enter(auth string) joined {
+	w.t.Helper()
+	w.open()
+	w.send(`40` + auth)
+	return w.joined()
+}
+
+func (w wire) joined() joined {
+	w.t.Helper()
+	f, err := w.Read()
+	if err != nil || !strings.HasPrefix(string(f.data), `40{`) {
+		w.t.Fatalf("got %s, %v; want a connect packet", f.data, err)
+	}
+	var j joined
+	if err := json.Unmarshal(f.data[2:], &j); err != nil {
+		w.t.Fatal(err)
+	}
+	return j
+}
+
+func TestServerAnnouncesItsNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := newHost(t, ServerOptions{}).raw(8).open()
+		if open.PingInterval != 25000 || open.PingTimeout != 20000 || open.MaxPayload != 1_000_000 || open.SID == "" || open.Upgrades == nil {
+			t.Errorf("got %+v", open)
+		}
+	})
+}
+
+func TestServerClosesAfterTheHandshakeTimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{})
+		w := h.raw(8)
+		start := time.Now()
+		w.open()
+		w.expect(`2`)
+		w.send(`3`)
+		w.expectEnd()
+		if got := time.Since(start); got != DefaultHandshakeTimeout {
+			t.Errorf("after %v, want %v", got, DefaultHandshakeTimeout)
+		}
+	})
+}
+
+func TestServerDeclaresPingTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{PingInterval: 300 * time.Millisecond, PingTimeout: 200 * time.Millisecond})
+		w := h.raw(8)
+		w.enter("")
+		start := time.Now()
+		c := <-h.sessions
+		w.expect(`2`)
+		w.send(`3`)
+		w.expect(`2`)
+		expectEvents(t, c.Events(), "Disconnected ping timeout", "closed")
+		if got := time.Since(start); got != 800*time.Millisecond {
+			t.Errorf("after %v, want two intervals and a time-out, 800 ms", got)
+		}
+		w.expectEnd()
+	})
+}
+
+func TestServerDeclaresPingTimeoutBeforeTheHandshake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{PingInterval: 300 * time.Millisecond, PingTimeout: 200 * time.Millisecond})
+		w := h.raw(8)
+		start := time.Now()
+		w.open()
+		w.expect(`2`)
+		w.expectEnd()
+		if got := time.Since(start); got != 500*time.Millisecond {
+			t.Errorf("after %v, want 500 ms", got)
+		}
+	})
+}
+
+func TestServerClosesOnNonsense(t *testing.T) {
+	for name, texts := range map[string][]string{
+		"an event before the handshake": {`42["a"]`},
+		"an unknown packet type":        {`4abc`},
+		"a ping from a client":          {`2`},
+		"an open from a client":         {`0{}`},
+		"a connect with an array":       {`40[]`},
+		"an event without an array":     {`40`, `42{}`},
+		"an illegal id":                 {`40`, `42abc["a"]`},
+		"a second connect":              {`40`, `40`},
+		"a refusal from a client":       {`40`, `44{"message":"no"}`},
+		"another namespace's event":     {`40`, `42/other,["a"]`},
+		"a ping inside a session":       {`40`, `2`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+				w := h.raw(8)
+				w.open()
+				for i, text := range texts {
+					w.send(text)
+					if i == 0 && len(texts) > 1 {
+						w.joined()
+					}
+				}
+				w.expectEnd()
+				if len(texts) > 1 { // and the session is not kept
+					expectEvents(t, (<-h.sessions).Events(), "Disconnected parse error", "closed")
+				}
+			})
+		})
+	}
+}
+
+func TestOtherNamespacesAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{})
+		w := h.raw(8)
+		w.open()
+		w.send(`40/random`)
+		w.expect(`44/random,{"message":"Invalid namespace"}`)
+		w.send(`40`)
+		w.joined()
+		w.send(`40/random,{}`)
+		w.expect(`44/random,{"message":"Invalid namespace"}`)
+	})
+}
+
+func TestAuthorize(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("unauthorized"), `44{"message":"unauthorized"}`},
+		{&RefusedError{Message: "busy", Data: json.RawMessage(`{"wait":5}`)}, `44{"message":"busy","data":{"wait":5}}`},
+		{fmt.Errorf("wrapped: %w", &RefusedError{Message: "busy"}), `44{"message":"busy"}`},
+		{&RefusedError{Message: "busy", Data: json.RawMessage(`nonsense`)}, `44{"message":"busy"}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var got Handshake
+			h := newHost(t, ServerOptions{Authorize: func(_ context.Context, h Handshake) error {
+				got = h
+				return tc.err
+			}})
+			w := h.raw(8)
+			w.open()
+			w.send(`40{"token":"t"}`)
+			w.expect(tc.want)
+			w.expectEnd()
+			if string(got.Auth) != `{"token":"t"}` || got.Recovering {
+				t.Errorf("asked with %+v", got)
+			}
+			if len(h.sessions) != 0 {
+				t.Error("a session began")
+			}
+		})
+	}
+}
+
+func TestAuthorizeIsBoundedAndDoesNotStopHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan error, 1)
+		h := newHost(t, ServerOptions{Authorize: func(ctx context.Context, _ Handshake) error {
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return ctx.Err()
+		}})
+		w := h.raw(8)
+		w.open()
+		w.send(`40`)
+		w.expect(`2`)
+		w.send(`3`)
+		w.expectEnd()
+		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ctx ended with %v", err)
+		}
+	})
+}
+
+func TestServeReturningDisconnects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery, Serve: func(_ context.Context, c *Conn) {
+			if err := c.Emit("bye", c.ID()); err != nil {
+				t.Error(err)
+			}
+		}})
+		w := h.raw(8)
+		id := w.enter("").SID
+		w.expect(`42["bye","`+id+`","1"]`, `41`)
+		w.expectEnd()
+	})
+}
+
+func TestServerSideReasons(t *testing.T) {
+	for _, tc := range []struct {
+		reason Reason
+		end    func(h *host, w wire, c *Conn)
+	}{
+		{ClientNamespaceDisconnect, func(_ *host, w wire, _ *Conn) { w.send(`41`) }},
+		{ServerNamespaceDisconnect, func(_ *host, _ wire, c *Conn) { c.Close() }},
+		{ServerShuttingDown, func(h *host, _ wire, _ *Conn) { h.Close() }},
+		{TransportClose, func(_ *host, w wire, _ *Conn) { w.Abort() }},
+		{TransportClose, func(_ *host, w wire, _ *Conn) { w.send(`1`) }},
+		{TransportClose, func(_ *host, _ wire, c *Conn) { c.Drop() }},
+	} {
+		t.Run(string(tc.reason), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				conns, seen := make(chan *Conn, 1), make(chan string, 4)
+				h := newHost(t, ServerOptions{Serve: func(ctx context.Context, c *Conn) {
+					conns <- c
+					for ev := range c.Events() {
+						seen <- describe(ev)
+					}
+					<-ctx.Done() // the session's end is the context's
+				}})
+				w := h.raw(8)
+				w.enter("")
+				tc.end(h, w, <-conns)
+				if got, want := <-seen, "Disconnected "+string(tc.reason); got != want {
+					t.Errorf("got %s, want %s", got, want)
+				}
+				h.Close()
+				if len(seen) != 0 {
+					t.Errorf("then %s", <-seen)
+				}
+			})
+		})
+	}
+}
+
+func TestRecoveryReplaysWhatWasMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+		c, s := h.client(ClientOptions{})
+		id := c.ID()
+		if id != s.ID() {
+			t.Errorf("client's id %s, server's %s", id, s.ID())
+		}
+		s.Emit("before", 1)
+		expectEvents(t, c.Events(), `before(1,"1")`)
+		s.Drop()
+		s.Emit("gap", 2, Binary("two"))
+		s.Emit("gap", 3)
+		synctest.Wait() // what is emitted before the client notices is lost
+		c.Emit("up", "buffered")
+		expectEvents(t, s.Events(), "Disconnected transport close", "Connected recovered", `up("buffered")`)
+		expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1", "Connected recovered",
+			`gap(2,{"_placeholder":true,"num":0},"2")`, `gap(3,"3")`)
+		s.Emit("after", 4)
+		expectEvents(t, c.Events(), `after(4,"4")`)
+		if c.ID() != id || !c.Recovered() || !s.Recovered() {
+			t.Errorf("id %s (was %s), recovered %v and %v", c.ID(), id, c.Recovered(), s.Recovered())
+		}
+		if len(h.sessions) != 0 || len(h.ends) != 0 {
+			t.Error("the session did not simply go on")
+		}
+	})
+}
+
+func TestClientThatHasSeenNothingRecovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+		c, s := h.client(ClientOptions{})
+		s.Drop()
+		s.Emit("first")
+		expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1", "Connected recovered", `first("1")`)
+	})
+}
+
+func TestClientThatNoticesTheDropFirstRecovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+		old := h.raw(8)
+		j := old.enter("")
+		s := <-h.sessions
+		s.Emit("sent")
+		w := h.raw(8) // the old socket still looks alive to the server
+		if again := w.enter(`{"pid":"` + j.PID + `"}`); again != j {
+			t.Errorf("got %+v, want %+v", again, j)
+		}
+		w.expect(`42["sent","1"]`)
+		expectEvents(t, s.Events(), "Disconnected transport close", "Connected recovered")
+		<-old.down
+	})
+}
+
+func TestRecoveryWindow(t *testing.T) {
+	for _, tc := range []struct {
+		gap       time.Duration
+		recovered bool
+	}{{20*time.Second - 1, true}, {20*time.Second + 1, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+			w := h.raw(8)
+			j := w.enter("")
+			s := <-h.sessions
+			s.Drop()
+			time.Sleep(tc.gap)
+			synctest.Wait()
+			if ended := len(h.ends) == 1; ended == tc.recovered {
+				t.Errorf("%v after the drop the session's end is %v", tc.gap, ended)
+			}
+			again := h.raw(8).enter(`{"pid":"` + j.PID + `"}`)
+			if got := again == j; got != tc.recovered {
+				t.Errorf("%v after the drop: recovered %v", tc.gap, got)
+			}
+			if tc.recovered {
+				expectEvents(t, s.Events(), "Disconnected transport close", "Connected recovered")
+				return
+			}
+			expectEvents(t, s.Events(), "Disconnected transport close", "closed")
+			if again.SID == j.SID || again.PID == j.PID || again.PID == "" {
+				t.Errorf("new session %+v after %+v", again, j)
+			}
+			if err := s.Emit("late"); err != ErrClosed {
+				t.Errorf("Emit: %v, want ErrClosed", err)
+			}
+		})
+	}
+}
+
+func TestRecoverySwitches(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before, after func(h *host)
+	}{
+		"the next is refused":            {nil, func(h *host) { h.RefuseNextRecovery() }},
+		"switched off in the gap":        {nil, func(h *host) { h.SetRecovery(0) }},
+		"switched off before the drop":   {func(h *host) { h.SetRecovery(0) }, nil},
+		"made shorter before the drop":   {func(h *host) { h.SetRecovery(time.Millisecond) }, nil},
+		"the offset was never given out": {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+				j := h.raw(8).enter("")
+				s := <-h.sessions
+				if tc.before != nil {
+					tc.before(h)
+				}
+				s.Drop()
+				if tc.after != nil {
+					tc.after(h)
+				}
+				time.Sleep(time.Second)
+				auth := `{"pid":"` + j.PID + `"}`
+				if tc.before == nil && tc.after == nil {
+					auth = `{"pid":"` + j.PID + `","offset":"7"}`
+				}
+				again := h.raw(8).enter(auth)
+				if again.SID == j.SID || again.PID == j.PID {
+					t.Errorf("recovered: %+v", again)
+				}
+				expectEvents(t, s.Events(), "Disconnected transport close", "closed")
+				<-h.ends
+				if (again.PID == "") != (h.recovery.Load() == 0) {
+					t.Errorf("pid %q with a window of %v", again.PID, time.Duration(h.recovery.Load()))
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // only the next one
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+		h.RefuseNextRecovery()
+		c, s := h.client(ClientOptions{})
+		s.Drop()
+		expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1", "Connected")
+		s = <-h.sessions
+		s.Drop()
+		expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1", "Connected recovered")
+	})
+}
+
+func TestWithoutRecoveryTheSocketIsTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{})
+		c, s := h.client(ClientOptions{})
+		s.Emit("plain", 1)
+		expectEvents(t, c.Events(), "plain(1)")
+		s.Drop()
+		expectEvents(t, s.Events(), "Disconnected transport close", "closed")
+		expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1", "Connected")
+		if again := <-h.sessions; again.ID() == s.ID() {
+			t.Error("the same session")
+		}
+	})
+}
+
+func TestRecoveryIsAuthorized(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var recovering []bool
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery, Authorize: func(_ context.Context, h Handshake) error {
+			recovering = append(recovering, h.Recovering)
+			if !strings.Contains(string(h.Auth), "good") {
+				return errors.New("unauthorized")
+			}
+			return nil
+		}})
+		j := h.raw(8).enter(`{"token":"good"}`)
+		s := <-h.sessions
+		s.Drop()
+		w := h.raw(8)
+		w.open()
+		w.send(`40{"pid":"` + j.PID + `","token":"bad"}`)
+		w.expect(`44{"message":"unauthorized"}`)
+		if again := h.raw(8).enter(`{"pid":"` + j.PID + `","token":"good"}`); again != j {
+			t.Errorf("got %+v, want %+v", again, j)
+		}
+		if got := fmt.Sprint(recovering); got != "[false true true]" {
+			t.Errorf("Recovering was %s", got)
+		}
+		if auth := string(s.Handshake().Auth); !strings.Contains(auth, "pid") {
+			t.Errorf("Handshake is not the newest: %s", auth)
+		}
+	})
+}
+
+func TestHistoryIsForgottenWithThePong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+		_, s := h.client(ClientOptions{})
+		for range 3 {
+			s.Emit("a")
+		}
+		kept := func() (n int) {
+			s.do(func() { n = len(s.history.kept) })
+			return n
+		}
+		if got := kept(); got != 3 {
+			t.Errorf("%d events kept before the ping, want 3", got)
+		}
+		time.Sleep(DefaultPingInterval)
+		synctest.Wait()
+		if got := kept(); got != 0 {
+			t.Errorf("%d events kept after the pong, want 0", got)
+		}
+	})
+}
+
+func TestHistory(t *testing.T) {
+	var h history
+	for i := range maxHistoryEvents + 2 {
+		if got, want := h.next(), uint64(i+1); got != want {
+			t.Fatalf("offset %d, want %d", got, want)
+		}
+		h.add([]frame{{data: []byte{byte(i)}}})
+	}
+	for offset, want := range map[string]int{
+		"":                              -1,
+		"0":                             -1,
+		"1":                             -1,
+		"2":                             maxHistoryEvents,
+		"3":                             maxHistoryEvents - 1,
+		offsetText(h.last):              0,
+		offsetText(h.last + 1):          -1,
+		"nonsense":                      -1,
+		"-1":                            -1,
+		"99999999999999999999999999999": -1,
+	} {
+		got, ok := h.since(offset)
+		if ok != (want >= 0) || ok && len(got) != want {
+			t.Errorf("since %q: %d events, %v; want %d", offset, len(got), ok, want)
+		}
+	}
+	h.add([]frame{{data: make([]byte, maxHistoryBytes)}})
+	if len(h.kept) != 1 || h.bytes != maxHistoryBytes {
+		t.Errorf("%d events with %d bytes kept", len(h.kept), h.bytes)
+	}
+	h.add([]frame{{data: []byte{1}}})
+	if got, ok := h.since(offsetText(h.last - 1)); !ok || len(got) != 1 {
+		t.Errorf("the newest event is not kept: %d, %v", len(got), ok)
+	}
+}
+
+func TestKeptSessionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery, MaxKept: 2})
+		for range 3 {
+			w := h.raw(8)
+			w.enter("")
+			(<-h.sessions).Drop()
+		}
+		synctest.Wait()
+		if got := len(h.ends); got != 1 {
+			t.Errorf("%d sessions ended, want the third alone", got)
+		}
+		time.Sleep(DefaultRecovery)
+		synctest.Wait()
+		if got := len(h.ends); got != 3 {
+			t.Errorf("%d sessions ended after the window, want 3", got)
+		}
+		if got := h.kept.Load(); got != 0 {
+			t.Errorf("%d sessions counted as kept", got)
+		}
+		if len(h.conns) != 0 {
+			t.Errorf("%d sessions remembered", len(h.conns))
+		}
+	})
+}
+
+func TestPeerThatDoesNotReadIsDisconnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{SendBuffer: 1000})
+		w := h.raw(0)
+		w.enter("")
+		s := <-h.sessions
+		var err error
+		n := 0
+		for ; err == nil && n < 100; n++ {
+			err = s.Emit("a", strings.Repeat("x", 90))
+		}
+		if err != ErrBufferFull || n > 12 {
+			t.Errorf("Emit %d: %v, want ErrBufferFull", n, err)
+		}
+		ev := expectKind(t, s.Events(), Disconnected)
+		if ev.Reason != TransportError || ev.Err != ErrBufferFull {
+			t.Errorf("got %s, %v", describe(ev), ev.Err)
+		}
+		expectEvents(t, s.Events(), "closed")
+		<-w.down
+	})
+}
+
+func TestServeThatDoesNotReadLosesTheSocket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{Recovery: time.Hour})
+		w := h.raw(2048)
+		j := w.enter("")
+		s := <-h.sessions
+		for range maxPendingEvents + 10 {
+			w.send(`42["n"]`)
+		}
+		for range 2 { // a recovered socket is no way around the bound
+			start := time.Now()
+			<-w.down
+			if got := time.Since(start); got != maxStall {
+				t.Errorf("cut after %v, want %v", got, maxStall)
+			}
+			w = h.raw(2048)
+			w.enter(`{"pid":"` + j.PID + `"}`)
+		}
+		var pending int
+		s.do(func() { pending = len(s.events.pending) })
+		if pending > maxPendingEvents+10 {
+			t.Errorf("%d events wait", pending)
+		}
+	})
+}
+
+func TestServerCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+		c, s := h.client(ClientOptions{ReconnectDelay: time.Second, ReconnectJitter: -1})
+		go func() {
+			ev := <-c.Events()
+			ev.Reply("pong", Binary{1})
+		}()
+		args, err := s.Call(t.Context(), "ping", 1)
+		if err != nil || args.Len() != 2 || string(args.Raw(0)) != `"pong"` {
+			t.Errorf("got %d arguments, %s, %v", args.Len(), args.Raw(0), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Call(ctx, "ignored"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ignored: %v", err)
+		}
+		lost := make(chan error)
+		go func() {
+			_, err := s.Call(t.Context(), "lost")
+			lost <- err
+		}()
+		synctest.Wait()
+		s.Drop()
+		if err := <-lost; err != ErrDisconnected {
+			t.Errorf("lost: %v, want ErrDisconnected", err)
+		}
+		if _, err := s.Call(t.Context(), "gap"); err != ErrDisconnected {
+			t.Errorf("in the gap: %v, want ErrDisconnected", err)
+		}
+		s.Close()
+		if _, err := s.Call(t.Context(), "late"); err != ErrClosed {
+			t.Errorf("late: %v, want ErrClosed", err)
+		}
+	})
+}
+
+func TestServerCloseEndsEverySession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, ServerOptions{Recovery: time.Hour})
+		waiting := h.raw(8)
+		waiting.open()
+		_, live := h.client(ClientOptions{NoReconnect: true})
+		dropped := h.raw(8)
+		dropped.enter("")
+		gone := <-h.sessions
+		gone.Drop()
+		h.Close()
+		if got := len(h.ends); got != 2 {
+			t.Errorf("%d sessions ended, want 2", got)
+		}
+		waiting.expectEnd()
+		for _, c := range []*Conn{live, gone} {
+			if err := c.Emit("late"); err != ErrClosed {
+				t.Errorf("Emit: %v, want ErrClosed", err)
+			}
+		}
+		h.raw(8).expectEnd() // nobody is let in any more
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTapSeesBothDirections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var client, server []string
+		tap := func(log *[]string) Tap {
+			return func(dir Direction, name string, args Args) {
+				*log = append(*log, fmt.Sprintf("%s %s %d", dir, name, args.Len()))
+			}
+		}
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery, Tap: tap(&server)})
+		c, s := h.client(ClientOptions{Tap: tap(&client)})
+		c.Emit("up", 1)
+		expectEvents(t, s.Events(), "up(1)")
+		s.Emit("down")
+		expectEvents(t, c.Events(), `down("1")`)
+		if got := fmt.Sprint(client); got != "[out up 1 in down 1]" {
+			t.Errorf("the client's tap saw %s", got)
+		}
+		if got := fmt.Sprint(server); got != "[in up 1 out down 0]" {
+			t.Errorf("the server's tap saw %s", got)
+		}
+	})
+}
