@@ -1,0 +1,152 @@
+package avatar
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// The defaults of WaitForCapacity (wire-protocol §2.7).
+const (
+	CapacityWait = 300 * time.Second
+	CapacityPoll = 5 * time.Second
+)
+
+// WaitForCapacity asks on a socket of its own until an avatar is free, every
+// poll and for at most wait; zero means the default. It returns the service's
+// details. The error is capacity_timeout.
+func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration) (json.RawMessage, error) {
+	setDefault(&wait, CapacityWait)
+	setDefault(&poll, CapacityPoll)
+	token, err := ask(ctx, s, func(reply chan<- string) { reply <- s.token })
+	if err != nil {
+		return nil, err
+	}
+	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token)})
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	defer socket.Close()
+	socket.Open()
+	// Emitted at once, it leaves with the connection.
+	if err := socket.Emit(control.CheckAvailability, control.Empty{}); err != nil {
+		return nil, fault.From(err)
+	}
+	expired := time.NewTimer(wait)
+	defer expired.Stop()
+	again := time.NewTimer(poll)
+	again.Stop()
+	defer again.Stop()
+	for {
+		select {
+		case ev, ok := <-socket.Events():
+			if !ok {
+				return nil, fault.New(fault.SocketError, "the capacity connection was lost")
+			}
+			if ev.Kind != socketio.Message || ev.Name != control.AvailabilityResult {
+				continue
+			}
+			a := decode[control.Availability](ev)
+			s.work.post(func() { s.emit(CapacityChanged{Available: a.Available, Details: a.Details}) })
+			if a.Available {
+				return a.Details, nil
+			}
+			again.Reset(poll)
+		case <-again.C:
+			if err := socket.Emit(control.CheckAvailability, control.Empty{}); err != nil {
+				return nil, fault.From(err)
+			}
+		case <-expired.C:
+			return nil, fault.New(fault.CapacityTimeout, "no avatar became free in time")
+		case <-ctx.Done():
+			return nil, fault.From(context.Cause(ctx))
+		}
+	}
+}
+
+// Prepare opens the socket and joins ahead of time, without microphone or media
+// (wire-protocol §2.8). A failure does not block a later Connect. Elsewhere than
+// in idle or disconnected it does nothing.
+func (s *Session) Prepare(ctx context.Context) error {
+	done := make(chan error, 1)
+	s.work.post(func() { s.prepare(done) })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fault.From(context.Cause(ctx))
+	}
+}
+
+func (s *Session) prepare(done chan error) {
+	switch {
+	case s.state != Idle && s.state != Disconnected, s.prepared != nil:
+		done <- nil
+		return
+	case s.token == "":
+		done <- fault.New(fault.InvalidState, "the session has no token")
+		return
+	case s.preparing != nil:
+		s.preparing.joiners = append(s.preparing.joiners, done)
+		return
+	}
+	l, err := s.open()
+	if err != nil {
+		done <- fault.From(err)
+		return
+	}
+	p := s.newProcedure(s.opts.Limits.Overall, nil)
+	p.joiners = []chan error{done}
+	s.preparing = p
+	s.prepared = l
+	request := s.joinRequest(l.room)
+	go func() {
+		err := s.join(p.ctx, l, plan{join: &request})
+		s.work.post(func() { s.wasPrepared(p, l, err) })
+	}()
+}
+
+func (s *Session) wasPrepared(p *procedure, l *link, err error) {
+	if s.preparing != p {
+		return
+	}
+	s.preparing = nil
+	p.finish(nil)
+	if err != nil {
+		s.dropPrepared()
+	} else {
+		s.expiry = s.after(s.opts.Limits.PrepareIdle, func() {
+			s.dropPrepared()
+			s.warn(fault.PrepareExpired, "")
+		})
+	}
+	for _, j := range p.joiners {
+		if err != nil {
+			j <- fault.From(err)
+		} else {
+			j <- nil
+		}
+	}
+	if p.then != nil {
+		p.then()
+	}
+}
+
+// takePrepared hands the prepared link over to a connect.
+func (s *Session) takePrepared() *link {
+	l := s.prepared
+	s.prepared = nil
+	s.expiry.stop()
+	return l
+}
+
+func (s *Session) dropPrepared() {
+	if l := s.takePrepared(); l != nil {
+		l.hs.abort(cutShort(nil))
+		l.close()
+	}
+}

@@ -1,0 +1,327 @@
+package avatar
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// Connect runs the whole handshake and returns when the session is usable
+// (session-api A.1.3). The error is a *[fault.Error] that carries the timings;
+// the state is then error, and Disconnect must come before another try. The end
+// of ctx cuts it short and leaves nothing behind.
+func (s *Session) Connect(ctx context.Context) error {
+	done := make(chan error, 1)
+	s.work.post(func() { s.connect(done) })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		cause := context.Cause(ctx)
+		s.work.post(func() {
+			if s.running != nil && s.running.done == done {
+				s.running.cancel(cutShort(cause))
+			}
+		})
+		return <-done
+	}
+}
+
+func cutShort(cause error) *fault.Error {
+	return fault.New(fault.ConnectFailed, "connecting was cut short").InPhase(fault.PhaseConnect).Because(cause).WithRetryable(true)
+}
+
+func (s *Session) connect(done chan error) {
+	switch {
+	case s.state != Idle && s.state != Disconnected:
+		done <- fault.New(fault.InvalidState, "the session is "+string(s.state))
+		return
+	case s.token == "":
+		done <- fault.New(fault.InvalidState, "the session has no token: disconnecting forgets it, SetToken sets a new one")
+		return
+	}
+	s.started = time.Now()
+	s.timings = map[string]int64{}
+	s.mode = Video
+	s.begin()
+	s.setState(Preparing)
+	if s.opts.MicStart == MicImmediate {
+		s.mark("micRequested")
+		s.startMicInBackground()
+	}
+	if s.preparing != nil {
+		s.preparing.then = func() { s.connectNow(done) }
+		return
+	}
+	s.connectNow(done)
+}
+
+// connectNow continues on the prepared link, if there is one.
+func (s *Session) connectNow(done chan error) {
+	s.setState(Connecting)
+	l := s.takePrepared()
+	if l == nil {
+		var err error
+		if l, err = s.open(); err != nil {
+			s.running = &procedure{cancel: func(error) {}, done: done}
+			s.connected(s.running, nil, err)
+			return
+		}
+	}
+	s.link = l
+	if l.joined { // ahead of time, when nobody was told
+		s.greet(l)
+	}
+	media := s.newMedia(l)
+	p := s.newProcedure(s.opts.Limits.Overall, done)
+	s.running = p
+	request := s.joinRequest(l.room)
+	go func() {
+		err := s.establish(p.ctx, l, plan{peers: media, join: &request, agent: true, first: true})
+		s.work.post(func() { s.connected(p, l, err) })
+	}()
+}
+
+// newProcedure bounds a handshake by its overall limit, which is never paused or
+// extended (wire-protocol §2.2).
+func (s *Session) newProcedure(limit time.Duration, done chan error) *procedure {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, stop := context.WithTimeoutCause(ctx, limit, timeout("ConnectTimeout", fault.PhaseConnect))
+	return &procedure{ctx: ctx, done: done, cancel: func(err error) {
+		cancel(err)
+		stop()
+	}}
+}
+
+// connected ends a connect.
+func (s *Session) connected(p *procedure, l *link, err error) {
+	if s.running != p {
+		return // disconnected meanwhile
+	}
+	s.running = nil
+	if err != nil {
+		e := fault.From(err)
+		if e.Code == fault.InternalError {
+			e = fault.New(fault.ConnectFailed, "connecting failed").InPhase(fault.PhaseConnect).Because(err)
+		}
+		e.WithTimings(s.timings)
+		s.tearDown(nil)
+		s.setState(Broken)
+		if e.Code.Fatal() {
+			s.emit(Failed{e})
+		}
+		p.finish(e)
+		return
+	}
+	s.disclose(l)
+	s.approve(l)
+	s.setState(Connected)
+	s.mark("connected")
+	s.emit(ConnectTimings(s.timings))
+	s.startWatching()
+	s.sendKickoff()
+	p.finish(nil)
+}
+
+// drop closes the present link and everything that belongs to it.
+func (s *Session) drop() {
+	if s.link != nil {
+		s.link.hs.abort(cutShort(nil))
+		s.link.close()
+		s.link = nil
+	}
+}
+
+// plan says which steps of wire-protocol §2.3 a handshake takes.
+type plan struct {
+	peers
+	// join is nil when the room is joined already.
+	join *control.JoinRequest
+	// reuse is set on a socket that reconnected by itself: it says no hello.
+	reuse bool
+	// agent waits for the agent; the rebuild after a pause does not.
+	agent bool
+	// first is set for the first connect: only then may the gate wait for a
+	// painted frame.
+	first bool
+}
+
+// establish runs the handshake on l up to the approval. It runs beside the
+// queue and touches the session through it only.
+func (s *Session) establish(ctx context.Context, l *link, p plan) error {
+	if !l.joined {
+		if err := s.join(ctx, l, p); err != nil {
+			return err
+		}
+	}
+	reply, err := l.hs.requestSession(ctx, l.room)
+	if err != nil {
+		return err
+	}
+	s.work.post(func() { s.mark("stvNewSessionReply") })
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	lanes := []func(context.Context) error{
+		func(ctx context.Context) error { return s.speakLane(ctx, l, p) },
+		func(ctx context.Context) error { return s.watchLane(ctx, l, p, reply) },
+	}
+	ends := make(chan error, len(lanes))
+	for _, lane := range lanes {
+		go func() { ends <- lane(ctx) }()
+	}
+	// The first lane to fail ends the other, which is waited for: nothing of a
+	// failed connect may go on behind its back.
+	var first error
+	for range lanes {
+		if err := <-ends; err != nil && first == nil {
+			first = err
+			cancel(err)
+		}
+	}
+	return first
+}
+
+// join takes steps 1 to 3.
+func (s *Session) join(ctx context.Context, l *link, p plan) error {
+	limits := s.opts.Limits
+	if !p.reuse {
+		hello, err := l.hs.awaitHello(ctx, limits.ServerConnect)
+		if err != nil {
+			return err
+		}
+		l.hello = hello
+		s.work.post(func() {
+			s.mark("serverConnected")
+			s.greet(l)
+		})
+	}
+	config, err := l.hs.join(ctx, limits, *p.join)
+	if err != nil {
+		return err
+	}
+	l.joined = true
+	s.work.post(func() {
+		s.mark("joinComplete")
+		if s.config == nil { // a rebuild keeps the first (wire-protocol §8.4)
+			s.config = &config
+		}
+	})
+	return nil
+}
+
+// speakLane is lane A: the agent, then the microphone's peer.
+func (s *Session) speakLane(ctx context.Context, l *link, p plan) error {
+	if p.agent {
+		if err := l.hs.awaitAgent(ctx, s.opts.Limits); err != nil {
+			return err
+		}
+	}
+	if err := l.hs.startASR(ctx, s.opts.Limits, p.up); err != nil {
+		return err
+	}
+	s.work.post(func() { s.mark("asrReady") })
+	return nil
+}
+
+// watchLane is lane B: the picture, up to the playable gate.
+func (s *Session) watchLane(ctx context.Context, l *link, p plan, reply control.StvNewSessionReply) error {
+	if audioOnly(reply) {
+		s.work.post(func() { s.mediaReady(l, MediaReady{Mode: Audio}) })
+		return nil
+	}
+	if err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply)); err != nil {
+		return err
+	}
+	picture, err := p.down.Playable(ctx, !p.first)
+	if err != nil {
+		return err
+	}
+	if picture == (media.Picture{}) && p.first {
+		// Once more, from the start (wire-protocol §6.9).
+		p.down.Renew(ctx)
+		err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply))
+		if err == nil {
+			picture, err = p.down.Playable(ctx, !p.first)
+		}
+		if errors.Is(err, fault.Timeout) || ctx.Err() != nil {
+			return err
+		}
+	}
+	ready := MediaReady{Mode: Video, VideoWidth: picture.Width, VideoHeight: picture.Height}
+	ready.Degraded = p.first && picture == media.Picture{}
+	s.work.post(func() { s.mediaReady(l, ready) })
+	return nil
+}
+
+// subscribe posts the offer, and repairs a session that is gone once
+// (wire-protocol §6.6).
+func (s *Session) subscribe(ctx context.Context, l *link, down Downlink, url string) error {
+	err := down.Subscribe(ctx, url)
+	var gone *media.Gone
+	if errors.As(err, &gone) {
+		url, err = s.resubscribe(ctx, l, down, gone)
+	}
+	if err == nil {
+		s.work.post(func() { l.subscribed = url })
+	}
+	return err
+}
+
+func (s *Session) resubscribe(ctx context.Context, l *link, down Downlink, gone *media.Gone) (url string, err error) {
+	down.Renew(ctx)
+	reply, err := l.hs.requestSession(ctx, l.room)
+	if err != nil {
+		return "", err
+	}
+	lost := fault.New(fault.STVSessionGone, gone.Error()).InPhase(fault.PhaseWHEP).WithStatus(gone.Status)
+	if audioOnly(reply) {
+		return "", lost
+	}
+	url = s.subscribeURL(reply)
+	if err = down.Subscribe(ctx, url); errors.As(err, &gone) {
+		return "", lost
+	}
+	return url, err
+}
+
+func (s *Session) mediaReady(l *link, ready MediaReady) {
+	if s.link != l {
+		return
+	}
+	s.mode = ready.Mode
+	s.mark("mediaReady")
+	if ready.Degraded {
+		s.warn(fault.MediaNoVideo, "no picture arrived; the session goes on with the voice alone")
+	}
+	if !l.shown {
+		l.shown = true
+		s.emit(ready)
+	}
+}
+
+// greet tells the listener that the service answered, once per link.
+func (s *Session) greet(l *link) {
+	if s.link == l && !l.greeted {
+		l.greeted = true
+		s.emit(StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
+	}
+}
+
+// approve lets the opening turn begin, unless something holds it: the
+// disclosure that is not acknowledged, or a pause (wire-protocol §2.11, §7.9).
+func (s *Session) approve(l *link) {
+	if l.approved || s.gated() || s.life.paused {
+		return
+	}
+	l.approved = true
+	if err := l.hs.approve(l.room); err != nil {
+		s.log("warn", err.Error(), nil)
+	}
+	s.mark("approved")
+	s.turn.hold() // the opening can't be interrupted
+}

@@ -1,0 +1,339 @@
+package avatar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
+	run(t, Options{PartnerID: "5501"}, func(r *rig) {
+		s := r.connectOnly()
+		r.wantEvents(
+			"stateChange:preparing", "stateChange:connecting", "connectivityChanged", "streamReady",
+			"mediaReady", "disclosure", "stateChange:connected", "connectTimings",
+		)
+		sent := s.names()
+		want := []string{control.Join, control.StvNewSession, control.CheckAvailability, control.ASRInit, control.ASROffer, control.ApprovedPermissions}
+		if !slices.Equal(sent, want) {
+			t.Errorf("sent %v, want %v", sent, want)
+		}
+		if s.options.Query["stickyId"] != r.Snapshot().StickyID || len(r.Snapshot().StickyID) != 16 || s.options.Query["partnerId"] != "5501" {
+			t.Errorf("query = %v", s.options.Query)
+		}
+		if got := r.plane.down.posts; !slices.Equal(got, []string{"https://media.example/whep/s-1"}) {
+			t.Errorf("posted to %v", got)
+		}
+		var join control.JoinRequest
+		if err := json.Unmarshal([]byte(s.payloads(control.Join)[0]), &join); err != nil {
+			r.t.Fatal(err)
+		}
+		if join.Room != join.Channel || len(join.Room) != 12 || join.Kaltura.KS != "token" || join.Kaltura.Capabilities["avatar"] != "on" {
+			t.Errorf("join = %+v", join)
+		}
+	})
+}
+
+// TestEveryStepHasItsLimit withholds one event of the handshake at a time
+// (wire-protocol §2.3).
+func TestEveryStepHasItsLimit(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		silent func(f *fakeService)
+		after  time.Duration
+		phase  fault.Phase
+	}{
+		{"serverConnect", func(f *fakeService) { delete(f.answer, "open") }, 10 * second, fault.PhaseServerConnect},
+		{"join", func(f *fakeService) { delete(f.answer, control.Join) }, 5 * second, fault.PhaseJoin},
+		{"joinComplete", func(f *fakeService) {
+			f.answer[control.Join] = func(s *fakeSocket, _ sent) { s.say(control.ClientConfig, control.Configuration{}) }
+		}, 20 * second, fault.PhaseJoinComplete},
+		{"session", func(f *fakeService) { delete(f.answer, control.StvNewSession) }, 30 * second, fault.PhaseConnect},
+		{"agent", func(f *fakeService) {
+			f.answer[control.StvNewSession] = func(s *fakeSocket, _ sent) {
+				s.say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
+				s.say(control.ShowAgent, control.Empty{})
+			}
+		}, 10 * second, fault.PhaseAgent},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				c.silent(r.service)
+				began := time.Now()
+				err := r.Connect(context.Background())
+				var e *fault.Error
+				if !errors.As(err, &e) || e.Code != fault.Timeout || e.Phase != c.phase || !e.Retryable {
+					r.t.Fatalf("err = %v, want a timeout in phase %s", err, c.phase)
+				}
+				if took := time.Since(began); took != c.after {
+					t.Errorf("took %v, want %v", took, c.after)
+				}
+				if state := r.Snapshot().State; state != Broken {
+					t.Errorf("state = %s", state)
+				}
+			})
+		})
+	}
+}
+
+func TestTheASRLimitIsItsOwn(t *testing.T) {
+	limits := control.Limits{Overall: time.Minute}
+	run(t, Options{Limits: limits}, func(r *rig) {
+		delete(r.service.answer, control.ASROffer)
+		err := r.Connect(context.Background())
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Phase != fault.PhaseASR {
+			t.Errorf("err = %v, want phase asr", err)
+		}
+	})
+}
+
+func TestFatalEventsRejectConnectAtOnce(t *testing.T) {
+	for event, want := range map[string]fault.Code{
+		control.ThrowToNoAgent:      fault.CapacityUnavailable,
+		control.ThrowToExceededTier: fault.TierExceeded,
+		control.ThrowToBadRequest:   fault.BadRequest,
+		control.RemovePeer:          fault.PeerRemoved,
+		control.UnsupportedClient:   fault.UnsupportedClient,
+	} {
+		t.Run(event, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				r.service.answer[control.Join] = func(s *fakeSocket, _ sent) { s.say(event, control.Empty{}) }
+				began := time.Now()
+				err := r.Connect(context.Background())
+				if !errors.Is(err, want) || time.Since(began) != 0 {
+					t.Errorf("err = %v after %v, want %s at once", err, time.Since(began), want)
+				}
+				if errs := all[Failed](r); len(errs) != 1 || errs[0].Code != want {
+					t.Errorf("error events = %v", errs)
+				}
+			})
+		})
+	}
+}
+
+func TestEarlyHandshakeEventsAreLatched(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
+			s.say(control.JoinComplete, control.Empty{})
+			s.say(control.ShowAgent, control.Empty{})
+			s.say(control.AskPermissions, control.Empty{})
+			s.say(control.ClientConfig, control.Configuration{LanguageCode: "de"})
+		}
+		r.service.answer[control.StvNewSession] = func(s *fakeSocket, _ sent) {
+			s.say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
+		}
+		r.connectOnly()
+		if got := r.Snapshot().ClientConfig.LanguageCode; got != "de" {
+			t.Errorf("bare configuration: language %q", got)
+		}
+	})
+}
+
+func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
+	for _, silent := range []string{"open", control.Join, control.StvNewSession, control.ASRInit, control.ASROffer} {
+		t.Run(silent, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				delete(r.service.answer, silent)
+				ctx, cancel := context.WithCancel(context.Background())
+				time.AfterFunc(second, cancel)
+				if err := r.Connect(ctx); !errors.Is(err, fault.ConnectFailed) {
+					t.Errorf("err = %v, want connect_failed", err)
+				}
+			})
+			run(t, Options{}, func(r *rig) {
+				delete(r.service.answer, silent)
+				time.AfterFunc(second, func() { r.Disconnect(DisconnectOptions{}) })
+				err := r.Connect(context.Background())
+				var e *fault.Error
+				if !errors.As(err, &e) || e.Code != fault.ConnectFailed || !e.Retryable {
+					t.Errorf("err = %v, want a retryable connect_failed", err)
+				}
+				synctest.Wait()
+				if state := r.Snapshot().State; state != Disconnected {
+					t.Errorf("state = %s", state)
+				}
+			})
+		})
+	}
+}
+
+func TestASRErrorEndsConnect(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.answer[control.ASROffer] = func(s *fakeSocket, _ sent) { s.say(control.ASRError, control.PeerError{Error: "bad SDP"}) }
+		err := r.Connect(context.Background())
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Phase != fault.PhaseASR {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.plane.subscribe = func(context.Context, string) error {
+			if len(r.plane.down.posts) == 1 {
+				return &media.Gone{Status: 409}
+			}
+			return nil
+		}
+		s := r.connectOnly()
+		if n := len(s.payloads(control.StvNewSession)); n != 2 || r.plane.down.renewed != 1 {
+			t.Errorf("%d session requests, %d renewals", n, r.plane.down.renewed)
+		}
+	})
+	run(t, Options{}, func(r *rig) {
+		r.plane.subscribe = func(context.Context, string) error { return &media.Gone{Status: 404} }
+		err := r.Connect(context.Background())
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Code != fault.STVSessionGone || e.Status != 404 || !e.Retryable {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.plane.playable = func(context.Context) (media.Picture, error) { return media.Picture{}, nil }
+		r.connectOnly()
+		if r.plane.down.renewed != 1 || len(r.plane.down.posts) != 2 {
+			t.Errorf("renewed %d, posts %v", r.plane.down.renewed, r.plane.down.posts)
+		}
+		if ready := all[MediaReady](r); len(ready) != 1 || !ready[0].Degraded {
+			t.Errorf("mediaReady = %+v", ready)
+		}
+		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.MediaNoVideo {
+			t.Errorf("warnings = %+v", w)
+		}
+	})
+}
+
+func TestAudioModeTakesTheServicesVoice(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.answer[control.StvNewSession] = func(s *fakeSocket, _ sent) {
+			s.say(control.StvNewSession, control.StvNewSessionReply{Status: control.NoVideoStatus})
+			s.say(control.ShowAgent, control.Empty{})
+			s.say(control.AskPermissions, control.Empty{})
+			s.say(control.VoiceOffer, control.Offer{Offer: control.Description{Type: "offer", SDP: "v=0"}})
+		}
+		s := r.connectOnly()
+		if r.Snapshot().Mode != Audio || len(r.plane.down.posts) != 0 {
+			t.Errorf("mode %s, posts %v", r.Snapshot().Mode, r.plane.down.posts)
+		}
+		if got := s.payloads(control.VoiceAnswer); len(got) != 1 {
+			t.Errorf("answers = %v", got)
+		}
+	})
+}
+
+func TestPrepareIsUsedByConnect(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		if err := r.Prepare(context.Background()); err != nil {
+			r.t.Fatal(err)
+		}
+		r.connectOnly()
+		if n := r.service.dialled(); n != 1 {
+			t.Errorf("%d sockets", n)
+		}
+		if n := len(r.service.socket(0).payloads(control.Join)); n != 1 {
+			t.Errorf("%d joins", n)
+		}
+		if len(all[StreamReady](r)) != 1 {
+			t.Error("streamReady was not emitted from connect")
+		}
+	})
+}
+
+func TestAnUnusedPreparationExpires(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		if err := r.Prepare(context.Background()); err != nil {
+			r.t.Fatal(err)
+		}
+		time.Sleep(60 * second)
+		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.PrepareExpired {
+			t.Errorf("warnings = %v", w)
+		}
+		if !r.service.socket(0).closed {
+			t.Error("the socket is still open")
+		}
+		r.connectOnly() // on a fresh socket
+	})
+}
+
+func TestConnectWaitsForARunningPreparation(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		join := r.service.answer[control.Join]
+		r.service.answer[control.Join] = func(s *fakeSocket, e sent) {
+			time.AfterFunc(second, func() { join(s, e) })
+		}
+		prepared := make(chan error, 1)
+		go func() { prepared <- r.Prepare(context.Background()) }()
+		synctest.Wait()
+		r.connectOnly()
+		if err := <-prepared; err != nil || r.service.dialled() != 1 {
+			t.Errorf("prepare: %v, %d sockets", err, r.service.dialled())
+		}
+	})
+}
+
+func TestWaitForCapacityPolls(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		asked := 0
+		r.service.answer[control.CheckAvailability] = func(s *fakeSocket, _ sent) {
+			asked++
+			s.say(control.AvailabilityResult, control.Availability{Available: asked == 3, Details: json.RawMessage(`{"maxCalls":20}`)})
+		}
+		began := time.Now()
+		details, err := r.WaitForCapacity(context.Background(), 0, 0)
+		if err != nil || string(details) != `{"maxCalls":20}` || time.Since(began) != 10*second {
+			t.Errorf("%s, %v after %v", details, err, time.Since(began))
+		}
+		if n := len(all[CapacityChanged](r)); n != 3 {
+			t.Errorf("%d capacityChanged", n)
+		}
+		r.service.answer[control.CheckAvailability] = func(s *fakeSocket, _ sent) {
+			s.say(control.AvailabilityResult, control.Availability{})
+		}
+		if _, err := r.WaitForCapacity(context.Background(), 0, 0); !errors.Is(err, fault.CapacityTimeout) {
+			t.Errorf("err = %v, want capacity_timeout", err)
+		}
+	})
+}
+
+func TestConnectIsRefusedInOtherStates(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("second connect: %v", err)
+		}
+		r.Disconnect(DisconnectOptions{})
+		synctest.Wait()
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("connect without a token: %v", err)
+		}
+		if err := r.SetToken("fresh"); err != nil {
+			r.t.Fatal(err)
+		}
+		r.mustConnect()
+	})
+}
+
+func TestADroppedHandshakeSocketFailsConnect(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
+			s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
+		}
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.ConnectFailed) {
+			t.Errorf("err = %v", err)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package avatar
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// UpdateRequestVars merges vars into the session's variables and sends all of
+// them; "" or nil clears one. Errors: invalid_state, validation_error.
+func (s *Session) UpdateRequestVars(vars map[string]any) error {
+	vars, err := converse.CheckVars(vars)
+	if err != nil {
+		return err
+	}
+	if err := s.live(); err != nil {
+		return err
+	}
+	s.work.post(func() { s.mergeVars(vars) })
+	return nil
+}
+
+// mergeVars replaces the map, for joins that are under way hold the old one.
+func (s *Session) mergeVars(vars map[string]any) {
+	merged := make(map[string]any, len(s.vars)+len(vars))
+	for _, m := range []map[string]any{s.vars, vars} {
+		for k, v := range m {
+			merged[k] = v
+		}
+	}
+	s.vars = merged
+	s.tell(control.UpdateGenieContext, control.GenieContext{
+		Capabilities: s.caps, RequestVars: s.vars,
+		ContextID: s.opts.ContextID, ContextType: s.opts.ContextType,
+	})
+}
+
+// pageContext is the variable of SetDynamicPrompt (wire-protocol §10.4).
+const pageContext = "page_context"
+
+// SetDynamicPrompt tells the brain what the visitor has before them: data is
+// stored as JSON in the variable page_context. Errors: invalid_state,
+// bad_request.
+func (s *Session) SetDynamicPrompt(data any) error {
+	if err := s.live(); err != nil {
+		return err
+	}
+	b, err := json.Marshal(converse.Scrub(data))
+	if err != nil {
+		return fault.New(fault.BadRequest, "the data is no JSON").Because(err)
+	}
+	s.work.post(func() { s.mergeVars(map[string]any{pageContext: string(b)}) })
+	return nil
+}
+
+// NotifyHTMLElementClick tells the brain of a click on something it made.
+func (s *Session) NotifyHTMLElementClick(info map[string]any) error {
+	return s.tellLive(control.HTMLElementClick, converse.Scrub(info))
+}
+
+// SubmitStructuredDataForm sends the values of a form; there is no reply.
+func (s *Session) SubmitStructuredDataForm(values map[string]any) error {
+	return s.tellLive(control.FormLeadInfo, converse.Scrub(values))
+}
+
+// SendScreenShot sends one still of a shared screen, a JPEG or PNG. Errors:
+// invalid_state, capability_disabled.
+func (s *Session) SendScreenShot(image []byte) error {
+	if err := s.live(); err != nil {
+		return err
+	}
+	if !s.Snapshot().Capabilities.ScreenShare {
+		return fault.New(fault.CapabilityDisabled, "the agent does not look at screens")
+	}
+	return s.tellLive(control.ScreenShareShot, map[string]any{"data": socketio.Binary(image)})
+}
+
+// KeepAlive asks for capacity: a cheap sign of life. Without a socket it does
+// nothing.
+func (s *Session) KeepAlive() {
+	s.work.post(func() { s.tell(control.CheckAvailability, control.Empty{}) })
+}
+
+func (s *Session) tellLive(name string, payload any) error {
+	if err := s.live(); err != nil {
+		return err
+	}
+	s.work.post(func() {
+		if s.state == Connected {
+			s.touch()
+			s.tell(name, payload)
+		}
+	})
+	return nil
+}

@@ -1,0 +1,461 @@
+package avatar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// The doubles below stand for the platform alone: a socket without a network,
+// peers without media. What the service does is scripted by each test.
+
+type sent struct {
+	name    string
+	payload json.RawMessage
+}
+
+// fakeService is the far end of every socket that a session dials.
+type fakeService struct {
+	t *testing.T
+
+	mu      sync.Mutex
+	sockets []*fakeSocket
+	// answer replies to a client event; tests replace entries or delete them.
+	answer map[string]func(*fakeSocket, sent)
+	// refuse, when set, is what dialling fails with.
+	refuse error
+}
+
+type fakeSocket struct {
+	service *fakeService
+	url     string
+	options socketio.ClientOptions
+	events  chan socketio.Event
+	id      string
+
+	mu     sync.Mutex
+	sent   []sent
+	closed bool
+}
+
+func newFakeService(t *testing.T) *fakeService {
+	f := &fakeService{t: t}
+	f.answer = map[string]func(*fakeSocket, sent){
+		"open": func(s *fakeSocket, _ sent) {
+			s.say(control.ServerConnected, control.Hello{FinalURL: "https://media.example", AgentName: "Robin"})
+		},
+		control.Join: func(s *fakeSocket, _ sent) {
+			s.say(control.ClientConfig, control.ConfigurationEnvelope{ClientConfiguration: control.Configuration{LanguageCode: "en", IsTapToTalk: true}})
+			s.say(control.JoinComplete, control.Empty{})
+		},
+		control.StvNewSession: func(s *fakeSocket, _ sent) {
+			s.say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s-1", Status: "session started", WebRTCURL: "https://media.example/whep/s-1"})
+			s.say(control.ShowAgent, control.Empty{})
+			s.say(control.AskPermissions, control.PermissionRequest{})
+		},
+		control.ASRInit: func(s *fakeSocket, _ sent) { s.say(control.ASRReady, control.Empty{}) },
+		control.ASROffer: func(s *fakeSocket, _ sent) {
+			s.say(control.ASRAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: "v=0"}})
+		},
+	}
+	return f
+}
+
+func (f *fakeService) dial(url string, o socketio.ClientOptions) (Socket, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refuse != nil {
+		return nil, f.refuse
+	}
+	s := &fakeSocket{service: f, url: url, options: o, events: make(chan socketio.Event, 64), id: "sock-" + string(rune('1'+len(f.sockets)))}
+	f.sockets = append(f.sockets, s)
+	return s, nil
+}
+
+// socket returns the nth socket dialled, from 0.
+func (f *fakeService) socket(n int) *fakeSocket {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n >= len(f.sockets) {
+		f.t.Fatalf("socket %d was not dialled", n)
+	}
+	return f.sockets[n]
+}
+
+func (f *fakeService) dialled() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.sockets)
+}
+
+func (s *fakeSocket) Open() {
+	s.push(socketio.Event{Kind: socketio.Connected})
+	s.reply("open", sent{})
+}
+
+func (s *fakeSocket) Events() <-chan socketio.Event { return s.events }
+func (s *fakeSocket) ID() string                    { return s.id }
+func (s *fakeSocket) SetAuth(any) error             { return nil }
+func (s *fakeSocket) Reconnect()                    {}
+
+func (s *fakeSocket) Emit(name string, args ...any) error {
+	b, err := json.Marshal(args[0])
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.sent = append(s.sent, sent{name, b})
+	s.mu.Unlock()
+	s.reply(name, sent{name, b})
+	return nil
+}
+
+func (s *fakeSocket) reply(name string, p sent) {
+	s.service.mu.Lock()
+	answer := s.service.answer[name]
+	s.service.mu.Unlock()
+	if answer != nil {
+		answer(s, p)
+	}
+}
+
+func (s *fakeSocket) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.events)
+	}
+	return nil
+}
+
+func (s *fakeSocket) push(ev socketio.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.events <- ev
+	}
+}
+
+// say sends an event to the client.
+func (s *fakeSocket) say(name string, payload any) {
+	b, err := json.Marshal(payload)
+	if err != nil {
+		s.service.t.Error(err)
+	}
+	s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.RawArgs(b)})
+}
+
+// names lists what the client sent, without what is checked elsewhere.
+func (s *fakeSocket) names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := make([]string, len(s.sent))
+	for i, e := range s.sent {
+		names[i] = e.name
+	}
+	return names
+}
+
+// payloads returns the payloads of the client's events called name.
+func (s *fakeSocket) payloads(name string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []string
+	for _, e := range s.sent {
+		if e.name == name {
+			found = append(found, string(e.payload))
+		}
+	}
+	return found
+}
+
+// fakePlane makes peers that do at once what they are asked.
+type fakePlane struct {
+	down *fakeDownlink
+	up   *fakeUplink
+	mic  fakeMic
+	// subscribe, when set, decides what POSTing to a URL gives.
+	subscribe func(ctx context.Context, url string) error
+	playable  func(ctx context.Context) (media.Picture, error)
+	stats     media.Stats
+	open      int // peers not closed
+}
+
+func (p *fakePlane) NewDownlink(notify func(media.Event)) Downlink {
+	p.down = &fakeDownlink{plane: p, notify: notify}
+	p.open++
+	return p.down
+}
+
+func (p *fakePlane) NewUplink(notify func(media.Event)) Uplink {
+	p.up = &fakeUplink{plane: p, notify: notify}
+	p.open++
+	return p.up
+}
+
+func (p *fakePlane) NewVoice(func(media.Event)) Voice { return &fakeVoice{} }
+func (p *fakePlane) Microphone() Microphone           { return &p.mic }
+func (p *fakePlane) Screen() Screen                   { return fakeScreen{} }
+func (p *fakePlane) Close()                           {}
+
+type fakeDownlink struct {
+	plane   *fakePlane
+	notify  func(media.Event)
+	posts   []string
+	renewed int
+	closed  bool
+}
+
+func (d *fakeDownlink) Subscribe(ctx context.Context, url string) error {
+	d.posts = append(d.posts, url)
+	if d.plane.subscribe != nil {
+		return d.plane.subscribe(ctx, url)
+	}
+	return nil
+}
+
+func (d *fakeDownlink) Playable(ctx context.Context, _ bool) (media.Picture, error) {
+	if d.plane.playable != nil {
+		return d.plane.playable(ctx)
+	}
+	return media.Picture{Width: 640, Height: 360}, nil
+}
+func (d *fakeDownlink) Renew(context.Context)                      { d.renewed++ }
+func (d *fakeDownlink) Stats(context.Context) (media.Stats, error) { return d.plane.stats, nil }
+func (d *fakeDownlink) Close() {
+	if !d.closed {
+		d.closed = true
+		d.plane.open--
+	}
+}
+
+type fakeUplink struct {
+	plane    *fakePlane
+	notify   func(media.Event)
+	restarts int
+	closed   bool
+}
+
+func (u *fakeUplink) Offer(_ context.Context, restart bool) (control.Description, error) {
+	if restart {
+		u.restarts++
+	}
+	return control.Description{Type: "offer", SDP: "v=0"}, nil
+}
+func (u *fakeUplink) Answer(context.Context, control.Description) error { return nil }
+func (u *fakeUplink) AddCandidate(control.ServerCandidate)              {}
+func (u *fakeUplink) Stats(context.Context) (media.Stats, error)        { return media.Stats{}, nil }
+func (u *fakeUplink) SetBandwidth(context.Context, int) error           { return nil }
+func (u *fakeUplink) Close() {
+	if !u.closed {
+		u.closed = true
+		u.plane.open--
+	}
+}
+
+type fakeVoice struct{}
+
+func (*fakeVoice) Accept(context.Context, control.Description) (control.Description, error) {
+	return control.Description{Type: "answer", SDP: "v=0"}, nil
+}
+func (*fakeVoice) AddCandidate(control.Candidate) {}
+func (*fakeVoice) Close()                         {}
+
+type fakeMic struct {
+	mu      sync.Mutex
+	started bool
+	err     error
+	stopped int
+}
+
+func (m *fakeMic) Start(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.started = m.err == nil
+	return m.err
+}
+func (m *fakeMic) Switch(context.Context, string) error { return nil }
+func (m *fakeMic) Started() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.started
+}
+func (m *fakeMic) SetEnabled(bool) {}
+func (m *fakeMic) Stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.started = false
+	m.stopped++
+}
+
+type fakeScreen struct{}
+
+func (fakeScreen) SetMuted(bool)                          {}
+func (fakeScreen) SetVolume(float64)                      {}
+func (fakeScreen) SetOutput(context.Context, string) bool { return true }
+func (fakeScreen) Resume(context.Context) bool            { return true }
+func (fakeScreen) Clear()                                 {}
+
+// fakeHTTP records the requests that reach the brain.
+type fakeHTTP struct {
+	mu       sync.Mutex
+	requests []string
+	status   int
+}
+
+func (h *fakeHTTP) Do(_ context.Context, r *fetch.Request) (*fetch.Response, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.requests = append(h.requests, r.URL+" "+string(r.Body.Data))
+	if h.status == 0 {
+		return nil, errors.New("no network")
+	}
+	return &fetch.Response{Status: h.status, Body: noBody{}}, nil
+}
+
+type noBody struct{}
+
+func (noBody) Read([]byte) (int, error) { return 0, errors.New("no body") }
+func (noBody) Close() error             { return nil }
+
+func (h *fakeHTTP) seen() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.requests)
+}
+
+// rig is a session and everything around it, inside a bubble of virtual time.
+type rig struct {
+	*Session
+	t       *testing.T
+	service *fakeService
+	plane   *fakePlane
+	http    *fakeHTTP
+
+	mu     sync.Mutex
+	events []Event
+}
+
+// run calls f with a rig; no goroutine may be left when it ends, which the
+// bubble checks.
+func run(t *testing.T, o Options, f func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{t: t, service: newFakeService(t), plane: &fakePlane{}, http: &fakeHTTP{status: 200}}
+		setDefault(&o.Token, "token")
+		setPointer(&o.GenieURL, "https://brain.example")
+		o.OnEvent = func(e Event) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.events = append(r.events, e)
+		}
+		s, err := New(o, Deps{Plane: r.plane, Dial: r.service.dial, Fetch: r.http})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Session = s
+		defer func() {
+			s.Disconnect(DisconnectOptions{})
+			synctest.Wait()
+			if r.plane.open != 0 {
+				t.Errorf("%d peers are still open", r.plane.open)
+			}
+			for i := range r.service.dialled() {
+				if !r.service.socket(i).closed {
+					t.Errorf("socket %d is still open", i)
+				}
+			}
+		}()
+		f(r)
+	})
+}
+
+// mustConnect connects and ends the opening turn.
+func (r *rig) mustConnect() *fakeSocket {
+	r.t.Helper()
+	s := r.connectOnly()
+	r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+	r.plane.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+	s.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+	synctest.Wait()
+	return s
+}
+
+func (r *rig) connectOnly() *fakeSocket {
+	r.t.Helper()
+	if err := r.Connect(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+	synctest.Wait()
+	return r.service.socket(r.service.dialled() - 1)
+}
+
+// heard lists the names of the events so far, without connectivity noise.
+func (r *rig) heardNames() []string {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := make([]string, 0, len(r.events))
+	for _, e := range r.events {
+		name := e.Name()
+		if s, ok := e.(StateChanged); ok {
+			name += ":" + string(s.State)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// forget drops the events heard so far.
+func (r *rig) forget() {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = nil
+}
+
+// all returns the events of type T so far.
+func all[T Event](r *rig) []T {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found []T
+	for _, e := range r.events {
+		if v, ok := e.(T); ok {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+func (r *rig) wantEvents(want ...string) {
+	r.t.Helper()
+	if got := r.heardNames(); !slices.Equal(got, want) {
+		r.t.Errorf("events:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// speakLater speaks on another goroutine and returns what Speak returned.
+func (r *rig) speakLater(text string) <-chan bool {
+	result := make(chan bool, 1)
+	go func() {
+		ok, err := r.Speak(context.Background(), text)
+		result <- ok && err == nil
+	}()
+	synctest.Wait()
+	return result
+}
+
+const second = time.Second

@@ -1,0 +1,238 @@
+package avatar
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// socket is what a [handshake] needs of a Socket.IO client.
+type socket interface {
+	Emit(name string, args ...any) error
+	ID() string
+}
+
+// handshake is the client's end of one control connection during the handshake. It
+// latches what the service sends from the first event on, so that a waiter that
+// comes late still sees it, in whatever order the events came
+// (wire-protocol §2.5).
+//
+// The owner of the socket passes every event to [handshake.receive] from one
+// goroutine; the other methods may be called from any.
+type handshake struct {
+	socket socket
+
+	hello     latch[control.Hello]
+	config    latch[control.Configuration]
+	joined    latch[control.Empty]
+	session   latch[control.StvNewSessionReply]
+	agent     latch[control.Empty]
+	asks      latch[control.Empty]
+	asrReady  latch[error] // nil once the service is ready
+	asrAnswer latch[answerOrError]
+
+	ctx  context.Context // ends when the connection can't serve a handshake any more
+	fail context.CancelCauseFunc
+}
+
+// newHandshake returns a handshake that sends through s. It holds no resources; abort ends
+// its waits.
+func newHandshake(s socket) *handshake {
+	c := &handshake{
+		socket:    s,
+		hello:     newLatch[control.Hello](),
+		config:    newLatch[control.Configuration](),
+		joined:    newLatch[control.Empty](),
+		session:   newLatch[control.StvNewSessionReply](),
+		agent:     newLatch[control.Empty](),
+		asks:      newLatch[control.Empty](),
+		asrReady:  newLatch[error](),
+		asrAnswer: newLatch[answerOrError](),
+	}
+	c.ctx, c.fail = context.WithCancelCause(context.Background())
+	return c
+}
+
+// answerOrError is what the service says to an offer.
+type answerOrError struct {
+	answer control.Description
+	err    error
+}
+
+// reset forgets what the last session on this socket was told.
+func (c *handshake) reset() {
+	c.config.drain()
+	c.joined.drain()
+	c.session.drain()
+	c.agent.drain()
+	c.asks.drain()
+}
+
+// abort ends every present and future wait with err.
+func (c *handshake) abort(err error) { c.fail(err) }
+
+// receive latches ev if the handshake waits for its kind. A fatal event ends
+// every wait at once with its code (wire-protocol §4.3).
+func (c *handshake) receive(ev socketio.Event) {
+	switch ev.Kind {
+	case socketio.Message:
+		c.latch(ev)
+	case socketio.Connected:
+		if ev.Recovered { // the same session on the server; nothing was missed
+			return
+		}
+	case socketio.Disconnected:
+		if ev.Reason == socketio.ServerDisconnect {
+			c.fail(fault.New(fault.ConnectFailed, "the service closed the connection").InPhase(fault.PhaseConnect))
+		}
+	}
+}
+
+func (c *handshake) latch(ev socketio.Event) {
+	switch ev.Name {
+	case control.ServerConnected:
+		c.hello.put(decode[control.Hello](ev))
+	case control.ClientConfig:
+		c.config.put(decodeConfiguration(ev))
+	case control.JoinComplete:
+		c.joined.put(control.Empty{})
+	case control.StvNewSession:
+		c.session.put(decode[control.StvNewSessionReply](ev))
+	case control.ShowAgent:
+		c.agent.put(control.Empty{})
+	case control.AskPermissions:
+		c.asks.put(control.Empty{})
+	case control.ASRReady:
+		c.asrReady.put(nil)
+	case control.ASRAnswer:
+		c.asrAnswer.put(answerOrError{answer: decode[control.Answer](ev).Answer})
+	case control.ASRError:
+		err := fault.New(fault.ConnectFailed, "the service can't receive the microphone: "+decode[control.PeerError](ev).Error).InPhase(fault.PhaseASR)
+		c.asrReady.put(err)
+		c.asrAnswer.put(answerOrError{err: err})
+	default:
+		if err := fatal(ev); err != nil {
+			c.fail(err)
+		}
+	}
+}
+
+// fatal returns the error that a fatal event stands for, nil for any other
+// event (wire-protocol §4.3).
+func fatal(ev socketio.Event) *fault.Error {
+	var e *fault.Error
+	switch ev.Name {
+	case control.ThrowToNoAgent:
+		e = fault.New(fault.CapacityUnavailable, "no avatar is free").WithStatus(6001)
+	case control.ThrowToExceededTier:
+		e = fault.New(fault.TierExceeded, "the plan's limit is reached").WithStatus(6002)
+	case control.ThrowToBadRequest:
+		e = fault.New(fault.BadRequest, "the service refused the request").WithStatus(400)
+	case control.RemovePeer:
+		e = fault.New(fault.PeerRemoved, "the service removed this participant").WithStatus(401)
+	case control.UnsupportedClient:
+		e = fault.New(fault.UnsupportedClient, "the service refused this client: "+decode[control.Unsupported](ev).Code)
+	default:
+		return nil
+	}
+	return e.InPhase(fault.PhaseConnect)
+}
+
+// awaitHello waits for the service's first event, at most limit.
+func (c *handshake) awaitHello(ctx context.Context, limit time.Duration) (control.Hello, error) {
+	return await(ctx, c, c.hello, limit, "ConnectionTimeout", fault.PhaseServerConnect)
+}
+
+// join sends r and waits for both acknowledgements, which come in any order
+// (wire-protocol §2.3, steps 2 and 3).
+func (c *handshake) join(ctx context.Context, l control.Limits, r control.JoinRequest) (control.Configuration, error) {
+	if err := c.socket.Emit(control.Join, r); err != nil {
+		return control.Configuration{}, err
+	}
+	sent := time.Now()
+	config, err := await(ctx, c, c.config, l.JoinRoom, "JoinRoomTimeout", fault.PhaseJoin)
+	if err != nil {
+		return control.Configuration{}, err
+	}
+	_, err = await(ctx, c, c.joined, max(0, l.JoinComplete-time.Since(sent)), "JoinRoomTimeout", fault.PhaseJoinComplete)
+	return config, err
+}
+
+// requestSession asks for a new video session in room and waits for the reply,
+// which no limit of its own bounds (wire-protocol §2.3, steps 4 and 5).
+func (c *handshake) requestSession(ctx context.Context, room string) (control.StvNewSessionReply, error) {
+	c.session.drain()
+	if err := c.socket.Emit(control.StvNewSession, control.RoomRequest{RoomID: room}); err != nil {
+		return control.StvNewSessionReply{}, err
+	}
+	if err := c.socket.Emit(control.CheckAvailability, control.Empty{}); err != nil {
+		return control.StvNewSessionReply{}, err
+	}
+	return await(ctx, c, c.session, unlimited, "ConnectTimeout", fault.PhaseConnect)
+}
+
+// awaitAgent waits until the agent is there and asks for the microphone
+// (wire-protocol §2.3, steps 6 and 7).
+func (c *handshake) awaitAgent(ctx context.Context, l control.Limits) error {
+	if _, err := await(ctx, c, c.agent, l.Agent, "AgentResponseTimeout", fault.PhaseAgent); err != nil {
+		return err
+	}
+	_, err := await(ctx, c, c.asks, l.Agent, "AgentResponseTimeout", fault.PhaseAgent)
+	return err
+}
+
+// offerer makes an offer for the microphone and applies the answer.
+type offerer interface {
+	Offer(ctx context.Context, restart bool) (control.Description, error)
+	Answer(ctx context.Context, d control.Description) error
+}
+
+// startASR runs the microphone's handshake (wire-protocol §5.1).
+func (c *handshake) startASR(ctx context.Context, l control.Limits, o offerer) error {
+	c.asrReady.drain()
+	if err := c.socket.Emit(control.ASRInit, control.ASRInitRequest{SessionID: c.socket.ID()}); err != nil {
+		return err
+	}
+	failed, err := await(ctx, c, c.asrReady, l.ASR, "ASRConnectionFailed", fault.PhaseASR)
+	if err != nil {
+		return err
+	}
+	if failed != nil {
+		return failed
+	}
+	return c.negotiate(ctx, l, o, false)
+}
+
+// restartASR renegotiates the microphone's peer after its network failed; the
+// service keeps the peer (wire-protocol §5.6).
+func (c *handshake) restartASR(ctx context.Context, l control.Limits, o offerer) error {
+	return c.negotiate(ctx, l, o, true)
+}
+
+func (c *handshake) negotiate(ctx context.Context, l control.Limits, o offerer, restart bool) error {
+	offer, err := o.Offer(ctx, restart)
+	if err != nil {
+		return err
+	}
+	c.asrAnswer.drain()
+	if err := c.socket.Emit(control.ASROffer, control.Offer{Offer: offer, IsReconnect: restart}); err != nil {
+		return err
+	}
+	got, err := await(ctx, c, c.asrAnswer, l.ASR, "ASRConnectionFailed", fault.PhaseASR)
+	if err != nil {
+		return err
+	}
+	if got.err != nil {
+		return got.err
+	}
+	return o.Answer(ctx, got.answer)
+}
+
+// approve tells the service that the media is in place: the opening turn may
+// begin (wire-protocol §3.5).
+func (c *handshake) approve(room string) error {
+	return c.socket.Emit(control.ApprovedPermissions, control.Approval{Room: room})
+}

@@ -1,0 +1,274 @@
+package avatar
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// receive handles one event of the socket of l.
+func (s *Session) receive(l *link, ev socketio.Event) {
+	switch ev.Kind {
+	case socketio.Connected:
+		s.socketUp(ev.Recovered)
+	case socketio.Disconnected:
+		s.socketDown(ev.Reason)
+	case socketio.ConnectError:
+		s.emit(Failed{fault.New(fault.SocketError, "the service refused the connection").Because(ev.Err)})
+	case socketio.Reconnecting:
+		s.emit(ConnectivityChanged{Channel: "socket", State: string(Reconnectings), Attempt: ev.Attempt, MaxAttempts: s.opts.MaxReconnectAttempts})
+	case socketio.ReconnectFailed:
+		s.end(fault.New(fault.ReconnectFailed, "the connection could not be made again").InPhase(fault.PhaseReconnect), "reconnect_failed")
+	case socketio.Message:
+		s.message(l, ev)
+	}
+}
+
+// message handles one event of wire-protocol §4. Unknown events are ignored.
+func (s *Session) message(l *link, ev socketio.Event) {
+	if e := fatal(ev); e != nil {
+		if s.running == nil { // else the handshake reports it
+			s.emit(Failed{e})
+		}
+		return
+	}
+	switch ev.Name {
+	case control.AvailabilityResult:
+		a := decode[control.Availability](ev)
+		s.emit(CapacityChanged{Available: a.Available, Details: a.Details})
+	case control.ASRServerCandidate:
+		if l.up != nil {
+			l.up.AddCandidate(decode[control.ServerCandidate](ev))
+		}
+	case control.VoiceOffer:
+		s.acceptVoice(l, decode[control.Offer](ev).Offer)
+	case control.VoiceCandidate:
+		if l.voice != nil {
+			l.voice.AddCandidate(decode[control.ClientCandidate](ev).Candidate)
+		}
+	case control.AgentRawText:
+		s.segment(decode[control.RawText](ev))
+	case control.AgentStartSpeech:
+		s.speechStarts(decode[control.StartSpeech](ev))
+	case control.AgentEndTurn:
+		end := decode[control.EndTurn](ev)
+		s.turnEnds(end.SpeechID, end.TurnID)
+	case control.StvFinishedGenerating:
+		s.turnEnds(decode[control.FinishedGenerating](ev).SpeechID, "")
+	case control.GeneratingSpeech:
+		s.sentence(decode[control.Sentence](ev))
+	case control.StvSpeechChunk:
+		s.chunk(decode[control.SpeechChunk](ev))
+	case control.StvStartedTalking:
+		s.turn.speaking = true
+		s.touch()
+		s.brainAlive()
+		s.setPending(false)
+		s.emit(AvatarStartTalking{})
+	case control.StvFinishedTalking:
+		s.finishedTalking(decode[control.FinishedTalking](ev))
+	case control.AgentTurnToTalk:
+		s.userTurn(decode[control.TurnToTalk](ev))
+	case control.AgentInterrupted:
+		s.interrupted()
+	case control.UserStartedTalking:
+		s.touch()
+		s.brainAlive()
+		s.emit(UserStartedTalking{})
+	case control.SmartTurnStatus:
+		t := decode[control.SmartTurn](ev)
+		s.emit(SmartTurnStatus{Status: cleanText(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
+	default:
+		s.lifecycle(ev)
+	}
+}
+
+// lifecycle handles the events of wire-protocol §4.8.
+func (s *Session) lifecycle(ev socketio.Event) {
+	switch ev.Name {
+	case control.ConversationTimeWarning:
+		s.emit(TimeWarning{RemainingTime: decode[control.TimeWarning](ev).RemainingTime})
+	case control.ConversationTimeExpired:
+		s.emit(TimeExpired{})
+	case control.ConversationEnded:
+		s.endedByService()
+	case control.StvTaskFail:
+		s.emit(Failed{fault.New(fault.STVTaskFail, "the service's video engine failed")})
+	case control.PauseSessionExpired:
+		s.pauseExpired()
+		s.emit(TimeExpired{Type: "pause_expiry"})
+	case control.SessionReadyForResume:
+		s.pauseExpired()
+		s.emit(ResumeReady{Ready: true})
+	case control.ResumingSession:
+		if s.state == Connected {
+			s.setState(Resuming)
+		}
+	case control.ConversationResumed:
+		s.life.paused = false
+		if s.state == Resuming && s.running == nil {
+			s.setState(Connected)
+		}
+		s.emit(Resumed{})
+	}
+}
+
+// speechStarts handles agent_start_speech (wire-protocol §4.5).
+func (s *Session) speechStarts(p control.StartSpeech) {
+	s.tools.dispatch.NewSpeech()
+	if p.IsNewTurn {
+		s.tools.newTurn()
+		s.turn.captions.adopt(p.SpeechID)
+	}
+	s.watchBrain()
+	s.emit(TurnStarted{SpeechID: p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
+}
+
+// turnEnds is told twice of the same turn, in either order, and reports it once.
+func (s *Session) turnEnds(speechID, turnID string) {
+	s.setPending(false)
+	if speechID != "" && speechID == s.turn.lastID {
+		return
+	}
+	s.turn.lastID = speechID
+	s.emit(TurnEnded{SpeechID: speechID, TurnID: turnID})
+	s.checkEmptyTurn()
+}
+
+// segment handles one delta of the brain (wire-protocol §4.4).
+func (s *Session) segment(raw control.RawText) {
+	seg := parseDelta(raw)
+	if s.thread == "" && seg.ThreadID != "" {
+		s.thread = seg.ThreadID
+		s.arm()
+	}
+	if !s.allowed(&seg) {
+		return
+	}
+	switch seg.Type {
+	case converse.Think:
+		s.setPending(true)
+	case "", converse.Keepalive:
+	default:
+		s.setPending(false)
+	}
+	switch seg.Type {
+	case converse.Tool:
+		s.toolSegment(&seg)
+	case converse.ToolResponse:
+		if call, ok := s.tools.dispatch.Response(&seg); ok {
+			s.runTool(toolCall(call))
+		}
+	case converse.Interruption:
+		s.consent(&seg)
+	}
+	if perceivable(&seg) {
+		s.perceived()
+	}
+	s.emit(BrainSegment{seg})
+}
+
+// parseDelta reads a delta; what is no JSON object is text
+// (wire-protocol §4.4).
+func parseDelta(raw control.RawText) converse.Segment {
+	var seg converse.Segment
+	if err := json.Unmarshal([]byte(raw.Delta), &seg); err != nil && seg.Type == "" {
+		seg = converse.Segment{Role: "assistant", Type: converse.Text, Content: converse.String(raw.Delta)}
+	}
+	var text string
+	if json.Unmarshal(seg.Content, &text) == nil {
+		seg.Content = converse.String(cleanText(text))
+	}
+	if seg.SpeechID == "" {
+		seg.SpeechID = raw.SpeechID
+	}
+	return seg
+}
+
+// perceivable reports whether a visitor sees or hears seg
+// (wire-protocol §4.4.2).
+func perceivable(seg *converse.Segment) bool {
+	if seg.Type.Spoken() {
+		return true
+	}
+	name := string(seg.Type)
+	if seg.Type == converse.Widget {
+		if seg.Metadata == nil {
+			return false
+		}
+		name = seg.Metadata.RuntimeName
+	}
+	name = converse.NormalizeRuntime(name)
+	return converse.KnownRuntime(name) && name != converse.UserPropertiesForm
+}
+
+// sentence handles generatingSpeech (wire-protocol §4.6).
+func (s *Session) sentence(p control.Sentence) {
+	s.turn.captions.adopt(p.SpeechID)
+	if strings.HasSuffix(p.SpeechID, control.SuffixWakeUp) || strings.HasSuffix(p.SpeechID, control.SuffixGoodbye) {
+		s.turn.hold()
+	}
+	s.emit(Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
+}
+
+// chunk handles stvSpeechChunk (wire-protocol §7.3 and §7.4).
+func (s *Session) chunk(p control.SpeechChunk) {
+	p.Text = spokenLabel(p.Text, p.SpeechID)
+	s.emit(SpeechChunk{Text: p.Text, DurationMs: p.DurationMs, SpeechID: p.SpeechID})
+	if words, ok := s.turn.captions.take(p); ok {
+		s.emit(Transcript{Type: "partial", Text: p.Text, SpeechID: &p.SpeechID, Words: words})
+	}
+}
+
+func (s *Session) finishedTalking(p control.FinishedTalking) {
+	id := s.turn.captions.speechID
+	s.turn.speaking = false
+	s.turn.captions.finish()
+	s.touch()
+	s.release()
+	s.emit(AvatarStopTalking{Text: spokenLabel(p.AgentContent, id)})
+}
+
+func (s *Session) interrupted() {
+	s.turn.speaking = false
+	s.turn.captions.finish()
+	s.setPending(false)
+	s.release()
+	s.emit(Interrupted{})
+}
+
+// userTurn handles agentTurnToTalk (wire-protocol §4.7).
+func (s *Session) userTurn(p control.TurnToTalk) {
+	s.touch()
+	s.setPending(true)
+	s.watchBrain()
+	text := cleanText(p.UserTranscription)
+	if text == "" {
+		return
+	}
+	s.turn.lastText = text
+	if text = s.cutEcho(text); text != "" {
+		s.emit(Transcript{Type: "user", Text: text})
+	}
+}
+
+// spokenLabel cleans text; a silent opening is shown as a label that an
+// application can hide (session-api O13).
+func spokenLabel(text, speechID string) string {
+	text = cleanText(text)
+	if !strings.HasSuffix(speechID, control.SuffixOpening) {
+		return text
+	}
+	if t := strings.TrimSpace(text); t == "" || t == control.SilentOpening {
+		return SilentOpeningLabel
+	}
+	return text
+}
+
+// SilentOpeningLabel stands for an opening that is not spoken
+// (wire-protocol §7.6).
+const SilentOpeningLabel = "[silence]"

@@ -1,0 +1,221 @@
+package avatar
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/completion"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// lifeState is how the conversation lives and ends.
+type lifeState struct {
+	disclosure   *Disclosure
+	acknowledged bool // stays valid for the session's life
+
+	paused      bool
+	idle, stall *timer
+	warnedEmpty bool
+	endEmitted  bool
+}
+
+// DisconnectOptions say how a session is left.
+type DisconnectOptions struct {
+	// Keep leaves the conversation open at the service: no completion signal.
+	Keep bool
+	// Reason is what ended and sessionCompleted report. Default "disconnect".
+	Reason string
+}
+
+// Disconnect ends the session and tells the service that the conversation is
+// over. It may be called at any time and more than once; it does not wait. The
+// token is forgotten. A connect under way fails with connect_failed.
+func (s *Session) Disconnect(o DisconnectOptions) {
+	s.work.post(func() { s.disconnect(o) })
+}
+
+// Stop is Disconnect with the reason "stop", for a person's kill switch.
+func (s *Session) Stop() { s.Disconnect(DisconnectOptions{Reason: "stop"}) }
+
+func (s *Session) disconnect(o DisconnectOptions) {
+	if s.state == Disconnected || s.state == Disconnecting {
+		return
+	}
+	setDefault(&o.Reason, "disconnect")
+	alive := s.state != Idle && s.state != Broken
+	s.setState(Disconnecting)
+	s.audit("session.disconnect", "ended", o.Reason)
+	// The completion request leaves first: on a page that goes away nothing
+	// after it is sure to leave (wire-protocol §8.8).
+	if s.completer != nil && !o.Keep {
+		s.completer.Complete(o.Reason)
+	}
+	s.tearDown(cutShort(nil))
+	s.token = ""
+	s.setState(Disconnected)
+	if alive {
+		s.emitEnded(o.Reason)
+	}
+}
+
+// end ends a session that can't go on; err is nil when the reason says it all
+// (session-api O8).
+func (s *Session) end(err *fault.Error, reason string) {
+	if s.state == Disconnected || s.state == Disconnecting {
+		return
+	}
+	if err != nil {
+		s.emit(Failed{err})
+	}
+	s.setState(Disconnected)
+	s.emitEnded(reason)
+	s.tearDown(err)
+}
+
+// endedByService handles conversationEnded (wire-protocol §4.8).
+func (s *Session) endedByService() {
+	s.emitEnded("conversation_ended")
+	s.disconnect(DisconnectOptions{Reason: "conversation_ended", Keep: !s.opts.CompleteOnServerEnd})
+}
+
+func (s *Session) emitEnded(reason string) {
+	if s.life.endEmitted {
+		return
+	}
+	s.life.endEmitted = true
+	s.emit(Ended{Reason: reason})
+}
+
+// tearDown lets go of everything. The state stays as it is.
+func (s *Session) tearDown(cause *fault.Error) {
+	s.stopWatching()
+	s.life.idle.stop()
+	s.brainAlive()
+	s.recovery.window.stop()
+	if p := s.running; p != nil {
+		s.running = nil
+		p.finish(cutShort(causeOf(cause)))
+	}
+	s.dropPrepared()
+	s.drop()
+	s.deps.Plane.Microphone().Stop()
+	s.deps.Plane.Screen().Clear()
+	s.setPending(false)
+	s.forgetHeld()
+	s.turn.tap, s.turn.speaking = false, false
+	s.tools.waiting = nil
+	s.life.paused = false
+	if s.completer != nil {
+		s.completer.Close()
+		s.completer = nil
+	}
+}
+
+func causeOf(e *fault.Error) error {
+	if e == nil {
+		return nil // not a nil *fault.Error in an interface
+	}
+	return e
+}
+
+// begin starts a life: the page is watched from the start of connect on
+// (wire-protocol §8.8).
+func (s *Session) begin() {
+	s.life.endEmitted = false
+	s.config = nil
+	s.completer = completion.New(completion.Options{
+		URL:      *s.opts.GenieURL,
+		Fetch:    s.deps.Fetch,
+		Send:     s.deps.Send,
+		Page:     s.deps.Page,
+		Settings: s.opts.Completion,
+		// The page goes away: everything must be under way when this returns.
+		Leave: func(reason string) {
+			s.Disconnect(DisconnectOptions{Reason: reason})
+		},
+		Network: func(online bool) { s.work.post(func() { s.network(online) }) },
+		Attempt: func(a completion.Attempt) {
+			s.work.post(func() {
+				s.emit(SessionCompleted{Reason: a.Reason, Sent: a.Sent, Suppressed: a.Suppressed, Peers: a.Peers})
+			})
+		},
+	})
+	s.arm()
+	s.audit("session.connect", "started", "")
+}
+
+// arm tells the completer what its request will say, so that it can leave
+// without asking anybody.
+func (s *Session) arm() {
+	if s.completer != nil {
+		s.completer.Arm(s.thread, s.token)
+	}
+}
+
+// network reacts to the browser's online and offline (wire-protocol §8.5).
+func (s *Session) network(online bool) {
+	if s.opts.IgnoreNetwork || s.link == nil {
+		return
+	}
+	state := "offline"
+	if online {
+		state = "online"
+	}
+	s.emit(ConnectivityChanged{Channel: "network", State: state})
+	if !online {
+		return
+	}
+	if s.state == Reconnectings && s.running == nil {
+		s.link.socket.Reconnect()
+		return
+	}
+	for channel, p := range s.recovery.peers {
+		if p.ice == "disconnected" || p.ice == "failed" {
+			s.repair(channel, p.ice)
+		}
+	}
+}
+
+// CompleteThread sends the completion signal now. It fails with invalid_state
+// once the session is disconnected; every other outcome is in the result.
+func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
+	c, err := ask(ctx, s, func(reply chan<- *completion.Completer) { reply <- s.completer })
+	if err != nil {
+		return completion.Result{}, err
+	}
+	if c == nil {
+		return completion.Result{}, fault.New(fault.InvalidState, "the session is not connected")
+	}
+	return c.CompleteNow(ctx), nil
+}
+
+// disclose tells the visitor, before any speech, that a machine talks
+// (session-api O3).
+func (s *Session) disclose(l *link) {
+	s.life.disclosure = &Disclosure{
+		Type:           "ai_disclosure",
+		DisclosureText: s.opts.DisclosureText,
+		FiredAt:        time.Now().UTC().Format(time.RFC3339Nano),
+		Synthetic:      true,
+		GeneratedBy:    "agentruntime",
+		SessionID:      l.room,
+	}
+	s.emit(DisclosureShown{*s.life.disclosure})
+}
+
+// gated reports whether the disclosure holds the start.
+func (s *Session) gated() bool { return s.opts.RequireDisclosureAck && !s.life.acknowledged }
+
+// AcknowledgeDisclosure releases a held start, then the kickoff.
+func (s *Session) AcknowledgeDisclosure() {
+	s.work.post(func() {
+		if s.life.acknowledged {
+			return
+		}
+		s.life.acknowledged = true
+		if s.state == Connected && s.link != nil {
+			s.approve(s.link)
+			s.sendKickoff()
+		}
+	})
+}

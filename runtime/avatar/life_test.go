@@ -1,0 +1,341 @@
+package avatar
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		s.brain("a", converse.Segment{Type: converse.Think, ThreadID: "5f0c"})
+		r.forget()
+		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(DisconnectOptions{})
+		r.wantEvents("stateChange:disconnecting", "responseSettled", "stateChange:disconnected", "ended", "sessionCompleted")
+		want := []string{`https://brain.example/thread/session_completed {"id":"5f0c"}`}
+		if got := r.http.seen(); !slices.Equal(got, want) {
+			t.Errorf("requests = %q", got)
+		}
+		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "disconnect" {
+			t.Errorf("ended = %+v", e)
+		}
+	})
+}
+
+func TestTheServicesEndIsNotReportedBack(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		s := r.mustConnect()
+		s.say(control.ConversationEnded, control.Empty{})
+		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "conversation_ended" {
+			t.Errorf("ended = %+v", e)
+		}
+		if got := r.http.seen(); len(got) != 0 || r.Snapshot().State != Disconnected {
+			t.Errorf("requests %q in state %s", got, r.Snapshot().State)
+		}
+	})
+}
+
+func TestARecoveredSocketGoesOn(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+		synctest.Wait()
+		if r.Snapshot().State != Reconnectings {
+			t.Errorf("state = %s", r.Snapshot().State)
+		}
+		s.push(socketio.Event{Kind: socketio.Connected, Recovered: true})
+		r.wantEvents("connectivityChanged", "stateChange:reconnecting", "reconnecting", "connectivityChanged", "stateChange:connected", "reconnected")
+		if n := len(s.payloads(control.Join)); n != 1 {
+			t.Errorf("%d joins", n)
+		}
+	})
+}
+
+func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
+	run(t, Options{RequestVars: map[string]any{"a": 1}}, func(r *rig) {
+		s := r.mustConnect()
+		s.brain("a", converse.Segment{Type: converse.Avatar, ThreadID: "5f0c"})
+		first := r.plane.down
+		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.PingTimeout})
+		s.push(socketio.Event{Kind: socketio.Connected})
+		synctest.Wait()
+		if got := all[Reconnected](r); len(got) != 1 || got[0].Recovered {
+			t.Fatalf("reconnected = %+v", got)
+		}
+		joins := s.payloads(control.Join)
+		if len(joins) != 2 || !strings.Contains(joins[1], `"threadId":"5f0c"`) || !strings.Contains(joins[1], `"request_vars":{"a":1}`) {
+			t.Errorf("joins = %v", joins)
+		}
+		if !first.closed || r.plane.down == first || r.service.dialled() != 1 {
+			t.Error("want new peers on the same socket")
+		}
+		held := r.speakLater("Held by the new opening")
+		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		if !<-held {
+			t.Error("the text was not sent")
+		}
+	})
+}
+
+func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		delete(r.service.answer, control.StvNewSession)
+		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportError})
+		s.push(socketio.Event{Kind: socketio.Connected})
+		time.Sleep(61 * second)
+		if e := all[Failed](r); len(e) != 1 || e[0].Code != fault.ReconnectFailed || e[0].Phase != fault.PhaseReconnect || !e[0].Retryable {
+			t.Errorf("errors = %v", e)
+		}
+		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "reconnect_failed" {
+			t.Errorf("ended = %v", e)
+		}
+		if r.service.dialled() != 2 {
+			t.Errorf("%d sockets, want the second attempt on a new one", r.service.dialled())
+		}
+	})
+}
+
+func TestTheReconnectWindowEndsTheSession(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+		time.Sleep(22 * second)
+		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "reconnect_timeout" {
+			t.Errorf("ended = %v", e)
+		}
+	})
+}
+
+func TestAServerDisconnectEndsTheSessionQuietly(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
+		r.wantEvents("connectivityChanged", "stateChange:disconnected", "ended")
+	})
+}
+
+func TestMediaLadder(t *testing.T) {
+	t.Run("the microphone restarts ICE", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			r.mustConnect()
+			r.plane.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
+			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "ice-restart" || r.plane.up.restarts != 1 {
+				t.Errorf("recovered %+v after %d restarts", got, r.plane.up.restarts)
+			}
+		})
+	})
+	t.Run("a short disconnection heals by itself", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			r.mustConnect()
+			r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
+			time.Sleep(second)
+			r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+			time.Sleep(5 * second)
+			if got := all[MediaRecovering](r); len(got) != 0 {
+				t.Errorf("recovering %+v", got)
+			}
+		})
+	})
+	t.Run("a long one subscribes again", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			r.mustConnect()
+			r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
+			time.Sleep(1500 * time.Millisecond)
+			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "re-subscribe" || r.plane.down.renewed != 1 {
+				t.Errorf("recovered %+v after %d renewals", got, r.plane.down.renewed)
+			}
+		})
+	})
+	t.Run("a stalled picture is rebuilt at the third stall", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			r.plane.stats = media.Stats{Known: true, VideoBytes: 1000} // and no more
+			r.mustConnect()
+			time.Sleep(17 * second)
+			if got := all[MediaRecovering](r); len(got) != 2 {
+				t.Errorf("%d re-subscriptions", len(got))
+			}
+			if got := all[Reconnecting](r); len(got) != 1 || got[0].Reason != "video stalled" || !got[0].Cold {
+				t.Errorf("reconnecting %+v", got)
+			}
+		})
+	})
+	t.Run("what can't be mended is rebuilt", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			r.mustConnect()
+			r.plane.subscribe = func(context.Context, string) error {
+				r.plane.subscribe = nil
+				return fault.New(fault.WHEPFailed, "no")
+			}
+			r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+			synctest.Wait()
+			if r.service.dialled() != 2 || r.Snapshot().State != Connected {
+				t.Errorf("%d sockets, state %s", r.service.dialled(), r.Snapshot().State)
+			}
+		})
+	})
+}
+
+func TestPauseAndResume(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		for range 2 {
+			if err := r.Pause(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if n := len(s.payloads(control.PauseConversation)); n != 1 || !r.Snapshot().Paused {
+			t.Errorf("%d pauses, paused %v", n, r.Snapshot().Paused)
+		}
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		s.say(control.ConversationResumed, control.Empty{})
+		if n := len(all[Resumed](r)); n != 1 || r.Snapshot().Paused {
+			t.Errorf("%d resumed, paused %v", n, r.Snapshot().Paused)
+		}
+	})
+}
+
+func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		s.say(control.PauseSessionExpired, control.Empty{})
+		s.say(control.SessionReadyForResume, control.Empty{})
+		synctest.Wait()
+		first := r.plane.down
+		session := r.service.answer[control.StvNewSession]
+		r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
+			s.say(control.ResumingSession, control.Empty{})
+			session(s, e)
+		}
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if !first.closed || r.plane.down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
+			t.Errorf("state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
+		}
+		if n := len(s.payloads(control.ApprovedPermissions)); n != 2 {
+			t.Errorf("%d approvals", n)
+		}
+	})
+}
+
+func TestAFailedResumeEndsTheSession(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		s.say(control.SessionReadyForResume, control.Empty{})
+		synctest.Wait()
+		r.service.answer[control.StvNewSession] = func(s *fakeSocket, _ sent) { s.say(control.ThrowToNoAgent, control.Empty{}) }
+		if err := r.Resume(context.Background()); !errors.Is(err, fault.CapacityUnavailable) {
+			t.Errorf("err = %v", err)
+		}
+		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "resume_failed" {
+			t.Errorf("ended = %v", e)
+		}
+	})
+}
+
+func TestARebuildDuringAPauseHoldsTheApproval(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+		s.push(socketio.Event{Kind: socketio.Connected})
+		synctest.Wait()
+		if n := len(s.payloads(control.ApprovedPermissions)); n != 1 || r.Snapshot().State != Connected {
+			t.Fatalf("%d approvals in state %s", n, r.Snapshot().State)
+		}
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := len(s.payloads(control.ApprovedPermissions)); n != 2 || len(s.payloads(control.ResumeConversation)) != 0 {
+			t.Errorf("%d approvals, sent %v", n, s.names())
+		}
+	})
+}
+
+func TestAnIdleSessionEnds(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		s := r.mustConnect()
+		time.Sleep(10 * time.Minute)
+		s.say(control.UserStartedTalking, control.Empty{})
+		synctest.Wait()
+		time.Sleep(14 * time.Minute)
+		if w := all[IdleWarning](r); len(w) != 1 || w[0].InMs != 60000 {
+			t.Fatalf("warnings = %v", w)
+		}
+		r.forget()
+		time.Sleep(time.Minute)
+		r.wantEvents("timeExpired", "stateChange:disconnecting", "stateChange:disconnected", "ended", "sessionCompleted")
+	})
+}
+
+func TestAPanicEndsTheSessionWithATypedError(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.work.post(func() { panic("a bug") })
+		if e := all[Failed](r); len(e) != 1 || e[0].Code != fault.InternalError {
+			t.Errorf("errors = %v", e)
+		}
+		if state := r.Snapshot().State; state != Disconnected {
+			t.Errorf("state = %s", state)
+		}
+	})
+}
+
+// TestEveryServerEventReachesTheSession sends each event of the catalogue, well
+// formed, empty, and of wrong types: the session must survive them in any
+// state, and tell something of each that a page should know.
+func TestEveryServerEventReachesTheSession(t *testing.T) {
+	quiet := map[string]bool{ // known, and of no interest to a page by themselves
+		control.ServerConnected: true, control.ClientConfig: true, control.JoinComplete: true, control.StvNewSession: true,
+		control.ShowAgent: true, control.AskPermissions: true,
+		control.ASRReady: true, control.ASRAnswer: true, control.ASRServerCandidate: true, control.ASRError: true,
+		control.HideTapToTalkButton: true, control.ShowTapToTalkButton: true,
+		control.DebugSpeechDetected: true, control.DebugLLMInput: true, control.DebugStvTask: true, control.DebugState: true,
+	}
+	for _, name := range control.ServerEvents() {
+		for _, payload := range []string{`{}`, `null`, `[]`, `"x"`, `7`, `{"delta":7,"speechId":[],"text":{},"durationMs":"x"}`} {
+			run(t, Options{}, func(r *rig) {
+				s := r.mustConnect()
+				r.forget()
+				s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.RawArgs([]byte(payload))})
+				if got := r.heardNames(); len(got) == 0 && !quiet[name] {
+					t.Errorf("%s %s: nothing was heard", name, payload)
+				}
+				for _, e := range all[Failed](r) {
+					if e.Code == fault.InternalError {
+						t.Errorf("%s %s: %v", name, payload, e.Error)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package avatar
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"net/url"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// The lengths of the random ids, of the alphabet [a-z0-9]
+// (wire-protocol §1.7 and §1.8).
+const (
+	stickyIDLength = 16
+	roomIDLength   = 12
+)
+
+// link is one server-side session: a socket, the room it joined, and its peers.
+// A rebuild makes a new one; what an old one still says is not heard.
+type link struct {
+	socket Socket
+	hs     *handshake
+	room   string
+	joined bool // steps 1 to 3 of wire-protocol §2.3 are done
+
+	down  Downlink
+	up    Uplink
+	voice Voice // audio mode
+
+	approved bool // ApprovedPermissions was sent
+	released bool // the pause expired: the service freed the media
+
+	hello      control.Hello
+	greeted    bool   // streamReady was emitted
+	shown      bool   // mediaReady was emitted
+	subscribed string // where the downlink was subscribed last
+}
+
+// open dials the control socket and begins to read it.
+func (s *Session) open() (*link, error) {
+	l := &link{room: randomID(roomIDLength)}
+	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{
+		Query:             s.query(),
+		Auth:              auth(s.token),
+		ReconnectAttempts: s.opts.MaxReconnectAttempts,
+		ReconnectDelay:    s.opts.ReconnectionDelay,
+		ReconnectDelayMax: s.opts.ReconnectionDelayMax,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.socket = socket
+	l.hs = newHandshake(socket)
+	go s.read(socket, l.hs)
+	socket.Open()
+	return l, nil
+}
+
+// read hands the socket's events to the queue, one at a time, so that a service
+// that floods waits for us. A socket may serve two links, one after another.
+func (s *Session) read(socket Socket, hs *handshake) {
+	for ev := range socket.Events() {
+		hs.receive(ev)
+		s.work.call(func() {
+			if l := s.link; l != nil && l.socket == socket {
+				s.receive(l, ev)
+			}
+		})
+		if s.waiting.Load() > maxUnheard {
+			s.heard.call(func() {})
+		}
+	}
+}
+
+func (s *Session) query() map[string]string {
+	return map[string]string{
+		"partnerId":     s.opts.PartnerID,
+		"billed_client": "",
+		"stickyId":      s.sticky,
+		"level":         "published",
+		"debugMode":     "true",
+	}
+}
+
+func auth(token string) any { return map[string]string{"token": token} }
+
+// close lets go of everything that l holds; it does not wait.
+func (l *link) close() {
+	l.closeMedia()
+	// Closing waits for the socket's goroutines, and read may be waiting for the
+	// queue that calls us.
+	go l.socket.Close()
+}
+
+func (l *link) closeMedia() {
+	if l.down != nil {
+		l.down.Close()
+		l.down = nil
+	}
+	if l.up != nil {
+		l.up.Close()
+		l.up = nil
+	}
+	if l.voice != nil {
+		l.voice.Close()
+		l.voice = nil
+	}
+}
+
+// joinRequest is the present state of the session as the service is told it.
+func (s *Session) joinRequest(room string) control.JoinRequest {
+	return control.NewJoin(room, s.userAgent(), control.Context{
+		KS:           s.token,
+		ThreadID:     s.thread,
+		EntryID:      s.opts.EntryID,
+		ContextID:    s.opts.ContextID,
+		ContextType:  s.opts.ContextType,
+		Capabilities: s.caps,
+		RequestVars:  s.vars,
+	})
+}
+
+// nativeAgent is the user agent of a session outside a page.
+const nativeAgent = "agentruntime"
+
+func (s *Session) userAgent() string {
+	if s.deps.Page == nil {
+		return nativeAgent
+	}
+	return s.deps.Page.UserAgent()
+}
+
+// subscribeURL is where the picture of reply is (wire-protocol §6.1).
+func (s *Session) subscribeURL(reply control.StvNewSessionReply) string {
+	if reply.WebRTCURL != "" {
+		return reply.WebRTCURL
+	}
+	base := strings.TrimSuffix(s.opts.SRSBaseURL, "/")
+	return base + "/rtc/v1/whep/?app=app&stream=" + url.QueryEscape(reply.SessionID)
+}
+
+// audioOnly reports whether the service sends no picture (wire-protocol §4.2).
+func audioOnly(reply control.StvNewSessionReply) bool {
+	return strings.Contains(strings.ToLower(reply.Status), "no stv session")
+}
+
+// notify is what the peers of l call: it hands their events to the queue.
+func (s *Session) notify(l *link) func(media.Event) {
+	return func(ev media.Event) {
+		s.work.post(func() { s.peerEvent(l, ev) })
+	}
+}
+
+// newMedia starts the peers of l, so that their offers and relay allocations
+// are ready when the handshake needs them. It returns them for the handshake,
+// which runs beside the queue: l forgets its peers when it is closed.
+func (s *Session) newMedia(l *link) peers {
+	l.down = s.deps.Plane.NewDownlink(s.notify(l))
+	l.up = s.deps.Plane.NewUplink(s.notify(l))
+	return peers{l.down, l.up}
+}
+
+type peers struct {
+	down Downlink
+	up   Uplink
+}
+
+// randomID returns n characters of [a-z0-9].
+func randomID(n int) string {
+	const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	for i := range b {
+		b[i] = alphabet[int(b[i])%len(alphabet)]
+	}
+	return string(b)
+}
+
+// partnerOf reads the partner id from a token, "" if it is not readable
+// (wire-protocol §1.3).
+func partnerOf(token string) string {
+	text, _, _ := strings.Cut(token, ".")
+	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
+	if err != nil {
+		b, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+	}
+	if err != nil {
+		return ""
+	}
+	parts := strings.SplitN(string(b), "|", 3)
+	if len(parts) < 3 || parts[0] != "v2" || strings.Trim(parts[1], "0123456789") != "" {
+		return ""
+	}
+	return parts[1]
+}
+
+// procedure is a connect, rebuild, resume or prepare under way: it can be cut
+// short, and ends once.
+type procedure struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	done   chan error // receives the outcome; nil when nobody waits
+
+	joiners []chan error // of a prepare: all who called
+	then    func()       // of a prepare: the connect that waits for it
+}
+
+func (p *procedure) finish(err error) {
+	p.cancel(err)
+	if p.done != nil {
+		p.done <- err
+		p.done = nil
+	}
+}

@@ -1,0 +1,182 @@
+package avatar
+
+import (
+	"context"
+	"math"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// outputState is the microphone's and the speaker's switches.
+type outputState struct {
+	micOn    bool
+	muted    bool
+	volume   float64
+	speaking bool // the visitor, by the local level
+}
+
+// Mute switches the microphone off, also before there is one.
+func (s *Session) Mute() { s.setMic(false, control.MuteUser) }
+
+// Unmute switches it on.
+func (s *Session) Unmute() { s.setMic(true, control.UnmuteUser) }
+
+func (s *Session) setMic(on bool, event string) {
+	s.work.post(func() {
+		s.output.micOn = on
+		s.deps.Plane.Microphone().SetEnabled(on)
+		s.tell(event, control.Empty{})
+	})
+}
+
+// StartMic asks for the microphone and attaches it without renegotiation. With
+// a live one it does nothing; while a prompt is open it joins it. Errors:
+// invalid_state, mic_permission_denied, mic_not_found, mic_in_use,
+// devices_permission_denied, noise_processor_failed.
+func (s *Session) StartMic(ctx context.Context) error {
+	if err := s.live(); err != nil {
+		return err
+	}
+	return s.deps.Plane.Microphone().Start(ctx)
+}
+
+// startMicInBackground never blocks or fails a connect (service.md, "Browser
+// session options").
+func (s *Session) startMicInBackground() {
+	go func() {
+		if err := s.deps.Plane.Microphone().Start(context.Background()); err != nil {
+			e := fault.From(err)
+			s.work.post(func() {
+				if s.link != nil || s.state == Preparing {
+					s.warn(e.Code, e.Detail)
+				}
+			})
+		}
+	}()
+}
+
+// SwitchMic takes another device. Errors: invalid_state, mic_not_started, and
+// those of StartMic.
+func (s *Session) SwitchMic(ctx context.Context, deviceID string) error {
+	if err := s.live(); err != nil {
+		return err
+	}
+	if !s.Snapshot().MicStarted {
+		return fault.New(fault.MicNotStarted, "the microphone is not started")
+	}
+	return s.deps.Plane.Microphone().Switch(ctx, deviceID)
+}
+
+// SetASRBandwidth caps the microphone's sender, in kbit/s.
+func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
+	if err := s.live(); err != nil {
+		return err
+	}
+	up, err := ask(ctx, s, func(reply chan<- Uplink) {
+		if s.link == nil {
+			reply <- nil
+			return
+		}
+		reply <- s.link.up
+	})
+	if err != nil || up == nil {
+		return err
+	}
+	return up.SetBandwidth(ctx, kbps)
+}
+
+// micEvent handles what the microphone reports.
+func (s *Session) micEvent(ev media.Event) {
+	switch ev.Kind {
+	case media.MicStarted:
+		s.emit(MicStarted{})
+	case media.HardwareMute:
+		s.emit(HardwareMuteChanged{Muted: ev.Muted})
+	case media.Level:
+		s.emit(LocalMicLevel{Level: ev.Level})
+		speaking := ev.Level*maxLevel >= *s.opts.LocalVADThreshold
+		if speaking != s.output.speaking {
+			s.output.speaking = speaking
+			s.emit(LocalSpeakingChanged{Speaking: speaking})
+		}
+	}
+}
+
+// maxLevel is the scale of LocalVADThreshold: 16 bins of a byte each.
+const maxLevel = 16 * 255
+
+// sendCandidate trickles a candidate of the microphone's peer
+// (wire-protocol §5.2).
+func (s *Session) sendCandidate(ev media.Event) {
+	if ev.Channel != media.ChannelASR || ev.Candidate == nil {
+		return
+	}
+	c := ev.Candidate
+	s.tell(control.ASRClientCandidate, control.ClientCandidate{Candidate: control.Candidate{
+		Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex, UsernameFragment: c.UsernameFragment,
+	}})
+}
+
+// acceptVoice answers the service's offer of the agent's voice in audio mode
+// (wire-protocol §4.11).
+func (s *Session) acceptVoice(l *link, offer control.Description) {
+	if l.voice != nil {
+		l.voice.Close()
+	}
+	l.voice = s.deps.Plane.NewVoice(s.notify(l))
+	voice := l.voice
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.ASR)
+	go func() {
+		defer cancel()
+		answer, err := voice.Accept(ctx, offer)
+		s.work.post(func() {
+			switch {
+			case s.link != l || l.voice != voice:
+			case err != nil:
+				s.warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: err.Error()})
+			default:
+				s.tell(control.VoiceAnswer, control.Answer{Answer: answer})
+			}
+		})
+	}()
+}
+
+// MuteAudioOutput silences the avatar here; the service goes on talking.
+func (s *Session) MuteAudioOutput() { s.setMuted(true) }
+
+// UnmuteAudioOutput lets it be heard again.
+func (s *Session) UnmuteAudioOutput() { s.setMuted(false) }
+
+func (s *Session) setMuted(muted bool) {
+	s.work.post(func() {
+		s.output.muted = muted
+		s.deps.Plane.Screen().SetMuted(muted)
+	})
+}
+
+// SetAudioOutputVolume sets the avatar's volume, 0 to 1; what is beyond is
+// brought inside. The error is bad_request for what is no number.
+func (s *Session) SetAudioOutputVolume(v float64) error {
+	if math.IsNaN(v) {
+		return fault.New(fault.BadRequest, "the volume is no number")
+	}
+	v = min(max(v, 0), 1)
+	s.work.post(func() {
+		s.output.volume = v
+		s.deps.Plane.Screen().SetVolume(v)
+	})
+	return nil
+}
+
+// SetAudioOutput chooses the speaker, "" for the default; false if that is
+// refused or unsupported.
+func (s *Session) SetAudioOutput(ctx context.Context, deviceID string) bool {
+	return s.deps.Plane.Screen().SetOutput(ctx, deviceID)
+}
+
+// StartPlayback plays again after playback_blocked; call it from a click.
+func (s *Session) StartPlayback(ctx context.Context) bool {
+	return s.deps.Plane.Screen().Resume(ctx)
+}

@@ -1,0 +1,69 @@
+package avatar
+
+import "sync"
+
+// queue runs functions one after another, in the order they were posted, on a
+// goroutine that lives only while there is something to run: an idle session
+// holds none.
+//
+// Posting never waits, so it is allowed in a callback from JavaScript, where
+// waiting would stop the program.
+type queue struct {
+	mu      sync.Mutex
+	waiting []func()
+	running bool
+
+	// after runs after each function, before the next.
+	after func()
+	// caught receives what a function panicked with; the queue goes on.
+	caught func(any)
+}
+
+func (q *queue) post(f func()) {
+	q.mu.Lock()
+	q.waiting = append(q.waiting, f)
+	start := !q.running
+	q.running = true
+	q.mu.Unlock()
+	if start {
+		go q.drain()
+	}
+}
+
+// call posts f and waits until it has run. It must not be called from the queue.
+func (q *queue) call(f func()) {
+	done := make(chan struct{})
+	q.post(func() {
+		defer close(done)
+		f()
+	})
+	<-done
+}
+
+func (q *queue) drain() {
+	for {
+		q.mu.Lock()
+		if len(q.waiting) == 0 {
+			q.waiting = nil
+			q.running = false
+			q.mu.Unlock()
+			return
+		}
+		f := q.waiting[0]
+		q.waiting = q.waiting[1:]
+		q.mu.Unlock()
+		q.run(f)
+	}
+}
+
+func (q *queue) run(f func()) {
+	defer func() {
+		if p := recover(); p != nil && q.caught != nil {
+			q.caught(p)
+		}
+		if q.after != nil {
+			q.after()
+		}
+	}()
+	f()
+}

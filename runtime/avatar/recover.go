@@ -1,0 +1,308 @@
+package avatar
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// The media ladder's waits (wire-protocol §8.5).
+const (
+	iceGrace     = 1500 * time.Millisecond // ICE may come back from "disconnected"
+	iceNewLimit  = 10 * time.Second        // "new" or "checking" this long after the peer began
+	noCandidates = 3 * time.Second         // gathering found nothing, judged no earlier than this
+	maxStalls    = 2                       // re-subscriptions before a rebuild
+)
+
+// recoveryState is what is being repaired.
+type recoveryState struct {
+	window   *timer // bounds the time without a socket
+	attempt  int    // of the socket
+	question string // to ask again after a spiral
+
+	peers map[media.Channel]*peerHealth
+
+	health     *timer
+	stats      *timer
+	videoBytes uint64
+	videoSince time.Time
+	videoSeen  bool // the peer has reported video once
+	stalls     int
+	last       map[media.Channel]media.Stats // for connectionQuality
+}
+
+// peerHealth is what is known of one peer's network.
+type peerHealth struct {
+	began      time.Time
+	ice        string
+	grace      *timer
+	recovering bool
+}
+
+// socketDown handles a lost socket (wire-protocol §8.2).
+func (s *Session) socketDown(reason socketio.Reason) {
+	if s.state != Connected && s.state != Reconnectings && s.state != Resuming {
+		return
+	}
+	back := recoverable(reason)
+	s.recovery.attempt++
+	s.emit(ConnectivityChanged{Channel: "socket", State: "disconnected", Reason: string(reason), Recoverable: &back})
+	if !back {
+		s.end(nil, string(reason))
+		return
+	}
+	s.setState(Reconnectings)
+	s.emit(Reconnecting{Reason: string(reason), Attempt: s.recovery.attempt, MaxAttempts: s.opts.MaxReconnectAttempts})
+	s.recovery.window.stop()
+	s.recovery.window = s.after(s.opts.ReconnectWindow, func() {
+		s.end(fault.New(fault.ReconnectTimeout, "the connection did not come back in time").InPhase(fault.PhaseReconnect), "reconnect_timeout")
+	})
+}
+
+// recoverable reports whether the socket comes back by itself after reason
+// (wire-protocol §8.2).
+func recoverable(reason socketio.Reason) bool {
+	switch reason {
+	case socketio.TransportError, socketio.TransportClose, socketio.ForcedClose, socketio.PingTimeout:
+		return true
+	}
+	return false
+}
+
+// socketUp handles a socket that is connected (wire-protocol §8.3).
+func (s *Session) socketUp(recovered bool) {
+	s.mark("socketOpen")
+	s.emit(ConnectivityChanged{Channel: "socket", State: "connected"})
+	if s.state != Reconnectings || s.running != nil {
+		return
+	}
+	s.recovery.window.stop()
+	s.recovery.attempt = 0
+	if !recovered {
+		s.rebuild("socket recovery not available", true)
+		return
+	}
+	s.setState(Connected)
+	s.emit(Reconnected{Recovered: true})
+	for channel, p := range s.recovery.peers {
+		if p.ice == "disconnected" || p.ice == "failed" {
+			s.repair(channel, p.ice)
+		}
+	}
+}
+
+// rebuild makes the whole session again on the same thread, keeping what the
+// application knows of it (wire-protocol §8.4). reuse continues on the socket
+// that has just reconnected by itself.
+func (s *Session) rebuild(reason string, reuse bool) {
+	if s.running != nil {
+		return
+	}
+	s.recovery.window.stop()
+	s.stopWatching()
+	s.tools.waiting = nil
+	s.turn.echo = ""
+	s.turn.tap = false
+	if s.state != Reconnectings {
+		s.setState(Reconnectings)
+		s.emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
+	}
+	s.rebuildAttempt(1, reuse)
+}
+
+func (s *Session) rebuildAttempt(n int, reuse bool) {
+	old := s.link
+	l := old
+	if reuse {
+		// The service sees a new session: the old room and peers are gone.
+		old.closeMedia()
+		old.hs.reset()
+		l = &link{socket: old.socket, hs: old.hs, room: randomID(roomIDLength), greeted: true, shown: true}
+		s.link = l
+	} else {
+		s.drop()
+		var err error
+		if l, err = s.open(); err != nil {
+			s.rebuilt(nil, nil, n, err)
+			return
+		}
+		l.greeted, l.shown = true, true
+		s.link = l
+	}
+	media := s.newMedia(l)
+	p := s.newProcedure(s.opts.Limits.Overall, nil)
+	s.running = p
+	request := s.joinRequest(l.room)
+	go func() {
+		err := s.establish(p.ctx, l, plan{peers: media, join: &request, reuse: reuse, agent: true})
+		s.work.post(func() {
+			if s.running == p {
+				s.rebuilt(p, l, n, err)
+			}
+		})
+	}()
+}
+
+func (s *Session) rebuilt(p *procedure, l *link, n int, err error) {
+	s.running = nil
+	if p != nil {
+		p.finish(nil)
+	}
+	if err == nil {
+		s.approve(l)
+		s.setState(Connected)
+		s.emit(Reconnected{Recovered: false})
+		s.startWatching()
+		s.askAgain()
+		return
+	}
+	if n >= s.opts.Limits.ColdAttempts {
+		s.end(fault.New(fault.ReconnectFailed, "the session could not be rebuilt").InPhase(fault.PhaseReconnect).Because(err), "reconnect_failed")
+		return
+	}
+	s.emit(ConnectivityChanged{Channel: "socket", State: "reconnect_retry", Detail: fault.Redact(err.Error())})
+	s.recovery.window = s.after(s.opts.Limits.ColdBackoff, func() { s.rebuildAttempt(n+1, false) })
+}
+
+// askAgain repeats the question that a spiral swallowed, behind the opening.
+func (s *Session) askAgain() {
+	question := s.recovery.question
+	s.recovery.question = ""
+	if question == "" {
+		return
+	}
+	go func() {
+		text, err := s.guard(context.Background(), spiralPrefix+question, "spiralRecovery")
+		s.work.post(func() {
+			if err != nil || s.state != Connected {
+				return
+			}
+			if s.turn.holding {
+				s.turn.held = append([]heldText{{text: text}}, s.turn.held...)
+			} else {
+				s.send(text)
+			}
+			s.emit(SpiralRecovered{Text: question})
+		})
+	}()
+}
+
+// peerEvent handles what a peer, the microphone or an element reports.
+func (s *Session) peerEvent(l *link, ev media.Event) {
+	if s.link != l {
+		return
+	}
+	switch ev.Kind {
+	case media.Milestone:
+		s.mark(ev.Mark)
+	case media.TrackAdded:
+		s.emit(TrackAdded{Track: ev.Track.Native, Streams: ev.Track.Streams})
+	case media.VideoSize:
+		s.emit(VideoMetadata{ev.Picture})
+	case media.PlaybackBlocked:
+		s.warning(Warning{Code: fault.PlaybackBlocked, Kind: ev.Media})
+	case media.AttachFailed:
+		s.warning(Warning{Code: fault.MediaAttachFailed, Kind: ev.Media, Detail: fmt.Sprint(ev.Err)})
+	case media.Candidate:
+		s.sendCandidate(ev)
+	case media.ICEState, media.PeerState, media.NoCandidates:
+		s.peerState(ev)
+	default:
+		s.micEvent(ev)
+	}
+}
+
+// peerState climbs the media ladder (wire-protocol §8.5).
+func (s *Session) peerState(ev media.Event) {
+	p := s.peer(ev.Channel)
+	switch {
+	case ev.Kind == media.ICEState:
+		p.ice = ev.State
+		p.grace.stop()
+		s.emit(ConnectivityChanged{Channel: string(ev.Channel), State: ev.State})
+		switch ev.State {
+		case "disconnected":
+			p.grace = s.after(iceGrace, func() {
+				if p.ice == "disconnected" {
+					s.repair(ev.Channel, p.ice)
+				}
+			})
+		case "failed":
+			s.repair(ev.Channel, ev.State)
+		case "connected", "completed":
+			if ev.Channel == media.ChannelSTV {
+				s.mark("iceConnectedStv")
+			}
+		}
+	case ev.Kind == media.PeerState && (ev.State == "failed" || ev.State == "closed"):
+		s.repair(ev.Channel, ev.State)
+	case ev.Kind == media.NoCandidates:
+		wait := max(0, noCandidates-time.Since(p.began))
+		p.grace = s.after(wait, func() { s.repair(ev.Channel, "no candidates") })
+	}
+}
+
+func (s *Session) peer(c media.Channel) *peerHealth {
+	if s.recovery.peers == nil {
+		s.recovery.peers = map[media.Channel]*peerHealth{}
+	}
+	p := s.recovery.peers[c]
+	if p == nil {
+		p = &peerHealth{began: time.Now(), ice: "new"}
+		s.recovery.peers[c] = p
+	}
+	return p
+}
+
+// repair mends one peer in place; one repair per channel at a time. What can't
+// be mended is rebuilt.
+func (s *Session) repair(c media.Channel, state string) {
+	p := s.peer(c)
+	if s.state != Connected || s.running != nil || p.recovering || s.life.paused && s.link.released {
+		return
+	}
+	p.recovering = true
+	p.grace.stop()
+	l := s.link
+	down, up, url := l.down, l.up, l.subscribed
+	s.emit(MediaRecovering{Channel: c, State: state})
+	method, mend := "ice-restart", func(ctx context.Context) error { return l.hs.restartASR(ctx, s.opts.Limits, up) }
+	limit := s.opts.Limits.ASR
+	if c == media.ChannelSTV {
+		method, limit = "re-subscribe", s.opts.Limits.Recover
+		mend = func(ctx context.Context) error {
+			down.Renew(ctx)
+			if err := s.subscribe(ctx, l, down, url); err != nil {
+				return err
+			}
+			_, err := down.Playable(ctx, true)
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, timeout("RecoverTimeout", fault.PhaseWHEP))
+	go func() {
+		defer cancel()
+		err := mend(ctx)
+		s.work.post(func() { s.mended(l, c, method, err) })
+	}()
+}
+
+func (s *Session) mended(l *link, c media.Channel, method string, err error) {
+	if s.link != l || s.state != Connected {
+		return
+	}
+	p := s.peer(c)
+	p.recovering = false
+	p.began = time.Now()
+	s.recovery.videoSeen = false
+	if err != nil {
+		s.emit(ConnectivityChanged{Channel: string(c), State: "recover_failed", Detail: fault.Redact(err.Error())})
+		s.rebuild(fmt.Sprintf("media %s %s", c, p.ice), false)
+		return
+	}
+	s.emit(MediaRecovered{Channel: c, Method: method})
+}

@@ -1,0 +1,443 @@
+package avatar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+const (
+	marker = `{"text":"","isFinal":false,"isSpeechStart":true}`
+	hello  = `{"text":"Hello","isFinal":true}`
+)
+
+func delta(seg converse.Segment) string {
+	seg.Role = "assistant"
+	if seg.Content == nil {
+		seg.Content = converse.String("")
+	}
+	b, err := json.Marshal(seg)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func (s *fakeSocket) brain(speechID string, seg converse.Segment) {
+	s.say(control.AgentRawText, control.RawText{SpeechID: speechID, TurnID: "t-1", Delta: delta(seg)})
+}
+
+func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if ok, err := r.Speak(context.Background(), "Hello"); !ok || err != nil {
+			r.t.Fatal(ok, err)
+		}
+		if got := s.payloads(control.TextEntered); !slices.Equal(got, []string{marker, hello}) {
+			t.Errorf("sent %v", got)
+		}
+		if !r.Snapshot().ResponsePending {
+			t.Error("no response is pending")
+		}
+	})
+}
+
+// TestTextIsHeldDuringTheOpening also holds the kickoff in front, and sends
+// everything as one turn before the application hears of the end
+// (wire-protocol §7.7, session-api O5).
+func TestTextIsHeldDuringTheOpening(t *testing.T) {
+	run(t, Options{Kickoff: &Kickoff{Text: "Begin"}}, func(r *rig) {
+		s := r.connectOnly()
+		one := r.speakLater("One")
+		two := r.speakLater("Two")
+		if got := s.payloads(control.TextEntered); len(got) != 0 {
+			t.Fatalf("sent during the opening: %v", got)
+		}
+		r.forget()
+		s.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Welcome."})
+		if !<-one || !<-two {
+			t.Error("a held text was not sent")
+		}
+		want := []string{marker, `{"text":"Begin\nOne\nTwo","isFinal":true}`}
+		if got := s.payloads(control.TextEntered); !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+		r.wantEvents("responsePending", "avatarStopTalking")
+		if !r.Snapshot().Kickoff.Sent {
+			t.Error("the kickoff is not marked as sent")
+		}
+	})
+}
+
+func TestHeldTextIsReportedWhenTheSessionEnds(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.connectOnly()
+		result := r.speakLater("Too late")
+		r.Disconnect(DisconnectOptions{})
+		if <-result {
+			t.Error("Speak said it was sent")
+		}
+	})
+}
+
+func TestAHeldTextCanBeTakenBack(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.connectOnly()
+		ctx, cancel := context.WithCancel(context.Background())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := r.Speak(ctx, "Never mind")
+			failed <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-failed; !errors.Is(err, fault.Aborted) {
+			t.Errorf("err = %v", err)
+		}
+		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		synctest.Wait()
+		if got := s.payloads(control.TextEntered); len(got) != 0 {
+			t.Errorf("sent %v", got)
+		}
+	})
+}
+
+func TestTheKickoffsEchoIsCutOnce(t *testing.T) {
+	for _, c := range []struct {
+		echo bool
+		want []string
+	}{
+		{false, []string{"and more", "Begin"}},
+		{true, []string{"Begin and more", "Begin"}},
+	} {
+		run(t, Options{Kickoff: &Kickoff{Text: "Begin", Echo: c.echo}}, func(r *rig) {
+			s := r.mustConnect()
+			s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin and more"})
+			s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin"})
+			var got []string
+			for _, tr := range all[Transcript](r) {
+				got = append(got, tr.Text)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("echo %v: heard %q, want %q", c.echo, got, c.want)
+			}
+		})
+	}
+}
+
+func TestSpeakIsRefused(t *testing.T) {
+	run(t, Options{MaxTurnsPerMinute: 2, BeforeSend: func(_ context.Context, text string, _ SendInfo) (string, error) {
+		if text == "secret" {
+			return "", errors.New("no secrets")
+		}
+		return text + "!", nil
+	}}, func(r *rig) {
+		if _, err := r.Speak(context.Background(), "x"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("before connect: %v", err)
+		}
+		s := r.mustConnect()
+		if _, err := r.Speak(context.Background(), "  "); !errors.Is(err, fault.BadRequest) {
+			t.Errorf("empty: %v", err)
+		}
+		if _, err := r.Speak(context.Background(), "secret"); !errors.Is(err, fault.GuardrailBlocked) {
+			t.Errorf("guarded: %v", err)
+		}
+		for range 2 {
+			if _, err := r.Speak(context.Background(), "Hi"); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := s.payloads(control.TextEntered)[1]; got != `{"text":"Hi!","isFinal":true}` {
+			t.Errorf("the guard's text was not sent: %s", got)
+		}
+		if _, err := r.Speak(context.Background(), "Hi"); !errors.Is(err, fault.RateLimited) {
+			t.Errorf("third in a minute: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := r.Speak(context.Background(), "Hi"); err != nil {
+			t.Errorf("a minute later: %v", err)
+		}
+		if err := r.StartTapToTalk(); err != nil {
+			r.t.Fatal(err)
+		}
+		synctest.Wait()
+		if _, err := r.Speak(context.Background(), "x"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("during a tap window: %v", err)
+		}
+		if err := r.Interrupt(); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("interrupt during a tap window: %v", err)
+		}
+	})
+}
+
+// TestASpokenTurnAsTheProtocolShowsIt plays the trace of wire-protocol §7.5.
+func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
+	const id = "Qw7z-transcript-What is new"
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.say(control.UserStartedTalking, control.Empty{})
+		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, TurnID: "t-12", IsNewTurn: true})
+		s.brain(id, converse.Segment{Type: converse.Think, ThreadID: "5f0c", MessageID: "m-9", SegmentStart: true})
+		s.brain(id, converse.Segment{Type: converse.Avatar, Content: converse.String("Two things changed.")})
+		s.say(control.GeneratingSpeech, control.Sentence{Text: "Two things changed.", SpeechID: id})
+		s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "What is new today?"})
+		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "Two things changed.", SpeechID: id, DurationMs: 1200})
+		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "late words", SpeechID: "0000-transcript-old", DurationMs: 500})
+		s.say(control.StvSpeechChunk, control.SpeechChunk{SpeechID: id, DurationMs: 1})
+		s.say(control.StvStartedTalking, control.Empty{})
+		s.brain(id, converse.Segment{Type: converse.Think, IsFinal: true})
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: id, TurnID: "t-12"})
+		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: id})
+		s.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Two things changed."})
+		r.wantEvents(
+			"userStartedTalking", "turnStart",
+			"responsePending", "brainSegment",
+			"responseSettled", "brainSegment",
+			"transcript",                    // final
+			"responsePending", "transcript", // user
+			"speechChunk", "transcript", // partial
+			"speechChunk", "speechChunk", // stale, sentinel
+			"responseSettled", "avatarStartTalking",
+			"responsePending", "brainSegment",
+			"responseSettled", "turnEnd",
+			"avatarStopTalking",
+		)
+		if got := r.Snapshot().ThreadID; got != "5f0c" {
+			t.Errorf("thread = %q", got)
+		}
+		var words []Word
+		for _, tr := range all[Transcript](r) {
+			words = append(words, tr.Words...)
+		}
+		want := []Word{{"Two", 0}, {"things", 400}, {"changed.", 800}}
+		if !reflect.DeepEqual(words, want) {
+			t.Errorf("words = %v, want %v", words, want)
+		}
+	})
+}
+
+func TestABargeInClearsTheTurn(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		s.say(control.StvStartedTalking, control.Empty{})
+		synctest.Wait()
+		if !r.Snapshot().Speaking {
+			t.Fatal("the avatar does not talk")
+		}
+		if err := r.Interrupt(); err != nil {
+			t.Fatal(err)
+		}
+		s.say(control.AgentInterrupted, control.Empty{})
+		synctest.Wait()
+		if r.Snapshot().Speaking {
+			t.Error("the avatar still talks")
+		}
+		if got := s.payloads(control.TextEntered); !slices.Equal(got, []string{marker}) {
+			t.Errorf("sent %v", got)
+		}
+	})
+}
+
+func TestASilentOpeningIsLabelled(t *testing.T) {
+	const id = "Zz09-approved-permissions"
+	run(t, Options{}, func(r *rig) {
+		s := r.connectOnly()
+		s.say(control.GeneratingSpeech, control.Sentence{Text: "<blank>", SpeechID: id})
+		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		if tr := all[Transcript](r); len(tr) != 1 || tr[0].Text != SilentOpeningLabel {
+			t.Errorf("transcripts = %+v", tr)
+		}
+		if stop := all[AvatarStopTalking](r); len(stop) != 1 || stop[0].Text != SilentOpeningLabel {
+			t.Errorf("stop = %+v", stop)
+		}
+	})
+}
+
+func TestTheDisclosureHoldsTheStart(t *testing.T) {
+	run(t, Options{RequireDisclosureAck: true, Kickoff: &Kickoff{Text: "Begin"}}, func(r *rig) {
+		s := r.connectOnly()
+		if len(s.payloads(control.ApprovedPermissions)) != 0 {
+			t.Error("approved before the acknowledgement")
+		}
+		if _, err := r.Speak(context.Background(), "x"); !errors.Is(err, fault.DisclosureRequired) {
+			t.Errorf("speak: %v", err)
+		}
+		r.AcknowledgeDisclosure()
+		r.AcknowledgeDisclosure()
+		synctest.Wait()
+		if n := len(s.payloads(control.ApprovedPermissions)); n != 1 {
+			t.Errorf("%d approvals", n)
+		}
+		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		synctest.Wait()
+		if got := s.payloads(control.TextEntered); len(got) != 2 {
+			t.Errorf("kickoff: %v", got)
+		}
+	})
+}
+
+func TestToolsRunOncePerTurnInOrder(t *testing.T) {
+	run(t, Options{AgentActions: ActionPolicy{ToolCalls: []string{"open_doc", "show_chart"}}}, func(r *rig) {
+		s := r.mustConnect()
+		var ran []string
+		handler := func(_ context.Context, c ToolCall) (any, error) {
+			ran = append(ran, c.Name+string(c.Args))
+			return "done", nil
+		}
+		for _, name := range []string{"open_doc", "show_chart", "erase"} {
+			if _, err := r.OnToolCall(name, handler, converse.ArgsSchema{"id": {Type: "int"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.forget()
+		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
+		for range 2 {
+			s.brain("a", converse.Segment{Type: converse.Tool, Content: converse.String(`open_doc {"id":1}{"id":2}`)})
+		}
+		s.brain("a", converse.Segment{Type: converse.ToolResponse, Content: converse.String("show_chart responded with size 113")})
+		s.brain("a", converse.Segment{Type: converse.Tool, Content: converse.String(`erase {"id":3}`)})
+		s.brain("a", converse.Segment{Type: converse.Tool, Content: converse.String(`open_doc {"id":"x"}`)})
+		synctest.Wait()
+		slices.Sort(ran)
+		if want := []string{`open_doc{"id":2}`, `show_chart{"id":1}`}; !slices.Equal(ran, want) {
+			t.Errorf("ran %v, want %v", ran, want)
+		}
+		if n := len(all[ToolCallResult](r)); n != 2 {
+			t.Errorf("%d results", n)
+		}
+		if d := all[AgentActionDenied](r); len(d) != 1 || d[0].ToolName != "erase" {
+			t.Errorf("denied %+v", d)
+		}
+		if n := len(all[ToolCallInvalid](r)); n != 1 {
+			t.Errorf("%d invalid", n)
+		}
+	})
+}
+
+func TestABlockingToolIsAnswered(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		s.brain("a", converse.Segment{
+			Type: converse.Tool, Content: converse.String(`save_note {"note":"x"}`),
+			ToolMetadata: &converse.ToolMetadata{ID: "ti-4", Name: "save_note", Type: "client", WaitForResponse: true},
+		})
+		synctest.Wait()
+		answer := func(id string) ToolAnswer {
+			a, err := r.RespondToTool(context.Background(), id, map[string]any{"status": "ok"})
+			if err != nil {
+				t.Error(err)
+			}
+			return a
+		}
+		if a := answer("ti-5"); a.Reason != "unknown_or_stale" {
+			t.Errorf("unknown: %+v", a)
+		}
+		r.http.status = 503
+		if a := answer("ti-4"); a.Reason != "http_error" || a.Status != 503 {
+			t.Errorf("refused: %+v", a)
+		}
+		r.http.status = 200
+		if a := answer("ti-4"); !a.OK {
+			t.Errorf("again: %+v", a)
+		}
+		if a := answer("ti-4"); a.Reason != "unknown_or_stale" {
+			t.Errorf("twice: %+v", a)
+		}
+		want := `https://brain.example/assistant/tool_response {"response":{"status":"ok"},"tool_id":"ti-4","tool_invocation_id":"ti-4","tool_name":"save_note"}`
+		if got := r.http.seen(); len(got) != 2 || got[1] != want {
+			t.Errorf("requests = %q", got)
+		}
+	})
+}
+
+func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if _, err := r.Speak(context.Background(), "Why?"); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 30 {
+			s.brain("a", converse.Segment{Type: converse.Tool, Content: converse.String(`look {"n":` + string(rune('0'+i%10)) + `}`)})
+		}
+		synctest.Wait()
+		if n := len(all[ToolSpiralDetected](r)); n != 1 {
+			t.Errorf("%d soft signals", n)
+		}
+		if n := len(all[ToolSpiralRecovering](r)); n != 1 {
+			t.Errorf("%d hard signals", n)
+		}
+		if r.service.dialled() != 2 || r.Snapshot().State != Connected {
+			t.Fatalf("%d sockets, state %s", r.service.dialled(), r.Snapshot().State)
+		}
+		again := r.service.socket(1)
+		again.say(control.StvFinishedTalking, control.FinishedTalking{})
+		synctest.Wait()
+		want := []string{marker, `{"text":"Please answer in words only this turn, without calling any tool. Why?","isFinal":true}`}
+		if got := again.payloads(control.TextEntered); !slices.Equal(got, want) {
+			t.Errorf("asked again with %v", got)
+		}
+	})
+}
+
+func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(25 * second)
+		s.brain("a", converse.Segment{Type: converse.Avatar, Content: converse.String("Hi")})
+		time.Sleep(60 * second)
+		if got := all[BrainStalled](r); !slices.Equal(got, []BrainStalled{{12000, 1}, {24000, 2}}) {
+			t.Errorf("stalls = %v", got)
+		}
+	})
+}
+
+func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
+	run(t, Options{RequestVars: map[string]any{"b": 1, "a": "secret"}}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		for _, id := range []string{"a", "b"} {
+			s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, IsNewTurn: true})
+			s.say(control.AgentEndTurn, control.EndTurn{SpeechID: id})
+		}
+		w := all[Warning](r)
+		if len(w) != 1 || w[0].Code != fault.EmptyTurnWithRequestVars || !slices.Equal(w[0].RequestVarKeys, []string{"a", "b"}) {
+			t.Errorf("warnings = %+v", w)
+		}
+	})
+}
+
+func TestVariablesAreSentWhole(t *testing.T) {
+	run(t, Options{RequestVars: map[string]any{"name": "Sam"}, ContextID: "991", ContextType: "category"}, func(r *rig) {
+		s := r.mustConnect()
+		if err := r.UpdateRequestVars(map[string]any{"tier": 2}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.SetDynamicPrompt(map[string]any{"slide": 3, "__proto__": 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.UpdateRequestVars(map[string]any{"sys__ks": "x"}); !errors.Is(err, fault.ValidationError) {
+			t.Errorf("reserved: %v", err)
+		}
+		synctest.Wait()
+		want := []string{
+			`{"capabilities":{"avatar":"on","generate_followup_questions":"on"},"request_vars":{"name":"Sam","tier":2},"contextId":"991","contextType":"category"}`,
+			`{"capabilities":{"avatar":"on","generate_followup_questions":"on"},"request_vars":{"name":"Sam","page_context":"{\"slide\":3}","tier":2},"contextId":"991","contextType":"category"}`,
+		}
+		if got := s.payloads(control.UpdateGenieContext); !slices.Equal(got, want) {
+			t.Errorf("sent %v", got)
+		}
+	})
+}

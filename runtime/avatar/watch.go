@@ -1,0 +1,216 @@
+package avatar
+
+import (
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// AgentAction is something the agent starts by itself: a tool call, a widget, a
+// navigation or a form (session-api A.1.1, option 38).
+type AgentAction struct {
+	Type        string `json:"type"` // toolCall, genui, navigate, structuredDataForm
+	Runtime     string `json:"runtime,omitempty"`
+	RuntimeName string `json:"runtimeName,omitempty"`
+	WidgetName  string `json:"widgetName,omitempty"`
+	Payload     any    `json:"payload,omitempty"`
+	Source      string `json:"source"` // always "agent"
+}
+
+// AuditEvent is a redacted security event (session-api C.4).
+type AuditEvent struct {
+	At        time.Time `json:"ts"`
+	Type      string    `json:"type"`
+	Outcome   string    `json:"outcome"`
+	Reason    string    `json:"reason,omitempty"`
+	PartnerID string    `json:"partnerId,omitempty"`
+	SubjectID string    `json:"subjectId,omitempty"`
+	ThreadID  string    `json:"threadId,omitempty"`
+}
+
+func (s *Session) audit(kind, outcome, reason string) {
+	if s.opts.OnAuditEvent == nil {
+		return
+	}
+	snap := s.Snapshot()
+	e := AuditEvent{
+		At: time.Now(), Type: kind, Outcome: outcome, Reason: fault.Redact(reason),
+		PartnerID: snap.PartnerID, SubjectID: s.opts.SubjectID, ThreadID: snap.ThreadID,
+	}
+	s.heard.post(func() { s.opts.OnAuditEvent(e) })
+}
+
+// allowed asks the policy about what seg would start; a refused segment is
+// dropped whole (wire-protocol §10.7).
+func (s *Session) allowed(seg *converse.Segment) bool {
+	action, tool := actionOf(seg)
+	if action.Type == "" {
+		return true
+	}
+	reason := s.opts.AgentActions.refuses(action.Type, tool)
+	if reason == "" {
+		return true
+	}
+	s.audit("agent.action.deny", "denied", reason)
+	s.emit(AgentActionDenied{Type: action.Type, Reason: reason, ToolName: tool})
+	return false
+}
+
+// actionOf tells what a segment would start; Type is empty if nothing.
+func actionOf(seg *converse.Segment) (action AgentAction, tool string) {
+	switch seg.Type {
+	case converse.Tool:
+		call, ok := converse.ParseCall(seg)
+		if !ok {
+			return AgentAction{}, ""
+		}
+		return AgentAction{Type: "toolCall", Payload: call.Args, Source: "agent"}, call.Name
+	case converse.Widget:
+		if seg.Metadata == nil {
+			return AgentAction{}, ""
+		}
+		name := converse.NormalizeRuntime(seg.Metadata.RuntimeName)
+		action = AgentAction{Type: "genui", Runtime: name, RuntimeName: seg.Metadata.RuntimeName, WidgetName: seg.Metadata.WidgetName, Source: "agent"}
+		switch name {
+		case converse.ShowLink:
+			action.Type = "navigate"
+		case converse.UserPropertiesForm:
+			action.Type = "structuredDataForm"
+		}
+		return action, ""
+	}
+	return AgentAction{}, ""
+}
+
+// refuses returns why the policy refuses an action, "" if it does not.
+func (p ActionPolicy) refuses(action, tool string) string {
+	switch {
+	case action == "navigate" && p.NoNavigate,
+		action == "genui" && p.NoGenUI,
+		action == "structuredDataForm" && p.NoStructuredDataForm,
+		action == "toolCall" && p.NoToolCalls:
+		return action + " is switched off"
+	case action == "toolCall" && p.ToolCalls != nil && !slices.Contains(p.ToolCalls, tool):
+		return "the tool " + tool + " is not on the list"
+	}
+	return ""
+}
+
+// spiralPrefix begins a question that is asked again after a spiral
+// (wire-protocol §8.7).
+const spiralPrefix = "Please answer in words only this turn, without calling any tool. "
+
+// countTool notices a brain that calls tools and says nothing
+// (wire-protocol §8.7).
+func (s *Session) countTool() {
+	t := &s.tools
+	t.inTurn++
+	t.unheard++
+	if soft := *s.opts.ToolSpiralLimit; soft > 0 && t.inTurn >= soft && !t.spiral {
+		t.spiral = true
+		s.audit("tool.spiral_detected", "detected", "")
+		s.emit(ToolSpiralDetected{Count: t.inTurn, Limit: soft})
+	}
+	hard := *s.opts.HardToolSpiralLimit
+	if hard <= 0 || t.unheard < hard || s.state != Connected {
+		return
+	}
+	lost := s.turn.lastText
+	s.emit(ToolSpiralRecovering{Count: t.unheard, Limit: hard, LastTurnText: lost})
+	s.audit("tool.spiral_hard_recovery", "recovering", "")
+	t.unheard = 0
+	s.setPending(false)
+	if !s.opts.NoSpiralRecovery && lost != "" {
+		s.recovery.question = lost
+	}
+	s.rebuild("tool_spiral_hard_limit", false)
+}
+
+// perceived resets what counts silence.
+func (s *Session) perceived() {
+	s.tools.unheard = 0
+	s.tools.perceived = true
+	s.brainAlive()
+}
+
+// checkEmptyTurn warns once when a turn stays empty although variables are set:
+// the service may refuse them silently (wire-protocol §10.3).
+func (s *Session) checkEmptyTurn() {
+	if s.tools.perceived || s.life.warnedEmpty || len(s.vars) == 0 {
+		return
+	}
+	s.life.warnedEmpty = true
+	s.warning(Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.vars)})
+}
+
+// watchBrain arms the stall watchdog (wire-protocol §8.7).
+func (s *Session) watchBrain() {
+	s.brainAlive()
+	period := *s.opts.BrainStall
+	if period <= 0 {
+		return
+	}
+	count := 0
+	var fire func()
+	arm := func() { s.life.stall = s.after(period, fire) }
+	fire = func() {
+		count++
+		s.emit(BrainStalled{AfterMs: period.Milliseconds() * int64(count), Count: count})
+		arm()
+	}
+	arm()
+}
+
+// brainAlive disarms it.
+func (s *Session) brainAlive() { s.life.stall.stop() }
+
+// timer is a function that will run on the queue unless it is stopped before.
+// It belongs to the queue.
+type timer struct {
+	t       *time.Timer
+	stopped bool
+}
+
+func (t *timer) stop() {
+	if t != nil {
+		t.stopped = true // it may be on the queue already
+		t.t.Stop()
+	}
+}
+
+// after runs f on the queue when d has passed.
+func (s *Session) after(d time.Duration, f func()) *timer {
+	t := &timer{}
+	t.t = time.AfterFunc(d, func() {
+		s.work.post(func() {
+			if !t.stopped {
+				f()
+			}
+		})
+	})
+	return t
+}
+
+// touch notes that the conversation goes on: the idle limit and the hidden
+// page's grace start again.
+func (s *Session) touch() {
+	if s.completer != nil {
+		s.completer.Activity()
+	}
+	s.life.idle.stop()
+	limit := *s.opts.IdleTimeout
+	if limit <= 0 || s.state != Connected {
+		return
+	}
+	lead := min(idleWarningLead, limit)
+	s.life.idle = s.after(limit-lead, func() {
+		s.emit(IdleWarning{InMs: lead.Milliseconds()})
+		s.life.idle = s.after(lead, func() {
+			s.audit("session.timeout", "ended", "idle_timeout")
+			s.emit(TimeExpired{Type: "idle_timeout"})
+			s.disconnect(DisconnectOptions{Reason: "idle_timeout"})
+		})
+	})
+}

@@ -1,0 +1,226 @@
+package completion
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+)
+
+// The reasons of a page that goes away; their requests have no time limit,
+// because nobody is left to wait for it (wire-protocol §8.9).
+const (
+	reasonPageHide    = "pagehide"
+	reasonBFCache     = "pagehide_bfcache"
+	reasonHiddenGrace = "hidden_grace"
+	reasonManual      = "manual"
+)
+
+// Completer sends the signal for one conversation. Its methods never wait, so
+// that they can be called from a page's listeners; a mutex guards its few
+// fields for the same reason.
+type Completer struct {
+	o    Options
+	stop func()
+
+	mu       sync.Mutex
+	thread   string
+	token    string
+	sent     bool
+	closed   bool
+	hidden   *time.Timer // running while the page is hidden
+	presence *presence
+}
+
+// New returns a completer that listens to the page until Close.
+func New(o Options) *Completer {
+	o.Settings = o.Settings.withDefaults()
+	c := &Completer{o: o, stop: func() {}}
+	if o.Page == nil || o.Settings.IgnorePage {
+		return c
+	}
+	c.stop = o.Page.Watch(Listener{Hide: c.hide, Show: c.show, Visible: c.visible, Online: o.Network})
+	return c
+}
+
+// Arm tells what the request will carry; it must be ready before the page goes
+// away.
+func (c *Completer) Arm(thread, token string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.token = token
+	if thread == "" || thread == c.thread || c.closed {
+		return
+	}
+	c.thread = thread
+	if c.presence != nil {
+		c.presence.close()
+		c.presence = nil
+	}
+	if c.o.Page != nil && !c.o.Settings.NoPresence && !c.o.Settings.Off {
+		c.presence = openPresence(c.o.Page, c.o.Settings, thread)
+	}
+}
+
+// Activity notes that the conversation goes on: the grace of a hidden page
+// starts again.
+func (c *Completer) Activity() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hidden != nil {
+		c.hidden.Reset(c.o.Settings.HiddenGrace)
+	}
+}
+
+// Close stops listening, to the page and to other tabs. Requests under way go
+// on.
+func (c *Completer) Close() {
+	c.stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.stopGrace()
+	if c.presence != nil {
+		c.presence.close()
+		c.presence = nil
+	}
+}
+
+// Complete sends the signal for reason without waiting for the reply.
+func (c *Completer) Complete(reason string) { c.start(reason, func(Result) {}) }
+
+// CompleteNow sends the signal and waits for the reply.
+func (c *Completer) CompleteNow(ctx context.Context) Result {
+	done := make(chan Result, 1)
+	c.start(reasonManual, func(r Result) { done <- r })
+	select {
+	case r := <-done:
+		return r
+	case <-ctx.Done():
+		return Result{Reason: "network_error"}
+	}
+}
+
+// start begins an attempt. The request is under way when it returns.
+func (c *Completer) start(reason string, done func(Result)) {
+	r, request := c.begin()
+	if request == nil {
+		if r.Reason == "suppressed" {
+			c.report(Attempt{Reason: reason, Suppressed: true, Peers: r.Peers})
+		}
+		done(r)
+		return
+	}
+	finish := func(r Result) {
+		if !r.OK {
+			c.mu.Lock()
+			c.sent = false // a later trigger may try again
+			c.mu.Unlock()
+		}
+		c.report(Attempt{Reason: reason, Sent: r.OK})
+		done(r)
+	}
+	switch reason {
+	case reasonPageHide, reasonBFCache, reasonHiddenGrace:
+		c.o.Send.Send(request, func(status int, err error) { finish(result(status, err)) })
+	default:
+		ctx, cancel := context.WithTimeout(context.Background(), c.o.Settings.Timeout)
+		request.Keepalive = true
+		go func() {
+			defer cancel()
+			res, err := c.o.Fetch.Do(ctx, request)
+			if err != nil {
+				finish(result(0, err))
+				return
+			}
+			res.Body.Close()
+			finish(result(res.Status, nil))
+		}()
+	}
+}
+
+func result(status int, err error) Result {
+	switch {
+	case err != nil:
+		return Result{Reason: "network_error"}
+	case status/100 != 2:
+		return Result{Reason: "http_error", Status: status}
+	}
+	return Result{OK: true, Reason: reasonManual}
+}
+
+// begin claims the one attempt, or says why there is none.
+func (c *Completer) begin() (Result, *fetch.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.o.Settings.Off:
+		return Result{Reason: "disabled"}, nil
+	case c.thread == "":
+		return Result{Reason: "no_thread"}, nil
+	case c.token == "":
+		return Result{Reason: "no_token"}, nil
+	case c.sent:
+		return Result{OK: true, Reason: "already_sent"}, nil
+	}
+	c.sent = true
+	if c.presence != nil {
+		if peers := c.presence.leave(); peers > 0 {
+			return Result{OK: true, Reason: "suppressed", Peers: peers}, nil
+		}
+	}
+	body, err := fetch.JSON(map[string]string{"id": c.thread})
+	if err != nil {
+		return Result{Reason: "network_error"}, nil
+	}
+	return Result{}, &fetch.Request{
+		URL:    strings.TrimSuffix(c.o.URL, "/") + c.o.Settings.Path,
+		Header: fetch.Header{"authorization": "KS " + c.token},
+		Body:   body,
+	}
+}
+
+func (c *Completer) report(a Attempt) {
+	if c.o.Attempt != nil {
+		c.o.Attempt(a)
+	}
+}
+
+// hide is the pagehide listener: everything must be under way when it returns.
+func (c *Completer) hide(persisted bool) {
+	if persisted {
+		if !c.o.Settings.NoBFCache {
+			c.Complete(reasonBFCache)
+		}
+		return
+	}
+	c.Complete(reasonPageHide)
+	c.o.Leave(reasonPageHide)
+}
+
+func (c *Completer) show(persisted bool) {
+	if persisted {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.stopGrace()
+	}
+}
+
+func (c *Completer) visible(visible bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopGrace()
+	if !visible && !c.closed && !c.o.Settings.NoHiddenGrace {
+		c.hidden = time.AfterFunc(c.o.Settings.HiddenGrace, func() { c.Complete(reasonHiddenGrace) })
+	}
+}
+
+// stopGrace is called with mu held.
+func (c *Completer) stopGrace() {
+	if c.hidden != nil {
+		c.hidden.Stop()
+		c.hidden = nil
+	}
+}

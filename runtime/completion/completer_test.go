@@ -1,0 +1,276 @@
+package completion
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+)
+
+// brain counts the requests that arrive.
+type brain struct {
+	mu       sync.Mutex
+	requests []string
+	status   int           // 0 fails on the network
+	delay    time.Duration // before the reply
+}
+
+func (b *brain) take(r *fetch.Request) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.requests = append(b.requests, strings.Join([]string{r.URL, r.Header.Get("authorization"), string(r.Body.Data)}, " "))
+	if b.status == 0 {
+		return 0, errors.New("no network")
+	}
+	return b.status, nil
+}
+
+func (b *brain) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	status, err := b.take(r)
+	select {
+	case <-time.After(b.delay):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &fetch.Response{Status: status, Body: empty{}}, nil
+}
+
+func (b *brain) Send(r *fetch.Request, done func(int, error)) {
+	status, err := b.take(r) // before Send returns, as the real one
+	go done(status, err)
+}
+
+func (b *brain) seen() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.requests)
+}
+
+type empty struct{}
+
+func (empty) Read([]byte) (int, error) { return 0, errors.New("nothing") }
+func (empty) Close() error             { return nil }
+
+// tabs is a browser with pages of one origin.
+type tabs struct {
+	mu       sync.Mutex
+	channels map[*tabChannel]bool
+}
+
+type tabChannel struct {
+	tabs    *tabs
+	name    string
+	receive func(string)
+}
+
+type page struct {
+	tabs     *tabs
+	listener Listener
+}
+
+func (p *page) Watch(l Listener) func() {
+	p.listener = l
+	return func() { p.listener = Listener{} }
+}
+func (p *page) UserAgent() string { return "test" }
+
+func (p *page) Channel(name string, receive func(string)) Channel {
+	c := &tabChannel{p.tabs, name, receive}
+	p.tabs.mu.Lock()
+	defer p.tabs.mu.Unlock()
+	p.tabs.channels[c] = true
+	return c
+}
+
+func (c *tabChannel) Post(message string) {
+	c.tabs.mu.Lock()
+	defer c.tabs.mu.Unlock()
+	for other := range c.tabs.channels {
+		if other != c && other.name == c.name {
+			go other.receive(message)
+		}
+	}
+}
+
+func (c *tabChannel) Close() {
+	c.tabs.mu.Lock()
+	defer c.tabs.mu.Unlock()
+	delete(c.tabs.channels, c)
+}
+
+type rig struct {
+	*Completer
+	brain    *brain
+	page     *page
+	mu       sync.Mutex
+	attempts []Attempt
+	left     []string
+}
+
+func newRig(t *testing.T, browser *tabs, s Settings) *rig {
+	r := &rig{brain: &brain{status: 200}, page: &page{tabs: browser}}
+	r.Completer = New(Options{
+		URL: "https://brain.example/", Fetch: r.brain, Send: r.brain, Page: r.page, Settings: s,
+		Leave: func(reason string) { r.left = append(r.left, reason) },
+		Attempt: func(a Attempt) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.attempts = append(r.attempts, a)
+		},
+	})
+	t.Cleanup(r.Close)
+	return r
+}
+
+func newBrowser() *tabs { return &tabs{channels: map[*tabChannel]bool{}} }
+
+const request = `https://brain.example/thread/session_completed KS token {"id":"5f0c"}`
+
+func TestTheSignalIsSentOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		if got := r.CompleteNow(t.Context()); got.Reason != "no_thread" {
+			t.Errorf("without a thread: %+v", got)
+		}
+		r.Arm("5f0c", "")
+		if got := r.CompleteNow(t.Context()); got.Reason != "no_token" {
+			t.Errorf("without a token: %+v", got)
+		}
+		r.Arm("5f0c", "token")
+		if got := r.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "manual"}) {
+			t.Errorf("first: %+v", got)
+		}
+		if got := r.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "already_sent"}) {
+			t.Errorf("second: %+v", got)
+		}
+		r.Complete("disconnect")
+		synctest.Wait()
+		if got := r.brain.seen(); !slices.Equal(got, []string{request}) {
+			t.Errorf("requests = %q", got)
+		}
+		if !reflect.DeepEqual(r.attempts, []Attempt{{Reason: "manual", Sent: true}}) {
+			t.Errorf("attempts = %+v", r.attempts)
+		}
+	})
+}
+
+func TestAFailedSignalMayBeTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Arm("5f0c", "token")
+		r.brain.status = 503
+		if got := r.CompleteNow(t.Context()); got != (Result{Reason: "http_error", Status: 503}) {
+			t.Errorf("refused: %+v", got)
+		}
+		r.brain.status = 0
+		if got := r.CompleteNow(t.Context()); got != (Result{Reason: "network_error"}) {
+			t.Errorf("no network: %+v", got)
+		}
+		r.brain.status, r.brain.delay = 200, time.Minute
+		began := time.Now()
+		if got := r.CompleteNow(t.Context()); got.OK || time.Since(began) != 5*time.Second {
+			t.Errorf("slow: %+v after %v", got, time.Since(began))
+		}
+		r.brain.delay = 0
+		if got := r.CompleteNow(t.Context()); !got.OK {
+			t.Errorf("at last: %+v", got)
+		}
+	})
+}
+
+func TestPageExitSendsInsideTheListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Arm("5f0c", "token")
+		r.page.listener.Hide(false)
+		if got := r.brain.seen(); !slices.Equal(got, []string{request}) || !slices.Equal(r.left, []string{"pagehide"}) {
+			t.Errorf("when the listener returned: %q, left %v", got, r.left)
+		}
+	})
+}
+
+func TestTheBackForwardCacheKeepsTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Arm("5f0c", "token")
+		r.page.listener.Hide(true)
+		synctest.Wait()
+		if len(r.left) != 0 || len(r.attempts) != 1 || r.attempts[0].Reason != "pagehide_bfcache" {
+			t.Errorf("left %v, attempts %+v", r.left, r.attempts)
+		}
+	})
+}
+
+func TestAHiddenPageHasAGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Arm("5f0c", "token")
+		r.page.listener.Visible(false)
+		time.Sleep(29 * time.Second)
+		r.Activity() // the avatar still talks
+		time.Sleep(29 * time.Second)
+		r.page.listener.Visible(true)
+		time.Sleep(time.Minute)
+		if got := r.brain.seen(); len(got) != 0 {
+			t.Errorf("sent although the visitor came back: %q", got)
+		}
+		r.page.listener.Visible(false)
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if len(r.attempts) != 1 || r.attempts[0] != (Attempt{Reason: "hidden_grace", Sent: true}) {
+			t.Errorf("attempts = %+v", r.attempts)
+		}
+	})
+}
+
+func TestAnotherTabWithTheThreadSuppressesTheSignal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		browser := newBrowser()
+		one, two := newRig(t, browser, Settings{}), newRig(t, browser, Settings{})
+		one.Arm("5f0c", "token")
+		two.Arm("5f0c", "token")
+		time.Sleep(5 * time.Second) // a beat later
+		if got := one.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "suppressed", Peers: 1}) {
+			t.Errorf("first tab: %+v", got)
+		}
+		one.Close()
+		synctest.Wait() // the other tab has heard the farewell
+		if got := two.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "manual"}) {
+			t.Errorf("last tab: %+v", got)
+		}
+	})
+}
+
+func TestASilentTabIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Arm("5f0c", "token")
+		for _, message := range []string{"no JSON", `{"v":2,"id":"x","t":"alive"}`, `{"v":1,"id":"x","t":"alive"}`} {
+			r.presence.receive(message)
+		}
+		time.Sleep(13 * time.Second)
+		if got := r.CompleteNow(t.Context()); got.Reason != "manual" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestSwitchedOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{Off: true})
+		r.Arm("5f0c", "token")
+		if got := r.CompleteNow(t.Context()); got.Reason != "disabled" || len(r.brain.seen()) != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
