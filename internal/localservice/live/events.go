@@ -1,0 +1,64 @@
+package live
+
+import (
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+// arguments are what came with an event.
+type arguments interface {
+	// Decode stores argument i in what v points to.
+	Decode(i int, v any) error
+}
+
+// handlers says what each event does (wire-protocol §3). Unknown events are
+// ignored.
+var handlers = map[string]func(*Session, arguments){
+	control.Join:                with((*Session).join),
+	control.CheckAvailability:   without((*Session).answerAvailability),
+	control.StvNewSession:       without((*Session).newVideoSession),
+	control.ApprovedPermissions: without((*Session).approve),
+	control.ASRInit:             without((*Session).startMicrophone),
+	control.ASROffer:            with((*Session).offerMicrophone),
+	control.ASRClientCandidate:  with((*Session).microphoneCandidate),
+	control.VoiceAnswer:         with((*Session).voiceAnswer),
+	control.VoiceCandidate:      with((*Session).voiceCandidate),
+	control.TextEntered:         with((*Session).textEntered),
+	control.TapToTalkStart:      without((*Session).openTap),
+	control.TapToTalkEnd:        without((*Session).endTap),
+	control.MuteUser:            without(func(s *Session) { s.mute(true) }),
+	control.UnmuteUser:          without(func(s *Session) { s.mute(false) }),
+	control.PauseConversation:   without((*Session).pause),
+	control.ResumeConversation:  without((*Session).resume),
+	control.UpdateGenieContext:  with((*Session).replaceContext),
+	control.ScreenShareShot:     with((*Session).screenShare),
+	control.HTMLElementClick:    with((*Session).clicked),
+	control.FormLeadInfo:        with((*Session).formFilled),
+}
+
+// handle gives an event to its handler.
+func (s *Session) handle(name string, args arguments) {
+	h, ok := handlers[name]
+	if !ok {
+		s.log.Debug("unknown event", "event", name)
+		return
+	}
+	h(s, args)
+}
+
+// with is a handler of the event's first argument. What can't be read is
+// dropped: an event has no reply that could say so.
+func with[T any](h func(*Session, T)) func(*Session, arguments) {
+	return func(s *Session, args arguments) {
+		var payload T
+		if err := args.Decode(0, &payload); err != nil {
+			s.log.Debug("event dropped", "err", err)
+			return
+		}
+		h(s, payload)
+	}
+}
+
+// without is a handler of an event that says all by its name.
+func without(h func(*Session)) func(*Session, arguments) {
+	return func(s *Session, _ arguments) { h(s) }
+}

@@ -1,0 +1,124 @@
+package live
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+// Bounds of a screen-share still (choice F10).
+const (
+	maxStill   = 500_000 // bytes
+	stillEvery = time.Second
+)
+
+// stills are the pictures of a shared screen. Only the newest is kept, for the
+// next turn: a client can't fill the memory with them.
+type stills struct {
+	accepted, refused int
+	last              time.Time
+	newest            []byte
+}
+
+// take returns the newest still, once.
+func (s *stills) take() []byte {
+	picture := s.newest
+	s.newest = nil
+	return picture
+}
+
+// still is a binary payload.
+type still struct {
+	Data []byte `json:"data"`
+}
+
+// screenShare takes a still of the user's screen (wire-protocol §3.10).
+func (s *Session) screenShare(p still) {
+	ok := s.joined && s.profile.ScreenShare && len(p.Data) <= maxStill && isPicture(p.Data) &&
+		time.Since(s.stills.last) >= stillEvery
+	if !ok {
+		s.stills.refused++
+		return
+	}
+	s.stills.accepted++
+	s.stills.last, s.stills.newest = time.Now(), p.Data
+}
+
+// isPicture reports whether data begins like a JPEG or a PNG.
+func isPicture(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("\xff\xd8\xff")) || bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n"))
+}
+
+// replaceContext replaces what the brain knows of the page; what is not there is
+// cleared. It counts from the next turn (wire-protocol §3.9, choice A20).
+func (s *Session) replaceContext(c control.GenieContext) {
+	if !s.joined {
+		return
+	}
+	if err := dialogue.CheckVars(c.RequestVars); err != nil {
+		s.log.Info("context dropped", "err", err)
+		return
+	}
+	s.context = c
+}
+
+// place is where the conversation happens, as the dialogue wants to know it.
+func (s *Session) place() dialogue.Context {
+	return dialogue.Context{
+		Vars: s.context.RequestVars, ContextID: s.context.ContextID, ContextType: s.context.ContextType,
+		Avatar: true, ScreenShare: s.stills.accepted > 0,
+	}
+}
+
+// clicked starts a turn about an element that the user clicked
+// (wire-protocol §3.11, choice A21).
+func (s *Session) clicked(c control.HTMLClick) {
+	text := clip(c.HTMLText)
+	p := s.active
+	if text == "" || !s.attentive() || p != nil && (p.by.uninterruptible() || !s.profile.InterruptionsEnabled) {
+		return
+	}
+	s.userActive()
+	if p != nil {
+		s.interrupt(p)
+	}
+	s.begin(byClick, uuid.NewString(), text, "")
+}
+
+const (
+	// maxForm bounds the values of a form, in bytes of JSON.
+	maxForm = 16_000
+	// formKey is where they are in the thread's analysis.
+	formKey = "form_lead_info"
+)
+
+// formFilled keeps the values that a user put into a form, with the thread
+// (wire-protocol §3.11, choice A21).
+func (s *Session) formFilled(values map[string]any) {
+	if !s.joined || len(values) == 0 {
+		return
+	}
+	data, err := json.Marshal(values)
+	if err != nil || len(data) > maxForm {
+		s.log.Debug("form dropped", "bytes", len(data))
+		return
+	}
+	_, err = s.cfg.Threads.UpdateThread(s.ctx, s.who.Scope(), s.thread.ID, func(t *store.Thread) error {
+		if t.Analysis == nil {
+			t.Analysis = map[string]any{}
+		}
+		t.Analysis[formKey] = values
+		return nil
+	})
+	if err != nil {
+		s.log.Warn("form not stored", "err", err)
+		return
+	}
+	s.log.Info("form stored", "fields", len(values))
+}

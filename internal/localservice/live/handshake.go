@@ -1,0 +1,193 @@
+package live
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// hostName is the name of this server instance, which is informational
+// (wire-protocol §4.2).
+const hostName = "localservice"
+
+// Codes of an unsupportedClient event (wire-protocol §4.3).
+const (
+	codeInternal = "INTERNAL_ERROR"
+	codeUsage    = "USAGE_LIMIT_EXCEEDED"
+)
+
+// maxRoom bounds a room id, in bytes; clients send 12.
+const maxRoom = 128
+
+// join binds the session to its agent and its thread. Without a token nothing
+// happens, and a second join is ignored unless the first one failed
+// (wire-protocol §2.9, §3.2, choice A9).
+func (s *Session) join(r control.JoinRequest) {
+	if s.joining || s.joined || r.Kaltura.KS == "" {
+		return
+	}
+	if r.Channel == "" || len(r.Channel) > maxRoom {
+		s.fatal(control.ThrowToBadRequest, control.Empty{})
+		return
+	}
+	s.joining = true
+	s.room = r.Channel
+	s.spawn(func() {
+		who, err := s.admit(r.Kaltura)
+		s.post(func() { s.admitted(r.Kaltura, who, err) })
+	})
+}
+
+// admit finds out who wants to talk to whom: the token inside the join counts,
+// and must be of the same partner as the socket's (choice A6).
+func (s *Session) admit(c control.Context) (dialogue.Caller, error) {
+	claims := s.caller
+	if c.KS != s.token {
+		var err error
+		if claims, err = s.cfg.Tokens.Check(s.ctx, c.KS, s.use); err != nil {
+			return dialogue.Caller{}, err
+		}
+	}
+	if claims.PartnerID != s.caller.PartnerID || !mayTalk(&claims) {
+		return dialogue.Caller{}, fmt.Errorf("%w: token of another partner or kind", errRequest)
+	}
+	if err := dialogue.CheckVars(c.RequestVars); err != nil {
+		return dialogue.Caller{}, fmt.Errorf("%w: %w", errRequest, err)
+	}
+	return s.cfg.Dialogue.Caller(s.ctx, claims)
+}
+
+// errRequest means that a join asks for what can't be.
+var errRequest = errors.New("bad join")
+
+// mayTalk reports whether a token opens conversations: it names a brain
+// configuration or an agent, and an enriched widget token names both.
+func mayTalk(c *token.Claims) bool {
+	switch c.Kind() {
+	case token.Conversation, token.Agent:
+		return c.ConfigID() != 0 || c.AgentID() != ""
+	case token.Widget:
+		return c.ConfigID() != 0
+	default:
+		return false
+	}
+}
+
+// admitted answers a join whose token was checked: first the configuration at
+// once, then, when the thread is ready, the first segment and the end of the
+// join (wire-protocol §2.5, choice A11).
+func (s *Session) admitted(c control.Context, who dialogue.Caller, err error) {
+	if err != nil {
+		s.joining = false
+		s.refuse(err)
+		return
+	}
+	s.who, s.profile = who, &who.Agent.Profile
+	s.context = control.GenieContext{
+		Capabilities: c.Capabilities, RequestVars: c.RequestVars, ContextID: c.ContextID, ContextType: c.ContextType,
+	}
+	s.log = s.log.With("agent", who.Agent.Name, "room", s.room)
+	s.emit(control.ClientConfig, control.ConfigurationEnvelope{ClientConfiguration: s.configuration()})
+	place := s.place()
+	s.spawn(func() {
+		var first converse.Segment
+		thread, err := s.cfg.Dialogue.Open(s.ctx, who, c.ThreadID, place)
+		if err == nil {
+			first, err = s.firstSegment(who, thread, place)
+		}
+		s.post(func() { s.threadReady(thread, first, err) })
+	})
+}
+
+// firstSegment is the init_response (choice A12).
+func (s *Session) firstSegment(who dialogue.Caller, t store.Thread, place dialogue.Context) (converse.Segment, error) {
+	phrase, messageID, err := s.cfg.Dialogue.Opening(s.ctx, who, t, place)
+	return converse.Segment{
+		Role: "assistant", Type: converse.InitResponse, Content: converse.String(""),
+		OpeningPhrase: phrase, ThreadID: t.ID, MessageID: messageID,
+	}, err
+}
+
+func (s *Session) threadReady(t store.Thread, first converse.Segment, err error) {
+	s.joining = false
+	var delta []byte
+	if err == nil {
+		delta, err = json.Marshal(first)
+	}
+	if err != nil {
+		s.refuse(err)
+		return
+	}
+	s.joined = true
+	s.thread, s.openingPhrase = t, first.OpeningPhrase
+	s.log = s.log.With("thread", t.ID)
+	s.emit(control.AgentRawText, control.RawText{Delta: string(delta)})
+	s.emit(control.JoinComplete, control.Empty{})
+	s.log.Info("session joined")
+	s.roomTimer = s.after(s.cfg.Timing.UnusedRoom, func() {
+		s.log.Info("room unused, closing")
+		s.hangUp()
+	})
+}
+
+// refuse ends a session whose join failed (wire-protocol §4.3, choice A4).
+func (s *Session) refuse(err error) {
+	switch {
+	case s.ctx.Err() != nil:
+	case errors.Is(err, token.ErrRestricted):
+		s.fatal(control.UnsupportedClient, control.Unsupported{Code: codeUsage})
+	case isRequestError(err):
+		s.log.Info("join refused", "err", err)
+		s.fatal(control.ThrowToBadRequest, control.Empty{})
+	default:
+		s.log.Error("join failed", "err", err)
+		s.fatal(control.UnsupportedClient, control.Unsupported{Code: codeInternal})
+	}
+}
+
+// isRequestError reports whether a join failed by what the client sent.
+func isRequestError(err error) bool {
+	for _, refusal := range []error{
+		errRequest, token.ErrInvalid, token.ErrExpired, token.ErrEnded,
+		dialogue.ErrNoPermission, dialogue.ErrNoAgent,
+	} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	return false
+}
+
+// configuration is what the client is told of its agent (wire-protocol §4.2).
+func (s *Session) configuration() control.Configuration {
+	p := s.profile
+	c := control.Configuration{
+		Configuration:            map[string]any{},
+		NLUFeatures:              map[string]any{},
+		LanguageCode:             p.Language,
+		IsTapToTalk:              p.TapToTalk,
+		InterruptionsEnabled:     &p.InterruptionsEnabled,
+		PauseConversationEnabled: true,
+		ShowTranscription:        true,
+		IsScreenShareEnabled:     p.ScreenShare,
+		AudioMode:                p.AudioMode,
+		VisualPhotos:             []json.RawMessage{},
+		VisualVideos:             []json.RawMessage{},
+	}
+	if p.DisplayName != "" {
+		c.AgentPersonaName = &p.DisplayName
+	}
+	return c
+}
+
+// answerAvailability tells whether a conversation could start now, before and
+// after a join (wire-protocol §3.4).
+func (s *Session) answerAvailability() {
+	s.emit(control.AvailabilityResult, s.hub.availability(s.downlink != nil))
+}

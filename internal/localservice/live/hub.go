@@ -1,0 +1,292 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/localservice/voice"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// SocketPath is where clients open the control socket (wire-protocol §1.6); it
+// is what a token's urirestrict is compared with.
+const SocketPath = "/socket.io/"
+
+// Config is what all sessions of a service share. Everything but Timing and
+// Logger is required.
+type Config struct {
+	Dialogue Dialogue
+	Threads  Threads
+	Tokens   Tokens
+	Voice    Voice
+	Media    Media
+
+	// MediaURL is where the media live; clients are told, for information.
+	MediaURL string
+	// MaxCalls is how many pictures and voices there can be at once.
+	MaxCalls int
+	Timing   Timing
+	Logger   *slog.Logger // nil discards
+}
+
+// Timing holds what a user of the service may want to change. A zero or negative
+// PauseWindow or UnusedRoom means its default; the others are off when zero.
+type Timing struct {
+	PauseWindow time.Duration // until a pause loses its media, default 120 s (choice F1)
+	UnusedRoom  time.Duration // until a joined room without media is closed, default 120 s (choice A10)
+
+	Conversation time.Duration // a whole conversation (choice A17)
+	Warning      time.Duration // how long before its end the client is warned
+	WakeUp       time.Duration // a user's silence before the check-in (choice A18)
+	Goodbye      time.Duration // and before the goodbye that follows
+}
+
+// Defaults of [Timing].
+const (
+	DefaultPauseWindow = 120 * time.Second
+	DefaultUnusedRoom  = 120 * time.Second
+	DefaultWarning     = 60 * time.Second
+)
+
+// Dialogue holds threads and runs turns; [dialogue.Service] is one.
+type Dialogue interface {
+	Caller(ctx context.Context, c token.Claims) (dialogue.Caller, error)
+	Open(ctx context.Context, who dialogue.Caller, threadID string, c dialogue.Context) (store.Thread, error)
+	Opening(ctx context.Context, who dialogue.Caller, t store.Thread, c dialogue.Context) (phrase, messageID string, err error)
+	Turn(ctx context.Context, who dialogue.Caller, req dialogue.TurnRequest, emit func(converse.Segment) error) (dialogue.TurnResult, error)
+	KeepSpoken(ctx context.Context, who dialogue.Caller, messageID, text string) error
+	Forget(ctx context.Context, messageID string) error
+}
+
+// Threads changes what is stored with a thread; [store.Store] does.
+type Threads interface {
+	UpdateThread(ctx context.Context, scope store.Scope, id string, change func(*store.Thread) error) (store.Thread, error)
+}
+
+// Tokens checks tokens; [token.Authority] does.
+type Tokens interface {
+	Check(ctx context.Context, text string, use token.Use) (token.Claims, error)
+}
+
+// Voice turns a sentence into sound.
+type Voice interface {
+	Speak(ctx context.Context, text string) (voice.Speech, error)
+}
+
+// Conn is the service's end of a control socket; [socketio.Conn] is one.
+type Conn interface {
+	ID() string
+	Handshake() socketio.Handshake
+	Events() <-chan socketio.Event
+	Emit(name string, args ...any) error
+	Close() error
+	Drop()
+}
+
+var (
+	_ Dialogue = (*dialogue.Service)(nil)
+	_ Threads  = (*store.Store)(nil)
+	_ Tokens   = (*token.Authority)(nil)
+	_ Conn     = (*socketio.Conn)(nil)
+)
+
+// Hub runs the sessions of a service. Its methods may be called from any
+// goroutine.
+type Hub struct {
+	cfg Config
+
+	// mu guards what sessions share; none of them ever waits while holding it.
+	mu        sync.Mutex
+	sessions  map[string]*Session // by socket id
+	calls     int
+	exhausted bool
+	tierFull  bool
+}
+
+// NewHub returns a Hub.
+func NewHub(c Config) *Hub {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Timing.PauseWindow <= 0 {
+		c.Timing.PauseWindow = DefaultPauseWindow
+	}
+	if c.Timing.UnusedRoom <= 0 {
+		c.Timing.UnusedRoom = DefaultUnusedRoom
+	}
+	return &Hub{cfg: c, sessions: map[string]*Session{}}
+}
+
+// Authorize accepts a handshake whose token opens conversations. A token that
+// expires later does not end its socket (choice A5).
+func (h *Hub) Authorize(ctx context.Context, hs socketio.Handshake) error {
+	claims, err := h.cfg.Tokens.Check(ctx, tokenOf(hs), useOf(hs))
+	if err != nil || !mayTalk(&claims) {
+		h.cfg.Logger.Info("socket refused", "remote", hs.RemoteAddr, "err", err)
+		return errUnauthorized
+	}
+	return nil
+}
+
+// errUnauthorized is all that a client is told of a token that is not accepted
+// (choice A4).
+var errUnauthorized = &socketio.RefusedError{Message: "unauthorized"}
+
+// Serve runs the session of a socket until the socket is gone for good.
+func (h *Hub) Serve(ctx context.Context, conn Conn) {
+	hs := conn.Handshake()
+	s := newSession(ctx, h, conn)
+	s.token, s.use = tokenOf(hs), useOf(hs)
+	debugMode := hs.Query.Get("debugMode")
+	s.debugs = debugMode == "true" || debugMode == "1" // choice F11
+
+	// Counts as an action of its own: a token may be allowed to connect, and no
+	// more.
+	claims, err := h.cfg.Tokens.Check(ctx, s.token, s.use)
+	if err != nil {
+		s.refuse(err)
+		return // which disconnects
+	}
+	s.caller = claims
+	h.mu.Lock()
+	h.sessions[conn.ID()] = s
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.sessions, conn.ID())
+	}()
+	s.run(conn.Events())
+}
+
+func newSession(ctx context.Context, h *Hub, conn Conn) *Session {
+	s := &Session{
+		inbox: newInbox(), cfg: &h.cfg, hub: h, conn: conn, since: time.Now(),
+		log: h.cfg.Logger.With("session", conn.ID()), remembered: make(chan struct{}),
+	}
+	close(s.remembered)
+	s.ctx, s.stop = context.WithCancel(ctx)
+	return s
+}
+
+// tokenOf reads the token of a handshake, "" when there is none.
+func tokenOf(hs socketio.Handshake) string {
+	var auth struct {
+		Token string `json:"token"`
+	}
+	if json.Unmarshal(hs.Auth, &auth) != nil {
+		return ""
+	}
+	return auth.Token
+}
+
+func useOf(hs socketio.Handshake) token.Use {
+	use := token.Use{Path: SocketPath}
+	if addr, err := netip.ParseAddrPort(hs.RemoteAddr); err == nil {
+		use.Addr = addr.Addr()
+	}
+	return use
+}
+
+// takeSlot takes one of the slots for picture and voice.
+func (h *Hub) takeSlot() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.exhausted || h.calls >= h.cfg.MaxCalls {
+		return false
+	}
+	h.calls++
+	return true
+}
+
+func (h *Hub) freeSlot() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls--
+}
+
+// overTier reports whether the plan's limit is set to be reached.
+func (h *Hub) overTier() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.tierFull
+}
+
+// availability says whether one more conversation could start; a session that
+// has its slot does not count against itself.
+func (h *Hub) availability(hasSlot bool) control.Availability {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	free := !h.exhausted && (h.calls < h.cfg.MaxCalls || hasSlot)
+	details, err := json.Marshal(control.CapacityDetails{
+		StvAvailable: free, WhisperAvailable: true, ActiveCalls: h.calls, MaxCalls: h.cfg.MaxCalls, CapacityAvailable: free,
+	})
+	if err != nil { // a struct of numbers always marshals
+		return control.Availability{Error: err.Error()}
+	}
+	a := control.Availability{Available: free, Details: details}
+	if !free {
+		a.Reason = "capacity"
+	}
+	return a
+}
+
+// SetExhausted makes the service behave as if every slot was taken.
+func (h *Hub) SetExhausted(on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.exhausted = on
+}
+
+// SetTierExceeded makes the service behave as if the plan's limit was reached.
+func (h *Hub) SetTierExceeded(on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tierFull = on
+}
+
+// Sessions describes the live sessions, oldest first.
+func (h *Hub) Sessions(ctx context.Context) []Info {
+	h.mu.Lock()
+	sessions := make([]*Session, 0, len(h.sessions))
+	for _, s := range h.sessions {
+		sessions = append(sessions, s)
+	}
+	h.mu.Unlock()
+	infos := make([]Info, 0, len(sessions))
+	for _, s := range sessions {
+		if info, err := s.Info(ctx); err == nil {
+			infos = append(infos, info)
+		}
+	}
+	slices.SortFunc(infos, func(a, b Info) int {
+		if c := a.Since.Compare(b.Since); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return infos
+}
+
+// Session returns the live session with that socket id.
+func (h *Hub) Session(id string) (*Session, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s, ok := h.sessions[id]
+	if !ok {
+		return nil, fmt.Errorf("session %q: %w", id, ErrNoSession)
+	}
+	return s, nil
+}

@@ -1,0 +1,437 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/localservice/voice"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// stage is a session in virtual time with a scripted brain, a voice that needs
+// 100 ms of sound for each word, and nothing else around it.
+type stage struct {
+	t     *testing.T
+	hub   *Hub
+	s     *Session
+	conn  *fakeConn
+	brain *fakeBrain
+	media *fakeMedia
+	voice *fakeVoice
+}
+
+// play runs a scene with a session for an agent with that profile, connected
+// and not joined.
+func play(t *testing.T, profile store.Profile, timing Timing, scene func(*stage)) {
+	t.Helper()
+	playAs(t, "", profile, timing, scene)
+}
+
+// playAs is play for a client with that query.
+func playAs(t *testing.T, query string, profile store.Profile, timing Timing, scene func(*stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		st := &stage{
+			t: t, conn: &fakeConn{events: make(chan socketio.Event), query: query},
+			brain: &fakeBrain{profile: profile}, media: &fakeMedia{}, voice: &fakeVoice{},
+		}
+		st.hub = NewHub(Config{
+			Dialogue: st.brain, Threads: st.brain, Tokens: fakeTokens{}, Voice: st.voice, Media: st.media,
+			MediaURL: "http://media.example", MaxCalls: 2, Timing: timing,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var served sync.WaitGroup
+		served.Go(func() { st.hub.Serve(ctx, st.conn) })
+		synctest.Wait()
+		st.s, _ = st.hub.Session(st.conn.ID())
+		scene(st)
+		cancel()
+		served.Wait()
+		if n := st.media.open; n != 0 {
+			t.Errorf("%d peers were left open", n)
+		}
+		if n := st.hub.calls; n != 0 {
+			t.Errorf("%d slots were left taken", n)
+		}
+	})
+}
+
+func talkative() store.Profile {
+	return store.Profile{DisplayName: "Robin", OpeningPhrase: "Hello there.", InterruptionsEnabled: true, Language: "en-US"}
+}
+
+// send lets the client emit an event, and waits until its consequences are over
+// that need no time.
+func (st *stage) send(event string, payload any) {
+	st.t.Helper()
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	st.s.post(func() { st.s.handle(event, jsonArgs{raw}) })
+	synctest.Wait()
+}
+
+func (st *stage) say(text string) {
+	st.t.Helper()
+	st.send(control.TextEntered, control.BargeIn())
+	st.send(control.TextEntered, control.Text{Text: text, IsFinal: true})
+}
+
+func (st *stage) wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// join brings the session to joinComplete.
+func (st *stage) join() {
+	st.t.Helper()
+	st.send(control.Join, control.NewJoin("room1", "", control.Context{KS: "token"}))
+}
+
+// ready brings the session to the moment before the approval.
+func (st *stage) ready() {
+	st.t.Helper()
+	st.join()
+	st.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
+}
+
+// open brings the session past its opening turn.
+func (st *stage) open() {
+	st.t.Helper()
+	st.ready()
+	st.send(control.ApprovedPermissions, control.Approval{Room: "room1"})
+	st.wait(5 * time.Second)
+	for _, e := range st.conn.take() {
+		if e.name == control.StvFinishedTalking {
+			return
+		}
+	}
+	st.t.Fatal("the opening turn did not end")
+}
+
+// expect compares what was emitted since the last look with names, and returns
+// the events.
+func (st *stage) expect(names ...string) []sent {
+	st.t.Helper()
+	got := st.conn.take()
+	var gotNames []string
+	for _, e := range got {
+		gotNames = append(gotNames, e.name)
+	}
+	if !slices.Equal(gotNames, names) {
+		st.t.Fatalf("events\n%q, want\n%q", gotNames, names)
+	}
+	return got
+}
+
+type sent struct {
+	name    string
+	payload string
+	at      time.Time
+}
+
+func (e sent) field(name string) any {
+	var fields map[string]any
+	_ = json.Unmarshal([]byte(e.payload), &fields)
+	return fields[name]
+}
+
+type fakeConn struct {
+	events  chan socketio.Event
+	query   string
+	mu      sync.Mutex
+	out     []sent
+	closed  bool
+	dropped bool
+}
+
+func (c *fakeConn) ID() string { return "socket1" }
+func (c *fakeConn) Handshake() socketio.Handshake {
+	q, _ := url.ParseQuery(c.query)
+	return socketio.Handshake{Query: q, Auth: json.RawMessage(`{"token":"token"}`), RemoteAddr: "127.0.0.1:5"}
+}
+func (c *fakeConn) Events() <-chan socketio.Event { return c.events }
+func (c *fakeConn) Drop()                         { c.dropped = true }
+
+func (c *fakeConn) Emit(name string, args ...any) error {
+	raw, err := json.Marshal(args[0])
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out = append(c.out, sent{name, string(raw), time.Now()})
+	return err
+}
+
+func (c *fakeConn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.closed = true
+		close(c.events)
+	}
+	return nil
+}
+
+func (c *fakeConn) gone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+func (c *fakeConn) take() []sent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.out
+	c.out = nil
+	return out
+}
+
+func (c *fakeConn) last() sent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.out) == 0 {
+		return sent{}
+	}
+	return c.out[len(c.out)-1]
+}
+
+type jsonArgs struct{ raw json.RawMessage }
+
+func (a jsonArgs) Decode(_ int, v any) error { return json.Unmarshal(a.raw, v) }
+
+type fakeTokens struct{}
+
+func (fakeTokens) Check(_ context.Context, text string, _ token.Use) (token.Claims, error) {
+	switch text {
+	case "token":
+		return mintedClaims("agentid:a1,geniegpcid:7")
+	case "foreign":
+		c, err := mintedClaims("agentid:a1,geniegpcid:7")
+		c.PartnerID = 99
+		return c, err
+	case "spent":
+		return token.Claims{}, token.ErrRestricted
+	}
+	return token.Claims{}, token.ErrInvalid
+}
+
+// mintedClaims makes claims as a real token carries them.
+func mintedClaims(privileges string) (token.Claims, error) {
+	c := token.Claims{PartnerID: 5, Expiry: time.Now().Add(time.Hour), Privileges: privileges}
+	_, err := token.Mint("secret", &c)
+	return c, err
+}
+
+// fakeBrain is a dialogue whose answers a scene gives. A nil answer says
+// nothing.
+type fakeBrain struct {
+	profile store.Profile
+	answer  func(ctx context.Context, req dialogue.TurnRequest, say func(converse.Segment)) error
+
+	mu       sync.Mutex
+	asked    []dialogue.TurnRequest
+	kept     []string // what KeepSpoken was told
+	forgot   int
+	analysis map[string]any
+}
+
+func (b *fakeBrain) Caller(context.Context, token.Claims) (dialogue.Caller, error) {
+	return dialogue.Caller{Agent: store.Agent{ID: "a1", Name: "robin", Profile: b.profile}}, nil
+}
+
+func (b *fakeBrain) Open(_ context.Context, _ dialogue.Caller, id string, _ dialogue.Context) (store.Thread, error) {
+	if id == "somebody-elses" {
+		return store.Thread{}, dialogue.ErrNoPermission
+	}
+	return store.Thread{ID: "thread1"}, nil
+}
+
+func (b *fakeBrain) Opening(context.Context, dialogue.Caller, store.Thread, dialogue.Context) (string, string, error) {
+	return b.profile.OpeningPhrase, "m0", nil
+}
+
+func (b *fakeBrain) Turn(ctx context.Context, _ dialogue.Caller, req dialogue.TurnRequest, emit func(converse.Segment) error) (dialogue.TurnResult, error) {
+	b.mu.Lock()
+	b.asked = append(b.asked, req)
+	answer := b.answer
+	b.mu.Unlock()
+	result := dialogue.TurnResult{ThreadID: "thread1", MessageID: "m1"}
+	if answer == nil {
+		return result, nil
+	}
+	err := answer(ctx, req, func(seg converse.Segment) { _ = emit(seg) })
+	return result, err
+}
+
+func (b *fakeBrain) KeepSpoken(_ context.Context, _ dialogue.Caller, _, text string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept = append(b.kept, text)
+	return nil
+}
+
+func (b *fakeBrain) Forget(context.Context, string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forgot++
+	return nil
+}
+
+func (b *fakeBrain) UpdateThread(_ context.Context, _ store.Scope, _ string, change func(*store.Thread) error) (store.Thread, error) {
+	t := store.Thread{Analysis: b.analysis}
+	err := change(&t)
+	b.analysis = t.Analysis
+	return t, err
+}
+
+// questions returns the texts that the brain was asked.
+func (b *fakeBrain) questions() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var texts []string
+	for _, r := range b.asked {
+		texts = append(texts, r.Text)
+	}
+	return texts
+}
+
+// saying answers like a real dialogue, each piece after pause.
+func saying(pause time.Duration, pieces ...string) func(context.Context, dialogue.TurnRequest, func(converse.Segment)) error {
+	return func(ctx context.Context, _ dialogue.TurnRequest, say func(converse.Segment)) error {
+		say(converse.Segment{Type: converse.Think, Content: converse.String(""), ThreadID: "thread1", MessageID: "m1"})
+		for i, piece := range pieces {
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			say(converse.Segment{Type: converse.Avatar, Content: converse.String(piece), SegmentStart: i == 0})
+		}
+		say(converse.Segment{Type: converse.Avatar, Content: converse.String(""), SegmentEnd: true})
+		say(converse.Segment{Type: converse.Share, Content: json.RawMessage(`{"canShare":true}`)})
+		say(converse.Segment{Type: converse.Think, Content: converse.String(""), IsFinal: true})
+		return nil
+	}
+}
+
+// fakeVoice needs 150 ms to make 100 ms of sound for each word.
+type fakeVoice struct{ err error }
+
+func (v *fakeVoice) Speak(ctx context.Context, text string) (voice.Speech, error) {
+	select {
+	case <-time.After(150 * time.Millisecond):
+	case <-ctx.Done():
+		return voice.Speech{}, ctx.Err()
+	}
+	if v.err != nil {
+		return voice.Speech{}, v.err
+	}
+	words := strings.Fields(text)
+	sound := voice.Speech{PCM: make([]int16, 100*len(words)), Rate: 1000}
+	for _, w := range words {
+		sound.Chunks = append(sound.Chunks, voice.Chunk{Text: w, Duration: 100 * time.Millisecond})
+	}
+	return sound, nil
+}
+
+type fakeMedia struct {
+	open     int // peers that were not closed
+	made     int // video sessions
+	fail     error
+	downlink *fakeDownlink
+	mic      *fakeMic
+	ear      Ear
+}
+
+func (m *fakeMedia) OpenVideo(room string) (Downlink, string, string, error) {
+	if m.fail != nil {
+		return nil, "", "", m.fail
+	}
+	m.open++
+	m.made++
+	m.downlink = &fakeDownlink{m: m}
+	id := fmt.Sprint("stv", m.made)
+	return m.downlink, id, "http://media.example/" + room + "/" + id, nil
+}
+
+func (m *fakeMedia) OpenVoice() (VoicePeer, error) {
+	m.open++
+	m.downlink = &fakeDownlink{m: m}
+	return m.downlink, nil
+}
+
+func (m *fakeMedia) OpenMicrophone(ear Ear) (Microphone, error) {
+	m.open++
+	m.ear, m.mic = ear, &fakeMic{m: m}
+	return m.mic, nil
+}
+
+// fakeDownlink notes how much it was given to play.
+type fakeDownlink struct {
+	m       *fakeMedia
+	samples int
+	silence time.Duration
+	stops   int
+	killed  bool
+	answer  string
+}
+
+func (d *fakeDownlink) Play(silence time.Duration, sound voice.Speech) {
+	d.silence += silence
+	d.samples += len(sound.PCM)
+}
+func (d *fakeDownlink) Stop()                                { d.stops++ }
+func (d *fakeDownlink) Kill()                                { d.killed = true }
+func (d *fakeDownlink) StopVideo(bool)                       {}
+func (d *fakeDownlink) Stats() any                           { return nil }
+func (d *fakeDownlink) Close()                               { d.m.open-- }
+func (d *fakeDownlink) Offer() (string, error)               { return "v=0 voice", nil }
+func (d *fakeDownlink) Answer(sdp string) error              { d.answer = sdp; return nil }
+func (d *fakeDownlink) AddCandidate(control.Candidate) error { return nil }
+
+type fakeMic struct {
+	m     *fakeMedia
+	mu    sync.Mutex
+	taps  []string
+	muted bool
+}
+
+func (f *fakeMic) tap(what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.taps = append(f.taps, what)
+}
+
+// window returns what became of tap windows.
+func (f *fakeMic) window() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return strings.Join(f.taps, " ")
+}
+
+func (*fakeMic) Offer(sdp string, _ bool) (string, []string, error) {
+	if sdp == "" {
+		return "", nil, errors.New("no description")
+	}
+	return "v=0 answer", []string{"candidate:1"}, nil
+}
+func (*fakeMic) AddCandidate(control.Candidate) error { return nil }
+func (f *fakeMic) OpenTap()                           { f.tap("open") }
+func (f *fakeMic) CloseTap()                          { f.tap("close") }
+func (f *fakeMic) Mute(on bool)                       { f.muted = on }
+func (*fakeMic) Stats() any                           { return nil }
+func (f *fakeMic) Close()                             { f.m.open-- }

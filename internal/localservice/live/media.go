@@ -1,0 +1,205 @@
+package live
+
+import (
+	"errors"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/voice"
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+// Media makes the peers of a session.
+type Media interface {
+	// OpenVideo makes a picture with a voice. Its id is not to be guessed: who
+	// knows the address can be its one viewer.
+	OpenVideo(room string) (d Downlink, id, url string, err error)
+	// OpenVoice makes a voice without a picture, for which the service sends the
+	// offer.
+	OpenVoice() (VoicePeer, error)
+	// OpenMicrophone makes a peer for the user's voice.
+	OpenMicrophone(ear Ear) (Microphone, error)
+}
+
+// Downlink is the agent as it is seen and heard. No method waits.
+type Downlink interface {
+	// Play speaks sound after a silence, behind what is being spoken.
+	Play(silence time.Duration, sound voice.Speech)
+	// Stop ends what is being spoken.
+	Stop()
+	// Kill breaks the connection without a word, StopVideo holds the bytes of the
+	// picture back: a client has to cope with both.
+	Kill()
+	StopVideo(stopped bool)
+	// Stats describes the connection.
+	Stats() any
+	Close()
+}
+
+// VoicePeer is the voice of audio mode (wire-protocol §4.11).
+type VoicePeer interface {
+	Downlink
+	// Offer returns the session description to send.
+	Offer() (sdp string, err error)
+	Answer(sdp string) error
+	AddCandidate(c control.Candidate) error
+}
+
+// videoStatus is the status of a video session (wire-protocol §4.2).
+const videoStatus = "session started"
+
+// errBusy means that every slot is taken, errTier that the plan has no more.
+var (
+	errBusy = errors.New("no free slot")
+	errTier = errors.New("plan limit reached")
+)
+
+// newVideoSession allocates picture and voice, or the voice alone, in place of
+// what the session had: the old address is dead from now on. An utterance that
+// is running goes on in the new one (wire-protocol §3.3).
+func (s *Session) newVideoSession() {
+	if !s.joined {
+		return
+	}
+	s.roomTimer.stop()
+	reply, err := s.openDownlink()
+	switch {
+	case errors.Is(err, errBusy):
+		s.fatal(control.ThrowToNoAgent, control.Empty{})
+		return
+	case errors.Is(err, errTier):
+		s.fatal(control.ThrowToExceededTier, control.Empty{})
+		return
+	case err != nil:
+		s.log.Error("no downlink", "err", err)
+		s.fatal(control.UnsupportedClient, control.Unsupported{Code: codeInternal})
+		return
+	}
+	s.emit(control.StvNewSession, reply)
+	s.emit(control.ShowAgent, control.Empty{})
+	s.emit(control.AskPermissions, control.PermissionRequest{
+		Constraints: control.Constraints{Audio: true, Video: s.voice == nil},
+	})
+	s.playRest()
+	if s.voice != nil {
+		s.offerVoice()
+	}
+}
+
+func (s *Session) openDownlink() (reply control.StvNewSessionReply, err error) {
+	if s.hub.overTier() {
+		return reply, errTier
+	}
+	if s.downlink != nil {
+		s.downlink.Close() // and its slot is used again
+	} else if !s.hub.takeSlot() {
+		return reply, errBusy
+	}
+	s.downlink, s.voice = nil, nil
+	if s.profile.AudioMode {
+		reply.Status = control.NoVideoStatus
+		if s.voice, err = s.cfg.Media.OpenVoice(); err == nil {
+			s.downlink = s.voice
+		}
+	} else {
+		reply.Status = videoStatus
+		s.downlink, reply.SessionID, reply.WebRTCURL, err = s.cfg.Media.OpenVideo(s.room)
+	}
+	if err != nil {
+		s.downlink, s.voice = nil, nil
+		s.hub.freeSlot()
+	}
+	return reply, err
+}
+
+// freeMedia closes picture, voice and microphone.
+func (s *Session) freeMedia() {
+	if s.downlink != nil {
+		s.downlink.Close()
+		s.downlink, s.voice = nil, nil
+		s.hub.freeSlot()
+	}
+	s.closeMicrophone()
+}
+
+// play queues sound on the downlink. Without one time passes all the same.
+func (s *Session) play(silence time.Duration, sound voice.Speech) {
+	if s.downlink != nil {
+		s.downlink.Play(silence, sound)
+	}
+}
+
+// silence ends what is being spoken.
+func (s *Session) silence() {
+	if s.downlink != nil {
+		s.downlink.Stop()
+	}
+}
+
+// playRest lets a new downlink go on with the utterance that is running.
+func (s *Session) playRest() {
+	p := s.active
+	if p == nil {
+		return
+	}
+	now := time.Now()
+	heard := now // up to where the new downlink has sound
+	for _, c := range p.clips {
+		at, sound := c.at, c.sound
+		if at.Before(now) {
+			sound = rest(sound, now.Sub(at))
+			at = now
+		}
+		if len(sound.PCM) > 0 {
+			s.play(at.Sub(heard), sound)
+			heard = at.Add(length(sound))
+		}
+	}
+}
+
+// rest returns sound without its beginning.
+func rest(sound voice.Speech, cut time.Duration) voice.Speech {
+	n := int(int64(cut) * int64(sound.Rate) / int64(time.Second))
+	sound.PCM = sound.PCM[min(n, len(sound.PCM)):]
+	return sound
+}
+
+// length is how long sound is heard.
+func length(sound voice.Speech) time.Duration {
+	return time.Duration(int64(len(sound.PCM)) * int64(time.Second) / int64(sound.Rate))
+}
+
+// offerVoice offers the agent's voice to a client in audio mode
+// (wire-protocol §4.11).
+func (s *Session) offerVoice() {
+	sdp, err := s.voice.Offer()
+	if err != nil {
+		s.voiceFailed("no offer", err)
+		return
+	}
+	s.emit(control.VoiceOffer, control.Offer{Offer: control.Description{Type: "offer", SDP: sdp}})
+}
+
+func (s *Session) voiceAnswer(a control.Answer) {
+	if s.voice == nil {
+		return
+	}
+	if err := s.voice.Answer(a.Answer.SDP); err != nil {
+		s.voiceFailed("answer refused", err)
+	}
+}
+
+func (s *Session) voiceCandidate(c control.ClientCandidate) {
+	if s.voice == nil {
+		return
+	}
+	if err := s.voice.AddCandidate(c.Candidate); err != nil {
+		s.log.Debug("candidate refused", "err", err)
+	}
+}
+
+// voiceFailed tells the client; what pion says may quote addresses, so it stays
+// in the log.
+func (s *Session) voiceFailed(text string, err error) {
+	s.log.Warn("voice peer", "problem", text, "err", err)
+	s.emit(control.VoiceError, control.PeerError{Error: text})
+}

@@ -1,0 +1,195 @@
+package live
+
+import (
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+const (
+	// tapSettles is how long after the end of a tap window its words may still
+	// come in (wire-protocol §3.7).
+	tapSettles = 300 * time.Millisecond
+	// longestTap closes a window whose end got lost (choice C7).
+	longestTap = 60 * time.Second
+)
+
+// Ear takes what is heard on a microphone. It is called from any goroutine and
+// does not wait.
+type Ear interface {
+	// Onset: the user has begun to speak.
+	Onset()
+	// Words: the user has finished. The text is what was understood.
+	Words(text string)
+}
+
+// Microphone is the peer that carries the user's voice. No method waits but
+// those of signalling.
+type Microphone interface {
+	// Offer answers an offer; a restart is one of the same peer.
+	Offer(sdp string, restart bool) (answer string, candidates []string, err error)
+	AddCandidate(c control.Candidate) error
+	// OpenTap begins to collect, whatever the pauses; CloseTap reports the words
+	// to the ear, also when there are none.
+	OpenTap()
+	CloseTap()
+	// Mute drops what is heard.
+	Mute(on bool)
+	Stats() any
+	Close()
+}
+
+// tapWindow is a push-to-talk capture (wire-protocol §3.7).
+type tapWindow struct {
+	open     bool
+	settling bool   // its end was asked for
+	timer    *timer // until it has settled, or until it was open for too long
+}
+
+// ear brings what is heard to the session goroutine, as long as mic is the
+// session's microphone.
+type ear struct {
+	s *Session
+	n int // of the microphone
+}
+
+func (e ear) post(f func()) {
+	e.s.post(func() {
+		if e.n == e.s.micCount {
+			f()
+		}
+	})
+}
+
+func (e ear) Onset()            { e.post(e.s.voiceOnset) }
+func (e ear) Words(text string) { e.post(func() { e.s.voiceWords(text) }) }
+
+// startMicrophone gets ready for the user's voice. On a resumed session it comes
+// again; the old peer goes (wire-protocol §5.1, choice C10).
+func (s *Session) startMicrophone() {
+	if !s.joined {
+		return
+	}
+	s.closeMicrophone()
+	mic, err := s.cfg.Media.OpenMicrophone(ear{s, s.micCount})
+	if err != nil {
+		s.microphoneFailed("no microphone peer", err)
+		return
+	}
+	s.mic = mic
+	mic.Mute(s.muted)
+	s.emit(control.ASRReady, control.Empty{})
+}
+
+func (s *Session) closeMicrophone() {
+	s.micCount++ // what the old one heard is not news any more
+	s.dropTap()
+	if s.mic != nil {
+		s.mic.Close()
+		s.mic = nil
+	}
+}
+
+// offerMicrophone answers an offer, and sends the candidates after the answer:
+// a client may lose those that come before it (wire-protocol §5.2).
+func (s *Session) offerMicrophone(o control.Offer) {
+	if s.mic == nil {
+		return
+	}
+	answer, candidates, err := s.mic.Offer(o.Offer.SDP, o.IsReconnect)
+	if err != nil {
+		s.microphoneFailed("offer refused", err)
+		return
+	}
+	s.emit(control.ASRAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: answer}})
+	for _, c := range candidates {
+		s.emit(control.ASRServerCandidate, control.ServerCandidate{UID: s.conn.ID(), Type: "ice_candidate", Candidate: c})
+	}
+}
+
+func (s *Session) microphoneCandidate(c control.ClientCandidate) {
+	if s.mic == nil {
+		return
+	}
+	if err := s.mic.AddCandidate(c.Candidate); err != nil {
+		s.log.Debug("candidate refused", "err", err)
+	}
+}
+
+// microphoneFailed tells the client (choice C8); what pion says may quote
+// addresses, so it stays in the log.
+func (s *Session) microphoneFailed(text string, err error) {
+	s.log.Warn("microphone", "problem", text, "err", err)
+	s.emit(control.ASRError, control.PeerError{Error: text})
+}
+
+// voiceOnset takes the beginning of speech: it can cut the agent
+// (wire-protocol §7.8). With tap-to-talk only the button says when to listen.
+func (s *Session) voiceOnset() {
+	p := s.active
+	if !s.attentive() || s.muted || s.tap.open || s.profile.TapToTalk || p != nil && p.by.uninterruptible() {
+		return
+	}
+	s.userActive()
+	s.debug(control.DebugSpeechDetected, control.SpeechDetected{SegmentType: "new", IsSpeechStartEvent: true})
+	s.emit(control.UserStartedTalking, control.Empty{})
+	s.bargeIn()
+}
+
+// voiceWords takes the words of a finished utterance, or of a tap window.
+func (s *Session) voiceWords(text string) {
+	by := byTranscript
+	if s.profile.TapToTalk {
+		by = byTap
+	}
+	if text = clip(strings.TrimSpace(text)); text == "" {
+		return // an empty window is no turn
+	}
+	s.debug(control.DebugSpeechDetected, control.SpeechDetected{Transcript: text, IsFinal: true, SegmentType: "final"})
+	s.userSaid(by, text)
+}
+
+// mute notes that the user does not want to be heard. The track goes on and
+// carries silence (wire-protocol §3.8).
+func (s *Session) mute(on bool) {
+	s.muted = on
+	if s.mic != nil {
+		s.mic.Mute(on)
+	}
+}
+
+// openTap opens a push-to-talk window. The agent stops talking to listen.
+func (s *Session) openTap() {
+	if !s.attentive() || s.mic == nil || s.tap.open && !s.tap.settling {
+		return
+	}
+	s.tap.timer.stop()
+	if !s.tap.open {
+		s.bargeIn()
+		s.userActive()
+		s.mic.OpenTap()
+	}
+	s.tap = tapWindow{open: true, timer: s.after(longestTap, s.endTap)}
+}
+
+// endTap ends the window a moment later, when the last words are in.
+func (s *Session) endTap() {
+	if !s.tap.open || s.tap.settling {
+		return
+	}
+	s.tap.timer.stop()
+	s.tap.settling = true
+	s.tap.timer = s.after(tapSettles, func() {
+		s.tap = tapWindow{}
+		if s.mic != nil {
+			s.mic.CloseTap()
+		}
+	})
+}
+
+// dropTap closes a window without listening to what was said in it.
+func (s *Session) dropTap() {
+	s.tap.timer.stop()
+	s.tap = tapWindow{}
+}

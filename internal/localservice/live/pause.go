@@ -1,0 +1,81 @@
+package live
+
+import "github.com/agentruntime/agentruntime/runtime/control"
+
+// pause makes the agent quiet. Nothing answers it; what the user says meanwhile
+// is dropped (wire-protocol §7.9, choices F5 to F7).
+func (s *Session) pause() {
+	if !s.joined || s.paused || s.released {
+		return
+	}
+	s.paused = true
+	s.idle.stop()
+	s.dropTap()
+	s.waiting = ""
+	if p := s.active; p != nil {
+		s.cut(p, func() {})
+	}
+	s.window = s.after(s.cfg.Timing.PauseWindow, s.expirePause)
+}
+
+// expirePause frees picture, voice and microphone of a pause that took too
+// long. The session and its thread stay (wire-protocol §7.9).
+func (s *Session) expirePause() {
+	if !s.paused {
+		return
+	}
+	s.window.stop()
+	s.paused, s.released = false, true
+	s.emit(control.PauseSessionExpired, control.Empty{})
+	s.emit(control.SessionReadyForResume, control.Empty{})
+	s.freeMedia()
+}
+
+// resume goes on after a pause. When its window has passed, the client asks
+// for new media next, and the conversation goes on with its approval; resuming
+// what was not paused is harmless (wire-protocol §7.9).
+func (s *Session) resume() {
+	switch {
+	case !s.joined:
+	case s.released:
+		s.resuming = true
+		s.emit(control.ResumingSession, control.Empty{})
+	default:
+		s.window.stop()
+		s.paused = false
+		s.emit(control.ConversationResumed, control.Empty{})
+		if s.approved && !s.opened {
+			s.open()
+			return
+		}
+		if s.active == nil {
+			s.watchIdle()
+		}
+	}
+}
+
+// approve starts the conversation: the opening line, or after an expired pause
+// the last line once more. Both always end with stvFinishedTalking
+// (wire-protocol §3.5 and §7.7).
+func (s *Session) approve() {
+	switch {
+	case !s.joined:
+	case s.resuming:
+		s.resuming, s.released = false, false
+		s.emit(control.ConversationResumed, control.Empty{})
+		s.opened = true
+		s.line(byReplay, s.lastLine)
+	case s.approved || s.released:
+	case s.paused:
+		s.approved = true // the opening waits for the resume
+	default:
+		s.approved = true
+		s.open()
+	}
+}
+
+func (s *Session) open() {
+	s.opened = true
+	s.limitTime()
+	s.line(byApproval, s.openingPhrase)
+}

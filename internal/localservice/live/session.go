@@ -1,0 +1,132 @@
+package live
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+// Session is one control-plane socket and the conversation on it. Its exported
+// methods may be called from any goroutine; everything else belongs to the
+// session's own.
+type Session struct {
+	*inbox
+	cfg    *Config
+	hub    *Hub
+	conn   Conn
+	token  string // of the handshake
+	caller token.Claims
+	use    token.Use
+	debugs bool // the client asked for debug events
+
+	recovered bool // the socket was gone and came back
+	log       *slog.Logger
+	since     time.Time
+
+	ctx   context.Context // ends with the socket
+	stop  context.CancelFunc
+	tasks sync.WaitGroup // what spawn started
+
+	// The handshake.
+	joining, joined  bool
+	approved, opened bool
+	room             string
+	who              dialogue.Caller
+	profile          *store.Profile // of who.Agent
+	thread           store.Thread
+	context          control.GenieContext
+	openingPhrase    string
+	roomTimer        *timer // until the first stvNewSession
+
+	// The conversation.
+	active     *speech
+	remembered chan struct{} // closed when the thread knows of the last turn
+	waiting    string        // said while the agent could not be interrupted
+	lastLine   string        // for a replay
+	idle       *timer
+	checkedIn  bool
+	limits     [2]*timer // the warning and the end of the whole conversation
+
+	// A pause: first paused, after its window released, with the client's wish
+	// to go on resuming, and with its approval none of them.
+	paused, released, resuming bool
+	window                     *timer
+
+	// Media.
+	downlink Downlink
+	voice    VoicePeer // the downlink in audio mode, otherwise nil
+	mic      Microphone
+	micCount int // changes with mic
+	muted    bool
+	tap      tapWindow
+	stills   stills
+}
+
+// run owns the session until the socket is gone for good.
+func (s *Session) run(events <-chan socketio.Event) {
+	defer s.close()
+	s.emit(control.ServerConnected, control.Hello{FinalURL: s.cfg.MediaURL, HostName: hostName})
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case e, ok := <-events:
+			if !ok {
+				return
+			}
+			switch e.Kind {
+			case socketio.Message:
+				s.handle(e.Name, e.Args)
+			case socketio.Connected:
+				s.recovered = true
+			}
+		case <-s.ready:
+			for _, f := range s.take() {
+				f()
+			}
+		}
+	}
+}
+
+// close frees everything that the session holds.
+func (s *Session) close() {
+	if p := s.active; p != nil {
+		s.cut(p, func() {})
+	}
+	for _, t := range []*timer{s.roomTimer, s.idle, s.window, s.tap.timer, s.limits[0], s.limits[1]} {
+		t.stop()
+	}
+	s.freeMedia()
+	s.stop()
+	s.tasks.Wait()
+}
+
+// spawn runs f beside the session; it must end with s.ctx.
+func (s *Session) spawn(f func()) { s.tasks.Go(f) }
+
+// emit sends an event. An error means that the socket is gone, which the
+// session learns from its events.
+func (s *Session) emit(name string, payload any) {
+	if err := s.conn.Emit(name, payload); err != nil {
+		s.log.Debug("event not sent", "event", name, "err", err)
+	}
+}
+
+// debug sends a diagnostic event to clients that asked for them
+// (wire-protocol §4.10).
+func (s *Session) debug(name string, payload any) {
+	if s.debugs {
+		s.emit(name, payload)
+	}
+}
+
+func (s *Session) debugState(state, preparing string) {
+	s.debug(control.DebugState, control.ConversationState{State: state, PreparingAnswerState: preparing})
+}

@@ -1,0 +1,307 @@
+package live
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/voice"
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+const (
+	// captionLead is how long before its sound a caption chunk is sent
+	// (wire-protocol §4.6 and appendix D).
+	captionLead = 400 * time.Millisecond
+	// silentOpening is how long a silent opening turn takes (wire-protocol §7.6).
+	silentOpening = 500 * time.Millisecond
+	// sentinelMs is the duration of a chunk that is no caption (wire-protocol §4.6).
+	sentinelMs = 1
+	// lookAhead bounds how much finished sound waits to be played, so that a long
+	// answer costs the memory of seconds and not of minutes.
+	lookAhead = 20 * time.Second
+)
+
+// speech is one utterance: everything said under one speechId. At most one is
+// active in a session; what belongs to any other is dropped (wire-protocol
+// §7.2). The session goroutine owns it.
+type speech struct {
+	id     string
+	turnID string
+	by     trigger
+	asked  string // what the user said, "" for the agent's own lines
+
+	ctx    context.Context // ends the brain and the voice
+	cancel context.CancelFunc
+
+	// The brain's side.
+	fate       chan fate     // takes one when the utterance is over
+	remembered chan struct{} // closed when the thread knows what was heard
+	split      splitter
+	answered   bool      // the brain is done, or had nothing to do with it
+	turnEnded  bool      // agent_end_turn was sent
+	held       []message // what has to wait for the first sound, in order
+
+	// The voice's side.
+	sentences []string // not voiced yet
+	said      []string // announced by generatingSpeech
+	sounding  []string // those of said whose sound was queued; a voice may fail
+	voicing   bool
+	generated bool // stvFinishedGenerating was sent
+
+	// The playout's side.
+	silent  bool // a silent line: it takes time, and nothing is heard
+	chunks  []chunk
+	next    int       // first chunk that was not sent
+	clips   []clipAt  // sound that was not heard to its end
+	end     time.Time // when the last sound that we have will have been heard
+	started bool
+	tick    *timer
+}
+
+// chunk is a caption with the time at which its sound is heard.
+type chunk struct {
+	text     string
+	at       time.Time
+	duration time.Duration
+}
+
+// clipAt is the sound of a sentence with the time at which it begins.
+type clipAt struct {
+	at    time.Time
+	sound voice.Speech
+}
+
+// message is an event that waits to be sent.
+type message struct {
+	name    string
+	payload any
+}
+
+// thinking reports whether nothing was spoken yet: what the user adds now joins
+// the question.
+func (p *speech) thinking() bool {
+	return !p.answered && len(p.said) == 0 && len(p.sentences) == 0
+}
+
+// awaitsSound reports whether a sentence is on its way to the voice and none
+// was heard yet.
+func (p *speech) awaitsSound() bool {
+	return !p.started && (p.voicing || len(p.sentences) > 0)
+}
+
+// spoken returns the text that had been heard at now. Of a chunk that is cut,
+// as many words count as its time allows.
+func (p *speech) spoken(now time.Time) string {
+	var words []string
+	for _, c := range p.chunks {
+		heard := now.Sub(c.at)
+		if heard <= 0 {
+			break
+		}
+		w := strings.Fields(c.text)
+		if heard < c.duration {
+			w = w[:int(float64(len(w))*float64(heard)/float64(c.duration))]
+		}
+		words = append(words, w...)
+	}
+	return strings.Join(words, " ")
+}
+
+// add queues sentences for the voice.
+func (p *speech) add(sentences ...string) {
+	for _, text := range sentences {
+		if text != "" {
+			p.sentences = append(p.sentences, text)
+		}
+	}
+}
+
+// complete reports whether all that will be said has its sound.
+func (p *speech) complete() bool {
+	return p.answered && !p.voicing && len(p.sentences) == 0
+}
+
+func (s *Session) newSpeech(by trigger, asked string) *speech {
+	p := &speech{
+		id: newSpeechID(by, asked), by: by, asked: asked,
+		fate: make(chan fate, 1), remembered: make(chan struct{}),
+	}
+	p.ctx, p.cancel = context.WithCancel(s.ctx)
+	return p
+}
+
+// line lets the agent say text on its own account: the opening, a replay, a
+// check-in, a goodbye. A silent line takes its time all the same, because the
+// client holds typed text until it ends (wire-protocol §7.6 and §7.7).
+func (s *Session) line(by trigger, text string) {
+	p := s.newSpeech(by, "")
+	p.answered, p.turnEnded, p.generated = true, true, true
+	s.active = p
+	text = strings.TrimSpace(text)
+	if text == "" || text == control.SilentOpening {
+		s.emit(control.GeneratingSpeech, control.Sentence{Text: control.SilentOpening, SpeechID: p.id})
+		p.silent = true
+		p.chunks = []chunk{{at: time.Now(), duration: silentOpening}}
+		p.end = time.Now().Add(silentOpening)
+	} else {
+		p.add(p.split.add(text)...)
+		p.add(p.split.flush())
+	}
+	s.step(p)
+}
+
+// step brings the utterance as far as it can go now: captions that are due,
+// what waited for them, the next sentence to voice, the end of the turn, the
+// end of the utterance. Whatever happens to an utterance ends in a call of
+// step.
+func (s *Session) step(p *speech) {
+	if p != s.active {
+		return
+	}
+	now := time.Now()
+	for p.next < len(p.chunks) && !p.chunks[p.next].at.Add(-captionLead).After(now) {
+		s.caption(p, p.chunks[p.next])
+		p.next++
+	}
+	for len(p.clips) > 0 && !p.clips[0].at.Add(length(p.clips[0].sound)).After(now) {
+		p.clips = p.clips[1:]
+	}
+	s.voiceNext(p, now)
+	if p.answered && !p.turnEnded {
+		p.turnEnded = true
+		s.send(p, waits, control.AgentEndTurn, control.EndTurn{SpeechID: p.id, TurnID: p.turnID})
+	}
+	if p.complete() && !p.generated {
+		p.generated = true
+		if len(p.said) > 0 {
+			s.send(p, waits, control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: p.id})
+		}
+	}
+	s.release(p)
+
+	p.tick.stop()
+	switch {
+	case p.next < len(p.chunks):
+		p.tick = s.after(p.chunks[p.next].at.Add(-captionLead).Sub(now), func() { s.step(p) })
+	case p.end.After(now):
+		p.tick = s.after(p.end.Sub(now), func() { s.step(p) })
+	case p.complete():
+		s.finish(p)
+	}
+}
+
+// voiceNext voices the next sentence; one at a time, so that they come in
+// order.
+func (s *Session) voiceNext(p *speech, now time.Time) {
+	if p.voicing || len(p.sentences) == 0 || p.end.Sub(now) > lookAhead {
+		return
+	}
+	text := p.sentences[0]
+	p.sentences = p.sentences[1:]
+	p.said = append(p.said, text)
+	p.voicing = true
+	s.emit(control.GeneratingSpeech, control.Sentence{Text: text, SpeechID: p.id})
+	s.spawn(func() {
+		sound, err := s.cfg.Voice.Speak(p.ctx, text)
+		s.post(func() {
+			if p == s.active {
+				s.voiced(p, text, sound, err)
+			}
+		})
+	})
+}
+
+// voiced queues the sound of a sentence behind what is playing, late enough
+// that its captions come before it.
+func (s *Session) voiced(p *speech, text string, sound voice.Speech, err error) {
+	p.voicing = false
+	if err != nil {
+		s.log.Warn("the voice failed", "err", err)
+		s.step(p)
+		return
+	}
+	p.sounding = append(p.sounding, text)
+	now := time.Now()
+	quiet := later(p.end, now)                  // when the stream falls silent
+	start := later(quiet, now.Add(captionLead)) // when this sound begins
+	s.play(start.Sub(quiet), sound)
+	p.clips = append(p.clips, clipAt{start, sound})
+	p.end = start
+	for _, c := range sound.Chunks {
+		p.chunks = append(p.chunks, chunk{text: c.Text, at: p.end, duration: c.Duration})
+		p.end = p.end.Add(c.Duration)
+	}
+	s.debug(control.DebugStvTask, control.StvTask{
+		Text: text, SpeechID: p.id, Duration: int(p.end.Sub(start).Milliseconds()),
+	})
+	s.step(p)
+}
+
+// caption sends a chunk, and before the second one that talking started.
+func (s *Session) caption(p *speech, c chunk) {
+	ms := float64(c.duration) / float64(time.Millisecond)
+	if p.silent {
+		ms = sentinelMs
+	}
+	s.emit(control.StvSpeechChunk, control.SpeechChunk{Text: c.text, SpeechID: p.id, DurationMs: ms})
+	if !p.started {
+		p.started = true
+		s.emit(control.StvStartedTalking, control.Empty{})
+		s.debugState("AgentTalking", "Idle")
+	}
+}
+
+// waits marks an event that belongs after the first sound (wire-protocol §7.5).
+const waits = true
+
+// send emits an event of an utterance, or holds it while the first sound is on
+// its way: with a fast brain the answer would otherwise be over before the
+// agent opens its mouth. Order is kept.
+func (s *Session) send(p *speech, wait bool, name string, payload any) {
+	if len(p.held) > 0 || wait && p.awaitsSound() {
+		p.held = append(p.held, message{name, payload})
+		return
+	}
+	s.emit(name, payload)
+}
+
+// release sends what was held once there is nothing to wait for.
+func (s *Session) release(p *speech) {
+	if p.awaitsSound() {
+		return
+	}
+	for _, m := range p.held {
+		s.emit(m.name, m.payload)
+	}
+	p.held = nil
+}
+
+// finish ends an utterance that was heard to its end.
+func (s *Session) finish(p *speech) {
+	s.drop(p, fate{kept: true})
+	if len(p.said) > 0 || p.silent {
+		s.emit(control.StvFinishedTalking, control.FinishedTalking{AgentContent: strings.Join(p.sounding, " ")})
+	}
+	s.debugState("Idle", "Idle")
+	s.afterSpeech(p)
+}
+
+// drop takes p off the session: its brain, its voice and its timer end, and
+// nothing of it is sent any more.
+func (s *Session) drop(p *speech, f fate) {
+	s.active = nil
+	p.cancel()
+	p.fate <- f
+	p.tick.stop()
+	if len(p.said) > 0 {
+		s.lastLine = strings.Join(append(p.said, p.sentences...), " ")
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,247 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// maxText bounds what a user says in one turn, in characters (choice A16).
+const maxText = 8000
+
+// The service forces these on live sessions, whatever a client asks for
+// (wire-protocol §3.2).
+const experience = "avatar_only"
+
+// rememberTimeout bounds writing to the thread after the session may be gone.
+const rememberTimeout = 5 * time.Second
+
+// attentive reports whether what the user says counts: not before the approval
+// and not while paused (wire-protocol §3.5, choice F5).
+func (s *Session) attentive() bool {
+	return s.approved && !s.paused && !s.released
+}
+
+// textEntered takes typed text, or the marker that goes before it
+// (wire-protocol §3.6). Partial text is nothing to act on.
+func (s *Session) textEntered(t control.Text) {
+	text := clip(strings.TrimSpace(t.Text))
+	switch {
+	case !t.IsFinal && t.IsSpeechStart && text == "":
+		s.bargeIn()
+	case t.IsFinal && text != "":
+		s.userSaid(byTranscript, text)
+	}
+}
+
+// userSaid takes a finished line of the user, typed or spoken.
+func (s *Session) userSaid(by trigger, text string) {
+	if !s.attentive() {
+		return
+	}
+	s.userActive()
+	p := s.active
+	switch {
+	case p == nil:
+		s.begin(by, uuid.NewString(), text, text)
+	case p.by.uninterruptible():
+		s.log.Debug("input during an uninterruptible turn dropped", "speech", p.id)
+	case p.thinking():
+		s.merge(p, text)
+	case !s.profile.InterruptionsEnabled:
+		s.waiting = clip(joinLines(s.waiting, text))
+	default:
+		s.interrupt(p)
+		s.begin(by, uuid.NewString(), text, text)
+	}
+}
+
+// begin starts a turn about asked. The user's own line is said, which is
+// shorter when text is merged into a question that the brain is still thinking
+// about, and empty when the user did not speak.
+func (s *Session) begin(by trigger, turnID, asked, said string) {
+	s.ask(s.newSpeech(by, asked), turnID, said, true)
+}
+
+// merge starts the brain over with what the user added: the same turn under a
+// new speechId (wire-protocol §3.6, choice B13).
+func (s *Session) merge(p *speech, added string) {
+	s.drop(p, fate{forget: true})
+	s.ask(s.newSpeech(p.by, clip(joinLines(p.asked, added))), p.turnID, added, false)
+}
+
+func (s *Session) ask(p *speech, turnID, said string, isNew bool) {
+	p.turnID = turnID
+	s.active = p
+	s.idle.stop()
+	s.debugState("PreparingAudio", "PreparingAnswer")
+	s.debug(control.DebugLLMInput, control.LLMInput{
+		UserInput: p.asked, FinalSegment: said, SpeechID: p.id, SegmentType: "final", IsFinal: true,
+	})
+	s.emit(control.AgentStartSpeech, control.StartSpeech{SpeechID: p.id, TurnID: turnID, IsNewTurn: isNew})
+	s.emit(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: said})
+	s.spawn(s.asker(p))
+}
+
+// asker returns the life of a turn beside the session: the brain, and when it is
+// known what was heard of the answer, the thread's memory of it. The next turn
+// waits for that: it must not see what nobody heard.
+func (s *Session) asker(p *speech) func() {
+	before := s.remembered
+	s.remembered = p.remembered
+	request := dialogue.TurnRequest{
+		ThreadID: s.thread.ID, Text: p.asked, Context: s.place(),
+		Capabilities: s.context.Capabilities, Experience: experience, Fast: true,
+		Trigger: p.by.brain(), Image: s.stills.take(),
+	}
+	return func() {
+		defer close(p.remembered)
+		<-before
+		result, turnErr := s.cfg.Dialogue.Turn(p.ctx, s.who, request, func(seg converse.Segment) error {
+			s.post(func() { s.segment(p, seg) })
+			return p.ctx.Err()
+		})
+		s.post(func() { s.answered(p, turnErr) })
+		fate := <-p.fate
+		if result.MessageID == "" || fate.kept {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), rememberTimeout)
+		defer cancel()
+		var err error
+		if fate.forget {
+			err = s.cfg.Dialogue.Forget(ctx, result.MessageID)
+		} else {
+			err = s.cfg.Dialogue.KeepSpoken(ctx, s.who, result.MessageID, fate.spoken)
+		}
+		if err != nil {
+			s.log.Warn("the thread could not be corrected", "err", err)
+		}
+	}
+}
+
+// fate says what of an answer belongs into the thread (wire-protocol §7.8).
+type fate struct {
+	kept   bool   // all of it: it was heard to its end
+	forget bool   // none, not even the question: it goes on in another turn
+	spoken string // otherwise, what was heard
+}
+
+// segment passes on what the brain says, and gives what is spoken to the
+// voice.
+func (s *Session) segment(p *speech, seg converse.Segment) {
+	if p != s.active { // cut or merged meanwhile
+		return
+	}
+	delta, err := json.Marshal(seg)
+	if err != nil {
+		s.log.Warn("a segment can't be sent", "err", err)
+		return
+	}
+	s.send(p, closesTurn(seg), control.AgentRawText, control.RawText{SpeechID: p.id, TurnID: p.turnID, Delta: string(delta)})
+	if seg.Type.Spoken() {
+		p.add(p.split.add(seg.ContentString())...)
+	}
+	if seg.SegmentEnd || seg.Type == converse.Tool {
+		// A tool may keep the brain for a while: what was said before it is not
+		// kept back.
+		p.add(p.split.flush())
+	}
+	s.step(p)
+}
+
+// closesTurn reports whether seg belongs to the end of an answer, after its
+// first sound (wire-protocol §7.5, row 12).
+func closesTurn(seg converse.Segment) bool {
+	switch seg.Type {
+	case converse.Share, converse.Widget, converse.Thread:
+		return true
+	default:
+		return seg.IsFinal
+	}
+}
+
+// answered takes the end of the brain's work. An error of the brain itself came
+// as a segment already; what is left are defects and cancelled turns.
+func (s *Session) answered(p *speech, err error) {
+	if p != s.active {
+		return
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.log.Error("the brain failed", "err", err)
+	}
+	p.answered = true
+	p.add(p.split.flush())
+	s.step(p)
+}
+
+// afterSpeech goes on when an utterance has ended by itself.
+func (s *Session) afterSpeech(p *speech) {
+	switch text := s.waiting; {
+	case p.by == byGoodbye:
+		s.endConversation()
+	case text != "":
+		s.waiting = ""
+		s.begin(byTranscript, uuid.NewString(), text, text)
+	default:
+		s.watchIdle()
+	}
+}
+
+// bargeIn takes the user's wish to be heard: it cuts an utterance that may be
+// cut and does nothing when the agent is silent (wire-protocol §7.8).
+func (s *Session) bargeIn() {
+	p := s.active
+	if !s.attentive() || p == nil || p.by.uninterruptible() || p.thinking() || !s.profile.InterruptionsEnabled {
+		return
+	}
+	s.interrupt(p)
+}
+
+// interrupt cuts p because the user wants to speak (wire-protocol §7.8).
+func (s *Session) interrupt(p *speech) {
+	s.cut(p, func() { s.emit(control.AgentInterrupted, control.Empty{}) })
+}
+
+// cut ends p at once. The thread keeps what was heard, no more (choice E17).
+func (s *Session) cut(p *speech, announce func()) {
+	spoken := p.spoken(time.Now())
+	s.drop(p, fate{spoken: spoken})
+	s.silence()
+	announce()
+	if len(p.said) > 0 || p.silent {
+		s.emit(control.StvFinishedTalking, control.FinishedTalking{AgentContent: spoken})
+	}
+	// agent_end_turn may have been held back, or not have come yet (choice B12).
+	if p.turnID != "" && (!p.turnEnded || len(p.held) > 0) {
+		s.emit(control.AgentEndTurn, control.EndTurn{SpeechID: p.id, TurnID: p.turnID})
+	}
+	s.debugState("Idle", "Idle")
+}
+
+func joinLines(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "\n" + b
+}
+
+// clip cuts text to what a turn may hold.
+func clip(text string) string {
+	n := 0
+	for i := range text {
+		if n == maxText {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}
