@@ -32,6 +32,8 @@ type Client struct {
 	deadline  time.Time     // when the next ping is overdue
 	pid       string        // recovery: the session's secret name
 	offset    string        // recovery: the last event seen
+	early     []packet      // came in before the answer to the handshake
+	earlySize int           // bytes of early
 	buffer    []packet      // emitted while not connected
 	buffered  int           // bytes of buffer
 }

@@ -32,6 +32,10 @@ type dialed struct {
 	err   error
 }
 
+// maxBuffered bounds the number of events kept for or before a handshake: each
+// has a cost beyond its bytes.
+const maxBuffered = 4096
+
 var (
 	errConnectTimeout = errors.New("socketio: connect: timeout")
 	errStateless      = errors.New("socketio: connect: the server's answer has no session id")
@@ -146,6 +150,7 @@ func (c *Client) onDialed(d dialed) {
 		return
 	}
 	c.link = newLink(d.t, c.opts.SendBuffer, &c.wg)
+	c.early, c.earlySize = nil, 0
 	c.phase = phaseOpening
 }
 
@@ -179,7 +184,7 @@ func (c *Client) expectPing() {
 // onInbound takes one packet of the present link.
 func (c *Client) onInbound(m inbound) {
 	if m.err != nil {
-		c.lost(disconnectReason(m.err), m.err)
+		c.lost(disconnectReason(m.err))
 		return
 	}
 	switch m.engine {
@@ -229,18 +234,36 @@ func (c *Client) onPacket(pkt packet) {
 	case typeDisconnect:
 		c.lost(ServerDisconnect, nil)
 	case typeEvent, typeAck:
-		if c.phase != phaseConnected {
-			c.violated("event before the handshake is complete")
-			return
+		switch c.phase {
+		case phaseJoining:
+			c.keepEarly(pkt)
+		case phaseConnected:
+			c.take(pkt)
+		default:
+			c.violated("event before the handshake")
 		}
-		c.receive(pkt)
-		// An event that asks for an acknowledgement has no offset.
-		if last := pkt.args.Len() - 1; c.pid != "" && pkt.typ == typeEvent && pkt.id == noID && last >= 0 {
-			var offset string
-			if json.Unmarshal(pkt.args.Raw(last), &offset) == nil {
-				c.offset = offset
-			}
+	}
+}
+
+// take takes an event or acknowledgement on a connection that is up.
+func (c *Client) take(pkt packet) {
+	c.receive(pkt)
+	// An event that asks for an acknowledgement has no offset.
+	if last := pkt.args.Len() - 1; c.pid != "" && pkt.typ == typeEvent && pkt.id == noID && last >= 0 {
+		var offset string
+		if json.Unmarshal(pkt.args.Raw(last), &offset) == nil {
+			c.offset = offset
 		}
+	}
+}
+
+// keepEarly keeps an event that comes before the answer to the handshake: the
+// official server replays what was missed before it says that it has recovered.
+func (c *Client) keepEarly(pkt packet) {
+	c.early = append(c.early, pkt)
+	c.earlySize += pkt.args.size()
+	if len(c.early) > maxBuffered || int64(c.earlySize) > c.opts.MaxMessage {
+		c.violated("too much before the handshake is complete")
 	}
 }
 
@@ -279,6 +302,11 @@ func (c *Client) onConnect(data json.RawMessage) {
 		c.tap(Outgoing, pkt.name, pkt.args)
 	}
 	c.events.push(Event{Kind: Connected, Recovered: recovered})
+	early := c.early
+	c.early = nil
+	for _, pkt := range early {
+		c.take(pkt)
+	}
 }
 
 // onRefused is the server's no to the handshake, which is final.
@@ -395,10 +423,6 @@ func (c *Client) send(pkt packet) error {
 	c.buffered += size
 	return nil
 }
-
-// maxBuffered bounds the number of events kept while disconnected, whose fixed
-// cost SendBuffer does not count.
-const maxBuffered = 4096
 
 func (c *Client) isBuffered(id int64) bool {
 	return slices.ContainsFunc(c.buffer, func(p packet) bool { return p.id == id })

@@ -411,11 +411,11 @@ func TestRefusalIsFinal(t *testing.T) {
 
 func TestHandshakeNonsenseIsAFailedAttempt(t *testing.T) {
 	for name, texts := range map[string][]string{
-		"an event before the handshake": {testOpen, `42["early"]`},
-		"a connect without an open":     {`40{"sid":"s1"}`},
-		"a connect without an id":       {testOpen, `40{}`},
-		"an open that is no JSON":       {`0nonsense`},
-		"no packet at all":              {`x`},
+		"an event before the open":  {`42["early"]`},
+		"a connect without an open": {`40{"sid":"s1"}`},
+		"a connect without an id":   {testOpen, `40{}`},
+		"an open that is no JSON":   {`0nonsense`},
+		"no packet at all":          {`x`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -430,6 +430,48 @@ func TestHandshakeNonsenseIsAFailedAttempt(t *testing.T) {
 				}
 				expectEvents(t, c.Events(), "closed")
 			})
+		})
+	}
+}
+
+func TestEventsBeforeTheAnswerFollowConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o ClientOptions
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		s := <-w
+		s.send(testOpen, `42["missed",1,"7"]`, `42["missed",2,"8"]`, `40{"sid":"s1","pid":"p1"}`, `42["live","9"]`)
+		expectEvents(t, c.Events(), "Connected", `missed(1,"7")`, `missed(2,"8")`, `live("9")`)
+		s.Abort()
+		s = <-w
+		s.send(testOpen, `42["lost"]`) // never answered, so never told
+		s.expect(`40{"offset":"9","pid":"p1"}`)
+		s.Abort()
+		expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1",
+			"ConnectError socketio: connect: transport close", "Reconnecting 2")
+		(<-w).send(testOpen, `40{"sid":"s2"}`, `42["next"]`)
+		expectEvents(t, c.Events(), "Connected", "next()")
+	})
+}
+
+func TestEventsBeforeTheAnswerAreBounded(t *testing.T) {
+	for _, event := range []string{`42["a"]`, `42["a","` + strings.Repeat("x", 5000) + `"]`} {
+		synctest.Test(t, func(t *testing.T) {
+			o := ClientOptions{NoReconnect: true, MaxMessage: 1 << 20}
+			w := wires(t, &o)
+			c := newTestClient(t, o)
+			c.Open()
+			s := <-w
+			s.send(testOpen)
+			go func() {
+				for s.Write(frame{data: []byte(event)}) == nil {
+				}
+			}()
+			if ev := expectKind(t, c.Events(), ConnectError); !errors.Is(ev.Err, errProtocol) {
+				t.Errorf("got %v", ev.Err)
+			}
+			expectEvents(t, c.Events(), "closed")
 		})
 	}
 }

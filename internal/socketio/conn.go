@@ -193,7 +193,7 @@ func (c *Conn) resume(l *serverLink, h Handshake, offset string) bool {
 // onInbound takes one packet of the present socket.
 func (c *Conn) onInbound(m inbound) {
 	if m.err != nil {
-		c.lost(disconnectReason(m.err), m.err)
+		c.lost(disconnectReason(m.err))
 		return
 	}
 	c.slink.heart.alive()

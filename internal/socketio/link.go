@@ -195,15 +195,16 @@ func (d *decoder) complete(p packet) inbound {
 	return inbound{engine: engineMessage, packet: p}
 }
 
-// disconnectReason says what the end of a transport is called.
-func disconnectReason(err error) Reason {
+// disconnectReason says what the end of a transport is called, and what there is
+// to say beyond that.
+func disconnectReason(err error) (Reason, error) {
 	switch {
 	case errors.Is(err, errProtocol):
-		return ParseError
+		return ParseError, err
 	case errors.Is(err, io.EOF):
-		return TransportClose
+		return TransportClose, nil
 	}
-	return TransportError
+	return TransportError, err
 }
 
 // openPacket is the payload of the Engine.IO open packet; times are

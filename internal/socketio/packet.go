@@ -150,8 +150,11 @@ func (p *packet) decodePayload(text []byte) error {
 		if len(text) == 0 && p.typ == typeConnect {
 			return nil
 		}
-		if err := checkJSON(text); err != nil {
+		if err := checkBounds(text); err != nil {
 			return err
+		}
+		if !json.Valid(text) {
+			return violation("payload is no JSON")
 		}
 		switch first := firstByte(text); {
 		case first == '{', first == '"' && p.typ == typeConnectError:
@@ -172,7 +175,7 @@ func (p *packet) decodeArgs(text []byte) error {
 	if firstByte(text) != '[' {
 		return violation("payload is no array")
 	}
-	if err := checkJSON(text); err != nil {
+	if err := checkBounds(text); err != nil {
 		return err
 	}
 	var raw []json.RawMessage
@@ -290,9 +293,10 @@ func firstByte(b []byte) byte {
 	return 0
 }
 
-// checkJSON refuses text that is no JSON, too deep or, as an array, too long.
-// The limits come first: they need no memory.
-func checkJSON(text []byte) error {
+// checkBounds refuses JSON that is too deep or, as an array, too long, before
+// any memory is spent on it. Whether it is JSON at all is not its question.
+func checkBounds(text []byte) error {
+	isArray := firstByte(text) == '['
 	depth, commas := 0, 0
 	inString := false
 	for i := 0; i < len(text); i++ {
@@ -309,14 +313,11 @@ func checkJSON(text []byte) error {
 			}
 		case c == ']' || c == '}':
 			depth--
-		case c == ',' && depth == 1 && firstByte(text) == '[':
+		case c == ',' && depth == 1 && isArray:
 			if commas++; commas > maxArgs { // the event's name is not an argument
 				return violation("more than %d arguments", maxArgs)
 			}
 		}
-	}
-	if !json.Valid(text) {
-		return violation("payload is no JSON")
 	}
 	return nil
 }

@@ -1,0 +1,507 @@
+package socketio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The tests in this file run natively and in Chromium, against the official
+// server (testdata/npm-server.mjs) at an address given by the caller.
+
+// patience is the outer limit of a wait for something that is certain to come.
+const patience = 20 * time.Second
+
+// npmClient opens a client and takes its Connected event and the server's
+// greeting.
+func npmClient(t *testing.T, address, path string, o ClientOptions) *Client {
+	t.Helper()
+	o.Path = path
+	c, err := NewClient(address, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.Open()
+	take(t, c, Connected)
+	if ev := take(t, c, Message); ev.Name != "welcome" {
+		t.Fatalf("got %q, want the greeting", ev.Name)
+	}
+	return c
+}
+
+// take returns the next event, which must be of this kind.
+func take(t *testing.T, c *Client, kind Kind) Event {
+	t.Helper()
+	select {
+	case ev := <-c.Events():
+		if ev.Kind != kind {
+			t.Fatalf("got %v %s %s %v, want %v", ev.Kind, ev.Name, ev.Reason, ev.Err, kind)
+		}
+		return ev
+	case <-time.After(patience):
+		t.Fatalf("nothing came, want %v", kind)
+	}
+	return Event{}
+}
+
+// takeEnd checks that nothing follows.
+func takeEnd(t *testing.T, c *Client) {
+	t.Helper()
+	select {
+	case ev, ok := <-c.Events():
+		if ok {
+			t.Fatalf("got %v %s %s, want the end", ev.Kind, ev.Name, ev.Reason)
+		}
+	case <-time.After(patience):
+		t.Fatal("the events don't end")
+	}
+}
+
+// takeReason takes a Disconnected event with this reason.
+func takeReason(t *testing.T, c *Client, want ...Reason) {
+	t.Helper()
+	ev := take(t, c, Disconnected)
+	for _, r := range want {
+		if ev.Reason == r {
+			return
+		}
+	}
+	t.Fatalf("disconnected by %q (%v), want %q", ev.Reason, ev.Err, want)
+}
+
+func ask[T any](t *testing.T, c *Client, name string, args ...any) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var v T
+	got, err := c.Call(ctx, name, args...)
+	if err == nil {
+		err = got.Decode(0, &v)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return v
+}
+
+// awaitOpenSockets waits until the server has this many sockets besides the one
+// that asks, and says what it found.
+func awaitOpenSockets(t *testing.T, address string, want int) {
+	t.Helper()
+	c := npmClient(t, address, "/plain", ClientOptions{})
+	defer c.Close()
+	got := 0
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if got = ask[int](t, c, "open sockets") - 1; got == want {
+			return
+		}
+		time.Sleep(20 * time.Millisecond) // the count is the server's; it tells only when asked
+	}
+	t.Errorf("the server has %d sockets open, want %d", got, want)
+}
+
+// againstNPM is the list of wire-protocol §1.9 that the client is held to.
+func againstNPM(t *testing.T, address string) {
+	for name, test := range map[string]func(t *testing.T, address string){
+		"Handshake":              npmHandshake,
+		"TextEvents":             npmTextEvents,
+		"BinaryEvents":           npmBinaryEvents,
+		"ClientAsks":             npmClientAsks,
+		"ServerAsks":             npmServerAsks,
+		"LargeMessages":          npmLargeMessages,
+		"EmitsBeforeConnected":   npmEmitsBeforeConnected,
+		"Refusal":                npmRefusal,
+		"ServerDisconnect":       npmServerDisconnect,
+		"ClientDisconnect":       npmClientDisconnect,
+		"Heartbeat":              npmHeartbeat,
+		"PingTimeout":            npmPingTimeout,
+		"KilledAndRecovered":     npmKilledAndRecovered,
+		"KilledWithoutRecovery":  npmKilledWithoutRecovery,
+		"ReconnectRecovers":      npmReconnectRecovers,
+		"RefusedSocket":          npmRefusedSocket,
+		"TooLargeMessage":        npmTooLargeMessage,
+		"AbandonedDial":          npmAbandonedDial,
+		"CloseWhileDialling":     npmCloseWhileDialling,
+		"NobodyThere":            npmNobodyThere,
+		"ConcurrentEmitsInOrder": npmConcurrentEmits,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, address) })
+	}
+	// Whatever the test, no socket is left behind.
+	t.Run("EverySocketIsClosed", func(t *testing.T) { awaitOpenSockets(t, address, 0) })
+}
+
+func npmHandshake(t *testing.T, address string) {
+	c, err := NewClient(address+"/", ClientOptions{
+		Query: map[string]string{"stickyId": "k3v9 &x"},
+		Auth:  map[string]string{"token": "djJ8"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.Open()
+	if ev := take(t, c, Connected); ev.Recovered {
+		t.Error("recovered at first")
+	}
+	var got map[string]string
+	ev := take(t, c, Message)
+	if err := ev.Args.Decode(0, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"name": "recovery", "token": "djJ8", "query": "k3v9 &x", "eio": "4"}
+	if ev.Name != "welcome" || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %s %v, want %v", ev.Name, got, want)
+	}
+	if !c.Connected() || len(c.ID()) != 20 {
+		t.Errorf("Connected %v, ID %q", c.Connected(), c.ID())
+	}
+}
+
+func npmTextEvents(t *testing.T, address string) {
+	c := npmClient(t, address, "/plain", ClientOptions{})
+	if err := c.Emit("echo", 1, "zwei ☕ <&>", nil, []any{true, map[string]any{"a": 1.5}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Emit("echo"); err != nil {
+		t.Fatal(err)
+	}
+	ev := take(t, c, Message)
+	var text string
+	if err := ev.Args.Decode(1, &text); err != nil || text != "zwei ☕ <&>" {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if ev.Name != "echo" || ev.Args.Len() != 4 || string(ev.Args.Raw(3)) != `[true,{"a":1.5}]` {
+		t.Errorf("got %s with %d arguments, the last %s", ev.Name, ev.Args.Len(), ev.Args.Raw(3))
+	}
+	if ev := take(t, c, Message); ev.Args.Len() != 0 {
+		t.Errorf("got %d arguments, want none", ev.Args.Len())
+	}
+}
+
+type picture struct {
+	Name string `json:"name"`
+	Data Binary `json:"data"`
+}
+
+func npmBinaryEvents(t *testing.T, address string) {
+	c := npmClient(t, address, "/plain", ClientOptions{})
+	big := make(Binary, 300_000)
+	for i := range big {
+		big[i] = byte(i * 7)
+	}
+	if err := c.Emit("echo", picture{"a", big}, Binary{}, Binary{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	ev := take(t, c, Message)
+	var got picture
+	if err := ev.Args.Decode(0, &got); err != nil || got.Name != "a" || !reflect.DeepEqual(got.Data, big) {
+		t.Errorf("got %s with %d bytes, %v", got.Name, len(got.Data), err)
+	}
+	if data, ok := ev.Args.Bytes(1); !ok || len(data) != 0 {
+		t.Errorf("got %v, %v; want no bytes", data, ok)
+	}
+	if data, ok := ev.Args.Bytes(2); !ok || string(data) != "\x01\x02" {
+		t.Errorf("got %v, %v", data, ok)
+	}
+}
+
+func npmClientAsks(t *testing.T, address string) {
+	c := npmClient(t, address, "/plain", ClientOptions{})
+	if got := ask[string](t, c, "echo", "answer"); got != "answer" {
+		t.Errorf("got %q", got)
+	}
+	if got := ask[picture](t, c, "echo", picture{"b", Binary{5}}); got.Name != "b" || string(got.Data) != "\x05" {
+		t.Errorf("got %+v", got)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.Call(ctx, "never answered"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the deadline", err)
+	}
+}
+
+func npmServerAsks(t *testing.T, address string) {
+	c := npmClient(t, address, "/plain", ClientOptions{})
+	if err := c.Emit("ask me", "why", Binary{4}); err != nil {
+		t.Fatal(err)
+	}
+	ev := take(t, c, Message)
+	if ev.Name != "question" || ev.Reply == nil || ev.Args.Len() != 2 {
+		t.Fatalf("got %s with %d arguments", ev.Name, ev.Args.Len())
+	}
+	data, _ := ev.Args.Bytes(1)
+	if err := ev.Reply("because", Binary(data)); err != nil {
+		t.Fatal(err)
+	}
+	ev = take(t, c, Message)
+	var text string
+	if err := ev.Args.Decode(0, &text); err != nil || ev.Name != "answered" || text != "because" {
+		t.Errorf("got %s(%q), %v", ev.Name, text, err)
+	}
+	if data, ok := ev.Args.Bytes(1); !ok || string(data) != "\x04" {
+		t.Errorf("got %v, %v", data, ok)
+	}
+}
+
+func npmLargeMessages(t *testing.T, address string) {
+	c := npmClient(t, address, "/plain", ClientOptions{})
+	const n = 2 << 20 // far beyond the library's own limit of 32 KiB
+	if err := c.Emit("large", n); err != nil {
+		t.Fatal(err)
+	}
+	var text string
+	if err := take(t, c, Message).Args.Decode(0, &text); err != nil || len(text) != n {
+		t.Errorf("got %d characters, %v", len(text), err)
+	}
+}
+
+func npmEmitsBeforeConnected(t *testing.T, address string) {
+	c, err := NewClient(address, ClientOptions{Path: "/plain"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 3 {
+		if err := c.Emit("echo", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Open()
+	take(t, c, Connected)
+	take(t, c, Message) // the greeting
+	for i := range 3 {
+		if ev := take(t, c, Message); string(ev.Args.Raw(0)) != fmt.Sprint(i) {
+			t.Errorf("got %s, want %d", ev.Args.Raw(0), i)
+		}
+	}
+}
+
+func npmRefusal(t *testing.T, address string) {
+	c, err := NewClient(address, ClientOptions{Path: "/plain", Auth: json.RawMessage(`{"token":"bad"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.Open()
+	ev := take(t, c, ConnectError)
+	var refused *RefusedError
+	if !errors.As(ev.Err, &refused) || refused.Message != "unauthorized" || string(refused.Data) != `{"code":7}` {
+		t.Errorf("got %#v", ev.Err)
+	}
+	takeEnd(t, c)
+}
+
+func npmServerDisconnect(t *testing.T, address string) {
+	c := npmClient(t, address, "", ClientOptions{})
+	if err := c.Emit("disconnect me"); err != nil {
+		t.Fatal(err)
+	}
+	takeReason(t, c, ServerDisconnect)
+	takeEnd(t, c)
+}
+
+func npmClientDisconnect(t *testing.T, address string) {
+	watcher := npmClient(t, address, "/plain", ClientOptions{})
+	before := ask[[]string](t, watcher, "reasons")
+	c := npmClient(t, address, "", ClientOptions{})
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	takeReason(t, c, ClientDisconnect)
+	takeEnd(t, c)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if after := ask[[]string](t, watcher, "reasons"); len(after) > len(before) {
+			if got := after[len(before)]; got != "client namespace disconnect" {
+				t.Errorf("the server saw %q", got)
+			}
+			return
+		}
+	}
+	t.Error("the server did not see the end")
+}
+
+func npmHeartbeat(t *testing.T, address string) {
+	c := npmClient(t, address, "/ping", ClientOptions{NoReconnect: true})
+	select { // longer than interval and time-out together
+	case ev := <-c.Events():
+		t.Errorf("got %v %s", ev.Kind, ev.Reason)
+	case <-time.After(1200 * time.Millisecond):
+	}
+}
+
+func npmPingTimeout(t *testing.T, address string) {
+	c := npmClient(t, address, "/ping", ClientOptions{})
+	if err := c.Emit("stop pings"); err != nil {
+		t.Fatal(err)
+	}
+	takeReason(t, c, PingTimeout)
+	take(t, c, Reconnecting)
+	take(t, c, Connected)
+}
+
+func npmKilledAndRecovered(t *testing.T, address string) {
+	c := npmClient(t, address, "", ClientOptions{})
+	id := c.ID()
+	if err := c.Emit("note", "kept"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Emit("kill me"); err != nil {
+		t.Fatal(err)
+	}
+	takeReason(t, c, TransportClose, TransportError)
+	if c.Connected() {
+		t.Error("Connected after the end")
+	}
+	take(t, c, Reconnecting)
+	if ev := take(t, c, Connected); !ev.Recovered || !c.Recovered() || c.ID() != id {
+		t.Errorf("recovered %v, id %s, want %s", ev.Recovered, c.ID(), id)
+	}
+	if ev := take(t, c, Message); ev.Name != "missed" || string(ev.Args.Raw(0)) != "1" {
+		t.Errorf("got %s(%s)", ev.Name, ev.Args.Raw(0))
+	}
+	ev := take(t, c, Message)
+	if data, ok := ev.Args.Bytes(0); !ok || string(data) != "\x02" {
+		t.Errorf("got %s(%s)", ev.Name, ev.Args.Raw(0))
+	}
+	if got := ask[string](t, c, "note?"); got != "kept" {
+		t.Errorf("the session's data is %q", got)
+	}
+}
+
+func npmKilledWithoutRecovery(t *testing.T, address string) {
+	c := npmClient(t, address, "/plain", ClientOptions{})
+	id := c.ID()
+	if err := c.Emit("kill me"); err != nil {
+		t.Fatal(err)
+	}
+	takeReason(t, c, TransportClose, TransportError)
+	take(t, c, Reconnecting)
+	if ev := take(t, c, Connected); ev.Recovered || c.ID() == id {
+		t.Errorf("recovered %v, id %s as before", ev.Recovered, c.ID())
+	}
+}
+
+func npmReconnectRecovers(t *testing.T, address string) {
+	c := npmClient(t, address, "", ClientOptions{})
+	id := c.ID()
+	c.Reconnect()
+	takeReason(t, c, ForcedClose)
+	take(t, c, Reconnecting)
+	ev := take(t, c, Connected)
+	// The official server recovers only what it has noticed to be lost.
+	if ev.Recovered != (c.ID() == id) {
+		t.Errorf("recovered %v, id %s, was %s", ev.Recovered, c.ID(), id)
+	}
+}
+
+func npmRefusedSocket(t *testing.T, address string) {
+	c, err := NewClient(address, ClientOptions{
+		Path: "/refuse", Query: map[string]string{"secret": "hush"},
+		ReconnectAttempts: 1, ReconnectDelay: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.Open()
+	for range 2 {
+		ev := take(t, c, ConnectError)
+		if strings.Contains(ev.Err.Error(), "hush") || strings.Contains(ev.Err.Error(), address) {
+			t.Errorf("the error repeats the address: %v", ev.Err)
+		}
+		if ev := <-c.Events(); ev.Kind != Reconnecting && ev.Kind != ReconnectFailed {
+			t.Errorf("got %v", ev.Kind)
+		}
+	}
+	takeEnd(t, c)
+	awaitOpenSockets(t, address, 0)
+}
+
+func npmTooLargeMessage(t *testing.T, address string) {
+	c := npmClient(t, address, "/plain", ClientOptions{MaxMessage: 100_000})
+	if err := c.Emit("large", 99_000); err != nil {
+		t.Fatal(err)
+	}
+	take(t, c, Message)
+	if err := c.Emit("large", 100_000); err != nil {
+		t.Fatal(err)
+	}
+	ev := take(t, c, Disconnected)
+	if ev.Reason != ParseError || !errors.Is(ev.Err, errTooBig) {
+		t.Errorf("got %q, %v", ev.Reason, ev.Err)
+	}
+	takeEnd(t, c)
+	awaitOpenSockets(t, address, 0)
+}
+
+func npmAbandonedDial(t *testing.T, address string) {
+	c, err := NewClient(address, ClientOptions{Path: "/slow", ConnectTimeout: 100 * time.Millisecond, NoReconnect: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.Open()
+	if ev := take(t, c, ConnectError); !errors.Is(ev.Err, errConnectTimeout) {
+		t.Errorf("got %v", ev.Err)
+	}
+	takeEnd(t, c)
+	awaitOpenSockets(t, address, 0)
+}
+
+func npmCloseWhileDialling(t *testing.T, address string) {
+	for range 5 {
+		c, err := NewClient(address, ClientOptions{Path: "/plain"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Open()
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		takeEnd(t, c)
+	}
+	awaitOpenSockets(t, address, 0)
+}
+
+func npmNobodyThere(t *testing.T, _ string) {
+	c, err := NewClient("http://127.0.0.1:9", ClientOptions{NoReconnect: true}) // the discard port
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.Open()
+	take(t, c, ConnectError)
+	takeEnd(t, c)
+}
+
+func npmConcurrentEmits(t *testing.T, address string) {
+	c := npmClient(t, address, "/plain", ClientOptions{})
+	const writers, each = 4, 200
+	for w := range writers {
+		go func() {
+			for i := range each {
+				c.Emit("echo", w, i, Binary{byte(w)})
+			}
+		}()
+	}
+	var next [writers]int
+	for range writers * each {
+		ev := take(t, c, Message)
+		var w, i int
+		if err := errors.Join(ev.Args.Decode(0, &w), ev.Args.Decode(1, &i)); err != nil {
+			t.Fatal(err)
+		}
+		data, _ := ev.Args.Bytes(2)
+		if i != next[w] || len(data) != 1 || data[0] != byte(w) {
+			t.Fatalf("writer %d: got number %d with %v, want %d", w, i, data, next[w])
+		}
+		next[w]++
+	}
+}
