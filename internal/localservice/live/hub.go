@@ -80,9 +80,9 @@ type Tokens interface {
 	Check(ctx context.Context, text string, use token.Use) (token.Claims, error)
 }
 
-// Voice turns a sentence into sound.
+// Voice turns a sentence into sound; every [voice.Voice] does.
 type Voice interface {
-	Speak(ctx context.Context, text string) (voice.Speech, error)
+	Speak(ctx context.Context, text string) (*voice.Speech, error)
 }
 
 // Conn is the service's end of a control socket; [socketio.Conn] is one.
@@ -99,6 +99,7 @@ var (
 	_ Dialogue = (*dialogue.Service)(nil)
 	_ Threads  = (*store.Store)(nil)
 	_ Tokens   = (*token.Authority)(nil)
+	_ Voice    = (voice.Voice)(nil)
 	_ Conn     = (*socketio.Conn)(nil)
 )
 

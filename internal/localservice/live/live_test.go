@@ -331,17 +331,17 @@ func saying(pause time.Duration, pieces ...string) func(context.Context, dialogu
 // fakeVoice needs 150 ms to make 100 ms of sound for each word.
 type fakeVoice struct{ err error }
 
-func (v *fakeVoice) Speak(ctx context.Context, text string) (voice.Speech, error) {
+func (v *fakeVoice) Speak(ctx context.Context, text string) (*voice.Speech, error) {
 	select {
 	case <-time.After(150 * time.Millisecond):
 	case <-ctx.Done():
-		return voice.Speech{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 	if v.err != nil {
-		return voice.Speech{}, v.err
+		return nil, v.err
 	}
 	words := strings.Fields(text)
-	sound := voice.Speech{PCM: make([]int16, 100*len(words)), Rate: 1000}
+	sound := &voice.Speech{PCM: make([]int16, 100*len(words)), Rate: 1000}
 	for _, w := range words {
 		sound.Chunks = append(sound.Chunks, voice.Chunk{Text: w, Duration: 100 * time.Millisecond})
 	}
@@ -390,7 +390,7 @@ type fakeDownlink struct {
 	answer  string
 }
 
-func (d *fakeDownlink) Play(silence time.Duration, sound voice.Speech) {
+func (d *fakeDownlink) Play(silence time.Duration, sound *voice.Speech) {
 	d.silence += silence
 	d.samples += len(sound.PCM)
 }

@@ -23,7 +23,7 @@ type Media interface {
 // Downlink is the agent as it is seen and heard. No method waits.
 type Downlink interface {
 	// Play speaks sound after a silence, behind what is being spoken.
-	Play(silence time.Duration, sound voice.Speech)
+	Play(silence time.Duration, sound *voice.Speech)
 	// Stop ends what is being spoken.
 	Stop()
 	// Kill breaks the connection without a word, StopVideo holds the bytes of the
@@ -122,7 +122,7 @@ func (s *Session) freeMedia() {
 }
 
 // play queues sound on the downlink. Without one time passes all the same.
-func (s *Session) play(silence time.Duration, sound voice.Speech) {
+func (s *Session) play(silence time.Duration, sound *voice.Speech) {
 	if s.downlink != nil {
 		s.downlink.Play(silence, sound)
 	}
@@ -157,14 +157,13 @@ func (s *Session) playRest() {
 }
 
 // rest returns sound without its beginning.
-func rest(sound voice.Speech, cut time.Duration) voice.Speech {
+func rest(sound *voice.Speech, cut time.Duration) *voice.Speech {
 	n := int(int64(cut) * int64(sound.Rate) / int64(time.Second))
-	sound.PCM = sound.PCM[min(n, len(sound.PCM)):]
-	return sound
+	return &voice.Speech{PCM: sound.PCM[min(n, len(sound.PCM)):], Rate: sound.Rate}
 }
 
 // length is how long sound is heard.
-func length(sound voice.Speech) time.Duration {
+func length(sound *voice.Speech) time.Duration {
 	return time.Duration(int64(len(sound.PCM)) * int64(time.Second) / int64(sound.Rate))
 }
 

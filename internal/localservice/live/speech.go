@@ -69,7 +69,7 @@ type chunk struct {
 // clipAt is the sound of a sentence with the time at which it begins.
 type clipAt struct {
 	at    time.Time
-	sound voice.Speech
+	sound *voice.Speech
 }
 
 // message is an event that waits to be sent.
@@ -214,10 +214,10 @@ func (s *Session) voiceNext(p *speech, now time.Time) {
 
 // voiced queues the sound of a sentence behind what is playing, late enough
 // that its captions come before it.
-func (s *Session) voiced(p *speech, text string, sound voice.Speech, err error) {
+func (s *Session) voiced(p *speech, text string, sound *voice.Speech, err error) {
 	p.voicing = false
-	if err != nil {
-		s.log.Warn("the voice failed", "err", err)
+	if err != nil || len(sound.PCM) == 0 {
+		s.log.Warn("the voice made no sound", "err", err)
 		s.step(p)
 		return
 	}
