@@ -63,7 +63,7 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 		return nil, fmt.Errorf("start browser: %w", err)
 	}
 	allocator, stopAllocator := chromedp.NewExecAllocator(context.WithoutCancel(ctx), flags...)
-	bctx, stopBrowser := chromedp.NewContext(allocator)
+	bctx, stopBrowser := chromedp.NewContext(allocator, chromedp.WithErrorf(o.complain))
 	b := &Browser{ctx: bctx, options: o}
 	b.close = sync.OnceFunc(func() {
 		// Asked to close, the browser removes its temporary files; the others
@@ -88,6 +88,14 @@ func (b *Browser) Done() <-chan struct{} { return b.ctx.Done() }
 // Close ends the browser with all its pages, waits for its processes and
 // removes its profile. It may be called twice.
 func (b *Browser) Close() { b.close() }
+
+// complain is where chromedp reports a broken connection. Calls return that as
+// an error, so it is of interest only next to the browser's own output.
+func (o Options) complain(format string, args ...any) {
+	if o.Output != nil {
+		fmt.Fprintf(o.Output, "chromedp: "+format+"\n", args...)
+	}
+}
 
 // allocatorOptions turns o into what chromedp starts the browser with.
 func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {

@@ -36,9 +36,10 @@ type Page struct {
 	life    context.Context // ends with the tab; its cause is Err
 	end     context.CancelCauseFunc
 
-	mu       sync.Mutex // guards what the DevTools reader and the test share
-	messages []Message
-	bindings map[string]func(string)
+	mu        sync.Mutex // guards what the DevTools reader and the test share
+	messages  []Message
+	bindings  map[string]func(string)
+	navigated func(url string)
 }
 
 // NewPage opens a page and, if url is not empty, navigates to it and waits for
@@ -114,6 +115,13 @@ func (p *Page) event(ev any) {
 		p.mu.Unlock()
 		if fn != nil {
 			fn(ev.Payload)
+		}
+	case *page.EventFrameNavigated:
+		p.mu.Lock()
+		fn := p.navigated
+		p.mu.Unlock()
+		if fn != nil && ev.Frame.ParentID == "" {
+			fn(ev.Frame.URL)
 		}
 	case *inspector.EventTargetCrashed:
 		p.end(ErrCrashed)
@@ -212,6 +220,15 @@ func (p *Page) Expose(ctx context.Context, name string, fn func(payload string))
 		return fmt.Errorf("expose %s: %w", name, err)
 	}
 	return nil
+}
+
+// OnNavigate makes the page call fn from now on when it has opened another
+// document, or the same again: all that scripts had built is gone then. fn must
+// return quickly and must not use the page.
+func (p *Page) OnNavigate(fn func(url string)) {
+	p.mu.Lock()
+	p.navigated = fn
+	p.mu.Unlock()
 }
 
 // Run runs chromedp actions on the page, for what Page has no method for. It

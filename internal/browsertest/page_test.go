@@ -33,6 +33,7 @@ func TestPage(t *testing.T) {
 		"PagesAreIsolated":                   testIsolation,
 		"ExposedFunctionsCallGo":             testExpose,
 		"AddedScriptRunsFirst":               testAddScript,
+		"NavigationIsReported":               testNavigation,
 		"CrashEndsThePage":                   testCrash,
 		"ClosedTabEndsThePage":               testClosedTab,
 		"BusyPageCanBeClosed":                testBusyClose,
@@ -164,6 +165,18 @@ func testAddScript(t *testing.T, b *Browser) {
 	}
 	if got := eval[int](t, ctx, p, `seen`); got != 7 {
 		t.Errorf("got %d, want 7", got)
+	}
+}
+
+func testNavigation(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	urls := make(chan string, 2)
+	p.OnNavigate(func(url string) { urls <- url })
+	base := eval[string](t, ctx, p, `history.pushState(0, "", "same-document"), location.origin`)
+	eval[any](t, ctx, p, `document.body.append(document.createElement("iframe"))`)
+	eval[any](t, ctx, p, `void (location.href = "/other")`)
+	if got, want := <-urls, base+"/other"; got != want {
+		t.Errorf("navigated to %s, want %s", got, want)
 	}
 }
 

@@ -40,6 +40,7 @@ type pageConfig struct {
 	Args    []string          `json:"args"`
 	Env     map[string]string `json:"env"`
 	Cwd     string            `json:"cwd"`
+	PID     int               `json:"pid"`
 	Open    map[string]int    `json:"open"` // flags of fs.open
 }
 
@@ -56,6 +57,7 @@ func newPageConfig(s settings) (pageConfig, error) {
 		Args:    s.args,
 		Env:     chooseEnv(os.Environ(), append(s.env, defaultEnv...)),
 		Cwd:     cwd,
+		PID:     os.Getpid(),
 		Open: map[string]int{
 			"O_WRONLY": os.O_WRONLY, "O_RDWR": os.O_RDWR, "O_CREAT": os.O_CREATE,
 			"O_TRUNC": os.O_TRUNC, "O_APPEND": os.O_APPEND, "O_EXCL": os.O_EXCL,

@@ -135,7 +135,7 @@
 	}
 
 	const process = {
-		pid: -1,
+		pid: config.pid, // -1 would spoil the names of coverage files
 		ppid: -1,
 		getuid: () => -1,
 		getgid: () => -1,
@@ -199,11 +199,6 @@
 		go._resume = () => enter(() => resume.call(go));
 
 		const { instance } = await WebAssembly.instantiateStreaming(fetch(config.program), go.importObject);
-		addEventListener("pagehide", (event) => {
-			if (event.isTrusted) {
-				report({ kind: "fail", text: "the page was left or reloaded before the program ended" });
-			}
-		});
 		report({ kind: "run" });
 		return enter(() => go.run(instance));
 	};

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,7 +48,7 @@ const bindingName = "goJSWasmExecReport"
 type report struct {
 	Kind string `json:"kind"` // "write", "run", "exit", "fail"
 	FD   int    `json:"fd"`
-	Data string `json:"data"` // base64
+	Data []byte `json:"data"` // base64 in JSON
 	Code int    `json:"code"`
 	Text string `json:"text"`
 }
@@ -96,7 +95,11 @@ func run(ctx context.Context, s settings) (int, error) {
 	}
 	reports := make(chan report, 2) // a start and an end
 	err = page.Expose(startCtx, bindingName, func(payload string) {
-		deliver(payload, s, reports)
+		var r report
+		if err := json.Unmarshal([]byte(payload), &r); err != nil {
+			r = report{Kind: "fail", Text: fmt.Sprintf("unreadable report from the page: %v", err)}
+		}
+		deliver(r, s, reports)
 	})
 	if err != nil {
 		return 0, err
@@ -104,6 +107,9 @@ func run(ctx context.Context, s settings) (int, error) {
 	if err := page.Navigate(startCtx, origin); err != nil {
 		return 0, err
 	}
+	page.OnNavigate(func(string) {
+		deliver(report{Kind: "fail", Text: "the page was left or reloaded before the program ended"}, s, reports)
+	})
 	if err := page.Eval(startCtx, expression, nil); err != nil {
 		return 0, err
 	}
@@ -143,11 +149,7 @@ func wait(ctx, startCtx context.Context, page *browsertest.Page, reports <-chan 
 }
 
 // deliver handles one report: output is written at once, the rest is passed on.
-func deliver(payload string, s settings, reports chan<- report) {
-	var r report
-	if err := json.Unmarshal([]byte(payload), &r); err != nil {
-		r = report{Kind: "fail", Text: fmt.Sprintf("unreadable report from the page: %v", err)}
-	}
+func deliver(r report, s settings, reports chan<- report) {
 	if r.Kind != "write" {
 		select {
 		case reports <- r:
@@ -159,11 +161,7 @@ func deliver(payload string, s settings, reports chan<- report) {
 	if r.FD == 2 {
 		out = s.stderr
 	}
-	data, err := base64.StdEncoding.DecodeString(r.Data)
-	if err != nil {
-		return
-	}
-	out.Write(data)
+	out.Write(r.Data)
 }
 
 // consoleTo prints what scripts say and exceptions. The browser's own entries,
