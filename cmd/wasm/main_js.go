@@ -76,5 +76,13 @@ func exportTable(ctx context.Context, stop func(), scope *jsbridge.Scope) map[st
 			stop()
 			return nil
 		}),
+		"appInit": async(ctx, scope, appInit),
 	}
+}
+
+// async makes an export that returns a promise of what fn returns.
+func async(ctx context.Context, scope *jsbridge.Scope, fn func(context.Context, []js.Value) (any, error)) js.Value {
+	return scope.Func(func(_ js.Value, args []js.Value) any {
+		return jsbridge.Promise(func() (any, error) { return fn(ctx, args) })
+	})
 }

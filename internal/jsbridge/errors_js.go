@@ -94,15 +94,15 @@ func reportPanic(r any) error {
 	cause := recovered(r)
 	stack := make([]byte, stackSize)
 	stack = stack[:runtime.Stack(stack, false)]
-	logError(fmt.Sprintf("agentruntime: panic: %v\n%s", cause, stack))
+	Log("error", fmt.Sprintf("agentruntime: panic: %v\n%s", cause, stack))
 	return fault.New(fault.InternalError, "").Because(cause)
 }
 
-// logError writes to the console as the page has it now, so that a page's own
-// error collection sees it.
-func logError(message string) {
+// Log writes the redacted message with a method of the console, such as "warn",
+// as the page has it now, so that a page's own collection of errors sees it.
+func Log(method, message string) {
 	if console, err := Get(js.Global(), "console"); err == nil {
-		_, _ = Call(console, "error", fault.Redact(message))
+		_, _ = Call(console, method, fault.Redact(message))
 	}
 }
 

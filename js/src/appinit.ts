@@ -1,19 +1,20 @@
 import { program } from "./runtime.js"
 
 /** Options of `appInit`: a widget id or a token, and where the service is. */
-export type AppInitOptions = AppInitAddresses &
-  (
-    | {
-        /** The public id of the agent's widget. */
-        widgetId: string
-        token?: never
-      }
-    | {
-        /** A widget token, or an agent token made for this visitor. */
-        token: string
-        widgetId?: never
-      }
-  )
+export type AppInitOptions = AppInitAddresses & (ByWidget | ByToken)
+
+interface ByWidget {
+  /** The public id of the agent's widget. */
+  widgetId: string
+  /** Tried first; when it has expired, a fresh one is made of the widget id. */
+  token?: string
+}
+
+interface ByToken {
+  /** A widget token, or an agent token made for this visitor. */
+  token: string
+  widgetId?: string
+}
 
 interface AppInitAddresses {
   /** `"nvp1"` (US, default) or `"frp2"` (EU). An address given below wins over it. */
@@ -33,7 +34,7 @@ interface AppInitAddresses {
 /** What a session needs to connect: spread it into the session's options. */
 export interface AppInitResult {
   /** Account id. */
-  partnerId: string | number
+  partnerId: string
   /** The conversation token. */
   ks: string
   /** Origin of the control socket. */
@@ -54,9 +55,8 @@ export interface AppInitResult {
 /** Pictures to show until the avatar is on screen. */
 export interface AvatarPreview {
   id: string
-  previewImageUrl?: string
-  loadingVideoUrl?: string
-  objectType?: string
+  previewImageUrl: string
+  loadingVideoUrl: string
 }
 
 /** Asks the service what a session needs to connect. */

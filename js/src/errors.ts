@@ -31,13 +31,13 @@ export class AgentError extends Error {
   /** True when the same call may succeed later. */
   readonly retryable: boolean
   /** HTTP status or the service's own number, if there is one. */
-  readonly status?: number
+  declare readonly status?: number
   /** Which part of connecting failed. */
-  readonly phase?: string
+  declare readonly phase?: string
   /** Path of the request that failed. */
-  readonly instance?: string
+  declare readonly instance?: string
   /** The service's id of the request, for a support case. */
-  readonly requestId?: string
+  declare readonly requestId?: string
   /** The few reply headers that help a diagnosis. */
   declare readonly headers?: Record<string, string>
   /** The redacted reply, or extra data. */
@@ -53,15 +53,13 @@ export class AgentError extends Error {
     this.title = fields.title ?? fields.code
     this.detail = message
     this.retryable = fields.retryable ?? false
-    if (fields.status !== undefined) this.status = fields.status
-    if (fields.phase !== undefined) this.phase = fields.phase
-    if (fields.instance !== undefined) this.instance = fields.instance
-    if (fields.requestId !== undefined) this.requestId = fields.requestId
+    const add = (key: keyof AgentErrorFields, enumerable: boolean) => {
+      if (fields[key] !== undefined) Object.defineProperty(this, key, { value: fields[key], enumerable })
+    }
+    for (const key of ["status", "phase", "instance", "requestId"] as const) add(key, true)
     // Not enumerable: error collectors copy what they can list, and a reply has
     // more in it than a log should keep.
-    for (const key of ["headers", "body", "timings"] as const) {
-      if (fields[key] !== undefined) Object.defineProperty(this, key, { value: fields[key] })
-    }
+    for (const key of ["headers", "body", "timings"] as const) add(key, false)
   }
 
   /** The safe form, for logs and for sending elsewhere. */
@@ -92,6 +90,7 @@ const docs = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors
 // The codes that are needed where there is no Go side to ask.
 const titles = {
   aborted: "Aborted",
+  bad_request: "Bad request",
   internal_error: "Internal error",
   load_failed: "Runtime not loaded",
 } as const

@@ -9,7 +9,7 @@ export interface Exports {
   appInit(options: object): Promise<unknown>
 }
 
-/** Exit code of a program that a WebAssembly trap has ended; Go uses it for panics. */
+/** Exit code of a program that was cut short; Go uses it for panics. */
 const crashed = 2
 
 /** Where a starting program finds its loader; there for one synchronous call. */
@@ -40,9 +40,9 @@ export class Program {
   call<T>(start: (exports: Exports) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#end) return reject(this.#end)
-      this.#open.add(reject)
       // Undefined when the call itself was the end of the program.
       const answer: Promise<T> | undefined = start(this.#exports)
+      this.#open.add(reject)
       answer?.then(resolve, reject).finally(() => this.#open.delete(reject))
     })
   }
@@ -111,11 +111,16 @@ function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void 
     } catch (cause) {
       // Other exceptions come from the page, through a getter for example, and
       // the program goes on.
-      if (!(cause instanceof WebAssembly.RuntimeError)) throw cause
+      if (!isTrap(cause)) throw cause
       trap(cause)
     }
   }
   return { code, trap }
+}
+
+/** Tells what has cut the Go program itself short: a trap, or a stack that is full. */
+function isTrap(cause: unknown): boolean {
+  return cause instanceof WebAssembly.RuntimeError || /maximum call stack|too much recursion/i.test(text(cause))
 }
 
 /** Runs fn with global variables that are put back before anybody else runs. */

@@ -44,6 +44,7 @@ const (
 	CapabilityDisabled  Code = "capability_disabled"
 	Ended               Code = "ended"
 	InternalError       Code = "internal_error"
+	LoadFailed          Code = "load_failed"
 )
 
 // The microphone (wire-protocol §5.4): thrown by an explicit start, warnings

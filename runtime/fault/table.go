@@ -98,6 +98,7 @@ var table = [...]Info{
 	{Code: CapabilityDisabled, Group: GroupSession, Title: "Capability is off", Meaning: "the call needs a capability that is switched off"},
 	{Code: Ended, Group: GroupSession, Title: "Session ended", Meaning: "the session is over"},
 	{Code: InternalError, Group: GroupSession, Title: "Internal error", Meaning: "the runtime itself failed; please report it"},
+	{Code: LoadFailed, Group: GroupSession, Title: "Runtime not loaded", Meaning: "the page could not fetch, compile or start the WebAssembly file; the message names the address and the cause"},
 
 	{Code: MicNotStarted, Group: GroupMicrophone, Title: "Microphone not started", Meaning: "the call needs a running microphone"},
 	{Code: MicPermissionDenied, Group: GroupMicrophone, Title: "Microphone not permitted", Meaning: "the person or the page's policy refused the microphone"},

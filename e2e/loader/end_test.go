@@ -1,0 +1,162 @@
+package loader
+
+import (
+	"testing"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+func TestDisposeRejectsOpenCallsAndIsQuiet(t *testing.T) {
+	s := newSite(t, "", "")
+	s.probe(t)
+	p := s.page(t)
+	var got struct {
+		Open   rejection `json:"open"`
+		Exits  []int     `json:"exits"`
+		Ticked bool      `json:"ticked"`
+		Poked  bool      `json:"poked"`
+		Again  struct {
+			Value struct {
+				KS    string `json:"ks"`
+				Funcs int    `json:"funcs"`
+			} `json:"value"`
+		} `json:"again"`
+	}
+	p.run(&got, `
+		const exits = []
+		await a.load({wasmUrl: "/probe.wasm", onExit: (code) => exits.push(code)})
+		const open = failure(a.appInit({widgetId: "never"}))
+		await tick(30)
+		await a.dispose()
+		await a.dispose()
+		await tick()
+		const ticks = globalThis.ticks
+		await tick(50)
+		const ticked = globalThis.ticks !== ticks
+		dispatchEvent(new Event("poke"))
+		const poked = globalThis.poked === true
+		await a.load({wasmUrl: "/probe.wasm"})
+		return {open: await open, exits, ticked, poked, again: await failure(a.appInit({widgetId: "fine"}))}`)
+	got.Open.want(t, fault.Aborted, "disposed")
+	if len(got.Exits) != 1 || got.Exits[0] != 0 {
+		t.Errorf("onExit was called with %v", got.Exits)
+	}
+	if got.Ticked || got.Poked {
+		t.Errorf("the disposed program still runs: timers %v, listeners %v", got.Ticked, got.Poked)
+	}
+	if got.Again.Value.KS != "fine" {
+		t.Errorf("the second runtime answered %+v", got.Again)
+	}
+	p.quiet()
+}
+
+func TestPanicRejectsItsCallAlone(t *testing.T) {
+	s := newSite(t, "", "")
+	s.probe(t)
+	p := s.page(t)
+	var got []rejection
+	p.run(&got, `
+		await a.load({wasmUrl: "/probe.wasm"})
+		const calls = ["panic", "fine", "panic"].map((widgetId) => failure(a.appInit({widgetId})))
+		return Promise.all(calls)`)
+	got[0].want(t, fault.InternalError)
+	got[2].want(t, fault.InternalError)
+	if got[1].Real || len(got[1].Value) == 0 {
+		t.Errorf("the other call got %+v", got[1])
+	}
+	p.quiet("panic: on purpose")
+}
+
+func TestCrashRejectsEveryCallAndNextCallStartsAfresh(t *testing.T) {
+	for _, how := range []string{"crash", "exit", "recurse"} {
+		t.Run(how, func(t *testing.T) {
+			s := newSite(t, "", "")
+			s.probe(t)
+			p := s.page(t)
+			var got struct {
+				Open  []rejection `json:"open"`
+				Late  rejection   `json:"late"`
+				Exits []int       `json:"exits"`
+			}
+			p.run(&got, `
+				const exits = []
+				const exited = new Promise((done) => a.load({wasmUrl: "/probe.wasm", onExit: (code) => { exits.push(code); done() }}))
+				await a.load()
+				const open = [failure(a.appInit({widgetId: "never"})), failure(a.appInit({widgetId: "`+how+`"}))]
+				await exited
+				dispatchEvent(new Event("poke"))
+				await tick(50)
+				await a.load({wasmUrl: "/probe.wasm"})
+				return {open: await Promise.all(open), late: await failure(a.appInit({widgetId: "fine"})), exits}`)
+			for _, r := range got.Open {
+				r.want(t, fault.InternalError, "ended unexpectedly")
+			}
+			if got.Late.Real || len(got.Late.Value) == 0 {
+				t.Errorf("the fresh runtime answered %+v", got.Late)
+			}
+			code := map[string]int{"crash": 2, "exit": 3, "recurse": 2}[how]
+			if len(got.Exits) != 1 || got.Exits[0] != code {
+				t.Errorf("onExit was called with %v, want %d", got.Exits, code)
+			}
+			p.quiet("Maximum call stack")
+		})
+	}
+}
+
+func TestDeepJSONDoesNotFillTheStack(t *testing.T) {
+	s := newSite(t, "", "")
+	s.probe(t)
+	p := s.page(t)
+	var ks string
+	p.run(&ks, `
+		await a.load({wasmUrl: "/probe.wasm"})
+		return (await a.appInit({widgetId: "deep"})).ks`)
+	if ks != "deep" {
+		t.Errorf("got %q", ks)
+	}
+	p.quiet()
+}
+
+// A dead program's leftovers do nothing; a live one is called back.
+func TestCallbackReachesLiveProgram(t *testing.T) {
+	s := newSite(t, "", "")
+	s.probe(t)
+	p := s.page(t)
+	var poked bool
+	p.run(&poked, `
+		await a.load({wasmUrl: "/probe.wasm"})
+		await a.appInit({widgetId: "callback"})
+		return globalThis.poked === true`)
+	if !poked {
+		t.Error("the listener was not called")
+	}
+	p.quiet()
+}
+
+func TestDisposeWhileLoading(t *testing.T) {
+	p := newSite(t, "", "").page(t)
+	p.run(nil, `
+		const loading = a.load()
+		await a.dispose()
+		await loading
+		await a.load()`)
+	p.quiet()
+}
+
+func TestHotReplacementKeepsThePageClean(t *testing.T) {
+	p := newSite(t, "", "").page(t)
+	var growth int
+	p.run(&growth, `
+		const names = () => Reflect.ownKeys(globalThis).length
+		const before = names()
+		for (let i = 0; i < 5; i++) {
+			const copy = await import("/a/index.js?" + i)
+			await copy.load()
+			await copy.dispose()
+		}
+		return names() - before`)
+	if growth != 0 {
+		t.Errorf("%d new globals", growth)
+	}
+	p.quiet()
+}

@@ -1,0 +1,250 @@
+package loader
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+func TestLoadedRuntimeLeavesNothingOnThePage(t *testing.T) {
+	p := newSite(t, "", "").page(t)
+	var globals []string
+	p.run(&globals, `
+		const names = () => Reflect.ownKeys(globalThis).map(String)
+		const before = names()
+		await a.load()
+		const loaded = names()
+		await a.dispose()
+		return [...loaded, ...names()].filter((name) => !before.includes(name))`)
+	if len(globals) != 0 {
+		t.Errorf("new globals %q", globals)
+	}
+	p.quiet()
+}
+
+// The page's own variables of the names that wasm_exec.js uses are as they were,
+// whatever they are: an element's id, a declared variable, a polyfill, an accessor.
+func TestPageKeepsItsOwnGlobals(t *testing.T) {
+	p := newSite(t, `<form id="fs"></form>
+		<script>
+			var path = "mine"
+			globalThis.process = {env: {MODE: "test"}}
+			Object.defineProperty(globalThis, "Go", {get: () => "game", configurable: false})
+		</script>`, "").page(t)
+	var same bool
+	p.run(&same, `
+		const look = () => [fs instanceof HTMLFormElement, path, process.env.MODE, Go, Object.keys(process).join(),
+			JSON.stringify(Object.getOwnPropertyDescriptors(globalThis).path), "fs" in Object.getOwnPropertyDescriptors(globalThis)].join()
+		const before = look()
+		await a.load()
+		return before === look() && before.startsWith("true,mine,test,game,env")`)
+	if !same {
+		t.Error("the page's globals have changed")
+	}
+	p.quiet()
+}
+
+func TestLoadWorksWithAnyMIMEType(t *testing.T) {
+	for _, contentType := range []string{"application/wasm; charset=utf-8", "application/octet-stream", "Application/WASM"} {
+		t.Run(contentType, func(t *testing.T) {
+			s := newSite(t, "", "")
+			s.probe(t)
+			wasm, _ := buildProbe()
+			s.file("/odd.wasm", contentType, wasm)
+			p := s.page(t)
+			p.run(nil, `await a.load({wasmUrl: "/odd.wasm"})`)
+			p.quiet()
+		})
+	}
+}
+
+func TestLoadFailuresNameAddressAndCause(t *testing.T) {
+	s := newSite(t, "", "")
+	s.file("/page.wasm", "text/html", []byte("<!doctype html>"))
+	s.file("/empty.wasm", "application/wasm", []byte("\x00asm\x01\x00\x00\x00"))
+	s.mux.HandleFunc("/cut.wasm", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/wasm")
+		w.Header().Set("Content-Length", "1000")
+		w.Write([]byte("\x00asm\x01\x00\x00\x00"))
+	})
+	s.mux.HandleFunc("/busy.wasm", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "busy", http.StatusServiceUnavailable)
+	})
+	old, err := buildWasm("./testdata/probe", "0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.file("/old.wasm", "application/wasm", old)
+	p := s.page(t)
+	for _, test := range []struct {
+		url       string
+		texts     []string
+		status    int
+		retryable bool
+	}{
+		{"/missing.wasm", []string{"/missing.wasm", "HTTP 404", "wasmUrl"}, 404, false},
+		{"/busy.wasm", []string{"/busy.wasm", "HTTP 503"}, 503, true},
+		{"/page.wasm", []string{"/page.wasm", `"text/html"`, "not a WebAssembly file"}, 0, false},
+		{"/cut.wasm", []string{"/cut.wasm"}, 0, true},
+		{"/empty.wasm", []string{"not agentruntime"}, 0, false},
+		{"/old.wasm", []string{"0.0.1", "deploy both together"}, 0, false},
+		{"http://127.0.0.1:1/x.wasm", []string{"http://127.0.0.1:1/x.wasm", "cannot be fetched"}, 0, true},
+		{"http://", []string{"wasmUrl is not a URL"}, 0, false},
+	} {
+		t.Run(test.url, func(t *testing.T) {
+			var got rejection
+			p.run(&got, `return failure(a.load({wasmUrl: "`+test.url+`"}))`)
+			got.want(t, fault.LoadFailed, test.texts...)
+			if got.Status != test.status || got.Retryable != test.retryable {
+				t.Errorf("status %d, retryable %v; want %d, %v", got.Status, got.Retryable, test.status, test.retryable)
+			}
+		})
+	}
+	p.run(nil, `await a.load()`) // none of them stands in the way of the next
+}
+
+func TestContentSecurityPolicy(t *testing.T) {
+	const base = "default-src 'self'; script-src 'self'"
+	t.Run("strict", func(t *testing.T) {
+		var got rejection
+		newSite(t, "", base).page(t).run(&got, `return failure(a.load())`)
+		got.want(t, fault.LoadFailed, "Content Security Policy", "'wasm-unsafe-eval'")
+	})
+	t.Run("with wasm-unsafe-eval", func(t *testing.T) {
+		p := newSite(t, "", base+" 'wasm-unsafe-eval'").page(t)
+		p.run(nil, `await a.load()`)
+		p.quiet()
+	})
+}
+
+func TestRuntimeIsLoadedOnce(t *testing.T) {
+	s := newSite(t, "", "")
+	p := s.page(t)
+	p.run(nil, `await Promise.all([a.load(), a.load(), failure(a.appInit({}))]); await a.load()`)
+	if n := s.count("/a/agentruntime.wasm"); n != 1 {
+		t.Errorf("fetched %d times", n)
+	}
+}
+
+func TestCompiledModuleIsUsed(t *testing.T) {
+	s := newSite(t, "", "")
+	p := s.page(t)
+	p.run(nil, `
+		const wasmModule = await WebAssembly.compileStreaming(fetch("/a/agentruntime.wasm"))
+		await a.load({wasmModule})
+		await a.dispose()
+		await a.load({wasmModule})`)
+	if n := s.count("/a/agentruntime.wasm"); n != 1 {
+		t.Errorf("fetched %d times", n)
+	}
+	p.quiet()
+}
+
+func TestAbortedWaitLeavesTheLoadToOthers(t *testing.T) {
+	s := newSite(t, "", "")
+	p := s.page(t)
+	var got rejection
+	p.run(&got, `
+		const controller = new AbortController()
+		const cancelled = failure(a.load({signal: controller.signal}))
+		const other = a.load()
+		controller.abort()
+		const result = await cancelled
+		await other
+		return result`)
+	got.want(t, fault.Aborted)
+	if n := s.count("/a/agentruntime.wasm"); n != 1 {
+		t.Errorf("fetched %d times", n)
+	}
+	p.quiet()
+}
+
+func TestTwoCopiesLiveSideBySide(t *testing.T) {
+	p := newSite(t, "", "").page(t)
+	var codes []string
+	p.run(&codes, `
+		const b = await import("/b/index.js")
+		await Promise.all([a.load(), b.load()])
+		const both = [await failure(a.appInit({})), await failure(b.appInit({}))]
+		await a.dispose()
+		const rest = await failure(b.appInit({}))
+		return [...both, rest].map((e) => e.code + " " + e.real)`)
+	want := []string{"bad_request true", "bad_request false", "bad_request false"}
+	if !slices.Equal(codes, want) {
+		t.Errorf("got %q, want %q", codes, want)
+	}
+	p.quiet()
+}
+
+func TestAppInitChecksItsOptions(t *testing.T) {
+	p := newSite(t, "", "").page(t)
+	for script, want := range map[string]string{
+		`{}`:                             "widgetId or a token",
+		`undefined`:                      "widgetId or a token",
+		`{widgetId: 5}`:                  "options.widgetId must be a string, got number",
+		`{token: "t", signal: 5}`:        "signal must be an AbortSignal, got number",
+		`{token: "t", region: "moon"}`:   "nvp1",
+		`{token: "t", agenticUrl: "x"}`:  "agenticUrl",
+		`{token: "t", agenticUrl: "a:"}`: "agenticUrl",
+	} {
+		t.Run(script, func(t *testing.T) {
+			var got rejection
+			p.run(&got, `return failure(a.appInit(`+script+`))`)
+			got.want(t, fault.BadRequest, want)
+		})
+	}
+}
+
+func TestAppInitResolvesToTheReply(t *testing.T) {
+	s := newSite(t, "", "")
+	s.mux.HandleFunc("POST /v1/application/appInit", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "KS widget-token" {
+			http.Error(w, "{}", http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{"partnerId":5501,"ks":"conversation","conversationManagerUrl":"https://talk.example",
+			"srsBaseUrl":"https://media.example","turnServerUrl":"turn.example","avatars":[{"id":"av-1"}],"widgetConfig":{"a":[1]}}`))
+	})
+	p := s.page(t)
+	var got map[string]any
+	p.run(&got, `return a.appInit({token: "widget-token", agenticUrl: new URL("/v1", location), genieUrl: "https://genie.example/"})`)
+	for key, want := range map[string]any{
+		"partnerId": "5501", "ks": "conversation", "conversationManagerUrl": "https://talk.example",
+		"srsBaseUrl": "https://media.example", "turnServerUrl": "turn.example", "genieUrl": "https://genie.example",
+	} {
+		if got[key] != want {
+			t.Errorf("%s is %v, want %v", key, got[key], want)
+		}
+	}
+	if avatars, _ := got["avatars"].([]any); len(avatars) != 1 {
+		t.Errorf("avatars %v", got["avatars"])
+	}
+	if _, ok := got["turnCredentials"]; ok {
+		t.Error("turnCredentials invented")
+	}
+	p.quiet("local or private host")
+}
+
+func TestAppInitIsCancelled(t *testing.T) {
+	s := newSite(t, "", "")
+	asked, gone := make(chan struct{}), make(chan struct{})
+	s.mux.HandleFunc("/v1/application/appInit", func(_ http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-r.Context().Done()
+		close(gone)
+	})
+	s.mux.HandleFunc("/asked", func(http.ResponseWriter, *http.Request) { <-asked })
+	p := s.page(t)
+	var got rejection
+	p.run(&got, `
+		const controller = new AbortController()
+		const result = failure(a.appInit({token: "t", agenticUrl: location.origin + "/v1", signal: controller.signal}))
+		await fetch("/asked")
+		controller.abort()
+		return result`)
+	got.want(t, fault.Aborted)
+	<-gone // the request itself was aborted
+}

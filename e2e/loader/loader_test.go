@@ -1,0 +1,210 @@
+package loader
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+const (
+	dist = "../../js/dist"
+	// patience bounds each wait; only a failing test comes near it.
+	patience = 60 * time.Second
+)
+
+var browser *browsertest.Browser
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if _, err := os.Stat(filepath.Join(dist, "agentruntime.wasm")); err != nil {
+		fmt.Println("js/dist is not built; `make build` does that")
+		return 1
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var err error
+	if browser, err = browsertest.Start(ctx, browsertest.Options{}); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer browser.Close()
+	return m.Run()
+}
+
+// site serves js/dist under /a/ and /b/, the probe and a page for each test.
+type site struct {
+	*httptest.Server
+	mux *http.ServeMux
+
+	mu   sync.Mutex
+	hits map[string]int
+}
+
+// newSite returns a site whose page has the given body and, unless it is empty,
+// that Content-Security-Policy.
+func newSite(t *testing.T, body, policy string) *site {
+	t.Helper()
+	s := &site{mux: http.NewServeMux(), hits: map[string]int{}}
+	s.mux.HandleFunc("/favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	for _, copy := range []string{"/a/", "/b/"} {
+		s.mux.Handle(copy, http.StripPrefix(copy, http.FileServer(http.Dir(dist))))
+	}
+	s.mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		if policy != "" {
+			w.Header().Set("Content-Security-Policy", policy)
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, "<!doctype html>"+body)
+	})
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.hits[r.URL.Path]++
+		s.mu.Unlock()
+		s.mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// file serves fixed bytes.
+func (s *site) file(path, contentType string, data []byte) {
+	s.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.Write(data)
+	})
+}
+
+func (s *site) count(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hits[path]
+}
+
+// page opens the site's page.
+func (s *site) page(t *testing.T) *page {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	p, err := browser.NewPage(ctx, s.URL+"/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return &page{Page: p, t: t, ctx: ctx}
+}
+
+type page struct {
+	*browsertest.Page
+	t   *testing.T
+	ctx context.Context
+}
+
+// prelude gives each script the module as a and a function that turns a
+// rejection into plain data.
+const prelude = `const a = await import("/a/index.js")
+	const failure = (promise) => promise.then(
+		(value) => ({value}),
+		(e) => ({...JSON.parse(JSON.stringify(e)), real: e instanceof a.AgentError && e instanceof Error}))
+	const tick = (ms = 0) => new Promise((done) => setTimeout(done, ms))
+`
+
+// run runs the body of an async function and stores what it returns.
+func (p *page) run(out any, body string) {
+	p.t.Helper()
+	if err := p.Eval(p.ctx, "(async () => {"+prelude+body+"})()", out); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// quiet fails the test when the page complained, except with one of the texts.
+func (p *page) quiet(except ...string) {
+	p.t.Helper()
+next:
+	for _, m := range p.Console() {
+		for _, text := range except {
+			if strings.Contains(m.Text, text) {
+				continue next
+			}
+		}
+		if m.Type == "error" || m.Type == "warning" || m.Type == browsertest.TypeException {
+			p.t.Errorf("the page says %v", m)
+		}
+	}
+}
+
+// rejection is an AgentError, or a value where there should have been one.
+type rejection struct {
+	Real      bool            `json:"real"`
+	Value     json.RawMessage `json:"value"`
+	Code      fault.Code      `json:"code"`
+	Title     string          `json:"title"`
+	Type      string          `json:"type"`
+	Message   string          `json:"message"`
+	Status    int             `json:"status"`
+	Retryable bool            `json:"retryable"`
+}
+
+// want fails the test unless r is an AgentError with the code, the declared title
+// and a message with each of the texts in it.
+func (r rejection) want(t *testing.T, code fault.Code, texts ...string) {
+	t.Helper()
+	declared := fault.New(code, "")
+	if !r.Real || r.Code != code || r.Title != declared.Title || r.Type != declared.Type() {
+		t.Errorf("rejected with %+v, want an AgentError with code %s and title %q", r, code, declared.Title)
+	}
+	for _, text := range texts {
+		if !strings.Contains(r.Message, text) {
+			t.Errorf("message %q does not contain %q", r.Message, text)
+		}
+	}
+}
+
+var buildProbe = sync.OnceValues(func() ([]byte, error) {
+	manifest, err := os.ReadFile("../../js/package.json")
+	if err != nil {
+		return nil, err
+	}
+	var pkg struct{ Version string }
+	if err := json.Unmarshal(manifest, &pkg); err != nil {
+		return nil, err
+	}
+	return buildWasm("./testdata/probe", pkg.Version)
+})
+
+func buildWasm(dir, version string) ([]byte, error) {
+	tmp, err := os.MkdirTemp("", "loader")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+	out := filepath.Join(tmp, "probe.wasm")
+	cmd := exec.Command("go", "build", "-ldflags", "-X main.version="+version, "-o", out, dir)
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build %s: %w\n%s", dir, err, msg)
+	}
+	return os.ReadFile(out)
+}
+
+// probe serves the probe, so that load({wasmUrl: "/probe.wasm"}) starts it.
+func (s *site) probe(t *testing.T) {
+	t.Helper()
+	wasm, err := buildProbe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.file("/probe.wasm", "application/wasm", wasm)
+}

@@ -1,0 +1,83 @@
+//go:build js && wasm
+
+// Command probe stands in for cmd/wasm where a test needs a runtime that
+// misbehaves on demand: its appInit does what the widgetId says.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"syscall/js"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+)
+
+var version string // set by the linker
+
+func main() {
+	loader := js.Global().Get(os.Args[1])
+	jsbridge.SetErrorConstructor(loader.Get("AgentError"))
+	ctx, stop := context.WithCancel(context.Background())
+	scope := jsbridge.NewScope(nil)
+	exports, err := jsbridge.ToJS(map[string]any{
+		"version": version,
+		"dispose": scope.Func(func(js.Value, []js.Value) any { stop(); return nil }),
+		"appInit": scope.Func(func(_ js.Value, args []js.Value) any {
+			what := args[0].Get("widgetId").String()
+			if what == "exit" {
+				os.Exit(3) // inside the call
+			}
+			return jsbridge.Promise(func() (any, error) { return appInit(what) })
+		}),
+	})
+	if err != nil {
+		panic(err)
+	}
+	// What a dead program must not do any more: a timer and a listener.
+	time.AfterFunc(time.Hour, stop)
+	go func() {
+		for range time.Tick(10 * time.Millisecond) {
+			js.Global().Set("ticks", js.Global().Get("ticks").Int()+1)
+		}
+	}()
+	js.Global().Set("ticks", 0)
+	js.Global().Call("addEventListener", "poke", jsbridge.FuncOf(func(js.Value, []js.Value) any {
+		js.Global().Set("poked", true)
+		return nil
+	}).Value)
+	loader.Call("ready", exports)
+	<-ctx.Done()
+}
+
+// recurse fills the stack, which no Go code can recover from.
+func recurse(n int) int {
+	if n > 1<<24 {
+		return n
+	}
+	return recurse(n+1) + n
+}
+
+func appInit(what string) (any, error) {
+	switch what {
+	case "panic":
+		panic("on purpose")
+	case "crash": // on a goroutine that nobody guards
+		go func() { panic("unguarded, on purpose") }()
+		select {}
+	case "never":
+		select {}
+	case "deep": // as deep as encoding/json goes
+		var v any
+		if err := json.Unmarshal([]byte(strings.Repeat("[", 9999)+strings.Repeat("]", 9999)), &v); err != nil {
+			return nil, err
+		}
+	case "recurse":
+		return recurse(1), nil
+	case "callback": // waits where nothing else can run
+		js.Global().Call("dispatchEvent", js.Global().Get("Event").New("poke"))
+	}
+	return map[string]any{"ks": what, "funcs": jsbridge.LiveFuncs()}, nil
+}

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Emitter } from "../src/emitter.js"
+
+interface Events {
+  text: string
+  done: undefined
+  error: unknown
+}
+
+/** What the page's reportError got, which node doesn't have. */
+function reported(): unknown[] {
+  const list: unknown[] = []
+  globalThis.reportError = (exception: unknown) => void list.push(exception)
+  return list
+}
+
+test("listeners are called in order, with the payload", () => {
+  const emitter = new Emitter<Events>()
+  const seen: string[] = []
+  emitter.on("text", (text) => seen.push("a" + text))
+  emitter.on("text", (text) => seen.push("b" + text))
+  emitter.emit("text", "1")
+  emitter.emit("done", undefined)
+  assert.deepEqual(seen, ["a1", "b1"])
+})
+
+test("the function that on returns removes its own registration only", () => {
+  const emitter = new Emitter<Events>()
+  let calls = 0
+  const listener = () => calls++
+  const remove = emitter.on("text", listener)
+  emitter.on("text", listener)
+  remove()
+  remove()
+  emitter.emit("text", "")
+  assert.equal(calls, 1)
+})
+
+test("off removes every registration of the function, those of once too", () => {
+  const emitter = new Emitter<Events>()
+  const listener = () => assert.fail("called")
+  emitter.on("text", listener)
+  emitter.once("text", listener)
+  emitter.off("text", listener)
+  emitter.off("done", listener)
+  emitter.emit("text", "")
+})
+
+test("once is called once, also when its listener emits again", () => {
+  const emitter = new Emitter<Events>()
+  let calls = 0
+  emitter.once("text", () => {
+    calls++
+    emitter.emit("text", "")
+  })
+  emitter.emit("text", "")
+  assert.equal(calls, 1)
+})
+
+test("once returns a function that removes it", () => {
+  const emitter = new Emitter<Events>()
+  emitter.once("text", () => assert.fail("called"))()
+  emitter.emit("text", "")
+})
+
+test("an aborted signal removes the listener", () => {
+  const emitter = new Emitter<Events>()
+  const controller = new AbortController()
+  let calls = 0
+  emitter.on("text", () => calls++, { signal: controller.signal })
+  emitter.emit("text", "")
+  controller.abort()
+  emitter.emit("text", "")
+  emitter.on("text", () => calls++, { signal: controller.signal })
+  emitter.emit("text", "")
+  assert.equal(calls, 1)
+})
+
+test("listeners added or removed while an event is emitted count from the next one", () => {
+  const emitter = new Emitter<Events>()
+  const seen: string[] = []
+  const second = () => seen.push("second")
+  emitter.on("text", () => {
+    emitter.off("text", second)
+    emitter.on("text", () => seen.push("new"))
+  })
+  emitter.on("text", second)
+  emitter.emit("text", "")
+  assert.deepEqual(seen, ["second"])
+  emitter.emit("text", "")
+  assert.deepEqual(seen, ["second", "new"])
+})
+
+test("a throwing listener does not stop the others and is emitted as error", () => {
+  const emitter = new Emitter<Events>()
+  const uncaught = reported()
+  const errors: unknown[] = []
+  const failure = new Error("listener")
+  let calls = 0
+  emitter.on("error", (error) => errors.push(error))
+  emitter.on("text", () => {
+    throw failure
+  })
+  emitter.on("text", () => calls++)
+  emitter.emit("text", "")
+  assert.equal(calls, 1)
+  assert.deepEqual(errors, [failure])
+  assert.deepEqual(uncaught, [])
+})
+
+test("without an error listener the exception is reported to the page", () => {
+  const emitter = new Emitter<Events>()
+  const uncaught = reported()
+  emitter.on("text", () => {
+    throw "text"
+  })
+  emitter.emit("text", "")
+  assert.deepEqual(uncaught, ["text"])
+})
+
+test("a throwing error listener is reported and not called for its own exception", () => {
+  const emitter = new Emitter<Events>()
+  const uncaught = reported()
+  let calls = 0
+  emitter.on("error", () => {
+    calls++
+    throw "again"
+  })
+  emitter.emit("error", "first")
+  assert.equal(calls, 1)
+  assert.deepEqual(uncaught, ["again"])
+})
+
+test("an error event that nobody listens to does not throw", () => {
+  new Emitter<Events>().emit("error", new Error("nobody"))
+})
+
+test("removeAllListeners removes those of one event, or all", () => {
+  const emitter = new Emitter<Events>()
+  const seen: string[] = []
+  emitter.on("text", () => seen.push("text"))
+  emitter.on("done", () => seen.push("done"))
+  emitter.removeAllListeners("text")
+  emitter.emit("text", "")
+  emitter.emit("done", undefined)
+  emitter.removeAllListeners()
+  emitter.emit("done", undefined)
+  assert.deepEqual(seen, ["done"])
+})
+
+test("a listener that is no function is refused where it is given", () => {
+  // @ts-expect-error a listener is a function
+  assert.throws(() => new Emitter<Events>().on("text", "x"), { name: "TypeError", message: "the listener of text is not a function" })
+})
+
+export function typesOnly(emitter: Emitter<Events>): void {
+  // @ts-expect-error unknown event
+  emitter.on("nothing", () => {})
+  // @ts-expect-error wrong payload
+  emitter.on("text", (count: number) => count)
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict"
+import { existsSync, readFileSync } from "node:fs"
+import { test } from "node:test"
+import { AgentError, appInit, dispose, load, version, type AppInitOptions } from "../dist/index.js"
+
+const root = new URL("../../", import.meta.url) // of the package, seen from the bundled test
+const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8"))
+
+test("importing in node does nothing and does not throw", () => {
+  assert.equal(version, manifest.version)
+  for (const name of ["Go", "fs", "path", "window"]) assert.equal(name in globalThis, false, name)
+})
+
+test("every file that package.json names exists", () => {
+  const names: string[] = []
+  const collect = (value: unknown) => {
+    if (typeof value === "string") names.push(value)
+    else if (value) Object.values(value).forEach(collect)
+  }
+  collect(manifest.exports)
+  assert.ok(names.length > 0)
+  for (const name of names) assert.ok(existsSync(new URL(name, root)), name)
+})
+
+test("the wasm and its compressed forms are beside the module", () => {
+  for (const form of ["", ".gz", ".br"]) assert.ok(existsSync(new URL("dist/agentruntime.wasm" + form, root)), form)
+})
+
+test("load without a window rejects with load_failed", async () => {
+  await assert.rejects(load(), (error) => {
+    assert.ok(error instanceof AgentError)
+    assert.equal(error.code, "load_failed")
+    assert.match(error.message, /needs a page/)
+    return true
+  })
+  await dispose()
+})
+
+test("appInit with an aborted signal rejects with aborted", async () => {
+  const signal = AbortSignal.abort("changed my mind")
+  await assert.rejects(appInit({ widgetId: "w", signal }), { code: "aborted", cause: new Error("changed my mind") })
+})
+
+test("AgentError has the fields it was made of", () => {
+  const error = new AgentError({
+    code: "timeout",
+    type: "about:blank",
+    title: "Timed out",
+    detail: "no answer",
+    status: 504,
+    phase: "whep",
+    retryable: true,
+    instance: "/whep",
+    requestId: "r-1",
+    headers: { "retry-after": "3" },
+    body: { message: "late" },
+    timings: { socketOpen: 12 },
+    cause: "net",
+  })
+  assert.ok(error instanceof Error)
+  assert.equal(String(error), "AgentError: no answer")
+  assert.match(error.stack ?? "", /package\.test/)
+  assert.deepEqual(JSON.parse(JSON.stringify(error)), {
+    name: "AgentError",
+    message: "no answer",
+    type: "about:blank",
+    code: "timeout",
+    title: "Timed out",
+    detail: "no answer",
+    status: 504,
+    phase: "whep",
+    retryable: true,
+    instance: "/whep",
+    requestId: "r-1",
+    headers: { "retry-after": "3" },
+    body: { message: "late" },
+    timings: { socketOpen: 12 },
+    cause: "net",
+  })
+  assert.ok(error.cause instanceof Error)
+})
+
+test("what a reply had in it is not enumerable", () => {
+  const error = new AgentError({ code: "forbidden", headers: { a: "b" }, body: "secret", timings: {}, cause: "x" })
+  assert.deepEqual(Object.keys(error).sort(), ["code", "detail", "retryable", "title", "type"])
+  assert.equal(error.message, "forbidden")
+})
+
+export function typesOnly(): void {
+  const good: AppInitOptions[] = [{ widgetId: "w" }, { widgetId: "w", token: "t" }, { token: "t", region: "frp2", genieUrl: new URL("https://x.example") }]
+  // @ts-expect-error neither widgetId nor token
+  const neither: AppInitOptions = {}
+  // @ts-expect-error the regions are a closed set
+  const region: AppInitOptions = { token: "t", region: "moon" }
+  void [good, neither, region]
+}
