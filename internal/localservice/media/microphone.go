@@ -1,0 +1,7 @@
+package media
+
+// Microphone x.
+type Microphone struct{}
+
+// Close y.
+func (*Microphone) Close() {}

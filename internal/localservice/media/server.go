@@ -1,0 +1,239 @@
+package media
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/pion/ice/v4"
+	"github.com/pion/interceptor"
+	"github.com/pion/interceptor/pkg/nack"
+	"github.com/pion/interceptor/pkg/report"
+	"github.com/pion/logging"
+	"github.com/pion/webrtc/v4"
+)
+
+const (
+	defaultAddr = "127.0.0.1:0"
+	// defaultMaxPeers bounds viewers and microphones together. The service is made for fifty sessions on two cores, which is a hundred.
+	defaultMaxPeers = 256
+	// defaultConnectTimeout is how long a viewer that was answered may take to connect (choice D5).
+	defaultConnectTimeout = 15 * time.Second
+	// A silent peer counts as disconnected, then as gone, after these times: 15 s together, as for one that never came.
+	iceDisconnected = 5 * time.Second
+	iceFailed       = 10 * time.Second
+	iceKeepAlive    = 2 * time.Second
+	// socketBuffer in bytes holds the bursts of all sessions' key frames.
+	socketBuffer = 4 << 20
+	// resendable is how many packets of a picture are kept for a viewer that lost some: about two seconds. A power of two.
+	resendable = 256
+)
+
+// errBusy says that the bound on peers is reached.
+var errBusy = errors.New("media: too many peers")
+
+// Picture draws an avatar for one viewer. A stream calls it from its own goroutine, 25 times a second, so it must not wait.
+type Picture interface {
+	// Next returns the next frame, encoded (H264 as an Annex B access unit). Loudness, 0 to 1, is that of the voice heard
+	// with it. With keyFrame set, the frame must be one that can be decoded without those before it.
+	Next(loudness float64, keyFrame bool) []byte
+}
+
+// Config says how a server works. NewPicture is required.
+type Config struct {
+	// Addr is the UDP address "host:port" of all peers. Default is a free port on 127.0.0.1.
+	Addr string
+	// NewPicture makes the picture for a viewer; mimeType is "video/H264" (constrained baseline) or "video/VP8". The first frame asked of
+	// it is a key frame.
+	NewPicture func(mimeType string) (Picture, error)
+	// MaxPeers bounds viewers and microphones together. Default 256.
+	MaxPeers int
+	// ConnectTimeout is how long an answered viewer may take to connect before its place is free again. Default 15 s.
+	ConnectTimeout time.Duration
+	// Log gets the coming and going of peers at debug level, by stream, without addresses. Default discards.
+	Log *slog.Logger
+}
+
+// Server carries the media of all sessions. Its methods may be called concurrently.
+type Server struct {
+	cfg      Config
+	addr     netip.AddrPort
+	mux      *ice.UDPMuxDefault
+	settings webrtc.SettingEngine
+	certs    []webrtc.Certificate
+	log      *slog.Logger
+
+	mu          sync.Mutex
+	closed      bool
+	peers       int
+	streams     map[string]*Stream
+	microphones map[*Microphone]bool
+	tasks       sync.WaitGroup // peers that are being closed
+}
+
+// New starts a server.
+func New(cfg Config) (*Server, error) {
+	if cfg.NewPicture == nil {
+		return nil, errors.New("media: no pictures")
+	}
+	if cfg.Addr == "" {
+		cfg.Addr = defaultAddr
+	}
+	if cfg.MaxPeers == 0 {
+		cfg.MaxPeers = defaultMaxPeers
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = defaultConnectTimeout
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	// One certificate for all peers: making one for each would cost more than the rest of an answer.
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("media: key: %w", err)
+	}
+	cert, err := webrtc.GenerateCertificate(key)
+	if err != nil {
+		return nil, fmt.Errorf("media: certificate: %w", err)
+	}
+	conn, err := net.ListenPacket("udp4", cfg.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("media: %w", err)
+	}
+	udp := conn.(*net.UDPConn)
+	_ = udp.SetReadBuffer(socketBuffer) // as much as the system allows
+	_ = udp.SetWriteBuffer(socketBuffer)
+
+	// What pion logs is about single packets of single peers, and a client can make it say much.
+	quiet := &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled}
+	s := &Server{
+		cfg: cfg, log: cfg.Log, certs: []webrtc.Certificate{*cert},
+		addr:    udp.LocalAddr().(*net.UDPAddr).AddrPort(),
+		mux:     ice.NewUDPMuxDefault(ice.UDPMuxParams{UDPConn: udp, Logger: quiet.NewLogger("mux")}),
+		streams: map[string]*Stream{}, microphones: map[*Microphone]bool{},
+	}
+	s.settings = webrtc.SettingEngine{LoggerFactory: quiet}
+	s.settings.SetICEUDPMux(s.mux)
+	s.settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
+	s.settings.SetIncludeLoopbackCandidate(true)
+	s.settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
+	s.settings.DisableActiveTCP(true)
+	s.settings.SetICETimeouts(iceDisconnected, iceFailed, iceKeepAlive)
+	return s, nil
+}
+
+// Addr returns the UDP address of all peers: the address that a relay has to reach.
+func (s *Server) Addr() netip.AddrPort {
+	return s.addr
+}
+
+// Close closes all streams and microphones and returns when their peers are gone.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	streams, microphones := s.streams, s.microphones
+	s.streams, s.microphones = nil, nil
+	s.mu.Unlock()
+	for _, stream := range streams {
+		stream.Close()
+	}
+	for microphone := range microphones {
+		microphone.Close()
+	}
+	s.tasks.Wait()
+	_ = s.mux.Close()
+}
+
+// newPeer makes a peer connection that knows exactly the given codecs. role is our part in the DTLS handshake.
+func (s *Server) newPeer(role webrtc.DTLSRole, codecs ...codec) (*webrtc.PeerConnection, error) {
+	engine := &webrtc.MediaEngine{}
+	for _, c := range codecs {
+		if err := engine.RegisterCodec(c.RTPCodecParameters, c.kind); err != nil {
+			return nil, fmt.Errorf("codec %s: %w", c.MimeType, err)
+		}
+	}
+	registry := &interceptor.Registry{}
+	responder, err := nack.NewResponderInterceptor(nack.ResponderSize(resendable))
+	if err != nil {
+		return nil, err
+	}
+	sender, err := report.NewSenderInterceptor()
+	if err != nil {
+		return nil, err
+	}
+	receiver, err := report.NewReceiverInterceptor()
+	if err != nil {
+		return nil, err
+	}
+	registry.Add(responder)
+	registry.Add(sender)
+	registry.Add(receiver)
+	settings := s.settings
+	if err := settings.SetAnsweringDTLSRole(role); err != nil {
+		return nil, err
+	}
+	if err := s.countPeer(); err != nil {
+		return nil, err
+	}
+	api := webrtc.NewAPI(
+		webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry), webrtc.WithSettingEngine(settings),
+	)
+	pc, err := api.NewPeerConnection(webrtc.Configuration{Certificates: s.certs})
+	if err != nil {
+		s.uncountPeer()
+		return nil, err
+	}
+	return pc, nil
+}
+
+func (s *Server) countPeer() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.peers >= s.cfg.MaxPeers {
+		return errBusy
+	}
+	s.peers++
+	s.tasks.Add(1)
+	return nil
+}
+
+func (s *Server) uncountPeer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.peers--
+	s.tasks.Done()
+}
+
+// closePeer closes pc, which newPeer made. It returns when all goroutines of pc have ended and must not be called from one of them.
+func (s *Server) closePeer(pc *webrtc.PeerConnection) {
+	defer s.uncountPeer()
+	_ = pc.GracefulClose() // an error leaves nothing to do
+}
+
+// answer applies the offer to pc and returns the answer with all candidates.
+func answer(pc *webrtc.PeerConnection, offer string, prepare func() error) (string, error) {
+	if err := pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: offer}); err != nil {
+		return "", fmt.Errorf("offer: %w", err)
+	}
+	if err := prepare(); err != nil {
+		return "", err
+	}
+	description, err := pc.CreateAnswer(nil)
+	if err != nil {
+		return "", fmt.Errorf("answer: %w", err)
+	}
+	gathered := webrtc.GatheringCompletePromise(pc)
+	if err := pc.SetLocalDescription(description); err != nil {
+		return "", fmt.Errorf("answer: %w", err)
+	}
+	<-gathered // at once: the only candidate is a socket that is open already
+	return pc.LocalDescription().SDP, nil
+}

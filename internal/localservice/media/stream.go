@@ -1,0 +1,263 @@
+package media
+
+import (
+	"crypto/rand"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// maxCatchUp is how far a stream may be behind and still send all that is due. After more, as when a laptop slept, it goes on from where
+// it was instead of sending a burst.
+const maxCatchUp = time.Second
+
+// Stream is an avatar's picture and voice for one session. A goroutine owns its state; the methods may be called concurrently, but not
+// from an [Utterance]'s Notify.
+type Stream struct {
+	server   *Server
+	id, room string
+
+	calls   chan func()
+	closing sync.Once
+	close   chan struct{} // asks the goroutine to end
+	ended   chan struct{} // it has
+
+	// Owned by the goroutine.
+	playout playout
+	viewer  *viewer
+	frozen  bool // StopVideo
+	epoch   time.Time
+	slot    int64 // next to be sent, due at epoch + slot * slotTime
+	stats   Stats
+	voice   [samplesPerSlot]int16
+}
+
+// Stats are counts since the stream was made. A frame is due every 40 ms while a viewer is connected; it is missed when it could not be
+// sent before the next one was due.
+type Stats struct {
+	Connected         bool // a viewer is connected
+	Viewers           int  // that have connected so far
+	FramesDue         int
+	FramesMissed      int
+	VideoBytes        int64
+	AudioPackets      int
+	AudioBytes        int64
+	KeyFramesDemanded int // by the viewers
+}
+
+// NewStream makes a stream that one viewer at a time can watch at its URL. It must be closed.
+func (s *Server) NewStream(room string) *Stream {
+	stream := &Stream{
+		server: s, id: rand.Text(), room: room, epoch: time.Now(),
+		calls: make(chan func()), close: make(chan struct{}), ended: make(chan struct{}),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		close(stream.ended)
+		return stream
+	}
+	s.streams[stream.id] = stream
+	go stream.run()
+	return stream
+}
+
+// stream returns the stream with the id, or nil.
+func (s *Server) stream(id string) *Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.streams[id]
+}
+
+// ID returns the stream's unguessable session id.
+func (s *Stream) ID() string {
+	return s.id
+}
+
+// URL returns the address for the viewer's offer (wire-protocol §6.1), below base, which is "scheme://host:port".
+func (s *Stream) URL(base string) string {
+	return base + sessionPath + url.PathEscape(s.room) + "/whep/session/" + s.id
+}
+
+// Play queues an utterance behind those that are playing. It takes its time whether or not a viewer is connected.
+func (s *Stream) Play(u Utterance) {
+	p := newPlaying(u)
+	s.do(func() { s.playout.queue = append(s.playout.queue, p) })
+}
+
+// Stop cuts all utterances, within one slot of 20 ms, and returns how much was played of the PCM of the one that was playing.
+func (s *Stream) Stop() (played time.Duration) {
+	s.do(func() { played = s.playout.stop() })
+	return played
+}
+
+// StopVideo stops or restarts the video bytes; the voice goes on. It is for trying out how a page notices.
+func (s *Stream) StopVideo(stop bool) {
+	s.do(func() {
+		s.frozen = stop
+		s.demandKeyFrame()
+	})
+}
+
+// Kill lets the viewer's transport die without a goodbye, and frees its place. It is for trying out how a page notices.
+func (s *Stream) Kill() {
+	var v *viewer
+	s.do(func() { v, s.viewer = s.viewer, nil })
+	if v != nil {
+		v.kill()
+	}
+}
+
+// Stats returns the counts so far; those of a closed stream are zero.
+func (s *Stream) Stats() (stats Stats) {
+	s.do(func() {
+		stats = s.stats
+		stats.Connected = s.viewer != nil && s.viewer.connected
+	})
+	return stats
+}
+
+// Close ends the stream and closes its viewer. Its URL is unknown from now on.
+func (s *Stream) Close() {
+	s.server.mu.Lock()
+	delete(s.server.streams, s.id)
+	s.server.mu.Unlock()
+	s.closing.Do(func() { close(s.close) })
+	<-s.ended
+}
+
+// do runs f on the stream's goroutine and reports whether it was still there.
+func (s *Stream) do(f func()) bool {
+	done := make(chan struct{})
+	select {
+	case s.calls <- func() { f(); close(done) }:
+		<-done
+		return true
+	case <-s.ended:
+		return false
+	}
+}
+
+func (s *Stream) run() {
+	defer close(s.ended)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	timer.Stop()
+	for {
+		if s.active() {
+			timer.Reset(time.Until(s.due()))
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-timer.C:
+			s.advance(time.Now())
+		case f := <-s.calls:
+			idle := !s.active()
+			f()
+			if idle && s.active() {
+				s.skipTo(time.Now())
+			}
+		case <-s.close:
+			if s.viewer != nil {
+				s.viewer.close()
+			}
+			return
+		}
+	}
+}
+
+// active reports whether time matters.
+func (s *Stream) active() bool {
+	return len(s.playout.queue) > 0 || s.viewer != nil && s.viewer.connected
+}
+
+// due returns when the next slot is to be sent.
+func (s *Stream) due() time.Time {
+	return s.epoch.Add(time.Duration(s.slot) * slotTime)
+}
+
+// skipTo passes over the slots of an idle time.
+func (s *Stream) skipTo(now time.Time) {
+	s.slot = max(s.slot, int64((now.Sub(s.epoch)+slotTime-1)/slotTime))
+}
+
+// advance sends what is due at now.
+func (s *Stream) advance(now time.Time) {
+	if late := now.Sub(s.due()); late > maxCatchUp {
+		s.epoch = s.epoch.Add(late)
+		if s.viewer != nil && s.viewer.connected {
+			s.stats.FramesDue += int(late / frameTime)
+			s.stats.FramesMissed += int(late / frameTime)
+		}
+	}
+	for due := s.due(); !due.After(now); due = s.due() {
+		s.send(now.Sub(due))
+		s.slot++
+	}
+}
+
+// send sends one slot, which is late by so much.
+func (s *Stream) send(late time.Duration) {
+	loudness, speech := s.playout.next(s.voice[:])
+	v := s.viewer
+	if v == nil || !v.connected {
+		return
+	}
+	if v.voice != nil {
+		var pcm []int16
+		if speech {
+			pcm = s.voice[:]
+		}
+		s.stats.AudioBytes += int64(v.voice.speak(s.slot, pcm))
+		s.stats.AudioPackets++
+	}
+	if v.pictures == nil || s.frozen || s.slot%slotsPerFrame != 0 {
+		return
+	}
+	s.stats.FramesDue++
+	if late >= frameTime {
+		s.stats.FramesMissed++ // and the picture goes on from where it was, because frames build on those before them
+		return
+	}
+	s.stats.VideoBytes += int64(v.pictures.draw(s.slot, loudness))
+}
+
+// demandKeyFrame makes the next frame one that can be decoded alone.
+func (s *Stream) demandKeyFrame() {
+	if s.viewer != nil && s.viewer.pictures != nil {
+		s.viewer.pictures.wantKey = true
+	}
+}
+
+// reserve gives v the viewer's place, if it is free; ok is false when it is not, or the stream has ended.
+func (s *Stream) reserve(v *viewer) (taken, ok bool) {
+	ok = s.do(func() {
+		if s.viewer != nil {
+			taken = true
+			return
+		}
+		s.viewer = v
+	})
+	return taken, ok && !taken
+}
+
+// release frees the place of v and reports whether v had it.
+func (s *Stream) release(v *viewer) (had bool) {
+	s.do(func() {
+		if had = s.viewer == v; had {
+			s.viewer = nil
+		}
+	})
+	return had
+}
+
+// releaseID frees the place of the viewer with the id and returns it, or nil.
+func (s *Stream) releaseID(id string) (v *viewer) {
+	s.do(func() {
+		if s.viewer != nil && s.viewer.id == id {
+			v, s.viewer = s.viewer, nil
+		}
+	})
+	return v
+}

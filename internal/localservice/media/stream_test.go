@@ -1,0 +1,193 @@
+package media
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pion/webrtc/v4"
+)
+
+// loudPicture notes what it was asked for.
+type loudPicture struct {
+	loudness []float64
+	keys     []bool
+}
+
+func (p *loudPicture) Next(loudness float64, keyFrame bool) []byte {
+	p.loudness = append(p.loudness, loudness)
+	p.keys = append(p.keys, keyFrame)
+	return []byte{0, 0, 0, 1, 0x41, 1}
+}
+
+// bareStream is a stream of a server without sockets, for virtual time.
+func bareStream(t *testing.T) *Stream {
+	t.Helper()
+	s := (&Server{streams: map[string]*Stream{}}).NewStream("room")
+	t.Cleanup(s.Close)
+	return s
+}
+
+// connectBare gives s a connected viewer that has no transport.
+func connectBare(t *testing.T, s *Stream, picture Picture) *viewer {
+	t.Helper()
+	video := codec{RTPCodecParameters: offeredH264, kind: webrtc.RTPCodecTypeVideo}
+	pictures, err := newPictures(video, picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	voice, err := newVoice(codec{RTPCodecParameters: offeredG722, kind: webrtc.RTPCodecTypeAudio})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &viewer{id: "v", stream: s, pictures: pictures, voice: voice}
+	s.do(func() {
+		v.connected = true
+		s.viewer = v
+	})
+	return v
+}
+
+func TestPictureAndVoiceFlowInSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := bareStream(t)
+		picture := &loudPicture{}
+		connectBare(t, s, picture)
+		time.Sleep(10*time.Second - time.Millisecond)
+		synctest.Wait()
+		want := Stats{
+			Connected: true, FramesDue: 250, VideoBytes: 250 * 2, AudioPackets: 500, AudioBytes: 500 * 160,
+		}
+		if got := s.Stats(); got != want {
+			t.Errorf("after 10 s: %+v, want %+v", got, want)
+		}
+		if !picture.keys[0] || slices.Contains(picture.keys[1:], true) {
+			t.Error("want a key frame first and only then")
+		}
+		if slices.ContainsFunc(picture.loudness, func(l float64) bool { return l != 0 }) {
+			t.Error("the mouth moves in silence")
+		}
+	})
+}
+
+func TestUtterancePlaysInItsTimeWithoutAViewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := bareStream(t)
+		time.Sleep(time.Hour + 7*time.Millisecond) // idle, off the grid of slots
+		start := time.Now()
+		finished := make(chan time.Duration, 1)
+		s.Play(Utterance{PCM: ramp(2 * voiceRate), Notify: func(e Event) {
+			if e.Kind == Finished {
+				finished <- time.Since(start)
+			}
+		}})
+		// The last slot is sent 20 ms before it has been heard; the first waits for the grid, up to 20 ms.
+		if took := <-finished; took < 2*time.Second-slotTime || took > 2*time.Second {
+			t.Errorf("two seconds of speech were sent in %v", took)
+		}
+	})
+}
+
+func TestStopCutsWithinASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := bareStream(t)
+		picture := &loudPicture{}
+		connectBare(t, s, picture)
+		s.Play(Utterance{PCM: ramp(10 * voiceRate)})
+		time.Sleep(time.Second)
+		played := s.Stop()
+		if played < time.Second || played > time.Second+slotTime {
+			t.Errorf("played %v of the utterance, want a second", played)
+		}
+		var drawn int
+		s.do(func() { drawn = len(picture.loudness) })
+		time.Sleep(60 * time.Millisecond)
+		s.Close()
+		if before, after := picture.loudness[:drawn], picture.loudness[drawn:]; before[drawn-1] == 0 || len(after) == 0 || after[0] != 0 {
+			t.Errorf("loudness %v before and %v after the cut, want an open mouth, then a shut one", before, after)
+		}
+	})
+}
+
+func TestViewerGetsKeyFrameAndContinuousTimeAfterAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := bareStream(t)
+		v := connectBare(t, s, &loudPicture{})
+		time.Sleep(time.Second)
+		var before, after int64
+		s.do(func() { before = s.slot; v.connected = false })
+		time.Sleep(time.Hour)
+		s.do(func() { v.connected = true })
+		time.Sleep(time.Second)
+		s.do(func() { after = s.slot })
+		if passed := time.Duration(after-before) * slotTime; passed < time.Hour+time.Second || passed > time.Hour+time.Second+slotTime {
+			t.Errorf("slots moved on by %v, want 1h0m1s", passed)
+		}
+		if due := s.Stats().FramesDue; due < 49 || due > 52 {
+			t.Errorf("%d frames were due in two connected seconds, want 50", due)
+		}
+	})
+}
+
+func TestLateStreamSendsAllVoiceAndTheNewestPicture(t *testing.T) {
+	s := &Stream{epoch: time.Now()}
+	picture := &loudPicture{}
+	s.ended = make(chan struct{})
+	close(s.ended) // no goroutine: this test is it
+	connect := func() {
+		pictures, err := newPictures(codec{RTPCodecParameters: offeredH264, kind: webrtc.RTPCodecTypeVideo}, picture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		voice, err := newVoice(codec{RTPCodecParameters: offeredG722, kind: webrtc.RTPCodecTypeAudio})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.viewer = &viewer{stream: s, connected: true, pictures: pictures, voice: voice}
+	}
+	connect()
+	s.advance(s.epoch.Add(190 * time.Millisecond)) // slots 0 to 9: frames at 0, 40, 80, 120, 160
+	if s.stats.AudioPackets != 10 || len(picture.loudness) != 1 || s.stats.FramesDue != 5 || s.stats.FramesMissed != 4 {
+		t.Errorf("190 ms late: %+v and %d frames, want 10 packets and 1 of 5 frames", s.stats, len(picture.loudness))
+	}
+	s.advance(s.epoch.Add(time.Minute)) // the machine slept
+	if s.stats.AudioPackets != 11 {
+		t.Errorf("%d packets after a minute's sleep, want no burst", s.stats.AudioPackets-10)
+	}
+	if missed := s.stats.FramesMissed - 4; missed < 1490 || missed > 1500 {
+		t.Errorf("%d frames missed in a minute's sleep, want about 1495", missed)
+	}
+}
+
+func TestClosedStreamTakesNoCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := bareStream(t)
+		s.Play(Utterance{PCM: ramp(voiceRate)})
+		s.Close()
+		s.Close()
+		s.Play(Utterance{PCM: ramp(voiceRate)})
+		s.StopVideo(true)
+		s.Kill()
+		if played := s.Stop(); played != 0 {
+			t.Errorf("a closed stream played %v", played)
+		}
+		if stats := s.Stats(); stats != (Stats{}) {
+			t.Errorf("a closed stream has %+v", stats)
+		}
+	})
+}
+
+func TestStreamOfAClosedServerIsClosed(t *testing.T) {
+	s, err := New(Config{NewPicture: newPattern})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	stream := s.NewStream("room")
+	stream.Play(Utterance{PCM: ramp(10)})
+	stream.Close()
+	if s.stream(stream.ID()) != nil {
+		t.Error("the stream is known")
+	}
+}

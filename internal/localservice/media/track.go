@@ -1,0 +1,114 @@
+package media
+
+import (
+	"math/rand/v2"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/pion/rtp"
+	"github.com/pion/rtp/codecs"
+	"github.com/pion/webrtc/v4"
+)
+
+const (
+	// payloadSize is the most that a packet carries: with RTP, SRTP, TURN and UDP headers it stays below 1280 bytes, the least that every
+	// path takes.
+	payloadSize = 1180
+	videoClock  = 90000 // RTP ticks per second
+)
+
+// track is an outgoing RTP stream. Timestamps follow the stream's slots, so that both tracks keep the same time in speech and in
+// silence, whatever was sent late or not at all.
+type track struct {
+	local     *webrtc.TrackLocalStaticRTP
+	perSlot   uint32 // RTP ticks
+	timestamp uint32 // of slot 0
+	sequence  uint16
+}
+
+// newTrack starts at a random timestamp and sequence number (RFC 3550 §5.1). The id of the media stream differs per track, as with the
+// remote service (wire-protocol §6.8).
+func newTrack(c codec, id string) (*track, error) {
+	local, err := webrtc.NewTrackLocalStaticRTP(c.RTPCodecCapability, id, id)
+	if err != nil {
+		return nil, err
+	}
+	return &track{
+		local: local, perSlot: uint32(int64(c.ClockRate) * int64(slotTime) / 1e9),
+		timestamp: rand.Uint32(), sequence: uint16(rand.Uint32()),
+	}, nil
+}
+
+// send sends payloads as the packets of one slot and returns how many bytes they are. A failed write is a lost packet: whether the peer is
+// gone is told by its connection state.
+func (t *track) send(slot int64, marker bool, payloads ...[]byte) int {
+	size := 0
+	for i, payload := range payloads {
+		size += len(payload)
+		_ = t.local.WriteRTP(&rtp.Packet{
+			Header: rtp.Header{
+				Version: 2, Marker: marker && i == len(payloads)-1,
+				SequenceNumber: t.sequence, Timestamp: t.timestamp + uint32(slot)*t.perSlot,
+			},
+			Payload: payload,
+		})
+		t.sequence++
+	}
+	return size
+}
+
+// pictures is the video track of a viewer.
+type pictures struct {
+	track
+	picture   Picture
+	payloader rtp.Payloader
+	wantKey   bool
+}
+
+func newPictures(c codec, picture Picture) (*pictures, error) {
+	t, err := newTrack(c, "picture")
+	if err != nil {
+		return nil, err
+	}
+	p := &pictures{track: *t, picture: picture, wantKey: true}
+	if c.is(webrtc.MimeTypeH264) {
+		p.payloader = &codecs.H264Payloader{}
+	} else {
+		p.payloader = &codecs.VP8Payloader{EnablePictureID: true}
+	}
+	return p, nil
+}
+
+// draw sends the next frame and returns its size.
+func (p *pictures) draw(slot int64, loudness float64) int {
+	frame := p.picture.Next(loudness, p.wantKey)
+	p.wantKey = false
+	return p.send(slot, true, p.payloader.Payload(payloadSize, frame)...)
+}
+
+// voice is the audio track of a viewer.
+type voice struct {
+	track
+	encoder audio.Encoder
+	narrow  *narrowing // when the encoder takes 8000 samples per second
+	frame   []byte
+}
+
+func newVoice(c codec) (*voice, error) {
+	t, err := newTrack(c, "voice")
+	if err != nil {
+		return nil, err
+	}
+	if c.is(webrtc.MimeTypeG722) {
+		return &voice{track: *t, encoder: audio.NewG722()}, nil
+	}
+	return &voice{track: *t, encoder: audio.PCMU{}, narrow: &narrowing{}}, nil
+}
+
+// speak sends a slot of voice, nil for silence, and returns its size.
+func (v *voice) speak(slot int64, pcm []int16) int {
+	if v.narrow != nil {
+		pcm = v.narrow.halve(pcm)
+	}
+	v.frame = v.encoder.Encode(v.frame[:0], pcm)
+	return v.send(slot, false, v.frame)
+}

@@ -1,0 +1,205 @@
+package media
+
+import (
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"github.com/pion/rtcp"
+	"github.com/pion/webrtc/v4"
+)
+
+// viewer is the peer that watches a stream.
+type viewer struct {
+	id     string
+	stream *Stream
+
+	// Owned by the stream's goroutine.
+	connected bool
+	pictures  *pictures // nil when the offer has no video that we can send
+	voice     *voice    // nil when the offer has no audio that we can send
+
+	mu      sync.Mutex
+	pc      *webrtc.PeerConnection // nil before connect
+	closed  bool
+	timeout *time.Timer
+}
+
+func newViewer(s *Stream) *viewer {
+	return &viewer{id: rand.Text(), stream: s}
+}
+
+// connect answers o. After an error v is to be closed.
+func (v *viewer) connect(o offer) (string, error) {
+	codecs := make([]codec, 0, 2)
+	video, hasVideo := chooseVideo(o.video)
+	audio, hasAudio := chooseAudio(o.audio)
+	// A section without a codec that we can send stays in the session, inactive (wire-protocol §6.8): for that its first codec is known.
+	if hasVideo {
+		video.RTCPFeedback = []webrtc.RTCPFeedback{{Type: "nack"}, {Type: "nack", Parameter: "pli"}, {Type: "ccm", Parameter: "fir"}}
+		codecs = append(codecs, video)
+	} else if len(o.video) > 0 {
+		codecs = append(codecs, o.video[0])
+	}
+	if hasAudio {
+		codecs = append(codecs, audio)
+	} else if len(o.audio) > 0 {
+		codecs = append(codecs, o.audio[0])
+	}
+	// Passive in the handshake, as the remote service is (wire-protocol §6.8).
+	pc, err := v.stream.server.newPeer(webrtc.DTLSRoleServer, codecs...)
+	if err != nil {
+		return "", err
+	}
+	if !v.adopt(pc) {
+		v.stream.server.closePeer(pc)
+		return "", errGone
+	}
+	pc.OnConnectionStateChange(v.stateChanged)
+	return answer(pc, o.sdp, func() error {
+		if hasVideo {
+			if err := v.addPictures(video); err != nil {
+				return err
+			}
+		}
+		if hasAudio {
+			if err := v.addVoice(audio); err != nil {
+				return err
+			}
+		}
+		return stopIdle(pc)
+	})
+}
+
+// stopIdle makes the sections inactive that nothing is sent in; pion would promise to send.
+func stopIdle(pc *webrtc.PeerConnection) error {
+	for _, transceiver := range pc.GetTransceivers() {
+		if sender := transceiver.Sender(); sender == nil || sender.Track() == nil {
+			if err := transceiver.Stop(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// adopt makes pc the viewer's, unless the viewer was closed meanwhile.
+func (v *viewer) adopt(pc *webrtc.PeerConnection) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return false
+	}
+	v.pc = pc
+	v.timeout = time.AfterFunc(v.stream.server.cfg.ConnectTimeout, func() {
+		var late bool
+		v.stream.do(func() { late = !v.connected })
+		if late {
+			v.gone("not connected in time")
+		}
+	})
+	return true
+}
+
+func (v *viewer) addPictures(c codec) error {
+	picture, err := v.stream.server.cfg.NewPicture(c.MimeType)
+	if err != nil {
+		return err
+	}
+	pictures, err := newPictures(c, picture)
+	if err != nil {
+		return err
+	}
+	sender, err := v.pc.AddTrack(pictures.local)
+	if err != nil {
+		return err
+	}
+	go v.listen(sender)
+	v.stream.do(func() { v.pictures = pictures })
+	return nil
+}
+
+func (v *viewer) addVoice(c codec) error {
+	voice, err := newVoice(c)
+	if err != nil {
+		return err
+	}
+	sender, err := v.pc.AddTrack(voice.local)
+	if err != nil {
+		return err
+	}
+	go v.listen(sender)
+	v.stream.do(func() { v.voice = voice })
+	return nil
+}
+
+// listen reads what the viewer reports of a track until the peer is closed; resending lost packets happens on the way.
+func (v *viewer) listen(sender *webrtc.RTPSender) {
+	for {
+		packets, _, err := sender.ReadRTCP()
+		if err != nil {
+			return
+		}
+		for _, p := range packets {
+			switch p.(type) {
+			case *rtcp.PictureLossIndication, *rtcp.FullIntraRequest:
+				v.stream.do(func() {
+					v.stream.stats.KeyFramesDemanded++
+					if v.pictures != nil {
+						v.pictures.wantKey = true
+					}
+				})
+			}
+		}
+	}
+}
+
+func (v *viewer) stateChanged(state webrtc.PeerConnectionState) {
+	v.stream.server.log.Debug("viewer", "stream", v.stream.id, "state", state.String())
+	switch state {
+	case webrtc.PeerConnectionStateConnected:
+		v.stream.do(func() {
+			if !v.connected {
+				v.connected = true
+				v.stream.stats.Viewers++
+			}
+		})
+	case webrtc.PeerConnectionStateFailed, webrtc.PeerConnectionStateClosed:
+		v.gone(state.String())
+	}
+}
+
+// gone frees the place of a viewer that left by itself.
+func (v *viewer) gone(why string) {
+	if v.stream.release(v) {
+		v.stream.server.log.Debug("viewer gone", "stream", v.stream.id, "why", why)
+	}
+	v.close()
+}
+
+// close closes the peer in the background: its own goroutines may be the caller. It may be called more than once.
+func (v *viewer) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return
+	}
+	v.closed = true
+	if v.pc != nil {
+		v.timeout.Stop()
+		go v.stream.server.closePeer(v.pc)
+	}
+}
+
+// kill stops the transport below DTLS, so that the viewer is not told.
+func (v *viewer) kill() {
+	v.mu.Lock()
+	pc := v.pc
+	v.mu.Unlock()
+	if pc != nil {
+		for _, sender := range pc.GetSenders() {
+			_ = sender.Transport().ICETransport().Stop()
+		}
+	}
+	v.close()
+}

@@ -1,0 +1,174 @@
+package media
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+)
+
+// Paths of the two forms of the WHEP address (wire-protocol §6.1).
+const (
+	sessionPath  = "/rtc/v1/stv/"
+	fallbackPath = "/rtc/v1/whep/"
+	fallbackApp  = "app"
+	// Prefix is where everything that Handler serves is found.
+	Prefix = "/rtc/v1/"
+)
+
+// corsMaxAge is how many seconds a browser may remember a preflight (choice D8).
+const corsMaxAge = "600"
+
+const sdpType = "application/sdp"
+
+var errGone = errors.New("media: the stream has ended")
+
+// Handler serves WHEP (wire-protocol §6.4 to §6.6) below [Prefix], with CORS for every origin: the unguessable session id is what
+// grants access (choice D3).
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	session := sessionPath + "{room}/whep/session/{session}"
+	mux.HandleFunc(session, s.serveSession)
+	mux.HandleFunc(session+"/viewer/{viewer}", s.serveViewer)
+	mux.HandleFunc(fallbackPath+"{$}", s.serveFallback)
+	return allowOrigins(mux)
+}
+
+func allowOrigins(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Add("Vary", "Origin")
+		if origin := r.Header.Get("Origin"); origin != "" {
+			h.Set("Access-Control-Allow-Origin", origin)
+			h.Set("Access-Control-Expose-Headers", "Location")
+		}
+		if r.Method == http.MethodOptions {
+			h.Set("Access-Control-Allow-Methods", "POST, DELETE, OPTIONS")
+			h.Set("Access-Control-Allow-Headers", "Content-Type")
+			h.Set("Access-Control-Max-Age", corsMaxAge)
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		notAllowed(w, "POST, OPTIONS")
+		return
+	}
+	id := r.PathValue("session")
+	stream := s.stream(id)
+	if stream != nil && stream.room != r.PathValue("room") {
+		stream = nil
+	}
+	subscribe(w, r, stream, func(viewer string) string { return "/whep/session/" + id + "/viewer/" + viewer })
+}
+
+func (s *Server) serveViewer(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodDelete {
+		notAllowed(w, "DELETE, OPTIONS")
+		return
+	}
+	stream := s.stream(r.PathValue("session"))
+	if stream != nil && stream.room != r.PathValue("room") {
+		stream = nil
+	}
+	unsubscribe(w, stream, r.PathValue("viewer"))
+}
+
+// serveFallback serves the address without a path of its own. Its Location is resolved against it by clients (wire-protocol §6.5).
+func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	id := query.Get("stream")
+	stream := s.stream(id)
+	if query.Get("app") != fallbackApp {
+		stream = nil
+	}
+	switch r.Method {
+	case http.MethodPost:
+		subscribe(w, r, stream, func(viewer string) string {
+			return "?" + url.Values{"app": {fallbackApp}, "stream": {id}, "viewer": {viewer}}.Encode()
+		})
+	case http.MethodDelete:
+		unsubscribe(w, stream, query.Get("viewer"))
+	default:
+		notAllowed(w, "POST, DELETE, OPTIONS")
+	}
+}
+
+// subscribe answers an offer for stream, nil if there is no such stream. location makes the Location from the viewer's id.
+func subscribe(w http.ResponseWriter, r *http.Request, stream *Stream, location func(viewer string) string) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != sdpType {
+		http.Error(w, "content type must be "+sdpType, http.StatusUnsupportedMediaType)
+		return
+	}
+	if stream == nil {
+		http.Error(w, "no such session", http.StatusNotFound)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxOffer))
+	if err != nil {
+		status := http.StatusBadRequest
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, "offer could not be read", status)
+		return
+	}
+	o, err := parseOffer(string(body))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	v := newViewer(stream)
+	taken, ok := stream.reserve(v)
+	if taken {
+		http.Error(w, "the session has a viewer", http.StatusConflict)
+		return
+	}
+	if !ok {
+		http.Error(w, "no such session", http.StatusNotFound)
+		return
+	}
+	sdp, err := v.connect(o)
+	if err != nil {
+		v.gone("not answered")
+		refuse(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", sdpType)
+	w.Header().Set("Location", location(v.id))
+	w.WriteHeader(http.StatusCreated)
+	_, _ = io.WriteString(w, sdp) // a client that is gone doesn't connect either, which frees its place
+}
+
+// refuse reports why an offer was not answered. What pion says about an offer is about the client's own words.
+func refuse(w http.ResponseWriter, err error) {
+	switch {
+	case errors.Is(err, errBusy):
+		http.Error(w, "too many viewers", http.StatusServiceUnavailable)
+	case errors.Is(err, errGone):
+		http.Error(w, "no such session", http.StatusNotFound)
+	default:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+}
+
+func unsubscribe(w http.ResponseWriter, stream *Stream, id string) {
+	if stream != nil {
+		if v := stream.releaseID(id); v != nil {
+			v.close()
+			w.WriteHeader(http.StatusOK)
+			return
+		}
+	}
+	http.Error(w, "no such viewer", http.StatusNotFound)
+}
+
+func notAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+}
