@@ -24,8 +24,12 @@ const (
 // maxUserID bounds a user id, in bytes. E-mail addresses and UUIDs are far below.
 const maxUserID = 1024
 
-// ErrSecret means that partner and secret don't belong together.
-var ErrSecret = errors.New("wrong partner or secret")
+// Refusal says which rule of minting a [Grant] breaks. Its text may be shown.
+type Refusal struct{ reason string }
+
+func (r *Refusal) Error() string { return r.reason }
+
+func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
 // Store is what an [Authority] remembers; [store.Store] is one.
 type Store interface {
@@ -55,33 +59,33 @@ type Grant struct {
 }
 
 // Start mints a token for whoever knows the partner's secret. The rules are those
-// of service.md, Authentication; a broken one is an error that may be shown.
+// of service.md, Authentication; a broken one is a [Refusal].
 func (a *Authority) Start(ctx context.Context, g Grant) (string, error) {
 	secret, known, err := a.secretFor(ctx, g.PartnerID)
 	if err != nil {
 		return "", err
 	}
 	if !known || !equal(secret, g.Secret) {
-		return "", ErrSecret
+		return "", refuse("wrong partner or secret")
 	}
 	ttl, longest := DefaultUserTTL, MaxUserTTL
 	switch {
 	case g.Type == TypeAdmin:
 		ttl, longest = DefaultAdminTTL, MaxAdminTTL
 		if g.UserID == "" {
-			return "", errors.New("an admin session needs a userId")
+			return "", refuse("an admin session needs a userId")
 		}
 	case g.Type != TypeUser:
-		return "", fmt.Errorf("session type %d: want %d or %d", g.Type, TypeUser, TypeAdmin)
+		return "", refuse("session type %d: want %d or %d", g.Type, TypeUser, TypeAdmin)
 	}
 	if g.TTL != 0 {
 		ttl = g.TTL
 	}
 	if ttl < time.Second || ttl > longest {
-		return "", fmt.Errorf("expiry: want 1 to %d seconds", longest/time.Second)
+		return "", refuse("expiry: want 1 to %d seconds", longest/time.Second)
 	}
 	if len(g.UserID) > maxUserID {
-		return "", fmt.Errorf("userId: at most %d bytes", maxUserID)
+		return "", refuse("userId: at most %d bytes", maxUserID)
 	}
 	c := &Claims{
 		PartnerID: g.PartnerID, Type: g.Type, UserID: g.UserID,
@@ -94,19 +98,19 @@ func (a *Authority) Start(ctx context.Context, g Grant) (string, error) {
 func (a *Authority) mint(secret string, c *Claims) (string, error) {
 	text, err := Mint(secret, c)
 	if err != nil {
-		return "", err
+		return "", refuse("%v", err)
 	}
 	if c.Type == TypeUser {
 		if c.grants.disableEntitlement {
-			return "", errors.New("disableentitlement needs an admin session")
+			return "", refuse("disableentitlement needs an admin session")
 		}
 		if c.grants.role != "" && c.grants.role != PlaybackRole {
-			return "", errors.New("a role of one's own needs an admin session")
+			return "", refuse("a role of one's own needs an admin session")
 		}
 	}
 	if c.grants.ipRestrict != "" {
 		if _, err := parsePrefix(c.grants.ipRestrict); err != nil {
-			return "", errors.New("iprestrict: want an address or a prefix")
+			return "", refuse("iprestrict: want an address or a prefix")
 		}
 	}
 	return text, nil

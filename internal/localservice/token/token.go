@@ -58,7 +58,7 @@ type payload struct {
 func Mint(secret string, c *Claims) (string, error) {
 	var err error
 	if c.grants, err = parsePrivileges(c.Privileges); err != nil {
-		return "", fmt.Errorf("mint token: %w", err)
+		return "", err
 	}
 	if c.ID == "" {
 		c.ID = rand.Text()

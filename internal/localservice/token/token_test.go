@@ -121,21 +121,23 @@ func TestStartRefuses(t *testing.T) {
 			g.Type, g.UserID, g.TTL = TypeAdmin, "root", MaxAdminTTL+time.Second
 		}, "expiry: want 1 to 604800 seconds"},
 		{"negative life", func(g *Grant) { g.TTL = -time.Second }, "expiry: want 1 to 86400 seconds"},
-		{"two roles", func(g *Grant) { g.Privileges = "setrole:A,setrole:B" }, "mint token: privilege setrole: given twice"},
+		{"two roles", func(g *Grant) { g.Privileges = "setrole:A,setrole:B" }, "privilege setrole: given twice"},
 		{"role for a user", func(g *Grant) { g.Privileges = "setrole:A" }, "a role of one's own needs an admin session"},
 		{"entitlement for a user", func(g *Grant) { g.Privileges = "disableentitlement" }, "disableentitlement needs an admin session"},
-		{"configuration not a number", func(g *Grant) { g.Privileges = "geniegpcid:x" }, `mint token: privilege geniegpcid: strconv.ParseInt: parsing "x": invalid syntax`},
-		{"configuration zero", func(g *Grant) { g.Privileges = "geniegpcid:0" }, "mint token: privilege geniegpcid: want a positive integer"},
-		{"no actions", func(g *Grant) { g.Privileges = "actionslimit:0" }, "mint token: privilege actionslimit: want a positive integer"},
-		{"no agent", func(g *Grant) { g.Privileges = "agentid:" }, "mint token: privilege agentid: want a value"},
-		{"empty entry", func(g *Grant) { g.Privileges = "agentid:x,," }, "mint token: privileges: empty entry"},
-		{"white space", func(g *Grant) { g.Privileges = "agentid:x y" }, "mint token: privilege agentid: white space in its value"},
+		{"configuration not a number", func(g *Grant) { g.Privileges = "geniegpcid:x" }, `privilege geniegpcid: strconv.ParseInt: parsing "x": invalid syntax`},
+		{"configuration zero", func(g *Grant) { g.Privileges = "geniegpcid:0" }, "privilege geniegpcid: want a positive integer"},
+		{"no actions", func(g *Grant) { g.Privileges = "actionslimit:0" }, "privilege actionslimit: want a positive integer"},
+		{"no agent", func(g *Grant) { g.Privileges = "agentid:" }, "privilege agentid: want a value"},
+		{"empty entry", func(g *Grant) { g.Privileges = "agentid:x,," }, "privileges: empty entry"},
+		{"white space", func(g *Grant) { g.Privileges = "agentid:x y" }, "privilege agentid: white space in its value"},
 		{"bad address", func(g *Grant) { g.Privileges = "iprestrict:home" }, "iprestrict: want an address or a prefix"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := good
 			tt.change(&g)
-			if _, err := a.Start(t.Context(), g); err == nil || err.Error() != tt.want {
+			_, err := a.Start(t.Context(), g)
+			var refusal *Refusal
+			if !errors.As(err, &refusal) || err.Error() != tt.want {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 		})

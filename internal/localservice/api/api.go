@@ -1,0 +1,238 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+)
+
+// DefaultKeepalive is how long a converse stream may be silent before a keepalive
+// segment goes out (local-service choice E1).
+const DefaultKeepalive = 10 * time.Second
+
+// Config is what the API works with. All fields but the last two are required.
+type Config struct {
+	Store    *store.Store
+	Tokens   *token.Authority
+	Dialogue *dialogue.Service
+
+	// Hosts says where a session with that agent finds its counterparts; it is
+	// called once for each appInit, so that credentials can be fresh.
+	Hosts func(ctx context.Context, agent store.Agent) (Hosts, error)
+
+	Logger    *slog.Logger  // nil discards
+	Keepalive time.Duration // 0 means DefaultKeepalive
+}
+
+// Hosts is the part of an appInit reply that depends on where the service runs
+// (wire-protocol §1.4).
+type Hosts struct {
+	ConversationManagerURL string
+	SRSBaseURL             string
+	TURNServerURL          string
+	TURNCredentials        *TURNCredentials // nil when there is no relay
+	PreviewImageURL        string
+	LoadingVideoURL        string
+}
+
+// TURNCredentials let a client use the relay until Expiry, in seconds since 1970.
+type TURNCredentials struct {
+	Username   string `json:"username"`
+	Credential string `json:"credential"`
+	Expiry     int64  `json:"expiry,omitempty"`
+}
+
+type server struct {
+	Config
+	log *slog.Logger
+}
+
+// SessionPrefix is where the session API sits under the service's origin; the
+// other bases are the origin itself (brain) and the origin with /v1 (agent).
+const SessionPrefix = "/api_v3"
+
+// New returns the handler of every route, for one origin.
+func New(c Config) http.Handler {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Keepalive == 0 {
+		c.Keepalive = DefaultKeepalive
+	}
+	s := &server{Config: c, log: c.Logger}
+	mux := http.NewServeMux()
+
+	mux.HandleFunc("POST "+SessionPrefix+"/service/session/action/start", s.sessionStart)
+	mux.HandleFunc("POST "+SessionPrefix+"/service/session/action/startWidgetSession", s.sessionStartWidget)
+	mux.HandleFunc("POST "+SessionPrefix+"/service/session/action/end", s.sessionEnd)
+	mux.HandleFunc(SessionPrefix+"/service/system/action/ping", s.ping)
+
+	mux.Handle("POST /v1/application/resolveWidgetId", s.route(admins, s.resolveWidgetID))
+	mux.Handle("POST /v1/application/appInit", s.route(anyone, s.appInit))
+
+	mux.Handle("POST /assistant/converse", s.route(talkers, s.converse))
+	mux.Handle("POST /assistant/tool_response", s.route(talkers, s.toolResponse))
+	mux.Handle("POST /assistant/abort", s.route(talkers, s.abort))
+	mux.Handle("GET /assistant/status", s.route(talkers, s.status))
+	mux.Handle("POST /followup/get-suggested-questions", s.route(talkers, s.suggestedQuestions))
+	mux.Handle("POST /feedback/add", s.route(talkers, s.addFeedback))
+	mux.Handle("POST /thread/session_completed", s.route(talkers, s.sessionCompleted))
+
+	mux.Handle("POST /v1/thread/list", s.route(owners, s.threadList))
+	mux.Handle("POST /v1/thread/get", s.route(owners, s.threadGet))
+	mux.Handle("POST /v1/thread/update", s.route(owners, s.threadUpdate))
+	mux.Handle("POST /v1/thread/delete", s.route(owners, s.threadDelete))
+	mux.Handle("POST /v1/thread/get_transcripts", s.route(owners, s.threadTranscript))
+	mux.Handle("POST /message/list", s.route(owners, s.messageList))
+	mux.Handle("POST /message/get", s.route(owners, s.messageGet))
+	mux.Handle("POST /message/share", s.route(owners, s.messageShare))
+
+	return s.wrap(mux)
+}
+
+// wrap is what every request goes through: a request id, CORS, a bound on the
+// body, and one log line.
+func (s *server) wrap(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		id := uuid.NewString()
+		w.Header().Set("X-Request-Id", id)
+		allowOrigin(w.Header(), r)
+		if r.Method == http.MethodOptions {
+			allowPreflight(w.Header(), r)
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		recorder := &recorder{ResponseWriter: w}
+		if _, pattern := mux.Handler(r); pattern == "" {
+			s.noRoute(recorder, r, mux)
+		} else {
+			mux.ServeHTTP(recorder, r)
+		}
+		s.log.Info("http", "method", r.Method, "path", r.URL.Path, "status", recorder.status,
+			slog.Duration("took", time.Since(began)), "request", id)
+	})
+}
+
+// noRoute tells a wrong method from a wrong path, in JSON like every other error.
+func (s *server) noRoute(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := mux.Handler(other); pattern != "" {
+			w.Header().Set("Allow", method)
+			s.fail(w, r, problem(http.StatusMethodNotAllowed, "method not allowed"))
+			return
+		}
+	}
+	s.fail(w, r, problem(http.StatusNotFound, "no such route"))
+}
+
+// recorder remembers the status for the log. Unwrap keeps flushing and deadlines
+// of the connection reachable.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(p)
+}
+
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// guard says which tokens a route takes.
+type guard func(token.Claims) bool
+
+func anyone(token.Claims) bool   { return true }
+func admins(c token.Claims) bool { return c.Kind() == token.Admin }
+
+// owners are the tokens of a particular user. A widget token is the same for all
+// visitors of a page, so it must not see anybody's threads.
+func owners(c token.Claims) bool { return c.Kind() != token.Widget }
+
+// talkers may hold a conversation: a widget token only after appInit has bound it
+// to a brain configuration.
+func talkers(c token.Claims) bool { return c.Kind() != token.Widget || c.ConfigID() != 0 }
+
+// call is one authorised request.
+type call struct {
+	w      http.ResponseWriter
+	r      *http.Request
+	claims token.Claims
+}
+
+func (c *call) ctx() context.Context { return c.r.Context() }
+func (c *call) scope() store.Scope   { return dialogue.ScopeOf(c.claims) }
+
+// streamed is returned by a handler that has written its reply itself.
+type streamed struct{}
+
+// route checks the token, runs the handler and writes what it returns as JSON.
+func (s *server) route(allow guard, handle func(*call) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		claims, err := s.authorize(r)
+		if err == nil && !allow(claims) {
+			err = problem(http.StatusForbidden, "a token of this kind may not do that")
+		}
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		reply, err := handle(&call{w, r, claims})
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		if _, done := reply.(streamed); !done {
+			writeJSON(w, http.StatusOK, reply)
+		}
+	})
+}
+
+// authorize reads "Authorization: KS <token>".
+func (s *server) authorize(r *http.Request) (token.Claims, error) {
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "KS") || text == "" {
+		return token.Claims{}, problem(http.StatusUnauthorized, "want the header Authorization: KS <token>")
+	}
+	claims, err := s.Tokens.Check(r.Context(), strings.TrimSpace(text), token.Use{Addr: remoteAddr(r), Path: r.URL.Path})
+	switch {
+	case errors.Is(err, token.ErrInvalid), errors.Is(err, token.ErrExpired), errors.Is(err, token.ErrEnded):
+		return claims, problem(http.StatusUnauthorized, err.Error())
+	case errors.Is(err, token.ErrRestricted):
+		return claims, problem(http.StatusForbidden, err.Error())
+	}
+	return claims, err
+}
+
+// remoteAddr is the address of the peer. Forwarding headers are not read: the
+// service has no proxy in front of it that could be trusted.
+func remoteAddr(r *http.Request) netip.Addr {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return peer.Addr()
+}

@@ -1,0 +1,464 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// service is a running API with a real store.
+type service struct {
+	t       *testing.T
+	url     string
+	store   *store.Store
+	partner store.Partner
+	agents  map[string]store.Agent
+}
+
+// brainFunc is a brain for one test.
+type brainFunc func(context.Context, *brain.Question, brain.Sink) error
+
+func (f brainFunc) Answer(ctx context.Context, q *brain.Question, out brain.Sink) error {
+	return f(ctx, q, out)
+}
+
+func serve(t *testing.T, b brain.Brain, change func(*Config)) *service {
+	t.Helper()
+	s, err := store.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	passages, err := brain.ReadKnowledge(brain.DefaultKnowledge())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetKnowledge(t.Context(), passages); err != nil {
+		t.Fatal(err)
+	}
+	if b == nil {
+		b = &brain.Demo{Knowledge: s}
+	}
+	config := Config{
+		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: b}),
+		Hosts: func(context.Context, store.Agent) (Hosts, error) {
+			return Hosts{
+				ConversationManagerURL: "http://talk.test", SRSBaseURL: "http://media.test", TURNServerURL: "turn.test",
+				TURNCredentials: &TURNCredentials{"u", "c", 1790000000},
+			}, nil
+		},
+	}
+	if change != nil {
+		change(&config)
+	}
+	server := httptest.NewServer(New(config))
+	t.Cleanup(func() {
+		server.Close()
+		http.DefaultClient.CloseIdleConnections()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	partners, err := s.Partners(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents, err := s.Agents(t.Context(), partners[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &service{t: t, url: server.URL, store: s, partner: partners[0], agents: map[string]store.Agent{}}
+	for _, a := range agents {
+		v.agents[a.Name] = a
+	}
+	return v
+}
+
+// reply is a whole answer.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (v *service) do(request *http.Request) reply {
+	v.t.Helper()
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return reply{response.StatusCode, response.Header, strings.TrimSpace(string(body))}
+}
+
+func (v *service) request(method, path, ks, contentType, body string) *http.Request {
+	v.t.Helper()
+	request, err := http.NewRequestWithContext(v.t.Context(), method, v.url+path, strings.NewReader(body))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", contentType)
+	if ks != "" {
+		request.Header.Set("Authorization", "KS "+ks)
+	}
+	return request
+}
+
+func (v *service) post(path, ks, body string) reply {
+	v.t.Helper()
+	return v.do(v.request("POST", path, ks, "application/json", body))
+}
+
+func (v *service) form(action string, fields url.Values) reply {
+	v.t.Helper()
+	return v.do(v.request("POST", SessionPrefix+"/service/session/action/"+action, "", "application/x-www-form-urlencoded", fields.Encode()))
+}
+
+// mint gets a token through the session API.
+func (v *service) mint(kind int, user, privileges string) string {
+	v.t.Helper()
+	got := v.form("start", url.Values{
+		"format": {"1"}, "secret": {v.partner.Secret}, "partnerId": {fmt.Sprint(v.partner.ID)},
+		"type": {fmt.Sprint(kind)}, "userId": {user}, "expiry": {"600"}, "privileges": {privileges},
+	})
+	var ks string
+	if err := json.Unmarshal([]byte(got.body), &ks); err != nil {
+		v.t.Fatalf("session start: %s", got.body)
+	}
+	return ks
+}
+
+func (v *service) admin() string { return v.mint(token.TypeAdmin, "root", "disableentitlement") }
+
+func (v *service) conversation(agent, user string) string {
+	return v.mint(token.TypeUser, user, fmt.Sprintf("geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", v.agents[agent].ConfigID))
+}
+
+func (v *service) widget(agent string) string {
+	v.t.Helper()
+	got := v.form("startWidgetSession", url.Values{"format": {"1"}, "widgetId": {v.agents[agent].WidgetID}})
+	var body struct{ KS string }
+	v.decode(got, &body)
+	return body.KS
+}
+
+func (v *service) decode(got reply, body any) {
+	v.t.Helper()
+	if got.status != http.StatusOK {
+		v.t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	if err := json.Unmarshal([]byte(got.body), body); err != nil {
+		v.t.Fatalf("%v in %s", err, got.body)
+	}
+}
+
+// turn is what came of one converse call.
+type turn struct {
+	segments            []converse.Segment
+	threadID, messageID string
+	text                string
+}
+
+func (v *service) parse(got reply) turn {
+	v.t.Helper()
+	if got.status != http.StatusOK {
+		v.t.Fatalf("converse: status %d: %s", got.status, got.body)
+	}
+	var result turn
+	for line := range strings.Lines(got.body) {
+		line = strings.TrimSpace(strings.TrimPrefix(line, "data:"))
+		if line == "" || line == "[DONE]" {
+			continue
+		}
+		var seg converse.Segment
+		if err := json.Unmarshal([]byte(line), &seg); err != nil {
+			v.t.Fatalf("%v in line %q", err, line)
+		}
+		result.segments = append(result.segments, seg)
+		if seg.ThreadID != "" {
+			result.threadID, result.messageID = seg.ThreadID, seg.MessageID
+		}
+		if seg.Type.Spoken() {
+			result.text += seg.ContentString()
+		}
+	}
+	return result
+}
+
+func (v *service) converse(ks, body string) turn {
+	v.t.Helper()
+	return v.parse(v.post("/assistant/converse", ks, body))
+}
+
+func (v *service) ask(ks, threadID, text string) turn {
+	v.t.Helper()
+	body, _ := json.Marshal(map[string]string{"userMessage": text, "threadId": threadID})
+	return v.converse(ks, string(body))
+}
+
+func wantStatus(t *testing.T, name string, got reply, status int, body string) {
+	t.Helper()
+	if got.status != status || (body != "" && got.body != body) {
+		t.Errorf("%s: %d %s, want %d %s", name, got.status, got.body, status, body)
+	}
+}
+
+func TestEveryRouteChecksItsToken(t *testing.T) {
+	v := serve(t, nil, nil)
+	admin, widget := v.admin(), v.widget(store.Receptionist)
+	conversation := v.conversation(store.Receptionist, "ann")
+	expired, err := token.Mint(v.partner.Secret, &token.Claims{PartnerID: v.partner.ID, Privileges: "geniegpcid:1001"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := token.Mint("another secret", &token.Claims{PartnerID: v.partner.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for route, status := range map[string]struct{ admin, conversation, widget int }{
+		"POST /v1/application/resolveWidgetId":                     {422, 403, 403},
+		"POST /v1/application/appInit":                             {200, 200, 200},
+		"POST /assistant/converse":                                 {422, 422, 403},
+		"POST /assistant/tool_response":                            {422, 422, 403},
+		"POST /assistant/abort":                                    {422, 422, 403},
+		"GET /assistant/status":                                    {200, 200, 403},
+		"POST /thread/session_completed":                           {422, 422, 403},
+		"POST /v1/thread/list":                                     {200, 200, 403},
+		"POST /v1/thread/get":                                      {422, 422, 403},
+		"POST /v1/thread/update":                                   {422, 422, 403},
+		"POST /v1/thread/delete":                                   {422, 422, 403},
+		"POST /v1/thread/get_transcripts":                          {422, 422, 403},
+		"POST /message/list":                                       {200, 200, 403},
+		"POST /message/get":                                        {422, 422, 403},
+		"POST /message/share":                                      {422, 422, 403},
+		"POST /feedback/add":                                       {422, 422, 403},
+		"POST /followup/get-suggested-questions?new_response=true": {200, 200, 403},
+	} {
+		t.Run(route, func(t *testing.T) {
+			method, path, _ := strings.Cut(route, " ")
+			send := func(ks string) reply { return v.do(v.request(method, path, ks, "application/json", "{}")) }
+			wantStatus(t, "no token", send(""), 401, `{"message":"want the header Authorization: KS \u003ctoken\u003e"}`)
+			wantStatus(t, "nonsense", send("djJ8nonsense"), 401, `{"message":"invalid token"}`)
+			wantStatus(t, "foreign", send(foreign), 401, `{"message":"invalid token"}`)
+			wantStatus(t, "expired", send(expired), 401, `{"message":"token expired"}`)
+			wantStatus(t, "admin", send(admin), status.admin, "")
+			wantStatus(t, "conversation", send(conversation), status.conversation, "")
+			wantStatus(t, "widget", send(widget), status.widget, "")
+			if id := send(admin).header.Get("X-Request-Id"); len(id) != 36 {
+				t.Errorf("x-request-id %q, want a UUID", id)
+			}
+		})
+	}
+}
+
+func TestUnknownRouteAndMethod(t *testing.T) {
+	v := serve(t, nil, nil)
+	wantStatus(t, "path", v.post("/v1/thread/push", "", "{}"), 404, `{"message":"no such route"}`)
+	got := v.do(v.request("GET", "/assistant/converse", "", "", ""))
+	wantStatus(t, "method", got, 405, `{"message":"method not allowed"}`)
+	if allow := got.header.Get("Allow"); allow != "POST" {
+		t.Errorf("Allow %q, want POST", allow)
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	v := serve(t, nil, nil)
+	for _, path := range []string{"/assistant/converse", "/anything/at/all"} {
+		request := v.request("OPTIONS", path, "", "", "")
+		request.Header.Set("Origin", "https://page.test")
+		request.Header.Set("Access-Control-Request-Method", "POST")
+		request.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
+		got := v.do(request)
+		if got.status != 204 {
+			t.Errorf("%s: status %d, want 204", path, got.status)
+		}
+		for name, want := range map[string]string{
+			"Access-Control-Allow-Origin":   "https://page.test",
+			"Access-Control-Allow-Headers":  "authorization,content-type",
+			"Access-Control-Allow-Methods":  "GET, POST, PATCH, DELETE, OPTIONS",
+			"Access-Control-Max-Age":        "600",
+			"Access-Control-Expose-Headers": "Location, X-Request-Id, Retry-After",
+		} {
+			if got.header.Get(name) != want {
+				t.Errorf("%s: %s %q, want %q", path, name, got.header.Get(name), want)
+			}
+		}
+	}
+	// The reply itself, also an error, must be readable for the page.
+	request := v.request("POST", "/assistant/converse", "", "application/json", "{}")
+	request.Header.Set("Origin", "https://page.test")
+	if got := v.do(request); got.header.Get("Access-Control-Allow-Origin") != "https://page.test" {
+		t.Errorf("401 without Access-Control-Allow-Origin: %v", got.header)
+	}
+}
+
+func TestSessionAPI(t *testing.T) {
+	v := serve(t, nil, nil)
+	good := url.Values{"format": {"1"}, "secret": {v.partner.Secret}, "partnerId": {fmt.Sprint(v.partner.ID)}}
+	refused := func(code, message string) string {
+		return fmt.Sprintf(`{"args":{},"code":%q,"message":%q,"objectType":"KalturaAPIException"}`, code, message)
+	}
+	for _, tt := range []struct{ name, field, value, want string }{
+		{"wrong secret", "secret", "guess", refused(codeStart, "wrong partner or secret")},
+		{"no secret", "secret", "", refused(codeMissing, "secret and partnerId are required")},
+		{"admin without user", "type", "2", refused(codeStart, "an admin session needs a userId")},
+		{"too long", "expiry", "86401", refused(codeStart, "expiry: want 1 to 86400 seconds")},
+		{"absurdly long", "expiry", "9223372036854775807", refused(codeStart, "expiry: want 1 to 86400 seconds")},
+		{"not a number", "expiry", "soon", refused(codeInvalid, "expiry: want a number")},
+		{"two roles", "privileges", "setrole:A,setrole:B", refused(codeStart, "privilege setrole: given twice")},
+	} {
+		fields := url.Values{}
+		for k, values := range good {
+			fields[k] = values
+		}
+		fields.Set(tt.field, tt.value)
+		wantStatus(t, tt.name, v.form("start", fields), 200, tt.want)
+	}
+	wantStatus(t, "unknown widget", v.form("startWidgetSession", url.Values{"widgetId": {"x"}}), 200, refused(codeWidget, "no widget with that id"))
+	wantStatus(t, "ping", v.do(v.request("GET", SessionPrefix+"/service/system/action/ping?format=1", "", "", "")), 200, "true")
+
+	query := v.do(v.request("POST", SessionPrefix+"/service/session/action/start?"+good.Encode(), "", "application/x-www-form-urlencoded", ""))
+	wantStatus(t, "secret in the query", query, 200, refused(codeMissing, "secret and partnerId are required"))
+
+	ks := v.conversation(store.Receptionist, "ann")
+	wantStatus(t, "status before", v.do(v.request("GET", "/assistant/status", ks, "", "")), 200, "")
+	wantStatus(t, "end", v.form("end", url.Values{"ks": {ks}}), 200, "null")
+	wantStatus(t, "status after", v.do(v.request("GET", "/assistant/status", ks, "", "")), 401, `{"message":"token ended"}`)
+}
+
+func TestAppInit(t *testing.T) {
+	v := serve(t, nil, nil)
+	agent := v.agents[store.Receptionist]
+	got := v.post("/v1/application/resolveWidgetId", v.admin(), fmt.Sprintf(`{"agentId":%q}`, agent.ID))
+	wantStatus(t, "resolve", got, 200, fmt.Sprintf(`{"widgetId":%q}`, agent.WidgetID))
+	wantStatus(t, "resolve unknown", v.post("/v1/application/resolveWidgetId", v.admin(), `{"agentId":"x"}`), 404, `{"message":"AGENT_NOT_FOUND"}`)
+
+	var body map[string]any
+	v.decode(v.post("/v1/application/appInit", v.widget(store.Receptionist), ""), &body)
+	ks := body["ks"].(string)
+	delete(body, "ks")
+	text, _ := json.Marshal(body)
+	want := fmt.Sprintf(`{"avatars":[{"id":%q,"loadingVideoUrl":"","objectType":"Object","previewImageUrl":""}],`+
+		`"conversationManagerUrl":"http://talk.test","partnerId":%d,"srsBaseUrl":"http://media.test",`+
+		`"turnCredentials":{"credential":"c","expiry":1790000000,"username":"u"},"turnServerUrl":"turn.test"}`, agent.ID, v.partner.ID)
+	if string(text) != want {
+		t.Errorf("appInit\n%s, want\n%s", text, want)
+	}
+	if answer := v.ask(ks, "", "hello"); !strings.Contains(answer.text, "Robin") {
+		t.Errorf("the enriched token does not talk as the agent: %q", answer.text)
+	}
+	wantStatus(t, "enriched widget token on threads", v.post("/v1/thread/list", ks, "{}"), 403, "")
+
+	visitor := v.mint(token.TypeUser, "ann", "agentid:"+agent.ID+",setrole:PLAYBACK_BASE_ROLE")
+	var visitorBody struct{ KS string }
+	v.decode(v.post("/v1/application/appInit", visitor, "{}"), &visitorBody)
+	mine := v.ask(visitorBody.KS, "", "hello")
+	var list listReply[threadView]
+	v.decode(v.post("/v1/thread/list", visitorBody.KS, "{}"), &list)
+	if list.TotalCount != 1 || list.Objects[0].ID != mine.threadID || list.Objects[0].UserID != "ann" || list.Objects[0].AgentID != agent.ID {
+		t.Errorf("threads of the visitor: %+v", list)
+	}
+
+	wrongKind := `{"args":{},"code":"INVALID_KS","message":"appInit needs a widget token, or a token with an agent id","objectType":"KalturaAPIException"}`
+	wantStatus(t, "conversation token", v.post("/v1/application/appInit", v.conversation(store.Receptionist, "ann"), ""), 200, wrongKind)
+	mismatch := v.mint(token.TypeUser, "", fmt.Sprintf("agentid:%s,geniegpcid:%d", agent.ID, agent.ConfigID+1))
+	if got := v.post("/v1/application/appInit", mismatch, ""); !strings.Contains(got.body, "AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH") {
+		t.Errorf("mismatch: %s", got.body)
+	}
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	v := serve(t, nil, nil)
+	ks := v.conversation(store.Receptionist, "ann")
+	huge := `{"userMessage":"` + strings.Repeat("x", maxBody) + `"}`
+	wantStatus(t, "huge", v.post("/assistant/converse", ks, huge), 413, `{"message":"the body is too large"}`)
+	deep := `{"request_vars":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`
+	wantStatus(t, "deep", v.post("/assistant/converse", ks, deep), 422, `{"detail":[{"loc":["body"],"msg":"more than 32 levels deep","type":"json_invalid"}]}`)
+	hugeForm := v.form("start", url.Values{"secret": {strings.Repeat("x", maxBody)}})
+	wantStatus(t, "huge form", hugeForm, 413, "")
+}
+
+// FuzzBody sends arbitrary bodies to every route that reads one: none may answer
+// with a server's error.
+func FuzzBody(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `null`, `[]`, `{"id":"x"}`, `{"filter":{"objectType":"ListThreadFilter","idsIn":["x"],"createdAtGreaterThanOrEqual":1e300}}`,
+		`{"userMessage":"hi","request_vars":{"a":1},"capabilities":{"avatar":"on"}}`, `{"pager":{"pageIndex":-1}}`,
+		`{"tool_name":"a","tool_id":"b","tool_invocation_id":"b","response":{}}`, "{\"id\":\"\\u0000\"}", `{"thread_ids":[null]}`,
+	} {
+		f.Add(seed)
+	}
+	s, err := store.Open("")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { s.Close() })
+	partners, err := s.Partners(f.Context())
+	if err != nil {
+		f.Fatal(err)
+	}
+	silent := brainFunc(func(context.Context, *brain.Question, brain.Sink) error { return nil })
+	handler := New(Config{
+		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: silent}),
+		Hosts: func(context.Context, store.Agent) (Hosts, error) { return Hosts{}, nil },
+	})
+	ks, err := token.NewAuthority(s).Start(f.Context(), token.Grant{
+		PartnerID: partners[0].ID, Secret: partners[0].Secret, Type: token.TypeAdmin, UserID: "root", Privileges: "disableentitlement",
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	paths := []string{
+		"/v1/application/resolveWidgetId", "/assistant/converse", "/assistant/tool_response", "/assistant/abort",
+		"/thread/session_completed", "/v1/thread/list", "/v1/thread/get", "/v1/thread/update", "/v1/thread/delete",
+		"/message/list", "/message/get", "/message/share", "/feedback/add",
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		for _, path := range paths {
+			request := httptest.NewRequest("POST", path, strings.NewReader(body))
+			request.Header.Set("Authorization", "KS "+ks)
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, request)
+			if w.Code >= 500 {
+				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			}
+		}
+	})
+}
+
+// lines reads a streamed reply line by line.
+func lines(r io.Reader) *bufio.Scanner {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	return s
+}
+
+// body marshals a request.
+func body(v any) *bytes.Reader {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return bytes.NewReader(text)
+}

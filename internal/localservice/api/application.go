@@ -1,0 +1,82 @@
+package api
+
+import (
+	"errors"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+)
+
+// resolveWidgetID returns the widget of an agent.
+func (s *server) resolveWidgetID(c *call) (any, error) {
+	body, err := decode[struct {
+		AgentID string `json:"agentId"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	if body.AgentID == "" {
+		return nil, missing("agentId")
+	}
+	agent, err := s.Store.Agent(c.ctx(), c.claims.PartnerID, body.AgentID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, problem(404, "AGENT_NOT_FOUND")
+	}
+	return map[string]string{"widgetId": agent.WidgetID}, err
+}
+
+// appInitReply is what a page needs before it can connect (wire-protocol §1.4).
+type appInitReply struct {
+	PartnerID              int64            `json:"partnerId"`
+	KS                     string           `json:"ks"`
+	ConversationManagerURL string           `json:"conversationManagerUrl"`
+	SRSBaseURL             string           `json:"srsBaseUrl"`
+	TURNServerURL          string           `json:"turnServerUrl"`
+	TURNCredentials        *TURNCredentials `json:"turnCredentials,omitempty"`
+	Avatars                []avatar         `json:"avatars"`
+}
+
+type avatar struct {
+	ID              string `json:"id"`
+	PreviewImageURL string `json:"previewImageUrl"`
+	LoadingVideoURL string `json:"loadingVideoUrl"`
+	ObjectType      string `json:"objectType"`
+}
+
+// appInit trades a widget token, or a visitor's agent token, for one that can
+// talk, and says where. The agent is the token's; the body is not read.
+func (s *server) appInit(c *call) (any, error) {
+	kind := c.claims.Kind()
+	if (kind != token.Widget && kind != token.Agent) || c.claims.AgentID() == "" {
+		return nil, exception("INVALID_KS", "appInit needs a widget token, or a token with an agent id")
+	}
+	agent, err := s.Store.Agent(c.ctx(), c.claims.PartnerID, c.claims.AgentID())
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, exception("AGENT_NOT_FOUND", "AGENT_NOT_FOUND")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if id := c.claims.ConfigID(); id != 0 && id != agent.ConfigID {
+		return nil, exception("AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH", "AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH")
+	}
+	hosts, err := s.Hosts(c.ctx(), agent)
+	if err != nil {
+		return nil, err
+	}
+	ks, err := s.Tokens.Bind(c.ctx(), c.claims, agent.ConfigID)
+	if err != nil {
+		return nil, err
+	}
+	reply := appInitReply{
+		PartnerID: agent.PartnerID, KS: ks,
+		ConversationManagerURL: hosts.ConversationManagerURL, SRSBaseURL: hosts.SRSBaseURL,
+		TURNServerURL: hosts.TURNServerURL, TURNCredentials: hosts.TURNCredentials, Avatars: []avatar{},
+	}
+	if !agent.Profile.AudioMode {
+		reply.Avatars = append(reply.Avatars, avatar{
+			ID: agent.ID, PreviewImageURL: hosts.PreviewImageURL, LoadingVideoURL: hosts.LoadingVideoURL, ObjectType: "Object",
+		})
+	}
+	return reply, nil
+}

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+)
+
+// empty is the reply {}.
+type empty struct{}
+
+// toolResponse takes a page's answer to a blocking tool (wire-protocol §9.8).
+func (s *server) toolResponse(c *call) (any, error) {
+	body, err := decode[struct {
+		Name         *string         `json:"tool_name"`
+		ID           *string         `json:"tool_id"`
+		InvocationID *string         `json:"tool_invocation_id"`
+		Response     json.RawMessage `json:"response"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case body.Name == nil:
+		return nil, missing("tool_name")
+	case body.ID == nil:
+		return nil, missing("tool_id")
+	case body.InvocationID == nil:
+		return nil, missing("tool_invocation_id")
+	case body.Response == nil:
+		return nil, missing("response")
+	case body.Response[0] != '{':
+		return nil, invalid("dict_type", "Input should be a valid dictionary", "response")
+	}
+	err = s.Dialogue.ToolResponse(c.scope(), dialogue.ToolAnswer{
+		Name: *body.Name, ID: *body.ID, InvocationID: *body.InvocationID, Response: body.Response,
+	})
+	if errors.Is(err, dialogue.ErrUnknownCall) {
+		return nil, problem(http.StatusNotFound, err.Error())
+	}
+	return empty{}, err
+}
+
+// abort stops the turn that runs on a thread. It says {} also when there is none:
+// the turn may have ended on its own a moment ago (local-service choice E4).
+func (s *server) abort(c *call) (any, error) {
+	body, err := decode[struct {
+		ThreadID string `json:"threadId"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	if body.ThreadID == "" {
+		return nil, missing("threadId")
+	}
+	s.Dialogue.Abort(c.scope(), body.ThreadID)
+	return empty{}, nil
+}
+
+// statusReply is the reply of status; Avatar is nil when the agent has none.
+type statusReply struct {
+	AIConsent      bool          `json:"aiConsent"`
+	Avatar         *statusAvatar `json:"avatar"`
+	IdentifiedUser bool          `json:"identifiedUser"`
+}
+
+type statusAvatar struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// status says what the token can count on. Nobody is asked for consent here, so
+// it is always given.
+func (s *server) status(c *call) (any, error) {
+	who, err := s.Dialogue.Caller(c.ctx(), c.claims)
+	if err != nil {
+		return nil, err
+	}
+	reply := statusReply{AIConsent: true, IdentifiedUser: c.claims.UserID != ""}
+	if !who.Agent.Profile.AudioMode {
+		reply.Avatar = &statusAvatar{ID: who.Agent.ID, Name: who.Agent.Profile.DisplayName}
+	}
+	return reply, nil
+}
+
+// suggestedQuestions returns the agent's starters, [] when it has none.
+func (s *server) suggestedQuestions(c *call) (any, error) {
+	who, err := s.Dialogue.Caller(c.ctx(), c.claims)
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{}, who.Agent.Profile.Starters...), nil
+}

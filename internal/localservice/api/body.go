@@ -1,0 +1,248 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// Bounds of what a client may send.
+const (
+	maxBody  = 1 << 20 // bytes; a page context of 31 kB is known to be in use
+	maxDepth = 32      // nested arrays and objects; the deepest body here has four
+)
+
+// Bounds of pages (wire-protocol §9.10, service.md Limits).
+const (
+	threadPageSize  = 30
+	messagePageSize = 50
+	maxPageSize     = 500
+)
+
+// decode reads the JSON body into a T. An empty body is an empty object. What
+// does not fit is a 422 that names the field.
+func decode[T any](c *call) (T, error) {
+	var v T
+	text, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		return v, err
+	}
+	return v, unmarshal(text, &v)
+}
+
+func unmarshal(text []byte, v any) error {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	if depth(text) > maxDepth {
+		return invalid("json_invalid", fmt.Sprintf("more than %d levels deep", maxDepth))
+	}
+	err := json.Unmarshal(text, v)
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &mismatch):
+		var path []any
+		if mismatch.Field != "" {
+			for part := range strings.SplitSeq(mismatch.Field, ".") {
+				path = append(path, part)
+			}
+		}
+		return invalid("type_error", "Input should be of type "+mismatch.Type.String()+", not "+mismatch.Value, path...)
+	}
+	return invalid("json_invalid", "JSON decode error")
+}
+
+// depth is how deep brackets are nested, outside of strings.
+func depth(text []byte) int {
+	level, deepest := 0, 0
+	inString := false
+	for i := 0; i < len(text); i++ {
+		switch b := text[i]; {
+		case inString && b == '\\':
+			i++
+		case b == '"':
+			inString = !inString
+		case inString:
+		case b == '{' || b == '[':
+			level++
+			deepest = max(deepest, level)
+		case b == '}' || b == ']':
+			level--
+		}
+	}
+	return deepest
+}
+
+// pager is the paging of a list; zero fields mean the defaults.
+type pager struct {
+	PageIndex *int `json:"pageIndex"`
+	PageSize  *int `json:"pageSize"`
+}
+
+func (p *pager) page(defaultSize int) (store.Page, error) {
+	page := store.Page{Index: 1, Size: defaultSize}
+	if p == nil {
+		return page, nil
+	}
+	if p.PageIndex != nil {
+		page.Index = *p.PageIndex
+	}
+	if p.PageSize != nil {
+		page.Size = *p.PageSize
+	}
+	// The upper bound keeps index times size inside an int64.
+	if page.Index < 1 || page.Index > 1<<31 {
+		return page, invalid("greater_than_equal", "Input should be greater than or equal to 1", "pager", "pageIndex")
+	}
+	if page.Size < 1 || page.Size > maxPageSize {
+		return page, invalid("less_than_equal", fmt.Sprintf("Input should be from 1 to %d", maxPageSize), "pager", "pageSize")
+	}
+	return page, nil
+}
+
+// filter is the filter of a list. Its keys are read one by one, so that one that
+// is not known can be refused by name.
+type filter struct {
+	fields map[string]json.RawMessage
+	err    error // the first thing that was wrong
+}
+
+// newFilter checks the filter's type. No filter selects everything.
+func newFilter(raw json.RawMessage, objectType string) *filter {
+	f := &filter{}
+	if len(raw) == 0 || string(raw) == "null" {
+		return f
+	}
+	if json.Unmarshal(raw, &f.fields) != nil {
+		f.err = invalid("type_error", "Input should be an object", "filter")
+		return f
+	}
+	var got string
+	switch {
+	case f.fields["objectType"] == nil:
+		f.err = invalid("union_tag_not_found", "Unable to extract tag using discriminator 'objectType'", "filter")
+	case !f.take("objectType", &got):
+	case got != objectType:
+		f.err = invalid("union_tag_invalid", "Invalid filter type", "filter", "objectType")
+	}
+	return f
+}
+
+// take reads one key into v and reports whether it was there.
+func (f *filter) take(key string, v any) bool {
+	raw, ok := f.fields[key]
+	delete(f.fields, key)
+	if !ok || string(raw) == "null" || f.err != nil {
+		return false
+	}
+	if json.Unmarshal(raw, v) != nil {
+		f.err = invalid("type_error", "Input is of the wrong type", "filter", key)
+		return false
+	}
+	return true
+}
+
+// text reads a string; ids also come as numbers.
+func (f *filter) text(key string) string {
+	var raw json.RawMessage
+	if !f.take(key, &raw) {
+		return ""
+	}
+	var s string
+	var n json.Number
+	switch {
+	case json.Unmarshal(raw, &s) == nil:
+		return s
+	case json.Unmarshal(raw, &n) == nil:
+		return n.String()
+	}
+	f.err = invalid("type_error", "Input should be a string", "filter", key)
+	return ""
+}
+
+// number reads an id that is a number, or text of one.
+func (f *filter) number(key string) int64 {
+	text := f.text(key)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil && f.err == nil {
+		f.err = invalid("type_error", "Input should be a number", "filter", key)
+	}
+	return n
+}
+
+// optional reads a string of which "" is a value too.
+func (f *filter) optional(key string) *string {
+	var s string
+	if f.take(key, &s) {
+		return &s
+	}
+	return nil
+}
+
+// list reads strings, given as an array or separated by commas.
+func (f *filter) list(key string) []string {
+	var raw json.RawMessage
+	if !f.take(key, &raw) {
+		return nil
+	}
+	list := []string{}
+	var joined string
+	switch {
+	case json.Unmarshal(raw, &joined) == nil:
+		list = strings.Split(joined, ",")
+	case json.Unmarshal(raw, &list) != nil:
+		f.err = invalid("type_error", "Input should be a list of strings", "filter", key)
+	case len(list) > maxPageSize:
+		f.err = invalid("too_long", fmt.Sprintf("List should have at most %d items", maxPageSize), "filter", key)
+	}
+	return list
+}
+
+// time reads seconds since 1970, or a time in RFC 3339.
+func (f *filter) time(key string) time.Time {
+	var raw json.RawMessage
+	if !f.take(key, &raw) {
+		return time.Time{}
+	}
+	var seconds float64
+	var t time.Time
+	switch {
+	case json.Unmarshal(raw, &seconds) == nil:
+		return time.UnixMilli(int64(seconds * 1000))
+	case json.Unmarshal(raw, &t) == nil:
+		return t
+	}
+	f.err = invalid("datetime_invalid", "Input should be a valid time", "filter", key)
+	return time.Time{}
+}
+
+func (f *filter) order() store.Order {
+	order := store.Order(f.text("orderBy"))
+	if !order.Valid() && f.err == nil {
+		f.err = invalid("enum", "Input should be +createdAt, -createdAt, +updatedAt or -updatedAt", "filter", "orderBy")
+	}
+	return order
+}
+
+// done returns the first error; a key that nobody has taken is one.
+func (f *filter) done() error {
+	if f.err != nil {
+		return f.err
+	}
+	for key := range f.fields {
+		return invalid("extra_forbidden", "Extra inputs are not permitted", "filter", key)
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// writeTimeout is how long a client may leave a segment unread before it counts
+// as gone: it must not hold its thread for ever.
+const writeTimeout = 30 * time.Second
+
+// experiences are the values of force_experience (wire-protocol §9.1).
+var experiences = []string{"markdown", "summarization", "flashcards", "avatar_only"}
+
+// converseRequest is the body of converse (wire-protocol §9.1).
+type converseRequest struct {
+	UserMessage     *string           `json:"userMessage"`
+	ThreadID        *string           `json:"threadId"`
+	SSE             bool              `json:"sse"`
+	ModelType       *string           `json:"model_type"`
+	ForceExperience *string           `json:"force_experience"`
+	RequestVars     map[string]any    `json:"request_vars"`
+	Capabilities    map[string]string `json:"capabilities"`
+}
+
+func (b *converseRequest) check() error {
+	switch {
+	case b.UserMessage == nil:
+		return missing("userMessage")
+	case strings.TrimSpace(*b.UserMessage) == "":
+		return invalid("string_too_short", "String should have at least 1 character", "userMessage")
+	case b.ModelType != nil && *b.ModelType != "fast":
+		return invalid("literal_error", "Input should be 'fast'", "model_type")
+	case b.ForceExperience != nil && !slices.Contains(experiences, *b.ForceExperience):
+		return invalid("enum", "Input should be one of: "+strings.Join(experiences, ", "), "force_experience")
+	}
+	for name, state := range b.Capabilities {
+		if !brain.ValidState(state) {
+			return invalid("enum", "Input should be on, off or disabled", "capabilities", name)
+		}
+	}
+	if err := dialogue.CheckVars(b.RequestVars); err != nil {
+		return invalid("value_error", err.Error(), "request_vars")
+	}
+	return nil
+}
+
+// converse streams one turn, a segment a line.
+func (s *server) converse(c *call) (any, error) {
+	body, err := decode[converseRequest](c)
+	if err == nil {
+		err = body.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	who, err := s.Dialogue.Caller(c.ctx(), c.claims)
+	if err != nil {
+		return nil, err
+	}
+	request := dialogue.TurnRequest{
+		Text:         *body.UserMessage,
+		Context:      dialogue.Context{Vars: body.RequestVars},
+		MergeVars:    true,
+		Capabilities: body.Capabilities,
+		Fast:         body.ModelType != nil,
+	}
+	if body.ThreadID != nil {
+		request.ThreadID = *body.ThreadID
+	}
+	if body.ForceExperience != nil {
+		request.Experience = *body.ForceExperience
+	}
+	request.Context.Avatar = brain.Layer(who.Agent.Profile.Capabilities, body.Capabilities).On("avatar")
+
+	out := newStream(c.w, body.SSE)
+	err = s.pump(c.ctx(), out, func(ctx context.Context, emit func(converse.Segment) error) error {
+		_, err := s.Dialogue.Turn(ctx, who, request, emit)
+		return err
+	})
+	return streamed{}, s.endStream(out, err)
+}
+
+// pump runs a turn and writes its segments. The turn runs in a goroutine of its
+// own, so that this one, the only writer, can also send keepalives; it returns
+// when the turn is over.
+func (s *server) pump(ctx context.Context, out *stream, turn func(context.Context, func(converse.Segment) error) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	segments := make(chan converse.Segment)
+	done := make(chan error, 1)
+	go func() {
+		done <- turn(ctx, func(seg converse.Segment) error {
+			select {
+			case segments <- seg:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	silence := time.NewTimer(s.Keepalive)
+	defer silence.Stop()
+	for {
+		var err error
+		select {
+		case seg := <-segments:
+			err = out.write(seg)
+		case <-silence.C:
+			err = out.write(converse.Segment{Role: "assistant", Type: converse.Keepalive, Content: converse.String("")})
+		case err := <-done:
+			return err
+		}
+		if err != nil { // the client is gone
+			cancel()
+			return errors.Join(err, <-done)
+		}
+		silence.Reset(s.Keepalive)
+	}
+}
+
+// endStream ends the reply in the way that is left. Before the first byte there
+// is still a status to choose; a thread of somebody else is an error segment all
+// the same (wire-protocol §9.6).
+func (s *server) endStream(out *stream, err error) error {
+	switch {
+	case errors.Is(err, dialogue.ErrNoPermission):
+		err = out.write(converse.Segment{
+			Role: "assistant", Type: converse.Error, Content: converse.String(dialogue.ErrNoPermission.Error()), IsFinal: true,
+		})
+	case errors.Is(err, dialogue.ErrTooLong):
+		return invalid("string_too_long", err.Error(), "userMessage")
+	case errors.Is(err, dialogue.ErrTooManyVars):
+		return invalid("value_error", err.Error(), "request_vars")
+	}
+	if err != nil && out.begun {
+		s.log.Debug("converse stream broken off", "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return out.end()
+}
+
+// stream frames segments as NDJSON or as server-sent events (wire-protocol §9.3,
+// §9.4), each flushed at once.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	sse     bool
+	begun   bool
+}
+
+func newStream(w http.ResponseWriter, sse bool) *stream {
+	return &stream{w: w, control: http.NewResponseController(w), sse: sse}
+}
+
+func (s *stream) begin() {
+	if s.begun {
+		return
+	}
+	s.begun = true
+	h := s.w.Header()
+	h.Set("Content-Type", "application/x-ndjson; charset=utf-8")
+	if s.sse {
+		h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	s.w.WriteHeader(http.StatusOK)
+}
+
+func (s *stream) write(seg converse.Segment) error {
+	line, err := json.Marshal(seg)
+	if err != nil {
+		return err
+	}
+	if s.sse {
+		return s.send("data: " + string(line) + "\n\n")
+	}
+	return s.send(string(line) + "\n")
+}
+
+func (s *stream) send(text string) error {
+	s.begin()
+	// Not every ResponseWriter has deadlines; the connection of a server has.
+	s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) //nolint:errcheck // see above
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// end completes the reply, also an empty one, and takes the deadline off the
+// connection, which may be used again.
+func (s *stream) end() error {
+	s.begin()
+	if s.sse {
+		if err := s.send("data: [DONE]\n\n"); err != nil {
+			return nil //nolint:nilerr // the client is gone, after it had everything
+		}
+	}
+	s.control.SetWriteDeadline(time.Time{}) //nolint:errcheck // as in send
+	return nil
+}

@@ -1,0 +1,36 @@
+package api
+
+import "net/http"
+
+// preflightAge is how long a browser may remember a preflight, in seconds
+// (local-service choice D8).
+const preflightAge = "600"
+
+// allowOrigin lets a page of any origin read the reply. No cookie is involved, so
+// the token in the Authorization header is all that a page can prove itself with.
+func allowOrigin(h http.Header, r *http.Request) {
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		origin = "*"
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "Location, X-Request-Id, Retry-After")
+}
+
+// allowPreflight answers what a browser asks before a request with an
+// Authorization header or a JSON body.
+func allowPreflight(h http.Header, r *http.Request) {
+	h.Add("Vary", "Access-Control-Request-Headers")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE, OPTIONS")
+	headers := r.Header.Get("Access-Control-Request-Headers")
+	if headers == "" {
+		headers = "Authorization, Content-Type"
+	}
+	h.Set("Access-Control-Allow-Headers", headers)
+	h.Set("Access-Control-Max-Age", preflightAge)
+	// A page from the network asks before it talks to this machine.
+	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+		h.Set("Access-Control-Allow-Private-Network", "true")
+	}
+}

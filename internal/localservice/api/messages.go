@@ -1,0 +1,151 @@
+package api
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// maxComment is how long the comment of a rating may be, in characters.
+const maxComment = 8000
+
+// messageView is a message as clients see it. Its content is a list of parts,
+// also for the opening (wire-protocol §9.5).
+type messageView struct {
+	ID         string       `json:"id"`
+	ThreadID   string       `json:"thread_id,omitempty"`
+	GenieID    string       `json:"genie_id"`
+	UserID     string       `json:"user_id"`
+	Type       store.Role   `json:"type"`
+	Title      string       `json:"title,omitempty"`
+	Content    []store.Part `json:"content"`
+	IsPositive *bool        `json:"is_positive,omitempty"`
+	Comment    string       `json:"comment,omitempty"`
+	CreatedAt  time.Time    `json:"created_at"`
+	UpdatedAt  time.Time    `json:"updated_at"`
+}
+
+func viewMessage(m store.Message) messageView {
+	v := messageView{
+		ID: m.ID, ThreadID: m.ThreadID, GenieID: strconv.FormatInt(m.ConfigID, 10), UserID: m.UserID,
+		Type: m.Role, Title: m.Title, Content: append([]store.Part{}, m.Parts...),
+		CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
+	}
+	if m.Rating != nil {
+		v.IsPositive, v.Comment = &m.Rating.IsPositive, m.Rating.Comment
+	}
+	return v
+}
+
+func (s *server) messageList(c *call) (any, error) {
+	body, err := decode[listRequest](c)
+	if err != nil {
+		return nil, err
+	}
+	page, err := body.Pager.page(messagePageSize)
+	if err != nil {
+		return nil, err
+	}
+	f := newFilter(body.Filter, "GenieListMessageFilter")
+	want := store.MessageFilter{
+		IDs: f.list("idsIn"), ThreadID: f.text("threadIdEquals"), UserID: f.optional("userIdEquals"),
+		ConfigID: f.number("genieIdEquals"), OrderBy: f.order(),
+		CreatedFrom: f.time("createdAtGreaterThanOrEqual"), CreatedTo: f.time("createdAtLessThanOrEqual"),
+		UpdatedFrom: f.time("updatedAtGreaterThanOrEqual"), UpdatedTo: f.time("updatedAtLessThanOrEqual"),
+	}
+	want.IDs = narrow(want.IDs, f.text("idEquals"))
+	f.take("isPositiveIn", &want.Positive)
+	var positive bool
+	if f.take("isPositiveEquals", &positive) {
+		want.Positive = []bool{positive}
+	}
+	if err := f.done(); err != nil {
+		return nil, err
+	}
+	if len(want.Positive) > 2 {
+		return nil, invalid("too_long", "List should have at most 2 items", "filter", "isPositiveIn")
+	}
+	list, total, err := s.Store.Messages(c.ctx(), c.scope(), want, page)
+	return viewAll(list, total, viewMessage), err
+}
+
+func (s *server) messageGet(c *call) (any, error) {
+	id, err := s.decodeID(c)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.Store.Message(c.ctx(), c.scope(), id)
+	return viewMessage(m), err
+}
+
+// messageShare makes a copy that outlives its thread.
+func (s *server) messageShare(c *call) (any, error) {
+	body, err := decode[struct {
+		ID    string `json:"id"`
+		Title string `json:"newTitle"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	if body.ID == "" {
+		return nil, missing("id")
+	}
+	if utf8.RuneCountInString(body.Title) > maxTitle {
+		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxTitle), "newTitle")
+	}
+	id, err := s.Store.ShareMessage(c.ctx(), c.scope(), body.ID, body.Title)
+	return success(map[string]string{"newMessageId": id}), err
+}
+
+// feedbackView is a row of feedback (service.md, Message, feedback row).
+type feedbackView struct {
+	MessageID  string    `json:"message_id"`
+	ThreadID   string    `json:"thread_id"`
+	GenieID    string    `json:"genie_id"`
+	UserID     string    `json:"user_id"`
+	IsPositive bool      `json:"is_positive"`
+	Comment    string    `json:"comment"`
+	CreatedAt  time.Time `json:"created_at"`
+	UpdatedAt  time.Time `json:"updated_at"`
+}
+
+// feedbackSchema is the version of the body of feedback/add (service.md,
+// Versioning).
+const feedbackSchema = 1
+
+func (s *server) addFeedback(c *call) (any, error) {
+	body, err := decode[struct {
+		SchemaVersion *int `json:"schemaVersion"`
+		Data          *struct {
+			MessageID  string `json:"message_id"`
+			IsPositive *bool  `json:"is_positive"`
+			Comment    string `json:"comment"`
+		} `json:"data"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case body.SchemaVersion == nil:
+		return nil, missing("schemaVersion")
+	case *body.SchemaVersion != feedbackSchema:
+		return nil, invalid("literal_error", fmt.Sprintf("Input should be %d", feedbackSchema), "schemaVersion")
+	case body.Data == nil:
+		return nil, missing("data")
+	case body.Data.MessageID == "":
+		return nil, missing("data", "message_id")
+	case body.Data.IsPositive == nil:
+		return nil, missing("data", "is_positive")
+	case utf8.RuneCountInString(body.Data.Comment) > maxComment:
+		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxComment), "data", "comment")
+	}
+	f, err := s.Store.AddFeedback(c.ctx(), c.scope(), store.Feedback{
+		MessageID: body.Data.MessageID, IsPositive: *body.Data.IsPositive, Comment: body.Data.Comment,
+	})
+	return feedbackView{
+		f.MessageID, f.ThreadID, strconv.FormatInt(f.ConfigID, 10), f.UserID, f.IsPositive, f.Comment, f.CreatedAt, f.UpdatedAt,
+	}, err
+}

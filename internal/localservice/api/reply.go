@@ -1,0 +1,85 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// apiError is an error with a status and a body of its own.
+type apiError struct {
+	status int
+	body   any
+	text   string
+}
+
+func (e *apiError) Error() string { return e.text }
+
+// problem is an error whose body is {"message": text} (wire-protocol §9.7).
+func problem(status int, text string) error {
+	return &apiError{status, map[string]string{"message": text}, text}
+}
+
+// detail is one entry of a 422 body (wire-protocol §9.7).
+type detail struct {
+	Loc  []any  `json:"loc"`
+	Msg  string `json:"msg"`
+	Type string `json:"type"`
+}
+
+// invalid is the 422 for one field of the body.
+func invalid(kind, msg string, path ...any) error {
+	d := detail{Loc: append([]any{"body"}, path...), Msg: msg, Type: kind}
+	return &apiError{http.StatusUnprocessableEntity, map[string]any{"detail": []detail{d}}, msg}
+}
+
+func missing(path ...any) error { return invalid("missing", "Field required", path...) }
+
+// exception is an error that rides on a 200, as the session API has it
+// (wire-protocol §9.7, "Error inside a 200 JSON body").
+func exception(code, message string) error {
+	return &apiError{http.StatusOK, map[string]any{
+		"objectType": "KalturaAPIException", "code": code, "message": message, "args": map[string]string{},
+	}, message}
+}
+
+// fail writes err. What is not meant for a client is logged and answered by a
+// bare 500.
+func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var known *apiError
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &known):
+	case errors.Is(err, store.ErrNotFound):
+		err = problem(http.StatusNotFound, "not found")
+	case errors.Is(err, dialogue.ErrNoAgent):
+		err = problem(http.StatusNotFound, "AGENT_NOT_FOUND")
+	case errors.Is(err, dialogue.ErrBusy):
+		w.Header().Set("Retry-After", "1")
+		err = problem(http.StatusTooManyRequests, err.Error())
+	case errors.As(err, &tooLarge):
+		err = problem(http.StatusRequestEntityTooLarge, "the body is too large")
+	case errors.Is(err, context.Canceled): // the client is gone: nobody reads the reply
+		err = problem(http.StatusServiceUnavailable, "cancelled")
+	default:
+		s.log.Error("request failed", "path", r.URL.Path, "error", err)
+		err = problem(http.StatusInternalServerError, "internal error")
+	}
+	errors.As(err, &known)
+	writeJSON(w, known.status, known.body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	text, err := json.Marshal(v)
+	if err != nil { // a reply is built of plain values
+		status, text = http.StatusInternalServerError, []byte(`{"message":"internal error"}`)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write(append(text, '\n')) //nolint:errcheck // the client is gone
+}

@@ -1,0 +1,233 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// Bounds of what a thread keeps.
+const (
+	maxTitle      = 500       // characters
+	maxAnalysis   = 256 << 10 // bytes of JSON
+	maxTranscript = 10_000    // messages
+)
+
+// threadView is a thread as clients see it.
+type threadView struct {
+	ID        string         `json:"id"`
+	Title     string         `json:"title"`
+	CreatedAt time.Time      `json:"created_at"`
+	UpdatedAt time.Time      `json:"updated_at"`
+	Status    string         `json:"status"`
+	AgentID   string         `json:"agent_id"`
+	UserID    string         `json:"user_id"`
+	Metadata  threadMetadata `json:"thread_metadata"`
+}
+
+type threadMetadata struct {
+	Analysis map[string]any `json:"analysis"`
+}
+
+func viewThread(t store.Thread) threadView {
+	analysis := t.Analysis
+	if analysis == nil {
+		analysis = map[string]any{}
+	}
+	return threadView{
+		t.ID, t.Title, t.CreatedAt, t.UpdatedAt, t.Status, t.AgentID, t.UserID, threadMetadata{analysis},
+	}
+}
+
+// listReply is the reply of every list.
+type listReply[T any] struct {
+	TotalCount int `json:"totalCount"`
+	Objects    []T `json:"objects"`
+}
+
+func viewAll[S, T any](list []S, total int, view func(S) T) listReply[T] {
+	objects := make([]T, len(list))
+	for i, v := range list {
+		objects[i] = view(v)
+	}
+	return listReply[T]{total, objects}
+}
+
+// listRequest is the body of every list.
+type listRequest struct {
+	Filter json.RawMessage `json:"filter"`
+	Pager  *pager          `json:"pager"`
+}
+
+func (s *server) threadList(c *call) (any, error) {
+	body, err := decode[listRequest](c)
+	if err != nil {
+		return nil, err
+	}
+	page, err := body.Pager.page(threadPageSize)
+	if err != nil {
+		return nil, err
+	}
+	f := newFilter(body.Filter, "ListThreadFilter")
+	var everywhere bool // accepted: what a caller may see does not depend on it
+	f.take("isEverywhere", &everywhere)
+	want := store.ThreadFilter{
+		IDs: f.list("idsIn"), AgentID: f.text("agentIdEquals"), ContextID: f.text("contextIdEqual"),
+		UserID: f.optional("userIdEquals"), Statuses: f.list("statusIn"), PartnerID: f.number("partnerIdEquals"),
+		CreatedFrom: f.time("createdAtGreaterThanOrEqual"), CreatedTo: f.time("createdAtLessThanOrEqual"),
+		UpdatedFrom: f.time("updatedAtGreaterThanOrEqual"), UpdatedTo: f.time("updatedAtLessThanOrEqual"),
+		OrderBy: f.order(),
+	}
+	want.IDs = narrow(want.IDs, f.text("idEquals"))
+	want.Statuses = narrow(want.Statuses, f.text("statusEquals"))
+	if err := f.done(); err != nil {
+		return nil, err
+	}
+	list, total, err := s.Store.Threads(c.ctx(), c.scope(), want, page)
+	return viewAll(list, total, viewThread), err
+}
+
+// narrow adds "and equal to one" to a list of alternatives, where nil is any.
+func narrow(list []string, one string) []string {
+	if one == "" {
+		return list
+	}
+	if list == nil {
+		return []string{one}
+	}
+	for _, v := range list {
+		if v == one {
+			return []string{one}
+		}
+	}
+	return []string{}
+}
+
+// idRequest is the body of calls about one thing.
+type idRequest struct {
+	ID string `json:"id"`
+}
+
+func (s *server) decodeID(c *call) (string, error) {
+	body, err := decode[idRequest](c)
+	if err == nil && body.ID == "" {
+		err = missing("id")
+	}
+	return body.ID, err
+}
+
+func (s *server) threadGet(c *call) (any, error) {
+	id, err := s.decodeID(c)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Store.Thread(c.ctx(), c.scope(), id)
+	return viewThread(t), err
+}
+
+// threadUpdate renames a thread, merges into its analysis, or clears that
+// (service.md, Threads).
+func (s *server) threadUpdate(c *call) (any, error) {
+	body, err := decode[struct {
+		ID       string  `json:"id"`
+		Title    *string `json:"title"`
+		Metadata *struct {
+			Analysis map[string]any `json:"analysis"`
+		} `json:"thread_metadata"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	if body.ID == "" {
+		return nil, missing("id")
+	}
+	if body.Title != nil && utf8.RuneCountInString(*body.Title) > maxTitle {
+		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxTitle), "title")
+	}
+	t, err := s.Store.UpdateThread(c.ctx(), c.scope(), body.ID, func(t *store.Thread) error {
+		if body.Title != nil {
+			t.Title = *body.Title
+		}
+		if body.Metadata == nil {
+			return nil
+		}
+		if body.Metadata.Analysis == nil {
+			t.Analysis = map[string]any{}
+			return nil
+		}
+		if t.Analysis == nil {
+			t.Analysis = map[string]any{}
+		}
+		maps.Copy(t.Analysis, body.Metadata.Analysis)
+		if size, err := json.Marshal(t.Analysis); err != nil || len(size) > maxAnalysis {
+			return invalid("too_long", fmt.Sprintf("analysis: at most %d bytes", maxAnalysis), "thread_metadata", "analysis")
+		}
+		return nil
+	})
+	return viewThread(t), err
+}
+
+func (s *server) threadDelete(c *call) (any, error) {
+	body, err := decode[struct {
+		IDs []string `json:"thread_ids"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	if body.IDs == nil {
+		return nil, missing("thread_ids")
+	}
+	if len(body.IDs) > maxPageSize {
+		return nil, invalid("too_long", fmt.Sprintf("List should have at most %d items", maxPageSize), "thread_ids")
+	}
+	deleted, err := s.Store.DeleteThreads(c.ctx(), c.scope(), body.IDs)
+	return viewAll(deleted, len(deleted), viewThread), err
+}
+
+// threadTranscript returns a thread as text, a line for each message.
+func (s *server) threadTranscript(c *call) (any, error) {
+	id, err := s.decodeID(c)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Store.Thread(c.ctx(), c.scope(), id); err != nil {
+		return nil, err
+	}
+	history, err := s.Store.History(c.ctx(), id, maxTranscript)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for _, m := range history {
+		// A line break in a message would look like the next message.
+		if text := strings.Join(strings.Fields(m.Text()), " "); text != "" {
+			lines = append(lines, string(m.Role)+": "+text)
+		}
+	}
+	return success(strings.Join(lines, "\n")), nil
+}
+
+// success is the envelope of replies that have a status.
+func success(data any) map[string]any { return map[string]any{"status": "success", "data": data} }
+
+// sessionCompleted records that a conversation is over. Saying it again is
+// harmless (wire-protocol §8.9).
+func (s *server) sessionCompleted(c *call) (any, error) {
+	id, err := s.decodeID(c)
+	if err != nil {
+		return nil, err
+	}
+	first, err := s.Store.CompleteThread(c.ctx(), c.scope(), id)
+	if err != nil {
+		return nil, err
+	}
+	if first {
+		s.log.Info("session completed", "thread", id)
+	}
+	return empty{}, nil
+}
