@@ -1,0 +1,218 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+func TestThreadRoutes(t *testing.T) {
+	v := serve(t, nil, nil)
+	ks := v.conversation(store.Receptionist, "ann")
+	talk := v.ask(ks, "", "My name is Sam")
+	v.ask(ks, talk.threadID, "What is\nmy name?")
+	id := fmt.Sprintf(`{"id":%q}`, talk.threadID)
+
+	var thread threadView
+	v.decode(v.post("/v1/thread/get", ks, id), &thread)
+	if thread.ID != talk.threadID || thread.Title != "My name is Sam" || thread.Status != "active" || thread.AgentID != "default" ||
+		thread.UpdatedAt.Before(thread.CreatedAt) {
+		t.Errorf("thread %+v", thread)
+	}
+	want := `human: My name is Sam\nai: Nice to meet you, Sam. I'll remember your name.\nhuman: What is my name?\nai: Your name is Sam.`
+	wantStatus(t, "transcript", v.post("/v1/thread/get_transcripts", ks, id), 200, `{"data":"`+want+`","status":"success"}`)
+
+	v.decode(v.post("/v1/thread/update", ks, fmt.Sprintf(`{"id":%q,"title":"Names"}`, talk.threadID)), &thread)
+	if thread.Title != "Names" {
+		t.Errorf("title %q, want Names", thread.Title)
+	}
+	for _, tt := range []struct{ patch, want string }{
+		{`{"analysis":{"mood":"good","score":1}}`, "map[mood:good score:1]"},
+		{`{"analysis":{"score":2}}`, "map[mood:good score:2]"},
+		{`{}`, "map[]"},
+	} {
+		var updated threadView
+		v.decode(v.post("/v1/thread/update", ks, fmt.Sprintf(`{"id":%q,"thread_metadata":%s}`, talk.threadID, tt.patch)), &updated)
+		if got := fmt.Sprint(updated.Metadata.Analysis); got != tt.want || updated.Title != "Names" {
+			t.Errorf("after %s: %s %q, want %s", tt.patch, got, updated.Title, tt.want)
+		}
+	}
+
+	for range 2 { // twice is harmless
+		wantStatus(t, "completed", v.post("/thread/session_completed", ks, id), 200, "{}")
+	}
+	var list listReply[threadView]
+	v.decode(v.post("/v1/thread/list", ks, `{"filter":{"objectType":"ListThreadFilter","statusEquals":"completed"}}`), &list)
+	if list.TotalCount != 1 || list.Objects[0].ID != talk.threadID {
+		t.Errorf("completed threads %+v", list)
+	}
+
+	var deleted listReply[threadView]
+	v.decode(v.post("/v1/thread/delete", ks, fmt.Sprintf(`{"thread_ids":[%q,"x"]}`, talk.threadID)), &deleted)
+	if deleted.TotalCount != 1 || deleted.Objects[0].ID != talk.threadID {
+		t.Errorf("deleted %+v", deleted)
+	}
+	wantStatus(t, "delete again", v.post("/v1/thread/delete", ks, fmt.Sprintf(`{"thread_ids":[%q]}`, talk.threadID)), 200, `{"totalCount":0,"objects":[]}`)
+	wantStatus(t, "get after delete", v.post("/v1/thread/get", ks, id), 404, `{"message":"not found"}`)
+}
+
+func TestListsValidate(t *testing.T) {
+	v := serve(t, nil, nil)
+	ks := v.conversation(store.Receptionist, "ann")
+	for _, tt := range []struct{ path, body, kind string }{
+		{"/v1/thread/list", `{"filter":{}}`, "union_tag_not_found"},
+		{"/v1/thread/list", `{"filter":{"objectType":"GenieListMessageFilter"}}`, "union_tag_invalid"},
+		{"/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","agentIdIn":["x"]}}`, "extra_forbidden"},
+		{"/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","orderBy":"title"}}`, "enum"},
+		{"/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","createdAtLessThanOrEqual":"soon"}}`, "datetime_invalid"},
+		{"/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","idsIn":7}}`, "type_error"},
+		{"/v1/thread/list", `{"pager":{"pageSize":501}}`, "less_than_equal"},
+		{"/v1/thread/list", `{"pager":{"pageIndex":0}}`, "greater_than_equal"},
+		{"/message/list", `{"filter":{"objectType":"GenieListMessageFilter","agentIdEquals":"x"}}`, "extra_forbidden"},
+		{"/message/list", `{"filter":{"objectType":"GenieListMessageFilter","isPositiveIn":"x"}}`, "type_error"},
+		{"/v1/thread/delete", `{}`, "missing"},
+		{"/feedback/add", `{"schemaVersion":2}`, "literal_error"},
+		{"/feedback/add", `{"schemaVersion":1,"data":{"message_id":"x"}}`, "missing"},
+	} {
+		got := v.post(tt.path, ks, tt.body)
+		if got.status != 422 || !strings.Contains(got.body, `"type":"`+tt.kind+`"`) {
+			t.Errorf("%s %s: %d %s, want %s", tt.path, tt.body, got.status, got.body, tt.kind)
+		}
+	}
+}
+
+func TestPagesAndFilters(t *testing.T) {
+	v := serve(t, twoThings, nil)
+	ks := v.conversation(store.Receptionist, "ann")
+	var ids []string
+	for i := range 3 {
+		ids = append(ids, v.ask(ks, "", fmt.Sprint("question ", i)).threadID)
+	}
+	list := func(filter, pager string) (int, []string) {
+		t.Helper()
+		var got listReply[threadView]
+		v.decode(v.post("/v1/thread/list", ks, fmt.Sprintf(`{"filter":{"objectType":"ListThreadFilter"%s},"pager":%s}`, filter, pager)), &got)
+		var titles []string
+		for _, thread := range got.Objects {
+			titles = append(titles, thread.Title)
+		}
+		return got.TotalCount, titles
+	}
+	for _, tt := range []struct{ filter, pager, want string }{
+		{`,"orderBy":"+createdAt"`, `{"pageIndex":1,"pageSize":2}`, "3 [question 0 question 1]"},
+		{`,"orderBy":"+createdAt"`, `{"pageIndex":2,"pageSize":2}`, "3 [question 2]"},
+		{`,"orderBy":"-createdAt"`, `{"pageSize":1}`, "3 [question 2]"},
+		{fmt.Sprintf(`,"idEquals":%q`, ids[1]), `{}`, "1 [question 1]"},
+		{fmt.Sprintf(`,"idsIn":[%q,%q],"orderBy":"+createdAt"`, ids[0], ids[1]), `{}`, "2 [question 0 question 1]"},
+		{fmt.Sprintf(`,"idsIn":[%q],"idEquals":%q`, ids[0], ids[1]), `{}`, "0 []"},
+		{`,"agentIdEquals":"default","isEverywhere":true,"userIdEquals":"ann"`, `{"pageSize":1}`, "3 [question 2]"},
+		{`,"createdAtLessThanOrEqual":1`, `{}`, "0 []"},
+		{`,"createdAtGreaterThanOrEqual":"2001-01-01T00:00:00Z"`, `{"pageSize":1}`, "3 [question 2]"},
+	} {
+		total, titles := list(tt.filter, tt.pager)
+		if got := fmt.Sprint(total, " ", titles); got != tt.want {
+			t.Errorf("%s %s: %s, want %s", tt.filter, tt.pager, got, tt.want)
+		}
+	}
+}
+
+func TestMessageRoutes(t *testing.T) {
+	v := serve(t, twoThings, nil)
+	ks := v.conversation(store.Receptionist, "ann")
+	talk := v.ask(ks, "", "What is new?")
+
+	wantStatus(t, "feedback", v.post("/feedback/add", ks, fmt.Sprintf(
+		`{"schemaVersion":1,"data":{"message_id":%q,"is_positive":true,"comment":"nice"}}`, talk.messageID)), 200, "")
+	list := func(filter string) listReply[messageView] {
+		t.Helper()
+		var got listReply[messageView]
+		v.decode(v.post("/message/list", ks, fmt.Sprintf(`{"filter":{"objectType":"GenieListMessageFilter"%s}}`, filter)), &got)
+		return got
+	}
+	all := list(fmt.Sprintf(`,"threadIdEquals":%q`, talk.threadID))
+	if all.TotalCount != 2 || all.Objects[0].Type != store.Human || all.Objects[1].ID != talk.messageID {
+		t.Fatalf("messages %+v", all)
+	}
+	answer := all.Objects[1]
+	if len(answer.Content) != 2 || string(answer.Content[0].Content) != `"Two things changed."` || answer.Content[1].Type != "unisphere-tool" {
+		t.Errorf("content %+v", answer.Content)
+	}
+	if answer.IsPositive == nil || !*answer.IsPositive || answer.Comment != "nice" {
+		t.Errorf("rating %v %q", answer.IsPositive, answer.Comment)
+	}
+	for filter, want := range map[string]int{
+		`,"isPositiveEquals":true`: 1, `,"isPositiveEquals":false`: 0, `,"isPositiveIn":[true,false]`: 1,
+		fmt.Sprintf(`,"genieIdEquals":%d`, v.agents[store.Receptionist].ConfigID): 2, `,"genieIdEquals":"7"`: 0,
+		fmt.Sprintf(`,"idEquals":%q`, talk.messageID): 1,
+	} {
+		if got := list(filter).TotalCount; got != want {
+			t.Errorf("%s: %d messages, want %d", filter, got, want)
+		}
+	}
+
+	var shared struct{ Data struct{ NewMessageID string } }
+	v.decode(v.post("/message/share", ks, fmt.Sprintf(`{"id":%q,"newTitle":"For Bob"}`, talk.messageID)), &shared)
+	if uuid.Validate(shared.Data.NewMessageID) != nil {
+		t.Fatalf("shared %+v", shared)
+	}
+	bob := v.conversation(store.Receptionist, "bob")
+	var copied messageView
+	v.decode(v.post("/message/get", bob, fmt.Sprintf(`{"id":%q}`, shared.Data.NewMessageID)), &copied)
+	if copied.Title != "For Bob" || string(copied.Content[0].Content) != `"Two things changed."` {
+		t.Errorf("copy %+v", copied)
+	}
+}
+
+// TestNobodyReachesAnotherUsersThread tries every route that takes an id with the
+// ids of somebody else.
+func TestNobodyReachesAnotherUsersThread(t *testing.T) {
+	v := serve(t, nil, nil)
+	ann, bob := v.conversation(store.Receptionist, "ann"), v.conversation(store.Receptionist, "bob")
+	talk := v.ask(ann, "", "My name is Sam")
+	thread, message := fmt.Sprintf(`{"id":%q}`, talk.threadID), fmt.Sprintf(`{"id":%q}`, talk.messageID)
+	for path, body := range map[string]string{
+		"/v1/thread/get":             thread,
+		"/v1/thread/get_transcripts": thread,
+		"/v1/thread/update":          fmt.Sprintf(`{"id":%q,"title":"Mine"}`, talk.threadID),
+		"/thread/session_completed":  thread,
+		"/message/get":               message,
+		"/message/share":             message,
+		"/feedback/add":              fmt.Sprintf(`{"schemaVersion":1,"data":{"message_id":%q,"is_positive":false}}`, talk.messageID),
+	} {
+		wantStatus(t, path, v.post(path, bob, body), 404, `{"message":"not found"}`)
+	}
+	empty := `{"totalCount":0,"objects":[]}`
+	wantStatus(t, "delete", v.post("/v1/thread/delete", bob, fmt.Sprintf(`{"thread_ids":[%q]}`, talk.threadID)), 200, empty)
+	wantStatus(t, "list", v.post("/v1/thread/list", bob, `{"filter":{"objectType":"ListThreadFilter","userIdEquals":"ann"}}`), 200, empty)
+	wantStatus(t, "messages", v.post("/message/list", bob, fmt.Sprintf(
+		`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q}}`, talk.threadID)), 200, empty)
+	var mine threadView
+	v.decode(v.post("/v1/thread/get", ann, thread), &mine)
+	if mine.Title != "My name is Sam" || mine.Status != "active" {
+		t.Errorf("the thread was changed: %+v", mine)
+	}
+	var all listReply[threadView]
+	v.decode(v.post("/v1/thread/list", v.admin(), "{}"), &all)
+	if all.TotalCount != 1 {
+		t.Errorf("an admin sees %d threads, want 1", all.TotalCount)
+	}
+}
+
+func TestStatusAndStarters(t *testing.T) {
+	v := serve(t, nil, nil)
+	for agent, want := range map[string]string{
+		store.Receptionist: `{"aiConsent":true,"avatar":{"id":"default","name":"Robin"},"identifiedUser":true}`,
+		store.Audio:        `{"aiConsent":true,"avatar":null,"identifiedUser":true}`,
+	} {
+		wantStatus(t, agent, v.do(v.request("GET", "/assistant/status", v.conversation(agent, "ann"), "", "")), 200, want)
+	}
+	wantStatus(t, "starters", v.post("/followup/get-suggested-questions?new_response=true", v.conversation(store.Tools, ""), "{}"), 200,
+		`["Save a note: call back tomorrow","Go to page 4"]`)
+	wantStatus(t, "no starters", v.post("/followup/get-suggested-questions", v.conversation(store.Silent, ""), "{}"), 200, "[]")
+	nobody := v.mint(0, "", "geniegpcid:999999")
+	wantStatus(t, "unknown configuration", v.post("/assistant/converse", nobody, `{"userMessage":"x"}`), 404, `{"message":"AGENT_NOT_FOUND"}`)
+}

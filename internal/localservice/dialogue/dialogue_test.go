@@ -1,0 +1,476 @@
+package dialogue
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type brainFunc func(context.Context, *brain.Question, brain.Sink) error
+
+func (f brainFunc) Answer(ctx context.Context, q *brain.Question, out brain.Sink) error {
+	return f(ctx, q, out)
+}
+
+// saying is a brain that says one thing.
+func saying(text string) brainFunc {
+	return func(_ context.Context, _ *brain.Question, out brain.Sink) error { return out.Say(text) }
+}
+
+type fixture struct {
+	*Service
+	t   *testing.T
+	log bytes.Buffer
+}
+
+func open(t *testing.T, b brain.Brain) *fixture {
+	t.Helper()
+	s, err := store.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t}
+	f.Service = New(Config{Store: s, Brain: b, Logger: slog.New(slog.NewTextHandler(&f.log, nil))})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func (f *fixture) caller(agent, user string) Caller {
+	f.t.Helper()
+	partners, err := f.store.Partners(context.Background())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	agents, err := f.store.Agents(context.Background(), partners[0].ID)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, a := range agents {
+		if a.Name == agent {
+			return Caller{Claims: token.Claims{PartnerID: a.PartnerID, UserID: user, ID: "token-" + user}, Agent: a}
+		}
+	}
+	f.t.Fatalf("no agent %q", agent)
+	return Caller{}
+}
+
+// turn runs a turn to its end and returns what was emitted.
+func (f *fixture) turn(who Caller, req TurnRequest) (TurnResult, []converse.Segment) {
+	f.t.Helper()
+	var segments []converse.Segment
+	result, err := f.Turn(context.Background(), who, req, func(seg converse.Segment) error {
+		segments = append(segments, seg)
+		return nil
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return result, segments
+}
+
+func (f *fixture) history(threadID string) []string {
+	f.t.Helper()
+	messages, err := f.store.History(context.Background(), threadID, 100)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var lines []string
+	for _, m := range messages {
+		lines = append(lines, string(m.Role)+": "+m.Text())
+	}
+	return lines
+}
+
+func wantLines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func types(segments []converse.Segment) string {
+	var list []string
+	for _, seg := range segments {
+		list = append(list, string(seg.Type))
+	}
+	return strings.Join(list, " ")
+}
+
+func TestOpeningIsRenderedAndKeptOnce(t *testing.T) {
+	f := open(t, saying("ok"))
+	ctx := t.Context()
+	who := f.caller(store.Receptionist, "ann")
+	thread, err := f.Open(ctx, who, "", Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "Hello Sam! I'm Robin, the demo receptionist. How can I help you?"
+	for range 2 { // a session that comes back says it again
+		phrase, messageID, err := f.Opening(ctx, who, thread, Context{Vars: map[string]any{"user_name": "Sam"}})
+		if err != nil || phrase != want || messageID == "" {
+			t.Errorf("opening %q, %q, %v; want %q", phrase, messageID, err, want)
+		}
+	}
+	wantLines(t, f.history(thread.ID), "opening: "+want)
+}
+
+func TestSilentAndEmptyOpeningsAreSilent(t *testing.T) {
+	f := open(t, saying("ok"))
+	ctx := t.Context()
+	for _, phrase := range []string{"<blank>", "", "{{ nothing }}"} {
+		who := f.caller(store.Silent, "ann")
+		who.Agent.Profile.OpeningPhrase = phrase
+		thread, err := f.Open(ctx, who, "", Context{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := f.Opening(ctx, who, thread, Context{})
+		if err != nil || got != control.SilentOpening {
+			t.Errorf("%q: opening %q, %v; want %q", phrase, got, err, control.SilentOpening)
+		}
+		wantLines(t, f.history(thread.ID))
+	}
+}
+
+func TestOpeningIgnoresVariablesOfAnAgentWithoutThem(t *testing.T) {
+	f := open(t, saying("ok"))
+	who := f.caller(store.NoVars, "ann")
+	who.Agent.Profile.OpeningPhrase = "Hello {{ user_name | default('there') }}"
+	thread, err := f.Open(t.Context(), who, "", Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := f.Opening(t.Context(), who, thread, Context{Vars: map[string]any{"user_name": "Sam"}}); err != nil || got != "Hello there" {
+		t.Errorf("opening %q, %v", got, err)
+	}
+}
+
+func TestTurnOfAnAvatar(t *testing.T) {
+	var variables string
+	f := open(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
+		variables = brain.Render("{{ sys__avatar_enabled }} {{ sys__context_id }} {{ sys__context_type }} {{ sys__user_message }} {{ sys__is_new_thread }}", q.Vars)
+		return errors.Join(out.Filler("Hm."), out.Say("Yes."))
+	}))
+	result, segments := f.turn(f.caller(store.Receptionist, "ann"), TurnRequest{
+		Text: "Really?", Context: Context{Avatar: true, ContextID: "991", ContextType: "category"},
+	})
+	if got, want := types(segments), "think avatar-filler avatar-filler avatar avatar thread share think"; got != want {
+		t.Errorf("segments %s, want %s", got, want)
+	}
+	if segments[0].ThreadID != result.ThreadID || segments[0].MessageID != result.MessageID || !segments[len(segments)-1].IsFinal {
+		t.Errorf("first %+v, last %+v, result %+v", segments[0], segments[len(segments)-1], result)
+	}
+	if result.Text != "Hm.Yes." || variables != "true 991 category Really? true" {
+		t.Errorf("text %q, variables %q", result.Text, variables)
+	}
+	wantLines(t, f.history(result.ThreadID), "human: Really?", "ai: Hm.Yes.")
+}
+
+func TestVariablesOfASessionAreNotStored(t *testing.T) {
+	var seen []string
+	f := open(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
+		seen = append(seen, brain.Render("{{ a }}", q.Vars))
+		return out.Say("ok")
+	}))
+	who := f.caller(store.Receptionist, "ann")
+	result, _ := f.turn(who, TurnRequest{Text: "x", Context: Context{Vars: map[string]any{"a": "1"}}})
+	f.turn(who, TurnRequest{Text: "x", ThreadID: result.ThreadID})
+	f.turn(who, TurnRequest{Text: "x", ThreadID: result.ThreadID, MergeVars: true})
+	if got := strings.Join(seen, ","); got != "1,," {
+		t.Errorf("variables %q, want 1 in the first turn only", got)
+	}
+}
+
+func TestKeepSpokenCutsTheAnswer(t *testing.T) {
+	f := open(t, brainFunc(func(_ context.Context, _ *brain.Question, out brain.Sink) error {
+		return errors.Join(out.Say("One two three."), out.Widget("followups-tool", "questions:"))
+	}))
+	who := f.caller(store.Receptionist, "ann")
+	result, _ := f.turn(who, TurnRequest{Text: "Count!", Context: Context{Avatar: true}})
+	if err := f.KeepSpoken(t.Context(), f.caller(store.Receptionist, "bob"), result.MessageID, "stolen"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.KeepSpoken(t.Context(), who, result.MessageID, "One two"); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, f.history(result.ThreadID), "human: Count!", "ai: One two")
+	m, err := f.store.Message(t.Context(), who.Scope(), result.MessageID)
+	if err != nil || len(m.Parts) != 2 || m.Parts[1].Type != "unisphere-tool" {
+		t.Errorf("parts %+v, %v; want the widget kept", m.Parts, err)
+	}
+}
+
+func TestForgetRemovesTheTurn(t *testing.T) {
+	f := open(t, saying("ok"))
+	who := f.caller(store.Receptionist, "ann")
+	kept, _ := f.turn(who, TurnRequest{Text: "kept"})
+	gone, _ := f.turn(who, TurnRequest{Text: "gone", ThreadID: kept.ThreadID})
+	if err := f.Forget(t.Context(), gone.MessageID); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, f.history(kept.ThreadID), "human: kept", "ai: ok")
+}
+
+func TestCancelledTurnStopsSoonAndKeepsWhatWasSaid(t *testing.T) {
+	f := open(t, brainFunc(func(ctx context.Context, _ *brain.Question, out brain.Sink) error {
+		if err := out.Say("Once upon "); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	var cancelled time.Time
+	result, err := f.Turn(ctx, f.caller(store.Receptionist, "ann"), TurnRequest{Text: "A story!"}, func(seg converse.Segment) error {
+		if seg.Type.Spoken() {
+			cancelled = time.Now()
+			cancel()
+		}
+		return nil
+	})
+	if took := time.Since(cancelled); took > 200*time.Millisecond {
+		t.Errorf("stopped after %v, want at most 200ms", took)
+	}
+	if !errors.Is(err, context.Canceled) || result.Text != "Once upon " {
+		t.Errorf("turn: %+v, %v", result, err)
+	}
+	wantLines(t, f.history(result.ThreadID), "human: A story!", "ai: Once upon ")
+	line := f.log.String()
+	if !strings.Contains(line, `msg="turn stopped"`) || !strings.Contains(line, "took=") || strings.Contains(line, "story") || strings.Contains(line, "Once") {
+		t.Errorf("log: %s", line)
+	}
+}
+
+func TestTurnsOfOneThreadRunInOrder(t *testing.T) {
+	running := make(chan string)
+	release := make(chan struct{})
+	f := open(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
+		running <- q.Text
+		<-release
+		return out.Say(fmt.Sprint(len(q.History)))
+	}))
+	who := f.caller(store.Receptionist, "ann")
+	thread, err := f.Open(t.Context(), who, "", Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, maxWaiting+2)
+	start := func(text string) {
+		go func() {
+			_, err := f.Turn(context.Background(), who, TurnRequest{ThreadID: thread.ID, Text: text}, func(converse.Segment) error { return nil })
+			done <- err
+		}()
+	}
+	waiting := func(n int) {
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+			f.mu.Lock()
+			users := f.lanes[thread.ID].users
+			f.mu.Unlock()
+			if users == n {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%d turns in the queue, want %d", users, n)
+			}
+		}
+	}
+	start("turn 0")
+	if got := <-running; got != "turn 0" {
+		t.Fatalf("running %q", got)
+	}
+	for i := 1; i <= maxWaiting; i++ {
+		start(fmt.Sprint("turn ", i))
+		waiting(i + 1)
+	}
+	if _, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: thread.ID, Text: "too many"}, nil); !errors.Is(err, ErrBusy) {
+		t.Errorf("one more: %v, want %v", err, ErrBusy)
+	}
+	release <- struct{}{}
+	for i := 1; i <= maxWaiting; i++ {
+		if got, want := <-running, fmt.Sprint("turn ", i); got != want {
+			t.Errorf("running %q, want %q", got, want)
+		}
+		release <- struct{}{}
+	}
+	for range maxWaiting + 1 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	history := f.history(thread.ID)
+	if last := history[len(history)-1]; last != fmt.Sprint("ai: ", 2*maxWaiting) {
+		t.Errorf("the last turn saw %s lines, want %d", last, 2*maxWaiting)
+	}
+	if len(f.lanes) != 0 {
+		t.Errorf("%d lanes are left, want none", len(f.lanes))
+	}
+}
+
+func TestWaitingTurnCanBeCancelled(t *testing.T) {
+	started := make(chan struct{})
+	f := open(t, brainFunc(func(ctx context.Context, _ *brain.Question, _ brain.Sink) error {
+		close(started)
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+	who := f.caller(store.Receptionist, "ann")
+	thread, err := f.Open(t.Context(), who, "", Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan error, 1)
+	go func() {
+		_, err := f.Turn(context.Background(), who, TurnRequest{ThreadID: thread.ID, Text: "first"}, func(converse.Segment) error { return nil })
+		first <- err
+	}()
+	<-started
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := f.Turn(ctx, who, TurnRequest{ThreadID: thread.ID, Text: "second"}, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("second turn: %v, want %v", err, context.DeadlineExceeded)
+	}
+	f.Abort(who.Scope(), thread.ID)
+	if err := <-first; err != nil {
+		t.Errorf("aborted turn: %v, want nil", err)
+	}
+	wantLines(t, f.history(thread.ID), "human: first", "ai: ")
+}
+
+// TestUnansweredToolGoesOnAfterItsTimeout runs in virtual time.
+func TestUnansweredToolGoesOnAfterItsTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		seconds int
+		want    time.Duration
+	}{{0, 30 * time.Second}, {10, 10 * time.Second}, {-5, time.Second}, {1000, 120 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := New(Config{})
+			id, answer := s.expect(store.Scope{}, "x")
+			began := time.Now()
+			result, err := s.await(t.Context(), id, answer, store.ToolDef{TimeoutSeconds: tt.seconds})
+			s.giveUp(id)
+			if err != nil || result.Answered || string(result.Response) != `{"status":"timeout"}` {
+				t.Errorf("result %+v, %v", result, err)
+			}
+			if took := time.Since(began); took != tt.want {
+				t.Errorf("%d seconds: waited %v, want %v", tt.seconds, took, tt.want)
+			}
+			late := ToolAnswer{Name: "x", ID: id, InvocationID: id, Response: json.RawMessage(`{}`)}
+			if err := s.ToolResponse(store.Scope{}, late); err != nil {
+				t.Errorf("late answer: %v, want it accepted", err)
+			}
+		})
+	}
+}
+
+func TestFinishedCallsAreForgottenInTime(t *testing.T) {
+	s := New(Config{})
+	for range rememberedCalls + 10 {
+		id, _ := s.expect(store.Scope{}, "x")
+		s.giveUp(id)
+	}
+	if len(s.calls.byID) != rememberedCalls || len(s.calls.over) != rememberedCalls {
+		t.Errorf("%d calls are known, %d in order; want %d", len(s.calls.byID), len(s.calls.over), rememberedCalls)
+	}
+}
+
+func TestFusedCalls(t *testing.T) {
+	tool := func(name string, id int) brain.Call {
+		return brain.Call{Tool: store.ToolDef{Name: name, Type: store.ClientTool}, Args: json.RawMessage(fmt.Sprintf(`{"id":%d}`, id))}
+	}
+	f := open(t, brainFunc(func(ctx context.Context, _ *brain.Question, out brain.Sink) error {
+		_, err := out.Call(ctx, tool("show_chart", 1), tool("open_doc", 2))
+		return err
+	}))
+	_, segments := f.turn(f.caller(store.Tools, "ann"), TurnRequest{Text: "x"})
+	var contents []string
+	for _, seg := range segments[1:4] {
+		contents = append(contents, string(seg.Type)+" "+seg.ContentString())
+	}
+	wantLines(t, contents, `tool open_doc {"id":1}{"id":2}`, "tool_response show_chart responded with size 23", "tool_response open_doc responded with size 23")
+}
+
+func TestEndlessBrainIsCutOff(t *testing.T) {
+	for name, b := range map[string]brainFunc{
+		"text": func(_ context.Context, _ *brain.Question, out brain.Sink) error {
+			for {
+				if err := out.Say(strings.Repeat("bla ", 1000)); err != nil {
+					return err
+				}
+			}
+		},
+		"tools": func(ctx context.Context, _ *brain.Question, out brain.Sink) error {
+			for {
+				if _, err := out.Call(ctx, brain.Call{Tool: store.ToolDef{Name: "x"}, Args: json.RawMessage(`{}`)}); err != nil {
+					return err
+				}
+			}
+		},
+	} {
+		f := open(t, b)
+		result, segments := f.turn(f.caller(store.Tools, "ann"), TurnRequest{Text: "x"})
+		if last := segments[len(segments)-1]; last.Type != converse.Error || !last.IsFinal || len(result.Text) > maxAnswer {
+			t.Errorf("%s: last segment %+v after %d bytes", name, last, len(result.Text))
+		}
+	}
+}
+
+func TestCheckVars(t *testing.T) {
+	many := map[string]any{}
+	for i := range maxVars + 1 {
+		many[fmt.Sprint(i)] = true
+	}
+	for _, tt := range []struct {
+		name string
+		vars map[string]any
+		ok   bool
+	}{
+		{"none", nil, true},
+		{"scalars", map[string]any{"a": "x", "b": 1.5, "c": true, "d": nil}, true},
+		{"a page context", map[string]any{"page_context": strings.Repeat("x", 31<<10)}, true},
+		{"object", map[string]any{"a": map[string]any{}}, false},
+		{"array", map[string]any{"a": []any{}}, false},
+		{"reserved", map[string]any{"sys__ks": "x"}, false},
+		{"user attribute", map[string]any{"sys__user_obj.email": "x"}, false},
+		{"secrets", map[string]any{"secrets": "x"}, false},
+		{"too many", many, false},
+		{"too large", map[string]any{"a": strings.Repeat("x", maxVarsBytes)}, false},
+	} {
+		if err := CheckVars(tt.vars); (err == nil) != tt.ok {
+			t.Errorf("%s: %v, valid should be %v", tt.name, err, tt.ok)
+		}
+	}
+}
+
+func TestTitleOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"short":                            "short",
+		"two\nlines":                       "two lines",
+		strings.Repeat("seven77 ", 10):     strings.TrimSpace(strings.Repeat("seven77 ", 7)) + "…",
+		strings.Repeat("ä", titleLength+1): strings.Repeat("ä", titleLength) + "…",
+	} {
+		if got := titleOf(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
