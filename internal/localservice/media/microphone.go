@@ -1,7 +1,293 @@
 package media
 
-// Microphone x.
-type Microphone struct{}
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
 
-// Close y.
-func (*Microphone) Close() {}
+	"github.com/pion/ice/v4"
+	"github.com/pion/opus"
+	"github.com/pion/rtp"
+	"github.com/pion/webrtc/v4"
+)
+
+const (
+	// MicrophoneRate is the sample rate of what a microphone hears.
+	MicrophoneRate = 16000
+	// microphoneSlot is how many samples are handed out at a time.
+	microphoneSlot = MicrophoneRate / int(time.Second/slotTime)
+	// longestPacket is what an Opus packet decodes to at most, in samples: 120 ms (RFC 6716 §2.1.4).
+	longestPacket = MicrophoneRate * 120 / 1000
+	// dryAfter is the time without packets after which silence is heard: packets of 60 ms and some jitter are no silence.
+	dryAfter = 100 * time.Millisecond
+	// longestGap is how many lost packets are replaced by silence: more is a new beginning.
+	longestGap = 10
+	// headStart is how far sound may run ahead of the clock, which is let run by a quarter too fast because no two clocks are the
+	// same. What comes faster is dropped undecoded, so that a client can't make the decoder work more than its share.
+	headStart = 2 * time.Second
+	// maxCandidates bounds those of one microphone.
+	maxCandidates = 256
+	maxCandidate  = 1024 // bytes
+	receiveSize   = 1600 // bytes, larger than what arrives in one packet
+)
+
+var (
+	errNoOpus     = errors.New("media: the offer has no Opus")
+	errClosed     = errors.New("media: the microphone is closed")
+	errCandidates = fmt.Errorf("media: more than %d candidates, or one longer than %d bytes", maxCandidates, maxCandidate)
+)
+
+// Microphone is the peer that carries a user's voice up (wire-protocol §5). Its methods may be called concurrently.
+type Microphone struct {
+	server *Server
+	hear   func(pcm []int16)
+
+	mu         sync.Mutex
+	closed     bool
+	pc         *webrtc.PeerConnection // nil before the first offer
+	candidates int
+	stats      MicrophoneStats
+}
+
+// MicrophoneStats are counts since the microphone was made.
+type MicrophoneStats struct {
+	Connected bool
+	Packets   int // that were decoded
+	Lost      int
+	Refused   int // that could not be decoded or came too fast
+}
+
+// NewMicrophone makes a microphone that waits for an offer. While sound arrives, hear is called with 20 ms of mono PCM at
+// [MicrophoneRate] at a time; when it stops arriving, with silence, so that 20 ms heard are 20 ms passed. hear is called from
+// one goroutine at a time, possibly until shortly after Close; it must not wait and must not keep pcm. The microphone must be closed.
+func (s *Server) NewMicrophone(hear func(pcm []int16)) *Microphone {
+	m := &Microphone{server: s, hear: hear}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		m.closed = true
+	} else {
+		s.microphones[m] = true
+	}
+	return m
+}
+
+// Offer answers an offer. With restart, an offer that renegotiates the same peer (wire-protocol §5.6); otherwise the peer of an earlier
+// offer is closed. The answer takes Opus only and holds the candidates, which are also returned for those who trickle them.
+func (m *Microphone) Offer(sdp string, restart bool) (description string, candidates []string, err error) {
+	o, err := parseOffer(sdp)
+	if err != nil {
+		return "", nil, err
+	}
+	opusCodec, ok := first(o.audio, func(c codec) bool { return c.is(webrtc.MimeTypeOpus) })
+	if !ok {
+		return "", nil, errNoOpus
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return "", nil, errClosed
+	}
+	if !restart || m.pc == nil {
+		if err := m.replace(opusCodec); err != nil {
+			return "", nil, err
+		}
+	}
+	description, err = answer(m.pc, o.sdp, func() error { return nil })
+	if err != nil {
+		return "", nil, err
+	}
+	return description, candidatesIn(description), nil
+}
+
+// replace makes a new peer in place of the old one.
+func (m *Microphone) replace(c codec) error {
+	m.drop()
+	c.MimeType = webrtc.MimeTypeOpus
+	c.RTCPFeedback = nil
+	// Active in the handshake, as the remote service is (wire-protocol §5.5).
+	pc, err := m.server.newPeer(webrtc.DTLSRoleClient, c)
+	if err != nil {
+		return err
+	}
+	m.pc = pc
+	var once sync.Once // a microphone has one track; what else a client may send is not read
+	pc.OnTrack(func(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
+		once.Do(func() { m.listen(pc, track) })
+	})
+	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
+		m.server.log.Debug("microphone", "state", state.String())
+		m.count(pc, func(stats *MicrophoneStats) { stats.Connected = state == webrtc.PeerConnectionStateConnected })
+	})
+	return nil
+}
+
+// drop closes the peer in the background.
+func (m *Microphone) drop() {
+	if m.pc != nil {
+		go m.server.closePeer(m.pc)
+		m.pc = nil
+		m.stats.Connected = false
+	}
+}
+
+// count changes the statistics, unless pc has been replaced.
+func (m *Microphone) count(pc *webrtc.PeerConnection, change func(*MicrophoneStats)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.pc == pc {
+		change(&m.stats)
+	}
+}
+
+// AddCandidate takes a candidate of the client, before or after its offer. It is checked and not used, see the package comment.
+func (m *Microphone) AddCandidate(candidate string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.candidates++; m.candidates > maxCandidates || len(candidate) > maxCandidate {
+		return errCandidates
+	}
+	if candidate == "" { // the end of candidates
+		return nil
+	}
+	if _, err := ice.UnmarshalCandidate(strings.TrimPrefix(candidate, "candidate:")); err != nil {
+		return fmt.Errorf("media: candidate: %w", err)
+	}
+	return nil
+}
+
+// Stats returns the counts so far.
+func (m *Microphone) Stats() MicrophoneStats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stats
+}
+
+// Close closes the peer.
+func (m *Microphone) Close() {
+	m.server.mu.Lock()
+	delete(m.server.microphones, m)
+	m.server.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	m.drop()
+}
+
+// candidatesIn lists the candidates of the first section of a description; all sections are bundled.
+func candidatesIn(description string) []string {
+	var candidates []string
+	for line := range strings.SplitSeq(description, "\r\n") {
+		// Component 2 would be RTCP on a port of its own.
+		if rest, ok := strings.CutPrefix(line, "a="); ok && strings.HasPrefix(rest, "candidate:") && strings.Contains(rest, " 1 udp ") {
+			candidates = append(candidates, rest)
+		}
+	}
+	return candidates
+}
+
+// listen decodes a track until its peer is closed.
+func (m *Microphone) listen(pc *webrtc.PeerConnection, track *webrtc.TrackRemote) {
+	ear, err := newEar(m.hear)
+	if err != nil {
+		m.server.log.Error("no decoder", "err", err)
+		return
+	}
+	buf := make([]byte, receiveSize)
+	wait := dryAfter
+	for {
+		if track.SetReadDeadline(time.Now().Add(wait)) != nil {
+			return
+		}
+		n, _, err := track.Read(buf)
+		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+			ear.silence(1)
+			wait = slotTime
+			continue
+		}
+		if err != nil {
+			return
+		}
+		wait = dryAfter
+		var p rtp.Packet
+		if p.Unmarshal(buf[:n]) != nil {
+			continue
+		}
+		ear.take(&p)
+		m.count(pc, func(stats *MicrophoneStats) {
+			ear.stats.Connected = stats.Connected
+			*stats = ear.stats
+		})
+	}
+}
+
+// ear turns the packets of one track into slots of sound.
+type ear struct {
+	decoder opus.Decoder
+	hear    func(pcm []int16)
+	started time.Time
+	next    uint16 // sequence number
+	pcm     [longestPacket]int16
+	slot    [microphoneSlot]int16
+	filled  int // of slot
+	decoded time.Duration
+	stats   MicrophoneStats
+}
+
+func newEar(hear func(pcm []int16)) (*ear, error) {
+	e := &ear{hear: hear}
+	return e, e.decoder.Init(MicrophoneRate, 1)
+}
+
+// take decodes a packet. One that comes after its successor is too late.
+func (e *ear) take(p *rtp.Packet) {
+	now := time.Now()
+	if e.started.IsZero() {
+		e.started, e.next = now, p.SequenceNumber
+	}
+	gap := p.SequenceNumber - e.next
+	if gap >= 1<<15 || len(p.Payload) == 0 {
+		return
+	}
+	if passed := now.Sub(e.started); e.decoded > passed+passed/4+headStart {
+		e.stats.Refused++
+		return
+	}
+	e.next = p.SequenceNumber + 1
+	e.stats.Lost += int(gap)
+	if gap <= longestGap {
+		e.silence(int(gap))
+	}
+	n, err := e.decoder.DecodeToInt16(p.Payload, e.pcm[:])
+	if err != nil {
+		e.stats.Refused++
+		e.silence(1)
+		return
+	}
+	e.stats.Packets++
+	e.decoded += time.Duration(n) * time.Second / MicrophoneRate
+	e.give(e.pcm[:n])
+}
+
+// silence hands out so many slots of silence.
+func (e *ear) silence(slots int) {
+	var quiet [microphoneSlot]int16
+	for range slots {
+		e.give(quiet[:])
+	}
+}
+
+// give hands pcm out in slots.
+func (e *ear) give(pcm []int16) {
+	for len(pcm) > 0 {
+		n := copy(e.slot[e.filled:], pcm)
+		pcm = pcm[n:]
+		if e.filled += n; e.filled == microphoneSlot {
+			e.filled = 0
+			e.hear(e.slot[:])
+		}
+	}
+}

@@ -1,0 +1,386 @@
+package media
+
+import (
+	"errors"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pion/rtp"
+	"github.com/pion/webrtc/v4"
+	"github.com/pion/webrtc/v4/pkg/media"
+)
+
+// recording collects what a microphone hears.
+type recording struct {
+	mu  sync.Mutex
+	pcm []int16
+}
+
+func (r *recording) hear(pcm []int16) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pcm = append(r.pcm, pcm...)
+}
+
+func (r *recording) heard() []int16 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.pcm)
+}
+
+// loudest returns the greatest sample.
+func loudest(pcm []int16) (peak int) {
+	for _, s := range pcm {
+		peak = max(peak, int(math.Abs(float64(s))))
+	}
+	return peak
+}
+
+// speaker is a client with a microphone.
+type speaker struct {
+	pc    *webrtc.PeerConnection
+	track *webrtc.TrackLocalStaticSample
+}
+
+func newSpeaker(t testing.TB, cfg webrtc.Configuration) *speaker {
+	t.Helper()
+	pc := newClient(t, cfg, offeredOpus, offeredG722, offeredPCMU)
+	track, err := webrtc.NewTrackLocalStaticSample(offeredOpus.RTPCodecCapability, "mic", "user")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pc.AddTrack(track); err != nil {
+		t.Fatal(err)
+	}
+	return &speaker{pc, track}
+}
+
+// offer makes an offer without waiting for candidates, as browsers do here.
+func (s *speaker) offer(t testing.TB, options *webrtc.OfferOptions) string {
+	t.Helper()
+	offer, err := s.pc.CreateOffer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.pc.SetLocalDescription(offer); err != nil {
+		t.Fatal(err)
+	}
+	return offer.SDP
+}
+
+// connect offers to m and applies the answer, which it returns.
+func (s *speaker) connect(t testing.TB, m *Microphone, restart bool) string {
+	t.Helper()
+	answer, _, err := m.Offer(s.offer(t, &webrtc.OfferOptions{ICERestart: restart}), restart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}); err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// speak sends packets, faster than time so that tests are quick but slower than a microphone would refuse.
+func (s *speaker) speak(t testing.TB, packets [][]byte) {
+	t.Helper()
+	for _, p := range packets {
+		if err := s.track.WriteSample(media.Sample{Data: p, Duration: 20 * time.Millisecond}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestMicrophoneHearsThroughTheRelay(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, Config{})
+	var r recording
+	m := s.NewMicrophone(r.hear)
+	defer m.Close()
+	client := newSpeaker(t, relayOnly(t, s, "udp"))
+	answer := client.connect(t, m, false)
+	waitFor(t, "connected", func() bool { return m.Stats().Connected })
+
+	speech := opusPackets(t, "testdata/speech.opus")
+	client.speak(t, speech)
+	waitFor(t, "all packets", func() bool { return m.Stats().Packets+m.Stats().Lost >= len(speech) })
+	if peak := loudest(r.heard()); peak < 3000 {
+		t.Errorf("loudest sample is %d, want speech", peak)
+	}
+	for _, line := range []string{"a=recvonly", "a=setup:active", "a=rtpmap:111 opus/48000/2", " typ host"} {
+		if !strings.Contains(answer, line) {
+			t.Errorf("answer has no %q:\n%s", line, answer)
+		}
+	}
+	if strings.Contains(answer, "G722") || strings.Contains(answer, "PCMU") {
+		t.Errorf("answer takes more than Opus:\n%s", answer)
+	}
+
+	// The sender stops, as a browser's without a track: time is heard to pass.
+	before := len(r.heard())
+	waitFor(t, "silence", func() bool { return len(r.heard()) >= before+MicrophoneRate/4 })
+	if heard := r.heard(); loudest(heard[len(heard)-MicrophoneRate/10:]) != 0 {
+		t.Error("sound is heard that nobody sent")
+	}
+}
+
+func TestMicrophoneSurvivesAnICERestart(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, Config{})
+	var r recording
+	m := s.NewMicrophone(r.hear)
+	defer m.Close()
+	client := newSpeaker(t, webrtc.Configuration{})
+	first := client.connect(t, m, false)
+	speech := opusPackets(t, "testdata/speech.opus")
+	waitFor(t, "connected", func() bool { return m.Stats().Connected })
+	client.speak(t, speech[:10])
+	waitFor(t, "sound", func() bool { return m.Stats().Packets > 0 })
+
+	dtls := client.pc.SCTP().Transport()
+	second := client.connect(t, m, true)
+	if ufrag(t, first) == ufrag(t, second) {
+		t.Error("the answer to a restart has the old credentials")
+	}
+	if fingerprint(t, first) != fingerprint(t, second) {
+		t.Error("the restart changed the certificate")
+	}
+	before := m.Stats().Packets
+	waitFor(t, "sound after the restart", func() bool {
+		client.speak(t, speech[10:12])
+		return m.Stats().Packets > before+20
+	})
+	if client.pc.SCTP().Transport() != dtls || dtls.State() != webrtc.DTLSTransportStateConnected {
+		t.Errorf("DTLS is %v, want it untouched", dtls.State())
+	}
+}
+
+func ufrag(t testing.TB, sdp string) string       { return attribute(t, sdp, "a=ice-ufrag:") }
+func fingerprint(t testing.TB, sdp string) string { return attribute(t, sdp, "a=fingerprint:") }
+
+func attribute(t testing.TB, sdp, name string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(sdp, name)
+	if !ok {
+		t.Fatalf("no %s in\n%s", name, sdp)
+	}
+	value, _, _ := strings.Cut(rest, "\r\n")
+	return value
+}
+
+func TestNewOfferReplacesTheOldPeer(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, Config{MaxPeers: 2})
+	m := s.NewMicrophone(func([]int16) {})
+	defer m.Close()
+	for range 4 { // more than MaxPeers
+		client := newSpeaker(t, webrtc.Configuration{})
+		waitFor(t, "room for a peer", func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.peers < 2
+		})
+		client.connect(t, m, false)
+		waitFor(t, "connected", func() bool { return m.Stats().Connected })
+	}
+}
+
+func TestMicrophoneWithoutATrackIsAccepted(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, Config{})
+	m := s.NewMicrophone(func([]int16) {})
+	defer m.Close()
+	client := newSpeaker(t, webrtc.Configuration{})
+	// What a browser offers for a sendonly transceiver before it has a microphone.
+	bare := regexp.MustCompile(`a=(msid|ssrc)[^\r]*\r\n`).ReplaceAllString(client.offer(t, nil), "")
+	bare = strings.Replace(bare, "a=sendrecv", "a=sendonly", 1)
+	answer, _, err := m.Offer(bare, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(answer, "a=recvonly") {
+		t.Errorf("answer is not recvonly:\n%s", answer)
+	}
+	if err := client.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "connected", func() bool { return m.Stats().Connected })
+	if heard := m.Stats().Packets; heard != 0 {
+		t.Errorf("%d packets were heard of a track that sends none", heard)
+	}
+}
+
+func TestMicrophoneTakesCandidatesAtAnyTime(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, Config{})
+	m := s.NewMicrophone(func([]int16) {})
+	defer m.Close()
+	for _, c := range []string{
+		"candidate:1 1 udp 41885439 198.51.100.7 50112 typ relay raddr 0.0.0.0 rport 0",
+		"candidate:2 1 udp 2113937151 5f3c9d0e-0000-4000-8000-000000000000.local 50112 typ host", "",
+	} {
+		if err := m.AddCandidate(c); err != nil {
+			t.Errorf("%q: %v", c, err)
+		}
+	}
+	for _, c := range []string{"candidate:", "hello", strings.Repeat("x", maxCandidate+1)} {
+		if err := m.AddCandidate(c); err == nil {
+			t.Errorf("%.20q was accepted", c)
+		}
+	}
+	for range maxCandidates {
+		_ = m.AddCandidate("")
+	}
+	if err := m.AddCandidate(""); !errors.Is(err, errCandidates) {
+		t.Errorf("candidate over the bound: %v", err)
+	}
+	_, candidates, err := m.Offer(newSpeaker(t, webrtc.Configuration{}).offer(t, nil), false)
+	if err != nil || len(candidates) != 1 || !strings.HasPrefix(candidates[0], "candidate:") ||
+		!strings.Contains(candidates[0], " 127.0.0.1 "+portOf(s)+" typ host") {
+		t.Errorf("candidates of the answer: %q, %v; want the socket's", candidates, err)
+	}
+}
+
+func TestMicrophoneRefuses(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, Config{})
+	m := s.NewMicrophone(func([]int16) {})
+	good := newSpeaker(t, webrtc.Configuration{}).offer(t, nil)
+	for name, sdp := range map[string]string{
+		"nothing": "", "no description": "hello",
+		"no Opus":        offerWHEP(t, newClient(t, webrtc.Configuration{}, offeredG722), webrtc.RTPCodecTypeAudio),
+		"no credentials": strings.ReplaceAll(good, "a=ice-", "a=ixe-"),
+	} {
+		if _, _, err := m.Offer(sdp, false); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	m.Close()
+	m.Close()
+	if _, _, err := m.Offer(good, false); !errors.Is(err, errClosed) {
+		t.Errorf("offer to a closed microphone: %v", err)
+	}
+}
+
+// hearPackets gives the payloads to an ear as a stream without loss and returns what it heard.
+func hearPackets(t testing.TB, numbers []uint16, payload []byte) (*ear, []int16) {
+	t.Helper()
+	var r recording
+	e, err := newEar(r.hear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range numbers {
+		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: n}, Payload: payload})
+	}
+	return e, r.heard()
+}
+
+func TestLostPacketsAreHeardAsSilence(t *testing.T) {
+	payload := opusPackets(t, "testdata/speech.opus")[20]
+	for name, tc := range map[string]struct {
+		numbers       []uint16
+		slots, losses int
+	}{
+		"none":          {[]uint16{7, 8, 9}, 3, 0},
+		"over the wrap": {[]uint16{65534, 65535, 0}, 3, 0},
+		"two lost":      {[]uint16{7, 10}, 4, 2},
+		"one late":      {[]uint16{7, 9, 8, 10}, 4, 1},
+		"one repeated":  {[]uint16{7, 7, 8}, 2, 0},
+		"a new start":   {[]uint16{7, 1000}, 2, 992},
+	} {
+		e, heard := hearPackets(t, tc.numbers, payload)
+		if len(heard) != tc.slots*microphoneSlot || e.stats.Lost != tc.losses {
+			t.Errorf("%s: heard %d samples and lost %d, want %d and %d", name, len(heard), e.stats.Lost, tc.slots*microphoneSlot, tc.losses)
+		}
+	}
+}
+
+func TestEarDecodesNoFasterThanTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var heard int
+		e, err := newEar(func(pcm []int16) { heard += len(pcm) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload := opusPackets(t, "testdata/speech.opus")[20]
+		flood := func(packets uint16) {
+			for range packets {
+				e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: e.next}, Payload: payload})
+			}
+		}
+		flood(1000)
+		if want := 2*MicrophoneRate + microphoneSlot; heard != want {
+			t.Errorf("%d samples were decoded at once, want %d", heard, want)
+		}
+		time.Sleep(8 * time.Second)
+		flood(1000)
+		if want := 12*MicrophoneRate + microphoneSlot; heard != want {
+			t.Errorf("%d samples were decoded in 8 s, want %d", heard, want)
+		}
+	})
+}
+
+func TestDecodedSpeechIsTheSpeechThatWasSent(t *testing.T) {
+	var r recording
+	e, err := newEar(r.hear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.started = time.Now().Add(-time.Hour) // no limit
+	for _, payload := range opusPackets(t, "testdata/speech.opus") {
+		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: e.next}, Payload: payload})
+	}
+	raw, err := os.ReadFile("../audio/testdata/speech.s16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := make([]int16, len(raw)/2)
+	for i := range sent {
+		sent[i] = int16(raw[2*i]) | int16(raw[2*i+1])<<8
+	}
+	// The codec delays by some milliseconds; at the best shift the signals must be alike.
+	heard, best := r.heard(), 0.0
+	for shift := range 400 {
+		best = max(best, correlation(sent, heard[shift:]))
+	}
+	if best < 0.9 {
+		t.Errorf("correlation of heard and sent speech is %.2f, want at least 0.9", best)
+	}
+}
+
+func correlation(a, b []int16) float64 {
+	n := min(len(a), len(b))
+	var ab, aa, bb float64
+	for i := range n {
+		x, y := float64(a[i]), float64(b[i])
+		ab, aa, bb = ab+x*y, aa+x*x, bb+y*y
+	}
+	return ab / math.Sqrt(aa*bb)
+}
+
+func FuzzEar(f *testing.F) {
+	for _, p := range opusPackets(f, "testdata/speech.opus")[:5] {
+		f.Add(uint16(1), p)
+	}
+	f.Fuzz(func(t *testing.T, number uint16, payload []byte) {
+		heard := 0
+		e, err := newEar(func(pcm []int16) { heard += len(pcm) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.take(&rtp.Packet{Payload: payload})
+		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: number}, Payload: payload})
+		if most := (2*6 + longestGap) * microphoneSlot; heard > most {
+			t.Errorf("two packets were heard as %d samples, want at most %d", heard, most)
+		}
+	})
+}
