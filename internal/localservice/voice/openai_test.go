@@ -1,0 +1,157 @@
+package voice
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// wav makes a file as an endpoint sends it.
+func wav(rate, channels int, pcm []int16) []byte {
+	file := []byte("RIFF\xff\xff\xff\xffWAVEfmt \x10\x00\x00\x00\x01\x00")
+	file = binary.LittleEndian.AppendUint16(file, uint16(channels))
+	file = binary.LittleEndian.AppendUint32(file, uint32(rate))
+	file = binary.LittleEndian.AppendUint32(file, uint32(2*channels*rate))
+	file = binary.LittleEndian.AppendUint16(file, uint16(2*channels))
+	file = append(file, "\x10\x00LIST\x03\x00\x00\x00abc\x00data\xff\xff\xff\xff"...)
+	for _, sample := range pcm {
+		file = binary.LittleEndian.AppendUint16(file, uint16(sample))
+	}
+	return file
+}
+
+func endpointTo(t *testing.T, answer http.HandlerFunc) *endpointVoice {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	return newEndpointVoice(Endpoint{BaseURL: server.URL + "/v1", Key: "secret-key", Voice: "alloy"})
+}
+
+func TestEndpointVoiceSpeaksTheAPI(t *testing.T) {
+	pcm := slices.Repeat([]int16{5000, -5000}, 8000)
+	v := endpointTo(t, func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Input, Model, Voice string
+			ResponseFormat      string `json:"response_format"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/audio/speech" || r.Header.Get("Authorization") != "Bearer secret-key" {
+			t.Errorf("request is %s %s with %q", r.Method, r.URL.Path, r.Header.Get("Authorization"))
+		}
+		if body.Input != "Good morning to you." || body.Model != DefaultModel || body.Voice != "alloy" || body.ResponseFormat != "wav" {
+			t.Errorf("body is %+v", body)
+		}
+		w.Header().Set("Content-Type", "audio/wav")
+		_, _ = w.Write(wav(22050, 1, pcm))
+	})
+	speech, err := v.Speak(t.Context(), "Good morning\nto you.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(speech.PCM, pcm) || speech.Rate != 22050 {
+		t.Errorf("%d samples at %d Hz", len(speech.PCM), speech.Rate)
+	}
+	if len(speech.Chunks) != 2 || speech.Chunks[0].Text != "Good morning" || speech.Chunks[1].Text != "to you." {
+		t.Errorf("chunks are %v", speech.Chunks)
+	}
+	checkSum(t, speech)
+}
+
+func TestEndpointVoiceTakesRawPCM(t *testing.T) {
+	v := endpointTo(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "audio/pcm")
+		_, _ = w.Write([]byte{1, 0, 0xff, 0xff, 7})
+	})
+	speech, err := v.Speak(t.Context(), "Hi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(speech.PCM, []int16{1, -1}) || speech.Rate != 24000 {
+		t.Errorf("samples %v at %d Hz", speech.PCM, speech.Rate)
+	}
+}
+
+func TestEndpointVoiceSplitsLongText(t *testing.T) {
+	requests := 0
+	v := endpointTo(t, func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		var body struct{ Input string }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Input) > endpointMaxText {
+			t.Errorf("input has %d characters, error %v", len(body.Input), err)
+		}
+		_, _ = w.Write(wav(8000, 1, make([]int16, 800)))
+	})
+	speech, err := v.Speak(t.Context(), strings.Repeat("something ", 700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if requests != 2 || len(speech.PCM) != 1600 || len(speech.Chunks) != 700 {
+		t.Errorf("%d requests, %d samples, %d chunks", requests, len(speech.PCM), len(speech.Chunks))
+	}
+	checkSum(t, speech)
+}
+
+func TestEndpointVoiceWithoutKeySendsNone(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "key-of-another-server")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Authorization"); got != "" {
+			t.Errorf("Authorization is %q", got)
+		}
+		_, _ = w.Write(wav(8000, 1, make([]int16, 8)))
+	}))
+	defer server.Close()
+	if _, err := newEndpointVoice(Endpoint{BaseURL: server.URL}).Speak(t.Context(), "Hi"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEndpointVoiceFailures(t *testing.T) {
+	for want, answer := range map[string]http.HandlerFunc{
+		"status 401": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `{"error":{"message":"wrong key secret-key for Hello"}}`, http.StatusUnauthorized)
+		},
+		`answers with "text/html"`: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = w.Write([]byte("<html>"))
+		},
+		"without sound": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(wav(8000, 1, nil)) },
+		"decode WAV":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(wav(0, 1, nil)) },
+	} {
+		_, err := endpointTo(t, answer).Speak(t.Context(), "Hello")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want one with %q", err, want)
+			continue
+		}
+		if text := err.Error(); strings.Contains(text, "secret") || strings.Contains(text, "Hello") {
+			t.Errorf("error gives away the key or the text: %v", err)
+		}
+	}
+}
+
+func TestDecodeWAVMixesChannels(t *testing.T) {
+	pcm, rate, err := decodeWAV(wav(48000, 2, []int16{100, 300, -5, -7}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(pcm, []int16{200, -6}) || rate != 48000 {
+		t.Errorf("samples %v at %d Hz", pcm, rate)
+	}
+}
+
+func FuzzDecodeWAV(f *testing.F) {
+	f.Add(wav(22050, 1, []int16{1, 2, 3}))
+	f.Add(wav(48000, 2, []int16{1, 2, 3, 4})[:40])
+	f.Add([]byte("RIFF\x00\x00\x00\x00WAVEdata\x02\x00\x00\x00ab"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		pcm, rate, err := decodeWAV(data)
+		if err == nil && (rate < lowestRate || rate > highestRate || 2*len(pcm) > len(data)) {
+			t.Errorf("%d samples at %d Hz of %d bytes", len(pcm), rate, len(data))
+		}
+	})
+}

@@ -1,0 +1,116 @@
+// Package voice turns a sentence into sound, together with what was said when.
+//
+// Three voices speak: an OpenAI-compatible endpoint where one is configured, espeak-ng where it is installed, and a small
+// synthesiser of our own, so that there is always a sound. The package does not split an answer into sentences, encode,
+// or play; it knows nothing of sessions. It must not be linked into WebAssembly.
+package voice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"time"
+)
+
+// Speech is the sound of a text.
+type Speech struct {
+	PCM  []int16 // mono
+	Rate int     // of PCM, samples a second
+	// Chunks are the text in order, word by word or in short phrases. Their durations are those of the sound, pauses
+	// counted to the chunk before them, and sum up to its length.
+	Chunks []Chunk
+}
+
+// Chunk is a piece of a text and the time that it takes to say.
+type Chunk struct {
+	Text     string
+	Duration time.Duration
+}
+
+// Voice speaks. Implementations are safe for concurrent use.
+type Voice interface {
+	// Name is the kind of the voice, one of the constants of Config.Kind.
+	Name() string
+	// Speak returns the sound of a sentence or a few. Text beyond MaxText is not spoken; a text without anything to say
+	// gives a Speech without sound.
+	Speak(ctx context.Context, text string) (*Speech, error)
+}
+
+// MaxText is the longest text that is spoken in one call, in characters: the clamp of wire-protocol §7.4.
+const MaxText = 8000
+
+// speakTimeout bounds one call of a voice outside our process.
+const speakTimeout = 30 * time.Second
+
+// maxSound bounds what a voice outside our process may return, in bytes: ten minutes at 48 kHz.
+const maxSound = 10 * 60 * 48000 * 2
+
+// The kinds of voices.
+const (
+	Auto    = "auto" // the best there is: the endpoint, else espeak-ng, else the built-in one
+	Builtin = "builtin"
+	Espeak  = "espeak"
+	OpenAI  = "openai"
+)
+
+// Config chooses a voice. The zero value is Auto without an endpoint.
+type Config struct {
+	Kind     string // empty is Auto
+	Endpoint Endpoint
+	// Log is told when a voice failed and the built-in one stepped in; nil is slog.Default.
+	Log *slog.Logger
+}
+
+// Open returns the voice that cfg asks for. A voice that was asked for by name and isn't there is an error. A voice that
+// fails later on is replaced by the built-in one for that text.
+func Open(cfg Config) (Voice, error) {
+	log := cfg.Log
+	if log == nil {
+		log = slog.Default()
+	}
+	program, missing := exec.LookPath(espeakProgram)
+	kind := cfg.Kind
+	if kind == "" || kind == Auto {
+		switch {
+		case cfg.Endpoint.BaseURL != "":
+			kind = OpenAI
+		case missing == nil:
+			kind = Espeak
+		default:
+			kind = Builtin
+		}
+	}
+	switch kind {
+	case Builtin:
+		return synthesiser{}, nil
+	case Espeak:
+		if missing != nil {
+			return nil, fmt.Errorf("open voice: %w", missing)
+		}
+		return &covered{Voice: &espeak{program: program}, log: log}, nil
+	case OpenAI:
+		if cfg.Endpoint.BaseURL == "" {
+			return nil, errors.New("open voice: no speech endpoint is configured")
+		}
+		return &covered{Voice: newEndpointVoice(cfg.Endpoint), log: log}, nil
+	default:
+		return nil, fmt.Errorf("open voice: unknown kind %q, want %s, %s, %s or %s", cfg.Kind, Auto, Builtin, Espeak, OpenAI)
+	}
+}
+
+// covered is a voice that may fail, with the built-in one behind it.
+type covered struct {
+	Voice
+	log *slog.Logger
+}
+
+func (c *covered) Speak(ctx context.Context, text string) (*Speech, error) {
+	speech, err := c.Voice.Speak(ctx, text)
+	if err == nil || ctx.Err() != nil {
+		return speech, err
+	}
+	c.log.WarnContext(ctx, "voice failed, the built-in one speaks instead", "voice", c.Name(), "error", err)
+	return synthesiser{}.Speak(ctx, text)
+}
