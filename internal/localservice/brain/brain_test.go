@@ -1,0 +1,354 @@
+package brain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// tape records what a brain says, and answers its tool calls.
+type tape struct {
+	text    string
+	log     []string // everything but text
+	results map[string]Result
+	limit   int // of pieces, 0 is none
+	pieces  int
+}
+
+var errFull = errors.New("tape full")
+
+func (t *tape) Say(piece string) error {
+	if t.pieces++; t.limit > 0 && t.pieces > t.limit {
+		return errFull
+	}
+	t.text += piece
+	return nil
+}
+
+func (t *tape) note(format string, args ...any) error {
+	t.log = append(t.log, fmt.Sprintf(format, args...))
+	return nil
+}
+
+func (t *tape) Think(text string) error  { return nil }
+func (t *tape) Filler(text string) error { return t.note("filler %s", text) }
+func (t *tape) Title(text string) error  { return t.note("title %s", text) }
+func (t *tape) Share(can bool) error     { return t.note("share %t", can) }
+
+func (t *tape) Widget(runtime string, fragments ...string) error {
+	return t.note("widget %s %s", runtime, strings.Join(fragments, "|"))
+}
+
+func (t *tape) Raw(seg converse.Segment) error {
+	return t.note("raw %s %s", seg.Type, seg.Content)
+}
+
+func (t *tape) Call(_ context.Context, calls ...Call) ([]Result, error) {
+	var results []Result
+	line := "call"
+	for _, c := range calls {
+		line += fmt.Sprintf(" %s %s %s wait=%t %v", c.Tool.Name, c.Args, c.Tool.Type, c.Tool.WaitForResponse, c.Tool.Timeout())
+		result, ok := t.results[c.Tool.Name]
+		if !ok {
+			result.Response = json.RawMessage(`{"status":"timeout"}`)
+		}
+		results = append(results, result)
+	}
+	return results, t.note("%s", line)
+}
+
+func answer(t *testing.T, b Brain, q *Question, out *tape) {
+	t.Helper()
+	if err := b.Answer(t.Context(), q, out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tools are the tools of the built-in agent of that name.
+func tools() store.Profile {
+	p := store.DefaultProfile()
+	p.Tools = []store.ToolDef{
+		{
+			Name: "save_note", Type: store.ClientTool, WaitForResponse: true, TimeoutSeconds: 10,
+			Parameters: json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`),
+		},
+		{
+			Name: "go_to_page", Type: store.ClientTool,
+			Parameters: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"}},"required":["page"]}`),
+		},
+		{Name: "bill", Type: store.APITool},
+	}
+	return p
+}
+
+func knowledge(t *testing.T) *store.Store {
+	t.Helper()
+	s, err := store.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	passages, err := ReadKnowledge(DefaultKnowledge())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetKnowledge(t.Context(), passages); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestDemoAnswers(t *testing.T) {
+	history := []Line{
+		{Agent: true, Text: "Hello! My name is Alex."},
+		{Text: "Good morning"},
+		{Agent: true, Text: "Good morning!"},
+		{Text: "My name is Zoë, by the way"},
+		{Text: "Lovely weather"},
+	}
+	for _, tt := range []struct {
+		name string
+		q    Question
+		want string
+	}{
+		{"introduction", Question{Text: "Who are you?"}, "I'm Alex, a small demo brain without a language model."},
+		{"greeting", Question{Text: "Hello there!"}, "Hello! I'm Alex, a small demo brain"},
+		{"name given", Question{Text: "Hi, my name is Sam."}, "Nice to meet you, Sam."},
+		{"name remembered", Question{Text: "What is my name?", History: history}, "Your name is Zoë."},
+		{"name from the page", Question{Text: "Do you know my name?", Vars: map[string]any{"user_name": "Kim"}}, "Your name is Kim; the page told me."},
+		{"name unknown", Question{Text: "What's my name?"}, "You haven't told me your name yet."},
+		{"first words", Question{Text: "What did I say first?", History: history}, "The first thing you said was: Good morning"},
+		{"last words", Question{Text: "What did I just say?", History: history}, "You said: Lovely weather"},
+		{"documents", Question{Text: "Is the demo brain an AI?"}, "No. The demo brain is a small program without a language model."},
+		{"honest", Question{Text: "Xylophones?"}, "I'm only a demo without a language model, so I can't answer that. You said: Xylophones?"},
+		{"unheard", Question{Trigger: TriggerUnheard}, "I heard you speak, but no speech recogniser is set up here"},
+		{"no picture", Question{Text: "What is on my screen?"}, "I'm only a demo"},
+		{"broken picture", Question{Text: "What is on my screen?", Image: []byte("x")}, "I received a picture of your screen, but I can't read it."},
+		{"picture", Question{Text: "What is on my screen?", Image: picture(t)}, "I received a picture of your screen, a PNG of 4 by 3 pixels."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.q.Profile = store.DefaultProfile()
+			out := &tape{}
+			answer(t, &Demo{Knowledge: knowledge(t)}, &tt.q, out)
+			if !strings.HasPrefix(out.text, tt.want) {
+				t.Errorf("answer %q, want %q", out.text, tt.want)
+			}
+		})
+	}
+}
+
+func picture(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 4, 3))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestDemoShowsSourcesAndFollowups(t *testing.T) {
+	s := knowledge(t)
+	profile := store.DefaultProfile()
+	profile.Starters = []string{"What is agentruntime?", "What can you do?"}
+	ask := func(capabilities map[string]string) []string {
+		out := &tape{}
+		answer(t, &Demo{Knowledge: s}, &Question{
+			Text: "What is agentruntime?", Profile: profile, Avatar: true, Capabilities: Layer(capabilities, nil),
+		}, out)
+		return out.log
+	}
+	got := ask(map[string]string{AvatarFiller: On})
+	if len(got) != 3 || got[0] != "filler Let me look that up. " ||
+		!strings.HasPrefix(got[1], `widget sources-tool {"sources":[{"title":"agentruntime: What is agentruntime?","url":"knowledge/agentruntime.md","snippet":"agentruntime puts`) ||
+		!strings.HasPrefix(got[2], "widget followups-tool questions:|\n- \"") || strings.Contains(got[2], "What is agentruntime?") {
+		t.Errorf("widgets %q", got)
+	}
+	if got := ask(map[string]string{Sources: Off, Followups: Disabled}); len(got) != 0 {
+		t.Errorf("widgets with the capabilities off: %q", got)
+	}
+	out := &tape{}
+	answer(t, &Demo{Knowledge: s}, &Question{Text: "agentruntime?", Profile: profile, Capabilities: Layer(map[string]string{UseKnowledge: Off}, nil)}, out)
+	if !strings.HasPrefix(out.text, "I'm only a demo") {
+		t.Errorf("answered from documents that are off: %q", out.text)
+	}
+}
+
+func TestLongStoryLastsAboutAMinute(t *testing.T) {
+	out := &tape{}
+	answer(t, &Demo{}, &Question{Text: "Tell me a long story, please"}, out)
+	if words := len(strings.Fields(out.text)); words < 160 || words > 240 {
+		t.Errorf("%d words; at 170 a minute a minute's worth is wanted", words)
+	}
+	if out.pieces < 50 {
+		t.Errorf("%d pieces: the story does not stream", out.pieces)
+	}
+}
+
+func TestDemoStopsWhenNobodyListens(t *testing.T) {
+	out := &tape{limit: 3}
+	if err := (&Demo{}).Answer(t.Context(), &Question{Text: "Tell me a long story"}, out); !errors.Is(err, errFull) {
+		t.Errorf("error %v, want %v", err, errFull)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	err := (&Demo{Pace: time.Hour}).Answer(ctx, &Question{Text: "Tell me a long story"}, &tape{})
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
+		t.Errorf("error %v after %v", err, time.Since(began))
+	}
+}
+
+func TestDemoCallsTools(t *testing.T) {
+	for _, tt := range []struct {
+		text   string
+		result Result
+		call   string // "" for none
+		answer string
+	}{
+		{
+			"Use the tool save_note with buy milk",
+			Result{json.RawMessage(`{"status":"ok","id":7}`), true},
+			`call save_note {"note":"buy milk"} client wait=true 10s`, "One moment. The page answered save_note: id 7, status ok.",
+		},
+		{
+			`save_note {"note": "a", "tag": [1]}`,
+			Result{json.RawMessage(`{}`), true},
+			`call save_note {"note":"a","tag":[1]} client wait=true 10s`, "One moment. The page answered save_note: nothing.",
+		},
+		{
+			"Please save a note: call back!",
+			Result{json.RawMessage(`{"status":"timeout"}`), false},
+			`call save_note {"note":"call back"} client wait=true 10s`, "One moment. The page did not answer save_note in time, so I'll go on without it.",
+		},
+		{
+			"Go to page 4, please.",
+			Result{},
+			`call go_to_page {"page":4} client wait=false 30s`, "One moment. I asked the page to run go_to_page.",
+		},
+		{"Go home to the last page", Result{}, "", ""},
+		{"Save my time", Result{}, "", ""},
+		{"bill me", Result{}, "", ""},
+	} {
+		out := &tape{results: map[string]Result{}}
+		if tt.result.Response != nil {
+			out.results["save_note"] = tt.result
+		}
+		answer(t, &Demo{}, &Question{Text: tt.text, Profile: tools(), Capabilities: Layer(map[string]string{Followups: Off}, nil)}, out)
+		if got := strings.Join(out.log, "\n"); got != tt.call {
+			t.Errorf("%q: %s, want %s", tt.text, got, tt.call)
+		}
+		if tt.answer != "" && out.text != tt.answer {
+			t.Errorf("%q: %q, want %q", tt.text, out.text, tt.answer)
+		}
+	}
+}
+
+func TestRender(t *testing.T) {
+	vars := map[string]any{
+		"name": "Sam", "n": 2.5, "big": 31000.0, "yes": true, "nil": nil, "empty": "",
+		"evil": "{{ name }}", "sys__user_obj.email": "s@x",
+	}
+	for template, want := range map[string]string{
+		"":                                "",
+		"Hello {{ name }}!":               "Hello Sam!",
+		"{{name}}{{ n }}{{ big }}":        "Sam2.531000",
+		"{{ yes }} {{ nil }}|{{ gone }}|": "true ||",
+		"{{ gone | default('you') }}":     "you",
+		`{{ empty|default("you") }}`:      "you",
+		"{{ name | default('you') }}":     "Sam",
+		"{{ name | upper }}":              "Sam",
+		"{{ evil }}":                      "{{ name }}",
+		"{{ sys__user_obj.email }}":       "s@x",
+		"open {{ name":                    "open {{ name",
+		"a } b }} c { d":                  "a } b }} c { d",
+	} {
+		if got := Render(template, vars); got != want {
+			t.Errorf("%q: %q, want %q", template, got, want)
+		}
+	}
+}
+
+func FuzzRender(f *testing.F) {
+	for _, seed := range []string{"", "{{", "{{}}", "{{ a | default('x') }}", "}}{{", "{{{{ a }}}}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, template string) {
+		got := Render(template, map[string]any{"a": "value"})
+		if !strings.Contains(template, "{{") && got != template {
+			t.Errorf("%q became %q", template, got)
+		}
+	})
+}
+
+func TestLayeringOfCapabilities(t *testing.T) {
+	for _, tt := range []struct {
+		name, stored, client string
+		want                 bool
+	}{
+		{Followups, "", "", true},
+		{Followups, "off", "", false},
+		{Followups, "off", "on", true},
+		{Followups, "disabled", "on", false},
+		{Followups, "on", "off", false},
+		{Followups, "", "disabled", false},
+		{Followups, "on", "nonsense", true},
+		{ThinkProcess, "", "", false},
+		{ThinkProcess, "", "on", true},
+		{ThinkProcess, "disabled", "on", false},
+		{"something_new", "", "", true},
+	} {
+		layer := func(state string) map[string]string {
+			if state == "" {
+				return nil
+			}
+			return map[string]string{tt.name: state}
+		}
+		if got := Layer(layer(tt.stored), layer(tt.client)).On(tt.name); got != tt.want {
+			t.Errorf("%s stored %q, client %q: %v, want %v", tt.name, tt.stored, tt.client, got, tt.want)
+		}
+	}
+}
+
+func TestReadKnowledge(t *testing.T) {
+	folder := fstest.MapFS{
+		"a.md":       {Data: []byte("# Title\nIntro with a [link](https://x.test) and **bold** `code`.\n\n## One\n- item\n- second\n```\n# no heading\n```\n### Empty\n#hashtag\n")},
+		"sub/b.MD":   {Data: []byte("No heading here.")},
+		"ignored.go": {Data: []byte("package x")},
+	}
+	passages, err := ReadKnowledge(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range passages {
+		got = append(got, strings.Join([]string{p.Title, p.Heading, p.Body, p.Source}, "/"))
+	}
+	want := []string{
+		"Title//Intro with a link and bold code./a.md",
+		"Title/One/item second/a.md",
+		"Title/Empty/#hashtag/a.md",
+		"b//No heading here./sub/b.MD",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	folder["huge.md"] = &fstest.MapFile{Data: make([]byte, maxDocument+1)}
+	if _, err := ReadKnowledge(folder); err == nil || !strings.Contains(err.Error(), "huge.md") {
+		t.Errorf("huge file: %v, want an error that names it", err)
+	}
+}

@@ -1,0 +1,199 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// endpoint is a double of an OpenAI-compatible chat endpoint: it speaks the
+// streamed API and plays one reply for each request.
+type endpoint struct {
+	*httptest.Server
+	requests chan map[string]any
+}
+
+// chunk is one event of a streamed reply with that delta.
+func chunk(delta, finish string) string {
+	reason := "null"
+	if finish != "" {
+		reason = fmt.Sprintf("%q", finish)
+	}
+	return fmt.Sprintf(`data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`+"\n\n", delta, reason)
+}
+
+func text(s string) string { return chunk(fmt.Sprintf(`{"content":%q}`, s), "") }
+
+const done = "data: [DONE]\n\n"
+
+func serveChat(t *testing.T, replies ...func(w http.ResponseWriter, r *http.Request)) (*Chat, *endpoint) {
+	t.Helper()
+	e := &endpoint{requests: make(chan map[string]any, len(replies)+2)}
+	next := 0
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		if r.URL.Path != "/v1/chat/completions" || r.Header.Get("Authorization") != "Bearer key" || body["stream"] != true {
+			t.Errorf("request %s, authorization %q, stream %v", r.URL.Path, r.Header.Get("Authorization"), body["stream"])
+		}
+		e.requests <- body
+		reply := replies[min(next, len(replies)-1)]
+		next++
+		reply(w, r)
+	}))
+	chat := NewChat(ChatConfig{BaseURL: e.URL + "/v1", APIKey: "key", Model: "slow-model", FastModel: "fast-model"})
+	t.Cleanup(func() {
+		chat.Close()
+		e.Close()
+	})
+	return chat, e
+}
+
+// streams is a reply of these events.
+func streams(events ...string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, event := range events {
+			io.WriteString(w, event) //nolint:errcheck // the test fails for want of an answer
+			w.(http.Flusher).Flush()
+		}
+	}
+}
+
+func roles(request map[string]any) string {
+	var list []string
+	for _, m := range request["messages"].([]any) {
+		message := m.(map[string]any)
+		list = append(list, fmt.Sprintf("%s: %v", message["role"], message["content"]))
+	}
+	return strings.Join(list, "\n")
+}
+
+func TestChatStreamsTheAnswer(t *testing.T) {
+	chat, e := serveChat(t, streams(chunk(`{"role":"assistant","content":""}`, ""), text("Two things "), text("changed."), chunk(`{}`, "stop"), done))
+	chat.config.Knowledge = knowledge(t)
+	profile := store.DefaultProfile()
+	profile.BaseDirective = "You talk to {{ user_name }}."
+	out := &tape{}
+	answer(t, chat, &Question{
+		Text: "Which agents are built in?", Profile: profile, Fast: true, Avatar: true, Vars: map[string]any{"user_name": "Sam"},
+		History: []Line{{Text: "Hello"}, {Agent: true, Text: "Hello!"}},
+	}, out)
+	if out.text != "Two things changed." || out.pieces < 2 {
+		t.Errorf("answer %q in %d pieces", out.text, out.pieces)
+	}
+	request := <-e.requests
+	if request["model"] != "fast-model" {
+		t.Errorf("model %v, want fast-model", request["model"])
+	}
+	got := roles(request)
+	if !strings.HasPrefix(got, "system: You talk to Sam.\nYour answer is spoken by an avatar") ||
+		!strings.Contains(got, "There are six: a receptionist") ||
+		!strings.HasSuffix(got, "\nuser: Hello\nassistant: Hello!\nuser: Which agents are built in?") {
+		t.Errorf("messages\n%s", got)
+	}
+}
+
+func TestChatRunsTools(t *testing.T) {
+	call := func(delta string) string { return chunk(`{"tool_calls":[`+delta+`]}`, "") }
+	chat, e := serveChat(t,
+		streams(
+			call(`{"index":0,"id":"call-1","type":"function","function":{"name":"save_note","arguments":""}}`),
+			call(`{"index":0,"function":{"arguments":"{\"note\":"}}`), call(`{"index":0,"function":{"arguments":" \"x\"}"}}`),
+			call(`{"index":1,"id":"call-2","type":"function","function":{"name":"nonsense","arguments":"{}"}}`),
+			call(`{"index":2,"id":"call-3","type":"function","function":{"name":"go_to_page","arguments":"[4]"}}`),
+			chunk(`{}`, "tool_calls"), done,
+		),
+		streams(text("Saved."), chunk(`{}`, "stop"), done),
+	)
+	out := &tape{results: map[string]Result{"save_note": {json.RawMessage(`{"status":"ok"}`), true}}}
+	answer(t, chat, &Question{Text: "Save x", Profile: tools()}, out)
+	if out.text != "Saved." || strings.Join(out.log, "\n") != `call save_note {"note":"x"} client wait=true 10s` {
+		t.Errorf("said %q, calls %q", out.text, out.log)
+	}
+	first := <-e.requests
+	var offered []string
+	for _, tool := range first["tools"].([]any) {
+		offered = append(offered, tool.(map[string]any)["function"].(map[string]any)["name"].(string))
+	}
+	if got := strings.Join(offered, " "); got != "save_note go_to_page" {
+		t.Errorf("offered %s: only the page's tools can be run", got)
+	}
+	got := roles(<-e.requests)
+	if want := "tool: {\"status\":\"ok\"}\ntool: {\"error\":\"there is no such tool\"}\ntool: {\"error\":\"the arguments are not a JSON object\"}"; !strings.HasSuffix(got, want) {
+		t.Errorf("messages\n%s\nwant at the end\n%s", got, want)
+	}
+}
+
+func TestChatFailures(t *testing.T) {
+	const sorry = "The language model could not be reached."
+	for _, tt := range []struct {
+		name  string
+		reply func(http.ResponseWriter, *http.Request)
+		text  string
+		want  string
+	}{
+		{"refused", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(401)
+			io.WriteString(w, `{"error":{"message":"bad key sk-123","type":"auth"}}`) //nolint:errcheck // see above
+		}, "", sorry},
+		{"error in the stream", streams(text("Well, "), "data: {\"error\":{\"message\":\"overloaded\"}}\n\n"), "Well, ", sorry},
+		{"not JSON", streams("data: nonsense\n\n"), "", sorry},
+		{"broken off", streams(text("Well, ")), "Well, ", sorry},
+		{"empty", streams(done), "", sorry},
+		{"tools for ever", streams(
+			chunk(`{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"go_to_page","arguments":"{\"page\":1}"}}]}`, ""),
+			chunk(`{}`, "tool_calls"), done,
+		), "", "The model asked for tools again and again."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			replies := make([]func(http.ResponseWriter, *http.Request), maxRounds)
+			for i := range replies {
+				replies[i] = tt.reply
+			}
+			chat, _ := serveChat(t, replies...)
+			out := &tape{}
+			err := chat.Answer(t.Context(), &Question{Text: "x", Profile: tools()}, out)
+			var failure *Failure
+			if !errors.As(err, &failure) || failure.Message != tt.want || out.text != tt.text {
+				t.Errorf("error %v after %q, want %q after %q", err, out.text, tt.want, tt.text)
+			}
+		})
+	}
+}
+
+func TestChatStopsInTheMiddle(t *testing.T) {
+	gone := make(chan struct{})
+	chat, _ := serveChat(t, func(w http.ResponseWriter, r *http.Request) {
+		streams(text("Once upon "))(w, r)
+		<-r.Context().Done() // the endpoint notices that nobody listens any more
+		close(gone)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &cancelling{cancel: cancel}
+	if err := chat.Answer(ctx, &Question{Text: "x"}, out); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+	<-gone
+}
+
+// cancelling ends the turn at its first words.
+type cancelling struct {
+	tape
+	cancel func()
+}
+
+func (c *cancelling) Say(piece string) error {
+	c.cancel()
+	return c.tape.Say(piece)
+}

@@ -1,0 +1,164 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+const demoScript = `
+hear: [Good morning]
+rules:
+  - when: {exact: [hello, "good morning"]}
+    steps:
+      - think: Greeting.
+      - say: "Hello {{ user_name | default('there') }}."
+  - when:
+      contains: note
+    steps:
+      - filler: "One moment. "
+      - tool: {name: save_note, args: {note: "from {{ user_name }}", n: [1, "{{ user_name }}"]}, wait: true, timeout: 5}
+      - say: "The page said {{ tool.status }}."
+      - fused:
+          - {name: show_chart, args: {id: 1}}
+          - {name: open_doc, args: {id: 2}, type: api}
+  - when: {exact: widgets}
+    steps:
+      - widget: {runtime: followups-tool, fragments: ["questions:", "\n- \"More?\""]}
+      - widget: {runtime: show-link-tool, body: {url: "https://x.test"}}
+      - widget: {runtime: summary-tool, body: "text"}
+      - segment: {type: interruption, content: {auth_url: "https://x.test"}, metadata: {subtype: oauth_required}}
+      - keepalive: true
+      - title: A title
+      - share: false
+  - when: {trigger: wake-up}
+    steps: [{say: "Still there?"}]
+  - when: {exact: fail}
+    steps:
+      - say: Well,
+      - error: The script says no.
+  - when: {exact: wait}
+    steps: [{pause: 60000}, {say: done}]
+`
+
+func scripted(t *testing.T) *Scripted {
+	t.Helper()
+	script, err := ParseScript([]byte(demoScript))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Scripted{Script: script, Fallback: &Demo{}}
+}
+
+func TestScriptPlays(t *testing.T) {
+	s := scripted(t)
+	if len(s.Script.Hear) != 1 || s.Script.Hear[0] != "Good morning" {
+		t.Errorf("hear %q", s.Script.Hear)
+	}
+	for _, tt := range []struct {
+		q    Question
+		text string
+		log  string
+	}{
+		{Question{Text: " Good   MORNING! "}, "Hello Sam.", ""},
+		{
+			Question{Text: "Take a note for me", Profile: tools()},
+			"The page said ok.",
+			"filler One moment. \n" +
+				`call save_note {"n":[1,"Sam"],"note":"from Sam"} client wait=true 5s` + "\n" +
+				`call show_chart {"id":1} client wait=false 30s open_doc {"id":2} api wait=false 30s`,
+		},
+		{
+			Question{Text: "widgets"},
+			"",
+			"widget followups-tool questions:|\n- \"More?\"\n" +
+				`widget show-link-tool {"url":"https://x.test"}` + "\nwidget summary-tool text\n" +
+				`raw interruption {"auth_url":"https://x.test"}` + "\nraw keepalive \ntitle A title\nshare false",
+		},
+		{Question{Trigger: "wake-up"}, "Still there?", ""},
+		{Question{Text: "Who are you?", Profile: store.DefaultProfile(), Capabilities: Layer(map[string]string{Followups: Off}, nil)}, "I'm Alex", ""},
+	} {
+		tt.q.Vars = map[string]any{"user_name": "Sam"}
+		out := &tape{results: map[string]Result{"save_note": {json.RawMessage(`{"status":"ok"}`), true}}}
+		answer(t, s, &tt.q, out)
+		if !strings.HasPrefix(out.text, tt.text) || strings.Join(out.log, "\n") != tt.log {
+			t.Errorf("%q: said %q\n%s\nwant %q\n%s", tt.q.Text, out.text, strings.Join(out.log, "\n"), tt.text, tt.log)
+		}
+	}
+}
+
+func TestScriptFailsAndPauses(t *testing.T) {
+	s := scripted(t)
+	out := &tape{}
+	var failure *Failure
+	if err := s.Answer(t.Context(), &Question{Text: "fail"}, out); !errors.As(err, &failure) || failure.Message != "The script says no." || out.text != "Well," {
+		t.Errorf("error %v after %q", err, out.text)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := s.Answer(ctx, &Question{Text: "wait"}, &tape{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("pause: %v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
+func TestAgentsOwnScriptComesFirst(t *testing.T) {
+	s := scripted(t)
+	q := &Question{Text: "hello"}
+	q.Profile.Script = "rules: [{when: {any: true}, steps: [{say: Mine.}]}]"
+	out := &tape{}
+	answer(t, s, q, out)
+	if out.text != "Mine." {
+		t.Errorf("said %q", out.text)
+	}
+}
+
+func TestScriptErrorsNameTheLine(t *testing.T) {
+	for _, tt := range []struct{ name, script, line, want string }{
+		{"syntax", "rules: [", "1", ""},
+		{"unknown key", "rules:\n  - when: {any: true}\n    stepz: []\n", "3", `unknown field "stepz"`},
+		{"unknown step", "rules:\n  - when: {any: true}\n    steps:\n      - shout: x\n", "4", `unknown field "shout"`},
+		{"no condition", "rules:\n  - when: {}\n    steps: [{say: x}]\n", "2", "a rule needs when"},
+		{"no steps", "\nrules:\n  - when: {any: true}\n", "3", "a rule needs steps"},
+		{"two in one step", "rules:\n  - when: {any: true}\n    steps:\n      - say: x\n        pause: 1\n", "4", "exactly one of"},
+		{"negative pause", "rules:\n  - when: {any: true}\n    steps:\n      - pause: -1\n", "4", "pause: want 0 to 600000"},
+		{"tool without name", "rules:\n  - when: {any: true}\n    steps:\n      - tool: {wait: true}\n", "4", "a tool needs a name"},
+		{"long timeout", "rules:\n  - when: {any: true}\n    steps:\n      - tool: {name: x, timeout: 121}\n", "4", "timeout: want 1 to 120"},
+		{"lonely fused", "rules:\n  - when: {any: true}\n    steps:\n      - fused: [{name: x}]\n", "4", "at least two"},
+		{"widget without body", "rules:\n  - when: {any: true}\n    steps:\n      - widget: {runtime: x}\n", "4", "either body or fragments"},
+		{"segment without type", "rules:\n  - when: {any: true}\n    steps:\n      - segment: {content: x}\n", "4", "a segment needs a type"},
+		{"wrong type", "rules:\n  - when: {any: true}\n    steps:\n      - pause: soon\n", "4", "cannot unmarshal"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ParseScript([]byte(tt.script))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			named := strings.Contains(err.Error(), "["+tt.line+":") || strings.Contains(err.Error(), "line "+tt.line+":")
+			if !named || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %q, want line %s and %q", err, tt.line, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzParseScript(f *testing.F) {
+	f.Add([]byte(demoScript))
+	f.Add([]byte("rules: [{when: {any: true}, steps: [{say: x}]}]"))
+	f.Add([]byte("a: &a [*a]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := ParseScript(text)
+		if err != nil {
+			return
+		}
+		for _, r := range s.Rules {
+			if len(r.Steps) == 0 {
+				t.Error("a rule without steps was accepted")
+			}
+		}
+	})
+}
