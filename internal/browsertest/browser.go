@@ -1,3 +1,5 @@
+//go:build !js
+
 // Package browsertest runs tests in a real, headless Chromium.
 //
 // It has two users. Whole-page tests call Start and NewPage and drive a page
@@ -31,7 +33,7 @@ type Options struct {
 	Visible bool
 	// Flags are further command line flags, "--name" or "--name=value". They
 	// win over the package's own; --enable-features and --disable-features
-	// add to them.
+	// add to those, and "--name=false" takes a flag away.
 	Flags []string
 	// Microphone is a WAV file that pages hear, in a loop, as their microphone
 	// (append "%noloop" to play it once). Pages then begin with permission to
@@ -55,7 +57,8 @@ type Browser struct {
 	close   func()
 }
 
-// Start starts a browser. ctx bounds the start only; the browser runs until
+// Start starts a browser, without its sandbox as root or when
+// AGENTRUNTIME_NO_SANDBOX is set. ctx bounds the start only; the browser runs until
 // Close, or until it dies, which Done tells.
 func Start(ctx context.Context, o Options) (*Browser, error) {
 	flags, err := o.allocatorOptions()
@@ -111,8 +114,8 @@ func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
 		chromedp.ExecPath(path),
 		chromedp.Flag("disable-gpu", true),
 		chromedp.Flag("disable-component-update", true),
-		// Chromium refuses to run as root with its sandbox; without it a page
-		// is as strong as the test itself, so nobody else loses it.
+		// Chromium refuses to run as root with its sandbox, and cannot have
+		// one in many containers. Everybody else keeps it.
 		chromedp.Flag("no-sandbox", os.Getuid() == 0 || os.Getenv("AGENTRUNTIME_NO_SANDBOX") != ""),
 	)
 	if o.Visible {
@@ -164,6 +167,8 @@ func extraFlags(flags []string) []chromedp.ExecAllocatorOption {
 			}
 			features[name] += "," + value
 			options = append(options, chromedp.Flag(name, features[name]))
+		case value == "false":
+			options = append(options, chromedp.Flag(name, false))
 		case hasValue:
 			options = append(options, chromedp.Flag(name, value))
 		default:

@@ -1,3 +1,5 @@
+//go:build !js
+
 package browsertest
 
 import (
@@ -9,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,9 +109,9 @@ func TestStartStopsWaitingWithItsContext(t *testing.T) {
 	}
 }
 
-func TestExtraFeaturesAddToTheDefaults(t *testing.T) {
+func TestFlagsReachTheBrowser(t *testing.T) {
 	// The browser's own command line is the proof that flags arrive.
-	b := startBrowser(t, Options{Flags: []string{"--disable-features=WebRtcHideLocalIpsWithMdns", "--lang=fr"}})
+	b := startBrowser(t, Options{Flags: []string{"--disable-features=WebRtcHideLocalIpsWithMdns", "--lang=fr", "--disable-sync=false"}})
 	pid := chromedp.FromContext(b.ctx).Browser.Process().Pid
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
@@ -118,9 +121,12 @@ func TestExtraFeaturesAddToTheDefaults(t *testing.T) {
 	for _, want := range []string{
 		"--disable-features=Translate,BlinkGenPropertyTrees,WebRtcHideLocalIpsWithMdns", "--lang=fr",
 	} {
-		if !strings.Contains(strings.Join(args, "\n")+"\n", want+"\n") {
+		if !slices.Contains(args, want) {
 			t.Errorf("no %s in %q", want, args)
 		}
+	}
+	if slices.Contains(args, "--disable-sync") {
+		t.Errorf("--disable-sync in %q", args)
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build !js
+
 package browsertest
 
 import (
@@ -74,8 +76,9 @@ func (p *Page) SetCPUThrottle(ctx context.Context, factor float64) error {
 	return nil
 }
 
-// SetHidden minimizes the page's window, so that the page becomes hidden with
-// the events and the timer throttling of a background tab, or shows it again.
+// SetHidden minimizes the page's window, so that the page becomes hidden and is
+// told so, or shows it again. The timers of a hidden page run at full speed
+// unless Options.Flags has "--disable-background-timer-throttling=false".
 func (p *Page) SetHidden(ctx context.Context, hidden bool) error {
 	state := browser.WindowStateNormal
 	if hidden {

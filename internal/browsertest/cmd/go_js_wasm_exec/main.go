@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command go_js_wasm_exec runs a Go program for GOOS=js GOARCH=wasm, usually a
 // test binary, in a page of headless Chromium:
 //
@@ -17,6 +19,7 @@
 //	-mic x.wav   AGENTRUNTIME_FAKE_MIC       what the page hears as its microphone
 //	             WASM_HEADLESS=off           show the browser
 //	             AGENTRUNTIME_CHROME, CHROME the browser program
+//	             AGENTRUNTIME_NO_SANDBOX=1   run without the sandbox, as for root
 //
 // The program sees a page on http://127.0.0.1 with an empty body, the native
 // file system (working directory and testdata included, so coverage and
@@ -29,7 +32,8 @@
 // exceptions of the page go to standard error, and the exit code is the
 // program's own. A page that crashes, closes, is navigated away, cannot
 // instantiate the program, or is busy for longer than -test.timeout allows ends
-// the run with exit code 1 and the reason.
+// the run with exit code 1 and the reason. -test.cpuprofile gets the browser's
+// profile of the program, because Go has no CPU profiler for js.
 package main
 
 import (
@@ -54,9 +58,10 @@ const (
 )
 
 func main() {
-	// go test sends SIGQUIT to a test that overstays; it must not leave a
-	// browser behind either.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	// go test sends SIGQUIT to a test that overstays, a reader of the output
+	// that leaves causes SIGPIPE: neither may leave a browser behind.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt,
+		syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	code := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -93,7 +98,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		stdout:  stdout,
 		stderr:  stderr,
 	})
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		fmt.Fprintln(stderr, "go_js_wasm_exec: interrupted")
 		return exitInterrupted
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -178,6 +180,7 @@ func TestProgramEnds(t *testing.T) {
 	}{
 		{args: []string{"exit", "0"}, stdout: `^$`, stderr: `^$`},
 		{args: []string{"exit", "3"}, code: 3, stdout: `^$`, stderr: `^$`},
+		{args: []string{"exit-with-timer"}, stdout: `^$`, stderr: `^$`},
 		{args: []string{"deadlock"}, code: 2, stderr: `^fatal error: all goroutines are asleep - deadlock!`},
 		{args: []string{"deadlock-in-callback"}, code: 2, stderr: `^fatal error: all goroutines are asleep - deadlock!`},
 	} {
@@ -345,6 +348,73 @@ func TestFilesComeBack(t *testing.T) {
 	}
 }
 
+func TestCPUProfileComesBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	runSuite(t, nil, "TestSpin", "-test.outputdir="+dir, "-test.cpuprofile=cpu.out").check(t, 0, `^PASS\n`, `^$`)
+	out, err := exec.Command("go", "tool", "pprof", "-sample_index=cpu", "-top", filepath.Join(dir, "cpu.out")).CombinedOutput()
+	// The columns are flat, flat%, sum%, cum, cum%, name; the linker writes
+	// package paths with underscores.
+	if err != nil || !regexp.MustCompile(`(?m)^ *[1-9]\d+\.\d+ms +\d.*%.*testdata_suite\.spin$`).Match(out) {
+		t.Errorf("%s%v", out, err)
+	}
+}
+
+func TestFilesNeedTheSecret(t *testing.T) {
+	files := newFileServer("right")
+	for secret, want := range map[string]int{"right": http.StatusOK, "wrong": http.StatusForbidden, "": http.StatusForbidden} {
+		r := httptest.NewRequest("POST", "/?args={}", nil)
+		r.Header.Set("Authorization", secret)
+		w := httptest.NewRecorder()
+		files.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%q: got %d, want %d", secret, w.Code, want)
+		}
+	}
+}
+
+func TestOutputThatNobodyReadsEndsTheRun(t *testing.T) {
+	t.Parallel()
+	tmp := t.TempDir()
+	cmd := runner(t, []string{"TMPDIR=" + tmp}, file(t, program), "chatter")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdout.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	stdout.Close()
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+	}
+	if entries, err := os.ReadDir(tmp); err != nil || len(entries) != 0 {
+		t.Errorf("left in TMPDIR: %v, %v", entries, err)
+	}
+}
+
+func TestTestFlag(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"p", "-test.timeout=1s"}, "1s"},
+		{[]string{"p", "--test.timeout", "2s", "-test.v"}, "2s"},
+		{[]string{"p", "-test.timeout=1s", "-test.timeout=3s"}, "3s"},
+		{[]string{"p", "--", "-test.timeout=1s"}, ""},
+		{[]string{"p", "-test.timeout"}, ""},
+		{nil, ""},
+	} {
+		if got := testFlag(c.args, "timeout"); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.args, got, c.want)
+		}
+	}
+}
+
 func TestGoTestRunsIt(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -400,10 +470,14 @@ func TestWhatCannotRunIsAnError(t *testing.T) {
 			name: "missing microphone", args: []string{"-mic", "nothing.wav", notWasm},
 			code: exitTrouble, stderr: `fake microphone: stat nothing.wav: no such file`,
 		},
+		{
+			name: "no display", env: []string{"WASM_HEADLESS=off", "DISPLAY=", "WAYLAND_DISPLAY="}, args: []string{notWasm},
+			code: exitTrouble, stderr: `start browser: a visible window needs a display`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.name == "no browser" && runtime.GOOS == "darwin" {
-				t.Skip("browsers are not on PATH here")
+			if runtime.GOOS == "darwin" && (c.name == "no browser" || c.name == "no display") {
+				t.Skip("this system needs neither PATH nor DISPLAY")
 			}
 			t.Parallel()
 			run1(t, c.env, c.args...).check(t, c.code, `^$`, c.stderr)

@@ -116,7 +116,8 @@
 	};
 
 	// wakers counts the Go functions that something in the page may still
-	// call, callbacks of finished file system calls left out.
+	// call: all that were ever made, without the callbacks of finished file
+	// system calls. Which of the others were released, only Go knows.
 	let wakers = 0;
 	const fs = { constants: config.open, writeSync: output };
 	for (const [name, run] of Object.entries(fsCalls)) {

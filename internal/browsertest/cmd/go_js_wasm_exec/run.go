@@ -1,9 +1,12 @@
+//go:build unix
+
 package main
 
 import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -79,11 +82,12 @@ func run(ctx context.Context, s settings) (int, error) {
 	startCtx, cancel := context.WithTimeoutCause(ctx, startLimit,
 		fmt.Errorf("the program did not start within %v", startLimit))
 	defer cancel()
+	r := newReceiver(s.stdout, s.stderr)
 	browser, err := browsertest.Start(startCtx, browsertest.Options{
 		Visible:    s.visible,
 		Flags:      s.flags,
 		Microphone: s.mic,
-		Console:    consoleTo(s.stderr),
+		Console:    r.console,
 	})
 	if err != nil {
 		return 0, err
@@ -93,27 +97,29 @@ func run(ctx context.Context, s settings) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	reports := make(chan report, 2) // a start and an end
-	err = page.Expose(startCtx, bindingName, func(payload string) {
-		var r report
-		if err := json.Unmarshal([]byte(payload), &r); err != nil {
-			r = report{Kind: "fail", Text: fmt.Sprintf("unreadable report from the page: %v", err)}
-		}
-		deliver(r, s, reports)
-	})
-	if err != nil {
+	if err := page.Expose(startCtx, bindingName, r.receive); err != nil {
 		return 0, err
 	}
 	if err := page.Navigate(startCtx, origin); err != nil {
 		return 0, err
 	}
+	profile := cpuProfilePath(s.args)
+	if profile != "" {
+		if err := startProfile(startCtx, page); err != nil {
+			return 0, err
+		}
+	}
 	page.OnNavigate(func(string) {
-		deliver(report{Kind: "fail", Text: "the page was left or reloaded before the program ended"}, s, reports)
+		r.pass(report{Kind: "fail", Text: "the page was left or reloaded before the program ended"})
 	})
 	if err := page.Eval(startCtx, expression, nil); err != nil {
 		return 0, err
 	}
-	return wait(ctx, startCtx, page, reports, testTimeout(s.args))
+	code, err := wait(ctx, startCtx, page, r.reports, testTimeout(s.args))
+	if err != nil || profile == "" {
+		return code, err
+	}
+	return code, stopProfile(ctx, page, profile)
 }
 
 // wait waits for the program to start and end. timeout is what the program
@@ -133,7 +139,7 @@ func wait(ctx, startCtx context.Context, page *browsertest.Page, reports <-chan 
 			case "exit":
 				return r.Code, nil
 			case "fail":
-				return 0, fmt.Errorf("%s", r.Text)
+				return 0, errors.New(r.Text)
 			}
 		case <-page.Done():
 			return 0, fmt.Errorf("the program did not end: %w", page.Err())
@@ -148,51 +154,79 @@ func wait(ctx, startCtx context.Context, page *browsertest.Page, reports <-chan 
 	}
 }
 
-// deliver handles one report: output is written at once, the rest is passed on.
-func deliver(r report, s settings, reports chan<- report) {
-	if r.Kind != "write" {
-		select {
-		case reports <- r:
-		default: // the run has ended already
-		}
-		return
-	}
-	out := s.stdout
-	if r.FD == 2 {
-		out = s.stderr
-	}
-	out.Write(r.Data)
+// receiver takes in what the page says, on the goroutine that reads the
+// DevTools connection.
+type receiver struct {
+	stdout, stderr io.Writer
+	reports        chan report
+	ended          bool // only that goroutine uses it
 }
 
-// consoleTo prints what scripts say and exceptions. The browser's own entries,
-// such as a refused connection, are left out: tests provoke those on purpose.
-func consoleTo(w io.Writer) func(browsertest.Message) {
-	return func(m browsertest.Message) {
-		if m.Source == "" {
-			fmt.Fprintln(w, m)
-		}
+func newReceiver(stdout, stderr io.Writer) *receiver {
+	const startAndEnd = 2
+	return &receiver{stdout: stdout, stderr: stderr, reports: make(chan report, startAndEnd)}
+}
+
+// receive handles one report: output is written at once, the rest passed on.
+func (r *receiver) receive(payload string) {
+	var rep report
+	if err := json.Unmarshal([]byte(payload), &rep); err != nil {
+		rep = report{Kind: "fail", Text: fmt.Sprintf("unreadable report from the page: %v", err)}
+	}
+	switch {
+	case rep.Kind != "write":
+		r.pass(rep)
+	case rep.FD == 2:
+		r.stderr.Write(rep.Data)
+	default:
+		r.stdout.Write(rep.Data)
+	}
+}
+
+func (r *receiver) pass(rep report) {
+	if r.ended {
+		return
+	}
+	r.ended = rep.Kind != "run"
+	r.reports <- rep
+}
+
+// console prints what scripts say and exceptions. The browser's own entries,
+// such as a refused connection, are left out, because tests provoke those on
+// purpose; so is what comes after the end, when each timer and listener that
+// the program left finds that it has exited.
+func (r *receiver) console(m browsertest.Message) {
+	if m.Source == "" && !r.ended {
+		fmt.Fprintln(r.stderr, m)
 	}
 }
 
 // testTimeout returns the value of -test.timeout in args, 0 if there is none.
 func testTimeout(args []string) time.Duration {
-	var timeout time.Duration
+	d, err := time.ParseDuration(testFlag(args, "timeout"))
+	if err != nil { // the program itself complains of a wrong value
+		return 0
+	}
+	return d
+}
+
+// testFlag returns the last value of the test flag name in args, in any form
+// that package flag accepts.
+func testFlag(args []string, name string) (value string) {
 	for i, arg := range args {
 		if arg == "--" {
 			break
 		}
-		name, value, ok := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-		if name != "-test.timeout" && name != "test.timeout" {
+		key, v, ok := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		if key != "-test."+name && key != "test."+name {
 			continue
 		}
 		if !ok && i+1 < len(args) {
-			value = args[i+1]
+			v = args[i+1]
 		}
-		if d, err := time.ParseDuration(value); err == nil {
-			timeout = d
-		}
+		value = v
 	}
-	return timeout
+	return value
 }
 
 const pageHTML = `<!DOCTYPE html>

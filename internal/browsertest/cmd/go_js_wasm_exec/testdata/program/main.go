@@ -32,6 +32,14 @@ func main() {
 		println("builtin")
 		os.Stdout.Write([]byte{0xff, 0x00, 0xc3}) // half a character
 		os.Stdout.Write([]byte{0xbc, '\n'})
+	case "chatter":
+		for {
+			fmt.Println("chatter")
+			time.Sleep(time.Millisecond)
+		}
+	case "exit-with-timer":
+		js.Global().Call("setInterval", js.FuncOf(func(js.Value, []js.Value) any { return nil }), 0)
+		time.Sleep(20 * time.Millisecond)
 	case "wait-for":
 		fmt.Print("waiting") // no newline
 		for {

@@ -33,6 +33,20 @@ func TestBusy(*testing.T) {
 	}
 }
 
+func TestSpin(*testing.T) {
+	for begin := time.Now(); time.Since(begin) < 300*time.Millisecond; {
+		spin(1e5)
+	}
+}
+
+//go:noinline
+func spin(rounds int) (sum int) {
+	for i := range rounds {
+		sum += i % 7
+	}
+	return sum
+}
+
 func TestBlocked(*testing.T) { <-make(chan int) }
 
 func TestOutOfMemory(*testing.T) {
