@@ -38,7 +38,8 @@ func (p *Page) SetPermission(ctx context.Context, name string, setting browser.P
 }
 
 // SetOffline makes navigator.onLine false and every new request fail, or ends
-// that. WebSockets and peer connections that are open stay open.
+// that. A WebSocket that is open stays open and stalls: what was sent meanwhile
+// arrives when the page is online again.
 func (p *Page) SetOffline(ctx context.Context, offline bool) error {
 	const unlimited = -1
 	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {

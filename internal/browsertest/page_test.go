@@ -10,9 +10,12 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +24,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+	"github.com/coder/websocket"
 )
 
 // TestPage runs what needs no browser of its own in one browser.
@@ -76,7 +80,7 @@ func testEvalErrors(t *testing.T, b *Browser) {
 	} {
 		var out int
 		err := p.Eval(ctx, js, &out)
-		if err == nil || !bytes.HasPrefix([]byte(err.Error()), []byte(want)) {
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s…", js, err, want)
 		}
 	}
@@ -105,7 +109,7 @@ func testConsole(t *testing.T, b *Browser) {
 	messages := p.Console()
 	find := func(typ, source, text string) int {
 		return slices.IndexFunc(messages, func(m Message) bool {
-			return m.Type == typ && m.Source == source && bytes.HasPrefix([]byte(m.Text), []byte(text))
+			return m.Type == typ && m.Source == source && strings.HasPrefix(m.Text, text)
 		})
 	}
 	logged := find("log", "", "a 1 Object {b: true} Array(1) {0: 2} null undefined NaN")
@@ -226,7 +230,27 @@ func testBusyClose(t *testing.T, b *Browser) {
 }
 
 func testOffline(t *testing.T, b *Browser) {
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{OriginPatterns: []string{"127.0.0.1:*"}})
+		if err != nil {
+			return
+		}
+		defer c.CloseNow()
+		for {
+			typ, data, err := c.Read(r.Context())
+			if err != nil || c.Write(r.Context(), typ, data) != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(echo.Close)
 	p, ctx := newPage(t, b, "")
+	eval[any](t, ctx, p, `new Promise((resolve, reject) => {
+		socket = new WebSocket("`+strings.Replace(echo.URL, "http", "ws", 1)+`");
+		socket.onopen = () => resolve();
+		socket.onerror = () => reject("no socket");
+		echoed = new Promise(r => socket.onmessage = e => r(e.data + navigator.onLine));
+	})`)
 	const probe = `fetch("/").then(() => "ok", () => "failed").then(s => s + navigator.onLine)`
 	for _, step := range []struct {
 		offline bool
@@ -238,6 +262,12 @@ func testOffline(t *testing.T, b *Browser) {
 		if got := eval[string](t, ctx, p, probe); got != step.want {
 			t.Errorf("offline %v: got %q, want %q", step.offline, got, step.want)
 		}
+		if step.offline {
+			eval[any](t, ctx, p, `socket.send("stalled ")`)
+		}
+	}
+	if got := eval[string](t, ctx, p, `echoed`); got != "stalled true" {
+		t.Errorf("the socket that was open got %q", got)
 	}
 }
 

@@ -90,7 +90,7 @@ type result struct {
 	code           int
 }
 
-func run1(t *testing.T, env []string, args ...string) result {
+func execute(t *testing.T, env []string, args ...string) result {
 	t.Helper()
 	cmd := runner(t, env, args...)
 	var stdout, stderr bytes.Buffer
@@ -114,7 +114,7 @@ func file(t *testing.T, build func() (string, error)) string {
 // runSuite runs the named test of the suite, with flags.
 func runSuite(t *testing.T, env []string, name string, flags ...string) result {
 	t.Helper()
-	return run1(t, env, append([]string{file(t, suite), "-test.run=^" + name + "$"}, flags...)...)
+	return execute(t, env, append([]string{file(t, suite), "-test.run=^" + name + "$"}, flags...)...)
 }
 
 func (r result) check(t *testing.T, code int, stdout, stderr string) {
@@ -186,7 +186,7 @@ func TestProgramEnds(t *testing.T) {
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			t.Parallel()
-			run1(t, nil, append([]string{file(t, program)}, c.args...)...).check(t, c.code, c.stdout, c.stderr)
+			execute(t, nil, append([]string{file(t, program)}, c.args...)...).check(t, c.code, c.stdout, c.stderr)
 		})
 	}
 }
@@ -292,7 +292,7 @@ func TestEnvironmentIsChosen(t *testing.T) {
 
 func TestCommandLineMustFit(t *testing.T) {
 	t.Parallel()
-	r := run1(t, nil, file(t, program), strings.Repeat("x", argumentSpace))
+	r := execute(t, nil, file(t, program), strings.Repeat("x", argumentSpace))
 	r.check(t, exitTrouble, `^$`, `^go_js_wasm_exec: arguments and environment need \d+ bytes, Go for js has less than 8192: `)
 }
 
@@ -480,7 +480,7 @@ func TestWhatCannotRunIsAnError(t *testing.T) {
 				t.Skip("this system needs neither PATH nor DISPLAY")
 			}
 			t.Parallel()
-			run1(t, c.env, c.args...).check(t, c.code, `^$`, c.stderr)
+			execute(t, c.env, c.args...).check(t, c.code, `^$`, c.stderr)
 		})
 	}
 }
