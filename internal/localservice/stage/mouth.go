@@ -21,7 +21,7 @@ const (
 )
 
 // mouthBorders are the loudnesses between the levels of opening.
-var mouthBorders = []float64{0.1, 0.5, 0.72, 0.88}
+var mouthBorders = []float64{0.1, 0.45, 0.65, 0.8}
 
 // mouthShapes are the shapes for each level, between which the mouth changes while the loudness does not.
 var mouthShapes = [][]clip.Mouth{
