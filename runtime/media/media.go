@@ -7,34 +7,46 @@
 // samples, and what arrives is handed on as tracks. It must not know turns,
 // the control socket, or the state of a session; it tells its owner what
 // happens through [Event]s and does what it is told.
+//
+// Files without a suffix are the same in both builds: what is posted, when, and
+// what an answer means. The halves, _js.go and _native.go, define the types
+// peer, [Microphone], [Screen] and [Platform] with the same methods.
 package media
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
 
 // Channel names a peer in events (wire-protocol §8.5).
 type Channel string
 
 // The channels.
 const (
-	ChannelASR Channel = "asr" // the microphone's uplink
-	ChannelSTV Channel = "stv" // the avatar's downlink
+	ChannelASR   Channel = "asr"   // the microphone's uplink
+	ChannelSTV   Channel = "stv"   // the avatar's downlink
+	ChannelVoice Channel = "voice" // the agent's voice in audio mode
 )
 
 // Event is one thing that happened to a peer, a device or an element. Events of
-// one peer come in order; the owner's notify function must not block.
+// one peer come in order; the owner's notify function must not block. What a
+// peer says after it was closed or renewed is not passed on.
 type Event struct {
 	Kind    EventKind
 	Channel Channel
 
-	State     string          // ICEState, PeerState: as the browser spells it
-	Candidate *LocalCandidate // Candidate
-	Track     Track           // TrackAdded
-	Picture   Picture         // VideoSize
-	Mark      string          // Milestone: a phase name of session-api A.1.4
-	Media     string          // PlaybackBlocked, AttachFailed: "video" or "audio"
-	Muted     bool            // HardwareMute
-	Level     float64         // Level: 0 to 1
-	Err       error           // AttachFailed
+	State     string             // ICEState, PeerState: as the browser spells it
+	Candidate *control.Candidate // Candidate
+	Track     Track              // TrackAdded
+	Picture   Picture            // VideoSize
+	Mark      string             // Milestone: a phase name of session-api A.1.4
+	Media     string             // PlaybackBlocked, AttachFailed: "video" or "audio"
+	Muted     bool               // HardwareMute
+	Level     float64            // Level: 0 to 1
+	Err       error              // AttachFailed, MicEnded
+
+	painted bool // VideoSize: a frame of that size was really shown
 }
 
 // EventKind tells which fields of an [Event] count.
@@ -45,25 +57,25 @@ const (
 	ICEState        EventKind = iota // the ICE connection state changed
 	PeerState                        // the connection state changed, or signalling closed ("closed")
 	NoCandidates                     // gathering ended and found nothing (wire-protocol §8.5)
-	Candidate                        // a local candidate to send on (uplink)
+	Candidate                        // a local candidate to send on (uplink, voice)
 	TrackAdded                       // a remote track arrived
-	VideoSize                        // the picture's size is known
+	VideoSize                        // the picture's size is known, once per subscription
 	Milestone                        // a phase of the connect timings was reached
 	PlaybackBlocked                  // the browser refused to play without a gesture
 	AttachFailed                     // a track could not be bound to its element
 	MicStarted                       // the microphone is attached
+	MicEnded                         // the device went away by itself; Err says why
 	HardwareMute                     // the system or the device muted the microphone, or unmuted it
 	Level                            // the level of the microphone
 )
 
-// LocalCandidate is a candidate in the form the control plane sends it
-// (wire-protocol §5.2).
-type LocalCandidate struct {
-	Candidate        string
-	SDPMid           *string
-	SDPMLineIndex    *uint16
-	UsernameFragment *string
-}
+// The milestones that this package reports (session-api A.1.4).
+const (
+	markWHEPSent   = "whepSent"
+	markWHEPAnswer = "whepAnswer"
+	markFirstTrack = "firstTrack"
+	markFirstFrame = "firstFrame"
+)
 
 // Track is a remote track: in a page the browser's MediaStreamTrack and its
 // streams, natively pion's TrackRemote.
@@ -77,25 +89,14 @@ type Track struct {
 	Streams any
 }
 
-// Picture is the size of the decoded picture in pixels.
+// Picture is the size of the decoded picture in pixels, 0×0 when it is not
+// known.
 type Picture struct {
 	Width  int `json:"videoWidth"`
 	Height int `json:"videoHeight"`
-}
-
-// Stats is what one peer has carried (session-api A.1.5, connectionQuality).
-type Stats struct {
-	// Known is false while the peer reports nothing to judge by.
-	Known bool
-	// VideoBytes and AudioBytes count what came in, or went out on the uplink.
-	VideoBytes, AudioBytes uint64
-	FramesDecoded          uint64
-	RTTMs                  float64 // round trip of the selected pair, milliseconds
-	PacketsLost            int64
-	Packets                uint64
-	JitterMs               float64 // milliseconds
-	// Path is the kind of the selected local candidate: host, srflx, relay.
-	Path string
+	// Missing is set when the first frame was waited for in vain
+	// (wire-protocol §6.9).
+	Missing bool `json:"-"`
 }
 
 // Gone reports that the service no longer has the avatar's session, or has
@@ -106,16 +107,17 @@ type Gone struct {
 
 func (g *Gone) Error() string { return fmt.Sprintf("the avatar's session is gone (%d)", g.Status) }
 
-// ICEServer is one STUN or TURN server, as RTCPeerConnection takes it.
-type ICEServer struct {
-	URLs       []string `json:"urls"`
-	Username   string   `json:"username,omitempty"`
-	Credential string   `json:"credential,omitempty"`
+// Devices are the microphones and speakers that can be chosen
+// (session-api A.1.3, listDevices).
+type Devices struct {
+	Mics     []Device `json:"mics"`
+	Speakers []Device `json:"speakers"`
 }
 
-// Credentials log in to the relay (wire-protocol §1.4).
-type Credentials struct {
-	Username   string `json:"username"`
-	Credential string `json:"credential"`
-	Expiry     int64  `json:"expiry,omitempty"` // seconds since 1970
+// Device is one of them. A browser hides the label until the microphone is
+// permitted.
+type Device struct {
+	ID      string `json:"deviceId"`
+	Label   string `json:"label"`
+	GroupID string `json:"groupId"`
 }

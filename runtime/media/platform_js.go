@@ -1,0 +1,135 @@
+//go:build js && wasm
+
+package media
+
+import (
+	"context"
+	"strings"
+	"syscall/js"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Platform is what a page has: elements, and what it wants of the microphone.
+// Undefined and null are the defaults.
+type Platform struct {
+	// VideoEl shows the picture, and plays the voice unless AudioEl is set.
+	VideoEl, AudioEl js.Value
+	// MicConstraints is an object that is merged over the defaults, or false
+	// for none (wire-protocol §5.4).
+	MicConstraints js.Value
+	// NoiseProcessor is a function of the microphone's stream that returns, or
+	// promises, a stream, {stream, stop}, or something falsy to leave it as it
+	// is.
+	NoiseProcessor js.Value
+	// OnPanic is told of a bug that was caught in a callback of this package.
+	OnPanic func(error)
+}
+
+type housekeeper struct{ scope *jsbridge.Scope }
+
+func (p *Plane) begin() {
+	p.scope = jsbridge.NewScope(p.cfg.OnPanic)
+	p.mic = &Microphone{plane: p, enabled: true, muteDelay: muteDelay}
+	p.screen = newScreen(p)
+}
+
+// spawn runs fn on a goroutine whose panic is not the end of the page.
+func (p *Plane) spawn(fn func()) { p.scope.Go(fn) }
+
+// Close releases the microphone and the elements.
+func (p *Plane) Close() {
+	p.mic.WantLevel(false)
+	p.mic.Stop()
+	p.screen.close()
+	p.scope.End()
+}
+
+func isFirefox() bool {
+	return strings.Contains(stringOf(navigator(), "userAgent"), "Firefox/")
+}
+
+func navigator() js.Value { return property(js.Global(), "navigator") }
+
+// property is v's property, undefined when v has none or throws.
+func property(v js.Value, name string) js.Value {
+	if missing(v) {
+		return js.Undefined()
+	}
+	p, err := jsbridge.Get(v, name)
+	if err != nil {
+		return js.Undefined()
+	}
+	return p
+}
+
+func missing(v js.Value) bool { return v.IsUndefined() || v.IsNull() }
+
+// stringOf is v's property if it is a string, and "" otherwise.
+func stringOf(v js.Value, name string) string {
+	if p := property(v, name); p.Type() == js.TypeString {
+		return p.String()
+	}
+	return ""
+}
+
+// numberOf is v's property if it is a number, and 0 otherwise.
+func numberOf(v js.Value, name string) int {
+	if p := property(v, name); p.Type() == js.TypeNumber {
+		return p.Int()
+	}
+	return 0
+}
+
+func isFunction(v js.Value) bool { return v.Type() == js.TypeFunction }
+
+// Document events tell whether anything is painted.
+func document() js.Value { return property(js.Global(), "document") }
+
+// ListDevices lists the devices that the browser shows; none without its API
+// (session-api A.1.3).
+func (p *Plane) ListDevices(ctx context.Context) (Devices, error) {
+	found := Devices{Mics: []Device{}, Speakers: []Device{}}
+	devices := property(navigator(), "mediaDevices")
+	if !isFunction(property(devices, "enumerateDevices")) {
+		return found, nil
+	}
+	promise, err := jsbridge.Call(devices, "enumerateDevices")
+	if err != nil {
+		return found, deviceFault(err)
+	}
+	list, err := jsbridge.Await(ctx, promise)
+	if err != nil {
+		return found, deviceFault(err)
+	}
+	for i := range numberOf(list, "length") {
+		info, err := jsbridge.Get(list, i)
+		if err != nil {
+			continue
+		}
+		d := Device{ID: stringOf(info, "deviceId"), Label: stringOf(info, "label"), GroupID: stringOf(info, "groupId")}
+		switch stringOf(info, "kind") {
+		case "audioinput":
+			found.Mics = append(found.Mics, d)
+		case "audiooutput":
+			found.Speakers = append(found.Speakers, d)
+		}
+	}
+	return found, nil
+}
+
+// CheckElement refuses what can't be a media element; undefined and null are
+// none at all. The error is bad_request.
+func CheckElement(name string, el js.Value) error {
+	if missing(el) {
+		return nil
+	}
+	t := el.Type()
+	if t == js.TypeObject || t == js.TypeFunction {
+		if property(el, "srcObject").Type() != js.TypeUndefined && isFunction(property(el, "play")) {
+			return nil
+		}
+	}
+	return fault.New(fault.BadRequest, name+" must be a media element: it needs srcObject and play()")
+}

@@ -1,0 +1,245 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+const (
+	sdpType = "application/sdp"
+	// maxAnswer bounds an answer: a server's has a few kB.
+	maxAnswer = 256 << 10
+	// maxRefusal and maxQuote bound what is read and kept of a refusal's body
+	// (wire-protocol §6.4).
+	maxRefusal = 4 << 10
+	maxQuote   = 200
+)
+
+// whep does the HTTP of a subscription (wire-protocol §6.4 and §6.5).
+type whep struct {
+	client fetch.Client
+	sender fetch.Sender
+	limits control.Limits
+	rules  addressRules
+	log    func(level, message string, data map[string]any)
+}
+
+// reply is the outcome of one POST. viewer is set whenever the server gave us a
+// place, whatever else went wrong.
+type reply struct {
+	answer string
+	viewer *viewer
+	err    error
+	again  bool // the network failed: another try may help
+}
+
+// subscribe posts the offer and returns the answer and our place at the server,
+// nil if it named none. sent is called when the first request leaves.
+//
+// A request under way isn't aborted by ctx: the server might have given us the
+// place already, and only its answer tells how to free it. It is left to end by
+// itself, within the limit of a try.
+func (w *whep) subscribe(ctx context.Context, url, offer string, sent func()) (string, *viewer, error) {
+	if err := w.rules.check(url); err != nil {
+		return "", nil, err
+	}
+	if ctx.Err() != nil {
+		return "", nil, cutShort(ctx)
+	}
+	for try := 1; ; try++ {
+		replies := make(chan reply, 1)
+		go func() { replies <- w.post(context.WithoutCancel(ctx), url, offer) }()
+		if try == 1 {
+			sent()
+		}
+		var r reply
+		select {
+		case r = <-replies:
+		case <-ctx.Done():
+			go func() { (<-replies).viewer.abandon() }()
+			return "", nil, cutShort(ctx)
+		}
+		switch {
+		case ctx.Err() != nil:
+			r.viewer.abandon()
+			return "", nil, cutShort(ctx)
+		case r.err == nil:
+			return r.answer, r.viewer, nil
+		}
+		r.viewer.abandon()
+		if !r.again || try >= w.limits.WHEPTries {
+			return "", nil, r.err
+		}
+		w.log("debug", "the media server did not answer; trying again", map[string]any{"try": try})
+		select {
+		case <-time.After(w.limits.WHEPBackoff):
+		case <-ctx.Done():
+			return "", nil, cutShort(ctx)
+		}
+	}
+}
+
+// cutShort is the error of a subscription whose context ended.
+func cutShort(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	var f *fault.Error
+	if !errors.Is(cause, context.DeadlineExceeded) && !(errors.As(cause, &f) && f.Code == fault.Timeout) {
+		return cause
+	}
+	detail := "the time was up"
+	if f != nil {
+		detail = f.Detail // the label of the limit (wire-protocol §2.3)
+	}
+	return fault.New(fault.Timeout, detail).InPhase(fault.PhaseWHEP).Because(cause)
+}
+
+// post is one try, from the request to the end of the body.
+func (w *whep) post(ctx context.Context, url, offer string) reply {
+	ctx, cancel := context.WithTimeout(ctx, w.limits.WHEPTry)
+	defer cancel()
+	resp, err := w.client.Do(ctx, &fetch.Request{URL: url, Body: fetch.Bytes(sdpType, []byte(offer))})
+	if err != nil {
+		return reply{err: noReply(err), again: true}
+	}
+	if !resp.OK() {
+		return reply{err: refusal(resp)}
+	}
+	place, err := w.place(url, resp.Header.Get("Location"))
+	if err != nil {
+		_ = resp.Body.Close()
+		return reply{err: err}
+	}
+	body, err := fetch.ReadAll(resp, maxAnswer)
+	switch {
+	case errors.Is(err, fault.ResponseTooLarge):
+		return reply{viewer: place, err: badAnswer(resp.Status, err)}
+	case err != nil:
+		return reply{viewer: place, err: noReply(err)}
+	}
+	answer := string(body)
+	if !looksLikeSDP(answer) {
+		return reply{viewer: place, err: badAnswer(resp.Status, nil)}
+	}
+	return reply{viewer: place, answer: answer}
+}
+
+// noReply is the error of a request that the network swallowed.
+func noReply(err error) *fault.Error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.New(fault.WHEPTimeout, "").InPhase(fault.PhaseWHEP)
+	}
+	var f *fault.Error
+	if errors.As(err, &f) && f.Cause != nil {
+		err = f.Cause // without the address, which is all that it takes to watch
+	}
+	return fault.New(fault.WHEPFailed, "the media server can't be reached").InPhase(fault.PhaseWHEP).Because(err)
+}
+
+// refusal reads a reply that is no 2xx.
+func refusal(resp *fetch.Response) error {
+	defer resp.Body.Close()
+	if resp.Status == 404 || resp.Status == 409 {
+		return &Gone{resp.Status}
+	}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	detail := fmt.Sprintf("the media server refused the subscription with status %d", resp.Status)
+	if resp.Status == 415 {
+		detail += "; the content type must be " + sdpType
+	}
+	f := fault.New(fault.WHEPFailed, detail).InPhase(fault.PhaseWHEP).WithStatus(resp.Status)
+	if text := strings.TrimSpace(string(body)); text != "" {
+		f.WithBody(quote(text))
+	}
+	return f
+}
+
+// quote shortens a text after redaction, which needs whole words.
+func quote(text string) string {
+	runes := []rune(fault.Redact(strings.ToValidUTF8(text, "\uFFFD")))
+	return string(runes[:min(len(runes), maxQuote)])
+}
+
+// badAnswer is the error of an answer that can't be used.
+func badAnswer(status int, cause error) *fault.Error {
+	return fault.New(fault.WHEPFailed, "the media server's answer is not a usable session description").
+		InPhase(fault.PhaseWHEP).WithStatus(status).WithRetryable(false).Because(cause)
+}
+
+// looksLikeSDP tells a session description from an error page that came with a
+// good status. The rest is the peer's to judge.
+func looksLikeSDP(s string) bool {
+	return strings.HasPrefix(s, "v=0\r\n") || strings.HasPrefix(s, "v=0\n")
+}
+
+// place returns the viewer that location names. A private address is an error
+// and never gets a DELETE (wire-protocol §6.7).
+func (w *whep) place(url, location string) (*viewer, error) {
+	address := releaseURL(url, location)
+	if address == "" {
+		w.log("debug", "the media server named no viewer to release", nil)
+		return nil, nil
+	}
+	if f := w.rules.check(address); f != nil {
+		if f.Code == fault.WHEPPrivateIP {
+			return nil, f
+		}
+		w.log("warn", "the viewer can't be released: "+f.Message(), nil)
+		return nil, nil
+	}
+	return &viewer{whep: w, url: address}, nil
+}
+
+// viewer is our place at the media server. It is released at most once; a nil
+// viewer has nothing to release.
+type viewer struct {
+	whep     *whep
+	url      string
+	released atomic.Bool
+}
+
+// release frees the place and waits for it, up to the limit and no longer than
+// ctx.
+func (v *viewer) release(ctx context.Context) {
+	if v == nil || v.released.Swap(true) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, v.whep.limits.WHEPRelease)
+	defer cancel()
+	r := v.request()
+	r.Keepalive = true
+	resp, err := v.whep.client.Do(ctx, r)
+	status := 0
+	if err == nil {
+		status = resp.Status
+		_ = resp.Body.Close()
+	}
+	v.report(status, err)
+}
+
+// abandon frees the place without waiting. In a page the request has left when
+// abandon returns, even from a pagehide listener.
+func (v *viewer) abandon() {
+	if v != nil && !v.released.Swap(true) {
+		v.whep.sender.Send(v.request(), v.report)
+	}
+}
+
+func (v *viewer) request() *fetch.Request { return &fetch.Request{Method: "DELETE", URL: v.url} }
+
+func (v *viewer) report(status int, err error) {
+	switch {
+	case err != nil:
+		v.whep.log("warn", "the viewer was not released", map[string]any{"error": fault.Redact(noReply(err).Error())})
+	case status < 200 || status > 299:
+		v.whep.log("warn", "the viewer was not released", map[string]any{"status": status})
+	}
+}
