@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/hearing"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 	"github.com/pion/webrtc/v4/pkg/media"
@@ -105,6 +106,7 @@ func TestMicrophoneHearsThroughTheRelay(t *testing.T) {
 	var r recording
 	m := s.NewMicrophone(r.hear)
 	defer m.Close()
+	detector := hearing.NewDetector(hearing.Config{})
 	client := newSpeaker(t, relayOnly(t, s, "udp"))
 	answer := client.connect(t, m, false)
 	waitFor(t, "connected", func() bool { return m.Stats().Connected })
@@ -114,6 +116,14 @@ func TestMicrophoneHearsThroughTheRelay(t *testing.T) {
 	waitFor(t, "all packets", func() bool { return m.Stats().Packets+m.Stats().Lost >= len(speech) })
 	if peak := loudest(r.heard()); peak < 3000 {
 		t.Errorf("loudest sample is %d, want speech", peak)
+	}
+	var onsets, turns int
+	quiet := make([]int16, MicrophoneRate)
+	for _, sound := range [][]int16{quiet, r.heard(), quiet} {
+		detector.Feed(sound, func() { onsets++ }, func(hearing.Turn) { turns++ })
+	}
+	if onsets != 1 || turns != 1 {
+		t.Errorf("%d onsets and %d turns were heard in it, want one of each", onsets, turns)
 	}
 	for _, line := range []string{"a=recvonly", "a=setup:active", "a=rtpmap:111 opus/48000/2", " typ host"} {
 		if !strings.Contains(answer, line) {
