@@ -205,7 +205,7 @@ func TestNobodyReachesAnotherUsersThread(t *testing.T) {
 func TestStatusAndStarters(t *testing.T) {
 	v := serve(t, nil, nil)
 	for agent, want := range map[string]string{
-		store.Receptionist: `{"aiConsent":true,"avatar":{"id":"default","name":"Robin"},"identifiedUser":true}`,
+		store.Receptionist: fmt.Sprintf(`{"aiConsent":true,"avatar":{"id":%q,"name":"Robin"},"identifiedUser":true}`, v.agents[store.Receptionist].ID),
 		store.Audio:        `{"aiConsent":true,"avatar":null,"identifiedUser":true}`,
 	} {
 		wantStatus(t, agent, v.do(v.request("GET", "/assistant/status", v.conversation(agent, "ann"), "", "")), 200, want)

@@ -20,7 +20,8 @@ var (
 	// ErrNoPermission means that the thread belongs to somebody else, or is not
 	// there: a caller can't find out which. Its text is on the wire
 	// (wire-protocol §9.6).
-	ErrNoPermission = errors.New("No permission for thread") //nolint:staticcheck // fixed by the protocol
+	//lint:ignore ST1005 clients match this text, capital letter and all
+	ErrNoPermission = errors.New("No permission for thread")
 
 	// ErrNoAgent means that the token names an agent or a configuration that the
 	// partner does not have.
@@ -82,24 +83,26 @@ func ScopeOf(c token.Claims) store.Scope {
 	}
 }
 
+// label is the agent id that the caller's threads carry: that of the token, not
+// of the persona (service.md, Authentication rule 4).
+func (c *Caller) label() string {
+	if id := c.Claims.AgentID(); id != "" {
+		return id
+	}
+	return store.DefaultAgentID
+}
+
 // Caller finds the agent that a token means: the configuration chooses the
-// persona, the agent id labels the thread, and without a configuration the
-// default persona answers (service.md, Authentication rule 4).
+// persona, and without one the default persona answers. An agent that the token
+// names must be there too.
 func (s *Service) Caller(ctx context.Context, c token.Claims) (Caller, error) {
 	agent := store.Agent{ID: store.DefaultAgentID, PartnerID: c.PartnerID, Profile: store.DefaultProfile()}
 	var err error
 	if id := c.AgentID(); id != "" {
-		var labelled store.Agent
-		if labelled, err = s.store.Agent(ctx, c.PartnerID, id); err == nil {
-			agent.ID = labelled.ID
-		}
+		_, err = s.store.Agent(ctx, c.PartnerID, id)
 	}
 	if id := c.ConfigID(); err == nil && id != 0 {
-		var persona store.Agent
-		if persona, err = s.store.AgentByConfig(ctx, c.PartnerID, id); err == nil {
-			persona.ID = agent.ID
-			agent = persona
-		}
+		agent, err = s.store.AgentByConfig(ctx, c.PartnerID, id)
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		err = ErrNoAgent
@@ -127,7 +130,7 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 	}
 	t := store.Thread{
 		ID: uuid.NewString(), PartnerID: who.Claims.PartnerID, UserID: who.Claims.UserID,
-		TokenID: who.Claims.ID, AgentID: who.Agent.ID, ConfigID: who.Agent.ConfigID, ContextID: c.ContextID,
+		TokenID: who.Claims.ID, AgentID: who.label(), ConfigID: who.Agent.ConfigID, ContextID: c.ContextID,
 		Vars: map[string]any{}, Analysis: map[string]any{},
 	}
 	if err := s.store.CreateThread(ctx, &t); err != nil {

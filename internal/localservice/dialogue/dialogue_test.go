@@ -435,6 +435,63 @@ func TestEndlessBrainIsCutOff(t *testing.T) {
 	}
 }
 
+func TestPanickingBrainFailsItsTurnOnly(t *testing.T) {
+	f := open(t, brainFunc(func(context.Context, *brain.Question, brain.Sink) error { panic("oops") }))
+	_, segments := f.turn(f.caller(store.Receptionist, "ann"), TurnRequest{Text: "x"})
+	if got := types(segments); got != "think error" || segments[1].ContentString() != "The agent could not answer." {
+		t.Errorf("segments %s: %+v", got, segments)
+	}
+	if !strings.Contains(f.log.String(), "brain panicked: oops") {
+		t.Errorf("log: %s", f.log.String())
+	}
+}
+
+func TestCallerIsThePersonaOfItsToken(t *testing.T) {
+	f := open(t, saying("ok"))
+	agent := f.caller(store.Tools, "").Agent
+	partners, err := f.store.Partners(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf("geniegpcid:%d", agent.ConfigID)
+	for _, tt := range []struct {
+		privileges, persona, label string
+		err                        error
+	}{
+		{config, "Taylor", "default", nil},
+		{config + ",agentid:" + agent.ID, "Taylor", agent.ID, nil},
+		{"agentid:" + agent.ID, "Alex", agent.ID, nil},
+		{"", "Alex", "default", nil},
+		{"geniegpcid:999999", "", "", ErrNoAgent},
+		{config + ",agentid:x", "", "", ErrNoAgent},
+	} {
+		a := token.NewAuthority(f.store)
+		ks, err := a.Start(t.Context(), token.Grant{PartnerID: partners[0].ID, Secret: partners[0].Secret, Privileges: tt.privileges})
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims, err := a.Check(t.Context(), ks, token.Use{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		who, err := f.Caller(t.Context(), claims)
+		if !errors.Is(err, tt.err) {
+			t.Errorf("%s: %v, want %v", tt.privileges, err, tt.err)
+		}
+		if err == nil && (who.Agent.Profile.DisplayName != tt.persona || who.label() != tt.label) {
+			t.Errorf("%s: %s labelled %s, want %s, %s", tt.privileges, who.Agent.Profile.DisplayName, who.label(), tt.persona, tt.label)
+		}
+	}
+}
+
+func TestTurnWithoutWordsGetsNoTitle(t *testing.T) {
+	f := open(t, saying("I heard no words."))
+	_, segments := f.turn(f.caller(store.Receptionist, "ann"), TurnRequest{Trigger: brain.TriggerUnheard})
+	if got := types(segments); got != "think text text share think" {
+		t.Errorf("segments %s", got)
+	}
+}
+
 func TestCheckVars(t *testing.T) {
 	many := map[string]any{}
 	for i := range maxVars + 1 {

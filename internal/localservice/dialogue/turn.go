@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -118,7 +119,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	}
 	err = out.begin()
 	if err == nil {
-		err = s.brain.Answer(ctx, question, out)
+		err = s.ask(ctx, question, out)
 	}
 	if err == nil {
 		err = s.settle(thread, req.Text, out)
@@ -126,6 +127,17 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	saveErr := s.save(ctx, who, thread, asked.ID, out)
 	result := TurnResult{ThreadID: thread.ID, MessageID: answerID, Text: out.text.String()}
 	return result, errors.Join(s.finish(ctx, out, err), saveErr)
+}
+
+// ask lets the brain answer. A brain that panics fails this turn, and not the
+// sessions of everybody else in the process.
+func (s *Service) ask(ctx context.Context, q *brain.Question, out *sink) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("brain panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return s.brain.Answer(ctx, q, out)
 }
 
 // prepare gathers what the brain is asked.
@@ -179,8 +191,8 @@ func (s *Service) mergeVars(ctx context.Context, who Caller, t *store.Thread, va
 
 // settle sends what ends a good answer, except the very last segment.
 func (s *Service) settle(t store.Thread, text string, out *sink) error {
-	if t.Title == "" && out.title == "" {
-		if err := out.Title(titleOf(text)); err != nil {
+	if title := titleOf(text); title != "" && t.Title == "" && out.title == "" {
+		if err := out.Title(title); err != nil {
 			return err
 		}
 	}
