@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,11 +66,36 @@ func (s *Store) DeleteTurn(ctx context.Context, answerID string) error {
 	return err
 }
 
-// History returns the last messages of a thread, oldest first.
+// HistoryBytes bounds what one [Store.History] brings into memory: more of a
+// thread than any model reads, and little enough for many threads at once.
+const HistoryBytes = 4 << 20
+
+// History returns the last messages of a thread, oldest first: at most limit of
+// them, and at most [HistoryBytes] of content.
 func (s *Store) History(ctx context.Context, threadID string, limit int) ([]Message, error) {
-	return all(ctx, s.read, scanMessage,
-		`SELECT `+messageColumns+` FROM (SELECT * FROM messages WHERE thread_id = ? ORDER BY seq DESC LIMIT ?) AS messages
-		 LEFT JOIN feedback ON feedback.message_id = messages.id ORDER BY messages.seq`, threadID, limit)
+	history, size := []Message{}, 0
+	rows, err := s.read.QueryContext(ctx,
+		`SELECT `+messageColumns+` FROM `+messageTables+` WHERE messages.thread_id = ? ORDER BY messages.seq DESC LIMIT ?`,
+		threadID, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		m, err := scanMessage(rows)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range m.Parts {
+			size += len(p.Content) + len(p.Metadata)
+		}
+		if size > HistoryBytes {
+			break
+		}
+		history = append(history, m)
+	}
+	slices.Reverse(history)
+	return history, rows.Err()
 }
 
 // Message returns the message with that id, if the scope reaches its thread. A

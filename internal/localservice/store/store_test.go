@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -382,6 +383,37 @@ func TestDeleteTurnRemovesQuestionAndAnswer(t *testing.T) {
 	history, err := s.History(t.Context(), thread.ID, 10)
 	if err != nil || len(history) != 1 || history[0].Text() != "kept" {
 		t.Errorf("history %v, %v; want the first line only", history, err)
+	}
+}
+
+func TestHistoryIsTheEndOfTheThread(t *testing.T) {
+	s := open(t)
+	thread := newThread(t, s, Scope{PartnerID: onlyPartner(t, s).ID})
+	texts := func(limit int) []string {
+		t.Helper()
+		history, err := s.History(t.Context(), thread.ID, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, m := range history {
+			list = append(list, m.Text()[:1])
+		}
+		return list
+	}
+	say(t, s, thread.ID, Human, "0"+strings.Repeat("x", HistoryBytes/2), "")
+	for _, text := range []string{"1", "2", "3"} {
+		say(t, s, thread.ID, Human, text, "")
+	}
+	if got := texts(2); !slices.Equal(got, []string{"2", "3"}) {
+		t.Errorf("last two: %v", got)
+	}
+	if got := texts(10); !slices.Equal(got, []string{"0", "1", "2", "3"}) {
+		t.Errorf("all: %v", got)
+	}
+	say(t, s, thread.ID, Human, "4"+strings.Repeat("x", HistoryBytes/2), "")
+	if got := texts(10); !slices.Equal(got, []string{"1", "2", "3", "4"}) {
+		t.Errorf("within the bytes: %v", got)
 	}
 }
 
