@@ -2,13 +2,10 @@ package media
 
 import (
 	"errors"
-	"fmt"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/pion/ice/v4"
 	"github.com/pion/opus"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
@@ -27,17 +24,13 @@ const (
 	longestGap = 10
 	// headStart is how far sound may run ahead of the clock, which is let run by a quarter too fast because no two clocks are the
 	// same. What comes faster is dropped undecoded, so that a client can't make the decoder work more than its share.
-	headStart = 2 * time.Second
-	// maxCandidates bounds those of one microphone.
-	maxCandidates = 256
-	maxCandidate  = 1024 // bytes
-	receiveSize   = 1600 // bytes, larger than what arrives in one packet
+	headStart   = 2 * time.Second
+	receiveSize = 1600 // bytes, larger than what arrives in one packet
 )
 
 var (
-	errNoOpus     = errors.New("media: the offer has no Opus")
-	errClosed     = errors.New("media: the microphone is closed")
-	errCandidates = fmt.Errorf("media: more than %d candidates, or one longer than %d bytes", maxCandidates, maxCandidate)
+	errNoOpus = errors.New("media: the offer has no Opus")
+	errClosed = errors.New("media: the microphone is closed")
 )
 
 // Microphone is the peer that carries a user's voice up (wire-protocol §5). Its methods may be called concurrently.
@@ -48,7 +41,7 @@ type Microphone struct {
 	mu         sync.Mutex
 	closed     bool
 	pc         *webrtc.PeerConnection // nil before the first offer
-	candidates int
+	candidates candidates
 	stats      MicrophoneStats
 }
 
@@ -147,16 +140,7 @@ func (m *Microphone) count(pc *webrtc.PeerConnection, change func(*MicrophoneSta
 func (m *Microphone) AddCandidate(candidate string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.candidates++; m.candidates > maxCandidates || len(candidate) > maxCandidate {
-		return errCandidates
-	}
-	if candidate == "" { // the end of candidates
-		return nil
-	}
-	if _, err := ice.UnmarshalCandidate(strings.TrimPrefix(candidate, "candidate:")); err != nil {
-		return fmt.Errorf("media: candidate: %w", err)
-	}
-	return nil
+	return m.candidates.take(candidate)
 }
 
 // Stats returns the counts so far.
@@ -175,18 +159,6 @@ func (m *Microphone) Close() {
 	defer m.mu.Unlock()
 	m.closed = true
 	m.drop()
-}
-
-// candidatesIn lists the candidates of the first section of a description; all sections are bundled.
-func candidatesIn(description string) []string {
-	var candidates []string
-	for line := range strings.SplitSeq(description, "\r\n") {
-		// Component 2 would be RTCP on a port of its own.
-		if rest, ok := strings.CutPrefix(line, "a="); ok && strings.HasPrefix(rest, "candidate:") && strings.Contains(rest, " 1 udp ") {
-			candidates = append(candidates, rest)
-		}
-	}
-	return candidates
 }
 
 // listen decodes a track until its peer is closed.

@@ -126,6 +126,7 @@ func New(cfg Config) (*Server, error) {
 	s.settings.SetIncludeLoopbackCandidate(true)
 	s.settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	s.settings.DisableActiveTCP(true)
+	s.settings.SetPrflxAcceptanceMinWait(0) // clients have no other candidates than those that their checks show
 	s.settings.SetICETimeouts(iceDisconnected, iceFailed, iceKeepAlive)
 	return s, nil
 }
@@ -230,9 +231,14 @@ func answer(pc *webrtc.PeerConnection, offer string, prepare func() error) (stri
 	if err != nil {
 		return "", fmt.Errorf("answer: %w", err)
 	}
+	return apply(pc, description)
+}
+
+// apply makes description the local one and returns it with all candidates.
+func apply(pc *webrtc.PeerConnection, description webrtc.SessionDescription) (string, error) {
 	gathered := webrtc.GatheringCompletePromise(pc)
 	if err := pc.SetLocalDescription(description); err != nil {
-		return "", fmt.Errorf("answer: %w", err)
+		return "", fmt.Errorf("%s: %w", description.Type, err)
 	}
 	<-gathered // at once: the only candidate is a socket that is open already
 	return pc.LocalDescription().SDP, nil

@@ -47,15 +47,10 @@ func (v *viewer) connect(o offer) (string, error) {
 		codecs = append(codecs, o.audio[0])
 	}
 	// Passive in the handshake, as the remote service is (wire-protocol §6.8).
-	pc, err := v.stream.server.newPeer(webrtc.DTLSRoleServer, codecs...)
+	pc, err := v.newPeer(webrtc.DTLSRoleServer, codecs...)
 	if err != nil {
 		return "", err
 	}
-	if !v.adopt(pc) {
-		v.stream.server.closePeer(pc)
-		return "", errGone
-	}
-	pc.OnConnectionStateChange(v.stateChanged)
 	return answer(pc, o.sdp, func() error {
 		if hasVideo {
 			if err := v.addPictures(video); err != nil {
@@ -69,6 +64,20 @@ func (v *viewer) connect(o offer) (string, error) {
 		}
 		return stopIdle(pc)
 	})
+}
+
+// newPeer makes the viewer's peer.
+func (v *viewer) newPeer(role webrtc.DTLSRole, codecs ...codec) (*webrtc.PeerConnection, error) {
+	pc, err := v.stream.server.newPeer(role, codecs...)
+	if err != nil {
+		return nil, err
+	}
+	if !v.adopt(pc) {
+		v.stream.server.closePeer(pc)
+		return nil, errGone
+	}
+	pc.OnConnectionStateChange(v.stateChanged)
+	return pc, nil
 }
 
 // stopIdle makes the sections inactive that nothing is sent in; pion would promise to send.

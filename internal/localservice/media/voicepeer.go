@@ -1,0 +1,96 @@
+package media
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/pion/webrtc/v4"
+)
+
+// offeredVoice is the codec of a voice that we offer: static in RTP (RFC 3551), known to every browser.
+var offeredVoice = codec{
+	kind: webrtc.RTPCodecTypeAudio,
+	RTPCodecParameters: webrtc.RTPCodecParameters{
+		RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeG722, ClockRate: 8000}, PayloadType: 9,
+	},
+}
+
+var errNotOffered = errors.New("media: an answer without an offer")
+
+// Voice is a stream without a picture, for sessions in audio mode. It has no address; the service offers, and the client answers
+// (wire-protocol §4.11).
+type Voice struct {
+	*Stream
+
+	mu         sync.Mutex
+	viewer     *viewer // of the last offer
+	candidates candidates
+}
+
+// NewVoice makes a voice. It must be closed.
+func (s *Server) NewVoice() *Voice {
+	return &Voice{Stream: s.NewStream("")}
+}
+
+// Offer returns an offer with all candidates. The peer of an earlier offer is closed.
+func (v *Voice) Offer() (string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.viewer != nil {
+		v.viewer.gone("replaced")
+		v.viewer = nil
+	}
+	next := newViewer(v.Stream)
+	if _, ok := v.reserve(next); !ok {
+		return "", errGone
+	}
+	sdp, err := next.offer()
+	if err != nil {
+		next.gone("not offered")
+		return "", err
+	}
+	v.viewer = next
+	return sdp, nil
+}
+
+// Answer applies the client's answer to the last offer.
+func (v *Voice) Answer(sdp string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.viewer == nil {
+		return errNotOffered
+	}
+	// An answer has the form of an offer, and candidates that are not used either.
+	o, err := parseOffer(sdp)
+	if err != nil {
+		return err
+	}
+	if err := v.viewer.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: o.sdp}); err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
+	return nil
+}
+
+// AddCandidate takes a candidate of the client. It is checked and not used, see the package comment.
+func (v *Voice) AddCandidate(candidate string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.candidates.take(candidate)
+}
+
+// offer makes the peer and offers the voice alone.
+func (v *viewer) offer() (string, error) {
+	pc, err := v.newPeer(webrtc.DTLSRoleServer, offeredVoice)
+	if err != nil {
+		return "", err
+	}
+	if err := v.addVoice(offeredVoice); err != nil {
+		return "", err
+	}
+	description, err := pc.CreateOffer(nil)
+	if err != nil {
+		return "", fmt.Errorf("offer: %w", err)
+	}
+	return apply(pc, description)
+}

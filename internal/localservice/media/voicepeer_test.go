@@ -1,0 +1,97 @@
+package media
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pion/webrtc/v4"
+)
+
+// accept answers offer as a browser does and returns the answer.
+func accept(t testing.TB, pc *webrtc.PeerConnection, offer string) string {
+	t.Helper()
+	if err := pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: offer}); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := pc.CreateAnswer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pc.SetLocalDescription(answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer.SDP
+}
+
+func TestOfferedVoiceIsHeardThroughTheRelay(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, Config{})
+	v := s.NewVoice()
+	defer v.Close()
+	for range 2 { // the second offer replaces the first peer
+		offer, err := v.Offer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(offer, "127.0.0.1 "+portOf(s)+" typ host") || strings.Contains(offer, "m=video") {
+			t.Errorf("offer is not of a voice with its candidate:\n%s", offer)
+		}
+		pc := newClient(t, relayOnly(t, s, "udp"), offeredOpus, offeredG722, offeredPCMU)
+		got := watch(pc)
+		if err := v.Answer(accept(t, pc, offer)); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "connected", func() bool { return v.Stats().Connected })
+		v.Play(Utterance{PCM: ramp(voiceRate / 10)})
+		waitFor(t, "voice", func() bool { return len(got.of(webrtc.MimeTypeG722)) >= 10 })
+	}
+	if stats := v.Stats(); stats.Viewers != 2 || stats.FramesDue != 0 {
+		t.Errorf("%+v, want two listeners and no pictures", stats)
+	}
+}
+
+func TestOfferedVoiceRefuses(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, Config{ConnectTimeout: 100 * time.Millisecond, MaxPeers: 1})
+	v := s.NewVoice()
+	if err := v.Answer("v=0"); !errors.Is(err, errNotOffered) {
+		t.Errorf("answer before the offer: %v", err)
+	}
+	if err := v.AddCandidate("hello"); err == nil {
+		t.Error("a bad candidate was accepted")
+	}
+	offer, err := v.Offer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := accept(t, newClient(t, webrtc.Configuration{}, offeredG722), offer)
+	for name, sdp := range map[string]string{
+		"nothing": "", "no description": "hello", "no credentials": strings.ReplaceAll(good, "a=ice-", "a=ixe-"),
+	} {
+		if err := v.Answer(sdp); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	waitFor(t, "the peer that nobody answers is gone", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.peers == 0
+	})
+	other := s.NewVoice()
+	defer other.Close()
+	if _, err := other.Offer(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Offer(); !errors.Is(err, errBusy) {
+		t.Errorf("offer over the bound of peers: %v", err)
+	}
+	if err := v.Answer(good); !errors.Is(err, errNotOffered) {
+		t.Errorf("answer to an offer that failed: %v", err)
+	}
+	v.Close()
+	if _, err := v.Offer(); !errors.Is(err, errGone) {
+		t.Errorf("offer of a closed voice: %v", err)
+	}
+}
