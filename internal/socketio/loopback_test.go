@@ -1,0 +1,224 @@
+//go:build !js
+
+package socketio
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The tests in this file connect client and server over real sockets.
+
+func open(t *testing.T, address string, o ClientOptions) *Client {
+	t.Helper()
+	c, err := NewClient(address, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.Open()
+	return c
+}
+
+func TestLoopback(t *testing.T) {
+	handshakes := make(chan Handshake, 1)
+	reasons := make(chan Reason, 1)
+	_, address := startServer(t, ServerOptions{Serve: func(ctx context.Context, c *Conn) {
+		handshakes <- c.Handshake()
+		args, err := c.Call(ctx, "who", Binary("?"))
+		if err != nil {
+			t.Error(err)
+		}
+		data, _ := args.Bytes(0)
+		if err := c.Emit("hello", picture{"you", data}); err != nil {
+			t.Error(err)
+		}
+		for ev := range c.Events() {
+			switch ev.Kind {
+			case Message:
+				data, _ := ev.Args.Bytes(0)
+				if err := ev.Reply(len(data)); err != nil {
+					t.Error(err)
+				}
+			case Disconnected:
+				reasons <- ev.Reason
+			}
+		}
+	}})
+	c := open(t, strings.Replace(address, "http", "ws", 1)+"/", ClientOptions{
+		Query:  map[string]string{"stickyId": "a&b"},
+		Auth:   map[string]string{"token": "t"},
+		Header: http.Header{"X-Test": {"yes"}},
+	})
+	take(t, c, Connected)
+	h := <-handshakes
+	if h.Query.Get("stickyId") != "a&b" || string(h.Auth) != `{"token":"t"}` || h.Header.Get("X-Test") != "yes" || !strings.HasPrefix(h.RemoteAddr, "127.0.0.1:") {
+		t.Errorf("handshake %+v", h)
+	}
+	if err := take(t, c, Message).Reply(Binary("me")); err != nil {
+		t.Fatal(err)
+	}
+	var got picture
+	if err := take(t, c, Message).Args.Decode(0, &got); err != nil || string(got.Data) != "me" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if n := ask[int](t, c, "size", make(Binary, 500_000)); n != 500_000 {
+		t.Errorf("the server got %d bytes", n)
+	}
+	c.Close()
+	if got := <-reasons; got != ClientNamespaceDisconnect {
+		t.Errorf("the server saw %q", got)
+	}
+}
+
+func TestServerRefusesLargeMessages(t *testing.T) {
+	reasons := make(chan Event, 1)
+	_, address := startServer(t, ServerOptions{MaxPayload: 1000, Recovery: time.Hour, Serve: func(_ context.Context, c *Conn) {
+		for ev := range c.Events() {
+			if ev.Kind == Disconnected {
+				reasons <- ev
+			}
+		}
+	}})
+	c := open(t, address, ClientOptions{NoReconnect: true})
+	take(t, c, Connected)
+	if err := c.Emit("large", strings.Repeat("x", 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if ev := <-reasons; ev.Reason != ParseError || !errors.Is(ev.Err, errTooBig) {
+		t.Errorf("the server saw %q, %v", ev.Reason, ev.Err)
+	}
+	takeReason(t, c, TransportClose, TransportError)
+}
+
+// TestRecoveryLosesNothing drops the socket again and again while both sides
+// talk: each event of the server arrives once and in order.
+func TestRecoveryLosesNothing(t *testing.T) {
+	const events, drops = 2000, 8
+	s, address := startServer(t, ServerOptions{
+		Recovery:     time.Minute,
+		PingInterval: 5 * time.Millisecond, // so that pongs shorten the history
+		Serve: func(ctx context.Context, c *Conn) {
+			var emitting sync.WaitGroup
+			defer emitting.Wait()
+			emitting.Go(func() {
+				for i := range events {
+					if err := c.Emit("n", i); err != nil {
+						t.Errorf("Emit %d: %v", i, err)
+						return
+					}
+					if i%(events/drops) == events/drops/2 {
+						c.Drop()
+					}
+					if i%10 == 0 {
+						time.Sleep(time.Millisecond) // let the socket keep up
+					}
+				}
+			})
+			for range c.Events() {
+			}
+			<-ctx.Done()
+		},
+	})
+	c := open(t, address, ClientOptions{ReconnectDelay: time.Millisecond, ReconnectDelayMax: 5 * time.Millisecond, ReconnectAttempts: -1})
+	take(t, c, Connected)
+	recovered := 0
+	for want := 0; want < events; {
+		select {
+		case ev := <-c.Events():
+			switch ev.Kind {
+			case Message:
+				var got int
+				if err := ev.Args.Decode(0, &got); err != nil || got != want {
+					t.Fatalf("got %d, %v; want %d", got, err, want)
+				}
+				want++
+			case Connected:
+				if !ev.Recovered {
+					t.Fatalf("not recovered before event %d", want)
+				}
+				recovered++
+			case ReconnectFailed:
+				t.Fatal("gave up")
+			}
+		case <-time.After(patience):
+			t.Fatalf("event %d did not come", want)
+		}
+	}
+	if recovered == 0 {
+		t.Error("the socket was never dropped")
+	}
+	c.Close()
+	s.Close()
+}
+
+func TestManyClientsAtOnce(t *testing.T) {
+	_, address := startServer(t, ServerOptions{Recovery: time.Minute, Serve: func(_ context.Context, c *Conn) {
+		for ev := range c.Events() {
+			if ev.Reply != nil {
+				if err := ev.Reply(ev.Args.Raw(0)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}})
+	var clients sync.WaitGroup
+	for i := range 20 {
+		clients.Go(func() {
+			c, err := NewClient(address, ClientOptions{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			c.Open()
+			var calls sync.WaitGroup
+			for j := range 10 {
+				calls.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					args, err := c.Call(ctx, "echo", i*100+j)
+					var got int
+					if err == nil {
+						err = args.Decode(0, &got)
+					}
+					if err != nil || got != i*100+j {
+						t.Errorf("client %d call %d: got %d, %v", i, j, got, err)
+					}
+				})
+			}
+			calls.Wait()
+		})
+	}
+	clients.Wait()
+}
+
+func TestRefusedHandshakeHidesTheAddress(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"status":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "ftp://x/?hush", http.StatusFound) },
+		"cut": func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				conn.Close()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := httptest.NewServer(answer)
+			defer web.Close()
+			c := open(t, web.URL, ClientOptions{NoReconnect: true, Query: map[string]string{"secret": "hush"}})
+			ev := take(t, c, ConnectError)
+			if text := ev.Err.Error(); strings.Contains(text, "hush") || strings.Contains(text, web.URL) {
+				t.Errorf("the error repeats the address: %s", text)
+			}
+			takeEnd(t, c)
+		})
+	}
+}
