@@ -39,8 +39,8 @@ type CapacityChanged struct {
 
 // TrackAdded is emitted for every incoming track, also without elements.
 type TrackAdded struct {
-	Track   any `json:"track"`
-	Streams any `json:"streams,omitempty"`
+	Track   any `json:"track" ts:"MediaStreamTrack"`
+	Streams any `json:"streams,omitempty" ts:"readonly MediaStream[]"`
 }
 
 // VideoMetadata tells the picture's size once it is known.

@@ -56,9 +56,10 @@ func (s *Session) message(l *link, ev socketio.Event) {
 		s.speechStarts(decode[control.StartSpeech](ev))
 	case control.AgentEndTurn:
 		end := decode[control.EndTurn](ev)
-		s.turnEnds(end.SpeechID, end.TurnID)
+		s.inOrder(func() { s.turnEnds(end.SpeechID, end.TurnID) })
 	case control.StvFinishedGenerating:
-		s.turnEnds(decode[control.FinishedGenerating](ev).SpeechID, "")
+		id := decode[control.FinishedGenerating](ev).SpeechID
+		s.inOrder(func() { s.turnEnds(id, "") })
 	case control.GeneratingSpeech:
 		s.sentence(decode[control.Sentence](ev))
 	case control.StvSpeechChunk:
@@ -119,13 +120,17 @@ func (s *Session) lifecycle(ev socketio.Event) {
 
 // speechStarts handles agent_start_speech (wire-protocol §4.5).
 func (s *Session) speechStarts(p control.StartSpeech) {
-	s.tools.dispatch.NewSpeech()
 	if p.IsNewTurn {
-		s.tools.newTurn()
 		s.turn.captions.adopt(p.SpeechID)
 	}
 	s.watchBrain()
-	s.emit(TurnStarted{SpeechID: p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
+	s.inOrder(func() {
+		s.tools.dispatch.NewSpeech()
+		if p.IsNewTurn {
+			s.tools.newTurn()
+		}
+		s.emit(TurnStarted{SpeechID: p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
+	})
 }
 
 // turnEnds is told twice of the same turn, in either order, and reports it once.
@@ -146,9 +151,14 @@ func (s *Session) segment(raw control.RawText) {
 		s.thread = seg.ThreadID
 		s.arm()
 	}
-	if !s.allowed(&seg) {
-		return
-	}
+	s.inOrder(func() {
+		// A refused segment is dropped whole (wire-protocol §10.7).
+		s.ifAllowed(actionOf(&seg), func() { s.piece(&seg) })
+	})
+}
+
+// piece handles a segment that may have its effect.
+func (s *Session) piece(seg *converse.Segment) {
 	switch seg.Type {
 	case converse.Think:
 		s.setPending(true)
@@ -158,18 +168,18 @@ func (s *Session) segment(raw control.RawText) {
 	}
 	switch seg.Type {
 	case converse.Tool:
-		s.toolSegment(&seg)
+		s.toolSegment(seg)
 	case converse.ToolResponse:
-		if call, ok := s.tools.dispatch.Response(&seg); ok {
-			s.runTool(toolCall(call))
+		if call, ok := s.tools.dispatch.Response(seg); ok {
+			s.ifAllowed(actionOfCall(call), func() { s.runTool(toolCall(call)) })
 		}
 	case converse.Interruption:
-		s.consent(&seg)
+		s.consent(seg)
 	}
-	if perceivable(&seg) {
+	if perceivable(seg) {
 		s.perceived()
 	}
-	s.emit(BrainSegment{seg})
+	s.emit(BrainSegment{*seg})
 }
 
 // parseDelta reads a delta; what is no JSON object is text

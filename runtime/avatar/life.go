@@ -37,6 +37,16 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 // Stop is Disconnect with the reason "stop", for a person's kill switch.
 func (s *Session) Stop() { s.Disconnect(DisconnectOptions{Reason: "stop"}) }
 
+// Close disconnects and releases the plane, for good. It returns when the
+// listener has heard everything and the sockets are closed, so it must not be
+// called by a listener.
+func (s *Session) Close() {
+	s.Disconnect(DisconnectOptions{})
+	s.work.call(s.deps.Plane.Close)
+	s.heard.call(func() {})
+	s.readers.Wait()
+}
+
 func (s *Session) disconnect(o DisconnectOptions) {
 	if s.state == Disconnected || s.state == Disconnecting {
 		return
@@ -104,6 +114,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.forgetHeld()
 	s.turn.tap, s.turn.speaking = false, false
 	s.tools.waiting = nil
+	s.forgetPieces()
 	s.life.paused = false
 	if s.completer != nil {
 		s.completer.Close()
@@ -197,8 +208,8 @@ func (s *Session) disclose(l *link) {
 		DisclosureText: s.opts.DisclosureText,
 		FiredAt:        time.Now().UTC().Format(time.RFC3339Nano),
 		Synthetic:      true,
-		GeneratedBy:    "agentruntime",
-		SessionID:      l.room,
+		Provenance:     Provenance{GeneratedBy: "agentruntime", Voice: "synthetic", SessionID: l.room},
+		Scope:          "session",
 	}
 	s.emit(DisclosureShown{*s.life.disclosure})
 }

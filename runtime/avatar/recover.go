@@ -105,6 +105,7 @@ func (s *Session) rebuild(reason string, reuse bool) {
 	s.recovery.window.stop()
 	s.stopWatching()
 	s.tools.waiting = nil
+	s.forgetPieces()
 	s.turn.echo = ""
 	s.turn.tap = false
 	if s.state != Reconnectings {

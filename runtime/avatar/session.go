@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -103,8 +104,16 @@ type Disclosure struct {
 	DisclosureText string `json:"disclosureText"`
 	FiredAt        string `json:"firedAt"` // RFC 3339
 	Synthetic      bool   `json:"synthetic"`
-	GeneratedBy    string `json:"generatedBy"`
-	SessionID      string `json:"sessionId,omitempty"`
+
+	Provenance Provenance `json:"provenance"`
+	Scope      string     `json:"scope"` // always "session"
+}
+
+// Provenance says what made the voice and the picture.
+type Provenance struct {
+	GeneratedBy string `json:"generatedBy"`
+	Voice       string `json:"voice"` // always "synthetic"
+	SessionID   string `json:"sessionId,omitempty"`
 }
 
 // Session is one live conversation. Its methods may be called from any
@@ -115,6 +124,8 @@ type Session struct {
 
 	work  queue // owns everything below heard
 	heard queue // calls the listener, in order
+
+	readers sync.WaitGroup // of sockets that are not closed yet
 
 	snapshot atomic.Pointer[Snapshot]
 	waiting  atomic.Int64 // events that the listener has not heard yet
@@ -137,6 +148,7 @@ type Session struct {
 	expiry    *timer     // of prepared
 
 	turn     turnState
+	lane     laneState
 	tools    toolState
 	life     lifeState
 	recovery recoveryState
@@ -261,6 +273,12 @@ func (s *Session) crashed(p any) {
 	s.work.post(func() {
 		s.end(fault.New(fault.InternalError, fmt.Sprint(p)), string(fault.InternalError))
 	})
+}
+
+// Fail ends this session after a bug that was caught elsewhere, in a callback of
+// the page for example.
+func (s *Session) Fail(err error) {
+	s.work.post(func() { s.end(fault.From(err), string(fault.InternalError)) })
 }
 
 // live returns the error of a call that needs a connected session, nil if it is.

@@ -1,6 +1,8 @@
 package avatar
 
 import (
+	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -11,12 +13,14 @@ import (
 // AgentAction is something the agent starts by itself: a tool call, a widget, a
 // navigation or a form (session-api A.1.1, option 38).
 type AgentAction struct {
-	Type        string `json:"type"` // toolCall, genui, navigate, structuredDataForm
+	Type        string `json:"type"`               // toolCall, genui, navigate, structuredDataForm
+	ToolName    string `json:"toolName,omitempty"` // of a toolCall
 	Runtime     string `json:"runtime,omitempty"`
 	RuntimeName string `json:"runtimeName,omitempty"`
 	WidgetName  string `json:"widgetName,omitempty"`
-	Payload     any    `json:"payload,omitempty"`
-	Source      string `json:"source"` // always "agent"
+	// Payload is the arguments of a toolCall, else the content of the segment.
+	Payload json.RawMessage `json:"payload,omitempty"`
+	Source  string          `json:"source"` // always "agent"
 }
 
 // AuditEvent is a redacted security event (session-api C.4).
@@ -42,46 +46,110 @@ func (s *Session) audit(kind, outcome, reason string) {
 	s.heard.post(func() { s.opts.OnAuditEvent(e) })
 }
 
-// allowed asks the policy about what seg would start; a refused segment is
-// dropped whole (wire-protocol §10.7).
-func (s *Session) allowed(seg *converse.Segment) bool {
-	action, tool := actionOf(seg)
+// laneState keeps the brain's pieces in order while the application considers
+// one of them: what comes behind it waits.
+type laneState struct {
+	considering context.CancelCauseFunc // of the hook under way, nil without one
+	waiting     []func()
+}
+
+// inOrder runs f after the pieces that came before it.
+func (s *Session) inOrder(f func()) {
+	if s.lane.considering != nil {
+		s.lane.waiting = append(s.lane.waiting, f)
+		return
+	}
+	f()
+}
+
+// forgetPieces drops what waits, with the session that it came from.
+func (s *Session) forgetPieces() {
+	if s.lane.considering != nil {
+		s.lane.considering(cutShort(nil))
+	}
+	s.lane = laneState{}
+}
+
+// ifAllowed runs f unless the policy or the application refuses action; no Type
+// is nothing to refuse (wire-protocol §10.7, session-api O14).
+func (s *Session) ifAllowed(action AgentAction, f func()) {
 	if action.Type == "" {
-		return true
+		f()
+		return
 	}
-	reason := s.opts.AgentActions.refuses(action.Type, tool)
-	if reason == "" {
-		return true
+	if reason := s.opts.AgentActions.refuses(action.Type, action.ToolName); reason != "" {
+		s.deny(action, reason)
+		return
 	}
+	if s.opts.OnAgentAction == nil {
+		f()
+		return
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s.lane.considering = cancel
+	go func() {
+		_, err := callHandler(func() (any, error) { return nil, s.opts.OnAgentAction(ctx, action) })
+		s.work.post(func() {
+			if ctx.Err() != nil { // forgotten, and so is what waited for it
+				return
+			}
+			cancel(nil)
+			s.lane.considering = nil
+			if err != nil {
+				s.deny(action, err.Error())
+			} else {
+				s.audit("agent.action.allow", "allowed", action.Type)
+				f()
+			}
+			s.nextPieces()
+		})
+	}()
+}
+
+// nextPieces runs what waited, up to the next piece to consider.
+func (s *Session) nextPieces() {
+	for s.lane.considering == nil && len(s.lane.waiting) > 0 {
+		f := s.lane.waiting[0]
+		s.lane.waiting = s.lane.waiting[1:]
+		f()
+	}
+}
+
+func (s *Session) deny(action AgentAction, reason string) {
+	reason = fault.Redact(reason)
 	s.audit("agent.action.deny", "denied", reason)
-	s.emit(AgentActionDenied{Type: action.Type, Reason: reason, ToolName: tool})
-	return false
+	s.emit(AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
 }
 
 // actionOf tells what a segment would start; Type is empty if nothing.
-func actionOf(seg *converse.Segment) (action AgentAction, tool string) {
+func actionOf(seg *converse.Segment) AgentAction {
 	switch seg.Type {
 	case converse.Tool:
-		call, ok := converse.ParseCall(seg)
-		if !ok {
-			return AgentAction{}, ""
+		if call, ok := converse.ParseCall(seg); ok {
+			return actionOfCall(call)
 		}
-		return AgentAction{Type: "toolCall", Payload: call.Args, Source: "agent"}, call.Name
 	case converse.Widget:
 		if seg.Metadata == nil {
-			return AgentAction{}, ""
+			return AgentAction{}
 		}
 		name := converse.NormalizeRuntime(seg.Metadata.RuntimeName)
-		action = AgentAction{Type: "genui", Runtime: name, RuntimeName: seg.Metadata.RuntimeName, WidgetName: seg.Metadata.WidgetName, Source: "agent"}
+		action := AgentAction{
+			Type: "genui", Runtime: name, RuntimeName: seg.Metadata.RuntimeName, WidgetName: seg.Metadata.WidgetName,
+			Payload: seg.Content, Source: "agent",
+		}
 		switch name {
 		case converse.ShowLink:
 			action.Type = "navigate"
 		case converse.UserPropertiesForm:
 			action.Type = "structuredDataForm"
 		}
-		return action, ""
+		return action
 	}
-	return AgentAction{}, ""
+	return AgentAction{}
+}
+
+func actionOfCall(call converse.Call) AgentAction {
+	return AgentAction{Type: "toolCall", ToolName: call.Name, Payload: call.Args, Source: "agent"}
 }
 
 // refuses returns why the policy refuses an action, "" if it does not.

@@ -7,28 +7,28 @@ import "time"
 type Limits struct {
 	// Overall bounds a whole connect, a cold rebuild, or the rebuild after an
 	// expired pause. Its deadline is fixed once, when the handshake starts.
-	Overall time.Duration
+	Overall time.Duration `json:"overall"`
 
-	ServerConnect time.Duration // socket opened to ServerConnected
-	JoinRoom      time.Duration // Join to ClientConfig
-	JoinComplete  time.Duration // Join to JoinComplete
-	Agent         time.Duration // each of ShowAgent and AskPermissions
-	ASR           time.Duration // each of ASRReady and ASRAnswer
+	ServerConnect time.Duration `json:"serverConnect"` // socket opened to ServerConnected
+	JoinRoom      time.Duration `json:"joinRoom"`      // Join to ClientConfig
+	JoinComplete  time.Duration `json:"joinComplete"`  // Join to JoinComplete
+	Agent         time.Duration `json:"agent"`         // each of ShowAgent and AskPermissions
+	ASR           time.Duration `json:"asr"`           // each of ASRReady and ASRAnswer
 
-	FirstFrame  time.Duration // WHEP answer applied to first painted frame
-	PrepareIdle time.Duration // life of an unused prepared socket
+	FirstFrame  time.Duration `json:"firstFrame"`  // WHEP answer applied to first painted frame
+	PrepareIdle time.Duration `json:"prepareIdle"` // life of an unused prepared socket
 
-	WHEPTry     time.Duration // one WHEP POST with its body
-	WHEPTries   int           // number of tries
-	WHEPBackoff time.Duration // wait between tries
-	WHEPRelease time.Duration // one WHEP DELETE
+	WHEPTry     time.Duration `json:"whepTry"`     // one WHEP POST with its body
+	WHEPTries   int           `json:"whepTries"`   // number of tries
+	WHEPBackoff time.Duration `json:"whepBackoff"` // wait between tries
+	WHEPRelease time.Duration `json:"whepRelease"` // one WHEP DELETE
 
-	Recover    time.Duration // one recovery of the downlink
-	HealthTick time.Duration // period of the peer health check
-	VideoStall time.Duration // no new video bytes for this long is a stall
+	Recover    time.Duration `json:"recover"`    // one recovery of the downlink
+	HealthTick time.Duration `json:"healthTick"` // period of the peer health check
+	VideoStall time.Duration `json:"videoStall"` // no new video bytes for this long is a stall
 
-	ColdAttempts int           // full rebuilds before giving up
-	ColdBackoff  time.Duration // wait between them
+	ColdAttempts int           `json:"coldAttempts"` // full rebuilds before giving up
+	ColdBackoff  time.Duration `json:"coldBackoff"`  // wait between them
 }
 
 // DefaultLimits are the values of wire-protocol §2.2.

@@ -1,0 +1,167 @@
+package avatar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+func clientTool(name, args string) converse.Segment {
+	return converse.Segment{
+		Type: converse.Tool, Content: converse.String(name + " " + args),
+		ToolMetadata: &converse.ToolMetadata{ID: "inv-" + name, Name: name, Args: json.RawMessage(args), Type: "client"},
+	}
+}
+
+func text(s string) converse.Segment {
+	return converse.Segment{Type: converse.Text, Content: converse.String(s)}
+}
+
+// said lists tool calls, refusals, texts and turns in the order of their events.
+func (r *rig) said() []string {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []string
+	for _, e := range r.events {
+		switch e := e.(type) {
+		case ToolCalled:
+			list = append(list, "call "+e.ToolCall.Name)
+		case AgentActionDenied:
+			list = append(list, "denied "+e.ToolName)
+		case BrainSegment:
+			if e.Type == converse.Text {
+				list = append(list, e.ContentString())
+			}
+		case TurnStarted:
+			list = append(list, "turn "+e.SpeechID)
+		case TurnEnded:
+			list = append(list, "end "+e.SpeechID)
+		}
+	}
+	return list
+}
+
+// TestAHookThatThinksDoesNotReorderPieces (field.md #34): what comes behind a
+// piece that the application considers waits, turns included.
+func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
+	verdict := make(chan error)
+	var seen []string
+	o := Options{OnAgentAction: func(_ context.Context, a AgentAction) error {
+		seen = append(seen, a.Type+" "+a.ToolName+" "+string(a.Payload))
+		return <-verdict
+	}}
+	run(t, o, func(r *rig) {
+		verdict = make(chan error) // of this bubble
+		s := r.mustConnect()
+		r.forget()
+		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "one", TurnID: "t-1", IsNewTurn: true})
+		s.brain("one", text("before"))
+		s.brain("one", clientTool("open", `{"page":1}`))
+		s.brain("one", text("between"))
+		s.brain("one", clientTool("close", `{}`))
+		s.brain("one", text("after"))
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "one", TurnID: "t-1"})
+		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "two", TurnID: "t-2", IsNewTurn: true})
+		s.say(control.AgentInterrupted, control.Empty{})
+
+		want := []string{"turn one", "before"}
+		if got := r.said(); !slices.Equal(got, want) {
+			t.Fatalf("before the first verdict: %q, want %q", got, want)
+		}
+		if len(all[Interrupted](r)) != 1 {
+			t.Error("an interruption waited for the application")
+		}
+		verdict <- nil
+		want = append(want, "call open", "between")
+		if got := r.said(); !slices.Equal(got, want) {
+			t.Fatalf("after the first verdict: %q, want %q", got, want)
+		}
+		verdict <- errors.New("not here")
+		want = append(want, "denied close", "after", "end one", "turn two")
+		if got := r.said(); !slices.Equal(got, want) {
+			t.Fatalf("after the second verdict: %q, want %q", got, want)
+		}
+		if want := []string{`toolCall open {"page":1}`, "toolCall close {}"}; !slices.Equal(seen, want) {
+			t.Errorf("the hook was asked %q, want %q", seen, want)
+		}
+		if got := all[AgentActionDenied](r)[0].Reason; got != "not here" {
+			t.Errorf("reason %q", got)
+		}
+	})
+}
+
+func TestDisconnectEndsAHookAndForgetsWhatWaits(t *testing.T) {
+	o := Options{OnAgentAction: func(ctx context.Context, _ AgentAction) error {
+		<-ctx.Done()
+		return nil // too late to allow anything
+	}}
+	run(t, o, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.brain("one", clientTool("open", `{}`))
+		s.brain("one", text("behind"))
+		synctest.Wait()
+		r.Disconnect(DisconnectOptions{})
+		if got := r.said(); len(got) != 0 {
+			t.Errorf("heard %q", got)
+		}
+	})
+}
+
+func TestAHookThatPanicsRefuses(t *testing.T) {
+	run(t, Options{OnAgentAction: func(context.Context, AgentAction) error { panic("bug") }}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.brain("one", clientTool("open", `{}`))
+		s.brain("one", text("behind"))
+		if got, want := r.said(), []string{"denied open", "behind"}; !slices.Equal(got, want) {
+			t.Errorf("heard %q, want %q", got, want)
+		}
+	})
+}
+
+// TestThePolicyJudgesRecoveredCallsToo: a call that was fused into another one's
+// piece (wire-protocol §10.6) is no way around the policy.
+func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
+	o := Options{AgentActions: ActionPolicy{ToolCalls: []string{"show"}}}
+	run(t, o, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.brain("one", converse.Segment{Type: converse.Tool, Content: converse.String(`show {"a":1}{"b":2}`)})
+		s.brain("one", converse.Segment{Type: converse.ToolResponse, Content: converse.String("erase responded with size 2")})
+		if got, want := r.said(), []string{"call show", "denied erase"}; !slices.Equal(got, want) {
+			t.Errorf("heard %q, want %q", got, want)
+		}
+	})
+}
+
+func TestCloseReturnsWhenEverythingIsHeardAndClosed(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		r.Close()
+		if !s.closed {
+			t.Error("the socket is open")
+		}
+		r.wantEvents("stateChange:disconnecting", "stateChange:disconnected", "ended")
+	})
+}
+
+func TestFailEndsTheSession(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.forget()
+		r.Fail(errors.New("a callback broke"))
+		r.wantEvents("error", "stateChange:disconnected", "ended")
+		if got := all[Ended](r)[0].Reason; got != "internal_error" {
+			t.Errorf("ended with %q", got)
+		}
+	})
+}
