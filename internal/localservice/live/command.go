@@ -85,7 +85,12 @@ func (s *Session) do(ctx context.Context, f func() error) error {
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.ctx.Done():
+	case <-s.ended:
+	}
+	select {
+	case err := <-done: // f itself has ended the session
+		return err
+	default:
 		return ErrEnded
 	}
 }

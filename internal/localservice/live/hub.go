@@ -176,6 +176,7 @@ func newSession(ctx context.Context, h *Hub, conn Conn) *Session {
 	s := &Session{
 		inbox: newInbox(), cfg: &h.cfg, hub: h, conn: conn, since: time.Now(),
 		log: h.cfg.Logger.With("session", conn.ID()), remembered: make(chan struct{}),
+		ended: make(chan struct{}),
 	}
 	close(s.remembered)
 	s.ctx, s.stop = context.WithCancel(ctx)

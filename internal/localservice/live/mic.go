@@ -4,6 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
 
@@ -20,8 +23,11 @@ const (
 type Ear interface {
 	// Onset: the user has begun to speak.
 	Onset()
-	// Words: the user has finished. The text is what was understood.
+	// Words: the user has finished, and this was understood; "" when there was
+	// nothing.
 	Words(text string)
+	// Unheard: the user has finished, and nobody here can tell the words.
+	Unheard()
 }
 
 // Microphone is the peer that carries the user's voice. No method waits but
@@ -64,6 +70,7 @@ func (e ear) post(f func()) {
 
 func (e ear) Onset()            { e.post(e.s.voiceOnset) }
 func (e ear) Words(text string) { e.post(func() { e.s.voiceWords(text) }) }
+func (e ear) Unheard()          { e.post(e.s.voiceUnheard) }
 
 // startMicrophone gets ready for the user's voice. On a resumed session it comes
 // again; the old peer goes (wire-protocol §5.1, choice C10).
@@ -148,6 +155,22 @@ func (s *Session) voiceWords(text string) {
 	}
 	s.debug(control.DebugSpeechDetected, control.SpeechDetected{Transcript: text, IsFinal: true, SegmentType: "final"})
 	s.userSaid(by, text)
+}
+
+// voiceUnheard lets the agent say honestly that it heard somebody and no words.
+// What the user said before counts more.
+func (s *Session) voiceUnheard() {
+	p := s.active
+	if !s.attentive() || p != nil && (p.thinking() || p.by.uninterruptible() || !s.profile.InterruptionsEnabled) {
+		return
+	}
+	s.userActive()
+	if p != nil {
+		s.interrupt(p)
+	}
+	p = s.newSpeech(byTranscript, "")
+	p.cause = brain.TriggerUnheard
+	s.ask(p, uuid.NewString(), "", true)
 }
 
 // mute notes that the user does not want to be heard. The track goes on and

@@ -30,6 +30,7 @@ type Session struct {
 	log       *slog.Logger
 	since     time.Time
 
+	ended chan struct{}   // closed when run has returned
 	ctx   context.Context // ends with the socket
 	stop  context.CancelFunc
 	tasks sync.WaitGroup // what spawn started
@@ -71,6 +72,7 @@ type Session struct {
 
 // run owns the session until the socket is gone for good.
 func (s *Session) run(events <-chan socketio.Event) {
+	defer close(s.ended)
 	defer s.close()
 	s.emit(control.ServerConnected, control.Hello{FinalURL: s.cfg.MediaURL, HostName: hostName})
 	for {

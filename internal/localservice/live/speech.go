@@ -30,6 +30,7 @@ type speech struct {
 	turnID string
 	by     trigger
 	asked  string // what the user said, "" for the agent's own lines
+	cause  string // what began the turn, as the brain sees it
 
 	ctx    context.Context // ends the brain and the voice
 	cancel context.CancelFunc
@@ -124,7 +125,7 @@ func (p *speech) complete() bool {
 
 func (s *Session) newSpeech(by trigger, asked string) *speech {
 	p := &speech{
-		id: newSpeechID(by, asked), by: by, asked: asked,
+		id: newSpeechID(by, asked), by: by, asked: asked, cause: by.brain(),
 		fate: make(chan fate, 1), remembered: make(chan struct{}),
 	}
 	p.ctx, p.cancel = context.WithCancel(s.ctx)

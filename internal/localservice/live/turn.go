@@ -100,7 +100,7 @@ func (s *Session) asker(p *speech) func() {
 	request := dialogue.TurnRequest{
 		ThreadID: s.thread.ID, Text: p.asked, Context: s.place(),
 		Capabilities: s.context.Capabilities, Experience: experience, Fast: true,
-		Trigger: p.by.brain(), Image: s.stills.take(),
+		Trigger: p.cause, Image: s.stills.take(),
 	}
 	return func() {
 		defer close(p.remembered)

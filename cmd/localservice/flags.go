@@ -1,0 +1,202 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/link"
+	"github.com/agentruntime/agentruntime/internal/localservice/live"
+)
+
+// keyVariable holds the key for endpoints. It is not a flag, because flags can
+// be read by every user of a machine; and not OPENAI_API_KEY, which belongs to
+// one server and must not be sent to another by accident.
+const keyVariable = "LOCALSERVICE_API_KEY"
+
+// config is what the command line says.
+type config struct {
+	options  localservice.Options
+	json     bool
+	logLevel slog.Level
+}
+
+const usage = `Usage: localservice [flags]
+
+The whole remote side of a live agent in one process: HTTP API, control sockets,
+pictures and voices through a TURN relay, a demo brain, a database.
+
+Flags:
+`
+
+const notes = `
+-link takes conditions for all traffic, or for sockets, http and relay alone:
+  -link delay=80ms,jitter=20ms
+  -link 'sockets:cut;relay:loss=2%,bandwidth=1mbit'
+
+Endpoints are OpenAI-compatible; their key is read from ` + keyVariable + `.
+docs/local-service.md says more: agents, scripts, the control address.
+`
+
+// parse reads the command line.
+func parse(args []string, stderr io.Writer) (*config, error) {
+	c := &config{logLevel: slog.LevelInfo}
+	o := &c.options
+	f := flag.NewFlagSet("localservice", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		f.PrintDefaults()
+		fmt.Fprint(stderr, notes)
+	}
+	var script, knowledge, pagesDir, turn, links string
+	f.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "TCP `address` of HTTP and sockets; port 0 takes a free one")
+	f.StringVar(&turn, "turn-listen", "127.0.0.1:0", "`addresses` of the TURN relay, UDP and TCP, separated by commas")
+	f.StringVar(&o.MediaAddr, "media-addr", "127.0.0.1:0", "UDP `address` of pictures and voices; the relay has to reach it")
+	f.BoolVar(&o.AllowPublic, "allow-public", false, "permit addresses that other machines can reach")
+	f.StringVar(&o.PublicURL, "public-url", "", "`origin` that clients are told instead of -addr")
+	f.StringVar(&o.Data, "data", "", "`directory` of the database; empty keeps nothing")
+	f.StringVar(&o.Brain, "brain", localservice.BrainDemo, "`kind` of brain: demo or openai")
+	f.StringVar(&script, "script", "", "YAML `file` that answers before the brain")
+	f.StringVar(&knowledge, "knowledge", "", "`directory` of Markdown files that the demo brain answers from")
+	f.StringVar(&o.Chat.BaseURL, "chat-url", "", "chat endpoint `URL` for -brain openai, with its version")
+	f.StringVar(&o.Chat.Model, "chat-model", "", "`model` of the chat endpoint")
+	f.StringVar(&o.Voice, "voice", "auto", "`kind` of voice: auto, espeak, builtin or openai")
+	f.StringVar(&o.Speech.BaseURL, "speech-url", "", "speech endpoint `URL` for -voice openai")
+	f.StringVar(&o.Speech.Model, "speech-model", "", "`model` of the speech endpoint")
+	f.StringVar(&o.Transcription.BaseURL, "transcription-url", "", "transcription endpoint `URL`; without it speech is heard, its words are not")
+	f.StringVar(&o.Transcription.Model, "transcription-model", "", "`model` of the transcription endpoint")
+	f.StringVar(&links, "link", "", "network `conditions`, see below")
+	f.DurationVar(&o.Recovery, "recovery", 0, "how long a session outlives its socket; 0 is 20s, negative is off")
+	f.DurationVar(&o.Timing.PauseWindow, "pause-window", live.DefaultPauseWindow, "how long a pause keeps its media")
+	f.DurationVar(&o.Timing.Conversation, "conversation-limit", 0, "longest conversation; 0 is no limit")
+	f.DurationVar(&o.Timing.Warning, "conversation-warning", live.DefaultWarning, "how long before its end the client is warned")
+	f.DurationVar(&o.Timing.WakeUp, "wake-up", 0, "a user's silence before the agent asks; 0 is off")
+	f.DurationVar(&o.Timing.Goodbye, "goodbye", 0, "a user's silence after that before the agent hangs up; 0 is off")
+	f.IntVar(&o.MaxCalls, "max-calls", 0, "pictures and voices at once; 0 is 64")
+	f.StringVar(&pagesDir, "pages", "", "`directory` with example/ and js/dist/; empty looks here and above")
+	f.BoolVar(&c.json, "json", false, "print one line of JSON when everything listens")
+	f.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error; debug shows what users say")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	key := os.Getenv(keyVariable)
+	o.Chat.Key, o.Speech.Key, o.Transcription.Key = key, key, key
+	o.TURNListen = strings.Split(turn, ",")
+	return c, errors.Join(c.readLinks(links), c.readScript(script), c.findPages(pagesDir), c.openKnowledge(knowledge))
+}
+
+// readLinks reads "conditions" or "name:conditions;name:conditions".
+func (c *config) readLinks(text string) error {
+	for part := range strings.SplitSeq(text, ";") {
+		name, conditions, named := strings.Cut(part, ":")
+		if !named {
+			name, conditions = "", part
+		}
+		parsed, err := link.Parse(conditions)
+		if err != nil {
+			return fmt.Errorf("-link: %w", err)
+		}
+		o := &c.options
+		switch strings.TrimSpace(name) {
+		case "":
+			o.Sockets, o.HTTP, o.Relay = parsed, parsed, parsed
+		case "sockets":
+			o.Sockets = parsed
+		case "http":
+			o.HTTP = parsed
+		case "relay":
+			o.Relay = parsed
+		default:
+			return fmt.Errorf("-link: there is no link %q, want sockets, http or relay", name)
+		}
+	}
+	return nil
+}
+
+func (c *config) readScript(file string) (err error) {
+	if file == "" {
+		return nil
+	}
+	if c.options.Script, err = os.ReadFile(file); err != nil {
+		return fmt.Errorf("-script: %w", err)
+	}
+	return nil
+}
+
+func (c *config) openKnowledge(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("-knowledge: %w", err)
+	}
+	c.options.Knowledge = root.FS()
+	return nil
+}
+
+// What is served of the project's directory.
+const (
+	exampleDir = "example"
+	bundleDir  = "js/dist"
+	firstPage  = "/example/avatar/"
+)
+
+// findPages opens the directory that holds the example pages: the one that was
+// named, or the nearest above.
+func (c *config) findPages(dir string) error {
+	if dir == "" {
+		if dir = nearest(); dir == "" {
+			return nil
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("-pages: %w", err)
+	}
+	c.options.Pages, c.options.Page = shown{root.FS()}, firstPage
+	return nil
+}
+
+// nearest returns the directory, from here upwards, that holds the example pages,
+// or "".
+func nearest() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, firstPage, "index.html")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
+}
+
+// shown is the part of a directory that a browser may see: a checkout holds more
+// than pages.
+type shown struct{ files fs.FS }
+
+func (s shown) Open(name string) (fs.File, error) {
+	for _, dir := range []string{exampleDir, bundleDir} {
+		if name == dir || strings.HasPrefix(name, dir+"/") {
+			return s.files.Open(name)
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}

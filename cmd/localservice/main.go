@@ -1,0 +1,78 @@
+// Command localservice is the whole remote side of a live agent in one process:
+// no account, no network, nothing to set up. See docs/local-service.md.
+//
+// It reads flags and runs [localservice.Start]; everything else is there.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "localservice:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx ends.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	c, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	c.options.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: c.logLevel}))
+	service, err := localservice.Start(ctx, c.options)
+	if err != nil {
+		return err
+	}
+	info := service.Info()
+	if c.json {
+		err = json.NewEncoder(stdout).Encode(info)
+	} else {
+		err = greet(stdout, info)
+	}
+	if err == nil {
+		<-ctx.Done()
+	}
+	return errors.Join(err, service.Close())
+}
+
+// greet tells a person what to do next.
+func greet(w io.Writer, info localservice.Info) error {
+	page := info.Page
+	if page == "" {
+		page = "(no pages found; -pages names their directory)"
+	}
+	names := ""
+	for _, a := range info.Agents {
+		names += " " + a.Name
+	}
+	_, err := fmt.Fprintf(w, `The local service is ready.
+
+  Open      %s
+  Agents   %s
+  Service   %s
+  Relay     %s
+  Control   %s
+
+Ctrl-C ends it. -json prints everything a program needs, -help lists the flags.
+`, page, names, info.GenieURL, info.TURNServerURL, info.ControlURL)
+	return err
+}

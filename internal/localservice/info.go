@@ -1,0 +1,138 @@
+package localservice
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/api"
+)
+
+// Info says where everything of a running service is. It is what -json prints;
+// the bases have the form of the region table (wire-protocol §1.1).
+type Info struct {
+	Page string `json:"page"` // "" when no pages are served
+
+	AgenticURL             string `json:"agenticUrl"`
+	GenieURL               string `json:"genieUrl"`
+	OVPURL                 string `json:"ovpUrl"`
+	ConversationManagerURL string `json:"conversationManagerUrl"`
+	SRSBaseURL             string `json:"srsBaseUrl"`
+	// TURNServerURL is "turn:host" when the relay has the ports of the four-URL
+	// expansion, otherwise "turn:host:port".
+	TURNServerURL string `json:"turnServerUrl"`
+
+	PartnerID   int64  `json:"partnerId"`
+	AdminSecret string `json:"adminSecret"` // mints tokens; must not reach a page
+
+	ControlURL   string `json:"controlUrl"`
+	ControlToken string `json:"controlToken"` // for Authorization: Bearer
+
+	Agents []AgentInfo `json:"agents"`
+}
+
+// AgentInfo names an agent in every way that clients do.
+type AgentInfo struct {
+	Name     string `json:"name"`
+	AgentID  string `json:"agentId"`
+	ConfigID int64  `json:"configId"`
+	WidgetID string `json:"widgetId"`
+}
+
+// Agent returns the agent with that name.
+func (i *Info) Agent(name string) (AgentInfo, bool) {
+	for _, a := range i.Agents {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return AgentInfo{}, false
+}
+
+// PageInfo is what a page that the service serves is told: whom it can talk to,
+// and how it has to ask for that here.
+type PageInfo struct {
+	// Addresses are options for the runtime's appInit.
+	Addresses struct {
+		AgenticURL string `json:"agenticUrl"`
+		GenieURL   string `json:"genieUrl"`
+		OVPURL     string `json:"ovpUrl"`
+	} `json:"addresses"`
+	// Session are options for every session.
+	Session struct {
+		AllowPrivateHosts bool `json:"allowPrivateHosts"` // the media are on loopback
+	} `json:"session"`
+	PartnerID int64       `json:"partnerId"`
+	Agents    []AgentInfo `json:"agents"`
+}
+
+// pageInfo is the part of i that a page may know.
+func (i *Info) pageInfo() PageInfo {
+	p := PageInfo{PartnerID: i.PartnerID, Agents: i.Agents}
+	p.Addresses.AgenticURL, p.Addresses.GenieURL, p.Addresses.OVPURL = i.AgenticURL, i.GenieURL, i.OVPURL
+	p.Session.AllowPrivateHosts = true
+	return p
+}
+
+// setBases fills in everything that follows from the origin.
+func (i *Info) setBases(origin string) {
+	i.AgenticURL = origin + "/v1"
+	i.GenieURL = origin
+	i.OVPURL = origin + api.SessionPrefix
+	i.ConversationManagerURL = origin
+	i.SRSBaseURL = origin
+}
+
+// setAccounts fills in the partner and its agents.
+func (s *Service) setAccounts(ctx context.Context) error {
+	partners, err := s.store.Partners(ctx)
+	if err != nil {
+		return err
+	}
+	if len(partners) == 0 {
+		return errors.New("the store has no partner")
+	}
+	s.info.PartnerID, s.info.AdminSecret = partners[0].ID, partners[0].Secret
+	agents, err := s.store.Agents(ctx, partners[0].ID)
+	for _, a := range agents {
+		s.info.Agents = append(s.info.Agents, AgentInfo{Name: a.Name, AgentID: a.ID, ConfigID: a.ConfigID, WidgetID: a.WidgetID})
+	}
+	return err
+}
+
+// Ports of the four-URL expansion (wire-protocol §6.2).
+const (
+	turnPort    = 80
+	turnTLSPort = 443
+)
+
+// turnServer is how clients are told of the relay: by its host alone when it
+// listens where they would look, otherwise with its port.
+func (s *Service) turnServer() string {
+	var host string
+	found := map[int]bool{}
+	for _, addr := range s.relay.Addrs() {
+		host = addr.Addr().String()
+		found[int(addr.Port())] = true
+	}
+	if found[turnPort] && found[turnTLSPort] {
+		return "turn:" + host
+	}
+	addr := s.relay.Addrs()[0]
+	return "turn:" + net.JoinHostPort(addr.Addr().String(), strconv.Itoa(int(addr.Port())))
+}
+
+// origin is the address of a listener as a URL. One that listens everywhere is
+// called by its loopback name.
+func origin(l net.Listener) string {
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return "http://" + l.Addr().String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return strings.TrimSuffix("http://"+net.JoinHostPort(host, port), ":80")
+}

@@ -1,0 +1,124 @@
+package localservice
+
+import (
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/link"
+	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/voice"
+)
+
+// Options say how a service runs. The zero value is a service on free ports of
+// loopback, with the demo brain, the best voice there is, and data that vanish
+// with it.
+type Options struct {
+	// Addr is the TCP address of HTTP and of the control sockets; default
+	// 127.0.0.1:0.
+	Addr string
+	// TURNListen are the addresses of the relay, each with UDP and TCP; default
+	// one free port of 127.0.0.1. With ports 80 and 443, clients that only know
+	// the four-URL expansion can use it (wire-protocol §6.2).
+	TURNListen []string
+	// MediaAddr is the UDP address of pictures and voices; default 127.0.0.1:0. The
+	// relay has to reach it, a client need not.
+	MediaAddr string
+	// PublicURL is what clients are told instead of Addr, as in
+	// "https://agent.example" when something that ends TLS stands in front.
+	PublicURL string
+	// AllowPublic permits the addresses above to be outside loopback. The control
+	// address is on loopback always.
+	AllowPublic bool
+
+	// Data is the directory of the database; "" keeps nothing.
+	Data string
+	// Knowledge is a folder of Markdown files that the demo brain answers from; nil
+	// means its own.
+	Knowledge fs.FS
+
+	// Brain is "demo" or "openai", default demo. Script, when set, is YAML that
+	// answers before it.
+	Brain  string
+	Script []byte
+	Chat   Endpoint // of the brain "openai"
+	// Voice is one of the kinds of package voice, default the best there is.
+	Voice  string
+	Speech voice.Endpoint
+	// Transcription gives the words of what is heard; without one, the agent says
+	// honestly that it heard somebody.
+	Transcription Endpoint
+
+	// Sockets, HTTP and Relay are the conditions of the network at the start; they
+	// can be changed at the control address.
+	Sockets, HTTP, Relay link.Conditions
+
+	// Recovery is how long a session outlives its socket: default 20 s, negative
+	// switches recovery off.
+	Recovery time.Duration
+	// MaxCalls is how many pictures and voices there can be at once; default 64.
+	MaxCalls int
+	// Timing of the sessions.
+	Timing live.Timing
+
+	// Pages are files to serve to a browser, nil for none; Page is the path of the
+	// one to open.
+	Pages fs.FS
+	Page  string
+
+	Logger *slog.Logger // nil discards
+}
+
+// Endpoint is an OpenAI-compatible endpoint.
+type Endpoint struct {
+	BaseURL string // up to and including the version
+	Key     string // "" for servers that need none
+	Model   string // "" for the default of the purpose
+}
+
+// Defaults of [Options].
+const (
+	defaultAddr     = "127.0.0.1:0"
+	defaultMaxCalls = 64
+)
+
+// Kinds of brains.
+const (
+	BrainDemo   = "demo"
+	BrainOpenAI = "openai"
+)
+
+func (o *Options) setDefaults() {
+	if o.Addr == "" {
+		o.Addr = defaultAddr
+	}
+	if len(o.TURNListen) == 0 {
+		o.TURNListen = []string{defaultAddr}
+	}
+	if o.MediaAddr == "" {
+		o.MediaAddr = defaultAddr
+	}
+	if o.Brain == "" {
+		o.Brain = BrainDemo
+	}
+	if o.MaxCalls == 0 {
+		o.MaxCalls = defaultMaxCalls
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// checkAddresses refuses addresses that other machines reach, unless they were
+// allowed.
+func (o *Options) checkAddresses() error {
+	if o.AllowPublic {
+		return nil
+	}
+	for _, address := range append([]string{o.Addr, o.MediaAddr}, o.TURNListen...) {
+		if err := checkLoopback(address); err != nil {
+			return err
+		}
+	}
+	return nil
+}

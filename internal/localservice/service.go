@@ -1,0 +1,245 @@
+package localservice
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/api"
+	"github.com/agentruntime/agentruntime/internal/localservice/controlapi"
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/link"
+	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/media"
+	"github.com/agentruntime/agentruntime/internal/localservice/relay"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/localservice/voice"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+)
+
+const (
+	// turnLife is how long relay credentials from appInit last: as long as the
+	// longest conversation token, because a session does not ask for new ones.
+	turnLife = token.MaxUserTTL
+	// headerTimeout and maxHeader bound what a client may do before it is known.
+	headerTimeout = 10 * time.Second
+	maxHeader     = 64 << 10
+	// goodbye is how long Close waits for requests that are being answered.
+	goodbye = 2 * time.Second
+	// infoPath is where a page finds the addresses and agents, without secrets.
+	infoPath = "/service.json"
+)
+
+// Service is a running local service.
+type Service struct {
+	info  Info
+	log   *slog.Logger
+	store *store.Store
+	hub   *live.Hub
+	relay *relay.Server
+
+	// closers end the parts, in the order in which they were started.
+	closers []func() error
+	tasks   sync.WaitGroup
+	once    sync.Once
+	err     error
+}
+
+// Start starts a service; it listens when Start returns. Ctx bounds the start
+// alone. Close ends the service.
+func Start(ctx context.Context, o Options) (*Service, error) {
+	o.setDefaults()
+	if err := o.checkAddresses(); err != nil {
+		return nil, fmt.Errorf("start: %w", err)
+	}
+	s := &Service{log: o.Logger}
+	if err := s.start(ctx, &o); err != nil {
+		return nil, errors.Join(fmt.Errorf("start: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+// Info says where everything is.
+func (s *Service) Info() Info { return s.info }
+
+// Sessions describes the live sessions, oldest first.
+func (s *Service) Sessions(ctx context.Context) []live.Info { return s.hub.Sessions(ctx) }
+
+// Close ends the service and returns when nothing of it runs any more.
+func (s *Service) Close() error {
+	s.once.Do(func() {
+		var errs []error
+		for i := len(s.closers) - 1; i >= 0; i-- {
+			errs = append(errs, s.closers[i]())
+		}
+		s.tasks.Wait()
+		s.err = errors.Join(errs...)
+	})
+	return s.err
+}
+
+func (s *Service) onClose(f func() error) { s.closers = append(s.closers, f) }
+
+func (s *Service) start(ctx context.Context, o *Options) (err error) {
+	if s.store, err = store.Open(o.Data); err != nil {
+		return err
+	}
+	s.onClose(s.store.Close)
+	if err := s.setAccounts(ctx); err != nil {
+		return err
+	}
+	tokens := token.NewAuthority(s.store)
+	script, err := readScript(o)
+	if err != nil {
+		return err
+	}
+	thinker, err := s.newBrain(ctx, script, o)
+	if err != nil {
+		return err
+	}
+	talk := dialogue.New(dialogue.Config{Store: s.store, Brain: thinker, Logger: s.log})
+	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, Log: s.log})
+	if err != nil {
+		return err
+	}
+
+	links := map[string]*link.Link{"sockets": link.New(o.Sockets), "http": link.New(o.HTTP), "relay": link.New(o.Relay)}
+	for _, l := range links {
+		s.onClose(func() error { l.Close(); return nil })
+	}
+	peers, err := media.New(media.Config{Addr: o.MediaAddr, NewPicture: newPicture, Log: s.log})
+	if err != nil {
+		return err
+	}
+	s.onClose(func() error { peers.Close(); return nil })
+	s.relay, err = relay.New(relay.Config{
+		Listen: o.TURNListen, Peers: peerAddresses(peers), StaticUser: fallbackUser, StaticPassword: fallbackPassword,
+		Link: links["relay"],
+	})
+	if err != nil {
+		return err
+	}
+	s.onClose(s.relay.Close)
+
+	listener, err := net.Listen("tcp", o.Addr)
+	if err != nil {
+		return err
+	}
+	base := o.PublicURL
+	if base == "" {
+		base = origin(listener)
+	}
+	s.info.setBases(base)
+	s.info.TURNServerURL = s.turnServer()
+	if o.Pages != nil {
+		s.info.Page = base + o.Page
+	}
+
+	factory := &mediaFactory{peers: peers, base: base, ears: newEars(script, o, s.log)}
+	s.hub = live.NewHub(live.Config{
+		Dialogue: talk, Threads: s.store, Tokens: tokens, Voice: speaker, Media: factory,
+		MediaURL: base, MaxCalls: o.MaxCalls, Timing: o.Timing, Logger: s.log,
+	})
+	sockets := socketio.NewServer(socketio.ServerOptions{
+		Recovery:  recovery(o.Recovery),
+		Authorize: s.hub.Authorize,
+		Serve:     func(ctx context.Context, c *socketio.Conn) { s.hub.Serve(ctx, c) },
+	})
+	routes := http.NewServeMux()
+	routes.Handle(live.SocketPath, sockets)
+	routes.Handle(media.Prefix, peers.Handler())
+	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Logger: s.log})
+	for _, prefix := range apiPrefixes {
+		routes.Handle(prefix, calls)
+	}
+	if o.Pages != nil {
+		routes.Handle("GET /{$}", http.RedirectHandler(o.Page, http.StatusFound))
+		routes.Handle("/", &pages{o.Pages, contentPolicy(base)})
+		routes.HandleFunc("GET "+infoPath, s.serveInfo)
+	}
+	s.serve(newSplitter(listener, links["sockets"], links["http"]), routes)
+	s.onClose(sockets.Close) // before the HTTP server, which would not wait for its sockets
+
+	return s.startControl(sockets, links)
+}
+
+// apiPrefixes are the beginnings of the API's paths (service.md).
+var apiPrefixes = []string{
+	api.SessionPrefix + "/", "/v1/", "/assistant/", "/thread/", "/message/", "/feedback/", "/followup/",
+}
+
+// startControl opens the control address: its own port, on loopback whatever the
+// others are.
+func (s *Service) startControl(sockets *socketio.Server, links map[string]*link.Link) error {
+	listener, err := net.Listen("tcp", defaultAddr)
+	if err != nil {
+		return err
+	}
+	s.info.ControlURL, s.info.ControlToken = origin(listener), rand.Text()
+	s.serve(listener, controlapi.New(controlapi.Config{
+		Token: s.info.ControlToken, Hub: s.hub, Recovery: sockets, Links: links, Logger: s.log,
+	}))
+	return nil
+}
+
+// serve runs an HTTP server until Close.
+func (s *Service) serve(l net.Listener, h http.Handler) {
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	s.tasks.Go(func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("http server ended", "err", err)
+		}
+	})
+	s.onClose(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+		defer cancel()
+		if err := server.Shutdown(ctx); err != nil {
+			return server.Close()
+		}
+		return nil
+	})
+}
+
+// recovery turns an option into what the socket server takes.
+func recovery(d time.Duration) time.Duration {
+	switch {
+	case d < 0:
+		return 0
+	case d == 0:
+		return socketio.DefaultRecovery
+	default:
+		return d
+	}
+}
+
+// hosts tells a page where its session finds its counterparts, with fresh
+// credentials for the relay.
+func (s *Service) hosts(context.Context, store.Agent) (api.Hosts, error) {
+	c, err := s.relay.Credentials(rand.Text(), turnLife)
+	if err != nil {
+		return api.Hosts{}, err
+	}
+	return api.Hosts{
+		ConversationManagerURL: s.info.ConversationManagerURL, SRSBaseURL: s.info.SRSBaseURL,
+		TURNServerURL:   s.info.TURNServerURL,
+		TURNCredentials: &api.TURNCredentials{Username: c.Username, Credential: c.Credential, Expiry: c.Expiry},
+	}, nil
+}
+
+// serveInfo tells a page what it may know.
+func (s *Service) serveInfo(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(s.info.pageInfo()) // a client that is gone does not miss it
+}

@@ -1,0 +1,431 @@
+package localservice_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// The tests in this file drive the service with the official Socket.IO client.
+
+func TestHandshake(t *testing.T) {
+	t.Parallel()
+	s := startNode(t, "a")["a"]
+	service := start(t, localservice.Options{})
+	init := initialise(t, service.Info(), "receptionist")
+	s.open(init, map[string]string{"debugMode": "true"})
+	s.expect("connect", "onServerConnected")
+	s.emit("checkAvailability", map[string]any{}) // before any join
+	if got := s.expect("availabilityResult"); got[0].field("available") != true {
+		t.Errorf("got %s", got[0].Args)
+	}
+	s.join(init, nil)
+	s.emit("join", map[string]any{"channel": "other", "kaltura": map[string]any{"ks": init.KS}})
+	s.emit("stvNewSession", map[string]any{"room_id": "a1b2c3d4e5f6"})
+	s.emit("checkAvailability", map[string]any{})
+	got := s.expect("stvNewSession", "showAgent", "askPermissions", "availabilityResult")
+	if want := "/rtc/v1/stv/a1b2c3d4e5f6/whep/session/" + got[0].text("session_id"); !strings.HasSuffix(got[0].text("webrtc_url"), want) {
+		t.Errorf("reply %s, want an address that ends with %s", got[0].Args, want)
+	}
+	s.emit("asr-webrtc-init", map[string]any{"sessionId": "x"})
+	s.expect("asr-webrtc-ready")
+
+	s.emit("approvedPermissions", map[string]any{"room": "a1b2c3d4e5f6"})
+	opening := s.until("stvFinishedTalking")
+	first := opening[index(t, opening, "generatingSpeech")]
+	if !strings.HasSuffix(first.text("speechId"), "-approved-permissions") {
+		t.Errorf("opening %s", first.Args)
+	}
+	if end := opening[len(opening)-1].text("agentContent"); !strings.HasPrefix(end, "Hello there! I'm Robin") {
+		t.Errorf("the agent said %q", end)
+	}
+	if !slices.Contains(names(opening), "debug_conversationStateChange") {
+		t.Error("no debug events although the client asked for them")
+	}
+}
+
+func TestSilentOpening(t *testing.T) {
+	t.Parallel()
+	s := startNode(t, "a")["a"]
+	service := start(t, localservice.Options{})
+	init := initialise(t, service.Info(), "silent")
+	s.open(init, nil)
+	s.expect("connect", "onServerConnected")
+	s.join(init, nil)
+	s.video()
+	began := time.Now()
+	s.emit("approvedPermissions", map[string]any{})
+	got := s.expect("generatingSpeech", "stvSpeechChunk", "stvStartedTalking", "stvFinishedTalking")
+	if took := time.Since(began); took < 500*time.Millisecond {
+		t.Errorf("took %v", took)
+	}
+	if got[0].text("text") != "<blank>" || got[3].text("agentContent") != "" {
+		t.Errorf("got %s, %s", got[0].Args, got[3].Args)
+	}
+}
+
+// TestTypedTurn holds the order of wire-protocol §7.5.
+func TestTypedTurn(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{Script: script(
+		`  - when: {exact: "What is new today?"}`,
+		`    steps: [{say: "Two things changed. Both are good."}, {widget: {runtime: followups-tool, body: 'questions: ["More?"]'}}]`,
+	)}, "receptionist")
+	c.say("What is new today?")
+	got := c.until("stvFinishedTalking")
+	c.quiet(100 * time.Millisecond)
+
+	if got[0].Event != "agent_start_speech" || got[0].field("isNewTurn") != true {
+		t.Errorf("begins with %s %s", got[0].Event, got[0].Args)
+	}
+	id := got[0].text("speechId")
+	for _, h := range got {
+		if other, ok := h.field("speechId").(string); ok && other != id {
+			t.Errorf("%s carries %q, want %q", h.Event, other, id)
+		}
+	}
+	if turn := got[index(t, got, "agentTurnToTalk")]; turn.text("userTranscription") != "What is new today?" {
+		t.Errorf("turn %s", turn.Args)
+	}
+	// Each of these comes after the one before it.
+	at := []int{
+		index(t, got, "agent_start_speech"), segment(t, got, "think", 0), segment(t, got, "avatar", 0),
+		index(t, got, "generatingSpeech"), index(t, got, "stvSpeechChunk"), index(t, got, "stvStartedTalking"),
+		segment(t, got, "unisphere-tool", 0), segment(t, got, "share", 0), segment(t, got, "think", 1),
+		index(t, got, "agent_end_turn"), index(t, got, "stvFinishedGenerating"), index(t, got, "stvFinishedTalking"),
+	}
+	if !slices.IsSorted(at) {
+		t.Errorf("events at %v in %q", at, names(got))
+	}
+	if n := strings.Count(strings.Join(names(got), " "), "stvStartedTalking"); n != 1 {
+		t.Errorf("%d times stvStartedTalking", n)
+	}
+	var captions []string
+	for _, h := range got {
+		if h.Event == "stvSpeechChunk" {
+			captions = append(captions, h.text("text"))
+		}
+	}
+	spoken := got[len(got)-1].text("agentContent")
+	if spoken != "Two things changed. Both are good." || strings.Join(captions, " ") != spoken {
+		t.Errorf("spoken %q, captions %q", spoken, captions)
+	}
+}
+
+// segment returns the place of a brain segment by its type; think 1 is the
+// second one.
+func segment(t *testing.T, all []happening, kind string, n int) int {
+	t.Helper()
+	for i, h := range all {
+		var delta struct{ Type string }
+		if h.Event != "agent_raw_text" || json.Unmarshal([]byte(h.text("delta")), &delta) != nil || delta.Type != kind {
+			continue
+		}
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	t.Fatalf("no %s in %q", kind, names(all))
+	return 0
+}
+
+const longAnswer = `  - when: {contains: long}
+    steps: [{say: "One two three four five six seven eight nine ten. And on we go, for quite a while, until somebody stops us."}]`
+
+// TestBargeIn holds the order of wire-protocol §7.8 for typed text.
+func TestBargeIn(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{Script: script(longAnswer)}, "receptionist")
+	c.say("something long")
+	first := c.until("stvStartedTalking")
+	c.until("stvSpeechChunk") // a word is on its way
+	c.say("Stop it")
+	got := c.until("stvFinishedTalking")
+	at := index(t, got, "agentInterrupted")
+	if at+1 != len(got)-1 {
+		t.Errorf("got %q", names(got))
+	}
+	if spoken := got[len(got)-1].text("agentContent"); strings.Contains(spoken, "somebody") {
+		t.Errorf("spoken %q", spoken)
+	}
+	rest := c.until("agent_start_speech")
+	if len(rest) == 2 && rest[0].Event == "agent_end_turn" { // unless the brain was done before
+		rest = rest[1:]
+	}
+	if len(rest) != 1 {
+		t.Errorf("after the interruption %q", names(rest))
+	}
+	next := rest[len(rest)-1]
+	if next.field("isNewTurn") != true || next.text("turnId") == first[0].text("turnId") {
+		t.Errorf("next turn %s", next.Args)
+	}
+	for _, h := range c.until("stvFinishedTalking") {
+		if id, ok := h.field("speechId").(string); ok && id != next.text("speechId") {
+			t.Errorf("%s of the old utterance came late", h.Event)
+		}
+	}
+	c.emit("onTextEntered", map[string]any{"text": "", "isFinal": false, "isSpeechStart": true})
+	c.quiet(300 * time.Millisecond) // a marker while idle does nothing
+}
+
+func TestPauseAndShortResume(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{Script: script(longAnswer)}, "receptionist")
+	c.say("something long")
+	c.until("stvStartedTalking")
+	c.emit("pauseConversation", map[string]any{})
+	c.until("stvFinishedTalking")
+	c.say("Anybody there?")
+	for { // what was on its way
+		h, more := c.within(500 * time.Millisecond)
+		if !more {
+			break
+		}
+		if h.Event != "agent_end_turn" {
+			t.Fatalf("%s while paused", h.Event)
+		}
+	}
+	c.emit("resumeConversation", map[string]any{})
+	c.expect("conversationResumed")
+	c.say("Hello")
+	c.until("stvFinishedTalking")
+}
+
+func TestResumeAfterTheWindow(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{Timing: pauseOf(200 * time.Millisecond)}, "receptionist")
+	c.emit("pauseConversation", map[string]any{})
+	c.expect("pauseSessionExpired", "sessionReadyForResume")
+	if status := post(t, c.url, "v=0"); status != 404 {
+		t.Errorf("the old address answers %d", status)
+	}
+	c.emit("resumeConversation", map[string]any{})
+	c.expect("resumingSession")
+	if fresh := c.video(); fresh == c.url {
+		t.Error("the address is the old one")
+	}
+	c.emit("asr-webrtc-init", map[string]any{})
+	c.expect("asr-webrtc-ready")
+	c.emit("approvedPermissions", map[string]any{})
+	got := c.until("stvFinishedTalking")
+	if got[0].Event != "conversationResumed" || !strings.HasSuffix(got[1].text("speechId"), "-resume-replay") {
+		t.Errorf("got %q %s", names(got), got[1].Args)
+	}
+	if said := got[len(got)-1].text("agentContent"); !strings.HasPrefix(said, "Hello there! I'm Robin") {
+		t.Errorf("replayed %q", said)
+	}
+}
+
+const toolRule = `  - when: {contains: save}
+    steps:
+      - tool: {name: save_note, args: {note: call back}, wait: true, timeout: 1}
+      - say: "The page said {{ tool.status | default('nothing') }}."`
+
+func TestToolCall(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		answer map[string]any
+		said   string
+	}{
+		{"answered", map[string]any{"status": "ok"}, "The page said ok."},
+		{"unanswered", nil, "The page said timeout."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := converse(t, localservice.Options{Script: script(toolRule)}, "tools")
+			c.say("save this")
+			var tool struct {
+				Type         string
+				Content      string
+				ToolMetadata struct {
+					ID              string
+					WaitForResponse bool `json:"wait_for_response"`
+				} `json:"tool_metadata"`
+			}
+			for tool.Type != "tool" {
+				if h := c.next(); h.Event == "agent_raw_text" {
+					if err := json.Unmarshal([]byte(h.text("delta")), &tool); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if tool.Content != `save_note {"note":"call back"}` || !tool.ToolMetadata.WaitForResponse {
+				t.Errorf("tool %+v", tool)
+			}
+			if tt.answer != nil {
+				call(t, "KS "+c.init.KS, c.info.GenieURL+"/assistant/tool_response", map[string]any{
+					"tool_name": "save_note", "tool_id": tool.ToolMetadata.ID, "tool_invocation_id": tool.ToolMetadata.ID,
+					"response": tt.answer,
+				}, nil)
+			}
+			got := c.until("stvFinishedTalking")
+			segment(t, got, "tool_response", 0)
+			if said := got[len(got)-1].text("agentContent"); said != tt.said {
+				t.Errorf("said %q, want %q", said, tt.said)
+			}
+		})
+	}
+}
+
+func TestFatalEvents(t *testing.T) {
+	t.Parallel()
+	for _, event := range []string{"throwToNoAgent", "throwToExceededTier", "throwToBadRequest", "removePeer", "unsupportedClient"} {
+		t.Run(event, func(t *testing.T) {
+			t.Parallel()
+			c := converse(t, localservice.Options{}, "silent")
+			c.control("fatal", map[string]any{"event": event})
+			c.expect(event, "disconnect io server disconnect")
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	service := start(t, localservice.Options{})
+	info := service.Info()
+	sockets := startNode(t, "no token", "widget token", "bad join", "used up", "full", "plan")
+	init := initialise(t, info, "receptionist")
+
+	no := sockets["no token"]
+	no.open(appInit{ConversationManagerURL: init.ConversationManagerURL, KS: "djJ8nonsense"}, nil)
+	no.expect("connect_error unauthorized")
+
+	agent, _ := info.Agent("receptionist")
+	var widget struct{ KS string }
+	call(t, "", info.OVPURL+"/service/session/action/startWidgetSession", url.Values{"widgetId": {agent.WidgetID}}, &widget)
+	raw := sockets["widget token"]
+	raw.open(appInit{ConversationManagerURL: init.ConversationManagerURL, KS: widget.KS}, nil)
+	raw.expect("connect_error unauthorized")
+
+	bad := sockets["bad join"]
+	bad.open(init, nil)
+	bad.expect("connect", "onServerConnected")
+	bad.emit("join", map[string]any{"channel": "room", "kaltura": map[string]any{}})
+	bad.quiet(300 * time.Millisecond) // without a token there is no reply
+	bad.emit("join", map[string]any{"channel": "room", "kaltura": map[string]any{"ks": "djJ8nonsense"}})
+	bad.expect("throwToBadRequest", "disconnect io server disconnect")
+
+	var once string
+	call(t, "", info.OVPURL+"/service/session/action/start", url.Values{
+		"secret": {info.AdminSecret}, "partnerId": {jsonNumber(info.PartnerID)}, "type": {"0"}, "userId": {"sam"},
+		"expiry": {"600"}, "privileges": {"geniegpcid:" + jsonNumber(agent.ConfigID) + ",actionslimit:1"}, "format": {"1"},
+	}, &once)
+	used := sockets["used up"]
+	used.open(appInit{ConversationManagerURL: init.ConversationManagerURL, KS: once}, nil)
+	used.expect("connect", "unsupportedClient", "disconnect io server disconnect")
+
+	control(t, info, "/capacity", map[string]any{"exhausted": true})
+	full := sockets["full"]
+	full.open(init, nil)
+	full.expect("connect", "onServerConnected")
+	full.join(init, nil)
+	full.emit("checkAvailability", map[string]any{})
+	if got := full.expect("availabilityResult"); got[0].field("available") != false {
+		t.Errorf("got %s", got[0].Args)
+	}
+	full.emit("stvNewSession", map[string]any{"room_id": "a1b2c3d4e5f6"})
+	full.expect("throwToNoAgent", "disconnect io server disconnect")
+
+	control(t, info, "/capacity", map[string]any{"exhausted": false, "tierExceeded": true})
+	plan := sockets["plan"]
+	plan.open(init, nil)
+	plan.expect("connect", "onServerConnected")
+	plan.join(init, nil)
+	plan.emit("stvNewSession", map[string]any{"room_id": "a1b2c3d4e5f6"})
+	plan.expect("throwToExceededTier", "disconnect io server disconnect")
+}
+
+func jsonNumber(n int64) string {
+	text, _ := json.Marshal(n) // a number always marshals
+	return string(text)
+}
+
+func TestRecovery(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{}, "silent")
+	c.control("drop", nil)
+	c.expect("disconnect transport close")
+	if h := c.next(); h.What != "connect" || !h.Recovered {
+		t.Fatalf("got %+v", h)
+	}
+	c.say("Hello")
+	c.until("stvFinishedTalking") // the same session, without a join
+
+	control(t, c.info, "/recovery", map[string]any{"refuseNext": true})
+	c.control("drop", nil)
+	c.expect("disconnect transport close")
+	if h := c.next(); h.What != "connect" || h.Recovered {
+		t.Fatalf("got %+v", h)
+	}
+	c.expect("onServerConnected") // choice A3
+	if thread := c.join(c.init, map[string]any{"threadId": c.thread}); thread != c.thread {
+		t.Errorf("joined thread %s, want %s", thread, c.thread)
+	}
+}
+
+func TestRecoveryCanBeOff(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{Recovery: -1}, "silent")
+	c.control("drop", nil)
+	c.expect("disconnect transport close")
+	if h := c.next(); h.What != "connect" || h.Recovered {
+		t.Fatalf("got %+v", h)
+	}
+	c.expect("onServerConnected")
+}
+
+func TestVariablesOfAnAgentThatTakesNoneMakeAnEmptyTurn(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{}, "novars")
+	c.emit("updateGenieContext", map[string]any{"request_vars": map[string]any{"user_name": "Sam"}})
+	c.say("Hello")
+	c.expect("agent_start_speech", "agentTurnToTalk", "agent_end_turn")
+	c.emit("updateGenieContext", map[string]any{})
+	c.say("Hello")
+	c.until("stvFinishedTalking")
+}
+
+func TestRepeatedVideoSession(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{}, "silent")
+	old := c.url
+	fresh := c.video()
+	if status := post(t, old, "v=0"); status != 404 {
+		t.Errorf("the old address answers %d", status)
+	}
+	if status := post(t, fresh, "v=0"); status != 400 { // it is there, and the offer is bad
+		t.Errorf("the new address answers %d", status)
+	}
+}
+
+func TestEndOfAConversation(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{}, "silent")
+	c.control("send", map[string]any{"event": "conversationTimeWarning", "payload": map[string]any{"remainingTime": 30}})
+	if got := c.expect("conversationTimeWarning"); got[0].field("remainingTime") != 30.0 {
+		t.Errorf("got %s", got[0].Args)
+	}
+	c.control("end", nil)
+	c.expect("conversationEnded", "disconnect io server disconnect")
+	if status := post(t, c.url, "v=0"); status != 404 {
+		t.Errorf("the address of a session that is over answers %d", status)
+	}
+}
+
+func TestScreenShareStillArrives(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{}, "tools")
+	c.emitBinary("userScreenShareShot", append([]byte("\xff\xd8\xff"), make([]byte, 2000)...))
+	c.emit("checkAvailability", map[string]any{}) // its answer says that the still was taken
+	c.expect("availabilityResult")
+	if infos := c.service.Sessions(t.Context()); infos[0].StillsAccepted != 1 {
+		t.Errorf("sessions %+v", infos)
+	}
+}
