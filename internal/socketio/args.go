@@ -21,6 +21,10 @@ type Args struct {
 	attachments [][]byte
 }
 
+// RawArgs returns arguments of which the JSON text is known, for those who stand
+// in for a socket. The text is not checked.
+func RawArgs(raw ...json.RawMessage) Args { return Args{raw: raw} }
+
 // Len returns the number of arguments.
 func (a Args) Len() int { return len(a.raw) }
 

@@ -11,11 +11,11 @@ import (
 )
 
 func rawArgs(values ...string) Args {
-	var a Args
+	var raw []json.RawMessage
 	for _, v := range values {
-		a.raw = append(a.raw, json.RawMessage(v))
+		raw = append(raw, json.RawMessage(v))
 	}
-	return a
+	return RawArgs(raw...)
 }
 
 func TestDecodePacket(t *testing.T) {
