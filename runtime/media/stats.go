@@ -56,7 +56,9 @@ func parseStats(report []byte) Stats {
 	var s Stats
 	byID := map[string]row{}
 	for _, r := range rows {
-		byID[r.text("id")] = r
+		if id := r.text("id"); id != "" {
+			byID[id] = r
+		}
 	}
 	for _, r := range rows {
 		switch r.text("type") {

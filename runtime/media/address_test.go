@@ -1,0 +1,122 @@
+package media
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+func TestMediaAddresses(t *testing.T) {
+	for _, test := range []struct {
+		address string
+		want    fault.Code // of the strict rules
+		dev     fault.Code // with both switches on
+	}{
+		{"https://media.example/whep", "", ""},
+		{"https://8.8.8.8/whep", "", ""},
+		{"https://172.32.0.1/", "", ""},
+		{"https://[2001:db8::1]/", "", ""},
+		{"https://10.example/", "", ""},
+		{"https://0x7f.example/", "", ""},
+		{"http://media.example/", fault.InsecureTransport, ""},
+		{"https://localhost/", fault.WHEPPrivateIP, ""},
+		{"https://LocalHost./", fault.WHEPPrivateIP, ""},
+		{"http://127.0.0.1:8080/whep", fault.WHEPPrivateIP, ""},
+		{"https://127.9.9.9/", fault.WHEPPrivateIP, ""},
+		{"https://10.1.2.3/", fault.WHEPPrivateIP, ""},
+		{"https://172.16.0.1/", fault.WHEPPrivateIP, ""},
+		{"https://172.31.255.255/", fault.WHEPPrivateIP, ""},
+		{"https://192.168.1.1/", fault.WHEPPrivateIP, ""},
+		{"https://169.254.1.1/", fault.WHEPPrivateIP, ""},
+		{"https://0.0.0.0/", fault.WHEPPrivateIP, ""},
+		{"https://127.0.0.1./", fault.WHEPPrivateIP, ""},
+		{"https://2130706433/", fault.WHEPPrivateIP, ""},
+		{"https://0x7f000001/", fault.WHEPPrivateIP, ""},
+		{"https://0X7F.1/", fault.WHEPPrivateIP, ""},
+		{"https://0177.0.0.1/", fault.WHEPPrivateIP, ""},
+		{"https://127.1/", fault.WHEPPrivateIP, ""},
+		{"https://10.66051/", fault.WHEPPrivateIP, ""},
+		{"https://0xA.0x0.0x0.0x1/", fault.WHEPPrivateIP, ""},
+		{"https://0/", fault.WHEPPrivateIP, ""},
+		{"https://[::1]/", fault.WHEPPrivateIP, ""},
+		{"https://[fc00::1]/", fault.WHEPPrivateIP, ""},
+		{"https://[fdab::1]/", fault.WHEPPrivateIP, ""},
+		{"https://[fe80::1%25eth0]/", fault.WHEPPrivateIP, ""},
+		{"https://[febf::1]/", fault.WHEPPrivateIP, ""},
+		{"https://[::ffff:10.0.0.1]/", fault.WHEPPrivateIP, ""},
+		{"https://[::ffff:7f00:1]/", fault.WHEPPrivateIP, ""},
+		{"https://１２７.0.0.1/", fault.WHEPPrivateIP, ""},
+		{"https://127。0。0。1/", fault.WHEPPrivateIP, ""},
+		{"", fault.WHEPFailed, fault.WHEPFailed},
+		{"/whep", fault.WHEPFailed, fault.WHEPFailed},
+		{"ftp://media.example/", fault.WHEPFailed, fault.WHEPFailed},
+		{"https://", fault.WHEPFailed, fault.WHEPFailed},
+		{"https://a b/", fault.WHEPFailed, fault.WHEPFailed},
+		{`https://127.0.0.1\@media.example/`, fault.WHEPFailed, fault.WHEPFailed},
+	} {
+		for _, rules := range []struct {
+			addressRules
+			want fault.Code
+		}{{addressRules{}, test.want}, {addressRules{true, true}, test.dev}} {
+			f := rules.check(test.address)
+			switch {
+			case rules.want == "" && f != nil:
+				t.Errorf("%s with %+v: %v", test.address, rules.addressRules, f)
+			case rules.want != "" && (f == nil || f.Code != rules.want || f.Phase != fault.PhaseWHEP || f.Retryable):
+				t.Errorf("%s with %+v: %v, want %s", test.address, rules.addressRules, f, rules.want)
+			}
+		}
+	}
+}
+
+const (
+	sessionURL  = "https://edge.example/rtc/v1/stv/room9/whep/session/s-81"
+	fallbackURL = "https://edge.example/rtc/v1/whep/?app=app&stream=s-81"
+)
+
+func TestReleaseURL(t *testing.T) {
+	for _, test := range []struct{ subscribed, location, want string }{
+		{sessionURL, "", ""},
+		{sessionURL, "https://other.example/x?y", "https://other.example/x?y"},
+		{sessionURL, "HTTPS://other.example/viewer/1", "HTTPS://other.example/viewer/1"},
+		{sessionURL, "/whep/session/s-81/viewer/v-3", sessionURL + "/viewer/v-3"},
+		{sessionURL, "viewer/v-3", "https://edge.example/rtc/v1/stv/room9/whep/session/viewer/v-3"},
+		{sessionURL + "//?a=b#c", "/viewer/v-3?d=e", sessionURL + "/viewer/v-3?d=e"},
+		{fallbackURL, "/viewer/v-3", "https://edge.example/rtc/v1/whep/viewer/v-3"},
+		{fallbackURL, "?action=delete&stream=s-81", "https://edge.example/rtc/v1/whep/?action=delete&stream=s-81"},
+		{fallbackURL, "/other", "https://edge.example/other"},
+		{fallbackURL, "../up", "https://edge.example/rtc/v1/up"},
+		{fallbackURL, "//other.example/x", "https://other.example/x"},
+		{fallbackURL, "%zz", "%zz"},
+		{fallbackURL, "1http://x", "1http://x"},
+	} {
+		if got := releaseURL(test.subscribed, test.location); got != test.want {
+			t.Errorf("releaseURL(%q, %q) = %q, want %q", test.subscribed, test.location, got, test.want)
+		}
+	}
+}
+
+// Whatever a server writes, a private host gets no DELETE.
+func FuzzReleaseURL(f *testing.F) {
+	for _, location := range []string{
+		"/whep/session/s/viewer/v", "http://127.0.0.1/x", "?a=b", "//10.0.0.1/", "https://0x7f.1/viewer/", "://", "\x00", "/viewer/../..",
+	} {
+		f.Add(location)
+	}
+	w := &whep{log: func(string, string, map[string]any) {}}
+	f.Fuzz(func(t *testing.T, location string) {
+		v, err := w.place(sessionURL, location)
+		if v == nil || err != nil {
+			return
+		}
+		u, err := url.Parse(v.url)
+		if err != nil || u.Scheme != "https" || privateHost(u.Hostname()) {
+			t.Errorf("%q leads to %q", location, v.url)
+		}
+		if strings.HasPrefix(location, "/whep/session/s/viewer/") && u.Host != "edge.example" {
+			t.Errorf("%q leads away to %q", location, v.url)
+		}
+	})
+}

@@ -1,0 +1,564 @@
+//go:build !js
+
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pion/webrtc/v4"
+	pionmedia "github.com/pion/webrtc/v4/pkg/media"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// limit is how long anything in these tests may take on a busy machine.
+const limit = 30 * time.Second
+
+// journal records events and lets tests wait for them.
+type journal struct {
+	mu      sync.Mutex
+	lines   []string
+	events  []Event
+	changed chan struct{}
+}
+
+func newJournal() *journal { return &journal{changed: make(chan struct{})} }
+
+func (j *journal) notify(ev Event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.events = append(j.events, ev)
+	j.lines = append(j.lines, describe(ev))
+	close(j.changed)
+	j.changed = make(chan struct{})
+}
+
+// describe is an event in a line, "" for those whose number varies.
+func describe(ev Event) string {
+	switch ev.Kind {
+	case ICEState:
+		return fmt.Sprintf("%s ice %s", ev.Channel, ev.State)
+	case PeerState:
+		return fmt.Sprintf("%s peer %s", ev.Channel, ev.State)
+	case TrackAdded:
+		return fmt.Sprintf("%s track %s", ev.Channel, ev.Track.Kind)
+	case VideoSize:
+		return fmt.Sprintf("%s size %dx%d", ev.Channel, ev.Picture.Width, ev.Picture.Height)
+	case Milestone:
+		return fmt.Sprintf("%s mark %s", ev.Channel, ev.Mark)
+	case Candidate:
+		return fmt.Sprintf("%s candidate", ev.Channel)
+	default:
+		return fmt.Sprintf("%s kind %d %v %v", ev.Channel, ev.Kind, ev.Muted, ev.Err)
+	}
+}
+
+// await waits until line was reported.
+func (j *journal) await(t *testing.T, line string) {
+	t.Helper()
+	timeout := time.After(limit)
+	for {
+		j.mu.Lock()
+		found, changed := j.countLocked(line) > 0, j.changed
+		j.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			t.Fatalf("%q was not reported, but:\n%s", line, strings.Join(j.lines, "\n"))
+		}
+	}
+}
+
+func (j *journal) count(line string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.countLocked(line)
+}
+
+func (j *journal) countLocked(line string) int {
+	n := 0
+	for _, l := range j.lines {
+		if l == line {
+			n++
+		}
+	}
+	return n
+}
+
+func newTestPlane(t *testing.T, change func(*Config)) *Plane {
+	t.Helper()
+	transport := fetch.New()
+	cfg := Config{Client: transport, Sender: transport, AllowPrivateHosts: true, ICEPolicy: "all"}
+	if change != nil {
+		change(&cfg)
+	}
+	p := NewPlane(cfg)
+	t.Cleanup(func() {
+		p.Close()
+		transport.Close()
+	})
+	return p
+}
+
+func testContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// until waits for a condition of the far end, which has no events.
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !condition(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not happen", what)
+		}
+	}
+}
+
+func TestDownlinkThroughTheRelay(t *testing.T) {
+	for _, codec := range []string{"H264", "VP8"} {
+		t.Run(codec, func(t *testing.T) {
+			s := newTestService(t)
+			stream, url := s.stream()
+			kinds := make(chan string, 2)
+			p := newTestPlane(t, func(c *Config) {
+				c.ICEPolicy, c.ICEServers, c.VideoCodec = "relay", s.iceServers(), codec
+				c.OnTrack = func(track *webrtc.TrackRemote) { // reads one packet, and leaves the rest
+					if _, _, err := track.ReadRTP(); err == nil {
+						kinds <- track.Codec().MimeType
+					}
+				}
+			})
+			j := newJournal()
+			d := p.NewDownlink(j.notify)
+			ctx := testContext(t)
+			if err := d.Subscribe(ctx, url); err != nil {
+				t.Fatal(err)
+			}
+			size, err := d.Playable(ctx, false)
+			if err != nil || size != (Picture{Width: 640, Height: 360}) {
+				t.Fatalf("%+v, %v", size, err)
+			}
+			got := map[string]bool{<-kinds: true, <-kinds: true}
+			if !got["video/"+codec] || !got["audio/G722"] {
+				t.Errorf("tracks %v", got)
+			}
+			for _, line := range []string{
+				"stv mark whepSent", "stv mark whepAnswer", "stv mark firstTrack", "stv mark firstFrame",
+				"stv track video", "stv track audio", "stv size 640x360", "stv ice connected", "stv peer connected",
+			} {
+				j.await(t, line)
+				if n := j.count(line); n != 1 {
+					t.Errorf("%q was reported %d times", line, n)
+				}
+			}
+			if n := j.count("stv candidate"); n != 0 {
+				t.Errorf("%d candidates of the downlink", n)
+			}
+			until(t, "both kinds counted", func() bool {
+				st, err := d.Stats(ctx)
+				return err == nil && st.Known && st.HasVideo && st.VideoBytes > 0 && st.AudioBytes > 0 && st.Path == "relay"
+			})
+			if !stream.Stats().Connected {
+				t.Error("the service has no viewer")
+			}
+			d.Close()
+			d.Close()
+			until(t, "the release", func() bool { return s.count("DELETE") == 1 })
+			until(t, "the end of the viewer", func() bool { return !stream.Stats().Connected })
+		})
+	}
+}
+
+func TestRenewReleasesBeforeItSubscribesAgain(t *testing.T) {
+	s := newTestService(t)
+	_, url := s.stream()
+	p := newTestPlane(t, nil)
+	j := newJournal()
+	d := p.NewDownlink(j.notify)
+	defer d.Close()
+	ctx := testContext(t)
+	for range 2 {
+		if err := d.Subscribe(ctx, url); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Playable(ctx, true); err != nil {
+			t.Fatal(err)
+		}
+		d.Renew(ctx)
+	}
+	if err := d.Subscribe(ctx, url); err != nil {
+		t.Fatal(err)
+	}
+	var methods []string
+	for _, r := range s.seen() {
+		method, _, _ := strings.Cut(r, " ")
+		methods = append(methods, method)
+	}
+	if want := []string{"POST", "DELETE", "POST", "DELETE", "POST"}; !reflect.DeepEqual(methods, want) {
+		t.Errorf("requests %q", methods)
+	}
+	if n := j.count("stv peer closed") + j.count("stv ice closed"); n != 0 {
+		t.Errorf("%d reports of the ends that we made", n)
+	}
+}
+
+func TestGoneSessions(t *testing.T) {
+	s := newTestService(t)
+	stream, url := s.stream()
+	p := newTestPlane(t, nil)
+	ctx := testContext(t)
+	first := p.NewDownlink(newJournal().notify)
+	defer first.Close()
+	if err := first.Subscribe(ctx, url); err != nil {
+		t.Fatal(err)
+	}
+	second := p.NewDownlink(newJournal().notify)
+	defer second.Close()
+	var gone *Gone
+	if err := second.Subscribe(ctx, url); !errors.As(err, &gone) || gone.Status != 409 {
+		t.Errorf("second viewer: %v", err)
+	}
+	second.Renew(ctx)
+	stream.Close()
+	if err := second.Subscribe(ctx, url); !errors.As(err, &gone) || gone.Status != 404 {
+		t.Errorf("ended session: %v", err)
+	}
+}
+
+func TestUnusableAnswerIsReleased(t *testing.T) {
+	s := newTestService(t)
+	p := newTestPlane(t, nil)
+	d := p.NewDownlink(newJournal().notify)
+	defer d.Close()
+	err := d.Subscribe(testContext(t), s.http.URL+"/garbage")
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != fault.WHEPFailed || f.Retryable || f.Cause == nil {
+		t.Errorf("error %v", err)
+	}
+	until(t, "the release", func() bool {
+		return reflect.DeepEqual(s.seen(), []string{"POST /garbage", "DELETE /garbage/viewer/g"})
+	})
+}
+
+func TestRefusedSubscription(t *testing.T) {
+	s := newTestService(t)
+	p := newTestPlane(t, nil)
+	for _, status := range []int{400, 403, 415, 500} {
+		d := p.NewDownlink(newJournal().notify)
+		err := d.Subscribe(testContext(t), fmt.Sprintf("%s/status/%d", s.http.URL, status))
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Code != fault.WHEPFailed || f.Status != status || f.Retryable || f.Body != "refused on purpose" {
+			t.Errorf("%d: %v", status, err)
+		}
+		d.Close()
+	}
+}
+
+// A server that answers after everybody has left still gets its place back.
+func TestAnswerAfterCloseIsReleased(t *testing.T) {
+	arrived, answer, released := make(chan struct{}), make(chan struct{}), make(chan string, 1)
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			released <- r.URL.Path
+			return
+		}
+		close(arrived)
+		<-answer
+		w.Header().Set("Location", "/viewer/late")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write([]byte(testAnswer))
+	}))
+	defer slow.Close()
+	p := newTestPlane(t, nil)
+	d := p.NewDownlink(newJournal().notify)
+	ctx, cancel := context.WithCancelCause(testContext(t))
+	ended := make(chan error, 1)
+	go func() { ended <- d.Subscribe(ctx, slow.URL+"/s") }()
+	<-arrived
+	stop := errors.New("disconnected")
+	cancel(stop)
+	if err := <-ended; !errors.Is(err, stop) {
+		t.Errorf("error %v", err)
+	}
+	d.Close()
+	close(answer)
+	if path := <-released; path != "/s/viewer/late" {
+		t.Errorf("released %s", path)
+	}
+}
+
+// Closing without cancelling is what a page that goes away does.
+func TestCloseDuringSubscribe(t *testing.T) {
+	arrived, answer, released := make(chan struct{}), make(chan struct{}), make(chan string, 1)
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			released <- r.URL.Path
+			return
+		}
+		close(arrived)
+		<-answer
+		w.Header().Set("Location", "/viewer/late")
+		_, _ = w.Write([]byte(testAnswer))
+	}))
+	defer slow.Close()
+	p := newTestPlane(t, nil)
+	d := p.NewDownlink(newJournal().notify)
+	ended := make(chan error, 1)
+	go func() { ended <- d.Subscribe(testContext(t), slow.URL+"/s") }()
+	<-arrived
+	d.Close()
+	close(answer)
+	if err := <-ended; !errors.Is(err, errClosed) {
+		t.Errorf("error %v", err)
+	}
+	if path := <-released; path != "/s/viewer/late" {
+		t.Errorf("released %s", path)
+	}
+}
+
+func TestPeersClosedAtOnceLeaveNothing(t *testing.T) {
+	p := newTestPlane(t, func(c *Config) { c.TURNServer = "127.0.0.1:9" })
+	for range 5 {
+		d, u, v := p.NewDownlink(newJournal().notify), p.NewUplink(newJournal().notify), p.NewVoice(newJournal().notify)
+		d.Close()
+		u.Close()
+		v.Close()
+		if err := d.Subscribe(testContext(t), "http://127.0.0.1:9/"); !errors.Is(err, errClosed) {
+			t.Errorf("downlink: %v", err)
+		}
+		if _, err := u.Offer(testContext(t), false); !errors.Is(err, errClosed) {
+			t.Errorf("uplink: %v", err)
+		}
+		d.Renew(t.Context())
+	}
+}
+
+func TestBadICEServersAreAnError(t *testing.T) {
+	p := newTestPlane(t, func(c *Config) { c.ICEServers = []ICEServer{{URLs: []string{"http://no.turn"}}} })
+	d := p.NewDownlink(newJournal().notify)
+	defer d.Close()
+	if err := d.Subscribe(testContext(t), "http://127.0.0.1:9/"); !errors.Is(err, fault.ConnectFailed) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := d.Stats(t.Context()); err != nil {
+		t.Errorf("statistics: %v", err)
+	}
+}
+
+// speechFile is a spoken question as a browser's microphone would send it.
+const speechFile = "../../internal/localservice/media/testdata/speech.opus"
+
+func TestMicrophoneReachesTheService(t *testing.T) {
+	s := newTestService(t)
+	opened := make(chan string, 8)
+	p := newTestPlane(t, func(c *Config) {
+		c.OpenMicrophone = func(id string) (Source, error) {
+			opened <- id
+			return OggFile(speechFile)
+		}
+	})
+	ctx := testContext(t)
+	h := &hearing{loud: make(chan float64, 1)}
+	mic := s.media.NewMicrophone(h.hear)
+	defer mic.Close()
+	j := newJournal()
+	u := p.NewUplink(j.notify)
+	defer u.Close()
+	handshake := func(restart bool) string {
+		t.Helper()
+		offer, err := u.Offer(ctx, restart)
+		if err != nil || offer.Type != "offer" {
+			t.Fatalf("%+v, %v", offer, err)
+		}
+		answer, candidates, err := mic.Offer(offer.SDP, restart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Candidates that come before the answer are kept.
+		for _, c := range append(candidates, "", "candidate:broken") {
+			u.AddCandidate(control.ServerCandidate{UID: "x", Type: "ice_candidate", Candidate: c})
+		}
+		var plain []string
+		for line := range strings.Lines(answer) {
+			if !strings.HasPrefix(line, "a=candidate") && !strings.HasPrefix(line, "a=end-of-candidates") {
+				plain = append(plain, line)
+			}
+		}
+		if err := u.Answer(ctx, control.Description{Type: "answer", SDP: strings.Join(plain, "")}); err != nil {
+			t.Fatal(err)
+		}
+		return offer.SDP
+	}
+	first := handshake(false)
+	if !strings.Contains(first, "opus/48000/2") {
+		t.Errorf("offer %s", first)
+	}
+	j.await(t, "asr ice connected")
+	if p.Microphone().Started() || j.count("asr kind 9 false <nil>") != 0 {
+		t.Error("the microphone is on before it is started")
+	}
+	if err := p.Microphone().Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Microphone().Start(ctx); err != nil || len(opened) != 1 || <-opened != "" {
+		t.Errorf("a second start: %v", err)
+	}
+	if n := j.count(describe(Event{Kind: MicStarted, Channel: ChannelASR})); n != 1 || !p.Microphone().Started() {
+		t.Errorf("started %d times", n)
+	}
+	select {
+	case <-h.loud:
+	case <-ctx.Done():
+		t.Fatal("the service heard nothing")
+	}
+	until(t, "statistics", func() bool {
+		st, err := u.Stats(ctx)
+		return err == nil && st.Known && st.AudioBytes > 0 && st.Packets > 0 && st.Path != ""
+	})
+	if err := u.SetBandwidth(ctx, 16); err != nil {
+		t.Error(err)
+	}
+	second := handshake(true)
+	if credentials(first) == credentials(second) || credentials(second) == "" {
+		t.Error("the restart has the ICE credentials of before")
+	}
+	if err := p.Microphone().Switch(ctx, "other"); err != nil || <-opened != "other" {
+		t.Errorf("switch: %v", err)
+	}
+	select {
+	case <-h.loud: // of before
+	default:
+	}
+	select {
+	case <-h.loud:
+	case <-ctx.Done():
+		t.Fatal("the service heard nothing after the restart and the switch")
+	}
+	p.Microphone().Stop()
+	if p.Microphone().Started() {
+		t.Error("still started")
+	}
+}
+
+func credentials(sdp string) string {
+	for line := range strings.Lines(sdp) {
+		if user, ok := strings.CutPrefix(line, "a=ice-ufrag:"); ok {
+			return strings.TrimSpace(user)
+		}
+	}
+	return ""
+}
+
+func TestUplinkRefusesWhatIsNoAnswer(t *testing.T) {
+	p := newTestPlane(t, nil)
+	u := p.NewUplink(newJournal().notify)
+	defer u.Close()
+	ctx := testContext(t)
+	if _, err := u.Offer(ctx, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, sdp := range []string{"", "hello", "v=0\r\n", "v=0\r\nm=audio\r\n"} {
+		if err := u.Answer(ctx, control.Description{Type: "answer", SDP: sdp}); err == nil {
+			t.Errorf("%q was accepted", sdp)
+		}
+	}
+}
+
+func TestVoiceIsAnswered(t *testing.T) {
+	service, err := webrtc.NewPeerConnection(webrtc.Configuration{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = service.GracefulClose() }()
+	track, err := webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "voice", "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.AddTrack(track); err != nil {
+		t.Fatal(err)
+	}
+	p := newTestPlane(t, nil)
+	j := newJournal()
+	v := p.NewVoice(func(ev Event) {
+		if ev.Kind == Candidate {
+			_ = service.AddICECandidate(webrtc.ICECandidateInit{Candidate: ev.Candidate.Candidate, SDPMid: ev.Candidate.SDPMid, SDPMLineIndex: ev.Candidate.SDPMLineIndex})
+		}
+		j.notify(ev)
+	})
+	defer v.Close()
+	service.OnICECandidate(func(c *webrtc.ICECandidate) {
+		if c != nil {
+			init := c.ToJSON()
+			v.AddCandidate(control.Candidate{Candidate: init.Candidate, SDPMid: init.SDPMid, SDPMLineIndex: init.SDPMLineIndex})
+		}
+	})
+	offer, err := service.CreateOffer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := service.SetLocalDescription(offer); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Accept(testContext(t), control.Description{Type: "offer", SDP: "hello"}); !errors.Is(err, errNotSDP) {
+		t.Errorf("no offer: %v", err)
+	}
+	answer, err := v.Accept(testContext(t), control.Description{Type: "offer", SDP: offer.SDP})
+	if err != nil || answer.Type != "answer" {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	if err := service.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer.SDP}); err != nil {
+		t.Fatal(err)
+	}
+	ctx := testContext(t)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		for {
+			select {
+			case <-time.After(silence.Duration):
+				_ = track.WriteSample(pionmedia.Sample{Data: silence.Data, Duration: silence.Duration})
+			case <-stop:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	j.await(t, "voice ice connected")
+	j.await(t, "voice track audio")
+}
+
+// FuzzAnswer feeds what a server may write to a peer that waits for an answer.
+func FuzzAnswer(f *testing.F) {
+	f.Add("v=0\r\n")
+	f.Add(testAnswer + "s=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\na=mid:0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:1\r\n")
+	f.Add(testAnswer + "s=-\r\nt=0 0\r\na=group:BUNDLE 0 1\r\na=ice-ufrag:a\r\na=ice-pwd:b\r\na=fingerprint:sha-256 AA\r\na=setup:passive\r\n" +
+		"m=video 9 UDP/TLS/RTP/SAVPF 96\r\na=mid:0\r\na=sendonly\r\na=rtpmap:96 VP8/90000\r\na=candidate:1 1 udp 1 127.0.0.1 9 typ host\r\n")
+	p := NewPlane(Config{Client: hanging{}, AllowPrivateHosts: true})
+	f.Cleanup(p.Close)
+	f.Fuzz(func(t *testing.T, sdp string) {
+		d := p.NewDownlink(func(Event) {})
+		defer d.Close()
+		peer, err := d.current().wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = peer.answer(t.Context(), sdp)
+	})
+}
