@@ -22,6 +22,7 @@ var pageRooms = map[string]bool{
 	"cmd/wasm":           false,
 	"internal/jsbridge":  false,
 	"internal/fetch":     true,
+	"internal/socketio":  true,
 	"runtime/media":      true,
 	"runtime/completion": true,
 }

@@ -2,12 +2,12 @@ package socketio
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strconv"
 )
 
@@ -105,8 +105,9 @@ type Binary []byte
 
 // binaryMark starts the JSON strings that stand for a [Binary] between
 // MarshalJSON and encodeArgs. It is random, so that no text from outside can be
-// taken for one, and it never leaves the package in a packet.
-var binaryMark = rand.Text() + ":"
+// taken for one, and it never leaves the package in a packet. math/rand/v2 is
+// seeded by the system; crypto/rand would add 44 kB to the page after brotli.
+var binaryMark = strconv.FormatUint(rand.Uint64(), 36) + strconv.FormatUint(rand.Uint64(), 36) + ":"
 
 // MarshalJSON lets Emit find the data wherever it is inside an argument. The
 // result means nothing outside this package.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -37,7 +36,7 @@ type ClientOptions struct {
 	// sends none. [Client.SetAuth] replaces it.
 	Auth any
 	// Header is sent with the WebSocket handshake, natively only: a page can't.
-	Header http.Header
+	Header map[string][]string
 
 	// ConnectTimeout bounds one attempt, from dialling to the server's answer to
 	// the handshake; default [DefaultConnectTimeout].

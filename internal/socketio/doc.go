@@ -15,11 +15,11 @@
 //
 // The package owns framing, time limits of the transport and what is replayed
 // after a drop. It must not know any event's name or meaning, and must not
-// import the runtime, the local service, syscall/js or, for the page, the
-// client of net/http.
+// import the runtime or the local service.
 //
 // What differs in a page: a browser closes a WebSocket only with a handshake
 // and only with code 1000 or 3000–4999, tells nothing about why a handshake
-// failed, and never makes a writer wait. The files socket_js.go and
-// socket_native.go hold these differences.
+// failed, and never makes a writer wait. socket_js.go holds the page's own
+// WebSocket behind the four methods of transport, socket_native.go
+// github.com/coder/websocket.
 package socketio

@@ -1,8 +1,9 @@
 package completion
 
 import (
-	"crypto/rand"
 	"encoding/json"
+	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -30,7 +31,7 @@ type notice struct {
 
 // openPresence announces this tab, or returns nil where tabs can't talk.
 func openPresence(page Page, s Settings, thread string) *presence {
-	p := &presence{id: rand.Text(), stale: s.PresenceStale, peers: map[string]time.Time{}}
+	p := &presence{id: strconv.FormatUint(rand.Uint64(), 36), stale: s.PresenceStale, peers: map[string]time.Time{}}
 	p.mu.Lock() // a message may come before the channel is known
 	defer p.mu.Unlock()
 	p.channel = page.Channel(s.PresencePrefix+":"+thread, p.receive)
