@@ -377,6 +377,33 @@ func correlation(a, b []int16) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
+// Whatever a client says on the control plane, the server stays up and forgets the peer.
+func FuzzMicrophone(f *testing.F) {
+	s, err := New(Config{NewPicture: newPattern})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(s.Close)
+	offer := newSpeaker(f, webrtc.Configuration{}).offer(f, nil)
+	again := newSpeaker(f, webrtc.Configuration{}).offer(f, nil)
+	f.Add(offer, again, true, "candidate:1 1 udp 41885439 198.51.100.7 50112 typ relay raddr 0.0.0.0 rport 0")
+	f.Add(offer, offer, false, "")
+	f.Add(offer, strings.ReplaceAll(again, "a=mid:0", "a=mid:1"), true, "candidate:")
+	f.Add(strings.Replace(offer, "sendrecv", "inactive", 1), again, true, "a")
+	f.Fuzz(func(t *testing.T, first, second string, restart bool, candidate string) {
+		m := s.NewMicrophone(func([]int16) {})
+		_ = m.AddCandidate(candidate)
+		_, _, _ = m.Offer(first, false)
+		_, _, _ = m.Offer(second, restart)
+		m.Close()
+		waitFor(t, "the peers are gone", func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.peers == 0
+		})
+	})
+}
+
 func FuzzEar(f *testing.F) {
 	for _, p := range opusPackets(f, "testdata/speech.opus")[:5] {
 		f.Add(uint16(1), p)

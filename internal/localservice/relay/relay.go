@@ -43,7 +43,7 @@ type Config struct {
 	// StaticUser and StaticPassword are accepted without expiry when both are set. They are for clients that know only a built-in pair
 	// (wire-protocol §6.2).
 	StaticUser, StaticPassword string
-	// UserQuota is how many allocations one user may hold at a time, Quota how many all users may. Defaults 128 and 1024; a page needs up to
+	// UserQuota is how many allocations one user may hold at a time, Quota how many all users may. Defaults 256 and 1024; a page needs up to
 	// eight, four for each of its two peers.
 	UserQuota, Quota int
 	// Link, when set, impairs everything between the clients and the relay.
@@ -52,7 +52,7 @@ type Config struct {
 
 // Default quotas, see Config.
 const (
-	defaultUserQuota = 128
+	defaultUserQuota = 256
 	defaultQuota     = 1024
 )
 
