@@ -10,6 +10,7 @@ import (
 
 	"github.com/pion/ice/v4"
 	"github.com/pion/interceptor"
+	"github.com/pion/interceptor/pkg/stats"
 	"github.com/pion/logging"
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
@@ -22,12 +23,15 @@ const receiveBuffer = 1500
 
 // peer is pion's PeerConnection.
 type peer struct {
-	plane *Plane
-	pc    *webrtc.PeerConnection
+	plane  *Plane
+	pc     *webrtc.PeerConnection
+	sender *webrtc.RTPSender // of the microphone
+	sent   stats.Getter      // what pion's own statistics leave out
 }
 
 func newPeer(p *Plane, o peerOptions, on func(Event)) (*peer, error) {
-	api, err := newAPI(p.cfg.AllowPrivateHosts, func(picture Picture) {
+	peer := &peer{plane: p}
+	api, err := peer.newAPI(p.cfg.AllowPrivateHosts, func(picture Picture) {
 		on(Event{Kind: VideoSize, Picture: picture, painted: true})
 	})
 	if err != nil {
@@ -40,11 +44,9 @@ func newPeer(p *Plane, o peerOptions, on func(Event)) (*peer, error) {
 	for _, s := range p.servers {
 		config.ICEServers = append(config.ICEServers, webrtc.ICEServer{URLs: s.URLs, Username: s.Username, Credential: s.Credential})
 	}
-	pc, err := api.NewPeerConnection(config)
-	if err != nil {
+	if peer.pc, err = api.NewPeerConnection(config); err != nil {
 		return nil, err
 	}
-	peer := &peer{plane: p, pc: pc}
 	peer.listen(on)
 	for _, kind := range o.receive {
 		if err == nil {
@@ -52,7 +54,7 @@ func newPeer(p *Plane, o peerOptions, on func(Event)) (*peer, error) {
 		}
 	}
 	if err == nil && o.mic != nil {
-		_, err = pc.AddTransceiverFromTrack(o.mic.track, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendrecv})
+		err = peer.send(o.mic)
 	}
 	if err != nil {
 		peer.close()
@@ -62,7 +64,7 @@ func newPeer(p *Plane, o peerOptions, on func(Event)) (*peer, error) {
 }
 
 // newAPI configures pion. seen is told of the first key frame.
-func newAPI(local bool, seen func(Picture)) (*webrtc.API, error) {
+func (p *peer) newAPI(local bool, seen func(Picture)) (*webrtc.API, error) {
 	// What pion logs about single packets is nobody's business here, and it
 	// would go to standard error.
 	quiet := &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled}
@@ -79,6 +81,12 @@ func newAPI(local bool, seen func(Picture)) (*webrtc.API, error) {
 	if err := webrtc.RegisterDefaultInterceptorsWithOptions(engine, registry, webrtc.WithInterceptorLoggerFactory(quiet)); err != nil {
 		return nil, err
 	}
+	recorder, err := stats.NewInterceptor(stats.WithLoggerFactory(quiet))
+	if err != nil {
+		return nil, err
+	}
+	recorder.OnNewPeerConnection(func(_ string, sent stats.Getter) { p.sent = sent })
+	registry.Add(recorder)
 	registry.Add(sightFactory{seen})
 	return webrtc.NewAPI(webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry), webrtc.WithSettingEngine(settings)), nil
 }
@@ -136,6 +144,24 @@ func (p *peer) receive(kind webrtc.RTPCodecType, codec string) error {
 	return transceiver.SetCodecPreferences(chosen)
 }
 
+// send adds the microphone's track. Its reports are read so that the other
+// side's view of it is known, and lost packets are sent again.
+func (p *peer) send(m *Microphone) error {
+	transceiver, err := p.pc.AddTransceiverFromTrack(m.track, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendrecv})
+	if err != nil {
+		return err
+	}
+	p.sender = transceiver.Sender()
+	p.plane.spawn(func() {
+		for buffer := make([]byte, receiveBuffer); ; {
+			if _, _, err := p.sender.Read(buffer); err != nil {
+				return
+			}
+		}
+	})
+	return nil
+}
+
 func (p *peer) offer(_ context.Context, restart bool) error {
 	return p.describe(func() (webrtc.SessionDescription, error) {
 		return p.pc.CreateOffer(&webrtc.OfferOptions{ICERestart: restart})
@@ -189,11 +215,34 @@ func (p *peer) addCandidate(c control.Candidate) error {
 // stats returns the rows of the report as JSON.
 func (p *peer) stats(context.Context) ([]byte, error) {
 	report := p.pc.GetStats()
-	rows := make([]webrtc.Stats, 0, len(report))
+	rows := make([]any, 0, len(report)+2)
 	for _, r := range report {
 		rows = append(rows, r)
 	}
+	if p.sender != nil {
+		rows = append(rows, p.outbound()...)
+	}
 	return json.Marshal(rows)
+}
+
+// outbound are the rows of the microphone.
+func (p *peer) outbound() []any {
+	encodings := p.sender.GetParameters().Encodings
+	if len(encodings) == 0 {
+		return nil
+	}
+	s := p.sent.Get(uint32(encodings[0].SSRC))
+	if s == nil {
+		return nil // nothing was sent yet
+	}
+	out, remote := s.OutboundRTPStreamStats, s.RemoteInboundRTPStreamStats
+	return []any{
+		row{"type": "outbound-rtp", "kind": "audio", "bytesSent": out.BytesSent, "packetsSent": out.PacketsSent},
+		row{
+			"type": "remote-inbound-rtp", "kind": "audio", "packetsLost": remote.PacketsLost,
+			"jitter": remote.Jitter, "roundTripTime": remote.RoundTripTime.Seconds(),
+		},
+	}
 }
 
 // setBandwidth does nothing: the samples of a source have the rate they have.

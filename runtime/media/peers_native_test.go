@@ -448,7 +448,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 	select {
 	case <-h.loud:
 	case <-ctx.Done():
-		t.Fatal("the service heard nothing after the restart and the switch")
+		t.Fatalf("the service heard nothing after the restart and the switch: %+v, %q", mic.Stats(), j.lines)
 	}
 	p.Microphone().Stop()
 	if p.Microphone().Started() {

@@ -148,6 +148,14 @@ func (c *candidates) add(candidate control.Candidate) {
 	}
 }
 
+// hold keeps candidates again.
+func (c *candidates) hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.apply = nil
+}
+
+// open applies the candidates kept and those to come.
 func (c *candidates) open(apply func(control.Candidate)) {
 	c.mu.Lock()
 	early := c.early

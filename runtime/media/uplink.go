@@ -36,6 +36,7 @@ func (u *Uplink) receive(ev Event) {
 func (u *Uplink) Offer(ctx context.Context, restart bool) (control.Description, error) {
 	peer, err := u.wait(ctx)
 	if err == nil && restart {
+		u.remote.hold() // what comes now belongs to the answer to come
 		err = peer.offer(ctx, true)
 	}
 	if err != nil {

@@ -1,0 +1,259 @@
+//go:build !js
+
+package media
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pion/rtp"
+	"github.com/pion/webrtc/v4"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// packets collects what a track sends.
+type packets struct {
+	webrtc.TrackLocalContext
+	start time.Time
+	at    []time.Duration
+	data  []string
+}
+
+func (p *packets) ID() string { return "packets" }
+func (p *packets) CodecParameters() []webrtc.RTPCodecParameters {
+	return []webrtc.RTPCodecParameters{{RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2}, PayloadType: 111}}
+}
+func (p *packets) SSRC() webrtc.SSRC                       { return 1 }
+func (p *packets) SSRCRetransmission() webrtc.SSRC         { return 0 }
+func (p *packets) SSRCForwardErrorCorrection() webrtc.SSRC { return 0 }
+func (p *packets) WriteStream() webrtc.TrackLocalWriter    { return p }
+func (p *packets) Write(b []byte) (int, error)             { return len(b), nil }
+
+func (p *packets) WriteRTP(_ *rtp.Header, payload []byte) (int, error) {
+	p.at = append(p.at, time.Since(p.start))
+	p.data = append(p.data, string(payload))
+	return len(payload), nil
+}
+
+// script is a source of given samples and an end.
+type script struct {
+	samples []Sample
+	end     error
+	closed  bool
+}
+
+func (s *script) Next(context.Context) (Sample, error) {
+	if len(s.samples) == 0 {
+		return Sample{}, s.end
+	}
+	next := s.samples[0]
+	s.samples = s.samples[1:]
+	return next, nil
+}
+
+func (s *script) Close() error {
+	s.closed = true
+	return nil
+}
+
+func TestMicrophoneSendsInRealTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &script{end: io.EOF, samples: []Sample{
+			{Data: []byte("a"), Duration: 20 * time.Millisecond},
+			{Data: []byte("b"), Duration: 60 * time.Millisecond},
+			{}, // no sound, no time
+			{Data: []byte("c"), Duration: 40 * time.Millisecond},
+		}}
+		p := NewPlane(Config{Platform: Platform{OpenMicrophone: func(string) (Source, error) { return source, nil }}})
+		sent := &packets{start: time.Now()}
+		if _, err := p.mic.track.Bind(sent); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.mic.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		p.mic.SetEnabled(false) // "c" is not heard
+		time.Sleep(80 * time.Millisecond)
+		p.mic.SetEnabled(true)
+		time.Sleep(20 * time.Millisecond)
+		p.Close()
+		quiet := string(silence.Data)
+		wantData := []string{"a", "b", quiet, quiet, quiet}
+		wantAt := []time.Duration{0, 20 * time.Millisecond, 80 * time.Millisecond, 120 * time.Millisecond, 140 * time.Millisecond}
+		if len(sent.data) != len(wantData) {
+			t.Fatalf("sent %q at %v", sent.data, sent.at)
+		}
+		for i := range wantData {
+			if sent.data[i] != wantData[i] || sent.at[i] != wantAt[i] {
+				t.Errorf("packet %d: %q at %v, want %q at %v", i, sent.data[i], sent.at[i], wantData[i], wantAt[i])
+			}
+		}
+		if !source.closed || p.mic.Started() {
+			t.Error("the source was not closed")
+		}
+	})
+}
+
+func TestMicrophoneErrors(t *testing.T) {
+	if err := newTestPlane(t, nil).Microphone().Start(t.Context()); !errors.Is(err, fault.MicNotFound) {
+		t.Errorf("no source: %v", err)
+	}
+	broken := errors.New("broken")
+	p := newTestPlane(t, func(c *Config) {
+		c.OpenMicrophone = func(string) (Source, error) { return nil, broken }
+	})
+	if err := p.Microphone().Start(t.Context()); !errors.Is(err, fault.MicNotFound) || !errors.Is(err, broken) || p.Microphone().Started() {
+		t.Errorf("broken source: %v", err)
+	}
+	j := newJournal()
+	p = newTestPlane(t, func(c *Config) {
+		c.OpenMicrophone = func(string) (Source, error) { return &script{end: broken}, nil }
+	})
+	u := p.NewUplink(j.notify)
+	defer u.Close()
+	if err := p.Microphone().Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	j.await(t, describe(Event{Kind: MicEnded, Channel: ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Because(broken)}))
+	if p.Microphone().Started() {
+		t.Error("still started")
+	}
+}
+
+// page makes an Ogg page.
+func page(flags byte, lacing []byte, body ...byte) []byte {
+	p := append([]byte("OggS\x00"), flags)
+	p = append(p, make([]byte, 20)...)
+	p = append(p, byte(len(lacing)))
+	return append(append(p, lacing...), body...)
+}
+
+func TestOggPackets(t *testing.T) {
+	fill := func(n int, first byte) []byte { return append([]byte{first}, bytes.Repeat([]byte{7}, n-1)...) }
+	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+	head := join(page(2, []byte{19}, append([]byte("OpusHead"), make([]byte, 11)...)...), page(0, []byte{16}, append([]byte("OpusTags"), make([]byte, 8)...)...))
+	const celt20 = 0xF8
+	for _, test := range []struct {
+		name string
+		file []byte
+		want []int // lengths
+		err  error
+	}{
+		{"empty", nil, nil, io.EOF},
+		{"only headers", head, nil, io.EOF},
+		{"two packets in a page", join(head, page(0, []byte{3, 5}, join(fill(3, celt20), fill(5, celt20))...)), []int{3, 5}, io.EOF},
+		{"laced", join(head, page(0, []byte{255, 45, 4}, join(fill(300, celt20), fill(4, celt20))...)), []int{300, 4}, io.EOF},
+		{"laced to the byte", join(head, page(0, []byte{255, 0, 4}, join(fill(255, celt20), fill(4, celt20))...)), []int{255, 4}, io.EOF},
+		{"over two pages", join(head, page(0, []byte{2, 255}, join(fill(2, celt20), fill(255, celt20))...), page(1, []byte{10}, fill(10, 1)...)), []int{2, 265}, io.EOF},
+		{"its end is missing", join(head, page(0, []byte{255}, fill(255, celt20)...), page(0, []byte{4}, fill(4, celt20)...)), []int{4}, io.EOF},
+		{"an empty page", join(head, page(0, nil), page(0, []byte{4}, fill(4, celt20)...)), []int{4}, io.EOF},
+		{"cut in a page", join(head, page(0, []byte{9}, 1, 2)), nil, io.ErrUnexpectedEOF},
+		{"cut between pages", join(head, page(0, []byte{255}, fill(255, celt20)...)), nil, io.ErrUnexpectedEOF},
+		{"no Ogg", bytes.Repeat([]byte("RIFF"), 20), nil, errNotOgg},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "x.opus")
+			if err := os.WriteFile(name, test.file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			source, err := OggFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer source.(io.Closer).Close()
+			for i := 0; ; i++ {
+				s, err := source.Next(t.Context())
+				if err != nil {
+					if i != len(test.want) || !errors.Is(err, test.err) {
+						t.Errorf("after %d packets: %v", i, err)
+					}
+					return
+				}
+				if i >= len(test.want) || len(s.Data) != test.want[i] || s.Duration != 20*time.Millisecond {
+					t.Fatalf("packet %d: %d bytes of %v", i, len(s.Data), s.Duration)
+				}
+			}
+		})
+	}
+}
+
+func TestSpeechFileLasts(t *testing.T) {
+	source, err := OggFile(speechFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.(io.Closer).Close()
+	var total time.Duration
+	for {
+		s, err := source.Next(t.Context())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += s.Duration
+	}
+	if total < time.Second || total > time.Minute {
+		t.Errorf("%v of speech", total)
+	}
+	if _, err := OggFile("testdata/none"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+}
+
+func TestOpusDuration(t *testing.T) {
+	ms := time.Millisecond
+	for _, test := range []struct {
+		packet []byte
+		want   time.Duration
+	}{
+		{nil, 0},
+		{[]byte{0 << 3}, 10 * ms},
+		{[]byte{3 << 3}, 60 * ms},
+		{[]byte{5<<3 | 1}, 40 * ms},
+		{[]byte{12 << 3}, 10 * ms},
+		{[]byte{15<<3 | 2}, 40 * ms},
+		{[]byte{16 << 3}, 2500 * time.Microsecond},
+		{[]byte{31 << 3}, 20 * ms},
+		{[]byte{31<<3 | 3}, 0},
+		{[]byte{31<<3 | 3, 6}, 120 * ms},
+	} {
+		if got := opusDuration(test.packet); got != test.want {
+			t.Errorf("%v: %v, want %v", test.packet, got, test.want)
+		}
+	}
+}
+
+func FuzzOgg(f *testing.F) {
+	f.Add(page(0, []byte{255, 0, 4}, 1, 2, 3))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		name := filepath.Join(t.TempDir(), "x.opus")
+		if err := os.WriteFile(name, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		source, err := OggFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer source.(io.Closer).Close()
+		for read := 0; ; {
+			s, err := source.Next(t.Context())
+			if err != nil {
+				return
+			}
+			if read += len(s.Data); read > len(file) || len(s.Data) == 0 || s.Duration <= 0 {
+				t.Fatalf("%d bytes out of %d", read, len(file))
+			}
+		}
+	})
+}
