@@ -1,0 +1,237 @@
+// Package native proves that the session of the page runs without one: the same
+// avatar.Session, with pion and sockets, against the local service. It is also
+// the shortest example of a bot.
+package native
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pion/webrtc/v4"
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// patience is how long an event may take on a machine that is busy.
+const patience = 30 * time.Second
+
+// bot is a session and what it has heard.
+type bot struct {
+	*avatar.Session
+	t *testing.T
+
+	video, audio atomic.Int64 // RTP packets
+
+	mu      sync.Mutex
+	events  []avatar.Event
+	changed chan struct{}
+}
+
+func newBot(t *testing.T, service *localservice.Service, agent string, o avatar.Options) *bot {
+	t.Helper()
+	info := service.Info()
+	who, ok := info.Agent(agent)
+	if !ok {
+		t.Fatalf("no agent %q", agent)
+	}
+	http := fetch.New()
+	t.Cleanup(func() { http.Close() })
+	init, err := appinit.Init(t.Context(), appinit.Options{
+		WidgetID: who.WidgetID,
+		Client:   http,
+		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bot{t: t, changed: make(chan struct{}, 1)}
+	plane := media.NewPlane(media.Config{
+		Client: http, Sender: http,
+		TURNServer:        init.TURNServerURL,
+		TURNCredentials:   &media.Credentials{Username: init.TURNCredentials.Username, Credential: init.TURNCredentials.Credential},
+		AllowPrivateHosts: true,
+		Platform: media.Platform{
+			OnTrack:        b.count,
+			OpenMicrophone: func(string) (media.Source, error) { return media.OggFile("../testdata/speech.ogg") },
+		},
+	})
+	t.Cleanup(plane.Close)
+	o.Token, o.GenieURL = init.KS, &init.GenieURL
+	o.ConversationURL, o.SRSBaseURL = init.ConversationURL, init.SRSBaseURL
+	o.OnEvent = b.hear
+	session, err := avatar.New(o, avatar.Deps{
+		Plane: avatar.OnMedia(plane),
+		Dial: func(url string, o socketio.ClientOptions) (avatar.Socket, error) {
+			return socketio.NewClient(url, o)
+		},
+		Fetch: http, Send: http,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Session = session
+	return b
+}
+
+func (b *bot) count(track *webrtc.TrackRemote) {
+	n := &b.audio
+	if track.Kind() == webrtc.RTPCodecTypeVideo {
+		n = &b.video
+	}
+	for {
+		if _, _, err := track.ReadRTP(); err != nil {
+			return
+		}
+		n.Add(1)
+	}
+}
+
+func (b *bot) hear(e avatar.Event) {
+	b.mu.Lock()
+	b.events = append(b.events, e)
+	b.mu.Unlock()
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+}
+
+// await returns the first event from the nth on for which ok says yes, and the
+// number of the one after it.
+func await[T avatar.Event](b *bot, from int, ok func(T) bool) (T, int) {
+	b.t.Helper()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for {
+		b.mu.Lock()
+		for i := from; i < len(b.events); i++ {
+			if e, is := b.events[i].(T); is && ok(e) {
+				b.mu.Unlock()
+				return e, i + 1
+			}
+		}
+		heard := len(b.events)
+		b.mu.Unlock()
+		select {
+		case <-b.changed:
+		case <-limit.C:
+			var none T
+			b.t.Fatalf("no %s within %v; %d events heard", none.Name(), patience, heard)
+		}
+	}
+}
+
+func anyOf[T avatar.Event](T) bool { return true }
+
+func start(t *testing.T, o localservice.Options) *localservice.Service {
+	t.Helper()
+	goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	o.Voice = "builtin" // the same on every machine
+	service, err := localservice.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := service.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return service
+}
+
+func TestASessionWithoutAPage(t *testing.T) {
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	service := start(t, localservice.Options{Script: []byte(script)})
+	b := newBot(t, service, "receptionist", avatar.Options{MicStart: avatar.MicDeferred})
+
+	if err := b.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ready, _ := await(b, 0, anyOf[avatar.MediaReady])
+	if ready.Mode != avatar.Video || ready.Degraded {
+		t.Errorf("media ready: %+v", ready)
+	}
+	_, next := await(b, 0, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
+
+	// A typed turn.
+	if sent, err := b.Speak(t.Context(), "What is the password?"); !sent || err != nil {
+		t.Fatalf("speak: %v, %v", sent, err)
+	}
+	answer, next := await(b, next, anyOf[avatar.AvatarStopTalking])
+	if !strings.Contains(answer.Text, "swordfish") {
+		t.Errorf("the answer was %q", answer.Text)
+	}
+	b.checkCaptions(answer.Text)
+
+	// A spoken one: the file is the microphone, the script gives the words.
+	if err := b.StartMic(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, next = await(b, next, anyOf[avatar.UserStartedTalking])
+	heard, next := await(b, next, func(e avatar.Transcript) bool { return e.Type == "user" })
+	if heard.Text != "Say it again please" {
+		t.Errorf("heard %q", heard.Text)
+	}
+	await(b, next, anyOf[avatar.AvatarStartTalking])
+
+	video, audio := b.video.Load(), b.audio.Load()
+	if video == 0 || audio == 0 {
+		t.Errorf("%d video and %d voice packets", video, audio)
+	}
+	t.Logf("%d video and %d voice packets, timings %v", video, audio, b.Snapshot().Timings)
+
+	b.Disconnect(avatar.DisconnectOptions{})
+	done, _ := await(b, 0, anyOf[avatar.SessionCompleted])
+	if !done.Sent || done.Reason != "disconnect" {
+		t.Errorf("completed: %+v", done)
+	}
+	await(b, 0, anyOf[avatar.Ended])
+	b.Close()
+}
+
+// checkCaptions compares the words that were timed with what was spoken.
+func (b *bot) checkCaptions(spoken string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var words []string
+	last := int64(-1)
+	for _, e := range b.events {
+		tr, ok := e.(avatar.Transcript)
+		if !ok || tr.Type != "partial" || tr.SpeechID == nil || !strings.Contains(*tr.SpeechID, "-transcript-") {
+			continue
+		}
+		for _, w := range tr.Words {
+			if w.StartMs < last {
+				b.t.Errorf("%q starts at %d ms, before the word in front of it", w.Word, w.StartMs)
+			}
+			last = w.StartMs
+			words = append(words, w.Word)
+		}
+	}
+	if got, want := strings.Join(words, " "), strings.Join(strings.Fields(spoken), " "); got != want {
+		b.t.Errorf("captions %q, spoken %q", got, want)
+	}
+}
+
+const script = `
+hear:
+  - Say it again please
+rules:
+  - when: {contains: password}
+    steps:
+      - say: The password is swordfish.
+  - when: {contains: again}
+    steps:
+      - say: It still is swordfish.
+`
