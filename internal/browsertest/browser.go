@@ -77,8 +77,7 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 		stopBrowser()
 		stopAllocator()
 	})
-	if err := start(ctx, bctx); err != nil {
-		stopBrowser()
+	if err := start(ctx, bctx, stopBrowser); err != nil {
 		stopAllocator()
 		return nil, fmt.Errorf("start browser: %w", err)
 	}
@@ -178,16 +177,22 @@ func extraFlags(flags []string) []chromedp.ExecAllocatorOption {
 	return options
 }
 
-// start makes chromedp start the browser or open the tab of target, and gives
-// up waiting when ctx ends. chromedp binds the life of what it starts to the
-// context of the first call, so that must be target, which has no deadline.
-func start(ctx, target context.Context) error {
+// start makes chromedp start the browser or open the tab of target. When that
+// fails or ctx ends first, it cancels target and waits until nothing is left.
+// chromedp binds the life of what it starts to the context of the first call,
+// so that must be target, which has no deadline.
+func start(ctx, target context.Context, cancel context.CancelFunc) error {
 	done := make(chan error, 1)
 	go func() { done <- chromedp.Do(target) }()
 	select {
 	case err := <-done:
+		if err != nil {
+			cancel()
+		}
 		return err
 	case <-ctx.Done():
+		cancel()
+		<-done
 		return context.Cause(ctx)
 	}
 }

@@ -98,6 +98,8 @@ func TestFindSaysHowToInstall(t *testing.T) {
 }
 
 func TestStartStopsWaitingWithItsContext(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
 	script := filepath.Join(t.TempDir(), "never-ready")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -106,6 +108,19 @@ func TestStartStopsWaitingWithItsContext(t *testing.T) {
 	defer cancel()
 	if _, err := Start(ctx, Options{Path: script}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left in TMPDIR: %v, %v", entries, err)
+	}
+	for _, limit := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		if b, err := Start(ctx, Options{}); err == nil {
+			b.Close()
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+			t.Errorf("limit %v left in TMPDIR: %v, %v", limit, entries, err)
+		}
 	}
 }
 
@@ -152,6 +167,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 }
 
 func TestDeathOfTheBrowserEndsPagesAndCalls(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // a killed browser cannot clean up
 	b := startBrowser(t, Options{})
 	p, ctx := newPage(t, b, "")
 	result := make(chan error, 1)

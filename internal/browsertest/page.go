@@ -51,7 +51,7 @@ func (b *Browser) NewPage(ctx context.Context, url string) (*Page, error) {
 	p.tab, p.stop = chromedp.NewContext(b.ctx,
 		chromedp.WithNewBrowserContext(), chromedp.WithListener(p.event))
 	p.life, p.end = context.WithCancelCause(p.tab)
-	if err := start(ctx, p.tab); err != nil {
+	if err := start(ctx, p.tab, p.stop); err != nil {
 		p.Close()
 		return nil, fmt.Errorf("new page: %w", err)
 	}

@@ -3,11 +3,11 @@
 // Command go_js_wasm_exec runs a Go program for GOOS=js GOARCH=wasm, usually a
 // test binary, in a page of headless Chromium:
 //
-//	go build -o /tmp/bin/ ./internal/browsertest/cmd/go_js_wasm_exec
-//	GOOS=js GOARCH=wasm go test -exec /tmp/bin/go_js_wasm_exec ./internal/jsbridge
+//	go install ./internal/browsertest/cmd/go_js_wasm_exec
+//	GOOS=js GOARCH=wasm go test ./internal/jsbridge
 //
-// With its directory on PATH, `GOOS=js GOARCH=wasm go test` and `go run` find it
-// by its name. It takes the command line of wasmbrowsertest,
+// go test and go run find it on PATH by its name, or are given its path with
+// -exec. It takes the command line of wasmbrowsertest,
 //
 //	go_js_wasm_exec [flags] program.wasm [arguments]
 //
@@ -58,10 +58,11 @@ const (
 )
 
 func main() {
-	// go test sends SIGQUIT to a test that overstays, a reader of the output
-	// that leaves causes SIGPIPE: neither may leave a browser behind.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt,
-		syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
+	// go test sends SIGQUIT to a test that overstays; it must not leave a
+	// browser behind either. With SIGPIPE ignored, a reader of the output that
+	// leaves is a write error.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	code := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -377,6 +377,8 @@ func TestOutputThatNobodyReadsEndsTheRun(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()
 	cmd := runner(t, []string{"TMPDIR=" + tmp}, file(t, program), "chatter")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -389,8 +391,8 @@ func TestOutputThatNobodyReadsEndsTheRun(t *testing.T) {
 	}
 	stdout.Close()
 	cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+	if code := cmd.ProcessState.ExitCode(); code != exitTrouble || !strings.HasSuffix(stderr.String(), "broken pipe\n") {
+		t.Errorf("exit code %d, stderr %q", code, &stderr)
 	}
 	if entries, err := os.ReadDir(tmp); err != nil || len(entries) != 0 {
 		t.Errorf("left in TMPDIR: %v, %v", entries, err)

@@ -173,13 +173,16 @@ func (r *receiver) receive(payload string) {
 	if err := json.Unmarshal([]byte(payload), &rep); err != nil {
 		rep = report{Kind: "fail", Text: fmt.Sprintf("unreadable report from the page: %v", err)}
 	}
-	switch {
-	case rep.Kind != "write":
+	if rep.Kind != "write" {
 		r.pass(rep)
-	case rep.FD == 2:
-		r.stderr.Write(rep.Data)
-	default:
-		r.stdout.Write(rep.Data)
+		return
+	}
+	out := r.stdout
+	if rep.FD == 2 {
+		out = r.stderr
+	}
+	if _, err := out.Write(rep.Data); err != nil {
+		r.pass(report{Kind: "fail", Text: fmt.Sprintf("output of the program: %v", err)})
 	}
 }
 
