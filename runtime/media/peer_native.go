@@ -73,6 +73,9 @@ func (p *peer) newAPI(local bool, seen func(Picture)) (*webrtc.API, error) {
 	// to resolve names.
 	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	settings.SetIncludeLoopbackCandidate(local)
+	// pion waits 2 s for something better before it takes a relayed pair. With
+	// the policy relay nothing better comes, and the picture would be 2 s late.
+	settings.SetRelayAcceptanceMinWait(0)
 	engine := &webrtc.MediaEngine{}
 	if err := engine.RegisterDefaultCodecs(); err != nil {
 		return nil, err
