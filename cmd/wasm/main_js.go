@@ -43,7 +43,8 @@ func run() error {
 	defer stop()
 	scope := jsbridge.NewScope(nil)
 	defer scope.End()
-	exports, err := jsbridge.ToJS(exportTable(ctx, stop, scope))
+	sessions := newAvatarSessions(ctx)
+	exports, err := jsbridge.ToJS(exportTable(ctx, stop, scope, sessions))
 	if err != nil {
 		return err
 	}
@@ -51,6 +52,7 @@ func run() error {
 		return fmt.Errorf("loader: %w", err)
 	}
 	<-ctx.Done()
+	sessions.close()
 	return nil
 }
 
@@ -69,7 +71,7 @@ func findLoader() (js.Value, error) {
 }
 
 // exportTable lists what the page can call. ctx ends with the program.
-func exportTable(ctx context.Context, stop func(), scope *jsbridge.Scope) map[string]any {
+func exportTable(ctx context.Context, stop func(), scope *jsbridge.Scope, sessions *avatarSessions) map[string]any {
 	return map[string]any{
 		"version": version,
 		"dispose": scope.Func(func(js.Value, []js.Value) any {
@@ -77,6 +79,12 @@ func exportTable(ctx context.Context, stop func(), scope *jsbridge.Scope) map[st
 			return nil
 		}),
 		"appInit": async(ctx, scope, appInit),
+		"avatarSession": scope.Func(func(_ js.Value, args []js.Value) any {
+			return jsbridge.Result(func() (any, error) { return sessions.open(args) })
+		}),
+		"holds": scope.Func(func(js.Value, []js.Value) any {
+			return jsbridge.Result(func() (any, error) { return sessions.holds(), nil })
+		}),
 	}
 }
 

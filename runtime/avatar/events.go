@@ -68,7 +68,7 @@ type ConnectTimings map[string]int64
 
 // ConnectivityChanged reports a peer's, the socket's or the network's state.
 type ConnectivityChanged struct {
-	Channel     string `json:"channel"` // socket, asr, stv, network
+	Channel     string `json:"channel" ts:"'socket' | 'network' | MediaChannel"`
 	State       string `json:"state"`
 	Reason      string `json:"reason,omitempty"`
 	Recoverable *bool  `json:"recoverable,omitempty"`
@@ -86,7 +86,7 @@ type MediaRecovering struct {
 // MediaRecovered ends a repair that worked.
 type MediaRecovered struct {
 	Channel media.Channel `json:"channel"`
-	Method  string        `json:"method"` // ice-restart, re-subscribe
+	Method  string        `json:"method" ts:"'ice-restart' | 're-subscribe'"`
 }
 
 // Reconnecting says that the socket is lost, or (Cold) that a full rebuild began.
@@ -183,7 +183,7 @@ type TurnEnded struct {
 // Transcript is what was said: "user" once per turn, "final" a whole sentence
 // before its sound, "partial" a timed piece of the utterance now playing.
 type Transcript struct {
-	Type     string  `json:"type"`
+	Type     string  `json:"type" ts:"'user' | 'final' | 'partial'"`
 	Text     string  `json:"text"`
 	SpeechID *string `json:"speechId"`
 	Words    []Word  `json:"words,omitempty"`
@@ -288,7 +288,7 @@ type TimeWarning struct {
 // TimeExpired says which time ran out: idle_timeout, pause_expiry, or the
 // service's limit (empty).
 type TimeExpired struct {
-	Type string `json:"type,omitempty"`
+	Type string `json:"type,omitempty" ts:"'idle_timeout' | 'pause_expiry'"`
 }
 
 // ResumeReady says that the pause expired and Resume will rebuild.
@@ -314,12 +314,13 @@ type Warning struct {
 	Message string     `json:"message"`
 	Detail  string     `json:"detail,omitempty"`
 	// Kind is video or audio for playback_blocked and media_attach_failed.
-	Kind string `json:"kind,omitempty"`
+	Kind string `json:"kind,omitempty" ts:"'video' | 'audio'"`
 	// RequestVarKeys are names only.
 	RequestVarKeys []string `json:"requestVarKeys,omitempty"`
 }
 
-// Failed is the error event.
+// Failed is a problem that ends the session, or an attempt that failed and is
+// repeated: only a fatal code, or the event ended after it, means the end.
 type Failed struct {
 	*fault.Error
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"strings"
+)
+
+const intro = `# Events of a live session
+
+<!-- Generated from runtime/avatar/events.go by "go generate ./runtime/avatar"; don't edit. -->
+
+In a page: ` + "`session.on(name, listener)`" + `, with the types of ` + "`AvatarEvents`" + `. Natively: ` + "`avatar.Options.OnEvent`" + `, with
+the Go type of the last column. Events come in the order in which things happened; nothing is replayed to a listener that
+comes late.
+
+| Event | Payload | When | Go |
+| --- | --- | --- | --- |
+`
+
+// document is events.md.
+func (t *types) document(events []event) (string, error) {
+	var b strings.Builder
+	b.WriteString(intro)
+	for _, e := range events {
+		payload, err := t.fields(e)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` |\n", e.name, payload, cell(t.prose(e.decl.doc, e.decl)), e.decl.name)
+	}
+	return b.String(), nil
+}
+
+// fields describes a payload in one cell.
+func (t *types) fields(e event) (string, error) {
+	if _, ok := e.decl.expr.(*ast.StructType); !ok || e.name == "error" {
+		typ, err := t.payload(e)
+		return cell("`" + typ + "`"), err
+	}
+	list, err := t.properties(e.decl)
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "–", nil
+	}
+	parts := make([]string, len(list))
+	for i, p := range list {
+		mark := ""
+		if p.optional {
+			mark = "?"
+		}
+		parts[i] = cell("`" + p.name + mark + ": " + p.typ + "`")
+	}
+	return strings.Join(parts, ", "), nil
+}
+
+// cell keeps text inside its cell.
+func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+const root = "../.."
+
+func TestFilesMatchTheDeclarations(t *testing.T) {
+	files, err := generate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		have, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(have) != want {
+			t.Errorf("%s differs from runtime/avatar/events.go; run go generate ./runtime/avatar", name)
+		}
+	}
+}
+
+// contract lists the events that pages know (session-api A.1.5).
+var contract = []string{
+	"stateChange", "streamReady", "capacityChanged", "track", "videoMetadata", "mediaReady", "disclosure",
+	"connectTimings", "connectivityChanged", "mediaRecovering", "mediaRecovered", "reconnecting", "reconnected",
+	"connectionQuality", "micStarted", "hardwareMuteChanged", "localSpeakingChanged", "localMicLevel",
+	"tapToTalkStarted", "tapToTalkEnded", "userStartedTalking", "smartTurnStatus", "responsePending",
+	"responseSettled", "brainStalled", "brainSegment", "turnStart", "turnEnd", "transcript", "speechChunk",
+	"avatarStartTalking", "avatarStopTalking", "interrupted", "toolCall", "toolCallResult", "toolCallInvalid",
+	"toolSpiralDetected", "toolSpiralRecovering", "spiralRecovered", "oauthRequired", "oauthRequiredResult",
+	"agentActionDenied", "idleWarning", "timeWarning", "timeExpired", "resumeReady", "resumed", "sessionCompleted",
+	"warning", "error", "ended",
+}
+
+func TestEveryEventOfTheContractIsDeclared(t *testing.T) {
+	if len(contract) != 51 {
+		t.Fatalf("the contract has %d events", len(contract))
+	}
+	m := &module{root: root, packages: map[string]*pkg{}}
+	events, err := m.events(eventsPackage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range events {
+		names = append(names, e.name)
+		if e.decl.doc == "" {
+			t.Errorf("event %s has no comment", e.name)
+		}
+	}
+	for _, name := range contract {
+		if !slices.Contains(names, name) {
+			t.Errorf("no type has the name %s", name)
+		}
+	}
+	slices.Sort(names)
+	if compact := slices.Compact(slices.Clone(names)); len(compact) != len(names) {
+		t.Errorf("two types have one name: %v", names)
+	}
+}

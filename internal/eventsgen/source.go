@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const (
+	modulePath    = "github.com/agentruntime/agentruntime/"
+	eventsPackage = "runtime/avatar"
+)
+
+// module reads packages of this module as syntax trees.
+type module struct {
+	root     string
+	packages map[string]*pkg // by directory
+}
+
+// pkg is the declarations of one package.
+type pkg struct {
+	dir    string
+	types  map[string]*decl
+	consts map[string][]string // values of string constants, by the name of their type
+}
+
+// decl is one type.
+type decl struct {
+	pkg  *pkg
+	name string
+	doc  string
+	expr ast.Expr
+	file *ast.File // whose imports its parts use
+}
+
+// event is one event: its name in JavaScript and its type.
+type event struct {
+	name string
+	decl *decl
+}
+
+func (m *module) load(dir string) (*pkg, error) {
+	if p, ok := m.packages[dir]; ok {
+		return p, nil
+	}
+	entries, err := os.ReadDir(filepath.Join(m.root, dir))
+	if err != nil {
+		return nil, err
+	}
+	p := &pkg{dir: dir, types: map[string]*decl{}, consts: map[string][]string{}}
+	m.packages[dir] = p
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") || strings.HasSuffix(e.Name(), "_js.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, dir, e.Name()), nil, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		p.add(file)
+	}
+	return p, nil
+}
+
+func (p *pkg) add(file *ast.File) {
+	for _, d := range file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range g.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				doc := spec.Doc.Text()
+				if doc == "" {
+					doc = g.Doc.Text()
+				}
+				p.types[spec.Name.Name] = &decl{pkg: p, name: spec.Name.Name, doc: doc, expr: spec.Type, file: file}
+			case *ast.ValueSpec:
+				p.addConst(spec)
+			}
+		}
+	}
+}
+
+// addConst notes the value of a constant of a named type that is spelled out.
+func (p *pkg) addConst(spec *ast.ValueSpec) {
+	typ, ok := spec.Type.(*ast.Ident)
+	if !ok {
+		return
+	}
+	for _, v := range spec.Values {
+		if lit, ok := v.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			p.consts[typ.Name] = append(p.consts[typ.Name], lit.Value)
+		}
+	}
+}
+
+// events lists the types with a Name method that returns a string, in the order
+// of these methods.
+func (m *module) events(dir string) ([]event, error) {
+	p, err := m.load(dir)
+	if err != nil {
+		return nil, err
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, dir, "events.go"), nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	var events []event
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv == nil || f.Name.Name != "Name" {
+			continue
+		}
+		typ, ok := f.Recv.List[0].Type.(*ast.Ident)
+		if !ok || p.types[typ.Name] == nil {
+			return nil, fmt.Errorf("%s: the receiver of a Name method is no type of this package", dir)
+		}
+		name, err := returned(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", dir, typ.Name, err)
+		}
+		events = append(events, event{name, p.types[typ.Name]})
+	}
+	return events, nil
+}
+
+// returned is the string that the only statement of f returns.
+func returned(f *ast.FuncDecl) (string, error) {
+	if f.Body != nil && len(f.Body.List) == 1 {
+		if r, ok := f.Body.List[0].(*ast.ReturnStmt); ok && len(r.Results) == 1 {
+			if lit, ok := r.Results[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				return strconv.Unquote(lit.Value)
+			}
+		}
+	}
+	return "", fmt.Errorf("the Name method must return a literal and do nothing else")
+}
+
+// resolve finds the type that expr names, from within d. It is nil for types
+// that are not of this module.
+func (m *module) resolve(d *decl, expr ast.Expr) (*decl, error) {
+	switch expr := expr.(type) {
+	case *ast.Ident:
+		return d.pkg.types[expr.Name], nil
+	case *ast.SelectorExpr:
+		x, ok := expr.X.(*ast.Ident)
+		if !ok {
+			return nil, nil
+		}
+		for _, spec := range d.file.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return nil, err
+			}
+			dir, ours := strings.CutPrefix(path, modulePath)
+			if !ours || filepath.Base(path) != x.Name {
+				continue
+			}
+			p, err := m.load(dir)
+			if err != nil {
+				return nil, err
+			}
+			return p.types[expr.Sel.Name], nil
+		}
+	}
+	return nil, nil
+}

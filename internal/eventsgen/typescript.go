@@ -1,0 +1,340 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// renamed are the types of Go whose names say too little beside those of a page,
+// or that TypeScript has already.
+var renamed = map[string]string{
+	"runtime/avatar.State":          "AvatarState",
+	"runtime/avatar.Mode":           "AvatarMode",
+	"runtime/avatar.Capabilities":   "AgentAbilities",
+	"runtime/media.Channel":         "MediaChannel",
+	"runtime/converse.Metadata":     "SegmentMetadata",
+	"runtime/converse.ToolMetadata": "SegmentTool",
+	"runtime/converse.Type":         "SegmentType",
+}
+
+// types makes TypeScript of Go types, each once.
+type types struct {
+	module  *module
+	names   map[*decl]string
+	order   []*decl
+	written map[*decl]string
+	events  map[string]string // name in JavaScript of an event's type
+}
+
+func newTypes(m *module) *types {
+	return &types{module: m, names: map[*decl]string{}, written: map[*decl]string{}, events: map[string]string{}}
+}
+
+// property is one field as JavaScript sees it.
+type property struct {
+	name, typ, doc string
+	optional       bool
+}
+
+// properties lists the fields of a struct, those of embedded ones included, as
+// internal/jsbridge converts them.
+func (t *types) properties(d *decl) ([]property, error) {
+	s, ok := d.expr.(*ast.StructType)
+	if !ok {
+		return nil, fmt.Errorf("%s is no struct", d.name)
+	}
+	var list []property
+	for _, f := range s.Fields.List {
+		tag := reflect.StructTag("")
+		if f.Tag != nil {
+			text, err := strconv.Unquote(f.Tag.Value)
+			if err != nil {
+				return nil, err
+			}
+			tag = reflect.StructTag(text)
+		}
+		name, options, _ := strings.Cut(tag.Get("json"), ",")
+		if len(f.Names) == 0 {
+			inner, err := t.module.resolve(d, deref(f.Type))
+			if err != nil || inner == nil {
+				return nil, fmt.Errorf("%s embeds what is no type of this module: %v", d.name, err)
+			}
+			more, err := t.properties(inner)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, more...)
+			continue
+		}
+		if name == "-" {
+			continue
+		}
+		if name == "" {
+			return nil, fmt.Errorf("%s.%s has no name in JavaScript", d.name, f.Names[0].Name)
+		}
+		typ := strings.ReplaceAll(tag.Get("ts"), "'", `"`)
+		if typ == "" {
+			var err error
+			if typ, err = t.typeOf(d, f.Type); err != nil {
+				return nil, fmt.Errorf("%s.%s: %w", d.name, f.Names[0].Name, err)
+			}
+		}
+		optional := strings.Contains(options, "omitempty")
+		if _, pointer := f.Type.(*ast.StarExpr); pointer && !optional && tag.Get("ts") == "" {
+			typ += " | null"
+		}
+		doc := strings.TrimSpace(f.Doc.Text() + f.Comment.Text())
+		list = append(list, property{name, typ, t.prose(doc, d), optional})
+	}
+	return list, nil
+}
+
+func deref(e ast.Expr) ast.Expr {
+	if star, ok := e.(*ast.StarExpr); ok {
+		return star.X
+	}
+	return e
+}
+
+// typeOf is the TypeScript type of an expression in the declaration of d.
+func (t *types) typeOf(d *decl, e ast.Expr) (string, error) {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return t.typeOf(d, e.X)
+	case *ast.ArrayType:
+		elem, err := t.typeOf(d, e.Elt)
+		if strings.Contains(elem, " ") {
+			elem = "(" + elem + ")"
+		}
+		return elem + "[]", err
+	case *ast.MapType:
+		elem, err := t.typeOf(d, e.Value)
+		return "Record<string, " + elem + ">", err
+	case *ast.Ident:
+		switch e.Name {
+		case "string":
+			return "string", nil
+		case "bool":
+			return "boolean", nil
+		case "int", "int64", "float64":
+			return "number", nil
+		case "any":
+			return "unknown", nil
+		}
+	case *ast.SelectorExpr:
+		switch fmt.Sprint(e.X, ".", e.Sel) {
+		case "json.RawMessage":
+			return "unknown", nil
+		case "fault.Error":
+			return "AgentError", nil
+		case "fault.Code":
+			return "string", nil
+		}
+	}
+	named, err := t.module.resolve(d, e)
+	if err != nil || named == nil {
+		return "", fmt.Errorf("there is no TypeScript type for %T: %v", e, err)
+	}
+	return t.use(named)
+}
+
+// use writes a named type, if need be, and returns its name.
+func (t *types) use(d *decl) (string, error) {
+	if name, ok := t.names[d]; ok {
+		return name, nil
+	}
+	name := renamed[d.pkg.dir+"."+d.name]
+	if name == "" {
+		name = d.name
+	}
+	for other, taken := range t.names {
+		if taken == name {
+			return "", fmt.Errorf("%s.%s and %s.%s have the same name in TypeScript", d.pkg.dir, d.name, other.pkg.dir, other.name)
+		}
+	}
+	t.names[d] = name
+	text, err := t.declare(d, name)
+	t.written[d] = text
+	t.order = append(t.order, d)
+	return name, err
+}
+
+func (t *types) declare(d *decl, name string) (string, error) {
+	doc := comment("", t.prose(d.doc, d))
+	switch d.expr.(type) {
+	case *ast.StructType:
+		list, err := t.properties(d)
+		if err != nil {
+			return "", err
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "%sexport interface %s {\n", doc, name)
+		for _, p := range list {
+			mark := ""
+			if p.optional {
+				mark = "?"
+			}
+			fmt.Fprintf(&b, "%s  %s%s: %s\n", comment("  ", p.doc), p.name, mark, p.typ)
+		}
+		b.WriteString("}\n")
+		return b.String(), nil
+	case *ast.Ident:
+		values := slices.Clone(d.pkg.consts[d.name])
+		if len(values) == 0 {
+			return fmt.Sprintf("%sexport type %s = string\n", doc, name), nil
+		}
+		if d.pkg.dir == "runtime/converse" {
+			values = append(values, "(string & {})") // the set is open
+		}
+		return fmt.Sprintf("%sexport type %s = %s\n", doc, name, strings.Join(values, " | ")), nil
+	default:
+		typ, err := t.typeOf(d, d.expr)
+		return fmt.Sprintf("%sexport type %s = %s\n", doc, name, typ), err
+	}
+}
+
+// payload is the type of an event's payload. Empty structs and the error have
+// none of their own.
+func (t *types) payload(e event) (string, error) {
+	s, ok := e.decl.expr.(*ast.StructType)
+	switch {
+	case !ok:
+		return t.typeOf(e.decl, e.decl.expr)
+	case e.name == "error":
+		// What a listener threw comes as an error too.
+		return "AgentError | Error", nil
+	case len(s.Fields.List) == 0:
+		return "Nothing", nil
+	case len(s.Fields.List) == 1 && len(s.Fields.List[0].Names) == 0:
+		return t.typeOf(e.decl, s.Fields.List[0].Type) // an event around a type that others use too
+	}
+	return t.use(e.decl)
+}
+
+// prose is a Go comment for people who write JavaScript: types that are events
+// have the events' names, fields those of their properties.
+func (t *types) prose(doc string, d *decl) string {
+	doc = strings.Join(strings.Fields(doc), " ")
+	if s, ok := d.expr.(*ast.StructType); ok {
+		for _, f := range s.Fields.List {
+			if f.Tag == nil || len(f.Names) == 0 {
+				continue
+			}
+			text, _ := strconv.Unquote(f.Tag.Value)
+			name, _, _ := strings.Cut(reflect.StructTag(text).Get("json"), ",")
+			doc = replaceWord(doc, f.Names[0].Name, "`"+name+"`")
+		}
+	}
+	for goName, name := range t.events {
+		doc = strings.ReplaceAll(doc, "["+goName+"]", "`"+name+"`")
+		if rest, ok := strings.CutPrefix(doc, goName+" "); ok && goName == d.name {
+			doc = "`" + name + "` " + rest
+		}
+	}
+	return links.Replace(doc)
+}
+
+// links takes the brackets off what Go's documentation links.
+var links = strings.NewReplacer("[", "", "]", "")
+
+// replaceWord replaces word where it stands alone.
+func replaceWord(text, word, by string) string {
+	words := strings.Split(text, " ")
+	for i, w := range words {
+		if bare := strings.Trim(w, "(),.;:"); bare == word {
+			words[i] = strings.Replace(w, word, by, 1)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// comment is a doc comment with its line break, nothing for no text.
+func comment(indent, text string) string {
+	if text == "" {
+		return ""
+	}
+	const width = 96
+	if len(indent)+len(text) <= width {
+		return indent + "/** " + text + " */\n"
+	}
+	var b strings.Builder
+	b.WriteString(indent + "/**")
+	line := width
+	for _, word := range strings.Fields(text) {
+		if line += 1 + len(word); line > width {
+			b.WriteString("\n" + indent + " *")
+			line = len(indent) + 3 + len(word)
+		}
+		b.WriteString(" " + word)
+	}
+	b.WriteString("\n" + indent + " */\n")
+	return b.String()
+}
+
+const header = "// Generated from runtime/avatar/events.go by \"go generate ./runtime/avatar\"; don't edit.\n\n"
+
+// file is events.ts.
+func (t *types) file(events []event) (string, error) {
+	for _, e := range events {
+		t.events[e.decl.name] = e.name
+	}
+	var table strings.Builder
+	for _, e := range events {
+		payload, err := t.payload(e)
+		if err != nil {
+			return "", fmt.Errorf("event %s: %w", e.name, err)
+		}
+		fmt.Fprintf(&table, "%s  %s: %s\n", comment("  ", t.prose(e.decl.doc, e.decl)), e.name, payload)
+	}
+	var fatal []string
+	for _, code := range fault.FatalCodes {
+		fatal = append(fatal, strconv.Quote(string(code)))
+	}
+	snapshot, err := t.snapshot()
+	if err != nil {
+		return "", err
+	}
+
+	var b strings.Builder
+	b.WriteString(header)
+	b.WriteString("import type { AgentError } from \"./errors.js\"\n\n")
+	b.WriteString("/** Events of a live session, by name, with their payloads. */\nexport interface AvatarEvents {\n" + table.String() + "}\n\n")
+	b.WriteString("/** The payload of events that say all with their name. */\nexport type Nothing = Record<string, never>\n")
+	for _, d := range t.order {
+		b.WriteString("\n" + t.written[d])
+	}
+	b.WriteString("\n" + snapshot)
+	fmt.Fprintf(&b, "\n/** The codes after which the service has given the session up. */\nexport const FATAL_ERROR_CODES = [%s] as const\n", strings.Join(fatal, ", "))
+	fmt.Fprintf(&b, "\n/** The opening phrase of an agent that says nothing first. */\nexport const SILENT_OPENING = %q\n", control.SilentOpening)
+	fmt.Fprintf(&b, "\n/** What stands for it in `transcript`, `speechChunk` and `avatarStopTalking`. */\nexport const SILENT_OPENING_LABEL = %q\n", avatar.SilentOpeningLabel)
+	return b.String(), nil
+}
+
+// snapshot is what a session's properties are made of.
+func (t *types) snapshot() (string, error) {
+	p, err := t.module.load(eventsPackage)
+	if err != nil {
+		return "", err
+	}
+	before := len(t.order)
+	if _, err := t.use(p.types["Snapshot"]); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for i, d := range t.order[before:] {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(t.written[d])
+	}
+	t.order = t.order[:before]
+	return b.String(), nil
+}

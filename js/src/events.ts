@@ -1,0 +1,567 @@
+// Generated from runtime/avatar/events.go by "go generate ./runtime/avatar"; don't edit.
+
+import type { AgentError } from "./errors.js"
+
+/** Events of a live session, by name, with their payloads. */
+export interface AvatarEvents {
+  /** `stateChange` is emitted at every change of state. */
+  stateChange: StateChanged
+  /** `streamReady` says that the signalling is reached, long before pictures; once per connect. */
+  streamReady: StreamReady
+  /** `capacityChanged` is emitted for every capacity reply. */
+  capacityChanged: CapacityChanged
+  /** `track` is emitted for every incoming track, also without elements. */
+  track: TrackAdded
+  /** `videoMetadata` tells the picture's size once it is known. */
+  videoMetadata: Picture
+  /**
+   * `mediaReady` is emitted once per connect: the event to hide a spinner on. `degraded` means
+   * that no picture came.
+   */
+  mediaReady: MediaReady
+  /** `disclosure` precedes any speech of the avatar; once per connect. */
+  disclosure: Disclosure
+  /**
+   * `connectTimings` follows the state connected, once per successful connect: milliseconds
+   * from the connect call, by phase.
+   */
+  connectTimings: Record<string, number>
+  /** `connectivityChanged` reports a peer's, the socket's or the network's state. */
+  connectivityChanged: ConnectivityChanged
+  /** `mediaRecovering` is emitted when the repair of a peer begins. */
+  mediaRecovering: MediaRecovering
+  /** `mediaRecovered` ends a repair that worked. */
+  mediaRecovered: MediaRecovered
+  /** `reconnecting` says that the socket is lost, or (`cold`) that a full rebuild began. */
+  reconnecting: Reconnecting
+  /** `reconnected` ends a reconnection; `recovered` means that the service kept the session. */
+  reconnected: Reconnected
+  /** `connectionQuality` is measured every statsIntervalMs, per channel. */
+  connectionQuality: ConnectionQuality
+  /** `micStarted` says that the microphone is attached. */
+  micStarted: Nothing
+  /** `hardwareMuteChanged` reports a mute by the system or the device; the muted side waits 5 s. */
+  hardwareMuteChanged: HardwareMuteChanged
+  /** `localSpeakingChanged` reports that the level of the microphone crossed the threshold. */
+  localSpeakingChanged: LocalSpeakingChanged
+  /** `localMicLevel` is the level of the microphone, 0 to 1, every 50 ms while somebody listens. */
+  localMicLevel: LocalMicLevel
+  /** `tapToTalkStarted` opens a tap-to-talk window. */
+  tapToTalkStarted: Nothing
+  /** `tapToTalkEnded` closes it. */
+  tapToTalkEnded: Nothing
+  /** `userStartedTalking` says that the service heard the visitor. */
+  userStartedTalking: Nothing
+  /** `smartTurnStatus` is the service's estimate of the end of a turn. */
+  smartTurnStatus: SmartTurnStatus
+  /** `responsePending` says that the brain was prompted; strictly paired with `responseSettled`. */
+  responsePending: Nothing
+  /** `responseSettled` ends `responsePending`. */
+  responseSettled: Nothing
+  /** `brainStalled` is emitted every brainStallMs of silence; `count` grows. */
+  brainStalled: BrainStalled
+  /** `brainSegment` is every piece the brain pushes that passed the action gate. */
+  brainSegment: Segment
+  /** `turnStart` begins a piece of speech. */
+  turnStart: TurnStarted
+  /** `turnEnd` ends it, once per speechId. */
+  turnEnd: TurnEnded
+  /**
+   * `transcript` is what was said: "user" once per turn, "final" a whole sentence before its
+   * sound, "partial" a timed piece of the utterance now playing.
+   */
+  transcript: Transcript
+  /** `speechChunk` comes about 400 ms before it sounds; it is not filtered by utterance. */
+  speechChunk: SpeechChunk
+  /** `avatarStartTalking` says that the avatar begins to talk. */
+  avatarStartTalking: Nothing
+  /** `avatarStopTalking` carries the text that was really spoken. */
+  avatarStopTalking: AvatarStopTalking
+  /** `interrupted` says that the visitor cut the avatar. */
+  interrupted: Nothing
+  /** `toolCall` is emitted once per distinct call and turn, before its handlers. */
+  toolCall: ToolCall
+  /** `toolCallResult` is emitted for every handler that returned something or failed. */
+  toolCallResult: ToolCallResult
+  /** `toolCallInvalid` replaces `toolCall` when the arguments don't fit the schema. */
+  toolCallInvalid: ToolCallInvalid
+  /** `toolSpiralDetected` is emitted once per turn that calls too many tools. */
+  toolSpiralDetected: ToolSpiralDetected
+  /** `toolSpiralRecovering` precedes a forced rebuild. */
+  toolSpiralRecovering: ToolSpiralRecovering
+  /** `spiralRecovered` says that the lost question was asked again. */
+  spiralRecovered: SpiralRecovered
+  /** `oauthRequired` asks the visitor to authorise a tool; once per URL and turn. */
+  oauthRequired: OAuthRequired
+  /** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
+  oauthRequiredResult: OAuthRequiredResult
+  /** `agentActionDenied` says that the policy or the hook refused something. */
+  agentActionDenied: AgentActionDenied
+  /** `idleWarning` precedes the end of an idle session. */
+  idleWarning: IdleWarning
+  /** `timeWarning` is the service's time limit coming near, in seconds. */
+  timeWarning: TimeWarning
+  /**
+   * `timeExpired` says which time ran out: idle_timeout, pause_expiry, or the service's limit
+   * (empty).
+   */
+  timeExpired: TimeExpired
+  /** `resumeReady` says that the pause expired and Resume will rebuild. */
+  resumeReady: ResumeReady
+  /** `resumed` confirms a resume. */
+  resumed: Nothing
+  /**
+   * `sessionCompleted` is emitted once per attempt to tell the service that the conversation is
+   * over.
+   */
+  sessionCompleted: SessionCompleted
+  /** `warning` is something a page may want to know and need not act on. */
+  warning: Warning
+  /**
+   * `error` is a problem that ends the session, or an attempt that failed and is repeated: only
+   * a fatal code, or the event ended after it, means the end.
+   */
+  error: AgentError | Error
+  /** `ended` is emitted once for every end of a session, with its reason. */
+  ended: Ended
+}
+
+/** The payload of events that say all with their name. */
+export type Nothing = Record<string, never>
+
+/** State is where a session is in its life (session-api B.1). */
+export type AvatarState = "idle" | "preparing" | "connecting" | "connected" | "reconnecting" | "resuming" | "disconnecting" | "disconnected" | "error"
+
+/** `stateChange` is emitted at every change of state. */
+export interface StateChanged {
+  state: AvatarState
+}
+
+/** `streamReady` says that the signalling is reached, long before pictures; once per connect. */
+export interface StreamReady {
+  finalUrl: string
+  agentName?: string
+  hostName?: string
+}
+
+/** `capacityChanged` is emitted for every capacity reply. */
+export interface CapacityChanged {
+  available: boolean
+  details?: unknown
+}
+
+/** `track` is emitted for every incoming track, also without elements. */
+export interface TrackAdded {
+  track: MediaStreamTrack
+  streams?: readonly MediaStream[]
+}
+
+/** Picture is the size of the decoded picture in pixels, 0×0 when it is not known. */
+export interface Picture {
+  videoWidth: number
+  videoHeight: number
+}
+
+/** Mode says whether the service sends a picture. */
+export type AvatarMode = "video" | "audio"
+
+/**
+ * `mediaReady` is emitted once per connect: the event to hide a spinner on. `degraded` means
+ * that no picture came.
+ */
+export interface MediaReady {
+  mode: AvatarMode
+  videoWidth?: number
+  videoHeight?: number
+  degraded?: boolean
+}
+
+/** Provenance says what made the voice and the picture. */
+export interface Provenance {
+  generatedBy: string
+  /** always "synthetic" */
+  voice: string
+  sessionId?: string
+}
+
+/** Disclosure is the notice that the visitor talks to a machine (session-api A.1.3, getDisclosure). */
+export interface Disclosure {
+  type: string
+  disclosureText: string
+  /** RFC 3339 */
+  firedAt: string
+  synthetic: boolean
+  provenance: Provenance
+  /** always "session" */
+  scope: string
+}
+
+/** `connectivityChanged` reports a peer's, the socket's or the network's state. */
+export interface ConnectivityChanged {
+  channel: "socket" | "network" | MediaChannel
+  state: string
+  reason?: string
+  recoverable?: boolean
+  attempt?: number
+  maxAttempts?: number
+  detail?: string
+}
+
+/** Channel names a peer in events (wire-protocol §8.5). */
+export type MediaChannel = "asr" | "stv" | "voice"
+
+/** `mediaRecovering` is emitted when the repair of a peer begins. */
+export interface MediaRecovering {
+  channel: MediaChannel
+  state: string
+}
+
+/** `mediaRecovered` ends a repair that worked. */
+export interface MediaRecovered {
+  channel: MediaChannel
+  method: "ice-restart" | "re-subscribe"
+}
+
+/** `reconnecting` says that the socket is lost, or (`cold`) that a full rebuild began. */
+export interface Reconnecting {
+  reason: string
+  attempt: number
+  maxAttempts: number
+  cold?: boolean
+}
+
+/** `reconnected` ends a reconnection; `recovered` means that the service kept the session. */
+export interface Reconnected {
+  recovered: boolean
+}
+
+/** `connectionQuality` is measured every statsIntervalMs, per channel. */
+export interface ConnectionQuality {
+  channel: MediaChannel
+  rttMs: number
+  packetLossPct: number
+  jitterMs: number
+  bitrateKbps: number
+}
+
+/** `hardwareMuteChanged` reports a mute by the system or the device; the muted side waits 5 s. */
+export interface HardwareMuteChanged {
+  muted: boolean
+}
+
+/** `localSpeakingChanged` reports that the level of the microphone crossed the threshold. */
+export interface LocalSpeakingChanged {
+  speaking: boolean
+}
+
+/** `localMicLevel` is the level of the microphone, 0 to 1, every 50 ms while somebody listens. */
+export interface LocalMicLevel {
+  level: number
+}
+
+/** `smartTurnStatus` is the service's estimate of the end of a turn. */
+export interface SmartTurnStatus {
+  status: string
+  timeoutMs?: number
+  probability?: number
+}
+
+/** `brainStalled` is emitted every brainStallMs of silence; `count` grows. */
+export interface BrainStalled {
+  afterMs: number
+  count: number
+}
+
+/**
+ * Type names what a segment is. The set is open: an unknown type is passed on, never an error
+ * (wire-protocol §4.4.2).
+ */
+export type SegmentType = "init_response" | "think" | "text" | "avatar" | "avatar-filler" | "tool" | "tool_response" | "unisphere-tool" | "share" | "thread" | "error" | "interruption" | "user-interruption" | "keepalive" | (string & {})
+
+/** Metadata describes widgets and interruptions (wire-protocol §4.4.1). */
+export interface SegmentMetadata {
+  widgetName?: string
+  runtimeName?: string
+  subtype?: string
+  tool_name?: string
+  tool_display_name?: string
+}
+
+/** ToolMetadata describes a tool call (wire-protocol §9.8). */
+export interface SegmentTool {
+  id: string
+  name: string
+  args?: unknown
+  /** api, client, csv, code */
+  type: string
+  wait_for_response: boolean
+}
+
+/** Segment is one piece of brain output (wire-protocol §4.4.1). */
+export interface Segment {
+  role: string
+  type: SegmentType
+  /**
+   * `content` is a string for most types; an object for interruption, and sometimes for widgets
+   * and share.
+   */
+  content: unknown
+  /** position in the message */
+  segmentNumber: number
+  /** seconds since the turn began */
+  et: number
+  speechId?: string
+  threadId?: string
+  messageId?: string
+  segmentStart?: boolean
+  segmentEnd?: boolean
+  isFinal?: boolean
+  /** `openingPhrase` is set on the init_response of a live session only. */
+  openingPhrase?: string
+  metadata?: SegmentMetadata
+  tool_metadata?: SegmentTool
+}
+
+/** `turnStart` begins a piece of speech. */
+export interface TurnStarted {
+  speechId: string
+  turnId: string
+  isNewTurn: boolean
+}
+
+/** `turnEnd` ends it, once per speechId. */
+export interface TurnEnded {
+  speechId: string
+  turnId?: string
+}
+
+/** `word` is one word of a partial transcript, in milliseconds from the start of the utterance. */
+export interface Word {
+  word: string
+  startMs: number
+}
+
+/**
+ * `transcript` is what was said: "user" once per turn, "final" a whole sentence before its
+ * sound, "partial" a timed piece of the utterance now playing.
+ */
+export interface Transcript {
+  type: "user" | "final" | "partial"
+  text: string
+  speechId: string | null
+  words?: Word[]
+}
+
+/** `speechChunk` comes about 400 ms before it sounds; it is not filtered by utterance. */
+export interface SpeechChunk {
+  text: string
+  durationMs: number
+  speechId: string
+}
+
+/** `avatarStopTalking` carries the text that was really spoken. */
+export interface AvatarStopTalking {
+  text: string
+}
+
+/** ToolMetadata tells how a call is answered. */
+export interface ToolMetadata {
+  id?: string
+  waitForResponse: boolean
+  type?: string
+}
+
+/** ToolCall is a client command of the brain (session-api A.1.5, toolCall). */
+export interface ToolCall {
+  name: string
+  args: unknown
+  raw: string
+  toolMetadata: ToolMetadata
+  /** `fusedArgs` are argument objects that came in the same piece and belong to other tools. */
+  fusedArgs?: unknown[]
+}
+
+/** `toolCallResult` is emitted for every handler that returned something or failed. */
+export interface ToolCallResult {
+  call: ToolCall
+  ok: boolean
+  value?: unknown
+  error?: AgentError
+}
+
+/** `toolCallInvalid` replaces `toolCall` when the arguments don't fit the schema. */
+export interface ToolCallInvalid {
+  call: ToolCall
+  errors: string[]
+}
+
+/** `toolSpiralDetected` is emitted once per turn that calls too many tools. */
+export interface ToolSpiralDetected {
+  count: number
+  limit: number
+}
+
+/** `toolSpiralRecovering` precedes a forced rebuild. */
+export interface ToolSpiralRecovering {
+  count: number
+  limit: number
+  lastTurnText: string
+}
+
+/** `spiralRecovered` says that the lost question was asked again. */
+export interface SpiralRecovered {
+  text: string
+}
+
+/** `oauthRequired` asks the visitor to authorise a tool; once per URL and turn. */
+export interface OAuthRequired {
+  authUrl: string
+  toolName?: string
+  toolDisplayName?: string
+}
+
+/** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
+export interface OAuthRequiredResult {
+  result: OAuthRequired
+  ok: boolean
+  value?: unknown
+  error?: AgentError
+}
+
+/** `agentActionDenied` says that the policy or the hook refused something. */
+export interface AgentActionDenied {
+  type: string
+  reason: string
+  /** `toolName` is set for tool calls. */
+  toolName?: string
+}
+
+/** `idleWarning` precedes the end of an idle session. */
+export interface IdleWarning {
+  inMs: number
+}
+
+/** `timeWarning` is the service's time limit coming near, in seconds. */
+export interface TimeWarning {
+  remainingTime: number
+}
+
+/**
+ * `timeExpired` says which time ran out: idle_timeout, pause_expiry, or the service's limit
+ * (empty).
+ */
+export interface TimeExpired {
+  type?: "idle_timeout" | "pause_expiry"
+}
+
+/** `resumeReady` says that the pause expired and Resume will rebuild. */
+export interface ResumeReady {
+  ready: boolean
+}
+
+/**
+ * `sessionCompleted` is emitted once per attempt to tell the service that the conversation is
+ * over.
+ */
+export interface SessionCompleted {
+  reason: string
+  sent: boolean
+  suppressed: boolean
+  peers: number
+}
+
+/** `warning` is something a page may want to know and need not act on. */
+export interface Warning {
+  code: string
+  message: string
+  detail?: string
+  /** `kind` is video or audio for playback_blocked and media_attach_failed. */
+  kind?: "video" | "audio"
+  /** `requestVarKeys` are names only. */
+  requestVarKeys?: string[]
+}
+
+/** `ended` is emitted once for every end of a session, with its reason. */
+export interface Ended {
+  reason?: string
+}
+
+/** Kickoff is the first user turn of a session (wire-protocol §7.6). */
+export interface Kickoff {
+  text: string
+  /** `echo` shows the text as a user transcript. */
+  echo: boolean
+  /** `sent` is set in a Snapshot once it has left. */
+  sent: boolean
+}
+
+/**
+ * Capabilities are what the service said the agent can do; before it said so all are false but
+ * `interruptions` (wire-protocol §4.2).
+ */
+export interface AgentAbilities {
+  screenShare: boolean
+  cameraAnalysis: boolean
+  webSearch: boolean
+  interruptions: boolean
+  tapToTalk: boolean
+}
+
+/** `configuration` is what ClientConfig carries (wire-protocol §4.2). */
+export interface Configuration {
+  configuration: Record<string, unknown>
+  nluFeatures: Record<string, unknown>
+  languageCode: string
+  forwardLoopMode: boolean
+  imaginativeAiMode: boolean
+  isTapToTalk: boolean
+  /** nil means true */
+  interruptionsEnabled?: boolean
+  pauseConversationEnabled: boolean
+  showTranscription: boolean
+  agentPersonaName: string | null
+  userName: string | null
+  isWebSearchEnabled: boolean
+  isScreenShareEnabled: boolean
+  isCameraAnalysisEnabled: boolean
+  youtubeUrl: string
+  audioMode: boolean
+  phoneMode: boolean
+  shouldAggregateCurrentTurn: boolean
+  initialHtml: string
+  visualPhotos: unknown[]
+  visualVideos: unknown[]
+}
+
+/** Snapshot is what can be read of a session at any time (session-api A.1.4). */
+export interface Snapshot {
+  state: AvatarState
+  mode: AvatarMode
+  speaking: boolean
+  responsePending: boolean
+  paused: boolean
+  timings: Record<string, number>
+  tapToTalkActive: boolean
+  kickoff: Kickoff | null
+  capabilities: AgentAbilities
+  clientConfig: Configuration | null
+  partnerId: string
+  stickyId: string
+  micEnabled: boolean
+  micStarted: boolean
+  threadId?: string
+  audioOutputMuted: boolean
+  audioOutputVolume: number
+  disclosure: Disclosure | null
+  /** `gated` says that the disclosure holds the start. */
+  gated: boolean
+}
+
+/** The codes after which the service has given the session up. */
+export const FATAL_ERROR_CODES = ["capacity_unavailable", "tier_exceeded", "bad_request", "peer_removed", "unsupported_client"] as const
+
+/** The opening phrase of an agent that says nothing first. */
+export const SILENT_OPENING = "<blank>"
+
+/** What stands for it in `transcript`, `speechChunk` and `avatarStopTalking`. */
+export const SILENT_OPENING_LABEL = "[silence]"
