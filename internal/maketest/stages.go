@@ -43,7 +43,6 @@ func lint(ctx context.Context) (totals, error) {
 		argv []string
 	}{
 		{"gofumpt", nil, []string{toolDir + "/gofumpt", "-l", "."}},
-		{"go mod tidy", nil, []string{"go", "mod", "tidy", "-diff"}},
 		{"go vet", nil, []string{"go", "vet", "./..."}},
 		{"go vet for the page", jsEnv, append([]string{"go", "vet"}, pageCode...)},
 		{"staticcheck", nil, []string{toolDir + "/staticcheck", "./..."}},
