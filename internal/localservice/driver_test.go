@@ -384,7 +384,7 @@ type conversation struct {
 func converse(t testing.TB, o localservice.Options, agent string) *conversation {
 	t.Helper()
 	if o.Script == nil {
-		o.Script = script("  - {when: {any: true}, steps: [{say: Fine.}]}")
+		o.Script = script(fine)
 	}
 	c := &conversation{socket: startNode(t, "a")["a"], service: start(t, o)}
 	c.info = c.service.Info()
@@ -403,7 +403,10 @@ func (c *conversation) control(command string, body any) {
 	control(c.t, c.info, "/sessions/"+c.thread+"/"+command, body)
 }
 
-// script is the beginning of a script with rules.
+// fine is a rule that answers everything.
+const fine = "  - {when: {any: true}, steps: [{say: Fine.}]}"
+
+// script is a script with rules.
 func script(rules ...string) []byte {
 	return fmt.Appendf(nil, "rules:\n%s\n", strings.Join(rules, "\n"))
 }

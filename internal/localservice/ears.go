@@ -3,24 +3,92 @@ package localservice
 import (
 	"errors"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/hearing"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/media"
+	"github.com/agentruntime/agentruntime/runtime/control"
 )
 
-type ears struct{}
+// transcribers returns what makes the transcriber of a microphone: the lines of
+// the script, for each microphone from the first one on; else the endpoint; else
+// one that says honestly that it knows no words.
+func (s *Service) transcribers(script *brain.Script, o *Options) func() hearing.Transcriber {
+	if script != nil && len(script.Hear) > 0 {
+		return func() hearing.Transcriber { return hearing.NewScript(script.Hear...) }
+	}
+	if o.Transcription.BaseURL == "" {
+		return func() hearing.Transcriber { return hearing.None{} }
+	}
+	endpoint := hearing.NewEndpoint(hearing.EndpointConfig{
+		BaseURL: o.Transcription.BaseURL, Key: o.Transcription.Key, Model: o.Transcription.Model,
+	})
+	s.onClose(func() error { endpoint.Close(); return nil })
+	return func() hearing.Transcriber { return endpoint }
+}
 
-func newEars(*brain.Script, *Options, *slog.Logger) *ears { return &ears{} }
+// microphone is a peer with a listener, as a session sees it.
+type microphone struct {
+	*media.Microphone
+	listener *hearing.Listener
+	// open is whether the listener gets what is heard: always, or only in the
+	// windows of an agent with tap-to-talk.
+	tapOnly bool
+	open    atomic.Bool
+}
+
+var _ live.Microphone = (*microphone)(nil)
 
 // OpenMicrophone implements [live.Media].
-func (f *mediaFactory) OpenMicrophone(ear live.Ear) (live.Microphone, error) {
-	m := f.peers.NewMicrophone(func([]int16) {})
-	return &microphone{m}, nil
+func (f *mediaFactory) OpenMicrophone(ear live.Ear, tapOnly bool) (live.Microphone, error) {
+	m := &microphone{
+		tapOnly:  tapOnly,
+		listener: hearing.NewListener(hearing.Config{}, f.transcriber(), func(e hearing.Event) { tell(ear, e, f.log) }),
+	}
+	m.open.Store(!tapOnly)
+	m.Microphone = f.peers.NewMicrophone(func(pcm []int16) {
+		if m.open.Load() {
+			m.listener.Hear(pcm)
+		}
+	})
+	return m, nil
 }
-func (m *microphone) OpenTap()   {}
-func (m *microphone) CloseTap()  {}
-func (m *microphone) Mute(bool)  {}
-func (m *microphone) Stats() any { return m.Microphone.Stats() }
-func (f *mediaFactory) OpenVoice() (live.VoicePeer, error) {
-	return nil, errors.New("none")
+
+// tell brings an event to the session.
+func tell(ear live.Ear, e hearing.Event, log *slog.Logger) {
+	switch {
+	case e.Kind == hearing.Onset:
+		ear.Onset()
+	case e.Err == nil:
+		ear.Words(e.Text)
+	default:
+		if !errors.Is(e.Err, hearing.ErrNoTranscriber) {
+			log.Warn("speech was not understood", "err", e.Err)
+		}
+		ear.Unheard()
+	}
+}
+
+func (m *microphone) AddCandidate(c control.Candidate) error {
+	return m.Microphone.AddCandidate(c.Candidate)
+}
+
+func (m *microphone) Mute(on bool) { m.listener.Mute(on) }
+func (m *microphone) Stats() any   { return m.Microphone.Stats() }
+
+func (m *microphone) OpenTap() {
+	m.listener.OpenTap()
+	m.open.Store(true)
+}
+
+func (m *microphone) CloseTap() {
+	m.open.Store(!m.tapOnly)
+	m.listener.CloseTap()
+}
+
+func (m *microphone) Close() {
+	m.Microphone.Close()
+	m.listener.Close()
 }

@@ -1,13 +1,36 @@
 package localservice_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
+	"math"
 	"net/http"
+	"os"
+	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/pion/rtp/codecs"
+	"github.com/pion/webrtc/v4"
+	"github.com/pion/webrtc/v4/pkg/media"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/stage"
+)
+
+// The tests in this file add plain pion peers to the official Socket.IO client.
+
+// Levels in dB of full scale: speech is above the first, silence below the
+// second.
+const (
+	audible = -35.0
+	silent  = -60.0
 )
 
 func pauseOf(d time.Duration) live.Timing { return live.Timing{PauseWindow: d} }
@@ -15,15 +38,441 @@ func pauseOf(d time.Duration) live.Timing { return live.Timing{PauseWindow: d} }
 // post sends an offer and returns the status.
 func post(t testing.TB, address, offer string) int {
 	t.Helper()
-	reply, err := client.Post(address, "application/sdp", strings.NewReader(offer))
+	status, _, _ := whep(t, http.MethodPost, address, "application/sdp", offer)
+	return status
+}
+
+func whep(t testing.TB, method, address, contentType, body string) (status int, header http.Header, answer string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	reply, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer reply.Body.Close()
-	if _, err := io.Copy(io.Discard, reply.Body); err != nil {
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return reply.StatusCode
+	return reply.StatusCode, reply.Header, string(text)
 }
 
-var _ = http.StatusOK
+// newPeer makes a peer as a browser would, that reaches the service through its
+// relay alone.
+func newPeer(t testing.TB, init appInit) *webrtc.PeerConnection {
+	t.Helper()
+	pc, err := webrtc.NewPeerConnection(webrtc.Configuration{
+		ICETransportPolicy: webrtc.ICETransportPolicyRelay,
+		ICEServers: []webrtc.ICEServer{{
+			URLs: []string{init.TURNServerURL + "?transport=udp"}, Username: init.TURNCredentials.Username,
+			Credential: init.TURNCredentials.Credential,
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := pc.GracefulClose(); err != nil {
+			t.Errorf("close peer: %v", err)
+		}
+	})
+	return pc
+}
+
+// offer makes pc's offer with its candidates: pion, unlike a browser, does not
+// check towards a server that it has no candidate for yet.
+func offer(t testing.TB, pc *webrtc.PeerConnection) string {
+	t.Helper()
+	description, err := pc.CreateOffer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return local(t, pc, description)
+}
+
+func local(t testing.TB, pc *webrtc.PeerConnection, description webrtc.SessionDescription) string {
+	t.Helper()
+	gathered := webrtc.GatheringCompletePromise(pc)
+	if err := pc.SetLocalDescription(description); err != nil {
+		t.Fatal(err)
+	}
+	<-gathered
+	return pc.LocalDescription().SDP
+}
+
+func remote(t testing.TB, pc *webrtc.PeerConnection, kind webrtc.SDPType, sdp string) {
+	t.Helper()
+	if err := pc.SetRemoteDescription(webrtc.SessionDescription{Type: kind, SDP: sdp}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// received is what a peer got: the picture as an H264 stream, the voice as PCM.
+type received struct {
+	mu      sync.Mutex
+	units   [][]byte // complete access units, Annex B
+	pcm     []int16
+	changed chan struct{}
+}
+
+func receive(pc *webrtc.PeerConnection) *received {
+	r := &received{changed: make(chan struct{}, 1)}
+	pc.OnTrack(func(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
+		if track.Kind() == webrtc.RTPCodecTypeVideo {
+			r.readVideo(track)
+		} else {
+			r.readAudio(track)
+		}
+	})
+	return r
+}
+
+func (r *received) readVideo(track *webrtc.TrackRemote) {
+	var unit []byte
+	depacketiser := &codecs.H264Packet{}
+	for {
+		packet, _, err := track.ReadRTP()
+		if err != nil {
+			return
+		}
+		payload, err := depacketiser.Unmarshal(packet.Payload)
+		if err != nil {
+			continue
+		}
+		unit = append(unit, payload...)
+		if packet.Marker {
+			r.add(func() { r.units = append(r.units, unit) })
+			unit = nil
+		}
+	}
+}
+
+func (r *received) readAudio(track *webrtc.TrackRemote) {
+	decoder := audio.NewG722Decoder()
+	for {
+		packet, _, err := track.ReadRTP()
+		if err != nil {
+			return
+		}
+		r.add(func() { r.pcm = decoder.Decode(r.pcm, packet.Payload) })
+	}
+}
+
+func (r *received) add(f func()) {
+	r.mu.Lock()
+	f()
+	r.mu.Unlock()
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}
+
+// wait returns when what came fulfils enough.
+func (r *received) wait(t testing.TB, what string, enough func() bool) {
+	t.Helper()
+	timeout := time.After(patience)
+	for {
+		r.mu.Lock()
+		done := enough()
+		units, samples := len(r.units), len(r.pcm)
+		r.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-r.changed:
+		case <-timeout:
+			t.Fatalf("no %s; %d frames and %d samples came", what, units, samples)
+		}
+	}
+}
+
+// level is the loudest tenth of a second since the sample from.
+func (r *received) level(from int) float64 {
+	const window = 1600
+	loudest := math.Inf(-1)
+	for at := from; at+window <= len(r.pcm); at += window {
+		loudest = max(loudest, audio.Level(r.pcm[at:at+window]))
+	}
+	return loudest
+}
+
+// watch subscribes to a picture and a voice.
+func watch(t testing.TB, init appInit, address string) (*webrtc.PeerConnection, *received, string) {
+	t.Helper()
+	pc := newPeer(t, init)
+	r := receive(pc)
+	for _, kind := range []webrtc.RTPCodecType{webrtc.RTPCodecTypeVideo, webrtc.RTPCodecTypeAudio} {
+		if _, err := pc.AddTransceiverFromKind(kind, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, header, answer := whep(t, http.MethodPost, address, "application/sdp", offer(t, pc))
+	if status != http.StatusCreated {
+		t.Fatalf("subscribe: %d %s", status, answer)
+	}
+	remote(t, pc, webrtc.SDPTypeAnswer, answer)
+	return pc, r, header.Get("Location")
+}
+
+func TestPictureAndVoiceThroughTheRelay(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{Script: script(longAnswer)}, "silent")
+	pc, got, _ := watch(t, c.init, c.url)
+	got.wait(t, "picture while the agent is silent", func() bool { return len(got.units) >= stage.FrameRate })
+	got.mu.Lock()
+	quiet := got.level(0)
+	heard := len(got.pcm)
+	got.mu.Unlock()
+	if quiet > silent {
+		t.Errorf("level %v while the agent is silent", quiet)
+	}
+	c.say("something long")
+	got.wait(t, "voice", func() bool { return got.level(heard) > audible })
+
+	got.mu.Lock()
+	units := slices.Clone(got.units)
+	got.mu.Unlock()
+	if kinds := nalTypes(units[0]); !bytes.Contains(kinds, []byte{7, 8}) || !bytes.Contains(kinds, []byte{5}) {
+		t.Errorf("the first frame has NAL units %v, want parameter sets and a key frame", kinds)
+	}
+	decode(t, units)
+
+	selected, err := pc.GetReceivers()[0].Transport().ICETransport().GetSelectedCandidatePair()
+	if err != nil || selected.Local.Typ != webrtc.ICECandidateTypeRelay {
+		t.Errorf("selected %v, %v", selected, err)
+	}
+}
+
+// nalTypes lists the types of the NAL units of an Annex B stream.
+func nalTypes(unit []byte) []byte {
+	var kinds []byte
+	for _, nal := range bytes.Split(unit, []byte{0, 0, 1})[1:] {
+		kinds = append(kinds, nal[0]&0x1f)
+	}
+	return kinds
+}
+
+// decode shows the picture to ffmpeg, where there is one: every frame comes out,
+// of the stage's size, and is not one colour.
+func decode(t *testing.T, units [][]byte) {
+	t.Helper()
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Log("no ffmpeg: the picture was not decoded")
+		return
+	}
+	cmd := exec.Command("ffmpeg", "-loglevel", "error", "-f", "h264", "-i", "-", "-f", "rawvideo", "-pix_fmt", "gray", "-fps_mode", "passthrough", "-")
+	cmd.Stdin = bytes.NewReader(slices.Concat(units...))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("ffmpeg: %v", err)
+	}
+	const frame = stage.Width * stage.Height
+	if len(out) != len(units)*frame {
+		t.Fatalf("%d bytes decoded of %d frames, want %d", len(out), len(units), len(units)*frame)
+	}
+	last := out[len(out)-frame:]
+	if slices.Max(last)-slices.Min(last) < 50 {
+		t.Error("the picture is one colour")
+	}
+}
+
+func TestWHEPStatusCodes(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{}, "silent")
+	if status, _, _ := whep(t, http.MethodPost, c.url, "text/plain", "v=0"); status != 415 {
+		t.Errorf("wrong content type: %d", status)
+	}
+	if status := post(t, c.url+"x", "v=0"); status != 404 {
+		t.Errorf("unknown session: %d", status)
+	}
+	_, _, location := watch(t, c.init, c.url)
+	second := newPeer(t, c.init)
+	if _, err := second.AddTransceiverFromKind(webrtc.RTPCodecTypeVideo); err != nil {
+		t.Fatal(err)
+	}
+	sdp := offer(t, second)
+	if status := post(t, c.url, sdp); status != 409 {
+		t.Errorf("second viewer: %d", status)
+	}
+	if !strings.Contains(location, "/viewer/") {
+		t.Fatalf("Location %q", location)
+	}
+	viewer := c.url + location[strings.Index(location, "/viewer/"):] // wire-protocol §6.5
+	if status, _, _ := whep(t, http.MethodDelete, viewer, "", ""); status != 200 {
+		t.Errorf("release: %d", status)
+	}
+	if status, _, _ := whep(t, http.MethodDelete, viewer, "", ""); status != 404 {
+		t.Errorf("second release: %d", status)
+	}
+	if status, _, _ := whep(t, http.MethodPatch, c.url, "application/trickle-ice-sdpfrag", ""); status != 405 {
+		t.Errorf("PATCH: %d", status)
+	}
+	// The place is free again.
+	if status, header, _ := whep(t, http.MethodPost, c.url, "application/sdp", sdp); status != 201 || header.Get("Location") == "" {
+		t.Errorf("after the release: %d, Location %q", status, header.Get("Location"))
+	}
+	status, header, _ := whep(t, http.MethodOptions, c.url, "", "")
+	if status != 204 || !strings.Contains(header.Get("Access-Control-Allow-Methods"), "DELETE") {
+		t.Errorf("preflight: %d %v", status, header)
+	}
+}
+
+func TestAudioModeIsHeard(t *testing.T) {
+	t.Parallel()
+	s := startNode(t, "a")["a"]
+	service := start(t, localservice.Options{})
+	init := initialise(t, service.Info(), "audio")
+	s.open(init, nil)
+	s.expect("connect", "onServerConnected")
+	s.join(init, nil)
+	s.emit("stvNewSession", map[string]any{"room_id": "a1b2c3d4e5f6"})
+	got := s.expect("stvNewSession", "showAgent", "askPermissions", "webrtc-offer")
+	if got[0].text("status") != "audio/phone mode - no STV session" || got[0].field("webrtc_url") != nil {
+		t.Errorf("reply %s", got[0].Args)
+	}
+	var offered struct {
+		Offer struct{ SDP string }
+	}
+	if err := json.Unmarshal(got[3].Args[0], &offered); err != nil {
+		t.Fatal(err)
+	}
+	pc := newPeer(t, init)
+	heard := receive(pc)
+	remote(t, pc, webrtc.SDPTypeOffer, offered.Offer.SDP)
+	answer, err := pc.CreateAnswer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.emit("webrtc-answer", map[string]any{"answer": map[string]any{"type": "answer", "sdp": local(t, pc, answer)}})
+	heard.wait(t, "sound", func() bool { return len(heard.pcm) > 0 })
+	s.emit("approvedPermissions", map[string]any{})
+	heard.wait(t, "voice", func() bool { return heard.level(0) > audible })
+}
+
+// speakInto opens a microphone by the handshake of wire-protocol §5.1 and returns
+// a function that speaks into it.
+func speakInto(t *testing.T, c *conversation) (speak func()) {
+	t.Helper()
+	c.emit("asr-webrtc-init", map[string]any{"sessionId": "x"})
+	c.expect("asr-webrtc-ready")
+	pc := newPeer(t, c.init)
+	track, err := webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2}, "mic", "mic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pc.AddTrack(track); err != nil {
+		t.Fatal(err)
+	}
+	connected := make(chan struct{})
+	var once sync.Once
+	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
+		if state == webrtc.PeerConnectionStateConnected {
+			once.Do(func() { close(connected) })
+		}
+	})
+	c.emit("asr-webrtc-offer", map[string]any{"offer": map[string]any{"type": "offer", "sdp": offer(t, pc)}, "is_reconnect": false})
+	got := c.until("asr-ice-candidate")
+	var answer struct{ Answer struct{ SDP string } }
+	if err := json.Unmarshal(got[0].Args[0], &answer); err != nil {
+		t.Fatal(err)
+	}
+	remote(t, pc, webrtc.SDPTypeAnswer, answer.Answer.SDP)
+	select {
+	case <-connected:
+	case <-time.After(patience):
+		t.Fatal("the microphone does not connect")
+	}
+	packets := opusPackets(t, "media/testdata/speech.opus")
+	return func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for _, packet := range packets {
+			<-tick.C
+			if err := track.WriteSample(media.Sample{Data: packet, Duration: 20 * time.Millisecond}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// opusPackets reads the packets of an Ogg file (RFC 3533) without its two
+// headers.
+func opusPackets(t testing.TB, name string) [][]byte {
+	t.Helper()
+	const headerSize, segmentsAt = 27, 26
+	file, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packets [][]byte
+	var packet []byte
+	for len(file) > 0 {
+		lacing := file[headerSize : headerSize+int(file[segmentsAt])]
+		file = file[headerSize+len(lacing):]
+		for _, size := range lacing {
+			packet = append(packet, file[:size]...)
+			file = file[size:]
+			if size < 255 {
+				packets = append(packets, packet)
+				packet = nil
+			}
+		}
+	}
+	return packets[2:]
+}
+
+// TestBargeInByVoice holds the order of wire-protocol §7.8 for speech.
+func TestBargeInByVoice(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{Script: append([]byte("hear: [good morning]\n"), script(longAnswer, fine)...)}, "silent")
+	speak := speakInto(t, c)
+	c.say("something long")
+	c.until("stvStartedTalking")
+	speak()
+	got := c.until("stvFinishedTalking")
+	at := []int{index(t, got, "userStartedTalking"), index(t, got, "agentInterrupted"), len(got) - 1}
+	if at[0]+1 != at[1] || at[1]+1 != at[2] {
+		t.Errorf("got %q", names(got))
+	}
+	next := c.until("agentTurnToTalk")
+	if turn := next[len(next)-1]; turn.text("userTranscription") != "good morning" {
+		t.Errorf("turn %s", turn.Args)
+	}
+	c.until("stvFinishedTalking")
+}
+
+func TestSpeechWithoutATranscriberIsSaidHonestly(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{Script: script(
+		"  - {when: {trigger: speech-without-words}, steps: [{say: I heard no words.}]}", fine,
+	)}, "silent")
+	speakInto(t, c)()
+	got := c.until("stvFinishedTalking")
+	if got[0].Event != "userStartedTalking" || got[len(got)-1].text("agentContent") != "I heard no words." {
+		t.Errorf("got %q, %s", names(got), got[len(got)-1].Args)
+	}
+}
+
+func TestTapToTalk(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{Script: append([]byte("hear: [good morning]\n"), script(fine)...)}, "tap")
+	speak := speakInto(t, c)
+	speak() // nobody listens
+	c.emit("tapToTalkStart", map[string]any{})
+	speak()
+	c.emit("tapToTalkEnd", map[string]any{})
+	got := c.until("agentTurnToTalk")
+	if !strings.HasSuffix(got[0].text("speechId"), "-tap-to-talk") || got[len(got)-1].text("userTranscription") != "good morning" {
+		t.Errorf("got %q %s", names(got), got[len(got)-1].Args)
+	}
+	c.until("stvFinishedTalking")
+}

@@ -1,10 +1,12 @@
 package localservice
 
 import (
+	"log/slog"
 	"math/rand/v2"
 	"net/netip"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/hearing"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/stage"
@@ -25,7 +27,9 @@ const (
 type mediaFactory struct {
 	peers *media.Server
 	base  string // of the addresses for viewers
-	ears  *ears
+
+	transcriber func() hearing.Transcriber // of one microphone
+	log         *slog.Logger
 }
 
 var _ live.Media = (*mediaFactory)(nil)
@@ -46,13 +50,22 @@ func (d downlink) Play(silence time.Duration, sound *voice.Speech) {
 func (d downlink) Stop()      { d.Stream.Stop() }
 func (d downlink) Stats() any { return d.Stream.Stats() }
 
-// microphone is a microphone as a session sees it.
-type microphone struct {
-	*media.Microphone
+// OpenVoice implements [live.Media].
+func (f *mediaFactory) OpenVoice() (live.VoicePeer, error) {
+	v := f.peers.NewVoice()
+	return voicePeer{downlink{v.Stream}, v}, nil
 }
 
-func (m *microphone) AddCandidate(c control.Candidate) error {
-	return m.Microphone.AddCandidate(c.Candidate)
+// voicePeer is a voice without a picture as a session sees it.
+type voicePeer struct {
+	downlink
+	voice *media.Voice
+}
+
+func (v voicePeer) Offer() (string, error)  { return v.voice.Offer() }
+func (v voicePeer) Answer(sdp string) error { return v.voice.Answer(sdp) }
+func (v voicePeer) AddCandidate(c control.Candidate) error {
+	return v.voice.AddCandidate(c.Candidate)
 }
 
 // peerAddresses are those that the relay may reach.

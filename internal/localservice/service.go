@@ -143,7 +143,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		s.info.Page = base + o.Page
 	}
 
-	factory := &mediaFactory{peers: peers, base: base, ears: newEars(script, o, s.log)}
+	factory := &mediaFactory{peers: peers, base: base, transcriber: s.transcribers(script, o), log: s.log}
 	s.hub = live.NewHub(live.Config{
 		Dialogue: talk, Threads: s.store, Tokens: tokens, Voice: speaker, Media: factory,
 		MediaURL: base, MaxCalls: o.MaxCalls, Timing: o.Timing, Logger: s.log,

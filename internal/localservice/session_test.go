@@ -75,7 +75,7 @@ func TestTypedTurn(t *testing.T) {
 	c := converse(t, localservice.Options{Script: script(
 		`  - when: {exact: "What is new today?"}`,
 		`    steps: [{say: "Two things changed. Both are good."}, {widget: {runtime: followups-tool, body: 'questions: ["More?"]'}}]`,
-	)}, "receptionist")
+	)}, "silent")
 	c.say("What is new today?")
 	got := c.until("stvFinishedTalking")
 	c.quiet(100 * time.Millisecond)
@@ -141,7 +141,7 @@ const longAnswer = `  - when: {contains: long}
 // TestBargeIn holds the order of wire-protocol §7.8 for typed text.
 func TestBargeIn(t *testing.T) {
 	t.Parallel()
-	c := converse(t, localservice.Options{Script: script(longAnswer)}, "receptionist")
+	c := converse(t, localservice.Options{Script: script(longAnswer, fine)}, "silent")
 	c.say("something long")
 	first := c.until("stvStartedTalking")
 	c.until("stvSpeechChunk") // a word is on its way
@@ -176,7 +176,7 @@ func TestBargeIn(t *testing.T) {
 
 func TestPauseAndShortResume(t *testing.T) {
 	t.Parallel()
-	c := converse(t, localservice.Options{Script: script(longAnswer)}, "receptionist")
+	c := converse(t, localservice.Options{Script: script(longAnswer, fine)}, "silent")
 	c.say("something long")
 	c.until("stvStartedTalking")
 	c.emit("pauseConversation", map[string]any{})

@@ -99,7 +99,7 @@ var (
 	_ Dialogue = (*dialogue.Service)(nil)
 	_ Threads  = (*store.Store)(nil)
 	_ Tokens   = (*token.Authority)(nil)
-	_ Voice    = (voice.Voice)(nil)
+	_ Voice    = voice.Voice(nil)
 	_ Conn     = (*socketio.Conn)(nil)
 )
 

@@ -355,6 +355,7 @@ type fakeMedia struct {
 	downlink *fakeDownlink
 	mic      *fakeMic
 	ear      Ear
+	tapOnly  bool
 }
 
 func (m *fakeMedia) OpenVideo(room string) (Downlink, string, string, error) {
@@ -374,7 +375,8 @@ func (m *fakeMedia) OpenVoice() (VoicePeer, error) {
 	return m.downlink, nil
 }
 
-func (m *fakeMedia) OpenMicrophone(ear Ear) (Microphone, error) {
+func (m *fakeMedia) OpenMicrophone(ear Ear, tapOnly bool) (Microphone, error) {
+	m.tapOnly = tapOnly
 	m.open++
 	m.ear, m.mic = ear, &fakeMic{m: m}
 	return m.mic, nil

@@ -16,8 +16,9 @@ type Media interface {
 	// OpenVoice makes a voice without a picture, for which the service sends the
 	// offer.
 	OpenVoice() (VoicePeer, error)
-	// OpenMicrophone makes a peer for the user's voice.
-	OpenMicrophone(ear Ear) (Microphone, error)
+	// OpenMicrophone makes a peer for the user's voice. With tapOnly, nothing is
+	// heard outside of tap-to-talk windows.
+	OpenMicrophone(ear Ear, tapOnly bool) (Microphone, error)
 }
 
 // Downlink is the agent as it is seen and heard. No method waits.

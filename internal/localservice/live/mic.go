@@ -79,7 +79,7 @@ func (s *Session) startMicrophone() {
 		return
 	}
 	s.closeMicrophone()
-	mic, err := s.cfg.Media.OpenMicrophone(ear{s, s.micCount})
+	mic, err := s.cfg.Media.OpenMicrophone(ear{s, s.micCount}, s.profile.TapToTalk)
 	if err != nil {
 		s.microphoneFailed("no microphone peer", err)
 		return
@@ -132,10 +132,10 @@ func (s *Session) microphoneFailed(text string, err error) {
 }
 
 // voiceOnset takes the beginning of speech: it can cut the agent
-// (wire-protocol §7.8). With tap-to-talk only the button says when to listen.
+// (wire-protocol §7.8).
 func (s *Session) voiceOnset() {
 	p := s.active
-	if !s.attentive() || s.muted || s.tap.open || s.profile.TapToTalk || p != nil && p.by.uninterruptible() {
+	if !s.attentive() || s.muted || s.tap.open || p != nil && p.by.uninterruptible() {
 		return
 	}
 	s.userActive()

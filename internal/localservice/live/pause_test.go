@@ -192,10 +192,9 @@ func TestTapToTalk(t *testing.T) {
 		st.join()
 		st.send(control.ASRInit, control.ASRInitRequest{})
 		counting(st)
-		st.media.ear.Onset()
-		synctest.Wait()
-		st.expect() // only the button counts
-
+		if !st.media.tapOnly {
+			t.Error("the microphone is open although only the button counts")
+		}
 		st.send(control.TapToTalkStart, control.Empty{})
 		st.expect(control.AgentInterrupted, control.StvFinishedTalking)
 		st.wait(time.Second)

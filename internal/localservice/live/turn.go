@@ -105,10 +105,14 @@ func (s *Session) asker(p *speech) func() {
 	return func() {
 		defer close(p.remembered)
 		<-before
-		result, turnErr := s.cfg.Dialogue.Turn(p.ctx, s.who, request, func(seg converse.Segment) error {
-			s.post(func() { s.segment(p, seg) })
-			return p.ctx.Err()
-		})
+		var result dialogue.TurnResult
+		turnErr := p.ctx.Err() // cut or merged before it began: not worth a question in the thread
+		if turnErr == nil {
+			result, turnErr = s.cfg.Dialogue.Turn(p.ctx, s.who, request, func(seg converse.Segment) error {
+				s.post(func() { s.segment(p, seg) })
+				return p.ctx.Err()
+			})
+		}
 		s.post(func() { s.answered(p, turnErr) })
 		fate := <-p.fate
 		if result.MessageID == "" || fate.kept {

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/link"
+)
+
+// TestJSONLine runs the command as a program would that needs a service.
+func TestJSONLine(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	var log bytes.Buffer
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-json"}, in, &log) }()
+
+	var info map[string]any
+	if err := json.NewDecoder(out).Decode(&info); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"page", "agenticUrl", "genieUrl", "ovpUrl", "conversationManagerUrl", "srsBaseUrl", "turnServerUrl",
+		"partnerId", "adminSecret", "controlUrl", "controlToken", "agents",
+	}
+	for _, key := range want {
+		if _, ok := info[key]; !ok {
+			t.Errorf("no %s in %v", key, info)
+		}
+	}
+	if len(info) != len(want) {
+		t.Errorf("got %v", info)
+	}
+	ping, _ := info["ovpUrl"].(string)
+	reply, err := http.Get(ping + "/service/system/action/ping?format=1") // everything listens by now
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = reply.Body.Close()
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	secret, _ := info["adminSecret"].(string)
+	if secret == "" || strings.Contains(log.String(), secret) {
+		t.Error("the log holds the secret, or there is none")
+	}
+}
+
+func TestFlags(t *testing.T) {
+	c, err := parse([]string{
+		"-link", "sockets:delay=80ms;relay:loss=2%", "-turn-listen", "127.0.0.1:80,127.0.0.1:443", "-pause-window", "5s",
+	}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := c.options
+	if o.Sockets != (link.Conditions{Delay: 80 * time.Millisecond}) || o.HTTP != (link.Conditions{}) || o.Relay != (link.Conditions{Loss: 0.02}) {
+		t.Errorf("links %+v %+v %+v", o.Sockets, o.HTTP, o.Relay)
+	}
+	if len(o.TURNListen) != 2 || o.Timing.PauseWindow != 5*time.Second {
+		t.Errorf("got %+v", o)
+	}
+	c, err = parse([]string{"-link", "jitter=5ms"}, io.Discard)
+	if err != nil || c.options.HTTP != (link.Conditions{Jitter: 5 * time.Millisecond}) || c.options.HTTP != c.options.Sockets {
+		t.Errorf("for all links: %+v, %v", c, err)
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, args := range [][]string{
+		{"-link", "moon:cut"},
+		{"-link", "delay=soon"},
+		{"-script", "/nowhere.yaml"},
+		{"-knowledge", "/nowhere"},
+		{"-pages", "/nowhere"},
+		{"serve"},
+	} {
+		if _, err := parse(args, io.Discard); err == nil {
+			t.Errorf("%q was accepted", args)
+		}
+	}
+	if _, err := parse([]string{"-help"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("help: %v", err)
+	}
+}
+
+// TestOnlyPagesAreShown: the directory with the pages is a whole checkout.
+func TestOnlyPagesAreShown(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"example/avatar/index.html", "js/dist/index.js", "js/package.json", "examples/x", "go.mod"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := parse([]string{"-pages", dir}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"example/avatar/index.html": true, "js/dist/index.js": true,
+		"js/package.json": false, "examples/x": false, "go.mod": false, ".": false,
+	} {
+		f, err := c.options.Pages.Open(name)
+		if (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			_ = f.Close()
+		}
+	}
+}
+
+func TestGreeting(t *testing.T) {
+	var out strings.Builder
+	info := localservice.Info{Page: "http://127.0.0.1:8080/example/avatar/", AdminSecret: "hidden", ControlToken: "hidden too"}
+	if err := greet(&out, info); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "Open      http://127.0.0.1:8080/example/avatar/\n") || strings.Contains(out.String(), "hidden") {
+		t.Errorf("got %s", out.String())
+	}
+}

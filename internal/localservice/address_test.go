@@ -1,0 +1,49 @@
+package localservice_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+func TestPublicAddressesNeedPermission(t *testing.T) {
+	t.Parallel()
+	for _, o := range []localservice.Options{
+		{Addr: "0.0.0.0:0"},
+		{Addr: ":0"},
+		{Addr: "[::]:0"},
+		{Addr: "agent.example:0"},
+		{MediaAddr: "0.0.0.0:0"},
+		{TURNListen: []string{"127.0.0.1:0", "0.0.0.0:0"}},
+	} {
+		s, err := localservice.Start(t.Context(), o)
+		if s != nil {
+			t.Errorf("%+v: started", o)
+			_ = s.Close()
+		}
+		if !errors.Is(err, localservice.ErrPublic) {
+			t.Errorf("%+v: error %v, want %v", o, err, localservice.ErrPublic)
+		}
+	}
+	s := start(t, localservice.Options{Addr: "0.0.0.0:0", AllowPublic: true})
+	if info := s.Info(); info.GenieURL[:17] != "http://127.0.0.1:" {
+		t.Errorf("a service that listens everywhere is called %s", info.GenieURL)
+	}
+}
+
+func TestFailedStartLeavesNothing(t *testing.T) { // goleak looks at the end
+	t.Parallel()
+	for _, o := range []localservice.Options{
+		{Brain: "big"},
+		{Brain: "openai"},
+		{Voice: "opera"},
+		{Script: []byte("rules: [{when: {}}]")},
+		{TURNListen: []string{"127.0.0.1:99999"}},
+	} {
+		if s, err := localservice.Start(t.Context(), o); err == nil {
+			t.Errorf("%+v: started", o)
+			_ = s.Close()
+		}
+	}
+}

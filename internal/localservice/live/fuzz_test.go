@@ -1,0 +1,62 @@
+package live
+
+import (
+	"context"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+// FuzzEvents gives a session whatever a client may send, in any state. It must
+// neither panic nor keep more than one utterance, one microphone and one
+// downlink.
+func FuzzEvents(f *testing.F) {
+	for _, event := range append(control.ClientEvents(), control.VoiceAnswer, control.VoiceCandidate, "unknown") {
+		for _, payload := range []string{
+			`{}`, `null`, `[]`, `"x"`, `{"text":"Hello","isFinal":true}`, `{"text":"","isSpeechStart":true}`,
+			`{"channel":"r","kaltura":{"ks":"token","request_vars":{"a":1}}}`, `{"request_vars":{"a":{"b":1}}}`,
+			`{"offer":{"type":"offer","sdp":"v=0"},"is_reconnect":true}`, `{"candidate":{"candidate":"x"}}`,
+			`{"data":"/9j/"}`, `{"htmlText":"Buy"}`, `{"email":"x@example.com"}`,
+		} {
+			f.Add(uint8(7), event, payload)
+		}
+	}
+	f.Add(uint8(0), control.ApprovedPermissions, `{}`)
+	f.Add(uint8(3), control.StvNewSession, `{}`)
+	f.Add(uint8(15), control.TapToTalkStart, `{}`)
+	f.Add(uint8(23), control.StvNewSession, `{}`)
+	f.Add(uint8(39), control.ResumeConversation, `{}`)
+	f.Fuzz(func(t *testing.T, state uint8, event, payload string) {
+		profile := talkative()
+		profile.TapToTalk, profile.AudioMode, profile.ScreenShare = state&8 != 0, state&16 != 0, true
+		media := &fakeMedia{}
+		hub := NewHub(Config{
+			Dialogue: &fakeBrain{profile: profile}, Threads: &fakeBrain{}, Tokens: fakeTokens{}, Voice: &fakeVoice{}, Media: media, MaxCalls: 1,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s := newSession(ctx, hub, &fakeConn{events: make(chan socketio.Event)})
+		s.token = "token"
+		s.caller, _ = mintedClaims("agentid:a1,geniegpcid:7")
+		s.profile = &profile
+		s.joined, s.approved, s.paused = state&1 != 0, state&2 != 0, state&4 != 0 && state&32 != 0
+		if state&4 != 0 {
+			s.newVideoSession()
+			s.startMicrophone()
+		}
+		for range 2 {
+			s.handle(event, jsonArgs{[]byte(payload)})
+			for _, message := range s.take() {
+				message()
+			}
+		}
+		if media.open > 2 {
+			t.Errorf("%d peers are open", media.open)
+		}
+		s.close()
+		if media.open != 0 || hub.calls != 0 {
+			t.Errorf("%d peers and %d slots were left", media.open, hub.calls)
+		}
+	})
+}

@@ -1,0 +1,199 @@
+package localservice_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// fetch gets a page without following redirects or unpacking.
+func fetch(t *testing.T, method, address string, header http.Header) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	reply, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	body, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply, string(body)
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	s := start(t, localservice.Options{Page: "/example/avatar/", Pages: fstest.MapFS{
+		"example/avatar/index.html": {Data: []byte("<p>page")},
+		"js/dist/a.wasm":            {Data: []byte("plain")},
+		"js/dist/a.wasm.br":         {Data: []byte("brotli")},
+		"js/dist/a.wasm.gz":         {Data: []byte("gzip")},
+		"js/dist/b.js":              {Data: []byte("code")},
+	}})
+	base := s.Info().GenieURL
+	for _, tt := range []struct {
+		method, path, accept     string
+		status                   int
+		kind, encoding, location string
+		body                     string
+	}{
+		{"GET", "/", "", 302, "text/html; charset=utf-8", "", "/example/avatar/", "<a href=\"/example/avatar/\">Found</a>.\n\n"},
+		{"GET", "/example/avatar", "", 301, "text/html; charset=utf-8", "", "/example/avatar/", "<a href=\"/example/avatar/\">Moved Permanently</a>.\n\n"},
+		{"GET", "/example/avatar/", "", 200, "text/html; charset=utf-8", "", "", "<p>page"},
+		{"GET", "/js/dist/a.wasm", "", 200, "application/wasm", "", "", "plain"},
+		{"GET", "/js/dist/a.wasm", "gzip, br", 200, "application/wasm", "br", "", "brotli"},
+		{"GET", "/js/dist/a.wasm", "gzip, br;q=0", 200, "application/wasm", "gzip", "", "gzip"},
+		{"HEAD", "/js/dist/a.wasm", "br", 200, "application/wasm", "br", "", ""},
+		{"GET", "/js/dist/b.js", "br", 200, "text/javascript; charset=utf-8", "", "", "code"},
+		{"GET", "/js/dist/", "", 404, "text/plain; charset=utf-8", "", "", "404 page not found\n"},
+		{"GET", "/go.mod", "", 404, "text/plain; charset=utf-8", "", "", "404 page not found\n"},
+		{"POST", "/js/dist/b.js", "", 405, "text/plain; charset=utf-8", "", "", "method not allowed\n"},
+	} {
+		reply, body := fetch(t, tt.method, base+tt.path, http.Header{"Accept-Encoding": {tt.accept}})
+		h := reply.Header
+		if reply.StatusCode != tt.status || h.Get("Content-Type") != tt.kind || h.Get("Content-Encoding") != tt.encoding ||
+			h.Get("Location") != tt.location || body != tt.body {
+			t.Errorf("%s %s %q: %d %q %q %q %q", tt.method, tt.path, tt.accept, reply.StatusCode, h.Get("Content-Type"),
+				h.Get("Content-Encoding"), h.Get("Location"), body)
+		}
+		if tt.status == 200 && !strings.Contains(h.Get("Content-Security-Policy"), "script-src 'self' 'wasm-unsafe-eval';") {
+			t.Errorf("%s: policy %q", tt.path, h.Get("Content-Security-Policy"))
+		}
+	}
+}
+
+func TestPageLearnsNoSecret(t *testing.T) {
+	t.Parallel()
+	s := start(t, localservice.Options{Page: "/x/", Pages: fstest.MapFS{}})
+	info := s.Info()
+	reply, body := fetch(t, "GET", info.GenieURL+"/service.json", nil)
+	var page localservice.PageInfo
+	if err := json.Unmarshal([]byte(body), &page); err != nil || reply.StatusCode != 200 {
+		t.Fatalf("%d %v in %s", reply.StatusCode, err, body)
+	}
+	if page.Addresses.OVPURL != info.OVPURL || len(page.Agents) != 6 || !page.Session.AllowPrivateHosts {
+		t.Errorf("got %s", body)
+	}
+	for _, secret := range []string{info.AdminSecret, info.ControlToken} {
+		if strings.Contains(body, secret) {
+			t.Error("a page is told a secret")
+		}
+	}
+}
+
+// TestLinks breaks one kind of traffic at a time, on one port.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{}, "silent")
+	set := func(conditions map[string]string) { control(t, c.info, "/links", conditions) }
+
+	set(map[string]string{"sockets": "cut"})
+	c.emit("checkAvailability", map[string]any{})
+	c.quiet(300 * time.Millisecond)
+	fetch(t, "GET", c.info.OVPURL+"/service/system/action/ping?format=1", nil) // HTTP goes on
+	set(map[string]string{"sockets": "none"})
+	c.expect("availabilityResult")
+
+	set(map[string]string{"http": "delay=300ms"})
+	c.emit("checkAvailability", map[string]any{})
+	c.expect("availabilityResult")
+	began := time.Now()
+	fetch(t, "GET", c.info.OVPURL+"/service/system/action/ping?format=1", nil)
+	if took := time.Since(began); took < 600*time.Millisecond {
+		t.Errorf("a request over a link of 300 ms took %v", took)
+	}
+}
+
+// TestConnectionsThatSayNothing: they can't keep others out, nor the service
+// from closing.
+func TestConnectionsThatSayNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, localservice.Options{})
+	address := strings.TrimPrefix(s.Info().GenieURL, "http://")
+	for _, start := range []string{"", "G", "GET /socket.i"} {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if _, err := io.WriteString(c, start); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fetch(t, "GET", s.Info().OVPURL+"/service/system/action/ping?format=1", nil)
+}
+
+func TestControlAddress(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{}, "silent")
+	command := func(method, token, path, body string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, c.info.ControlURL+path, bytes.NewReader([]byte(body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		reply, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reply.Body.Close()
+		var answer struct {
+			Error struct{ Code string }
+		}
+		_ = json.NewDecoder(reply.Body).Decode(&answer) // what is no error has another form
+		return reply.StatusCode, answer.Error.Code
+	}
+	for _, tt := range []struct {
+		method, token, path, body string
+		status                    int
+		code                      string
+	}{
+		{"GET", "", "/sessions", "", 401, "unauthorized"},
+		{"GET", c.info.AdminSecret, "/sessions", "", 401, "unauthorized"},
+		{"GET", c.info.ControlToken, "/sessions", "", 200, ""},
+		{"GET", c.info.ControlToken, "/sessions/newest", "", 200, ""},
+		{"GET", c.info.ControlToken, "/sessions/nobody", "", 404, "no_session"},
+		{"POST", c.info.ControlToken, "/sessions/newest/dance", "", 404, "no_command"},
+		{"POST", c.info.ControlToken, "/sessions/newest/expire-pause", "", 409, "not_paused"},
+		{"POST", c.info.ControlToken, "/sessions/newest/fatal", `{"event":"showAgent"}`, 400, "not_fatal"},
+		{"POST", c.info.ControlToken, "/sessions/newest/send", `{}`, 400, "bad_request"},
+		{"POST", c.info.ControlToken, "/capacity", `{"exhuasted":true}`, 400, "bad_request"},
+		{"POST", c.info.ControlToken, "/links", `{"moon":"cut"}`, 400, "bad_request"},
+		{"POST", c.info.ControlToken, "/links", `{"relay":"loss=200%"}`, 400, "bad_request"},
+	} {
+		status, code := command(tt.method, tt.token, tt.path, tt.body)
+		if status != tt.status || code != tt.code {
+			t.Errorf("%s %s %s: %d %q, want %d %q", tt.method, tt.path, tt.body, status, code, tt.status, tt.code)
+		}
+	}
+	c.emit("pauseConversation", map[string]any{})
+	c.emit("checkAvailability", map[string]any{})
+	c.expect("availabilityResult")
+	if status, _ := command("POST", c.info.ControlToken, "/sessions/"+c.thread+"/expire-pause", ""); status != 200 {
+		t.Errorf("expire-pause: %d", status)
+	}
+	c.expect("pauseSessionExpired", "sessionReadyForResume")
+	if status, code := command("POST", c.info.ControlToken, "/sessions/newest/kill-media", ""); status != 409 || code != "no_media" {
+		t.Errorf("kill-media: %d %q", status, code)
+	}
+	if status, _ := command("POST", c.info.ControlToken, "/sessions/newest/fail-video", ""); status != 200 {
+		t.Errorf("fail-video: %d", status)
+	}
+	c.expect("stvTaskFail", "disconnect io server disconnect")
+}
