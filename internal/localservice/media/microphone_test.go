@@ -110,6 +110,7 @@ func TestMicrophoneHearsThroughTheRelay(t *testing.T) {
 	client := newSpeaker(t, relayOnly(t, s, "udp"))
 	answer := client.connect(t, m, false)
 	waitFor(t, "connected", func() bool { return m.Stats().Connected })
+	waitConnected(t, client.pc)
 
 	speech := opusPackets(t, "testdata/speech.opus")
 	client.speak(t, speech)
@@ -152,6 +153,7 @@ func TestMicrophoneSurvivesAnICERestart(t *testing.T) {
 	first := client.connect(t, m, false)
 	speech := opusPackets(t, "testdata/speech.opus")
 	waitFor(t, "connected", func() bool { return m.Stats().Connected })
+	waitConnected(t, client.pc)
 	client.speak(t, speech[:10])
 	waitFor(t, "sound", func() bool { return m.Stats().Packets > 0 })
 

@@ -304,6 +304,13 @@ func subscribeAt(t testing.TB, pc *webrtc.PeerConnection, url string) (answer, r
 	return body, url + "/viewer/" + viewer
 }
 
+// waitConnected waits until the client itself is connected, which may be a moment after the server is: before that it sends neither
+// media nor a goodbye.
+func waitConnected(t testing.TB, pc *webrtc.PeerConnection) {
+	t.Helper()
+	waitFor(t, "the client is connected", func() bool { return pc.ConnectionState() == webrtc.PeerConnectionStateConnected })
+}
+
 func waitFor(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(2 * time.Millisecond) {

@@ -54,7 +54,7 @@ func TestOfferedVoiceIsHeardThroughTheRelay(t *testing.T) {
 
 func TestOfferedVoiceRefuses(t *testing.T) {
 	t.Parallel()
-	s, _ := newServer(t, Config{ConnectTimeout: 100 * time.Millisecond, MaxPeers: 1})
+	s, _ := newServer(t, Config{ConnectTimeout: 100 * time.Millisecond})
 	v := s.NewVoice()
 	if err := v.Answer("v=0"); !errors.Is(err, errNotOffered) {
 		t.Errorf("answer before the offer: %v", err)
@@ -79,19 +79,27 @@ func TestOfferedVoiceRefuses(t *testing.T) {
 		defer s.mu.Unlock()
 		return s.peers == 0
 	})
-	other := s.NewVoice()
-	defer other.Close()
-	if _, err := other.Offer(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := v.Offer(); !errors.Is(err, errBusy) {
-		t.Errorf("offer over the bound of peers: %v", err)
-	}
-	if err := v.Answer(good); !errors.Is(err, errNotOffered) {
-		t.Errorf("answer to an offer that failed: %v", err)
-	}
 	v.Close()
 	if _, err := v.Offer(); !errors.Is(err, errGone) {
 		t.Errorf("offer of a closed voice: %v", err)
+	}
+}
+
+func TestOfferedVoicesAreBounded(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, Config{MaxPeers: 1})
+	first, second := s.NewVoice(), s.NewVoice()
+	defer first.Close()
+	defer second.Close()
+	offer, err := first.Offer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Offer(); !errors.Is(err, errBusy) {
+		t.Errorf("offer over the bound of peers: %v", err)
+	}
+	answer := accept(t, newClient(t, webrtc.Configuration{}, offeredG722), offer)
+	if err := second.Answer(answer); !errors.Is(err, errNotOffered) {
+		t.Errorf("answer to an offer that failed: %v", err)
 	}
 }

@@ -272,6 +272,7 @@ func TestViewerThatLeavesIsFreed(t *testing.T) {
 	stream := newStream(t, s)
 	pc := newClient(t, webrtc.Configuration{}, browserCodecs...)
 	subscribeAt(t, pc, stream.URL(base))
+	waitConnected(t, pc)
 	waitFor(t, "connected", func() bool { return stream.Stats().Connected })
 	if err := pc.Close(); err != nil {
 		t.Fatal(err)
@@ -291,6 +292,7 @@ func TestClosedStreamIsUnknownAndLeavesItsViewer(t *testing.T) {
 		}
 	})
 	_, release := subscribeAt(t, pc, stream.URL(base))
+	waitConnected(t, pc)
 	waitFor(t, "connected", func() bool { return stream.Stats().Connected })
 	stream.Close()
 	select {
