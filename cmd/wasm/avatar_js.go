@@ -19,6 +19,7 @@ import (
 // avatarSessions makes the avatar sessions of this program and ends them with it.
 type avatarSessions struct {
 	ctx  context.Context // ends with the program
+	http *fetch.Transport
 	live map[*avatarSession]struct{}
 	// deps are the parts around a session's plane; tests put others there.
 	deps func(*media.Plane) avatar.Deps
@@ -26,7 +27,7 @@ type avatarSessions struct {
 
 func newAvatarSessions(ctx context.Context) *avatarSessions {
 	http := fetch.New()
-	return &avatarSessions{ctx: ctx, live: map[*avatarSession]struct{}{}, deps: func(p *media.Plane) avatar.Deps {
+	return &avatarSessions{ctx: ctx, http: http, live: map[*avatarSession]struct{}{}, deps: func(p *media.Plane) avatar.Deps {
 		return avatar.Deps{
 			Plane: avatar.OnMedia(p),
 			Dial: func(url string, o socketio.ClientOptions) (avatar.Socket, error) {
@@ -73,8 +74,7 @@ func (s *avatarSessions) open(args []js.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	http := fetch.New()
-	config.Client, config.Sender = http, http
+	config.Client, config.Sender = s.http, s.http
 	events := jsbridge.NewEmitter(arg(args, 1))
 	session := o.session(func(e avatar.Event) { emit(events, e) })
 

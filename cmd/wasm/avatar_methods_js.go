@@ -108,7 +108,7 @@ func (a *avatarSession) now() map[string]func(call) (any, error) {
 // later lists the methods that wait.
 func (a *avatarSession) later() map[string]func(context.Context, call) (any, error) {
 	return map[string]func(context.Context, call) (any, error){
-		"connect": func(ctx context.Context, _ call) (any, error) { return nil, a.Connect(ctx) },
+		"connect": a.connect,
 		"prepare": func(ctx context.Context, _ call) (any, error) { return nil, a.Prepare(ctx) },
 		"resume":  func(ctx context.Context, _ call) (any, error) { return nil, a.Resume(ctx) },
 		"speak": func(ctx context.Context, c call) (any, error) {
@@ -147,6 +147,15 @@ func (a *avatarSession) later() map[string]func(context.Context, call) (any, err
 		},
 		"startPlayback": func(ctx context.Context, _ call) (any, error) { return a.StartPlayback(ctx), nil },
 	}
+}
+
+func (a *avatarSession) connect(ctx context.Context, _ call) (any, error) {
+	err := a.Connect(ctx)
+	if err != nil && ctx.Err() != nil {
+		// As with every call that its caller cancels.
+		return nil, fault.New(fault.Aborted, "connecting was cancelled").Because(context.Cause(ctx)).WithTimings(a.Snapshot().Timings)
+	}
+	return nil, err
 }
 
 func (a *avatarSession) disconnect(c call) (any, error) {

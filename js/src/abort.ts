@@ -1,4 +1,4 @@
-import { localError } from "./errors.js"
+import { localError, type AgentError } from "./errors.js"
 
 /**
  * Settles like promise, or rejects with code `aborted` as soon as signal is
@@ -7,12 +7,22 @@ import { localError } from "./errors.js"
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise
   return new Promise((resolve, reject) => {
-    if (typeof signal.addEventListener !== "function") {
-      throw localError("bad_request", `signal must be an AbortSignal, got ${typeof signal}`)
-    }
-    const abort = () => reject(localError("aborted", "the caller cancelled", { cause: signal.reason }))
+    checkSignal(signal)
+    const abort = () => reject(cancelled(signal))
     if (signal.aborted) abort()
     signal.addEventListener("abort", abort, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort))
   })
+}
+
+/** Throws `bad_request` for what is no signal. */
+export function checkSignal(signal: AbortSignal | undefined): void {
+  if (signal != null && typeof signal.addEventListener !== "function") {
+    throw localError("bad_request", `signal must be an AbortSignal, got ${typeof signal}`)
+  }
+}
+
+/** The error of a call that its caller cancelled. */
+export function cancelled(signal: AbortSignal): AgentError {
+  return localError("aborted", "the caller cancelled", { cause: signal.reason })
 }

@@ -39,6 +39,7 @@ export class Emitter<Events extends { error: unknown }> {
   removeAllListeners(event?: keyof Events): void {
     if (event === undefined) this.#entries.clear()
     else this.#entries.delete(event)
+    this.listenersChanged()
   }
 
   /** Calls the listeners of an event in the order in which they were added. */
@@ -55,6 +56,14 @@ export class Emitter<Events extends { error: unknown }> {
     }
   }
 
+  /** Whether anybody listens to an event. */
+  protected heard(event: keyof Events): boolean {
+    return this.#entries.has(event)
+  }
+
+  /** Called when listeners came or went. */
+  protected listenersChanged(): void {}
+
   #failed(event: keyof Events, exception: unknown): void {
     if (event !== "error" && this.#entries.has("error")) this.emit("error", exception as Events["error"])
     else reportError(exception)
@@ -69,6 +78,7 @@ export class Emitter<Events extends { error: unknown }> {
       this.#keep(event, (other) => other !== entry)
     }
     signal?.addEventListener("abort", remove, { once: true })
+    this.listenersChanged()
     return remove
   }
 
@@ -76,5 +86,6 @@ export class Emitter<Events extends { error: unknown }> {
     const entries = this.#entries.get(event)?.filter(keep) ?? []
     if (entries.length > 0) this.#entries.set(event, entries)
     else this.#entries.delete(event)
+    this.listenersChanged()
   }
 }

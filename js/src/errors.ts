@@ -91,8 +91,14 @@ const docs = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors
 const titles = {
   aborted: "Aborted",
   bad_request: "Bad request",
+  connect_failed: "Connecting failed",
+  ended: "Session ended",
+  insecure_transport: "Insecure transport",
   internal_error: "Internal error",
+  invalid_state: "Not allowed now",
   load_failed: "Runtime not loaded",
+  unknown_capability: "Unknown capability",
+  validation_error: "Validation failed",
 } as const
 
 /** Makes an error for what happens outside of the Go program. */

@@ -7,6 +7,25 @@ export interface Exports {
   readonly version: string
   dispose(): void
   appInit(options: object): Promise<unknown>
+  /** Makes a session; `dispatch` takes its events. */
+  avatarSession(options: object, dispatch: (name: string, payload: unknown) => void): Methods | AgentError
+  holds(): Holdings
+}
+
+/**
+ * The methods of an object of the Go program. Some return at once, with an
+ * AgentError where they would throw; the others take an AbortSignal in front and
+ * return a promise.
+ */
+export type Methods = Readonly<Record<string, (...args: unknown[]) => unknown>>
+
+/** What the Go program holds at a moment. */
+export interface Holdings {
+  /** Sessions that are not disposed. */
+  sessions: number
+  /** Functions that the page can call. */
+  callbacks: number
+  goroutines: number
 }
 
 /** Exit code of a program that was cut short; Go uses it for panics. */
@@ -22,6 +41,11 @@ export class Program {
   readonly #exports: Exports
   readonly #open = new Set<(reason: AgentError) => void>()
   #end: AgentError | undefined
+
+  /** Why there is no program any more. */
+  get end(): AgentError | undefined {
+    return this.#end
+  }
 
   constructor(exports: Exports, ended: Promise<number>) {
     this.#exports = exports
@@ -45,6 +69,14 @@ export class Program {
       this.#open.add(reject)
       answer?.then(resolve, reject).finally(() => this.#open.delete(reject))
     })
+  }
+
+  /** Makes a call that returns at once. */
+  now<T>(start: (exports: Exports) => T | AgentError): T {
+    if (this.#end) throw this.#end
+    const result = start(this.#exports)
+    if (result instanceof AgentError) throw result
+    return result
   }
 
   /** Ends the program; what is open rejects with code `aborted`. */

@@ -1,7 +1,7 @@
 import { untilAborted } from "./abort.js"
 import { compile } from "./compile.js"
 import { localError } from "./errors.js"
-import { start, type Program } from "./program.js"
+import { start, type Holdings, type Program } from "./program.js"
 
 /** Options of `load`. */
 export interface LoadOptions {
@@ -50,8 +50,22 @@ export async function dispose(): Promise<void> {
   await program?.ended
 }
 
+/**
+ * What the runtime holds now: for tests, and for a page that wants to see that
+ * nothing stays behind. Nothing at all when it is not loaded.
+ */
+export async function diagnostics(): Promise<Holdings> {
+  const running = await current?.catch(() => undefined)
+  if (!running || running.end) return { sessions: 0, callbacks: 0, goroutines: 0 }
+  return running.now((go) => go.holds())
+}
+
 function boot(options: LoadOptions): Promise<Program> {
-  const loading = open(options)
+  return adopt(open(options), options.onExit)
+}
+
+/** Takes a program that is being started as the one of this copy of the package. */
+export function adopt(loading: Promise<Program>, onExit?: (code: number) => void): Promise<Program> {
   current = loading
   const forget = () => {
     if (current === loading) current = undefined
@@ -59,7 +73,7 @@ function boot(options: LoadOptions): Promise<Program> {
   loading.then(async (program) => {
     const code = await program.ended
     forget()
-    options.onExit?.(code)
+    onExit?.(code)
   }, forget)
   return loading
 }
