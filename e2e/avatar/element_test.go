@@ -1,0 +1,83 @@
+package avatar
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var got struct{ Video, Audio, Merged []string }
+	p.run(&got, `
+		const video = document.getElementById("video")
+		const audio = document.getElementById("audio")
+		const talk = await open({videoEl: video, audioEl: audio})
+		await talk.session.connect()
+		const kinds = (element) => element.srcObject.getTracks().map(({kind}) => kind).toSorted()
+		const ear = await Ear.at(audio.srcObject.getAudioTracks()[0])
+		await ear.loud()
+		await ear.close()
+		await picture(video)
+		const before = {video: kinds(video), audio: kinds(audio)}
+		talk.session.setAudioEl(null)
+		return {...before, merged: kinds(video)}`)
+	if !slices.Equal(got.Video, []string{"video"}) || !slices.Equal(got.Audio, []string{"audio"}) {
+		t.Errorf("the picture's element has %q, the voice's %q", got.Video, got.Audio)
+	}
+	if !slices.Equal(got.Merged, []string{"audio", "video"}) {
+		t.Errorf("merged again, the picture's element has %q", got.Merged)
+	}
+}
+
+func TestWithoutElementsThereAreTracks(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var got struct {
+		Kinds, Stream []string
+		Same          bool
+		Later         seen
+	}
+	p.run(&got, `
+		const talk = await open()
+		const {session} = talk
+		await session.connect()
+		const ear = await talk.ear()
+		await ear.loud()
+		await ear.close()
+		const stream = session.avatarStream
+		const video = document.getElementById("video")
+		session.setVideoEl(video)
+		return {
+			kinds: talk.all("track").map(({track}) => track.kind).toSorted(),
+			stream: stream.getTracks().map(({kind}) => kind).toSorted(),
+			later: await picture(video),
+			same: session.avatarStream === stream && session.videoEl === video,
+		}`)
+	want := []string{"audio", "video"}
+	if !slices.Equal(got.Kinds, want) || !slices.Equal(got.Stream, want) || !got.Same {
+		t.Errorf("tracks %q, stream %q, same %v", got.Kinds, got.Stream, got.Same)
+	}
+	got.Later.want(t)
+}
+
+func TestAudioOnlyAgentIsHeard(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var got struct {
+		Mode, Ready, Said string
+	}
+	p.run(&got, `
+		const talk = await open({agent: "audio", audioEl: document.getElementById("audio")})
+		await talk.session.connect()
+		const ear = await talk.ear()
+		await ear.loud()
+		await ear.close()
+		await talk.silence()
+		return {mode: talk.session.mode, ready: talk.all("mediaReady")[0].mode, said: talk.texts("final").join(" ")}`)
+	if got.Mode != "audio" || got.Ready != "audio" || got.Said != "Hello! You can hear me, but you can't see me." {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,145 @@
+package avatar
+
+import (
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// hears is a brain that knows the words of speech.wav.
+var hears = []byte(`
+hear: ["What are your opening hours today?", "What are your opening hours today?"]
+rules:
+  - when: {contains: opening hours}
+    steps: [say: "We are open from nine to five."]
+`)
+
+func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
+	h := newHouse(t, localservice.Options{Script: hears})
+	p := h.page()
+	var got struct {
+		Ms          float64
+		User, Spoke string
+		Microphones int
+	}
+	p.run(&got, `
+		const talk = await open({agent: "silent", micStartMode: "deferred", videoEl: document.getElementById("video")})
+		const {session} = talk
+		await session.connect()
+		const ear = await talk.ear()
+		await session.speak("Tell me a long story.")
+		await ear.loud()
+		const from = talk.now
+		await session.startMic()
+		await talk.until("interrupted", undefined, from)
+		const cut = performance.now()
+		await ear.quiet(200)
+		const ms = ear.lastLoud - cut
+		const {text: user} = await talk.until("transcript", ({type}) => type === "user", from)
+		const {text: spoke} = await talk.until("avatarStopTalking", ({text}) => text.includes("nine"), from)
+		await ear.close()
+		return {ms, user, spoke, microphones: held().microphones}`)
+	t.Logf("silent %.0f ms after the event", got.Ms)
+	if got.Ms > silenceLimit {
+		t.Errorf("heard for %.0f ms after the barge-in, want at most %d", got.Ms, silenceLimit)
+	}
+	if got.User != "What are your opening hours today?" || got.Spoke != "We are open from nine to five." {
+		t.Errorf("heard %q, answered %q", got.User, got.Spoke)
+	}
+	if got.Microphones != 1 {
+		t.Errorf("%d microphones are open", got.Microphones)
+	}
+	if h.only().Ears == nil {
+		t.Error("the service has no microphone")
+	}
+}
+
+func TestDeniedMicrophoneIsAWarning(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	if err := p.SetPermission(p.ctx, "microphone", browsertest.Denied); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Warning, Later, Answer string
+		Started                bool
+	}
+	p.run(&got, `
+		const talk = await open({agent: "silent", micStartMode: "immediate", videoEl: document.getElementById("video")})
+		const {session} = talk
+		await session.connect()
+		const {code: warning} = await talk.until("warning")
+		const {code: later} = await failure(session.startMic())
+		await session.speak("My name is Ada.")
+		const {text: answer} = await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice"))
+		return {warning, later, answer, started: session.micStarted}`)
+	if got.Warning != "mic_permission_denied" || got.Later != "mic_permission_denied" || got.Started {
+		t.Errorf("warning %s, startMic %s, started %v", got.Warning, got.Later, got.Started)
+	}
+	if got.Answer != "Nice to meet you, Ada. I'll remember your name." {
+		t.Errorf("the agent said %q", got.Answer)
+	}
+}
+
+func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
+	h := newHouse(t, localservice.Options{Script: hears})
+	p := h.page()
+	var got struct {
+		Before, After, Muted int
+		Heard                string
+	}
+	p.run(&got, `
+		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+		const {session} = talk
+		await session.connect()
+		const before = held().microphones
+		await Promise.all([session.startMic(), session.startMic()])
+		const after = held().microphones
+		await talk.until("micStarted")
+		await talk.until("userStartedTalking")
+		const {text: heard} = await talk.until("transcript", ({type}) => type === "user")
+		session.disconnect()
+		await settled(() => held().microphones === 0)
+		return {before, after, heard, muted: held().microphones}`)
+	if got.Before != 0 || got.After != 1 || got.Muted != 0 {
+		t.Errorf("open microphones: %d before, %d with, %d after the session", got.Before, got.After, got.Muted)
+	}
+	if got.Heard != "What are your opening hours today?" {
+		t.Errorf("heard %q", got.Heard)
+	}
+}
+
+func TestAnotherMicrophoneTakesOver(t *testing.T) {
+	h := newHouse(t, localservice.Options{Script: hears})
+	p := h.page()
+	var got struct {
+		Mics         int
+		Wanted, Used string
+		Live         int
+		Unknown      string
+		Heard        string
+	}
+	p.run(&got, `
+		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+		const {session} = talk
+		await session.connect()
+		await session.startMic()
+		const {mics} = await session.listDevices()
+		const wanted = mics.find(({deviceId}) => deviceId !== "default" && deviceId !== watched.microphones[0].getSettings().deviceId).deviceId
+		const unknown = await failure(session.switchMic("nobody"))
+		await session.switchMic(wanted)
+		const open = watched.microphones.filter(({readyState}) => readyState === "live")
+		const from = talk.now
+		const {text: heard} = await talk.until("transcript", ({type}) => type === "user", from)
+		return {mics: mics.length, wanted, used: open[0].getSettings().deviceId, live: open.length, unknown: unknown.code, heard}`)
+	if got.Mics < 2 || got.Used != got.Wanted || got.Live != 1 {
+		t.Errorf("of %d microphones %q is used, want %q alone; %d are open", got.Mics, got.Used, got.Wanted, got.Live)
+	}
+	if got.Unknown != "mic_not_found" {
+		t.Errorf("a device that is not there: %q", got.Unknown)
+	}
+	if got.Heard == "" {
+		t.Error("nothing was heard")
+	}
+}

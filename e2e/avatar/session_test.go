@@ -1,0 +1,87 @@
+package avatar
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/live"
+)
+
+// seen is what the eye tells of a picture.
+type seen struct{ Width, Height, Colours int }
+
+// want fails the test unless there is a picture with something in it.
+func (s seen) want(t *testing.T) {
+	t.Helper()
+	if s.Width == 0 || s.Height == 0 || s.Colours < 16 {
+		t.Errorf("the picture is %d×%d with %d colours", s.Width, s.Height, s.Colours)
+	}
+}
+
+const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help you?"
+
+func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var got struct {
+		Picture seen
+		Ready   struct {
+			Mode                    string
+			VideoWidth, VideoHeight int
+			Degraded                bool
+		}
+		Order       []string
+		Said, Spoke string
+		Partial     string
+		Relayed     []string
+		State       string
+		Timings     map[string]int
+	}
+	p.run(&got, `
+		globalThis.talk = await open({videoEl: document.getElementById("video")})
+		const {session} = talk
+		const heard = talk.ear().then((ear) => ear.loud())
+		await session.connect()
+		const first = await picture(session.videoEl)
+		await heard
+		await talk.silence()
+		const wanted = ["streamReady", "track", "videoMetadata", "mediaReady", "disclosure", "connectTimings", "avatarStartTalking"]
+		return {
+			picture: first,
+			ready: talk.all("mediaReady")[0],
+			order: talk.events.map(({name, payload}) => name === "stateChange" ? payload.state : name)
+				.filter((name) => ["preparing", "connecting", "connected", ...wanted].includes(name)),
+			said: talk.texts("final").join(" "),
+			partial: talk.texts("partial").join(" "),
+			spoke: talk.all("avatarStopTalking")[0].text,
+			relayed: await relayed(),
+			state: session.state,
+			timings: session.timings,
+		}`)
+	got.Picture.want(t)
+	if got.Ready.Mode != "video" || got.Ready.Degraded || got.Ready.VideoWidth != got.Picture.Width || got.Ready.VideoHeight != got.Picture.Height {
+		t.Errorf("mediaReady %+v, the picture is %+v", got.Ready, got.Picture)
+	}
+	const order = "preparing connecting streamReady track track videoMetadata mediaReady disclosure connected connectTimings avatarStartTalking"
+	if s := strings.Join(got.Order, " "); s != order {
+		t.Errorf("events %s\n  want %s", s, order)
+	}
+	for what, text := range map[string]string{"sentences": got.Said, "captions": got.Partial, "the whole": got.Spoke} {
+		if text != robinSays {
+			t.Errorf("%s: %q, want %q", what, text, robinSays)
+		}
+	}
+	if len(got.Relayed) == 0 {
+		t.Error("no peer is connected")
+	}
+	for _, kind := range got.Relayed {
+		if kind != "relay" {
+			t.Errorf("a peer goes through a %s candidate", kind)
+		}
+	}
+	if s := h.only(); s.State != live.Listening || s.Agent != "receptionist" {
+		t.Errorf("the service has %+v", s)
+	}
+	t.Logf("first frame after %d ms, connected after %d ms", got.Timings["firstFrame"], got.Timings["connected"])
+}

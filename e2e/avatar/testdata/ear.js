@@ -1,0 +1,12 @@
+// Tells how loud each block of the sound is that it is given.
+registerProcessor(
+  "ear",
+  class extends AudioWorkletProcessor {
+    process([[samples]]) {
+      let sum = 0
+      for (const x of samples ?? []) sum += x * x
+      this.port.postMessage({ at: currentTime, level: samples ? Math.sqrt(sum / samples.length) : 0 })
+      return true
+    }
+  },
+)

@@ -1,0 +1,256 @@
+package avatar
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/live"
+)
+
+func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var got struct {
+		Sent           bool
+		User           []string
+		Final, Partial string
+		Order          []string
+		Speech         int
+	}
+	p.run(&got, `
+		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+		await talk.session.connect()
+		const ear = await talk.ear()
+		await talk.silence() // of the opening, which is none
+		const from = talk.now
+		const sent = await talk.session.speak("My name is Ada.")
+		await ear.loud()
+		await talk.silence(from)
+		await ear.close()
+		const shown = talk.events.slice(from)
+		return {
+			sent,
+			user: talk.texts("user", from),
+			final: talk.texts("final", from).join(" "),
+			partial: talk.texts("partial", from).join(" "),
+			order: shown.map(({name, payload}) => name === "transcript" ? payload.type : name)
+				.filter((name) => ["responsePending", "user", "responseSettled", "avatarStartTalking", "final", "partial", "avatarStopTalking"].includes(name))
+				.filter((name, i, all) => name !== all[i - 1]),
+			speech: new Set(talk.all("transcript", from).filter((t) => t.type === "partial").map((t) => t.speechId)).size,
+		}`)
+	const answer = "Nice to meet you, Ada. I'll remember your name."
+	if !got.Sent || !slices.Equal(got.User, []string{"My name is Ada."}) {
+		t.Errorf("sent %v, the visitor's words %q", got.Sent, got.User)
+	}
+	if got.Final != answer || got.Partial != answer {
+		t.Errorf("sentences %q, captions %q, want %q", got.Final, got.Partial, answer)
+	}
+	if got.Speech != 1 {
+		t.Errorf("captions of %d utterances", got.Speech)
+	}
+	index := func(name string) int { return slices.Index(got.Order, name) }
+	for _, pair := range [][2]string{
+		{"responsePending", "responseSettled"}, {"user", "final"}, {"final", "partial"},
+		{"avatarStartTalking", "avatarStopTalking"}, {"partial", "avatarStopTalking"},
+	} {
+		if a, b := index(pair[0]), index(pair[1]); a < 0 || b < 0 || a > b {
+			t.Errorf("%s is not before %s: %q", pair[0], pair[1], got.Order)
+		}
+	}
+	if state := h.only().State; state != live.Listening {
+		t.Errorf("the service is %s", state)
+	}
+}
+
+func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var got struct {
+		Held         bool
+		First, After string
+	}
+	p.run(&got, `
+		const talk = await open({videoEl: document.getElementById("video")})
+		await talk.session.connect()
+		await talk.until("avatarStartTalking")
+		const speaking = talk.session.speak("My name is Ada.")
+		const held = talk.texts("user").length === 0
+		await talk.silence()
+		const from = talk.now
+		await speaking
+		await talk.silence(from)
+		const [first, after] = talk.all("avatarStopTalking")
+		return {held, first: first.text, after: after.text}`)
+	if !got.Held || got.First != robinSays || !strings.HasPrefix(got.After, "Nice to meet you, Ada.") {
+		t.Errorf("held %v, said %q and then %q", got.Held, got.First, got.After)
+	}
+}
+
+func TestKickoffIsSaidOnce(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var thread string
+	p.run(&thread, `
+		globalThis.talk = await open({agent: "silent", kickoff: "My name is Ada.", videoEl: document.getElementById("video")})
+		await talk.session.connect()
+		await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice to meet you, Ada."))
+		return talk.session.threadId`)
+	h.control("/sessions/newest/drop", nil)
+	p.run(nil, `await talk.until("reconnected", ({recovered}) => recovered)`)
+	h.control("/recovery", map[string]any{"refuseNext": true})
+	h.control("/sessions/newest/drop", nil)
+	var got struct {
+		Shown, Asked []string
+		Sent         bool
+		Thread       string
+	}
+	p.run(&got, `
+		const {session} = talk
+		await talk.until("reconnected", ({recovered}) => !recovered)
+		session.pause()
+		await session.resume()
+		const from = talk.now
+		await session.speak("What did I just say?")
+		await talk.until("avatarStopTalking", ({text}) => text.startsWith("You said"), from)
+		const {objects} = await messages(talk)
+		return {
+			shown: talk.texts("user"),
+			asked: objects.filter(({type}) => type === "human" || type === "user").map(({content}) => content.map(({text}) => text).join("")).toReversed(),
+			sent: session.kickoff.sent,
+			thread: session.threadId,
+		}`)
+	if !slices.Equal(got.Shown, []string{"What did I just say?"}) {
+		t.Errorf("the visitor sees %q as their own words", got.Shown)
+	}
+	if want := []string{"My name is Ada.", "What did I just say?"}; !slices.Equal(got.Asked, want) {
+		t.Errorf("the service was asked %q, want %q", got.Asked, want)
+	}
+	if !got.Sent || got.Thread != thread {
+		t.Errorf("sent %v, thread %q after %q", got.Sent, got.Thread, thread)
+	}
+}
+
+// silenceLimit is how long after the call of interrupt something may be heard.
+const silenceLimit = 300 // ms
+
+func TestInterruptSilencesAtOnce(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var got struct {
+		Ms       float64
+		Captions int
+		Spoke    string
+		Settled  bool
+	}
+	p.run(&got, `
+		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+		const {session} = talk
+		await session.connect()
+		const ear = await talk.ear()
+		const from = talk.now
+		await session.speak("Tell me a long story.")
+		await talk.until("transcript", ({type}) => type === "partial", from)
+		await ear.loud()
+		const called = performance.now()
+		session.interrupt()
+		await talk.until("interrupted")
+		const captions = talk.texts("partial").length
+		await ear.quiet(1000)
+		const result = {
+			ms: ear.lastLoud - called,
+			captions: talk.texts("partial").length - captions,
+			spoke: talk.all("avatarStopTalking", from).map(({text}) => text).join(),
+			settled: !session.responsePending && !session.speaking,
+		}
+		await ear.close()
+		return result`)
+	t.Logf("silent after %.0f ms", got.Ms)
+	if got.Ms > silenceLimit {
+		t.Errorf("heard for %.0f ms after the call, want at most %d", got.Ms, silenceLimit)
+	}
+	if got.Captions != 0 || !got.Settled || strings.Contains(got.Spoke, "weather") {
+		t.Errorf("%d captions came later, settled %v, spoke %q", got.Captions, got.Settled, got.Spoke)
+	}
+	if state := h.only().State; state != live.Listening {
+		t.Errorf("the service is %s", state)
+	}
+}
+
+func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	p.run(nil, `
+		globalThis.talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+		const {session} = talk
+		await session.connect()
+		globalThis.ear = await talk.ear()
+		await session.speak("Tell me a long story.")
+		await ear.loud()
+		session.pause()
+		await ear.quiet(500)
+		if (!session.paused) throw Error("not paused")`)
+	if state := h.only().State; state != live.Paused {
+		t.Errorf("the service is %s", state)
+	}
+	var answer string
+	const ask = `
+		const from = talk.now
+		await talk.session.speak("My name is Ada.")
+		await ear.loud()
+		await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice to meet you"), from)
+		return talk.texts("final", from)[0]`
+	p.run(&answer, `await talk.session.resume(); await talk.until("resumed");`+ask)
+	if answer != "Nice to meet you, Ada." {
+		t.Errorf("after the pause the agent said %q", answer)
+	}
+
+	// The service gives the media up when a pause takes too long.
+	p.run(nil, `talk.session.pause()`)
+	for h.only().State != live.Paused { // the page's call is on its way
+		p.run(nil, `await new Promise(requestAnimationFrame)`)
+	}
+	h.control("/sessions/newest/expire-pause", nil)
+	p.run(&answer, `
+		await talk.until("resumeReady", ({ready}) => ready)
+		const released = talk.now
+		await talk.session.resume()
+		await talk.session.speak("My name is Ada.")
+		await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice to meet you"), released)
+		const {colours} = await picture(talk.session.videoEl)
+		if (colours < 16) throw Error("no picture")
+		return talk.session.state`)
+	if answer != "connected" {
+		t.Errorf("after the expired pause the session is %s", answer)
+	}
+}
+
+func TestToolsOfThePageAreAnswered(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var got struct {
+		Calls []string
+		Spoke string
+		OK    bool
+	}
+	p.run(&got, `
+		const talk = await open({agent: "tools", videoEl: document.getElementById("video")})
+		const calls = []
+		talk.session.onToolCall("save_note", async ({name, args}) => {
+			calls.push(name + " " + JSON.stringify(args))
+			return {status: "saved"}
+		})
+		await talk.session.connect()
+		await talk.silence()
+		const from = talk.now
+		await talk.session.speak("Save a note: call back tomorrow")
+		const {text} = await talk.until("avatarStopTalking", ({text}) => text.includes("answered"), from)
+		return {calls, spoke: text, ok: talk.all("toolCallResult")[0].ok}`)
+	if want := []string{`save_note {"note":"call back tomorrow"}`}; !slices.Equal(got.Calls, want) {
+		t.Errorf("calls %q, want %q", got.Calls, want)
+	}
+	if !got.OK || !strings.Contains(got.Spoke, "The page answered save_note: status saved.") {
+		t.Errorf("ok %v, the agent said %q", got.OK, got.Spoke)
+	}
+}
