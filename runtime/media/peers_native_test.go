@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,83 +20,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
-
-// limit is how long anything in these tests may take on a busy machine.
-const limit = 30 * time.Second
-
-// journal records events and lets tests wait for them.
-type journal struct {
-	mu      sync.Mutex
-	lines   []string
-	events  []Event
-	changed chan struct{}
-}
-
-func newJournal() *journal { return &journal{changed: make(chan struct{})} }
-
-func (j *journal) notify(ev Event) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.events = append(j.events, ev)
-	j.lines = append(j.lines, describe(ev))
-	close(j.changed)
-	j.changed = make(chan struct{})
-}
-
-// describe is an event in a line, "" for those whose number varies.
-func describe(ev Event) string {
-	switch ev.Kind {
-	case ICEState:
-		return fmt.Sprintf("%s ice %s", ev.Channel, ev.State)
-	case PeerState:
-		return fmt.Sprintf("%s peer %s", ev.Channel, ev.State)
-	case TrackAdded:
-		return fmt.Sprintf("%s track %s", ev.Channel, ev.Track.Kind)
-	case VideoSize:
-		return fmt.Sprintf("%s size %dx%d", ev.Channel, ev.Picture.Width, ev.Picture.Height)
-	case Milestone:
-		return fmt.Sprintf("%s mark %s", ev.Channel, ev.Mark)
-	case Candidate:
-		return fmt.Sprintf("%s candidate", ev.Channel)
-	default:
-		return fmt.Sprintf("%s kind %d %v %v", ev.Channel, ev.Kind, ev.Muted, ev.Err)
-	}
-}
-
-// await waits until line was reported.
-func (j *journal) await(t *testing.T, line string) {
-	t.Helper()
-	timeout := time.After(limit)
-	for {
-		j.mu.Lock()
-		found, changed := j.countLocked(line) > 0, j.changed
-		j.mu.Unlock()
-		if found {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("%q was not reported, but:\n%s", line, strings.Join(j.lines, "\n"))
-		}
-	}
-}
-
-func (j *journal) count(line string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.countLocked(line)
-}
-
-func (j *journal) countLocked(line string) int {
-	n := 0
-	for _, l := range j.lines {
-		if l == line {
-			n++
-		}
-	}
-	return n
-}
 
 func newTestPlane(t *testing.T, change func(*Config)) *Plane {
 	t.Helper()
@@ -112,22 +34,6 @@ func newTestPlane(t *testing.T, change func(*Config)) *Plane {
 		transport.Close()
 	})
 	return p
-}
-
-func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// until waits for a condition of the far end, which has no events.
-func until(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(limit); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen", what)
-		}
-	}
 }
 
 func TestDownlinkThroughTheRelay(t *testing.T) {
@@ -333,7 +239,7 @@ func TestCloseDuringSubscribe(t *testing.T) {
 }
 
 func TestPeersClosedAtOnceLeaveNothing(t *testing.T) {
-	p := newTestPlane(t, func(c *Config) { c.TURNServer = "127.0.0.1:9" })
+	p := newTestPlane(t, nil)
 	for range 5 {
 		d, u, v := p.NewDownlink(newJournal().notify), p.NewUplink(newJournal().notify), p.NewVoice(newJournal().notify)
 		d.Close()

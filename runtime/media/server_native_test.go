@@ -3,12 +3,16 @@
 package media
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,12 +20,61 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agentruntime/agentruntime/internal/browsertest"
 	server "github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/stage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestInChromium runs this package's tests in a page, against a service here.
+func TestInChromium(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	if _, err := browsertest.Find(); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	runner, mic := filepath.Join(dir, "go_js_wasm_exec"), filepath.Join(dir, "mic.wav")
+	if out, err := exec.Command("go", "build", "-o", runner, "../../internal/browsertest/cmd/go_js_wasm_exec").CombinedOutput(); err != nil {
+		t.Fatalf("build the runner: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(mic, wav(tone(time.Second)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout=3m", "-exec", runner, ".")
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", serverVariable+"="+newTestService(t).http.URL, "AGENTRUNTIME_FAKE_MIC="+mic)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "--- PASS: TestPageShowsTheAvatar") || strings.Contains(string(out), "--- SKIP") {
+		t.Errorf("not every test ran:\n%s", out)
+	}
+	for _, complaint := range []string{"released function", "Uncaught"} {
+		if strings.Contains(string(out), complaint) {
+			t.Errorf("the page's console says %q:\n%s", complaint, out)
+		}
+	}
+}
+
+// wav is a WAV file of 16 kHz mono PCM.
+func wav(pcm []int16) []byte {
+	const rate, sampleSize = 16000, 2
+	size := uint32(len(pcm) * sampleSize)
+	b := append([]byte("RIFF"), 0, 0, 0, 0)
+	binary.LittleEndian.PutUint32(b[4:], 36+size)
+	b = append(b, "WAVEfmt "...)
+	for _, v := range []any{uint32(16), uint16(1), uint16(1), uint32(rate), uint32(rate * sampleSize), uint16(sampleSize), uint16(8 * sampleSize)} {
+		b, _ = binary.Append(b, binary.LittleEndian, v)
+	}
+	b = append(b, "data"...)
+	b, _ = binary.Append(b, binary.LittleEndian, size)
+	b, _ = binary.Append(b, binary.LittleEndian, pcm)
+	return b
+}
 
 // testService is the far end of the tests, natively and in a page: the local
 // service's media server and relay, and addresses that fail in chosen ways.
@@ -58,6 +111,7 @@ func newTestService(t testing.TB) *testService {
 	mux := http.NewServeMux()
 	mux.Handle(server.Prefix, m.Handler())
 	mux.HandleFunc("/test/stream", s.newStream)
+	mux.HandleFunc("/test/ice", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.iceServers()) })
 	mux.HandleFunc("/test/mic", s.microphone)
 	mux.HandleFunc("/test/requests", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.seen()) })
 	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, r *http.Request) {
@@ -116,15 +170,9 @@ func (s *testService) stream() (*server.Stream, string) {
 	return stream, stream.URL(s.http.URL)
 }
 
-// testStream is what a page is told of a stream.
-type testStream struct {
-	URL        string
-	ICEServers []ICEServer
-}
-
 func (s *testService) newStream(w http.ResponseWriter, _ *http.Request) {
 	_, address := s.stream()
-	writeJSON(w, testStream{address, s.iceServers()})
+	writeJSON(w, address)
 }
 
 func (s *testService) iceServers() []ICEServer {
@@ -133,12 +181,6 @@ func (s *testService) iceServers() []ICEServer {
 		s.t.Error(err)
 	}
 	return []ICEServer{{URLs: s.relay.URLs(), Username: login.Username, Credential: login.Credential}}
-}
-
-// testMic is one offer of a microphone, or a question for its loudness.
-type testMic struct {
-	Offer   string `json:"offer,omitempty"`
-	Restart bool   `json:"restart,omitempty"`
 }
 
 // microphone answers offers by POST and tells what it hears by GET: the

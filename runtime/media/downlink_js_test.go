@@ -1,0 +1,355 @@
+//go:build js && wasm
+
+package media
+
+import (
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+	"syscall/js"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+func cut(request string) (method, path string, found bool) { return strings.Cut(request, " ") }
+
+func contains(path, part string) bool { return strings.Contains(path, part) }
+
+// streamID is what tells a stream's requests from others.
+func streamID(url string) string { return url[strings.LastIndex(url, "/")+1:] }
+
+func tracksOf(stream js.Value) []string {
+	var kinds []string
+	tracks := stream.Call("getTracks")
+	for i := range tracks.Length() {
+		kinds = append(kinds, tracks.Index(i).Get("kind").String())
+	}
+	return kinds
+}
+
+func TestPageShowsTheAvatar(t *testing.T) {
+	for _, codec := range []string{"", "VP8", "no such codec"} {
+		t.Run("codec "+codec, func(t *testing.T) {
+			video := newElement(t, "video", true)
+			p := newPagePlane(t, func(c *Config) { c.VideoEl, c.VideoCodec = video, codec })
+			j := newJournal()
+			d, url, size := watch(t, p, j)
+			if size != (Picture{Width: 640, Height: 360}) {
+				t.Errorf("%+v", size)
+			}
+			for _, line := range []string{
+				"stv mark whepSent", "stv mark whepAnswer", "stv mark firstTrack", "stv mark firstFrame",
+				"stv track video", "stv track audio", "stv size 640x360", "stv ice connected",
+			} {
+				if n := j.count(line); n != 1 {
+					t.Errorf("%q was reported %d times", line, n)
+				}
+			}
+			stream := p.Screen().Stream()
+			if !video.Get("srcObject").Equal(stream) || len(tracksOf(stream)) != 2 || !video.Get("playsInline").Bool() {
+				t.Errorf("the element shows %v", tracksOf(stream))
+			}
+			until(t, "statistics", func() bool {
+				st, err := d.Stats(background)
+				return err == nil && st.Known && st.HasVideo && st.VideoBytes > 0 && st.AudioBytes > 0 && st.FramesDecoded > 0 &&
+					st.Packets > 0 && st.Path == "relay" && st.Picture == size
+			})
+
+			// A recovery swaps the tracks and nothing else.
+			before := stream.Call("getVideoTracks").Index(0).Get("id").String()
+			ctx := testContext(t)
+			d.Renew(ctx)
+			if err := d.Subscribe(ctx, url); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.Playable(ctx, true); err != nil {
+				t.Fatal(err)
+			}
+			if after := stream.Call("getVideoTracks").Index(0).Get("id").String(); after == before || len(tracksOf(stream)) != 2 {
+				t.Errorf("tracks %v, the picture's %s before and %s after", tracksOf(stream), before, after)
+			}
+			if !p.Screen().Stream().Equal(stream) || !video.Get("srcObject").Equal(stream) || video.Get("writes").Int() != 1 {
+				t.Errorf("srcObject was written %v times", video.Get("writes"))
+			}
+			if video.Get("paused").Bool() {
+				t.Error("the picture does not go on")
+			}
+			d.Close()
+			p.Screen().Clear()
+			if !video.Get("srcObject").IsNull() || len(tracksOf(stream)) != 0 {
+				t.Error("the element still has the stream")
+			}
+			until(t, "the release", func() bool {
+				return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE", "POST", "DELETE"})
+			})
+		})
+	}
+}
+
+func TestPlayIsCalledOncePerBinding(t *testing.T) {
+	video, audio := newElement(t, "video", true), newElement(t, "audio", true)
+	p := newPagePlane(t, func(c *Config) { c.VideoEl, c.AudioEl = video, audio })
+	watch(t, p, newJournal())
+	for _, el := range []js.Value{video, audio} {
+		if el.Get("plays").Int() != 1 || el.Get("writes").Int() != 1 {
+			t.Errorf("%s: %v plays, %v bindings", el.Get("tagName"), el.Get("plays"), el.Get("writes"))
+		}
+	}
+	if v, a := tracksOf(video.Get("srcObject")), tracksOf(audio.Get("srcObject")); !reflect.DeepEqual(v, []string{"video"}) || !reflect.DeepEqual(a, []string{"audio"}) {
+		t.Errorf("video shows %v, audio %v", v, a)
+	}
+	if len(tracksOf(p.Screen().Stream())) != 2 {
+		t.Error("the merged stream lacks a track")
+	}
+}
+
+func TestElementsAreSwapped(t *testing.T) {
+	first, second, audio := newElement(t, "video", true), newElement(t, "video", true), newElement(t, "audio", true)
+	p := newPagePlane(t, func(c *Config) { c.VideoEl = first })
+	screen := p.Screen()
+	screen.SetVolume(0.5)
+	watch(t, p, newJournal())
+	all := screen.Stream()
+	if first.Get("volume").Float() != 0.5 {
+		t.Error("the volume was not applied")
+	}
+	screen.SetMuted(false)
+	if first.Get("muted").Bool() {
+		t.Error("the element is still muted")
+	}
+	screen.SetMuted(true)
+
+	if err := screen.SetAudioEl(audio); err != nil {
+		t.Fatal(err)
+	}
+	if audio.Get("volume").Float() != 0.5 || !audio.Get("muted").Bool() {
+		t.Error("volume and muting did not follow the voice")
+	}
+	if first.Get("srcObject").Equal(all) || len(tracksOf(first.Get("srcObject"))) != 1 {
+		t.Error("the picture's element still has the voice")
+	}
+	if err := screen.SetVideoEl(second); err != nil {
+		t.Fatal(err)
+	}
+	if !first.Get("srcObject").IsNull() || len(tracksOf(second.Get("srcObject"))) != 1 {
+		t.Error("the picture did not move")
+	}
+	if err := screen.SetAudioEl(js.Null()); err != nil {
+		t.Fatal(err)
+	}
+	if !second.Get("srcObject").Equal(all) || !audio.Get("srcObject").IsNull() || !screen.VideoEl().Equal(second) || !screen.AudioEl().IsNull() {
+		t.Error("the voice was not merged back")
+	}
+	if err := screen.SetVideoEl(js.ValueOf("#video")); !errors.Is(err, fault.BadRequest) {
+		t.Errorf("a selector: %v", err)
+	}
+	if err := CheckElement("videoEl", js.ValueOf(map[string]any{"srcObject": nil})); !errors.Is(err, fault.BadRequest) {
+		t.Errorf("an object that can't play: %v", err)
+	}
+	if !screen.SetOutput(testContext(t), "") || screen.SetOutput(testContext(t), "no such device") {
+		t.Error("the choice of a speaker is reported wrong")
+	}
+}
+
+func TestNoElement(t *testing.T) {
+	p := newPagePlane(t, nil)
+	j := newJournal()
+	_, _, size := watch(t, p, j)
+	if size.Missing {
+		t.Error("a frame was waited for that nobody shows")
+	}
+	j.await(t, "stv track video")
+	for _, ev := range j.events {
+		if ev.Kind == TrackAdded {
+			if track := ev.Track.Native.(js.Value); track.Get("kind").String() != ev.Track.Kind || track.Get("id").String() != ev.Track.ID {
+				t.Errorf("track %+v", ev.Track)
+			}
+			if streams := ev.Track.Streams.(js.Value); streams.Get("length").Int() != 1 {
+				t.Error("no streams")
+			}
+		}
+	}
+	if len(tracksOf(p.Screen().Stream())) != 2 {
+		t.Error("the stream lacks a track")
+	}
+}
+
+func TestHiddenPageNeedsNoFrame(t *testing.T) {
+	replace(t, js.Global().Get("document"), "visibilityState", "hidden")
+	video := newElement(t, "video", true)
+	replace(t, video, "requestVideoFrameCallback", eval(t, "return () => 0")) // nothing is painted
+	p := newPagePlane(t, func(c *Config) { c.VideoEl = video })
+	if _, _, size := watch(t, p, newJournal()); size.Missing {
+		t.Error("a hidden page waited for a frame")
+	}
+}
+
+func TestFrozenPictureIsMissing(t *testing.T) {
+	video := newElement(t, "video", true)
+	replace(t, video, "requestVideoFrameCallback", eval(t, "return () => 0"))
+	p := newPagePlane(t, func(c *Config) {
+		c.VideoEl = video
+		c.Limits.FirstFrame = 1e9 // a second
+	})
+	if _, _, size := watch(t, p, newJournal()); !size.Missing {
+		t.Errorf("%+v", size)
+	}
+}
+
+func TestBlockedPlayback(t *testing.T) {
+	video := newElement(t, "video", false)
+	p := newPagePlane(t, func(c *Config) { c.VideoEl = video })
+	blocked := eval(t, `return () => { a.plays++; return Promise.reject(new DOMException("no gesture", "NotAllowedError")) }`, video)
+	replace(t, video, "play", blocked)
+	j := newJournal()
+	if _, _, size := watch(t, p, j); size.Missing {
+		t.Error("a frame was waited for that can't be painted")
+	}
+	line := describe(Event{Kind: PlaybackBlocked, Channel: ChannelSTV})
+	j.await(t, line)
+	if n := j.count(line); n != 1 || video.Get("plays").Int() != 1 {
+		t.Errorf("%d reports of %v tries", n, video.Get("plays"))
+	}
+	for _, ev := range j.events {
+		if ev.Kind == PlaybackBlocked && ev.Media != "video" {
+			t.Errorf("blocked %q", ev.Media)
+		}
+	}
+	if p.Screen().Resume(testContext(t)) {
+		t.Error("resumed without a gesture")
+	}
+	video.Set("muted", true)
+	replace(t, video, "play", eval(t, "return () => HTMLMediaElement.prototype.play.call(a)", video))
+	if !p.Screen().Resume(testContext(t)) || video.Get("paused").Bool() {
+		t.Error("not resumed")
+	}
+}
+
+func TestNothingBoundDoesNotResume(t *testing.T) {
+	p := newPagePlane(t, nil)
+	if p.Screen().Resume(testContext(t)) {
+		t.Error("resumed nothing")
+	}
+}
+
+func TestPageOwnElementThatThrows(t *testing.T) {
+	bad := eval(t, `return {get srcObject() { return null }, set srcObject(v) { throw new TypeError("no streams here") }, play() {}}`)
+	p := newPagePlane(t, func(c *Config) { c.VideoEl = bad })
+	j := newJournal()
+	watch(t, p, j)
+	found := false
+	for _, ev := range j.events {
+		found = found || ev.Kind == AttachFailed && ev.Media == "video" && strings.Contains(ev.Err.Error(), "no streams here")
+	}
+	if !found {
+		t.Errorf("no report in %q", j.lines)
+	}
+}
+
+// Closing a peer while Chromium dispatches its track event would hang the page.
+func TestCloseFromATrackListener(t *testing.T) {
+	url := newStream(t)
+	p := newPagePlane(t, nil)
+	j := newJournal()
+	var d *Downlink
+	states := eval(t, "return []")
+	d = p.NewDownlink(func(ev Event) {
+		j.notify(ev)
+		if ev.Kind == TrackAdded {
+			pc := d.current().peer.pc
+			d.Close()
+			states.Call("push", pc.Get("signalingState"))
+		}
+	})
+	_ = d.Subscribe(testContext(t), url)
+	j.await(t, "stv track video")
+	if state := states.Index(0).String(); state == "closed" {
+		t.Error("the peer was closed within its event")
+	}
+	if n := j.count("stv track audio"); n != 0 {
+		t.Error("a closed peer was heard")
+	}
+	until(t, "the release", func() bool { return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE"}) })
+}
+
+func TestPageRefusesGarbage(t *testing.T) {
+	p := newPagePlane(t, nil)
+	d := p.NewDownlink(newJournal().notify)
+	defer d.Close()
+	err := d.Subscribe(testContext(t), serverURL(t)+"/garbage")
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != fault.WHEPFailed || f.Retryable || f.Cause == nil {
+		t.Errorf("error %v", err)
+	}
+	until(t, "the release", func() bool { return reflect.DeepEqual(requests(t, "/garbage"), []string{"POST", "DELETE"}) })
+}
+
+func TestPageStatusCodes(t *testing.T) {
+	p := newPagePlane(t, nil)
+	for _, status := range []int{404, 409} {
+		d := p.NewDownlink(newJournal().notify)
+		var gone *Gone
+		if err := d.Subscribe(testContext(t), serverURL(t)+"/status/"+strconv.Itoa(status)); !errors.As(err, &gone) || gone.Status != status {
+			t.Errorf("%d: %v", status, err)
+		}
+		d.Close()
+	}
+}
+
+func TestWebKitIsAskedAgainWithoutQueries(t *testing.T) {
+	seen := eval(t, "return []")
+	p := newPagePlane(t, func(c *Config) {
+		c.ICEServers, c.TURNServer, c.TURNCredentials = nil, "turn.example", &Credentials{Username: "u", Credential: "c"}
+	})
+	own := js.Global().Get("RTCPeerConnection")
+	replace(t, js.Global(), "RTCPeerConnection", eval(t, `return function(config) {
+		b.push(config.iceServers[0].urls.join(), config.iceTransportPolicy, config.bundlePolicy);
+		if (config.iceServers[0].urls.some(u => u.includes("?"))) throw new SyntaxError("TURN URL query string is not allowed");
+		return new a(config) }`, own, seen))
+	d := p.NewDownlink(newJournal().notify)
+	defer d.Close()
+	if _, err := d.current().wait(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	want := "turn:turn.example:80?transport=udp,turn:turn.example:443?transport=udp,turn:turn.example:80?transport=tcp,turns:turn.example:443?transport=tcp,relay,max-bundle," +
+		"turn:turn.example:80,turn:turn.example:443,turn:turn.example:80,turns:turn.example:443,relay,max-bundle"
+	if got := seen.Call("join").String(); got != want {
+		t.Errorf("constructed with %s", got)
+	}
+}
+
+func TestPageWithoutWebRTC(t *testing.T) {
+	p := newPagePlane(t, nil)
+	replace(t, js.Global(), "RTCPeerConnection", js.Undefined())
+	d := p.NewDownlink(newJournal().notify)
+	defer d.Close()
+	if err := d.Subscribe(testContext(t), serverURL(t)+"/garbage"); !errors.Is(err, fault.ConnectFailed) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestManyCyclesLeaveNothing(t *testing.T) {
+	video := newElement(t, "video", true)
+	p := newPagePlane(t, func(c *Config) { c.VideoEl = video })
+	url := newStream(t)
+	before := jsbridge.LiveFuncs()
+	for range 10 {
+		d, u, v := p.NewDownlink(newJournal().notify), p.NewUplink(newJournal().notify), p.NewVoice(newJournal().notify)
+		ctx := testContext(t)
+		if err := d.Subscribe(ctx, url); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Playable(ctx, true); err != nil {
+			t.Fatal(err)
+		}
+		d.Renew(ctx) // so that the next one finds the place free
+		d.Close()
+		u.Close()
+		v.Close()
+		p.Screen().Clear()
+	}
+	until(t, "the release of all callbacks", func() bool { return jsbridge.LiveFuncs() == before })
+}

@@ -1,0 +1,465 @@
+//go:build js && wasm
+
+package media
+
+import (
+	"errors"
+	"strings"
+	"syscall/js"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// prompts wraps the page's getUserMedia: it counts, keeps the streams and the
+// constraints, and can hold the answer back.
+func prompts(t *testing.T) js.Value {
+	t.Helper()
+	devices := js.Global().Get("navigator").Get("mediaDevices")
+	asked := eval(t, `
+		const asked = {count: 0, streams: [], constraints: [], gate: null};
+		asked.get = async c => {
+			asked.count++;
+			asked.constraints.push(JSON.stringify(c));
+			if (asked.gate) await asked.gate;
+			if (asked.error) throw new DOMException("on purpose", asked.error);
+			const s = await a(c);
+			asked.streams.push(s);
+			return s };
+		asked.hold = () => { asked.gate = new Promise(r => { asked.open = r }) };
+		asked.live = () => asked.streams.flatMap(s => s.getTracks()).filter(t => t.readyState === "live").length;
+		return asked`, devices.Get("getUserMedia").Call("bind", devices))
+	replace(t, devices, "getUserMedia", asked.Get("get"))
+	return asked
+}
+
+// uplink connects a peer to the service's microphone called id.
+func uplink(t *testing.T, p *Plane, j *journal, id string) *Uplink {
+	t.Helper()
+	u := p.NewUplink(j.notify)
+	t.Cleanup(u.Close)
+	shake(t, u, id, false)
+	j.await(t, "asr ice connected")
+	return u
+}
+
+func shake(t *testing.T, u *Uplink, id string, restart bool) (offer string) {
+	t.Helper()
+	ctx := testContext(t)
+	d, err := u.Offer(ctx, restart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer string
+	call(t, "POST", "/test/mic?id="+id, testMic{Offer: d.SDP, Restart: restart}, &answer)
+	// The service's candidate comes first, and by itself.
+	var plain []string
+	for line := range strings.Lines(answer) {
+		if c, ok := strings.CutPrefix(strings.TrimSpace(line), "a=candidate"); ok {
+			u.AddCandidate(control.ServerCandidate{Type: "ice_candidate", Candidate: "candidate" + c})
+		} else if !strings.HasPrefix(line, "a=end-of-candidates") {
+			plain = append(plain, line)
+		}
+	}
+	u.AddCandidate(control.ServerCandidate{Candidate: "candidate:broken"})
+	if err := u.Answer(ctx, control.Description{Type: "answer", SDP: strings.Join(plain, "")}); err != nil {
+		t.Fatal(err)
+	}
+	return d.SDP
+}
+
+// heard waits until the service hears something.
+func heard(t *testing.T, id string) {
+	t.Helper()
+	var level float64
+	call(t, "GET", "/test/mic?id="+id, nil, &level)
+	call(t, "GET", "/test/mic?id="+id, nil, &level) // the first may have been kept from before
+	if level < loudness {
+		t.Errorf("level %v", level)
+	}
+}
+
+const loudness = 0.02 // the service reports what is louder
+
+var micStarted = describe(Event{Kind: MicStarted, Channel: ChannelASR})
+
+func TestPageMicrophone(t *testing.T) {
+	asked := prompts(t)
+	p := newPagePlane(t, nil)
+	m := p.Microphone()
+	j := newJournal()
+	u := uplink(t, p, j, "page")
+	if asked.Get("count").Int() != 0 || m.Started() {
+		t.Fatal("the device was asked for before anybody wanted it")
+	}
+	ends := make(chan error, 3)
+	for range 3 {
+		go func() { ends <- m.Start(testContext(t)) }()
+	}
+	for range 3 {
+		if err := <-ends; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked.Get("count").Int() != 1 || j.count(micStarted) != 1 || !m.Started() {
+		t.Errorf("%v prompts, %d reports", asked.Get("count"), j.count(micStarted))
+	}
+	if got, want := asked.Get("constraints").Index(0).String(), `{"audio":{"autoGainControl":true,"echoCancellation":true,"noiseSuppression":true},"video":false}`; canonical(got) != canonical(want) {
+		t.Errorf("constraints %s", got)
+	}
+	heard(t, "page")
+	until(t, "statistics", func() bool {
+		st, err := u.Stats(background)
+		return err == nil && st.Known && st.AudioBytes > 0 && st.Packets > 0 && st.Path != ""
+	})
+	if err := u.SetBandwidth(testContext(t), 24); err != nil {
+		t.Error(err)
+	}
+	if rate := u.peer.sender.Call("getParameters").Get("encodings").Index(0).Get("maxBitrate"); rate.Int() != 24000 {
+		t.Errorf("limit %v", rate)
+	}
+	if err := u.SetBandwidth(testContext(t), 0); err != nil {
+		t.Error(err)
+	}
+
+	m.SetEnabled(false)
+	if m.capture.track.Get("enabled").Bool() {
+		t.Error("the track is not muted")
+	}
+	m.SetEnabled(true)
+
+	devices, err := p.ListDevices(testContext(t))
+	if err != nil || len(devices.Mics) == 0 || devices.Mics[0].ID == "" || devices.Speakers == nil {
+		t.Fatalf("%+v, %v", devices, err)
+	}
+	last := devices.Mics[len(devices.Mics)-1].ID
+	before := m.capture.track
+	if err := m.Switch(testContext(t), last); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(asked.Get("constraints").Index(1).String(), `"deviceId":{"exact":"`+last+`"}`) {
+		t.Errorf("constraints %v", asked.Get("constraints").Index(1))
+	}
+	if before.Get("readyState").String() != "ended" || !u.peer.sender.Get("track").Equal(m.capture.track) || j.count(micStarted) != 1 {
+		t.Error("the old device is still in use, or the switch was reported as a start")
+	}
+	heard(t, "page")
+
+	if err := m.Switch(testContext(t), "no such device"); !errors.Is(err, fault.MicNotFound) || !m.Started() {
+		t.Errorf("unknown device: %v", err)
+	}
+
+	// The same track goes into the next uplink.
+	u.Close()
+	j = newJournal()
+	next := uplink(t, p, j, "next")
+	if !next.peer.sender.Get("track").Equal(m.capture.track) {
+		t.Error("the next uplink has no microphone")
+	}
+	heard(t, "next")
+	first := credentials(next.peer.localSDP())
+	if second := credentials(shake(t, next, "next", true)); second == first || second == "" {
+		t.Error("the restart has the ICE credentials of before")
+	}
+	heard(t, "next")
+	m.Stop()
+	if asked.Call("live").Int() != 0 || m.Started() {
+		t.Error("a device is still open")
+	}
+	until(t, "the empty slot", func() bool { return next.peer.sender.Get("track").IsNull() })
+}
+
+// canonical makes JSON with one level of objects comparable.
+func canonical(s string) string {
+	parts := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(`{},`, r) })
+	found := map[string]bool{}
+	for _, p := range parts {
+		found[p] = true
+	}
+	var b strings.Builder
+	for _, p := range []string{`"audio":`, `"autoGainControl":true`, `"echoCancellation":true`, `"noiseSuppression":true`, `"video":false`} {
+		if found[p] {
+			b.WriteString(p)
+			delete(found, p)
+		}
+	}
+	for p := range found {
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+func credentials(sdp string) string {
+	for line := range strings.Lines(sdp) {
+		if user, ok := strings.CutPrefix(line, "a=ice-ufrag:"); ok {
+			return strings.TrimSpace(user)
+		}
+	}
+	return ""
+}
+
+func TestMicrophoneBeforeTheUplink(t *testing.T) {
+	prompts(t)
+	p := newPagePlane(t, func(c *Config) { c.MicBitrate = 20 })
+	p.Microphone().SetEnabled(false)
+	if err := p.Microphone().Start(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if p.mic.capture.track.Get("enabled").Bool() {
+		t.Error("muting before there was a track was forgotten")
+	}
+	p.Microphone().SetEnabled(true)
+	j := newJournal()
+	u := uplink(t, p, j, "early")
+	j.await(t, micStarted)
+	heard(t, "early")
+	if rate := u.peer.sender.Call("getParameters").Get("encodings").Index(0).Get("maxBitrate"); rate.Int() != 20000 {
+		t.Errorf("limit %v", rate)
+	}
+	if sdp := u.peer.localSDP(); !strings.Contains(sdp, "a=sendrecv") || !strings.Contains(sdp, "opus/48000/2") {
+		t.Errorf("offer %s", sdp)
+	}
+}
+
+func TestMicrophoneErrors(t *testing.T) {
+	asked := prompts(t)
+	p := newPagePlane(t, nil)
+	for name, want := range map[string]fault.Code{
+		"NotAllowedError": fault.MicPermissionDenied, "SecurityError": fault.MicPermissionDenied,
+		"NotFoundError": fault.MicNotFound, "OverconstrainedError": fault.MicNotFound,
+		"NotReadableError": fault.MicInUse, "AbortError": fault.MicInUse,
+		"TypeError": fault.DevicesPermissionDenied,
+	} {
+		asked.Set("error", name)
+		if err := p.Microphone().Start(testContext(t)); !errors.Is(err, want) || p.Microphone().Started() {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	asked.Set("error", "")
+	if err := p.Microphone().Start(testContext(t)); err != nil {
+		t.Errorf("after all that: %v", err)
+	}
+	p.Microphone().Stop()
+	replace(t, js.Global().Get("navigator"), "mediaDevices", js.Undefined())
+	if err := p.Microphone().Start(testContext(t)); !errors.Is(err, fault.DevicesPermissionDenied) {
+		t.Errorf("no devices: %v", err)
+	}
+	if devices, err := p.ListDevices(testContext(t)); err != nil || len(devices.Mics)+len(devices.Speakers) != 0 {
+		t.Errorf("%+v, %v", devices, err)
+	}
+}
+
+func TestLateStreamIsStopped(t *testing.T) {
+	asked := prompts(t)
+	asked.Call("hold")
+	p := newPagePlane(t, nil)
+	m := p.Microphone()
+	end := make(chan error, 1)
+	go func() { end <- m.Start(testContext(t)) }()
+	until(t, "the prompt", func() bool { return asked.Get("count").Int() == 1 })
+	m.Stop()
+	asked.Call("open")
+	if err := <-end; !errors.Is(err, fault.InvalidState) {
+		t.Errorf("error %v", err)
+	}
+	if asked.Get("streams").Length() != 1 || asked.Call("live").Int() != 0 || m.Started() {
+		t.Error("the late stream is open")
+	}
+}
+
+func TestMicConstraints(t *testing.T) {
+	asked := prompts(t)
+	for _, test := range []struct{ own, device, want string }{
+		{"undefined", "", `{"audio":{"autoGainControl":true,"echoCancellation":true,"noiseSuppression":true},"video":false}`},
+		{"false", "", `{"audio":true,"video":false}`},
+		{"false", "default", `{"audio":{"deviceId":{"exact":"default"}},"video":false}`},
+		{"({noiseSuppression: false, channelCount: 1})", "", `{"audio":{"autoGainControl":true,"channelCount":1,"echoCancellation":true,"noiseSuppression":false},"video":false}`},
+	} {
+		p := newPagePlane(t, func(c *Config) { c.MicConstraints = eval(t, "return "+test.own) })
+		got := eval(t, `const sort = v => v && typeof v === "object" ? Object.fromEntries(Object.keys(v).sort().map(k => [k, sort(v[k])])) : v;
+			return JSON.stringify(sort({audio: a, video: false}))`, p.mic.constraints(test.device)).String()
+		if got != test.want {
+			t.Errorf("%s, device %q: %s", test.own, test.device, got)
+		}
+	}
+	_ = asked
+}
+
+func TestNoiseProcessor(t *testing.T) {
+	asked := prompts(t)
+	own := eval(t, "return new AudioContext()")
+	t.Cleanup(func() { await(t, own.Call("close")) })
+	made := eval(t, "return a.createMediaStreamDestination().stream", own)
+	stops := eval(t, "return {count: 0}")
+	for _, test := range []struct {
+		name, body string
+		sent       func(m *Microphone) bool
+	}{
+		{"a stream", "return async s => a", func(m *Microphone) bool { return m.capture.stream.Equal(made) }},
+		{"at once", "return s => a", func(m *Microphone) bool { return m.capture.stream.Equal(made) }},
+		{"a stream and its end", "return async s => ({stream: a, stop() { b.count++; return Promise.reject(new Error('late')) }})", func(m *Microphone) bool { return m.capture.stream.Equal(made) }},
+		{"nothing", "return async s => null", func(m *Microphone) bool { return m.capture.stream.Equal(m.capture.raw) }},
+	} {
+		p := newPagePlane(t, func(c *Config) { c.NoiseProcessor = eval(t, test.body, made, stops) })
+		if err := p.Microphone().Start(testContext(t)); err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		if !test.sent(p.mic) {
+			t.Errorf("%s: another stream is sent", test.name)
+		}
+		p.Microphone().Stop()
+		if asked.Call("live").Int() != 0 {
+			t.Errorf("%s: the device is open", test.name)
+		}
+		if made.Call("getTracks").Index(0).Get("readyState").String() != "live" {
+			t.Errorf("%s: the page's own stream was stopped", test.name)
+		}
+	}
+	if stops.Get("count").Int() != 1 {
+		t.Errorf("stop was called %v times", stops.Get("count"))
+	}
+	for name, body := range map[string]string{
+		"rejects": "return async s => { throw new Error('dsp') }", "throws": "return s => { throw 7 }",
+	} {
+		p := newPagePlane(t, func(c *Config) { c.NoiseProcessor = eval(t, body) })
+		if err := p.Microphone().Start(testContext(t)); !errors.Is(err, fault.NoiseProcessorFailed) || p.Microphone().Started() {
+			t.Errorf("%s: %v", name, err)
+		}
+		if asked.Call("live").Int() != 0 {
+			t.Errorf("%s: the device is open", name)
+		}
+	}
+}
+
+func TestHardwareMute(t *testing.T) {
+	prompts(t)
+	p := newPagePlane(t, nil)
+	m := p.Microphone()
+	j := newJournal()
+	u := p.NewUplink(j.notify)
+	t.Cleanup(u.Close)
+	if err := m.Start(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	track := m.capture.track
+	fire := func(event string) { track.Call("dispatchEvent", js.Global().Get("Event").New(event)) }
+	muted := describe(Event{Kind: HardwareMute, Channel: ChannelASR, Muted: true})
+	unmuted := describe(Event{Kind: HardwareMute, Channel: ChannelASR})
+	if m.muteDelay != 5*time.Second {
+		t.Errorf("delay %v", m.muteDelay)
+	}
+	fire("mute") // flickers, and is not reported
+	fire("unmute")
+	if m.capture.muting != nil {
+		t.Error("the report is still to come")
+	}
+	m.muteDelay = time.Millisecond
+	fire("mute")
+	fire("mute")
+	j.await(t, muted)
+	fire("unmute")
+	fire("unmute")
+	if j.count(muted) != 1 || j.count(unmuted) != 1 {
+		t.Errorf("reports %q", j.lines)
+	}
+	fire("ended") // unplugged
+	j.await(t, describe(Event{Kind: MicEnded, Channel: ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")}))
+	if m.Started() || track.Get("readyState").String() != "ended" {
+		t.Error("the microphone is not clean")
+	}
+	if err := m.Start(testContext(t)); err != nil || j.count(micStarted) != 2 {
+		t.Errorf("plugged in again: %v, %d starts", err, j.count(micStarted))
+	}
+}
+
+func TestLevelIsMeasuredWhileWanted(t *testing.T) {
+	prompts(t)
+	contexts := eval(t, "return []")
+	replace(t, js.Global(), "AudioContext", eval(t, "return function() { const c = new a(); b.push(c); return c }", js.Global().Get("AudioContext"), contexts))
+	p := newPagePlane(t, nil)
+	m := p.Microphone()
+	levels := make(chan float64, 100)
+	u := p.NewUplink(func(ev Event) {
+		if ev.Kind == Level {
+			select {
+			case levels <- ev.Level:
+			default:
+			}
+		}
+	})
+	t.Cleanup(u.Close)
+	m.WantLevel(true)
+	if contexts.Length() != 0 {
+		t.Error("measuring without a microphone")
+	}
+	if err := m.Start(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	loud := func() {
+		t.Helper()
+		for deadline := time.After(limit); ; {
+			select {
+			case level := <-levels:
+				if level < 0 || level > 1 {
+					t.Fatalf("level %v", level)
+				}
+				if level > loudness {
+					return
+				}
+			case <-deadline:
+				t.Fatal("nothing was measured")
+			}
+		}
+	}
+	loud()
+	if err := m.Switch(testContext(t), ""); err != nil {
+		t.Fatal(err)
+	}
+	for len(levels) > 0 {
+		<-levels
+	}
+	loud()
+	m.WantLevel(false)
+	if n := contexts.Length(); n != 2 {
+		t.Errorf("%d audio contexts", n)
+	}
+	for i := range contexts.Length() {
+		until(t, "the end of the audio context", func() bool { return contexts.Index(i).Get("state").String() == "closed" })
+	}
+}
+
+func TestVoiceInThePage(t *testing.T) {
+	audio := newElement(t, "audio", true)
+	p := newPagePlane(t, func(c *Config) { c.AudioEl, c.ICEPolicy = audio, "all" })
+	service := eval(t, `const c = new AudioContext(), pc = new RTCPeerConnection();
+		pc.addTrack(c.createMediaStreamDestination().stream.getTracks()[0]);
+		pc.done = () => { pc.close(); return c.close() };
+		return pc`)
+	t.Cleanup(func() { await(t, service.Call("done")) })
+	j := newJournal()
+	v := p.NewVoice(func(ev Event) {
+		j.notify(ev)
+		if ev.Kind == Candidate {
+			if c, err := jsbridge.ToJS(ev.Candidate); err == nil {
+				service.Call("addIceCandidate", c)
+			}
+		}
+	})
+	t.Cleanup(v.Close)
+	offer := await(t, service.Call("createOffer"))
+	await(t, service.Call("setLocalDescription", offer))
+	answer, err := v.Accept(testContext(t), control.Description{Type: "offer", SDP: offer.Get("sdp").String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Type != "answer" || !strings.Contains(answer.SDP, "a=recvonly") {
+		t.Errorf("answer %+v", answer)
+	}
+	j.await(t, "voice track audio")
+	if got := tracksOf(audio.Get("srcObject")); len(got) != 1 || got[0] != "audio" {
+		t.Errorf("the element plays %v", got)
+	}
+}
