@@ -24,7 +24,6 @@ func (s *Session) stopWatching() {
 	for _, p := range s.recovery.peers {
 		p.grace.stop()
 	}
-	s.recovery.peers = nil
 	s.recovery.videoSeen = false
 }
 

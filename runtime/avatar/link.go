@@ -159,6 +159,7 @@ func (s *Session) notify(l *link) func(media.Event) {
 // are ready when the handshake needs them. It returns them for the handshake,
 // which runs beside the queue: l forgets its peers when it is closed.
 func (s *Session) newMedia(l *link) peers {
+	s.recovery.peers = nil // of the peers before; these report from now on
 	l.down = s.deps.Plane.NewDownlink(s.notify(l))
 	l.up = s.deps.Plane.NewUplink(s.notify(l))
 	return peers{l.down, l.up}

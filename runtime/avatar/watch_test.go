@@ -7,9 +7,11 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
 func clientTool(name, args string) converse.Segment {
@@ -162,6 +164,23 @@ func TestFailEndsTheSession(t *testing.T) {
 		r.wantEvents("error", "stateChange:disconnected", "ended")
 		if got := all[Ended](r)[0].Reason; got != "internal_error" {
 			t.Errorf("ended with %q", got)
+		}
+	})
+}
+
+// TestPeersThatConnectedDuringTheHandshakeAreNotRepaired: their states are
+// reported before the session is connected, and not again.
+func TestPeersThatConnectedDuringTheHandshakeAreNotRepaired(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.plane.playable = func(context.Context) (media.Picture, error) {
+			r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+			r.plane.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+			return media.Picture{Width: 640, Height: 360}, nil
+		}
+		r.connectOnly()
+		time.Sleep(time.Minute)
+		if got := all[MediaRecovering](r); len(got) != 0 {
+			t.Errorf("repaired %v", got)
 		}
 	})
 }
