@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -289,8 +290,11 @@ func TestTheDisclosureHoldsTheStart(t *testing.T) {
 func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 	run(t, Options{AgentActions: ActionPolicy{ToolCalls: []string{"open_doc", "show_chart"}}}, func(r *rig) {
 		s := r.mustConnect()
+		var mu sync.Mutex // handlers of different calls run side by side
 		var ran []string
 		handler := func(_ context.Context, c ToolCall) (any, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			ran = append(ran, c.Name+string(c.Args))
 			return "done", nil
 		}
