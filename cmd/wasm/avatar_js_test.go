@@ -1,0 +1,288 @@
+//go:build js && wasm
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"syscall/js"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+const quiet = `{token: "t", genieUrl: "https://brain.example", micStartMode: "deferred"}`
+
+func TestASessionConnectsTalksAndEnds(t *testing.T) {
+	s := newRig(t).open(quiet)
+	if got := s.now("properties").Get("state").String(); got != "idle" {
+		t.Errorf("state %q", got)
+	}
+	s.connect()
+	properties := s.now("properties")
+	if got := properties.Get("state").String() + " " + properties.Get("mode").String(); got != "connected audio" {
+		t.Errorf("after connect: %s", got)
+	}
+	if !s.now("properties").Equal(properties) {
+		t.Error("properties are converted again although nothing happened")
+	}
+	sent, err := s.later("speak", nil, "Hello")
+	if err != nil || !sent.Bool() {
+		t.Fatalf("speak: %v %v", sent, err)
+	}
+	if got := s.socket.texts(); !slices.Equal(got, []string{"Hello"}) {
+		t.Errorf("sent %q", got)
+	}
+	s.now("disconnect")
+	if got := s.await("ended").Get("reason").String(); got != "disconnect" {
+		t.Errorf("ended with %q", got)
+	}
+	want := []string{
+		"stateChange", "stateChange", "connectivityChanged", "streamReady", "mediaReady", "disclosure", "stateChange",
+		"connectTimings", "avatarStopTalking", "responsePending", "stateChange", "responseSettled", "stateChange", "ended",
+	}
+	if got := s.names(); !slices.Equal(got, want) {
+		t.Errorf("events %q\nwant   %q", got, want)
+	}
+}
+
+func TestDisposeFreesEverything(t *testing.T) {
+	r := newRig(t)
+	before := jsbridge.LiveFuncs()
+	for range 3 {
+		r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
+		s := r.open(quiet)
+		s.connect()
+		s.now("addToolHandler", 1, "open", eval("() => {}"))
+		if _, err := s.later("dispose", nil); err != nil {
+			t.Fatal(err)
+		}
+		r.mu.Lock()
+		r.events = nil
+		r.mu.Unlock()
+	}
+	// The dispatch functions are the test's own and end with it.
+	if got := jsbridge.LiveFuncs() - before - 3; got != 0 {
+		t.Errorf("%d callbacks are left", got)
+	}
+	if n := len(r.sessions.live); n != 0 {
+		t.Errorf("%d sessions are left", n)
+	}
+	if !r.socket.done {
+		t.Error("the socket is open")
+	}
+}
+
+func TestErrorsComeBackAndAreNotThrown(t *testing.T) {
+	s := newRig(t).open(quiet)
+	for method, want := range map[string]fault.Code{
+		"interrupt": fault.InvalidState, "pause": fault.InvalidState, "startTapToTalk": fault.InvalidState,
+		"setToken": fault.BadRequest, "setDynamicPrompt": fault.BadRequest, "sendScreenShot": fault.InvalidState,
+	} {
+		if got := code(s.now(method)); got != string(want) {
+			t.Errorf("%s gives %q, want %q", method, got, want)
+		}
+	}
+	if got := code(s.now("setVideoEl", eval("({})"))); got != string(fault.BadRequest) {
+		t.Errorf("setVideoEl of an object gives %q", got)
+	}
+	for method, want := range map[string]fault.Code{
+		"speak": fault.InvalidState, "startMic": fault.InvalidState, "respondToTool": fault.InvalidState, "completeThread": fault.InvalidState,
+	} {
+		if _, err := s.later(method, nil, "x", eval("({})")); codeOf(err) != string(want) {
+			t.Errorf("%s rejects with %v, want %q", method, err, want)
+		}
+	}
+	if _, err := s.later("connect", eval(`"no signal"`)); codeOf(err) != string(fault.BadRequest) {
+		t.Errorf("a bad signal rejects with %v", err)
+	}
+}
+
+func TestAConnectThatIsCancelledRejectsWithAborted(t *testing.T) {
+	r := newRig(t)
+	r.socket.silent = true
+	s := r.open(quiet)
+	controller := eval("new AbortController()")
+	promise := s.methods.Call("connect", controller.Get("signal"))
+	s.await("connectivityChanged")
+	controller.Call("abort", "enough")
+	_, err := jsbridge.Await(t.Context(), promise)
+	if codeOf(err) != string(fault.Aborted) {
+		t.Fatalf("rejected with %v", err)
+	}
+	thrown := err.(*jsbridge.Error).Value
+	if thrown.Get("timings").Get("socketOpen").Type() != js.TypeNumber {
+		t.Error("the error has no timings")
+	}
+	if !r.socket.done {
+		t.Error("the socket is open")
+	}
+}
+
+func TestEndOfTheProgramEndsItsSessions(t *testing.T) {
+	r := newRig(t)
+	s := r.open(quiet)
+	s.connect()
+	r.sessions.close()
+	if names := s.names(); names[len(names)-1] != "ended" {
+		t.Errorf("the last event is %s", names[len(names)-1])
+	}
+	if !r.socket.done || len(r.sessions.live) != 0 {
+		t.Error("something is left")
+	}
+}
+
+func TestElementsAreThePagesOwn(t *testing.T) {
+	video, audio := eval(`document.createElement("video")`), eval(`document.createElement("audio")`)
+	s := newRig(t).open(quiet)
+	s.now("setVideoEl", video)
+	s.now("setAudioEl", audio)
+	elements := s.now("elements")
+	if !elements.Get("videoEl").Equal(video) || !elements.Get("audioEl").Equal(audio) {
+		t.Error("other elements came back")
+	}
+	s.now("setAudioEl", js.Null())
+	if got := s.now("elements").Get("audioEl"); !got.IsNull() {
+		t.Errorf("audioEl is %v", got)
+	}
+}
+
+// TestBothSidesCheckOptionsAlike reads the cases that js/test/options.test.ts
+// reads too.
+func TestBothSidesCheckOptionsAlike(t *testing.T) {
+	data, err := os.ReadFile("testdata/options.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Name    string          `json:"name"`
+		Options json.RawMessage `json:"options"`
+		Code    string          `json:"code"`
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t)
+	for _, c := range cases {
+		got := ""
+		if _, err := r.sessions.open([]js.Value{eval(string(c.Options)), eval("() => {}")}); err != nil {
+			got = string(fault.From(err).Code)
+		}
+		if got != c.Code {
+			t.Errorf("%s: %q, want %q", c.Name, got, c.Code)
+		}
+	}
+	r.sessions.close()
+}
+
+func TestSwitchesThatAreOnByDefault(t *testing.T) {
+	var on, changed avatarOptions
+	if err := jsbridge.FromJS("options", eval(`{}`), &on); err != nil {
+		t.Fatal(err)
+	}
+	err := jsbridge.FromJS("options", eval(`{
+		networkAware: false, recoverFromSpiral: false, sessionCompleteOnEnd: false, pageLifecycleAware: false,
+		completeOnHiddenGrace: false, completeOnBfcache: false, crossTabPresence: false, hiddenGraceMs: 1500,
+		sessionCompletePath: "/end", presenceHeartbeatMs: 10, idleTimeoutMs: 0, timeouts: {overall: 1000, whepTries: 2},
+		agentActions: {navigate: false, genui: true, toolCall: true, tools: []}}`), &changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := on.session(nil); s.IgnoreNetwork || s.NoSpiralRecovery || s.Completion.Off || s.Completion.IgnorePage ||
+		s.Completion.NoHiddenGrace || s.Completion.NoBFCache || s.Completion.NoPresence || s.AgentActions.NoNavigate ||
+		s.AgentActions.ToolCalls != nil || s.IdleTimeout != nil || s.BeforeSend != nil || s.Log != nil {
+		t.Errorf("without options: %+v", s)
+	}
+	s := changed.session(nil)
+	if c := s.Completion; !c.Off || !c.IgnorePage || !c.NoHiddenGrace || !c.NoBFCache || !c.NoPresence ||
+		c.HiddenGrace != 1500*time.Millisecond || c.Path != "/end" || c.PresenceBeat != 10*time.Millisecond {
+		t.Errorf("completion %+v", c)
+	}
+	if !s.IgnoreNetwork || !s.NoSpiralRecovery || *s.IdleTimeout != 0 || s.Limits.Overall != time.Second || s.Limits.WHEPTries != 2 {
+		t.Errorf("session %+v", s)
+	}
+	if p := s.AgentActions; !p.NoNavigate || p.NoGenUI || p.NoToolCalls || p.ToolCalls == nil {
+		t.Errorf("policy %+v", p)
+	}
+}
+
+func TestWhatThePageSaysToTypedTexts(t *testing.T) {
+	s := newRig(t).open(`{token: "t", genieUrl: "https://brain.example", micStartMode: "deferred", onBeforeSend: (text, about) => {
+		switch (text) {
+		case "refuse": return false
+		case "throw": throw new Error("not that")
+		case "reject": return Promise.reject(new Error("nor that"))
+		case "change": return Promise.resolve("changed " + about.kind)
+		case "odd": return 7n
+		}
+	}}`)
+	s.connect()
+	for _, text := range []string{"refuse", "throw", "reject"} {
+		if _, err := s.later("speak", nil, text); codeOf(err) != string(fault.GuardrailBlocked) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"change", "odd", "keep"} {
+		if _, err := s.later("speak", nil, text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if got, want := s.socket.texts(), []string{"changed speak", "odd", "keep"}; !slices.Equal(got, want) {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+}
+
+func TestToolsAreJudgedAndHandledByThePage(t *testing.T) {
+	s := newRig(t).open(`{token: "t", genieUrl: "https://brain.example", micStartMode: "deferred",
+		onAgentAction: async (action) => action.toolName !== "erase"}`)
+	s.connect()
+	s.now("addToolHandler", 1, "open", eval(`async (call) => ({opened: call.args.page})`), eval(`({page: {type: "int", required: true}})`))
+	s.now("addToolHandler", 2, "open", eval(`() => { throw new Error("broken") }`))
+	s.now("addToolHandler", 3, "open", eval(`() => {}`))
+	s.now("addToolHandler", 4, "open", eval(`() => "removed"`))
+	s.now("removeHandler", 4)
+	for _, content := range []string{`erase {}`, `open {"page":4}`, `open {"page":"x"}`} {
+		delta, _ := json.Marshal(map[string]any{"role": "assistant", "type": "tool", "content": content})
+		s.socket.say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: string(delta)})
+	}
+	if got := s.await("agentActionDenied").Get("toolName").String(); got != "erase" {
+		t.Errorf("denied %q", got)
+	}
+	s.await("toolCallInvalid")
+	s.await("toolCallResult")
+	for end := time.Now().Add(patience); countOf(s.names(), "toolCallResult") < 2 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var results []string
+	for _, e := range s.events {
+		if e.name != "toolCallResult" {
+			continue
+		}
+		switch value := e.payload.Get("value"); {
+		case e.payload.Get("ok").Bool():
+			results = append(results, "opened "+value.Get("opened").String())
+		default:
+			results = append(results, "error "+e.payload.Get("error").Get("cause").String())
+		}
+	}
+	if len(results) != 2 || !strings.HasPrefix(results[0], "opened") || !strings.Contains(results[1], "broken") {
+		t.Errorf("results %q", results)
+	}
+}
+
+func countOf(names []string, name string) (n int) {
+	for _, have := range names {
+		if have == name {
+			n++
+		}
+	}
+	return n
+}
