@@ -241,7 +241,7 @@ func (s *Session) watchLane(ctx context.Context, l *link, p plan, reply control.
 	if err != nil {
 		return err
 	}
-	if picture == (media.Picture{}) && p.first {
+	if picture.Missing && p.first {
 		// Once more, from the start (wire-protocol §6.9).
 		p.down.Renew(ctx)
 		err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply))
@@ -253,7 +253,7 @@ func (s *Session) watchLane(ctx context.Context, l *link, p plan, reply control.
 		}
 	}
 	ready := MediaReady{Mode: Video, VideoWidth: picture.Width, VideoHeight: picture.Height}
-	ready.Degraded = p.first && picture == media.Picture{}
+	ready.Degraded = p.first && picture.Missing
 	s.work.post(func() { s.mediaReady(l, ready) })
 	return nil
 }

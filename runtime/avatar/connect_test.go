@@ -203,7 +203,7 @@ func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
 
 func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.plane.playable = func(context.Context) (media.Picture, error) { return media.Picture{}, nil }
+		r.plane.playable = func(context.Context) (media.Picture, error) { return media.Picture{Missing: true}, nil }
 		r.connectOnly()
 		if r.plane.down.renewed != 1 || len(r.plane.down.posts) != 2 {
 			t.Errorf("renewed %d, posts %v", r.plane.down.renewed, r.plane.down.posts)

@@ -64,7 +64,7 @@ func (s *Session) withStats(p interface {
 // don't help. A peer that never had video is not judged.
 func (s *Session) checkVideo(l *link, st media.Stats) {
 	r := &s.recovery
-	if s.link != l || s.state != Connected || s.life.paused {
+	if s.link != l || s.state != Connected || s.life.paused || !st.HasVideo && r.stalls == 0 {
 		return
 	}
 	now := time.Now()

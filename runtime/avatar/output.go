@@ -92,6 +92,9 @@ func (s *Session) micEvent(ev media.Event) {
 	switch ev.Kind {
 	case media.MicStarted:
 		s.emit(MicStarted{})
+	case media.MicEnded:
+		e := fault.From(ev.Err)
+		s.warn(e.Code, e.Detail)
 	case media.HardwareMute:
 		s.emit(HardwareMuteChanged{Muted: ev.Muted})
 	case media.Level:
@@ -107,16 +110,13 @@ func (s *Session) micEvent(ev media.Event) {
 // maxLevel is the scale of LocalVADThreshold: 16 bins of a byte each.
 const maxLevel = 16 * 255
 
-// sendCandidate trickles a candidate of the microphone's peer
-// (wire-protocol §5.2).
+// sendCandidate trickles a candidate of the microphone's or the voice's peer
+// (wire-protocol §5.2 and §4.11).
 func (s *Session) sendCandidate(ev media.Event) {
-	if ev.Channel != media.ChannelASR || ev.Candidate == nil {
-		return
+	names := map[media.Channel]string{media.ChannelASR: control.ASRClientCandidate, media.ChannelVoice: control.VoiceCandidate}
+	if name := names[ev.Channel]; name != "" && ev.Candidate != nil {
+		s.tell(name, control.ClientCandidate{Candidate: *ev.Candidate})
 	}
-	c := ev.Candidate
-	s.tell(control.ASRClientCandidate, control.ClientCandidate{Candidate: control.Candidate{
-		Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex, UsernameFragment: c.UsernameFragment,
-	}})
 }
 
 // acceptVoice answers the service's offer of the agent's voice in audio mode

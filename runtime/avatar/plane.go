@@ -34,7 +34,7 @@ type Downlink interface {
 	// comes back as [media.Gone].
 	Subscribe(ctx context.Context, url string) error
 	// Playable waits for the gate of wire-protocol §6.9 and returns the size of
-	// the picture, which is 0×0 when it gave up waiting for one.
+	// the picture, if it is known. Missing is set when it gave up waiting for one.
 	Playable(ctx context.Context, recovering bool) (media.Picture, error)
 	// Renew closes the peer, releases the viewer, and starts a new peer that
 	// can be subscribed again. The tracks will appear in the same streams.

@@ -219,6 +219,9 @@ func (s *Session) peerEvent(l *link, ev media.Event) {
 
 // peerState climbs the media ladder (wire-protocol §8.5).
 func (s *Session) peerState(ev media.Event) {
+	if ev.Channel == media.ChannelVoice {
+		return // the service's to repair: it offers
+	}
 	p := s.peer(ev.Channel)
 	switch {
 	case ev.Kind == media.ICEState:

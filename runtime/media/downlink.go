@@ -222,7 +222,9 @@ func (d *Downlink) receive(a *attempt, ev Event) {
 			return
 		}
 	case PlaybackBlocked:
-		a.gate.learn(func(f *facts) { f.blocked = true })
+		if ev.Media == "video" {
+			a.gate.learn(func(f *facts) { f.blocked = true })
+		}
 	case NoCandidates:
 		// Before there is a subscription nobody misses it, and in audio mode
 		// there will be none.

@@ -2,6 +2,8 @@ package media
 
 import (
 	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // ICEServer is one STUN or TURN server, as RTCPeerConnection takes it.
@@ -17,6 +19,18 @@ type Credentials struct {
 	Credential string `json:"credential"`
 	Expiry     int64  `json:"expiry,omitempty"` // seconds since 1970
 }
+
+// String and GoString keep the login out of logs.
+func (Credentials) String() string { return fault.Redacted }
+
+// GoString returns what String does.
+func (Credentials) GoString() string { return fault.Redacted }
+
+// String and GoString leave the login out.
+func (s ICEServer) String() string { return strings.Join(s.URLs, " ") }
+
+// GoString returns what String does.
+func (s ICEServer) GoString() string { return s.String() }
 
 // fallbackCredentials are known to everybody (wire-protocol §6.2).
 var fallbackCredentials = Credentials{Username: "kaltura", Credential: "avatar"}

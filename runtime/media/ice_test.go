@@ -1,7 +1,9 @@
 package media
 
 import (
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -69,6 +71,19 @@ func TestFallbackCredentialsWarnOnce(t *testing.T) {
 	want := []string{"warn: security: the relay is used with the built-in credentials that everybody knows; pass turnCredentials"}
 	if !reflect.DeepEqual(warnings, want) {
 		t.Errorf("warnings %q", warnings)
+	}
+}
+
+func TestLoginsAreNotPrinted(t *testing.T) {
+	c := Config{TURNCredentials: &Credentials{Username: "user17", Credential: "pass17"}, TURNServer: "turn.example:1"}
+	servers, _ := c.iceServers()
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v", *c.TURNCredentials, c.TURNCredentials, *c.TURNCredentials), fmt.Sprintf("%v %+v %#v", servers, servers[0], servers[0])} {
+		if strings.Contains(text, "17") {
+			t.Error(text)
+		}
+	}
+	if servers[0].Credential != "pass17" {
+		t.Error("the login is lost")
 	}
 }
 

@@ -86,7 +86,7 @@ type testService struct {
 
 	mu       sync.Mutex
 	requests []string // "METHOD path" of everything that subscribes or releases
-	heard    chan float64
+	mics     map[string]*hearing
 }
 
 func newTestService(t testing.TB) *testService {
@@ -107,7 +107,7 @@ func newTestService(t testing.TB) *testService {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
-	s := &testService{t: t, media: m, relay: r, heard: make(chan float64, 1)}
+	s := &testService{t: t, media: m, relay: r, mics: map[string]*hearing{}}
 	mux := http.NewServeMux()
 	mux.Handle(server.Prefix, m.Handler())
 	mux.HandleFunc("/test/stream", s.newStream)
@@ -152,7 +152,7 @@ func (s *testService) seen() []string {
 	return append([]string{}, s.requests...)
 }
 
-// count counts the requests with a method that end in a path's end.
+// count counts the requests with a method.
 func (s *testService) count(method string) int {
 	n := 0
 	for _, r := range s.seen() {
@@ -164,14 +164,16 @@ func (s *testService) count(method string) int {
 }
 
 // stream is a stream that speaks a tone, and its address.
-func (s *testService) stream() (*server.Stream, string) {
+func (s *testService) stream() (*server.Stream, string) { return s.streamAt(s.http.URL) }
+
+func (s *testService) streamAt(base string) (*server.Stream, string) {
 	stream := s.media.NewStream("room")
 	stream.Play(server.Utterance{PCM: tone(time.Minute)})
-	return stream, stream.URL(s.http.URL)
+	return stream, stream.URL(base)
 }
 
-func (s *testService) newStream(w http.ResponseWriter, _ *http.Request) {
-	_, address := s.stream()
+func (s *testService) newStream(w http.ResponseWriter, r *http.Request) {
+	_, address := s.streamAt("http://" + r.Host)
 	writeJSON(w, address)
 }
 
@@ -184,21 +186,15 @@ func (s *testService) iceServers() []ICEServer {
 }
 
 // microphone answers offers by POST and tells what it hears by GET: the
-// loudest sample of the next 20 ms that are louder than "above".
+// loudest sample of 20 ms with a voice in them.
 func (s *testService) microphone(w http.ResponseWriter, r *http.Request) {
 	id := r.FormValue("id")
 	s.mu.Lock()
-	m := mics[id]
+	m := s.mics[id]
 	if m == nil {
 		m = &hearing{loud: make(chan float64, 1)}
-		m.mic = s.media.NewMicrophone(m.hear)
-		mics[id] = m
-		s.t.Cleanup(func() {
-			m.mic.Close()
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			delete(mics, id)
-		})
+		m.mic = s.media.NewMicrophone(m.hear) // ends with the server
+		s.mics[id] = m
 	}
 	s.mu.Unlock()
 	if r.Method == http.MethodGet {
@@ -218,8 +214,6 @@ func (s *testService) microphone(w http.ResponseWriter, r *http.Request) {
 	}
 	writeJSON(w, answer)
 }
-
-var mics = map[string]*hearing{}
 
 // hearing hears a microphone.
 type hearing struct {

@@ -10,7 +10,8 @@ func TestStats(t *testing.T) {
 		{"nothing", `[]`, Stats{}},
 		{"no JSON", `{`, Stats{}},
 		{"no rows", `{"a":1}`, Stats{}},
-		{"downlink in Chromium", `[
+		{
+			"downlink in Chromium", `[
 			{"type":"transport","id":"T","selectedCandidatePairId":"P2"},
 			{"type":"candidate-pair","id":"P1","nominated":true,"state":"succeeded","localCandidateId":"L1","currentRoundTripTime":0.5},
 			{"type":"candidate-pair","id":"P2","localCandidateId":"L2","currentRoundTripTime":0.025},
@@ -24,7 +25,8 @@ func TestStats(t *testing.T) {
 			},
 		},
 		{"voice alone", `[{"type":"inbound-rtp","kind":"audio","bytesReceived":1}]`, Stats{Known: true, AudioBytes: 1}},
-		{"uplink", `[
+		{
+			"uplink", `[
 			{"type":"outbound-rtp","kind":"audio","id":"O","bytesSent":500,"packetsSent":50},
 			{"type":"remote-inbound-rtp","kind":"audio","id":"R","packetsLost":4,"jitter":0.002,"roundTripTime":0.03},
 			{"type":"candidate-pair","id":"P","nominated":true,"state":"succeeded","localCandidateId":"gone"}]`,
