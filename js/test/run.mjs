@@ -6,6 +6,7 @@ import { readdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
+import { glue } from "../glue.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
 // Beside the sources, so that relative imports of dist/ mean the same.
@@ -24,6 +25,8 @@ await build({
   target: "node20",
   sourcemap: "inline",
   external: ["../../dist/*"],
+  define: { AGENTRUNTIME_VERSION: '"test"' },
+  plugins: [glue],
   logLevel: "warning",
 })
 const files = tests.map((name) => join(out, name.replace(/\.ts$/, ".mjs")))

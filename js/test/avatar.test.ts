@@ -1,0 +1,350 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { AvatarSession } from "../src/avatar.js"
+import { AgentError, localError } from "../src/errors.js"
+import { dispose, diagnostics } from "../src/runtime.js"
+import type { Transcript } from "../src/events.js"
+import type { AvatarOptions } from "../src/options.js"
+import { FakeProgram, settle } from "./fake.js"
+
+globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
+
+const options: AvatarOptions = { token: "secret", threadId: "th-1", kickoff: "Hello" }
+
+test("a session in node is made without a complaint, and says so when it connects", async () => {
+  await dispose()
+  const session = new AvatarSession(options)
+  session.mute()
+  await settle()
+  assert.equal(session.state, "idle")
+  await assert.rejects(session.connect(), { code: "load_failed" })
+  assert.equal(session.state, "idle")
+})
+
+test("before the runtime is there properties have their initial values", () => {
+  new FakeProgram().loading()
+  const session = new AvatarSession({ ...options, partnerId: 7, stickyId: "sticky" })
+  const { state, mode, speaking, paused, kickoff, capabilities, threadId, partnerId, micEnabled, audioOutputVolume, avatarStream, videoEl } = session
+  assert.deepEqual(
+    { state, mode, speaking, paused, kickoff, capabilities, threadId, partnerId, micEnabled, audioOutputVolume, avatarStream, videoEl },
+    {
+      state: "idle",
+      mode: "video",
+      speaking: false,
+      paused: false,
+      kickoff: { text: "Hello", echo: false, sent: false },
+      capabilities: { screenShare: false, cameraAnalysis: false, webSearch: false, interruptions: true, tapToTalk: false },
+      threadId: "th-1",
+      partnerId: "7",
+      micEnabled: true,
+      audioOutputVolume: 1,
+      avatarStream: null,
+      videoEl: null,
+    },
+  )
+  assert.equal(session.getStickyId(), "sticky")
+  assert.equal(session.getDisclosure(), null)
+})
+
+test("the token is nowhere to be seen", () => {
+  new FakeProgram().loading()
+  const session = new AvatarSession(options)
+  assert.doesNotMatch(JSON.stringify(session), /secret/)
+  assert.deepEqual(Object.keys(session), [])
+})
+
+test("calls made early take effect in order", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  program.results["connect"] = () => Promise.resolve()
+  const session = new AvatarSession(options)
+  session.setToken({ ks: "other" })
+  session.mute()
+  const remove = session.onToolCall("open", () => {})
+  const connected = session.connect()
+  session.setAudioOutputVolume(3)
+  remove()
+  assert.throws(() => session.interrupt(), { code: "invalid_state" })
+  await assert.rejects(session.speak("early"), { code: "invalid_state" })
+  loaded()
+  await connected
+  const seen = program.calls.map(([name, first]) => [name, first])
+  assert.deepEqual(seen, [
+    ["setToken", "other"],
+    ["mute", undefined],
+    ["addToolHandler", 1],
+    ["connect", undefined],
+    ["setAudioOutputVolume", 1],
+    ["removeHandler", 1],
+  ])
+  assert.equal(program.options["token"], "secret")
+})
+
+test("disconnecting before the runtime is there rejects connect and prepare at once", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  const session = new AvatarSession(options)
+  const connect = session.connect()
+  const prepare = session.prepare()
+  session.disconnect({ reason: "changed my mind" })
+  await assert.rejects(connect, { code: "connect_failed" })
+  await assert.rejects(prepare, { code: "connect_failed" })
+  loaded()
+  await settle()
+  assert.deepEqual(program.calls, [["disconnect", { final: true, reason: "changed my mind" }]])
+})
+
+test("a signal ends a connect that waits for the runtime", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  const session = new AvatarSession(options)
+  const controller = new AbortController()
+  const connect = session.connect({ signal: controller.signal })
+  controller.abort("late")
+  await assert.rejects(connect, { code: "aborted", cause: new Error("late") })
+  await assert.rejects(session.connect({ signal: "soon" as never }), { code: "bad_request" })
+  loaded()
+  await settle()
+  assert.deepEqual(program.names(), [])
+})
+
+test("signals and arguments reach the method", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await settle()
+  const { signal } = new AbortController()
+  program.results["speak"] = () => Promise.resolve(true)
+  program.results["waitForCapacity"] = () => Promise.resolve({ available: true })
+  assert.equal(await session.speak("Hi", { signal }), true)
+  assert.deepEqual(await session.waitForCapacity({ maxWaitMs: 5, signal }), { available: true })
+  assert.deepEqual(program.calls, [
+    ["speak", signal, "Hi"],
+    ["waitForCapacity", signal, { maxWaitMs: 5 }],
+  ])
+})
+
+test("an error that comes back is thrown", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await settle()
+  program.results["interrupt"] = () => localError("invalid_state", "not now")
+  assert.throws(() => session.interrupt(), { code: "invalid_state", message: "not now" })
+})
+
+test("bad arguments are refused without asking anybody", async () => {
+  new FakeProgram().loading()
+  const session = new AvatarSession(options)
+  const wrong = session as unknown as Record<string, (...args: unknown[]) => unknown>
+  const refused: [string, unknown[], string][] = [
+    ["setToken", [""], "bad_request"],
+    ["setToken", [{}], "bad_request"],
+    ["setVideoEl", [{}], "bad_request"],
+    ["setAudioEl", ["#audio"], "bad_request"],
+    ["setAudioOutputVolume", [NaN], "bad_request"],
+    ["setAudioOutputVolume", ["1"], "bad_request"],
+    ["onToolCall", [" ", () => {}], "bad_request"],
+    ["onToolCall", ["open"], "bad_request"],
+    ["onOAuthRequired", [], "bad_request"],
+    ["updateRequestVars", [{ sys__ks: "x" }], "validation_error"],
+  ]
+  for (const [method, args, code] of refused) assert.throws(() => wrong[method]?.(...args), { code }, method)
+  await assert.rejects(session.setAudioOutput(7 as never), { code: "bad_request" })
+})
+
+test("options that the Go side refuses reject every call that waits for it", async () => {
+  const program = new FakeProgram()
+  program.refusal = localError("bad_request", "statsIntervalMs must be a number")
+  const { loaded } = program.loading()
+  const session = new AvatarSession(options)
+  const connect = session.connect()
+  session.mute()
+  loaded()
+  await assert.rejects(connect, { message: /statsIntervalMs/ })
+  await assert.rejects(session.connect(), { message: /statsIntervalMs/ })
+  session.disconnect()
+})
+
+test("a load that failed is tried again by the next connect, and what was said before still counts", async () => {
+  const first = new FakeProgram().loading()
+  const session = new AvatarSession(options)
+  session.mute()
+  const connect = session.connect()
+  first.failed(localError("load_failed", "no network"))
+  await assert.rejects(connect, { message: "no network" })
+  const program = await new FakeProgram().load()
+  program.results["connect"] = () => Promise.resolve()
+  await session.connect()
+  assert.deepEqual(program.names(), ["mute", "connect"])
+})
+
+test("events reach the listeners, and properties are the program's", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await settle()
+  const seen: Transcript[] = []
+  session.on("transcript", (transcript) => seen.push(transcript))
+  const transcript: Transcript = { type: "user", text: "Hi", speechId: null }
+  program.dispatch("transcript", transcript)
+  assert.deepEqual(seen, [transcript])
+  program.become("connected")
+  assert.equal(session.state, "connected")
+  program.properties["micEnabled"] = false
+  assert.equal(session.micEnabled, false)
+})
+
+test("the level is measured while somebody listens", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await settle()
+  const remove = session.on("localMicLevel", () => {})
+  session.once("localSpeakingChanged", () => {})
+  session.on("transcript", () => {})
+  remove()
+  program.dispatch("localSpeakingChanged", { speaking: true })
+  assert.deepEqual(program.calls, [
+    ["wantLevel", true],
+    ["wantLevel", false],
+  ])
+})
+
+test("functions of the options are called through the session, and others are left alone", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession({ ...options, onBeforeSend: async (text) => text.toUpperCase(), logger: () => {} })
+  await settle()
+  const hook = program.options["onBeforeSend"] as (text: string) => Promise<string>
+  assert.equal(await hook("hi"), "HI")
+  assert.equal(typeof program.options["logger"], "function")
+  await session.dispose()
+  assert.equal(hook("hi"), undefined)
+})
+
+test("options that are not needed here are named once", async () => {
+  await new FakeProgram().load()
+  const logged: unknown[] = []
+  new AvatarSession({ ...options, logger: (...args: unknown[]) => logged.push(args), socketFactory: () => {}, now: Date.now } as AvatarOptions)
+  assert.deepEqual(logged, [["info", "not needed and ignored: socketFactory, now"]])
+})
+
+test("a handler runs until it is removed", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await settle()
+  const remove = session.onToolCall("open", (call) => ({ opened: call.name }), { page: { type: "int", required: true } })
+  const [, , name, handler, schema] = program.calls[0] as [string, number, string, (call: unknown) => unknown, unknown]
+  assert.deepEqual([name, schema], ["open", { page: { type: "int", required: true } }])
+  assert.deepEqual(handler({ name: "open" }), { opened: "open" })
+  remove()
+  assert.equal(handler({ name: "open" }), undefined)
+})
+
+test("dispose ends the session for good", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await settle()
+  program.become("connected")
+  const states: string[] = []
+  session.on("stateChange", ({ state }) => states.push(state))
+  program.results["dispose"] = async () => {
+    program.become("disconnecting")
+    program.become("disconnected")
+  }
+  await session.dispose()
+  await session.dispose()
+  assert.deepEqual(states, ["disconnecting", "disconnected"])
+  assert.equal(session.state, "disconnected")
+  assert.deepEqual(await diagnostics(), { sessions: 0, callbacks: 0, goroutines: 1 })
+  await assert.rejects(session.connect(), { code: "aborted" })
+  assert.throws(() => session.interrupt(), { code: "invalid_state" })
+  session.disconnect()
+  session.mute()
+})
+
+test("await using disposes", async () => {
+  const program = await new FakeProgram().load()
+  {
+    await using session = new AvatarSession(options)
+    await settle()
+    assert.equal(session.state, "idle")
+    assert.equal(program.sessions, 1)
+  }
+  assert.equal(program.sessions, 0)
+})
+
+test("a crash of the program ends the session with an error", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await settle()
+  program.become("connected")
+  const connect = session.speak("Hi")
+  const seen: unknown[] = []
+  session.on("error", (error) => seen.push((error as AgentError).code))
+  session.on("stateChange", ({ state }) => seen.push(state))
+  session.on("ended", ({ reason }) => seen.push(reason))
+  program.end(2)
+  await assert.rejects(connect, { code: "internal_error" })
+  await settle()
+  assert.deepEqual(seen, ["internal_error", "error", "internal_error"])
+  assert.equal(session.state, "error")
+  await assert.rejects(session.connect(), { code: "internal_error" })
+  session.disconnect()
+})
+
+test("a forgotten session at rest is collected and disposed, one that is connected is not", async () => {
+  setFlagsFromString("--expose-gc")
+  const collect = runInNewContext("gc") as () => void
+  const resting = await new FakeProgram().load()
+  const use = () => {
+    const session: AvatarSession = new AvatarSession({ ...options, onBeforeSend: (text) => text + session.state })
+    session.onToolCall("open", () => session.state)
+    session.on("ended", () => session.state)
+  }
+  use()
+  await settle()
+  for (let i = 0; i < 50 && resting.sessions > 0; i++) {
+    collect()
+    await settle()
+  }
+  assert.equal(resting.sessions, 0)
+
+  const live = await new FakeProgram().load()
+  let heard = 0
+  const connect = () => {
+    const session = new AvatarSession(options)
+    session.on("transcript", () => heard++)
+    void session.connect()
+  }
+  live.results["connect"] = async () => live.become("connected")
+  connect()
+  await settle()
+  for (let i = 0; i < 5; i++) {
+    collect()
+    await settle()
+  }
+  live.dispatch("transcript", { type: "user", text: "still here", speechId: null })
+  assert.equal(heard, 1)
+})
+
+export function typesOnly(): void {
+  const init = { ks: "t", genieUrl: "https://x.example", avatars: [], turnCredentials: { username: "u", credential: "c" } }
+  const session = new AvatarSession({ ...init, videoEl: null })
+  session.on("transcript", ({ type, words }) => void [type === "partial", words?.[0]?.startMs])
+  session.on("error", (error) => void error.message)
+  // @ts-expect-error neither token nor ks
+  void new AvatarSession({ region: "nvp1" })
+  // @ts-expect-error the regions are a closed set
+  void new AvatarSession({ token: "t", region: "moon" })
+  // @ts-expect-error unknown event
+  session.on("transcripts", () => {})
+  // @ts-expect-error wrong payload
+  session.on("stateChange", (state: string) => state)
+  // @ts-expect-error a transcript has no such type
+  session.on("transcript", ({ type }) => type === "whole")
+  // @ts-expect-error unknown capability
+  void new AvatarSession({ token: "t", capabilities: { fly: "on" } })
+  // @ts-expect-error unknown time limit
+  void new AvatarSession({ token: "t", timeouts: { forever: 1 } })
+  // @ts-expect-error read only
+  session.state = "connected"
+}

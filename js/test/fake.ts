@@ -1,0 +1,79 @@
+import { AgentError } from "../src/errors.js"
+import { Program, type Exports, type Methods } from "../src/program.js"
+import { adopt } from "../src/runtime.js"
+
+/** A program that writes down what it is asked, in place of the Go one. */
+export class FakeProgram {
+  readonly calls: unknown[][] = []
+  readonly properties: Record<string, unknown> = { state: "idle" }
+  /** Results of methods; those that wait stay pending without one. */
+  readonly results: Record<string, (...args: unknown[]) => unknown> = {}
+  /** What the session's options were refused with. */
+  refusal: AgentError | undefined
+  options: Record<string, unknown> = {}
+  dispatch: (name: string, payload: unknown) => void = () => {}
+  end: (code: number) => void = () => {}
+  sessions = 0
+
+  /** Makes this the program that the package has loaded, once the returned function is called. */
+  loading(): { loaded: () => void; failed: (reason: AgentError) => void } {
+    const ended = new Promise<number>((resolve) => (this.end = resolve))
+    const exports: Exports = {
+      version: "test",
+      dispose: () => this.end(0),
+      appInit: () => Promise.resolve({}),
+      holds: () => ({ sessions: this.sessions, callbacks: 0, goroutines: 1 }),
+      avatarSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
+    }
+    let loaded = () => {}
+    let failed = (_: AgentError) => {}
+    const program = new Promise<Program>((resolve, reject) => {
+      loaded = () => resolve(new Program(exports, ended))
+      failed = reject
+    })
+    adopt(program).catch(() => {})
+    return { loaded, failed }
+  }
+
+  /** Makes this the loaded program now. */
+  async load(): Promise<this> {
+    this.loading().loaded()
+    await settle()
+    return this
+  }
+
+  #open(options: Record<string, unknown>, dispatch: (name: string, payload: unknown) => void): Methods | AgentError {
+    if (this.refusal) return this.refusal
+    this.options = options
+    this.dispatch = dispatch
+    this.sessions++
+    const { calls, properties, results } = this
+    return new Proxy({} as Methods, {
+      get: (_, name: string) => (...args: unknown[]) => {
+        if (name === "properties") return properties
+        if (name === "elements") return {}
+        calls.push([name, ...args])
+        if (name === "dispose") this.sessions--
+        const result = results[name]
+        if (result) return result(...args)
+        return name === "dispose" ? Promise.resolve() : waits.has(name) ? new Promise(() => {}) : undefined
+      },
+    })
+  }
+
+  /** The names of the methods called so far. */
+  names(): unknown[] {
+    return this.calls.map(([name]) => name)
+  }
+
+  /** Changes the state as a session does. */
+  become(state: string): void {
+    this.properties["state"] = state
+    this.dispatch("stateChange", { state })
+  }
+}
+
+const waits = new Set(["connect", "prepare", "resume", "speak", "startMic", "listDevices", "completeThread", "waitForCapacity"])
+
+/** Lets everything run that is ready to. */
+export const settle = () => new Promise((resolve) => setTimeout(resolve, 0))
