@@ -61,9 +61,12 @@ func (s *Session) approve() {
 	switch {
 	case !s.joined:
 	case s.resuming:
-		s.resuming, s.released = false, false
+		s.resuming, s.released, s.approved = false, false, true
 		s.emit(control.ConversationResumed, control.Empty{})
-		s.opened = true
+		if !s.opened { // paused before the approval: there is nothing to replay
+			s.open()
+			return
+		}
 		s.line(byReplay, s.lastLine)
 	case s.approved || s.released:
 	case s.paused:

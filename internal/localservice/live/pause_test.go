@@ -78,6 +78,30 @@ func TestResumeAfterExpiryReplaysTheLastLine(t *testing.T) {
 	})
 }
 
+// TestPauseBeforeTheApprovalStillOpens: a page may keep its approval back until
+// its user has read a notice, and that user may take a long break first.
+func TestPauseBeforeTheApprovalStillOpens(t *testing.T) {
+	play(t, talkative(), Timing{PauseWindow: 30 * time.Second}, func(st *stage) {
+		st.ready()
+		st.send(control.PauseConversation, control.Empty{})
+		st.wait(30 * time.Second)
+		st.send(control.ResumeConversation, control.Empty{})
+		st.send(control.StvNewSession, control.RoomRequest{})
+		st.conn.take()
+		st.send(control.ApprovedPermissions, control.Approval{})
+		st.wait(5 * time.Second)
+		got := st.conn.take()
+		if len(got) == 0 || got[0].name != control.ConversationResumed || got[len(got)-1].name != control.StvFinishedTalking {
+			t.Fatalf("got %v", got)
+		}
+		if last := got[len(got)-1].field("agentContent"); last != st.s.openingPhrase {
+			t.Errorf("said %q, want the opening %q", last, st.s.openingPhrase)
+		}
+		st.say("Hello")
+		st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+	})
+}
+
 func TestResumeWithoutPauseIsHarmless(t *testing.T) {
 	play(t, talkative(), Timing{}, func(st *stage) {
 		st.open()
