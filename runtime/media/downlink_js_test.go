@@ -89,6 +89,20 @@ func TestPageShowsTheAvatar(t *testing.T) {
 	}
 }
 
+// A page that goes away runs nothing after its pagehide listener returned.
+func TestTheReleaseLeavesBeforeCloseReturns(t *testing.T) {
+	p := newPagePlane(t, nil)
+	d, url, _ := watch(t, p, newJournal())
+	sent := eval(t, "return []")
+	own := js.Global().Get("fetch")
+	replace(t, js.Global(), "fetch", eval(t, "return (url, init) => { b.push(init.method, init.keepalive, init.body); return a(url, init) }", own, sent))
+	d.Close()
+	if got := sent.Call("join").String(); got != "DELETE,true," {
+		t.Errorf("sent %q", got)
+	}
+	until(t, "the release", func() bool { return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE"}) })
+}
+
 func TestPlayIsCalledOncePerBinding(t *testing.T) {
 	video, audio := newElement(t, "video", true), newElement(t, "audio", true)
 	p := newPagePlane(t, func(c *Config) { c.VideoEl, c.AudioEl = video, audio })

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -11,6 +12,25 @@ type ICEServer struct {
 	URLs       []string `json:"urls"`
 	Username   string   `json:"username,omitempty"`
 	Credential string   `json:"credential,omitempty"`
+}
+
+// UnmarshalJSON takes a single URL too, as RTCPeerConnection does.
+func (s *ICEServer) UnmarshalJSON(b []byte) error {
+	type plain ICEServer
+	var one struct {
+		plain
+		URLs json.RawMessage `json:"urls"`
+	}
+	if err := json.Unmarshal(b, &one); err != nil {
+		return err
+	}
+	*s = ICEServer(one.plain)
+	var url string
+	if json.Unmarshal(one.URLs, &url) == nil && url != "" {
+		s.URLs = []string{url}
+		return nil
+	}
+	return json.Unmarshal(one.URLs, &s.URLs)
 }
 
 // Credentials log in to the relay (wire-protocol §1.4).

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -60,6 +61,24 @@ func TestICEServers(t *testing.T) {
 		if !reflect.DeepEqual(got, test.want) || fallback != test.fallback {
 			t.Errorf("%s: %v, fallback %v; want %v, %v", test.name, got, fallback, test.want, test.fallback)
 		}
+	}
+}
+
+func TestICEServersFromJSON(t *testing.T) {
+	var servers []ICEServer
+	text := `[{"urls":"stun:a"},{"urls":["turn:b","turn:c"],"username":"u","credential":"p"},{"urls":[]}]`
+	want := []ICEServer{{URLs: []string{"stun:a"}}, {URLs: []string{"turn:b", "turn:c"}, Username: "u", Credential: "p"}, {URLs: []string{}}}
+	if err := json.Unmarshal([]byte(text), &servers); err != nil || !reflect.DeepEqual(servers, want) {
+		t.Errorf("%v, %v", servers, err)
+	}
+	for _, bad := range []string{`{}`, `{"urls":7}`, `{"urls":{}}`, `{"urls":[1]}`, `7`} {
+		if err := json.Unmarshal([]byte(bad), new(ICEServer)); err == nil {
+			t.Errorf("%s was accepted", bad)
+		}
+	}
+	again, err := json.Marshal(want[1])
+	if err != nil || string(again) != `{"urls":["turn:b","turn:c"],"username":"u","credential":"p"}` {
+		t.Errorf("%s, %v", again, err)
 	}
 }
 
