@@ -141,6 +141,9 @@ function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void 
     try {
       resume.call(go)
     } catch (cause) {
+      // Go can end inside a call that it makes itself, when that calls back; what
+      // the glue then misses on the way out is of no matter to anybody.
+      if (go.exited) return
       // Other exceptions come from the page, through a getter for example, and
       // the program goes on.
       if (!isTrap(cause)) throw cause
