@@ -39,6 +39,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	c.options.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: c.logLevel}))
 	service, err := localservice.Start(ctx, c.options)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; port 0 takes a free one, as in -addr 127.0.0.1:0", err)
+	}
 	if err != nil {
 		return err
 	}
