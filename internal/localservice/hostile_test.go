@@ -1,0 +1,229 @@
+package localservice_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/pion/webrtc/v4"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// intruder is a client that keeps to no rule, on a bare WebSocket.
+type intruder struct {
+	t  *testing.T
+	ws *websocket.Conn
+}
+
+// intrude takes a bare socket through the handshake.
+func intrude(t *testing.T, info localservice.Info, ks string) *intruder {
+	t.Helper()
+	address := "ws" + strings.TrimPrefix(info.ConversationManagerURL, "http") + "/socket.io/?EIO=4&transport=websocket&debugMode=true"
+	ws, reply, err := websocket.Dial(t.Context(), address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reply.Body != nil {
+		_ = reply.Body.Close()
+	}
+	ws.SetReadLimit(-1)
+	i := &intruder{t, ws}
+	i.until("0")
+	i.send(`40{"token":"` + ks + `"}`)
+	if !i.until(`42["onServerConnected"`) {
+		t.Fatal("the intruder was not let in")
+	}
+	return i
+}
+
+// send writes a frame, and reports whether the service still takes any.
+func (i *intruder) send(frame string) bool {
+	ctx, cancel := context.WithTimeout(i.t.Context(), patience)
+	defer cancel()
+	return i.ws.Write(ctx, websocket.MessageText, []byte(frame)) == nil
+}
+
+func (i *intruder) event(name, payload string) bool {
+	return i.send(`42["` + name + `",` + payload + `]`)
+}
+
+// until reads up to a frame that begins like that, and reports whether it came.
+func (i *intruder) until(prefix string) bool {
+	ctx, cancel := context.WithTimeout(i.t.Context(), patience)
+	defer cancel()
+	for {
+		_, data, err := i.ws.Read(ctx)
+		if err != nil {
+			return false
+		}
+		if string(data) == "2" {
+			i.send("3")
+		}
+		if strings.HasPrefix(string(data), prefix) {
+			return true
+		}
+	}
+}
+
+// enter brings an intruder as far as a session that listens.
+func (i *intruder) enter(ks string) bool {
+	i.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`"}}`)
+	if !i.until(`42["joinComplete"`) {
+		return false
+	}
+	i.event("stvNewSession", `{}`)
+	i.event("asr-webrtc-init", `{}`)
+	i.event("approvedPermissions", `{}`)
+	return i.until(`42["stvFinishedTalking"`)
+}
+
+// answerTime is how long a session may wait for its turn while others are under
+// attack, on a machine that is busy.
+const answerTime = 10 * time.Second
+
+// TestHostileSockets: whatever intruders send, the service goes on answering
+// others, and keeps nothing of it.
+func TestHostileSockets(t *testing.T) {
+	// A session without a socket would still be kept when memory is measured.
+	c := converse(t, localservice.Options{Recovery: -1}, "silent")
+	ks := initialise(t, c.info, "silent").KS
+	deep := strings.Repeat("[", 400_000) + strings.Repeat("]", 400_000)
+	long := strings.Repeat("x", 900_000)
+	join := `{"channel":"room","kaltura":{"ks":"` + ks + `"}}`
+	pc := newPeer(t, c.init)
+	if _, err := pc.AddTransceiverFromKind(webrtc.RTPCodecTypeAudio); err != nil {
+		t.Fatal(err)
+	}
+	genuine, err := json.Marshal(map[string]any{"offer": map[string]string{"type": "offer", "sdp": offer(t, pc)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// Each reports whether it could begin; the service may hang up on it later.
+	flood := func(n int, events ...string) func(*intruder) bool { // names and payloads in turn
+		return func(i *intruder) bool {
+			entered := i.enter(ks)
+			for range n {
+				for e := 0; e < len(events); e += 2 {
+					if !i.event(events[e], events[e+1]) {
+						return entered
+					}
+				}
+			}
+			return entered
+		}
+	}
+	attacks := map[string]func(*intruder) bool{
+		"a frame beyond every bound": func(i *intruder) bool { i.send("42" + strings.Repeat("[", 4_000_000)); return true },
+		"deep nesting":               func(i *intruder) bool { return i.event("join", deep) },
+		"deep variables": func(i *intruder) bool {
+			return i.event("join", `{"channel":"r","kaltura":{"ks":"`+ks+`","request_vars":{"a":`+deep+`}}}`)
+		},
+		"attachments that never come": func(i *intruder) bool {
+			return i.send(`45999999999-["userScreenShareShot",{"data":{"_placeholder":true,"num":0}}]`)
+		},
+		"a long room":               func(i *intruder) bool { return i.event("join", `{"channel":"`+long+`","kaltura":{"ks":"`+ks+`"}}`) },
+		"a flood of joins":          flood(1000, "join", join),
+		"a flood of video sessions": flood(1000, "stvNewSession", `{}`),
+		"a flood of microphones":    flood(300, "asr-webrtc-init", `{}`, "asr-webrtc-offer", string(genuine)),
+		"a flood of text":           flood(300, "onTextEntered", `{"text":"`+long[:20_000]+`","isFinal":true}`),
+		"a flood of contexts":       flood(100, "updateGenieContext", `{"request_vars":{"a":"`+long[:100_000]+`"}}`),
+		"a flood of pauses":         flood(1000, "pauseConversation", `{}`, "resumeConversation", `{}`),
+		"a flood of forms":          flood(300, "setFormLeadInfo", `{"a":"`+long[:10_000]+`"}`),
+		"a flood of clicks":         flood(300, "onHtmlElementClick", `{"htmlText":"`+long[:10_000]+`"}`),
+		"replies that nobody reads": flood(20_000, "checkAvailability", `{}`),
+		"offers of garbage": flood(300, "asr-webrtc-offer", `{"offer":{"type":"offer","sdp":"v=0\r\nm=audio 9"},"is_reconnect":true}`,
+			"asr-webrtc-ice-candidate", `{"candidate":{"candidate":"candidate:1 1 udp 1 256.1.1.1 x typ"}}`),
+	}
+	before := heap()
+	var running sync.WaitGroup
+	for name, attack := range attacks {
+		i := intrude(t, c.info, ks)
+		running.Go(func() {
+			defer func() { _ = i.ws.CloseNow() }()
+			if !attack(i) {
+				t.Errorf("%s: it did not come to that", name)
+			}
+		})
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		running.Wait()
+	}()
+	for attacked := true; attacked; {
+		select {
+		case <-over:
+			attacked = false
+		default:
+		}
+		asked := time.Now()
+		c.say("still there?")
+		c.until("agent_end_turn")
+		if took := time.Since(asked); took > answerTime {
+			t.Errorf("another session waited %v for its turn", took)
+		}
+		c.until("stvFinishedTalking")
+	}
+	_, got, _ := watch(t, c.init, c.url)
+	got.wait(t, "picture after the attacks", func() bool { return len(got.units) > 0 })
+
+	for deadline := time.Now().Add(patience); len(c.service.Sessions(t.Context())) > 1; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("sessions of intruders are left: %v", c.service.Sessions(t.Context()))
+		}
+	}
+	if grown := heap() - before; grown > 32<<20 {
+		t.Errorf("%d MB stay in use", grown>>20)
+	}
+}
+
+// heap is how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestNobodyReachesAnotherUsersThreadBySocket: an id is all that the intruder
+// has, and it learns nothing from trying.
+func TestNobodyReachesAnotherUsersThreadBySocket(t *testing.T) {
+	t.Parallel()
+	info := start(t, localservice.Options{Script: script(fine)}).Info()
+	agent, _ := info.Agent("silent")
+	user := func(id string) string {
+		var ks string
+		call(t, "", info.OVPURL+"/service/session/action/start", url.Values{
+			"secret": {info.AdminSecret}, "partnerId": {jsonNumber(info.PartnerID)}, "type": {"0"}, "userId": {id},
+			"expiry": {"600"}, "privileges": {fmt.Sprintf("geniegpcid:%d", agent.ConfigID)}, "format": {"1"},
+		}, &ks)
+		return ks
+	}
+	sam := intrude(t, info, user("sam"))
+	defer func() { _ = sam.ws.CloseNow() }()
+	ks := user("sam")
+	sam.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`"}}`)
+	sam.until(`42["joinComplete"`)
+	var threads struct{ Objects []struct{ ID string } }
+	call(t, "KS "+ks, info.GenieURL+"/v1/thread/list", nil, &threads)
+	if len(threads.Objects) != 1 {
+		t.Fatalf("threads %v", threads)
+	}
+	for _, id := range []string{threads.Objects[0].ID, "00000000-0000-0000-0000-000000000000"} {
+		eve := intrude(t, info, user("eve"))
+		eve.event("join", `{"channel":"room","kaltura":{"ks":"`+user("eve")+`","threadId":"`+id+`"}}`)
+		if !eve.until(`42["throwToBadRequest",{}`) || eve.until(`42["joinComplete"`) {
+			t.Error("the join was not refused")
+		}
+		_ = eve.ws.CloseNow()
+	}
+}
