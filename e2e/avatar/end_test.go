@@ -57,22 +57,28 @@ func TestDisconnectTellsTheService(t *testing.T) {
 }
 
 func TestClosedTabTellsTheService(t *testing.T) {
-	for name, leave := range map[string]func(*page) error{
-		"closed":      func(p *page) error { return p.leave() },
-		"left behind": func(p *page) error { return p.Navigate(p.ctx, "about:blank") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, localservice.Options{})
-			p := h.page()
-			var thread string
-			p.run(&thread, connected)
-			if err := leave(p); err != nil {
-				t.Fatal(err)
-			}
-			h.awaitCompletion(thread)
-			h.awaitRelease()
-		})
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var thread string
+	p.run(&thread, connected)
+	if err := p.leave(); err != nil {
+		t.Fatal(err)
 	}
+	h.awaitCompletion(thread)
+	h.awaitRelease()
+}
+
+// A page that goes into the back-forward cache may come back, so that its
+// transports are left alone (wire-protocol §8.8).
+func TestPageLeftBehindTellsTheService(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.page()
+	var thread string
+	p.run(&thread, connected)
+	if err := p.Navigate(p.ctx, "about:blank"); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitCompletion(thread)
 }
 
 // leave closes the tab as a person does, so that the page hears of it.

@@ -85,6 +85,7 @@ func TestFullServiceIsSaidAtOnce(t *testing.T) {
 func TestConnectTimeLimitsNameTheirPhase(t *testing.T) {
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
+	p.allow("WebSocket is closed before the connection is established") // says Chromium itself
 	for _, test := range []struct{ path, timeouts, code, phase string }{
 		{"/socket.io/", "{serverConnect: 300}", "timeout", "serverConnect"},
 		{"/socket.io/", "{overall: 300}", "timeout", "connect"},

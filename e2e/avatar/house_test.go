@@ -256,3 +256,59 @@ func (h *house) only() live.Info {
 	}
 	return sessions[0]
 }
+
+// asked returns what the user said in a thread, as the service keeps it, oldest
+// first.
+func (h *house) asked(thread string) []string {
+	h.t.Helper()
+	info := h.Info()
+	reply, err := http.PostForm(info.OVPURL+"/service/session/action/start", url.Values{
+		"secret": {info.AdminSecret}, "partnerId": {fmt.Sprint(info.PartnerID)}, "type": {"2"}, "format": {"1"},
+		"userId": {"tester"},
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var admin string
+	h.decode(reply, &admin)
+	filter := fmt.Sprintf(`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q}}`, thread)
+	r, err := http.NewRequestWithContext(h.ctx, http.MethodPost, info.GenieURL+"/message/list", strings.NewReader(filter))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "KS "+admin)
+	r.Header.Set("Content-Type", "application/json")
+	if reply, err = http.DefaultClient.Do(r); err != nil {
+		h.t.Fatal(err)
+	}
+	var list struct {
+		Objects []struct {
+			Type    string
+			Content []struct{ Content json.RawMessage }
+		}
+	}
+	h.decode(reply, &list)
+	var said []string
+	for _, m := range list.Objects {
+		if m.Type == "human" {
+			var text string
+			if err := json.Unmarshal(m.Content[0].Content, &text); err != nil {
+				h.t.Fatal(err)
+			}
+			said = append(said, text)
+		}
+	}
+	return said
+}
+
+func (h *house) decode(r *http.Response, out any) {
+	h.t.Helper()
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := json.Unmarshal(body, out); err != nil || r.StatusCode != http.StatusOK {
+		h.t.Fatalf("%s %s: %s %s", r.Request.Method, r.Request.URL.Path, r.Status, body)
+	}
+}

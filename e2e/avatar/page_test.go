@@ -76,5 +76,5 @@ func (p *page) run(out any, body string) {
 }
 
 func (p *page) try(out any, body string) error {
-	return p.Eval(p.ctx, `import("/e2e/avatar/testdata/talk.js").then(async ({agents, failure, Ear, held, messages, open, picture, relayed, settled}) => {`+body+`})`, out)
+	return p.Eval(p.ctx, `import("/e2e/avatar/testdata/talk.js").then(async ({agents, failure, Ear, held, open, picture, relayed, settled}) => {`+body+`})`, out)
 }

@@ -76,13 +76,13 @@ func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
 		await talk.session.connect()
 		await talk.until("avatarStartTalking")
 		const speaking = talk.session.speak("My name is Ada.")
-		const held = talk.texts("user").length === 0
+		const waits = talk.texts("user").length === 0
 		await talk.silence()
 		const from = talk.now
 		await speaking
 		await talk.silence(from)
 		const [first, after] = talk.all("avatarStopTalking")
-		return {held, first: first.text, after: after.text}`)
+		return {held: waits, first: first.text, after: after.text}`)
 	if !got.Held || got.First != robinSays || !strings.HasPrefix(got.After, "Nice to meet you, Ada.") {
 		t.Errorf("held %v, said %q and then %q", got.Held, got.First, got.After)
 	}
@@ -102,9 +102,9 @@ func TestKickoffIsSaidOnce(t *testing.T) {
 	h.control("/recovery", map[string]any{"refuseNext": true})
 	h.control("/sessions/newest/drop", nil)
 	var got struct {
-		Shown, Asked []string
-		Sent         bool
-		Thread       string
+		Shown  []string
+		Sent   bool
+		Thread string
 	}
 	p.run(&got, `
 		const {session} = talk
@@ -114,18 +114,17 @@ func TestKickoffIsSaidOnce(t *testing.T) {
 		const from = talk.now
 		await session.speak("What did I just say?")
 		await talk.until("avatarStopTalking", ({text}) => text.startsWith("You said"), from)
-		const {objects} = await messages(talk)
 		return {
 			shown: talk.texts("user"),
-			asked: objects.filter(({type}) => type === "human" || type === "user").map(({content}) => content.map(({text}) => text).join("")).toReversed(),
 			sent: session.kickoff.sent,
 			thread: session.threadId,
 		}`)
 	if !slices.Equal(got.Shown, []string{"What did I just say?"}) {
 		t.Errorf("the visitor sees %q as their own words", got.Shown)
 	}
-	if want := []string{"My name is Ada.", "What did I just say?"}; !slices.Equal(got.Asked, want) {
-		t.Errorf("the service was asked %q, want %q", got.Asked, want)
+	asked := h.asked(thread)
+	if want := []string{"My name is Ada.", "What did I just say?"}; !slices.Equal(asked, want) {
+		t.Errorf("the service was asked %q, want %q", asked, want)
 	}
 	if !got.Sent || got.Thread != thread {
 		t.Errorf("sent %v, thread %q after %q", got.Sent, got.Thread, thread)
@@ -230,27 +229,29 @@ func TestToolsOfThePageAreAnswered(t *testing.T) {
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var got struct {
-		Calls []string
-		Spoke string
-		OK    bool
+		Calls  []string
+		Spoke  string
+		Answer struct{ OK bool }
 	}
 	p.run(&got, `
 		const talk = await open({agent: "tools", videoEl: document.getElementById("video")})
+		const {session} = talk
 		const calls = []
-		talk.session.onToolCall("save_note", async ({name, args}) => {
+		let answer
+		session.onToolCall("save_note", async ({name, args, toolMetadata}) => {
 			calls.push(name + " " + JSON.stringify(args))
-			return {status: "saved"}
+			answer = await session.respondToTool(toolMetadata.id, {status: "saved"})
 		})
-		await talk.session.connect()
+		await session.connect()
 		await talk.silence()
 		const from = talk.now
-		await talk.session.speak("Save a note: call back tomorrow")
-		const {text} = await talk.until("avatarStopTalking", ({text}) => text.includes("answered"), from)
-		return {calls, spoke: text, ok: talk.all("toolCallResult")[0].ok}`)
+		await session.speak("Save a note: call back tomorrow")
+		const {text} = await talk.until("avatarStopTalking", ({text}) => text.includes("answer"), from)
+		return {calls, spoke: text, answer}`)
 	if want := []string{`save_note {"note":"call back tomorrow"}`}; !slices.Equal(got.Calls, want) {
 		t.Errorf("calls %q, want %q", got.Calls, want)
 	}
-	if !got.OK || !strings.Contains(got.Spoke, "The page answered save_note: status saved.") {
-		t.Errorf("ok %v, the agent said %q", got.OK, got.Spoke)
+	if !got.Answer.OK || got.Spoke != "One moment. The page answered save_note: status saved." {
+		t.Errorf("answer %+v, the agent said %q", got.Answer, got.Spoke)
 	}
 }

@@ -169,26 +169,16 @@ export function failure(promise) {
   )
 }
 
-/** The kinds of the local candidates that the page's peers really use. */
+/** The kinds of the local candidates through which the picture really comes. */
 export async function relayed() {
   const kinds = []
-  for (const peer of watched.peers) {
+  for (const peer of watched.peers.filter((peer) => peer.getReceivers().some(({ track }) => track.kind === "video"))) {
     const stats = [...(await peer.getStats()).values()]
     for (const pair of stats.filter(({ type, nominated, state }) => type === "candidate-pair" && nominated && state === "succeeded")) {
       kinds.push(stats.find(({ id }) => id === pair.localCandidateId).candidateType)
     }
   }
   return kinds
-}
-
-/** The texts of a thread as the service keeps them. */
-export async function messages(talk) {
-  const reply = await fetch("/message/list", {
-    method: "POST",
-    headers: { Authorization: `KS ${talk.reply.ks}`, "Content-Type": "application/json" },
-    body: JSON.stringify({ filter: { threadIdEquals: talk.session.threadId } }),
-  })
-  return reply.json()
 }
 
 /** What the page holds. */
