@@ -157,15 +157,15 @@ func refuse(w http.ResponseWriter, err error) {
 	}
 }
 
+// unsubscribe frees the viewer's place. One that is free already is as good: the stream may have ended with its socket while the
+// request was on its way, and a browser prints every 404 on the page's console.
 func unsubscribe(w http.ResponseWriter, stream *Stream, id string) {
 	if stream != nil {
 		if v := stream.releaseID(id); v != nil {
 			v.close()
-			w.WriteHeader(http.StatusOK)
-			return
 		}
 	}
-	http.Error(w, "no such viewer", http.StatusNotFound)
+	w.WriteHeader(http.StatusOK)
 }
 
 func notAllowed(w http.ResponseWriter, allow string) {

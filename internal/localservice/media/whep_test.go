@@ -128,8 +128,9 @@ func TestOneViewerPerStream(t *testing.T) {
 		}
 	}
 	wantStatus(http.MethodPost, stream.URL(base), sdpType, offer, http.StatusConflict)
-	wantStatus(http.MethodDelete, release, "", "", http.StatusOK)
-	wantStatus(http.MethodDelete, release, "", "", http.StatusNotFound)
+	for range 2 { // twice is harmless
+		wantStatus(http.MethodDelete, release, "", "", http.StatusOK)
+	}
 	wantStatus(http.MethodPost, stream.URL(base), sdpType, offer, http.StatusCreated)
 }
 
@@ -165,7 +166,7 @@ func TestStatusCodes(t *testing.T) {
 		"get":                     {http.MethodGet, url, "", "", 405},
 		"get of the fallback":     {http.MethodGet, fallback + stream.ID(), "", "", 405},
 		"delete of a session":     {http.MethodDelete, url, "", "", 405},
-		"unknown viewer":          {http.MethodDelete, url + "/viewer/v", "", "", 404},
+		"unknown viewer":          {http.MethodDelete, url + "/viewer/v", "", "", 200},
 		"unknown path":            {http.MethodPost, base + "/rtc/v1/stv/room9", sdpType, offer, 404},
 		"parameters of the type":  {http.MethodPost, url, "application/sdp; charset=utf-8", offer, 201},
 	} {
@@ -227,9 +228,9 @@ func TestFallbackAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []int{http.StatusOK, http.StatusNotFound} {
-		if resp, body := request(t, http.MethodDelete, release.String(), "", ""); resp.StatusCode != want {
-			t.Errorf("DELETE %s = %s %q, want %d", release, resp.Status, body, want)
+	for range 2 {
+		if resp, body := request(t, http.MethodDelete, release.String(), "", ""); resp.StatusCode != http.StatusOK {
+			t.Errorf("DELETE %s = %s %q, want 200", release, resp.Status, body)
 		}
 	}
 }
@@ -300,8 +301,8 @@ func TestClosedStreamIsUnknownAndLeavesItsViewer(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("the viewer was not told")
 	}
-	if resp, _ := request(t, http.MethodDelete, release, "", ""); resp.StatusCode != http.StatusNotFound {
-		t.Errorf("DELETE after the stream's end = %s, want 404", resp.Status)
+	if resp, _ := request(t, http.MethodDelete, release, "", ""); resp.StatusCode != http.StatusOK {
+		t.Errorf("DELETE after the stream's end = %s, want 200", resp.Status)
 	}
 }
 
