@@ -3,8 +3,15 @@
 package socketio
 
 import (
+	"context"
+	"errors"
+	"io"
 	"os"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
 )
 
 // This file has no _js_test.go name, because it can't run alone: the native
@@ -13,10 +20,228 @@ import (
 // addressVar names the environment variable with the official server's address.
 const addressVar = "AGENTRUNTIME_SIO_URL"
 
-func TestClientAgainstNPMServer(t *testing.T) {
+func npmAddress(t *testing.T) string {
+	t.Helper()
 	address := os.Getenv(addressVar)
 	if address == "" {
 		t.Skipf("needs %s; go test -run TestClientInChromium sets it", addressVar)
 	}
-	againstNPM(t, address)
+	return address
+}
+
+func TestClientAgainstNPMServer(t *testing.T) {
+	before := jsbridge.LiveFuncs()
+	againstNPM(t, npmAddress(t))
+	if after := jsbridge.LiveFuncs(); after != before {
+		t.Errorf("%d callbacks are left", after-before)
+	}
+}
+
+// socketAddress is where the official server of a path takes WebSockets.
+func socketAddress(t *testing.T, path string) string {
+	return strings.Replace(npmAddress(t), "http", "ws", 1) + path + "/?EIO=4&transport=websocket"
+}
+
+// dialPage opens a socket of the page's own.
+func dialPage(t *testing.T, path string, limit int64) *socket {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	s, err := dialSocket(ctx, socketAddress(t, path), &ClientOptions{MaxMessage: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.(*socket)
+}
+
+func writeText(t *testing.T, s *socket, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if err := s.Write(frame{data: []byte(text)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readUntil reads messages until one begins like this.
+func readUntil(t *testing.T, s *socket, prefix string) {
+	t.Helper()
+	for {
+		f, err := s.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(string(f.data), prefix) {
+			return
+		}
+	}
+}
+
+// joinPage opens a socket and completes the handshake on it.
+func joinPage(t *testing.T, limit int64) *socket {
+	t.Helper()
+	s := dialPage(t, "/plain", limit)
+	writeText(t, s, "40")
+	readUntil(t, s, "42") // the greeting
+	return s
+}
+
+// readEnd reads until nothing more comes.
+func readEnd(s *socket) (messages int, err error) {
+	for ; ; messages++ {
+		if _, err := s.Read(); err != nil {
+			return messages, err
+		}
+	}
+}
+
+// TestPageSocketLetsGo ends a socket at every moment of its life: nobody waits
+// any more, no callback is left, and the server's side is closed.
+func TestPageSocketLetsGo(t *testing.T) {
+	const limit = 1 << 20
+	for _, tc := range []struct {
+		name string
+		life func(t *testing.T)
+	}{
+		{"dial with an ended context", func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := dialSocket(ctx, socketAddress(t, "/slow"), &ClientOptions{MaxMessage: limit}); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		}},
+		{"abandoned handshake", func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if _, err := dialSocket(ctx, socketAddress(t, "/slow"), &ClientOptions{MaxMessage: limit}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+		}},
+		{"refused handshake", func(t *testing.T) {
+			if _, err := dialSocket(t.Context(), socketAddress(t, "/refuse"), &ClientOptions{MaxMessage: limit}); !errors.Is(err, errHandshake) {
+				t.Errorf("got %v", err)
+			}
+		}},
+		{"address that is none", func(t *testing.T) {
+			if _, err := dialSocket(t.Context(), "ws://[secret", &ClientOptions{MaxMessage: limit}); !errors.Is(err, errHandshake) {
+				t.Errorf("got %v", err)
+			}
+		}},
+		{"abort at once, twice", func(t *testing.T) {
+			s := dialPage(t, "/plain", limit)
+			s.Abort()
+			s.Abort()
+			if err := s.Write(frame{data: []byte("40")}); !errors.Is(err, errAborted) {
+				t.Errorf("Write: %v", err)
+			}
+		}},
+		{"abort while reading", func(t *testing.T) {
+			s := dialPage(t, "/plain", limit)
+			readUntil(t, s, "0")
+			time.AfterFunc(10*time.Millisecond, s.Abort)
+			if _, err := s.Read(); !errors.Is(err, errAborted) {
+				t.Errorf("Read: %v", err)
+			}
+		}},
+		{"close", func(t *testing.T) {
+			s := dialPage(t, "/plain", limit)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := readEnd(s); !errors.Is(err, io.EOF) {
+				t.Errorf("Read: %v", err)
+			}
+		}},
+		{"closed by the server", func(t *testing.T) {
+			s := joinPage(t, limit)
+			writeText(t, s, `42["kill me"]`)
+			_, _ = readEnd(s)
+			if err := s.Write(frame{data: []byte("2")}); err == nil {
+				t.Error("Write after the end")
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"abort while closing", func(t *testing.T) {
+			s := joinPage(t, limit)
+			writeText(t, s, `42["stop reading",1000]`)
+			time.Sleep(50 * time.Millisecond) // it reads that, and no more
+			time.AfterFunc(50*time.Millisecond, s.Abort)
+			start := time.Now()
+			_ = s.Close()
+			if took := time.Since(start); took > 900*time.Millisecond {
+				t.Errorf("Close went on for %v", took)
+			}
+		}},
+		{"abort while writing", func(t *testing.T) {
+			s := joinPage(t, limit)
+			defer s.Abort()
+			writeText(t, s, `42["stop reading",1000]`)
+			time.AfterFunc(500*time.Millisecond, s.Abort)
+			data := frame{binary: true, data: make([]byte, 900_000)}
+			var err error
+			for range 200 {
+				if err = s.Write(data); err != nil {
+					break
+				}
+			}
+			if !errors.Is(err, errAborted) {
+				t.Errorf("Write: %v", err)
+			}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			address, before := npmAddress(t), jsbridge.LiveFuncs()
+			tc.life(t)
+			if after := jsbridge.LiveFuncs(); after != before {
+				// A socket that nobody owns: Abort is the owner's last word.
+				t.Errorf("%d callbacks are left", after-before)
+			}
+			awaitOpenSockets(t, address, 0)
+		})
+	}
+}
+
+// TestPageSocketBoundsWhatIsNotRead floods a socket that nobody reads.
+func TestPageSocketBoundsWhatIsNotRead(t *testing.T) {
+	const limit = 1000
+	s := joinPage(t, limit)
+	defer s.Abort()
+	writeText(t, s, `42["flood",5000]`)
+	select {
+	case <-s.ended:
+	case <-time.After(patience):
+		t.Fatal("everything was kept")
+	}
+	const most = floodFactor * limit / frameCost
+	n, err := readEnd(s)
+	if n == 0 || n > most {
+		t.Errorf("%d messages were kept, allowed are %d", n, most)
+	}
+	if reason, _ := disconnectReason(err); reason != TransportError || !errors.Is(err, ErrSlowConsumer) {
+		t.Errorf("ended by %v, %q; a flood is nothing to give up for", err, reason)
+	}
+}
+
+func TestPageSocketRefusesALongMessage(t *testing.T) {
+	const limit = 1000
+	for name, asks := range map[string][]frame{
+		"text": {{data: []byte(`42["large",2000]`)}},
+		"binary": {
+			{data: []byte(`451-["echo",{"_placeholder":true,"num":0}]`)},
+			{binary: true, data: make([]byte, limit+1)},
+		},
+	} {
+		s := joinPage(t, limit)
+		defer s.Abort()
+		for _, f := range asks {
+			if err := s.Write(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := readEnd(s); !errors.Is(err, errTooBig) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
 }

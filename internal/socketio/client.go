@@ -145,8 +145,7 @@ func (c *Client) Reconnect() {
 }
 
 // Close disconnects and waits until the socket is closed and the goroutines are
-// gone. A browser whose socket is still being opened is given 5 s to finish.
-// Calling it again does nothing.
+// gone: for a peer that takes nothing any more, 3 s. Calling it again does nothing.
 func (c *Client) Close() error {
 	c.closeOnce.Do(func() { close(c.closing) })
 	<-c.done

@@ -64,8 +64,9 @@ type ClientOptions struct {
 	// [DefaultMaxMessage]. A larger one ends the client.
 	MaxMessage int64
 	// SendBuffer bounds the bytes that wait to be sent, while disconnected and
-	// while connected each; default [DefaultSendBuffer]. In a page only the first
-	// is seen: a browser takes everything.
+	// while connected each; default [DefaultSendBuffer]. Beyond it, Emit returns
+	// [ErrBufferFull]. What the system or the browser holds comes on top, 1 MiB
+	// and one message in a page.
 	SendBuffer int
 
 	// Tap, when set, sees every event in both directions.

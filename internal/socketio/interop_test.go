@@ -126,6 +126,8 @@ var npmTests = []struct {
 	{"KilledAndRecovered", npmKilledAndRecovered},
 	{"KilledWithoutRecovery", npmKilledWithoutRecovery},
 	{"ReconnectRecovers", npmReconnectRecovers},
+	{"BrokenFrame", npmBrokenFrame},
+	{"PeerThatTakesNothing", npmPeerThatTakesNothing},
 	{"RefusedSocket", npmRefusedSocket},
 	{"TooLargeMessage", npmTooLargeMessage},
 	{"AbandonedDial", npmAbandonedDial},
@@ -403,6 +405,48 @@ func npmReconnectRecovers(t *testing.T, address string) {
 	// The official server recovers only what it has noticed to be lost.
 	if ev.Recovered != (c.ID() == id) {
 		t.Errorf("recovered %v, id %s, was %s", ev.Recovered, c.ID(), id)
+	}
+}
+
+func npmBrokenFrame(t *testing.T, address string) {
+	c := npmClient(t, address, "/plain", ClientOptions{})
+	if err := c.Emit("break a frame"); err != nil {
+		t.Fatal(err)
+	}
+	if ev := take(t, c, Disconnected); ev.Reason != TransportError || ev.Err == nil {
+		t.Errorf("got %q, %v; want a transport error with its cause", ev.Reason, ev.Err)
+	}
+	take(t, c, Reconnecting)
+	take(t, c, Connected)
+}
+
+func npmPeerThatTakesNothing(t *testing.T, address string) {
+	c := npmClient(t, address, "/plain", ClientOptions{SendBuffer: 1 << 20})
+	if err := c.Emit("stop reading", 4000); err != nil { // milliseconds
+		t.Fatal(err)
+	}
+	// Given to it before it hears that it should not read, the rest is dropped.
+	data := make(Binary, 256<<10)
+	var err error
+	const enough = 400 // 100 MiB, more than any system holds for a socket
+	for range enough {
+		if err = c.Emit("never answered", data); err != nil {
+			break
+		}
+		time.Sleep(time.Millisecond) // let the writer write
+	}
+	if !errors.Is(err, ErrBufferFull) {
+		t.Errorf("got %v, want ErrBufferFull", err)
+	}
+	if !c.Connected() {
+		t.Error("a full buffer has cost the connection")
+	}
+	start := time.Now()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if took, limit := time.Since(start), flushTimeout+time.Second; took > limit {
+		t.Errorf("Close took %v, allowed are %v", took, limit)
 	}
 }
 

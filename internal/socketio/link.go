@@ -85,7 +85,7 @@ func (l *link) finish() {
 // cut ends the link without a word.
 func (l *link) cut() {
 	if l.end(true) {
-		l.wg.Go(l.t.Abort) // a browser's Abort waits for the close event
+		l.wg.Go(l.t.Abort) // natively it may wait for the goroutines of the socket
 	}
 }
 

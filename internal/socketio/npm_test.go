@@ -98,6 +98,11 @@ func TestClientInChromium(t *testing.T) {
 	goTool(nil, "build", "-o", runner, "../browsertest/cmd/go_js_wasm_exec")
 	out := goTool([]string{"GOOS=js", "GOARCH=wasm", "AGENTRUNTIME_SIO_URL=" + address},
 		"test", "-count=1", "-v", "-exec", runner, ".")
+	for _, complaint := range []string{"--- SKIP", "released function", "Uncaught"} {
+		if strings.Contains(out, complaint) {
+			t.Errorf("the page says %q:\n%s", complaint, out)
+		}
+	}
 	for _, tc := range npmTests {
 		t.Run(tc.name, func(t *testing.T) {
 			if !strings.Contains(out, "--- PASS: TestClientAgainstNPMServer/"+tc.name+" ") {

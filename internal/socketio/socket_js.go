@@ -19,6 +19,7 @@ import (
 var (
 	// errHandshake is all there is to say: a browser hides the cause from the page.
 	errHandshake = errors.New("socketio: the WebSocket handshake failed")
+	errBroken    = errors.New("socketio: the WebSocket failed")
 	errAborted   = errors.New("socketio: the WebSocket was abandoned")
 )
 
@@ -31,21 +32,28 @@ const (
 	// floodFactor times the limit of a message is how much may wait to be read:
 	// a browser can't be told to take less from the network.
 	floodFactor = 2
+	// frameCost is what a message costs in the inbox beyond its bytes, so that a
+	// flood of empty ones is bounded too.
+	frameCost = 64
+	// maxHeld is how many bytes the browser may hold for the network before a
+	// writer waits, and drainPoll how often it looks: no event tells of less.
+	maxHeld   = 1 << 20
+	drainPoll = 20 * time.Millisecond
 )
 
 // socket is the page's WebSocket. A wasm program has one thread, so its fields
 // need no lock.
 type socket struct {
-	ws     js.Value
-	scope  *jsbridge.Scope
-	limit  int64 // bytes of one message
-	buffer int   // bytes that may wait to be sent
+	ws    js.Value
+	scope *jsbridge.Scope
+	limit int64 // bytes of one message
 
 	inbox   []frame
-	waiting int64         // bytes in inbox
-	changed chan struct{} // holds a token when inbox or err changed
+	waiting int64         // what inbox costs
+	arrived chan struct{} // holds a token when inbox has grown
 	err     error         // why nothing more comes
-	closed  chan struct{} // closed by the browser's close event
+	ended   chan struct{} // closed when err is set
+	gone    chan struct{} // closed when the browser has closed the socket, or by Abort
 }
 
 var _ transport = (*socket)(nil)
@@ -61,10 +69,10 @@ func dialSocket(ctx context.Context, address string, o *ClientOptions) (transpor
 		return nil, errHandshake // its text repeats the address with the query
 	}
 	s := &socket{
-		ws: ws, scope: jsbridge.NewScope(nil), limit: o.MaxMessage, buffer: o.SendBuffer,
-		changed: make(chan struct{}, 1), closed: make(chan struct{}),
+		ws: ws, scope: jsbridge.NewScope(nil), limit: o.MaxMessage,
+		arrived: make(chan struct{}, 1), ended: make(chan struct{}), gone: make(chan struct{}),
 	}
-	opened := make(chan struct{}, 1)
+	opened := make(chan struct{})
 	if err := s.listen(opened); err != nil {
 		s.Abort()
 		return nil, err
@@ -72,7 +80,7 @@ func dialSocket(ctx context.Context, address string, o *ClientOptions) (transpor
 	select {
 	case <-opened:
 		return s, nil
-	case <-s.closed:
+	case <-s.gone:
 		s.scope.End()
 		return nil, errHandshake
 	case <-ctx.Done():
@@ -86,11 +94,12 @@ func (s *socket) listen(opened chan<- struct{}) error {
 		return err
 	}
 	for event, fn := range map[string]func(js.Value){
-		"open":    func(js.Value) { opened <- struct{}{} },
+		"open":    func(js.Value) { close(opened) },
 		"message": s.take,
+		"error":   func(js.Value) { s.fail(errBroken) }, // a close event follows
 		"close": func(js.Value) {
 			s.fail(io.EOF)
-			close(s.closed)
+			s.leave()
 		},
 	} {
 		if _, err := s.scope.Listen(s.ws, event, fn); err != nil {
@@ -106,69 +115,98 @@ func (s *socket) take(event js.Value) {
 	if s.err != nil {
 		return
 	}
-	data, err := jsbridge.Get(event, "data")
-	if err != nil {
-		s.fail(err)
-		return
-	}
-	f := frame{binary: data.Type() != js.TypeString}
-	if f.binary {
-		err = jsbridge.FromJS("message", data, &f.data)
-	} else {
-		f.data = []byte(data.String())
-	}
-	size := int64(len(f.data))
+	f, err := s.message(event)
+	cost := int64(len(f.data)) + frameCost
 	switch {
 	case err != nil:
 		s.fail(err)
-	case size > s.limit, s.waiting+size > floodFactor*s.limit:
-		s.fail(errTooBig)
+	case s.waiting > 0 && s.waiting+cost > floodFactor*s.limit:
+		s.fail(ErrSlowConsumer)
 	default:
 		s.inbox = append(s.inbox, f)
-		s.waiting += size
-		s.signal()
+		s.waiting += cost
+		select {
+		case s.arrived <- struct{}{}:
+		default:
+		}
 	}
 }
 
+// message copies the message of an event, unless it is longer than the limit.
+func (s *socket) message(event js.Value) (frame, error) {
+	data, err := jsbridge.Get(event, "data")
+	if err != nil {
+		return frame{}, err
+	}
+	if data.Type() == js.TypeString {
+		text := []byte(data.String())
+		return frame{data: text}, s.fits(len(text))
+	}
+	size, err := jsbridge.Get(data, "byteLength")
+	if err == nil {
+		err = s.fits(size.Int())
+	}
+	f := frame{binary: true}
+	if err == nil {
+		err = jsbridge.FromJS("message", data, &f.data)
+	}
+	return f, err
+}
+
+func (s *socket) fits(size int) error {
+	if int64(size) > s.limit {
+		return errTooBig
+	}
+	return nil
+}
+
+// fail notes why nothing more comes; the first cause counts.
 func (s *socket) fail(err error) {
 	if s.err == nil {
 		s.err = err
+		close(s.ended)
 	}
-	s.signal()
 }
 
-func (s *socket) signal() {
+// leave notes that nothing more is to be expected of the browser.
+func (s *socket) leave() {
 	select {
-	case s.changed <- struct{}{}:
+	case <-s.gone:
 	default:
+		close(s.gone)
 	}
 }
 
+// Read returns what came before the end, then the end.
 func (s *socket) Read() (frame, error) {
-	for {
-		if len(s.inbox) > 0 {
-			f := s.inbox[0]
-			s.inbox[0] = frame{} // let its bytes go
-			s.inbox = s.inbox[1:]
-			s.waiting -= int64(len(f.data))
-			return f, nil
-		}
+	for len(s.inbox) == 0 {
 		if s.err != nil {
-			s.signal() // for a Read after this one
 			return frame{}, s.err
 		}
-		<-s.changed
+		select {
+		case <-s.arrived:
+		case <-s.ended:
+		}
 	}
+	f := s.inbox[0]
+	s.inbox[0] = frame{} // let its bytes go
+	s.inbox = s.inbox[1:]
+	s.waiting -= int64(len(f.data)) + frameCost
+	return f, nil
 }
 
-// Write hands f to the browser, which never makes a writer wait: a peer that
-// takes nothing is noticed by what the browser still holds.
+// Write hands f to the browser, and waits while that holds much already: a
+// browser never makes a page wait, so a peer that takes nothing would fill its
+// memory.
 func (s *socket) Write(f frame) error {
+	for s.err == nil && s.held() > maxHeld {
+		select {
+		case <-time.After(drainPoll):
+		case <-s.ended:
+		}
+	}
 	if s.err != nil {
 		return s.err
-	}
-	if held, err := jsbridge.Get(s.ws, "bufferedAmount"); err == nil && held.Int() > s.buffer {
-		return ErrBufferFull
 	}
 	payload := any(string(f.data))
 	if f.binary {
@@ -182,22 +220,37 @@ func (s *socket) Write(f frame) error {
 	return err
 }
 
+// held returns the bytes that the browser has not given to the network.
+func (s *socket) held() int {
+	amount, err := jsbridge.Get(s.ws, "bufferedAmount")
+	if err != nil || amount.Type() != js.TypeNumber {
+		return 0 // a page's own WebSocket may not tell
+	}
+	return amount.Int()
+}
+
+// Close says goodbye after what the browser still holds.
 func (s *socket) Close() error {
 	_, err := jsbridge.Call(s.ws, "close", normalClosure)
 	limit := time.NewTimer(closeTimeout)
 	defer limit.Stop()
 	select {
-	case <-s.closed:
+	case <-s.gone:
 	case <-limit.C: // the browser goes on closing by itself
 	}
-	s.scope.End()
-	s.fail(errAborted)
+	s.end()
 	return err
 }
 
 // Abort closes without waiting; also a handshake that is still under way.
 func (s *socket) Abort() {
 	_, _ = jsbridge.Call(s.ws, "close", normalClosure) // of no use any more, whatever the error
+	s.end()
+}
+
+// end lets the browser's side go and everybody who waits.
+func (s *socket) end() {
 	s.scope.End()
 	s.fail(errAborted)
+	s.leave()
 }

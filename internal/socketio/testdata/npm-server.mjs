@@ -78,6 +78,15 @@ function serve(io, name, socket) {
     });
     socket.conn.transport.socket.terminate();
   });
+  socket.on("break a frame", () => socket.conn.transport.socket._socket.write(Buffer.from([0x83, 0]))); // opcode 3 is reserved
+  socket.on("stop reading", (ms) => {
+    const ws = socket.conn.transport.socket;
+    ws.pause();
+    setTimeout(() => ws.resume(), ms);
+  });
+  socket.on("flood", (n) => {
+    for (let i = 0; i < n; i++) socket.emit("f");
+  });
   // Sockets that are open, of all paths, and why sessions have ended.
   socket.on("open sockets", (ack) => ack(open.size));
   socket.on("reasons", (ack) => ack(reasons));
