@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 )
 
@@ -21,10 +20,8 @@ type testEvent struct {
 // goTest runs `go test -json args...`, prints one line for each package and the
 // output of what failed, and counts.
 func goTest(ctx context.Context, env []string, args ...string) (totals, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd := prepare(ctx, env, append([]string{"go", "test", "-json"}, args...))
 	cmd.Stderr = os.Stderr
-	cmd.WaitDelay = waitDelay
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return totals{}, err

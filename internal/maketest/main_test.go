@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -36,5 +38,27 @@ func TestCountTAPReadsTheClosingLines(t *testing.T) {
 	got := countTAP("ok 1 - a\n# tests 4\n# pass 2\n# fail 1\n# skipped 1\n")
 	if want := (totals{passed: 2, failed: 1, skipped: 1}); got != want {
 		t.Errorf("totals = %+v, want %+v", got, want)
+	}
+}
+
+func TestPagesAreLeftToPackagesThatRunThem(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  bool
+	}{
+		"native tests only":        {map[string]string{"a_test.go": "func TestA("}, false},
+		"tests for the page":       {map[string]string{"a_test.go": "func TestA(", "a_js_test.go": "func TestB("}, true},
+		"a package that runs them": {map[string]string{"a_js_test.go": "func TestB(", "a_native_test.go": "x\nfunc TestInChromium("}, false},
+		"named in a comment only":  {map[string]string{"a_js_test.go": "// the native func TestInChromium("}, true},
+	} {
+		dir := t.TempDir()
+		for file, source := range tc.files {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(source), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := hasPageTests(dir); err != nil || got != tc.want {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, tc.want)
+		}
 	}
 }

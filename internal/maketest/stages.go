@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -65,7 +66,7 @@ func nativeTests(ctx context.Context) (totals, error) {
 }
 
 // wasmTests runs, in headless Chromium, the tests of every package that has
-// tests of its own for the page.
+// tests of its own for the page and doesn't run them there itself.
 func wasmTests(ctx context.Context) (totals, error) {
 	packages, err := pageTestPackages(ctx)
 	if err != nil {
@@ -82,29 +83,55 @@ func wasmTests(ctx context.Context) (totals, error) {
 }
 
 // pageTestPackages lists the packages with a test file that only the page's
-// build has.
+// build has. Left out are those whose tests need a server beside the page: a
+// native test of theirs starts both.
 func pageTestPackages(ctx context.Context) ([]string, error) {
-	out, err := output(ctx, jsEnv, append([]string{
-		"go", "list", "-f",
-		`{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}`,
-	}, pageCode...)...)
+	out, err := output(ctx, jsEnv, append([]string{"go", "list", "-f", `{{.ImportPath}} {{.Dir}}`}, pageCode...)...)
 	if err != nil {
 		return nil, err
 	}
 	var packages []string
 	for line := range strings.Lines(out) {
-		fields := strings.Fields(line)
-		for _, file := range fields[1:] {
-			if strings.HasSuffix(file, "_js_test.go") {
-				packages = append(packages, fields[0])
-				break
-			}
+		name, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		ours, err := hasPageTests(dir)
+		if err != nil {
+			return nil, err
+		}
+		if ours {
+			packages = append(packages, name)
 		}
 	}
 	if len(packages) == 0 {
 		return nil, errors.New("no package has tests for the page")
 	}
 	return packages, nil
+}
+
+// selfRunning marks the native test that runs its package's tests in a page.
+var selfRunning = regexp.MustCompile(`(?m)^func Test\w*InChromium\(`)
+
+// hasPageTests reports whether the tests in dir are to be run in a page from
+// here.
+func hasPageTests(dir string) (bool, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return false, err
+	}
+	found := false
+	for _, name := range names {
+		if strings.HasSuffix(name, "_js_test.go") {
+			found = true
+			continue
+		}
+		source, err := os.ReadFile(name)
+		if err != nil {
+			return false, err
+		}
+		if selfRunning.Match(source) {
+			return false, nil
+		}
+	}
+	return found, nil
 }
 
 // fuzzTargets runs each fuzz target for a moment, beyond its seed corpus.
@@ -115,11 +142,12 @@ func fuzzTargets(ctx context.Context) (totals, error) {
 	}
 	var sum totals
 	var targets []string
+	found := false
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
 		switch {
 		case len(fields) == 1 && strings.HasPrefix(fields[0], "Fuzz"):
-			targets = append(targets, fields[0])
+			targets, found = append(targets, fields[0]), true
 		case len(fields) > 1 && fields[0] == "ok": // closes the list of a package
 			for _, target := range targets {
 				got, err := goTest(ctx, nil, "-run", "^$", "-fuzz", "^"+target+"$", "-fuzztime", fuzzTime, "-timeout", testTimeout, fields[1])
@@ -131,13 +159,20 @@ func fuzzTargets(ctx context.Context) (totals, error) {
 			targets = nil
 		}
 	}
+	if !found {
+		return sum, errors.New("no package has a fuzz target")
+	}
 	return sum, nil
 }
 
 func npmTests(ctx context.Context) (totals, error) {
 	out, err := output(ctx, nil, "npm", "--prefix", "js", "run", "--silent", "test")
 	fmt.Print(out)
-	return countTAP(out), err
+	sum := countTAP(out)
+	if err == nil && sum.passed == 0 {
+		err = errors.New("no test of the package has run")
+	}
+	return sum, err
 }
 
 // countTAP reads the closing lines of node's test runner, "# pass 12".
@@ -198,6 +233,7 @@ func output(ctx context.Context, env []string, argv ...string) (string, error) {
 func prepare(ctx context.Context, env, argv []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it may have programs of its own to end
 	cmd.WaitDelay = waitDelay
 	return cmd
 }
