@@ -20,7 +20,10 @@ import (
 // segment goes out (local-service choice E1).
 const DefaultKeepalive = 10 * time.Second
 
-// Config is what the API works with. All fields but the last two are required.
+// DefaultBodyTimeout is how long a client may take to send the body of a request.
+const DefaultBodyTimeout = 30 * time.Second
+
+// Config is what the API works with. All fields but the last three are required.
 type Config struct {
 	Store    *store.Store
 	Tokens   *token.Authority
@@ -30,8 +33,9 @@ type Config struct {
 	// called once for each appInit, so that credentials can be fresh.
 	Hosts func(ctx context.Context, agent store.Agent) (Hosts, error)
 
-	Logger    *slog.Logger  // nil discards
-	Keepalive time.Duration // 0 means DefaultKeepalive
+	Logger      *slog.Logger  // nil discards
+	Keepalive   time.Duration // 0 means DefaultKeepalive
+	BodyTimeout time.Duration // 0 means DefaultBodyTimeout
 }
 
 // Hosts is the part of an appInit reply that depends on where the service runs
@@ -69,6 +73,9 @@ func New(c Config) http.Handler {
 	if c.Keepalive == 0 {
 		c.Keepalive = DefaultKeepalive
 	}
+	if c.BodyTimeout == 0 {
+		c.BodyTimeout = DefaultBodyTimeout
+	}
 	s := &server{Config: c, log: c.Logger}
 	mux := http.NewServeMux()
 
@@ -100,8 +107,8 @@ func New(c Config) http.Handler {
 	return s.wrap(mux)
 }
 
-// wrap is what every request goes through: a request id, CORS, a bound on the
-// body, and one log line.
+// wrap is what every request goes through: a request id, CORS, bounds on the body
+// and its time, and one log line.
 func (s *server) wrap(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -113,7 +120,7 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = s.timed(w, r, http.MaxBytesReader(w, r.Body, maxBody))
 		recorder := &recorder{ResponseWriter: w}
 		if _, pattern := mux.Handler(r); pattern == "" {
 			s.noRoute(recorder, r, mux)

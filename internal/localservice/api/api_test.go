@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -397,6 +399,50 @@ func TestBodiesAreBounded(t *testing.T) {
 	wantStatus(t, "deep", v.post("/assistant/converse", ks, deep), 422, `{"detail":[{"loc":["body"],"msg":"more than 32 levels deep","type":"json_invalid"}]}`)
 	hugeForm := v.form("start", url.Values{"secret": {strings.Repeat("x", maxBody)}})
 	wantStatus(t, "huge form", hugeForm, 413, "")
+}
+
+// TestSlowBodyIsRefused: a client may take its time to read, not to ask.
+func TestSlowBodyIsRefused(t *testing.T) {
+	v := serve(t, nil, func(c *Config) { c.BodyTimeout = 20 * time.Millisecond })
+	for path, kind := range map[string]string{
+		"/assistant/converse":                           "application/json",
+		"/v1/application/appInit":                       "application/json", // reads no body
+		SessionPrefix + "/service/session/action/start": "application/x-www-form-urlencoded",
+	} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(v.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: KS %s\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n{",
+			path, v.conversation(store.Receptionist, "ann"), kind)
+		reply, err := io.ReadAll(c) // up to the end of the connection
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status := string(reply[:min(12, len(reply))]); status != "HTTP/1.1 408" && !strings.HasSuffix(path, "appInit") {
+			t.Errorf("%s: %s", path, reply)
+		}
+	}
+}
+
+// TestBodyTimeoutLeavesTheAnswerAlone: the connection is read all the time, to
+// notice that the client is gone.
+func TestBodyTimeoutLeavesTheAnswerAlone(t *testing.T) {
+	const timeout = 200 * time.Millisecond
+	slow := brainFunc(func(ctx context.Context, _ *brain.Question, out brain.Sink) error {
+		select {
+		case <-time.After(3 * timeout):
+			return out.Say("Done.")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	v := serve(t, slow, func(c *Config) { c.BodyTimeout = timeout })
+	reply := v.post("/assistant/converse", v.conversation(store.Receptionist, "ann"), `{"userMessage":"hi"}`)
+	if !strings.Contains(reply.body, "Done.") {
+		t.Errorf("got %s", reply.body)
+	}
 }
 
 // FuzzBody sends arbitrary bodies to every route that reads one: none may answer

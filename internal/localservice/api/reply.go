@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -63,6 +64,9 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = problem(http.StatusTooManyRequests, err.Error())
 	case errors.As(err, &tooLarge):
 		err = problem(http.StatusRequestEntityTooLarge, "the body is too large")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close") // the rest of the body would look like the next request
+		err = problem(http.StatusRequestTimeout, "the body took too long")
 	case errors.Is(err, context.Canceled): // the client is gone: nobody reads the reply
 		err = problem(http.StatusServiceUnavailable, "cancelled")
 	default:

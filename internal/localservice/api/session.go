@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 
@@ -112,7 +113,7 @@ func (s *server) ping(w http.ResponseWriter, _ *http.Request) { writeJSON(w, htt
 func parseForm(r *http.Request) error {
 	err := r.ParseForm()
 	var tooLarge *http.MaxBytesError
-	if err == nil || errors.As(err, &tooLarge) {
+	if err == nil || errors.As(err, &tooLarge) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
 	return problem(http.StatusBadRequest, "want a form-encoded body")
