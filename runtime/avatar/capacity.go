@@ -99,7 +99,7 @@ func (s *Session) prepare(done chan error) {
 		done <- fault.From(err)
 		return
 	}
-	p := s.newProcedure(s.opts.Limits.Overall, nil)
+	p := newProcedure(nil).limit(s.opts.Limits.Overall)
 	p.joiners = []chan error{done}
 	s.preparing = p
 	s.prepared = l
@@ -114,25 +114,26 @@ func (s *Session) wasPrepared(p *procedure, l *link, err error) {
 	if s.preparing != p {
 		return
 	}
-	s.preparing = nil
-	p.finish(nil)
 	if err != nil {
-		s.dropPrepared()
-	} else {
-		s.expiry = s.after(s.opts.Limits.PrepareIdle, func() {
-			s.dropPrepared()
-			s.warn(fault.PrepareExpired, "")
-		})
+		s.dropPrepared(fault.From(err))
+		return
 	}
-	for _, j := range p.joiners {
-		if err != nil {
-			j <- fault.From(err)
-		} else {
-			j <- nil
-		}
-	}
-	if p.then != nil {
-		p.then()
+	s.preparing = nil
+	s.expiry = s.after(s.opts.Limits.PrepareIdle, func() {
+		s.dropPrepared(nil)
+		s.warn(fault.PrepareExpired, "")
+	})
+	p.finish(nil)
+}
+
+// receivePrepared throws a prepared socket away that dropped
+// (wire-protocol §2.8). A fatal event is the handshake's to report.
+func (s *Session) receivePrepared(l *link, ev socketio.Event) {
+	switch ev.Kind {
+	case socketio.Connected:
+		l.opened = true
+	case socketio.Disconnected, socketio.ReconnectFailed:
+		s.dropPrepared(fault.New(fault.ConnectFailed, "the prepared connection was lost").InPhase(fault.PhaseConnect).WithRetryable(true))
 	}
 }
 
@@ -144,9 +145,18 @@ func (s *Session) takePrepared() *link {
 	return l
 }
 
-func (s *Session) dropPrepared() {
+// dropPrepared gives a preparation up, finished or not; cause is for those who
+// wait for it.
+func (s *Session) dropPrepared(cause *fault.Error) {
+	if cause == nil {
+		cause = cutShort(nil)
+	}
 	if l := s.takePrepared(); l != nil {
-		l.hs.abort(cutShort(nil))
+		l.hs.abort(cause)
 		l.close()
+	}
+	if p := s.preparing; p != nil {
+		s.preparing = nil
+		p.finish(cause)
 	}
 }

@@ -53,22 +53,37 @@ func (s *Session) connect(done chan error) {
 		s.mark("micRequested")
 		s.startMicInBackground()
 	}
-	if s.preparing != nil {
-		s.preparing.then = func() { s.connectNow(done) }
+	p := newProcedure(done)
+	s.running = p
+	if s.preparing == nil {
+		s.connectNow(p)
 		return
 	}
-	s.connectNow(done)
+	over := s.preparing.ctx.Done()
+	go func() {
+		select {
+		case <-over:
+		case <-p.ctx.Done():
+		}
+		s.work.post(func() { s.connectNow(p) })
+	}()
 }
 
 // connectNow continues on the prepared link, if there is one.
-func (s *Session) connectNow(done chan error) {
+func (s *Session) connectNow(p *procedure) {
+	if s.running != p {
+		return // disconnected meanwhile
+	}
+	if p.ctx.Err() != nil {
+		s.connected(p, nil, context.Cause(p.ctx))
+		return
+	}
 	s.setState(Connecting)
 	l := s.takePrepared()
 	if l == nil {
 		var err error
 		if l, err = s.open(); err != nil {
-			s.running = &procedure{cancel: func(error) {}, done: done}
-			s.connected(s.running, nil, err)
+			s.connected(p, nil, err)
 			return
 		}
 	}
@@ -77,24 +92,12 @@ func (s *Session) connectNow(done chan error) {
 		s.greet(l)
 	}
 	media := s.newMedia(l)
-	p := s.newProcedure(s.opts.Limits.Overall, done)
-	s.running = p
+	p.limit(s.opts.Limits.Overall)
 	request := s.joinRequest(l.room)
 	go func() {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, agent: true, first: true})
 		s.work.post(func() { s.connected(p, l, err) })
 	}()
-}
-
-// newProcedure bounds a handshake by its overall limit, which is never paused or
-// extended (wire-protocol §2.2).
-func (s *Session) newProcedure(limit time.Duration, done chan error) *procedure {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	ctx, stop := context.WithTimeoutCause(ctx, limit, timeout("ConnectTimeout", fault.PhaseConnect))
-	return &procedure{ctx: ctx, done: done, cancel: func(err error) {
-		cancel(err)
-		stop()
-	}}
 }
 
 // connected ends a connect.
@@ -125,6 +128,7 @@ func (s *Session) connected(p *procedure, l *link, err error) {
 	s.startWatching()
 	s.sendKickoff()
 	p.finish(nil)
+	s.checkSocket(l)
 }
 
 // drop closes the present link and everything that belongs to it.
@@ -166,6 +170,9 @@ func (s *Session) establish(ctx context.Context, l *link, p plan) error {
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// Neither lane looks at the connection all the time, but a fatal event ends
+	// both at once.
+	defer context.AfterFunc(l.hs.ctx, func() { cancel(context.Cause(l.hs.ctx)) })()
 	lanes := []func(context.Context) error{
 		func(ctx context.Context) error { return s.speakLane(ctx, l, p) },
 		func(ctx context.Context) error { return s.watchLane(ctx, l, p, reply) },

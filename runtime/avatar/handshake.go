@@ -134,7 +134,10 @@ func fatal(ev socketio.Event) *fault.Error {
 	case control.RemovePeer:
 		e = fault.New(fault.PeerRemoved, "the service removed this participant").WithStatus(401)
 	case control.UnsupportedClient:
-		e = fault.New(fault.UnsupportedClient, "the service refused this client: "+decode[control.Unsupported](ev).Code)
+		e = fault.New(fault.UnsupportedClient, "the service refused this client")
+		if code := cleanText(decode[control.Unsupported](ev).Code); code != "" {
+			e = fault.New(fault.UnsupportedClient, "the service refused this client: "+code).WithBody(map[string]any{"code": code})
+		}
 	default:
 		return nil
 	}

@@ -31,11 +31,16 @@ func (s *Session) stopWatching() {
 // (wire-protocol §8.5).
 func (s *Session) tick() {
 	s.recovery.health = s.after(s.opts.Limits.HealthTick, s.tick)
-	if s.state != Connected || s.life.paused || s.running != nil {
+	if s.state != Connected || s.life.paused || s.running != nil || s.link.released {
 		return
 	}
 	for channel, p := range s.recovery.peers {
-		if (p.ice == "new" || p.ice == "checking") && time.Since(p.began) > iceNewLimit {
+		switch {
+		case p.dead():
+			s.repair(channel, p.state)
+		case p.ice == "failed",
+			p.ice == "disconnected" && time.Since(p.since) > iceGrace,
+			(p.ice == "new" || p.ice == "checking") && time.Since(p.began) > iceNewLimit:
 			s.repair(channel, p.ice)
 		}
 	}

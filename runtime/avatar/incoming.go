@@ -2,6 +2,7 @@ package avatar
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -14,15 +15,15 @@ import (
 func (s *Session) receive(l *link, ev socketio.Event) {
 	switch ev.Kind {
 	case socketio.Connected:
-		s.socketUp(ev.Recovered)
+		s.socketUp(l, ev.Recovered)
 	case socketio.Disconnected:
-		s.socketDown(ev.Reason)
+		s.socketDown(l, ev.Reason)
 	case socketio.ConnectError:
-		s.emit(Failed{fault.New(fault.SocketError, "the service refused the connection").Because(ev.Err)})
+		s.connectError(ev.Err)
 	case socketio.Reconnecting:
-		s.emit(ConnectivityChanged{Channel: "socket", State: string(Reconnectings), Attempt: ev.Attempt, MaxAttempts: s.opts.MaxReconnectAttempts})
+		s.emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Attempt: ev.Attempt, MaxAttempts: s.opts.MaxReconnectAttempts})
 	case socketio.ReconnectFailed:
-		s.end(fault.New(fault.ReconnectFailed, "the connection could not be made again").InPhase(fault.PhaseReconnect), "reconnect_failed")
+		s.socketOver(nil)
 	case socketio.Message:
 		s.message(l, ev)
 	}
@@ -129,6 +130,7 @@ func (s *Session) speechStarts(p control.StartSpeech) {
 		if p.IsNewTurn {
 			s.tools.newTurn()
 		}
+		s.turn.ended = slices.DeleteFunc(s.turn.ended, func(id string) bool { return id == p.SpeechID })
 		s.emit(TurnStarted{SpeechID: p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
 	})
 }
@@ -136,13 +138,21 @@ func (s *Session) speechStarts(p control.StartSpeech) {
 // turnEnds is told twice of the same turn, in either order, and reports it once.
 func (s *Session) turnEnds(speechID, turnID string) {
 	s.setPending(false)
-	if speechID != "" && speechID == s.turn.lastID {
+	if slices.Contains(s.turn.ended, speechID) {
 		return
 	}
-	s.turn.lastID = speechID
+	if speechID != "" {
+		s.turn.ended = append(s.turn.ended[max(0, len(s.turn.ended)-maxEnded+1):], speechID)
+	}
 	s.emit(TurnEnded{SpeechID: speechID, TurnID: turnID})
-	s.checkEmptyTurn()
+	if !strings.HasSuffix(speechID, control.SuffixOpening) { // which is no turn of the brain
+		s.checkEmptyTurn()
+	}
 }
+
+// maxEnded is how many turns that ended are kept in mind: turns overlap, and the
+// two reports of one may have those of the next between them.
+const maxEnded = 16
 
 // segment handles one delta of the brain (wire-protocol §4.4).
 func (s *Session) segment(raw control.RawText) {
@@ -245,6 +255,7 @@ func (s *Session) finishedTalking(p control.FinishedTalking) {
 
 func (s *Session) interrupted() {
 	s.turn.speaking = false
+	s.tools.perceived = true // a turn that was cut is not an empty one
 	s.turn.captions.finish()
 	s.setPending(false)
 	s.release()

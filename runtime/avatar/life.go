@@ -49,6 +49,8 @@ func (s *Session) Close() {
 
 func (s *Session) disconnect(o DisconnectOptions) {
 	if s.state == Disconnected || s.state == Disconnecting {
+		s.dropPrepared(nil)
+		s.token = "" // the ends that nobody asked for keep it (wire-protocol §8.11)
 		return
 	}
 	setDefault(&o.Reason, "disconnect")
@@ -60,6 +62,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 	if s.completer != nil && !o.Keep {
 		s.completer.Complete(o.Reason)
 	}
+	s.forgetTurn()
 	s.tearDown(cutShort(nil))
 	s.token = ""
 	s.setState(Disconnected)
@@ -74,6 +77,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 	if s.state == Disconnected || s.state == Disconnecting {
 		return
 	}
+	s.forgetTurn()
 	if err != nil {
 		s.emit(Failed{err})
 	}
@@ -106,13 +110,14 @@ func (s *Session) tearDown(cause *fault.Error) {
 		s.running = nil
 		p.finish(cutShort(causeOf(cause)))
 	}
-	s.dropPrepared()
+	s.dropPrepared(nil)
 	s.drop()
 	s.deps.Plane.Microphone().Stop()
 	s.deps.Plane.Screen().Clear()
-	s.setPending(false)
+	s.forgetTurn()
 	s.forgetHeld()
-	s.turn.tap, s.turn.speaking = false, false
+	s.turn.ended = nil
+	s.recovery.question = ""
 	s.tools.waiting = nil
 	s.forgetPieces()
 	s.life.paused = false
@@ -176,8 +181,10 @@ func (s *Session) network(online bool) {
 	if !online {
 		return
 	}
-	if s.state == Reconnectings && s.running == nil {
-		s.link.socket.Reconnect()
+	if s.state == Reconnectings {
+		if s.link.lost != "" {
+			s.link.socket.Reconnect()
+		}
 		return
 	}
 	for channel, p := range s.recovery.peers {

@@ -1,7 +1,6 @@
 package avatar
 
 import (
-	"context"
 	"encoding/base64"
 	"math/rand/v2"
 	"net/url"
@@ -33,6 +32,9 @@ type link struct {
 
 	approved bool // ApprovedPermissions was sent
 	released bool // the pause expired: the service freed the media
+
+	opened bool            // the socket was connected once
+	lost   socketio.Reason // why the socket is down, "" while it is not
 
 	hello      control.Hello
 	greeted    bool   // streamReady was emitted
@@ -66,8 +68,11 @@ func (s *Session) read(socket Socket, hs *handshake) {
 	for ev := range socket.Events() {
 		hs.receive(ev)
 		s.work.call(func() {
-			if l := s.link; l != nil && l.socket == socket {
-				s.receive(l, ev)
+			switch {
+			case s.link != nil && s.link.socket == socket:
+				s.receive(s.link, ev)
+			case s.prepared != nil && s.prepared.socket == socket:
+				s.receivePrepared(s.prepared, ev)
 			}
 		})
 		if s.waiting.Load() > maxUnheard {
@@ -197,23 +202,4 @@ func partnerOf(token string) string {
 		return ""
 	}
 	return parts[1]
-}
-
-// procedure is a connect, rebuild, resume or prepare under way: it can be cut
-// short, and ends once.
-type procedure struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	done   chan error // receives the outcome; nil when nobody waits
-
-	joiners []chan error // of a prepare: all who called
-	then    func()       // of a prepare: the connect that waits for it
-}
-
-func (p *procedure) finish(err error) {
-	p.cancel(err)
-	if p.done != nil {
-		p.done <- err
-		p.done = nil
-	}
 }

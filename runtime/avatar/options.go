@@ -171,12 +171,13 @@ type ActionPolicy struct {
 }
 
 const (
-	defaultReconnectWindow = 22 * time.Second
-	defaultIdleTimeout     = 15 * time.Minute
-	defaultBrainStall      = 12 * time.Second
-	defaultToolSpiral      = 10
-	idleWarningLead        = time.Minute
-	defaultVADThreshold    = 300
+	defaultReconnectAttempts = 5
+	defaultReconnectWindow   = 22 * time.Second
+	defaultIdleTimeout       = 15 * time.Minute
+	defaultBrainStall        = 12 * time.Second
+	defaultToolSpiral        = 10
+	idleWarningLead          = time.Minute
+	defaultVADThreshold      = 300
 )
 
 // withDefaults returns o with every default filled in, or the first thing wrong
@@ -204,6 +205,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Kickoff = nil // blank means none (wire-protocol §7.6)
 	}
 	setDefault(&o.DisclosureText, DefaultDisclosure)
+	setDefault(&o.MaxReconnectAttempts, defaultReconnectAttempts)
 	setDefault(&o.ReconnectWindow, defaultReconnectWindow)
 	setPointer(&o.IdleTimeout, defaultIdleTimeout)
 	setPointer(&o.BrainStall, defaultBrainStall)

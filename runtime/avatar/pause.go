@@ -78,7 +78,7 @@ func (s *Session) rebuildMedia(l *link, done chan error) {
 	s.stopWatching()
 	l.closeMedia()
 	media := s.newMedia(l)
-	p := s.newProcedure(s.opts.Limits.Overall, done)
+	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
 	s.tell(control.ResumeConversation, control.Empty{})
 	go func() {
@@ -103,6 +103,7 @@ func (s *Session) rebuildMedia(l *link, done chan error) {
 			s.setState(Connected)
 			s.startWatching()
 			p.finish(nil)
+			s.checkSocket(l)
 		})
 	}()
 }

@@ -2,6 +2,7 @@ package avatar
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,10 +19,12 @@ const (
 	maxStalls    = 2                       // re-subscriptions before a rebuild
 )
 
+// reconnectRetry is the state of connectivityChanged before another attempt.
+const reconnectRetry = "reconnect_retry"
+
 // recoveryState is what is being repaired.
 type recoveryState struct {
 	window   *timer // bounds the time without a socket
-	attempt  int    // of the socket
 	question string // to ask again after a spiral
 
 	peers map[media.Channel]*peerHealth
@@ -39,28 +42,70 @@ type recoveryState struct {
 type peerHealth struct {
 	began      time.Time
 	ice        string
+	since      time.Time // of ice
+	state      string    // of the connection
 	grace      *timer
 	recovering bool
 }
 
+// dead reports whether the connection ended for good.
+func (p *peerHealth) dead() bool { return p.state == "failed" || p.state == "closed" }
+
 // socketDown handles a lost socket (wire-protocol §8.2).
-func (s *Session) socketDown(reason socketio.Reason) {
-	if s.state != Connected && s.state != Reconnectings && s.state != Resuming {
-		return
-	}
+func (s *Session) socketDown(l *link, reason socketio.Reason) {
+	l.lost = reason
 	back := recoverable(reason)
-	s.recovery.attempt++
-	s.emit(ConnectivityChanged{Channel: "socket", State: "disconnected", Reason: string(reason), Recoverable: &back})
-	if !back {
+	s.emit(ConnectivityChanged{
+		Channel: "socket", State: "disconnected", Reason: string(reason), Recoverable: &back,
+		Attempt: 1, MaxAttempts: s.opts.MaxReconnectAttempts,
+	})
+	switch {
+	case !back && s.running != nil:
+		s.running.cancel(fault.New(fault.ConnectFailed, "the connection was closed: "+string(reason)).InPhase(fault.PhaseConnect).WithRetryable(true))
+	case !back:
 		s.end(nil, string(reason))
+	default:
+		s.checkSocket(l)
+	}
+}
+
+// checkSocket waits for a socket that is down to come back. A procedure under
+// way waits for itself, bounded by its own limits.
+func (s *Session) checkSocket(l *link) {
+	if s.link != l || l.lost == "" || s.running != nil {
 		return
 	}
+	reason := l.lost
 	s.setState(Reconnectings)
-	s.emit(Reconnecting{Reason: string(reason), Attempt: s.recovery.attempt, MaxAttempts: s.opts.MaxReconnectAttempts})
+	s.emit(Reconnecting{Reason: string(reason), Attempt: 1, MaxAttempts: s.opts.MaxReconnectAttempts})
 	s.recovery.window.stop()
 	s.recovery.window = s.after(s.opts.ReconnectWindow, func() {
 		s.end(fault.New(fault.ReconnectTimeout, "the connection did not come back in time").InPhase(fault.PhaseReconnect), "reconnect_timeout")
 	})
+}
+
+// connectError reports an attempt that failed; the socket tries again, unless
+// the service refused it.
+func (s *Session) connectError(err error) {
+	detail := "the service can't be reached"
+	var refused *socketio.RefusedError
+	if errors.As(err, &refused) {
+		detail = "the service refused the connection"
+	}
+	s.emit(Failed{fault.New(fault.SocketError, detail).Because(err)})
+	// A first connect ends by its own limit (wire-protocol §4.3).
+	if refused != nil && s.state != Connecting {
+		s.socketOver(err)
+	}
+}
+
+// socketOver handles a socket that will not come back.
+func (s *Session) socketOver(cause error) {
+	if s.running != nil {
+		s.running.cancel(fault.New(fault.ConnectFailed, "the service can't be reached").InPhase(fault.PhaseServerConnect).Because(cause).WithRetryable(cause == nil))
+		return
+	}
+	s.end(fault.New(fault.ReconnectFailed, "the connection could not be made again").InPhase(fault.PhaseReconnect).Because(cause), "reconnect_failed")
 }
 
 // recoverable reports whether the socket comes back by itself after reason
@@ -74,14 +119,22 @@ func recoverable(reason socketio.Reason) bool {
 }
 
 // socketUp handles a socket that is connected (wire-protocol §8.3).
-func (s *Session) socketUp(recovered bool) {
+func (s *Session) socketUp(l *link, recovered bool) {
+	first := !l.opened
+	l.opened, l.lost = true, ""
 	s.mark("socketOpen")
 	s.emit(ConnectivityChanged{Channel: "socket", State: "connected"})
-	if s.state != Reconnectings || s.running != nil {
+	if s.running != nil {
+		if !first && !recovered {
+			// The service has forgotten the join that is waited on.
+			s.running.cancel(fault.New(fault.ConnectFailed, "the connection was lost during the handshake").InPhase(fault.PhaseConnect).WithRetryable(true))
+		}
+		return
+	}
+	if first || s.state != Reconnectings {
 		return
 	}
 	s.recovery.window.stop()
-	s.recovery.attempt = 0
 	if !recovered {
 		s.rebuild("socket recovery not available", true)
 		return
@@ -106,8 +159,7 @@ func (s *Session) rebuild(reason string, reuse bool) {
 	s.stopWatching()
 	s.tools.waiting = nil
 	s.forgetPieces()
-	s.turn.echo = ""
-	s.turn.tap = false
+	s.forgetTurn()
 	if s.state != Reconnectings {
 		s.setState(Reconnectings)
 		s.emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
@@ -122,7 +174,7 @@ func (s *Session) rebuildAttempt(n int, reuse bool) {
 		// The service sees a new session: the old room and peers are gone.
 		old.closeMedia()
 		old.hs.reset()
-		l = &link{socket: old.socket, hs: old.hs, room: randomID(roomIDLength), greeted: true, shown: true}
+		l = &link{socket: old.socket, hs: old.hs, room: randomID(roomIDLength), opened: true, greeted: true, shown: true}
 		s.link = l
 	} else {
 		s.drop()
@@ -135,7 +187,7 @@ func (s *Session) rebuildAttempt(n int, reuse bool) {
 		s.link = l
 	}
 	media := s.newMedia(l)
-	p := s.newProcedure(s.opts.Limits.Overall, nil)
+	p := newProcedure(nil).limit(s.opts.Limits.Overall)
 	s.running = p
 	request := s.joinRequest(l.room)
 	go func() {
@@ -158,14 +210,17 @@ func (s *Session) rebuilt(p *procedure, l *link, n int, err error) {
 		s.setState(Connected)
 		s.emit(Reconnected{Recovered: false})
 		s.startWatching()
+		s.sendKickoff() // if the disclosure held it until now
 		s.askAgain()
+		s.checkSocket(l)
 		return
 	}
+	s.drop() // what a failed attempt left must not be heard any more
 	if n >= s.opts.Limits.ColdAttempts {
 		s.end(fault.New(fault.ReconnectFailed, "the session could not be rebuilt").InPhase(fault.PhaseReconnect).Because(err), "reconnect_failed")
 		return
 	}
-	s.emit(ConnectivityChanged{Channel: "socket", State: "reconnect_retry", Detail: fault.Redact(err.Error())})
+	s.emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Detail: fault.Redact(err.Error())})
 	s.recovery.window = s.after(s.opts.Limits.ColdBackoff, func() { s.rebuildAttempt(n+1, false) })
 }
 
@@ -225,7 +280,7 @@ func (s *Session) peerState(ev media.Event) {
 	p := s.peer(ev.Channel)
 	switch {
 	case ev.Kind == media.ICEState:
-		p.ice = ev.State
+		p.ice, p.since = ev.State, time.Now()
 		p.grace.stop()
 		s.emit(ConnectivityChanged{Channel: string(ev.Channel), State: ev.State})
 		switch ev.State {
@@ -242,8 +297,11 @@ func (s *Session) peerState(ev media.Event) {
 				s.mark("iceConnectedStv")
 			}
 		}
-	case ev.Kind == media.PeerState && (ev.State == "failed" || ev.State == "closed"):
-		s.repair(ev.Channel, ev.State)
+	case ev.Kind == media.PeerState:
+		p.state = ev.State
+		if p.dead() {
+			s.repair(ev.Channel, ev.State)
+		}
 	case ev.Kind == media.NoCandidates:
 		wait := max(0, noCandidates-time.Since(p.began))
 		p.grace = s.after(wait, func() { s.repair(ev.Channel, "no candidates") })
@@ -266,7 +324,7 @@ func (s *Session) peer(c media.Channel) *peerHealth {
 // be mended is rebuilt.
 func (s *Session) repair(c media.Channel, state string) {
 	p := s.peer(c)
-	if s.state != Connected || s.running != nil || p.recovering || s.life.paused && s.link.released {
+	if s.state != Connected || s.running != nil || p.recovering || s.link.released {
 		return
 	}
 	p.recovering = true
@@ -291,22 +349,29 @@ func (s *Session) repair(c media.Channel, state string) {
 	go func() {
 		defer cancel()
 		err := mend(ctx)
-		s.work.post(func() { s.mended(l, c, method, err) })
+		s.work.post(func() { s.mended(l, c, method, state, err) })
 	}()
 }
 
-func (s *Session) mended(l *link, c media.Channel, method string, err error) {
-	if s.link != l || s.state != Connected {
+func (s *Session) mended(l *link, c media.Channel, method, state string, err error) {
+	if s.link != l {
 		return
 	}
 	p := s.peer(c)
 	p.recovering = false
-	p.began = time.Now()
+	p.began, p.state = time.Now(), ""
 	s.recovery.videoSeen = false
-	if err != nil {
-		s.emit(ConnectivityChanged{Channel: string(c), State: "recover_failed", Detail: fault.Redact(err.Error())})
-		s.rebuild(fmt.Sprintf("media %s %s", c, p.ice), false)
+	if err == nil {
+		s.emit(MediaRecovered{Channel: c, Method: method})
 		return
 	}
-	s.emit(MediaRecovered{Channel: c, Method: method})
+	s.emit(ConnectivityChanged{Channel: string(c), State: "recover_failed", Detail: fault.Redact(err.Error())})
+	switch {
+	case s.state != Connected:
+		p.ice = "failed" // looked at again when the socket is back
+	case errors.Is(err, fault.STVSessionGone):
+		s.rebuild(fmt.Sprintf("stv session gone (%d)", fault.From(err).Status), false)
+	default:
+		s.rebuild(fmt.Sprintf("media %s %s", c, state), false)
+	}
 }

@@ -27,7 +27,7 @@ type turnState struct {
 
 	sent     []time.Time // typed turns of the last minute
 	lastText string      // what the visitor asked last, for spiral recovery
-	lastID   string      // speechId of the last turn ended
+	ended    []string    // the speechIds of turns that ended, the newest last
 
 	captions captions
 }
@@ -340,6 +340,20 @@ func (s *Session) EndTapToTalk() error {
 		s.watchBrain()
 	})
 	return nil
+}
+
+// forgetTurn closes what belongs to a server-side session that is gone: no
+// answer comes any more, and nobody talks.
+func (s *Session) forgetTurn() {
+	s.brainAlive()
+	s.setPending(false)
+	s.turn.echo = ""
+	s.turn.speaking = false
+	s.turn.captions.finish()
+	if s.turn.tap {
+		s.turn.tap = false
+		s.emit(TapToTalkEnded{})
+	}
 }
 
 // setPending pairs responsePending and responseSettled (session-api O6).

@@ -1,0 +1,316 @@
+package avatar
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+func (s *fakeSocket) drop(reason socketio.Reason) {
+	s.push(socketio.Event{Kind: socketio.Disconnected, Reason: reason})
+}
+
+func (s *fakeSocket) back(recovered bool) {
+	s.push(socketio.Event{Kind: socketio.Connected, Recovered: recovered})
+}
+
+// TestAFatalEventEndsTheWaitForThePicture: lane A is done, and lane B waits for
+// a frame without looking at the socket.
+func TestAFatalEventEndsTheWaitForThePicture(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.plane.playable = func(ctx context.Context) (media.Picture, error) {
+			r.service.socket(0).say(control.RemovePeer, control.Empty{})
+			<-ctx.Done()
+			return media.Picture{}, context.Cause(ctx)
+		}
+		began := time.Now()
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.PeerRemoved) || time.Since(began) != 0 {
+			t.Errorf("%v after %v, want peer_removed at once", err, time.Since(began))
+		}
+	})
+}
+
+// TestAnUnrecoveredSocketEndsTheHandshake: the service has forgotten the join.
+func TestAnUnrecoveredSocketEndsTheHandshake(t *testing.T) {
+	for _, recovered := range []bool{false, true} {
+		run(t, Options{}, func(r *rig) {
+			delete(r.service.answer, control.Join)
+			r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
+				s.drop(socketio.TransportClose)
+				s.back(recovered)
+			}
+			began := time.Now()
+			err := r.Connect(context.Background())
+			took := time.Since(began)
+			var e *fault.Error
+			if !recovered && (!errors.As(err, &e) || e.Code != fault.ConnectFailed || !e.Retryable || took != 0) {
+				t.Errorf("unrecovered: %v after %v, want a retryable connect_failed at once", err, took)
+			}
+			if recovered && (!errors.Is(err, fault.Timeout) || took != 5*second) {
+				t.Errorf("recovered: %v after %v, want to wait on", err, took)
+			}
+		})
+	}
+}
+
+func TestASocketThatGivesUpFailsConnect(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.answer["open"] = func(s *fakeSocket, _ sent) { s.push(socketio.Event{Kind: socketio.ReconnectFailed}) }
+		err := r.Connect(context.Background())
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Code != fault.ConnectFailed || e.Phase != fault.PhaseServerConnect || r.Snapshot().State != Broken {
+			t.Errorf("%v in state %s", err, r.Snapshot().State)
+		}
+		if got := all[Ended](r); len(got) != 0 {
+			t.Errorf("a connect that failed ended: %v", got)
+		}
+	})
+}
+
+// TestADropDuringAResumeIsNotForgotten: the window that a drop opens must not
+// end a session that came back long ago.
+func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		s.say(control.PauseSessionExpired, control.Empty{})
+		synctest.Wait()
+		session := r.service.answer[control.StvNewSession]
+		r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
+			s.drop(socketio.TransportClose)
+			s.back(true)
+			session(s, e)
+		}
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+		r.plane.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+		time.Sleep(time.Minute)
+		if state := r.Snapshot().State; state != Connected {
+			t.Errorf("state %s a minute later", state)
+		}
+	})
+}
+
+// TestADropAtTheEndOfAConnectIsWatched: the socket is down when the last step
+// succeeds.
+func TestADropAtTheEndOfAConnectIsWatched(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.plane.playable = func(context.Context) (media.Picture, error) {
+			r.plane.playable = nil
+			r.service.socket(0).drop(socketio.TransportClose)
+			time.Sleep(time.Millisecond) // until it was heard
+			return media.Picture{Width: 1, Height: 1}, nil
+		}
+		s := r.connectOnly()
+		if state := r.Snapshot().State; state != Reconnectings {
+			t.Fatalf("state %s, want reconnecting", state)
+		}
+		s.back(false)
+		if got := all[Reconnected](r); len(got) != 1 || r.Snapshot().State != Connected {
+			t.Errorf("reconnected %v in state %s", got, r.Snapshot().State)
+		}
+	})
+}
+
+func TestARefusedReconnectEndsTheSession(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		s.drop(socketio.TransportClose)
+		r.forget()
+		s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+		r.wantEvents("error", "error", "stateChange:disconnected", "ended")
+		if errs := all[Failed](r); errs[0].Code != fault.SocketError || errs[1].Code != fault.ReconnectFailed {
+			t.Errorf("errors %v", errs)
+		}
+	})
+}
+
+func TestRetriesOfTheSocketAreCounted(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.drop(socketio.TransportClose)
+		s.push(socketio.Event{Kind: socketio.Reconnecting, Attempt: 2})
+		s.back(true)
+		var got []ConnectivityChanged
+		for _, c := range all[ConnectivityChanged](r) {
+			c.Recoverable = nil
+			got = append(got, c)
+		}
+		want := []ConnectivityChanged{
+			{Channel: "socket", State: "disconnected", Reason: "transport close", Attempt: 1, MaxAttempts: 5},
+			{Channel: "socket", State: "reconnect_retry", Attempt: 2, MaxAttempts: 5},
+			{Channel: "socket", State: "connected"},
+		}
+		if len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+			t.Errorf("heard %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestAPreparedSocketThatDropsIsThrownAway(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		if err := r.Prepare(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		r.service.socket(0).drop(socketio.TransportClose)
+		synctest.Wait()
+		if !r.service.socket(0).closed {
+			t.Error("the dropped socket is kept")
+		}
+		r.connectOnly()
+		if n := r.service.dialled(); n != 2 {
+			t.Errorf("%d sockets, want a fresh one", n)
+		}
+	})
+}
+
+// TestDisconnectEndsAPreparation in every state that one may run in.
+func TestDisconnectEndsAPreparation(t *testing.T) {
+	t.Run("a connect waits for it", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			delete(r.service.answer, control.Join)
+			prepared, connected := make(chan error, 1), make(chan error, 1)
+			go func() { prepared <- r.Prepare(context.Background()) }()
+			synctest.Wait()
+			go func() { connected <- r.Connect(context.Background()) }()
+			synctest.Wait()
+			r.Disconnect(DisconnectOptions{})
+			if err := <-connected; !errors.Is(err, fault.ConnectFailed) {
+				t.Errorf("connect: %v", err)
+			}
+			if err := <-prepared; !errors.Is(err, fault.ConnectFailed) {
+				t.Errorf("prepare: %v", err)
+			}
+			time.Sleep(time.Minute)
+			if state := r.Snapshot().State; state != Disconnected || r.service.dialled() != 1 {
+				t.Errorf("state %s, %d sockets", state, r.service.dialled())
+			}
+		})
+	})
+	t.Run("after the end of a session", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			s := r.mustConnect()
+			s.drop(socketio.ServerDisconnect)
+			synctest.Wait()
+			if err := r.Prepare(context.Background()); err != nil { // the token is kept
+				t.Fatal(err)
+			}
+			r.Disconnect(DisconnectOptions{})
+			synctest.Wait()
+			if !r.service.socket(1).closed {
+				t.Error("the prepared socket is open")
+			}
+			if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
+				t.Errorf("connect with a forgotten token: %v", err)
+			}
+		})
+	})
+	t.Run("a cancelled connect does not wait for it", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			delete(r.service.answer, control.Join)
+			go func() { _ = r.Prepare(context.Background()) }()
+			synctest.Wait()
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(second, cancel)
+			began := time.Now()
+			if err := r.Connect(ctx); !errors.Is(err, fault.ConnectFailed) || time.Since(began) != second {
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
+		})
+	})
+}
+
+// TestARepairThatADropCutIsTakenUpAgain: the channel must not count as being
+// repaired for ever.
+func TestARepairThatADropCutIsTakenUpAgain(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.plane.subscribe = func(context.Context, string) error {
+			r.plane.subscribe = nil
+			s.drop(socketio.TransportClose)
+			time.Sleep(time.Millisecond) // until it was heard
+			return fault.New(fault.WHEPFailed, "no network")
+		}
+		r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+		time.Sleep(2 * time.Millisecond)
+		s.back(true)
+		if got := all[MediaRecovered](r); len(got) != 1 || r.service.dialled() != 1 {
+			t.Errorf("recovered %v with %d sockets", got, r.service.dialled())
+		}
+	})
+}
+
+// TestAPeerThatFailedDuringTheHandshakeIsRepaired by the health check, because
+// its state is not reported again.
+func TestAPeerThatFailedDuringTheHandshakeIsRepaired(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.plane.playable = func(context.Context) (media.Picture, error) {
+			r.plane.playable = nil
+			r.plane.up.notify(media.Event{Kind: media.PeerState, Channel: media.ChannelASR, State: "failed"})
+			return media.Picture{Width: 640, Height: 360}, nil
+		}
+		r.connectOnly()
+		time.Sleep(1500 * time.Millisecond)
+		if got := all[MediaRecovered](r); len(got) != 1 || got[0].Channel != media.ChannelASR {
+			t.Errorf("recovered %v", got)
+		}
+	})
+}
+
+// TestARebuildClosesWhatTheOldSessionLeftOpen: no answer comes any more.
+func TestARebuildClosesWhatTheOldSessionLeftOpen(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
+			t.Fatal(err)
+		}
+		s.say(control.StvStartedTalking, control.Empty{})
+		s.say(control.AgentTurnToTalk, control.TurnToTalk{})
+		if err := r.StartTapToTalk(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		s.drop(socketio.TransportClose)
+		s.back(false)
+		synctest.Wait()
+		snap := r.Snapshot()
+		if snap.State != Connected || snap.Speaking || snap.ResponsePending || snap.TapToTalkActive {
+			t.Errorf("after the rebuild: %+v", snap)
+		}
+		if n := len(all[TapToTalkEnded](r)); n != 1 {
+			t.Errorf("%d tapToTalkEnded", n)
+		}
+		time.Sleep(30 * second)
+		if got := all[BrainStalled](r); len(got) != 0 {
+			t.Errorf("a brain that is gone stalled: %v", got)
+		}
+	})
+}
+
+func TestTheReasonOfAnUnsupportedClientIsMachineReadable(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
+			s.say(control.UnsupportedClient, control.Unsupported{Code: "USAGE_LIMIT_EXCEEDED"})
+		}
+		err := r.Connect(context.Background())
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Detail != "the service refused this client: USAGE_LIMIT_EXCEEDED" {
+			t.Fatalf("err = %v", err)
+		}
+		if body, _ := e.Body.(map[string]any); body["code"] != "USAGE_LIMIT_EXCEEDED" {
+			t.Errorf("body = %v", e.Body)
+		}
+	})
+}
