@@ -120,7 +120,10 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		r.Body = s.timed(w, r, http.MaxBytesReader(w, r.Body, maxBody))
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		// net/http takes the deadline off at the end of the body. Not every
+		// ResponseWriter has deadlines; the connection of a server has.
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout)) //nolint:errcheck // see above
 		recorder := &recorder{ResponseWriter: w}
 		if _, pattern := mux.Handler(r); pattern == "" {
 			s.noRoute(recorder, r, mux)

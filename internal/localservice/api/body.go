@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -26,33 +25,6 @@ const (
 	messagePageSize = 50
 	maxPageSize     = 500
 )
-
-// timed gives the client BodyTimeout for its body, also for one that no handler
-// reads: the server waits for its end before the next request.
-func (s *server) timed(w http.ResponseWriter, r *http.Request, body io.ReadCloser) io.ReadCloser {
-	if r.ContentLength == 0 {
-		return body
-	}
-	control := http.NewResponseController(w)
-	// Not every ResponseWriter has deadlines; the connection of a server has.
-	control.SetReadDeadline(time.Now().Add(s.BodyTimeout)) //nolint:errcheck // see above
-	return &timedBody{body, control}
-}
-
-// timedBody takes the deadline off the connection at the end of the body: what
-// is read from there on tells a stream that its client is gone.
-type timedBody struct {
-	io.ReadCloser
-	control *http.ResponseController
-}
-
-func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		b.control.SetReadDeadline(time.Time{}) //nolint:errcheck // as in timed
-	}
-	return n, err
-}
 
 // decode reads the JSON body into a T. An empty body is an empty object. What
 // does not fit is a 422 that names the field.
