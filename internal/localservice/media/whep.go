@@ -6,6 +6,8 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
+	"time"
 )
 
 // Paths of the two forms of the WHEP address (wire-protocol §6.1).
@@ -32,7 +34,15 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc(session, s.serveSession)
 	mux.HandleFunc(session+"/viewer/{viewer}", s.serveViewer)
 	mux.HandleFunc(fallbackPath+"{$}", s.serveFallback)
-	return allowOrigins(mux)
+	return s.hurry(allowOrigins(mux))
+}
+
+// hurry gives a client as long for its offer as it has to connect, so that one that never ends it doesn't keep its connection for ever.
+func (s *Server) hurry(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.ConnectTimeout)) // net/http takes it off
+		next.ServeHTTP(w, r)
+	})
 }
 
 func allowOrigins(next http.Handler) http.Handler {
@@ -112,6 +122,10 @@ func subscribe(w http.ResponseWriter, r *http.Request, stream *Stream, location 
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxOffer))
 	if err != nil {
 		status := http.StatusBadRequest
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			status = http.StatusRequestTimeout
+			w.Header().Set("Connection", "close") // the rest of the offer would look like the next request
+		}
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			status = http.StatusRequestEntityTooLarge
 		}

@@ -2,6 +2,9 @@ package media
 
 import (
 	"bytes"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -265,6 +268,24 @@ func TestViewerThatNeverConnectsIsFreed(t *testing.T) {
 		t.Fatalf("POST = %d", got)
 	}
 	waitFor(t, "the place is free", func() bool { return post() == http.StatusCreated })
+}
+
+func TestSlowOfferIsRefused(t *testing.T) {
+	t.Parallel()
+	s, base := newServer(t, Config{ConnectTimeout: 50 * time.Millisecond})
+	path := newStream(t, s).URL("")
+	c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\nv=0", path, sdpType); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := io.ReadAll(c) // up to the end of the connection
+	if err != nil || !strings.HasPrefix(string(reply), "HTTP/1.1 408") {
+		t.Errorf("%s, %v", reply, err)
+	}
 }
 
 func TestViewerThatLeavesIsFreed(t *testing.T) {
