@@ -55,12 +55,19 @@ func redactPairs(s string) string {
 			continue
 		}
 		end := nameEnd(s, i)
+		if i > 0 && s[i-1] == '%' && end-i > 2 {
+			i += 2 // the digits of an encoded character, not of the name
+		}
 		kind := classify(s[i:end])
 		i = end
 		if kind == plainName {
 			continue
 		}
-		if from, to := pairValue(s, end, kind); to > from {
+		from, to := pairValue(s, end, kind)
+		if to == from {
+			from, to = encodedValue(s, end, kind)
+		}
+		if to > from {
 			r.cut(from, to)
 			i = to
 		}
@@ -121,6 +128,54 @@ func pairValue(s string, i int, kind nameKind) (from, to int) {
 		return 0, 0
 	}
 	return from, to
+}
+
+// encodedValue is pairValue for percent-encoded text, in which the quotes of a
+// name, or what stands between name and value, is written like %22 and %3A.
+func encodedValue(s string, i int, kind nameKind) (from, to int) {
+	i = skipAny(s, i, "%5C")
+	quoted := hasAnyPrefix(s[i:], "%22", "%27")
+	if quoted {
+		i += len("%22")
+	}
+	i = skipAny(s, i, "%20", "+", " ")
+	switch {
+	case hasAnyPrefix(s[i:], "%3A", "%3D"):
+		i += len("%3A")
+	case quoted && hasAnyPrefix(s[i:], ":", "="):
+		i++
+	default:
+		return 0, 0
+	}
+	from = skipAny(s, i, "%20", "+", " ", "%5C", "%22", "%27")
+	for to = from; to < len(s); to++ {
+		if strings.HasPrefix(s[to:], Redacted) {
+			to += len(Redacted) - 1
+		} else if strings.IndexByte(" \t\r\n,;&\"'`<>(){}]\\#", s[to]) >= 0 ||
+			hasAnyPrefix(s[to:], "%22", "%27", "%5C", "%0A", "%0D") ||
+			kind != lineName && hasAnyPrefix(s[to:], "%20", "%26", "%2C", "%3B", "%7D", "%5D") {
+			break
+		}
+	}
+	switch s[from:to] {
+	case "null", "true", "false", "undefined":
+		return 0, 0
+	}
+	return from, to
+}
+
+// skipAny returns the first index from i on where none of the parts begins.
+func skipAny(s string, i int, parts ...string) int {
+next:
+	for {
+		for _, part := range parts {
+			if foldPrefix(s[i:], part) {
+				i += len(part)
+				continue next
+			}
+		}
+		return i
+	}
 }
 
 // closingQuote returns where the string that begins at i ends. quote is its

@@ -18,11 +18,13 @@ const tokenPrefix = "djJ8"
 const minHexSecret = 32
 
 // Redact returns s without what must not leave the runtime: platform tokens,
-// credentials behind KS, Bearer and Basic, user and password in URLs, the
-// values of secret-looking names in JSON, query strings and headers (ks,
-// token, password, credential, secret, …), request variables, 32-digit
-// hexadecimal secrets and private network addresses. Loopback addresses stay:
-// they say nothing about a network, and local work needs them.
+// also when they are broken into lines, JSON web tokens, credentials behind KS,
+// Bearer and Basic, user and password in URLs, the values of secret-looking
+// names in JSON, query strings and headers (ks, token, password, credential,
+// secret, …), request variables, 32-digit hexadecimal secrets and private
+// network addresses. URLs, JSON and headers are recognised when they are
+// percent-encoded, too. Loopback addresses stay: they say nothing about a
+// network, and local work needs them.
 //
 // It works on any text, however broken, and redacting twice changes nothing.
 func Redact(s string) string {
@@ -30,8 +32,9 @@ func Redact(s string) string {
 	// example; a second round settles that. Clean text goes through once.
 	for range maxRounds {
 		before := s
+		s = redactTokens(s) // first, because a pair ends with its line
 		s = redactPairs(s)
-		s = redactTokens(s)
+		s = redactWebTokens(s)
 		s = redactUserinfo(s)
 		s = redactSchemes(s)
 		s = redactHex(s)
@@ -82,13 +85,72 @@ func redactTokens(s string) string {
 		}
 		start := i + at
 		i = start + len(tokenPrefix)
-		end := i
-		for end < len(s) && isTokenChar(s[end]) {
-			end++
-		}
+		end := tokenEnd(s, i)
 		if end > i {
+			end = wrappedEnd(s, end)
 			r.cut(start, end)
 			i = end
+		}
+	}
+}
+
+// minWrapped is the length from which the beginning of a line is taken for the
+// rest of a token that fills the end of the line before: ids of the service are
+// 24 characters and stand alone.
+const minWrapped = 28
+
+// wrappedEnd returns where a token ends whose first line ends at i.
+func wrappedEnd(s string, i int) int {
+	for {
+		next := i
+		for _, part := range [...]string{"\r", `\r`, "\n", `\n`} {
+			if strings.HasPrefix(s[next:], part) {
+				next += len(part)
+			}
+		}
+		if next == i {
+			return i
+		}
+		next = skip(s, next, " \t")
+		end := tokenEnd(s, next)
+		if end-next < minWrapped || !strings.ContainsAny(s[next:end], "0123456789") {
+			return i
+		}
+		i = end
+	}
+}
+
+func tokenEnd(s string, i int) int {
+	for i < len(s) && isTokenChar(s[i]) {
+		i++
+	}
+	return i
+}
+
+// webTokenPrefix begins every JSON web token: base64url of `{"`.
+const webTokenPrefix = "eyJ"
+
+// minWebToken is shorter than any JSON web token can be.
+const minWebToken = 20
+
+// redactWebTokens removes JSON web tokens, which the endpoint of a brain or a
+// gateway may use.
+func redactWebTokens(s string) string {
+	r := rewriter{src: s}
+	for i := 0; ; {
+		at := strings.Index(s[i:], webTokenPrefix)
+		if at < 0 {
+			return r.String()
+		}
+		start := i + at
+		end := start
+		for end < len(s) && (isNameChar(s[end]) || s[end] == '.') {
+			end++
+		}
+		i = end
+		end = start + len(strings.TrimRight(s[start:end], "."))
+		if end-start >= minWebToken && strings.Contains(s[start:end], ".") {
+			r.cut(start, end)
 		}
 	}
 }
@@ -122,27 +184,19 @@ func redactSchemes(s string) string {
 }
 
 // redactUserinfo removes user and password from URLs, also from turn: and
-// stun: addresses, which have no slashes.
+// stun: addresses, which have no slashes, and from percent-encoded ones.
 func redactUserinfo(s string) string {
-	if strings.IndexByte(s, '@') < 0 {
+	if strings.IndexByte(s, '@') < 0 && !strings.Contains(s, encodedAt) {
 		return s
 	}
 	r := rewriter{src: s}
 	searched := 0 // there is no @ between here and the next delimiter
 	for i := 0; i < len(s); i++ {
-		if s[i] != ':' {
+		start, encoded := authority(s, i)
+		if start < 0 || start < searched {
 			continue
 		}
-		start := i + 1
-		if strings.HasPrefix(s[start:], "//") {
-			start += 2
-		} else if !isTurnScheme(s[:i]) {
-			continue
-		}
-		if start < searched {
-			continue
-		}
-		at, end := userinfo(s, start)
+		at, end := userinfo(s, start, encoded)
 		if at < 0 {
 			searched = end
 			continue
@@ -155,16 +209,61 @@ func redactUserinfo(s string) string {
 	return r.String()
 }
 
+// authority returns where the part of an address begins that may have a login,
+// if the colon after its scheme is at i; -1 if there is none.
+func authority(s string, i int) (start int, encoded bool) {
+	colon := i + 1
+	switch {
+	case s[i] == ':':
+	case s[i] == '%' && foldPrefix(s[i:], "%3A"):
+		colon, encoded = i+len("%3A"), true
+	default:
+		return -1, false
+	}
+	// Some writers of JSON escape each slash.
+	for _, slashes := range [...]string{"//", `\/\/`, "%2F%2F"} {
+		if foldPrefix(s[colon:], slashes) {
+			return colon + len(slashes), encoded
+		}
+	}
+	if isTurnScheme(s[:i]) {
+		return colon, encoded
+	}
+	return -1, false
+}
+
+const encodedAt = "%40"
+
 // userinfo returns where the authority that begins at start ends, and its last
 // @; -1 when it has none.
-func userinfo(s string, start int) (at, end int) {
+func userinfo(s string, start int, encoded bool) (at, end int) {
 	at = -1
-	for end = start; end < len(s) && strings.IndexByte(" \t\r\n\"'`<>/?#\\", s[end]) < 0; end++ {
-		if s[end] == '@' {
+	for end = start; end < len(s) && strings.IndexByte(" \t\r\n\"'`<>/?#\\&", s[end]) < 0; end++ {
+		switch {
+		case s[end] == '@':
 			at = end
+		case encoded && s[end] == '%' && strings.HasPrefix(s[end:], encodedAt):
+			at = end
+		case encoded && hasAnyPrefix(s[end:], "%2F", "%3F", "%23", "%22", "%20", "%26"):
+			return at, end
 		}
 	}
 	return at, end
+}
+
+// foldPrefix is strings.HasPrefix for percent-encoded text, whose digits have
+// two spellings.
+func foldPrefix(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+func hasAnyPrefix(s string, prefixes ...string) bool {
+	for _, p := range prefixes {
+		if foldPrefix(s, p) {
+			return true
+		}
+	}
+	return false
 }
 
 func isTurnScheme(before string) bool {

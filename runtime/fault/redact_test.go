@@ -64,6 +64,22 @@ func TestRedact(t *testing.T) {
 		{"behind a name", "src:10.0.0.1", "src:[redacted]"},
 		{"public addresses", "8.8.8.8 172.32.0.1 2001:db8::1 1.2.3", "8.8.8.8 172.32.0.1 2001:db8::1 1.2.3"},
 		{"loopback", "http://127.0.0.1:8080 [::1]:80", "http://127.0.0.1:8080 [::1]:80"},
+		{"percent-encoded query", "next=https%3A%2F%2Fx.example%2Fa%3Fks%3Dabc123%26n%3D1", "next=https%3A%2F%2Fx.example%2Fa%3Fks%3D[redacted]%26n%3D1"},
+		{"percent-encoded JSON", "?body=%7B%22ks%22%3A%22abc%22%2C%22n%22%3A1%7D", "?body=%7B%22ks%22%3A%22[redacted]%22%2C%22n%22%3A1%7D"},
+		{"half-encoded JSON", `{%22password%22:%22hunter2%22,%22n%22:1}`, `{%22password%22:%22[redacted]%22,%22n%22:1}`},
+		{"percent-encoded number", "%22password%22%3a12345%7d", "%22password%22%3a[redacted]%7d"},
+		{"percent-encoded header", "h=authorization%3A%20Bearer%20abc%0D%0Ahost", "h=authorization%3A%20[redacted]%0D%0Ahost"},
+		{"percent-encoded login", "u=https%3A%2F%2Falice%3As3cret%40talk.example%2Fx", "u=https%3A%2F%2F[redacted]%40talk.example%2Fx"},
+		{"percent-encoded turn", "u=turn%3Au-17%3Ac-17%40turn.example", "u=turn%3A[redacted]%40turn.example"},
+		{"percent-encoded names that only resemble", "q=tasks%3D3%26token%3Dnull", "q=tasks%3D3%26token%3Dnull"},
+		{"JSON with escaped slashes", `{"u":"https:\/\/alice:s3cret@talk.example\/x"}`, `{"u":"https:\/\/[redacted]@talk.example\/x"}`},
+		{"token in two lines", testToken[:24] + "\n" + testToken[24:] + " refused", "[redacted] refused"},
+		{"token in two lines of JSON", `{"note":"` + testToken[:24] + `\r\n  ` + testToken[24:] + `"}`, `{"note":"[redacted]"}`},
+		{"ks in two lines", "ks=" + testToken[:24] + "\r\n" + testToken[24:], "ks=[redacted]"},
+		{"line after a token", "near " + testToken + "\nsession 65f0c0ffee65f0c0ffee65f0 ended", "near [redacted]\nsession 65f0c0ffee65f0c0ffee65f0 ended"},
+		{"JSON web token", "got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc_DEF-123.", "got [redacted]."},
+		{"prose like a web token", "eyJ is how they begin", "eyJ is how they begin"},
+		{"bearer in lower case", "bearer abc123def", "bearer [redacted]"},
 		{"nothing to hide", "connect timed out after 10 s (phase whep)", "connect timed out after 10 s (phase whep)"},
 		{"broken UTF-8", "\xff\xfe ks=\xff", "\xff\xfe ks=[redacted]"},
 		{"empty", "", ""},
@@ -136,7 +152,7 @@ func TestRedactValueStopsAtDepth(t *testing.T) {
 
 // TestRedactIsLinear fails by its own time limit if a pass becomes quadratic.
 func TestRedactIsLinear(t *testing.T) {
-	for _, piece := range []string{"djJ8", "ks=", `"ks":"`, "turn:", "://", "@", "10.", "fe80:", "a", `\`, "{", "requestVars:{", "KS "} {
+	for _, piece := range []string{"djJ8", "djJ8a\n", "eyJ", "eyJa.", "%22ks%22%3A", "%3A%2F%2F", "%40", "turn%3A", "ks=", `"ks":"`, "turn:", "://", "@", "10.", "fe80:", "a", `\`, "{", "requestVars:{", "KS "} {
 		in := strings.Repeat(piece, 1<<20/len(piece))
 		if out := Redact(in); len(out) > 4*len(in) {
 			t.Errorf("%q: %d bytes became %d", piece, len(in), len(out))
