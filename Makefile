@@ -37,5 +37,6 @@ clean: ## Remove what was built
 	rm -rf build js/dist js/node_modules
 
 $(NPM): js/package.json js/package-lock.json
+	tools/need.sh node
 	npm --prefix js ci --no-fund --no-audit
 	@touch $@

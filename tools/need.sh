@@ -2,10 +2,18 @@
 # Installs what `make run` and `make test` lack, where it can; says what to do
 # where it can't.
 #
+#   tools/need.sh node      Node.js with npm, for the package (required)
 #   tools/need.sh browser   a Chromium for the tests (required)
 #   tools/need.sh voice     espeak-ng for the local service (it has a small
 #                           voice of its own, so this one is only wished for)
 set -eu
+
+# The oldest version of Node.js that the package is built and tested with.
+node_version=20
+
+# The programs that internal/browsertest looks for.
+browsers="chromium chromium-browser google-chrome google-chrome-stable chrome headless-shell headless_shell
+microsoft-edge /snap/bin/chromium"
 
 # have NAME... succeeds when one of the programs is on the PATH.
 have() {
@@ -28,8 +36,14 @@ debian() {
 }
 
 case "${1:-}" in
+node)
+	if have node && have npm && [ "$(node -p 'parseInt(process.versions.node)')" -ge "$node_version" ]; then exit 0; fi
+	echo "Node.js $node_version or later with npm is needed: https://nodejs.org" >&2
+	exit 1
+	;;
 browser)
-	if [ -n "${AGENTRUNTIME_CHROME:-}" ] || have chromium chromium-browser google-chrome google-chrome-stable chrome; then exit 0; fi
+	if [ -n "${AGENTRUNTIME_CHROME:-}${CHROME:-}" ] || have $browsers; then exit 0; fi
+	if have "/Applications/Chromium.app/Contents/MacOS/Chromium" "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; then exit 0; fi
 	if debian chromium; then exit 0; fi
 	echo "The tests need Chromium or Google Chrome: install one, or set AGENTRUNTIME_CHROME to its path." >&2
 	exit 1
@@ -40,7 +54,7 @@ voice)
 	echo "espeak-ng is not installed: the avatar speaks with the small built-in voice." >&2
 	;;
 *)
-	echo "usage: tools/need.sh browser|voice" >&2
+	echo "usage: tools/need.sh node|browser|voice" >&2
 	exit 2
 	;;
 esac
