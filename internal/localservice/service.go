@@ -32,6 +32,8 @@ const (
 	// headerTimeout and maxHeader bound what a client may do before it is known.
 	headerTimeout = 10 * time.Second
 	maxHeader     = 64 << 10
+	// idleTimeout is how long a connection may wait for its next request.
+	idleTimeout = 2 * time.Minute
 	// goodbye is how long Close waits for requests that are being answered.
 	goodbye = 2 * time.Second
 	// infoPath is where a page finds the addresses and agents, without secrets.
@@ -193,7 +195,7 @@ func (s *Service) startControl(sockets *socketio.Server, links map[string]*link.
 // serve runs an HTTP server until Close.
 func (s *Service) serve(l net.Listener, h http.Handler) {
 	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader,
+		Handler: h, ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	s.tasks.Go(func() {

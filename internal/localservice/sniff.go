@@ -3,6 +3,7 @@ package localservice
 import (
 	"bufio"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,7 +30,7 @@ type splitter struct {
 	sockets, rest *link.Link
 
 	ready  chan net.Conn
-	places chan struct{}
+	silent queue // connections that have not said what they want
 	done   chan struct{}
 	once   sync.Once
 	tasks  sync.WaitGroup
@@ -38,8 +39,7 @@ type splitter struct {
 
 func newSplitter(l net.Listener, sockets, rest *link.Link) *splitter {
 	s := &splitter{
-		Listener: l, sockets: sockets, rest: rest, ready: make(chan net.Conn),
-		places: make(chan struct{}, maxUnsniffed), done: make(chan struct{}),
+		Listener: l, sockets: sockets, rest: rest, ready: make(chan net.Conn), done: make(chan struct{}),
 	}
 	s.tasks.Go(s.run)
 	return s
@@ -52,17 +52,33 @@ func (s *splitter) run() {
 			s.once.Do(func() { s.err = err; close(s.done) })
 			return
 		}
-		select {
-		case s.places <- struct{}{}:
-		default:
-			_ = c.Close() // too many that say nothing
-			continue
-		}
-		s.tasks.Go(func() {
-			defer func() { <-s.places }()
-			s.sniff(c)
-		})
+		s.silent.add(c)
+		s.tasks.Go(func() { s.sniff(c) })
 	}
+}
+
+// queue is where connections wait while nobody knows what they want. When it is
+// full, the one that has waited longest has to go: who says nothing must not
+// keep those out who do.
+type queue struct {
+	mu    sync.Mutex
+	conns []net.Conn // oldest first
+}
+
+func (q *queue) add(c net.Conn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.conns) == maxUnsniffed {
+		_ = q.conns[0].Close() // which ends its wait
+		q.conns = slices.Delete(q.conns, 0, 1)
+	}
+	q.conns = append(q.conns, c)
+}
+
+func (q *queue) remove(c net.Conn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.conns = slices.DeleteFunc(q.conns, func(other net.Conn) bool { return other == c })
 }
 
 // sniff reads as much of c as it takes, and hands it on with that put back.
@@ -79,6 +95,7 @@ func (s *splitter) sniff(c net.Conn) {
 	_ = c.SetReadDeadline(time.Now().Add(sniffTimeout))
 	r := bufio.NewReaderSize(c, len(socketRequest))
 	start, err := peek(r)
+	s.silent.remove(c)
 	close(quit)
 	watch.Wait()
 	if err == nil {
