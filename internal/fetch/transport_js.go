@@ -158,9 +158,15 @@ func response(reply js.Value) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range pairs.Length() {
-		pair := pairs.Index(i)
-		resp.Header.Set(pair.Index(0).String(), pair.Index(1).String())
+	var list [][]string
+	if jsbridge.FromJS("headers", pairs, &list) != nil {
+		return nil, errors.New("fetch gave headers that are none")
+	}
+	for _, pair := range list {
+		if len(pair) != 2 {
+			return nil, errors.New("fetch gave headers that are none")
+		}
+		resp.Header.Set(pair[0], pair[1])
 	}
 	return resp, nil
 }

@@ -74,6 +74,10 @@ func TestOddFetchesOfThePage(t *testing.T) {
 		"gives a string":   `return "reply"`,
 		"getter throws":    `return {get status() { throw new Error("no") }}`,
 		"no headers":       `return {status: 200, headers: undefined}`,
+		"headers of null":  `return {status: 200, headers: [null]}`,
+		"headers of text":  `return {status: 200, headers: ["ab"]}`,
+		"half a header":    `return {status: 200, headers: [["a"]]}`,
+		"headers of marks": `return {status: 200, headers: [[Symbol("a"), 1n]]}`,
 		"no stream reader": `return {status: 200, headers: new Headers(), body: {}}`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 // Package house holds the rules of docs/architecture.md that a machine can
 // check: where syscall/js may be imported, how platform files are named, and
-// that every package says what it is for.
+// that every package says what it is for. It reads source files and must not
+// import what it judges.
 package house
 
 import (

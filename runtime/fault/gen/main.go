@@ -1,4 +1,5 @@
-// Command gen writes docs/errors.md from the table of package fault.
+// Command gen writes docs/errors.md from the table of package fault. It knows
+// that table and no other package, and no code's meaning of its own.
 package main
 
 import (

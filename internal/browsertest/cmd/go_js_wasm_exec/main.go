@@ -34,6 +34,9 @@
 // instantiate the program, or is busy for longer than -test.timeout allows ends
 // the run with exit code 1 and the reason. -test.cpuprofile gets the browser's
 // profile of the program, because Go has no CPU profiler for js.
+//
+// It must not know what the program tests: nothing of this project but
+// internal/browsertest is imported.
 package main
 
 import (
