@@ -3,6 +3,7 @@ package avatar
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -26,28 +27,40 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 	if err != nil {
 		return nil, err
 	}
+	if token == "" {
+		return nil, fault.New(fault.InvalidState, "the session has no token")
+	}
 	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token)})
 	if err != nil {
 		return nil, fault.From(err)
 	}
 	defer socket.Close()
 	socket.Open()
-	// Emitted at once, it leaves with the connection.
-	if err := socket.Emit(control.CheckAvailability, control.Empty{}); err != nil {
-		return nil, fault.From(err)
-	}
 	expired := time.NewTimer(wait)
 	defer expired.Stop()
 	again := time.NewTimer(poll)
 	again.Stop()
 	defer again.Stop()
+	var lost error // of the last attempt to connect
 	for {
 		select {
 		case ev, ok := <-socket.Events():
-			if !ok {
-				return nil, fault.New(fault.SocketError, "the capacity connection was lost")
+			switch {
+			case !ok:
+				return nil, fault.New(fault.SocketError, "the capacity connection was lost").Because(lost)
+			case ev.Kind == socketio.ConnectError:
+				lost = ev.Err
+				continue
+			case ev.Kind == socketio.Connected: // also after a drop, which may have cost the reply
+				again.Reset(0)
+				continue
+			case ev.Kind != socketio.Message:
+				continue
 			}
-			if ev.Kind != socketio.Message || ev.Name != control.AvailabilityResult {
+			if e := fatal(ev); e != nil {
+				return nil, e
+			}
+			if ev.Name != control.AvailabilityResult {
 				continue
 			}
 			a := decode[control.Availability](ev)
@@ -68,12 +81,38 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 	}
 }
 
+// capacityBackoff are the waits after negative answers during a connect, of
+// which the last repeats (wire-protocol §2.6).
+var capacityBackoff = [...]time.Duration{
+	30 * time.Second, 45 * time.Second, 60 * time.Second, 90 * time.Second, 120 * time.Second,
+	180 * time.Second, 240 * time.Second, 300 * time.Second, 360 * time.Second,
+}
+
+// capacityJitter spreads them by up to this part in both directions.
+const capacityJitter = 0.15
+
+// askCapacityAgain asks again later while a connect waits for a free avatar.
+func (s *Session) askCapacityAgain(l *link, available bool) {
+	if available || s.state != Connecting {
+		return
+	}
+	wait := capacityBackoff[min(l.refusals, len(capacityBackoff)-1)]
+	l.refusals++
+	wait = time.Duration(float64(wait) * (1 + capacityJitter*(2*rand.Float64()-1)))
+	l.capacity.stop()
+	l.capacity = s.after(wait, func() {
+		if s.link == l && s.state == Connecting {
+			s.tell(control.CheckAvailability, control.Empty{})
+		}
+	})
+}
+
 // Prepare opens the socket and joins ahead of time, without microphone or media
 // (wire-protocol §2.8). A failure does not block a later Connect. Elsewhere than
 // in idle or disconnected it does nothing.
 func (s *Session) Prepare(ctx context.Context) error {
 	done := make(chan error, 1)
-	s.work.post(func() { s.prepare(done) })
+	s.work.do(func() { s.prepare(done) })
 	select {
 	case err := <-done:
 		return err
@@ -104,10 +143,10 @@ func (s *Session) prepare(done chan error) {
 	s.preparing = p
 	s.prepared = l
 	request := s.joinRequest(l.room)
-	go func() {
+	s.spawn(func() {
 		err := s.join(p.ctx, l, plan{join: &request})
 		s.work.post(func() { s.wasPrepared(p, l, err) })
-	}()
+	})
 }
 
 func (s *Session) wasPrepared(p *procedure, l *link, err error) {

@@ -16,7 +16,7 @@ import (
 // of ctx cuts it short and leaves nothing behind.
 func (s *Session) Connect(ctx context.Context) error {
 	done := make(chan error, 1)
-	s.work.post(func() { s.connect(done) })
+	s.work.do(func() { s.connect(done) })
 	select {
 	case err := <-done:
 		return err
@@ -60,13 +60,13 @@ func (s *Session) connect(done chan error) {
 		return
 	}
 	over := s.preparing.ctx.Done()
-	go func() {
+	s.spawn(func() {
 		select {
 		case <-over:
 		case <-p.ctx.Done():
 		}
 		s.work.post(func() { s.connectNow(p) })
-	}()
+	})
 }
 
 // connectNow continues on the prepared link, if there is one.
@@ -94,10 +94,10 @@ func (s *Session) connectNow(p *procedure) {
 	media := s.newMedia(l)
 	p.limit(s.opts.Limits.Overall)
 	request := s.joinRequest(l.room)
-	go func() {
+	s.spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, agent: true, first: true})
 		s.work.post(func() { s.connected(p, l, err) })
-	}()
+	})
 }
 
 // connected ends a connect.
@@ -175,11 +175,20 @@ func (s *Session) establish(ctx context.Context, l *link, p plan) error {
 	defer context.AfterFunc(l.hs.ctx, func() { cancel(context.Cause(l.hs.ctx)) })()
 	lanes := []func(context.Context) error{
 		func(ctx context.Context) error { return s.speakLane(ctx, l, p) },
-		func(ctx context.Context) error { return s.watchLane(ctx, l, p, reply) },
+		func(ctx context.Context) error {
+			err := s.watchLane(ctx, l, p, reply)
+			if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return timeout("ConnectTimeout", fault.PhaseWHEP) // wire-protocol §6.4
+			}
+			return err
+		},
 	}
 	ends := make(chan error, len(lanes))
 	for _, lane := range lanes {
-		go func() { ends <- lane(ctx) }()
+		go func() {
+			_, err := callHandler(func() (any, error) { return nil, lane(ctx) })
+			ends <- err
+		}()
 	}
 	// The first lane to fail ends the other, which is waited for: nothing of a
 	// failed connect may go on behind its back.
@@ -189,6 +198,9 @@ func (s *Session) establish(ctx context.Context, l *link, p plan) error {
 			first = err
 			cancel(err)
 		}
+	}
+	if first == nil && l.hs.ctx.Err() != nil {
+		return context.Cause(l.hs.ctx) // as the last step ended
 	}
 	return first
 }
@@ -238,7 +250,13 @@ func (s *Session) speakLane(ctx context.Context, l *link, p plan) error {
 // watchLane is lane B: the picture, up to the playable gate.
 func (s *Session) watchLane(ctx context.Context, l *link, p plan, reply control.StvNewSessionReply) error {
 	if audioOnly(reply) {
-		s.work.post(func() { s.mediaReady(l, MediaReady{Mode: Audio}) })
+		s.work.post(func() {
+			if s.link == l && l.down == p.down { // made ahead of time, for nothing
+				l.down.Close()
+				l.down = nil
+			}
+			s.mediaReady(l, MediaReady{Mode: Audio})
+		})
 		return nil
 	}
 	if err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply)); err != nil {

@@ -19,7 +19,7 @@ func (s *Session) UpdateRequestVars(vars map[string]any) error {
 	if err := s.live(); err != nil {
 		return err
 	}
-	s.work.post(func() { s.mergeVars(vars) })
+	s.work.do(func() { s.mergeVars(vars) })
 	return nil
 }
 
@@ -52,7 +52,7 @@ func (s *Session) SetDynamicPrompt(data any) error {
 	if err != nil {
 		return fault.New(fault.BadRequest, "the data is no JSON").Because(err)
 	}
-	s.work.post(func() { s.mergeVars(map[string]any{pageContext: string(b)}) })
+	s.work.do(func() { s.mergeVars(map[string]any{pageContext: string(b)}) })
 	return nil
 }
 
@@ -81,14 +81,14 @@ func (s *Session) SendScreenShot(image []byte) error {
 // KeepAlive asks for capacity: a cheap sign of life. Without a socket it does
 // nothing.
 func (s *Session) KeepAlive() {
-	s.work.post(func() { s.tell(control.CheckAvailability, control.Empty{}) })
+	s.work.do(func() { s.tell(control.CheckAvailability, control.Empty{}) })
 }
 
 func (s *Session) tellLive(name string, payload any) error {
 	if err := s.live(); err != nil {
 		return err
 	}
-	s.work.post(func() {
+	s.work.do(func() {
 		if s.state == Connected {
 			s.touch()
 			s.tell(name, payload)

@@ -41,6 +41,7 @@ func (s *Session) message(l *link, ev socketio.Event) {
 	case control.AvailabilityResult:
 		a := decode[control.Availability](ev)
 		s.emit(CapacityChanged{Available: a.Available, Details: a.Details})
+		s.askCapacityAgain(l, a.Available)
 	case control.ASRServerCandidate:
 		if l.up != nil {
 			l.up.AddCandidate(decode[control.ServerCandidate](ev))
@@ -51,6 +52,8 @@ func (s *Session) message(l *link, ev socketio.Event) {
 		if l.voice != nil {
 			l.voice.AddCandidate(decode[control.ClientCandidate](ev).Candidate)
 		}
+	case control.VoiceError:
+		s.warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: cleanText(decode[control.PeerError](ev).Error)})
 	case control.AgentRawText:
 		s.segment(decode[control.RawText](ev))
 	case control.AgentStartSpeech:
@@ -67,6 +70,7 @@ func (s *Session) message(l *link, ev socketio.Event) {
 		s.chunk(decode[control.SpeechChunk](ev))
 	case control.StvStartedTalking:
 		s.turn.speaking = true
+		s.tools.perceived = true
 		s.touch()
 		s.brainAlive()
 		s.setPending(false)
@@ -109,13 +113,24 @@ func (s *Session) lifecycle(ev socketio.Event) {
 	case control.ResumingSession:
 		if s.state == Connected {
 			s.setState(Resuming)
+			s.after(s.opts.Limits.Recover, s.resumedSilently)
 		}
 	case control.ConversationResumed:
 		s.life.paused = false
 		if s.state == Resuming && s.running == nil {
 			s.setState(Connected)
 		}
+		s.flush()
 		s.emit(Resumed{})
+	}
+}
+
+// resumedSilently ends a resuming that the service announced and never
+// concluded; a call of Resume concludes its own.
+func (s *Session) resumedSilently() {
+	if s.state == Resuming && s.running == nil {
+		s.setState(Connected)
+		s.flush()
 	}
 }
 
@@ -163,7 +178,11 @@ func (s *Session) segment(raw control.RawText) {
 	}
 	s.inOrder(func() {
 		// A refused segment is dropped whole (wire-protocol §10.7).
-		s.ifAllowed(actionOf(&seg), func() { s.piece(&seg) })
+		action := actionOf(&seg)
+		if action.Type == "" && seg.Type == converse.Widget && s.lane.refused {
+			return // goes on with a widget that was refused
+		}
+		s.ifAllowed(action, func() { s.piece(&seg) })
 	})
 }
 

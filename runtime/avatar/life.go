@@ -13,7 +13,12 @@ type lifeState struct {
 	disclosure   *Disclosure
 	acknowledged bool // stays valid for the session's life
 
-	paused      bool
+	paused bool
+	// ctx lasts from a connect to the end of what it began; applications'
+	// functions are called with it.
+	ctx context.Context
+	die context.CancelFunc
+
 	idle, stall *timer
 	warnedEmpty bool
 	endEmitted  bool
@@ -31,7 +36,7 @@ type DisconnectOptions struct {
 // over. It may be called at any time and more than once; it does not wait. The
 // token is forgotten. A connect under way fails with connect_failed.
 func (s *Session) Disconnect(o DisconnectOptions) {
-	s.work.post(func() { s.disconnect(o) })
+	s.work.do(func() { s.disconnect(o) })
 }
 
 // Stop is Disconnect with the reason "stop", for a person's kill switch.
@@ -125,6 +130,9 @@ func (s *Session) tearDown(cause *fault.Error) {
 		s.completer.Close()
 		s.completer = nil
 	}
+	if s.life.die != nil {
+		s.life.die()
+	}
 }
 
 func causeOf(e *fault.Error) error {
@@ -138,12 +146,25 @@ func causeOf(e *fault.Error) error {
 // (wire-protocol §8.8).
 func (s *Session) begin() {
 	s.life.endEmitted = false
+	s.life.ctx, s.life.die = context.WithCancel(context.Background())
+	s.turn.kicked = false
 	s.config = nil
-	s.completer = completion.New(completion.Options{
+	if s.completer != nil {
+		s.completer.Close()
+	}
+	s.completer = s.newCompleter(s.deps.Page)
+	s.arm()
+	s.audit("session.connect", "started", "")
+}
+
+// newCompleter returns what tells the service of the end; page is nil for a
+// session that is not connected, of which other tabs should hear nothing.
+func (s *Session) newCompleter(page completion.Page) *completion.Completer {
+	return completion.New(completion.Options{
 		URL:      *s.opts.GenieURL,
 		Fetch:    s.deps.Fetch,
 		Send:     s.deps.Send,
-		Page:     s.deps.Page,
+		Page:     page,
 		Settings: s.opts.Completion,
 		// The page goes away: everything must be under way when this returns.
 		Leave: func(reason string) {
@@ -156,8 +177,6 @@ func (s *Session) begin() {
 			})
 		},
 	})
-	s.arm()
-	s.audit("session.connect", "started", "")
 }
 
 // arm tells the completer what its request will say, so that it can leave
@@ -197,7 +216,13 @@ func (s *Session) network(online bool) {
 // CompleteThread sends the completion signal now. It fails with invalid_state
 // once the session is disconnected; every other outcome is in the result.
 func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
-	c, err := ask(ctx, s, func(reply chan<- *completion.Completer) { reply <- s.completer })
+	c, err := ask(ctx, s, func(reply chan<- *completion.Completer) {
+		if s.completer == nil && (s.state == Idle || s.state == Broken) {
+			s.completer = s.newCompleter(nil)
+			s.arm()
+		}
+		reply <- s.completer
+	})
 	if err != nil {
 		return completion.Result{}, err
 	}
@@ -226,7 +251,7 @@ func (s *Session) gated() bool { return s.opts.RequireDisclosureAck && !s.life.a
 
 // AcknowledgeDisclosure releases a held start, then the kickoff.
 func (s *Session) AcknowledgeDisclosure() {
-	s.work.post(func() {
+	s.work.do(func() {
 		if s.life.acknowledged {
 			return
 		}

@@ -36,6 +36,9 @@ type link struct {
 	opened bool            // the socket was connected once
 	lost   socketio.Reason // why the socket is down, "" while it is not
 
+	refusals int    // answers that no avatar is free
+	capacity *timer // until it is asked again
+
 	hello      control.Hello
 	greeted    bool   // streamReady was emitted
 	shown      bool   // mediaReady was emitted
@@ -67,6 +70,7 @@ func (s *Session) open() (*link, error) {
 func (s *Session) read(socket Socket, hs *handshake) {
 	for ev := range socket.Events() {
 		hs.receive(ev)
+		var decided <-chan struct{}
 		s.work.call(func() {
 			switch {
 			case s.link != nil && s.link.socket == socket:
@@ -74,7 +78,13 @@ func (s *Session) read(socket Socket, hs *handshake) {
 			case s.prepared != nil && s.prepared.socket == socket:
 				s.receivePrepared(s.prepared, ev)
 			}
+			if len(s.lane.waiting) > maxUnheard {
+				decided = s.lane.decided
+			}
 		})
+		if decided != nil {
+			<-decided // the application considers one of very many pieces
+		}
 		if s.waiting.Load() > maxUnheard {
 			s.heard.call(func() {})
 		}
@@ -95,6 +105,7 @@ func auth(token string) any { return map[string]string{"token": token} }
 
 // close lets go of everything that l holds; it does not wait.
 func (l *link) close() {
+	l.capacity.stop()
 	l.closeMedia()
 	// Closing waits for the socket's goroutines, and read may be waiting for the
 	// queue that calls us.

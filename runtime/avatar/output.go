@@ -24,10 +24,12 @@ func (s *Session) Mute() { s.setMic(false, control.MuteUser) }
 func (s *Session) Unmute() { s.setMic(true, control.UnmuteUser) }
 
 func (s *Session) setMic(on bool, event string) {
-	s.work.post(func() {
+	s.work.do(func() {
 		s.output.micOn = on
 		s.deps.Plane.Microphone().SetEnabled(on)
-		s.tell(event, control.Empty{})
+		if s.state == Connected { // else it would wait for a session that never heard the mute
+			s.tell(event, control.Empty{})
+		}
 	})
 }
 
@@ -39,22 +41,36 @@ func (s *Session) StartMic(ctx context.Context) error {
 	if err := s.live(); err != nil {
 		return err
 	}
-	return s.deps.Plane.Microphone().Start(ctx)
+	return s.openMic(ctx)
+}
+
+// openMic starts the microphone. A session that ended meanwhile keeps none: it
+// stopped the microphone before this one was there.
+func (s *Session) openMic(ctx context.Context) error {
+	mic := s.deps.Plane.Microphone()
+	err := mic.Start(ctx)
+	s.work.call(func() { // also publishes that it is started
+		if err == nil && (s.life.ctx == nil || s.life.ctx.Err() != nil) {
+			mic.Stop()
+			err = fault.New(fault.InvalidState, "the session ended before the microphone was there")
+		}
+	})
+	return err
 }
 
 // startMicInBackground never blocks or fails a connect (service.md, "Browser
 // session options").
 func (s *Session) startMicInBackground() {
-	go func() {
-		if err := s.deps.Plane.Microphone().Start(context.Background()); err != nil {
-			e := fault.From(err)
-			s.work.post(func() {
-				if s.link != nil || s.state == Preparing {
-					s.warn(e.Code, e.Detail)
-				}
-			})
-		}
-	}()
+	ctx := s.life.ctx
+	s.spawn(func() {
+		err := s.openMic(context.Background()) // what the visitor grants late is stopped, not left behind
+		s.work.post(func() {
+			if err != nil && ctx.Err() == nil {
+				e := fault.From(err)
+				s.warn(e.Code, e.Detail)
+			}
+		})
+	})
 }
 
 // SwitchMic takes another device. Errors: invalid_state, mic_not_started, and
@@ -66,7 +82,9 @@ func (s *Session) SwitchMic(ctx context.Context, deviceID string) error {
 	if !s.Snapshot().MicStarted {
 		return fault.New(fault.MicNotStarted, "the microphone is not started")
 	}
-	return s.deps.Plane.Microphone().Switch(ctx, deviceID)
+	err := s.deps.Plane.Microphone().Switch(ctx, deviceID)
+	s.work.call(func() {}) // publishes what it changed
+	return err
 }
 
 // SetASRBandwidth caps the microphone's sender, in kbit/s.
@@ -93,8 +111,9 @@ func (s *Session) micEvent(ev media.Event) {
 	case media.MicStarted:
 		s.emit(MicStarted{})
 	case media.MicEnded:
-		e := fault.From(ev.Err)
-		s.warn(e.Code, e.Detail)
+		if e := fault.From(ev.Err); e != nil {
+			s.warn(e.Code, e.Detail)
+		}
 	case media.HardwareMute:
 		s.emit(HardwareMuteChanged{Muted: ev.Muted})
 	case media.Level:
@@ -150,7 +169,7 @@ func (s *Session) MuteAudioOutput() { s.setMuted(true) }
 func (s *Session) UnmuteAudioOutput() { s.setMuted(false) }
 
 func (s *Session) setMuted(muted bool) {
-	s.work.post(func() {
+	s.work.do(func() {
 		s.output.muted = muted
 		s.deps.Plane.Screen().SetMuted(muted)
 	})
@@ -163,7 +182,7 @@ func (s *Session) SetAudioOutputVolume(v float64) error {
 		return fault.New(fault.BadRequest, "the volume is no number")
 	}
 	v = min(max(v, 0), 1)
-	s.work.post(func() {
+	s.work.do(func() {
 		s.output.volume = v
 		s.deps.Plane.Screen().SetVolume(v)
 	})

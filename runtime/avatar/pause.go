@@ -14,7 +14,7 @@ func (s *Session) Pause() error {
 	if err := s.live(); err != nil {
 		return err
 	}
-	s.work.post(func() {
+	s.work.do(func() {
 		if s.state != Connected || s.life.paused {
 			return
 		}
@@ -41,7 +41,7 @@ func (s *Session) Resume(ctx context.Context) error {
 		return err
 	}
 	done := make(chan error, 1)
-	s.work.post(func() { s.resume(done) })
+	s.work.do(func() { s.resume(done) })
 	select {
 	case err := <-done:
 		return err
@@ -69,6 +69,7 @@ func (s *Session) resume(done chan error) {
 	default:
 		s.life.paused = false
 		s.tell(control.ResumeConversation, control.Empty{})
+		s.flush()
 		done <- nil
 	}
 }
@@ -81,7 +82,7 @@ func (s *Session) rebuildMedia(l *link, done chan error) {
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
 	s.tell(control.ResumeConversation, control.Empty{})
-	go func() {
+	s.spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media})
 		s.work.post(func() {
 			if s.running != p {
@@ -105,5 +106,5 @@ func (s *Session) rebuildMedia(l *link, done chan error) {
 			p.finish(nil)
 			s.checkSocket(l)
 		})
-	}()
+	})
 }

@@ -30,6 +30,28 @@ func (q *queue) post(f func()) {
 	}
 }
 
+// do runs f before it returns if nothing else is running or waiting, and posts it
+// otherwise. A page that calls a method and then reads a property finds the
+// property changed: its calls come when nothing runs.
+func (q *queue) do(f func()) {
+	q.mu.Lock()
+	if q.running {
+		q.waiting = append(q.waiting, f)
+		q.mu.Unlock()
+		return
+	}
+	q.running = true
+	q.mu.Unlock()
+	q.run(f)
+	q.mu.Lock()
+	more := len(q.waiting) > 0
+	q.running = more
+	q.mu.Unlock()
+	if more {
+		go q.drain()
+	}
+}
+
 // call posts f and waits until it has run. It must not be called from the queue.
 func (q *queue) call(f func()) {
 	done := make(chan struct{})

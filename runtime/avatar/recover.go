@@ -140,6 +140,7 @@ func (s *Session) socketUp(l *link, recovered bool) {
 		return
 	}
 	s.setState(Connected)
+	s.flush()
 	s.emit(Reconnected{Recovered: true})
 	for channel, p := range s.recovery.peers {
 		if p.ice == "disconnected" || p.ice == "failed" {
@@ -190,14 +191,14 @@ func (s *Session) rebuildAttempt(n int, reuse bool) {
 	p := newProcedure(nil).limit(s.opts.Limits.Overall)
 	s.running = p
 	request := s.joinRequest(l.room)
-	go func() {
+	s.spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, reuse: reuse, agent: true})
 		s.work.post(func() {
 			if s.running == p {
 				s.rebuilt(p, l, n, err)
 			}
 		})
-	}()
+	})
 }
 
 func (s *Session) rebuilt(p *procedure, l *link, n int, err error) {
@@ -212,6 +213,7 @@ func (s *Session) rebuilt(p *procedure, l *link, n int, err error) {
 		s.startWatching()
 		s.sendKickoff() // if the disclosure held it until now
 		s.askAgain()
+		s.flush()
 		s.checkSocket(l)
 		return
 	}
@@ -231,20 +233,19 @@ func (s *Session) askAgain() {
 	if question == "" {
 		return
 	}
-	go func() {
-		text, err := s.guard(context.Background(), spiralPrefix+question, "spiralRecovery")
+	ctx := s.life.ctx
+	s.spawn(func() {
+		text, err := s.guard(ctx, spiralPrefix+question, "spiralRecovery")
 		s.work.post(func() {
-			if err != nil || s.state != Connected {
-				return
+			switch {
+			case ctx.Err() != nil: // with its life
+			case err != nil:
+				s.log("warn", "the lost question is not asked again: "+err.Error(), nil)
+			default:
+				s.first(text, func() { s.emit(SpiralRecovered{Text: question}) })
 			}
-			if s.turn.holding {
-				s.turn.held = append([]heldText{{text: text}}, s.turn.held...)
-			} else {
-				s.send(text)
-			}
-			s.emit(SpiralRecovered{Text: question})
 		})
-	}()
+	})
 }
 
 // peerEvent handles what a peer, the microphone or an element reports.

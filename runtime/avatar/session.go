@@ -183,9 +183,11 @@ func New(o Options, d Deps) (*Session, error) {
 	setDefault(&s.sticky, randomID(stickyIDLength))
 	s.output.volume = 1
 	s.output.micOn = true
+	s.opts.Token = "" // s.token is forgotten with a disconnect
 	s.turn.kickoff = o.Kickoff
 	s.work.after = s.publish
 	s.work.caught = s.crashed
+	s.heard.caught = func(p any) { s.log("error", fmt.Sprintf("a listener panicked: %v\n%s", p, debug.Stack()), nil) }
 	s.publish()
 	return s, nil
 }
@@ -261,9 +263,26 @@ func (s *Session) warning(w Warning) {
 }
 
 func (s *Session) log(level, message string, data map[string]any) {
-	if s.opts.Log != nil {
-		s.opts.Log(level, fault.Redact(message), data)
+	if s.opts.Log == nil {
+		return
 	}
+	// What the application's logger breaks is its own.
+	_, _ = callHandler(func() (any, error) {
+		s.opts.Log(level, fault.Redact(message), data)
+		return nil, nil
+	})
+}
+
+// spawn runs f beside the queue; its panic ends this session only.
+func (s *Session) spawn(f func()) {
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				s.crashed(p)
+			}
+		}()
+		f()
+	}()
 }
 
 // crashed ends this session, and only this one, after a panic: a bug must not
@@ -292,8 +311,8 @@ func (s *Session) live() error {
 // mark records that a phase of the connect was reached (session-api A.1.4). The
 // map is replaced, not changed: snapshots hold the old one.
 func (s *Session) mark(phase string) {
-	if _, ok := s.timings[phase]; ok {
-		return
+	if _, ok := s.timings[phase]; ok || s.state == Reconnectings || s.state == Resuming {
+		return // a rebuild is no connect
 	}
 	timings := make(map[string]int64, len(s.timings)+1)
 	for k, v := range s.timings {
@@ -309,7 +328,7 @@ func (s *Session) SetToken(token string) error {
 	if token == "" {
 		return fault.New(fault.BadRequest, "token is required")
 	}
-	s.work.post(func() {
+	s.work.do(func() {
 		s.token = token
 		if s.link != nil {
 			if err := s.link.socket.SetAuth(auth(token)); err != nil {

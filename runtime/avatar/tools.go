@@ -89,7 +89,7 @@ func (s *Session) OnToolCall(name string, h ToolHandler, schema converse.ArgsSch
 		return nil, fault.New(fault.BadRequest, "a tool handler needs a name and a function")
 	}
 	handler := &toolHandler{run: h, schema: schema}
-	s.work.post(func() {
+	s.work.do(func() {
 		if s.tools.handlers == nil {
 			s.tools.handlers = map[string][]*toolHandler{}
 		}
@@ -108,7 +108,7 @@ func (s *Session) OnOAuthRequired(h func(context.Context, OAuthRequired) (any, e
 		return nil, fault.New(fault.BadRequest, "a consent handler needs a function")
 	}
 	handler := &consentHandler{h}
-	s.work.post(func() { s.tools.consents = append(s.tools.consents, handler) })
+	s.work.do(func() { s.tools.consents = append(s.tools.consents, handler) })
 	return func() {
 		s.work.post(func() {
 			s.tools.consents = slices.DeleteFunc(slices.Clone(s.tools.consents), func(h *consentHandler) bool { return h == handler })
@@ -148,9 +148,11 @@ func (s *Session) runTool(call ToolCall) {
 	if len(handlers) == 0 {
 		return
 	}
-	go func() {
+	ctx := s.life.ctx
+	s.spawn(func() {
+		s.heard.call(func() {}) // the event comes before the handlers
 		for _, h := range handlers {
-			value, err := callHandler(func() (any, error) { return h.run(context.Background(), call) })
+			value, err := callHandler(func() (any, error) { return h.run(ctx, call) })
 			if err == nil && value == nil {
 				continue
 			}
@@ -158,7 +160,7 @@ func (s *Session) runTool(call ToolCall) {
 				s.emit(ToolCallResult{Call: call, OK: err == nil, Value: value, Error: fault.From(err)})
 			})
 		}
-	}()
+	})
 }
 
 // callHandler runs an application's function; its panic is an error of the
@@ -193,13 +195,15 @@ func (s *Session) consent(seg *converse.Segment) {
 	s.tools.asked[content.AuthURL] = true
 	ask := OAuthRequired{AuthURL: content.AuthURL, ToolName: seg.Metadata.ToolName, ToolDisplayName: seg.Metadata.ToolDisplayName}
 	s.emit(ask)
+	ctx := s.life.ctx
 	for _, h := range s.tools.consents {
-		go func() {
-			value, err := callHandler(func() (any, error) { return h.run(context.Background(), ask) })
+		s.spawn(func() {
+			s.heard.call(func() {}) // the event comes before the handlers
+			value, err := callHandler(func() (any, error) { return h.run(ctx, ask) })
 			s.work.post(func() {
 				s.emit(OAuthRequiredResult{Result: ask, OK: err == nil, Value: value, Error: fault.From(err)})
 			})
-		}()
+		})
 	}
 }
 

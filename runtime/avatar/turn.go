@@ -2,6 +2,8 @@ package avatar
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,9 +20,10 @@ type turnState struct {
 	// holding is set during a turn that can't be interrupted; typed texts wait
 	// in held until it ends (wire-protocol §7.7).
 	holding bool
-	held    []heldText
+	held    []*heldText
 
 	kickoff *Kickoff
+	kicked  bool // the kickoff was taken up in this life
 	// echo is the kickoff's text until the first user transcript, out of which
 	// it is cut (wire-protocol §7.6).
 	echo string
@@ -32,21 +35,29 @@ type turnState struct {
 	captions captions
 }
 
-// heldText is a typed text that waits; sent says whether it left.
+// heldText is a typed text that waits. done is told once whether it left.
 type heldText struct {
 	text string
-	sent chan<- bool
+	done func(left bool)
 }
 
-const turnRateWindow = time.Minute
+const (
+	turnRateWindow = time.Minute
+	maxHeld        = 100 // typed texts that may wait: nobody types that much during an opening
+)
+
+// waits reports whether a typed text must wait: a service that pauses, that
+// speaks without listening, or that records a tap-to-talk window loses it.
+func (s *Session) waits() bool { return s.turn.holding || s.life.paused || s.turn.tap }
 
 // Speak sends text as one user turn. It cuts an avatar that talks; during a
-// turn that can't be interrupted it waits, and all that waits leaves as one turn
-// (wire-protocol §7.7). True means sent, false that the session ended first.
+// turn that can't be interrupted, and while the session is paused, it waits, and
+// all that waits leaves as one turn (wire-protocol §7.7). True means sent, false
+// that the session ended first.
 //
 // Errors: invalid_state (not connected, or a tap-to-talk window is open),
-// bad_request (empty), disclosure_required, rate_limited, guardrail_blocked; the
-// end of ctx takes a waiting text back (aborted).
+// bad_request (empty), disclosure_required, rate_limited (also when 100 texts
+// wait), guardrail_blocked; the end of ctx takes a waiting text back (aborted).
 func (s *Session) Speak(ctx context.Context, text string) (bool, error) {
 	if strings.TrimSpace(text) == "" {
 		return false, fault.New(fault.BadRequest, "the text is empty")
@@ -54,26 +65,40 @@ func (s *Session) Speak(ctx context.Context, text string) (bool, error) {
 	if err := s.mayType(); err != nil {
 		return false, err
 	}
+	if s.Snapshot().Gated {
+		return false, disclosureRequired()
+	}
 	text, err := s.guard(ctx, text, "speak")
 	if err != nil {
 		return false, err
 	}
-	sent := make(chan bool, 1)
-	failed := make(chan error, 1)
-	s.work.post(func() {
-		if err := s.accept(text, sent); err != nil {
-			failed <- err
+	type outcome struct {
+		left bool
+		err  error
+	}
+	ended := make(chan outcome, 1)
+	held := &heldText{text, func(left bool) { ended <- outcome{left: left} }}
+	s.work.do(func() {
+		if err := s.accept(held); err != nil {
+			ended <- outcome{err: err}
 		}
 	})
 	select {
-	case ok := <-sent:
-		return ok, nil
-	case err := <-failed:
-		return false, err
+	case o := <-ended:
+		return o.left, o.err
 	case <-ctx.Done():
-		s.work.post(func() { s.takeBack(sent) })
-		return false, fault.New(fault.Aborted, "the text was taken back").Because(context.Cause(ctx))
 	}
+	s.work.call(func() {
+		if s.takeBack(held) {
+			ended <- outcome{err: fault.New(fault.Aborted, "the text was taken back").Because(context.Cause(ctx))}
+		}
+	})
+	o := <-ended
+	return o.left, o.err
+}
+
+func disclosureRequired() *fault.Error {
+	return fault.New(fault.DisclosureRequired, "the disclosure is not acknowledged")
 }
 
 // mayType returns what keeps typed text from being sent now.
@@ -92,7 +117,14 @@ func (s *Session) guard(ctx context.Context, text, kind string) (string, error) 
 	if s.opts.BeforeSend == nil {
 		return text, nil
 	}
-	changed, err := s.opts.BeforeSend(ctx, text, SendInfo{Kind: kind, ThreadID: s.Snapshot().ThreadID})
+	changed := text
+	_, err := callHandler(func() (_ any, err error) {
+		changed, err = s.opts.BeforeSend(ctx, text, SendInfo{Kind: kind, ThreadID: s.Snapshot().ThreadID})
+		return nil, err
+	})
+	if err == nil && strings.TrimSpace(changed) == "" {
+		err = errors.New("nothing is left of the text")
+	}
 	if err != nil {
 		s.audit("guardrail.block", "denied", err.Error())
 		return "", fault.New(fault.GuardrailBlocked, "the application refused the text").Because(err)
@@ -101,24 +133,22 @@ func (s *Session) guard(ctx context.Context, text, kind string) (string, error) 
 }
 
 // accept sends text now or holds it.
-func (s *Session) accept(text string, sent chan<- bool) error {
+func (s *Session) accept(h *heldText) error {
 	switch {
 	case s.state != Connected:
 		return fault.New(fault.InvalidState, "the session is "+string(s.state))
 	case s.turn.tap:
 		return fault.New(fault.InvalidState, "a tap-to-talk window is open")
 	case s.gated():
-		return fault.New(fault.DisclosureRequired, "the disclosure is not acknowledged")
+		return disclosureRequired()
+	case len(s.turn.held) >= maxHeld:
+		return fault.New(fault.RateLimited, "too many texts wait to be sent")
 	}
 	if err := s.countTurn(); err != nil {
 		return err
 	}
-	if s.turn.holding {
-		s.turn.held = append(s.turn.held, heldText{text, sent})
-		return nil
-	}
-	s.send(text)
-	sent <- true
+	s.turn.held = append(s.turn.held, h)
+	s.flush()
 	return nil
 }
 
@@ -142,14 +172,14 @@ func (s *Session) countTurn() error {
 	return nil
 }
 
-// takeBack removes the held text that reports on sent.
-func (s *Session) takeBack(sent chan<- bool) {
-	for i, h := range s.turn.held {
-		if h.sent == sent {
-			s.turn.held = append(s.turn.held[:i:i], s.turn.held[i+1:]...)
-			return
-		}
+// takeBack removes h, and reports whether it still waited.
+func (s *Session) takeBack(h *heldText) bool {
+	i := slices.Index(s.turn.held, h)
+	if i < 0 {
+		return false
 	}
+	s.turn.held = slices.Delete(s.turn.held, i, i+1)
+	return true
 }
 
 // send emits one typed turn: the barge-in marker, then the text
@@ -181,13 +211,18 @@ func (s *Session) tell(name string, payload any) {
 // hold begins a turn that can't be interrupted.
 func (t *turnState) hold() { t.holding = true }
 
-// release ends it and sends what waited, as one turn, before the listener hears
-// of the end (session-api O5).
+// release ends it and sends what waited, before the listener hears of the end
+// (session-api O5).
 func (s *Session) release() {
-	if !s.turn.holding {
+	s.turn.holding = false
+	s.flush()
+}
+
+// flush sends what waits, as one turn, unless it has to wait on.
+func (s *Session) flush() {
+	if s.waits() || s.state != Connected {
 		return
 	}
-	s.turn.holding = false
 	held := s.turn.held
 	s.turn.held = nil
 	if len(held) == 0 {
@@ -199,21 +234,18 @@ func (s *Session) release() {
 	}
 	s.send(strings.Join(texts, "\n"))
 	for _, h := range held {
-		if h.sent != nil {
-			h.sent <- true
-		}
+		h.done(true)
 	}
 }
 
 // forgetHeld reports the texts that will never be sent.
 func (s *Session) forgetHeld() {
-	for _, h := range s.turn.held {
-		if h.sent != nil {
-			h.sent <- false
-		}
-	}
+	held := s.turn.held
 	s.turn.held = nil
 	s.turn.holding = false
+	for _, h := range held {
+		h.done(false)
+	}
 }
 
 // Interrupt silences the avatar. It does not stop the brain. The error is
@@ -222,7 +254,7 @@ func (s *Session) Interrupt() error {
 	if err := s.mayType(); err != nil {
 		return err
 	}
-	s.work.post(func() {
+	s.work.do(func() {
 		if s.state == Connected && !s.turn.tap {
 			s.touch()
 			s.emitText(control.BargeIn())
@@ -235,41 +267,48 @@ func (s *Session) Interrupt() error {
 // behind the opening turn and the disclosure (wire-protocol §7.6).
 func (s *Session) sendKickoff() {
 	k := s.turn.kickoff
-	if k == nil || k.Sent || s.gated() || s.life.paused {
+	if k == nil || k.Sent || s.turn.kicked || s.gated() || s.life.paused {
 		return
 	}
-	sent := *k
-	sent.Sent = true
-	s.turn.kickoff = &sent
-	go func() {
-		text, err := s.guard(context.Background(), k.Text, "speak")
+	s.turn.kicked = true
+	ctx := s.life.ctx
+	s.spawn(func() {
+		text, err := s.guard(ctx, k.Text, "speak")
 		s.work.post(func() {
+			if ctx.Err() != nil {
+				return // with its life
+			}
 			if err == nil {
-				err = s.kick(text, k.Echo)
+				err = s.countTurn()
 			}
 			if err != nil {
 				s.warn(fault.KickoffFailed, err.Error())
+				return
 			}
+			s.first(text, func() { s.kickoffSent(text) })
 		})
-	}()
+	})
 }
 
-func (s *Session) kick(text string, echo bool) error {
-	if s.state != Connected {
-		return fault.New(fault.InvalidState, "the session is "+string(s.state))
-	}
-	if err := s.countTurn(); err != nil {
-		return err
-	}
-	if !echo {
+// first puts a text of the session's own in front of those that wait.
+func (s *Session) first(text string, left func()) {
+	h := &heldText{text, func(sent bool) {
+		if sent {
+			left()
+		}
+	}}
+	s.turn.held = slices.Insert(s.turn.held, 0, h)
+	s.flush()
+}
+
+// kickoffSent notes that the kickoff has left, never to be sent again.
+func (s *Session) kickoffSent(text string) {
+	sent := *s.turn.kickoff
+	sent.Sent = true
+	s.turn.kickoff = &sent
+	if !sent.Echo {
 		s.turn.echo = text
 	}
-	if s.turn.holding {
-		s.turn.held = append([]heldText{{text: text}}, s.turn.held...)
-		return nil
-	}
-	s.send(text)
-	return nil
 }
 
 // cutEcho removes the kickoff from the first user transcript
@@ -308,7 +347,7 @@ func (s *Session) StartTapToTalk() error {
 	case snap.Gated:
 		return fault.New(fault.DisclosureRequired, "the disclosure is not acknowledged")
 	}
-	s.work.post(func() {
+	s.work.do(func() {
 		if s.state != Connected || s.turn.tap {
 			return
 		}
@@ -328,7 +367,7 @@ func (s *Session) EndTapToTalk() error {
 	if !s.Snapshot().TapToTalkActive {
 		return fault.New(fault.InvalidState, "no tap-to-talk window is open")
 	}
-	s.work.post(func() {
+	s.work.do(func() {
 		if !s.turn.tap {
 			return
 		}
@@ -338,6 +377,7 @@ func (s *Session) EndTapToTalk() error {
 		s.emit(TapToTalkEnded{})
 		s.setPending(true)
 		s.watchBrain()
+		s.flush()
 	})
 	return nil
 }

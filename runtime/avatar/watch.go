@@ -50,7 +50,9 @@ func (s *Session) audit(kind, outcome, reason string) {
 // one of them: what comes behind it waits.
 type laneState struct {
 	considering context.CancelCauseFunc // of the hook under way, nil without one
+	decided     <-chan struct{}         // closed when that ends
 	waiting     []func()
+	refused     bool // the widget that the next fragments belong to
 }
 
 // inOrder runs f after the pieces that came before it.
@@ -82,12 +84,12 @@ func (s *Session) ifAllowed(action AgentAction, f func()) {
 		return
 	}
 	if s.opts.OnAgentAction == nil {
-		f()
+		s.allow(action, f)
 		return
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	s.lane.considering = cancel
-	go func() {
+	s.lane.considering, s.lane.decided = cancel, ctx.Done()
+	s.spawn(func() {
 		_, err := callHandler(func() (any, error) { return nil, s.opts.OnAgentAction(ctx, action) })
 		s.work.post(func() {
 			if ctx.Err() != nil { // forgotten, and so is what waited for it
@@ -99,11 +101,18 @@ func (s *Session) ifAllowed(action AgentAction, f func()) {
 				s.deny(action, err.Error())
 			} else {
 				s.audit("agent.action.allow", "allowed", action.Type)
-				f()
+				s.allow(action, f)
 			}
 			s.nextPieces()
 		})
-	}()
+	})
+}
+
+func (s *Session) allow(action AgentAction, f func()) {
+	if action.RuntimeName != "" {
+		s.lane.refused = false
+	}
+	f()
 }
 
 // nextPieces runs what waited, up to the next piece to consider.
@@ -117,6 +126,9 @@ func (s *Session) nextPieces() {
 
 func (s *Session) deny(action AgentAction, reason string) {
 	reason = fault.Redact(reason)
+	if action.RuntimeName != "" {
+		s.lane.refused = true
+	}
 	s.audit("agent.action.deny", "denied", reason)
 	s.emit(AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
 }
@@ -129,23 +141,31 @@ func actionOf(seg *converse.Segment) AgentAction {
 			return actionOfCall(call)
 		}
 	case converse.Widget:
-		if seg.Metadata == nil {
-			return AgentAction{}
+		if seg.Metadata != nil && seg.Metadata.RuntimeName != "" {
+			return actionOfWidget(seg, seg.Metadata.RuntimeName, seg.Metadata.WidgetName)
 		}
-		name := converse.NormalizeRuntime(seg.Metadata.RuntimeName)
-		action := AgentAction{
-			Type: "genui", Runtime: name, RuntimeName: seg.Metadata.RuntimeName, WidgetName: seg.Metadata.WidgetName,
-			Payload: seg.Content, Source: "agent",
+	default:
+		// A live session may get a widget under its runtime's name
+		// (wire-protocol §4.4.2).
+		if name := string(seg.Type); converse.KnownRuntime(converse.NormalizeRuntime(name)) {
+			return actionOfWidget(seg, name, "")
 		}
-		switch name {
-		case converse.ShowLink:
-			action.Type = "navigate"
-		case converse.UserPropertiesForm:
-			action.Type = "structuredDataForm"
-		}
-		return action
 	}
 	return AgentAction{}
+}
+
+func actionOfWidget(seg *converse.Segment, runtimeName, widgetName string) AgentAction {
+	action := AgentAction{
+		Type: "genui", Runtime: converse.NormalizeRuntime(runtimeName), RuntimeName: runtimeName, WidgetName: widgetName,
+		Payload: seg.Content, Source: "agent",
+	}
+	switch action.Runtime {
+	case converse.ShowLink:
+		action.Type = "navigate"
+	case converse.UserPropertiesForm:
+		action.Type = "structuredDataForm"
+	}
+	return action
 }
 
 func actionOfCall(call converse.Call) AgentAction {

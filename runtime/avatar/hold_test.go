@@ -1,0 +1,386 @@
+package avatar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// TestTextWaitsForTheEndOfAPause: a service that pauses takes texts and never
+// answers them (field.md #32).
+func TestTextWaitsForTheEndOfAPause(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		left := r.speakLater("Hello")
+		if got := s.payloads(control.TextEntered); len(got) != 0 {
+			t.Fatalf("sent during the pause: %v", got)
+		}
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if !<-left {
+			t.Error("the text did not leave")
+		}
+		names := s.names()
+		want := []string{control.ResumeConversation, control.TextEntered, control.TextEntered}
+		if got := names[len(names)-3:]; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v at the end", got, want)
+		}
+	})
+}
+
+func TestHeldTextsAreBounded(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.connectOnly() // the opening holds
+		for range maxHeld {
+			r.speakLater("x")
+		}
+		if _, err := r.Speak(context.Background(), "one more"); !errors.Is(err, fault.RateLimited) {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
+	run(t, Options{Kickoff: &Kickoff{Text: "Begin"}}, func(r *rig) {
+		r.connectOnly()
+		r.Disconnect(DisconnectOptions{}) // during the opening
+		synctest.Wait()
+		if r.Snapshot().Kickoff.Sent {
+			t.Fatal("marked as sent")
+		}
+		if err := r.SetToken("fresh"); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // lives
+			s := r.mustConnect()
+			if got, first := len(s.payloads(control.TextEntered)), r.service.dialled() == 2; got == 0 && first || got != 0 && !first {
+				t.Errorf("connection %d: %d texts", r.service.dialled(), got)
+			}
+			r.Disconnect(DisconnectOptions{})
+			if err := r.SetToken("fresh"); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+func TestAKickoffThatIsRefusedWarns(t *testing.T) {
+	o := Options{Kickoff: &Kickoff{Text: "Begin"}, BeforeSend: func(context.Context, string, SendInfo) (string, error) { panic("bug") }}
+	run(t, o, func(r *rig) {
+		s := r.mustConnect()
+		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.KickoffFailed {
+			t.Errorf("warnings = %+v", w)
+		}
+		if got := s.payloads(control.TextEntered); len(got) != 0 || r.Snapshot().State != Connected {
+			t.Errorf("sent %v in state %s", got, r.Snapshot().State)
+		}
+	})
+}
+
+// TestPropertiesFollowCallsAtOnce, as a page that has only one thread expects.
+func TestPropertiesFollowCallsAtOnce(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.Mute()
+		if r.Snapshot().MicEnabled {
+			t.Error("not muted")
+		}
+		if err := errors.Join(r.StartTapToTalk(), r.EndTapToTalk(), r.Pause()); err != nil {
+			t.Error(err)
+		}
+		if !r.Snapshot().Paused {
+			t.Error("not paused")
+		}
+		r.Disconnect(DisconnectOptions{})
+		if state := r.Snapshot().State; state != Disconnected {
+			t.Errorf("state %s", state)
+		}
+	})
+}
+
+// TestEveryTurnEndsOnce, also when the two reports of one turn have those of
+// another between them.
+func TestEveryTurnEndsOnce(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
+		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
+		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "b"})
+		if got := all[TurnEnded](r); len(got) != 2 || got[0].SpeechID != "a" || got[1].SpeechID != "b" {
+			t.Errorf("ended %+v", got)
+		}
+		for range 100 { // what is kept in mind has a bound
+			s.say(control.AgentEndTurn, control.EndTurn{SpeechID: randomID(8)})
+			synctest.Wait()
+		}
+		if n := len(r.turn.ended); n != maxEnded {
+			t.Errorf("%d turns in mind", n)
+		}
+	})
+}
+
+// TestAnOpeningIsNoEmptyTurn, nor is a turn that was cut or heard.
+func TestAnOpeningIsNoEmptyTurn(t *testing.T) {
+	run(t, Options{RequestVars: map[string]any{"a": 1}}, func(r *rig) {
+		s := r.connectOnly()
+		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "1Yev-approved-permissions"})
+		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "cut", IsNewTurn: true})
+		s.say(control.AgentInterrupted, control.Empty{})
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "cut"})
+		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "heard", IsNewTurn: true})
+		s.say(control.StvStartedTalking, control.Empty{})
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "heard"})
+		if w := all[Warning](r); len(w) != 0 {
+			t.Errorf("warnings = %+v", w)
+		}
+	})
+}
+
+// TestTheEndIsTheLastWord: what was open is closed before it (session-api O6,
+// O8).
+func TestTheEndIsTheLastWord(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
+			t.Fatal(err)
+		}
+		r.forget()
+		s.drop(socketio.ServerDisconnect)
+		r.wantEvents("connectivityChanged", "responseSettled", "stateChange:disconnected", "ended")
+	})
+}
+
+// TestThePolicyKnowsWidgetsByEitherName (wire-protocol §4.4.2), and drops the
+// rest of what it refused.
+func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
+	o := Options{AgentActions: ActionPolicy{NoNavigate: true}}
+	run(t, o, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.brain("a", converse.Segment{Type: "show-link", Content: converse.String("url: x")})
+		s.brain("a", converse.Segment{Type: converse.Widget, Metadata: &converse.Metadata{RuntimeName: "show-link-tool"}, Content: converse.String("url: ")})
+		s.brain("a", converse.Segment{Type: converse.Widget, Content: converse.String("x")})
+		s.brain("a", converse.Segment{Type: converse.Widget, Metadata: &converse.Metadata{RuntimeName: "followups-tool"}, Content: converse.String("[")})
+		s.brain("a", converse.Segment{Type: converse.Widget, Content: converse.String("]")})
+		if d := all[AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
+			t.Errorf("denied %+v", d)
+		}
+		var got []string
+		for _, b := range all[BrainSegment](r) {
+			got = append(got, b.ContentString())
+		}
+		if !slices.Equal(got, []string{"[", "]"}) {
+			t.Errorf("passed %q", got)
+		}
+	})
+}
+
+// TestApplicationsMayBreakOnlyThemselves: listeners, loggers and handlers panic.
+func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var states []State
+		service, plane := newFakeService(t), &fakePlane{}
+		o := Options{
+			Token: "token",
+			Log:   func(string, string, map[string]any) { panic("logger") },
+			OnEvent: func(e Event) {
+				if c, ok := e.(StateChanged); ok {
+					mu.Lock()
+					states = append(states, c.State)
+					mu.Unlock()
+				}
+				panic("listener")
+			},
+			OnAuditEvent: func(AuditEvent) { panic("audit") },
+		}
+		s, err := New(o, Deps{Plane: plane, Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Connect(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		if want := []State{Preparing, Connecting, Connected, Disconnecting, Disconnected}; !slices.Equal(states, want) {
+			t.Errorf("states %v, want %v", states, want)
+		}
+	})
+}
+
+// slowMic is granted late.
+type slowMic struct {
+	fakeMic
+	granted time.Duration
+}
+
+func (m *slowMic) Start(ctx context.Context) error {
+	time.Sleep(m.granted)
+	return m.fakeMic.Start(ctx)
+}
+
+type slowMicPlane struct {
+	*fakePlane
+	mic slowMic
+}
+
+func (p *slowMicPlane) Microphone() Microphone { return &p.mic }
+
+func TestAMicrophoneGrantedAfterTheEndIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, plane := newFakeService(t), &slowMicPlane{fakePlane: &fakePlane{}}
+		plane.mic.granted = time.Minute
+		s, err := New(Options{Token: "token"}, Deps{Plane: plane, Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Connect(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		s.Disconnect(DisconnectOptions{})
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if plane.mic.Started() || s.Snapshot().MicStarted {
+			t.Error("the microphone is on")
+		}
+	})
+}
+
+func TestStartMicIsSeenWhenItReturns(t *testing.T) {
+	run(t, Options{MicStart: MicDeferred}, func(r *rig) {
+		r.mustConnect()
+		if r.Snapshot().MicStarted {
+			t.Fatal("started by itself")
+		}
+		if err := r.StartMic(context.Background()); err != nil || !r.Snapshot().MicStarted {
+			t.Errorf("%v, started %v", err, r.Snapshot().MicStarted)
+		}
+	})
+}
+
+func TestAMicrophoneThatIsLostWarns(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.plane.mic.Stop()
+		r.plane.up.notify(media.Event{Kind: media.MicEnded, Err: fault.New(fault.MicNotFound, "unplugged")})
+		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.MicNotFound || r.Snapshot().MicStarted {
+			t.Errorf("warnings %+v, started %v", w, r.Snapshot().MicStarted)
+		}
+	})
+}
+
+func TestAudioModeKeepsNoPeerForAPicture(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.answer[control.StvNewSession] = func(s *fakeSocket, _ sent) {
+			s.say(control.StvNewSession, control.StvNewSessionReply{Status: control.NoVideoStatus})
+			s.say(control.ShowAgent, control.Empty{})
+			s.say(control.AskPermissions, control.Empty{})
+		}
+		r.connectOnly()
+		if !r.plane.down.closed || r.plane.up.closed {
+			t.Errorf("picture's peer closed %v, microphone's %v", r.plane.down.closed, r.plane.up.closed)
+		}
+	})
+}
+
+// TestCapacityIsAskedAgainDuringAConnect (wire-protocol §2.6).
+func TestCapacityIsAskedAgainDuringAConnect(t *testing.T) {
+	run(t, Options{Limits: control.Limits{Overall: 10 * time.Minute}}, func(r *rig) {
+		var mu sync.Mutex
+		var asked []time.Duration
+		began := time.Now()
+		delete(r.service.answer, control.StvNewSession)
+		r.service.answer[control.CheckAvailability] = func(s *fakeSocket, _ sent) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, time.Since(began))
+			s.say(control.AvailabilityResult, control.Availability{Available: len(asked) == 3})
+			if len(asked) == 3 {
+				s.say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
+				s.say(control.ShowAgent, control.Empty{})
+				s.say(control.AskPermissions, control.Empty{})
+			}
+		}
+		r.connectOnly()
+		mu.Lock()
+		defer mu.Unlock()
+		within := func(got, want time.Duration) bool {
+			return got >= want*85/100 && got <= want*115/100
+		}
+		if len(asked) != 3 || !within(asked[1]-asked[0], 30*second) || !within(asked[2]-asked[1], 45*second) {
+			t.Errorf("asked after %v", asked)
+		}
+	})
+}
+
+// TestTheTokenIsInNothingThatLeaves: events, log and audit of a session whose
+// service repeats the token wherever it can.
+func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
+	const token = "djJ8NTUwMXxTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXQ"
+	var mu sync.Mutex
+	var log []string
+	note := func(v any) {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		log = append(log, string(b))
+	}
+	o := Options{
+		Token: token, ThreadID: "5f0c",
+		Log:          func(level, message string, data map[string]any) { note([]any{level, message, data}) },
+		OnAuditEvent: func(e AuditEvent) { note(e) },
+		OnAgentAction: func(context.Context, AgentAction) error {
+			return errors.New("refused with " + token)
+		},
+	}
+	run(t, o, func(r *rig) {
+		s := r.mustConnect()
+		s.brain("a", clientTool("open", `{}`))
+		s.say(control.UnsupportedClient, control.Unsupported{Code: token})
+		s.say(control.VoiceError, control.PeerError{Error: "KS " + token})
+		s.push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("bad auth " + token)})
+		r.plane.down.notify(media.Event{Kind: media.AttachFailed, Media: "video", Err: errors.New(token)})
+		r.plane.subscribe = func(context.Context, string) error { return errors.New("POST with " + token) }
+		r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+		time.Sleep(2 * time.Minute)
+		r.Disconnect(DisconnectOptions{})
+		synctest.Wait()
+		r.mu.Lock()
+		for _, e := range r.events {
+			note(map[string]any{e.Name(): e})
+		}
+		r.mu.Unlock()
+		note(r.Snapshot())
+		note(r.opts.Token)
+		if len(log) < 15 {
+			t.Errorf("only %d notes", len(log))
+		}
+		for _, line := range log {
+			if strings.Contains(line, token) {
+				t.Errorf("the token is in %s", line)
+			}
+		}
+	})
+}
