@@ -134,6 +134,33 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 	}
 }
 
+// TestArchitectureNamesEveryRoom keeps docs/architecture.md the picture of the
+// code as it is: every room is in one of its tables.
+func TestArchitectureNamesEveryRoom(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for line := range strings.Lines(string(source)) {
+		if first, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " |"); ok && strings.HasPrefix(line, "| ") {
+			for name := range strings.SplitSeq(first, ", ") {
+				named[strings.Trim(name, "`")] = true
+			}
+		}
+	}
+	for _, f := range goFiles(t) {
+		parts := strings.Split(f.dir, "/")
+		room := strings.Join(parts[:min(2, len(parts))], "/")
+		switch {
+		case !named[room] && !named[parts[0]]:
+			t.Errorf("docs/architecture.md has no row for %s", room)
+		case room == "internal/localservice" && len(parts) > 2 && !named[parts[2]]:
+			t.Errorf("docs/architecture.md has no row for %s in the table of the local service", parts[2])
+		}
+	}
+}
+
 // TestSessionCodeStandsApart holds the directions of imports: the runtime never
 // learns of the local service, and the service shares declarations with it and
 // no session logic (rule 10).

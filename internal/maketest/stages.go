@@ -167,10 +167,12 @@ func fuzzTargets(ctx context.Context) (totals, error) {
 
 func npmTests(ctx context.Context) (totals, error) {
 	out, err := output(ctx, nil, "npm", "--prefix", "js", "run", "--silent", "test")
-	fmt.Print(out)
 	sum := countTAP(out)
 	if err == nil && sum.passed == 0 {
 		err = errors.New("no test of the package has run")
+	}
+	if err != nil {
+		fmt.Print(out)
 	}
 	return sum, err
 }
