@@ -264,7 +264,7 @@ func (h *house) asked(thread string) []string {
 	info := h.Info()
 	reply, err := http.PostForm(info.OVPURL+"/service/session/action/start", url.Values{
 		"secret": {info.AdminSecret}, "partnerId": {fmt.Sprint(info.PartnerID)}, "type": {"2"}, "format": {"1"},
-		"userId": {"tester"},
+		"userId": {"tester"}, "privileges": {"disableentitlement"},
 	})
 	if err != nil {
 		h.t.Fatal(err)

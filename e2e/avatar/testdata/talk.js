@@ -187,6 +187,5 @@ export const held = () => watched.count()
 /** Resolves when a condition holds, looking at it with each frame. */
 export async function settled(condition, ms = 10_000) {
   const end = performance.now() + ms
-  while (!condition() && performance.now() < end) await new Promise((resolve) => requestAnimationFrame(resolve))
-  return condition()
+  while (!(await condition()) && performance.now() < end) await new Promise((resolve) => requestAnimationFrame(resolve))
 }

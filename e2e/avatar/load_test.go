@@ -1,0 +1,30 @@
+package avatar
+
+import (
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// How long a page waits for the runtime, from the import to a program that takes
+// calls; once as on a first visit, once with what the browser has kept.
+func TestImportToReady(t *testing.T) {
+	h := newHouse(t, localservice.Options{})
+	p := h.open("/e2e/avatar/testdata/load.html")
+	var cold, warm float64
+	const measure = `(async () => {
+		const began = performance.now()
+		const {load} = await import("/js/dist/index.js")
+		await load()
+		return performance.now() - began
+	})()`
+	for _, ms := range []*float64{&cold, &warm} {
+		if err := p.Eval(p.ctx, measure, ms); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Navigate(p.ctx, h.door.URL+"/e2e/avatar/testdata/load.html"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("import to ready: %.0f ms on the first visit, %.0f ms on the second", cold, warm)
+}
