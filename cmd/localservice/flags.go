@@ -63,10 +63,10 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.BoolVar(&o.AllowPublic, "allow-public", false, "permit addresses that other machines can reach")
 	f.StringVar(&o.PublicURL, "public-url", "", "`origin` that clients are told instead of -addr")
 	f.StringVar(&o.Data, "data", "", "`directory` of the database; empty keeps nothing")
-	f.StringVar(&o.Brain, "brain", localservice.BrainDemo, "`kind` of brain: demo or openai")
+	f.StringVar(&o.Brain, "brain", "", "`kind` of brain: demo or openai; empty is openai with -chat-url, otherwise demo")
 	f.StringVar(&script, "script", "", "YAML `file` that answers before the brain")
 	f.StringVar(&knowledge, "knowledge", "", "`directory` of Markdown files that the demo brain answers from")
-	f.StringVar(&o.Chat.BaseURL, "chat-url", "", "chat endpoint `URL` for -brain openai, with its version")
+	f.StringVar(&o.Chat.BaseURL, "chat-url", "", "chat endpoint `URL`, with its version")
 	f.StringVar(&o.Chat.Model, "chat-model", "", "`model` of the chat endpoint")
 	f.StringVar(&o.Voice, "voice", "auto", "`kind` of voice: auto, espeak, builtin or openai")
 	f.StringVar(&o.Speech.BaseURL, "speech-url", "", "speech endpoint `URL` for -voice openai")
@@ -92,7 +92,9 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	}
 	key := os.Getenv(keyVariable)
 	o.Chat.Key, o.Speech.Key, o.Transcription.Key = key, key, key
-	o.TURNListen = strings.Split(turn, ",")
+	for address := range strings.SplitSeq(turn, ",") {
+		o.TURNListen = append(o.TURNListen, strings.TrimSpace(address))
+	}
 	return c, errors.Join(c.readLinks(links), c.readScript(script), c.findPages(pagesDir), c.openKnowledge(knowledge))
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func TestJSONLine(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	c, err := parse([]string{
-		"-link", "sockets:delay=80ms;relay:loss=2%", "-turn-listen", "127.0.0.1:80,127.0.0.1:443", "-pause-window", "5s",
+		"-link", "sockets:delay=80ms;relay:loss=2%", "-turn-listen", "127.0.0.1:80, 127.0.0.1:443", "-pause-window", "5s",
 	}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +70,7 @@ func TestFlags(t *testing.T) {
 	if o.Sockets != (link.Conditions{Delay: 80 * time.Millisecond}) || o.HTTP != (link.Conditions{}) || o.Relay != (link.Conditions{Loss: 0.02}) {
 		t.Errorf("links %+v %+v %+v", o.Sockets, o.HTTP, o.Relay)
 	}
-	if len(o.TURNListen) != 2 || o.Timing.PauseWindow != 5*time.Second {
+	if !slices.Equal(o.TURNListen, []string{"127.0.0.1:80", "127.0.0.1:443"}) || o.Timing.PauseWindow != 5*time.Second {
 		t.Errorf("got %+v", o)
 	}
 	c, err = parse([]string{"-link", "jitter=5ms"}, io.Discard)

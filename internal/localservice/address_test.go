@@ -32,6 +32,16 @@ func TestPublicAddressesNeedPermission(t *testing.T) {
 	}
 }
 
+// TestChatEndpointIsUsed: who gives its address wants its answers, not the
+// demo brain's.
+func TestChatEndpointIsUsed(t *testing.T) {
+	endpoint := localservice.Endpoint{BaseURL: "http://127.0.0.1:1/v1"}
+	if _, err := localservice.Start(t.Context(), localservice.Options{Chat: endpoint}); err == nil {
+		t.Error("started without the model of the endpoint")
+	}
+	start(t, localservice.Options{Chat: endpoint, Brain: localservice.BrainDemo})
+}
+
 func TestFailedStartLeavesNothing(t *testing.T) { // goleak looks at the end
 	t.Parallel()
 	for _, o := range []localservice.Options{

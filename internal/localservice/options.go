@@ -37,8 +37,8 @@ type Options struct {
 	// means its own.
 	Knowledge fs.FS
 
-	// Brain is "demo" or "openai", default demo. Script, when set, is YAML that
-	// answers before it.
+	// Brain is "demo" or "openai", default openai when Chat has an address and demo
+	// otherwise. Script, when set, is YAML that answers before it.
 	Brain  string
 	Script []byte
 	Chat   Endpoint // of the brain "openai"
@@ -100,6 +100,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Brain == "" {
 		o.Brain = BrainDemo
+		if o.Chat.BaseURL != "" {
+			o.Brain = BrainOpenAI
+		}
 	}
 	if o.MaxCalls == 0 {
 		o.MaxCalls = defaultMaxCalls
