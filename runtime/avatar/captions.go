@@ -11,6 +11,7 @@ import (
 // others (wire-protocol §7.3 and §7.4).
 type captions struct {
 	speechID string
+	cut      string  // the utterance that was interrupted last: what is late of it is not shown
 	elapsed  float64 // milliseconds of the utterance that its chunks cover so far
 }
 
@@ -28,6 +29,15 @@ func (c *captions) adopt(id string) {
 	}
 }
 
+// interrupt ends the current utterance for good.
+func (c *captions) interrupt() {
+	c.cut = c.speechID
+	c.finish()
+}
+
+// newTurn makes id the current utterance from its start.
+func (c *captions) newTurn(id string) { *c = captions{speechID: id} }
+
 // finish ends the current utterance; late chunks of it are still dropped by
 // their id once another begins.
 func (c *captions) finish() { c.elapsed = 0 }
@@ -38,7 +48,7 @@ func (c *captions) take(p control.SpeechChunk) ([]Word, bool) {
 	if c.speechID == "" {
 		c.adopt(p.SpeechID)
 	}
-	if p.SpeechID != c.speechID || p.Text == "" || p.DurationMs == sentinelMs {
+	if p.SpeechID != c.speechID || p.SpeechID != "" && p.SpeechID == c.cut || p.Text == "" || p.DurationMs == sentinelMs {
 		return nil, false
 	}
 	duration := p.DurationMs

@@ -3,6 +3,7 @@ package avatar
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -92,5 +93,28 @@ func FuzzService(f *testing.F) {
 				}
 			}
 		})
+	})
+}
+
+// FuzzDelta reads what a brain may stream: any text is one segment, whose
+// content can be shown.
+func FuzzDelta(f *testing.F) {
+	for _, delta := range []string{
+		``, `null`, `{`, `plain words`, `{"type":"avatar","content":"Hi"}`, `{"type":7,"content":"Hi"}`,
+		`{"type":"interruption","content":{"auth_url":"https://a.example"},"metadata":{"subtype":"oauth_required"}}`,
+		`{"type":"tool","content":"a {}{}","tool_metadata":{"id":7,"wait_for_response":"true"}}`,
+	} {
+		f.Add(delta)
+	}
+	f.Fuzz(func(t *testing.T, delta string) {
+		seg := parseDelta(control.RawText{SpeechID: "a", Delta: delta})
+		if text := seg.ContentString(); len(seg.Content) > 0 && seg.Content[0] == '"' && text != cleanText(text) {
+			t.Errorf("content %q of %q is not clean", text, delta)
+		}
+		if b, err := json.Marshal(BrainSegment{seg}); err != nil && len(seg.Content) > 0 {
+			t.Errorf("%q gives what can't be handed on: %s, %v", delta, b, err)
+		}
+		actionOf(&seg)
+		perceivable(&seg)
 	})
 }

@@ -155,6 +155,28 @@ func TestAnOpeningIsNoEmptyTurn(t *testing.T) {
 	})
 }
 
+// TestCaptionsOfACutUtteranceEnd: what is under way when the visitor interrupts
+// arrives late.
+func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
+		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "one", SpeechID: "a", DurationMs: 300})
+		s.say(control.AgentInterrupted, control.Empty{})
+		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "late", SpeechID: "a", DurationMs: 300})
+		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "b", IsNewTurn: true})
+		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "two", SpeechID: "b", DurationMs: 300})
+		var got []string
+		for _, tr := range all[Transcript](r) {
+			got = append(got, tr.Text)
+		}
+		if !slices.Equal(got, []string{"one", "two"}) {
+			t.Errorf("shown %q", got)
+		}
+	})
+}
+
 // TestTheEndIsTheLastWord: what was open is closed before it (session-api O6,
 // O8).
 func TestTheEndIsTheLastWord(t *testing.T) {

@@ -137,7 +137,7 @@ func (s *Session) resumedSilently() {
 // speechStarts handles agent_start_speech (wire-protocol §4.5).
 func (s *Session) speechStarts(p control.StartSpeech) {
 	if p.IsNewTurn {
-		s.turn.captions.adopt(p.SpeechID)
+		s.turn.captions.newTurn(p.SpeechID)
 	}
 	s.watchBrain()
 	s.inOrder(func() {
@@ -172,6 +172,7 @@ const maxEnded = 16
 // segment handles one delta of the brain (wire-protocol §4.4).
 func (s *Session) segment(raw control.RawText) {
 	seg := parseDelta(raw)
+	seg.ThreadID = cleanText(seg.ThreadID)
 	if s.thread == "" && seg.ThreadID != "" {
 		s.thread = seg.ThreadID
 		s.arm()
@@ -215,6 +216,9 @@ func (s *Session) piece(seg *converse.Segment) {
 // (wire-protocol §4.4).
 func parseDelta(raw control.RawText) converse.Segment {
 	var seg converse.Segment
+	if raw.Delta == "" {
+		return seg // nothing, or no string at all
+	}
 	if err := json.Unmarshal([]byte(raw.Delta), &seg); err != nil && seg.Type == "" {
 		seg = converse.Segment{Role: "assistant", Type: converse.Text, Content: converse.String(raw.Delta)}
 	}
@@ -275,7 +279,7 @@ func (s *Session) finishedTalking(p control.FinishedTalking) {
 func (s *Session) interrupted() {
 	s.turn.speaking = false
 	s.tools.perceived = true // a turn that was cut is not an empty one
-	s.turn.captions.finish()
+	s.turn.captions.interrupt()
 	s.setPending(false)
 	s.release()
 	s.emit(Interrupted{})

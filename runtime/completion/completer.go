@@ -213,7 +213,16 @@ func (c *Completer) visible(visible bool) {
 	defer c.mu.Unlock()
 	c.stopGrace()
 	if !visible && !c.closed && !c.o.Settings.NoHiddenGrace {
-		c.hidden = time.AfterFunc(c.o.Settings.HiddenGrace, func() { c.Complete(reasonHiddenGrace) })
+		c.hidden = time.AfterFunc(c.o.Settings.HiddenGrace, c.hiddenTooLong)
+	}
+}
+
+func (c *Completer) hiddenTooLong() {
+	c.mu.Lock()
+	gone := c.hidden == nil // shown or closed as the time ran out
+	c.mu.Unlock()
+	if !gone {
+		c.Complete(reasonHiddenGrace)
 	}
 }
 

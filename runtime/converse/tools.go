@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode"
 )
 
 // Call is a tool call parsed from a segment (wire-protocol §10.5).
@@ -66,9 +67,13 @@ func splitObjects(s string) []json.RawMessage {
 // ResponseName returns the tool that a [ToolResponse] segment names, "" if none
 // (wire-protocol §10.5).
 func ResponseName(s *Segment) string {
-	name, rest, ok := strings.Cut(strings.TrimSpace(s.ContentString()), " ")
-	rest = strings.TrimSpace(rest)
-	if !ok || !strings.HasPrefix(rest, "responded") {
+	text := strings.TrimSpace(s.ContentString())
+	end := strings.IndexFunc(text, unicode.IsSpace)
+	if end < 0 {
+		return ""
+	}
+	name, rest := text[:end], strings.TrimSpace(text[end:])
+	if !strings.HasPrefix(rest, "responded") {
 		return ""
 	}
 	if after := strings.TrimPrefix(rest, "responded"); after != "" && isWord(after[0]) {

@@ -45,6 +45,7 @@ func TestResponseName(t *testing.T) {
 	for content, want := range map[string]string{
 		"show_chart responded with size 113":  "show_chart",
 		"  open_doc responded ":               "open_doc",
+		"open_doc\n\tresponded with size 1":   "open_doc",
 		"open_doc respondedly":                "",
 		"responded":                           "",
 		"the tool open_doc responded quickly": "",
