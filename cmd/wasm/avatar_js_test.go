@@ -93,7 +93,7 @@ func TestErrorsComeBackAndAreNotThrown(t *testing.T) {
 		t.Errorf("setVideoEl of an object gives %q", got)
 	}
 	for method, want := range map[string]fault.Code{
-		"speak": fault.InvalidState, "startMic": fault.InvalidState, "respondToTool": fault.InvalidState, "completeThread": fault.InvalidState,
+		"speak": fault.InvalidState, "startMic": fault.InvalidState, "respondToTool": fault.InvalidState,
 	} {
 		if _, err := s.later(method, nil, "x", eval("({})")); codeOf(err) != string(want) {
 			t.Errorf("%s rejects with %v, want %q", method, err, want)
@@ -101,6 +101,12 @@ func TestErrorsComeBackAndAreNotThrown(t *testing.T) {
 	}
 	if _, err := s.later("connect", eval(`"no signal"`)); codeOf(err) != string(fault.BadRequest) {
 		t.Errorf("a bad signal rejects with %v", err)
+	}
+	if _, err := s.later("disconnect", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.later("completeThread", nil); codeOf(err) != string(fault.InvalidState) {
+		t.Errorf("completeThread after the end rejects with %v", err)
 	}
 }
 
