@@ -1,0 +1,53 @@
+// What a visitor reads when something goes wrong: what it means for them, and
+// what they can do. Codes are in docs/errors.md.
+const sentences = {
+  aborted: "You stopped that.",
+  bad_request: "This page asked for something the service does not accept. Its author should look at the console.",
+  capacity_timeout: "All agents are still busy. Please come back a little later.",
+  capacity_unavailable: "All agents are busy right now. Please try again in a moment.",
+  connect_failed: "The connection could not be made. Please try again.",
+  devices_permission_denied: "The microphone could not be used. You can type instead.",
+  disclosure_required: "Please confirm the notice first.",
+  insecure_transport: "This page would connect without encryption, so it did not.",
+  internal_error: "Something broke on this page. Reloading it helps.",
+  invalid_state: "That is not possible right now.",
+  load_failed: "A part of this page could not be loaded. Please reload it.",
+  mic_attach_failed: "The microphone could not be connected. You can type instead.",
+  mic_in_use: "Another program is using the microphone. You can type instead.",
+  mic_not_found: "No microphone was found. You can type instead.",
+  mic_not_started: "The microphone is not on yet.",
+  mic_permission_denied: "The microphone is not allowed here. You can type instead.",
+  network_error: "The service could not be reached. Please check your connection.",
+  peer_removed: "The service ended your part of this conversation.",
+  rate_limited: "That was a lot at once. Please wait a moment.",
+  reconnect_failed: "The connection was lost and did not come back. Please start again.",
+  reconnect_timeout: "The connection was lost and did not come back. Please start again.",
+  resume_failed: "The conversation could not be resumed. Please start again.",
+  socket_error: "The service refused the connection.",
+  stv_session_gone: "The picture was taken away by the service. Please start again.",
+  stv_task_fail: "The agent's picture failed. Please start again.",
+  tier_exceeded: "This site has used up its conversations for now.",
+  timeout: "The service took too long to answer. Please try again.",
+  unauthorized: "This conversation is not allowed any more. Please reload the page.",
+  unsupported_client: "The service does not accept this page.",
+  validation_error: "This page gave the agent something it does not accept.",
+  whep_failed: "The picture could not be fetched. Please try again.",
+  whep_private_ip: "The picture is at an address that a page must not use.",
+  whep_timeout: "The picture took too long to arrive. Please try again.",
+}
+
+const ends = {
+  conversation_ended: "The agent ended the conversation.",
+  disconnect: "The conversation is over.",
+  idle_timeout: "The conversation ended because nobody said anything.",
+}
+
+/** Returns the sentence for an error or a warning. */
+export function sentence(error) {
+  return sentences[error?.code] ?? "Something went wrong. Please try again."
+}
+
+/** Returns the sentence for the end of a conversation. */
+export function farewell(reason) {
+  return ends[reason] ?? "The conversation is over. You can start a new one."
+}
