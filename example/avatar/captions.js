@@ -9,6 +9,7 @@ const room = 94
 export class Captions {
   #line
   #text = ""
+  #fresh = true // the next piece begins an utterance
   #timers = new Set()
 
   constructor(line) {
@@ -17,21 +18,27 @@ export class Captions {
 
   /** Takes a timed piece of the utterance now playing. */
   add(piece) {
+    const fresh = this.#fresh
+    this.#fresh = false
     this.#later(lead, () => {
-      const next = this.#text === "" ? piece : `${this.#text} ${piece}`
+      const next = fresh ? piece : `${this.#text} ${piece}`
       this.#show(next.length > room ? piece : next)
     })
   }
 
   /** The utterance is over: the line goes after a while. */
   end() {
-    this.#later(hold, () => this.#show(""))
+    this.#fresh = true
+    this.#later(hold, () => {
+      if (this.#fresh) this.#show("")
+    })
   }
 
   /** The agent was cut: what it would have said is not shown. */
   clear() {
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()
+    this.#fresh = true
     this.#show("")
   }
 
