@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 func TestSplitterCutsSentences(t *testing.T) {
@@ -51,4 +52,29 @@ func TestSpeechIDCantPoseAsAnUninterruptibleTurn(t *testing.T) {
 	if id := newSpeechID(byApproval, "Hello"); id[4:] != "-approved-permissions" {
 		t.Errorf("id %q", id)
 	}
+}
+
+// FuzzSplitter: an answer may repeat whatever a user said. However it
+// comes in pieces, nothing of it is left over, and the sentences hold nothing that
+// can't be said.
+func FuzzSplitter(f *testing.F) {
+	for _, seed := range []string{"One. Two!", "[a](b) [c](", "* **x** _y_ `z`", "\x00\xff[", "3.5 Dr. Lee said \"no.\" Then", "。！", "[[a](b)](c)"} {
+		f.Add(seed, 3)
+	}
+	f.Fuzz(func(t *testing.T, text string, at int) {
+		if at < 0 || at > len(text) {
+			at = len(text) / 2
+		}
+		var whole, pieces splitter
+		all := append(whole.add(text), whole.flush())
+		cut := append(pieces.add(text[:at]), append(pieces.add(text[at:]), pieces.flush())...)
+		for _, sentence := range append(all, cut...) {
+			if strings.ContainsFunc(sentence, unicode.IsControl) || strings.TrimSpace(sentence) != sentence {
+				t.Errorf("sentence %q", sentence)
+			}
+		}
+		if whole.rest != "" || pieces.rest != "" {
+			t.Errorf("%q and %q are left", whole.rest, pieces.rest)
+		}
+	})
 }

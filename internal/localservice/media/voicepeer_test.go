@@ -103,3 +103,37 @@ func TestOfferedVoicesAreBounded(t *testing.T) {
 		t.Errorf("answer to an offer that failed: %v", err)
 	}
 }
+
+// Whatever a client answers, the server stays up and forgets the peer.
+func FuzzVoiceAnswer(f *testing.F) {
+	s, err := New(Config{NewPicture: newPattern})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(s.Close)
+	v := s.NewVoice()
+	offer, err := v.Offer()
+	v.Close()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(offer, "candidate:1 1 udp 41885439 198.51.100.7 50112 typ relay raddr 0.0.0.0 rport 0")
+	f.Add(strings.ReplaceAll(offer, "a=setup:actpass", "a=setup:active"), "")
+	f.Add(strings.ReplaceAll(offer, "m=audio 9", "m=audio 0"), "candidate:")
+	f.Add("v=0", "a")
+	f.Fuzz(func(t *testing.T, answer, candidate string) {
+		v := s.NewVoice()
+		if _, err := v.Offer(); err != nil {
+			t.Fatal(err)
+		}
+		_ = v.AddCandidate(candidate)
+		_ = v.Answer(answer)
+		_ = v.Answer(answer)
+		v.Close()
+		waitFor(t, "the peers are gone", func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.peers == 0
+		})
+	})
+}

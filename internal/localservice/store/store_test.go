@@ -508,3 +508,23 @@ func TestCancelledContextWaitsForNothing(t *testing.T) {
 		t.Errorf("write: %v, want %v", err, context.Canceled)
 	}
 }
+
+// FuzzSearchKnowledge: what a user types is words, whatever they mean to FTS5.
+func FuzzSearchKnowledge(f *testing.F) {
+	s, err := Open("")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { s.Close() })
+	if err := s.SetKnowledge(f.Context(), []Passage{{Title: "t", Heading: "h", Body: "one two", Source: "s"}}); err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{"", "one", `"one`, "one NEAR(two)", "title:one", "one* OR -two", "^one", "\x00one", "'; DROP TABLE threads", "\xff\xfe"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, words string) {
+		if _, err := s.SearchKnowledge(t.Context(), words, 3); err != nil {
+			t.Errorf("%q: %v", words, err)
+		}
+	})
+}

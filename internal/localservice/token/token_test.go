@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
@@ -259,6 +260,30 @@ func FuzzParse(f *testing.F) {
 		}
 		if c.PartnerID != 7 || c.AgentID() != "x" { // only what was minted above can be valid
 			t.Fatalf("forged: %+v", c)
+		}
+	})
+}
+
+// FuzzPrivileges: what is minted can be read again and means the same; what can't
+// be read is refused, not minted.
+func FuzzPrivileges(f *testing.F) {
+	for _, seed := range []string{
+		"", "disableentitlement", "agentid:x,geniegpcid:7", "setrole:A,sview:*", "geniegpcid:-1", "actionslimit:0", "agentid:a,agentid:b",
+		",", "iprestrict:10.0.0.0/8,urirestrict:/v1/*", "geniegpcid:99999999999999999999", "a:b:c", " agentid : x",
+	} {
+		f.Add(seed)
+	}
+	secretFor := func(context.Context, int64) (string, bool, error) { return "secret", true, nil }
+	f.Fuzz(func(t *testing.T, list string) {
+		minted := Claims{PartnerID: 7, Expiry: time.Now().Add(time.Hour), Privileges: list}
+		text, err := Mint("secret", &minted)
+		if err != nil {
+			return
+		}
+		read, err := Parse(t.Context(), text, secretFor)
+		// JSON replaces what is no UTF-8, which no form can bring.
+		if err != nil || utf8.ValidString(list) && read.grants != minted.grants {
+			t.Errorf("%q: read %+v, minted %+v, %v", list, read.grants, minted.grants, err)
 		}
 	})
 }
