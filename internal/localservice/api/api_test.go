@@ -465,6 +465,10 @@ func FuzzBody(f *testing.F) {
 		f.Fatal(err)
 	}
 	silent := brainFunc(func(context.Context, *brain.Question, brain.Sink) error { return nil })
+	for _, seed := range []string{"type=x", "expiry=99999999999999999999", "ks=djJ8", "widgetId=%00", "a=%zz;b"} {
+		f.Add(seed)
+	}
+	f.Add(fmt.Sprintf("secret=%s&partnerId=%d&type=2&userId=a&privileges=geniegpcid:1,,", partners[0].Secret, partners[0].ID))
 	handler := New(Config{
 		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: silent}),
 		Hosts: func(context.Context, store.Agent) (Hosts, error) { return Hosts{}, nil },
@@ -488,6 +492,15 @@ func FuzzBody(f *testing.F) {
 			handler.ServeHTTP(w, request)
 			if w.Code >= 500 {
 				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			}
+		}
+		for _, action := range []string{"start", "startWidgetSession", "end"} {
+			request := httptest.NewRequest("POST", SessionPrefix+"/service/session/action/"+action, strings.NewReader(body))
+			request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, request)
+			if w.Code >= 500 {
+				t.Errorf("%s: %d %s", action, w.Code, w.Body)
 			}
 		}
 	})
