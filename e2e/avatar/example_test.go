@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -30,7 +31,11 @@ func (p *page) becomes(expression string) {
 		look()
 	})`, nil)
 	if err != nil {
-		p.t.Fatalf("%s: %v", expression, err)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		var body string
+		_ = p.Eval(ctx, `document.body.innerText`, &body)
+		p.t.Fatalf("%s: %v; the page shows:\n%s", expression, err, body)
 	}
 }
 

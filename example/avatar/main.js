@@ -78,7 +78,7 @@ function listen(session) {
   })
   session.on("error", (error) => log("error", error.code))
   session.on("ended", ({ reason }) => over(farewell(reason), reason !== "disconnect"))
-  for (const name of ["disclosure", "micStarted", "turnStart", "turnEnd", "toolCall", "reconnecting", "reconnected", "mediaRecovering", "mediaRecovered", "sessionCompleted"]) {
+  for (const name of ["disclosure", "micStarted", "interrupted", "turnStart", "turnEnd", "toolCall", "reconnecting", "reconnected", "mediaRecovering", "mediaRecovered", "sessionCompleted"]) {
     session.on(name, (payload) => log(name, JSON.stringify(payload ?? {})))
   }
 }
