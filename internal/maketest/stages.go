@@ -17,7 +17,7 @@ const (
 	// testTimeout ends a package that hangs, long before a build server would.
 	testTimeout = "8m"
 	// fuzzTime is the short run of each fuzz target; long ones are for people.
-	fuzzTime = "3s"
+	fuzzTime = "2s"
 	// waitDelay bounds how long an interrupted program may hold its pipes.
 	waitDelay = 5 * time.Second
 	// toolDir is where the linters are built; they run for two targets, so
@@ -134,32 +134,36 @@ func hasPageTests(dir string) (bool, error) {
 	return found, nil
 }
 
+// fuzzTarget finds the fuzz targets of a file. Asking `go test -list` instead
+// would build every test of the project once more, without the race detector.
+var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w*)\(\w+ \*testing\.F\)`)
+
 // fuzzTargets runs each fuzz target for a moment, beyond its seed corpus.
 func fuzzTargets(ctx context.Context) (totals, error) {
-	out, err := output(ctx, nil, "go", "test", "-list", "^Fuzz", "./...")
+	out, err := output(ctx, nil, "go", "list", "-f", `{{$p := .}}{{range .TestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
+{{end}}`, "./...")
 	if err != nil {
 		return totals{}, err
 	}
 	var sum totals
-	var targets []string
-	found := false
 	for line := range strings.Lines(out) {
-		fields := strings.Fields(line)
-		switch {
-		case len(fields) == 1 && strings.HasPrefix(fields[0], "Fuzz"):
-			targets, found = append(targets, fields[0]), true
-		case len(fields) > 1 && fields[0] == "ok": // closes the list of a package
-			for _, target := range targets {
-				got, err := goTest(ctx, nil, "-run", "^$", "-fuzz", "^"+target+"$", "-fuzztime", fuzzTime, "-timeout", testTimeout, fields[1])
-				if err != nil && got.failed == 0 {
-					got.failed = 1
-				}
-				sum.add(got)
+		pkg, file, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok {
+			continue // a package without tests
+		}
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return sum, err
+		}
+		for _, match := range fuzzTarget.FindAllSubmatch(source, -1) {
+			got, err := goTest(ctx, nil, "-run", "^$", "-fuzz", "^"+string(match[1])+"$", "-fuzztime", fuzzTime, "-timeout", testTimeout, pkg)
+			if err != nil && got.failed == 0 {
+				got.failed = 1
 			}
-			targets = nil
+			sum.add(got)
 		}
 	}
-	if !found {
+	if sum.passed+sum.failed == 0 {
 		return sum, errors.New("no package has a fuzz target")
 	}
 	return sum, nil
