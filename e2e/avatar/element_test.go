@@ -8,6 +8,7 @@ import (
 )
 
 func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var got struct{ Video, Audio, Merged []string }
@@ -33,6 +34,7 @@ func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 }
 
 func TestWithoutElementsThereAreTracks(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var got struct {
@@ -64,6 +66,7 @@ func TestWithoutElementsThereAreTracks(t *testing.T) {
 }
 
 func TestAudioOnlyAgentIsHeard(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var got struct {

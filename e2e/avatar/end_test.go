@@ -19,6 +19,7 @@ const connected = `
 	return talk.session.threadId`
 
 func TestDisconnectTellsTheService(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var thread string
@@ -57,6 +58,7 @@ func TestDisconnectTellsTheService(t *testing.T) {
 }
 
 func TestClosedTabTellsTheService(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var thread string
@@ -71,6 +73,7 @@ func TestClosedTabTellsTheService(t *testing.T) {
 // A page that goes into the back-forward cache may come back, so that its
 // transports are left alone (wire-protocol §8.8).
 func TestPageLeftBehindTellsTheService(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var thread string
@@ -90,6 +93,7 @@ func (p *page) leave() error {
 }
 
 func TestHiddenPageCompletesAfterItsGrace(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var thread string

@@ -49,6 +49,7 @@ func (p *page) text(selector string) (text string) {
 
 // The whole example, without a mouse.
 func TestExamplePageByKeyboard(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.open("/example/avatar/")
 	if err := p.SetPermission(p.ctx, "microphone", browsertest.Denied); err != nil { // the visitor only types
@@ -95,6 +96,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 }
 
 func TestExamplePageSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	h.control("/capacity", map[string]any{"exhausted": true})
 	p := h.open("/example/avatar/")

@@ -23,6 +23,7 @@ func (r rejection) want(t *testing.T, code, phase string) {
 }
 
 func TestBadTokenIsRefused(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	p.allow("401")
@@ -46,6 +47,7 @@ func TestBadTokenIsRefused(t *testing.T) {
 }
 
 func TestUnknownRegionIsRefused(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var got struct{ Init, Session rejection }
@@ -58,6 +60,7 @@ func TestUnknownRegionIsRefused(t *testing.T) {
 }
 
 func TestFullServiceIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	for _, test := range []struct{ setting, code string }{
@@ -83,6 +86,7 @@ func TestFullServiceIsSaidAtOnce(t *testing.T) {
 
 // A service that accepts everything and answers nothing.
 func TestConnectTimeLimitsNameTheirPhase(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	p.allow("WebSocket is closed before the connection is established") // says Chromium itself

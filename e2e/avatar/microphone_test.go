@@ -56,6 +56,7 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 }
 
 func TestDeniedMicrophoneIsAWarning(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	if err := p.SetPermission(p.ctx, "microphone", browsertest.Denied); err != nil {
@@ -83,6 +84,7 @@ func TestDeniedMicrophoneIsAWarning(t *testing.T) {
 }
 
 func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{Script: hears})
 	p := h.page()
 	var got struct {
@@ -111,6 +113,7 @@ func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
 }
 
 func TestAnotherMicrophoneTakesOver(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{Script: hears})
 	p := h.page()
 	var got struct {

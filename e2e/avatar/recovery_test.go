@@ -19,6 +19,7 @@ const tellsName = `
 	return talk.session.threadId`
 
 func TestDroppedSocketIsRecovered(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	p.run(nil, tellsName)
@@ -45,6 +46,7 @@ func TestDroppedSocketIsRecovered(t *testing.T) {
 }
 
 func TestRefusedRecoveryIsRebuiltOnTheSameThread(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var thread string

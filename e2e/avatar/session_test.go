@@ -23,6 +23,7 @@ func (s seen) want(t *testing.T) {
 const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help you?"
 
 func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var got struct {

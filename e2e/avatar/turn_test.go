@@ -10,6 +10,7 @@ import (
 )
 
 func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var got struct {
@@ -52,8 +53,11 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 	}
 	index := func(name string) int { return slices.Index(got.Order, name) }
 	for _, pair := range [][2]string{
-		{"responsePending", "responseSettled"}, {"user", "final"}, {"final", "partial"},
-		{"avatarStartTalking", "avatarStopTalking"}, {"partial", "avatarStopTalking"},
+		{"responsePending", "responseSettled"},
+		{"user", "final"},
+		{"final", "partial"},
+		{"avatarStartTalking", "avatarStopTalking"},
+		{"partial", "avatarStopTalking"},
 	} {
 		if a, b := index(pair[0]), index(pair[1]); a < 0 || b < 0 || a > b {
 			t.Errorf("%s is not before %s: %q", pair[0], pair[1], got.Order)
@@ -65,6 +69,7 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 }
 
 func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var got struct {
@@ -89,6 +94,7 @@ func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
 }
 
 func TestKickoffIsSaidOnce(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var thread string
@@ -178,6 +184,7 @@ func TestInterruptSilencesAtOnce(t *testing.T) {
 }
 
 func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	p.run(nil, `
@@ -226,6 +233,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 }
 
 func TestToolsOfThePageAreAnswered(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, localservice.Options{})
 	p := h.page()
 	var got struct {
