@@ -307,7 +307,7 @@ func TestWHEPStatusCodes(t *testing.T) {
 		t.Fatalf("Location %q", location)
 	}
 	viewer := c.url + location[strings.Index(location, "/viewer/"):] // wire-protocol §6.5
-	for range 2 { // twice is harmless
+	for range 2 {                                                    // twice is harmless
 		if status, _, _ := whep(t, http.MethodDelete, viewer, "", ""); status != 200 {
 			t.Errorf("release: %d", status)
 		}
