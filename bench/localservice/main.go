@@ -29,6 +29,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
@@ -66,14 +67,16 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	clients := make([]*client, *sessions)
-	for i := range clients {
-		if clients[i], err = connect(ctx, service.info); err != nil {
-			return fmt.Errorf("session %d: %w", i+1, err)
+	clients, err := connectAll(ctx, service.info, *sessions)
+	defer func() {
+		for _, c := range clients {
+			c.close()
 		}
-		defer clients[i].close()
+	}()
+	if err != nil {
+		return err
 	}
-	for _, c := range clients { // all at once, as late as the last one
+	for _, c := range clients { // when all are there
 		if err := c.talk(); err != nil {
 			return err
 		}
@@ -93,6 +96,36 @@ func run(ctx context.Context) (err error) {
 	}
 	report(*sessions, idle, before, after)
 	return nil
+}
+
+// atOnce is how many clients connect at the same time.
+const atOnce = 5
+
+// connectAll connects n clients, and returns those that did.
+func connectAll(ctx context.Context, info localservice.Info, n int) ([]*client, error) {
+	var (
+		mu      sync.Mutex
+		clients []*client
+		errs    []error
+		wait    sync.WaitGroup
+		places  = make(chan struct{}, atOnce)
+	)
+	for range n {
+		places <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-places }()
+			c, err := connect(ctx, info)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+				return
+			}
+			clients = append(clients, c)
+		})
+	}
+	wait.Wait()
+	return clients, errors.Join(errs...)
 }
 
 // report prints one row of the table in docs/local-service.md.
