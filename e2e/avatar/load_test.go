@@ -26,5 +26,5 @@ func TestImportToReady(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("import to ready: %.0f ms on the first visit, %.0f ms on the second", cold, warm)
+	t.Logf("measured: import to ready: %.0f ms on the first visit, %.0f ms on the second", cold, warm)
 }

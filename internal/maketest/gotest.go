@@ -58,6 +58,9 @@ func countEvents(r io.Reader, w io.Writer) (totals, error) {
 	}
 }
 
+// measured begins what a test logs for people to read although it passed.
+const measured = "measured: "
+
 type counter struct {
 	w      io.Writer
 	sum    totals
@@ -69,6 +72,9 @@ func (c *counter) take(e testEvent) {
 	key := e.Package + " " + e.Test
 	switch e.Action {
 	case "output":
+		if _, figure, ok := strings.Cut(e.Output, measured); ok {
+			fmt.Fprint(c.w, measured, figure)
+		}
 		if c.kept[key] == nil {
 			c.kept[key] = new(strings.Builder)
 		}

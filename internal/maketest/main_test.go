@@ -10,6 +10,7 @@ import (
 func TestCountEventsCountsTestsAndShowsFailures(t *testing.T) {
 	events := `{"Action":"start","Package":"p"}
 {"Action":"output","Package":"p","Test":"TestGood","Output":"quiet\n"}
+{"Action":"output","Package":"p","Test":"TestGood","Output":"    a_test.go:7: measured: 12 ms\n"}
 {"Action":"pass","Package":"p","Test":"TestGood","Elapsed":0.1}
 {"Action":"output","Package":"p","Test":"TestBad","Output":"loud\n"}
 {"Action":"fail","Package":"p","Test":"TestBad","Elapsed":0.1}
@@ -28,7 +29,7 @@ not an event
 	if want := (totals{passed: 1, failed: 2, skipped: 1}); got != want {
 		t.Errorf("totals = %+v, want %+v", got, want)
 	}
-	want := "loud\nskip p TestLater\nfail p 0.3s\nnot an event\nfail unbuilt 0.0s\n"
+	want := "measured: 12 ms\nloud\nskip p TestLater\nfail p 0.3s\nnot an event\nfail unbuilt 0.0s\n"
 	if out.String() != want {
 		t.Errorf("shown:\n%s\nwant:\n%s", out.String(), want)
 	}
