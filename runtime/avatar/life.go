@@ -200,7 +200,7 @@ func (s *Session) network(online bool) {
 	if !online {
 		return
 	}
-	if s.state == Reconnectings {
+	if s.state == ReconnectingState {
 		if s.link.lost != "" {
 			s.link.socket.Reconnect()
 		}

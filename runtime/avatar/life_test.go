@@ -53,7 +53,7 @@ func TestARecoveredSocketGoesOn(t *testing.T) {
 		r.forget()
 		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		synctest.Wait()
-		if r.Snapshot().State != Reconnectings {
+		if r.Snapshot().State != ReconnectingState {
 			t.Errorf("state = %s", r.Snapshot().State)
 		}
 		s.push(socketio.Event{Kind: socketio.Connected, Recovered: true})

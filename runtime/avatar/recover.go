@@ -76,7 +76,7 @@ func (s *Session) checkSocket(l *link) {
 		return
 	}
 	reason := l.lost
-	s.setState(Reconnectings)
+	s.setState(ReconnectingState)
 	s.emit(Reconnecting{Reason: string(reason), Attempt: 1, MaxAttempts: s.opts.MaxReconnectAttempts})
 	s.recovery.window.stop()
 	s.recovery.window = s.after(s.opts.ReconnectWindow, func() {
@@ -131,7 +131,7 @@ func (s *Session) socketUp(l *link, recovered bool) {
 		}
 		return
 	}
-	if first || s.state != Reconnectings {
+	if first || s.state != ReconnectingState {
 		return
 	}
 	s.recovery.window.stop()
@@ -161,8 +161,8 @@ func (s *Session) rebuild(reason string, reuse bool) {
 	s.tools.waiting = nil
 	s.forgetPieces()
 	s.forgetTurn()
-	if s.state != Reconnectings {
-		s.setState(Reconnectings)
+	if s.state != ReconnectingState {
+		s.setState(ReconnectingState)
 		s.emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
 	}
 	s.rebuildAttempt(1, reuse)

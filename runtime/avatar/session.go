@@ -21,15 +21,15 @@ type State string
 
 // The states.
 const (
-	Idle          State = "idle"
-	Preparing     State = "preparing"
-	Connecting    State = "connecting"
-	Connected     State = "connected"
-	Reconnectings State = "reconnecting"
-	Resuming      State = "resuming"
-	Disconnecting State = "disconnecting"
-	Disconnected  State = "disconnected"
-	Broken        State = "error"
+	Idle              State = "idle"
+	Preparing         State = "preparing"
+	Connecting        State = "connecting"
+	Connected         State = "connected"
+	ReconnectingState State = "reconnecting" // Reconnecting is the event
+	Resuming          State = "resuming"
+	Disconnecting     State = "disconnecting"
+	Disconnected      State = "disconnected"
+	Broken            State = "error"
 )
 
 // Mode says whether the service sends a picture.
@@ -311,7 +311,7 @@ func (s *Session) live() error {
 // mark records that a phase of the connect was reached (session-api A.1.4). The
 // map is replaced, not changed: snapshots hold the old one.
 func (s *Session) mark(phase string) {
-	if _, ok := s.timings[phase]; ok || s.state == Reconnectings || s.state == Resuming {
+	if _, ok := s.timings[phase]; ok || s.state == ReconnectingState || s.state == Resuming {
 		return // a rebuild is no connect
 	}
 	timings := make(map[string]int64, len(s.timings)+1)

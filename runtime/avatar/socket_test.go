@@ -113,7 +113,7 @@ func TestADropAtTheEndOfAConnectIsWatched(t *testing.T) {
 			return media.Picture{Width: 1, Height: 1}, nil
 		}
 		s := r.connectOnly()
-		if state := r.Snapshot().State; state != Reconnectings {
+		if state := r.Snapshot().State; state != ReconnectingState {
 			t.Fatalf("state %s, want reconnecting", state)
 		}
 		s.back(false)
