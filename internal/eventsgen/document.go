@@ -3,31 +3,43 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"path"
 	"strings"
 )
 
-const intro = `# Events of a live session
+const intro = `# Events
 
-<!-- Generated from runtime/avatar/events.go by "go generate ./runtime/avatar"; don't edit. -->
+<!-- Generated from the events.go of each session and runtime/event by "go generate ./runtime/event"; don't edit. -->
 
-In a page: ` + "`session.on(name, listener)`" + `, with the types of ` + "`AvatarEvents`" + `. Natively: ` + "`avatar.Options.OnEvent`" + `, with
-the Go type of the last column. Events come in the order in which things happened; nothing is replayed to a listener that
-comes late.
+In a page: ` + "`session.on(name, listener)`" + `, with the types named below. Natively: ` + "`Options.OnEvent`" + ` of the session's package,
+with the Go type of the last column. Events come in the order in which things happened; nothing is replayed to a listener
+that comes late.
+`
+
+const table = `
+## Of %s: ` + "`%sEvents`" + `
 
 | Event | Payload | When | Go |
 | --- | --- | --- | --- |
 `
 
 // document is events.md.
-func (t *types) document(events []event) (string, error) {
+func (t *types) document() (string, error) {
 	var b strings.Builder
 	b.WriteString(intro)
-	for _, e := range events {
-		payload, err := t.fields(e)
+	for _, k := range kinds {
+		events, err := t.module.events(k.dir)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` |\n", e.name, payload, cell(t.prose(e.decl.doc, e.decl)), e.decl.name)
+		fmt.Fprintf(&b, table, k.title, k.name)
+		for _, e := range events {
+			payload, err := t.fields(e)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | `%s.%s` |\n", e.name, payload, cell(t.prose(e.decl.doc, e.decl)), path.Base(e.decl.pkg.dir), e.decl.name)
+		}
 	}
 	return b.String(), nil
 }

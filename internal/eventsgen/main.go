@@ -1,9 +1,9 @@
-// Command eventsgen reads the declarations and comments of the events in
-// runtime/avatar/events.go and writes the two texts that tell pages of them:
-// js/src/events.ts, the typed map of events, and docs/events.md, the table for
+// Command eventsgen reads the declarations and comments of the events that
+// sessions emit and writes the two texts that tell pages of them:
+// js/src/events.ts, the typed maps of events, and docs/events.md, the tables for
 // people. It knows Go's syntax trees and nothing of what a session does.
 //
-// Run it with go generate ./runtime/avatar.
+// Run it with go generate ./runtime/event.
 package main
 
 import (
@@ -18,6 +18,17 @@ const (
 	typesFile = "js/src/events.ts"
 	docFile   = "docs/events.md"
 )
+
+// sharedPackage declares the events that sessions of several kinds emit.
+const sharedPackage = "runtime/event"
+
+// kind is one kind of session: its package, and what its types are called in
+// TypeScript and in the docs.
+type kind struct{ dir, name, title string }
+
+var kinds = []kind{
+	{"runtime/avatar", "Avatar", "a live session"},
+}
 
 func main() {
 	root := flag.String("root", "../..", "the module's directory; go generate runs in the package's")
@@ -36,16 +47,12 @@ func main() {
 // generate returns the text of each file.
 func generate(root string) (map[string]string, error) {
 	m := &module{root: root, packages: map[string]*pkg{}}
-	events, err := m.events(eventsPackage)
-	if err != nil {
-		return nil, err
-	}
 	types := newTypes(m)
-	text, err := types.file(events)
+	text, err := types.file()
 	if err != nil {
 		return nil, err
 	}
-	doc, err := types.document(events)
+	doc, err := types.document()
 	if err != nil {
 		return nil, err
 	}

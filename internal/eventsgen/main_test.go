@@ -20,7 +20,7 @@ func TestFilesMatchTheDeclarations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(have) != want {
-			t.Errorf("%s differs from runtime/avatar/events.go; run go generate ./runtime/avatar", name)
+			t.Errorf("%s differs from the declarations; run go generate ./runtime/event", name)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestEveryEventOfTheContractIsDeclared(t *testing.T) {
 		t.Fatalf("the contract has %d events", len(contract))
 	}
 	m := &module{root: root, packages: map[string]*pkg{}}
-	events, err := m.events(eventsPackage)
+	events, err := m.events("runtime/avatar")
 	if err != nil {
 		t.Fatal(err)
 	}

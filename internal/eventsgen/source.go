@@ -11,10 +11,7 @@ import (
 	"strings"
 )
 
-const (
-	modulePath    = "github.com/agentruntime/agentruntime/"
-	eventsPackage = "runtime/avatar"
-)
+const modulePath = "github.com/agentruntime/agentruntime/"
 
 // module reads packages of this module as syntax trees.
 type module struct {
@@ -36,6 +33,8 @@ type decl struct {
 	doc  string
 	expr ast.Expr
 	file *ast.File // whose imports its parts use
+
+	alias bool
 }
 
 // event is one event: its name in JavaScript and its type.
@@ -80,7 +79,7 @@ func (p *pkg) add(file *ast.File) {
 				if doc == "" {
 					doc = g.Doc.Text()
 				}
-				p.types[spec.Name.Name] = &decl{pkg: p, name: spec.Name.Name, doc: doc, expr: spec.Type, file: file}
+				p.types[spec.Name.Name] = &decl{pkg: p, name: spec.Name.Name, doc: doc, expr: spec.Type, file: file, alias: spec.Assign.IsValid()}
 			case *ast.ValueSpec:
 				p.addConst(spec)
 			}
@@ -101,14 +100,42 @@ func (p *pkg) addConst(spec *ast.ValueSpec) {
 	}
 }
 
-// events lists the types with a Name method that returns a string, in the order
-// of these methods.
+// eventsFile is where a package declares its events.
+const eventsFile = "events.go"
+
+// events lists what a session emits: the events that its package declares, in
+// the order of their Name methods, and those that it takes from runtime/event, in
+// the order of its aliases.
 func (m *module) events(dir string) ([]event, error) {
-	p, err := m.load(dir)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, dir, eventsFile), nil, 0)
 	if err != nil {
 		return nil, err
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, dir, "events.go"), nil, 0)
+	events, err := m.declared(dir, file)
+	if err != nil {
+		return nil, err
+	}
+	common, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, sharedPackage, "event.go"), nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	shared, err := m.declared(sharedPackage, common)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range aliases(file) {
+		for _, e := range shared {
+			if e.decl.name == name {
+				events = append(events, e)
+			}
+		}
+	}
+	return events, nil
+}
+
+// declared lists the types of file with a Name method that returns a string.
+func (m *module) declared(dir string, file *ast.File) ([]event, error) {
+	p, err := m.load(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +158,27 @@ func (m *module) events(dir string) ([]event, error) {
 	return events, nil
 }
 
+// aliases lists the types of the shared package that file gives a name.
+func aliases(file *ast.File) []string {
+	var names []string
+	for _, d := range file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range g.Specs {
+			typ, ok := spec.(*ast.TypeSpec)
+			if !ok || !typ.Assign.IsValid() {
+				continue
+			}
+			if to, ok := typ.Type.(*ast.SelectorExpr); ok && fmt.Sprint(to.X) == filepath.Base(sharedPackage) {
+				names = append(names, to.Sel.Name)
+			}
+		}
+	}
+	return names
+}
+
 // returned is the string that the only statement of f returns.
 func returned(f *ast.FuncDecl) (string, error) {
 	if f.Body != nil && len(f.Body.List) == 1 {
@@ -146,6 +194,14 @@ func returned(f *ast.FuncDecl) (string, error) {
 // resolve finds the type that expr names, from within d. It is nil for types
 // that are not of this module.
 func (m *module) resolve(d *decl, expr ast.Expr) (*decl, error) {
+	found, err := m.named(d, expr)
+	if err == nil && found != nil && found.alias {
+		return m.resolve(found, found.expr)
+	}
+	return found, err
+}
+
+func (m *module) named(d *decl, expr ast.Expr) (*decl, error) {
 	switch expr := expr.(type) {
 	case *ast.Ident:
 		return d.pkg.types[expr.Name], nil

@@ -18,6 +18,13 @@ import (
 var renamed = map[string]string{
 	"runtime/avatar.State":          "AvatarState",
 	"runtime/avatar.Mode":           "AvatarMode",
+	"runtime/chat.State":            "ChatState",
+	"runtime/chat.StateChanged":     "ChatStateChanged",
+	"runtime/chat.Snapshot":         "ChatSnapshot",
+	"runtime/agent.State":           "AgentState",
+	"runtime/agent.Mode":            "AgentMode",
+	"runtime/agent.StateChanged":    "AgentStateChanged",
+	"runtime/agent.Snapshot":        "AgentSnapshot",
 	"runtime/avatar.Capabilities":   "AgentAbilities",
 	"runtime/media.Channel":         "MediaChannel",
 	"runtime/converse.Metadata":     "SegmentMetadata",
@@ -279,62 +286,58 @@ func comment(indent, text string) string {
 	return b.String()
 }
 
-const header = "// Generated from runtime/avatar/events.go by \"go generate ./runtime/avatar\"; don't edit.\n\n"
+const header = "// Generated from the events.go of each session and runtime/event by \"go generate ./runtime/event\"; don't edit.\n\n"
 
 // file is events.ts.
-func (t *types) file(events []event) (string, error) {
-	for _, e := range events {
-		t.events[e.decl.name] = e.name
-	}
-	var table strings.Builder
-	for _, e := range events {
-		payload, err := t.payload(e)
+func (t *types) file() (string, error) {
+	lists := make([][]event, len(kinds))
+	for i, k := range kinds {
+		events, err := t.module.events(k.dir)
 		if err != nil {
-			return "", fmt.Errorf("event %s: %w", e.name, err)
+			return "", err
 		}
-		fmt.Fprintf(&table, "%s  %s: %s\n", comment("  ", t.prose(e.decl.doc, e.decl)), e.name, payload)
+		lists[i] = events
+		for _, e := range events {
+			t.events[e.decl.name] = e.name
+		}
+	}
+	var b strings.Builder
+	b.WriteString(header)
+	b.WriteString("import type { AgentError } from \"./errors.js\"\n")
+	for i, k := range kinds {
+		fmt.Fprintf(&b, "\n/** Events of %s, by name, with their payloads. */\nexport interface %sEvents {\n", k.title, k.name)
+		for _, e := range lists[i] {
+			payload, err := t.payload(e)
+			if err != nil {
+				return "", fmt.Errorf("event %s: %w", e.name, err)
+			}
+			fmt.Fprintf(&b, "%s  %s: %s\n", comment("  ", t.prose(e.decl.doc, e.decl)), e.name, payload)
+		}
+		b.WriteString("}\n")
+		if err := t.snapshot(k.dir); err != nil {
+			return "", err
+		}
+	}
+	b.WriteString("\n/** The payload of events that say all with their name. */\nexport type Nothing = Record<string, never>\n")
+	for _, d := range t.order {
+		b.WriteString("\n" + t.written[d])
 	}
 	var fatal []string
 	for _, code := range fault.FatalCodes {
 		fatal = append(fatal, strconv.Quote(string(code)))
 	}
-	snapshot, err := t.snapshot()
-	if err != nil {
-		return "", err
-	}
-
-	var b strings.Builder
-	b.WriteString(header)
-	b.WriteString("import type { AgentError } from \"./errors.js\"\n\n")
-	b.WriteString("/** Events of a live session, by name, with their payloads. */\nexport interface AvatarEvents {\n" + table.String() + "}\n\n")
-	b.WriteString("/** The payload of events that say all with their name. */\nexport type Nothing = Record<string, never>\n")
-	for _, d := range t.order {
-		b.WriteString("\n" + t.written[d])
-	}
-	b.WriteString("\n" + snapshot)
 	fmt.Fprintf(&b, "\n/** The codes after which the service has given the session up. */\nexport const FATAL_ERROR_CODES = [%s] as const\n", strings.Join(fatal, ", "))
 	fmt.Fprintf(&b, "\n/** The opening phrase of an agent that says nothing first. */\nexport const SILENT_OPENING = %q\n", control.SilentOpening)
 	fmt.Fprintf(&b, "\n/** What stands for it in `transcript`, `speechChunk` and `avatarStopTalking`. */\nexport const SILENT_OPENING_LABEL = %q\n", avatar.SilentOpeningLabel)
 	return b.String(), nil
 }
 
-// snapshot is what a session's properties are made of.
-func (t *types) snapshot() (string, error) {
-	p, err := t.module.load(eventsPackage)
+// snapshot writes what a session's properties are made of.
+func (t *types) snapshot(dir string) error {
+	p, err := t.module.load(dir)
 	if err != nil {
-		return "", err
+		return err
 	}
-	before := len(t.order)
-	if _, err := t.use(p.types["Snapshot"]); err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	for i, d := range t.order[before:] {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString(t.written[d])
-	}
-	t.order = t.order[:before]
-	return b.String(), nil
+	_, err = t.use(p.types["Snapshot"])
+	return err
 }

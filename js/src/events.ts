@@ -1,4 +1,4 @@
-// Generated from runtime/avatar/events.go by "go generate ./runtime/avatar"; don't edit.
+// Generated from the events.go of each session and runtime/event by "go generate ./runtime/event"; don't edit.
 
 import type { AgentError } from "./errors.js"
 
@@ -54,23 +54,6 @@ export interface AvatarEvents {
   userStartedTalking: Nothing
   /** `smartTurnStatus` is the service's estimate of the end of a turn. */
   smartTurnStatus: SmartTurnStatus
-  /** `responsePending` says that the brain was prompted; strictly paired with `responseSettled`. */
-  responsePending: Nothing
-  /** `responseSettled` ends `responsePending`. */
-  responseSettled: Nothing
-  /** `brainStalled` is emitted every brainStallMs of silence; `count` grows. */
-  brainStalled: BrainStalled
-  /** `brainSegment` is every piece the brain pushes that passed the action gate. */
-  brainSegment: Segment
-  /** `turnStart` begins a piece of speech. */
-  turnStart: TurnStarted
-  /** `turnEnd` ends it, once per speechId. */
-  turnEnd: TurnEnded
-  /**
-   * `transcript` is what was said: "user" once per turn, "final" a whole sentence before its
-   * sound, "partial" a timed piece of the utterance now playing.
-   */
-  transcript: Transcript
   /** `speechChunk` comes about 400 ms before it sounds; it is not filtered by utterance. */
   speechChunk: SpeechChunk
   /** `avatarStartTalking` says that the avatar begins to talk. */
@@ -79,22 +62,10 @@ export interface AvatarEvents {
   avatarStopTalking: AvatarStopTalking
   /** `interrupted` says that the visitor cut the avatar. */
   interrupted: Nothing
-  /** `toolCall` is emitted once per distinct call and turn, before its handlers. */
-  toolCall: ToolCall
-  /** `toolCallResult` is emitted for every handler that returned something or failed. */
-  toolCallResult: ToolCallResult
-  /** `toolCallInvalid` replaces `toolCall` when the arguments don't fit the schema. */
-  toolCallInvalid: ToolCallInvalid
-  /** `toolSpiralDetected` is emitted once per turn that calls too many tools. */
-  toolSpiralDetected: ToolSpiralDetected
   /** `toolSpiralRecovering` precedes a forced rebuild. */
   toolSpiralRecovering: ToolSpiralRecovering
   /** `spiralRecovered` says that the lost question was asked again. */
   spiralRecovered: SpiralRecovered
-  /** `oauthRequired` asks the visitor to authorise a tool; once per URL and turn. */
-  oauthRequired: OAuthRequired
-  /** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
-  oauthRequiredResult: OAuthRequiredResult
   /** `agentActionDenied` says that the policy or the hook refused something. */
   agentActionDenied: AgentActionDenied
   /** `idleWarning` precedes the end of an idle session. */
@@ -110,6 +81,39 @@ export interface AvatarEvents {
   resumeReady: ResumeReady
   /** `resumed` confirms a resume. */
   resumed: Nothing
+  /** `responsePending` says that the brain was prompted; strictly paired with `responseSettled`. */
+  responsePending: Nothing
+  /** `responseSettled` ends `responsePending`. */
+  responseSettled: Nothing
+  /** `brainStalled` is emitted every brainStallMs of silence; `count` grows. */
+  brainStalled: BrainStalled
+  /** `brainSegment` is every piece the brain pushes that passed the action gate. */
+  brainSegment: Segment
+  /**
+   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is nil where nothing is
+   * spoken.
+   */
+  turnStart: TurnStarted
+  /** `turnEnd` ends it, once. */
+  turnEnd: TurnEnded
+  /**
+   * `transcript` is what was said: "user" once per turn; "final" a whole sentence before its
+   * sound, in text a piece of the answer as it streams; "partial" a timed piece of the
+   * utterance now playing.
+   */
+  transcript: Transcript
+  /** `toolCall` is emitted once per distinct call and turn, before its handlers. */
+  toolCall: ToolCall
+  /** `toolCallResult` is emitted for every handler that returned something or failed. */
+  toolCallResult: ToolCallResult
+  /** `toolCallInvalid` replaces `toolCall` when the arguments don't fit the schema. */
+  toolCallInvalid: ToolCallInvalid
+  /** `toolSpiralDetected` is emitted once per turn that calls too many tools. */
+  toolSpiralDetected: ToolSpiralDetected
+  /** `oauthRequired` asks the visitor to authorise a tool; once per URL and turn. */
+  oauthRequired: OAuthRequired
+  /** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
+  oauthRequiredResult: OAuthRequiredResult
   /**
    * `sessionCompleted` is emitted once per attempt to tell the service that the conversation is
    * over.
@@ -118,8 +122,8 @@ export interface AvatarEvents {
   /** `warning` is something a page may want to know and need not act on. */
   warning: Warning
   /**
-   * `error` is a problem that ends the session, or an attempt that failed and is repeated: only
-   * a fatal code, or the event ended after it, means the end.
+   * `error` is a problem that ends the session, or an attempt or a turn that failed: only a
+   * fatal code, or the event ended after it, means the end.
    */
   error: AgentError | Error
   /** `ended` is emitted once for every end of a session, with its reason. */
@@ -266,6 +270,61 @@ export interface SmartTurnStatus {
   probability?: number
 }
 
+/** `speechChunk` comes about 400 ms before it sounds; it is not filtered by utterance. */
+export interface SpeechChunk {
+  text: string
+  durationMs: number
+  speechId: string
+}
+
+/** `avatarStopTalking` carries the text that was really spoken. */
+export interface AvatarStopTalking {
+  text: string
+}
+
+/** `toolSpiralRecovering` precedes a forced rebuild. */
+export interface ToolSpiralRecovering {
+  count: number
+  limit: number
+  lastTurnText: string
+}
+
+/** `spiralRecovered` says that the lost question was asked again. */
+export interface SpiralRecovered {
+  text: string
+}
+
+/** `agentActionDenied` says that the policy or the hook refused something. */
+export interface AgentActionDenied {
+  type: string
+  reason: string
+  /** `toolName` is set for tool calls. */
+  toolName?: string
+}
+
+/** `idleWarning` precedes the end of an idle session. */
+export interface IdleWarning {
+  inMs: number
+}
+
+/** `timeWarning` is the service's time limit coming near, in seconds. */
+export interface TimeWarning {
+  remainingTime: number
+}
+
+/**
+ * `timeExpired` says which time ran out: idle_timeout, pause_expiry, or the service's limit
+ * (empty).
+ */
+export interface TimeExpired {
+  type?: "idle_timeout" | "pause_expiry"
+}
+
+/** `resumeReady` says that the pause expired and Resume will rebuild. */
+export interface ResumeReady {
+  ready: boolean
+}
+
 /** `brainStalled` is emitted every brainStallMs of silence; `count` grows. */
 export interface BrainStalled {
   afterMs: number
@@ -322,16 +381,19 @@ export interface Segment {
   tool_metadata?: SegmentTool
 }
 
-/** `turnStart` begins a piece of speech. */
+/**
+ * `turnStart` begins a piece of speech, or a turn in text. `speechId` is nil where nothing is
+ * spoken.
+ */
 export interface TurnStarted {
-  speechId: string
+  speechId: string | null
   turnId: string
   isNewTurn: boolean
 }
 
-/** `turnEnd` ends it, once per speechId. */
+/** `turnEnd` ends it, once. */
 export interface TurnEnded {
-  speechId: string
+  speechId: string | null
   turnId?: string
 }
 
@@ -342,26 +404,15 @@ export interface Word {
 }
 
 /**
- * `transcript` is what was said: "user" once per turn, "final" a whole sentence before its
- * sound, "partial" a timed piece of the utterance now playing.
+ * `transcript` is what was said: "user" once per turn; "final" a whole sentence before its
+ * sound, in text a piece of the answer as it streams; "partial" a timed piece of the utterance
+ * now playing.
  */
 export interface Transcript {
   type: "user" | "final" | "partial"
   text: string
   speechId: string | null
   words?: Word[]
-}
-
-/** `speechChunk` comes about 400 ms before it sounds; it is not filtered by utterance. */
-export interface SpeechChunk {
-  text: string
-  durationMs: number
-  speechId: string
-}
-
-/** `avatarStopTalking` carries the text that was really spoken. */
-export interface AvatarStopTalking {
-  text: string
 }
 
 /** ToolMetadata tells how a call is answered. */
@@ -371,7 +422,7 @@ export interface ToolMetadata {
   type?: string
 }
 
-/** ToolCall is a client command of the brain (session-api A.1.5, toolCall). */
+/** ToolCall is a client command of the brain (session-api A.1.7). */
 export interface ToolCall {
   name: string
   args: unknown
@@ -401,18 +452,6 @@ export interface ToolSpiralDetected {
   limit: number
 }
 
-/** `toolSpiralRecovering` precedes a forced rebuild. */
-export interface ToolSpiralRecovering {
-  count: number
-  limit: number
-  lastTurnText: string
-}
-
-/** `spiralRecovered` says that the lost question was asked again. */
-export interface SpiralRecovered {
-  text: string
-}
-
 /** `oauthRequired` asks the visitor to authorise a tool; once per URL and turn. */
 export interface OAuthRequired {
   authUrl: string
@@ -426,37 +465,6 @@ export interface OAuthRequiredResult {
   ok: boolean
   value?: unknown
   error?: AgentError
-}
-
-/** `agentActionDenied` says that the policy or the hook refused something. */
-export interface AgentActionDenied {
-  type: string
-  reason: string
-  /** `toolName` is set for tool calls. */
-  toolName?: string
-}
-
-/** `idleWarning` precedes the end of an idle session. */
-export interface IdleWarning {
-  inMs: number
-}
-
-/** `timeWarning` is the service's time limit coming near, in seconds. */
-export interface TimeWarning {
-  remainingTime: number
-}
-
-/**
- * `timeExpired` says which time ran out: idle_timeout, pause_expiry, or the service's limit
- * (empty).
- */
-export interface TimeExpired {
-  type?: "idle_timeout" | "pause_expiry"
-}
-
-/** `resumeReady` says that the pause expired and Resume will rebuild. */
-export interface ResumeReady {
-  ready: boolean
 }
 
 /**
@@ -486,12 +494,12 @@ export interface Ended {
   reason?: string
 }
 
-/** Kickoff is the first user turn of a session (wire-protocol §7.6). */
+/** Kickoff is the first user turn of a session, which it sends by itself (wire-protocol §7.6). */
 export interface Kickoff {
   text: string
   /** `echo` shows the text as a user transcript. */
   echo: boolean
-  /** `sent` is set in a Snapshot once it has left. */
+  /** `sent` is set in a snapshot once it has left. */
   sent: boolean
 }
 

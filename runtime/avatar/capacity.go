@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // The defaults of WaitForCapacity (wire-protocol §2.7).
@@ -23,7 +24,7 @@ const (
 func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration) (json.RawMessage, error) {
 	setDefault(&wait, CapacityWait)
 	setDefault(&poll, CapacityPoll)
-	token, err := ask(ctx, s, func(reply chan<- string) { reply <- s.token })
+	token, err := session.Ask(ctx, &s.base, func(reply chan<- string) { reply <- s.token })
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 				continue
 			}
 			a := decode[control.Availability](ev)
-			s.work.post(func() { s.emit(CapacityChanged{Available: a.Available, Details: a.Details}) })
+			s.base.Work.Post(func() { s.base.Emit(CapacityChanged{Available: a.Available, Details: a.Details}) })
 			if a.Available {
 				return a.Details, nil
 			}
@@ -99,8 +100,8 @@ func (s *Session) askCapacityAgain(l *link, available bool) {
 	wait := capacityBackoff[min(l.refusals, len(capacityBackoff)-1)]
 	l.refusals++
 	wait = time.Duration(float64(wait) * (1 + capacityJitter*(2*rand.Float64()-1)))
-	l.capacity.stop()
-	l.capacity = s.after(wait, func() {
+	l.capacity.Stop()
+	l.capacity = s.base.After(wait, func() {
 		if s.link == l && s.state == Connecting {
 			s.tell(control.CheckAvailability, control.Empty{})
 		}
@@ -112,7 +113,7 @@ func (s *Session) askCapacityAgain(l *link, available bool) {
 // in idle or disconnected it does nothing.
 func (s *Session) Prepare(ctx context.Context) error {
 	done := make(chan error, 1)
-	s.work.do(func() { s.prepare(done) })
+	s.base.Work.Do(func() { s.prepare(done) })
 	select {
 	case err := <-done:
 		return err
@@ -143,9 +144,9 @@ func (s *Session) prepare(done chan error) {
 	s.preparing = p
 	s.prepared = l
 	request := s.joinRequest(l.room)
-	s.spawn(func() {
+	s.base.Spawn(func() {
 		err := s.join(p.ctx, l, plan{join: &request})
-		s.work.post(func() { s.wasPrepared(p, l, err) })
+		s.base.Work.Post(func() { s.wasPrepared(p, l, err) })
 	})
 }
 
@@ -158,9 +159,9 @@ func (s *Session) wasPrepared(p *procedure, l *link, err error) {
 		return
 	}
 	s.preparing = nil
-	s.expiry = s.after(s.opts.Limits.PrepareIdle, func() {
+	s.expiry = s.base.After(s.opts.Limits.PrepareIdle, func() {
 		s.dropPrepared(nil)
-		s.warn(fault.PrepareExpired, "")
+		s.base.Warn(fault.PrepareExpired, "")
 	})
 	p.finish(nil)
 }
@@ -180,7 +181,7 @@ func (s *Session) receivePrepared(l *link, ev socketio.Event) {
 func (s *Session) takePrepared() *link {
 	l := s.prepared
 	s.prepared = nil
-	s.expiry.stop()
+	s.expiry.Stop()
 	return l
 }
 

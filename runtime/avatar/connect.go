@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // Connect runs the whole handshake and returns when the session is usable
@@ -16,13 +17,13 @@ import (
 // of ctx cuts it short and leaves nothing behind.
 func (s *Session) Connect(ctx context.Context) error {
 	done := make(chan error, 1)
-	s.work.do(func() { s.connect(done) })
+	s.base.Work.Do(func() { s.connect(done) })
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
 		cause := context.Cause(ctx)
-		s.work.post(func() {
+		s.base.Work.Post(func() {
 			if s.running != nil && s.running.done == done {
 				s.running.cancel(cutShort(cause))
 			}
@@ -60,12 +61,12 @@ func (s *Session) connect(done chan error) {
 		return
 	}
 	over := s.preparing.ctx.Done()
-	s.spawn(func() {
+	s.base.Spawn(func() {
 		select {
 		case <-over:
 		case <-p.ctx.Done():
 		}
-		s.work.post(func() { s.connectNow(p) })
+		s.base.Work.Post(func() { s.connectNow(p) })
 	})
 }
 
@@ -94,9 +95,9 @@ func (s *Session) connectNow(p *procedure) {
 	media := s.newMedia(l)
 	p.limit(s.opts.Limits.Overall)
 	request := s.joinRequest(l.room)
-	s.spawn(func() {
+	s.base.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, agent: true, first: true})
-		s.work.post(func() { s.connected(p, l, err) })
+		s.base.Work.Post(func() { s.connected(p, l, err) })
 	})
 }
 
@@ -115,7 +116,7 @@ func (s *Session) connected(p *procedure, l *link, err error) {
 		s.tearDown(nil)
 		s.setState(Broken)
 		if e.Code.Fatal() {
-			s.emit(Failed{e})
+			s.base.Emit(Failed{Error: e})
 		}
 		p.finish(e)
 		return
@@ -124,7 +125,7 @@ func (s *Session) connected(p *procedure, l *link, err error) {
 	s.approve(l)
 	s.setState(Connected)
 	s.mark("connected")
-	s.emit(ConnectTimings(s.timings))
+	s.base.Emit(ConnectTimings(s.timings))
 	s.startWatching()
 	s.sendKickoff()
 	p.finish(nil)
@@ -166,7 +167,7 @@ func (s *Session) establish(ctx context.Context, l *link, p plan) error {
 	if err != nil {
 		return err
 	}
-	s.work.post(func() { s.mark("stvNewSessionReply") })
+	s.base.Work.Post(func() { s.mark("stvNewSessionReply") })
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -186,7 +187,7 @@ func (s *Session) establish(ctx context.Context, l *link, p plan) error {
 	ends := make(chan error, len(lanes))
 	for _, lane := range lanes {
 		go func() {
-			_, err := callHandler(func() (any, error) { return nil, lane(ctx) })
+			_, err := session.Guarded(func() (any, error) { return nil, lane(ctx) })
 			ends <- err
 		}()
 	}
@@ -214,7 +215,7 @@ func (s *Session) join(ctx context.Context, l *link, p plan) error {
 			return err
 		}
 		l.hello = hello
-		s.work.post(func() {
+		s.base.Work.Post(func() {
 			s.mark("serverConnected")
 			s.greet(l)
 		})
@@ -224,7 +225,7 @@ func (s *Session) join(ctx context.Context, l *link, p plan) error {
 		return err
 	}
 	l.joined = true
-	s.work.post(func() {
+	s.base.Work.Post(func() {
 		s.mark("joinComplete")
 		if s.config == nil { // a rebuild keeps the first (wire-protocol §8.4)
 			s.config = &config
@@ -243,14 +244,14 @@ func (s *Session) speakLane(ctx context.Context, l *link, p plan) error {
 	if err := l.hs.startASR(ctx, s.opts.Limits, p.up); err != nil {
 		return err
 	}
-	s.work.post(func() { s.mark("asrReady") })
+	s.base.Work.Post(func() { s.mark("asrReady") })
 	return nil
 }
 
 // watchLane is lane B: the picture, up to the playable gate.
 func (s *Session) watchLane(ctx context.Context, l *link, p plan, reply control.StvNewSessionReply) error {
 	if audioOnly(reply) {
-		s.work.post(func() {
+		s.base.Work.Post(func() {
 			if s.link == l && l.down == p.down { // made ahead of time, for nothing
 				l.down.Close()
 				l.down = nil
@@ -279,7 +280,7 @@ func (s *Session) watchLane(ctx context.Context, l *link, p plan, reply control.
 	}
 	ready := MediaReady{Mode: Video, VideoWidth: picture.Width, VideoHeight: picture.Height}
 	ready.Degraded = p.first && picture.Missing
-	s.work.post(func() { s.mediaReady(l, ready) })
+	s.base.Work.Post(func() { s.mediaReady(l, ready) })
 	return nil
 }
 
@@ -292,7 +293,7 @@ func (s *Session) subscribe(ctx context.Context, l *link, down Downlink, url str
 		url, err = s.resubscribe(ctx, l, down, gone)
 	}
 	if err == nil {
-		s.work.post(func() { l.subscribed = url })
+		s.base.Work.Post(func() { l.subscribed = url })
 	}
 	return err
 }
@@ -321,11 +322,11 @@ func (s *Session) mediaReady(l *link, ready MediaReady) {
 	s.mode = ready.Mode
 	s.mark("mediaReady")
 	if ready.Degraded {
-		s.warn(fault.MediaNoVideo, "no picture arrived; the session goes on with the voice alone")
+		s.base.Warn(fault.MediaNoVideo, "no picture arrived; the session goes on with the voice alone")
 	}
 	if !l.shown {
 		l.shown = true
-		s.emit(ready)
+		s.base.Emit(ready)
 	}
 }
 
@@ -333,7 +334,7 @@ func (s *Session) mediaReady(l *link, ready MediaReady) {
 func (s *Session) greet(l *link) {
 	if s.link == l && !l.greeted {
 		l.greeted = true
-		s.emit(StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
+		s.base.Emit(StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
 	}
 }
 
@@ -345,7 +346,7 @@ func (s *Session) approve(l *link) {
 	}
 	l.approved = true
 	if err := l.hs.approve(l.room); err != nil {
-		s.log("warn", err.Error(), nil)
+		s.base.Log("warn", err.Error(), nil)
 	}
 	s.mark("approved")
 	s.turn.hold() // the opening can't be interrupted

@@ -1,12 +1,11 @@
 package avatar
 
 import (
-	"encoding/json"
-
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // UpdateRequestVars merges vars into the session's variables and sends all of
@@ -19,27 +18,18 @@ func (s *Session) UpdateRequestVars(vars map[string]any) error {
 	if err := s.live(); err != nil {
 		return err
 	}
-	s.work.do(func() { s.mergeVars(vars) })
+	s.base.Work.Do(func() { s.mergeVars(vars) })
 	return nil
 }
 
-// mergeVars replaces the map, for joins that are under way hold the old one.
+// mergeVars changes the variables and tells the brain.
 func (s *Session) mergeVars(vars map[string]any) {
-	merged := make(map[string]any, len(s.vars)+len(vars))
-	for _, m := range []map[string]any{s.vars, vars} {
-		for k, v := range m {
-			merged[k] = v
-		}
-	}
-	s.vars = merged
+	s.vars = session.Merged(s.vars, vars)
 	s.tell(control.UpdateGenieContext, control.GenieContext{
 		Capabilities: s.caps, RequestVars: s.vars,
 		ContextID: s.opts.ContextID, ContextType: s.opts.ContextType,
 	})
 }
-
-// pageContext is the variable of SetDynamicPrompt (wire-protocol §10.4).
-const pageContext = "page_context"
 
 // SetDynamicPrompt tells the brain what the visitor has before them: data is
 // stored as JSON in the variable page_context. Errors: invalid_state,
@@ -48,11 +38,11 @@ func (s *Session) SetDynamicPrompt(data any) error {
 	if err := s.live(); err != nil {
 		return err
 	}
-	b, err := json.Marshal(converse.Scrub(data))
+	vars, err := session.DynamicPrompt(data)
 	if err != nil {
-		return fault.New(fault.BadRequest, "the data is no JSON").Because(err)
+		return err
 	}
-	s.work.do(func() { s.mergeVars(map[string]any{pageContext: string(b)}) })
+	s.base.Work.Do(func() { s.mergeVars(vars) })
 	return nil
 }
 
@@ -81,14 +71,14 @@ func (s *Session) SendScreenShot(image []byte) error {
 // KeepAlive asks for capacity: a cheap sign of life. Without a socket it does
 // nothing.
 func (s *Session) KeepAlive() {
-	s.work.do(func() { s.tell(control.CheckAvailability, control.Empty{}) })
+	s.base.Work.Do(func() { s.tell(control.CheckAvailability, control.Empty{}) })
 }
 
 func (s *Session) tellLive(name string, payload any) error {
 	if err := s.live(); err != nil {
 		return err
 	}
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		if s.state == Connected {
 			s.touch()
 			s.tell(name, payload)

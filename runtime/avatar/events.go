@@ -3,20 +3,44 @@ package avatar
 import (
 	"encoding/json"
 
-	"github.com/agentruntime/agentruntime/runtime/converse"
-	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
-//go:generate go run ../../internal/eventsgen
+// Event is something that happened in a session. Each is declared once, here or
+// in runtime/event; the TypeScript types and the tables in docs/events.md are
+// generated from these declarations and their comments (session-api A.1.5).
+type Event = event.Event
 
-// Event is something that happened in a session. Each is declared once, here;
-// the TypeScript types and the table in docs/events.md are generated from these
-// declarations and their comments (session-api A.1.5).
-type Event interface {
-	// Name is the event's name in JavaScript.
-	Name() string
-}
+// The events that a live session shares with other kinds.
+type (
+	ResponsePending     = event.ResponsePending
+	ResponseSettled     = event.ResponseSettled
+	BrainStalled        = event.BrainStalled
+	BrainSegment        = event.BrainSegment
+	TurnStarted         = event.TurnStarted
+	TurnEnded           = event.TurnEnded
+	Transcript          = event.Transcript
+	ToolCalled          = event.ToolCalled
+	ToolCallResult      = event.ToolCallResult
+	ToolCallInvalid     = event.ToolCallInvalid
+	ToolSpiralDetected  = event.ToolSpiralDetected
+	OAuthRequired       = event.OAuthRequired
+	OAuthRequiredResult = event.OAuthRequiredResult
+	SessionCompleted    = event.SessionCompleted
+	Warning             = event.Warning
+	Failed              = event.Failed
+	Ended               = event.Ended
+)
+
+// What these events, the options and the snapshot are made of.
+type (
+	Word         = event.Word
+	ToolCall     = event.ToolCall
+	ToolMetadata = event.ToolMetadata
+	Kickoff      = event.Kickoff
+	AuditEvent   = event.Audit
+)
 
 // StateChanged is emitted at every change of state.
 type StateChanged struct {
@@ -149,53 +173,6 @@ type SmartTurnStatus struct {
 	Probability *float64 `json:"probability,omitempty"`
 }
 
-// ResponsePending says that the brain was prompted; strictly paired with
-// [ResponseSettled].
-type ResponsePending struct{}
-
-// ResponseSettled ends [ResponsePending].
-type ResponseSettled struct{}
-
-// BrainStalled is emitted every brainStallMs of silence; Count grows.
-type BrainStalled struct {
-	AfterMs int64 `json:"afterMs"`
-	Count   int   `json:"count"`
-}
-
-// BrainSegment is every piece the brain pushes that passed the action gate.
-type BrainSegment struct {
-	converse.Segment
-}
-
-// TurnStarted begins a piece of speech.
-type TurnStarted struct {
-	SpeechID  string `json:"speechId"`
-	TurnID    string `json:"turnId"`
-	IsNewTurn bool   `json:"isNewTurn"`
-}
-
-// TurnEnded ends it, once per speechId.
-type TurnEnded struct {
-	SpeechID string `json:"speechId"`
-	TurnID   string `json:"turnId,omitempty"`
-}
-
-// Transcript is what was said: "user" once per turn, "final" a whole sentence
-// before its sound, "partial" a timed piece of the utterance now playing.
-type Transcript struct {
-	Type     string  `json:"type" ts:"'user' | 'final' | 'partial'"`
-	Text     string  `json:"text"`
-	SpeechID *string `json:"speechId"`
-	Words    []Word  `json:"words,omitempty"`
-}
-
-// Word is one word of a partial transcript, in milliseconds from the start of
-// the utterance.
-type Word struct {
-	Word    string `json:"word"`
-	StartMs int64  `json:"startMs"`
-}
-
 // SpeechChunk comes about 400 ms before it sounds; it is not filtered by
 // utterance.
 type SpeechChunk struct {
@@ -215,31 +192,6 @@ type AvatarStopTalking struct {
 // Interrupted says that the visitor cut the avatar.
 type Interrupted struct{}
 
-// ToolCalled is emitted once per distinct call and turn, before its handlers.
-type ToolCalled struct {
-	ToolCall
-}
-
-// ToolCallResult is emitted for every handler that returned something or failed.
-type ToolCallResult struct {
-	Call  ToolCall     `json:"call"`
-	OK    bool         `json:"ok"`
-	Value any          `json:"value,omitempty"`
-	Error *fault.Error `json:"error,omitempty"`
-}
-
-// ToolCallInvalid replaces [ToolCalled] when the arguments don't fit the schema.
-type ToolCallInvalid struct {
-	Call   ToolCall `json:"call"`
-	Errors []string `json:"errors"`
-}
-
-// ToolSpiralDetected is emitted once per turn that calls too many tools.
-type ToolSpiralDetected struct {
-	Count int `json:"count"`
-	Limit int `json:"limit"`
-}
-
 // ToolSpiralRecovering precedes a forced rebuild.
 type ToolSpiralRecovering struct {
 	Count        int    `json:"count"`
@@ -250,21 +202,6 @@ type ToolSpiralRecovering struct {
 // SpiralRecovered says that the lost question was asked again.
 type SpiralRecovered struct {
 	Text string `json:"text"`
-}
-
-// OAuthRequired asks the visitor to authorise a tool; once per URL and turn.
-type OAuthRequired struct {
-	AuthURL         string `json:"authUrl"`
-	ToolName        string `json:"toolName,omitempty"`
-	ToolDisplayName string `json:"toolDisplayName,omitempty"`
-}
-
-// OAuthRequiredResult is emitted for every handler of [OAuthRequired].
-type OAuthRequiredResult struct {
-	Result OAuthRequired `json:"result"`
-	OK     bool          `json:"ok"`
-	Value  any           `json:"value,omitempty"`
-	Error  *fault.Error  `json:"error,omitempty"`
 }
 
 // AgentActionDenied says that the policy or the hook refused something.
@@ -299,37 +236,6 @@ type ResumeReady struct {
 // Resumed confirms a resume.
 type Resumed struct{}
 
-// SessionCompleted is emitted once per attempt to tell the service that the
-// conversation is over.
-type SessionCompleted struct {
-	Reason     string `json:"reason"`
-	Sent       bool   `json:"sent"`
-	Suppressed bool   `json:"suppressed"`
-	Peers      int    `json:"peers"`
-}
-
-// Warning is something a page may want to know and need not act on.
-type Warning struct {
-	Code    fault.Code `json:"code"`
-	Message string     `json:"message"`
-	Detail  string     `json:"detail,omitempty"`
-	// Kind is video or audio for playback_blocked and media_attach_failed.
-	Kind string `json:"kind,omitempty" ts:"'video' | 'audio'"`
-	// RequestVarKeys are names only.
-	RequestVarKeys []string `json:"requestVarKeys,omitempty"`
-}
-
-// Failed is a problem that ends the session, or an attempt that failed and is
-// repeated: only a fatal code, or the event ended after it, means the end.
-type Failed struct {
-	*fault.Error
-}
-
-// Ended is emitted once for every end of a session, with its reason.
-type Ended struct {
-	Reason string `json:"reason,omitempty"`
-}
-
 // Name implements [Event].
 func (StateChanged) Name() string         { return "stateChange" }
 func (StreamReady) Name() string          { return "streamReady" }
@@ -353,32 +259,15 @@ func (TapToTalkStarted) Name() string     { return "tapToTalkStarted" }
 func (TapToTalkEnded) Name() string       { return "tapToTalkEnded" }
 func (UserStartedTalking) Name() string   { return "userStartedTalking" }
 func (SmartTurnStatus) Name() string      { return "smartTurnStatus" }
-func (ResponsePending) Name() string      { return "responsePending" }
-func (ResponseSettled) Name() string      { return "responseSettled" }
-func (BrainStalled) Name() string         { return "brainStalled" }
-func (BrainSegment) Name() string         { return "brainSegment" }
-func (TurnStarted) Name() string          { return "turnStart" }
-func (TurnEnded) Name() string            { return "turnEnd" }
-func (Transcript) Name() string           { return "transcript" }
 func (SpeechChunk) Name() string          { return "speechChunk" }
 func (AvatarStartTalking) Name() string   { return "avatarStartTalking" }
 func (AvatarStopTalking) Name() string    { return "avatarStopTalking" }
 func (Interrupted) Name() string          { return "interrupted" }
-func (ToolCalled) Name() string           { return "toolCall" }
-func (ToolCallResult) Name() string       { return "toolCallResult" }
-func (ToolCallInvalid) Name() string      { return "toolCallInvalid" }
-func (ToolSpiralDetected) Name() string   { return "toolSpiralDetected" }
 func (ToolSpiralRecovering) Name() string { return "toolSpiralRecovering" }
 func (SpiralRecovered) Name() string      { return "spiralRecovered" }
-func (OAuthRequired) Name() string        { return "oauthRequired" }
-func (OAuthRequiredResult) Name() string  { return "oauthRequiredResult" }
 func (AgentActionDenied) Name() string    { return "agentActionDenied" }
 func (IdleWarning) Name() string          { return "idleWarning" }
 func (TimeWarning) Name() string          { return "timeWarning" }
 func (TimeExpired) Name() string          { return "timeExpired" }
 func (ResumeReady) Name() string          { return "resumeReady" }
 func (Resumed) Name() string              { return "resumed" }
-func (SessionCompleted) Name() string     { return "sessionCompleted" }
-func (Warning) Name() string              { return "warning" }
-func (Failed) Name() string               { return "error" }
-func (Ended) Name() string                { return "ended" }

@@ -111,7 +111,7 @@ func FuzzDelta(f *testing.F) {
 		if text := seg.ContentString(); len(seg.Content) > 0 && seg.Content[0] == '"' && text != cleanText(text) {
 			t.Errorf("content %q of %q is not clean", text, delta)
 		}
-		if b, err := json.Marshal(BrainSegment{seg}); err != nil && len(seg.Content) > 0 {
+		if b, err := json.Marshal(BrainSegment{Segment: seg}); err != nil && len(seg.Content) > 0 {
 			t.Errorf("%q gives what can't be handed on: %s, %v", delta, b, err)
 		}
 		actionOf(&seg)

@@ -19,10 +19,10 @@ func (s *Session) startWatching() {
 }
 
 func (s *Session) stopWatching() {
-	s.recovery.health.stop()
-	s.recovery.stats.stop()
+	s.recovery.health.Stop()
+	s.recovery.stats.Stop()
 	for _, p := range s.recovery.peers {
-		p.grace.stop()
+		p.grace.Stop()
 	}
 	s.recovery.videoSeen = false
 }
@@ -30,7 +30,7 @@ func (s *Session) stopWatching() {
 // tick looks for peers that never connected and for a picture that stopped
 // (wire-protocol §8.5).
 func (s *Session) tick() {
-	s.recovery.health = s.after(s.opts.Limits.HealthTick, s.tick)
+	s.recovery.health = s.base.After(s.opts.Limits.HealthTick, s.tick)
 	if s.state != Connected || s.life.paused || s.running != nil || s.link.released {
 		return
 	}
@@ -60,7 +60,7 @@ func (s *Session) withStats(p interface {
 		defer cancel()
 		st, err := p.Stats(ctx)
 		if err == nil && st.Known {
-			s.work.post(func() { f(st) })
+			s.base.Work.Post(func() { f(st) })
 		}
 	}()
 }
@@ -94,7 +94,7 @@ func (s *Session) checkVideo(l *link, st media.Stats) {
 
 // measure emits connectionQuality for both peers.
 func (s *Session) measure() {
-	s.recovery.stats = s.after(s.opts.StatsInterval, s.measure)
+	s.recovery.stats = s.base.After(s.opts.StatsInterval, s.measure)
 	l := s.link
 	if s.state != Connected || l == nil {
 		return
@@ -125,5 +125,5 @@ func (s *Session) quality(l *link, c media.Channel, st media.Stats) {
 	if lost > 0 && got >= 0 {
 		q.PacketLossPct = 100 * float64(lost) / float64(lost+got)
 	}
-	s.emit(q)
+	s.base.Emit(q)
 }

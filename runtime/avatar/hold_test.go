@@ -124,7 +124,7 @@ func TestEveryTurnEndsOnce(t *testing.T) {
 		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
 		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
 		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "b"})
-		if got := all[TurnEnded](r); len(got) != 2 || got[0].SpeechID != "a" || got[1].SpeechID != "b" {
+		if got := all[TurnEnded](r); len(got) != 2 || *got[0].SpeechID != "a" || *got[1].SpeechID != "b" {
 			t.Errorf("ended %+v", got)
 		}
 		for range 100 { // what is kept in mind has a bound
@@ -199,10 +199,10 @@ func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 		s := r.mustConnect()
 		r.forget()
 		s.brain("a", converse.Segment{Type: "show-link", Content: converse.String("url: x")})
-		s.brain("a", converse.Segment{Type: converse.Widget, Metadata: &converse.Metadata{RuntimeName: "show-link-tool"}, Content: converse.String("url: ")})
-		s.brain("a", converse.Segment{Type: converse.Widget, Content: converse.String("x")})
-		s.brain("a", converse.Segment{Type: converse.Widget, Metadata: &converse.Metadata{RuntimeName: "followups-tool"}, Content: converse.String("[")})
-		s.brain("a", converse.Segment{Type: converse.Widget, Content: converse.String("]")})
+		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "show-link-tool"}, Content: converse.String("url: ")})
+		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Content: converse.String("x")})
+		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "followups-tool"}, Content: converse.String("[")})
+		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Content: converse.String("]")})
 		if d := all[AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
 			t.Errorf("denied %+v", d)
 		}

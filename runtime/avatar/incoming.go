@@ -21,7 +21,7 @@ func (s *Session) receive(l *link, ev socketio.Event) {
 	case socketio.ConnectError:
 		s.connectError(ev.Err)
 	case socketio.Reconnecting:
-		s.emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Attempt: ev.Attempt, MaxAttempts: s.opts.MaxReconnectAttempts})
+		s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Attempt: ev.Attempt, MaxAttempts: s.opts.MaxReconnectAttempts})
 	case socketio.ReconnectFailed:
 		s.socketOver(nil)
 	case socketio.Message:
@@ -33,14 +33,14 @@ func (s *Session) receive(l *link, ev socketio.Event) {
 func (s *Session) message(l *link, ev socketio.Event) {
 	if e := fatal(ev); e != nil {
 		if s.running == nil { // else the handshake reports it
-			s.emit(Failed{e})
+			s.base.Emit(Failed{Error: e})
 		}
 		return
 	}
 	switch ev.Name {
 	case control.AvailabilityResult:
 		a := decode[control.Availability](ev)
-		s.emit(CapacityChanged{Available: a.Available, Details: a.Details})
+		s.base.Emit(CapacityChanged{Available: a.Available, Details: a.Details})
 		s.askCapacityAgain(l, a.Available)
 	case control.ASRServerCandidate:
 		if l.up != nil {
@@ -53,7 +53,7 @@ func (s *Session) message(l *link, ev socketio.Event) {
 			l.voice.AddCandidate(decode[control.ClientCandidate](ev).Candidate)
 		}
 	case control.VoiceError:
-		s.warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: cleanText(decode[control.PeerError](ev).Error)})
+		s.base.Warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: cleanText(decode[control.PeerError](ev).Error)})
 	case control.AgentRawText:
 		s.segment(decode[control.RawText](ev))
 	case control.AgentStartSpeech:
@@ -70,11 +70,11 @@ func (s *Session) message(l *link, ev socketio.Event) {
 		s.chunk(decode[control.SpeechChunk](ev))
 	case control.StvStartedTalking:
 		s.turn.speaking = true
-		s.tools.perceived = true
+		s.seen.perceived = true
 		s.touch()
-		s.brainAlive()
+		s.stall.Disarm()
 		s.setPending(false)
-		s.emit(AvatarStartTalking{})
+		s.base.Emit(AvatarStartTalking{})
 	case control.StvFinishedTalking:
 		s.finishedTalking(decode[control.FinishedTalking](ev))
 	case control.AgentTurnToTalk:
@@ -83,11 +83,11 @@ func (s *Session) message(l *link, ev socketio.Event) {
 		s.interrupted()
 	case control.UserStartedTalking:
 		s.touch()
-		s.brainAlive()
-		s.emit(UserStartedTalking{})
+		s.stall.Disarm()
+		s.base.Emit(UserStartedTalking{})
 	case control.SmartTurnStatus:
 		t := decode[control.SmartTurn](ev)
-		s.emit(SmartTurnStatus{Status: cleanText(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
+		s.base.Emit(SmartTurnStatus{Status: cleanText(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
 	default:
 		s.lifecycle(ev)
 	}
@@ -97,23 +97,23 @@ func (s *Session) message(l *link, ev socketio.Event) {
 func (s *Session) lifecycle(ev socketio.Event) {
 	switch ev.Name {
 	case control.ConversationTimeWarning:
-		s.emit(TimeWarning{RemainingTime: decode[control.TimeWarning](ev).RemainingTime})
+		s.base.Emit(TimeWarning{RemainingTime: decode[control.TimeWarning](ev).RemainingTime})
 	case control.ConversationTimeExpired:
-		s.emit(TimeExpired{})
+		s.base.Emit(TimeExpired{})
 	case control.ConversationEnded:
 		s.endedByService()
 	case control.StvTaskFail:
-		s.emit(Failed{fault.New(fault.STVTaskFail, "the service's video engine failed")})
+		s.base.Emit(Failed{Error: fault.New(fault.STVTaskFail, "the service's video engine failed")})
 	case control.PauseSessionExpired:
 		s.pauseExpired()
-		s.emit(TimeExpired{Type: "pause_expiry"})
+		s.base.Emit(TimeExpired{Type: "pause_expiry"})
 	case control.SessionReadyForResume:
 		s.pauseExpired()
-		s.emit(ResumeReady{Ready: true})
+		s.base.Emit(ResumeReady{Ready: true})
 	case control.ResumingSession:
 		if s.state == Connected {
 			s.setState(Resuming)
-			s.after(s.opts.Limits.Recover, s.resumedSilently)
+			s.base.After(s.opts.Limits.Recover, s.resumedSilently)
 		}
 	case control.ConversationResumed:
 		s.life.paused = false
@@ -121,7 +121,7 @@ func (s *Session) lifecycle(ev socketio.Event) {
 			s.setState(Connected)
 		}
 		s.flush()
-		s.emit(Resumed{})
+		s.base.Emit(Resumed{})
 	}
 }
 
@@ -139,14 +139,15 @@ func (s *Session) speechStarts(p control.StartSpeech) {
 	if p.IsNewTurn {
 		s.turn.captions.newTurn(p.SpeechID)
 	}
-	s.watchBrain()
+	s.stall.Arm()
 	s.inOrder(func() {
-		s.tools.dispatch.NewSpeech()
+		s.tools.NewSpeech()
 		if p.IsNewTurn {
-			s.tools.newTurn()
+			s.tools.NewTurn()
+			s.seen.perceived = false
 		}
 		s.turn.ended = slices.DeleteFunc(s.turn.ended, func(id string) bool { return id == p.SpeechID })
-		s.emit(TurnStarted{SpeechID: p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
+		s.base.Emit(TurnStarted{SpeechID: &p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
 	})
 }
 
@@ -159,7 +160,7 @@ func (s *Session) turnEnds(speechID, turnID string) {
 	if speechID != "" {
 		s.turn.ended = append(s.turn.ended[max(0, len(s.turn.ended)-maxEnded+1):], speechID)
 	}
-	s.emit(TurnEnded{SpeechID: speechID, TurnID: turnID})
+	s.base.Emit(TurnEnded{SpeechID: &speechID, TurnID: turnID})
 	if !strings.HasSuffix(speechID, control.SuffixOpening) { // which is no turn of the brain
 		s.checkEmptyTurn()
 	}
@@ -180,7 +181,7 @@ func (s *Session) segment(raw control.RawText) {
 	s.inOrder(func() {
 		// A refused segment is dropped whole (wire-protocol §10.7).
 		action := actionOf(&seg)
-		if action.Type == "" && seg.Type == converse.Widget && s.lane.refused {
+		if action.Type == "" && seg.Type == converse.WidgetPiece && s.lane.refused {
 			return // goes on with a widget that was refused
 		}
 		s.ifAllowed(action, func() { s.piece(&seg) })
@@ -198,18 +199,19 @@ func (s *Session) piece(seg *converse.Segment) {
 	}
 	switch seg.Type {
 	case converse.Tool:
-		s.toolSegment(seg)
+		s.tools.Segment(seg)
+		s.countTool()
 	case converse.ToolResponse:
-		if call, ok := s.tools.dispatch.Response(seg); ok {
-			s.ifAllowed(actionOfCall(call), func() { s.runTool(toolCall(call)) })
+		if call, ok := s.tools.Response(seg); ok {
+			s.ifAllowed(actionOfCall(call), func() { s.tools.Run(call) })
 		}
 	case converse.Interruption:
-		s.consent(seg)
+		s.tools.Consent(seg)
 	}
 	if perceivable(seg) {
 		s.perceived()
 	}
-	s.emit(BrainSegment{*seg})
+	s.base.Emit(BrainSegment{Segment: *seg})
 }
 
 // parseDelta reads a delta; what is no JSON object is text
@@ -239,14 +241,14 @@ func perceivable(seg *converse.Segment) bool {
 		return true
 	}
 	name := string(seg.Type)
-	if seg.Type == converse.Widget {
+	if seg.Type == converse.WidgetPiece {
 		if seg.Metadata == nil {
 			return false
 		}
 		name = seg.Metadata.RuntimeName
 	}
 	name = converse.NormalizeRuntime(name)
-	return converse.KnownRuntime(name) && name != converse.UserPropertiesForm
+	return converse.KnownRuntime(name) && name != converse.RuntimeUserPropertiesForm
 }
 
 // sentence handles generatingSpeech (wire-protocol §4.6).
@@ -255,15 +257,15 @@ func (s *Session) sentence(p control.Sentence) {
 	if strings.HasSuffix(p.SpeechID, control.SuffixWakeUp) || strings.HasSuffix(p.SpeechID, control.SuffixGoodbye) {
 		s.turn.hold()
 	}
-	s.emit(Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
+	s.base.Emit(Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
 }
 
 // chunk handles stvSpeechChunk (wire-protocol §7.3 and §7.4).
 func (s *Session) chunk(p control.SpeechChunk) {
 	p.Text = spokenLabel(p.Text, p.SpeechID)
-	s.emit(SpeechChunk{Text: p.Text, DurationMs: p.DurationMs, SpeechID: p.SpeechID})
+	s.base.Emit(SpeechChunk{Text: p.Text, DurationMs: p.DurationMs, SpeechID: p.SpeechID})
 	if words, ok := s.turn.captions.take(p); ok {
-		s.emit(Transcript{Type: "partial", Text: p.Text, SpeechID: &p.SpeechID, Words: words})
+		s.base.Emit(Transcript{Type: "partial", Text: p.Text, SpeechID: &p.SpeechID, Words: words})
 	}
 }
 
@@ -273,30 +275,30 @@ func (s *Session) finishedTalking(p control.FinishedTalking) {
 	s.turn.captions.finish()
 	s.touch()
 	s.release()
-	s.emit(AvatarStopTalking{Text: spokenLabel(p.AgentContent, id)})
+	s.base.Emit(AvatarStopTalking{Text: spokenLabel(p.AgentContent, id)})
 }
 
 func (s *Session) interrupted() {
 	s.turn.speaking = false
-	s.tools.perceived = true // a turn that was cut is not an empty one
+	s.seen.perceived = true // a turn that was cut is not an empty one
 	s.turn.captions.interrupt()
 	s.setPending(false)
 	s.release()
-	s.emit(Interrupted{})
+	s.base.Emit(Interrupted{})
 }
 
 // userTurn handles agentTurnToTalk (wire-protocol §4.7).
 func (s *Session) userTurn(p control.TurnToTalk) {
 	s.touch()
 	s.setPending(true)
-	s.watchBrain()
+	s.stall.Arm()
 	text := cleanText(p.UserTranscription)
 	if text == "" {
 		return
 	}
 	s.turn.lastText = text
 	if text = s.cutEcho(text); text != "" {
-		s.emit(Transcript{Type: "user", Text: text})
+		s.base.Emit(Transcript{Type: "user", Text: text})
 	}
 }
 

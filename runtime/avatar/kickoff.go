@@ -16,9 +16,9 @@ func (s *Session) sendKickoff() {
 	}
 	s.turn.kicked = true
 	ctx := s.life.ctx
-	s.spawn(func() {
+	s.base.Spawn(func() {
 		text, err := s.guard(ctx, k.Text, "speak")
-		s.work.post(func() {
+		s.base.Work.Post(func() {
 			if ctx.Err() != nil {
 				return // with its life
 			}
@@ -26,7 +26,7 @@ func (s *Session) sendKickoff() {
 				err = s.countTurn()
 			}
 			if err != nil {
-				s.warn(fault.KickoffFailed, err.Error())
+				s.base.Warn(fault.KickoffFailed, err.Error())
 				return
 			}
 			s.first(text, func() { s.kickoffSent(text) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // lifeState is how the conversation lives and ends.
@@ -19,7 +20,7 @@ type lifeState struct {
 	ctx context.Context
 	die context.CancelFunc
 
-	idle, stall *timer
+	idle        *session.Timer
 	warnedEmpty bool
 	endEmitted  bool
 }
@@ -36,7 +37,7 @@ type DisconnectOptions struct {
 // over. It may be called at any time and more than once; it does not wait. The
 // token is forgotten. A connect under way fails with connect_failed.
 func (s *Session) Disconnect(o DisconnectOptions) {
-	s.work.do(func() { s.disconnect(o) })
+	s.base.Work.Do(func() { s.disconnect(o) })
 }
 
 // Stop is Disconnect with the reason "stop", for a person's kill switch.
@@ -47,8 +48,8 @@ func (s *Session) Stop() { s.Disconnect(DisconnectOptions{Reason: "stop"}) }
 // called by a listener.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
-	s.work.call(s.deps.Plane.Close)
-	s.heard.call(func() {})
+	s.base.Work.Call(s.deps.Plane.Close)
+	s.base.WaitHeard()
 	s.readers.Wait()
 }
 
@@ -61,7 +62,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 	setDefault(&o.Reason, "disconnect")
 	alive := s.state != Idle && s.state != Broken
 	s.setState(Disconnecting)
-	s.audit("session.disconnect", "ended", o.Reason)
+	s.base.Audit("session.disconnect", "ended", o.Reason)
 	// The completion request leaves first: on a page that goes away nothing
 	// after it is sure to leave (wire-protocol §8.8).
 	if s.completer != nil && !o.Keep {
@@ -84,7 +85,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 	}
 	s.forgetTurn()
 	if err != nil {
-		s.emit(Failed{err})
+		s.base.Emit(Failed{Error: err})
 	}
 	s.setState(Disconnected)
 	s.emitEnded(reason)
@@ -102,15 +103,15 @@ func (s *Session) emitEnded(reason string) {
 		return
 	}
 	s.life.endEmitted = true
-	s.emit(Ended{Reason: reason})
+	s.base.Emit(Ended{Reason: reason})
 }
 
 // tearDown lets go of everything. The state stays as it is.
 func (s *Session) tearDown(cause *fault.Error) {
 	s.stopWatching()
-	s.life.idle.stop()
-	s.brainAlive()
-	s.recovery.window.stop()
+	s.life.idle.Stop()
+	s.stall.Disarm()
+	s.recovery.window.Stop()
 	if p := s.running; p != nil {
 		s.running = nil
 		p.finish(cutShort(causeOf(cause)))
@@ -123,7 +124,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.forgetHeld()
 	s.turn.ended = nil
 	s.recovery.question = ""
-	s.tools.waiting = nil
+	s.tools.Forget()
 	s.forgetPieces()
 	s.life.paused = false
 	if s.completer != nil {
@@ -154,7 +155,7 @@ func (s *Session) begin() {
 	}
 	s.completer = s.newCompleter(s.deps.Page)
 	s.arm()
-	s.audit("session.connect", "started", "")
+	s.base.Audit("session.connect", "started", "")
 }
 
 // newCompleter returns what tells the service of the end; page is nil for a
@@ -170,10 +171,10 @@ func (s *Session) newCompleter(page completion.Page) *completion.Completer {
 		Leave: func(reason string) {
 			s.Disconnect(DisconnectOptions{Reason: reason})
 		},
-		Network: func(online bool) { s.work.post(func() { s.network(online) }) },
+		Network: func(online bool) { s.base.Work.Post(func() { s.network(online) }) },
 		Attempt: func(a completion.Attempt) {
-			s.work.post(func() {
-				s.emit(SessionCompleted{Reason: a.Reason, Sent: a.Sent, Suppressed: a.Suppressed, Peers: a.Peers})
+			s.base.Work.Post(func() {
+				s.base.Emit(SessionCompleted{Reason: a.Reason, Sent: a.Sent, Suppressed: a.Suppressed, Peers: a.Peers})
 			})
 		},
 	})
@@ -196,7 +197,7 @@ func (s *Session) network(online bool) {
 	if online {
 		state = "online"
 	}
-	s.emit(ConnectivityChanged{Channel: "network", State: state})
+	s.base.Emit(ConnectivityChanged{Channel: "network", State: state})
 	if !online {
 		return
 	}
@@ -216,7 +217,7 @@ func (s *Session) network(online bool) {
 // CompleteThread sends the completion signal now. It fails with invalid_state
 // once the session is disconnected; every other outcome is in the result.
 func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
-	c, err := ask(ctx, s, func(reply chan<- *completion.Completer) {
+	c, err := session.Ask(ctx, &s.base, func(reply chan<- *completion.Completer) {
 		if s.completer == nil && (s.state == Idle || s.state == Broken) {
 			s.completer = s.newCompleter(nil)
 			s.arm()
@@ -243,7 +244,7 @@ func (s *Session) disclose(l *link) {
 		Provenance:     Provenance{GeneratedBy: "agentruntime", Voice: "synthetic", SessionID: l.room},
 		Scope:          "session",
 	}
-	s.emit(DisclosureShown{*s.life.disclosure})
+	s.base.Emit(DisclosureShown{*s.life.disclosure})
 }
 
 // gated reports whether the disclosure holds the start.
@@ -251,7 +252,7 @@ func (s *Session) gated() bool { return s.opts.RequireDisclosureAck && !s.life.a
 
 // AcknowledgeDisclosure releases a held start, then the kickoff.
 func (s *Session) AcknowledgeDisclosure() {
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		if s.life.acknowledged {
 			return
 		}

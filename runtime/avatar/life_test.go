@@ -300,7 +300,7 @@ func TestAnIdleSessionEnds(t *testing.T) {
 func TestAPanicEndsTheSessionWithATypedError(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		r.work.post(func() { panic("a bug") })
+		r.base.Work.Post(func() { panic("a bug") })
 		if e := all[Failed](r); len(e) != 1 || e[0].Code != fault.InternalError {
 			t.Errorf("errors = %v", e)
 		}

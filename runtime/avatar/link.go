@@ -1,7 +1,6 @@
 package avatar
 
 import (
-	"encoding/base64"
 	"math/rand/v2"
 	"net/url"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // The lengths of the random ids, of the alphabet [a-z0-9]
@@ -36,8 +36,8 @@ type link struct {
 	opened bool            // the socket was connected once
 	lost   socketio.Reason // why the socket is down, "" while it is not
 
-	refusals int    // answers that no avatar is free
-	capacity *timer // until it is asked again
+	refusals int            // answers that no avatar is free
+	capacity *session.Timer // until it is asked again
 
 	hello      control.Hello
 	greeted    bool   // streamReady was emitted
@@ -71,22 +71,22 @@ func (s *Session) read(socket Socket, hs *handshake) {
 	for ev := range socket.Events() {
 		hs.receive(ev)
 		var decided <-chan struct{}
-		s.work.call(func() {
+		s.base.Work.Call(func() {
 			switch {
 			case s.link != nil && s.link.socket == socket:
 				s.receive(s.link, ev)
 			case s.prepared != nil && s.prepared.socket == socket:
 				s.receivePrepared(s.prepared, ev)
 			}
-			if len(s.lane.waiting) > maxUnheard {
+			if len(s.lane.waiting) > session.MaxUnheard {
 				decided = s.lane.decided
 			}
 		})
 		if decided != nil {
 			<-decided // the application considers one of very many pieces
 		}
-		if s.waiting.Load() > maxUnheard {
-			s.heard.call(func() {})
+		if s.base.Flooded() {
+			s.base.WaitHeard()
 		}
 	}
 }
@@ -105,7 +105,7 @@ func auth(token string) any { return map[string]string{"token": token} }
 
 // close lets go of everything that l holds; it does not wait.
 func (l *link) close() {
-	l.capacity.stop()
+	l.capacity.Stop()
 	l.closeMedia()
 	// Closing waits for the socket's goroutines, and read may be waiting for the
 	// queue that calls us.
@@ -167,7 +167,7 @@ func audioOnly(reply control.StvNewSessionReply) bool {
 // notify is what the peers of l call: it hands their events to the queue.
 func (s *Session) notify(l *link) func(media.Event) {
 	return func(ev media.Event) {
-		s.work.post(func() { s.peerEvent(l, ev) })
+		s.base.Work.Post(func() { s.peerEvent(l, ev) })
 	}
 }
 
@@ -195,22 +195,4 @@ func randomID(n int) string {
 		b[i] = alphabet[rand.IntN(len(alphabet))]
 	}
 	return string(b)
-}
-
-// partnerOf reads the partner id from a token, "" if it is not readable
-// (wire-protocol §1.3).
-func partnerOf(token string) string {
-	text, _, _ := strings.Cut(token, ".")
-	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
-	if err != nil {
-		b, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
-	}
-	if err != nil {
-		return ""
-	}
-	parts := strings.SplitN(string(b), "|", 3)
-	if len(parts) < 3 || parts[0] != "v2" || strings.Trim(parts[1], "0123456789") != "" {
-		return ""
-	}
-	return parts[1]
 }

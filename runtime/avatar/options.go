@@ -145,15 +145,6 @@ const (
 	MicDeferred  MicStart = "deferred"  // with StartMic
 )
 
-// Kickoff is the first user turn of a session (wire-protocol §7.6).
-type Kickoff struct {
-	Text string `json:"text"`
-	// Echo shows the text as a user transcript.
-	Echo bool `json:"echo"`
-	// Sent is set in a [Snapshot] once it has left.
-	Sent bool `json:"sent"`
-}
-
 // SendInfo tells BeforeSend what a text is.
 type SendInfo struct {
 	Kind     string `json:"kind"` // "speak" or "spiralRecovery"

@@ -7,6 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // outputState is the microphone's and the speaker's switches.
@@ -24,7 +25,7 @@ func (s *Session) Mute() { s.setMic(false, control.MuteUser) }
 func (s *Session) Unmute() { s.setMic(true, control.UnmuteUser) }
 
 func (s *Session) setMic(on bool, event string) {
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		s.output.micOn = on
 		s.deps.Plane.Microphone().SetEnabled(on)
 		if s.state == Connected { // else it would wait for a session that never heard the mute
@@ -49,7 +50,7 @@ func (s *Session) StartMic(ctx context.Context) error {
 func (s *Session) openMic(ctx context.Context) error {
 	mic := s.deps.Plane.Microphone()
 	err := mic.Start(ctx)
-	s.work.call(func() { // also publishes that it is started
+	s.base.Work.Call(func() { // also publishes that it is started
 		if err == nil && (s.life.ctx == nil || s.life.ctx.Err() != nil) {
 			mic.Stop()
 			err = fault.New(fault.InvalidState, "the session ended before the microphone was there")
@@ -62,12 +63,12 @@ func (s *Session) openMic(ctx context.Context) error {
 // session options").
 func (s *Session) startMicInBackground() {
 	ctx := s.life.ctx
-	s.spawn(func() {
+	s.base.Spawn(func() {
 		err := s.openMic(context.Background()) // what the visitor grants late is stopped, not left behind
-		s.work.post(func() {
+		s.base.Work.Post(func() {
 			if err != nil && ctx.Err() == nil {
 				e := fault.From(err)
-				s.warn(e.Code, e.Detail)
+				s.base.Warn(e.Code, e.Detail)
 			}
 		})
 	})
@@ -83,7 +84,7 @@ func (s *Session) SwitchMic(ctx context.Context, deviceID string) error {
 		return fault.New(fault.MicNotStarted, "the microphone is not started")
 	}
 	err := s.deps.Plane.Microphone().Switch(ctx, deviceID)
-	s.work.call(func() {}) // publishes what it changed
+	s.base.Work.Call(func() {}) // publishes what it changed
 	return err
 }
 
@@ -92,7 +93,7 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 	if err := s.live(); err != nil {
 		return err
 	}
-	up, err := ask(ctx, s, func(reply chan<- Uplink) {
+	up, err := session.Ask(ctx, &s.base, func(reply chan<- Uplink) {
 		if s.link == nil {
 			reply <- nil
 			return
@@ -109,19 +110,19 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 func (s *Session) micEvent(ev media.Event) {
 	switch ev.Kind {
 	case media.MicStarted:
-		s.emit(MicStarted{})
+		s.base.Emit(MicStarted{})
 	case media.MicEnded:
 		if e := fault.From(ev.Err); e != nil {
-			s.warn(e.Code, e.Detail)
+			s.base.Warn(e.Code, e.Detail)
 		}
 	case media.HardwareMute:
-		s.emit(HardwareMuteChanged{Muted: ev.Muted})
+		s.base.Emit(HardwareMuteChanged{Muted: ev.Muted})
 	case media.Level:
-		s.emit(LocalMicLevel{Level: ev.Level})
+		s.base.Emit(LocalMicLevel{Level: ev.Level})
 		speaking := ev.Level*maxLevel >= *s.opts.LocalVADThreshold
 		if speaking != s.output.speaking {
 			s.output.speaking = speaking
-			s.emit(LocalSpeakingChanged{Speaking: speaking})
+			s.base.Emit(LocalSpeakingChanged{Speaking: speaking})
 		}
 	}
 }
@@ -150,11 +151,11 @@ func (s *Session) acceptVoice(l *link, offer control.Description) {
 	go func() {
 		defer cancel()
 		answer, err := voice.Accept(ctx, offer)
-		s.work.post(func() {
+		s.base.Work.Post(func() {
 			switch {
 			case s.link != l || l.voice != voice:
 			case err != nil:
-				s.warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: err.Error()})
+				s.base.Warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: err.Error()})
 			default:
 				s.tell(control.VoiceAnswer, control.Answer{Answer: answer})
 			}
@@ -169,7 +170,7 @@ func (s *Session) MuteAudioOutput() { s.setMuted(true) }
 func (s *Session) UnmuteAudioOutput() { s.setMuted(false) }
 
 func (s *Session) setMuted(muted bool) {
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		s.output.muted = muted
 		s.deps.Plane.Screen().SetMuted(muted)
 	})
@@ -182,7 +183,7 @@ func (s *Session) SetAudioOutputVolume(v float64) error {
 		return fault.New(fault.BadRequest, "the volume is no number")
 	}
 	v = min(max(v, 0), 1)
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		s.output.volume = v
 		s.deps.Plane.Screen().SetVolume(v)
 	})

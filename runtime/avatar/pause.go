@@ -14,12 +14,12 @@ func (s *Session) Pause() error {
 	if err := s.live(); err != nil {
 		return err
 	}
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		if s.state != Connected || s.life.paused {
 			return
 		}
 		s.life.paused = true
-		s.brainAlive()
+		s.stall.Disarm()
 		s.tell(control.PauseConversation, control.Empty{})
 	})
 	return nil
@@ -41,7 +41,7 @@ func (s *Session) Resume(ctx context.Context) error {
 		return err
 	}
 	done := make(chan error, 1)
-	s.work.do(func() { s.resume(done) })
+	s.base.Work.Do(func() { s.resume(done) })
 	select {
 	case err := <-done:
 		return err
@@ -82,9 +82,9 @@ func (s *Session) rebuildMedia(l *link, done chan error) {
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
 	s.tell(control.ResumeConversation, control.Empty{})
-	s.spawn(func() {
+	s.base.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media})
-		s.work.post(func() {
+		s.base.Work.Post(func() {
 			if s.running != p {
 				return
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // The media ladder's waits (wire-protocol §8.5).
@@ -24,13 +25,13 @@ const reconnectRetry = "reconnect_retry"
 
 // recoveryState is what is being repaired.
 type recoveryState struct {
-	window   *timer // bounds the time without a socket
-	question string // to ask again after a spiral
+	window   *session.Timer // bounds the time without a socket
+	question string         // to ask again after a spiral
 
 	peers map[media.Channel]*peerHealth
 
-	health     *timer
-	stats      *timer
+	health     *session.Timer
+	stats      *session.Timer
 	videoBytes uint64
 	videoSince time.Time
 	videoSeen  bool // the peer has reported video once
@@ -44,7 +45,7 @@ type peerHealth struct {
 	ice        string
 	since      time.Time // of ice
 	state      string    // of the connection
-	grace      *timer
+	grace      *session.Timer
 	recovering bool
 }
 
@@ -55,7 +56,7 @@ func (p *peerHealth) dead() bool { return p.state == "failed" || p.state == "clo
 func (s *Session) socketDown(l *link, reason socketio.Reason) {
 	l.lost = reason
 	back := recoverable(reason)
-	s.emit(ConnectivityChanged{
+	s.base.Emit(ConnectivityChanged{
 		Channel: "socket", State: "disconnected", Reason: string(reason), Recoverable: &back,
 		Attempt: 1, MaxAttempts: s.opts.MaxReconnectAttempts,
 	})
@@ -77,9 +78,9 @@ func (s *Session) checkSocket(l *link) {
 	}
 	reason := l.lost
 	s.setState(ReconnectingState)
-	s.emit(Reconnecting{Reason: string(reason), Attempt: 1, MaxAttempts: s.opts.MaxReconnectAttempts})
-	s.recovery.window.stop()
-	s.recovery.window = s.after(s.opts.ReconnectWindow, func() {
+	s.base.Emit(Reconnecting{Reason: string(reason), Attempt: 1, MaxAttempts: s.opts.MaxReconnectAttempts})
+	s.recovery.window.Stop()
+	s.recovery.window = s.base.After(s.opts.ReconnectWindow, func() {
 		s.end(fault.New(fault.ReconnectTimeout, "the connection did not come back in time").InPhase(fault.PhaseReconnect), "reconnect_timeout")
 	})
 }
@@ -92,7 +93,7 @@ func (s *Session) connectError(err error) {
 	if errors.As(err, &refused) {
 		detail = "the service refused the connection"
 	}
-	s.emit(Failed{fault.New(fault.SocketError, detail).Because(err)})
+	s.base.Emit(Failed{Error: fault.New(fault.SocketError, detail).Because(err)})
 	// A first connect ends by its own limit (wire-protocol §4.3).
 	if refused != nil && s.state != Connecting {
 		s.socketOver(err)
@@ -123,7 +124,7 @@ func (s *Session) socketUp(l *link, recovered bool) {
 	first := !l.opened
 	l.opened, l.lost = true, ""
 	s.mark("socketOpen")
-	s.emit(ConnectivityChanged{Channel: "socket", State: "connected"})
+	s.base.Emit(ConnectivityChanged{Channel: "socket", State: "connected"})
 	if s.running != nil {
 		if !first && !recovered {
 			// The service has forgotten the join that is waited on.
@@ -134,14 +135,14 @@ func (s *Session) socketUp(l *link, recovered bool) {
 	if first || s.state != ReconnectingState {
 		return
 	}
-	s.recovery.window.stop()
+	s.recovery.window.Stop()
 	if !recovered {
 		s.rebuild("socket recovery not available", true)
 		return
 	}
 	s.setState(Connected)
 	s.flush()
-	s.emit(Reconnected{Recovered: true})
+	s.base.Emit(Reconnected{Recovered: true})
 	for channel, p := range s.recovery.peers {
 		if p.ice == "disconnected" || p.ice == "failed" {
 			s.repair(channel, p.ice)
@@ -156,14 +157,14 @@ func (s *Session) rebuild(reason string, reuse bool) {
 	if s.running != nil {
 		return
 	}
-	s.recovery.window.stop()
+	s.recovery.window.Stop()
 	s.stopWatching()
-	s.tools.waiting = nil
+	s.tools.Forget()
 	s.forgetPieces()
 	s.forgetTurn()
 	if s.state != ReconnectingState {
 		s.setState(ReconnectingState)
-		s.emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
+		s.base.Emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
 	}
 	s.rebuildAttempt(1, reuse)
 }
@@ -191,9 +192,9 @@ func (s *Session) rebuildAttempt(n int, reuse bool) {
 	p := newProcedure(nil).limit(s.opts.Limits.Overall)
 	s.running = p
 	request := s.joinRequest(l.room)
-	s.spawn(func() {
+	s.base.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, reuse: reuse, agent: true})
-		s.work.post(func() {
+		s.base.Work.Post(func() {
 			if s.running == p {
 				s.rebuilt(p, l, n, err)
 			}
@@ -209,7 +210,7 @@ func (s *Session) rebuilt(p *procedure, l *link, n int, err error) {
 	if err == nil {
 		s.approve(l)
 		s.setState(Connected)
-		s.emit(Reconnected{Recovered: false})
+		s.base.Emit(Reconnected{Recovered: false})
 		s.startWatching()
 		s.sendKickoff() // if the disclosure held it until now
 		s.askAgain()
@@ -222,8 +223,8 @@ func (s *Session) rebuilt(p *procedure, l *link, n int, err error) {
 		s.end(fault.New(fault.ReconnectFailed, "the session could not be rebuilt").InPhase(fault.PhaseReconnect).Because(err), "reconnect_failed")
 		return
 	}
-	s.emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Detail: fault.Redact(err.Error())})
-	s.recovery.window = s.after(s.opts.Limits.ColdBackoff, func() { s.rebuildAttempt(n+1, false) })
+	s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Detail: fault.Redact(err.Error())})
+	s.recovery.window = s.base.After(s.opts.Limits.ColdBackoff, func() { s.rebuildAttempt(n+1, false) })
 }
 
 // askAgain repeats the question that a spiral swallowed, behind the opening.
@@ -234,15 +235,15 @@ func (s *Session) askAgain() {
 		return
 	}
 	ctx := s.life.ctx
-	s.spawn(func() {
+	s.base.Spawn(func() {
 		text, err := s.guard(ctx, spiralPrefix+question, "spiralRecovery")
-		s.work.post(func() {
+		s.base.Work.Post(func() {
 			switch {
 			case ctx.Err() != nil: // with its life
 			case err != nil:
-				s.log("warn", "the lost question is not asked again: "+err.Error(), nil)
+				s.base.Log("warn", "the lost question is not asked again: "+err.Error(), nil)
 			default:
-				s.first(text, func() { s.emit(SpiralRecovered{Text: question}) })
+				s.first(text, func() { s.base.Emit(SpiralRecovered{Text: question}) })
 			}
 		})
 	})
@@ -257,13 +258,13 @@ func (s *Session) peerEvent(l *link, ev media.Event) {
 	case media.Milestone:
 		s.mark(ev.Mark)
 	case media.TrackAdded:
-		s.emit(TrackAdded{Track: ev.Track.Native, Streams: ev.Track.Streams})
+		s.base.Emit(TrackAdded{Track: ev.Track.Native, Streams: ev.Track.Streams})
 	case media.VideoSize:
-		s.emit(VideoMetadata{ev.Picture})
+		s.base.Emit(VideoMetadata{ev.Picture})
 	case media.PlaybackBlocked:
-		s.warning(Warning{Code: fault.PlaybackBlocked, Kind: ev.Media})
+		s.base.Warning(Warning{Code: fault.PlaybackBlocked, Kind: ev.Media})
 	case media.AttachFailed:
-		s.warning(Warning{Code: fault.MediaAttachFailed, Kind: ev.Media, Detail: fmt.Sprint(ev.Err)})
+		s.base.Warning(Warning{Code: fault.MediaAttachFailed, Kind: ev.Media, Detail: fmt.Sprint(ev.Err)})
 	case media.Candidate:
 		s.sendCandidate(ev)
 	case media.ICEState, media.PeerState, media.NoCandidates:
@@ -282,11 +283,11 @@ func (s *Session) peerState(ev media.Event) {
 	switch {
 	case ev.Kind == media.ICEState:
 		p.ice, p.since = ev.State, time.Now()
-		p.grace.stop()
-		s.emit(ConnectivityChanged{Channel: string(ev.Channel), State: ev.State})
+		p.grace.Stop()
+		s.base.Emit(ConnectivityChanged{Channel: string(ev.Channel), State: ev.State})
 		switch ev.State {
 		case "disconnected":
-			p.grace = s.after(iceGrace, func() {
+			p.grace = s.base.After(iceGrace, func() {
 				if p.ice == "disconnected" {
 					s.repair(ev.Channel, p.ice)
 				}
@@ -305,7 +306,7 @@ func (s *Session) peerState(ev media.Event) {
 		}
 	case ev.Kind == media.NoCandidates:
 		wait := max(0, noCandidates-time.Since(p.began))
-		p.grace = s.after(wait, func() { s.repair(ev.Channel, "no candidates") })
+		p.grace = s.base.After(wait, func() { s.repair(ev.Channel, "no candidates") })
 	}
 }
 
@@ -329,10 +330,10 @@ func (s *Session) repair(c media.Channel, state string) {
 		return
 	}
 	p.recovering = true
-	p.grace.stop()
+	p.grace.Stop()
 	l := s.link
 	down, up, url := l.down, l.up, l.subscribed
-	s.emit(MediaRecovering{Channel: c, State: state})
+	s.base.Emit(MediaRecovering{Channel: c, State: state})
 	method, mend := "ice-restart", func(ctx context.Context) error { return l.hs.restartASR(ctx, s.opts.Limits, up) }
 	limit := s.opts.Limits.ASR
 	if c == media.ChannelSTV {
@@ -350,7 +351,7 @@ func (s *Session) repair(c media.Channel, state string) {
 	go func() {
 		defer cancel()
 		err := mend(ctx)
-		s.work.post(func() { s.mended(l, c, method, state, err) })
+		s.base.Work.Post(func() { s.mended(l, c, method, state, err) })
 	}()
 }
 
@@ -363,10 +364,10 @@ func (s *Session) mended(l *link, c media.Channel, method, state string, err err
 	p.began, p.state = time.Now(), ""
 	s.recovery.videoSeen = false
 	if err == nil {
-		s.emit(MediaRecovered{Channel: c, Method: method})
+		s.base.Emit(MediaRecovered{Channel: c, Method: method})
 		return
 	}
-	s.emit(ConnectivityChanged{Channel: string(c), State: "recover_failed", Detail: fault.Redact(err.Error())})
+	s.base.Emit(ConnectivityChanged{Channel: string(c), State: "recover_failed", Detail: fault.Redact(err.Error())})
 	switch {
 	case s.state != Connected:
 		p.ice = "failed" // looked at again when the socket is back

@@ -2,8 +2,6 @@ package avatar
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // State is where a session is in its life (session-api B.1).
@@ -122,13 +121,11 @@ type Session struct {
 	opts Options
 	deps Deps
 
-	work  queue // owns everything below heard
-	heard queue // calls the listener, in order
+	base session.Base // its queue owns what follows snapshot
 
 	readers sync.WaitGroup // of sockets that are not closed yet
 
 	snapshot atomic.Pointer[Snapshot]
-	waiting  atomic.Int64 // events that the listener has not heard yet
 
 	state   State
 	mode    Mode
@@ -141,15 +138,17 @@ type Session struct {
 	started time.Time        // of the running or last connect
 	timings map[string]int64 // milliseconds since started
 
-	link      *link      // the present connection, nil without one
-	running   *procedure // the connect, rebuild or resume under way
-	prepared  *link      // joining or joined ahead of time
-	preparing *procedure // the prepare under way
-	expiry    *timer     // of prepared
+	link      *link          // the present connection, nil without one
+	running   *procedure     // the connect, rebuild or resume under way
+	prepared  *link          // joining or joined ahead of time
+	preparing *procedure     // the prepare under way
+	expiry    *session.Timer // of prepared
 
 	turn     turnState
 	lane     laneState
-	tools    toolState
+	tools    session.Tools
+	seen     perception
+	stall    session.Watchdog
 	life     lifeState
 	recovery recoveryState
 	output   outputState
@@ -179,15 +178,27 @@ func New(o Options, d Deps) (*Session, error) {
 		thread: o.ThreadID, sticky: o.StickyID,
 		timings: map[string]int64{},
 	}
-	setDefault(&s.opts.PartnerID, partnerOf(o.Token))
+	setDefault(&s.opts.PartnerID, session.PartnerOf(o.Token))
 	setDefault(&s.sticky, randomID(stickyIDLength))
 	s.output.volume = 1
 	s.output.micOn = true
 	s.opts.Token = "" // s.token is forgotten with a disconnect
 	s.turn.kickoff = o.Kickoff
-	s.work.after = s.publish
-	s.work.caught = s.crashed
-	s.heard.caught = func(p any) { s.log("error", fmt.Sprintf("a listener panicked: %v\n%s", p, debug.Stack()), nil) }
+	s.base.Start(session.Hooks{
+		Publish: s.publish,
+		Crashed: func(e *fault.Error) { s.end(e, string(e.Code)) },
+		Actor: func() session.Actor {
+			snap := s.Snapshot()
+			return session.Actor{PartnerID: snap.PartnerID, SubjectID: s.opts.SubjectID, ThreadID: snap.ThreadID}
+		},
+		OnEvent: o.OnEvent, OnAuditEvent: o.OnAuditEvent, Log: o.Log,
+	})
+	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
+	s.tools = session.Tools{
+		Base: &s.base, Fetch: d.Fetch, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
+		Life:   func() context.Context { return s.life.ctx },
+		Caller: func() session.Caller { return session.Caller{Token: s.token, Place: s.link} },
+	}
 	s.publish()
 	return s, nil
 }
@@ -225,79 +236,18 @@ func capabilitiesOf(c *control.Configuration) Capabilities {
 	}
 }
 
-// maxUnheard is how many events may wait for the listener before the socket is
-// read more slowly, so that a flood from the service can't fill the memory.
-const maxUnheard = 1024
-
-// emit hands e to the listener, after everything emitted before it. The snapshot
-// that the listener reads is at least as new as e.
-func (s *Session) emit(e Event) {
-	if s.opts.OnEvent == nil {
-		return
-	}
-	s.publish()
-	s.waiting.Add(1)
-	s.heard.post(func() {
-		defer s.waiting.Add(-1)
-		s.opts.OnEvent(e)
-	})
-}
-
 func (s *Session) setState(state State) {
 	if s.state == state {
 		return
 	}
 	s.state = state
-	s.emit(StateChanged{State: state})
-}
-
-func (s *Session) warn(code fault.Code, detail string) {
-	s.warning(Warning{Code: code, Detail: detail})
-}
-
-// warning emits w with its code's message, and nothing secret in its detail.
-func (s *Session) warning(w Warning) {
-	w.Message = fault.New(w.Code, "").Title
-	w.Detail = fault.Redact(w.Detail)
-	s.emit(w)
-}
-
-func (s *Session) log(level, message string, data map[string]any) {
-	if s.opts.Log == nil {
-		return
-	}
-	// What the application's logger breaks is its own.
-	_, _ = callHandler(func() (any, error) {
-		s.opts.Log(level, fault.Redact(message), data)
-		return nil, nil
-	})
-}
-
-// spawn runs f beside the queue; its panic ends this session only.
-func (s *Session) spawn(f func()) {
-	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				s.crashed(p)
-			}
-		}()
-		f()
-	}()
-}
-
-// crashed ends this session, and only this one, after a panic: a bug must not
-// take the page along.
-func (s *Session) crashed(p any) {
-	s.log("error", fmt.Sprintf("panic: %v\n%s", p, debug.Stack()), nil)
-	s.work.post(func() {
-		s.end(fault.New(fault.InternalError, fmt.Sprint(p)), string(fault.InternalError))
-	})
+	s.base.Emit(StateChanged{State: state})
 }
 
 // Fail ends this session after a bug that was caught elsewhere, in a callback of
 // the page for example.
 func (s *Session) Fail(err error) {
-	s.work.post(func() { s.end(fault.From(err), string(fault.InternalError)) })
+	s.base.Work.Post(func() { s.end(fault.From(err), string(fault.InternalError)) })
 }
 
 // live returns the error of a call that needs a connected session, nil if it is.
@@ -328,28 +278,14 @@ func (s *Session) SetToken(token string) error {
 	if token == "" {
 		return fault.New(fault.BadRequest, "token is required")
 	}
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		s.token = token
 		if s.link != nil {
 			if err := s.link.socket.SetAuth(auth(token)); err != nil {
-				s.log("warn", err.Error(), nil)
+				s.base.Log("warn", err.Error(), nil)
 			}
 		}
 		s.arm()
 	})
 	return nil
-}
-
-// ask runs f on the queue and returns what it sends on the channel it is
-// given, or the end of ctx.
-func ask[T any](ctx context.Context, s *Session, f func(chan<- T)) (T, error) {
-	result := make(chan T, 1)
-	s.work.post(func() { f(result) })
-	select {
-	case v := <-result:
-		return v, nil
-	case <-ctx.Done():
-		var none T
-		return none, fault.From(context.Cause(ctx))
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // turnState is what the session knows of the talk going on.
@@ -78,7 +79,7 @@ func (s *Session) Speak(ctx context.Context, text string) (bool, error) {
 	}
 	ended := make(chan outcome, 1)
 	held := &heldText{text, func(left bool) { ended <- outcome{left: left} }}
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		if err := s.accept(held); err != nil {
 			ended <- outcome{err: err}
 		}
@@ -88,7 +89,7 @@ func (s *Session) Speak(ctx context.Context, text string) (bool, error) {
 		return o.left, o.err
 	case <-ctx.Done():
 	}
-	s.work.call(func() {
+	s.base.Work.Call(func() {
 		if s.takeBack(held) {
 			ended <- outcome{err: fault.New(fault.Aborted, "the text was taken back").Because(context.Cause(ctx))}
 		}
@@ -118,7 +119,7 @@ func (s *Session) guard(ctx context.Context, text, kind string) (string, error) 
 		return text, nil
 	}
 	changed := text
-	_, err := callHandler(func() (_ any, err error) {
+	_, err := session.Guarded(func() (_ any, err error) {
 		changed, err = s.opts.BeforeSend(ctx, text, SendInfo{Kind: kind, ThreadID: s.Snapshot().ThreadID})
 		return nil, err
 	})
@@ -126,7 +127,7 @@ func (s *Session) guard(ctx context.Context, text, kind string) (string, error) 
 		err = errors.New("nothing is left of the text")
 	}
 	if err != nil {
-		s.audit("guardrail.block", "denied", err.Error())
+		s.base.Audit("guardrail.block", "denied", err.Error())
 		return "", fault.New(fault.GuardrailBlocked, "the application refused the text").Because(err)
 	}
 	return changed, nil
@@ -165,7 +166,7 @@ func (s *Session) countTurn() error {
 	}
 	s.turn.sent = recent
 	if len(recent) >= s.opts.MaxTurnsPerMinute {
-		s.audit("rate.limit", "denied", "")
+		s.base.Audit("rate.limit", "denied", "")
 		return fault.New(fault.RateLimited, "too many turns in a minute")
 	}
 	s.turn.sent = append(s.turn.sent, now)
@@ -193,7 +194,7 @@ func (s *Session) send(text string) {
 	}
 	s.touch()
 	s.setPending(true)
-	s.watchBrain()
+	s.stall.Arm()
 }
 
 func (s *Session) emitText(t control.Text) { s.tell(control.TextEntered, t) }
@@ -204,7 +205,7 @@ func (s *Session) tell(name string, payload any) {
 		return
 	}
 	if err := s.link.socket.Emit(name, payload); err != nil {
-		s.log("warn", "emit "+name+": "+err.Error(), nil)
+		s.base.Log("warn", "emit "+name+": "+err.Error(), nil)
 	}
 }
 
@@ -254,7 +255,7 @@ func (s *Session) Interrupt() error {
 	if err := s.mayType(); err != nil {
 		return err
 	}
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		if s.state == Connected && !s.turn.tap {
 			s.touch()
 			s.emitText(control.BargeIn())
@@ -278,14 +279,14 @@ func (s *Session) StartTapToTalk() error {
 	case snap.Gated:
 		return fault.New(fault.DisclosureRequired, "the disclosure is not acknowledged")
 	}
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		if s.state != Connected || s.turn.tap {
 			return
 		}
 		s.turn.tap = true
 		s.touch()
 		s.tell(control.TapToTalkStart, control.Empty{})
-		s.emit(TapToTalkStarted{})
+		s.base.Emit(TapToTalkStarted{})
 	})
 	return nil
 }
@@ -298,16 +299,16 @@ func (s *Session) EndTapToTalk() error {
 	if !s.Snapshot().TapToTalkActive {
 		return fault.New(fault.InvalidState, "no tap-to-talk window is open")
 	}
-	s.work.do(func() {
+	s.base.Work.Do(func() {
 		if !s.turn.tap {
 			return
 		}
 		s.turn.tap = false
 		s.touch()
 		s.tell(control.TapToTalkEnd, control.Empty{})
-		s.emit(TapToTalkEnded{})
+		s.base.Emit(TapToTalkEnded{})
 		s.setPending(true)
-		s.watchBrain()
+		s.stall.Arm()
 		s.flush()
 	})
 	return nil
@@ -316,14 +317,14 @@ func (s *Session) EndTapToTalk() error {
 // forgetTurn closes what belongs to a server-side session that is gone: no
 // answer comes any more, and nobody talks.
 func (s *Session) forgetTurn() {
-	s.brainAlive()
+	s.stall.Disarm()
 	s.setPending(false)
 	s.turn.echo = ""
 	s.turn.speaking = false
 	s.turn.captions.finish()
 	if s.turn.tap {
 		s.turn.tap = false
-		s.emit(TapToTalkEnded{})
+		s.base.Emit(TapToTalkEnded{})
 	}
 }
 
@@ -334,8 +335,8 @@ func (s *Session) setPending(pending bool) {
 	}
 	s.turn.pending = pending
 	if pending {
-		s.emit(ResponsePending{})
+		s.base.Emit(ResponsePending{})
 	} else {
-		s.emit(ResponseSettled{})
+		s.base.Emit(ResponseSettled{})
 	}
 }

@@ -220,7 +220,7 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 		for _, tr := range all[Transcript](r) {
 			words = append(words, tr.Words...)
 		}
-		want := []Word{{"Two", 0}, {"things", 400}, {"changed.", 800}}
+		want := []Word{{Word: "Two"}, {Word: "things", StartMs: 400}, {Word: "changed.", StartMs: 800}}
 		if !reflect.DeepEqual(words, want) {
 			t.Errorf("words = %v, want %v", words, want)
 		}
@@ -402,7 +402,7 @@ func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
 		time.Sleep(25 * second)
 		s.brain("a", converse.Segment{Type: converse.Avatar, Content: converse.String("Hi")})
 		time.Sleep(60 * second)
-		if got := all[BrainStalled](r); !slices.Equal(got, []BrainStalled{{12000, 1}, {24000, 2}}) {
+		if got := all[BrainStalled](r); !slices.Equal(got, []BrainStalled{{AfterMs: 12000, Count: 1}, {AfterMs: 24000, Count: 2}}) {
 			t.Errorf("stalls = %v", got)
 		}
 	})

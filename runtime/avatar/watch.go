@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // AgentAction is something the agent starts by itself: a tool call, a widget, a
@@ -21,29 +21,6 @@ type AgentAction struct {
 	// Payload is the arguments of a toolCall, else the content of the segment.
 	Payload json.RawMessage `json:"payload,omitempty"`
 	Source  string          `json:"source"` // always "agent"
-}
-
-// AuditEvent is a redacted security event (session-api C.4).
-type AuditEvent struct {
-	At        time.Time `json:"ts"`
-	Type      string    `json:"type"`
-	Outcome   string    `json:"outcome"`
-	Reason    string    `json:"reason,omitempty"`
-	PartnerID string    `json:"partnerId,omitempty"`
-	SubjectID string    `json:"subjectId,omitempty"`
-	ThreadID  string    `json:"threadId,omitempty"`
-}
-
-func (s *Session) audit(kind, outcome, reason string) {
-	if s.opts.OnAuditEvent == nil {
-		return
-	}
-	snap := s.Snapshot()
-	e := AuditEvent{
-		At: time.Now(), Type: kind, Outcome: outcome, Reason: fault.Redact(reason),
-		PartnerID: snap.PartnerID, SubjectID: s.opts.SubjectID, ThreadID: snap.ThreadID,
-	}
-	s.heard.post(func() { s.opts.OnAuditEvent(e) })
 }
 
 // laneState keeps the brain's pieces in order while the application considers
@@ -89,9 +66,9 @@ func (s *Session) ifAllowed(action AgentAction, f func()) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.lane.considering, s.lane.decided = cancel, ctx.Done()
-	s.spawn(func() {
-		_, err := callHandler(func() (any, error) { return nil, s.opts.OnAgentAction(ctx, action) })
-		s.work.post(func() {
+	s.base.Spawn(func() {
+		_, err := session.Guarded(func() (any, error) { return nil, s.opts.OnAgentAction(ctx, action) })
+		s.base.Work.Post(func() {
 			if ctx.Err() != nil { // forgotten, and so is what waited for it
 				return
 			}
@@ -100,7 +77,7 @@ func (s *Session) ifAllowed(action AgentAction, f func()) {
 			if err != nil {
 				s.deny(action, err.Error())
 			} else {
-				s.audit("agent.action.allow", "allowed", action.Type)
+				s.base.Audit("agent.action.allow", "allowed", action.Type)
 				s.allow(action, f)
 			}
 			s.nextPieces()
@@ -129,8 +106,8 @@ func (s *Session) deny(action AgentAction, reason string) {
 	if action.RuntimeName != "" {
 		s.lane.refused = true
 	}
-	s.audit("agent.action.deny", "denied", reason)
-	s.emit(AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
+	s.base.Audit("agent.action.deny", "denied", reason)
+	s.base.Emit(AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
 }
 
 // actionOf tells what a segment would start; Type is empty if nothing.
@@ -140,7 +117,7 @@ func actionOf(seg *converse.Segment) AgentAction {
 		if call, ok := converse.ParseCall(seg); ok {
 			return actionOfCall(call)
 		}
-	case converse.Widget:
+	case converse.WidgetPiece:
 		if seg.Metadata != nil && seg.Metadata.RuntimeName != "" {
 			return actionOfWidget(seg, seg.Metadata.RuntimeName, seg.Metadata.WidgetName)
 		}
@@ -160,9 +137,9 @@ func actionOfWidget(seg *converse.Segment, runtimeName, widgetName string) Agent
 		Payload: seg.Content, Source: "agent",
 	}
 	switch action.Runtime {
-	case converse.ShowLink:
+	case converse.RuntimeShowLink:
 		action.Type = "navigate"
-	case converse.UserPropertiesForm:
+	case converse.RuntimeUserPropertiesForm:
 		action.Type = "structuredDataForm"
 	}
 	return action
@@ -190,25 +167,18 @@ func (p ActionPolicy) refuses(action, tool string) string {
 // (wire-protocol §8.7).
 const spiralPrefix = "Please answer in words only this turn, without calling any tool. "
 
-// countTool notices a brain that calls tools and says nothing
-// (wire-protocol §8.7).
+// countTool notices a brain that calls tools and shows nothing for so long that
+// only a rebuild helps (wire-protocol §8.7).
 func (s *Session) countTool() {
-	t := &s.tools
-	t.inTurn++
-	t.unheard++
-	if soft := *s.opts.ToolSpiralLimit; soft > 0 && t.inTurn >= soft && !t.spiral {
-		t.spiral = true
-		s.audit("tool.spiral_detected", "detected", "")
-		s.emit(ToolSpiralDetected{Count: t.inTurn, Limit: soft})
-	}
+	s.seen.unheard++
 	hard := *s.opts.HardToolSpiralLimit
-	if hard <= 0 || t.unheard < hard || s.state != Connected {
+	if hard <= 0 || s.seen.unheard < hard || s.state != Connected {
 		return
 	}
 	lost := s.turn.lastText
-	s.emit(ToolSpiralRecovering{Count: t.unheard, Limit: hard, LastTurnText: lost})
-	s.audit("tool.spiral_hard_recovery", "recovering", "")
-	t.unheard = 0
+	s.base.Emit(ToolSpiralRecovering{Count: s.seen.unheard, Limit: hard, LastTurnText: lost})
+	s.base.Audit("tool.spiral_hard_recovery", "recovering", "")
+	s.seen.unheard = 0
 	s.setPending(false)
 	if !s.opts.NoSpiralRecovery && lost != "" {
 		s.recovery.question = lost
@@ -218,67 +188,19 @@ func (s *Session) countTool() {
 
 // perceived resets what counts silence.
 func (s *Session) perceived() {
-	s.tools.unheard = 0
-	s.tools.perceived = true
-	s.brainAlive()
+	s.seen.unheard = 0
+	s.seen.perceived = true
+	s.stall.Disarm()
 }
 
 // checkEmptyTurn warns once when a turn stays empty although variables are set:
 // the service may refuse them silently (wire-protocol §10.3).
 func (s *Session) checkEmptyTurn() {
-	if s.tools.perceived || s.life.warnedEmpty || len(s.vars) == 0 {
+	if s.seen.perceived || s.life.warnedEmpty || len(s.vars) == 0 {
 		return
 	}
 	s.life.warnedEmpty = true
-	s.warning(Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.vars)})
-}
-
-// watchBrain arms the stall watchdog (wire-protocol §8.7).
-func (s *Session) watchBrain() {
-	s.brainAlive()
-	period := *s.opts.BrainStall
-	if period <= 0 {
-		return
-	}
-	count := 0
-	var fire func()
-	arm := func() { s.life.stall = s.after(period, fire) }
-	fire = func() {
-		count++
-		s.emit(BrainStalled{AfterMs: period.Milliseconds() * int64(count), Count: count})
-		arm()
-	}
-	arm()
-}
-
-// brainAlive disarms it.
-func (s *Session) brainAlive() { s.life.stall.stop() }
-
-// timer is a function that will run on the queue unless it is stopped before.
-// It belongs to the queue.
-type timer struct {
-	t       *time.Timer
-	stopped bool
-}
-
-func (t *timer) stop() {
-	if t != nil {
-		t.stopped = true // it may be on the queue already
-		t.t.Stop()
-	}
-}
-
-// after runs f on the queue when d has passed.
-func (s *Session) after(d time.Duration, f func()) *timer {
-	t := &timer{}
-	t.t = time.AfterFunc(d, func() {
-		s.work.post(func() {
-			if !t.stopped {
-				f()
-			}
-		})
-	})
-	return t
+	s.base.Warning(Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.vars)})
 }
 
 // touch notes that the conversation goes on: the idle limit and the hidden
@@ -287,17 +209,17 @@ func (s *Session) touch() {
 	if s.completer != nil {
 		s.completer.Activity()
 	}
-	s.life.idle.stop()
+	s.life.idle.Stop()
 	limit := *s.opts.IdleTimeout
 	if limit <= 0 || s.state != Connected {
 		return
 	}
 	lead := min(idleWarningLead, limit)
-	s.life.idle = s.after(limit-lead, func() {
-		s.emit(IdleWarning{InMs: lead.Milliseconds()})
-		s.life.idle = s.after(lead, func() {
-			s.audit("session.timeout", "ended", "idle_timeout")
-			s.emit(TimeExpired{Type: "idle_timeout"})
+	s.life.idle = s.base.After(limit-lead, func() {
+		s.base.Emit(IdleWarning{InMs: lead.Milliseconds()})
+		s.life.idle = s.base.After(lead, func() {
+			s.base.Audit("session.timeout", "ended", "idle_timeout")
+			s.base.Emit(TimeExpired{Type: "idle_timeout"})
 			s.disconnect(DisconnectOptions{Reason: "idle_timeout"})
 		})
 	})

@@ -42,9 +42,9 @@ func (r *rig) said() []string {
 				list = append(list, e.ContentString())
 			}
 		case TurnStarted:
-			list = append(list, "turn "+e.SpeechID)
+			list = append(list, "turn "+*e.SpeechID)
 		case TurnEnded:
-			list = append(list, "end "+e.SpeechID)
+			list = append(list, "end "+*e.SpeechID)
 		}
 	}
 	return list

@@ -1,25 +1,24 @@
-package avatar
+package session
 
 import "sync"
 
-// queue runs functions one after another, in the order they were posted, on a
+// Queue runs functions one after another, in the order they were posted, on a
 // goroutine that lives only while there is something to run: an idle session
 // holds none.
 //
 // Posting never waits, so it is allowed in a callback from JavaScript, where
 // waiting would stop the program.
-type queue struct {
+type Queue struct {
 	mu      sync.Mutex
 	waiting []func()
 	running bool
 
-	// after runs after each function, before the next.
-	after func()
-	// caught receives what a function panicked with; the queue goes on.
-	caught func(any)
+	after  func()    // runs after each function, before the next
+	caught func(any) // receives what a function panicked with; the queue goes on
 }
 
-func (q *queue) post(f func()) {
+// Post has f run after everything that was posted before.
+func (q *Queue) Post(f func()) {
 	q.mu.Lock()
 	q.waiting = append(q.waiting, f)
 	start := !q.running
@@ -30,10 +29,10 @@ func (q *queue) post(f func()) {
 	}
 }
 
-// do runs f before it returns if nothing else is running or waiting, and posts it
+// Do runs f before it returns if nothing else is running or waiting, and posts it
 // otherwise. A page that calls a method and then reads a property finds the
 // property changed: its calls come when nothing runs.
-func (q *queue) do(f func()) {
+func (q *Queue) Do(f func()) {
 	q.mu.Lock()
 	if q.running {
 		q.waiting = append(q.waiting, f)
@@ -52,17 +51,17 @@ func (q *queue) do(f func()) {
 	}
 }
 
-// call posts f and waits until it has run. It must not be called from the queue.
-func (q *queue) call(f func()) {
+// Call posts f and waits until it has run. It must not be called from the queue.
+func (q *Queue) Call(f func()) {
 	done := make(chan struct{})
-	q.post(func() {
+	q.Post(func() {
 		defer close(done)
 		f()
 	})
 	<-done
 }
 
-func (q *queue) drain() {
+func (q *Queue) drain() {
 	for {
 		q.mu.Lock()
 		if len(q.waiting) == 0 {
@@ -78,7 +77,7 @@ func (q *queue) drain() {
 	}
 }
 
-func (q *queue) run(f func()) {
+func (q *Queue) run(f func()) {
 	defer func() {
 		if p := recover(); p != nil && q.caught != nil {
 			q.caught(p)

@@ -1,0 +1,195 @@
+package event
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+//go:generate go run ../../internal/eventsgen
+
+// Event is something that happened in a session.
+type Event interface {
+	// Name is the event's name in JavaScript.
+	Name() string
+}
+
+// ResponsePending says that the brain was prompted; strictly paired with
+// [ResponseSettled].
+type ResponsePending struct{}
+
+// ResponseSettled ends [ResponsePending].
+type ResponseSettled struct{}
+
+// BrainStalled is emitted every brainStallMs of silence; Count grows.
+type BrainStalled struct {
+	AfterMs int64 `json:"afterMs"`
+	Count   int   `json:"count"`
+}
+
+// BrainSegment is every piece the brain pushes that passed the action gate.
+type BrainSegment struct {
+	converse.Segment
+}
+
+// TurnStarted begins a piece of speech, or a turn in text. SpeechID is nil where
+// nothing is spoken.
+type TurnStarted struct {
+	SpeechID  *string `json:"speechId"`
+	TurnID    string  `json:"turnId"`
+	IsNewTurn bool    `json:"isNewTurn"`
+}
+
+// TurnEnded ends it, once.
+type TurnEnded struct {
+	SpeechID *string `json:"speechId"`
+	TurnID   string  `json:"turnId,omitempty"`
+}
+
+// Transcript is what was said: "user" once per turn; "final" a whole sentence
+// before its sound, in text a piece of the answer as it streams; "partial" a
+// timed piece of the utterance now playing.
+type Transcript struct {
+	Type     string  `json:"type" ts:"'user' | 'final' | 'partial'"`
+	Text     string  `json:"text"`
+	SpeechID *string `json:"speechId"`
+	Words    []Word  `json:"words,omitempty"`
+}
+
+// Word is one word of a partial transcript, in milliseconds from the start of
+// the utterance.
+type Word struct {
+	Word    string `json:"word"`
+	StartMs int64  `json:"startMs"`
+}
+
+// ToolCall is a client command of the brain (session-api A.1.7).
+type ToolCall struct {
+	Name         string          `json:"name"`
+	Args         json.RawMessage `json:"args"`
+	Raw          string          `json:"raw"`
+	ToolMetadata ToolMetadata    `json:"toolMetadata"`
+	// FusedArgs are argument objects that came in the same piece and belong to
+	// other tools.
+	FusedArgs []json.RawMessage `json:"fusedArgs,omitempty"`
+}
+
+// ToolMetadata tells how a call is answered.
+type ToolMetadata struct {
+	ID              string `json:"id,omitempty"`
+	WaitForResponse bool   `json:"waitForResponse"`
+	Type            string `json:"type,omitempty"`
+}
+
+// ToolCalled is emitted once per distinct call and turn, before its handlers.
+type ToolCalled struct {
+	ToolCall
+}
+
+// ToolCallResult is emitted for every handler that returned something or failed.
+type ToolCallResult struct {
+	Call  ToolCall     `json:"call"`
+	OK    bool         `json:"ok"`
+	Value any          `json:"value,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
+}
+
+// ToolCallInvalid replaces [ToolCalled] when the arguments don't fit the schema.
+type ToolCallInvalid struct {
+	Call   ToolCall `json:"call"`
+	Errors []string `json:"errors"`
+}
+
+// ToolSpiralDetected is emitted once per turn that calls too many tools.
+type ToolSpiralDetected struct {
+	Count int `json:"count"`
+	Limit int `json:"limit"`
+}
+
+// OAuthRequired asks the visitor to authorise a tool; once per URL and turn.
+type OAuthRequired struct {
+	AuthURL         string `json:"authUrl"`
+	ToolName        string `json:"toolName,omitempty"`
+	ToolDisplayName string `json:"toolDisplayName,omitempty"`
+}
+
+// OAuthRequiredResult is emitted for every handler of [OAuthRequired].
+type OAuthRequiredResult struct {
+	Result OAuthRequired `json:"result"`
+	OK     bool          `json:"ok"`
+	Value  any           `json:"value,omitempty"`
+	Error  *fault.Error  `json:"error,omitempty"`
+}
+
+// SessionCompleted is emitted once per attempt to tell the service that the
+// conversation is over.
+type SessionCompleted struct {
+	Reason     string `json:"reason"`
+	Sent       bool   `json:"sent"`
+	Suppressed bool   `json:"suppressed"`
+	Peers      int    `json:"peers"`
+}
+
+// Warning is something a page may want to know and need not act on.
+type Warning struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Detail  string     `json:"detail,omitempty"`
+	// Kind is video or audio for playback_blocked and media_attach_failed.
+	Kind string `json:"kind,omitempty" ts:"'video' | 'audio'"`
+	// RequestVarKeys are names only.
+	RequestVarKeys []string `json:"requestVarKeys,omitempty"`
+}
+
+// Failed is a problem that ends the session, or an attempt or a turn that failed:
+// only a fatal code, or the event ended after it, means the end.
+type Failed struct {
+	*fault.Error
+}
+
+// Ended is emitted once for every end of a session, with its reason.
+type Ended struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// Kickoff is the first user turn of a session, which it sends by itself
+// (wire-protocol §7.6).
+type Kickoff struct {
+	Text string `json:"text"`
+	// Echo shows the text as a user transcript.
+	Echo bool `json:"echo"`
+	// Sent is set in a snapshot once it has left.
+	Sent bool `json:"sent"`
+}
+
+// Audit is a redacted security event (session-api C.4).
+type Audit struct {
+	At        time.Time `json:"ts"`
+	Type      string    `json:"type"`
+	Outcome   string    `json:"outcome"`
+	Reason    string    `json:"reason,omitempty"`
+	PartnerID string    `json:"partnerId,omitempty"`
+	SubjectID string    `json:"subjectId,omitempty"`
+	ThreadID  string    `json:"threadId,omitempty"`
+}
+
+// Name implements [Event].
+func (ResponsePending) Name() string     { return "responsePending" }
+func (ResponseSettled) Name() string     { return "responseSettled" }
+func (BrainStalled) Name() string        { return "brainStalled" }
+func (BrainSegment) Name() string        { return "brainSegment" }
+func (TurnStarted) Name() string         { return "turnStart" }
+func (TurnEnded) Name() string           { return "turnEnd" }
+func (Transcript) Name() string          { return "transcript" }
+func (ToolCalled) Name() string          { return "toolCall" }
+func (ToolCallResult) Name() string      { return "toolCallResult" }
+func (ToolCallInvalid) Name() string     { return "toolCallInvalid" }
+func (ToolSpiralDetected) Name() string  { return "toolSpiralDetected" }
+func (OAuthRequired) Name() string       { return "oauthRequired" }
+func (OAuthRequiredResult) Name() string { return "oauthRequiredResult" }
+func (SessionCompleted) Name() string    { return "sessionCompleted" }
+func (Warning) Name() string             { return "warning" }
+func (Failed) Name() string              { return "error" }
+func (Ended) Name() string               { return "ended" }

@@ -1,0 +1,212 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Hooks connect a [Base] to the session around it and to the application. Those
+// of the application may be nil.
+type Hooks struct {
+	// Publish makes the session's state readable for everybody. It runs on the
+	// queue, after each function and before each event.
+	Publish func()
+	// Crashed ends the session after a panic in it. It runs on the queue.
+	Crashed func(*fault.Error)
+	// Actor tells who an audit event is about. It is called on any goroutine.
+	Actor func() Actor
+
+	OnEvent      func(event.Event)
+	OnAuditEvent func(event.Audit)
+	Log          func(level, message string, data map[string]any)
+}
+
+// Actor is who an audit event is about.
+type Actor struct{ PartnerID, SubjectID, ThreadID string }
+
+// Base is a session's inside: Work owns its state, and what listeners hear is a
+// second queue, so that a slow or re-entrant listener never holds the session up.
+type Base struct {
+	Work Queue
+
+	heard   Queue
+	unheard atomic.Int64 // events that the listener has not heard yet
+	hooks   Hooks
+}
+
+// Start sets b up. It comes before everything else.
+func (b *Base) Start(h Hooks) {
+	b.hooks = h
+	b.Work.after = h.Publish
+	b.Work.caught = b.crashed
+	b.heard.caught = func(p any) { b.Log("error", fmt.Sprintf("a listener panicked: %v\n%s", p, debug.Stack()), nil) }
+}
+
+// Emit hands e to the listener, after everything emitted before it. What the
+// listener can read of the session is at least as new as e.
+func (b *Base) Emit(e event.Event) {
+	if b.hooks.OnEvent == nil {
+		return
+	}
+	b.hooks.Publish()
+	b.unheard.Add(1)
+	b.heard.Post(func() {
+		defer b.unheard.Add(-1)
+		b.hooks.OnEvent(e)
+	})
+}
+
+// Warn emits a warning with no more than a detail.
+func (b *Base) Warn(code fault.Code, detail string) {
+	b.Warning(event.Warning{Code: code, Detail: detail})
+}
+
+// Warning emits w with its code's message, and nothing secret in its detail.
+func (b *Base) Warning(w event.Warning) {
+	w.Message = fault.New(w.Code, "").Title
+	w.Detail = fault.Redact(w.Detail)
+	b.Emit(w)
+}
+
+// Audit tells the application of what matters to its security
+// (session-api C.4).
+func (b *Base) Audit(kind, outcome, reason string) {
+	if b.hooks.OnAuditEvent == nil {
+		return
+	}
+	who := b.hooks.Actor()
+	e := event.Audit{
+		At: time.Now(), Type: kind, Outcome: outcome, Reason: fault.Redact(reason),
+		PartnerID: who.PartnerID, SubjectID: who.SubjectID, ThreadID: who.ThreadID,
+	}
+	b.heard.Post(func() { b.hooks.OnAuditEvent(e) })
+}
+
+// Log gives the application a message for its developers.
+func (b *Base) Log(level, message string, data map[string]any) {
+	if b.hooks.Log == nil {
+		return
+	}
+	// What the application's logger breaks is its own.
+	_, _ = Guarded(func() (any, error) {
+		b.hooks.Log(level, fault.Redact(message), data)
+		return nil, nil
+	})
+}
+
+// MaxUnheard is how many events may wait for the listener before a session reads
+// more slowly, so that a flood from the service can't fill the memory.
+const MaxUnheard = 1024
+
+// Flooded reports whether the listener is that far behind.
+func (b *Base) Flooded() bool { return b.unheard.Load() > MaxUnheard }
+
+// WaitHeard returns when the listener has heard everything so far. It must not
+// be called by a listener.
+func (b *Base) WaitHeard() { b.heard.Call(func() {}) }
+
+// Spawn runs f beside the queue; its panic ends this session only.
+func (b *Base) Spawn(f func()) {
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				b.crashed(p)
+			}
+		}()
+		f()
+	}()
+}
+
+// crashed ends this session, and only this one, after a panic: a bug must not
+// take the page along.
+func (b *Base) crashed(p any) {
+	b.Log("error", fmt.Sprintf("panic: %v\n%s", p, debug.Stack()), nil)
+	b.Work.Post(func() { b.hooks.Crashed(fault.New(fault.InternalError, fmt.Sprint(p))) })
+}
+
+// Guarded runs an application's function; its panic is an error of the call, not
+// of the session.
+func Guarded(f func() (any, error)) (value any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.New(fault.InternalError, "the application's function panicked")
+		}
+	}()
+	return f()
+}
+
+// Ask runs f on the queue of b and returns what it sends on the channel it is
+// given, or the end of ctx.
+func Ask[T any](ctx context.Context, b *Base, f func(chan<- T)) (T, error) {
+	result := make(chan T, 1)
+	b.Work.Post(func() { f(result) })
+	select {
+	case v := <-result:
+		return v, nil
+	case <-ctx.Done():
+		var none T
+		return none, fault.From(context.Cause(ctx))
+	}
+}
+
+// Timer is a function that will run on the queue unless it is stopped before.
+// It belongs to the queue. A nil Timer is a stopped one.
+type Timer struct {
+	t       *time.Timer
+	stopped bool
+}
+
+// Stop keeps t from running.
+func (t *Timer) Stop() {
+	if t != nil {
+		t.stopped = true // it may be on the queue already
+		t.t.Stop()
+	}
+}
+
+// After runs f on the queue when d has passed.
+func (b *Base) After(d time.Duration, f func()) *Timer {
+	t := &Timer{}
+	t.t = time.AfterFunc(d, func() {
+		b.Work.Post(func() {
+			if !t.stopped {
+				f()
+			}
+		})
+	})
+	return t
+}
+
+// Watchdog emits brainStalled for every period in which nothing came of the
+// brain (wire-protocol §8.7). It belongs to the queue.
+type Watchdog struct {
+	Base   *Base
+	Period time.Duration // 0 is off
+
+	timer *Timer
+	count int
+}
+
+// Arm begins to watch, anew if need be.
+func (w *Watchdog) Arm() {
+	w.Disarm()
+	if w.Period > 0 {
+		w.count = 0
+		w.timer = w.Base.After(w.Period, w.fire)
+	}
+}
+
+// Disarm stops watching.
+func (w *Watchdog) Disarm() { w.timer.Stop() }
+
+func (w *Watchdog) fire() {
+	w.count++
+	w.Base.Emit(event.BrainStalled{AfterMs: w.Period.Milliseconds() * int64(w.count), Count: w.count})
+	w.timer = w.Base.After(w.Period, w.fire)
+}

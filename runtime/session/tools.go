@@ -1,0 +1,306 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// ToolHandler runs a client command. What it returns is reported locally as
+// toolCallResult; the brain is answered with RespondToTool.
+type ToolHandler func(ctx context.Context, call event.ToolCall) (any, error)
+
+// ConsentHandler reacts to a tool that needs the visitor's authorisation.
+type ConsentHandler func(ctx context.Context, ask event.OAuthRequired) (any, error)
+
+// ToolAnswer is the outcome of RespondToTool (wire-protocol §9.8).
+type ToolAnswer struct {
+	OK bool `json:"ok"`
+	// Reason is unknown_or_stale, session_rebuilt, http_error, timeout or
+	// network_error. After the last three the same answer may be given again.
+	Reason string `json:"reason,omitempty"`
+	Status int    `json:"status,omitempty"`
+}
+
+// toolAnswerLife is how long an answer may be given; toolAnswerLimit bounds the
+// request that gives it (wire-protocol §8.7).
+const (
+	toolAnswerLife  = 10 * time.Minute
+	toolAnswerLimit = 15 * time.Second
+)
+
+// Caller is what the service must know of a session to take a tool's answer.
+type Caller struct {
+	Token string
+	// Place is the server-side session, if there is one: an answer that was
+	// given while it changed has come too late.
+	Place any
+}
+
+// Tools runs the client commands of the brain and takes their answers to it
+// (session-api A.1.7, wire-protocol §9.8 and §10.5 to §10.8). Its methods belong
+// to the queue of Base, but for those that register handlers and Respond.
+type Tools struct {
+	Base  *Base
+	Fetch fetch.Client
+	URL   string // the brain's base address
+	// SpiralLimit is the number of tool segments in a turn before
+	// toolSpiralDetected; 0 is off.
+	SpiralLimit int
+	// Life is the context that handlers are called with.
+	Life func() context.Context
+	// Caller is asked on the queue.
+	Caller func() Caller
+
+	dispatch converse.Dispatcher
+	handlers map[string][]*toolHandler
+	consents []*consentHandler
+	asked    map[string]bool        // consent URLs of this turn
+	waiting  map[string]pendingCall // by invocation id
+	inTurn   int                    // tool segments of this turn
+}
+
+type toolHandler struct {
+	run    ToolHandler
+	schema converse.ArgsSchema
+}
+
+type consentHandler struct{ run ConsentHandler }
+
+type pendingCall struct {
+	name  string
+	since time.Time
+}
+
+// NewTurn forgets what belongs to the last turn.
+func (t *Tools) NewTurn() {
+	t.dispatch.NewTurn()
+	t.asked = nil
+	t.inTurn = 0
+}
+
+// NewSpeech forgets what fused calls await: a piece of speech began.
+func (t *Tools) NewSpeech() { t.dispatch.NewSpeech() }
+
+// Forget drops the calls that wait for an answer: nobody will take it.
+func (t *Tools) Forget() { t.waiting = nil }
+
+// OnToolCall registers a handler for the tool called name and returns the
+// function that removes it. Handlers of one name run in the order of their
+// registration; of several schemas the newest counts. The error is bad_request.
+func (t *Tools) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
+	if strings.TrimSpace(name) == "" || h == nil {
+		return nil, fault.New(fault.BadRequest, "a tool handler needs a name and a function")
+	}
+	handler := &toolHandler{run: h, schema: schema}
+	t.Base.Work.Do(func() {
+		if t.handlers == nil {
+			t.handlers = map[string][]*toolHandler{}
+		}
+		t.handlers[name] = append(t.handlers[name], handler)
+	})
+	return func() {
+		t.Base.Work.Post(func() { t.handlers[name] = without(t.handlers[name], handler) })
+	}, nil
+}
+
+// OnOAuthRequired registers a handler for requests of the visitor's consent and
+// returns the function that removes it. The error is bad_request.
+func (t *Tools) OnOAuthRequired(h ConsentHandler) (remove func(), err error) {
+	if h == nil {
+		return nil, fault.New(fault.BadRequest, "a consent handler needs a function")
+	}
+	handler := &consentHandler{h}
+	t.Base.Work.Do(func() { t.consents = append(t.consents, handler) })
+	return func() {
+		t.Base.Work.Post(func() { t.consents = without(t.consents, handler) })
+	}, nil
+}
+
+// without returns a new list: calls under way go through the old one.
+func without[T comparable](list []T, gone T) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(other T) bool { return other == gone })
+}
+
+// Segment counts a tool segment and runs its call. It returns how many there
+// were in this turn.
+func (t *Tools) Segment(seg *converse.Segment) (inTurn int) {
+	t.inTurn++
+	if t.inTurn == t.SpiralLimit { // once per turn
+		t.Base.Audit("tool.spiral_detected", "detected", "")
+		t.Base.Emit(event.ToolSpiralDetected{Count: t.inTurn, Limit: t.SpiralLimit})
+	}
+	if call, ok := converse.ParseCall(seg); ok && t.dispatch.Call(call) {
+		t.Run(call)
+	}
+	return t.inTurn
+}
+
+// Response returns the call that a tool's result reveals, to be run
+// (wire-protocol §10.6).
+func (t *Tools) Response(seg *converse.Segment) (converse.Call, bool) {
+	return t.dispatch.Response(seg)
+}
+
+// Run reports c and runs its handlers (session-api O14).
+func (t *Tools) Run(c converse.Call) {
+	call := event.ToolCall{
+		Name: c.Name, Args: c.Args, Raw: c.Raw, FusedArgs: c.Fused,
+		ToolMetadata: event.ToolMetadata{ID: c.ID, WaitForResponse: c.Blocking, Type: c.Kind},
+	}
+	handlers := t.handlers[call.Name]
+	for _, h := range slices.Backward(handlers) {
+		if h.schema == nil {
+			continue
+		}
+		if errs := h.schema.Check(call.Args); len(errs) > 0 {
+			t.Base.Emit(event.ToolCallInvalid{Call: call, Errors: errs})
+			return
+		}
+		break
+	}
+	if c.ID != "" && c.Blocking {
+		t.wait(c)
+	}
+	t.Base.Audit("tool.invoke", "allowed", call.Name)
+	t.Base.Emit(event.ToolCalled{ToolCall: call})
+	if len(handlers) == 0 {
+		return
+	}
+	ctx := t.Life()
+	t.Base.Spawn(func() {
+		t.Base.WaitHeard() // the event comes before the handlers
+		for _, h := range handlers {
+			value, err := Guarded(func() (any, error) { return h.run(ctx, call) })
+			if err == nil && value == nil {
+				continue
+			}
+			t.Base.Work.Post(func() {
+				t.Base.Emit(event.ToolCallResult{Call: call, OK: err == nil, Value: value, Error: fault.From(err)})
+			})
+		}
+	})
+}
+
+// wait notes that an answer to c may be given, and forgets those that nobody can
+// give any more.
+func (t *Tools) wait(c converse.Call) {
+	if t.waiting == nil {
+		t.waiting = map[string]pendingCall{}
+	}
+	for id, call := range t.waiting {
+		if time.Since(call.since) > toolAnswerLife {
+			delete(t.waiting, id)
+		}
+	}
+	t.waiting[c.ID] = pendingCall{c.Name, time.Now()}
+}
+
+// Consent handles a tool that needs the visitor's authorisation
+// (wire-protocol §10.8).
+func (t *Tools) Consent(seg *converse.Segment) {
+	if seg.Metadata == nil || seg.Metadata.Subtype != "oauth_required" {
+		return
+	}
+	var content struct {
+		AuthURL string `json:"auth_url"`
+	}
+	if json.Unmarshal(seg.Content, &content) != nil || content.AuthURL == "" {
+		content.AuthURL = seg.ContentString()
+	}
+	if content.AuthURL == "" || t.asked[content.AuthURL] {
+		return
+	}
+	if t.asked == nil {
+		t.asked = map[string]bool{}
+	}
+	t.asked[content.AuthURL] = true
+	ask := event.OAuthRequired{AuthURL: content.AuthURL, ToolName: seg.Metadata.ToolName, ToolDisplayName: seg.Metadata.ToolDisplayName}
+	t.Base.Emit(ask)
+	ctx := t.Life()
+	for _, h := range t.consents {
+		t.Base.Spawn(func() {
+			t.Base.WaitHeard() // the event comes before the handlers
+			value, err := Guarded(func() (any, error) { return h.run(ctx, ask) })
+			t.Base.Work.Post(func() {
+				t.Base.Emit(event.OAuthRequiredResult{Result: ask, OK: err == nil, Value: value, Error: fault.From(err)})
+			})
+		})
+	}
+}
+
+// Respond answers a call that the brain waits for. response is an object. The
+// error is bad_request, or the end of ctx.
+func (t *Tools) Respond(ctx context.Context, id string, response map[string]any) (ToolAnswer, error) {
+	if id == "" || response == nil {
+		return ToolAnswer{}, fault.New(fault.BadRequest, "a tool is answered with its id and an object")
+	}
+	type job struct {
+		call   pendingCall
+		caller Caller
+		known  bool
+	}
+	j, err := Ask(ctx, t.Base, func(reply chan<- job) {
+		call, known := t.waiting[id]
+		if known && time.Since(call.since) > toolAnswerLife {
+			delete(t.waiting, id)
+			known = false
+		}
+		reply <- job{call, t.Caller(), known}
+	})
+	if err != nil {
+		return ToolAnswer{}, err
+	}
+	if !j.known {
+		return ToolAnswer{Reason: "unknown_or_stale"}, nil
+	}
+	answer, err := t.post(ctx, j.caller.Token, j.call.name, id, response)
+	if err != nil {
+		return answer, err
+	}
+	return Ask(ctx, t.Base, func(reply chan<- ToolAnswer) {
+		if t.Caller().Place != j.caller.Place {
+			answer = ToolAnswer{Reason: "session_rebuilt"}
+		} else if answer.OK {
+			delete(t.waiting, id)
+			t.Base.Audit("tool.ack", "allowed", j.call.name)
+		}
+		reply <- answer
+	})
+}
+
+func (t *Tools) post(ctx context.Context, token, name, id string, response map[string]any) (ToolAnswer, error) {
+	body, err := fetch.JSON(map[string]any{
+		"tool_name": name, "tool_id": id, "tool_invocation_id": id, "response": response,
+	})
+	if err != nil {
+		return ToolAnswer{}, fault.New(fault.BadRequest, "the answer is no JSON").Because(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, toolAnswerLimit)
+	defer cancel()
+	res, err := t.Fetch.Do(ctx, &fetch.Request{
+		Method: "POST",
+		URL:    t.URL + "/assistant/tool_response",
+		Header: fetch.Header{"Authorization": "KS " + token},
+		Body:   body,
+	})
+	switch {
+	case err == nil:
+		res.Body.Close()
+		if res.Status/100 != 2 {
+			return ToolAnswer{Reason: "http_error", Status: res.Status}, nil
+		}
+		return ToolAnswer{OK: true}, nil
+	case ctx.Err() != nil:
+		return ToolAnswer{Reason: "timeout"}, nil
+	default:
+		return ToolAnswer{Reason: "network_error"}, nil
+	}
+}

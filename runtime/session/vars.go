@@ -1,0 +1,51 @@
+package session
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Merged returns vars with more over them, as a new map: requests under way hold
+// the old one (wire-protocol §10.2).
+func Merged(vars, more map[string]any) map[string]any {
+	merged := make(map[string]any, len(vars)+len(more))
+	maps.Copy(merged, vars)
+	maps.Copy(merged, more)
+	return merged
+}
+
+// pageContext is the variable of a dynamic prompt (wire-protocol §10.4).
+const pageContext = "page_context"
+
+// DynamicPrompt returns the variables that tell the brain what the visitor has
+// before them. The error is bad_request.
+func DynamicPrompt(data any) (map[string]any, error) {
+	b, err := json.Marshal(converse.Scrub(data))
+	if err != nil {
+		return nil, fault.New(fault.BadRequest, "the data is no JSON").Because(err)
+	}
+	return map[string]any{pageContext: string(b)}, nil
+}
+
+// PartnerOf reads the partner id from a token, "" if it is not readable
+// (wire-protocol §1.3).
+func PartnerOf(token string) string {
+	text, _, _ := strings.Cut(token, ".")
+	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
+	if err != nil {
+		b, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+	}
+	if err != nil {
+		return ""
+	}
+	parts := strings.SplitN(string(b), "|", 3)
+	if len(parts) < 3 || parts[0] != "v2" || strings.Trim(parts[1], "0123456789") != "" {
+		return ""
+	}
+	return parts[1]
+}
