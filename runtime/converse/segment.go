@@ -15,7 +15,7 @@ const (
 	AvatarFiller     Type = "avatar-filler"
 	Tool             Type = "tool"
 	ToolResponse     Type = "tool_response"
-	Widget           Type = "unisphere-tool"
+	WidgetPiece      Type = "unisphere-tool"
 	Share            Type = "share"
 	Thread           Type = "thread"
 	Error            Type = "error"
@@ -53,6 +53,10 @@ type Segment struct {
 
 	Metadata     *Metadata     `json:"metadata,omitempty"`
 	ToolMetadata *ToolMetadata `json:"tool_metadata,omitempty"`
+
+	// Extra holds the keys of the object that have no field above, as they came:
+	// the service may add keys that an application knows before this runtime does.
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
 // Metadata describes widgets and interruptions (wire-protocol §4.4.1).
@@ -62,6 +66,9 @@ type Metadata struct {
 	Subtype         string `json:"subtype,omitempty"`
 	ToolName        string `json:"tool_name,omitempty"`
 	ToolDisplayName string `json:"tool_display_name,omitempty"`
+
+	// Extra holds the other keys, as they came.
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
 // ToolMetadata describes a tool call (wire-protocol §9.8).
@@ -71,6 +78,9 @@ type ToolMetadata struct {
 	Args            json.RawMessage `json:"args,omitempty"`
 	Type            string          `json:"type"` // api, client, csv, code
 	WaitForResponse bool            `json:"wait_for_response"`
+
+	// Extra holds the other keys, as they came.
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
 // String returns s as the content of a segment.

@@ -2,6 +2,7 @@ package converse
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,16 +25,30 @@ func CheckVars(vars map[string]any) (map[string]any, error) {
 		if Reserved(name) {
 			return nil, fault.New(fault.ValidationError, "the variable "+name+" is reserved")
 		}
-		switch value.(type) {
-		case nil, string, bool, json.Number,
-			int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64:
-		default:
+		if !isScalar(value) {
 			return nil, fault.New(fault.ValidationError, "the variable "+name+" is no string, number, boolean or null")
 		}
 		checked[name] = value
 	}
 	return checked, nil
 }
+
+func isScalar(value any) bool {
+	switch v := value.(type) {
+	case nil, string, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
+		return true
+	case float32:
+		return isFinite(float64(v))
+	case float64:
+		return isFinite(v)
+	case json.Number:
+		return json.Unmarshal([]byte(v), new(float64)) == nil && v != "null"
+	}
+	return false
+}
+
+// isFinite reports whether JSON has a form for n.
+func isFinite(n float64) bool { return !math.IsNaN(n) && !math.IsInf(n, 0) }
 
 // Reserved reports whether only the service may set the variable name.
 func Reserved(name string) bool {

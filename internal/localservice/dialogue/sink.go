@@ -23,7 +23,7 @@ const (
 const widgetName = "unisphere.widget.genie"
 
 // widgetPart is the type of a stored widget.
-const widgetPart = string(converse.Widget)
+const widgetPart = string(converse.WidgetPiece)
 
 // sink makes segments of what a brain says, and keeps what belongs into the
 // history. Blocks are numbered: pieces of one block share a number, the first
@@ -158,7 +158,7 @@ func (s *sink) Widget(runtime string, fragments ...string) error {
 	metadata := &converse.Metadata{WidgetName: widgetName, RuntimeName: runtime}
 	for i, fragment := range fragments {
 		seg := converse.Segment{
-			Type: converse.Widget, Content: converse.String(fragment),
+			Type: converse.WidgetPiece, Content: converse.String(fragment),
 			SegmentStart: i == 0, SegmentEnd: i == len(fragments)-1,
 		}
 		if i == 0 {

@@ -166,7 +166,7 @@ func (s *Session) segment(p *speech, seg converse.Segment) {
 // first sound (wire-protocol §7.5, row 12).
 func closesTurn(seg converse.Segment) bool {
 	switch seg.Type {
-	case converse.Share, converse.Widget, converse.Thread:
+	case converse.Share, converse.WidgetPiece, converse.Thread:
 		return true
 	default:
 		return seg.IsFinal

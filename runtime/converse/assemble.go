@@ -1,0 +1,86 @@
+package converse
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// maxWidget bounds the text of a widget, in bytes: a gallery with long
+// descriptions is far below.
+const maxWidget = 256 << 10
+
+// Assembler puts the widgets of a conversation together from the pieces in which
+// they come (wire-protocol §4.4.3). The zero value is ready.
+type Assembler struct {
+	open   *Widget // without a body yet
+	text   strings.Builder
+	object json.RawMessage // content that was no text
+	ended  bool            // the piece that says it is the last was met
+}
+
+// Add takes any segment. It returns the widget that ended because the segment
+// begins another, or what of it could not be read.
+func (a *Assembler) Add(s *Segment) (done []Widget, malformed []Malformed) {
+	if s.Type == UserInterruption {
+		a.Discard()
+		return nil, nil
+	}
+	runtime, ok := s.Runtime()
+	if !ok {
+		return nil, nil
+	}
+	switch {
+	case a.open == nil:
+		a.begin(s, runtime)
+	case runtime == "": // goes on with whatever is open
+	case runtime != a.open.Runtime || s.SpeechID != a.open.SpeechID || a.ended && s.SegmentStart:
+		done, malformed = a.flush(true)
+		a.begin(s, runtime)
+	}
+	a.append(s.Content)
+	a.ended = a.ended || s.SegmentEnd
+	return done, malformed
+}
+
+// End ends the turn, and with it the widget that is still open.
+func (a *Assembler) End() (done []Widget, malformed []Malformed) { return a.flush(false) }
+
+// Discard drops the widget that is open: the turn was interrupted.
+func (a *Assembler) Discard() { *a = Assembler{} }
+
+func (a *Assembler) begin(s *Segment, runtime string) {
+	*a = Assembler{open: &Widget{Runtime: runtime, SpeechID: s.SpeechID}}
+	if s.Metadata != nil {
+		a.open.WidgetName = s.Metadata.WidgetName
+	}
+}
+
+func (a *Assembler) append(content json.RawMessage) {
+	var text string
+	switch {
+	case len(content) > 0 && (content[0] == '{' || content[0] == '['):
+		a.text.Reset()
+		a.object = content
+	case json.Unmarshal(content, &text) == nil && a.text.Len()+len(text) <= maxWidget:
+		a.text.WriteString(text)
+	}
+}
+
+// flush ends the open widget. A text that is cut off by another widget and began
+// like JSON is reported; at the end of the turn what there is has to do.
+func (a *Assembler) flush(cut bool) (done []Widget, malformed []Malformed) {
+	if a.open == nil {
+		return nil, nil
+	}
+	w := *a.open
+	c := parseContent(a.object, a.text.String())
+	*a = Assembler{}
+	switch {
+	case !c.parsed && strings.TrimSpace(c.text) == "":
+		return nil, nil // it was announced and did not come
+	case !c.parsed && cut && looksLikeJSON(c.text):
+		return nil, []Malformed{{Runtime: w.Runtime, WidgetName: w.WidgetName, SpeechID: w.SpeechID, Raw: c.text}}
+	}
+	w.fill(c)
+	return []Widget{w}, nil
+}

@@ -1,0 +1,168 @@
+package converse
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// maxBadLines is how many lines of a reply that are no segments are told of: a
+// page of HTML behind a good status is one mistake, not a thousand.
+const maxBadLines = 16
+
+// unparseableChars is how much of such a line its segment shows (wire-protocol
+// §9.3).
+const unparseableChars = 200
+
+// The subtypes of the segments that this package makes up.
+const (
+	// UnparseableLine is a line that is no JSON object (wire-protocol §9.3).
+	UnparseableLine = "unparseable_stream_line"
+	// LineTooLong is a line above [MaxLine].
+	LineTooLong = "stream_line_too_long"
+)
+
+// Reply is a reply while it streams. Next belongs to one goroutine; Close may be
+// called by another.
+type Reply struct {
+	// Status is the HTTP status; RequestID the service's trace id, or empty.
+	Status    int
+	RequestID string
+
+	header   fetch.Header
+	body     io.Closer
+	lines    *lines
+	payload  func(line []byte) []byte
+	declared bool // the reply says that it is a stream, so that it may be empty
+	segments int
+	bad      int
+	err      error // the end, once it was met
+	closed   atomic.Bool
+}
+
+// newReply chooses the framing by the content type, and by what was asked for
+// when there is none.
+func newReply(resp *fetch.Response, askedSSE bool) (*Reply, error) {
+	r := &Reply{Status: resp.Status, RequestID: requestID(resp.Header), header: resp.Header, body: resp.Body, payload: ndjson}
+	if resp.Status == 204 || resp.Status == 205 { // which have no body by definition
+		resp.Body.Close()
+		return nil, r.noBody()
+	}
+	var source io.Reader = resp.Body
+	contentType, _, _ := strings.Cut(resp.Header.Get("content-type"), ";")
+	switch strings.ToLower(strings.TrimSpace(contentType)) {
+	case "text/event-stream":
+		r.payload, r.declared = sse, true
+	case "application/x-ndjson":
+		r.declared = true
+	case "application/json":
+		data, err := fetch.ReadAll(resp, 0)
+		if err != nil {
+			return nil, err
+		}
+		if f := fault.FromBody(resp.Status, data); f != nil {
+			return nil, f.WithHeaders(resp.Header)
+		}
+		// One line, however it is laid out (wire-protocol §9.2).
+		var line bytes.Buffer
+		if json.Compact(&line, data) == nil {
+			data = line.Bytes()
+		}
+		source = bytes.NewReader(data)
+	case "":
+		if askedSSE {
+			r.payload = sse
+		}
+	}
+	r.lines = newLines(source)
+	return r, nil
+}
+
+// Next waits for the next segment. It returns io.EOF at the end of the turn, else
+// a *fault.Error: aborted, timeout, network_error, server_error for a reply
+// without any body, or the error that the reply consists of. What is no segment
+// comes as a segment of type [Error]: a line that is no JSON object
+// ([UnparseableLine]), one that is too long ([LineTooLong]) and an exception in
+// the middle of the stream.
+func (r *Reply) Next() (Segment, error) {
+	for r.err == nil {
+		line, long, err := r.lines.next()
+		if err != nil {
+			r.err = r.end(err)
+			break
+		}
+		text := r.payload(line)
+		if len(text) == 0 {
+			continue
+		}
+		seg, ok := r.segment(text, long)
+		if ok {
+			r.segments++
+			return seg, nil
+		}
+	}
+	return Segment{}, r.err
+}
+
+func (r *Reply) segment(text []byte, long bool) (seg Segment, ok bool) {
+	if long {
+		return r.badLine(text, LineTooLong)
+	}
+	if seg, ok = Decode(text); !ok {
+		return r.badLine(text, UnparseableLine)
+	}
+	if seg.Type != "" {
+		return seg, true
+	}
+	f := fault.FromBody(r.Status, text)
+	switch {
+	case f == nil:
+		return seg, true
+	case r.segments == 0:
+		r.err = f.WithHeaders(r.header).At(path)
+		return seg, false
+	}
+	return errorSegment(f.Detail, string(f.Code)), true
+}
+
+func (r *Reply) badLine(text []byte, subtype string) (Segment, bool) {
+	if r.bad++; r.bad > maxBadLines {
+		return Segment{}, false
+	}
+	return errorSegment(firstChars(Clean(string(text)), unparseableChars), subtype), true
+}
+
+func errorSegment(content, subtype string) Segment {
+	return Segment{
+		Role: "assistant", Type: Error, Content: String(content), IsFinal: true,
+		Metadata: &Metadata{Subtype: subtype},
+	}
+}
+
+// end tells how the turn ended when reading did with err.
+func (r *Reply) end(err error) error {
+	switch {
+	case err != io.EOF && r.closed.Load():
+		return fault.New(fault.Aborted, "the reply was closed").At(path)
+	case err != io.EOF:
+		return failed(err)
+	case !r.lines.begun && !r.declared:
+		return r.noBody()
+	}
+	return io.EOF
+}
+
+func (r *Reply) noBody() *fault.Error {
+	return fault.New(fault.ServerError, "the reply has no body").WithStatus(r.Status).WithHeaders(r.header).At(path)
+}
+
+// Close ends the reply; the request is aborted unless all of it was read.
+func (r *Reply) Close() error {
+	r.closed.Store(true)
+	return r.body.Close()
+}
