@@ -4,15 +4,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/house"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var got struct{ Video, Audio, Merged []string }
-	p.run(&got, `
+	p.Do(&got, `
 		const video = document.getElementById("video")
 		const audio = document.getElementById("audio")
 		const talk = await open({videoEl: video, audioEl: audio})
@@ -35,14 +36,14 @@ func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 
 func TestWithoutElementsThereAreTracks(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var got struct {
 		Kinds, Stream []string
 		Same          bool
 		Later         seen
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const talk = await open()
 		const {session} = talk
 		await session.connect()
@@ -67,12 +68,12 @@ func TestWithoutElementsThereAreTracks(t *testing.T) {
 
 func TestAudioOnlyAgentIsHeard(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var got struct {
 		Mode, Ready, Said string
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const talk = await open({agent: "audio", audioEl: document.getElementById("audio")})
 		await talk.session.connect()
 		const ear = await talk.ear()

@@ -1,14 +1,10 @@
 package avatar
 
 import (
-	"context"
 	"slices"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
-	cdppage "github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
-
+	"github.com/agentruntime/agentruntime/e2e/house"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -20,10 +16,10 @@ const connected = `
 
 func TestDisconnectTellsTheService(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var thread string
-	p.run(&thread, connected)
+	p.Do(&thread, connected)
 	var got struct {
 		States []string
 		Ended  []string
@@ -33,7 +29,7 @@ func TestDisconnectTellsTheService(t *testing.T) {
 		}
 		Src bool
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const from = talk.now
 		talk.session.disconnect()
 		const sent = await talk.until("sessionCompleted")
@@ -50,67 +46,57 @@ func TestDisconnectTellsTheService(t *testing.T) {
 	if got.Sent.Reason != "disconnect" || !got.Sent.Sent {
 		t.Errorf("sessionCompleted %+v", got.Sent)
 	}
-	h.awaitCompletion(thread)
-	h.awaitRelease()
-	if n := h.count("POST", "/thread/session_completed"); n != 1 {
+	h.AwaitCompletion(thread)
+	h.AwaitRelease()
+	if n := h.Count("POST", "/thread/session_completed"); n != 1 {
 		t.Errorf("the service was told %d times", n)
 	}
 }
 
 func TestClosedTabTellsTheService(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var thread string
-	p.run(&thread, connected)
-	if err := p.leave(); err != nil {
-		t.Fatal(err)
-	}
-	h.awaitCompletion(thread)
-	h.awaitRelease()
+	p.Do(&thread, connected)
+	p.Leave()
+	h.AwaitCompletion(thread)
+	h.AwaitRelease()
 }
 
 // A page that goes into the back-forward cache may come back, so that its
 // transports are left alone (wire-protocol §8.8).
 func TestPageLeftBehindTellsTheService(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var thread string
-	p.run(&thread, connected)
-	if err := p.Navigate(p.ctx, "about:blank"); err != nil {
+	p.Do(&thread, connected)
+	if err := p.Navigate(p.Context(), "about:blank"); err != nil {
 		t.Fatal(err)
 	}
-	h.awaitCompletion(thread)
-}
-
-// leave closes the tab as a person does, so that the page hears of it.
-func (p *page) leave() error {
-	return p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, cdppage.Close, cdp.Empty{})
-		return err
-	}))
+	h.AwaitCompletion(thread)
 }
 
 func TestHiddenPageCompletesAfterItsGrace(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var thread string
-	p.run(&thread, `
+	p.Do(&thread, `
 		globalThis.talk = await open({agent: "silent", hiddenGraceMs: 300, videoEl: document.getElementById("video")})
 		await talk.session.connect()
 		await talk.until("transcript", ({type}) => type === "final")
 		return talk.session.threadId`)
-	if err := p.SetHidden(p.ctx, true); err != nil {
+	if err := p.SetHidden(p.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	h.awaitCompletion(thread)
-	if err := p.SetHidden(p.ctx, false); err != nil {
+	h.AwaitCompletion(thread)
+	if err := p.SetHidden(p.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	var got struct{ Reason, State, Answer string }
-	p.run(&got, `
+	p.Do(&got, `
 		const {reason} = await talk.until("sessionCompleted")
 		await talk.session.speak("My name is Ada.")
 		const {text: answer} = await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice"))

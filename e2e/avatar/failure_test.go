@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/house"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -24,15 +25,15 @@ func (r rejection) want(t *testing.T, code, phase string) {
 
 func TestBadTokenIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
-	p.allow("401")
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
+	p.Allow("401")
 	var got struct {
 		Init, Connect rejection
 		Errors        []string
 		Held          map[string]int
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const init = await failure(open({init: {widgetId: undefined, token: "nonsense"}}))
 		const talk = await open({token: "nonsense", ks: undefined, timeouts: {serverConnect: 500}})
 		const connect = await failure(talk.session.connect())
@@ -48,10 +49,10 @@ func TestBadTokenIsRefused(t *testing.T) {
 
 func TestUnknownRegionIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var got struct{ Init, Session rejection }
-	p.run(&got, `
+	p.Do(&got, `
 		const init = await failure(open({init: {region: "moon"}}))
 		const session = await failure(open({region: "moon"}))
 		return {init, session}`)
@@ -61,15 +62,15 @@ func TestUnknownRegionIsRefused(t *testing.T) {
 
 func TestFullServiceIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	for _, test := range []struct{ setting, code string }{
 		{"exhausted", "capacity_unavailable"},
 		{"tierExceeded", "tier_exceeded"},
 	} {
-		h.control("/capacity", map[string]any{test.setting: true})
+		h.Control("/capacity", map[string]any{test.setting: true})
 		var got rejection
-		p.run(&got, `
+		p.Do(&got, `
 			const talk = await open({videoEl: document.getElementById("video")})
 			const result = await failure(talk.session.connect())
 			talk.session.disconnect()
@@ -77,9 +78,9 @@ func TestFullServiceIsSaidAtOnce(t *testing.T) {
 		if got.Code != test.code {
 			t.Errorf("%s: rejected with %+v, want %s", test.setting, got, test.code)
 		}
-		h.control("/capacity", map[string]any{test.setting: false})
+		h.Control("/capacity", map[string]any{test.setting: false})
 	}
-	p.run(nil, `
+	p.Do(nil, `
 		const talk = await open({videoEl: document.getElementById("video")})
 		await talk.session.connect()`)
 }
@@ -87,15 +88,15 @@ func TestFullServiceIsSaidAtOnce(t *testing.T) {
 // A service that accepts everything and answers nothing.
 func TestConnectTimeLimitsNameTheirPhase(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
-	p.allow("WebSocket is closed before the connection is established") // says Chromium itself
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
+	p.Allow("WebSocket is closed before the connection is established") // says Chromium itself
 	for _, test := range []struct{ path, timeouts, code, phase string }{
 		{"/socket.io/", "{serverConnect: 300}", "timeout", "serverConnect"},
 		{"/socket.io/", "{overall: 300}", "timeout", "connect"},
 		{"/rtc/v1/", "{whepTry: 200, whepTries: 2, whepBackoff: 50}", "whep_timeout", "whep"},
 	} {
-		h.shut(func(_ http.ResponseWriter, r *http.Request) bool {
+		h.Shut(func(_ http.ResponseWriter, r *http.Request) bool {
 			if !strings.HasPrefix(r.URL.Path, test.path) {
 				return false
 			}
@@ -103,12 +104,12 @@ func TestConnectTimeLimitsNameTheirPhase(t *testing.T) {
 			return true
 		})
 		var got rejection
-		p.run(&got, `
+		p.Do(&got, `
 			const talk = await open({videoEl: document.getElementById("video"), timeouts: `+test.timeouts+`})
 			const result = await failure(talk.session.connect())
 			talk.session.disconnect()
 			return result`)
 		got.want(t, test.code, test.phase)
-		h.shut(nil)
+		h.Shut(nil)
 	}
 }

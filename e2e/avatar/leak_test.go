@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/e2e/house"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -18,11 +19,11 @@ type holdings struct {
 }
 
 func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var got struct{ Before, After holdings }
 	start := time.Now()
-	p.run(&got, `
+	p.Do(&got, `
 		const {diagnostics, load} = await import("/js/dist/index.js")
 		await load()
 		const cycle = async (i) => {
@@ -48,7 +49,7 @@ func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
 	if after != before {
 		t.Errorf("held after %+v\n     before %+v", got.After, got.Before)
 	}
-	if sessions := h.Sessions(h.ctx); len(sessions) != 0 {
+	if sessions := h.Sessions(h.Context()); len(sessions) != 0 {
 		t.Errorf("the service still has %d sessions", len(sessions))
 	}
 }

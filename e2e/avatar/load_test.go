@@ -3,14 +3,15 @@ package avatar
 import (
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/house"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // How long a page waits for the runtime, from the import to a program that takes
 // calls; once as on a first visit, once with what the browser has kept.
 func TestImportToReady(t *testing.T) {
-	h := newHouse(t, localservice.Options{})
-	p := h.open("/e2e/avatar/testdata/load.html")
+	h := house.New(t, localservice.Options{})
+	p := h.Open(folder + "load.html")
 	var cold, warm float64
 	const measure = `(async () => {
 		const began = performance.now()
@@ -19,10 +20,10 @@ func TestImportToReady(t *testing.T) {
 		return performance.now() - began
 	})()`
 	for _, ms := range []*float64{&cold, &warm} {
-		if err := p.Eval(p.ctx, measure, ms); err != nil {
+		if err := p.Eval(p.Context(), measure, ms); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Navigate(p.ctx, h.door.URL+"/e2e/avatar/testdata/load.html"); err != nil {
+		if err := p.Navigate(p.Context(), h.URL+folder+"load.html"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,57 +1,18 @@
 package avatar
 
 import (
-	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/e2e/house"
 )
 
-const (
-	// root is where the pages are served from.
-	root = "../.."
-	// speech is what every microphone hears; its README tells the words and times.
-	speech = "../testdata/speech.wav"
-	// patience bounds each test; only a failing one comes near it.
-	patience = 2 * time.Minute
-)
+func TestMain(m *testing.M) { house.Main(m, house.Talking) }
 
-var browser *browsertest.Browser
+const folder = "/e2e/avatar/testdata/"
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-// run skips the tests where there is no package or no browser, but not under
-// make, which provides both.
-func run(m *testing.M) int {
-	lacking := 0
-	if os.Getenv("AGENTRUNTIME_REQUIRE_NODE") != "" {
-		lacking = 1
-	}
-	if _, err := os.Stat(filepath.Join(root, "js/dist/agentruntime.wasm")); err != nil {
-		fmt.Println("skipped: js/dist is not built; `make build` does that")
-		return lacking
-	}
-	if _, err := browsertest.Find(); err != nil {
-		fmt.Println("skipped:", err)
-		return lacking
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	var err error
-	browser, err = browsertest.Start(ctx, browsertest.Options{
-		Microphone: speech,
-		// Most tests are about something else than who may play sound; the example
-		// page gets its click.
-		Flags: []string{"--autoplay-policy=no-user-gesture-required"},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	defer browser.Close()
-	return m.Run()
+// stage opens the empty page of these tests, whose scripts find what talk.js has.
+func stage(h *house.House) *house.Page {
+	p := h.Open(folder)
+	p.Prelude = `const {agents, failure, Ear, held, open, picture, relayed, settled} = await import("` + folder + `talk.js")`
+	return p
 }

@@ -3,6 +3,7 @@ package avatar
 import (
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/house"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
@@ -16,14 +17,14 @@ rules:
 `)
 
 func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
-	h := newHouse(t, localservice.Options{Script: hears})
-	p := h.page()
+	h := house.New(t, localservice.Options{Script: hears})
+	p := stage(h)
 	var got struct {
 		Ms          float64
 		User, Spoke string
 		Microphones int
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const talk = await open({agent: "silent", micStartMode: "deferred", videoEl: document.getElementById("video")})
 		const {session} = talk
 		await session.connect()
@@ -50,23 +51,23 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 	if got.Microphones != 1 {
 		t.Errorf("%d microphones are open", got.Microphones)
 	}
-	if h.only().Ears == nil {
+	if h.Only().Ears == nil {
 		t.Error("the service has no microphone")
 	}
 }
 
 func TestDeniedMicrophoneIsAWarning(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
-	if err := p.SetPermission(p.ctx, "microphone", browsertest.Denied); err != nil {
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
+	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
 		Warning, Later, Answer string
 		Started                bool
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const talk = await open({agent: "silent", micStartMode: "immediate", videoEl: document.getElementById("video")})
 		const {session} = talk
 		await session.connect()
@@ -85,13 +86,13 @@ func TestDeniedMicrophoneIsAWarning(t *testing.T) {
 
 func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{Script: hears})
-	p := h.page()
+	h := house.New(t, localservice.Options{Script: hears})
+	p := stage(h)
 	var got struct {
 		Before, After, Muted int
 		Heard                string
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
 		const {session} = talk
 		await session.connect()
@@ -114,8 +115,8 @@ func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
 
 func TestAnotherMicrophoneTakesOver(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{Script: hears})
-	p := h.page()
+	h := house.New(t, localservice.Options{Script: hears})
+	p := stage(h)
 	var got struct {
 		Mics         int
 		Wanted, Used string
@@ -123,7 +124,7 @@ func TestAnotherMicrophoneTakesOver(t *testing.T) {
 		Unknown      string
 		Heard        string
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
 		const {session} = talk
 		await session.connect()

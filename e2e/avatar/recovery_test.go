@@ -3,6 +3,7 @@ package avatar
 import (
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/house"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -20,23 +21,23 @@ const tellsName = `
 
 func TestDroppedSocketIsRecovered(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
-	p.run(nil, tellsName)
-	before := h.only().ID
-	h.control("/sessions/newest/drop", nil)
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
+	p.Do(nil, tellsName)
+	before := h.Only().ID
+	h.Control("/sessions/newest/drop", nil)
 	var got struct {
 		States []string
 		Text   string
 		Peers  int
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		await talk.until("reconnected", ({recovered}) => recovered)`+remembers+`
 		return {states: talk.all("stateChange").map(({state}) => state), text, peers: watched.peers.length}`)
 	if got.Text != "Your name is Ada." {
 		t.Errorf("the agent said %q", got.Text)
 	}
-	if s := h.only(); s.ID != before || !s.Recovered {
+	if s := h.Only(); s.ID != before || !s.Recovered {
 		t.Errorf("the service has session %s (recovered %v), it was %s", s.ID, s.Recovered, before)
 	}
 	want := []string{"preparing", "connecting", "connected", "reconnecting", "connected"}
@@ -47,26 +48,26 @@ func TestDroppedSocketIsRecovered(t *testing.T) {
 
 func TestRefusedRecoveryIsRebuiltOnTheSameThread(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var thread string
-	p.run(&thread, tellsName)
-	before := h.only().ID
-	h.control("/recovery", map[string]any{"refuseNext": true})
-	h.control("/sessions/newest/drop", nil)
+	p.Do(&thread, tellsName)
+	before := h.Only().ID
+	h.Control("/recovery", map[string]any{"refuseNext": true})
+	h.Control("/sessions/newest/drop", nil)
 	var got struct {
 		Text, Thread string
 		Picture      seen
 		Peers        int
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		await talk.until("reconnected", ({recovered}) => !recovered)`+remembers+`
 		return {text, thread: talk.session.threadId, picture: await picture(talk.session.videoEl), peers: held().peers}`)
 	if got.Text != "Your name is Ada." || got.Thread != thread {
 		t.Errorf("the agent said %q on thread %s, which was %s", got.Text, got.Thread, thread)
 	}
 	got.Picture.want(t)
-	if s := h.only(); s.ID == before || s.ThreadID != thread {
+	if s := h.Only(); s.ID == before || s.ThreadID != thread {
 		t.Errorf("the service has session %s on thread %s", s.ID, s.ThreadID)
 	}
 	if got.Peers != 2 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/house"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
@@ -24,8 +25,8 @@ const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help
 
 func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var got struct {
 		Picture seen
 		Ready   struct {
@@ -40,7 +41,7 @@ func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
 		State       string
 		Timings     map[string]int
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		globalThis.talk = await open({videoEl: document.getElementById("video")})
 		const {session} = talk
 		const heard = talk.ear().then((ear) => ear.loud())
@@ -77,7 +78,7 @@ func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
 	if !slices.Equal(got.Relayed, []string{"relay"}) {
 		t.Errorf("the picture comes through candidates %q, want the relay", got.Relayed)
 	}
-	if s := h.only(); s.State != live.Listening || s.Agent != "receptionist" {
+	if s := h.Only(); s.State != live.Listening || s.Agent != "receptionist" {
 		t.Errorf("the service has %+v", s)
 	}
 	t.Logf("first frame after %d ms, connected after %d ms", got.Timings["firstFrame"], got.Timings["connected"])

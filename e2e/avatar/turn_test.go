@@ -5,14 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/house"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
 func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var got struct {
 		Sent           bool
 		User           []string
@@ -20,7 +21,7 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 		Order          []string
 		Speech         int
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
 		await talk.session.connect()
 		const ear = await talk.ear()
@@ -63,20 +64,20 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 			t.Errorf("%s is not before %s: %q", pair[0], pair[1], got.Order)
 		}
 	}
-	if state := h.only().State; state != live.Listening {
+	if state := h.Only().State; state != live.Listening {
 		t.Errorf("the service is %s", state)
 	}
 }
 
 func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var got struct {
 		Held         bool
 		First, After string
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const talk = await open({videoEl: document.getElementById("video")})
 		await talk.session.connect()
 		await talk.until("avatarStartTalking")
@@ -95,24 +96,24 @@ func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
 
 func TestKickoffIsSaidOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var thread string
-	p.run(&thread, `
+	p.Do(&thread, `
 		globalThis.talk = await open({agent: "silent", kickoff: "My name is Ada.", videoEl: document.getElementById("video")})
 		await talk.session.connect()
 		await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice to meet you, Ada."))
 		return talk.session.threadId`)
-	h.control("/sessions/newest/drop", nil)
-	p.run(nil, `await talk.until("reconnected", ({recovered}) => recovered)`)
-	h.control("/recovery", map[string]any{"refuseNext": true})
-	h.control("/sessions/newest/drop", nil)
+	h.Control("/sessions/newest/drop", nil)
+	p.Do(nil, `await talk.until("reconnected", ({recovered}) => recovered)`)
+	h.Control("/recovery", map[string]any{"refuseNext": true})
+	h.Control("/sessions/newest/drop", nil)
 	var got struct {
 		Shown  []string
 		Sent   bool
 		Thread string
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const {session} = talk
 		await talk.until("reconnected", ({recovered}) => !recovered)
 		session.pause()
@@ -128,7 +129,7 @@ func TestKickoffIsSaidOnce(t *testing.T) {
 	if !slices.Equal(got.Shown, []string{"What did I just say?"}) {
 		t.Errorf("the visitor sees %q as their own words", got.Shown)
 	}
-	asked := h.asked(thread)
+	asked := h.Asked(thread)
 	if want := []string{"My name is Ada.", "What did I just say?"}; !slices.Equal(asked, want) {
 		t.Errorf("the service was asked %q, want %q", asked, want)
 	}
@@ -141,15 +142,15 @@ func TestKickoffIsSaidOnce(t *testing.T) {
 const silenceLimit = 300 // ms
 
 func TestInterruptSilencesAtOnce(t *testing.T) {
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var got struct {
 		Ms       float64
 		Captions int
 		Spoke    string
 		Settled  bool
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
 		const {session} = talk
 		await session.connect()
@@ -178,16 +179,16 @@ func TestInterruptSilencesAtOnce(t *testing.T) {
 	if got.Captions != 0 || !got.Settled || strings.Contains(got.Spoke, "weather") {
 		t.Errorf("%d captions came later, settled %v, spoke %q", got.Captions, got.Settled, got.Spoke)
 	}
-	if state := h.only().State; state != live.Listening {
+	if state := h.Only().State; state != live.Listening {
 		t.Errorf("the service is %s", state)
 	}
 }
 
 func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
-	p.run(nil, `
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
+	p.Do(nil, `
 		globalThis.talk = await open({agent: "silent", videoEl: document.getElementById("video")})
 		const {session} = talk
 		await session.connect()
@@ -197,7 +198,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 		session.pause()
 		await ear.quiet(500)
 		if (!session.paused) throw Error("not paused")`)
-	if state := h.only().State; state != live.Paused {
+	if state := h.Only().State; state != live.Paused {
 		t.Errorf("the service is %s", state)
 	}
 	var answer string
@@ -207,18 +208,18 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 		await ear.loud()
 		await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice to meet you"), from)
 		return talk.texts("final", from)[0]`
-	p.run(&answer, `await talk.session.resume(); await talk.until("resumed");`+ask)
+	p.Do(&answer, `await talk.session.resume(); await talk.until("resumed");`+ask)
 	if answer != "Nice to meet you, Ada." {
 		t.Errorf("after the pause the agent said %q", answer)
 	}
 
 	// The service gives the media up when a pause takes too long.
-	p.run(nil, `talk.session.pause()`)
-	for h.only().State != live.Paused { // the page's call is on its way
-		p.run(nil, `await new Promise(requestAnimationFrame)`)
+	p.Do(nil, `talk.session.pause()`)
+	for h.Only().State != live.Paused { // the page's call is on its way
+		p.Do(nil, `await new Promise(requestAnimationFrame)`)
 	}
-	h.control("/sessions/newest/expire-pause", nil)
-	p.run(&answer, `
+	h.Control("/sessions/newest/expire-pause", nil)
+	p.Do(&answer, `
 		await talk.until("resumeReady", ({ready}) => ready)
 		const released = talk.now
 		await talk.session.resume()
@@ -234,14 +235,14 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 
 func TestToolsOfThePageAreAnswered(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, localservice.Options{})
-	p := h.page()
+	h := house.New(t, localservice.Options{})
+	p := stage(h)
 	var got struct {
 		Calls  []string
 		Spoke  string
 		Answer struct{ OK bool }
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const talk = await open({agent: "tools", videoEl: document.getElementById("video")})
 		const {session} = talk
 		const calls = []

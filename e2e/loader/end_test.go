@@ -22,7 +22,7 @@ func TestDisposeRejectsOpenCallsAndIsQuiet(t *testing.T) {
 			} `json:"value"`
 		} `json:"again"`
 	}
-	p.run(&got, `
+	p.Do(&got, `
 		const exits = []
 		await a.load({wasmUrl: "/probe.wasm", onExit: (code) => exits.push(code)})
 		const open = failure(a.appInit({widgetId: "never"}))
@@ -47,15 +47,15 @@ func TestDisposeRejectsOpenCallsAndIsQuiet(t *testing.T) {
 	if got.Again.Value.KS != "fine" {
 		t.Errorf("the second runtime answered %+v", got.Again)
 	}
-	p.quiet()
 }
 
 func TestPanicRejectsItsCallAlone(t *testing.T) {
 	s := newSite(t, "", "")
 	s.probe(t)
 	p := s.page(t)
+	p.Allow("panic: on purpose")
 	var got []rejection
-	p.run(&got, `
+	p.Do(&got, `
 		await a.load({wasmUrl: "/probe.wasm"})
 		const calls = ["panic", "fine", "panic"].map((widgetId) => failure(a.appInit({widgetId})))
 		return Promise.all(calls)`)
@@ -64,7 +64,6 @@ func TestPanicRejectsItsCallAlone(t *testing.T) {
 	if got[1].Real || len(got[1].Value) == 0 {
 		t.Errorf("the other call got %+v", got[1])
 	}
-	p.quiet("panic: on purpose")
 }
 
 func TestCrashRejectsEveryCallAndNextCallStartsAfresh(t *testing.T) {
@@ -73,12 +72,13 @@ func TestCrashRejectsEveryCallAndNextCallStartsAfresh(t *testing.T) {
 			s := newSite(t, "", "")
 			s.probe(t)
 			p := s.page(t)
+			p.Allow("Maximum call stack")
 			var got struct {
 				Open  []rejection `json:"open"`
 				Late  rejection   `json:"late"`
 				Exits []int       `json:"exits"`
 			}
-			p.run(&got, `
+			p.Do(&got, `
 				const exits = []
 				const exited = new Promise((done) => a.load({wasmUrl: "/probe.wasm", onExit: (code) => { exits.push(code); done() }}))
 				await a.load()
@@ -98,7 +98,6 @@ func TestCrashRejectsEveryCallAndNextCallStartsAfresh(t *testing.T) {
 			if len(got.Exits) != 1 || got.Exits[0] != code {
 				t.Errorf("onExit was called with %v, want %d", got.Exits, code)
 			}
-			p.quiet("Maximum call stack")
 		})
 	}
 }
@@ -108,13 +107,12 @@ func TestDeepJSONDoesNotFillTheStack(t *testing.T) {
 	s.probe(t)
 	p := s.page(t)
 	var ks string
-	p.run(&ks, `
+	p.Do(&ks, `
 		await a.load({wasmUrl: "/probe.wasm"})
 		return (await a.appInit({widgetId: "deep"})).ks`)
 	if ks != "deep" {
 		t.Errorf("got %q", ks)
 	}
-	p.quiet()
 }
 
 // A dead program's leftovers do nothing; a live one is called back.
@@ -123,30 +121,28 @@ func TestCallbackReachesLiveProgram(t *testing.T) {
 	s.probe(t)
 	p := s.page(t)
 	var poked bool
-	p.run(&poked, `
+	p.Do(&poked, `
 		await a.load({wasmUrl: "/probe.wasm"})
 		await a.appInit({widgetId: "callback"})
 		return globalThis.poked === true`)
 	if !poked {
 		t.Error("the listener was not called")
 	}
-	p.quiet()
 }
 
 func TestDisposeWhileLoading(t *testing.T) {
 	p := newSite(t, "", "").page(t)
-	p.run(nil, `
+	p.Do(nil, `
 		const loading = a.load()
 		await a.dispose()
 		await loading
 		await a.load()`)
-	p.quiet()
 }
 
 func TestHotReplacementKeepsThePageClean(t *testing.T) {
 	p := newSite(t, "", "").page(t)
 	var growth int
-	p.run(&growth, `
+	p.Do(&growth, `
 		const names = () => Reflect.ownKeys(globalThis).length
 		const before = names()
 		for (let i = 0; i < 5; i++) {
@@ -158,5 +154,4 @@ func TestHotReplacementKeepsThePageClean(t *testing.T) {
 	if growth != 0 {
 		t.Errorf("%d new globals", growth)
 	}
-	p.quiet()
 }

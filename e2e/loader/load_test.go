@@ -11,7 +11,7 @@ import (
 func TestLoadedRuntimeLeavesNothingOnThePage(t *testing.T) {
 	p := newSite(t, "", "").page(t)
 	var globals []string
-	p.run(&globals, `
+	p.Do(&globals, `
 		const names = () => Reflect.ownKeys(globalThis).map(String)
 		const before = names()
 		await a.load()
@@ -21,7 +21,6 @@ func TestLoadedRuntimeLeavesNothingOnThePage(t *testing.T) {
 	if len(globals) != 0 {
 		t.Errorf("new globals %q", globals)
 	}
-	p.quiet()
 }
 
 // The page's own variables of the names that wasm_exec.js uses are as they were,
@@ -34,7 +33,7 @@ func TestPageKeepsItsOwnGlobals(t *testing.T) {
 			Object.defineProperty(globalThis, "Go", {get: () => "game", configurable: false})
 		</script>`, "").page(t)
 	var same bool
-	p.run(&same, `
+	p.Do(&same, `
 		const look = () => [fs instanceof HTMLFormElement, path, process.env.MODE, Go, Object.keys(process).join(),
 			JSON.stringify(Object.getOwnPropertyDescriptors(globalThis).path), "fs" in Object.getOwnPropertyDescriptors(globalThis)].join()
 		const before = look()
@@ -43,7 +42,6 @@ func TestPageKeepsItsOwnGlobals(t *testing.T) {
 	if !same {
 		t.Error("the page's globals have changed")
 	}
-	p.quiet()
 }
 
 func TestLoadWorksWithAnyMIMEType(t *testing.T) {
@@ -54,8 +52,7 @@ func TestLoadWorksWithAnyMIMEType(t *testing.T) {
 			wasm, _ := buildProbe()
 			s.file("/odd.wasm", contentType, wasm)
 			p := s.page(t)
-			p.run(nil, `await a.load({wasmUrl: "/odd.wasm"})`)
-			p.quiet()
+			p.Do(nil, `await a.load({wasmUrl: "/odd.wasm"})`)
 		})
 	}
 }
@@ -78,6 +75,8 @@ func TestLoadFailuresNameAddressAndCause(t *testing.T) {
 	}
 	s.file("/old.wasm", "application/wasm", old)
 	p := s.page(t)
+	p.Allow("Failed to load resource") // says Chromium itself
+	p.Allow("reading 'buffer'")        // says wasm_exec.js of the empty program
 	for _, test := range []struct {
 		url       string
 		texts     []string
@@ -95,34 +94,33 @@ func TestLoadFailuresNameAddressAndCause(t *testing.T) {
 	} {
 		t.Run(test.url, func(t *testing.T) {
 			var got rejection
-			p.run(&got, `return failure(a.load({wasmUrl: "`+test.url+`"}))`)
+			p.Do(&got, `return failure(a.load({wasmUrl: "`+test.url+`"}))`)
 			got.want(t, fault.LoadFailed, test.texts...)
 			if got.Status != test.status || got.Retryable != test.retryable {
 				t.Errorf("status %d, retryable %v; want %d, %v", got.Status, got.Retryable, test.status, test.retryable)
 			}
 		})
 	}
-	p.run(nil, `await a.load()`) // none of them stands in the way of the next
+	p.Do(nil, `await a.load()`) // none of them stands in the way of the next
 }
 
 func TestContentSecurityPolicy(t *testing.T) {
 	const base = "default-src 'self'; script-src 'self'"
 	t.Run("strict", func(t *testing.T) {
 		var got rejection
-		newSite(t, "", base).page(t).run(&got, `return failure(a.load())`)
+		newSite(t, "", base).page(t).Do(&got, `return failure(a.load())`)
 		got.want(t, fault.LoadFailed, "Content Security Policy", "'wasm-unsafe-eval'")
 	})
 	t.Run("with wasm-unsafe-eval", func(t *testing.T) {
 		p := newSite(t, "", base+" 'wasm-unsafe-eval'").page(t)
-		p.run(nil, `await a.load()`)
-		p.quiet()
+		p.Do(nil, `await a.load()`)
 	})
 }
 
 func TestRuntimeIsLoadedOnce(t *testing.T) {
 	s := newSite(t, "", "")
 	p := s.page(t)
-	p.run(nil, `await Promise.all([a.load(), a.load(), failure(a.appInit({}))]); await a.load()`)
+	p.Do(nil, `await Promise.all([a.load(), a.load(), failure(a.appInit({}))]); await a.load()`)
 	if n := s.count("/a/agentruntime.wasm"); n != 1 {
 		t.Errorf("fetched %d times", n)
 	}
@@ -131,7 +129,7 @@ func TestRuntimeIsLoadedOnce(t *testing.T) {
 func TestCompiledModuleIsUsed(t *testing.T) {
 	s := newSite(t, "", "")
 	p := s.page(t)
-	p.run(nil, `
+	p.Do(nil, `
 		const wasmModule = await WebAssembly.compileStreaming(fetch("/a/agentruntime.wasm"))
 		await a.load({wasmModule})
 		await a.dispose()
@@ -139,14 +137,13 @@ func TestCompiledModuleIsUsed(t *testing.T) {
 	if n := s.count("/a/agentruntime.wasm"); n != 1 {
 		t.Errorf("fetched %d times", n)
 	}
-	p.quiet()
 }
 
 func TestAbortedWaitLeavesTheLoadToOthers(t *testing.T) {
 	s := newSite(t, "", "")
 	p := s.page(t)
 	var got rejection
-	p.run(&got, `
+	p.Do(&got, `
 		const controller = new AbortController()
 		const cancelled = failure(a.load({signal: controller.signal}))
 		const other = a.load()
@@ -158,13 +155,12 @@ func TestAbortedWaitLeavesTheLoadToOthers(t *testing.T) {
 	if n := s.count("/a/agentruntime.wasm"); n != 1 {
 		t.Errorf("fetched %d times", n)
 	}
-	p.quiet()
 }
 
 func TestTwoCopiesLiveSideBySide(t *testing.T) {
 	p := newSite(t, "", "").page(t)
 	var codes []string
-	p.run(&codes, `
+	p.Do(&codes, `
 		const b = await import("/b/index.js")
 		await Promise.all([a.load(), b.load()])
 		const both = [await failure(a.appInit({})), await failure(b.appInit({}))]
@@ -175,7 +171,6 @@ func TestTwoCopiesLiveSideBySide(t *testing.T) {
 	if !slices.Equal(codes, want) {
 		t.Errorf("got %q, want %q", codes, want)
 	}
-	p.quiet()
 }
 
 func TestAppInitChecksItsOptions(t *testing.T) {
@@ -191,7 +186,7 @@ func TestAppInitChecksItsOptions(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			var got rejection
-			p.run(&got, `return failure(a.appInit(`+script+`))`)
+			p.Do(&got, `return failure(a.appInit(`+script+`))`)
 			got.want(t, fault.BadRequest, want)
 		})
 	}
@@ -209,8 +204,9 @@ func TestAppInitResolvesToTheReply(t *testing.T) {
 			"srsBaseUrl":"https://media.example","turnServerUrl":"turn.example","avatars":[{"id":"av-1"}],"widgetConfig":{"a":[1]}}`))
 	})
 	p := s.page(t)
+	p.Allow("local or private host")
 	var got map[string]any
-	p.run(&got, `return a.appInit({token: "widget-token", agenticUrl: new URL("/v1", location), genieUrl: "https://genie.example/"})`)
+	p.Do(&got, `return a.appInit({token: "widget-token", agenticUrl: new URL("/v1", location), genieUrl: "https://genie.example/"})`)
 	for key, want := range map[string]any{
 		"partnerId": "5501", "ks": "conversation", "conversationManagerUrl": "https://talk.example",
 		"srsBaseUrl": "https://media.example", "turnServerUrl": "turn.example", "genieUrl": "https://genie.example",
@@ -225,7 +221,6 @@ func TestAppInitResolvesToTheReply(t *testing.T) {
 	if _, ok := got["turnCredentials"]; ok {
 		t.Error("turnCredentials invented")
 	}
-	p.quiet("local or private host")
 }
 
 func TestAppInitIsCancelled(t *testing.T) {
@@ -238,8 +233,9 @@ func TestAppInitIsCancelled(t *testing.T) {
 	})
 	s.mux.HandleFunc("/asked", func(http.ResponseWriter, *http.Request) { <-asked })
 	p := s.page(t)
+	p.Allow("local or private host")
 	var got rejection
-	p.run(&got, `
+	p.Do(&got, `
 		const controller = new AbortController()
 		const result = failure(a.appInit({token: "t", agenticUrl: location.origin + "/v1", signal: controller.signal}))
 		await fetch("/asked")

@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,47 +11,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/agentruntime/agentruntime/e2e/house"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-const (
-	dist = "../../js/dist"
-	// patience bounds each wait; only a failing test comes near it.
-	patience = 60 * time.Second
-)
+const dist = "../../js/dist"
 
-var browser *browsertest.Browser
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-// run skips the tests where there is no package or no browser, but not under
-// make, which provides both.
-func run(m *testing.M) int {
-	lacking := 0
-	if os.Getenv("AGENTRUNTIME_REQUIRE_NODE") != "" {
-		lacking = 1
-	}
-	if _, err := os.Stat(filepath.Join(dist, "agentruntime.wasm")); err != nil {
-		fmt.Println("skipped: js/dist is not built; `make build` does that")
-		return lacking
-	}
-	if _, err := browsertest.Find(); err != nil {
-		fmt.Println("skipped:", err)
-		return lacking
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	var err error
-	if browser, err = browsertest.Start(ctx, browsertest.Options{}); err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	defer browser.Close()
-	return m.Run()
-}
+func TestMain(m *testing.M) { house.Main(m, browsertest.Options{}) }
 
 // site serves js/dist under /a/ and /b/, the probe and a page for each test.
 type site struct {
@@ -104,22 +71,11 @@ func (s *site) count(path string) int {
 }
 
 // page opens the site's page.
-func (s *site) page(t *testing.T) *page {
+func (s *site) page(t *testing.T) *house.Page {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	p, err := browser.NewPage(ctx, s.URL+"/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	return &page{Page: p, t: t, ctx: ctx}
-}
-
-type page struct {
-	*browsertest.Page
-	t   *testing.T
-	ctx context.Context
+	p := house.Open(t, s.URL+"/")
+	p.Prelude = prelude
+	return p
 }
 
 // prelude gives each script the module as a and a function that turns a
@@ -130,30 +86,6 @@ const prelude = `const a = await import("/a/index.js")
 		(e) => ({...JSON.parse(JSON.stringify(e)), real: e instanceof a.AgentError && e instanceof Error}))
 	const tick = (ms = 0) => new Promise((done) => setTimeout(done, ms))
 `
-
-// run runs the body of an async function and stores what it returns.
-func (p *page) run(out any, body string) {
-	p.t.Helper()
-	if err := p.Eval(p.ctx, "(async () => {"+prelude+body+"})()", out); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// quiet fails the test when the page complained, except with one of the texts.
-func (p *page) quiet(except ...string) {
-	p.t.Helper()
-next:
-	for _, m := range p.Console() {
-		for _, text := range except {
-			if strings.Contains(m.Text, text) {
-				continue next
-			}
-		}
-		if m.Type == "error" || m.Type == "warning" || m.Type == browsertest.TypeException {
-			p.t.Errorf("the page says %v", m)
-		}
-	}
-}
 
 // rejection is an AgentError, or a value where there should have been one.
 type rejection struct {

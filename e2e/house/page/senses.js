@@ -1,0 +1,95 @@
+// An ear that measures what a page would play, and an eye that looks at what it
+// would show.
+
+/** Hears a track. */
+export class Ear {
+  // RMS of a block; speech is about 0.1, comfort noise below 0.001.
+  static loud = 0.02
+
+  level = 0
+  lastLoud = -Infinity // on the clock of performance.now()
+  now = -Infinity // how far it has heard, on the same clock
+  #waiting = new Set()
+  #offset = Infinity
+
+  static async at(track) {
+    const ear = new Ear()
+    ear.context = new AudioContext({ latencyHint: "interactive" })
+    await ear.context.audioWorklet.addModule("/e2e/house/page/ear.js")
+    await ear.context.resume()
+    const stream = new MediaStream([track])
+    // Chromium decodes a received track for Web Audio only while an element plays it.
+    ear.element = new Audio()
+    ear.element.muted = true
+    ear.element.srcObject = stream
+    ear.element.play()
+    const node = new AudioWorkletNode(ear.context, "ear")
+    ear.context.createMediaStreamSource(stream).connect(node).connect(ear.context.destination)
+    node.port.onmessage = ({ data }) => ear.#block(data)
+    return ear
+  }
+
+  #block({ at, level }) {
+    const arrived = performance.now()
+    // Messages may wait for the page; the fastest one tells the clock's offset.
+    this.#offset = Math.min(this.#offset, arrived - at * 1000)
+    this.level = level
+    this.now = at * 1000 + this.#offset
+    if (level > Ear.loud) this.lastLoud = this.now
+    for (const check of this.#waiting) check()
+  }
+
+  #until(condition) {
+    return new Promise((resolve) => {
+      const check = () => {
+        if (!condition()) return
+        this.#waiting.delete(check)
+        resolve()
+      }
+      this.#waiting.add(check)
+      check()
+    })
+  }
+
+  /** Resolves when something is heard after this call. */
+  loud() {
+    const since = this.now
+    return this.#until(() => this.lastLoud > since)
+  }
+
+  /** Resolves when nothing was heard for that long. */
+  quiet(ms) {
+    const since = this.now
+    return this.#until(() => this.now - Math.max(this.lastLoud, since) > ms)
+  }
+
+  close() {
+    this.element.srcObject = null
+    return this.context.close()
+  }
+}
+
+/** Waits for a frame of a video and tells its size and how much its pixels differ. */
+export async function picture(video) {
+  await new Promise((resolve) => video.requestVideoFrameCallback(resolve))
+  const { videoWidth: width, videoHeight: height } = video
+  const canvas = new OffscreenCanvas(width, height)
+  const context = canvas.getContext("2d")
+  context.drawImage(video, 0, 0)
+  const { data } = context.getImageData(0, 0, width, height)
+  const colours = new Set()
+  for (let i = 0; i < data.length; i += 4) colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2])
+  return { width, height, colours: colours.size }
+}
+
+/** The kinds of the local candidates through which the picture really comes. */
+export async function relayed() {
+  const kinds = []
+  for (const peer of watched.peers.filter((peer) => peer.getReceivers().some(({ track }) => track.kind === "video"))) {
+    const stats = [...(await peer.getStats()).values()]
+    for (const pair of stats.filter(({ type, nominated, state }) => type === "candidate-pair" && nominated && state === "succeeded")) {
+      kinds.push(stats.find(({ id }) => id === pair.localCandidateId).candidateType)
+    }
+  }
+  return kinds
+}
