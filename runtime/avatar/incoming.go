@@ -1,7 +1,6 @@
 package avatar
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -217,16 +216,12 @@ func (s *Session) piece(seg *converse.Segment) {
 // parseDelta reads a delta; what is no JSON object is text
 // (wire-protocol §4.4).
 func parseDelta(raw control.RawText) converse.Segment {
-	var seg converse.Segment
 	if raw.Delta == "" {
-		return seg // nothing, or no string at all
+		return converse.Segment{} // nothing, or no string at all
 	}
-	if err := json.Unmarshal([]byte(raw.Delta), &seg); err != nil && seg.Type == "" {
-		seg = converse.Segment{Role: "assistant", Type: converse.Text, Content: converse.String(raw.Delta)}
-	}
-	var text string
-	if json.Unmarshal(seg.Content, &text) == nil {
-		seg.Content = converse.String(cleanText(text))
+	seg, ok := converse.Decode([]byte(raw.Delta))
+	if !ok {
+		seg = converse.Segment{Role: "assistant", Type: converse.Text, Content: converse.String(converse.Clean(raw.Delta))}
 	}
 	if seg.SpeechID == "" {
 		seg.SpeechID = raw.SpeechID

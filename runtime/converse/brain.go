@@ -140,17 +140,17 @@ type OnErrorSegment string
 // What to do with error segments. The first is the default; warn is known to
 // sessions only.
 const (
-	OnErrorThrow  OnErrorSegment = "throw"
-	OnErrorReturn OnErrorSegment = "return"
-	OnErrorWarn   OnErrorSegment = "warn"
+	Throw  OnErrorSegment = "throw"
+	Return OnErrorSegment = "return"
+	Warn   OnErrorSegment = "warn"
 )
 
 // Once does a turn and returns it as a whole, within [OnceLimits]; a turn that
 // passes one of them is left there, and the request aborted. Errors are those of
-// [Brain.Open], [Reply.Next] and, unless on is [OnErrorReturn], [RefusalOf]; what
+// [Brain.Open], [Reply.Next] and, unless on is [Return], [RefusalOf]; what
 // came before the error is in the Turn.
 func (b Brain) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, error) {
-	if on != "" && on != OnErrorThrow && on != OnErrorReturn {
+	if on != "" && on != Throw && on != Return {
 		return Turn{}, fault.New(fault.BadRequest, "onErrorSegment must be throw or return")
 	}
 	c := Collector{Limits: OnceLimits}
@@ -164,7 +164,7 @@ func (b Brain) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, er
 	}
 	c.End()
 	turn := c.Turn()
-	if on != OnErrorReturn {
+	if on != Return {
 		if f := RefusalOf(turn.Errors, turn); f != nil {
 			return turn, f
 		}
