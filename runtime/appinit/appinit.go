@@ -32,8 +32,11 @@ type Options struct {
 // conversation host, which appInit doesn't tell (service.md "Application
 // utilities"). The reply's flags that service.md calls unstable are left out.
 type Result struct {
-	PartnerID       string           `json:"partnerId"`
-	KS              string           `json:"ks"`
+	PartnerID string `json:"partnerId"`
+	KS        string `json:"ks"`
+	// Kind is [WidgetToken] when KS was made of a widget id, and unknown when it
+	// was made of [Options.Token].
+	Kind            TokenKind        `json:"kind,omitempty"`
 	ConversationURL string           `json:"conversationManagerUrl"`
 	SRSBaseURL      string           `json:"srsBaseUrl"`
 	TURNServerURL   string           `json:"turnServerUrl"`
@@ -86,20 +89,21 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer p.close()
-	token := o.Token
+	token, kind := o.Token, UnknownToken
 	if token == "" {
 		if token, err = p.startWidgetSession(ctx, o.WidgetID); err != nil {
 			return nil, err
 		}
+		kind = WidgetToken
 	}
-	result, err := p.appInit(ctx, token)
+	result, err := p.appInit(ctx, token, kind)
 	if o.WidgetID == "" || !errors.Is(err, fault.Unauthorized) {
 		return result, err
 	}
 	if token, err = p.startWidgetSession(ctx, o.WidgetID); err != nil {
 		return nil, err
 	}
-	return p.appInit(ctx, token)
+	return p.appInit(ctx, token, WidgetToken)
 }
 
 // StartWidgetSession returns a widget token for o's widget id: the same for
@@ -154,7 +158,7 @@ func (p *place) startWidgetSession(ctx context.Context, widgetID string) (string
 	return reply.KS, err
 }
 
-func (p *place) appInit(ctx context.Context, token string) (*Result, error) {
+func (p *place) appInit(ctx context.Context, token string, kind TokenKind) (*Result, error) {
 	base, err := p.addresses.Base(Agentic)
 	if err != nil {
 		return nil, err
@@ -163,8 +167,10 @@ func (p *place) appInit(ctx context.Context, token string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The fields whose JSON type varies come first: the shallower one wins.
+	// The fields whose JSON type varies come first: the shallower one wins. So
+	// does Kind, which is ours and not for the service to say.
 	var reply struct {
+		Kind            json.RawMessage `json:"kind"`
 		PartnerID       json.RawMessage `json:"partnerId"`
 		TURNCredentials *struct {
 			Expiry float64 `json:"expiry"`
@@ -188,7 +194,7 @@ func (p *place) appInit(ctx context.Context, token string) (*Result, error) {
 		c.TURNCredentials.Expiry = int64(c.Expiry)
 		result.TURNCredentials = &c.TURNCredentials
 	}
-	result.GenieURL = genie
+	result.Kind, result.GenieURL = kind, genie
 	return &result, nil
 }
 

@@ -35,7 +35,7 @@ const fullReply = `{"partnerId":5501,"ks":"` + agentToken + `","conversationMana
 	"srsBaseUrl":"https://media.example","turnServerUrl":"turn.example",
 	"turnCredentials":{"username":"u-17","credential":"c-17","expiry":1790000000},
 	"avatars":[{"id":"av-1","previewImageUrl":"https://x.example/p.png","loadingVideoUrl":"https://x.example/l.mp4","objectType":"Object"}],
-	"widgetConfig":{"theme":"dark"},"legacyScreenShareEnabled":true}`
+	"widgetConfig":{"theme":"dark"},"legacyScreenShareEnabled":true,"kind":7}`
 
 // service answers each path with its replies in order, the last one again and
 // again, and records what it was asked.
@@ -100,7 +100,7 @@ func askInit(token string) string {
 
 func TestInit(t *testing.T) {
 	full := Result{
-		PartnerID: "5501", KS: agentToken, ConversationURL: "https://talk.example", SRSBaseURL: "https://media.example",
+		PartnerID: "5501", KS: agentToken, Kind: WidgetToken, ConversationURL: "https://talk.example", SRSBaseURL: "https://media.example",
 		TURNServerURL:   "turn.example",
 		TURNCredentials: &TURNCredentials{Username: "u-17", Credential: "c-17", Expiry: 1790000000},
 		Avatars:         []Avatar{{ID: "av-1", PreviewImageURL: "https://x.example/p.png", LoadingVideoURL: "https://x.example/l.mp4"}},
@@ -129,6 +129,14 @@ func TestInit(t *testing.T) {
 		{
 			"visitor token",
 			Options{Token: visitorToken, Config: Config{Region: new("frp2")}},
+			nil,
+			[]reply{{200, `{"partnerId":"p-7","ks":"` + agentToken + `","kind":"admin"}`}},
+			least, "",
+			[]string{askInit(visitorToken)},
+		},
+		{
+			"visitor token, widget known",
+			Options{WidgetID: widget, Token: visitorToken, Config: Config{Region: new("frp2")}},
 			nil,
 			[]reply{{200, `{"partnerId":"p-7","ks":"` + agentToken + `"}`}},
 			least, "",
