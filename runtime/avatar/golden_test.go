@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
@@ -108,7 +109,7 @@ func FuzzDelta(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, delta string) {
 		seg := parseDelta(control.RawText{SpeechID: "a", Delta: delta})
-		if text := seg.ContentString(); len(seg.Content) > 0 && seg.Content[0] == '"' && text != cleanText(text) {
+		if text := seg.ContentString(); len(seg.Content) > 0 && seg.Content[0] == '"' && text != converse.Clean(text) {
 			t.Errorf("content %q of %q is not clean", text, delta)
 		}
 		if b, err := json.Marshal(BrainSegment{Segment: seg}); err != nil && len(seg.Content) > 0 {

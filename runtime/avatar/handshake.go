@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -135,7 +136,7 @@ func fatal(ev socketio.Event) *fault.Error {
 		e = fault.New(fault.PeerRemoved, "the service removed this participant").WithStatus(401)
 	case control.UnsupportedClient:
 		e = fault.New(fault.UnsupportedClient, "the service refused this client")
-		if code := cleanText(decode[control.Unsupported](ev).Code); code != "" {
+		if code := converse.Clean(decode[control.Unsupported](ev).Code); code != "" {
 			e = fault.New(fault.UnsupportedClient, "the service refused this client: "+code).WithBody(map[string]any{"code": code})
 		}
 	default:

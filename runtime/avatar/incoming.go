@@ -52,7 +52,7 @@ func (s *Session) message(l *link, ev socketio.Event) {
 			l.voice.AddCandidate(decode[control.ClientCandidate](ev).Candidate)
 		}
 	case control.VoiceError:
-		s.base.Warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: cleanText(decode[control.PeerError](ev).Error)})
+		s.base.Warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: converse.Clean(decode[control.PeerError](ev).Error)})
 	case control.AgentRawText:
 		s.segment(decode[control.RawText](ev))
 	case control.AgentStartSpeech:
@@ -86,7 +86,7 @@ func (s *Session) message(l *link, ev socketio.Event) {
 		s.base.Emit(UserStartedTalking{})
 	case control.SmartTurnStatus:
 		t := decode[control.SmartTurn](ev)
-		s.base.Emit(SmartTurnStatus{Status: cleanText(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
+		s.base.Emit(SmartTurnStatus{Status: converse.Clean(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
 	default:
 		s.lifecycle(ev)
 	}
@@ -172,7 +172,6 @@ const maxEnded = 16
 // segment handles one delta of the brain (wire-protocol §4.4).
 func (s *Session) segment(raw control.RawText) {
 	seg := parseDelta(raw)
-	seg.ThreadID = cleanText(seg.ThreadID)
 	if s.thread == "" && seg.ThreadID != "" {
 		s.thread = seg.ThreadID
 		s.arm()
@@ -287,7 +286,7 @@ func (s *Session) userTurn(p control.TurnToTalk) {
 	s.touch()
 	s.setPending(true)
 	s.stall.Arm()
-	text := cleanText(p.UserTranscription)
+	text := converse.Clean(p.UserTranscription)
 	if text == "" {
 		return
 	}
@@ -300,7 +299,7 @@ func (s *Session) userTurn(p control.TurnToTalk) {
 // spokenLabel cleans text; a silent opening is shown as a label that an
 // application can hide (session-api O13).
 func spokenLabel(text, speechID string) string {
-	text = cleanText(text)
+	text = converse.Clean(text)
 	if !strings.HasSuffix(speechID, control.SuffixOpening) {
 		return text
 	}
