@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
@@ -85,7 +86,7 @@ func (b Brain) report(r *fetch.Request, resp *fetch.Response) {
 	}
 	b.OnResponse(Response{
 		Method: r.Method, Path: path, Status: resp.Status, OK: resp.OK(), Attempt: 1,
-		RequestID: requestID(resp.Header), Headers: resp.Header,
+		RequestID: requestID(resp.Header), Headers: maps.Clone(resp.Header),
 	})
 }
 
@@ -164,6 +165,7 @@ func (b Brain) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, er
 	}
 	c.End()
 	turn := c.Turn()
+	turn.Warnings = turn.warn(r)
 	if on != Return {
 		if f := RefusalOf(turn.Errors, turn); f != nil {
 			return turn, f

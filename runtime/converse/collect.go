@@ -3,6 +3,8 @@ package converse
 import (
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // Limits bound what a [Collector] takes of a turn; 0 is no limit.
@@ -30,32 +32,53 @@ type Turn struct {
 	// ToolCalls are the distinct calls. Those of which only the result tells the
 	// name are in Fused of the call they came with (wire-protocol §10.6).
 	ToolCalls []Call `json:"toolCalls"`
+	// Consents are the authorisations that tools wait for.
+	Consents []Consent `json:"oauthRequired"`
 	// Errors are the error segments.
 	Errors []Segment `json:"errors"`
 	// SpiralStopped says that the turn was left because it called tools only.
 	SpiralStopped bool `json:"spiralStopped"`
 	// Truncated says that it was left because it had too many segments.
 	Truncated bool `json:"truncated"`
+	// Empty says that it brought nothing at all, which is how the service refuses
+	// variables that it does not allow (wire-protocol §10.3).
+	Empty bool `json:"empty"`
+	// Warnings are for the developer; only [Brain.Once] has any.
+	Warnings []TurnWarning `json:"warnings,omitempty"`
 }
 
-// Empty reports whether the turn brought nothing at all, which is how the
-// service refuses variables it does not allow (wire-protocol §10.3).
-func (t Turn) Empty() bool {
-	for i := range t.Segments {
-		switch kind := t.Segments[i].Type; kind {
-		case Think, Keepalive, Share, Thread:
-		default:
-			if !kind.Spoken() {
-				return false
-			}
-		}
-	}
-	return t.Text == ""
+// TurnWarning tells of a turn that went well and may not be what was wanted.
+type TurnWarning struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	// RequestVarKeys are the names of the variables that were sent.
+	RequestVarKeys []string `json:"requestVarKeys,omitempty"`
 }
+
+// warn returns the warnings for a turn that was asked for with r: an empty one
+// with variables may be one that the service refused.
+func (t *Turn) warn(r Request) []TurnWarning {
+	if !t.Empty || len(r.RequestVars) == 0 {
+		return nil
+	}
+	info, _ := fault.Lookup(fault.EmptyTurnWithRequestVars)
+	return []TurnWarning{{Code: info.Code, Message: info.Meaning, RequestVarKeys: VarNames(r.RequestVars)}}
+}
+
+// What a lean [Collector] keeps: text in bytes, and error segments.
+const (
+	maxLeanText   = 64 << 10
+	maxLeanErrors = 16
+)
 
 // Collector puts a turn together. The zero value has no limits and is ready.
 type Collector struct {
 	Limits Limits
+	// Lean keeps what a turn is judged by and nothing that grows with it: the
+	// ids, the first error segments and the beginning of the text.
+	Lean bool
+	// OnWidget, if not nil, is told of every widget when it is complete.
+	OnWidget func(Widget)
 
 	turn     Turn
 	text     strings.Builder
@@ -63,6 +86,7 @@ type Collector struct {
 	dispatch Dispatcher
 	tools    int
 	named    map[string]int // calls by name
+	some     bool           // the turn is not empty
 }
 
 // Add takes the next segment. It returns false, and leaves the segment out, when
@@ -86,14 +110,28 @@ func (c *Collector) Add(s Segment) bool {
 	if c.turn.MessageID == "" {
 		c.turn.MessageID = s.MessageID
 	}
+	spoken := ""
 	if s.Type.Spoken() {
-		c.text.WriteString(s.ContentString())
+		spoken = s.ContentString()
 	}
-	if s.Type == Error {
+	if !c.Lean || c.text.Len() <= maxLeanText {
+		c.text.WriteString(spoken)
+	}
+	if s.Type == Error && !(c.Lean && len(c.turn.Errors) == maxLeanErrors) {
 		c.turn.Errors = append(c.turn.Errors, s)
 	}
+	if consent, ok := ParseConsent(&s); ok && !c.Lean && !slices.Contains(c.turn.Consents, consent) {
+		c.turn.Consents = append(c.turn.Consents, consent)
+	}
 	c.take(c.widgets.Add(&s))
-	c.turn.Segments = append(c.turn.Segments, s)
+	switch s.Type {
+	case Think, Keepalive, Share, Thread:
+	default:
+		c.some = c.some || !s.Type.Spoken() || spoken != ""
+	}
+	if !c.Lean {
+		c.turn.Segments = append(c.turn.Segments, s)
+	}
 	return true
 }
 
@@ -103,16 +141,17 @@ func (c *Collector) End() { c.take(c.widgets.End()) }
 // Turn returns the turn so far. Later segments don't change it.
 func (c *Collector) Turn() Turn {
 	t := c.turn
-	t.Text = c.text.String()
+	t.Text, t.Empty = c.text.String(), !c.some
 	// Clipped, so that appending to them does not reach into what follows.
 	t.Segments, t.Errors = slices.Clip(t.Segments), slices.Clip(t.Errors)
+	t.Consents = slices.Clip(t.Consents)
 	t.Widgets, t.Malformed, t.ToolCalls = slices.Clip(t.Widgets), slices.Clip(t.Malformed), slices.Clip(t.ToolCalls)
 	return t
 }
 
 func (c *Collector) call(s *Segment) {
 	call, ok := ParseCall(s)
-	if !ok || c.Limits.CallsPerTool > 0 && c.named[call.Name] == c.Limits.CallsPerTool || !c.dispatch.Call(call) {
+	if !ok || c.Lean || c.Limits.CallsPerTool > 0 && c.named[call.Name] == c.Limits.CallsPerTool || !c.dispatch.Call(call) {
 		return
 	}
 	if c.named == nil {
@@ -123,6 +162,14 @@ func (c *Collector) call(s *Segment) {
 }
 
 func (c *Collector) take(done []Widget, malformed []Malformed) {
+	for _, w := range done {
+		if c.OnWidget != nil {
+			c.OnWidget(w)
+		}
+	}
+	if c.Lean {
+		return
+	}
 	c.turn.Widgets = append(c.turn.Widgets, done...)
 	c.turn.Malformed = append(c.turn.Malformed, malformed...)
 }

@@ -27,9 +27,9 @@ func Decode(text []byte) (s Segment, ok bool) {
 	for key, value := range fields {
 		switch key {
 		case "role":
-			s.Role = textOf(value)
+			s.Role = cleanString(value)
 		case "type":
-			s.Type = Type(textOf(value))
+			s.Type = Type(cleanString(value))
 		case "content":
 			s.Content = cleanContent(value)
 		case "segmentNumber":
@@ -37,11 +37,11 @@ func Decode(text []byte) (s Segment, ok bool) {
 		case "et":
 			s.Elapsed = decoded[float64](value)
 		case "speechId":
-			s.SpeechID = textOf(value)
+			s.SpeechID = cleanString(value)
 		case "threadId":
-			s.ThreadID = textOf(value)
+			s.ThreadID = cleanString(value)
 		case "messageId":
-			s.MessageID = textOf(value)
+			s.MessageID = cleanString(value)
 		case "segmentStart":
 			s.SegmentStart = decoded[bool](value)
 		case "segmentEnd":
@@ -49,7 +49,7 @@ func Decode(text []byte) (s Segment, ok bool) {
 		case "isFinal":
 			s.IsFinal = decoded[bool](value)
 		case "openingPhrase":
-			s.OpeningPhrase = textOf(value)
+			s.OpeningPhrase = cleanString(value)
 		case "metadata":
 			s.Metadata = decodeMetadata(value)
 		case "tool_metadata":
@@ -70,15 +70,15 @@ func decodeMetadata(raw json.RawMessage) *Metadata {
 	for key, value := range fields {
 		switch key {
 		case "widgetName":
-			m.WidgetName = textOf(value)
+			m.WidgetName = cleanString(value)
 		case "runtimeName":
-			m.RuntimeName = textOf(value)
+			m.RuntimeName = cleanString(value)
 		case "subtype":
-			m.Subtype = textOf(value)
+			m.Subtype = cleanString(value)
 		case "tool_name":
-			m.ToolName = textOf(value)
+			m.ToolName = cleanString(value)
 		case "tool_display_name":
-			m.ToolDisplayName = textOf(value)
+			m.ToolDisplayName = cleanString(value)
 		default:
 			keep(&m.Extra, key, value)
 		}
@@ -95,13 +95,13 @@ func decodeToolMetadata(raw json.RawMessage) *ToolMetadata {
 	for key, value := range fields {
 		switch key {
 		case "id":
-			m.ID = textOf(value)
+			m.ID = cleanString(value)
 		case "name":
-			m.Name = textOf(value)
+			m.Name = cleanString(value)
 		case "args":
 			m.Args = value
 		case "type":
-			m.Type = textOf(value)
+			m.Type = cleanString(value)
 		case "wait_for_response":
 			m.WaitForResponse = decoded[bool](value)
 		default:
@@ -133,7 +133,8 @@ func decoded[T any](raw json.RawMessage) T {
 	return v
 }
 
-func textOf(raw json.RawMessage) string { return Clean(decoded[string](raw)) }
+// cleanString returns the text in raw, cleaned.
+func cleanString(raw json.RawMessage) string { return Clean(decoded[string](raw)) }
 
 // integer returns the integer in raw, or 0 for what JavaScript could not hold
 // as one.

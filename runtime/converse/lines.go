@@ -21,44 +21,48 @@ type lines struct {
 	r      *bufio.Reader
 	line   []byte
 	begun  bool  // something was read
-	broken error // of r, once its last line was returned
+	broken error // of r, once it was met
 }
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, readSize)} }
 
-var byteOrderMark = []byte("\xEF\xBB\xBF")
+var (
+	lineFeed      = []byte("\n")
+	byteOrderMark = []byte("\xEF\xBB\xBF")
+)
 
 // next returns the next line without its line feed, valid until the next call.
 // Of a line longer than [MaxLine] it returns the beginning, and long. What an
 // error cuts off is lost, but the end of the reply ends a line too.
 func (l *lines) next() (line []byte, long bool, err error) {
-	if l.broken != nil {
-		return nil, false, l.broken
-	}
 	l.line = l.line[:0]
-	for {
-		part, err := l.r.ReadSlice('\n')
-		part, _ = bytes.CutSuffix(part, []byte("\n"))
+	for l.broken == nil {
+		text, readErr := l.r.ReadSlice('\n')
+		part, ended := bytes.CutSuffix(text, lineFeed)
 		if room := MaxLine - len(l.line); len(part) > room {
 			part, long = part[:room], true
 		}
 		l.line = append(l.line, part...)
-		switch {
-		case err == bufio.ErrBufferFull:
-			continue
-		case err == io.EOF && len(l.line) > 0:
-			l.broken = err
-		case err != nil:
-			l.broken = err
-			return nil, false, err
+		if ended {
+			return l.begin(), long, nil
 		}
-		line = l.line
-		if !l.begun {
-			line = bytes.TrimPrefix(line, byteOrderMark)
+		if readErr != bufio.ErrBufferFull {
+			l.broken = readErr
 		}
-		l.begun = true
-		return line, long, nil
 	}
+	if l.broken != io.EOF || len(l.line) == 0 {
+		return nil, false, l.broken
+	}
+	return l.begin(), long, nil
+}
+
+// begin returns the line that was read, the first without its byte order mark.
+func (l *lines) begin() []byte {
+	if l.begun {
+		return l.line
+	}
+	l.begun = true
+	return bytes.TrimPrefix(l.line, byteOrderMark)
 }
 
 // The framings of a streamed reply. Each returns the JSON text of a line, empty

@@ -86,6 +86,30 @@ func isWord(b byte) bool {
 	return b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
+// Consent is a tool that runs only when the user has authorised it
+// (wire-protocol §10.8).
+type Consent struct {
+	// AuthURL is where that is done: absolute, http or https.
+	AuthURL         string `json:"authUrl"`
+	ToolName        string `json:"toolName,omitempty"`
+	ToolDisplayName string `json:"toolDisplayName,omitempty"`
+}
+
+// ParseConsent reads an [Interruption] that asks for consent; ok is false for any
+// other segment, and for one without an address that a page may open.
+func ParseConsent(s *Segment) (c Consent, ok bool) {
+	if s.Type != Interruption || s.Metadata == nil || s.Metadata.Subtype != "oauth_required" {
+		return Consent{}, false
+	}
+	values, isObject := parseJSON(string(s.Content))
+	if !isObject {
+		values = map[string]any{"auth_url": s.ContentString()}
+	}
+	c = Consent{ToolName: s.Metadata.ToolName, ToolDisplayName: s.Metadata.ToolDisplayName}
+	c.AuthURL = (&body{values: values}).webLink("auth_url")
+	return c, c.AuthURL != ""
+}
+
 // Canonical returns JSON with the keys of every object sorted and no white
 // space, so that equal values have equal text.
 func Canonical(raw json.RawMessage) string {
