@@ -1,0 +1,78 @@
+package visitor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+)
+
+// Followup is a question that a visitor could ask.
+type Followup struct {
+	Text string
+	// Raw is the whole record: the text alone, as a rule.
+	Raw json.RawMessage
+}
+
+// UnmarshalJSON reads a text, or a record with a question in it.
+func (f *Followup) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &f.Text) == nil {
+		f.Raw = bytes.Clone(data)
+		return nil
+	}
+	// service.md shows no record of one; the type of its filter calls it a
+	// question.
+	var record struct {
+		Question string `json:"question"`
+	}
+	err := read(data, &record, &f.Raw)
+	f.Text = record.Question
+	return err
+}
+
+// MarshalJSON writes the record as the service did.
+func (f Followup) MarshalJSON() ([]byte, error) { return write(f.Text, f.Raw) }
+
+// Followups returns questions to begin a conversation with, none when the agent
+// has none. They are the agent's, not a thread's, and may differ from call to
+// call. It may be called with a widget's token too.
+func (c *Client) Followups(ctx context.Context) ([]Followup, error) {
+	followups := []Followup{}
+	err := c.post(ctx, "/followup/get-suggested-questions?new_response=true", struct{}{}, &followups)
+	return followups, err
+}
+
+// Status is what a conversation with this token can count on.
+type Status struct {
+	// AIConsent tells whether the visitor may talk to an AI.
+	AIConsent bool `json:"aiConsent"`
+	// Avatar describes the agent's avatar; see HasAvatar.
+	Avatar json.RawMessage `json:"avatar"`
+	// IdentifiedUser tells whether the token carries a user id.
+	IdentifiedUser bool `json:"identifiedUser"`
+	// Raw is the whole reply.
+	Raw json.RawMessage `json:"-"`
+}
+
+// HasAvatar reports whether the agent can be seen.
+func (s *Status) HasAvatar() bool { return len(s.Avatar) > 0 && string(s.Avatar) != "null" }
+
+// UnmarshalJSON reads the known fields and keeps the reply.
+func (s *Status) UnmarshalJSON(data []byte) error {
+	type fields Status
+	return read(data, (*fields)(s), &s.Raw)
+}
+
+// MarshalJSON writes the reply as the service did.
+func (s Status) MarshalJSON() ([]byte, error) {
+	type fields Status
+	return write(fields(s), s.Raw)
+}
+
+// Status returns the assistant's status. It may be called with a widget's token
+// too.
+func (c *Client) Status(ctx context.Context) (s Status, err error) {
+	err = c.call(ctx, &fetch.Request{Method: "GET", URL: c.base + "/assistant/status", Header: fetch.Header{}}, &s)
+	return s, err
+}

@@ -1,0 +1,132 @@
+package visitor
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Options say who asks, and where. Token is required.
+type Options struct {
+	// Token is the conversation token.
+	Token string `json:"token"`
+	// Kind is what the token was minted as, see [appinit.Result]. Default
+	// unknown, which leaves the judgement to the service.
+	Kind appinit.TokenKind `json:"kind"`
+
+	// Region picks the default GenieURL: "nvp1" (default) or "frp2".
+	Region *string `json:"region"`
+	// GenieURL is the conversation host, see [appinit.Result].
+	GenieURL *string `json:"genieUrl"`
+	appinit.Policy
+
+	// Fetch does the requests; nil means a fetch.Transport of the Client's own.
+	Fetch fetch.Client `json:"-"`
+	// OnResponse, if not nil, is called for each reply, also those that are
+	// followed by another attempt, before the call returns.
+	OnResponse func(Response) `json:"-"`
+}
+
+// String keeps the token out of logs.
+func (o Options) String() string { return "visitor options " + fault.Redacted }
+
+// GoString keeps the token out of logs.
+func (o Options) GoString() string { return o.String() }
+
+// Client makes the calls of one visitor. Its methods may be called by several
+// goroutines at once.
+type Client struct {
+	base       string
+	token      string
+	kind       appinit.TokenKind
+	fetch      fetch.Client
+	onResponse func(Response)
+	close      func()
+}
+
+// New returns a client. It sends nothing. The error is bad_request without a
+// token, for an unknown kind or region and for a bad address, and
+// insecure_transport for http to a public host (service.md "Regions and base
+// addresses").
+func New(o Options) (*Client, error) {
+	if o.Token == "" {
+		return nil, fault.New(fault.BadRequest, "a token is required")
+	}
+	if !o.Kind.Known() {
+		return nil, fault.New(fault.BadRequest, "kind must be widget, conversation, agent or admin, or left out")
+	}
+	addresses, err := appinit.Config{Region: o.Region, GenieURL: o.GenieURL, Policy: o.Policy}.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	base, err := addresses.Base(appinit.Genie)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		base: base, token: o.Token, kind: o.Kind,
+		fetch: o.Fetch, onResponse: o.OnResponse, close: func() {},
+	}
+	if c.fetch == nil {
+		transport := fetch.New()
+		c.fetch, c.close = transport, transport.Close
+	}
+	return c, nil
+}
+
+// Close gives back the connections that c has opened itself; those of
+// [Options.Fetch] stay. Calls are not ended by it, but by their contexts.
+func (c *Client) Close() { c.close() }
+
+// String keeps the token out of logs.
+func (c *Client) String() string { return "visitor at " + c.base + " " + fault.Redacted }
+
+// GoString keeps the token out of logs.
+func (c *Client) GoString() string { return c.String() }
+
+// personal is post for the threads and messages of one user, which a widget
+// token has not.
+func (c *Client) personal(ctx context.Context, path string, body, out any) error {
+	if c.kind == appinit.WidgetToken {
+		return fault.New(fault.WrongTokenScope,
+			"a widget token is the same for every visitor and has no threads or messages; use an agent token with a userId")
+	}
+	return c.post(ctx, path, body, out)
+}
+
+func (c *Client) post(ctx context.Context, path string, body, out any) error {
+	return c.postWith(ctx, fetch.Header{}, path, body, out)
+}
+
+func (c *Client) postWith(ctx context.Context, header fetch.Header, path string, body, out any) error {
+	encoded, err := fetch.JSON(body)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, &fetch.Request{URL: c.base + path, Header: header, Body: encoded}, out)
+}
+
+func (c *Client) call(ctx context.Context, r *fetch.Request, out any) error {
+	r.Header.Set("authorization", "KS "+c.token)
+	client := c.fetch
+	if c.onResponse != nil {
+		client = &watched{Client: c.fetch, report: c.onResponse}
+	}
+	return fetch.Call(ctx, client, r, out)
+}
+
+// idBody is the body of calls about one thing.
+type idBody struct {
+	ID string `json:"id"`
+}
+
+// required refuses an id that is empty: it is more likely a variable that was
+// never set than a wish.
+func required(name, id string) error {
+	if id == "" {
+		return fault.New(fault.BadRequest, name+" is empty")
+	}
+	return nil
+}

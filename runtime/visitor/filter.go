@@ -1,0 +1,124 @@
+package visitor
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Filter selects what a list has in it, by the keys of [ThreadQuery] and
+// [MessageQuery]; all of them must fit. A nil value is no condition. Values are
+// what their key says: a text, an id, a list of texts, a boolean, a time
+// (time.Time, RFC 3339 text or seconds since 1970) or an order.
+//
+// A key that the service doesn't know and a value that can't be right are
+// refused with validation_error. An id that is empty is one of them: it is more
+// likely a variable that was never set than a wish.
+type Filter map[string]any
+
+// rule says what the value of a filter's key must be.
+type rule struct {
+	want  string
+	holds func(value any) bool // of JSON's own types
+}
+
+var (
+	aText   = rule{"a string that is not empty", isText}
+	aUser   = rule{"a string", isString} // "" is the user of anonymous visitors
+	anID    = rule{"a number or a string that is not empty", func(v any) bool { return isNumber(v) || isText(v) }}
+	aList   = rule{"a list of strings that are not empty", func(v any) bool { return isListOf(v, isText) }}
+	aSwitch = rule{"true or false", isBool}
+	ratings = rule{"a list of true and false", func(v any) bool { return isListOf(v, isBool) }}
+	aTime   = rule{"a time: RFC 3339 text or seconds since 1970", func(v any) bool { return isNumber(v) || isText(v) }}
+	anOrder = rule{"one of " + strings.Join(orders[:], ", "), func(v any) bool {
+		order, ok := v.(string)
+		return ok && slices.Contains(orders[:], order)
+	}}
+)
+
+// orders are the values of orderBy (wire-protocol §9.10).
+var orders = [...]string{"+createdAt", "-createdAt", "+updatedAt", "-updatedAt"}
+
+// threadKeys and messageKeys are the keys of service.md "Threads" and
+// "Messages, feedback, followups".
+var threadKeys = map[string]rule{
+	"agentIdEquals":               aText,
+	"contextIdEqual":              aText,
+	"createdAtGreaterThanOrEqual": aTime,
+	"createdAtLessThanOrEqual":    aTime,
+	"idEquals":                    aText,
+	"idsIn":                       aList,
+	"isEverywhere":                aSwitch,
+	"orderBy":                     anOrder,
+	"partnerIdEquals":             anID,
+	"statusEquals":                aText,
+	"statusIn":                    aList,
+	"updatedAtGreaterThanOrEqual": aTime,
+	"updatedAtLessThanOrEqual":    aTime,
+	"userIdEquals":                aUser,
+}
+
+var messageKeys = map[string]rule{
+	"createdAtGreaterThanOrEqual": aTime,
+	"createdAtLessThanOrEqual":    aTime,
+	"genieIdEquals":               anID,
+	"idEquals":                    aText,
+	"idsIn":                       aList,
+	"isPositiveEquals":            aSwitch,
+	"isPositiveIn":                ratings,
+	"orderBy":                     anOrder,
+	"threadIdEquals":              aText,
+	"updatedAtGreaterThanOrEqual": aTime,
+	"updatedAtLessThanOrEqual":    aTime,
+	"userIdEquals":                aUser,
+}
+
+// merge checks f and returns it as it is sent: under objectType, which comes
+// last so that nothing overrides it.
+func (f Filter) merge(objectType string, keys map[string]rule) (map[string]any, error) {
+	merged := make(map[string]any, len(f)+1)
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		rule, ok := keys[key]
+		if !ok {
+			return nil, unknownKey(key, keys)
+		}
+		encoded, err := json.Marshal(f[key])
+		if err != nil {
+			return nil, fault.New(fault.ValidationError, "filter."+key+" must be "+rule.want).Because(err)
+		}
+		var value any
+		if json.Unmarshal(encoded, &value) == nil && value == nil {
+			continue
+		}
+		if !rule.holds(value) {
+			return nil, fault.New(fault.ValidationError, "filter."+key+" must be "+rule.want)
+		}
+		merged[key] = json.RawMessage(encoded) // a large number would not survive being a float64
+	}
+	merged["objectType"] = objectType
+	return merged, nil
+}
+
+func unknownKey(key string, keys map[string]rule) error {
+	why := "filter." + key + " is not known"
+	switch key {
+	case "agentIdIn":
+		why = "there is no filter.agentIdIn; ask for each agent with agentIdEquals"
+	case "objectType":
+		why = "filter.objectType is fixed"
+	}
+	return fault.New(fault.ValidationError, why+"; the keys are "+strings.Join(slices.Sorted(maps.Keys(keys)), ", "))
+}
+
+func isString(v any) bool { _, ok := v.(string); return ok }
+func isText(v any) bool   { return isString(v) && v != "" }
+func isBool(v any) bool   { _, ok := v.(bool); return ok }
+func isNumber(v any) bool { _, ok := v.(float64); return ok }
+
+func isListOf(v any, is func(any) bool) bool {
+	list, ok := v.([]any)
+	return ok && len(list) > 0 && !slices.ContainsFunc(list, func(item any) bool { return !is(item) })
+}

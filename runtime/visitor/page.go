@@ -1,0 +1,122 @@
+package visitor
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Sizes of pages (service.md "Limits", wire-protocol §9.10).
+const (
+	// ThreadPageSize is how many threads are on a page, unless said otherwise.
+	ThreadPageSize = 30
+	// MessagePageSize is how many messages are on a page, unless said otherwise.
+	MessagePageSize = 50
+	// MaxPageSize is how many there can be on any page.
+	MaxPageSize = 500
+)
+
+// Pager cuts a page out of a list. Nil fields mean the defaults.
+type Pager struct {
+	// PageIndex is the number of the page, from 1. Default 1.
+	PageIndex *int `json:"pageIndex"`
+	// PageSize is 1 to [MaxPageSize]. Default [ThreadPageSize] or
+	// [MessagePageSize].
+	PageSize *int `json:"pageSize"`
+}
+
+// Page is a part of a list.
+type Page[T any] struct {
+	// TotalCount is how many there are on all pages.
+	TotalCount int `json:"totalCount"`
+	Objects    []T `json:"objects"`
+}
+
+// listing is one of the service's lists.
+type listing struct {
+	path       string
+	objectType string
+	keys       map[string]rule
+	pageSize   int
+}
+
+// listBody is the body of every list, with its defaults filled in.
+type listBody struct {
+	Filter map[string]any `json:"filter"`
+	Pager  struct {
+		PageIndex int `json:"pageIndex"`
+		PageSize  int `json:"pageSize"`
+	} `json:"pager"`
+}
+
+func (l *listing) body(f Filter, p Pager) (b listBody, err error) {
+	if b.Filter, err = f.merge(l.objectType, l.keys); err != nil {
+		return b, err
+	}
+	b.Pager.PageIndex, b.Pager.PageSize = 1, l.pageSize
+	if p.PageIndex != nil {
+		b.Pager.PageIndex = *p.PageIndex
+	}
+	if p.PageSize != nil {
+		b.Pager.PageSize = *p.PageSize
+	}
+	if b.Pager.PageIndex < 1 {
+		return b, fault.New(fault.ValidationError, "pager.pageIndex starts at 1")
+	}
+	if b.Pager.PageSize < 1 || b.Pager.PageSize > MaxPageSize {
+		return b, fault.New(fault.ValidationError, fmt.Sprintf("pager.pageSize must be from 1 to %d", MaxPageSize))
+	}
+	return b, nil
+}
+
+// page asks for the page of l that b names.
+func page[T any](ctx context.Context, c *Client, l *listing, b listBody) (Page[T], error) {
+	var p Page[T]
+	err := c.personal(ctx, l.path, b, &p)
+	if err == nil {
+		err = p.check(l.path)
+	}
+	return p, err
+}
+
+// check refuses a reply that is no list: taken for an empty one, it would say
+// that the visitor has nothing.
+func (p *Page[T]) check(path string) error {
+	if p.Objects == nil {
+		return fault.New(fault.InvalidResponse, "the reply has no objects").At(path)
+	}
+	return nil
+}
+
+// all asks for one page after the other, as they are needed.
+func all[T any](ctx context.Context, c *Client, l *listing, f Filter, p Pager) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		body, err := l.body(f, p)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		// Counted, not worked out from the page's number: the service may put
+		// fewer on a page than it was asked to.
+		seen := (body.Pager.PageIndex - 1) * body.Pager.PageSize
+		for ; ; body.Pager.PageIndex++ {
+			part, err := page[T](ctx, c, l, body)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, object := range part.Objects {
+				if !yield(object, nil) {
+					return
+				}
+			}
+			seen += len(part.Objects)
+			if len(part.Objects) == 0 || seen >= part.TotalCount {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package visitor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// Thread is a stored dialogue of the visitor (service.md "Thread").
+type Thread struct {
+	ID        string `json:"id"`
+	Title     string `json:"title"`
+	Status    string `json:"status"`
+	CreatedAt Time   `json:"created_at"`
+	UpdatedAt Time   `json:"updated_at"`
+	// AgentID is "default" when the token that opened the thread names no agent.
+	AgentID  string         `json:"agent_id"`
+	Metadata ThreadMetadata `json:"thread_metadata"`
+	// Raw is the whole record.
+	Raw json.RawMessage `json:"-"`
+}
+
+// ThreadMetadata is what was found out about a thread.
+type ThreadMetadata struct {
+	Analysis map[string]any `json:"analysis"`
+}
+
+// Message is one line of a thread, or a shared copy of one.
+type Message struct {
+	ID       string `json:"id"`
+	ThreadID string `json:"thread_id"` // "" for a shared copy
+	UserID   string `json:"user_id"`
+	// GenieID is the number of the brain configuration.
+	GenieID ID `json:"genie_id"`
+	// Type tells whose line it is: human, ai, or opening (wire-protocol §9.5).
+	Type string `json:"type"`
+	// Title is that of a shared copy.
+	Title string `json:"title"`
+	// IsPositive is the visitor's rating, nil if there is none.
+	IsPositive *bool  `json:"is_positive"`
+	Comment    string `json:"comment"` // of the rating
+	CreatedAt  Time   `json:"created_at"`
+	UpdatedAt  Time   `json:"updated_at"`
+	// Segments are what the message says, in the form in which it was streamed.
+	Segments Segments `json:"content"`
+	// Raw is the whole record.
+	Raw json.RawMessage `json:"-"`
+}
+
+// Text returns what the message says, without its widgets.
+func (m *Message) Text() string {
+	var text strings.Builder
+	for i := range m.Segments {
+		if s := &m.Segments[i]; s.Type.Spoken() {
+			text.WriteString(s.ContentString())
+		}
+	}
+	return text.String()
+}
+
+// Segments are the content of a stored message.
+type Segments []converse.Segment
+
+// UnmarshalJSON reads a list of segments, or plain text; anything else is no
+// content.
+func (s *Segments) UnmarshalJSON(data []byte) error {
+	var text string
+	var list []converse.Segment
+	switch {
+	case json.Unmarshal(data, &text) != nil:
+		_ = json.Unmarshal(data, &list) // what doesn't fit stays out
+	case text != "":
+		list = []converse.Segment{{Type: converse.Text, Content: converse.String(text)}}
+	}
+	*s = list
+	return nil
+}
+
+// Errors of records; the page that one is on becomes an invalid_response.
+var (
+	errNoThread  = errors.New("a thread without an id")
+	errNoMessage = errors.New("a message without an id")
+)
+
+// UnmarshalJSON reads the known fields and keeps the record.
+func (t *Thread) UnmarshalJSON(data []byte) error {
+	type fields Thread
+	if err := read(data, (*fields)(t), &t.Raw); err != nil {
+		return err
+	}
+	if t.ID == "" {
+		return errNoThread
+	}
+	return nil
+}
+
+// MarshalJSON writes the record as the service did.
+func (t Thread) MarshalJSON() ([]byte, error) {
+	type fields Thread
+	return write(fields(t), t.Raw)
+}
+
+// UnmarshalJSON reads the known fields and keeps the record.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	type fields Message
+	// A rating of another type must not be taken for a bad one: a pointer to
+	// false is what encoding/json would leave.
+	record := struct {
+		IsPositive json.RawMessage `json:"is_positive"`
+		*fields
+	}{fields: (*fields)(m)}
+	if err := read(data, &record, &m.Raw); err != nil {
+		return err
+	}
+	switch string(record.IsPositive) {
+	case "true":
+		m.IsPositive = new(true)
+	case "false":
+		m.IsPositive = new(false)
+	}
+	if m.ID == "" {
+		return errNoMessage
+	}
+	return nil
+}
+
+// MarshalJSON writes the record as the service did.
+func (m Message) MarshalJSON() ([]byte, error) {
+	type fields Message
+	return write(fields(m), m.Raw)
+}
+
+// read decodes a record into fields, and keeps it in raw. A field of another
+// type than ours stays empty, because service.md shows the names of many fields
+// and the types of few; encoding/json goes on after such an error.
+func read(data []byte, fields any, raw *json.RawMessage) error {
+	*raw = bytes.Clone(data)
+	err := json.Unmarshal(data, fields)
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		return nil
+	}
+	return err
+}
+
+// write encodes a record: raw, or the fields of one that was made by hand.
+func write(fields any, raw json.RawMessage) ([]byte, error) {
+	if raw != nil {
+		return raw, nil
+	}
+	return json.Marshal(fields)
+}
+
+// ID is an id that is a number or a text on the wire.
+type ID string
+
+// UnmarshalJSON reads either form.
+func (id *ID) UnmarshalJSON(data []byte) error {
+	var text string
+	var number json.Number
+	switch {
+	case json.Unmarshal(data, &text) == nil:
+		*id = ID(text)
+	case json.Unmarshal(data, &number) == nil:
+		*id = ID(number)
+	}
+	return nil
+}
+
+// Time is a time of a record, zero when the service gave none that is
+// understood.
+type Time struct{ time.Time }
+
+// naive is RFC 3339 without the offset, as Python writes a time in UTC.
+const naive = "2006-01-02T15:04:05.999999999"
+
+// milliseconds is the least number that is taken for milliseconds instead of
+// seconds since 1970: as seconds it would be in the year 5138.
+const milliseconds = 1e11
+
+// UnmarshalJSON reads RFC 3339, with or without an offset, and seconds or
+// milliseconds since 1970: service.md doesn't say which of them it is.
+func (t *Time) UnmarshalJSON(data []byte) error {
+	var text string
+	var number float64
+	switch {
+	case json.Unmarshal(data, &text) == nil:
+		for _, layout := range [...]string{time.RFC3339, naive} {
+			if parsed, err := time.Parse(layout, text); err == nil {
+				t.Time = parsed
+				break
+			}
+		}
+	case json.Unmarshal(data, &number) == nil && number >= milliseconds:
+		t.Time = time.UnixMilli(int64(number))
+	case json.Unmarshal(data, &number) == nil:
+		t.Time = time.UnixMilli(int64(number * 1000))
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package visitor
+
+import (
+	"context"
+	"iter"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// ThreadQuery selects threads. The keys of its filter are agentIdEquals,
+// contextIdEqual, createdAtGreaterThanOrEqual, createdAtLessThanOrEqual,
+// idEquals, idsIn, isEverywhere, orderBy, partnerIdEquals, statusEquals,
+// statusIn, updatedAtGreaterThanOrEqual, updatedAtLessThanOrEqual and
+// userIdEquals; orderBy is +createdAt, -createdAt, +updatedAt or -updatedAt.
+type ThreadQuery struct {
+	Filter Filter `json:"filter"`
+	Pager  Pager  `json:"pager"`
+}
+
+var threads = listing{"/v1/thread/list", "ListThreadFilter", threadKeys, ThreadPageSize}
+
+// Threads returns one page of the visitor's threads.
+func (c *Client) Threads(ctx context.Context, q ThreadQuery) (Page[Thread], error) {
+	body, err := threads.body(q.Filter, q.Pager)
+	if err != nil {
+		return Page[Thread]{}, err
+	}
+	return page[Thread](ctx, c, &threads, body)
+}
+
+// AllThreads yields the threads of all pages from q's on, and asks for each page
+// when it is needed. An error comes last, with a zero Thread.
+//
+// The service counts pages anew for each of them: a thread that is touched
+// meanwhile may come twice, and after a deletion others may be left out. Collect
+// first what is to be deleted.
+func (c *Client) AllThreads(ctx context.Context, q ThreadQuery) iter.Seq2[Thread, error] {
+	return all[Thread](ctx, c, &threads, q.Filter, q.Pager)
+}
+
+// Thread returns a thread. The error is not_found when there is none with that
+// id, or when it is another user's.
+func (c *Client) Thread(ctx context.Context, id string) (Thread, error) {
+	return c.oneThread(ctx, "/v1/thread/get", id, idBody{id})
+}
+
+// RenameThread gives a thread a title and returns the thread.
+func (c *Client) RenameThread(ctx context.Context, id, title string) (Thread, error) {
+	return c.oneThread(ctx, "/v1/thread/update", id, struct {
+		ID    string `json:"id"`
+		Title string `json:"title"`
+	}{id, title})
+}
+
+// SetAnalysis merges values into the analysis of a thread, key by key, and
+// returns the thread; keys that values doesn't have keep their value. Lifecycle
+// rules of the service may react to a key that changes. Values must become JSON;
+// without any the error is bad_request, because ClearAnalysis is another wish.
+func (c *Client) SetAnalysis(ctx context.Context, id string, values map[string]any) (Thread, error) {
+	if len(values) == 0 {
+		return Thread{}, fault.New(fault.BadRequest, "no value to set; clearing the analysis is a call of its own")
+	}
+	return c.updateMetadata(ctx, id, map[string]any{"analysis": values})
+}
+
+// ClearAnalysis empties the analysis of a thread and returns the thread.
+func (c *Client) ClearAnalysis(ctx context.Context, id string) (Thread, error) {
+	return c.updateMetadata(ctx, id, map[string]any{})
+}
+
+func (c *Client) updateMetadata(ctx context.Context, id string, metadata map[string]any) (Thread, error) {
+	return c.oneThread(ctx, "/v1/thread/update", id, struct {
+		ID       string         `json:"id"`
+		Metadata map[string]any `json:"thread_metadata"`
+	}{id, metadata})
+}
+
+func (c *Client) oneThread(ctx context.Context, path, id string, body any) (t Thread, err error) {
+	if err = required("the thread's id", id); err == nil {
+		err = c.personal(ctx, path, body, &t)
+	}
+	return t, err
+}
+
+// DeleteThreads deletes threads and returns those that it deleted. Ids that
+// there are not, and those of other users, are left out and no error: a
+// TotalCount of 0 means that nothing was deleted.
+func (c *Client) DeleteThreads(ctx context.Context, ids ...string) (deleted Page[Thread], err error) {
+	const path = "/v1/thread/delete"
+	if len(ids) == 0 {
+		return deleted, fault.New(fault.BadRequest, "no thread to delete")
+	}
+	for _, id := range ids {
+		if err := required("a thread's id", id); err != nil {
+			return deleted, err
+		}
+	}
+	err = c.personal(ctx, path, struct {
+		IDs []string `json:"thread_ids"`
+	}{ids}, &deleted)
+	if err == nil {
+		err = deleted.check(path)
+	}
+	return deleted, err
+}

@@ -1,0 +1,72 @@
+package visitor
+
+import (
+	"context"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Transcript is a thread as plain text.
+type Transcript struct {
+	// Text has one turn on a line, each behind its role and a colon.
+	Text string `json:"text"`
+	// Turns are the lines of Text.
+	Turns []Turn `json:"turns"`
+}
+
+// Turn is one line of a transcript.
+type Turn struct {
+	// Role is human, ai or opening; empty for text in front of the first role.
+	Role string `json:"role"`
+	Text string `json:"text"`
+}
+
+// Transcript returns what was said in a thread (wire-protocol §9.10).
+func (c *Client) Transcript(ctx context.Context, id string) (Transcript, error) {
+	const path = "/v1/thread/get_transcripts"
+	if err := required("the thread's id", id); err != nil {
+		return Transcript{}, err
+	}
+	var reply struct {
+		Data *string `json:"data"`
+	}
+	if err := c.personal(ctx, path, idBody{id}, &reply); err != nil {
+		return Transcript{}, err
+	}
+	if reply.Data == nil {
+		return Transcript{}, fault.New(fault.InvalidResponse, "the reply has no transcript").At(path)
+	}
+	return Transcript{*reply.Data, turns(*reply.Data)}, nil
+}
+
+// roles are how the lines of a transcript begin.
+var roles = [...]string{"human", "ai", "opening"}
+
+// turns reads the lines of a transcript. A line without a role belongs to the
+// turn before it: what somebody says may have line breaks in it.
+func turns(text string) []Turn {
+	list := []Turn{}
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\r\n"), "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		switch turn, ok := beginning(line); {
+		case ok:
+			list = append(list, turn)
+		case len(list) > 0:
+			list[len(list)-1].Text += "\n" + line
+		case line != "":
+			list = append(list, Turn{Text: line})
+		}
+	}
+	return list
+}
+
+// beginning splits the first line of a turn.
+func beginning(line string) (Turn, bool) {
+	for _, role := range roles {
+		if said, ok := strings.CutPrefix(line, role+":"); ok {
+			return Turn{role, strings.TrimPrefix(said, " ")}, true
+		}
+	}
+	return Turn{}, false
+}
