@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -58,6 +60,32 @@ func TestThreadRoutes(t *testing.T) {
 	}
 	wantStatus(t, "delete again", v.post("/v1/thread/delete", ks, fmt.Sprintf(`{"thread_ids":[%q]}`, talk.threadID)), 200, `{"totalCount":0,"objects":[]}`)
 	wantStatus(t, "get after delete", v.post("/v1/thread/get", ks, id), 404, `{"message":"not found"}`)
+}
+
+// TestAnalysisTellsWhatChanged: a patch that changes nothing is no event
+// (service.md, Threads).
+func TestAnalysisTellsWhatChanged(t *testing.T) {
+	var log bytes.Buffer
+	v := serve(t, nil, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	ks := v.conversation(store.Receptionist, "ann")
+	talk := v.ask(ks, "", "Hello")
+	for _, tt := range []struct{ metadata, keys string }{
+		{`{"analysis":{"mood":"good","stars":{"n":1}}}`, `keys="[mood stars]"`},
+		{`{"analysis":{"mood":"good","stars":{"n":1}}}`, ""},
+		{`{"analysis":{"mood":"good","stars":{"n":2}}}`, `keys=[stars]`},
+		{`{"analysis":{"note":null}}`, `keys=[note]`},
+		{`{}`, ""},
+	} {
+		log.Reset()
+		wantStatus(t, tt.metadata, v.post("/v1/thread/update", ks, fmt.Sprintf(`{"id":%q,"thread_metadata":%s}`, talk.threadID, tt.metadata)), 200, "")
+		var got string
+		if _, after, found := strings.Cut(log.String(), "msg=analysis_updated thread="+talk.threadID+" "); found {
+			got, _, _ = strings.Cut(after, "\n")
+		}
+		if got != tt.keys {
+			t.Errorf("after %s the log says %q, want %q", tt.metadata, got, tt.keys)
+		}
+	}
 }
 
 func TestListsValidate(t *testing.T) {
