@@ -19,15 +19,14 @@ const (
 	docFile   = "docs/events.md"
 )
 
-// sharedPackage declares the events that sessions of several kinds emit.
-const sharedPackage = "runtime/event"
-
 // kind is one kind of session: its package, and what its types are called in
 // TypeScript and in the docs.
 type kind struct{ dir, name, title string }
 
 var kinds = []kind{
 	{"runtime/avatar", "Avatar", "a live session"},
+	{"runtime/chat", "Chat", "a chat session"},
+	{"runtime/agent", "Agent", "an agent session"},
 }
 
 func main() {

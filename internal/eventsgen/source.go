@@ -24,6 +24,7 @@ type pkg struct {
 	dir    string
 	types  map[string]*decl
 	consts map[string][]string // values of string constants, by the name of their type
+	names  map[string]string   // names of events, by their type
 }
 
 // decl is one type.
@@ -51,7 +52,7 @@ func (m *module) load(dir string) (*pkg, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pkg{dir: dir, types: map[string]*decl{}, consts: map[string][]string{}}
+	p := &pkg{dir: dir, types: map[string]*decl{}, consts: map[string][]string{}, names: map[string]string{}}
 	m.packages[dir] = p
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") || strings.HasSuffix(e.Name(), "_js.go") {
@@ -68,6 +69,11 @@ func (m *module) load(dir string) (*pkg, error) {
 
 func (p *pkg) add(file *ast.File) {
 	for _, d := range file.Decls {
+		if typ := named(d); typ != "" {
+			if name, ok := returned(d.(*ast.FuncDecl)); ok {
+				p.names[typ] = name
+			}
+		}
 		g, ok := d.(*ast.GenDecl)
 		if !ok {
 			continue
@@ -104,8 +110,8 @@ func (p *pkg) addConst(spec *ast.ValueSpec) {
 const eventsFile = "events.go"
 
 // events lists what a session emits: the events that its package declares, in
-// the order of their Name methods, and those that it takes from runtime/event, in
-// the order of its aliases.
+// the order of their Name methods, and those of other packages that it gives a
+// name, in the order of its aliases.
 func (m *module) events(dir string) ([]event, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, dir, eventsFile), nil, 0)
 	if err != nil {
@@ -115,25 +121,23 @@ func (m *module) events(dir string) ([]event, error) {
 	if err != nil {
 		return nil, err
 	}
-	common, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, sharedPackage, "event.go"), nil, 0)
-	if err != nil {
-		return nil, err
-	}
-	shared, err := m.declared(sharedPackage, common)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range aliases(file) {
-		for _, e := range shared {
-			if e.decl.name == name {
-				events = append(events, e)
-			}
+	for _, spec := range aliases(file) {
+		p, err := m.load(dir)
+		if err != nil {
+			return nil, err
+		}
+		typ, err := m.resolve(p.types[spec.Name.Name], spec.Type)
+		if err != nil || typ == nil {
+			return nil, fmt.Errorf("%s: there is no type behind %s: %v", dir, spec.Name, err)
+		}
+		if name, ok := typ.pkg.names[typ.name]; ok {
+			events = append(events, event{name, typ})
 		}
 	}
 	return events, nil
 }
 
-// declared lists the types of file with a Name method that returns a string.
+// declared lists the events that file declares.
 func (m *module) declared(dir string, file *ast.File) ([]event, error) {
 	p, err := m.load(dir)
 	if err != nil {
@@ -141,67 +145,77 @@ func (m *module) declared(dir string, file *ast.File) ([]event, error) {
 	}
 	var events []event
 	for _, d := range file.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Recv == nil || f.Name.Name != "Name" {
+		typ := named(d)
+		if typ == "" {
 			continue
 		}
-		typ, ok := f.Recv.List[0].Type.(*ast.Ident)
-		if !ok || p.types[typ.Name] == nil {
-			return nil, fmt.Errorf("%s: the receiver of a Name method is no type of this package", dir)
+		name, ok := p.names[typ]
+		if !ok || p.types[typ] == nil {
+			return nil, fmt.Errorf("%s: the Name method of %s must return a literal and do nothing else", dir, typ)
 		}
-		name, err := returned(f)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", dir, typ.Name, err)
-		}
-		events = append(events, event{name, p.types[typ.Name]})
+		events = append(events, event{name, p.types[typ]})
 	}
 	return events, nil
 }
 
-// aliases lists the types of the shared package that file gives a name.
-func aliases(file *ast.File) []string {
-	var names []string
+// named returns the type of which d is the Name method, "" if it is none.
+func named(d ast.Decl) string {
+	f, ok := d.(*ast.FuncDecl)
+	if !ok || f.Recv == nil || f.Name.Name != "Name" {
+		return ""
+	}
+	typ, ok := f.Recv.List[0].Type.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	return typ.Name
+}
+
+// aliases lists the types of other packages that file gives a name.
+func aliases(file *ast.File) []*ast.TypeSpec {
+	var specs []*ast.TypeSpec
 	for _, d := range file.Decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok {
 			continue
 		}
 		for _, spec := range g.Specs {
-			typ, ok := spec.(*ast.TypeSpec)
-			if !ok || !typ.Assign.IsValid() {
-				continue
-			}
-			if to, ok := typ.Type.(*ast.SelectorExpr); ok && fmt.Sprint(to.X) == filepath.Base(sharedPackage) {
-				names = append(names, to.Sel.Name)
+			if typ, ok := spec.(*ast.TypeSpec); ok && typ.Assign.IsValid() {
+				specs = append(specs, typ)
 			}
 		}
 	}
-	return names
+	return specs
 }
 
 // returned is the string that the only statement of f returns.
-func returned(f *ast.FuncDecl) (string, error) {
-	if f.Body != nil && len(f.Body.List) == 1 {
-		if r, ok := f.Body.List[0].(*ast.ReturnStmt); ok && len(r.Results) == 1 {
-			if lit, ok := r.Results[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				return strconv.Unquote(lit.Value)
-			}
-		}
+func returned(f *ast.FuncDecl) (text string, ok bool) {
+	if f.Body == nil || len(f.Body.List) != 1 {
+		return "", false
 	}
-	return "", fmt.Errorf("the Name method must return a literal and do nothing else")
+	r, ok := f.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(r.Results) != 1 {
+		return "", false
+	}
+	lit, ok := r.Results[0].(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(lit.Value)
+	return text, err == nil
 }
 
 // resolve finds the type that expr names, from within d. It is nil for types
 // that are not of this module.
 func (m *module) resolve(d *decl, expr ast.Expr) (*decl, error) {
-	found, err := m.named(d, expr)
+	found, err := m.lookUp(d, expr)
 	if err == nil && found != nil && found.alias {
 		return m.resolve(found, found.expr)
 	}
 	return found, err
 }
 
-func (m *module) named(d *decl, expr ast.Expr) (*decl, error) {
+func (m *module) lookUp(d *decl, expr ast.Expr) (*decl, error) {
 	switch expr := expr.(type) {
 	case *ast.Ident:
 		return d.pkg.types[expr.Name], nil

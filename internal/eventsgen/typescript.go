@@ -237,7 +237,9 @@ func (t *types) prose(doc string, d *decl) string {
 			}
 			text, _ := strconv.Unquote(f.Tag.Value)
 			name, _, _ := strings.Cut(reflect.StructTag(text).Get("json"), ",")
-			doc = replaceWord(doc, f.Names[0].Name, "`"+name+"`")
+			if name != "-" {
+				doc = replaceWord(doc, f.Names[0].Name, "`"+name+"`")
+			}
 		}
 	}
 	for goName, name := range t.events {

@@ -89,6 +89,8 @@ export interface AvatarEvents {
   brainStalled: BrainStalled
   /** `brainSegment` is every piece the brain pushes that passed the action gate. */
   brainSegment: Segment
+  /** `widget` is a widget of the answer, put together from its pieces and read. */
+  widget: Widget
   /**
    * `turnStart` begins a piece of speech, or a turn in text. `speechId` is nil where nothing is
    * spoken.
@@ -119,6 +121,143 @@ export interface AvatarEvents {
    * over.
    */
   sessionCompleted: SessionCompleted
+  /** `warning` is something a page may want to know and need not act on. */
+  warning: Warning
+  /**
+   * `error` is a problem that ends the session, or an attempt or a turn that failed: only a
+   * fatal code, or the event ended after it, means the end.
+   */
+  error: AgentError | Error
+  /** `ended` is emitted once for every end of a session, with its reason. */
+  ended: Ended
+}
+
+/** Events of a chat session, by name, with their payloads. */
+export interface ChatEvents {
+  /** `stateChange` is emitted at every change of state. */
+  stateChange: ChatStateChanged
+  /**
+   * `transcript` is what was said: "user" once per turn; "final" a whole sentence before its
+   * sound, in text a piece of the answer as it streams; "partial" a timed piece of the
+   * utterance now playing.
+   */
+  transcript: Transcript
+  /**
+   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is nil where nothing is
+   * spoken.
+   */
+  turnStart: TurnStarted
+  /** `turnEnd` ends it, once. */
+  turnEnd: TurnEnded
+  /** `responsePending` says that the brain was prompted; strictly paired with `responseSettled`. */
+  responsePending: Nothing
+  /** `responseSettled` ends `responsePending`. */
+  responseSettled: Nothing
+  /** `brainStalled` is emitted every brainStallMs of silence; `count` grows. */
+  brainStalled: BrainStalled
+  /** `brainSegment` is every piece the brain pushes that passed the action gate. */
+  brainSegment: Segment
+  /** `widget` is a widget of the answer, put together from its pieces and read. */
+  widget: Widget
+  /** `toolCall` is emitted once per distinct call and turn, before its handlers. */
+  toolCall: ToolCall
+  /** `toolCallResult` is emitted for every handler that returned something or failed. */
+  toolCallResult: ToolCallResult
+  /** `toolCallInvalid` replaces `toolCall` when the arguments don't fit the schema. */
+  toolCallInvalid: ToolCallInvalid
+  /** `toolSpiralDetected` is emitted once per turn that calls too many tools. */
+  toolSpiralDetected: ToolSpiralDetected
+  /** `oauthRequired` asks the visitor to authorise a tool; once per URL and turn. */
+  oauthRequired: OAuthRequired
+  /** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
+  oauthRequiredResult: OAuthRequiredResult
+  /**
+   * `sessionCompleted` is emitted once per attempt to tell the service that the conversation is
+   * over.
+   */
+  sessionCompleted: SessionCompleted
+  /** `warning` is something a page may want to know and need not act on. */
+  warning: Warning
+  /**
+   * `error` is a problem that ends the session, or an attempt or a turn that failed: only a
+   * fatal code, or the event ended after it, means the end.
+   */
+  error: AgentError | Error
+  /** `ended` is emitted once for every end of a session, with its reason. */
+  ended: Ended
+}
+
+/** Events of an agent session, by name, with their payloads. */
+export interface AgentEvents {
+  /**
+   * `stateChange` is emitted at every change of state. `reason` is user_requested or
+   * transport_failed.
+   */
+  stateChange: AgentStateChanged
+  /**
+   * `transportChanged` comes before the new transport connects, so that its own listeners can
+   * be attached, and again with the old one when a switch fails. In Go, Transport is a
+   * *avatar.Session or a *chat.Session.
+   */
+  transportChanged: TransportChanged
+  /**
+   * `modeChanged` follows a switch. Without `threadContinuity` the conversation goes on in a
+   * new thread.
+   */
+  modeChanged: ModeChanged
+  /**
+   * `transcript` is what was said: "user" once per turn; "final" a whole sentence before its
+   * sound, in text a piece of the answer as it streams; "partial" a timed piece of the
+   * utterance now playing.
+   */
+  transcript: Transcript
+  /**
+   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is nil where nothing is
+   * spoken.
+   */
+  turnStart: TurnStarted
+  /** `turnEnd` ends it, once. */
+  turnEnd: TurnEnded
+  /** `toolCall` is emitted once per distinct call and turn, before its handlers. */
+  toolCall: ToolCall
+  /** `toolCallResult` is emitted for every handler that returned something or failed. */
+  toolCallResult: ToolCallResult
+  /** `toolCallInvalid` replaces `toolCall` when the arguments don't fit the schema. */
+  toolCallInvalid: ToolCallInvalid
+  /** `oauthRequired` asks the visitor to authorise a tool; once per URL and turn. */
+  oauthRequired: OAuthRequired
+  /** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
+  oauthRequiredResult: OAuthRequiredResult
+  /** `widget` is a widget of the answer, put together from its pieces and read. */
+  widget: Widget
+  /** `responsePending` says that the brain was prompted; strictly paired with `responseSettled`. */
+  responsePending: Nothing
+  /** `responseSettled` ends `responsePending`. */
+  responseSettled: Nothing
+  /** `agentActionDenied` says that the policy or the hook refused something. */
+  agentActionDenied: AgentActionDenied
+  /** `speechChunk` comes about 400 ms before it sounds; it is not filtered by utterance. */
+  speechChunk: SpeechChunk
+  /** `avatarStartTalking` says that the avatar begins to talk. */
+  avatarStartTalking: Nothing
+  /** `avatarStopTalking` carries the text that was really spoken. */
+  avatarStopTalking: AvatarStopTalking
+  /** `interrupted` says that the visitor cut the avatar. */
+  interrupted: Nothing
+  /**
+   * `mediaReady` is emitted once per connect: the event to hide a spinner on. `degraded` means
+   * that no picture came.
+   */
+  mediaReady: MediaReady
+  /**
+   * `connectTimings` follows the state connected, once per successful connect: milliseconds
+   * from the connect call, by phase.
+   */
+  connectTimings: Record<string, number>
+  /** `mediaRecovering` is emitted when the repair of a peer begins. */
+  mediaRecovering: MediaRecovering
+  /** `mediaRecovered` ends a repair that worked. */
+  mediaRecovered: MediaRecovered
   /** `warning` is something a page may want to know and need not act on. */
   warning: Warning
   /**
@@ -344,6 +483,8 @@ export interface SegmentMetadata {
   subtype?: string
   tool_name?: string
   tool_display_name?: string
+  /** `extra` holds the other keys, as they came. */
+  extra?: Record<string, unknown>
 }
 
 /** ToolMetadata describes a tool call (wire-protocol §9.8). */
@@ -354,6 +495,8 @@ export interface SegmentTool {
   /** api, client, csv, code */
   type: string
   wait_for_response: boolean
+  /** `extra` holds the other keys, as they came. */
+  extra?: Record<string, unknown>
 }
 
 /** Segment is one piece of brain output (wire-protocol §4.4.1). */
@@ -379,6 +522,143 @@ export interface Segment {
   openingPhrase?: string
   metadata?: SegmentMetadata
   tool_metadata?: SegmentTool
+  /**
+   * `extra` holds the keys of the object that have no field above, as they came: the service
+   * may add keys that an application knows before this runtime does.
+   */
+  extra?: Record<string, unknown>
+}
+
+/** Flashcard is a question and its answer, or a term and its definition. */
+export interface Flashcard {
+  front: string
+  back: string
+  label?: string
+}
+
+/** Flashcards are cards with two sides. */
+export interface Flashcards {
+  title?: string
+  cards: Flashcard[]
+}
+
+/** Followups are questions that the user may ask next. */
+export interface Followups {
+  questions: string[]
+}
+
+/** Source is one of them. */
+export interface Source {
+  title?: string
+  url?: string
+  snippet?: string
+  /** `score` is the relevance, if the service tells. */
+  score?: number
+}
+
+/** `sources` are what an answer is based on. */
+export interface Sources {
+  sources: Source[]
+}
+
+/** `summary` is a text with its main points. */
+export interface Summary {
+  title?: string
+  summary: string
+  bullets: string[]
+}
+
+/** Video is one of the service's media items. */
+export interface Video {
+  entryId?: string
+  title?: string
+  thumbnailUrl?: string
+  url?: string
+  /** `duration` is in seconds. */
+  duration?: number
+  description?: string
+  alt?: string
+}
+
+/** VideoGallery is a choice of videos. */
+export interface VideoGallery {
+  title?: string
+  videos: Video[]
+}
+
+/** ShowLink is a page that the agent wants to show. */
+export interface ShowLink {
+  url?: string
+  label?: string
+  description?: string
+}
+
+/** ExternalVideo is a video of another host. */
+export interface ExternalVideo {
+  /** `url` is absolute, http or https. */
+  url?: string
+  title?: string
+  provider?: string
+  poster?: string
+  description?: string
+}
+
+/** FormField is one thing to fill in. */
+export interface FormField {
+  key: string
+  /** `type` is str, int, float, bool, list, dict, email, phone or text. */
+  type: string
+  label?: string
+  /** `knownValue` is what the service knows already, nil if nothing. */
+  knownValue?: unknown
+  required: boolean
+  description?: string
+}
+
+/** UserPropertiesForm asks the user for data. */
+export interface UserPropertiesForm {
+  title?: string
+  fields: FormField[]
+}
+
+/** GalleryItem is one slide. */
+export interface GalleryItem {
+  id?: string
+  title?: string
+  description?: string
+  imageUrl?: string
+  url?: string
+  alt?: string
+}
+
+/** ContentGallery is a row of slides. */
+export interface ContentGallery {
+  title?: string
+  items: GalleryItem[]
+}
+
+/**
+ * Widget is a structured answer (wire-protocol §4.4.3). Of the fields behind `speechId` the
+ * one of its runtime is set; `body` is set for a runtime that is none of the nine, `raw` when
+ * the text of the widget has no structure.
+ */
+export interface Widget {
+  /** `runtime` is the normalised name: followups, sources, … */
+  runtime: string
+  widgetName?: string
+  /** `speechId` is the speech it came with; none in a turn in text. */
+  speechId?: string
+  flashcards?: Flashcards
+  followups?: Followups
+  sources?: Sources
+  summary?: Summary
+  videoGallery?: VideoGallery
+  showLink?: ShowLink
+  externalVideo?: ExternalVideo
+  userPropertiesForm?: UserPropertiesForm
+  contentGallery?: ContentGallery
+  body?: unknown
+  raw?: string
 }
 
 /**
@@ -563,6 +843,67 @@ export interface Snapshot {
   disclosure: Disclosure | null
   /** `gated` says that the disclosure holds the start. */
   gated: boolean
+}
+
+/** State is where a session is in its life (session-api B.2). */
+export type ChatState = "idle" | "connected" | "closed"
+
+/** `stateChange` is emitted at every change of state. */
+export interface ChatStateChanged {
+  state: ChatState
+}
+
+/** Snapshot is what can be read of a session at any time. */
+export interface ChatSnapshot {
+  state: ChatState
+  /** `threadId` is the dialogue's id: the one given, or that of the first reply. */
+  threadId?: string
+  partnerId: string
+  kickoff: Kickoff | null
+  /** `responsePending` says that the brain was asked and has shown nothing yet. */
+  responsePending: boolean
+}
+
+/** State is where a session is in its life (session-api B.3). */
+export type AgentState = "idle" | "connecting" | "connected" | "switching" | "failed" | "closed"
+
+/**
+ * `stateChange` is emitted at every change of state. `reason` is user_requested or
+ * transport_failed.
+ */
+export interface AgentStateChanged {
+  state: AgentState
+  reason?: "user_requested" | "transport_failed"
+}
+
+/** Mode is the kind of transport. */
+export type AgentMode = "avatar" | "chat"
+
+/**
+ * `transportChanged` comes before the new transport connects, so that its own listeners can be
+ * attached, and again with the old one when a switch fails. In Go, Transport is a
+ * *avatar.Session or a *chat.Session.
+ */
+export interface TransportChanged {
+  mode: AgentMode
+}
+
+/**
+ * `modeChanged` follows a switch. Without `threadContinuity` the conversation goes on in a new
+ * thread.
+ */
+export interface ModeChanged {
+  mode: AgentMode
+  threadContinuity: boolean
+}
+
+/** Snapshot is what can be read of a session at any time. */
+export interface AgentSnapshot {
+  state: AgentState
+  mode: AgentMode
+  threadId?: string
+  /** `timings` are those of the avatar's connect, empty without one. */
+  timings: Record<string, number>
 }
 
 /** The codes after which the service has given the session up. */

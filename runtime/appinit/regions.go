@@ -118,6 +118,16 @@ func (a Addresses) Base(s Service) (string, error) {
 	return base, nil
 }
 
+// GenieBase returns the address of the conversation host, for those who need no
+// other. Errors are those of Resolve and Base.
+func (c Config) GenieBase() (string, error) {
+	addresses, err := c.Resolve()
+	if err != nil {
+		return "", err
+	}
+	return addresses.Base(Genie)
+}
+
 func lookup(code string) (region, bool) {
 	for _, r := range regions {
 		if r.code == code {

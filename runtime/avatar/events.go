@@ -18,6 +18,7 @@ type (
 	ResponseSettled     = event.ResponseSettled
 	BrainStalled        = event.BrainStalled
 	BrainSegment        = event.BrainSegment
+	WidgetShown         = event.WidgetShown
 	TurnStarted         = event.TurnStarted
 	TurnEnded           = event.TurnEnded
 	Transcript          = event.Transcript

@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestTextWaitsForTheEndOfAPause: a service that pauses takes texts and never
@@ -128,7 +129,7 @@ func TestEveryTurnEndsOnce(t *testing.T) {
 			t.Errorf("ended %+v", got)
 		}
 		for range 100 { // what is kept in mind has a bound
-			s.say(control.AgentEndTurn, control.EndTurn{SpeechID: randomID(8)})
+			s.say(control.AgentEndTurn, control.EndTurn{SpeechID: session.RandomID(8)})
 			synctest.Wait()
 		}
 		if n := len(r.turn.ended); n != maxEnded {

@@ -159,6 +159,8 @@ func (s *Session) turnEnds(speechID, turnID string) {
 	if speechID != "" {
 		s.turn.ended = append(s.turn.ended[max(0, len(s.turn.ended)-maxEnded+1):], speechID)
 	}
+	done, _ := s.seen.widgets.End()
+	s.show(done)
 	s.base.Emit(TurnEnded{SpeechID: &speechID, TurnID: turnID})
 	if !strings.HasSuffix(speechID, control.SuffixOpening) { // which is no turn of the brain
 		s.checkEmptyTurn()
@@ -210,6 +212,16 @@ func (s *Session) piece(seg *converse.Segment) {
 		s.perceived()
 	}
 	s.base.Emit(BrainSegment{Segment: *seg})
+	done, _ := s.seen.widgets.Add(seg)
+	s.show(done)
+}
+
+// show emits the widgets that are complete; what could not be read was seen as
+// segments.
+func (s *Session) show(widgets []converse.Widget) {
+	for _, w := range widgets {
+		s.base.Emit(WidgetShown{Widget: w})
+	}
 }
 
 // parseDelta reads a delta; what is no JSON object is text
@@ -275,6 +287,7 @@ func (s *Session) finishedTalking(p control.FinishedTalking) {
 func (s *Session) interrupted() {
 	s.turn.speaking = false
 	s.seen.perceived = true // a turn that was cut is not an empty one
+	s.seen.widgets.Discard()
 	s.turn.captions.interrupt()
 	s.setPending(false)
 	s.release()

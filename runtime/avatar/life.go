@@ -172,11 +172,7 @@ func (s *Session) newCompleter(page completion.Page) *completion.Completer {
 			s.Disconnect(DisconnectOptions{Reason: reason})
 		},
 		Network: func(online bool) { s.base.Work.Post(func() { s.network(online) }) },
-		Attempt: func(a completion.Attempt) {
-			s.base.Work.Post(func() {
-				s.base.Emit(SessionCompleted{Reason: a.Reason, Sent: a.Sent, Suppressed: a.Suppressed, Peers: a.Peers})
-			})
-		},
+		Attempt: s.base.Completed,
 	})
 }
 

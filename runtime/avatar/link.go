@@ -1,7 +1,6 @@
 package avatar
 
 import (
-	"math/rand/v2"
 	"net/url"
 	"strings"
 
@@ -47,7 +46,7 @@ type link struct {
 
 // open dials the control socket and begins to read it.
 func (s *Session) open() (*link, error) {
-	l := &link{room: randomID(roomIDLength)}
+	l := &link{room: session.RandomID(roomIDLength)}
 	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{
 		Query:             s.query(),
 		Auth:              auth(s.token),
@@ -184,15 +183,4 @@ func (s *Session) newMedia(l *link) peers {
 type peers struct {
 	down Downlink
 	up   Uplink
-}
-
-// randomID returns n characters of [a-z0-9]. They tell sessions apart and open
-// nothing; crypto/rand would add 44 kB to the page after brotli.
-func randomID(n int) string {
-	const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = alphabet[rand.IntN(len(alphabet))]
-	}
-	return string(b)
 }

@@ -215,11 +215,7 @@ func (o *Options) resolve() error {
 			o.Log("warn", e.Error(), nil)
 		}
 	}}
-	addresses, err := appinit.Config{Region: o.Region, GenieURL: o.GenieURL, Policy: policy}.Resolve()
-	if err != nil {
-		return err
-	}
-	genie, err := addresses.Base(appinit.Genie)
+	genie, err := appinit.Config{Region: o.Region, GenieURL: o.GenieURL, Policy: policy}.GenieBase()
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,7 @@ func (s *Session) rebuildAttempt(n int, reuse bool) {
 		// The service sees a new session: the old room and peers are gone.
 		old.closeMedia()
 		old.hs.reset()
-		l = &link{socket: old.socket, hs: old.hs, room: randomID(roomIDLength), opened: true, greeted: true, shown: true}
+		l = &link{socket: old.socket, hs: old.hs, room: session.RandomID(roomIDLength), opened: true, greeted: true, shown: true}
 		s.link = l
 	} else {
 		s.drop()

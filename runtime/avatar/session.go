@@ -179,7 +179,7 @@ func New(o Options, d Deps) (*Session, error) {
 		timings: map[string]int64{},
 	}
 	setDefault(&s.opts.PartnerID, session.PartnerOf(o.Token))
-	setDefault(&s.sticky, randomID(stickyIDLength))
+	setDefault(&s.sticky, session.RandomID(stickyIDLength))
 	s.output.volume = 1
 	s.output.micOn = true
 	s.opts.Token = "" // s.token is forgotten with a disconnect

@@ -16,8 +16,9 @@ type (
 
 // perception tells what a turn had for the visitor.
 type perception struct {
-	perceived bool // something was perceived in this turn
-	unheard   int  // tool segments since the visitor last perceived anything
+	widgets   converse.Assembler // the one that is not complete yet
+	perceived bool               // something was perceived in this turn
+	unheard   int                // tool segments since the visitor last perceived anything
 }
 
 // OnToolCall registers a handler for the tool called name and returns the

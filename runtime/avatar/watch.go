@@ -47,6 +47,7 @@ func (s *Session) forgetPieces() {
 		s.lane.considering(cutShort(nil))
 	}
 	s.lane = laneState{}
+	s.seen.widgets.Discard()
 }
 
 // ifAllowed runs f unless the policy or the application refuses action; no Type

@@ -37,6 +37,9 @@ type Completer struct {
 // New returns a completer that listens to the page until Close.
 func New(o Options) *Completer {
 	o.Settings = o.Settings.withDefaults()
+	if o.Network == nil {
+		o.Network = func(bool) {}
+	}
 	c := &Completer{o: o, stop: func() {}}
 	if o.Page == nil || o.Settings.IgnorePage {
 		return c

@@ -236,7 +236,7 @@ func TestAHiddenPageHasAGrace(t *testing.T) {
 func TestAnotherTabWithTheThreadSuppressesTheSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		browser := newBrowser()
-		one, two := newRig(t, browser, Settings{}), newRig(t, browser, Settings{})
+		one, two := newRig(t, browser, Settings{tab: "1"}), newRig(t, browser, Settings{tab: "2"})
 		one.Arm("5f0c", "token")
 		two.Arm("5f0c", "token")
 		time.Sleep(5 * time.Second) // a beat later
@@ -247,6 +247,21 @@ func TestAnotherTabWithTheThreadSuppressesTheSignal(t *testing.T) {
 		synctest.Wait() // the other tab has heard the farewell
 		if got := two.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "manual"}) {
 			t.Errorf("last tab: %+v", got)
+		}
+	})
+}
+
+// TestSessionsOfOneTabAreNoPeers: during a switch between text and face a page
+// has two of them on one thread, and when it goes away then, one must tell.
+func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		browser := newBrowser()
+		one, two := newRig(t, browser, Settings{}), newRig(t, browser, Settings{})
+		one.Arm("5f0c", "token")
+		two.Arm("5f0c", "token")
+		time.Sleep(5 * time.Second)
+		if got := one.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "manual"}) {
+			t.Errorf("%+v", got)
 		}
 	})
 }

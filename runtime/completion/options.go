@@ -35,6 +35,8 @@ type Settings struct {
 	// a silent one is forgotten. Defaults 4 s and 12 s.
 	PresenceBeat  time.Duration
 	PresenceStale time.Duration
+
+	tab string // this tab's id between tabs
 }
 
 func (s Settings) withDefaults() Settings {
@@ -44,6 +46,7 @@ func (s Settings) withDefaults() Settings {
 	set(&s.PresencePrefix, "kaltura-agents:thread")
 	set(&s.PresenceBeat, 4*time.Second)
 	set(&s.PresenceStale, 12*time.Second)
+	set(&s.tab, tab)
 	return s
 }
 
@@ -66,7 +69,7 @@ type Options struct {
 	// Leave is called when the page goes away for good, after the completion
 	// request has left. What it starts before it returns still leaves too.
 	Leave func(reason string)
-	// Network is called when the browser goes online or offline.
+	// Network is called when the browser goes online or offline; may be nil.
 	Network func(online bool)
 	// Attempt is called for every attempt that had a thread to complete.
 	Attempt func(Attempt)

@@ -11,6 +11,10 @@ import (
 // maxPeers bounds what other scripts of the same origin can make us remember.
 const maxPeers = 64
 
+// tab is this program's id between tabs: two sessions of one page on one thread,
+// as in a switch between text and face, are no peers of each other.
+var tab = strconv.FormatUint(rand.Uint64(), 36)
+
 // presence knows which other tabs hold the same thread (wire-protocol §8.10).
 type presence struct {
 	id      string
@@ -31,7 +35,7 @@ type notice struct {
 
 // openPresence announces this tab, or returns nil where tabs can't talk.
 func openPresence(page Page, s Settings, thread string) *presence {
-	p := &presence{id: strconv.FormatUint(rand.Uint64(), 36), stale: s.PresenceStale, peers: map[string]time.Time{}}
+	p := &presence{id: s.tab, stale: s.PresenceStale, peers: map[string]time.Time{}}
 	p.mu.Lock() // a message may come before the channel is known
 	defer p.mu.Unlock()
 	p.channel = page.Channel(s.PresencePrefix+":"+thread, p.receive)

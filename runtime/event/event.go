@@ -34,6 +34,11 @@ type BrainSegment struct {
 	converse.Segment
 }
 
+// WidgetShown is a widget of the answer, put together from its pieces and read.
+type WidgetShown struct {
+	converse.Widget
+}
+
 // TurnStarted begins a piece of speech, or a turn in text. SpeechID is nil where
 // nothing is spoken.
 type TurnStarted struct {
@@ -180,6 +185,7 @@ func (ResponsePending) Name() string     { return "responsePending" }
 func (ResponseSettled) Name() string     { return "responseSettled" }
 func (BrainStalled) Name() string        { return "brainStalled" }
 func (BrainSegment) Name() string        { return "brainSegment" }
+func (WidgetShown) Name() string         { return "widget" }
 func (TurnStarted) Name() string         { return "turnStart" }
 func (TurnEnded) Name() string           { return "turnEnd" }
 func (Transcript) Name() string          { return "transcript" }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -110,6 +111,18 @@ func (b *Base) Flooded() bool { return b.unheard.Load() > MaxUnheard }
 // WaitHeard returns when the listener has heard everything so far. It must not
 // be called by a listener.
 func (b *Base) WaitHeard() { b.heard.Call(func() {}) }
+
+// AfterHeard runs f when the listener has heard everything so far. It never
+// waits.
+func (b *Base) AfterHeard(f func()) { b.heard.Post(f) }
+
+// Completed reports an attempt to tell the service of the end of the
+// conversation.
+func (b *Base) Completed(a completion.Attempt) {
+	b.Work.Post(func() {
+		b.Emit(event.SessionCompleted{Reason: a.Reason, Sent: a.Sent, Suppressed: a.Suppressed, Peers: a.Peers})
+	})
+}
 
 // Spawn runs f beside the queue; its panic ends this session only.
 func (b *Base) Spawn(f func()) {

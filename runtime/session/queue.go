@@ -51,13 +51,12 @@ func (q *Queue) Do(f func()) {
 	}
 }
 
-// Call posts f and waits until it has run. It must not be called from the queue.
+// Call posts f and waits until it has run, and what runs after it. It must not be
+// called from the queue.
 func (q *Queue) Call(f func()) {
 	done := make(chan struct{})
-	q.Post(func() {
-		defer close(done)
-		f()
-	})
+	q.Post(f)
+	q.Post(func() { close(done) })
 	<-done
 }
 

@@ -20,6 +20,22 @@ type ToolHandler func(ctx context.Context, call event.ToolCall) (any, error)
 // ConsentHandler reacts to a tool that needs the visitor's authorisation.
 type ConsentHandler func(ctx context.Context, ask event.OAuthRequired) (any, error)
 
+// CheckToolHandler returns the bad_request of what can't be registered.
+func CheckToolHandler(name string, h ToolHandler) error {
+	if strings.TrimSpace(name) == "" || h == nil {
+		return fault.New(fault.BadRequest, "a tool handler needs a name and a function")
+	}
+	return nil
+}
+
+// CheckConsentHandler returns the bad_request of what can't be registered.
+func CheckConsentHandler(h ConsentHandler) error {
+	if h == nil {
+		return fault.New(fault.BadRequest, "a consent handler needs a function")
+	}
+	return nil
+}
+
 // ToolAnswer is the outcome of RespondToTool (wire-protocol §9.8).
 type ToolAnswer struct {
 	OK bool `json:"ok"`
@@ -96,8 +112,8 @@ func (t *Tools) Forget() { t.waiting = nil }
 // function that removes it. Handlers of one name run in the order of their
 // registration; of several schemas the newest counts. The error is bad_request.
 func (t *Tools) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
-	if strings.TrimSpace(name) == "" || h == nil {
-		return nil, fault.New(fault.BadRequest, "a tool handler needs a name and a function")
+	if err := CheckToolHandler(name, h); err != nil {
+		return nil, err
 	}
 	handler := &toolHandler{run: h, schema: schema}
 	t.Base.Work.Do(func() {
@@ -114,8 +130,8 @@ func (t *Tools) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchem
 // OnOAuthRequired registers a handler for requests of the visitor's consent and
 // returns the function that removes it. The error is bad_request.
 func (t *Tools) OnOAuthRequired(h ConsentHandler) (remove func(), err error) {
-	if h == nil {
-		return nil, fault.New(fault.BadRequest, "a consent handler needs a function")
+	if err := CheckConsentHandler(h); err != nil {
+		return nil, err
 	}
 	handler := &consentHandler{h}
 	t.Base.Work.Do(func() { t.consents = append(t.consents, handler) })

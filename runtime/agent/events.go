@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
+)
+
+// StateChanged is emitted at every change of state. Reason is user_requested or
+// transport_failed.
+type StateChanged struct {
+	State  State  `json:"state"`
+	Reason string `json:"reason,omitempty" ts:"'user_requested' | 'transport_failed'"`
+}
+
+// TransportChanged comes before the new transport connects, so that its own
+// listeners can be attached, and again with the old one when a switch fails. In Go,
+// Transport is a *[avatar.Session] or a *[chat.Session].
+type TransportChanged struct {
+	Mode      Mode `json:"mode"`
+	Transport any  `json:"-"`
+}
+
+// ModeChanged follows a switch. Without ThreadContinuity the conversation goes on
+// in a new thread.
+type ModeChanged struct {
+	Mode             Mode `json:"mode"`
+	ThreadContinuity bool `json:"threadContinuity"`
+}
+
+// Name implements [event.Event].
+func (StateChanged) Name() string     { return "stateChange" }
+func (TransportChanged) Name() string { return "transportChanged" }
+func (ModeChanged) Name() string      { return "modeChanged" }
+
+// The events of the transports that are passed on (session-api A.3.3), and the
+// widgets.
+type (
+	Transcript          = event.Transcript
+	TurnStarted         = event.TurnStarted
+	TurnEnded           = event.TurnEnded
+	ToolCalled          = event.ToolCalled
+	ToolCallResult      = event.ToolCallResult
+	ToolCallInvalid     = event.ToolCallInvalid
+	OAuthRequired       = event.OAuthRequired
+	OAuthRequiredResult = event.OAuthRequiredResult
+	WidgetShown         = event.WidgetShown
+	ResponsePending     = event.ResponsePending
+	ResponseSettled     = event.ResponseSettled
+	AgentActionDenied   = avatar.AgentActionDenied
+	SpeechChunk         = avatar.SpeechChunk
+	AvatarStartTalking  = avatar.AvatarStartTalking
+	AvatarStopTalking   = avatar.AvatarStopTalking
+	Interrupted         = avatar.Interrupted
+	MediaReady          = avatar.MediaReady
+	ConnectTimings      = avatar.ConnectTimings
+	MediaRecovering     = avatar.MediaRecovering
+	MediaRecovered      = avatar.MediaRecovered
+	Warning             = event.Warning
+	Failed              = event.Failed
+	Ended               = event.Ended
+)
+
+// passedOn reports whether an event of a transport is one of the session's too.
+func passedOn(e event.Event) bool {
+	switch e.(type) {
+	case Transcript, TurnStarted, TurnEnded, ToolCalled, ToolCallResult, ToolCallInvalid, OAuthRequired, OAuthRequiredResult,
+		WidgetShown, ResponsePending, ResponseSettled, AgentActionDenied, SpeechChunk, AvatarStartTalking, AvatarStopTalking,
+		Interrupted, MediaReady, ConnectTimings, MediaRecovering, MediaRecovered, Warning, Failed:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// Mode is the kind of transport.
+type Mode string
+
+// The modes.
+const (
+	Avatar Mode = "avatar"
+	Chat   Mode = "chat"
+)
+
+func (m Mode) check() error {
+	if m != Avatar && m != Chat {
+		return fault.New(fault.BadRequest, "mode must be avatar or chat")
+	}
+	return nil
+}
+
+// Options configure a [Session] (session-api A.3.1). What both transports need
+// stands here once; Avatar and Chat hold what is their own, and wins.
+type Options struct {
+	// Mode is the first transport. Default [Avatar].
+	Mode Mode `json:"mode"`
+	// Token is the conversation token. Required, here or in both transports.
+	Token string `json:"token"`
+	// RequestVars are the prompt's variables; they survive a switch.
+	RequestVars map[string]any `json:"requestVars"`
+	// ThreadID continues a stored dialogue.
+	ThreadID string `json:"threadId"`
+	// Kickoff is the first turn, sent once however often the mode changes.
+	Kickoff *event.Kickoff `json:"kickoff"`
+	// Region picks the default GenieURL: "nvp1" (default) or "frp2".
+	Region *string `json:"region"`
+	// GenieURL is the brain's host.
+	GenieURL *string `json:"genieUrl"`
+	// AllowInsecureTransport lets http: and ws: reach public hosts.
+	AllowInsecureTransport bool `json:"allowInsecureTransport"`
+	// PartnerID and SubjectID are for audit events.
+	PartnerID string `json:"partnerId"`
+	SubjectID string `json:"subjectId"`
+
+	Avatar avatar.Options `json:"-"`
+	Chat   chat.Options   `json:"-"`
+
+	// OnAuditEvent receives redacted security events.
+	OnAuditEvent func(event.Audit) `json:"-"`
+	// Log receives diagnostics; nothing in it is secret.
+	Log func(level, message string, data map[string]any) `json:"-"`
+	// OnEvent receives every event, in order, on one goroutine.
+	OnEvent func(event.Event) `json:"-"`
+}
+
+// Deps make the transports. What release frees is freed when the transport was
+// let go and is closed; it may be nil.
+type Deps struct {
+	Avatar func(avatar.Options) (s *avatar.Session, release func(), err error)
+	Chat   func(chat.Options) (s *chat.Session, release func(), err error)
+}
+
+// common is where a transport's options keep what the session shares.
+type common struct {
+	token, partnerID, subjectID, threadID *string
+	region, genieURL                      **string
+	insecure                              *bool
+	vars                                  *map[string]any
+	kickoff                               **event.Kickoff
+	log                                   *func(string, string, map[string]any)
+	audit                                 *func(event.Audit)
+}
+
+// avatarOptions are the options of an avatar session that begins now.
+func (s *Session) avatarOptions() avatar.Options {
+	o := s.opts.Avatar
+	s.share(common{
+		&o.Token, &o.PartnerID, &o.SubjectID, &o.ThreadID, &o.Region, &o.GenieURL,
+		&o.AllowInsecureTransport, &o.RequestVars, &o.Kickoff, &o.Log, &o.OnAuditEvent,
+	})
+	return o
+}
+
+// chatOptions are the options of a chat session that begins now.
+func (s *Session) chatOptions() chat.Options {
+	o := s.opts.Chat
+	s.share(common{
+		&o.Token, &o.PartnerID, &o.SubjectID, &o.ThreadID, &o.Region, &o.GenieURL,
+		&o.AllowInsecureTransport, &o.RequestVars, &o.Kickoff, &o.Log, &o.OnAuditEvent,
+	})
+	return o
+}
+
+// share fills in what a transport has not of its own, and what belongs to the
+// conversation.
+func (s *Session) share(to common) {
+	fill(to.token, s.token)
+	fill(to.partnerID, s.opts.PartnerID)
+	fill(to.subjectID, s.opts.SubjectID)
+	fill(to.region, s.opts.Region)
+	fill(to.genieURL, s.opts.GenieURL)
+	*to.insecure = *to.insecure || s.opts.AllowInsecureTransport
+	if *to.log == nil {
+		*to.log = s.opts.Log
+	}
+	if *to.audit == nil {
+		*to.audit = s.opts.OnAuditEvent
+	}
+	if s.thread != "" {
+		*to.threadID = s.thread
+	}
+	*to.kickoff = s.kickoff
+	// A transport's own variables win over the shared ones, and what was updated
+	// since wins over both.
+	*to.vars = session.Merged(session.Merged(s.opts.RequestVars, *to.vars), s.updates)
+}
+
+func fill[T comparable](p *T, v T) {
+	var zero T
+	if *p == zero {
+		*p = v
+	}
+}

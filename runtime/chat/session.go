@@ -1,0 +1,339 @@
+package chat
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/runtime/completion"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// State is where a session is in its life (session-api B.2).
+type State string
+
+// The states. Closed is final.
+const (
+	Idle      State = "idle"
+	Connected State = "connected"
+	Closed    State = "closed"
+)
+
+// Snapshot is what can be read of a session at any time.
+type Snapshot struct {
+	State State `json:"state"`
+	// ThreadID is the dialogue's id: the one given, or that of the first reply.
+	ThreadID  string         `json:"threadId,omitempty"`
+	PartnerID string         `json:"partnerId"`
+	Kickoff   *event.Kickoff `json:"kickoff"`
+	// ResponsePending says that the brain was asked and has shown nothing yet.
+	ResponsePending bool `json:"responsePending"`
+}
+
+// Session is one conversation in text. Its methods may be called from any
+// goroutine, and from listeners, but for those that wait for a turn: a listener
+// that waits keeps the turn's events from being heard.
+type Session struct {
+	opts Options
+	deps Deps
+
+	base     session.Base // its queue owns what follows snapshot
+	snapshot atomic.Pointer[Snapshot]
+	readers  sync.WaitGroup // of turns
+
+	state   State
+	token   string
+	thread  string
+	vars    map[string]any
+	caps    map[string]string
+	kickoff *event.Kickoff
+
+	turn    *turn   // the turn under way, nil without one
+	waiting []*turn // their turn comes later, in order
+	pending bool    // responsePending was emitted and not settled
+	warned  bool    // of an empty turn; once in the session's life
+
+	tools session.Tools
+	stall session.Watchdog
+
+	life context.Context // handlers are called with it
+	die  context.CancelFunc
+
+	completer *completion.Completer
+}
+
+// New returns a session in state idle; it opens nothing. The error is a
+// *[fault.Error] about the options.
+func New(o Options, d Deps) (*Session, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	vars, err := converse.CheckVars(o.RequestVars)
+	if err != nil {
+		return nil, err
+	}
+	caps, err := converse.MergeCapabilities(nil, o.Capabilities)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{
+		opts: o, deps: d,
+		state: Idle, token: o.Token, thread: o.ThreadID, vars: vars, caps: caps, kickoff: o.Kickoff,
+	}
+	if s.opts.PartnerID == "" {
+		s.opts.PartnerID = session.PartnerOf(o.Token)
+	}
+	s.opts.Token = "" // s.token is forgotten with the end
+	s.life, s.die = context.WithCancel(context.Background())
+	s.base.Start(session.Hooks{
+		Publish: s.publish,
+		Crashed: s.crashed,
+		Actor: func() session.Actor {
+			snap := s.Snapshot()
+			return session.Actor{PartnerID: snap.PartnerID, SubjectID: s.opts.SubjectID, ThreadID: snap.ThreadID}
+		},
+		OnEvent: o.OnEvent, OnAuditEvent: o.OnAuditEvent, Log: o.Log,
+	})
+	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
+	s.tools = session.Tools{
+		Base: &s.base, Fetch: d.Fetch, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
+		Life:   func() context.Context { return s.life },
+		Caller: func() session.Caller { return session.Caller{Token: s.token} },
+	}
+	s.publish()
+	return s, nil
+}
+
+// Snapshot returns the session's present properties. What it points to is never
+// changed.
+func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
+
+// publish makes the state readable for everybody.
+func (s *Session) publish() {
+	s.snapshot.Store(&Snapshot{
+		State: s.state, ThreadID: s.thread, PartnerID: s.opts.PartnerID, Kickoff: s.kickoff, ResponsePending: s.pending,
+	})
+}
+
+func (s *Session) setState(state State) {
+	s.state = state
+	s.base.Emit(StateChanged{State: state})
+}
+
+// Connect opens the session and queues the kickoff. There is no network in it.
+// The error is invalid_state unless the session is idle.
+func (s *Session) Connect() error {
+	if err := s.is(Idle); err != nil {
+		return err
+	}
+	s.base.Work.Do(func() {
+		if s.state != Idle {
+			return
+		}
+		s.completer = s.newCompleter(s.deps.Page)
+		s.setState(Connected)
+		s.base.Audit("session.connect", "connected", "")
+		if s.kickoff != nil {
+			s.enter(&turn{text: s.kickoff.Text, kickoff: true, ctx: context.Background()})
+		}
+	})
+	return nil
+}
+
+// is returns the error of a call that needs another state, nil in state want.
+func (s *Session) is(want State) error {
+	if state := s.Snapshot().State; state != want {
+		return fault.New(fault.InvalidState, "the session is "+string(state)+", not "+string(want))
+	}
+	return nil
+}
+
+// DisconnectOptions say how a session is left.
+type DisconnectOptions struct {
+	// Keep leaves the conversation open at the service: no completion signal.
+	Keep bool
+	// Reason is what ended and sessionCompleted report. Default "disconnect".
+	Reason string
+}
+
+// Disconnect ends the session for good and tells the service that the
+// conversation is over. It may be called at any time and more than once; it does
+// not wait. The turn under way fails with aborted, those behind it with
+// invalid_state. The token is forgotten.
+func (s *Session) Disconnect(o DisconnectOptions) {
+	if o.Reason == "" {
+		o.Reason = "disconnect"
+	}
+	s.base.Work.Do(func() { s.close(o, nil) })
+}
+
+// close ends the session; err is nil when it was asked for.
+func (s *Session) close(o DisconnectOptions, err *fault.Error) {
+	if s.state == Closed {
+		return
+	}
+	// The completion request leaves first: on a page that goes away nothing
+	// after it is sure to leave (wire-protocol §8.8).
+	if s.completer != nil {
+		if !o.Keep {
+			s.completer.Complete(o.Reason)
+		}
+		s.completer.Close()
+	}
+	if err != nil {
+		s.base.Emit(Failed{Error: err})
+	}
+	s.base.Audit("session.disconnect", "ended", o.Reason)
+	s.setState(Closed)
+	s.base.Emit(Ended{Reason: o.Reason})
+	s.token = ""
+	s.tools.Forget()
+	s.die()
+	if t := s.turn; t != nil {
+		s.leave(t, fault.New(fault.Aborted, "the session was disconnected"))
+	}
+	for _, t := range s.waiting {
+		t.settle(s, fault.New(fault.InvalidState, "the session was disconnected before the turn began"))
+	}
+	s.waiting = nil
+}
+
+// crashed ends the session after a bug in it.
+func (s *Session) crashed(err *fault.Error) {
+	s.close(DisconnectOptions{Keep: true, Reason: string(err.Code)}, err)
+}
+
+// Fail ends this session after a bug that was caught elsewhere, in a callback of
+// the page for example.
+func (s *Session) Fail(err error) {
+	s.base.Work.Post(func() { s.crashed(fault.From(err)) })
+}
+
+// Close disconnects and returns when the listener has heard everything and no
+// reader is left, so it must not be called by a listener.
+func (s *Session) Close() {
+	s.Disconnect(DisconnectOptions{})
+	s.base.Work.Call(func() {})
+	s.readers.Wait()
+	s.base.WaitHeard()
+}
+
+// SetToken replaces the token for later turns, tool answers and the completion
+// signal. Errors: bad_request, invalid_state.
+func (s *Session) SetToken(token string) error {
+	if token == "" {
+		return fault.New(fault.BadRequest, "token is required")
+	}
+	if s.Snapshot().State == Closed {
+		return s.is(Connected)
+	}
+	s.base.Work.Do(func() {
+		if s.state != Closed {
+			s.token = token
+			s.arm()
+		}
+	})
+	return nil
+}
+
+// UpdateRequestVars merges vars into the session's variables, all of which go
+// with the next turn; "" or nil clears one. Errors: invalid_state,
+// validation_error.
+func (s *Session) UpdateRequestVars(vars map[string]any) error {
+	vars, err := converse.CheckVars(vars)
+	if err != nil {
+		return err
+	}
+	if err := s.is(Connected); err != nil {
+		return err
+	}
+	s.base.Work.Do(func() { s.vars = session.Merged(s.vars, vars) })
+	return nil
+}
+
+// SetDynamicPrompt tells the brain, with the next turn, what the visitor has
+// before them: data is stored as JSON in the variable page_context. Errors:
+// invalid_state, bad_request.
+func (s *Session) SetDynamicPrompt(data any) error {
+	vars, err := session.DynamicPrompt(data)
+	if err != nil {
+		return err
+	}
+	return s.UpdateRequestVars(vars)
+}
+
+// OnToolCall registers a handler for the tool called name and returns the
+// function that removes it. Handlers of one name run in the order of their
+// registration; of several schemas the newest counts. The error is bad_request.
+func (s *Session) OnToolCall(name string, h session.ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
+	return s.tools.OnToolCall(name, h, schema)
+}
+
+// OnOAuthRequired registers a handler for requests of the visitor's consent and
+// returns the function that removes it. The error is bad_request.
+func (s *Session) OnOAuthRequired(h session.ConsentHandler) (remove func(), err error) {
+	return s.tools.OnOAuthRequired(h)
+}
+
+// RespondToTool answers a call that the brain waits for, while its reply still
+// streams. response is an object. Errors: bad_request, invalid_state.
+func (s *Session) RespondToTool(ctx context.Context, id string, response map[string]any) (session.ToolAnswer, error) {
+	if err := s.is(Connected); err != nil {
+		return session.ToolAnswer{}, err
+	}
+	return s.tools.Respond(ctx, id, response)
+}
+
+// CompleteThread sends the completion signal now. It fails with invalid_state
+// once the session is closed; every other outcome is in the result.
+func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
+	c, err := session.Ask(ctx, &s.base, func(reply chan<- *completion.Completer) {
+		if s.completer == nil && s.state == Idle {
+			s.completer = s.newCompleter(nil)
+		}
+		if s.state == Closed {
+			reply <- nil
+			return
+		}
+		reply <- s.completer
+	})
+	if err != nil {
+		return completion.Result{}, err
+	}
+	if c == nil {
+		return completion.Result{}, s.is(Connected)
+	}
+	return c.CompleteNow(ctx), nil
+}
+
+// newCompleter returns what tells the service of the end; page is nil for a
+// session that is not connected, of which other tabs should hear nothing.
+func (s *Session) newCompleter(page completion.Page) *completion.Completer {
+	if s.completer != nil {
+		s.completer.Close()
+	}
+	c := completion.New(completion.Options{
+		URL:      *s.opts.GenieURL,
+		Fetch:    s.deps.Fetch,
+		Send:     s.deps.Send,
+		Page:     page,
+		Settings: s.opts.Completion,
+		// The page goes away: everything must be under way when this returns.
+		Leave:   func(reason string) { s.Disconnect(DisconnectOptions{Reason: reason}) },
+		Attempt: s.base.Completed,
+	})
+	c.Arm(s.thread, s.token)
+	return c
+}
+
+// arm tells the completer what its request will say, so that it can leave
+// without asking anybody.
+func (s *Session) arm() {
+	if s.completer != nil {
+		s.completer.Arm(s.thread, s.token)
+	}
+}

@@ -1,0 +1,55 @@
+package session
+
+import (
+	"slices"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestCallReturnsAfterWhatFollows: who calls a method and then reads a property
+// finds it changed.
+func TestCallReturnsAfterWhatFollows(t *testing.T) {
+	for range 1000 {
+		var q Queue
+		state, published := 0, 0
+		q.after = func() {
+			if published != state {
+				published = state
+			}
+		}
+		q.Call(func() { state = 1 })
+		if published != 1 {
+			t.Fatal("returned before the change was published")
+		}
+	}
+}
+
+func TestAPanicIsCaughtAndTheQueueGoesOn(t *testing.T) {
+	var q Queue
+	var got []any
+	q.caught = func(p any) { got = append(got, p) }
+	q.Call(func() { panic("a bug") })
+	q.Call(func() { got = append(got, "next") })
+	if !slices.Equal(got, []any{"a bug", "next"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestDoRunsAtOnceOrInOrder: at once when nothing runs; from within a function of
+// the queue it comes after that one.
+func TestDoRunsAtOnceOrInOrder(t *testing.T) {
+	var q Queue
+	var order []int
+	q.Do(func() {
+		order = append(order, 1)
+		q.Do(func() { order = append(order, 3) })
+		order = append(order, 2)
+	})
+	q.Call(func() {})
+	if !slices.Equal(order, []int{1, 2, 3}) {
+		t.Errorf("%v", order)
+	}
+}
