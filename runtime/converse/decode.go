@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxText bounds any text of a segment, in characters; the rest is cut
@@ -20,12 +22,14 @@ const maxInteger = 1<<53 - 1
 // cleaned by [Clean]. ok is false when text is no JSON object, and the caller
 // decides what that is.
 func Decode(text []byte) (s Segment, ok bool) {
-	fields, ok := object(bytes.ToValidUTF8(text, []byte("\uFFFD")))
-	if !ok {
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	if !json.Valid(text) || !isObject(text) {
 		return Segment{}, false
 	}
-	for key, value := range fields {
-		switch key {
+	for key, value := range members(text) {
+		switch string(key) {
 		case "role":
 			s.Role = cleanString(value)
 		case "type":
@@ -35,7 +39,7 @@ func Decode(text []byte) (s Segment, ok bool) {
 		case "segmentNumber":
 			s.SegmentNumber = integer(value)
 		case "et":
-			s.Elapsed = decoded[float64](value)
+			s.Elapsed = number(value)
 		case "speechId":
 			s.SpeechID = cleanString(value)
 		case "threadId":
@@ -43,11 +47,11 @@ func Decode(text []byte) (s Segment, ok bool) {
 		case "messageId":
 			s.MessageID = cleanString(value)
 		case "segmentStart":
-			s.SegmentStart = decoded[bool](value)
+			s.SegmentStart = string(value) == "true"
 		case "segmentEnd":
-			s.SegmentEnd = decoded[bool](value)
+			s.SegmentEnd = string(value) == "true"
 		case "isFinal":
-			s.IsFinal = decoded[bool](value)
+			s.IsFinal = string(value) == "true"
 		case "openingPhrase":
 			s.OpeningPhrase = cleanString(value)
 		case "metadata":
@@ -62,13 +66,12 @@ func Decode(text []byte) (s Segment, ok bool) {
 }
 
 func decodeMetadata(raw json.RawMessage) *Metadata {
-	fields, ok := object(raw)
-	if !ok {
+	if !isObject(raw) {
 		return nil
 	}
 	var m Metadata
-	for key, value := range fields {
-		switch key {
+	for key, value := range members(raw) {
+		switch string(key) {
 		case "widgetName":
 			m.WidgetName = cleanString(value)
 		case "runtimeName":
@@ -87,23 +90,22 @@ func decodeMetadata(raw json.RawMessage) *Metadata {
 }
 
 func decodeToolMetadata(raw json.RawMessage) *ToolMetadata {
-	fields, ok := object(raw)
-	if !ok {
+	if !isObject(raw) {
 		return nil
 	}
 	var m ToolMetadata
-	for key, value := range fields {
-		switch key {
+	for key, value := range members(raw) {
+		switch string(key) {
 		case "id":
 			m.ID = cleanString(value)
 		case "name":
 			m.Name = cleanString(value)
 		case "args":
-			m.Args = value
+			m.Args = bytes.Clone(value)
 		case "type":
 			m.Type = cleanString(value)
 		case "wait_for_response":
-			m.WaitForResponse = decoded[bool](value)
+			m.WaitForResponse = string(value) == "true"
 		default:
 			keep(&m.Extra, key, value)
 		}
@@ -111,35 +113,50 @@ func decodeToolMetadata(raw json.RawMessage) *ToolMetadata {
 	return &m
 }
 
-// object returns the members of a JSON object; ok is false for anything else.
-func object(raw []byte) (fields map[string]json.RawMessage, ok bool) {
-	err := json.Unmarshal(raw, &fields)
-	return fields, err == nil && fields != nil
+// isObject reports whether the value in raw, which is valid, is an object.
+func isObject(raw []byte) bool {
+	raw = skipSpace(raw)
+	return len(raw) > 0 && raw[0] == '{'
 }
 
-func keep(extra *map[string]json.RawMessage, key string, value json.RawMessage) {
+func keep(extra *map[string]json.RawMessage, key []byte, value json.RawMessage) {
 	if *extra == nil {
 		*extra = map[string]json.RawMessage{}
 	}
-	(*extra)[key] = value
+	(*extra)[string(key)] = bytes.Clone(value)
 }
 
-// decoded returns the value of raw, or zero when it is of another type.
-func decoded[T any](raw json.RawMessage) T {
-	var v, zero T
-	if json.Unmarshal(raw, &v) != nil {
-		return zero
+// cleanString returns the text in raw, cleaned; "" if raw is no string.
+func cleanString(raw json.RawMessage) string {
+	text, _ := unquote(raw)
+	return Clean(text)
+}
+
+// unquote returns the text of a JSON string. Most have nothing to decode, and
+// encoding/json would take most of the time that a segment costs.
+func unquote(raw json.RawMessage) (text string, ok bool) {
+	switch {
+	case len(raw) == 0 || raw[0] != '"':
+		return "", false
+	case bytes.IndexByte(raw, '\\') < 0:
+		return string(raw[1 : len(raw)-1]), true
 	}
-	return v
+	return text, json.Unmarshal(raw, &text) == nil
 }
 
-// cleanString returns the text in raw, cleaned.
-func cleanString(raw json.RawMessage) string { return Clean(decoded[string](raw)) }
+// number returns the number in raw; 0 if it is none, or beyond a float64.
+func number(raw json.RawMessage) float64 {
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
 
 // integer returns the integer in raw, or 0 for what JavaScript could not hold
 // as one.
 func integer(raw json.RawMessage) int {
-	n := decoded[float64](raw)
+	n := number(raw)
 	if n != math.Trunc(n) || math.Abs(n) > maxInteger {
 		return 0
 	}
@@ -148,11 +165,11 @@ func integer(raw json.RawMessage) int {
 
 // cleanContent cleans the content of a segment if it is text.
 func cleanContent(raw json.RawMessage) json.RawMessage {
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return raw
+	text, ok := unquote(raw)
+	if clean := Clean(text); ok && clean != text {
+		return String(clean)
 	}
-	return String(Clean(text))
+	return bytes.Clone(raw)
 }
 
 // Clean cuts s to [MaxText] characters and drops control characters except tab,

@@ -68,6 +68,9 @@ func newReply(resp *fetch.Response, askedSSE bool) (*Reply, error) {
 		if f := fault.FromBody(resp.Status, data); f != nil {
 			return nil, f.WithHeaders(resp.Header)
 		}
+		if len(bytes.TrimSpace(data)) == 0 {
+			return nil, r.noBody()
+		}
 		// One line, however it is laid out (wire-protocol §9.2).
 		var line bytes.Buffer
 		if json.Compact(&line, data) == nil {
