@@ -24,7 +24,7 @@ const (
 // Call does one call of the service's HTTP APIs, once and three more times if
 // need be, each attempt for at most 30 s (wire-protocol §9.7): a request that
 // failed on the network is repeated, one that was answered with 429, 502, 503
-// or 504 only if its method is GET or HEAD or it has an idempotency-key.
+// or 504 only if its method is GET or HEAD or it is Repeatable.
 //
 // The reply's JSON is decoded into out, which may be nil. The error is always
 // a *fault.Error: the status map of §9.7, the error hidden in a reply with a
@@ -114,7 +114,7 @@ func repeatable(r *Request, f *fault.Error) bool {
 	case 0:
 		return f.Code == fault.NetworkError
 	case 429, 502, 503, 504:
-		return r.Method == "GET" || r.Method == "HEAD" || r.Header.Get("idempotency-key") != ""
+		return r.Method == "GET" || r.Method == "HEAD" || r.Repeatable
 	}
 	return false
 }

@@ -107,7 +107,7 @@ func TestCallWithoutResultIgnoresTheBody(t *testing.T) {
 func TestCallRetries(t *testing.T) {
 	get := &Request{Method: "GET", URL: "https://x.example"}
 	post := &Request{URL: "https://x.example"}
-	safePost := &Request{URL: "https://x.example", Header: Header{"idempotency-key": "1"}}
+	safePost := &Request{URL: "https://x.example", Repeatable: true}
 	tests := []struct {
 		name     string
 		request  *Request
@@ -118,7 +118,7 @@ func TestCallRetries(t *testing.T) {
 		{"network, any method", post, noReply, 4, fault.NetworkError},
 		{"503 GET", get, reply(503, ""), 4, fault.ServerError},
 		{"503 POST", post, reply(503, ""), 1, fault.ServerError},
-		{"429 with a key", safePost, reply(429, ""), 4, fault.RateLimited},
+		{"429, repeatable", safePost, reply(429, ""), 4, fault.RateLimited},
 		{"500 GET", get, reply(500, ""), 1, fault.ServerError},
 		{"401 GET", get, reply(401, ""), 1, fault.Unauthorized},
 		{"silence", post, silence, 1, fault.Timeout},

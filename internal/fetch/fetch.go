@@ -56,6 +56,10 @@ type Request struct {
 	Body   Body
 	// Keepalive lets the request outlive the page. Send sets it by itself.
 	Keepalive bool
+	// Repeatable says that the service takes the request twice without harm, so
+	// that Call may repeat it like a GET. Nothing of it is sent: a header would
+	// have to be allowed by the service's CORS rules.
+	Repeatable bool
 }
 
 // Response is a reply whose body is still being received.

@@ -35,6 +35,9 @@ func (o Options) String() string { return "visitor options " + fault.Redacted }
 // GoString keeps the token out of logs.
 func (o Options) GoString() string { return o.String() }
 
+// Response is what [Options.OnResponse] learns of a reply.
+type Response = fetch.Report
+
 // Client makes the calls of one visitor. Its methods may be called by several
 // goroutines at once.
 type Client struct {
@@ -57,11 +60,7 @@ func New(o Options) (*Client, error) {
 	if !o.Kind.Known() {
 		return nil, fault.New(fault.BadRequest, "kind must be widget, conversation, agent or admin, or left out")
 	}
-	addresses, err := appinit.Config{Region: o.Region, GenieURL: o.GenieURL, Policy: o.Policy}.Resolve()
-	if err != nil {
-		return nil, err
-	}
-	base, err := addresses.Base(appinit.Genie)
+	base, err := appinit.Config{Region: o.Region, GenieURL: o.GenieURL, Policy: o.Policy}.GenieBase()
 	if err != nil {
 		return nil, err
 	}
@@ -97,24 +96,16 @@ func (c *Client) personal(ctx context.Context, path string, body, out any) error
 }
 
 func (c *Client) post(ctx context.Context, path string, body, out any) error {
-	return c.postWith(ctx, fetch.Header{}, path, body, out)
-}
-
-func (c *Client) postWith(ctx context.Context, header fetch.Header, path string, body, out any) error {
 	encoded, err := fetch.JSON(body)
 	if err != nil {
 		return err
 	}
-	return c.call(ctx, &fetch.Request{URL: c.base + path, Header: header, Body: encoded}, out)
+	return c.call(ctx, &fetch.Request{URL: c.base + path, Body: encoded}, out)
 }
 
 func (c *Client) call(ctx context.Context, r *fetch.Request, out any) error {
-	r.Header.Set("authorization", "KS "+c.token)
-	client := c.fetch
-	if c.onResponse != nil {
-		client = &watched{Client: c.fetch, report: c.onResponse}
-	}
-	return fetch.Call(ctx, client, r, out)
+	r.Header = fetch.Header{"authorization": "KS " + c.token}
+	return fetch.Call(ctx, fetch.Watch(c.fetch, c.onResponse), r, out)
 }
 
 // idBody is the body of calls about one thing.

@@ -2,10 +2,8 @@ package visitor
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"maps"
-	"math/rand/v2"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -102,13 +100,13 @@ func (c *Client) AddFeedback(ctx context.Context, messageID string, positive boo
 		IsPositive bool   `json:"is_positive"`
 		Comment    string `json:"comment,omitempty"`
 	}
-	// The service takes one rating twice without harm, so this POST may be
-	// repeated after a 503 as well, which the header says. Its value is new for
-	// each call: made of the rating, the third of up, down and up again would
-	// look like the first one repeated.
-	header := fetch.Header{"idempotency-key": fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())}
-	return c.postWith(ctx, header, "/feedback/add", struct {
+	body, err := fetch.JSON(struct {
 		SchemaVersion int  `json:"schemaVersion"`
 		Data          data `json:"data"`
-	}{feedbackSchema, data{messageID, positive, comment}}, nil)
+	}{feedbackSchema, data{messageID, positive, comment}})
+	if err != nil {
+		return err
+	}
+	// The service takes one rating twice without harm.
+	return c.call(ctx, &fetch.Request{URL: c.base + "/feedback/add", Body: body, Repeatable: true}, nil)
 }

@@ -1,16 +1,13 @@
-package visitor
+package fetch
 
 import (
 	"context"
 	"maps"
-	"net/url"
-
-	"github.com/agentruntime/agentruntime/internal/fetch"
 )
 
-// Response is what [Options.OnResponse] learns of a reply (session-api A.2.1,
-// option 13).
-type Response struct {
+// Report describes a reply for the application that watches them (session-api
+// A.2.1, onResponse).
+type Report struct {
 	Method string `json:"method"`
 	// Path is that of the request, without the query.
 	Path   string `json:"path"`
@@ -21,20 +18,28 @@ type Response struct {
 	// Attempt counts the requests of one call, from 1.
 	Attempt int `json:"attempt"`
 	// RequestID is the service's trace id, empty if it sent none.
-	RequestID string `json:"requestId"`
+	RequestID string `json:"requestId,omitempty"`
 	// Headers are those of the reply, with lower-case names.
 	Headers map[string]string `json:"headers"`
 }
 
-// watched reports the replies to the requests of one call.
+// Watch returns a client for the requests of one call, which reports their
+// replies, before their bodies are read; c itself when report is nil.
+func Watch(c Client, report func(Report)) Client {
+	if report == nil {
+		return c
+	}
+	return &watched{Client: c, report: report}
+}
+
 type watched struct {
-	fetch.Client
-	report  func(Response)
+	Client
+	report  func(Report)
 	attempt int
 }
 
-// Do implements fetch.Client.
-func (w *watched) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+// Do implements [Client].
+func (w *watched) Do(ctx context.Context, r *Request) (*Response, error) {
 	w.attempt++
 	reply, err := w.Client.Do(ctx, r)
 	if err != nil {
@@ -42,18 +47,13 @@ func (w *watched) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, er
 	}
 	headers := maps.Clone(reply.Header)
 	delete(headers, "set-cookie") // a secret, which pages never get to see
-	event := Response{
-		Method: "POST", Status: reply.Status, OK: reply.OK(), Attempt: w.attempt,
+	_, path := r.place()
+	event := Report{
+		Method: r.method(), Path: path, Status: reply.Status, OK: reply.OK(), Attempt: w.attempt,
 		RequestID: headers.Get("x-request-id"), Headers: headers,
-	}
-	if r.Method != "" {
-		event.Method = r.Method
 	}
 	if event.RequestID == "" {
 		event.RequestID = headers.Get("x-kaltura-request-id")
-	}
-	if u, err := url.Parse(r.URL); err == nil {
-		event.Path = u.Path
 	}
 	w.report(event)
 	return reply, nil
