@@ -8,7 +8,7 @@ import (
 
 // members yields the keys and values of the JSON object in text, which must be
 // valid JSON; nothing if that is no object. The values are parts of text. It is
-// what encoding/json does for a map of json.RawMessage, at a quarter of the time
+// what encoding/json does for a map of json.RawMessage, at a fifth of the time
 // and without a copy: a page reads hundreds of segments while it shows a face.
 func members(text []byte) iter.Seq2[[]byte, json.RawMessage] {
 	return func(yield func([]byte, json.RawMessage) bool) {

@@ -1,0 +1,278 @@
+package converse
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// pieces makes the segments of a widget: the first names the runtime.
+func pieces(runtime string, contents ...string) []*Segment {
+	var list []*Segment
+	for i, content := range contents {
+		s := &Segment{Type: WidgetPiece, Content: String(content), SegmentStart: i == 0, SegmentEnd: i == len(contents)-1}
+		if strings.HasPrefix(content, "{") && json.Valid([]byte(content)) && len(contents) == 1 {
+			s.Content = raw(content)
+		}
+		if i == 0 {
+			s.Metadata = &Metadata{WidgetName: "w", RuntimeName: runtime}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func assemble(segments ...*Segment) ([]Widget, []Malformed) {
+	var a Assembler
+	var widgets []Widget
+	var malformed []Malformed
+	for _, s := range segments {
+		w, m := a.Add(s)
+		widgets, malformed = append(widgets, w...), append(malformed, m...)
+	}
+	w, m := a.End()
+	return append(widgets, w...), append(malformed, m...)
+}
+
+func number64(n float64) *float64 { return &n }
+
+func TestWidgetsAreParsed(t *testing.T) {
+	for _, c := range []struct {
+		runtime, body string
+		want          Widget
+	}{
+		{"flashcards-tool", `{"title":"T","cards":[{"front":"a","back":"b","label":"l"},{"question":"c","answer":"d"},{"term":"e","definition":5},"x",{"y":1}]}`, Widget{
+			Flashcards: &Flashcards{Title: "T", Cards: []Flashcard{{"a", "b", "l"}, {"c", "d", ""}, {"e", "5", ""}}},
+		}},
+		{"flashcards-tool", `{"flashcards":[{"front":"a","back":"b"}]}`, Widget{Flashcards: &Flashcards{Cards: []Flashcard{{Front: "a", Back: "b"}}}}},
+		{"followups-tool", `{"questions":["a",{"text":"b"},{"question":"c"},"",7,null]}`, Widget{Followups: &Followups{Questions: []string{"a", "b", "c", "7"}}}},
+		{"followups", `["a"]`, Widget{Followups: &Followups{Questions: []string{"a"}}}},
+		{"followups-tool", "- a\n- text: b\n", Widget{Followups: &Followups{Questions: []string{"a", "b"}}}},
+		{"followups-tool", "followups: a?", Widget{Followups: &Followups{Questions: []string{"a?"}}}},
+		{"followups-tool", "What next?", Widget{Raw: "What next?"}},
+		{"followups-tool", "Note: it rains", Widget{Raw: "Note: it rains"}},
+		{"followups-tool", `{"a":1}`, Widget{Body: map[string]any{"a": 1.0}}},
+		{"sources-tool", `{"citations":[{"title":"T","url":"https://a.example","snippet":"s","score":0.25},{"label":"L","href":"/x","content":"c","similarity":"0.5"},{"name":"N","link":"javascript:alert(1)"}]}`, Widget{
+			Sources: &Sources{Sources: []Source{
+				{"T", "https://a.example", "s", number64(0.25)}, {"L", "/x", "c", number64(0.5)}, {Title: "N"},
+			}},
+		}},
+		{"summary-tool", `{"title":"T","text":"s","points":["a",{"text":"b"}]}`, Widget{Summary: &Summary{Title: "T", Summary: "s", Bullets: []string{"a", "b"}}}},
+		{"summary-tool", "It went: well.\nAll fine. ", Widget{Summary: &Summary{Summary: "It went: well.\nAll fine."}}},
+		{"summary-tool", "Overview: it went well.", Widget{Summary: &Summary{Summary: "Overview: it went well."}}},
+		{"video-gallery-tool", `{"entries":[{"entry_id":"1_a","name":"N","thumb":"https://t.example","playUrl":"https://p.example","length":"1:02:03","alt":"x"},{"id":12,"duration":"65"},{"id":"b","duration":"soon"}]}`, Widget{
+			VideoGallery: &VideoGallery{Videos: []Video{
+				{EntryID: "1_a", Title: "N", ThumbnailURL: "https://t.example", URL: "https://p.example", Duration: 3723, Alt: "x"},
+				{EntryID: "12", Duration: 65}, {EntryID: "b"},
+			}},
+		}},
+		{"show-link-tool", `{"url":"","mediaUrl":"mailto:a@b.example","linkText":"L","description":"D"}`, Widget{
+			ShowLink: &ShowLink{URL: "mailto:a@b.example", Label: "L", Description: "D"},
+		}},
+		{"show-link-tool", "url: https://a.example/x?y=1#z\nlabel: 'L'", Widget{ShowLink: &ShowLink{URL: "https://a.example/x?y=1#z", Label: "L"}}},
+		{"external-video-tool", `{"embedUrl":"https://v.example/1","source":"S","thumbnailUrl":"https://t.example","title":"T"}`, Widget{
+			ExternalVideo: &ExternalVideo{URL: "https://v.example/1", Provider: "S", Poster: "https://t.example", Title: "T"},
+		}},
+		{"user-properties-form-tool", `{"title":"T","properties":[{"name":"n","type":"email","prompt":"P","known_value":["a"],"required":true,"help":"H"},{"key":"k","type":"file"}]}`, Widget{
+			UserPropertiesForm: &UserPropertiesForm{Title: "T", Fields: []FormField{
+				{Key: "n", Type: "email", Label: "P", KnownValue: []any{"a"}, Required: true, Description: "H"}, {Key: "k", Type: "str"},
+			}},
+		}},
+		{"content-gallery-tool", `{"slides":[{"slideId":3,"heading":"H","body":"B","thumbnail":"/t.png","href":"/x","alt":"A"}]}`, Widget{
+			ContentGallery: &ContentGallery{Items: []GalleryItem{{ID: "3", Title: "H", Description: "B", ImageURL: "/t.png", URL: "/x", Alt: "A"}}},
+		}},
+		{"kaltura-video-player-tool", `{"a":{"__proto__":{"b":1},"c":2}}`, Widget{Body: map[string]any{"a": map[string]any{"c": 2.0}}}},
+		{"chart-tool", "kind: bar\nvalues:\n  - 1\n  - 2.5\n", Widget{Body: map[string]any{"kind": "bar", "values": []any{1.0, 2.5}}}},
+		{"chart-tool", "no structure", Widget{Raw: "no structure"}},
+	} {
+		c.want.Runtime, c.want.WidgetName = NormalizeRuntime(c.runtime), "w"
+		half := len(c.body) / 2
+		for !utf8.RuneStart(c.body[half]) {
+			half++
+		}
+		for _, cut := range [][]string{{c.body}, {c.body[:half], c.body[half:]}} {
+			got, malformed := assemble(pieces(c.runtime, cut...)...)
+			if !reflect.DeepEqual(got, []Widget{c.want}) || malformed != nil {
+				t.Errorf("%s %q\n got %+v, %v\nwant %+v", c.runtime, cut, got, malformed, c.want)
+			}
+		}
+	}
+}
+
+func TestOnlyAddressesThatAreSafeToFollowAreKept(t *testing.T) {
+	for address, want := range map[string]struct{ link, video bool }{
+		"https://a.example/x":      {true, true},
+		"HTTP://a.example":         {true, true},
+		" https://a.example ":      {true, true},
+		"/path?x#y":                {true, false},
+		"page":                     {true, false},
+		"//a.example/x":            {true, false},
+		"tel:+491234":              {true, false},
+		"https:":                   {true, false},
+		"javascript:alert(1)":      {},
+		" JavaScript:alert(1)":     {},
+		"java\tscript:alert(1)":    {},
+		"\x01javascript:alert(1)":  {},
+		"data:text/html,<script>":  {},
+		"vbscript:x":               {},
+		"blob:https://a.example/1": {},
+		"file:///etc/passwd":       {},
+		"https://a.example:port/":  {},
+		"":                         {},
+	} {
+		b := &body{values: map[string]any{"url": address}}
+		if got := b.link("url") != ""; got != want.link {
+			t.Errorf("link %q: kept is %v", address, got)
+		}
+		if got := b.webLink("url") != ""; got != want.video {
+			t.Errorf("video %q: kept is %v", address, got)
+		}
+	}
+}
+
+func TestLineForm(t *testing.T) {
+	for text, want := range map[string]map[string]any{
+		"a: 1\nb: -2.5\nc: true\nd: null\ne: 'x y'\nf: \"\"\ng:": {"a": 1.0, "b": -2.5, "c": true, "d": nil, "e": "x y", "f": "", "g": ""},
+		"l:\n- a\n- 2\n\nm: x":                               {"l": []any{"a", 2.0}, "m": "x"},
+		"  l:\n    - a: 1\n      b: 2\n    - a: 3\n  m: x":   {"l": []any{map[string]any{"a": 1.0, "b": 2.0}, map[string]any{"a": 3.0}}, "m": "x"},
+		"- a\n-\n- b: 1":                                     {"items": []any{"a", "", map[string]any{"b": 1.0}}},
+		"- https://a.example\n- What: this is":               {"items": []any{"https://a.example", map[string]any{"What": "this is"}}},
+		"l:\n- \"Who: me\"\n- Who is that: me":               {"l": []any{"Who: me", "Who is that: me"}},
+		"id: 007\nbig: 12345678901234567890\nv: 1.\nw: 0.10": {"id": "007", "big": "12345678901234567890", "v": "1.", "w": 0.1},
+		"some-key: a: b\r\n_x: 1\r\n":                        {"some-key": "a: b", "_x": 1.0},
+		"__proto__: 1\na: 2":                                 {"a": 2.0},
+		"a:1":                                                nil,
+		"just words":                                         nil,
+		"a: 1\nwords":                                        nil,
+		"a: 1\n- b":                                          nil,
+		"l:\n- a\n  - b":                                     nil,
+		"":                                                   nil,
+	} {
+		if got, ok := parseLines(text); ok != (want != nil) || ok && !reflect.DeepEqual(got, want) {
+			t.Errorf("parseLines(%q) = %v, %v; want %v", text, got, ok, want)
+		}
+	}
+}
+
+func TestFencesAreTakenOff(t *testing.T) {
+	for _, text := range []string{"```json\n{\"a\":1}\n```", "  ```\n{\"a\":1}```  ", "```yaml\na: 1\n```\n", "```\na: 1"} {
+		if c := parseContent(nil, text); !c.parsed || !reflect.DeepEqual(c.values, map[string]any{"a": 1.0}) {
+			t.Errorf("parseContent(%q) = %+v", text, c)
+		}
+	}
+}
+
+func TestPiecesFindTheirWidget(t *testing.T) {
+	piece := func(runtime, speech, content string) *Segment {
+		s := &Segment{Type: WidgetPiece, SpeechID: speech, Content: String(content)}
+		if runtime != "" {
+			s.Metadata = &Metadata{RuntimeName: runtime}
+		}
+		return s
+	}
+	followups := func(speech string, questions ...string) Widget {
+		return Widget{Runtime: RuntimeFollowups, SpeechID: speech, Followups: &Followups{Questions: questions}}
+	}
+	text := &Segment{Type: Text, Content: String("aside")}
+	bracket := func(s *Segment) *Segment {
+		s.SegmentStart, s.SegmentEnd = true, true
+		return s
+	}
+	for _, c := range []struct {
+		name      string
+		segments  []*Segment
+		want      []Widget
+		malformed []Malformed
+	}{
+		{
+			"text between pieces", []*Segment{piece("followups-tool", "", `["a`), text, piece("", "", `"]`)},
+			[]Widget{followups("", "a")}, nil,
+		},
+		{
+			"pieces that repeat the runtime", []*Segment{piece("followups-tool", "", `["a`), piece("followups", "", `"]`)},
+			[]Widget{followups("", "a")}, nil,
+		},
+		{
+			"the runtime as type", []*Segment{{Type: "followups", Content: String(`["a`)}, {Type: "followups", Content: String(`"]`)}},
+			[]Widget{followups("", "a")}, nil,
+		},
+		{
+			"another runtime", []*Segment{piece("followups-tool", "", `["a"]`), piece("summary-tool", "", "b")},
+			[]Widget{followups("", "a"), {Runtime: RuntimeSummary, Summary: &Summary{Summary: "b"}}}, nil,
+		},
+		{
+			"another speech", []*Segment{piece("followups-tool", "s1", `["a"]`), piece("followups-tool", "s2", `["b"]`)},
+			[]Widget{followups("s1", "a"), followups("s2", "b")}, nil,
+		},
+		{
+			"a second one of its kind", []*Segment{bracket(piece("followups-tool", "", `["a"]`)), bracket(piece("followups-tool", "", `["b"]`))},
+			[]Widget{followups("", "a"), followups("", "b")}, nil,
+		},
+		{
+			"an object replaces", []*Segment{piece("followups-tool", "", "que"), {Type: WidgetPiece, Content: raw(`{"items":["a"]}`)}, piece("", "", "")},
+			[]Widget{followups("", "a")}, nil,
+		},
+		{
+			"cut off by another", []*Segment{piece("followups-tool", "s1", `["a`), piece("summary-tool", "s2", "b")},
+			[]Widget{{Runtime: RuntimeSummary, SpeechID: "s2", Summary: &Summary{Summary: "b"}}},
+			[]Malformed{{Runtime: RuntimeFollowups, SpeechID: "s1", Raw: `["a`}},
+		},
+		{
+			"cut off by the end", []*Segment{piece("followups-tool", "", `["a`)},
+			[]Widget{{Runtime: RuntimeFollowups, Raw: `["a`}}, nil,
+		},
+		{
+			"interrupted", []*Segment{piece("followups-tool", "", `["a"]`), {Type: UserInterruption}, piece("", "", "rest")},
+			[]Widget{{Raw: "rest"}}, nil,
+		},
+		{"empty", []*Segment{piece("followups-tool", "", " "), {Type: WidgetPiece, Content: raw("null")}, {Type: WidgetPiece}}, nil, nil},
+		{"a tool", []*Segment{{Type: Tool, Content: String("f {}"), Metadata: &Metadata{RuntimeName: "followups-tool"}}}, nil, nil},
+	} {
+		got, malformed := assemble(c.segments...)
+		if !reflect.DeepEqual(got, c.want) || !reflect.DeepEqual(malformed, c.malformed) {
+			t.Errorf("%s\n got %+v, %+v\nwant %+v, %+v", c.name, got, malformed, c.want, c.malformed)
+		}
+	}
+}
+
+func TestAWidgetIsBounded(t *testing.T) {
+	var a Assembler
+	a.Add(&Segment{Type: WidgetPiece, Metadata: &Metadata{RuntimeName: "summary-tool"}})
+	for range 1000 {
+		a.Add(&Segment{Type: WidgetPiece, Content: String(strings.Repeat("x", MaxText))})
+	}
+	done, _ := a.End()
+	if len(done) != 1 || len(done[0].Summary.Summary) > maxWidget || len(done[0].Summary.Summary) < maxWidget-MaxText {
+		t.Errorf("the widget has %d bytes", len(done[0].Summary.Summary))
+	}
+}
+
+func FuzzWidget(f *testing.F) {
+	for _, text := range []string{
+		`{"title":"T","cards":[{"front":"a"}]}`, "questions:\n- \"a\"\n- text: b", "```json\n[1]\n```", "a: 1\n  - b", "{", `{"url":"javascript:x","fields":[{"key":[1]}]}`,
+	} {
+		f.Add(text, uint8(2))
+	}
+	names := []string{RuntimeFlashcards, RuntimeFollowups, RuntimeSources, RuntimeSummary, RuntimeVideoGallery, RuntimeShowLink, RuntimeExternalVideo, RuntimeUserPropertiesForm, RuntimeContentGallery, "chart"}
+	f.Fuzz(func(t *testing.T, text string, at uint8) {
+		cut := min(int(at), len(text))
+		for _, name := range names {
+			// Cleaned first, because each piece is, and a cut may go through a character.
+			whole, _ := assemble(pieces(name, Clean(text))...)
+			if len(whole) > 1 {
+				t.Fatalf("%s %q gives %d widgets", name, text, len(whole))
+			}
+			if _, err := json.Marshal(whole); err != nil {
+				t.Errorf("%s %q can't be handed on: %v", name, text, err)
+			}
+			if !utf8.ValidString(text) || len(text) > MaxText || cut < len(text) && !utf8.RuneStart(text[cut]) {
+				continue
+			}
+			if halves, _ := assemble(pieces(name, Clean(text[:cut]), Clean(text[cut:]))...); !reflect.DeepEqual(halves, whole) {
+				t.Errorf("%s %q cut at %d gives %+v instead of %+v", name, text, cut, halves, whole)
+			}
+		}
+	})
+}
