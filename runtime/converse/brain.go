@@ -23,7 +23,7 @@ type Brain struct {
 	// URL is the conversation host, without a path.
 	URL string
 	// Token is the conversation token. It is never printed.
-	Token string `json:"-"`
+	Token string
 	// OnResponse, if not nil, is called for every reply, before it is read.
 	OnResponse func(Response)
 }

@@ -1,0 +1,200 @@
+//go:build !js
+
+package converse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// served returns a brain behind a real server.
+func served(t *testing.T, handle http.HandlerFunc) Brain {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	client := fetch.New()
+	t.Cleanup(func() {
+		client.Close()
+		server.Close()
+	})
+	return Brain{Fetch: client, URL: server.URL, Token: token}
+}
+
+// talk writes segments until the client is gone, and then says so.
+func talk(w http.ResponseWriter, r *http.Request, line string, gone chan<- struct{}) {
+	w.Header().Set("Content-Type", ndjsonType)
+	for r.Context().Err() == nil {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			break
+		}
+		if http.NewResponseController(w).Flush() != nil {
+			break
+		}
+	}
+	close(gone)
+}
+
+func TestSegmentsArriveBeforeTheReplyEnds(t *testing.T) {
+	read := make(chan struct{})
+	b := served(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", ndjsonType)
+		fmt.Fprintln(w, `{"type":"text","content":"a"}`)
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Error(err)
+		}
+		<-read
+		fmt.Fprint(w, `{"type":"text","content":"b"}`)
+	})
+	var got []string
+	for seg, err := range b.Stream(t.Context(), hi) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, seg.ContentString()); len(got) == 1 {
+			close(read)
+		}
+	}
+	if !reflect.DeepEqual(got, []string{"a", "b"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLeavingTheLoopAbortsTheRequest(t *testing.T) {
+	gone := make(chan struct{})
+	b := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"text","content":"a"}`, gone) })
+	for _, err := range b.Stream(t.Context(), hi) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	<-gone
+}
+
+func TestOnceAbortsTheRequestAtItsLimits(t *testing.T) {
+	gone := make(chan struct{})
+	b := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"tool","content":"f"}`, gone) })
+	turn, err := b.Once(t.Context(), hi, Throw)
+	if err != nil || !turn.SpiralStopped || len(turn.Segments) != OnceLimits.ToolSegments {
+		t.Errorf("Once = %d segments, %v", len(turn.Segments), err)
+	}
+	<-gone
+}
+
+func TestTheEndOfTheContextAbortsTheTurn(t *testing.T) {
+	gone := make(chan struct{})
+	b := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"text","content":"a"}`, gone) })
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	var last error
+	for _, err := range b.Stream(ctx, hi) {
+		if n++; n == 3 {
+			cancel()
+		}
+		last = err
+	}
+	cancel()
+	if !errors.Is(last, fault.Aborted) || n < 4 {
+		t.Errorf("after %d segments: %v", n, last)
+	}
+	<-gone
+}
+
+func TestAReplyThatWaitsEndsWithItsContextOrItsClose(t *testing.T) {
+	for _, end := range []string{"context", "close"} {
+		gone := make(chan struct{})
+		b := served(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", sseType)
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+			<-r.Context().Done()
+			close(gone)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		reply, err := b.Open(ctx, hi)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() {
+			_, err := reply.Next()
+			ended <- err
+		}()
+		if end == "context" {
+			cancel()
+		} else if err := reply.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, fault.Aborted) {
+			t.Errorf("%s: %v", end, err)
+		}
+		<-gone
+		cancel()
+		reply.Close()
+	}
+}
+
+func TestAServerThatBreaksOffIsANetworkError(t *testing.T) {
+	b := served(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", ndjsonType)
+		fmt.Fprintln(w, `{"type":"text","content":"a"}`)
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Error(err)
+		}
+		panic(http.ErrAbortHandler)
+	})
+	turn, err := b.Once(t.Context(), hi, Throw)
+	if !errors.Is(err, fault.NetworkError) || turn.Text != "a" {
+		t.Errorf("Once = %+v, %v", turn, err)
+	}
+}
+
+func TestServersThatAnswerWithErrors(t *testing.T) {
+	for _, c := range []struct {
+		status            int
+		contentType, body string
+		want              fault.Code
+	}{
+		{403, "application/json", `{"detail":"Client variables are not allowed"}`, fault.ClientVariablesDisabled},
+		{503, "text/html", "<html>", fault.ServerError},
+		{200, "application/json", `{"success":false,"message":"no"}`, fault.APIException},
+		{200, "", "", fault.ServerError},
+		{204, "", "", fault.ServerError},
+	} {
+		b := served(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("x-request-id", "r-1")
+			if c.contentType != "" {
+				w.Header().Set("Content-Type", c.contentType)
+			}
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, c.body)
+		})
+		_, err := b.Once(t.Context(), hi, Throw)
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Code != c.want || f.Status != c.status || f.RequestID != "r-1" {
+			t.Errorf("%d %s: %#v, want %s", c.status, c.body, err, c.want)
+		}
+	}
+}
+
+func TestAServerThatIsNotThereIsANetworkError(t *testing.T) {
+	server := httptest.NewServer(nil)
+	server.Close()
+	client := fetch.New()
+	defer client.Close()
+	if _, err := (Brain{Fetch: client, URL: server.URL, Token: token}).Once(t.Context(), hi, Throw); !errors.Is(err, fault.NetworkError) {
+		t.Errorf("Once = %v", err)
+	}
+}

@@ -1,0 +1,293 @@
+package converse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// service is a fetch.Client that answers every request in the same way.
+type service struct {
+	status  int
+	header  fetch.Header
+	body    string
+	err     error
+	request *fetch.Request // the last one
+	closed  bool           // its body
+}
+
+func (s *service) Do(_ context.Context, r *fetch.Request) (*fetch.Response, error) {
+	s.request, s.closed = r, false
+	if s.err != nil {
+		return nil, s.err
+	}
+	return &fetch.Response{Status: s.status, Header: s.header, Body: &answer{strings.NewReader(s.body), s}}, nil
+}
+
+type answer struct {
+	io.Reader
+	service *service
+}
+
+func (a *answer) Close() error {
+	a.service.closed = true
+	return nil
+}
+
+// saying returns a service that streams lines.
+func saying(lines ...string) *service {
+	return &service{status: 200, header: fetch.Header{"content-type": ndjsonType}, body: strings.Join(lines, "\n")}
+}
+
+const token = "djJ8MTIzNHxzZWNyZXRzZWNyZXRzZWNyZXQ="
+
+func brainOf(s *service) Brain {
+	return Brain{Fetch: s, URL: "https://brain.example/", Token: token}
+}
+
+var hi = Request{UserMessage: "hi"}
+
+func TestARequestSaysWhatIsSetAndNothingElse(t *testing.T) {
+	for _, c := range []struct {
+		r    Request
+		want string
+	}{
+		{hi, `{"userMessage":"hi","sse":false}`},
+		{
+			Request{
+				UserMessage: "hi", SSE: true, ThreadID: "t", ModelType: ModelFast, ForceExperience: "markdown",
+				RequestVars: map[string]any{"a": nil, "b": 1}, Capabilities: map[string]string{"avatar": "on"},
+			},
+			`{"userMessage":"hi","sse":true,"threadId":"t","model_type":"fast","force_experience":"markdown","request_vars":{"a":null,"b":1},"capabilities":{"avatar":"on"}}`,
+		},
+	} {
+		s := saying()
+		if _, err := brainOf(s).Once(t.Context(), c.r, Throw); err != nil {
+			t.Fatal(err)
+		}
+		got := s.request
+		if got.Method != "POST" || got.URL != "https://brain.example/assistant/converse" || got.Header.Get("Authorization") != "KS "+token ||
+			got.Body.ContentType != "application/json" || string(got.Body.Data) != c.want {
+			t.Errorf("sent %s %s %s %s", got.Method, got.URL, got.Body.ContentType, got.Body.Data)
+		}
+	}
+}
+
+func TestWhatIsRefusedIsNotSent(t *testing.T) {
+	s := saying()
+	if _, err := brainOf(s).Open(t.Context(), Request{UserMessage: "hi", ForceExperience: "video"}); !errors.Is(err, fault.ValidationError) {
+		t.Errorf("Open = %v", err)
+	}
+	if _, err := brainOf(s).Once(t.Context(), hi, "ignore"); !errors.Is(err, fault.BadRequest) {
+		t.Errorf("Once = %v", err)
+	}
+	if s.request != nil {
+		t.Errorf("sent %s", s.request.Body.Data)
+	}
+}
+
+func TestRepliesThatAreErrors(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		s    service
+		want fault.Code
+		text string
+	}{
+		{"400", service{status: 400, body: `{"message":"no"}`}, fault.BadRequest, "no"},
+		{"401", service{status: 401}, fault.Unauthorized, ""},
+		{"403", service{status: 403, body: `{"detail":"widget"}`}, fault.Forbidden, "widget"},
+		{"403 about variables", service{status: 403, body: `{"detail":"Client variables are not allowed"}`}, fault.ClientVariablesDisabled, "Client variables are not allowed"},
+		{"404", service{status: 404}, fault.NotFound, ""},
+		{"422", service{status: 422, body: `{"detail":[{"loc":["a"],"msg":"bad","type":"t"},"worse"]}`}, fault.ValidationError, "bad; worse"},
+		{"429", service{status: 429}, fault.RateLimited, ""},
+		{"502", service{status: 502, body: "<html>bad gateway</html>"}, fault.ServerError, "<html>bad gateway</html>"},
+		{"200 with an exception", service{status: 200, header: fetch.Header{"content-type": "application/json"}, body: `{"error":"boom"}`}, fault.APIException, "boom"},
+		{"network", service{err: fault.New(fault.NetworkError, "gone")}, fault.NetworkError, "gone"},
+		{"network, from a client that says less", service{err: io.ErrUnexpectedEOF}, fault.NetworkError, ""},
+		{"aborted", service{err: context.Canceled}, fault.Aborted, ""},
+		{"too late", service{err: context.DeadlineExceeded}, fault.Timeout, ""},
+	} {
+		s := c.s
+		_, err := brainOf(&s).Open(t.Context(), hi)
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Code != c.want || f.Status != c.s.status || c.text != "" && f.Detail != c.text || f.Instance != path {
+			t.Errorf("%s: %#v at %s, want %s", c.name, err, f.Instance, c.want)
+		}
+		if s.err == nil && !s.closed {
+			t.Errorf("%s: the body is open", c.name)
+		}
+	}
+}
+
+func TestEveryReplyIsReported(t *testing.T) {
+	for _, status := range []int{200, 500} {
+		var got []Response
+		s := saying()
+		s.status = status
+		s.header.Set("x-kaltura-request-id", "r-7")
+		b := brainOf(s)
+		b.OnResponse = func(r Response) { got = append(got, r) }
+		_, _ = b.Open(t.Context(), hi)
+		want := []Response{{Method: "POST", Path: "/assistant/converse", Status: status, OK: status == 200, Attempt: 1, RequestID: "r-7", Headers: s.header}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+func TestABrainKeepsItsTokenToItself(t *testing.T) {
+	b := brainOf(saying())
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x", "%q"} {
+		for _, v := range []any{b, &b, []Brain{b}, struct{ B Brain }{b}} {
+			if text := fmt.Sprintf(verb, v); strings.Contains(text, token) || strings.Contains(text, fmt.Sprintf("%x", token)) || strings.Contains(text, "djJ8") {
+				t.Errorf("%s of %T shows the token: %s", verb, v, text)
+			}
+		}
+	}
+}
+
+func TestOnceCollectsTheTurn(t *testing.T) {
+	s := saying(
+		`{"type":"think","content":"","threadId":"t-1","messageId":"m-1"}`,
+		`{"type":"text","content":"Two ","threadId":"t-2"}`,
+		`{"type":"avatar-filler","content":"things."}`,
+		`{"type":"sql","content":"no text"}`,
+	)
+	turn, err := brainOf(s).Once(t.Context(), hi, "")
+	if err != nil || turn.Text != "Two things." || turn.ThreadID != "t-1" || turn.MessageID != "m-1" || len(turn.Segments) != 4 || turn.Empty {
+		t.Errorf("Once = %+v, %v", turn, err)
+	}
+	if !s.closed {
+		t.Error("the body is open")
+	}
+}
+
+func TestErrorSegmentsAreThrownOrReturned(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		line   string
+		code   fault.Code
+		detail string
+	}{
+		{"somebody else's thread", `{"type":"error","content":"NO permission for Thread 7","isFinal":true}`, fault.ThreadAccessDenied, "NO permission for Thread 7"},
+		{"another", `{"type":"error","content":"tired"}`, fault.StreamError, "tired"},
+		{"no JSON", `oops`, fault.StreamError, "oops"},
+		{"long", `{"type":"error","content":"` + strings.Repeat("é", 600) + `"}`, fault.StreamError, strings.Repeat("é", 500)},
+		{"a token", `{"type":"error","content":"ks ` + token + `"}`, fault.StreamError, "ks " + fault.Redacted},
+		{"two", `{"type":"error","content":"a"}` + "\n" + `{"type":"error","content":"b"}`, fault.StreamError, "a; b"},
+	} {
+		s := saying(`{"type":"text","content":"So far","threadId":"t-1","messageId":"m-1"}`, c.line)
+		turn, err := brainOf(s).Once(t.Context(), hi, Throw)
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Code != c.code || f.Detail != c.detail || f.Status != 200 {
+			t.Errorf("%s: %#v, want %s", c.name, err, c.code)
+			continue
+		}
+		body, _ := f.Body.(map[string]any)
+		errs, _ := body["errors"].([]any)
+		partial := map[string]any{"text": "So far", "threadId": "t-1", "messageId": "m-1"}
+		if len(errs) != len(turn.Errors) || !reflect.DeepEqual(body["partial"], partial) || body["threadId"] != "t-1" {
+			t.Errorf("%s: the body is %v", c.name, f.Body)
+		}
+		if first, _ := errs[0].(map[string]any); first["type"] != "error" {
+			t.Errorf("%s: the first error is %v", c.name, errs[0])
+		}
+		turn, err = brainOf(s).Once(t.Context(), hi, Return)
+		if err != nil || len(turn.Errors) != len(errs) || turn.Text != "So far" {
+			t.Errorf("%s, returned: %+v, %v", c.name, turn, err)
+		}
+	}
+	if f := RefusalOf(nil, Turn{}); f != nil {
+		t.Errorf("no error segments are %v", f)
+	}
+}
+
+func TestAnEmptyTurnWithVariablesIsWarnedOf(t *testing.T) {
+	withVars := Request{UserMessage: "hi", RequestVars: map[string]any{"tier": "gold", "age": 7}}
+	for _, c := range []struct {
+		name  string
+		r     Request
+		lines []string
+		want  []string
+	}{
+		{"nothing", withVars, nil, []string{"age", "tier"}},
+		{"nothing to see", withVars, []string{`{"type":"think"}`, `{"type":"keepalive"}`, `{"type":"text","content":""}`, `{"type":"share"}`, `{"type":"thread"}`}, []string{"age", "tier"}},
+		{"text", withVars, []string{`{"type":"text","content":"a"}`}, nil},
+		{"a tool", withVars, []string{`{"type":"tool","content":"f"}`}, nil},
+		{"an error", withVars, []string{`{"type":"error","content":"x"}`}, nil},
+		{"no variables", hi, nil, nil},
+	} {
+		turn, err := brainOf(saying(c.lines...)).Once(t.Context(), c.r, Return)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range turn.Warnings {
+			if w.Code != fault.EmptyTurnWithRequestVars || w.Message == "" {
+				t.Errorf("%s: warned of %+v", c.name, w)
+			}
+			got = append(got, w.RequestVarKeys...)
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: warned of %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestStreamYieldsEverySegmentAndTheErrorLast(t *testing.T) {
+	s := saying(`{"type":"text","content":"a"}`, `{"type":"error","content":"b"}`, "oops")
+	var got []Segment
+	for seg, err := range brainOf(s).Stream(t.Context(), hi) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, seg)
+	}
+	if want := []string{"text a", "error b", "error/unparseable_stream_line oops"}; !reflect.DeepEqual(outline(got), want) || !s.closed {
+		t.Errorf("%q, want %q; closed: %v", outline(got), want, s.closed)
+	}
+
+	s.status = 500
+	n := 0
+	for _, err := range brainOf(s).Stream(t.Context(), hi) {
+		if n++; !errors.Is(err, fault.ServerError) {
+			t.Errorf("Stream yields %v", err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d steps, want one with the error", n)
+	}
+}
+
+func TestOnceKeepsWhatCameBeforeTheReplyBroke(t *testing.T) {
+	s := saying(`{"type":"text","content":"a"}`, `{"type":"unisphere-tool","content":"[1","metadata":{"runtimeName":"followups-tool"}}`)
+	b := brainOf(s)
+	b.Fetch = breaking{s}
+	turn, err := b.Once(t.Context(), hi, Throw)
+	if !errors.Is(err, fault.NetworkError) || turn.Text != "a" || turn.Widgets != nil {
+		t.Errorf("Once = %+v, %v", turn, err)
+	}
+}
+
+// breaking is a service whose replies break off.
+type breaking struct{ s *service }
+
+func (b breaking) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	resp, err := b.s.Do(ctx, r)
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(resp.Body, strings.NewReader("\n"), brokenReader{}), resp.Body}
+	return resp, err
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, fault.New(fault.NetworkError, "") }
