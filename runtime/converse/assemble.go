@@ -33,11 +33,12 @@ func (a *Assembler) Add(s *Segment) (done []Widget, malformed []Malformed) {
 	case a.open == nil:
 		a.begin(s, runtime)
 	case runtime == "": // goes on with whatever is open
+	// Of two widgets of one kind, the second begins where the first has ended.
 	case runtime != a.open.Runtime || s.SpeechID != a.open.SpeechID || a.ended && s.SegmentStart:
 		done, malformed = a.flush(true)
 		a.begin(s, runtime)
 	}
-	a.append(s.Content)
+	a.put(s.Content)
 	a.ended = a.ended || s.SegmentEnd
 	return done, malformed
 }
@@ -55,7 +56,9 @@ func (a *Assembler) begin(s *Segment, runtime string) {
 	}
 }
 
-func (a *Assembler) append(content json.RawMessage) {
+// put takes the content of a piece: text is added to text, an object or an array
+// replaces everything.
+func (a *Assembler) put(content json.RawMessage) {
 	var text string
 	switch {
 	case len(content) > 0 && (content[0] == '{' || content[0] == '['):
