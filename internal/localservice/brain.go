@@ -11,11 +11,7 @@ import (
 // newBrain makes the brain that o asks for, gives it what it answers from, and
 // puts the script before it.
 func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options) (brain.Brain, error) {
-	folder := o.Knowledge
-	if folder == nil {
-		folder = brain.DefaultKnowledge()
-	}
-	passages, err := brain.ReadKnowledge(folder)
+	passages, err := brain.ReadKnowledge(o.Knowledge)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/link"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
@@ -33,8 +34,8 @@ type Options struct {
 
 	// Data is the directory of the database; "" keeps nothing.
 	Data string
-	// Knowledge is a folder of Markdown files that the demo brain answers from; nil
-	// means its own.
+	// Knowledge is a folder of Markdown files that the demo brain answers from, and
+	// that the service shows to everybody; nil means its own.
 	Knowledge fs.FS
 
 	// Brain is "demo" or "openai", default openai when Chat has an address and demo
@@ -97,6 +98,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.MediaAddr == "" {
 		o.MediaAddr = defaultAddr
+	}
+	if o.Knowledge == nil {
+		o.Knowledge = brain.DefaultKnowledge()
 	}
 	if o.Brain == "" {
 		o.Brain = BrainDemo

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/api"
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/controlapi"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/link"
@@ -107,7 +108,10 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	talk := dialogue.New(dialogue.Config{Store: s.store, Brain: thinker, Logger: s.log})
+	talk := dialogue.New(dialogue.Config{
+		Store: s.store, Brain: thinker, Logger: s.log,
+		Site: func() string { return s.info.GenieURL }, // known once something listens
+	})
 	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, Log: s.log})
 	if err != nil {
 		return err
@@ -158,7 +162,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	routes := http.NewServeMux()
 	routes.Handle(live.SocketPath, sockets)
 	routes.Handle(media.Prefix, peers.Handler())
-	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Logger: s.log})
+	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Knowledge: o.Knowledge, Logger: s.log})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}
@@ -176,6 +180,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 // apiPrefixes are the beginnings of the API's paths (service.md).
 var apiPrefixes = []string{
 	api.SessionPrefix + "/", "/v1/", "/assistant/", "/thread/", "/message/", "/feedback/", "/followup/",
+	brain.DocumentPrefix, dialogue.ConsentPath,
 }
 
 // startControl opens the control address: its own port, on loopback whatever the

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -23,7 +25,7 @@ const DefaultKeepalive = 10 * time.Second
 // DefaultBodyTimeout is how long a client may take to send the body of a request.
 const DefaultBodyTimeout = 30 * time.Second
 
-// Config is what the API works with. All fields but the last three are required.
+// Config is what the API works with. All fields but the last four are required.
 type Config struct {
 	Store    *store.Store
 	Tokens   *token.Authority
@@ -33,6 +35,7 @@ type Config struct {
 	// called once for each appInit, so that credentials can be fresh.
 	Hosts func(ctx context.Context, agent store.Agent) (Hosts, error)
 
+	Knowledge   fs.FS         // the Markdown files to show, nil for none
 	Logger      *slog.Logger  // nil discards
 	Keepalive   time.Duration // 0 means DefaultKeepalive
 	BodyTimeout time.Duration // 0 means DefaultBodyTimeout
@@ -94,6 +97,10 @@ func New(c Config) http.Handler {
 	mux.Handle("POST /followup/get-suggested-questions", s.route(talkers, s.suggestedQuestions))
 	mux.Handle("POST /feedback/add", s.route(talkers, s.addFeedback))
 	mux.Handle("POST /thread/session_completed", s.route(talkers, s.sessionCompleted))
+
+	mux.HandleFunc("GET "+dialogue.ConsentPath, s.consentPage)
+	mux.HandleFunc("POST "+dialogue.ConsentPath, s.giveConsent)
+	mux.HandleFunc("GET "+brain.DocumentPrefix+"{name...}", s.document)
 
 	mux.Handle("POST /v1/thread/list", s.route(owners, s.threadList))
 	mux.Handle("POST /v1/thread/get", s.route(owners, s.threadGet))

@@ -83,25 +83,33 @@ func (s *server) converse(c *call) (any, error) {
 	request.Context.Avatar = brain.Layer(who.Agent.Profile.Capabilities, body.Capabilities).On("avatar")
 
 	out := newStream(c.w, body.SSE)
-	err = s.pump(c.ctx(), out, func(ctx context.Context, emit func(converse.Segment) error) error {
-		_, err := s.Dialogue.Turn(ctx, who, request, emit)
+	err = s.pump(c.ctx(), out, func(ctx context.Context, do func(act) error) error {
+		request.Wire = &wire{ctx, do}
+		_, err := s.Dialogue.Turn(ctx, who, request, func(seg converse.Segment) error {
+			return do(func(out *stream) error { return out.write(seg) })
+		})
 		return err
 	})
+	if errors.Is(err, errCut) {
+		panic(http.ErrAbortHandler) // breaks the connection
+	}
 	return streamed{}, s.endStream(out, err)
 }
 
-// pump runs a turn and writes its segments. The turn runs in a goroutine of its
-// own, so that this one, the only writer, can also send keepalives; it returns
-// when the turn is over.
-func (s *server) pump(ctx context.Context, out *stream, turn func(context.Context, func(converse.Segment) error) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	segments := make(chan converse.Segment)
+// pump runs a turn and does what it wants with the stream. The turn runs in a
+// goroutine of its own, so that this one, the only writer, can also send
+// keepalives; it returns when the turn is over. The turn's context ends when the
+// client's connection is seen to go.
+func (s *server) pump(client context.Context, out *stream, turn func(context.Context, func(act) error) error) error {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(client))
+	defer cancel(nil)
+	defer context.AfterFunc(client, func() { cancel(dialogue.ErrClientGone) })()
+	acts := make(chan act)
 	done := make(chan error, 1)
 	go func() {
-		done <- turn(ctx, func(seg converse.Segment) error {
+		done <- turn(ctx, func(a act) error {
 			select {
-			case segments <- seg:
+			case acts <- a:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
@@ -113,19 +121,27 @@ func (s *server) pump(ctx context.Context, out *stream, turn func(context.Contex
 	for {
 		var err error
 		select {
-		case seg := <-segments:
-			err = out.write(seg)
+		case a := <-acts:
+			err = a(out)
 		case <-silence.C:
 			err = out.write(converse.Segment{Role: "assistant", Type: converse.Keepalive, Content: converse.String("")})
 		case err := <-done:
 			return err
 		}
-		if err != nil { // the client is gone
-			cancel()
+		if err != nil { // the client is gone, or a script says so
+			cancel(cause(err))
 			return errors.Join(err, <-done)
 		}
 		silence.Reset(s.Keepalive)
 	}
+}
+
+// cause is why a turn ends whose stream can't be written any more.
+func cause(err error) error {
+	if errors.Is(err, errCut) {
+		return errCut
+	}
+	return dialogue.ErrClientGone
 }
 
 // endStream ends the reply in the way that is left. Before the first byte there

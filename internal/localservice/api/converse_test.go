@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
@@ -259,8 +260,8 @@ func TestClientAbortStopsTheBrain(t *testing.T) {
 	response, threadID := v.stream(ctx, ks, "Once upon a time ")
 	cancel()
 	response.Body.Close()
-	if err := <-stopped; !errors.Is(err, context.Canceled) {
-		t.Errorf("the brain stopped with %v, want %v", err, context.Canceled)
+	if err := <-stopped; !errors.Is(err, dialogue.ErrClientGone) {
+		t.Errorf("the brain stopped with %v, want %v", err, dialogue.ErrClientGone)
 	}
 	// The partial answer stays in the thread (local-service choice E3). The next
 	// turn waits until the cancelled one has left the thread.

@@ -3,6 +3,7 @@ package brain
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -32,6 +33,13 @@ type Question struct {
 
 	// Image is a still of the user's shared screen, JPEG or PNG; nil is none.
 	Image []byte
+
+	// Site is the origin of the service's own pages; "" makes links to them
+	// relative.
+	Site string
+
+	// Wire is the stream under the answer, nil on a live session.
+	Wire Wire
 }
 
 // Line is something that was said in the thread.
@@ -55,12 +63,29 @@ type Sink interface {
 	// result for each, in order. Several calls go out fused in one segment
 	// (wire-protocol §10.6).
 	Call(ctx context.Context, calls ...Call) ([]Result, error)
+	// Consented reports whether the user has allowed the agent to use a tool.
+	Consented(tool string) bool
+	// AskConsent asks the user to allow it (wire-protocol §10.8). The answer
+	// should end with that: the user asks again once it is allowed.
+	AskConsent(tool, displayName string) error
 	// Title names the thread.
 	Title(title string) error
 	// Share says whether the answer can be shared; by default it can.
 	Share(can bool) error
 	// Raw sends a segment of any type; position and time are filled in.
 	Raw(seg converse.Segment) error
+}
+
+// Wire is the stream that carries an answer over HTTP. Scripts spoil it, because
+// tests of a client need a service that misbehaves. Like a [Sink] it belongs to
+// the goroutine of Answer.
+type Wire interface {
+	// Write writes text as it stands, with its line ends.
+	Write(text string) error
+	// Stall lets nothing out for so long, keepalives neither.
+	Stall(d time.Duration) error
+	// Cut breaks the connection; its error ends the answer.
+	Cut() error
 }
 
 // Call is one call of a tool.

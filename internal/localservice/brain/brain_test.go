@@ -28,6 +28,7 @@ type tape struct {
 	results map[string]Result
 	limit   int // of pieces, 0 is none
 	pieces  int
+	allowed bool // the user has given every consent
 }
 
 var errFull = errors.New("tape full")
@@ -53,6 +54,10 @@ func (t *tape) Share(can bool) error     { return t.note("share %t", can) }
 func (t *tape) Widget(runtime string, fragments ...string) error {
 	return t.note("widget %s %s", runtime, strings.Join(fragments, "|"))
 }
+
+func (t *tape) Consented(string) bool { return t.allowed }
+
+func (t *tape) AskConsent(tool, name string) error { return t.note("consent %s %s", tool, name) }
 
 func (t *tape) Raw(seg converse.Segment) error {
 	return t.note("raw %s %s", seg.Type, seg.Content)
@@ -174,7 +179,7 @@ func TestDemoShowsSourcesAndFollowups(t *testing.T) {
 	}
 	got := ask(map[string]string{AvatarFiller: On})
 	if len(got) != 3 || got[0] != "filler Let me look that up. " ||
-		!strings.HasPrefix(got[1], `widget sources-tool {"sources":[{"title":"agentruntime: What is agentruntime?","url":"knowledge/agentruntime.md","snippet":"agentruntime puts`) ||
+		!strings.HasPrefix(got[1], `widget sources-tool {"sources":[{"title":"agentruntime: What is agentruntime?","url":"/knowledge/agentruntime.md","snippet":"agentruntime puts`) ||
 		!strings.HasPrefix(got[2], "widget followups-tool questions:|\n- \"") || strings.Contains(got[2], "What is agentruntime?") {
 		t.Errorf("widgets %q", got)
 	}
@@ -326,7 +331,7 @@ func TestLayeringOfCapabilities(t *testing.T) {
 
 func TestReadKnowledge(t *testing.T) {
 	folder := fstest.MapFS{
-		"a.md":       {Data: []byte("# Title\nIntro with a [link](https://x.test) and **bold** `code`.\n\n## One\n- item\n- second\n```\n# no heading\n```\n### Empty\n#hashtag\n")},
+		"a.md":       {Data: []byte("# Title\nIntro with a [link](https://x.test) and **bold**.\n\n## One `more`\n- item\r\n- second\n\n```\n# no heading\n```\n\n### Empty\n#hashtag\n")},
 		"sub/b.MD":   {Data: []byte("No heading here.")},
 		"ignored.go": {Data: []byte("package x")},
 	}
@@ -339,8 +344,8 @@ func TestReadKnowledge(t *testing.T) {
 		got = append(got, strings.Join([]string{p.Title, p.Heading, p.Body, p.Source}, "/"))
 	}
 	want := []string{
-		"Title//Intro with a link and bold code./a.md",
-		"Title/One/item second/a.md",
+		"Title//Intro with a [link](https://x.test) and **bold**./a.md",
+		"Title/One more/- item\n- second\n\n```\n# no heading\n```/a.md",
 		"Title/Empty/#hashtag/a.md",
 		"b//No heading here./sub/b.MD",
 	}

@@ -165,3 +165,22 @@ func firstNumber(text string) float64 {
 	}
 	return 0
 }
+
+// consentRequest asks for a tool that needs the user's consent.
+const consentRequest = "Connect my calendar"
+
+// connect shows how consent works, with a calendar that agents with tools pretend
+// to have (wire-protocol §10.8).
+func (t *turn) connect() (done bool, err error) {
+	if len(t.q.Profile.Tools) == 0 || !t.asks("connect", "calendar") {
+		return false, nil
+	}
+	const tool = "calendar"
+	if t.out.Consented(tool) {
+		return true, t.say("Your calendar is connected. It is only a pretended one: this shows how consent works.")
+	}
+	if err := t.say("I may not look into your calendar before you allow it. Allow it on the page that I show you, and ask me again."); err != nil {
+		return false, err
+	}
+	return true, t.out.AskConsent(tool, "Your calendar")
+}

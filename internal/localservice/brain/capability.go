@@ -15,13 +15,21 @@ const (
 	Sources      = "include_sources"
 	ThinkProcess = "think_process"
 	AvatarFiller = "avatar_filler"
+
+	ShowContent    = "avatar_show_content" // an avatar may show widgets
+	Experiences    = "kaltura_genie_experiences"
+	ShowLink       = "show_link"
+	VideoGallery   = "video_gallery"
+	ExternalVideo  = "external_video"
+	ContentGallery = "gallery_slides"
+	UserForm       = "user_properties_form"
 )
 
 // offByDefault lists the capabilities that are off unless somebody turns them
 // on; all others are on.
 var offByDefault = map[string]bool{
-	"avatar": true, AvatarFiller: true, "avatar_show_content": true, "video_gallery": true,
-	"external_video": true, "show_link": true, "use_web_search": true,
+	"avatar": true, AvatarFiller: true, ShowContent: true, VideoGallery: true,
+	ExternalVideo: true, ShowLink: true, "use_web_search": true,
 	"screen_share_analysis": true, ThinkProcess: true,
 }
 

@@ -156,10 +156,12 @@ func (c *Chat) failed(ctx context.Context, err error) error {
 func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompletionMessageParamUnion, error) {
 	system := Render(q.Profile.BaseDirective, q.Vars)
 	switch {
-	case q.Avatar:
+	case q.Avatar, q.Experience == avatarOnly:
 		system += "\nYour answer is spoken by an avatar: plain sentences, no lists, no Markdown."
 	case q.Experience != "":
-		system += "\nPreferred form of the answer: " + q.Experience + "."
+		system += "\nYour answer is read on a page and may use Markdown. Preferred form of the answer: " + q.Experience + "."
+	default:
+		system += "\nYour answer is read on a page and may use Markdown."
 	}
 	if c.config.Knowledge != nil && q.Capabilities.On(UseKnowledge) {
 		passages, err := c.config.Knowledge.SearchKnowledge(ctx, q.Text, chatPassages)

@@ -98,9 +98,30 @@ func TestChatStreamsTheAnswer(t *testing.T) {
 	}
 	got := roles(request)
 	if !strings.HasPrefix(got, "system: You talk to Sam.\nYour answer is spoken by an avatar") ||
-		!strings.Contains(got, "There are six: a receptionist") ||
+		!strings.Contains(got, "There are six:\n\n- `receptionist`") ||
 		!strings.HasSuffix(got, "\nuser: Hello\nassistant: Hello!\nuser: Which agents are built in?") {
 		t.Errorf("messages\n%s", got)
+	}
+}
+
+func TestChatIsToldWhetherItIsReadOrHeard(t *testing.T) {
+	for _, tt := range []struct {
+		q    Question
+		want string
+	}{
+		{Question{Avatar: true, Experience: avatarOnly}, "spoken by an avatar"},
+		{Question{Avatar: true, Experience: markdown}, "spoken by an avatar"},
+		{Question{Experience: avatarOnly}, "spoken by an avatar"},
+		{Question{}, "may use Markdown."},
+		{Question{Experience: summarization}, "may use Markdown. Preferred form of the answer: summarization."},
+	} {
+		chat, e := serveChat(t, streams(text("Yes."), chunk(`{}`, "stop"), done))
+		tt.q.Text, tt.q.Profile = "Hello", store.DefaultProfile()
+		answer(t, chat, &tt.q, &tape{})
+		system, _, _ := strings.Cut(roles(<-e.requests), "\nuser: ")
+		if !strings.Contains(system, tt.want) {
+			t.Errorf("%+v: %s", tt.q, system)
+		}
 	}
 }
 

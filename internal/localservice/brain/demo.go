@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
 // TriggerUnheard is the trigger of a turn in which speech was heard and no words
@@ -26,6 +24,9 @@ type Demo struct {
 }
 
 var _ Brain = (*Demo)(nil)
+
+// avatarOnly is the experience of an answer without anything to look at.
+const avatarOnly = "avatar_only"
 
 // Answer implements [Brain].
 func (d *Demo) Answer(ctx context.Context, q *Question, out Sink) error {
@@ -52,6 +53,10 @@ type turn struct {
 	related []string // headings that fit the question
 }
 
+// reads reports whether somebody reads the answer; otherwise it is spoken, or
+// asked for as if it were.
+func (t *turn) reads() bool { return !t.q.Avatar && t.q.Experience != avatarOnly }
+
 // answer tries what the brain can do, the most specific first.
 func (t *turn) answer() error {
 	t.words = wordsOf(t.q.Text)
@@ -64,6 +69,12 @@ func (t *turn) answer() error {
 	if text := t.remember(); text != "" {
 		return t.say(text)
 	}
+	if done, err := t.show(); done || err != nil {
+		return err
+	}
+	if done, err := t.connect(); done || err != nil {
+		return err
+	}
 	switch {
 	case t.asks("long", "story"):
 		return t.say(longStory)
@@ -71,12 +82,17 @@ func (t *turn) answer() error {
 		return t.say(describeImage(t.q.Image))
 	case t.greets():
 		return t.say("Hello! " + t.introduction())
-	case t.asks("who", "are", "you"), t.asks("what", "can", "you", "do"), t.asks("help") && len(t.words) <= 3:
+	case t.asks("what", "can", "you", "do"), t.asks("help") && len(t.words) <= 3:
+		return t.say(t.introduction() + t.offers())
+	case t.asks("who", "are", "you"):
 		return t.say(t.introduction())
 	}
 	found, err := t.lookUp()
 	if err != nil || found {
 		return err
+	}
+	if form := t.form(); form != "" {
+		return t.say(fmt.Sprintf("My documents say nothing about that, so I have nothing for %s.", form))
 	}
 	return t.say(fmt.Sprintf("I'm only a demo without a language model, so I can't answer that. You said: %s", t.q.Text))
 }
@@ -85,6 +101,26 @@ func (t *turn) introduction() string {
 	return fmt.Sprintf("I'm %s, a small demo brain without a language model. "+
 		"I remember what you tell me, I can answer questions about agentruntime, and I can use the tools of this page.",
 		t.q.Profile.DisplayName)
+}
+
+// offers lists, for somebody who reads, what to try.
+func (t *turn) offers() string {
+	if !t.reads() {
+		return ""
+	}
+	list := slices.Clone(t.q.Profile.Starters)
+	if len(t.q.Profile.Tools) > 0 {
+		list = append(list, consentRequest)
+	}
+	if t.q.Capabilities.On(Experiences) {
+		list = append(list, "Make flashcards about threads", "Summarize the local service")
+	}
+	for _, s := range shows {
+		if t.q.Capabilities.On(s.capability) {
+			list = append(list, s.request)
+		}
+	}
+	return "\n\nYou can try:\n\n- " + strings.Join(append(list, "What did we talk about?"), "\n- ")
 }
 
 // asks reports whether all these words are in the question.
@@ -101,145 +137,11 @@ func (t *turn) greets() bool {
 	return len(t.words) > 0 && len(t.words) <= 3 && slices.Contains([]string{"hello", "hi", "hey"}, t.words[0])
 }
 
-// remember answers what only the thread can tell.
-func (t *turn) remember() string {
-	if name := nameIn(t.q.Text); name != "" {
-		return fmt.Sprintf("Nice to meet you, %s. I'll remember your name.", name)
-	}
-	var said []string
-	for _, line := range t.q.History {
-		if !line.Agent {
-			said = append(said, line.Text)
-		}
-	}
-	switch {
-	case t.asks("my", "name") && (t.asks("what") || t.asks("what's") || t.asks("know") || t.asks("remember")):
-		for _, text := range slices.Backward(said) {
-			if name := nameIn(text); name != "" {
-				return fmt.Sprintf("Your name is %s.", name)
-			}
-		}
-		if name := format(t.q.Vars["user_name"]); name != "" {
-			return fmt.Sprintf("Your name is %s; the page told me.", name)
-		}
-		return "You haven't told me your name yet."
-	case t.asks("did", "i", "say") && t.asks("first"):
-		if len(said) == 0 {
-			return "You haven't said anything before this."
-		}
-		return fmt.Sprintf("The first thing you said was: %s", said[0])
-	case t.asks("did", "i") && (t.asks("just") || t.asks("last")) && (t.asks("say") || t.asks("ask")):
-		if len(said) == 0 {
-			return "You haven't said anything before this."
-		}
-		return fmt.Sprintf("You said: %s", said[len(said)-1])
-	}
-	return ""
-}
-
-// lookUp answers from the documents, when the question has words to look for.
-func (t *turn) lookUp() (found bool, err error) {
-	words := slices.DeleteFunc(slices.Clone(t.words), func(w string) bool { return common[w] })
-	if t.demo.Knowledge == nil || len(words) == 0 || !t.q.Capabilities.On(UseKnowledge) {
-		return false, nil
-	}
-	if err := t.out.Think("Looking into the documents."); err != nil {
-		return false, err
-	}
-	hits, err := t.demo.Knowledge.SearchKnowledge(t.ctx, strings.Join(words, " "), maxHits)
-	if err != nil || len(hits) == 0 {
-		return false, err
-	}
-	if t.q.Avatar && t.q.Capabilities.On(AvatarFiller) {
-		if err := t.out.Filler("Let me look that up. "); err != nil {
-			return false, err
-		}
-	}
-	if err := t.say(firstSentences(hits[0].Body, spokenSentences)); err != nil {
-		return false, err
-	}
-	for _, hit := range hits[1:] {
-		if strings.HasSuffix(hit.Heading, "?") {
-			t.related = append(t.related, hit.Heading)
-		}
-	}
-	if !t.q.Capabilities.On(Sources) {
-		return true, nil
-	}
-	return true, sources(t.out, sourcesOf(hits))
-}
-
-// How much of the documents goes into an answer.
-const (
-	maxHits         = 3
-	spokenSentences = 2
-	snippetLength   = 160 // bytes
-)
-
-func sourcesOf(hits []store.Passage) []source {
-	list := make([]source, len(hits))
-	for i, hit := range hits {
-		title := hit.Title
-		if hit.Heading != "" {
-			title += ": " + hit.Heading
-		}
-		list[i] = source{Title: title, URL: hit.Source, Snippet: shorten(hit.Body, snippetLength)}
-	}
-	return list
-}
-
-// suggestions are questions to go on with: related headings first, then the
-// agent's starters, without the question itself.
-func (t *turn) suggestions() []string {
-	var list []string
-	for _, s := range append(t.related, t.q.Profile.Starters...) {
-		if !strings.EqualFold(s, t.q.Text) && !slices.Contains(list, s) && len(list) < maxHits {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
 // wordsOf cuts text into words in lower case, without punctuation.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\''
 	})
-}
-
-// nameIn finds the name in "my name is Sam".
-func nameIn(text string) string {
-	const phrase = "my name is "
-	i := strings.Index(strings.ToLower(text), phrase)
-	if i < 0 || i+len(phrase) > len(text) { // lower case may be of another length
-		return ""
-	}
-	fields := strings.FieldsFunc(text[i+len(phrase):], func(r rune) bool { return !unicode.IsLetter(r) && r != '-' && r != '\'' })
-	if len(fields) == 0 {
-		return ""
-	}
-	return fields[0]
-}
-
-func firstSentences(text string, n int) string {
-	end := 0
-	for range n {
-		i := strings.Index(text[end:], ". ")
-		if i < 0 {
-			return text
-		}
-		end += i + 2
-	}
-	return strings.TrimSpace(text[:end])
-}
-
-// shorten cuts text at a word's end.
-func shorten(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	cut := text[:strings.LastIndexByte(text[:limit], ' ')+1]
-	return strings.TrimSpace(cut) + "…"
 }
 
 func describeImage(data []byte) string {
@@ -250,19 +152,6 @@ func describeImage(data []byte) string {
 	return fmt.Sprintf("I received a picture of your screen, a %s of %d by %d pixels. I have no model that could tell what is on it.",
 		strings.ToUpper(kind), config.Width, config.Height)
 }
-
-// common words say nothing about what a question is about.
-var common = func() map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(`a about am an and any are as at be been but by can can't could did do does doesn't don't
-		for from get give had has have he her his how i i'm if in into is isn't it it's its just know let like many me
-		more much my name no not of on one or our out over please say she should so some tell than that the their
-		them then there these they this those to today too up us very was we were what what's when where which
-		who why will with would yes you you're your`) {
-		set[w] = true
-	}
-	return set
-}()
 
 // longStory takes about a minute to say, at 170 words a minute: long enough to
 // break in, to pause, or to lose the connection in the middle of it.

@@ -20,7 +20,13 @@ const maxDocument = 4 << 20
 
 // DefaultKnowledge is what the demo brain knows when no folder is given: a few
 // pages about the project.
-func DefaultKnowledge() fs.FS { return builtin }
+func DefaultKnowledge() fs.FS {
+	folder, err := fs.Sub(builtin, "knowledge")
+	if err != nil { // the name is a constant
+		panic(err)
+	}
+	return folder
+}
 
 // Searcher finds passages that fit some words, best first.
 type Searcher interface {
@@ -29,81 +35,77 @@ type Searcher interface {
 
 var _ Searcher = (*store.Store)(nil)
 
+// Documents returns the names of the Markdown files of a folder, in the order of
+// the alphabet.
+func Documents(folder fs.FS) ([]string, error) {
+	var names []string
+	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && strings.EqualFold(path.Ext(name), ".md") {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
+}
+
 // ReadKnowledge reads every Markdown file of a folder, cut into passages at its
 // headings.
 func ReadKnowledge(folder fs.FS) ([]store.Passage, error) {
-	var passages []store.Passage
-	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.EqualFold(path.Ext(name), ".md") {
-			return err
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		if info.Size() > maxDocument {
-			return fmt.Errorf("%s: %d bytes, at most %d", name, info.Size(), maxDocument)
-		}
-		text, err := fs.ReadFile(folder, name)
-		if err != nil {
-			return err
-		}
-		passages = append(passages, cutMarkdown(name, string(text))...)
-		return nil
-	})
+	names, err := Documents(folder)
 	if err != nil {
 		return nil, fmt.Errorf("read knowledge: %w", err)
+	}
+	var passages []store.Passage
+	for _, name := range names {
+		text, err := readDocument(folder, name)
+		if err != nil {
+			return nil, fmt.Errorf("read knowledge: %w", err)
+		}
+		passages = append(passages, cutMarkdown(name, text)...)
 	}
 	return passages, nil
 }
 
-// cutMarkdown makes one passage of each section. The first heading of level one
-// names the document. Code is left out: nobody wants to hear it.
+func readDocument(folder fs.FS, name string) (string, error) {
+	info, err := fs.Stat(folder, name)
+	if err != nil {
+		return "", err
+	}
+	if info.Size() > maxDocument {
+		return "", fmt.Errorf("%s: %d bytes, at most %d", name, info.Size(), maxDocument)
+	}
+	text, err := fs.ReadFile(folder, name)
+	return string(text), err
+}
+
+// cutMarkdown makes one passage of each section, its Markdown as it stands. The
+// first heading of level one names the document.
 func cutMarkdown(name, text string) []store.Passage {
 	title := strings.TrimSuffix(path.Base(name), path.Ext(name))
 	var passages []store.Passage
 	heading, body, code := "", []string(nil), false
 	flush := func() {
-		if plain := strings.Join(body, " "); plain != "" {
-			passages = append(passages, store.Passage{Title: title, Heading: heading, Body: plain, Source: name})
+		if section := strings.Trim(strings.Join(body, "\n"), "\n"); section != "" {
+			passages = append(passages, store.Passage{Title: title, Heading: heading, Body: section, Source: name})
 		}
 		body = nil
 	}
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "```") {
+		line = strings.TrimRight(line, " \t\r\n")
+		if strings.HasPrefix(strings.TrimSpace(line), fence) {
 			code = !code
-			continue
-		}
-		if code || line == "" {
-			continue
 		}
 		marks := len(line) - len(strings.TrimLeft(line, "#"))
-		if marks == 0 || marks == len(line) || line[marks] != ' ' {
-			body = append(body, plainText(line))
+		if code || marks == 0 || marks == len(line) || line[marks] != ' ' {
+			body = append(body, line)
 			continue
 		}
 		flush()
-		heading = plainText(strings.TrimSpace(line[marks:]))
+		heading = plainLine(strings.TrimSpace(line[marks:]))
 		if marks == 1 && len(passages) == 0 {
 			title, heading = heading, ""
 		}
 	}
 	flush()
 	return passages
-}
-
-// plainText takes the marks of emphasis, code, lists and links away.
-func plainText(line string) string {
-	line = strings.TrimLeft(line, "-*+> ")
-	line = strings.NewReplacer("**", "", "__", "", "`", "", "*", "").Replace(line)
-	for {
-		before, rest, ok := strings.Cut(line, "](")
-		i := strings.LastIndexByte(before, '[')
-		_, after, closed := strings.Cut(rest, ")")
-		if !ok || !closed || i < 0 {
-			return line
-		}
-		line = strings.TrimSuffix(before[:i], "!") + before[i+1:] + after
-	}
 }

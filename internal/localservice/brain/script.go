@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
-// maxPause bounds one pause of a script, so that a slip of the keyboard is found
-// when the file is read.
+// maxPause bounds one pause or stall of a script, so that a slip of the keyboard
+// is found when the file is read.
 const maxPause = 10 * time.Minute
 
 // Script is what a YAML file says: rules that match what the user said, and the
@@ -32,7 +32,10 @@ const maxPause = 10 * time.Minute
 //
 // The other steps are filler, think, title, error (texts), share (true or false),
 // keepalive: true, fused (a list of tools), widget: {runtime, body or fragments},
-// and segment (any segment, as JSON).
+// segment (any segment, as JSON), consent: {tool, name}, repeat: {times, steps},
+// and three that spoil the stream of a turn over HTTP: raw (a text that is written
+// as it stands), stall (milliseconds) and cut: true. docs/local-service.md tells
+// what they do.
 type Script struct {
 	Hear  []string `yaml:"hear"`
 	Rules []rule   `yaml:"rules"`
@@ -129,6 +132,11 @@ type step struct {
 	Fused     []scriptedCall   `yaml:"fused"`
 	Widget    *scriptedWidget  `yaml:"widget"`
 	Segment   *scriptedSegment `yaml:"segment"`
+	Consent   *scriptedConsent `yaml:"consent"`
+	Repeat    *scriptedRepeat  `yaml:"repeat"`
+	Raw       *string          `yaml:"raw"`
+	Stall     *int             `yaml:"stall"` // milliseconds
+	Cut       *bool            `yaml:"cut"`
 }
 
 // UnmarshalYAML implements yaml.NodeUnmarshaler.
@@ -141,6 +149,7 @@ func (s *step) UnmarshalYAML(node ast.Node) error {
 	for _, is := range []bool{
 		s.Say != nil, s.Filler != nil, s.Think != nil, s.Title != nil, s.Error != nil, s.Share != nil, s.Keepalive != nil,
 		s.Pause != nil, s.Tool != nil, s.Fused != nil, s.Widget != nil, s.Segment != nil,
+		s.Consent != nil, s.Repeat != nil, s.Raw != nil, s.Stall != nil, s.Cut != nil,
 	} {
 		if is {
 			set++
@@ -148,13 +157,20 @@ func (s *step) UnmarshalYAML(node ast.Node) error {
 	}
 	switch {
 	case set != 1:
-		return at(node, "a step is exactly one of say, filler, think, title, error, share, keepalive, pause, tool, fused, widget, segment")
-	case s.Pause != nil && (*s.Pause < 0 || time.Duration(*s.Pause)*time.Millisecond > maxPause):
+		return at(node, "a step is exactly one of say, filler, think, title, error, share, keepalive, pause, tool, fused, widget, segment, consent, repeat, raw, stall, cut")
+	case !isPause(s.Pause):
 		return at(node, fmt.Sprintf("pause: want 0 to %d milliseconds", maxPause.Milliseconds()))
+	case !isPause(s.Stall):
+		return at(node, fmt.Sprintf("stall: want 0 to %d milliseconds", maxPause.Milliseconds()))
 	case s.Fused != nil && len(s.Fused) < 2:
 		return at(node, "fused: want at least two tools")
 	}
 	return nil
+}
+
+// isPause reports whether ms, if there is one, is a time that a script may wait.
+func isPause(ms *int) bool {
+	return ms == nil || *ms >= 0 && int64(*ms) <= maxPause.Milliseconds()
 }
 
 // scriptedCall is a tool call. What it leaves open is taken from the agent's tool
@@ -216,6 +232,43 @@ func (s *scriptedSegment) UnmarshalYAML(node ast.Node) error {
 	}
 	if err != nil || s.Type == "" {
 		return at(node, "a segment needs a type, and the fields of the wire")
+	}
+	return nil
+}
+
+// scriptedConsent is a tool that the user must allow. What follows it is played
+// once that has happened.
+type scriptedConsent struct {
+	Tool string `yaml:"tool"`
+	Name string `yaml:"name"` // shown to the user
+}
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (c *scriptedConsent) UnmarshalYAML(node ast.Node) error {
+	type plain scriptedConsent
+	if err := yaml.NodeToValue(node, (*plain)(c), yaml.Strict()); err != nil {
+		return err
+	}
+	if c.Tool == "" {
+		return at(node, "consent needs a tool")
+	}
+	return nil
+}
+
+// scriptedRepeat plays its steps so many times, 0 without end.
+type scriptedRepeat struct {
+	Times int    `yaml:"times"`
+	Steps []step `yaml:"steps"`
+}
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (r *scriptedRepeat) UnmarshalYAML(node ast.Node) error {
+	type plain scriptedRepeat
+	if err := yaml.NodeToValue(node, (*plain)(r), yaml.Strict()); err != nil {
+		return err
+	}
+	if r.Times < 0 || len(r.Steps) == 0 {
+		return at(node, "repeat needs steps, and times that are not negative")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package brain
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"time"
 
@@ -51,24 +52,36 @@ func (s *Script) match(q *Question) *rule {
 }
 
 func (s *Scripted) play(ctx context.Context, r *rule, q *Question, out Sink) error {
-	p := player{speaker: speaker{ctx, out, s.Pace}, profile: q.Profile, vars: maps.Clone(q.Vars)}
+	p := player{speaker: speaker{ctx, out, s.Pace}, profile: q.Profile, wire: q.Wire, vars: maps.Clone(q.Vars)}
 	if p.vars == nil {
 		p.vars = map[string]any{}
 	}
-	for i := range r.Steps {
-		if err := p.step(&r.Steps[i]); err != nil {
-			return err
-		}
+	err := p.steps(r.Steps)
+	if errors.Is(err, errAwaitsConsent) {
+		return nil
 	}
-	return nil
+	return err
 }
+
+// errAwaitsConsent ends an answer that goes on when the user asks again.
+var errAwaitsConsent = errors.New("the user has to allow a tool")
 
 // player plays the steps of one answer. The answer of a tool becomes variables:
 // tool.status is the field status of the last one.
 type player struct {
 	speaker
 	profile store.Profile
+	wire    Wire // nil on a live session
 	vars    map[string]any
+}
+
+func (p *player) steps(list []step) error {
+	for i := range list {
+		if err := p.step(&list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *player) step(s *step) error {
@@ -95,8 +108,58 @@ func (p *player) step(s *step) error {
 		return p.call(s.Fused)
 	case s.Widget != nil:
 		return p.widget(s.Widget)
+	case s.Consent != nil:
+		return p.consent(s.Consent)
+	case s.Repeat != nil:
+		return p.repeat(s.Repeat)
+	case s.Segment != nil:
+		return p.out.Raw(s.Segment.Segment)
 	}
-	return p.out.Raw(s.Segment.Segment)
+	return p.spoil(s)
+}
+
+// spoil plays a step that breaks the rules of the stream. A live session has no
+// stream: there, nothing is broken.
+func (p *player) spoil(s *step) error {
+	switch {
+	case s.Stall != nil && p.wire == nil:
+		return pause(p.ctx, time.Duration(*s.Stall)*time.Millisecond)
+	case p.wire == nil:
+		return nil
+	case s.Stall != nil:
+		return p.wire.Stall(time.Duration(*s.Stall) * time.Millisecond)
+	case s.Raw != nil:
+		return p.wire.Write(Render(*s.Raw, p.vars))
+	case *s.Cut:
+		return p.wire.Cut()
+	}
+	return nil
+}
+
+func (p *player) consent(c *scriptedConsent) error {
+	if p.out.Consented(c.Tool) {
+		return nil
+	}
+	name := c.Name
+	if name == "" {
+		name = c.Tool
+	}
+	if err := p.out.AskConsent(c.Tool, name); err != nil {
+		return err
+	}
+	return errAwaitsConsent
+}
+
+func (p *player) repeat(r *scriptedRepeat) error {
+	for i := 0; r.Times == 0 || i < r.Times; i++ {
+		if err := p.ctx.Err(); err != nil { // steps that do nothing would not notice
+			return err
+		}
+		if err := p.steps(r.Steps); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *player) call(scripted []scriptedCall) error {

@@ -2,7 +2,6 @@ package brain
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 )
@@ -59,19 +58,4 @@ func followups(out Sink, questions []string) error {
 		fragments = append(fragments, "\n- \""+strings.ReplaceAll(q, `"`, "'")+"\"")
 	}
 	return out.Widget("followups-tool", fragments...)
-}
-
-// source is one entry of a sources widget.
-type source struct {
-	Title   string `json:"title"`
-	URL     string `json:"url"`
-	Snippet string `json:"snippet"`
-}
-
-func sources(out Sink, list []source) error {
-	body, err := json.Marshal(map[string][]source{"sources": list})
-	if err != nil {
-		return err
-	}
-	return out.Widget("sources-tool", string(body))
 }

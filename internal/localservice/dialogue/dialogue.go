@@ -32,6 +32,10 @@ var (
 
 	// ErrAborted is the cause of a turn that [Service.Abort] ended.
 	ErrAborted = errors.New("turn aborted")
+
+	// ErrClientGone is the cause of a turn whose client has closed its connection:
+	// its transport ends the turn's context with it.
+	ErrClientGone = errors.New("client gone")
 )
 
 // Config is what a [Service] works with. Store and Brain are required.
@@ -39,6 +43,10 @@ type Config struct {
 	Store  *store.Store
 	Brain  brain.Brain
 	Logger *slog.Logger // nil discards
+
+	// Site returns the origin of the service's own pages, for links to them; nil
+	// makes them relative.
+	Site func() string
 }
 
 // Service holds the turns that run. All methods may be called from any goroutine.
@@ -46,11 +54,13 @@ type Service struct {
 	store *store.Store
 	brain brain.Brain
 	log   *slog.Logger
+	site  func() string
 
-	// mu guards the two registries below. Turns themselves share nothing.
-	mu    sync.Mutex
-	lanes map[string]*lane // by thread id, while a turn runs or waits
-	calls calls
+	// mu guards the registries below. Turns themselves share nothing.
+	mu       sync.Mutex
+	lanes    map[string]*lane // by thread id, while a turn runs or waits
+	calls    calls
+	consents consents
 }
 
 // New returns a Service.
@@ -58,9 +68,12 @@ func New(c Config) *Service {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.Site == nil {
+		c.Site = func() string { return "" }
+	}
 	return &Service{
-		store: c.Store, brain: c.Brain, log: c.Logger,
-		lanes: map[string]*lane{}, calls: calls{byID: map[string]*pending{}},
+		store: c.Store, brain: c.Brain, log: c.Logger, site: c.Site,
+		lanes: map[string]*lane{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},
 	}
 }
 

@@ -253,13 +253,14 @@ func (s *sink) Share(can bool) error {
 	})
 }
 
-// Raw implements [brain.Sink].
+// Raw implements [brain.Sink]. The stream may go on for ever; what is kept of it
+// is bounded.
 func (s *sink) Raw(seg converse.Segment) error {
 	if len(seg.Content) == 0 {
 		seg.Content = converse.String("")
 	}
-	if seg.Type.Spoken() {
-		s.text.WriteString(seg.ContentString())
+	if text := seg.ContentString(); seg.Type.Spoken() && s.text.Len()+len(text) <= maxAnswer {
+		s.text.WriteString(text)
 	}
 	return s.block(seg)
 }

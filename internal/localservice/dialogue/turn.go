@@ -50,6 +50,7 @@ type TurnRequest struct {
 	Fast         bool              // model_type is fast
 	Trigger      string            // what began the turn, "" for the user's own words
 	Image        []byte            // still of a shared screen, nil for none
+	Wire         brain.Wire        // the stream of the reply, nil on a live session
 }
 
 // TurnResult is what came of a turn.
@@ -117,6 +118,8 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 		threadID: thread.ID, messageID: answerID,
 		avatar: req.Context.Avatar, thinking: question.Capabilities.On(brain.ThinkProcess),
 	}
+	end := watch(ctx)
+	defer end.close()
 	err = out.begin()
 	if err == nil {
 		err = s.ask(ctx, question, out)
@@ -124,9 +127,10 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	if err == nil {
 		err = s.settle(thread, req.Text, out)
 	}
+	stopped := end.logged()
 	saveErr := s.save(ctx, who, thread, asked.ID, out)
 	result := TurnResult{ThreadID: thread.ID, MessageID: answerID, Text: out.text.String()}
-	return result, errors.Join(s.finish(ctx, out, err), saveErr)
+	return result, errors.Join(s.finish(ctx, out, stopped, err), saveErr)
 }
 
 // ask lets the brain answer. A brain that panics fails this turn, and not the
@@ -170,7 +174,7 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 		Vars:         variables(who, thread, req.Context, vars, req.Text, answerID, isNew),
 		Capabilities: brain.Layer(who.Agent.Profile.Capabilities, req.Capabilities),
 		Avatar:       req.Context.Avatar, Experience: req.Experience, Fast: req.Fast,
-		Trigger: req.Trigger, Image: req.Image,
+		Trigger: req.Trigger, Image: req.Image, Site: s.site(), Wire: req.Wire,
 	}, thread, answerID, nil
 }
 
@@ -224,8 +228,9 @@ func (s *Service) save(ctx context.Context, who Caller, t store.Thread, askedID 
 	return nil
 }
 
-// finish sends the last segment that fits how the turn ended.
-func (s *Service) finish(ctx context.Context, out *sink, err error) error {
+// finish sends the last segment that fits how the turn ended. What it logs of a
+// turn that was stopped says when that was, and how long the brain went on.
+func (s *Service) finish(ctx context.Context, out *sink, stopped slog.Attr, err error) error {
 	log := s.log.With("thread", out.threadID, "message", out.messageID,
 		slog.Duration("took", time.Since(out.began)), "segments", out.sent)
 	var failure *brain.Failure
@@ -234,14 +239,17 @@ func (s *Service) finish(ctx context.Context, out *sink, err error) error {
 		log.Info("turn done")
 		return out.end()
 	case errors.Is(context.Cause(ctx), ErrAborted):
-		log.Info("turn stopped", "reason", "aborted")
+		log.Info("turn stopped", "reason", "aborted", stopped)
 		out.ctx = context.WithoutCancel(ctx) // the client is still there to hear it
 		if err := out.block(converse.Segment{Type: converse.UserInterruption, Content: converse.String("")}); err != nil {
 			return err
 		}
 		return out.end()
+	case errors.Is(context.Cause(ctx), ErrClientGone):
+		log.Info("turn stopped", "reason", "client gone", stopped)
+		return ErrClientGone
 	case ctx.Err() != nil:
-		log.Info("turn stopped", "reason", "cancelled")
+		log.Info("turn stopped", "reason", "cancelled", stopped)
 		return ctx.Err()
 	case out.lost != nil:
 		log.Info("turn stopped", "reason", "client gone")

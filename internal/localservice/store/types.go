@@ -172,7 +172,7 @@ type Feedback struct {
 type Passage struct {
 	Title   string // of the document
 	Heading string // of the section, "" at the top of the document
-	Body    string // plain text
+	Body    string // Markdown
 	Source  string // where it came from, as a file name
 }
 
