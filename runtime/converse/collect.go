@@ -84,7 +84,8 @@ type Collector struct {
 	text     strings.Builder
 	widgets  Assembler
 	dispatch Dispatcher
-	tools    int
+	segments int
+	tools    int            // segments of type Tool
 	named    map[string]int // calls by name
 	some     bool           // the turn is not empty
 }
@@ -92,7 +93,7 @@ type Collector struct {
 // Add takes the next segment. It returns false, and leaves the segment out, when
 // a limit ends the turn.
 func (c *Collector) Add(s Segment) bool {
-	if c.Limits.Segments > 0 && len(c.turn.Segments) == c.Limits.Segments {
+	if c.Limits.Segments > 0 && c.segments == c.Limits.Segments {
 		c.turn.Truncated = true
 		return false
 	}
@@ -104,6 +105,7 @@ func (c *Collector) Add(s Segment) bool {
 		c.tools++
 		c.call(&s)
 	}
+	c.segments++
 	if c.turn.ThreadID == "" {
 		c.turn.ThreadID = s.ThreadID
 	}

@@ -95,13 +95,16 @@ func TestATurnSoFarStaysAsItWas(t *testing.T) {
 
 func TestALeanCollectorKeepsWhatATurnIsJudgedBy(t *testing.T) {
 	var shown []Widget
-	c := Collector{Lean: true, OnWidget: func(w Widget) { shown = append(shown, w) }}
+	c := Collector{Lean: true, Limits: Limits{Segments: 301}, OnWidget: func(w Widget) { shown = append(shown, w) }}
 	for range 100 {
 		c.Add(Segment{Type: Text, Content: String("0123456789abcdef"), ThreadID: "t", MessageID: "m"})
 		c.Add(Segment{Type: Error, Content: String("x")})
 		c.Add(*toolSegment(`f {}`))
 	}
 	c.Add(*pieces("followups-tool", `{"items":["a"]}`)[0])
+	if c.Add(Segment{Type: Text}) {
+		t.Error("a segment above the limit was taken")
+	}
 	c.End()
 	turn := c.Turn()
 	if turn.Segments != nil || turn.ToolCalls != nil || turn.Widgets != nil || len(turn.Errors) != maxLeanErrors || turn.ThreadID != "t" || turn.MessageID != "m" || turn.Empty {
