@@ -225,7 +225,13 @@ func stuck(stopped chan<- error) brainFunc {
 // stream starts a converse call and returns once the given text has come in.
 func (v *service) stream(ctx context.Context, ks, waitFor string) (*http.Response, string) {
 	v.t.Helper()
-	request, err := http.NewRequestWithContext(ctx, "POST", v.url+"/assistant/converse", body(map[string]any{"userMessage": "x"}))
+	return v.streamText(ctx, ks, "x", waitFor)
+}
+
+// streamText is stream for a question.
+func (v *service) streamText(ctx context.Context, ks, text, waitFor string) (*http.Response, string) {
+	v.t.Helper()
+	request, err := http.NewRequestWithContext(ctx, "POST", v.url+"/assistant/converse", body(map[string]any{"userMessage": text}))
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -243,7 +249,7 @@ func (v *service) stream(ctx context.Context, ks, waitFor string) (*http.Respons
 		if seg.ThreadID != "" {
 			threadID = seg.ThreadID
 		}
-		if string(seg.Type) == waitFor || seg.ContentString() == waitFor {
+		if string(seg.Type) == waitFor || seg.ContentString() == waitFor || strings.HasSuffix(seg.ContentString(), " "+waitFor) {
 			return response, threadID
 		}
 	}
@@ -326,6 +332,9 @@ func TestToolAnswerReachesTheAnswer(t *testing.T) {
 		}
 		if seg.Type.Spoken() {
 			text += seg.ContentString()
+			if seg.SegmentStart {
+				shapes = append(shapes, "spoken")
+			}
 		}
 		if seg.Type == converse.ToolResponse {
 			shapes = append(shapes, seg.ContentString())
@@ -352,7 +361,7 @@ func TestToolAnswerReachesTheAnswer(t *testing.T) {
 		wantStatus(t, "answer", v.post("/assistant/tool_response", ks, good), 200, "{}")
 		wantStatus(t, "late answer", v.post("/assistant/tool_response", ks, good), 200, "{}")
 	}
-	want := `save_note {"note":"call back"}|save_note responded with size 15`
+	want := `spoken|save_note {"note":"call back"}|save_note responded with size 15|spoken`
 	if got := strings.Join(shapes, "|"); got != want {
 		t.Errorf("tool segments %s, want %s", got, want)
 	}

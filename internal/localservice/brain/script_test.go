@@ -42,6 +42,15 @@ rules:
     steps:
       - say: Well,
       - error: The script says no.
+  - when: {exact: spoiled}
+    steps:
+      - {repeat: {times: 2, steps: [{say: "Again. "}]}}
+      - raw: "{{ user_name }} is no JSON\n"
+      - stall: 20
+      - cut: false
+      - consent: {tool: mail}
+      - cut: true
+      - say: Never.
   - when: {exact: wait}
     steps: [{pause: 60000}, {say: done}]
 `
@@ -106,6 +115,55 @@ func TestScriptFailsAndPauses(t *testing.T) {
 	}
 }
 
+// spoiler writes down what is done to a stream.
+type spoiler struct{ tape *tape }
+
+var errCut = errors.New("cut")
+
+func (s spoiler) Write(text string) error     { return s.tape.note("raw %q", text) }
+func (s spoiler) Stall(d time.Duration) error { return s.tape.note("stall %v", d) }
+func (s spoiler) Cut() error                  { return errCut }
+
+func TestScriptSpoilsTheStream(t *testing.T) {
+	s := scripted(t)
+	for _, tt := range []struct {
+		name    string
+		allowed bool
+		wire    bool
+		err     error
+		text    string
+		log     string
+	}{
+		{"over HTTP", true, true, errCut, "Again. Again. ", `raw "Sam is no JSON\n"` + "\nstall 20ms"},
+		{"live", true, false, nil, "Again. Again. Never.", ""},
+		{"until the user allows it", false, true, nil, "Again. Again. ", `raw "Sam is no JSON\n"` + "\nstall 20ms\nconsent mail mail"},
+	} {
+		out := &tape{allowed: tt.allowed}
+		q := &Question{Text: "spoiled", Vars: map[string]any{"user_name": "Sam"}}
+		if tt.wire {
+			q.Wire = spoiler{out}
+		}
+		if err := s.Answer(t.Context(), q, out); !errors.Is(err, tt.err) {
+			t.Errorf("%s: error %v, want %v", tt.name, err, tt.err)
+		}
+		if out.text != tt.text || strings.Join(out.log, "\n") != tt.log {
+			t.Errorf("%s: said %q\n%s\nwant %q\n%s", tt.name, out.text, strings.Join(out.log, "\n"), tt.text, tt.log)
+		}
+	}
+}
+
+func TestEndlessStepsEndWithTheirContext(t *testing.T) {
+	script, err := ParseScript([]byte("rules: [{when: {any: true}, steps: [{repeat: {steps: [{pause: 0}]}}]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := (&Scripted{Script: script}).Answer(ctx, &Question{}, &tape{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
 func TestAgentsOwnScriptComesFirst(t *testing.T) {
 	s := scripted(t)
 	q := &Question{Text: "hello"}
@@ -131,6 +189,10 @@ func TestScriptErrorsNameTheLine(t *testing.T) {
 		{"lonely fused", "rules:\n  - when: {any: true}\n    steps:\n      - fused: [{name: x}]\n", "4", "at least two"},
 		{"widget without body", "rules:\n  - when: {any: true}\n    steps:\n      - widget: {runtime: x}\n", "4", "either body or fragments"},
 		{"segment without type", "rules:\n  - when: {any: true}\n    steps:\n      - segment: {content: x}\n", "4", "a segment needs a type"},
+		{"long stall", "rules:\n  - when: {any: true}\n    steps:\n      - stall: 600001\n", "4", "stall: want 0 to 600000"},
+		{"consent without tool", "rules:\n  - when: {any: true}\n    steps:\n      - consent: {name: x}\n", "4", "consent needs a tool"},
+		{"repeat without steps", "rules:\n  - when: {any: true}\n    steps:\n      - repeat: {times: 2}\n", "4", "repeat needs steps"},
+		{"bad step in repeat", "rules:\n  - when: {any: true}\n    steps:\n      - repeat: {steps: [{shout: x}]}\n", "4", `unknown field "shout"`},
 		{"wrong type", "rules:\n  - when: {any: true}\n    steps:\n      - pause: soon\n", "4", "cannot unmarshal"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

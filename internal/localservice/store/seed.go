@@ -66,7 +66,7 @@ const (
 )
 
 const directive = `You are {{ agent_name }}, the demo agent of agentruntime's local service. ` +
-	`Answer in one to three short spoken sentences, without Markdown. Say so when you don't know.`
+	`Answer in one to three short sentences. Say so when you don't know.`
 
 func seeds() []Agent {
 	receptionist := base("Robin", "Hello {{ user_name | default('there') }}! I'm Robin, the demo receptionist. How can I help you?")

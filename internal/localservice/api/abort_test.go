@@ -1,0 +1,90 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// stopLimit is how long after a client's abort a turn may go on.
+const stopLimit = 200 * time.Millisecond
+
+// logLines receives the lines of a log.
+type logLines chan []byte
+
+func (l logLines) Write(line []byte) (int, error) {
+	l <- append([]byte(nil), line...)
+	return len(line), nil
+}
+
+// stopped is what the log says of a turn that was stopped.
+type stopped struct {
+	Msg, Reason  string
+	EndedAt      time.Time     `json:"ended_at"`
+	StoppedAfter time.Duration `json:"stopped_after"`
+}
+
+// next returns the next line about a stopped turn.
+func (l logLines) next(t *testing.T) stopped {
+	t.Helper()
+	for line := range l {
+		var s stopped
+		if err := json.Unmarshal(line, &s); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if s.Msg == "turn stopped" {
+			return s
+		}
+	}
+	return stopped{}
+}
+
+func TestLogTellsHowSoonAnAbortedTurnStopped(t *testing.T) {
+	lines := make(logLines, 100)
+	v := serve(t, nil, func(c *Config) {
+		c.Dialogue = dialogue.New(dialogue.Config{
+			Store: c.Store, Brain: &brain.Demo{Pace: brain.DefaultPace}, Logger: slog.New(slog.NewJSONHandler(lines, nil)),
+		})
+	})
+	ks := v.conversation(store.Receptionist, "ann")
+	for _, tt := range []struct {
+		name, reason string
+		abort        func(leave context.CancelFunc, threadID string)
+	}{
+		{"the client goes", "client gone", func(leave context.CancelFunc, _ string) { leave() }},
+		{"the client says so", "aborted", func(_ context.CancelFunc, threadID string) {
+			wantStatus(t, "abort", v.post("/assistant/abort", ks, fmt.Sprintf(`{"threadId":%q}`, threadID)), 200, "{}")
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			// A machine that is busy may be late once.
+			for attempt := 1; ; attempt++ {
+				ctx, leave := context.WithCancel(t.Context())
+				response, threadID := v.streamText(ctx, ks, "Tell me a long story.", "lighthouse ")
+				aborted := time.Now()
+				tt.abort(leave, threadID)
+				got := lines.next(t)
+				leave()
+				response.Body.Close()
+				if got.Reason != tt.reason || got.EndedAt.Before(aborted) {
+					t.Fatalf("logged %+v, aborted at %v", got, aborted)
+				}
+				took := got.EndedAt.Add(got.StoppedAfter).Sub(aborted)
+				t.Logf("stopped %v after the abort, %v after it was seen", took, got.StoppedAfter)
+				if took <= stopLimit {
+					return
+				}
+				if attempt == 3 {
+					t.Fatalf("stopped %v after the abort, want at most %v", took, stopLimit)
+				}
+			}
+		})
+	}
+}
