@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // Options configure a [Session] (session-api A.2.1). The zero value of every
@@ -54,14 +57,21 @@ type Options struct {
 	// Completion is the end-of-conversation signal.
 	Completion completion.Settings `json:"-"`
 
-	// OnResponse hears of every reply of the brain, before its body is read.
+	// OnResponse hears of every reply of the brain, in order with the events, before
+	// those of its segments.
 	OnResponse func(converse.Response) `json:"-"`
 	// OnAuditEvent receives redacted security events.
 	OnAuditEvent func(event.Audit) `json:"-"`
-	// Log receives diagnostics; nothing in it is secret.
+	// Log receives diagnostics, on any goroutine; nothing in it is secret.
 	Log func(level, message string, data map[string]any) `json:"-"`
 	// OnEvent receives every event, in order, on one goroutine.
 	OnEvent func(event.Event) `json:"-"`
+}
+
+// Format prints nothing, whatever the verb: the token and the variables are
+// private.
+func (Options) Format(w fmt.State, _ rune) {
+	_, _ = io.WriteString(w, "chat options") // fmt has nobody to tell
 }
 
 // Deps are the parts a session is built on.
@@ -90,13 +100,17 @@ func (o Options) withDefaults() (Options, error) {
 	default:
 		return o, fault.New(fault.BadRequest, "onErrorSegment must be throw or warn")
 	}
-	if o.Kickoff != nil && strings.TrimSpace(o.Kickoff.Text) == "" {
+	switch {
+	case o.Kickoff == nil:
+	case strings.TrimSpace(o.Kickoff.Text) == "":
 		o.Kickoff = nil // blank means none (wire-protocol §7.6)
+	default:
+		kickoff := *o.Kickoff // the caller's may change
+		o.Kickoff = &kickoff
 	}
+	log := session.Logger(o.Log)
 	policy := appinit.Policy{AllowInsecureTransport: o.AllowInsecureTransport, Warn: func(e *fault.Error) {
-		if o.Log != nil {
-			o.Log("warn", e.Error(), nil)
-		}
+		log("warn", e.Error(), nil)
 	}}
 	genie, err := appinit.Config{Region: o.Region, GenieURL: o.GenieURL, Policy: policy}.GenieBase()
 	if err != nil {

@@ -2,6 +2,8 @@ package chat
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 
@@ -34,8 +36,8 @@ type Snapshot struct {
 }
 
 // Session is one conversation in text. Its methods may be called from any
-// goroutine, and from listeners, but for those that wait for a turn: a listener
-// that waits keeps the turn's events from being heard.
+// goroutine, and from listeners, but for those that wait for a turn or for the end:
+// a listener that waits keeps the events from being heard that it waits for.
 type Session struct {
 	opts Options
 	deps Deps
@@ -47,7 +49,7 @@ type Session struct {
 	state   State
 	token   string
 	thread  string
-	vars    map[string]any
+	vars    map[string]any // never changed, only replaced: requests hold it
 	caps    map[string]string
 	kickoff *event.Kickoff
 
@@ -87,7 +89,7 @@ func New(o Options, d Deps) (*Session, error) {
 	if s.opts.PartnerID == "" {
 		s.opts.PartnerID = session.PartnerOf(o.Token)
 	}
-	s.opts.Token = "" // s.token is forgotten with the end
+	s.opts.Token, s.opts.RequestVars = "", nil // s.token is forgotten with the end
 	s.life, s.die = context.WithCancel(context.Background())
 	s.base.Start(session.Hooks{
 		Publish: s.publish,
@@ -106,6 +108,11 @@ func New(o Options, d Deps) (*Session, error) {
 	}
 	s.publish()
 	return s, nil
+}
+
+// Format prints no more than the state, whatever the verb: the token is secret.
+func (s *Session) Format(w fmt.State, _ rune) {
+	_, _ = io.WriteString(w, "chat session, "+string(s.Snapshot().State)) // fmt has nobody to tell
 }
 
 // Snapshot returns the session's present properties. What it points to is never
@@ -127,27 +134,39 @@ func (s *Session) setState(state State) {
 // Connect opens the session and queues the kickoff. There is no network in it.
 // The error is invalid_state unless the session is idle.
 func (s *Session) Connect() error {
-	if err := s.is(Idle); err != nil {
-		return err
-	}
+	var err error = fault.New(fault.InternalError, "the session failed as it began") // unless it gets further
+	done := make(chan struct{})
 	s.base.Work.Do(func() {
-		if s.state != Idle {
-			return
-		}
-		s.completer = s.newCompleter(s.deps.Page)
-		s.setState(Connected)
-		s.base.Audit("session.connect", "connected", "")
-		if s.kickoff != nil {
-			s.enter(&turn{text: s.kickoff.Text, kickoff: true, ctx: context.Background()})
-		}
+		defer close(done)
+		err = s.connect()
+		s.publish() // before the caller goes on, who finds a connected session
 	})
+	<-done
+	return err
+}
+
+func (s *Session) connect() error {
+	if s.state != Idle {
+		return not(s.state, Idle)
+	}
+	s.watch()
+	s.setState(Connected)
+	s.base.Audit("session.connect", "connected", "")
+	if s.kickoff != nil {
+		s.enter(&turn{text: s.kickoff.Text, kickoff: true, ctx: context.Background()})
+	}
 	return nil
 }
 
-// is returns the error of a call that needs another state, nil in state want.
-func (s *Session) is(want State) error {
-	if state := s.Snapshot().State; state != want {
-		return fault.New(fault.InvalidState, "the session is "+string(state)+", not "+string(want))
+// not is the error of a call in state that needs another.
+func not(state, want State) error {
+	return fault.New(fault.InvalidState, "the session is "+string(state)+", not "+string(want))
+}
+
+// live returns the error of a call that needs a connected session.
+func (s *Session) live() error {
+	if state := s.Snapshot().State; state != Connected {
+		return not(state, Connected)
 	}
 	return nil
 }
@@ -171,18 +190,12 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 	s.base.Work.Do(func() { s.close(o, nil) })
 }
 
-// close ends the session; err is nil when it was asked for.
+// close ends the session; err is nil when it was asked for. All of it happens
+// before it returns, because on a page that goes away nothing is sure to happen
+// later (wire-protocol §8.8).
 func (s *Session) close(o DisconnectOptions, err *fault.Error) {
 	if s.state == Closed {
 		return
-	}
-	// The completion request leaves first: on a page that goes away nothing
-	// after it is sure to leave (wire-protocol §8.8).
-	if s.completer != nil {
-		if !o.Keep {
-			s.completer.Complete(o.Reason)
-		}
-		s.completer.Close()
 	}
 	if err != nil {
 		s.base.Emit(Failed{Error: err})
@@ -200,6 +213,12 @@ func (s *Session) close(o DisconnectOptions, err *fault.Error) {
 		t.settle(s, fault.New(fault.InvalidState, "the session was disconnected before the turn began"))
 	}
 	s.waiting = nil
+	if s.completer != nil {
+		if !o.Keep {
+			s.completer.Complete(o.Reason)
+		}
+		s.completer.Close()
+	}
 }
 
 // crashed ends the session after a bug in it.
@@ -213,12 +232,20 @@ func (s *Session) Fail(err error) {
 	s.base.Work.Post(func() { s.crashed(fault.From(err)) })
 }
 
-// Close disconnects and returns when the listener has heard everything and no
-// reader is left, so it must not be called by a listener.
+// Close disconnects and returns when nothing of the session is left: the service
+// was told of the end, or could not be told in time (Options.Completion), no
+// reader runs, and the listener has heard everything. So it must not be called by
+// a listener. It does not wait for the application's own handlers, whose context
+// has ended.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
-	s.base.Work.Call(func() {})
+	var c *completion.Completer
+	s.base.Work.Call(func() { c = s.completer })
 	s.readers.Wait()
+	if c != nil {
+		c.Wait()
+	}
+	s.base.Work.Call(func() {}) // what they had to say is on its way to the listener
 	s.base.WaitHeard()
 }
 
@@ -228,8 +255,8 @@ func (s *Session) SetToken(token string) error {
 	if token == "" {
 		return fault.New(fault.BadRequest, "token is required")
 	}
-	if s.Snapshot().State == Closed {
-		return s.is(Connected)
+	if state := s.Snapshot().State; state == Closed {
+		return fault.New(fault.InvalidState, "the session is closed")
 	}
 	s.base.Work.Do(func() {
 		if s.state != Closed {
@@ -248,7 +275,7 @@ func (s *Session) UpdateRequestVars(vars map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if err := s.is(Connected); err != nil {
+	if err := s.live(); err != nil {
 		return err
 	}
 	s.base.Work.Do(func() { s.vars = session.Merged(s.vars, vars) })
@@ -282,7 +309,7 @@ func (s *Session) OnOAuthRequired(h session.ConsentHandler) (remove func(), err 
 // RespondToTool answers a call that the brain waits for, while its reply still
 // streams. response is an object. Errors: bad_request, invalid_state.
 func (s *Session) RespondToTool(ctx context.Context, id string, response map[string]any) (session.ToolAnswer, error) {
-	if err := s.is(Connected); err != nil {
+	if err := s.live(); err != nil {
 		return session.ToolAnswer{}, err
 	}
 	return s.tools.Respond(ctx, id, response)
@@ -292,42 +319,38 @@ func (s *Session) RespondToTool(ctx context.Context, id string, response map[str
 // once the session is closed; every other outcome is in the result.
 func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
 	c, err := session.Ask(ctx, &s.base, func(reply chan<- *completion.Completer) {
-		if s.completer == nil && s.state == Idle {
-			s.completer = s.newCompleter(nil)
-		}
 		if s.state == Closed {
 			reply <- nil
 			return
 		}
+		s.watch()
 		reply <- s.completer
 	})
 	if err != nil {
 		return completion.Result{}, err
 	}
 	if c == nil {
-		return completion.Result{}, s.is(Connected)
+		return completion.Result{}, fault.New(fault.InvalidState, "the session is closed")
 	}
 	return c.CompleteNow(ctx), nil
 }
 
-// newCompleter returns what tells the service of the end; page is nil for a
-// session that is not connected, of which other tabs should hear nothing.
-func (s *Session) newCompleter(page completion.Page) *completion.Completer {
+// watch makes what tells the service of the end, once: a session tells it once.
+func (s *Session) watch() {
 	if s.completer != nil {
-		s.completer.Close()
+		return
 	}
-	c := completion.New(completion.Options{
+	s.completer = completion.New(completion.Options{
 		URL:      *s.opts.GenieURL,
 		Fetch:    s.deps.Fetch,
 		Send:     s.deps.Send,
-		Page:     page,
+		Page:     s.deps.Page,
 		Settings: s.opts.Completion,
 		// The page goes away: everything must be under way when this returns.
 		Leave:   func(reason string) { s.Disconnect(DisconnectOptions{Reason: reason}) },
 		Attempt: s.base.Completed,
 	})
-	c.Arm(s.thread, s.token)
-	return c
+	s.arm()
 }
 
 // arm tells the completer what its request will say, so that it can leave

@@ -30,7 +30,8 @@ type Completer struct {
 	token    string
 	sent     bool
 	closed   bool
-	hidden   *time.Timer // running while the page is hidden
+	request  chan struct{} // closed when the last request is over; nil without one
+	hidden   *time.Timer   // running while the page is hidden
 	presence *presence
 }
 
@@ -129,9 +130,14 @@ func (c *Completer) start(reason string, done func(Result)) {
 	case reasonPageHide, reasonBFCache, reasonHiddenGrace:
 		c.o.Send.Send(request, func(status int, err error) { finish(result(status, err)) })
 	default:
+		over := make(chan struct{})
+		c.mu.Lock()
+		c.request = over
+		c.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), c.o.Settings.Timeout)
 		request.Keepalive = true
 		go func() {
+			defer close(over)
 			defer cancel()
 			res, err := c.o.Fetch.Do(ctx, request)
 			if err != nil {
@@ -141,6 +147,18 @@ func (c *Completer) start(reason string, done func(Result)) {
 			res.Body.Close()
 			finish(result(res.Status, nil))
 		}()
+	}
+}
+
+// Wait returns when no request is under way, which takes no longer than
+// Settings.Timeout. It leaves out those of a page that goes away, where nobody is
+// left to wait.
+func (c *Completer) Wait() {
+	c.mu.Lock()
+	request := c.request
+	c.mu.Unlock()
+	if request != nil {
+		<-request
 	}
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -44,6 +45,7 @@ type Base struct {
 // Start sets b up. It comes before everything else.
 func (b *Base) Start(h Hooks) {
 	b.hooks = h
+	b.hooks.Log = Logger(h.Log)
 	b.Work.after = h.Publish
 	b.Work.caught = b.crashed
 	b.heard.caught = func(p any) { b.Log("error", fmt.Sprintf("a listener panicked: %v\n%s", p, debug.Stack()), nil) }
@@ -89,16 +91,22 @@ func (b *Base) Audit(kind, outcome, reason string) {
 	b.heard.Post(func() { b.hooks.OnAuditEvent(e) })
 }
 
-// Log gives the application a message for its developers.
-func (b *Base) Log(level, message string, data map[string]any) {
-	if b.hooks.Log == nil {
-		return
+// Log gives the application a message for its developers. It may be called on any
+// goroutine.
+func (b *Base) Log(level, message string, data map[string]any) { b.hooks.Log(level, message, data) }
+
+// Logger makes log, which may be nil, safe to call: nothing secret reaches it, and
+// what it breaks is its own.
+func Logger(log func(level, message string, data map[string]any)) func(level, message string, data map[string]any) {
+	if log == nil {
+		return func(string, string, map[string]any) {}
 	}
-	// What the application's logger breaks is its own.
-	_, _ = Guarded(func() (any, error) {
-		b.hooks.Log(level, fault.Redact(message), data)
-		return nil, nil
-	})
+	return func(level, message string, data map[string]any) {
+		_, _ = Guarded(func() (any, error) {
+			log(level, fault.Redact(message), data)
+			return nil, nil
+		})
+	}
 }
 
 // MaxUnheard is how many events may wait for the listener before a session reads
@@ -154,18 +162,34 @@ func Guarded(f func() (any, error)) (value any, err error) {
 	return f()
 }
 
-// Ask runs f on the queue of b and returns what it sends on the channel it is
-// given, or the end of ctx.
+// Ask runs f on the queue of b and returns what f sends on the channel it is given
+// before it returns, or the end of ctx. It must not be called from the queue.
 func Ask[T any](ctx context.Context, b *Base, f func(chan<- T)) (T, error) {
 	result := make(chan T, 1)
-	b.Work.Post(func() { f(result) })
+	b.Work.Post(func() {
+		defer close(result) // also when f panics, which ends the session
+		f(result)
+	})
+	var none T
 	select {
-	case v := <-result:
+	case v, ok := <-result:
+		if !ok {
+			return none, fault.New(fault.InternalError, "the session failed")
+		}
 		return v, nil
 	case <-ctx.Done():
-		var none T
-		return none, fault.From(context.Cause(ctx))
+		return none, EndOf(ctx)
 	}
+}
+
+// EndOf returns the error that the end of ctx is: timeout for a deadline, aborted
+// for everything else. The context's cause is the error's too, whatever it is.
+func EndOf(ctx context.Context) *fault.Error {
+	end := fault.From(ctx.Err())
+	if cause := context.Cause(ctx); end != nil && !errors.Is(cause, ctx.Err()) {
+		end.Because(fmt.Errorf("%w: %w", ctx.Err(), cause))
+	}
+	return end
 }
 
 // Timer is a function that will run on the queue unless it is stopped before.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,8 @@ import (
 )
 
 // ToolHandler runs a client command. What it returns is reported locally as
-// toolCallResult; the brain is answered with RespondToTool.
+// toolCallResult; the brain is answered with RespondToTool. The context ends with
+// the session, not with the turn: a command may take longer.
 type ToolHandler func(ctx context.Context, call event.ToolCall) (any, error)
 
 // ConsentHandler reacts to a tool that needs the visitor's authorisation.
@@ -52,6 +52,10 @@ const (
 	toolAnswerLimit = 15 * time.Second
 )
 
+// maxCalls is how many commands a turn can run, and how many consents it can ask
+// for. No answer needs as many; it bounds what a flood can make us remember.
+const maxCalls = 1000
+
 // Caller is what the service must know of a session to take a tool's answer.
 type Caller struct {
 	Token string
@@ -81,6 +85,7 @@ type Tools struct {
 	asked    map[string]bool        // consent URLs of this turn
 	waiting  map[string]pendingCall // by invocation id
 	inTurn   int                    // tool segments of this turn
+	ran      int                    // calls of this turn
 }
 
 type toolHandler struct {
@@ -99,7 +104,7 @@ type pendingCall struct {
 func (t *Tools) NewTurn() {
 	t.dispatch.NewTurn()
 	t.asked = nil
-	t.inTurn = 0
+	t.inTurn, t.ran = 0, 0
 }
 
 // NewSpeech forgets what fused calls await: a piece of speech began.
@@ -153,7 +158,7 @@ func (t *Tools) Segment(seg *converse.Segment) (inTurn int) {
 		t.Base.Audit("tool.spiral_detected", "detected", "")
 		t.Base.Emit(event.ToolSpiralDetected{Count: t.inTurn, Limit: t.SpiralLimit})
 	}
-	if call, ok := converse.ParseCall(seg); ok && t.dispatch.Call(call) {
+	if call, ok := converse.ParseCall(seg); ok && t.ran < maxCalls && t.dispatch.Call(call) {
 		t.Run(call)
 	}
 	return t.inTurn
@@ -167,6 +172,7 @@ func (t *Tools) Response(seg *converse.Segment) (converse.Call, bool) {
 
 // Run reports c and runs its handlers (session-api O14).
 func (t *Tools) Run(c converse.Call) {
+	t.ran++
 	call := event.ToolCall{
 		Name: c.Name, Args: c.Args, Raw: c.Raw, FusedArgs: c.Fused,
 		ToolMetadata: event.ToolMetadata{ID: c.ID, WaitForResponse: c.Blocking, Type: c.Kind},
@@ -194,6 +200,9 @@ func (t *Tools) Run(c converse.Call) {
 	t.Base.Spawn(func() {
 		t.Base.WaitHeard() // the event comes before the handlers
 		for _, h := range handlers {
+			if ctx.Err() != nil {
+				return // the session ended
+			}
 			value, err := Guarded(func() (any, error) { return h.run(ctx, call) })
 			if err == nil && value == nil {
 				continue
@@ -219,31 +228,26 @@ func (t *Tools) wait(c converse.Call) {
 	t.waiting[c.ID] = pendingCall{c.Name, time.Now()}
 }
 
-// Consent handles a tool that needs the visitor's authorisation
-// (wire-protocol §10.8).
+// Consent handles a tool that needs the visitor's authorisation, once per address
+// and turn (wire-protocol §10.8).
 func (t *Tools) Consent(seg *converse.Segment) {
-	if seg.Metadata == nil || seg.Metadata.Subtype != "oauth_required" {
-		return
-	}
-	var content struct {
-		AuthURL string `json:"auth_url"`
-	}
-	if json.Unmarshal(seg.Content, &content) != nil || content.AuthURL == "" {
-		content.AuthURL = seg.ContentString()
-	}
-	if content.AuthURL == "" || t.asked[content.AuthURL] {
+	consent, ok := converse.ParseConsent(seg)
+	if !ok || t.asked[consent.AuthURL] || len(t.asked) == maxCalls {
 		return
 	}
 	if t.asked == nil {
 		t.asked = map[string]bool{}
 	}
-	t.asked[content.AuthURL] = true
-	ask := event.OAuthRequired{AuthURL: content.AuthURL, ToolName: seg.Metadata.ToolName, ToolDisplayName: seg.Metadata.ToolDisplayName}
+	t.asked[consent.AuthURL] = true
+	ask := event.OAuthRequired(consent)
 	t.Base.Emit(ask)
 	ctx := t.Life()
 	for _, h := range t.consents {
 		t.Base.Spawn(func() {
 			t.Base.WaitHeard() // the event comes before the handlers
+			if ctx.Err() != nil {
+				return // the session ended
+			}
 			value, err := Guarded(func() (any, error) { return h.run(ctx, ask) })
 			t.Base.Work.Post(func() {
 				t.Base.Emit(event.OAuthRequiredResult{Result: ask, OK: err == nil, Value: value, Error: fault.From(err)})
@@ -281,7 +285,8 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 	if err != nil {
 		return answer, err
 	}
-	return Ask(ctx, t.Base, func(reply chan<- ToolAnswer) {
+	// The service has the answer: that ctx ends now changes nothing.
+	return Ask(context.WithoutCancel(ctx), t.Base, func(reply chan<- ToolAnswer) {
 		if t.Caller().Place != j.caller.Place {
 			answer = ToolAnswer{Reason: "session_rebuilt"}
 		} else if answer.OK {
@@ -299,9 +304,9 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 	if err != nil {
 		return ToolAnswer{}, fault.New(fault.BadRequest, "the answer is no JSON").Because(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, toolAnswerLimit)
+	limited, cancel := context.WithTimeout(ctx, toolAnswerLimit)
 	defer cancel()
-	res, err := t.Fetch.Do(ctx, &fetch.Request{
+	res, err := t.Fetch.Do(limited, &fetch.Request{
 		Method: "POST",
 		URL:    t.URL + "/assistant/tool_response",
 		Header: fetch.Header{"Authorization": "KS " + token},
@@ -315,6 +320,8 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 		}
 		return ToolAnswer{OK: true}, nil
 	case ctx.Err() != nil:
+		return ToolAnswer{}, EndOf(ctx)
+	case limited.Err() != nil:
 		return ToolAnswer{Reason: "timeout"}, nil
 	default:
 		return ToolAnswer{Reason: "network_error"}, nil

@@ -1,0 +1,224 @@
+package chat
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+const (
+	turnIDLength = 12 // characters
+
+	// What is kept of an answer: more than any model says at once, and little enough
+	// that a service which never ends can't fill the memory.
+	maxKeptSegments = 20_000
+	maxKeptBytes    = 4 << 20
+)
+
+// reply is what is kept of an answer.
+type reply struct {
+	converse.Collector
+	segments, bytes int
+	cut             bool
+}
+
+// add keeps seg, or no more of it than the answer is judged by.
+func (r *reply) add(seg *converse.Segment) {
+	if !r.Lean {
+		r.segments++
+		r.bytes += size(seg)
+		r.cut = r.segments > maxKeptSegments || r.bytes > maxKeptBytes
+		r.Lean = r.cut
+	}
+	r.Add(*seg)
+}
+
+// size is about how many bytes of seg a service decides on.
+func size(seg *converse.Segment) int {
+	n := len(seg.Content)
+	for key, value := range seg.Extra {
+		n += len(key) + len(value)
+	}
+	if m := seg.Metadata; m != nil {
+		for key, value := range m.Extra {
+			n += len(key) + len(value)
+		}
+	}
+	if m := seg.ToolMetadata; m != nil {
+		n += len(m.Args)
+		for key, value := range m.Extra {
+			n += len(key) + len(value)
+		}
+	}
+	return n
+}
+
+func (r *reply) result() converse.Turn {
+	turn := r.Turn()
+	turn.Truncated = r.cut
+	return turn
+}
+
+// begin announces t and has it read (session-api A.2.3, order of a turn).
+func (s *Session) begin(t *turn) {
+	s.turn = t
+	t.id = session.RandomID(turnIDLength)
+	t.ctx, t.cancel = context.WithCancelCause(t.ctx)
+	t.vars = s.vars
+	t.reply.OnWidget = func(w converse.Widget) { s.base.Emit(WidgetShown{Widget: w}) }
+	if t.done == nil {
+		t.reply.Lean = true // nobody asks for it
+	}
+	s.completer.Activity()
+	if t.kickoff {
+		sent := *s.kickoff
+		sent.Sent = true
+		s.kickoff = &sent
+	}
+	if !t.kickoff || s.kickoff.Echo {
+		s.base.Emit(Transcript{Type: "user", Text: t.text})
+	}
+	s.tools.NewTurn()
+	s.base.Audit("turn.converse", "started", "")
+	s.base.Emit(TurnStarted{TurnID: t.id, IsNewTurn: true})
+	s.pending = true
+	s.base.Emit(ResponsePending{})
+	s.stall.Arm()
+
+	brain := converse.Brain{Fetch: s.deps.Fetch, URL: *s.opts.GenieURL, Token: s.token}
+	if hear := s.opts.OnResponse; hear != nil {
+		brain.OnResponse = func(r converse.Response) { s.base.AfterHeard(func() { hear(r) }) }
+	}
+	request := converse.Request{
+		UserMessage: t.text, ThreadID: s.thread, RequestVars: t.vars, Capabilities: s.caps,
+		ForceExperience: t.options.ForceExperience, ModelType: t.options.ModelType,
+	}
+	s.readers.Add(1)
+	s.base.Spawn(func() {
+		defer s.readers.Done()
+		err := s.read(t, brain, request)
+		s.base.Work.Post(func() { s.over(t, err) })
+	})
+}
+
+// read hands the segments of t's reply to the queue, one at a time, so that a
+// service that floods waits for us, as it does for a slow loop over the segments.
+func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) error {
+	for seg, err := range brain.Stream(t.ctx, request) {
+		if err != nil {
+			return err
+		}
+		s.base.Work.Call(func() { s.segment(t, &seg) })
+		if s.base.Flooded() {
+			s.base.WaitHeard()
+		}
+		if t.segments == nil {
+			continue
+		}
+		select {
+		case t.segments <- seg:
+		case <-t.ctx.Done():
+			return session.EndOf(t.ctx)
+		}
+	}
+	return nil
+}
+
+// segment handles one piece of the answer (wire-protocol §9.5).
+func (s *Session) segment(t *turn, seg *converse.Segment) {
+	if s.turn != t {
+		return // the session was closed
+	}
+	s.completer.Activity()
+	if s.thread == "" && seg.ThreadID != "" {
+		s.thread = seg.ThreadID
+		s.arm()
+	}
+	if seg.Type != converse.Think && seg.Type != converse.Keepalive {
+		s.settleResponse()
+	}
+	said := ""
+	if seg.Type.Spoken() {
+		said = seg.ContentString()
+	}
+	if _, widget := seg.Runtime(); widget || said != "" {
+		s.stall.Disarm()
+	}
+	switch seg.Type {
+	case converse.Tool:
+		s.tools.Segment(seg)
+	case converse.ToolResponse:
+		if call, ok := s.tools.Response(seg); ok {
+			s.tools.Run(call)
+		}
+	case converse.Interruption:
+		s.tools.Consent(seg)
+	}
+	s.base.Emit(BrainSegment{Segment: *seg})
+	if said != "" {
+		s.base.Emit(Transcript{Type: "final", Text: said})
+	}
+	t.reply.add(seg)
+}
+
+// settleResponse pairs responsePending (session-api O6).
+func (s *Session) settleResponse() {
+	if s.pending {
+		s.pending = false
+		s.base.Emit(ResponseSettled{})
+	}
+}
+
+// over ends t, which was read to its end, and begins the next turn.
+func (s *Session) over(t *turn, err error) {
+	if s.turn != t {
+		return // the session was closed
+	}
+	if err == nil {
+		t.reply.End() // a widget that was cut off in the middle is none
+		err = s.judge(t)
+	}
+	if err != nil {
+		failure := fault.From(err)
+		s.base.Emit(Failed{Error: failure})
+		if t.kickoff {
+			s.base.Warn(fault.KickoffFailed, failure.Error())
+		}
+		err = failure
+	}
+	s.leave(t, err)
+	s.next()
+}
+
+// judge returns the error that the error segments of a turn stand for, or warns
+// of them; and it warns of a turn that is empty, which is how the service refuses
+// variables (wire-protocol §9.6 and §10.3).
+func (s *Session) judge(t *turn) error {
+	result := t.reply.result()
+	refusal := converse.RefusalOf(result.Errors, result)
+	switch {
+	case refusal == nil:
+	case s.opts.OnErrorSegment == converse.Warn:
+		s.base.Warning(event.Warning{Code: refusal.Code, Detail: refusal.Detail})
+	default:
+		return refusal
+	}
+	if result.Empty && refusal == nil && len(t.vars) > 0 && !s.warned {
+		s.warned = true
+		s.base.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(t.vars)})
+	}
+	return nil
+}
+
+// leave ends t for everybody.
+func (s *Session) leave(t *turn, err error) {
+	s.turn = nil
+	s.stall.Disarm()
+	t.cancel(err)
+	s.settleResponse()
+	s.base.Emit(TurnEnded{TurnID: t.id})
+	t.settle(s, err)
+}
