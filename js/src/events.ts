@@ -40,7 +40,10 @@ export interface AvatarEvents {
   connectionQuality: ConnectionQuality
   /** `micStarted` says that the microphone is attached. */
   micStarted: Nothing
-  /** `hardwareMuteChanged` reports a mute by the system or the device; the muted side waits 5 s. */
+  /**
+   * `hardwareMuteChanged` reports a mute by the system or the device; the muted side waits 5 s.
+   * `track` is the device's.
+   */
   hardwareMuteChanged: HardwareMuteChanged
   /** `localSpeakingChanged` reports that the level of the microphone crossed the threshold. */
   localSpeakingChanged: LocalSpeakingChanged
@@ -387,9 +390,13 @@ export interface ConnectionQuality {
   bitrateKbps: number
 }
 
-/** `hardwareMuteChanged` reports a mute by the system or the device; the muted side waits 5 s. */
+/**
+ * `hardwareMuteChanged` reports a mute by the system or the device; the muted side waits 5 s.
+ * `track` is the device's.
+ */
 export interface HardwareMuteChanged {
   muted: boolean
+  track: MediaStreamTrack
 }
 
 /** `localSpeakingChanged` reports that the level of the microphone crossed the threshold. */

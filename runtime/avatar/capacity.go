@@ -172,6 +172,10 @@ func (s *Session) receivePrepared(l *link, ev socketio.Event) {
 	switch ev.Kind {
 	case socketio.Connected:
 		l.opened = true
+	case socketio.ConnectError:
+		if refused := refusal(ev.Err); refused != nil {
+			s.dropPrepared(refused)
+		}
 	case socketio.Disconnected, socketio.ReconnectFailed:
 		s.dropPrepared(fault.New(fault.ConnectFailed, "the prepared connection was lost").InPhase(fault.PhaseConnect).WithRetryable(true))
 	}

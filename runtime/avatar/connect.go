@@ -244,7 +244,10 @@ func (s *Session) speakLane(ctx context.Context, l *link, p plan) error {
 	if err := l.hs.startASR(ctx, s.opts.Limits, p.up); err != nil {
 		return err
 	}
-	s.base.Work.Post(func() { s.mark("asrReady") })
+	s.base.Work.Post(func() {
+		s.mark("asrReady")
+		s.capMic(p.up)
+	})
 	return nil
 }
 

@@ -141,9 +141,10 @@ type ConnectionQuality struct {
 type MicStarted struct{}
 
 // HardwareMuteChanged reports a mute by the system or the device; the muted side
-// waits 5 s.
+// waits 5 s. Track is the device's.
 type HardwareMuteChanged struct {
 	Muted bool `json:"muted"`
+	Track any  `json:"track" ts:"MediaStreamTrack"`
 }
 
 // LocalSpeakingChanged reports that the level of the microphone crossed the

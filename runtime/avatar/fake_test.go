@@ -245,6 +245,7 @@ type fakeUplink struct {
 	plane    *fakePlane
 	notify   func(media.Event)
 	restarts int
+	caps     []int // SetBandwidth
 	closed   bool
 }
 
@@ -257,7 +258,10 @@ func (u *fakeUplink) Offer(_ context.Context, restart bool) (control.Description
 func (u *fakeUplink) Answer(context.Context, control.Description) error { return nil }
 func (u *fakeUplink) AddCandidate(control.ServerCandidate)              {}
 func (u *fakeUplink) Stats(context.Context) (media.Stats, error)        { return media.Stats{}, nil }
-func (u *fakeUplink) SetBandwidth(context.Context, int) error           { return nil }
+func (u *fakeUplink) SetBandwidth(_ context.Context, kbps int) error {
+	u.caps = append(u.caps, kbps)
+	return nil
+}
 func (u *fakeUplink) Close() {
 	if !u.closed {
 		u.closed = true

@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
 // receive handles one event of the socket of l.
@@ -20,7 +21,7 @@ func (s *Session) receive(l *link, ev socketio.Event) {
 	case socketio.ConnectError:
 		s.connectError(ev.Err)
 	case socketio.Reconnecting:
-		s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Attempt: ev.Attempt, MaxAttempts: s.opts.MaxReconnectAttempts})
+		s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Attempt: ev.Attempt, MaxAttempts: *s.opts.MaxReconnectAttempts})
 	case socketio.ReconnectFailed:
 		s.socketOver(nil)
 	case socketio.Message:
@@ -41,6 +42,11 @@ func (s *Session) message(l *link, ev socketio.Event) {
 		a := decode[control.Availability](ev)
 		s.base.Emit(CapacityChanged{Available: a.Available, Details: a.Details})
 		s.askCapacityAgain(l, a.Available)
+	case control.ASRError:
+		if s.running == nil { // else the handshake reports it
+			s.base.Log("warn", "the service lost the microphone: "+converse.Clean(decode[control.PeerError](ev).Error), nil)
+			s.repair(media.ChannelASR, "error")
+		}
 	case control.ASRServerCandidate:
 		if l.up != nil {
 			l.up.AddCandidate(decode[control.ServerCandidate](ev))

@@ -50,7 +50,8 @@ func (s *Session) open() (*link, error) {
 	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{
 		Query:             s.query(),
 		Auth:              auth(s.token),
-		ReconnectAttempts: s.opts.MaxReconnectAttempts,
+		NoReconnect:       !s.reconnects(),
+		ReconnectAttempts: *s.opts.MaxReconnectAttempts,
 		ReconnectDelay:    s.opts.ReconnectionDelay,
 		ReconnectDelayMax: s.opts.ReconnectionDelayMax,
 	})

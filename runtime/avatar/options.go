@@ -98,8 +98,10 @@ type Options struct {
 	OnAuditEvent func(AuditEvent) `json:"-"`
 
 	// MaxReconnectAttempts, ReconnectionDelay and ReconnectionDelayMax are the
-	// socket's (wire-protocol §1.6). Defaults 5, 250 ms, 2 s.
-	MaxReconnectAttempts int           `json:"maxReconnectAttempts"`
+	// socket's (wire-protocol §1.6). Defaults 5, 250 ms, 2 s. With 0 attempts the
+	// session ends with its socket; a negative number is no limit but
+	// ReconnectWindow.
+	MaxReconnectAttempts *int          `json:"maxReconnectAttempts"`
 	ReconnectionDelay    time.Duration `json:"reconnectionDelay"`
 	ReconnectionDelayMax time.Duration `json:"reconnectionDelayMax"`
 	// ReconnectWindow bounds the time without a socket. Default 22 s.
@@ -196,7 +198,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Kickoff = nil // blank means none (wire-protocol §7.6)
 	}
 	setDefault(&o.DisclosureText, DefaultDisclosure)
-	setDefault(&o.MaxReconnectAttempts, defaultReconnectAttempts)
+	setPointer(&o.MaxReconnectAttempts, defaultReconnectAttempts)
 	setDefault(&o.ReconnectWindow, defaultReconnectWindow)
 	setPointer(&o.IdleTimeout, defaultIdleTimeout)
 	setPointer(&o.BrainStall, defaultBrainStall)

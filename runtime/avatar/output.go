@@ -16,6 +16,7 @@ type outputState struct {
 	muted    bool
 	volume   float64
 	speaking bool // the visitor, by the local level
+	asrKbps  *int // the microphone's cap, nil for that of the options
 }
 
 // Mute switches the microphone off, also before there is one.
@@ -88,12 +89,14 @@ func (s *Session) SwitchMic(ctx context.Context, deviceID string) error {
 	return err
 }
 
-// SetASRBandwidth caps the microphone's sender, in kbit/s.
+// SetASRBandwidth caps the microphone's sender, in kbit/s, now and whenever its
+// peer is made again; 0 is no cap.
 func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 	if err := s.live(); err != nil {
 		return err
 	}
 	up, err := session.Ask(ctx, &s.base, func(reply chan<- Uplink) {
+		s.output.asrKbps = &kbps
 		if s.link == nil {
 			reply <- nil
 			return
@@ -106,6 +109,21 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 	return up.SetBandwidth(ctx, kbps)
 }
 
+// capMic gives the microphone's new peer the cap that the application set.
+func (s *Session) capMic(up Uplink) {
+	if s.output.asrKbps == nil {
+		return
+	}
+	kbps := *s.output.asrKbps
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.ASR)
+	s.base.Spawn(func() {
+		defer cancel()
+		if err := up.SetBandwidth(ctx, kbps); err != nil {
+			s.base.Log("warn", "the microphone's cap: "+err.Error(), nil)
+		}
+	})
+}
+
 // micEvent handles what the microphone reports.
 func (s *Session) micEvent(ev media.Event) {
 	switch ev.Kind {
@@ -116,7 +134,7 @@ func (s *Session) micEvent(ev media.Event) {
 			s.base.Warn(e.Code, e.Detail)
 		}
 	case media.HardwareMute:
-		s.base.Emit(HardwareMuteChanged{Muted: ev.Muted})
+		s.base.Emit(HardwareMuteChanged{Muted: ev.Muted, Track: ev.Track.Native})
 	case media.Level:
 		s.base.Emit(LocalMicLevel{Level: ev.Level})
 		speaking := ev.Level*maxLevel >= *s.opts.LocalVADThreshold

@@ -55,10 +55,10 @@ func (p *peerHealth) dead() bool { return p.state == "failed" || p.state == "clo
 // socketDown handles a lost socket (wire-protocol §8.2).
 func (s *Session) socketDown(l *link, reason socketio.Reason) {
 	l.lost = reason
-	back := recoverable(reason)
+	back := recoverable(reason) && s.reconnects()
 	s.base.Emit(ConnectivityChanged{
 		Channel: "socket", State: "disconnected", Reason: string(reason), Recoverable: &back,
-		Attempt: 1, MaxAttempts: s.opts.MaxReconnectAttempts,
+		Attempt: 1, MaxAttempts: *s.opts.MaxReconnectAttempts,
 	})
 	switch {
 	case !back && s.running != nil:
@@ -78,26 +78,50 @@ func (s *Session) checkSocket(l *link) {
 	}
 	reason := l.lost
 	s.setState(ReconnectingState)
-	s.base.Emit(Reconnecting{Reason: string(reason), Attempt: 1, MaxAttempts: s.opts.MaxReconnectAttempts})
+	s.base.Emit(Reconnecting{Reason: string(reason), Attempt: 1, MaxAttempts: *s.opts.MaxReconnectAttempts})
 	s.recovery.window.Stop()
 	s.recovery.window = s.base.After(s.opts.ReconnectWindow, func() {
 		s.end(fault.New(fault.ReconnectTimeout, "the connection did not come back in time").InPhase(fault.PhaseReconnect), "reconnect_timeout")
 	})
 }
 
+// reconnects reports whether a socket that is lost is made again.
+func (s *Session) reconnects() bool { return *s.opts.MaxReconnectAttempts != 0 }
+
 // connectError reports an attempt that failed; the socket tries again, unless
 // the service refused it.
 func (s *Session) connectError(err error) {
+	refused := refusal(err)
 	detail := "the service can't be reached"
-	var refused *socketio.RefusedError
-	if errors.As(err, &refused) {
+	if refused != nil {
 		detail = "the service refused the connection"
 	}
 	s.base.Emit(Failed{Error: fault.New(fault.SocketError, detail).Because(err)})
-	// A first connect ends by its own limit (wire-protocol §4.3).
-	if refused != nil && s.state != Connecting {
+	switch {
+	case refused != nil && s.state == Connecting:
+		s.running.cancel(refused)
+	case refused != nil || !s.reconnects():
 		s.socketOver(err)
 	}
+}
+
+// refusedToken is what the service says to a token that it does not take
+// (wire-protocol §1.9.2).
+const refusedToken = "unauthorized"
+
+// refusal returns the error of a connect that the service refused, nil if err is
+// none: the socket does not try again, so that nothing is there to wait for
+// (wire-protocol §4.3).
+func refusal(err error) *fault.Error {
+	var refused *socketio.RefusedError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	e := fault.New(fault.ConnectFailed, "the service refused the connection").WithRetryable(false)
+	if refused.Message == refusedToken {
+		e = fault.New(fault.Unauthorized, "the service refused the token")
+	}
+	return e.InPhase(fault.PhaseServerConnect).Because(err)
 }
 
 // socketOver handles a socket that will not come back.

@@ -38,7 +38,7 @@ type Event struct {
 
 	State     string             // ICEState, PeerState: as the browser spells it
 	Candidate *control.Candidate // Candidate
-	Track     Track              // TrackAdded
+	Track     Track              // TrackAdded, HardwareMute
 	Picture   Picture            // VideoSize
 	Mark      string             // Milestone: a phase name of session-api A.1.4
 	Media     string             // PlaybackBlocked, AttachFailed: "video" or "audio"
@@ -77,8 +77,8 @@ const (
 	markFirstFrame = "firstFrame"
 )
 
-// Track is a remote track: in a page the browser's MediaStreamTrack and its
-// streams, natively pion's TrackRemote.
+// Track is a remote track, or the device's that was muted: in a page the
+// browser's MediaStreamTrack and its streams, natively pion's TrackRemote.
 type Track struct {
 	Kind string // "video" or "audio"
 	ID   string

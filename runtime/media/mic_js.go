@@ -215,13 +215,17 @@ func deviceFault(err error) error {
 
 // observe watches the device's track.
 func (m *Microphone) observe(c *capture, device js.Value) {
+	mute := func(muted bool) {
+		c.muted = muted
+		m.tell(Event{Kind: HardwareMute, Muted: muted, Track: Track{Kind: "audio", ID: stringOf(device, "id"), Native: device}})
+	}
 	for event, handle := range map[string]func(){
 		"mute": func() {
 			if c.muting == nil {
 				c.muting = time.AfterFunc(m.muteDelay, func() {
 					if c.muting != nil { // neither unmuted nor ended meanwhile
-						c.muting, c.muted = nil, true
-						m.tell(Event{Kind: HardwareMute, Muted: true})
+						c.muting = nil
+						mute(true)
 					}
 				})
 			}
@@ -229,8 +233,7 @@ func (m *Microphone) observe(c *capture, device js.Value) {
 		"unmute": func() {
 			c.stopMuting()
 			if c.muted {
-				c.muted = false
-				m.tell(Event{Kind: HardwareMute})
+				mute(false)
 			}
 		},
 		"ended": func() {

@@ -365,6 +365,11 @@ func TestHardwareMute(t *testing.T) {
 	if j.count(muted) != 1 || j.count(unmuted) != 1 {
 		t.Errorf("reports %q", j.lines)
 	}
+	for _, ev := range j.events {
+		if ev.Kind == HardwareMute && !track.Equal(ev.Track.Native.(js.Value)) {
+			t.Errorf("muted: %v is not the device's track", ev.Track)
+		}
+	}
 	fire("ended") // unplugged
 	j.await(t, describe(Event{Kind: MicEnded, Channel: ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")}))
 	if m.Started() || track.Get("readyState").String() != "ended" {

@@ -1,0 +1,185 @@
+package avatar
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// refuse answers the handshake with no.
+func (s *fakeSocket) refuse(message string) {
+	s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: message}})
+}
+
+// TestARefusedTokenFailsConnectAtOnce: a token that is refused once stays so. An
+// attempt that fails for another reason is followed by the next.
+func TestARefusedTokenFailsConnectAtOnce(t *testing.T) {
+	for message, want := range map[string]fault.Code{"unauthorized": fault.Unauthorized, "full": fault.ConnectFailed} {
+		run(t, Options{}, func(r *rig) {
+			r.service.answer["open"] = func(s *fakeSocket, _ sent) { s.refuse(message) }
+			began := time.Now()
+			err := r.Connect(context.Background())
+			var e *fault.Error
+			if !errors.As(err, &e) || e.Code != want || e.Phase != fault.PhaseServerConnect || e.Retryable || time.Since(began) != 0 {
+				t.Errorf("%s: %+v after %v", message, err, time.Since(began))
+			}
+			if state := r.Snapshot().State; state != Broken {
+				t.Errorf("state %s", state)
+			}
+		})
+	}
+	run(t, Options{}, func(r *rig) {
+		r.service.answer["open"] = func(s *fakeSocket, _ sent) {
+			s.push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("no route")})
+			go func() {
+				time.Sleep(second)
+				s.say(control.ServerConnected, control.Hello{})
+			}()
+		}
+		if err := r.Connect(context.Background()); err != nil {
+			t.Errorf("an attempt that failed first: %v", err)
+		}
+	})
+}
+
+func TestARefusedTokenFailsPrepareAtOnce(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		open := r.service.answer["open"]
+		r.service.answer["open"] = func(s *fakeSocket, _ sent) { s.refuse("unauthorized") }
+		began := time.Now()
+		if err := r.Prepare(context.Background()); !errors.Is(err, fault.Unauthorized) || time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		r.service.answer["open"] = open
+		if err := r.Connect(context.Background()); err != nil {
+			t.Errorf("a connect after it: %v", err)
+		}
+	})
+}
+
+// TestAMicrophoneThatTheServiceLosesIsRepaired, by an ICE restart
+// (wire-protocol §5.6), and the session is rebuilt when that is refused too
+// (wire-protocol §8.5).
+func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.say(control.ASRError, control.PeerError{Error: "decoder failed"})
+		r.wantEvents("mediaRecovering", "mediaRecovered")
+		if r.plane.up.restarts != 1 || r.service.dialled() != 1 {
+			t.Errorf("%d restarts, %d sockets", r.plane.up.restarts, r.service.dialled())
+		}
+		if got := all[MediaRecovering](r)[0]; got != (MediaRecovering{Channel: media.ChannelASR, State: "error"}) {
+			t.Errorf("recovering %+v", got)
+		}
+
+		answer := r.service.answer[control.ASROffer]
+		r.service.answer[control.ASROffer] = func(s *fakeSocket, _ sent) {
+			r.service.answer[control.ASROffer] = answer
+			s.say(control.ASRError, control.PeerError{Error: "no such peer"})
+		}
+		s.say(control.ASRError, control.PeerError{Error: "decoder failed"})
+		time.Sleep(second)
+		if got := all[Reconnected](r); len(got) != 1 || r.Snapshot().State != Connected || r.service.dialled() != 2 {
+			t.Errorf("reconnected %+v in state %s with %d sockets", got, r.Snapshot().State, r.service.dialled())
+		}
+	})
+}
+
+// TestTheMicrophonesCapOutlivesItsPeer: a rebuild and an expired pause make a new
+// one.
+func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if err := r.SetASRBandwidth(context.Background(), 24); err != nil {
+			t.Fatal(err)
+		}
+		s.drop(socketio.TransportClose)
+		s.back(false)
+		synctest.Wait()
+		if got := r.plane.up.caps; !slices.Equal(got, []int{24}) {
+			t.Errorf("after a rebuild: %v", got)
+		}
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		s.say(control.PauseSessionExpired, control.Empty{})
+		synctest.Wait()
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := r.plane.up.caps; !slices.Equal(got, []int{24}) {
+			t.Errorf("after a pause: %v", got)
+		}
+		if err := r.SetASRBandwidth(context.Background(), 0); err != nil { // no cap
+			t.Fatal(err)
+		}
+		r.rebuildNow(t)
+		if got := r.plane.up.caps; !slices.Equal(got, []int{0}) { // that of the options is off too
+			t.Errorf("of a cap that was removed: %v", got)
+		}
+	})
+}
+
+// rebuildNow loses the server-side session.
+func (r *rig) rebuildNow(t *testing.T) {
+	t.Helper()
+	s := r.service.socket(r.service.dialled() - 1)
+	s.drop(socketio.TransportClose)
+	s.back(false)
+	synctest.Wait()
+	if state := r.Snapshot().State; state != Connected {
+		t.Fatalf("state %s", state)
+	}
+}
+
+func TestAHardwareMuteNamesItsTrack(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		track := new(int)
+		r.plane.up.notify(media.Event{Kind: media.HardwareMute, Muted: true, Track: media.Track{Native: track}})
+		if got := all[HardwareMuteChanged](r); len(got) != 1 || got[0] != (HardwareMuteChanged{Muted: true, Track: track}) {
+			t.Errorf("heard %+v", got)
+		}
+	})
+}
+
+// TestNoReconnectAttempts: 0 is none, and not the default.
+func TestNoReconnectAttempts(t *testing.T) {
+	none := 0
+	run(t, Options{MaxReconnectAttempts: &none}, func(r *rig) {
+		s := r.mustConnect()
+		if o := s.options; !o.NoReconnect {
+			t.Errorf("dialled with %+v", o)
+		}
+		r.forget()
+		s.drop(socketio.TransportClose)
+		r.wantEvents("connectivityChanged", "stateChange:disconnected", "ended")
+		if got := all[Ended](r)[0].Reason; got != "transport close" {
+			t.Errorf("reason %q", got)
+		}
+	})
+	run(t, Options{MaxReconnectAttempts: &none}, func(r *rig) {
+		r.service.answer["open"] = func(s *fakeSocket, _ sent) {
+			s.push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("no route")})
+		}
+		began := time.Now()
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.ConnectFailed) || time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+	run(t, Options{}, func(r *rig) {
+		if o := r.mustConnect().options; o.NoReconnect || o.ReconnectAttempts != 5 {
+			t.Errorf("by default: %+v", o)
+		}
+	})
+}

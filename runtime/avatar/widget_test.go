@@ -1,0 +1,120 @@
+package avatar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// piece says one fragment of a widget. Only the first names it.
+func (s *fakeSocket) piece(runtime, content string) {
+	seg := map[string]any{"type": converse.WidgetPiece, "content": content}
+	if runtime != "" {
+		seg["metadata"] = map[string]any{"runtimeName": runtime, "widgetName": runtime + "-widget"}
+	}
+	b, err := json.Marshal(seg)
+	if err != nil {
+		s.service.t.Error(err)
+	}
+	s.say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: string(b)})
+}
+
+// TestAWidgetComesInPiecesAndIsShownOnce, behind its pieces and before the end of
+// the turn that ends it.
+func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.piece("followups-tool", `{"questions":["Why?",`)
+		s.piece("", `"How?"]}`)
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
+		r.wantEvents("brainSegment", "brainSegment", "widget", "turnEnd")
+		got := all[WidgetShown](r)
+		if len(got) != 1 {
+			t.Fatalf("shown %+v", got)
+		}
+		w := got[0]
+		if w.Runtime != converse.RuntimeFollowups || w.WidgetName != "followups-tool-widget" || w.SpeechID != "a" ||
+			w.Followups == nil || !slices.Equal(w.Followups.Questions, []string{"Why?", "How?"}) {
+			t.Errorf("shown %+v", w)
+		}
+	})
+}
+
+// TestAnotherWidgetEndsTheOneBefore.
+func TestAnotherWidgetEndsTheOneBefore(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.piece("followups-tool", `{"questions":["Why?"]}`)
+		s.piece("sources-tool", `{"sources":[{"title":"Guide"}]}`)
+		r.wantEvents("brainSegment", "brainSegment", "widget")
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		got := all[WidgetShown](r)
+		if len(got) != 2 || got[0].Followups == nil || got[1].Sources == nil || got[1].Sources.Sources[0].Title != "Guide" {
+			t.Errorf("shown %+v", got)
+		}
+	})
+}
+
+// TestAWidgetThatNobodyWaitsForIsNotShown: its turn was cut, its session is gone,
+// or the application refused it.
+func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
+	refuse := func(_ context.Context, a AgentAction) error {
+		if a.Type == "genui" {
+			return errors.New("no widgets here")
+		}
+		return nil
+	}
+	for name, c := range map[string]struct {
+		options Options
+		cut     func(r *rig, s *fakeSocket) *fakeSocket
+	}{
+		"interrupted": {cut: func(_ *rig, s *fakeSocket) *fakeSocket {
+			s.say(control.AgentInterrupted, control.Empty{})
+			return s
+		}},
+		"rebuilt": {cut: func(r *rig, s *fakeSocket) *fakeSocket {
+			synctest.Wait()
+			s.drop(socketio.TransportClose)
+			s.back(false)
+			synctest.Wait()
+			return r.service.socket(r.service.dialled() - 1)
+		}},
+		"switched off": {options: Options{AgentActions: ActionPolicy{NoGenUI: true}}},
+		"refused":      {options: Options{OnAgentAction: refuse}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, c.options, func(r *rig) {
+				s := r.mustConnect()
+				s.piece("followups-tool", `{"questions":["Why?"`)
+				if c.cut != nil {
+					s = c.cut(r, s)
+				} else {
+					s.piece("", `]}`)
+				}
+				s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+				if got := all[WidgetShown](r); len(got) != 0 {
+					t.Errorf("shown %+v", got)
+				}
+				s.piece("sources-tool", `{"sources":[{"title":"Guide"}]}`)
+				s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
+				want := 1
+				if c.cut == nil {
+					want = 0
+				}
+				if got := all[WidgetShown](r); len(got) != want {
+					t.Errorf("of the next turn: %+v", got)
+				}
+			})
+		})
+	}
+}
