@@ -258,10 +258,12 @@ func (u *fakeUplink) Offer(_ context.Context, restart bool) (control.Description
 func (u *fakeUplink) Answer(context.Context, control.Description) error { return nil }
 func (u *fakeUplink) AddCandidate(control.ServerCandidate)              {}
 func (u *fakeUplink) Stats(context.Context) (media.Stats, error)        { return media.Stats{}, nil }
+
 func (u *fakeUplink) SetBandwidth(_ context.Context, kbps int) error {
 	u.caps = append(u.caps, kbps)
 	return nil
 }
+
 func (u *fakeUplink) Close() {
 	if !u.closed {
 		u.closed = true

@@ -11,36 +11,59 @@ import (
 // behind the opening turn and the disclosure (wire-protocol §7.6).
 func (s *Session) sendKickoff() {
 	k := s.turn.kickoff
-	if k == nil || k.Sent || s.turn.kicked || s.gated() || s.life.paused {
+	if k == nil || k.Sent || s.turn.kicked || s.turn.heldBack || s.gated() || s.life.paused {
 		return
 	}
-	s.turn.kicked = true
+	h := &heldText{}
+	s.turn.kicked, s.turn.kicking = true, h
 	ctx := s.life.ctx
 	s.base.Spawn(func() {
 		text, err := s.guard(ctx, k.Text, "speak")
 		s.base.Work.Post(func() {
-			if ctx.Err() != nil {
-				return // with its life
+			if s.turn.kicking != h {
+				return // its life is over, or it was taken back
 			}
 			if err == nil {
 				err = s.countTurn()
 			}
 			if err != nil {
+				s.turn.kicking = nil
 				s.base.Warn(fault.KickoffFailed, err.Error())
 				return
 			}
-			s.first(text, func() { s.kickoffSent(text) })
+			*h = heldText{text, func(sent bool) {
+				s.turn.kicking = nil
+				if sent {
+					s.kickoffSent(text)
+				}
+			}}
+			s.first(h)
 		})
 	})
 }
 
-// first puts a text of the session's own in front of those that wait.
-func (s *Session) first(text string, left func()) {
-	h := &heldText{text, func(sent bool) {
-		if sent {
-			left()
+// HoldKickoff keeps the kickoff from leaving, or lets it leave again, and reports
+// whether it is used up: it has left, was refused, or there is none. With it, a
+// conversation that moves to another session has one kickoff. It waits for the
+// session's queue, so that the answer stays true.
+func (s *Session) HoldKickoff(hold bool) (used bool) {
+	s.base.Work.Call(func() {
+		s.turn.heldBack = hold
+		if h := s.turn.kicking; h != nil && hold {
+			s.takeBack(h)
+			s.turn.kicked, s.turn.kicking = false, nil
 		}
-	}}
+		if !hold && s.state == Connected {
+			s.sendKickoff()
+		}
+		k := s.turn.kickoff
+		used = k == nil || k.Sent || s.turn.kicked && s.turn.kicking == nil
+	})
+	return used
+}
+
+// first puts a text of the session's own in front of those that wait.
+func (s *Session) first(h *heldText) {
 	s.turn.held = slices.Insert(s.turn.held, 0, h)
 	s.flush()
 }

@@ -267,7 +267,11 @@ func (s *Session) askAgain() {
 			case err != nil:
 				s.base.Log("warn", "the lost question is not asked again: "+err.Error(), nil)
 			default:
-				s.first(text, func() { s.base.Emit(SpiralRecovered{Text: question}) })
+				s.first(&heldText{text, func(left bool) {
+					if left {
+						s.base.Emit(SpiralRecovered{Text: question})
+					}
+				}})
 			}
 		})
 	})

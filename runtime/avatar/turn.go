@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -23,8 +24,10 @@ type turnState struct {
 	holding bool
 	held    []*heldText
 
-	kickoff *Kickoff
-	kicked  bool // the kickoff was taken up in this life
+	kickoff  *Kickoff
+	kicked   bool      // the kickoff was taken up in this life
+	kicking  *heldText // the kickoff that was taken up and waits to leave
+	heldBack bool      // the kickoff must not leave (HoldKickoff)
 	// echo is the kickoff's text until the first user transcript, out of which
 	// it is cut (wire-protocol §7.6).
 	echo string
@@ -60,42 +63,70 @@ func (s *Session) waits() bool { return s.turn.holding || s.life.paused || s.tur
 // bad_request (empty), disclosure_required, rate_limited (also when 100 texts
 // wait), guardrail_blocked; the end of ctx takes a waiting text back (aborted).
 func (s *Session) Speak(ctx context.Context, text string) (bool, error) {
-	if strings.TrimSpace(text) == "" {
-		return false, fault.New(fault.BadRequest, "the text is empty")
-	}
-	if err := s.mayType(); err != nil {
-		return false, err
-	}
-	if s.Snapshot().Gated {
-		return false, disclosureRequired()
-	}
-	text, err := s.guard(ctx, text, "speak")
-	if err != nil {
-		return false, err
-	}
+	return s.Start(ctx, text)()
+}
+
+// Start is Speak in two steps: it hands the text over before it returns, and
+// wait, which has to be called, returns what became of it. Who starts several
+// texts keeps their order in this way, unless BeforeSend has to consider them.
+func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, error)) {
 	type outcome struct {
 		left bool
 		err  error
 	}
 	ended := make(chan outcome, 1)
 	held := &heldText{text, func(left bool) { ended <- outcome{left: left} }}
-	s.base.Work.Do(func() {
-		if err := s.accept(held); err != nil {
-			ended <- outcome{err: err}
-		}
-	})
-	select {
-	case o := <-ended:
-		return o.left, o.err
-	case <-ctx.Done():
+	enter := func() {
+		s.base.Work.Do(func() {
+			if err := s.accept(held); err != nil {
+				ended <- outcome{err: err}
+			}
+		})
 	}
-	s.base.Work.Call(func() {
-		if s.takeBack(held) {
-			ended <- outcome{err: fault.New(fault.Aborted, "the text was taken back").Because(context.Cause(ctx))}
+	switch err := s.maySpeak(text); {
+	case err != nil:
+		ended <- outcome{err: err}
+	case s.opts.BeforeSend == nil:
+		enter()
+	default:
+		s.base.Spawn(func() {
+			changed, err := s.guard(ctx, text, "speak")
+			if err != nil {
+				ended <- outcome{err: err}
+				return
+			}
+			held.text = changed
+			enter()
+		})
+	}
+	return sync.OnceValues(func() (bool, error) {
+		select {
+		case o := <-ended:
+			return o.left, o.err
+		case <-ctx.Done():
 		}
+		s.base.Work.Call(func() {
+			if s.takeBack(held) {
+				ended <- outcome{err: fault.New(fault.Aborted, "the text was taken back").Because(context.Cause(ctx))}
+			}
+		})
+		o := <-ended
+		return o.left, o.err
 	})
-	o := <-ended
-	return o.left, o.err
+}
+
+// maySpeak returns what is wrong with a text, or keeps it from being sent now.
+func (s *Session) maySpeak(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return fault.New(fault.BadRequest, "the text is empty")
+	}
+	if err := s.mayType(); err != nil {
+		return err
+	}
+	if s.Snapshot().Gated {
+		return disclosureRequired()
+	}
+	return nil
 }
 
 func disclosureRequired() *fault.Error {
@@ -243,6 +274,7 @@ func (s *Session) flush() {
 func (s *Session) forgetHeld() {
 	held := s.turn.held
 	s.turn.held = nil
+	s.turn.kicking = nil
 	s.turn.holding = false
 	for _, h := range held {
 		h.done(false)

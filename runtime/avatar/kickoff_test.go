@@ -1,0 +1,110 @@
+package avatar
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+// TestAKickoffThatIsHeldBackLeavesLater, from wherever it was, and once.
+func TestAKickoffThatIsHeldBackLeavesLater(t *testing.T) {
+	const begin = `{"text":"Begin","isFinal":true}`
+	guard := make(chan struct{})
+	slow := func(_ context.Context, text string, _ SendInfo) (string, error) {
+		<-guard
+		return text, nil
+	}
+	for name, c := range map[string]struct {
+		options Options
+		at      func(r *rig) *fakeSocket
+	}{
+		"before the connect": {at: func(r *rig) *fakeSocket {
+			if r.HoldKickoff(true) {
+				r.t.Error("used up before there was a session")
+			}
+			return r.mustConnect()
+		}},
+		"behind the opening": {at: func(r *rig) *fakeSocket {
+			s := r.connectOnly()
+			if r.HoldKickoff(true) {
+				r.t.Error("used up during the opening")
+			}
+			s.say(control.StvFinishedTalking, control.FinishedTalking{})
+			return s
+		}},
+		"while it is considered": {options: Options{BeforeSend: slow}, at: func(r *rig) *fakeSocket {
+			guard = make(chan struct{})
+			s := r.mustConnect()
+			if r.HoldKickoff(true) {
+				r.t.Error("used up while it is considered")
+			}
+			close(guard)
+			return s
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.options.Kickoff = &Kickoff{Text: "Begin"}
+			run(t, c.options, func(r *rig) {
+				s := c.at(r)
+				synctest.Wait()
+				if got := s.payloads(control.TextEntered); len(got) != 0 || r.Snapshot().Kickoff.Sent {
+					t.Errorf("sent %v while it was held back", got)
+				}
+				r.HoldKickoff(false)
+				synctest.Wait()
+				if got := s.payloads(control.TextEntered); len(got) != 2 || got[1] != begin {
+					t.Errorf("sent %v", got)
+				}
+				if !r.HoldKickoff(true) || !r.HoldKickoff(false) {
+					t.Error("not used up after it has left")
+				}
+				synctest.Wait()
+				if got := s.payloads(control.TextEntered); len(got) != 2 {
+					t.Errorf("sent %v, want it once", got)
+				}
+			})
+		})
+	}
+}
+
+// TestAKickoffThatWasRefusedIsUsedUp: what the application does not want is not
+// tried elsewhere.
+func TestAKickoffThatWasRefusedIsUsedUp(t *testing.T) {
+	no := func(context.Context, string, SendInfo) (string, error) { return "", errors.New("no") }
+	run(t, Options{Kickoff: &Kickoff{Text: "Begin"}, BeforeSend: no}, func(r *rig) {
+		r.mustConnect()
+		if !r.HoldKickoff(true) {
+			t.Error("it may be sent again")
+		}
+	})
+	run(t, Options{}, func(r *rig) {
+		if !r.HoldKickoff(true) {
+			t.Error("there is none, and it may be sent")
+		}
+	})
+}
+
+// TestTextsThatAreStartedKeepTheirOrder, whoever waits for them first.
+func TestTextsThatAreStartedKeepTheirOrder(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		var waits []func() (bool, error)
+		for _, text := range []string{"one", "two", "three"} {
+			waits = append(waits, r.Start(context.Background(), text))
+		}
+		for _, wait := range slices.Backward(waits) {
+			if left, err := wait(); !left || err != nil {
+				t.Errorf("%v, %v", left, err)
+			}
+		}
+		got := slices.DeleteFunc(s.payloads(control.TextEntered), func(p string) bool { return p == s.payloads(control.TextEntered)[0] })
+		want := []string{`{"text":"one","isFinal":true}`, `{"text":"two","isFinal":true}`, `{"text":"three","isFinal":true}`}
+		if !slices.Equal(got, want) {
+			t.Errorf("sent %v", got)
+		}
+	})
+}
