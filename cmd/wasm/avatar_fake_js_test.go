@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -145,23 +146,22 @@ func (fakeSender) Send(*fetch.Request, func(int, error)) {}
 // rig is a program's sessions with a service of its own.
 type rig struct {
 	t        *testing.T
+	program  *page.Program
 	sessions *avatarSessions
 	socket   *fakeSocket
 
 	mu     sync.Mutex
-	events []event
+	events []heard
 }
 
-type event struct {
+type heard struct {
 	name    string
 	payload js.Value
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	t.Cleanup(stop)
-	r := &rig{t: t, sessions: newAvatarSessions(ctx)}
+	r := &rig{t: t, program: page.New(context.Background()), sessions: newAvatarSessions()}
 	r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
 	r.sessions.deps = func(p *media.Plane) avatar.Deps {
 		return avatar.Deps{
@@ -185,11 +185,11 @@ func (r *rig) open(options string) session {
 	dispatch := jsbridge.FuncOf(func(_ js.Value, args []js.Value) any {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.events = append(r.events, event{args[0].String(), args[1]})
+		r.events = append(r.events, heard{args[0].String(), args[1]})
 		return nil
 	})
 	r.t.Cleanup(dispatch.Release)
-	v, err := r.sessions.open([]js.Value{eval(options), dispatch.Value})
+	v, err := r.program.Open(r.sessions.open, eval(options), dispatch.Value)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -197,9 +197,8 @@ func (r *rig) open(options string) session {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	s := session{r, methods}
-	r.t.Cleanup(r.sessions.close)
-	return s
+	r.t.Cleanup(r.program.Close)
+	return session{r, methods}
 }
 
 // patience bounds each wait; only a failing test comes near it.

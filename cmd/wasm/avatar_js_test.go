@@ -71,7 +71,7 @@ func TestDisposeFreesEverything(t *testing.T) {
 	if got := jsbridge.LiveFuncs() - before - 3; got != 0 {
 		t.Errorf("%d callbacks are left", got)
 	}
-	if n := len(r.sessions.live); n != 0 {
+	if n := r.program.Sessions(); n != 0 {
 		t.Errorf("%d sessions are left", n)
 	}
 	if !r.socket.done {
@@ -135,11 +135,11 @@ func TestEndOfTheProgramEndsItsSessions(t *testing.T) {
 	r := newRig(t)
 	s := r.open(quiet)
 	s.connect()
-	r.sessions.close()
+	r.program.Close()
 	if names := s.names(); names[len(names)-1] != "ended" {
 		t.Errorf("the last event is %s", names[len(names)-1])
 	}
-	if !r.socket.done || len(r.sessions.live) != 0 {
+	if !r.socket.done || r.program.Sessions() != 0 {
 		t.Error("something is left")
 	}
 }
@@ -177,14 +177,14 @@ func TestBothSidesCheckOptionsAlike(t *testing.T) {
 	r := newRig(t)
 	for _, c := range cases {
 		got := ""
-		if _, err := r.sessions.open([]js.Value{eval(string(c.Options)), eval("() => {}")}); err != nil {
+		if _, err := r.program.Open(r.sessions.open, eval(string(c.Options)), eval("() => {}")); err != nil {
 			got = string(fault.From(err).Code)
 		}
 		if got != c.Code {
 			t.Errorf("%s: %q, want %q", c.Name, got, c.Code)
 		}
 	}
-	r.sessions.close()
+	r.program.Close()
 }
 
 func TestSwitchesThatAreOnByDefault(t *testing.T) {

@@ -4,10 +4,9 @@ package main
 
 import (
 	"syscall/js"
-	"time"
 
+	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
@@ -41,62 +40,28 @@ type avatarOptions struct {
 		Tools              []string `json:"tools"`
 	} `json:"agentActions"`
 
-	completionOptions
+	page.CompletionOptions
 }
-
-// completionOptions are options 56 to 67.
-type completionOptions struct {
-	SessionCompleteOnEnd  *bool         `json:"sessionCompleteOnEnd"`
-	SessionCompletePath   string        `json:"sessionCompletePath"`
-	SessionCompleteLimit  time.Duration `json:"sessionCompleteTimeoutMs"`
-	PageLifecycleAware    *bool         `json:"pageLifecycleAware"`
-	HiddenGrace           time.Duration `json:"hiddenGraceMs"`
-	CompleteOnHiddenGrace *bool         `json:"completeOnHiddenGrace"`
-	CompleteOnBFCache     *bool         `json:"completeOnBfcache"`
-	CrossTabPresence      *bool         `json:"crossTabPresence"`
-	PresencePrefix        string        `json:"presenceChannelPrefix"`
-	PresenceBeat          time.Duration `json:"presenceHeartbeatMs"`
-	PresenceStale         time.Duration `json:"presenceStaleMs"`
-}
-
-// off reports whether a switch that is on by default was switched off.
-func off(b *bool) bool { return b != nil && !*b }
 
 // session returns the options of the session.
 func (o *avatarOptions) session(listen func(avatar.Event)) avatar.Options {
 	s := o.Options
 	s.OnEvent = listen
-	s.IgnoreNetwork = off(o.NetworkAware)
-	s.NoSpiralRecovery = off(o.RecoverFromSpiral)
+	s.IgnoreNetwork = page.Off(o.NetworkAware)
+	s.NoSpiralRecovery = page.Off(o.RecoverFromSpiral)
 	s.AgentActions = avatar.ActionPolicy{
-		NoNavigate:           off(o.AgentActions.Navigate),
-		NoGenUI:              off(o.AgentActions.GenUI),
-		NoStructuredDataForm: off(o.AgentActions.StructuredDataForm),
-		NoToolCalls:          off(o.AgentActions.ToolCall),
+		NoNavigate:           page.Off(o.AgentActions.Navigate),
+		NoGenUI:              page.Off(o.AgentActions.GenUI),
+		NoStructuredDataForm: page.Off(o.AgentActions.StructuredDataForm),
+		NoToolCalls:          page.Off(o.AgentActions.ToolCall),
 		ToolCalls:            o.AgentActions.Tools,
 	}
-	s.Completion = o.completion()
+	s.Completion = o.CompletionOptions.Settings()
 	s.BeforeSend = beforeSend(o.OnBeforeSend)
 	s.OnAgentAction = onAgentAction(o.OnAgentAction)
-	s.OnAuditEvent = onAuditEvent(o.OnAuditEvent)
-	s.Log = logger(o.Logger)
+	s.OnAuditEvent = page.Hook[avatar.AuditEvent](o.OnAuditEvent)
+	s.Log = page.Logger(o.Logger)
 	return s
-}
-
-func (o *completionOptions) completion() completion.Settings {
-	return completion.Settings{
-		Off:            off(o.SessionCompleteOnEnd),
-		Path:           o.SessionCompletePath,
-		Timeout:        o.SessionCompleteLimit,
-		IgnorePage:     off(o.PageLifecycleAware),
-		HiddenGrace:    o.HiddenGrace,
-		NoHiddenGrace:  off(o.CompleteOnHiddenGrace),
-		NoBFCache:      off(o.CompleteOnBFCache),
-		NoPresence:     off(o.CrossTabPresence),
-		PresencePrefix: o.PresencePrefix,
-		PresenceBeat:   o.PresenceBeat,
-		PresenceStale:  o.PresenceStale,
-	}
 }
 
 // media returns how the session's peers are made. The error is bad_request for
@@ -113,7 +78,7 @@ func (o *avatarOptions) media(onPanic func(error)) (media.Config, error) {
 		AllowInsecureTransport: o.AllowInsecureTransport,
 		VideoCodec:             o.VideoCodec,
 		MicBitrate:             o.MaxASRBitrate,
-		Log:                    logger(o.Logger),
+		Log:                    page.Logger(o.Logger),
 		Platform: media.Platform{
 			VideoEl: o.VideoEl, AudioEl: o.AudioEl,
 			MicConstraints: o.MicConstraints, NoiseProcessor: o.NoiseProcessor,

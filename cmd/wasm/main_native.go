@@ -2,12 +2,6 @@
 
 package main
 
-import (
-	"fmt"
-	"os"
-)
+import "github.com/agentruntime/agentruntime/internal/page"
 
-func main() {
-	fmt.Fprintln(os.Stderr, "this program runs in a page: build it with GOOS=js GOARCH=wasm, or all of js/dist with `make build`")
-	os.Exit(2)
-}
+func main() { page.Refuse() }

@@ -22,6 +22,7 @@ const root = "../.."
 var pageRooms = map[string]bool{
 	"cmd/wasm":           false,
 	"internal/jsbridge":  false,
+	"internal/page":      false,
 	"internal/fetch":     true,
 	"internal/socketio":  true,
 	"runtime/media":      true,

@@ -64,6 +64,13 @@ func (s *Scope) Go(fn func()) {
 	}()
 }
 
+// child returns a Scope that ends with s, if it doesn't end before.
+func (s *Scope) child() *Scope {
+	c := NewScope(s.onPanic)
+	c.OnEnd(s.add(c.End))
+	return c
+}
+
 // End undoes everything, newest first: listeners are removed, then their Func is
 // released. A second End does nothing.
 func (s *Scope) End() {

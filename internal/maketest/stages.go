@@ -29,7 +29,10 @@ const (
 var jsEnv = []string{"GOOS=js", "GOARCH=wasm"}
 
 // pageCode is what is compiled for the page.
-var pageCode = []string{"./cmd/wasm/...", "./runtime/...", "./internal/fetch/...", "./internal/jsbridge/...", "./internal/socketio/..."}
+var pageCode = []string{
+	"./cmd/chatwasm/...", "./cmd/wasm/...", "./runtime/...",
+	"./internal/fetch/...", "./internal/jsbridge/...", "./internal/page/...", "./internal/socketio/...",
+}
 
 func lint(ctx context.Context) (totals, error) {
 	for _, pkg := range []string{"honnef.co/go/tools/cmd/staticcheck", "mvdan.cc/gofumpt"} {

@@ -61,14 +61,15 @@ export interface AvatarPreview {
 
 /** Asks the service what a session needs to connect. */
 export async function appInit(options: AppInitOptions): Promise<AppInitResult> {
-  const running = await program({ signal: options?.signal })
+  const { signal, ...rest } = options ?? {}
+  const running = await program({ signal })
   const request = {
-    ...options,
+    ...rest,
     agenticUrl: address(options?.agenticUrl),
     genieUrl: address(options?.genieUrl),
     ovpUrl: address(options?.ovpUrl),
   }
-  return running.call((go) => go.appInit(request) as Promise<AppInitResult>)
+  return running.call((go) => go.appInit(signal, request) as Promise<AppInitResult>)
 }
 
 /** The text of a URL object; anything else is for the Go side to judge. */

@@ -2,11 +2,11 @@ import { makeGlue } from "agentruntime:glue"
 import { AgentError, localError } from "./errors.js"
 import { text } from "./compile.js"
 
-/** What the Go program hands over (cmd/wasm). */
+/** What a Go program hands over (internal/page, cmd/wasm). */
 export interface Exports {
   readonly version: string
   dispose(): void
-  appInit(options: object): Promise<unknown>
+  appInit(signal: AbortSignal | undefined, options: object): Promise<unknown>
   /** Makes a session; `dispatch` takes its events. */
   avatarSession(options: object, dispatch: (name: string, payload: unknown) => void): Methods | AgentError
   holds(): Holdings

@@ -26,7 +26,7 @@ func main() {
 		"version": version,
 		"dispose": scope.Func(func(js.Value, []js.Value) any { stop(); return nil }),
 		"appInit": scope.Func(func(_ js.Value, args []js.Value) any {
-			what := args[0].Get("widgetId").String()
+			what := args[1].Get("widgetId").String()
 			if what == "exit" {
 				os.Exit(3) // inside the call
 			}

@@ -1,8 +1,7 @@
-//go:build !js
-
-package main
+package reach
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,10 +10,11 @@ import (
 	"testing"
 )
 
-// unreachable lists what must never be linked into the wasm, and why: the cost is
-// that of a program with pion, the socket and JSON. The names are functions as the
-// linker writes them, and the mark that it gives to a function which looks up
-// methods by a computed name.
+// unreachable lists what must never be linked into any program, and why: the cost
+// is that of a program with pion, the socket and JSON. The names are functions as
+// the linker writes them, packages with those below them ("path/..."), and the
+// mark that the linker gives to a function which looks up methods by a computed
+// name.
 var unreachable = map[string]string{
 	"net/http.(*Transport).RoundTrip":           "the client of net/http is +875 kB brotli; the page has fetch (internal/fetch)",
 	"text/template.(*Template).execute":         "+377 kB brotli; put strings together",
@@ -25,24 +25,54 @@ var unreachable = map[string]string{
 	"log/slog.(*Logger).log":                    "+35 kB brotli; the page's logger gets events",
 }
 
+// unreachableInChat lists what chat.wasm must not hold besides.
+var unreachableInChat = map[string]string{
+	"github.com/pion/...":              "peers are for media; a chat-only page must not load them",
+	"github.com/coder/websocket/...":   "the text of a conversation needs no socket",
+	ours + "internal/socketio/...":     "the control socket is the avatar session's",
+	ours + "runtime/avatar/...":        "the avatar session is what chat.wasm leaves out",
+	ours + "runtime/media/...":         "pictures, voices and microphones are the avatar session's",
+	ours + "runtime/control/...":       "the wire of the control socket is of no use without it",
+}
+
+const ours = "github.com/agentruntime/agentruntime/"
+
+// programs are the commands that a page loads, and what each must not reach.
+var programs = map[string]map[string]string{
+	"../../cmd/wasm":     unreachable,
+	"../../cmd/chatwasm": both(unreachable, unreachableInChat),
+}
+
+func both(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
 func TestForbiddenCodeIsUnreachable(t *testing.T) {
-	for _, f := range forbidden(t, link(t, ".")) {
-		t.Errorf("%s is linked into the wasm: %s\n\treached by %s", f.symbol, unreachable[f.symbol], strings.Join(f.chain, "\n\t<- "))
+	for dir, table := range programs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			for _, f := range forbidden(t, table, link(t, dir)) {
+				t.Errorf("%s is linked into the program: %s\n\treached by %s", f.row, table[f.row], strings.Join(f.chain, "\n\t<- "))
+			}
+		})
 	}
 }
 
-// The table is only worth something if each of its names is what the linker says.
+// The tables are only worth something if each of their names is what the linker
+// says.
 func TestEveryRowOfTheTableCanFail(t *testing.T) {
+	table := both(unreachable, unreachableInChat)
 	var found []string
-	for _, f := range forbidden(t, link(t, "./testdata/probe")) {
-		found = append(found, f.symbol)
+	for _, f := range forbidden(t, table, link(t, "./testdata/probe")) {
+		found = append(found, f.row)
 		if last := f.chain[len(f.chain)-1]; last != "_" {
-			t.Errorf("the chain of %s ends at %s, not at the root", f.symbol, last)
+			t.Errorf("the chain of %s ends at %s, not at the root", f.row, last)
 		}
 	}
-	for symbol := range unreachable {
-		if !slices.Contains(found, symbol) {
-			t.Errorf("the probe uses it, but %s was not found", symbol)
+	for row := range table {
+		if !slices.Contains(found, row) {
+			t.Errorf("the probe uses it, but %s was not found", row)
 		}
 	}
 }
@@ -81,16 +111,17 @@ func goTool(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// finding is a forbidden symbol and how it is reached, itself first.
+// finding is a row that is linked all the same, and how its symbol is reached,
+// itself first.
 type finding struct {
-	symbol string
-	chain  []string
+	row   string
+	chain []string
 }
 
-func forbidden(t *testing.T, dump string) []finding {
+func forbidden(t *testing.T, table map[string]string, dump string) []finding {
 	t.Helper()
 	reachedBy := map[string]string{}
-	marked := map[string]string{} // mark → the first symbol that has it
+	first := map[string]string{} // row → the first symbol that it is about
 	for line := range strings.Lines(dump) {
 		from, to, ok := strings.Cut(strings.TrimSpace(line), " -> ")
 		if !ok {
@@ -101,9 +132,9 @@ func forbidden(t *testing.T, dump string) []finding {
 		if _, ok := reachedBy[to]; !ok {
 			reachedBy[to] = from
 		}
-		for _, mark := range marks {
-			if _, ok := marked[mark]; !ok {
-				marked[mark] = to
+		for row := range table {
+			if _, ok := first[row]; !ok && (matches(row, to) || slices.Contains(marks, row)) {
+				first[row] = to
 			}
 		}
 	}
@@ -111,15 +142,9 @@ func forbidden(t *testing.T, dump string) []finding {
 		t.Fatal("the linker's output has another form than expected: no main.main")
 	}
 	var findings []finding
-	for symbol := range unreachable {
-		start := symbol
-		if by, ok := marked[symbol]; ok {
-			start = by
-		} else if _, ok := reachedBy[symbol]; !ok {
-			continue
-		}
-		f := finding{symbol: symbol}
-		for at := start; at != ""; at = reachedBy[at] {
+	for row, symbol := range first {
+		f := finding{row: row}
+		for at := symbol; at != ""; at = reachedBy[at] {
 			f.chain = append(f.chain, at)
 			if len(f.chain) > len(reachedBy) {
 				t.Fatalf("%s reaches itself", symbol)
@@ -128,6 +153,16 @@ func forbidden(t *testing.T, dump string) []finding {
 		findings = append(findings, f)
 	}
 	return findings
+}
+
+// matches reports whether a symbol is the one of a row, or anything of one of its
+// packages: code, data or a type. Texts have symbols too, and may say anything.
+func matches(row, symbol string) bool {
+	path, all := strings.CutSuffix(row, "/...")
+	if !all {
+		return symbol == row
+	}
+	return !strings.HasPrefix(symbol, "go:string.") && (strings.Contains(symbol, path+".") || strings.Contains(symbol, path+"/"))
 }
 
 // unmark splits the marks off a symbol, which may have blanks in its name.

@@ -1,0 +1,7 @@
+//go:build !js
+
+package main
+
+import "github.com/agentruntime/agentruntime/internal/page"
+
+func main() { page.Refuse() }

@@ -1,0 +1,115 @@
+//go:build js && wasm
+
+package page
+
+import (
+	"context"
+	"iter"
+	"syscall/js"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/completion"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+)
+
+// ChatOptions are the options of session-api A.2.1 in the one form that
+// js/src/options.ts brings them into.
+type ChatOptions struct {
+	chat.Options
+
+	OnResponse   js.Value `json:"onResponse"`
+	OnAuditEvent js.Value `json:"onAuditEvent"`
+	Logger       js.Value `json:"logger"`
+
+	CompletionOptions
+}
+
+// Session returns the options of the session; its listener is not among them.
+func (o *ChatOptions) Session() chat.Options {
+	s := o.Options
+	s.Completion = o.CompletionOptions.Settings()
+	s.OnResponse = Hook[converse.Response](o.OnResponse)
+	s.OnAuditEvent = Hook[event.Audit](o.OnAuditEvent)
+	s.Log = Logger(o.Logger)
+	return s
+}
+
+// ChatDeps are the parts of a chat session in a page.
+func ChatDeps() chat.Deps {
+	http := fetch.New()
+	return chat.Deps{Fetch: http, Send: http, Page: completion.BrowserPage()}
+}
+
+// openChat makes a session of the options of js/src/chat.ts.
+func openChat(h *Handle, options js.Value) (Session, error) {
+	var o ChatOptions
+	if err := jsbridge.FromJS("options", options, &o); err != nil {
+		return nil, err
+	}
+	given := o.Session()
+	given.OnEvent = h.Listen()
+	s, err := chat.New(given, ChatDeps())
+	if err != nil {
+		return nil, err
+	}
+	return OfChat(h, s), nil
+}
+
+// OfChat is a chat session as js/src/chat.ts holds it.
+func OfChat(h *Handle, s *chat.Session) Session { return &chatSession{s, h} }
+
+type chatSession struct {
+	*chat.Session
+	handle *Handle
+}
+
+// Methods lists what js/src/chat.ts calls (session-api A.2.2).
+func (s *chatSession) Methods() Methods {
+	return Methods{
+		Now: map[string]Now{
+			"properties":        Properties(s.Snapshot),
+			"setToken":          Text("token", s.SetToken),
+			"setDynamicPrompt":  Object("data", func(o map[string]any) error { return s.SetDynamicPrompt(o) }),
+			"updateRequestVars": Object("requestVars", s.UpdateRequestVars),
+			"addToolHandler":    ToolHandler(s.handle, s.OnToolCall),
+			"addConsentHandler": ConsentHandler(s.handle, s.OnOAuthRequired),
+			"disconnect": Disconnect(func(keep bool, reason string) {
+				s.Disconnect(chat.DisconnectOptions{Keep: keep, Reason: reason})
+			}),
+		},
+		Later: map[string]Later{
+			"connect":        func(context.Context, Call) (any, error) { return nil, s.Connect() },
+			"sendText":       s.sendText,
+			"respondToTool":  RespondToTool(s.RespondToTool),
+			"completeThread": func(ctx context.Context, _ Call) (any, error) { return s.CompleteThread(ctx) },
+		},
+		Streams: map[string]Streaming{"streamText": Stream(s.streamText)},
+	}
+}
+
+func (s *chatSession) sendText(ctx context.Context, c Call) (any, error) {
+	text, options, err := turnOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return s.SendText(ctx, text, options)
+}
+
+func (s *chatSession) streamText(ctx context.Context, c Call) (iter.Seq2[converse.Segment, error], error) {
+	text, options, err := turnOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return s.Stream(ctx, text, options), nil
+}
+
+// turnOf reads the arguments of a turn: the text and what it asks for.
+func turnOf(c Call) (text string, o chat.TurnOptions, err error) {
+	if err = c.Into("text", 0, &text); err == nil {
+		err = c.Into("options", 1, &o)
+	}
+	return text, o, err
+}

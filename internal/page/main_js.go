@@ -1,0 +1,81 @@
+//go:build js && wasm
+
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall/js"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+)
+
+// exitTrouble is the exit code when the loader is missing or not as expected.
+const exitTrouble = 2
+
+// Main hands exports to the loader and returns when the page disposes the
+// program. The loader refuses a program whose version is not its own, which
+// happens when a cache or a deployment mixes two releases.
+func Main(version string, exports Exports) {
+	if err := run(version, exports); err != nil {
+		fmt.Fprintf(os.Stderr, "agentruntime: %v\n", err)
+		os.Exit(exitTrouble)
+	}
+}
+
+func run(version string, exports Exports) error {
+	loader, err := findLoader()
+	if err != nil {
+		return err
+	}
+	constructor, err := jsbridge.Get(loader, "AgentError")
+	if err != nil {
+		return fmt.Errorf("loader: %w", err)
+	}
+	jsbridge.SetErrorConstructor(constructor)
+
+	p := New(context.Background())
+	defer p.Close()
+	object := p.exports(exports)
+	object["version"] = version
+	object["dispose"] = p.now(Does(p.cancel))
+	object["holds"] = p.now(func(Call) (any, error) { return p.holds(), nil })
+	ready, err := jsbridge.ToJS(object)
+	if err != nil {
+		return err
+	}
+	if _, err := jsbridge.Call(loader, "ready", ready); err != nil {
+		return fmt.Errorf("loader: %w", err)
+	}
+	<-p.ctx.Done()
+	return nil
+}
+
+// findLoader returns the object through which the loader and this instance know
+// each other. Its name in the global object is the first argument, different for
+// each instance, and is gone when the loader's start call returns.
+func findLoader() (js.Value, error) {
+	if len(os.Args) < 2 {
+		return js.Undefined(), errors.New("start me with the loader in js/, which names itself in the arguments")
+	}
+	loader, err := jsbridge.Get(js.Global(), os.Args[1])
+	if err == nil && loader.Type() != js.TypeObject {
+		err = errors.New("the loader is not where the arguments say")
+	}
+	return loader, err
+}
+
+// holdings is what the program holds, so that a test or a page can see that
+// nothing stays behind.
+type holdings struct {
+	Sessions   int `json:"sessions"`
+	Callbacks  int `json:"callbacks"`
+	Goroutines int `json:"goroutines"`
+}
+
+func (p *Program) holds() holdings {
+	return holdings{len(p.live), jsbridge.LiveFuncs(), runtime.NumGoroutine()}
+}

@@ -1,0 +1,52 @@
+//go:build js && wasm
+
+// Command probe reaches everything that a program for the page must not reach, so
+// that the test of the test sees each row of its tables reported.
+package main
+
+import (
+	"bytes"
+	"context"
+	htmltemplate "html/template"
+	"log/slog"
+	"net/http"
+	"os"
+	"reflect"
+	"regexp"
+	"text/template"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/coder/websocket"
+	"github.com/pion/webrtc/v4"
+)
+
+func main() {
+	name := os.Args[0]
+	resp, err := http.Get(name)
+	if err == nil {
+		resp.Body.Close()
+	}
+	slog.Info(name)
+	println(regexp.MustCompile(name).MatchString(name))
+	reflect.ValueOf(&bytes.Buffer{}).MethodByName(name).Call(nil)
+	_ = template.Must(template.New(name).Parse(name)).Execute(os.Stdout, nil)
+	_ = htmltemplate.Must(htmltemplate.New(name).Parse(name)).Execute(os.Stdout, nil)
+	pc, err := webrtc.NewPeerConnection(webrtc.Configuration{})
+	if err == nil {
+		pc.OnICECandidate(func(*webrtc.ICECandidate) {})
+	}
+	if client, err := socketio.NewClient(name, socketio.ClientOptions{}); err == nil {
+		client.Open()
+	}
+	if session, err := avatar.New(avatar.Options{Token: name}, avatar.Deps{}); err == nil {
+		session.Close()
+	}
+	media.NewPlane(media.Config{}).Close()
+	println(len(control.FatalEvents()))
+	if conn, _, err := websocket.Dial(context.Background(), name, nil); err == nil {
+		conn.CloseNow()
+	}
+}
