@@ -182,5 +182,6 @@ func (t *turn) connect() (done bool, err error) {
 	if err := t.say("I may not look into your calendar before you allow it. Allow it on the page that I show you, and ask me again."); err != nil {
 		return false, err
 	}
+	t.waits = true
 	return true, t.out.AskConsent(tool, "Your calendar")
 }

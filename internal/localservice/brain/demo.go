@@ -37,7 +37,7 @@ func (d *Demo) Answer(ctx context.Context, q *Question, out Sink) error {
 	if err := t.answer(); err != nil {
 		return err
 	}
-	if suggestions := t.suggestions(); len(suggestions) > 0 && q.Capabilities.On(Followups) {
+	if suggestions := t.suggestions(); !t.waits && len(suggestions) > 0 && q.Capabilities.On(Followups) {
 		return followups(out, suggestions)
 	}
 	return nil
@@ -51,6 +51,7 @@ type turn struct {
 	words []string // of the question, in lower case
 
 	related []string // headings that fit the question
+	waits   bool     // for the user's consent: nothing comes after that
 }
 
 // reads reports whether somebody reads the answer; otherwise it is spoken, or

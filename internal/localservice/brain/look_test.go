@@ -242,13 +242,14 @@ func TestWhatWasSaidIsListed(t *testing.T) {
 func TestCalendarNeedsConsent(t *testing.T) {
 	ask := func(profile store.Profile, allowed bool) *tape {
 		out := &tape{allowed: allowed}
-		answer(t, &Demo{}, &Question{Text: "Connect my calendar!", Profile: profile, Capabilities: Layer(map[string]string{Followups: Off}, nil)}, out)
+		profile.Starters = []string{"Go to page 4"}
+		answer(t, &Demo{}, &Question{Text: "Connect my calendar!", Profile: profile}, out)
 		return out
 	}
 	if out := ask(tools(), false); !strings.HasPrefix(out.text, "I may not look into your calendar before you allow it.") || strings.Join(out.log, "") != "consent calendar Your calendar" {
 		t.Errorf("before: %q, %q", out.text, out.log)
 	}
-	if out := ask(tools(), true); !strings.HasPrefix(out.text, "Your calendar is connected.") || len(out.log) != 0 {
+	if out := ask(tools(), true); !strings.HasPrefix(out.text, "Your calendar is connected.") || len(out.log) != 1 || !strings.HasPrefix(out.log[0], "widget followups-tool") {
 		t.Errorf("after: %q, %q", out.text, out.log)
 	}
 	if out := ask(store.DefaultProfile(), false); !strings.HasPrefix(out.text, "I'm only a demo") {
