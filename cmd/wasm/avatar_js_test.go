@@ -207,7 +207,7 @@ func TestSwitchesThatAreOnByDefault(t *testing.T) {
 	}
 	s := changed.session(nil)
 	if c := s.Completion; !c.Off || !c.IgnorePage || !c.NoHiddenGrace || !c.NoBFCache || !c.NoPresence ||
-		c.HiddenGrace != 1500*time.Millisecond || c.Path != "/end" || c.PresenceBeat != 10*time.Millisecond {
+		*c.HiddenGrace != 1500*time.Millisecond || c.Path != "/end" || c.PresenceBeat != 10*time.Millisecond {
 		t.Errorf("completion %+v", c)
 	}
 	if !s.IgnoreNetwork || !s.NoSpiralRecovery || *s.IdleTimeout != 0 || s.Limits.Overall != time.Second || s.Limits.WHEPTries != 2 {

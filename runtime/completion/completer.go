@@ -28,7 +28,6 @@ type Completer struct {
 	mu       sync.Mutex
 	thread   string
 	token    string
-	sent     bool
 	closed   bool
 	request  chan struct{} // closed when the last request is over; nil without one
 	hidden   *time.Timer   // running while the page is hidden
@@ -74,7 +73,7 @@ func (c *Completer) Activity() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hidden != nil {
-		c.hidden.Reset(c.o.Settings.HiddenGrace)
+		c.hidden.Reset(*c.o.Settings.HiddenGrace)
 	}
 }
 
@@ -119,9 +118,7 @@ func (c *Completer) start(reason string, done func(Result)) {
 	}
 	finish := func(r Result) {
 		if !r.OK {
-			c.mu.Lock()
-			c.sent = false // a later trigger may try again
-			c.mu.Unlock()
+			c.o.Settings.Once.sent.Store(false) // a later trigger may try again
 		}
 		c.report(Attempt{Reason: reason, Sent: r.OK})
 		done(r)
@@ -183,10 +180,9 @@ func (c *Completer) begin() (Result, *fetch.Request) {
 		return Result{Reason: "no_thread"}, nil
 	case c.token == "":
 		return Result{Reason: "no_token"}, nil
-	case c.sent:
+	case !c.o.Settings.Once.sent.CompareAndSwap(false, true):
 		return Result{OK: true, Reason: "already_sent"}, nil
 	}
-	c.sent = true
 	if c.presence != nil {
 		if peers := c.presence.leave(); peers > 0 {
 			return Result{OK: true, Reason: "suppressed", Peers: peers}, nil
@@ -234,7 +230,7 @@ func (c *Completer) visible(visible bool) {
 	defer c.mu.Unlock()
 	c.stopGrace()
 	if !visible && !c.closed && !c.o.Settings.NoHiddenGrace {
-		c.hidden = time.AfterFunc(c.o.Settings.HiddenGrace, c.hiddenTooLong)
+		c.hidden = time.AfterFunc(*c.o.Settings.HiddenGrace, c.hiddenTooLong)
 	}
 }
 

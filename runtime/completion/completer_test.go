@@ -266,6 +266,44 @@ func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
 	})
 }
 
+// TestCompletersOfOneConversationSendOnce: when the page goes away during a
+// switch, both hear it.
+func TestCompletersOfOneConversationSendOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		browser, once := newBrowser(), new(Once)
+		one, two := newRig(t, browser, Settings{Once: once}), newRig(t, browser, Settings{Once: once})
+		one.Arm("5f0c", "token")
+		two.Arm("5f0c", "token")
+		one.brain.status = 500
+		if got := one.CompleteNow(t.Context()); got.OK {
+			t.Errorf("%+v", got)
+		}
+		one.brain.status = 200 // an attempt that failed leaves it to all of them
+		two.page.listener.Hide(false)
+		one.page.listener.Hide(false)
+		synctest.Wait()
+		if got := two.brain.seen(); !slices.Equal(got, []string{request}) || len(one.brain.seen()) != 1 {
+			t.Errorf("requests %q, and %q before", got, one.brain.seen())
+		}
+		if len(one.left) != 1 || len(two.left) != 1 {
+			t.Errorf("left %v and %v", one.left, two.left)
+		}
+	})
+}
+
+func TestAHiddenPageCanHaveNoGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		none := time.Duration(0)
+		r := newRig(t, newBrowser(), Settings{HiddenGrace: &none})
+		r.Arm("5f0c", "token")
+		r.page.listener.Visible(false)
+		synctest.Wait()
+		if got := r.brain.seen(); !slices.Equal(got, []string{request}) {
+			t.Errorf("requests = %q", got)
+		}
+	})
+}
+
 func TestASilentTabIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})

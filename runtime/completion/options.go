@@ -1,6 +1,7 @@
 package completion
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
@@ -19,8 +20,8 @@ type Settings struct {
 	// false.
 	IgnorePage bool
 	// HiddenGrace is how long a page may be hidden, with nothing said, before
-	// the conversation counts as over. Default 30 s.
-	HiddenGrace time.Duration
+	// the conversation counts as over. Default 30 s; 0 is at once.
+	HiddenGrace *time.Duration
 	// NoHiddenGrace switches that off. JavaScript: completeOnHiddenGrace false.
 	NoHiddenGrace bool
 	// NoBFCache keeps a page that goes into the back-forward cache from sending.
@@ -36,13 +37,29 @@ type Settings struct {
 	PresenceBeat  time.Duration
 	PresenceStale time.Duration
 
+	// Once is shared by the completers of one conversation; nil for a completer of
+	// its own.
+	Once *Once
+
 	tab string // this tab's id between tabs
 }
+
+// Once lets several completers send one signal between them: while a conversation
+// moves to another session, both of them see the page go away.
+type Once struct{ sent atomic.Bool }
+
+const defaultHiddenGrace = 30 * time.Second
 
 func (s Settings) withDefaults() Settings {
 	set(&s.Path, "/thread/session_completed")
 	set(&s.Timeout, 5*time.Second)
-	set(&s.HiddenGrace, 30*time.Second)
+	if s.HiddenGrace == nil {
+		grace := defaultHiddenGrace
+		s.HiddenGrace = &grace
+	}
+	if s.Once == nil {
+		s.Once = new(Once)
+	}
 	set(&s.PresencePrefix, "kaltura-agents:thread")
 	set(&s.PresenceBeat, 4*time.Second)
 	set(&s.PresenceStale, 12*time.Second)
