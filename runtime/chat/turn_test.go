@@ -69,10 +69,12 @@ func TestEndingsOfATurn(t *testing.T) {
 			},
 		},
 		{
-			name:  "server-sent events",
-			reply: func(x *exchange) { x.reply(200, "text/event-stream").say("data: "+text("Hi"), "", "data: [DONE]", "").end() },
-			text:  "Hi",
-			want:  []string{"responseSettled", "brainSegment text", "final Hi", "turnEnd"},
+			name: "server-sent events",
+			reply: func(x *exchange) {
+				x.reply(200, "text/event-stream").say("data: "+text("Hi"), "", "data: [DONE]", "").end()
+			},
+			text: "Hi",
+			want: []string{"responseSettled", "brainSegment text", "final Hi", "turnEnd"},
 		},
 		{
 			name:  "somebody else's thread",
@@ -103,10 +105,12 @@ func TestEndingsOfATurn(t *testing.T) {
 			want: []string{"responseSettled", "brainSegment text", "final Hi", "brainSegment error", "error stream_error", "turnEnd"},
 		},
 		{
-			name:  "variables that are switched off",
-			reply: func(x *exchange) { x.reply(403, "application/json").write(`{"detail":"Client variables are not allowed"}`).end() },
-			code:  fault.ClientVariablesDisabled,
-			want:  []string{"error client_variables_disabled", "responseSettled", "turnEnd"},
+			name: "variables that are switched off",
+			reply: func(x *exchange) {
+				x.reply(403, "application/json").write(`{"detail":"Client variables are not allowed"}`).end()
+			},
+			code: fault.ClientVariablesDisabled,
+			want: []string{"error client_variables_disabled", "responseSettled", "turnEnd"},
 		},
 		{
 			name:  "a token that has expired",

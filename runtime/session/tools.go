@@ -309,7 +309,7 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 	res, err := t.Fetch.Do(limited, &fetch.Request{
 		Method: "POST",
 		URL:    t.URL + "/assistant/tool_response",
-		Header: fetch.Header{"Authorization": "KS " + token},
+		Header: fetch.Header{"authorization": "KS " + token},
 		Body:   body,
 	})
 	switch {

@@ -1,0 +1,400 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// errLeft is why a visitor aborts; it must not become the error's code.
+var errLeft = errors.New("the visitor pressed stop")
+
+// moments bring a turn to where it may be aborted.
+var moments = map[string]func(x *exchange){
+	"before the headers": func(*exchange) {},
+	"after the headers":  func(x *exchange) { x.answer() },
+	"between segments":   func(x *exchange) { x.answer().say(think, text("Hi")) },
+	"inside a line":      func(x *exchange) { x.answer().say(text("Hi")).write(`{"type":"text","con`) },
+	"inside a character": func(x *exchange) { x.answer().write("{\"type\":\"text\",\"content\":\"\xe2\x82") },
+	"inside a refusal":   func(x *exchange) { x.reply(500, "application/json").write(`{"message":"so`) },
+	"inside an object":   func(x *exchange) { x.reply(200, "application/json").write(`{"type":"te`) },
+	"during a tool":      func(x *exchange) { x.answer().say(blocking) },
+	"after a keepalive":  func(x *exchange) { x.answer().say(keepalive) },
+}
+
+func TestAbortAtAnyMoment(t *testing.T) {
+	for name, bring := range moments {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				r.mustConnect()
+				ctx, cancel := context.WithCancelCause(r.t.Context())
+				answer := r.later(ctx, "Hello")
+				x := r.asked(0)
+				bring(x)
+				if x.isOver() {
+					t.Fatal("the turn is over already")
+				}
+				cancel(errLeft)
+				if got := answer.ended(); !errors.Is(got.err, fault.Aborted) || !errors.Is(got.err, context.Canceled) {
+					t.Errorf("ended with %v", got.err)
+				}
+				events := r.heard()
+				if !slices.Equal(events[:3], []string{"user Hello", "turnStart", "responsePending"}) {
+					t.Errorf("events begin with %v", events[:3])
+				}
+				settled := 0
+				for _, e := range events {
+					if e == "responseSettled" {
+						settled++
+					}
+				}
+				tail := slices.DeleteFunc(slices.Clone(events[len(events)-3:]), func(e string) bool {
+					return e != "error aborted" && e != "turnEnd"
+				})
+				if settled != 1 || !slices.Equal(tail, []string{"error aborted", "turnEnd"}) {
+					t.Errorf("events %v", events)
+				}
+				if !x.isOver() {
+					t.Error("the service is not told")
+				}
+				r.wantQuiet()
+				r.mustWork()
+			})
+		})
+	}
+}
+
+// TestAbortFromAListener, at every event of a turn.
+func TestAbortFromAListener(t *testing.T) {
+	moments := []string{
+		"user Hello", "turnStart", "responsePending", "brainSegment think", "responseSettled", "toolCall save_note{\"note\":\"x\"}",
+		"brainSegment tool", "brainSegment text", "final Hi", "error aborted", "turnEnd",
+	}
+	for _, moment := range moments {
+		t.Run(moment, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				r.mustConnect()
+				ctx, cancel := context.WithCancel(r.t.Context())
+				defer cancel()
+				met := false
+				r.heedWith(func(e event.Event) {
+					if short(e) == moment {
+						met = true
+						cancel()
+					}
+				})
+				answer := r.later(ctx, "Hello")
+				x := r.asked(0).answer().say(think, blocking, text("Hi"))
+				if moment == "error aborted" {
+					cancel()
+				}
+				x.end()
+				got := answer.ended()
+				if ended := errors.Is(got.err, fault.Aborted); ended == (moment == "turnEnd") {
+					t.Errorf("ended with %v", got.err)
+				}
+				if !met {
+					t.Errorf("events %v", r.heard())
+				}
+				r.heedWith(nil)
+				r.mustWork()
+			})
+		})
+	}
+}
+
+func TestADeadlineIsATimeout(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+		defer cancel()
+		under, waiting := r.later(ctx, "Hello"), r.later(ctx, "And")
+		r.asked(0).answer().say(text("Hi"))
+		time.Sleep(time.Minute)
+		for name, c := range map[string]sent{"under way": under, "waiting": waiting} {
+			if got := c.ended(); !errors.Is(got.err, fault.Timeout) || !errors.Is(got.err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", name, got.err)
+			}
+		}
+		r.mustWork()
+	})
+}
+
+// TestAWaitingTurnIsTakenBack at once, and nobody hears of it.
+func TestAWaitingTurnIsTakenBack(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		ctx, cancel := context.WithCancelCause(r.t.Context())
+		first, second, third := r.later(r.t.Context(), "One"), r.later(ctx, "Two"), r.later(r.t.Context(), "Three")
+		r.forget()
+		cancel(errLeft)
+		got := second.ended()
+		if !errors.Is(got.err, fault.Aborted) || !errors.Is(got.err, errLeft) {
+			t.Errorf("taken back with %v", got.err)
+		}
+		r.wantEvents()
+		r.asked(0).answer().say(text("1")).end()
+		r.asked(1).answer().say(text("3")).end()
+		for i, c := range []sent{first, third} {
+			if got := c.ended(); got.err != nil {
+				t.Errorf("turn %d: %v", i, got.err)
+			}
+		}
+		if bodies := r.brain.turns[1].body; !strings.Contains(bodies, "Three") {
+			t.Errorf("sent %s", bodies)
+		}
+		r.mustWork()
+	})
+}
+
+// TestATurnThatEndsAsItsTurnComes is not begun: the end of its context and that of
+// the turn before it come in either order.
+func TestATurnThatEndsAsItsTurnComes(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		ctx, cancel := context.WithCancel(r.t.Context())
+		first := r.later(r.t.Context(), "One")
+		second := r.later(ctx, "Two")
+		r.asked(0).answer()
+		// On the queue, so that the end of the second is known behind that of the first.
+		r.base.Work.Post(func() {
+			cancel()
+			s := r.Session
+			s.over(s.turn, nil)
+		})
+		if got := first.ended(); got.err != nil {
+			t.Error(got.err)
+		}
+		if got := second.ended(); !errors.Is(got.err, fault.Aborted) {
+			t.Errorf("ended with %v", got.err)
+		}
+		r.wantEvents("user One", "turnStart", "responsePending", "responseSettled", "turnEnd")
+		r.mustWork()
+	})
+}
+
+func TestAnEndedContextSendsNothing(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		ctx, cancel := context.WithCancel(r.t.Context())
+		cancel()
+		for range 100 { // the end is noticed in two places
+			if _, err := r.SendText(ctx, "Hello", TurnOptions{}); !errors.Is(err, fault.Aborted) {
+				t.Fatal(err)
+			}
+		}
+		r.wantEvents()
+		if len(r.brain.turns) != 0 {
+			t.Error("a request was sent")
+		}
+	})
+}
+
+// TestDisconnectAtAnyMoment: session-api A.2.3, "Disconnect in mid-turn".
+func TestDisconnectAtAnyMoment(t *testing.T) {
+	for name, bring := range moments {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				r.mustConnect()
+				under, waiting := r.later(r.t.Context(), "Hello"), r.later(r.t.Context(), "And")
+				x := r.asked(0)
+				bring(x)
+				pending := r.Snapshot().ResponsePending
+				r.forget()
+				r.Disconnect(DisconnectOptions{Keep: true})
+				if got := under.ended(); !errors.Is(got.err, fault.Aborted) {
+					t.Errorf("the turn ended with %v", got.err)
+				}
+				if got := waiting.ended(); !errors.Is(got.err, fault.InvalidState) {
+					t.Errorf("the waiting turn ended with %v", got.err)
+				}
+				want := []string{"stateChange closed", "ended disconnect", "responseSettled", "turnEnd"}
+				if !pending {
+					want = slices.Delete(want, 2, 3)
+				}
+				r.wantEvents(want...)
+				if !x.isOver() {
+					t.Error("the service is not told")
+				}
+				r.wantQuiet()
+			})
+		})
+	}
+}
+
+// TestDisconnectFromAListener, at every event of a turn.
+func TestDisconnectFromAListener(t *testing.T) {
+	for _, moment := range []string{
+		"user Hello", "turnStart", "responsePending", "brainSegment think", "responseSettled", "brainSegment text", "final Hi", "turnEnd",
+	} {
+		t.Run(moment, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				r.mustConnect()
+				r.heedWith(func(e event.Event) {
+					if short(e) == moment {
+						r.Disconnect(DisconnectOptions{Reason: "enough"})
+					}
+				})
+				answer := r.later(r.t.Context(), "Hello")
+				r.asked(0).answer().say(think, text("Hi")).end()
+				if got := answer.ended(); errors.Is(got.err, fault.Aborted) == (moment == "turnEnd") {
+					t.Errorf("ended with %v", got.err)
+				}
+				events := r.heard()
+				count := map[string]int{}
+				for _, e := range events {
+					count[e]++
+				}
+				for _, e := range []string{"responsePending", "responseSettled", "turnStart", "turnEnd", "stateChange closed", "ended enough"} {
+					if count[e] != 1 {
+						t.Errorf("%d times %s in %v", count[e], e, events)
+					}
+				}
+			})
+		})
+	}
+}
+
+// looped is what a loop over a stream met.
+type looped struct {
+	types []string
+	last  error
+	panic any
+}
+
+// loop ranges over a stream on another goroutine, as long as body says so.
+func (r *rig) loop(ctx context.Context, body func(converse.Segment) bool) <-chan looped {
+	over := make(chan looped, 1)
+	go func() {
+		var l looped
+		defer func() {
+			l.panic = recover()
+			over <- l
+		}()
+		for seg, err := range r.Stream(ctx, "Hello", TurnOptions{}) {
+			if l.last = err; err != nil {
+				continue // it must be the last
+			}
+			l.types = append(l.types, string(seg.Type))
+			if !body(seg) {
+				return
+			}
+		}
+	}()
+	synctest.Wait()
+	return over
+}
+
+func everything(converse.Segment) bool { return true }
+
+func (r *rig) wantLoop(over <-chan looped, code fault.Code, types ...string) {
+	r.t.Helper()
+	synctest.Wait()
+	select {
+	case got := <-over:
+		if !slices.Equal(got.types, types) || (got.last == nil) != (code == "") || got.last != nil && !errors.Is(got.last, code) {
+			r.t.Errorf("the loop met %v and %v, want %v and %q", got.types, got.last, types, code)
+		}
+	default:
+		r.t.Error("the loop is not over")
+	}
+}
+
+// TestLeavingTheLoop ends the turn before the statement behind the loop runs.
+func TestLeavingTheLoop(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		over := r.loop(r.t.Context(), func(seg converse.Segment) bool { return seg.Type != converse.Text })
+		x := r.asked(0).answer().say(think, text("Hi"), text("there"))
+		r.wantLoop(over, "", "think", "text")
+		if !x.isOver() {
+			t.Error("the turn goes on")
+		}
+		events := r.heard()
+		if tail := events[len(events)-2:]; !slices.Equal(tail, []string{"error aborted", "turnEnd"}) {
+			t.Errorf("events %v", events)
+		}
+		r.mustWork()
+	})
+}
+
+func TestAPanicInTheLoopEndsTheTurn(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		over := r.loop(r.t.Context(), func(converse.Segment) bool { panic("a bug in the loop") })
+		r.asked(0).answer().say(text("Hi"))
+		if got := <-over; got.panic != "a bug in the loop" {
+			t.Errorf("panic %v", got.panic)
+		}
+		r.mustWork()
+	})
+}
+
+// TestAStreamYieldsEverything, error segments too, and the error at the end.
+func TestAStreamYieldsEverything(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		over := r.loop(r.t.Context(), everything)
+		r.asked(0).answer().say(think, keepalive, text("Hi"), denied, lastThink).end()
+		r.wantLoop(over, fault.ThreadAccessDenied, "think", "keepalive", "text", "error", "think")
+
+		ctx, cancel := context.WithCancel(r.t.Context())
+		over = r.loop(ctx, everything)
+		r.asked(1).answer().say(text("Hi"))
+		cancel()
+		r.wantLoop(over, fault.Aborted, "text")
+		r.wantLoop(r.loop(ctx, everything), fault.Aborted)
+
+		over = r.loop(r.t.Context(), everything)
+		r.asked(2).answer().say(text("Hi"))
+		r.Disconnect(DisconnectOptions{})
+		r.wantLoop(over, fault.Aborted, "text")
+		r.wantLoop(r.loop(r.t.Context(), everything), fault.InvalidState)
+	})
+}
+
+// TestALoopMayEndTheSession, and even wait for it.
+func TestALoopMayEndTheSession(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		over := r.loop(r.t.Context(), func(converse.Segment) bool { r.Close(); return true })
+		r.asked(0).answer().say(text("Hi"))
+		r.wantLoop(over, fault.Aborted, "text")
+	})
+}
+
+// TestAStreamIsNotReadAhead: a slow loop holds the service up.
+func TestAStreamIsNotReadAhead(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		var taken atomic.Int64
+		over := r.loop(r.t.Context(), func(converse.Segment) bool {
+			taken.Add(1)
+			time.Sleep(time.Second)
+			return true
+		})
+		x := r.asked(0).answer()
+		for range 20 {
+			x.say(text("x"))
+		}
+		x.end()
+		for taken.Load() < 20 {
+			if read, at := len(all[BrainSegment](r)), int(taken.Load()); read > at+1 {
+				t.Fatalf("%d segments were read while the loop was at %d", read, at)
+			}
+			time.Sleep(time.Second)
+		}
+		if got := <-over; len(got.types) != 20 || got.last != nil {
+			t.Errorf("%d segments, %v", len(got.types), got.last)
+		}
+	})
+}

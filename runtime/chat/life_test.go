@@ -1,0 +1,448 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/completion"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+const completed = `/thread/session_completed KS token {"id":"5f0c"}`
+
+func TestTheLifeOfASession(t *testing.T) {
+	run(t, Options{Kickoff: &event.Kickoff{Text: "Begin", Echo: true}}, func(r *rig) {
+		if s := r.Snapshot(); s.State != Idle || s.Kickoff.Sent {
+			t.Errorf("at first %+v", s)
+		}
+		if err := r.Connect(); err != nil {
+			t.Fatal(err)
+		}
+		if s := r.Snapshot(); s.State != Connected || !s.Kickoff.Sent || !s.ResponsePending {
+			t.Errorf("connected %+v", s)
+		}
+		if err := r.Connect(); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("connected twice: %v", err)
+		}
+		r.asked(0).answer().say(think, text("Welcome.")).end()
+		if s := r.Snapshot(); s.ThreadID != "5f0c" || s.ResponsePending {
+			t.Errorf("after the kickoff %+v", s)
+		}
+		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(DisconnectOptions{Reason: "again"})
+		if s := r.Snapshot(); s.State != Closed || s.ThreadID != "5f0c" {
+			t.Errorf("closed %+v", s)
+		}
+		r.wantEvents(
+			"stateChange connected", "user Begin", "turnStart", "responsePending", "brainSegment think", "responseSettled",
+			"brainSegment text", "final Welcome.", "turnEnd",
+			"stateChange closed", "ended disconnect", "sessionCompleted disconnect true",
+		)
+		if err := r.Connect(); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("connected again: %v", err)
+		}
+		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
+			t.Errorf("calls %q", got)
+		}
+	})
+}
+
+func TestAnIdleSessionCanBeClosed(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.Disconnect(DisconnectOptions{})
+		r.wantEvents("stateChange closed", "ended disconnect")
+		if err := r.Connect(); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("connect: %v", err)
+		}
+		if got := r.brain.otherCalls(); len(got) != 0 {
+			t.Errorf("a conversation was ended that did not begin: %q", got)
+		}
+	})
+}
+
+// TestAKickoff is sent first, once, and a failure of it is a warning too.
+func TestAKickoff(t *testing.T) {
+	kickoff := &event.Kickoff{Text: "Begin"}
+	run(t, Options{Kickoff: kickoff}, func(r *rig) {
+		kickoff.Text = "changed by its owner"
+		if err := r.Connect(); err != nil {
+			t.Fatal(err)
+		}
+		answer := r.later(r.t.Context(), "Hello")
+		x := r.asked(0)
+		if want := `{"userMessage":"Begin","sse":false}`; x.body != want {
+			t.Errorf("first request %s, want %s", x.body, want)
+		}
+		x.answer().say(denied).end()
+		r.asked(1).answer().say(text("Hi")).end()
+		if got := answer.ended(); got.err != nil {
+			t.Error(got.err)
+		}
+		r.wantEvents(
+			"stateChange connected", "turnStart", "responsePending", "responseSettled", "brainSegment error",
+			"error thread_access_denied", "warning kickoff_failed", "turnEnd",
+			"user Hello", "turnStart", "responsePending", "responseSettled", "brainSegment text", "final Hi", "turnEnd",
+		)
+		if w := all[Warning](r); !strings.Contains(w[0].Detail, "No permission") {
+			t.Errorf("warning %+v", w)
+		}
+		if kickoff.Sent {
+			t.Error("the caller's options were changed")
+		}
+	})
+}
+
+func TestABlankKickoffIsNone(t *testing.T) {
+	run(t, Options{Kickoff: &event.Kickoff{Text: " \t"}}, func(r *rig) {
+		r.mustConnect()
+		if r.Snapshot().Kickoff != nil || len(r.brain.turns) != 0 {
+			t.Errorf("%+v, %d turns", r.Snapshot(), len(r.brain.turns))
+		}
+		r.wantEvents()
+	})
+}
+
+// TestPageExit: what must leave has left, and what must end has ended, when the
+// page's listener returns.
+func TestPageExit(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		answer := r.later(r.t.Context(), "Hello")
+		x := r.asked(0).answer().say(text("Hi"))
+		r.page.listener.Hide(false)
+		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
+			t.Errorf("when the listener returns: %q", got)
+		}
+		if x.ctx.Err() == nil || r.Snapshot().State != Closed || r.page.watches != 0 {
+			t.Errorf("when the listener returns: %v, %s, %d watches", x.ctx.Err(), r.Snapshot().State, r.page.watches)
+		}
+		if got := answer.ended(); !errors.Is(got.err, fault.Aborted) {
+			t.Errorf("ended with %v", got.err)
+		}
+		events := r.heard()[6:] // behind "final Hi"
+		told := slices.Index(events, "sessionCompleted pagehide true")
+		if told < 0 || !slices.Equal(slices.Delete(events, told, told+1), []string{"stateChange closed", "ended pagehide", "turnEnd"}) {
+			t.Errorf("events %v", r.heard())
+		}
+	})
+}
+
+// TestAPageInTheBackForwardCache tells of the end and goes on.
+func TestAPageInTheBackForwardCache(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		r.page.listener.Hide(true)
+		r.wantEvents("sessionCompleted pagehide_bfcache true")
+		r.mustWork()
+		r.forget()
+		r.Disconnect(DisconnectOptions{})
+		r.wantEvents("stateChange closed", "ended disconnect") // told once is enough
+	})
+}
+
+// TestAHiddenPageThatReads is not given up while its answer streams
+// (wire-protocol §8.8).
+func TestAHiddenPageThatReads(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		r.page.listener.Visible(false)
+		time.Sleep(29 * time.Second)
+		answer := r.later(r.t.Context(), "Hello")
+		x := r.asked(0).answer()
+		for range 5 {
+			time.Sleep(29 * time.Second)
+			x.say(text("."))
+		}
+		x.end()
+		if got := answer.ended(); got.err != nil || len(all[SessionCompleted](r)) != 0 {
+			t.Errorf("%v, %v", got.err, all[SessionCompleted](r))
+		}
+		time.Sleep(30 * time.Second)
+		if got := all[SessionCompleted](r); len(got) != 1 || got[0].Reason != "hidden_grace" || r.Snapshot().State != Connected {
+			t.Errorf("%+v in state %s", got, r.Snapshot().State)
+		}
+	})
+}
+
+// TestTheEndIsToldOnce in a session's life, also when it is told before it began
+// (session-api O15).
+func TestTheEndIsToldOnce(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		complete := func(want completion.Result) {
+			t.Helper()
+			if got, err := r.CompleteThread(r.t.Context()); err != nil || got != want {
+				t.Errorf("%+v, %v; want %+v", got, err, want)
+			}
+		}
+		r.brain.status = 503
+		complete(completion.Result{Reason: "http_error", Status: 503})
+		r.brain.status = 200
+		complete(completion.Result{OK: true, Reason: "manual"})
+		if err := r.Connect(); err != nil {
+			t.Fatal(err)
+		}
+		complete(completion.Result{OK: true, Reason: "already_sent"})
+		r.Close()
+		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed, completed}) {
+			t.Errorf("calls %q", got)
+		}
+		if _, err := r.CompleteThread(r.t.Context()); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("closed: %v", err)
+		}
+	})
+}
+
+func TestKeepTellsNothing(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		r.Disconnect(DisconnectOptions{Keep: true, Reason: "switch"})
+		r.wantEvents("stateChange closed", "ended switch")
+		if got := r.brain.otherCalls(); len(got) != 0 {
+			t.Errorf("calls %q", got)
+		}
+	})
+}
+
+// TestCloseWaitsUntilTheServiceWasTold, so that a program may end behind it; for a
+// network that does not answer, no longer than the limit.
+func TestCloseWaitsUntilTheServiceWasTold(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		r.brain.status = 0
+		var wg sync.WaitGroup
+		for range 4 { // of several goroutines all wait
+			wg.Go(func() {
+				r.Close()
+				if got := r.events; len(got) != 3 || short(got[2]) != "sessionCompleted disconnect false" {
+					t.Errorf("when Close returns: %d events", len(got))
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// TestATokenIsReplaced for what comes later, and forgotten at the end.
+func TestATokenIsReplaced(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		first := r.later(r.t.Context(), "One")
+		r.later(r.t.Context(), "Two")
+		if err := r.SetToken(""); !errors.Is(err, fault.BadRequest) {
+			t.Errorf("no token: %v", err)
+		}
+		if err := r.SetToken("fresh"); err != nil {
+			t.Error(err)
+		}
+		r.asked(0).answer().end()
+		first.ended()
+		if one, two := r.asked(0).token, r.asked(1).token; one != "token" || two != "fresh" {
+			t.Errorf("tokens %q and %q", one, two)
+		}
+		r.Close()
+		if got := r.brain.otherCalls(); !slices.Equal(got, []string{strings.Replace(completed, "token", "fresh", 1)}) {
+			t.Errorf("calls %q", got)
+		}
+		if err := r.SetToken("late"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("closed: %v", err)
+		}
+		if r.token != "" {
+			t.Error("the token is remembered")
+		}
+	})
+}
+
+// TestVariablesAreMergedAndSentWhole, with the turns that begin later.
+func TestVariablesAreMergedAndSentWhole(t *testing.T) {
+	given := map[string]any{"name": "Sam"}
+	run(t, Options{RequestVars: given}, func(r *rig) {
+		if err := r.UpdateRequestVars(map[string]any{"a": 1}); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("before connect: %v", err)
+		}
+		r.mustConnect()
+		given["name"] = "changed by its owner"
+		update := map[string]any{"tier": 2, "name": nil}
+		r.later(r.t.Context(), "One")
+		if err := r.UpdateRequestVars(update); err != nil {
+			t.Error(err)
+		}
+		update["tier"] = "changed by its owner"
+		if err := r.SetDynamicPrompt(map[string]any{"slide": 3, "__proto__": 1}); err != nil {
+			t.Error(err)
+		}
+		if err := r.SetDynamicPrompt(func() {}); !errors.Is(err, fault.BadRequest) {
+			t.Errorf("a function: %v", err)
+		}
+		if err := r.UpdateRequestVars(map[string]any{"sys__ks": "x"}); !errors.Is(err, fault.ValidationError) {
+			t.Errorf("reserved: %v", err)
+		}
+		r.later(r.t.Context(), "Two")
+		r.asked(0).answer().end()
+		for i, want := range []string{
+			`{"userMessage":"One","sse":false,"request_vars":{"name":"Sam"}}`,
+			`{"userMessage":"Two","sse":false,"request_vars":{"name":null,"page_context":"{\"slide\":3}","tier":2}}`,
+		} {
+			if got := r.asked(i).body; got != want {
+				t.Errorf("sent %s, want %s", got, want)
+			}
+		}
+	})
+}
+
+// TestTheFirstThreadIsKept: a service that answers in another thread does not take
+// the conversation there.
+func TestTheFirstThreadIsKept(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		var seen []string
+		r.heedWith(func(event.Event) { seen = append(seen, r.Snapshot().ThreadID) })
+		answer := r.later(r.t.Context(), "Hello")
+		x := r.asked(0).answer().say(keepalive)
+		if got := r.Snapshot().ThreadID; got != "" {
+			t.Errorf("thread %q", got)
+		}
+		x.say(think, `{"type":"text","content":"Hi","threadId":"other"}`).end()
+		answer.ended()
+		if got := r.Snapshot().ThreadID; got != "5f0c" {
+			t.Errorf("thread %q", got)
+		}
+		// What a listener reads is at least as new as the event.
+		if i := slices.Index(seen, "5f0c"); i != 4 || slices.Contains(seen[i:], "") {
+			t.Errorf("listeners saw %q", seen)
+		}
+		r.Close()
+		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
+			t.Errorf("calls %q", got)
+		}
+	})
+}
+
+// TestABugEndsOneSession: it tells of the error, ends, and settles every turn.
+func TestABugEndsOneSession(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		under, waiting := r.later(r.t.Context(), "One"), r.later(r.t.Context(), "Two")
+		r.asked(0).answer().say(text("Hi"))
+		r.forget()
+		r.base.Work.Post(func() { panic("a bug") })
+		r.wantEvents("error internal_error", "stateChange closed", "ended internal_error", "turnEnd")
+		if got := under.ended(); !errors.Is(got.err, fault.Aborted) {
+			t.Errorf("the turn ended with %v", got.err)
+		}
+		if got := waiting.ended(); !errors.Is(got.err, fault.InvalidState) {
+			t.Errorf("the waiting turn ended with %v", got.err)
+		}
+		if got := r.brain.otherCalls(); len(got) != 0 {
+			t.Errorf("calls %q", got)
+		}
+	})
+}
+
+func TestAPageThatCantBeWatchedFailsTheConnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.deps.Page = brokenPage{r.page}
+		if err := r.Connect(); !errors.Is(err, fault.InternalError) {
+			t.Errorf("connect: %v", err)
+		}
+		r.wantEvents("error internal_error", "stateChange closed", "ended internal_error")
+		r.Close()
+	})
+}
+
+type brokenPage struct{ *fakePage }
+
+func (brokenPage) Watch(completion.Listener) func() { panic("no page") }
+
+func TestFailEndsTheSession(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.Fail(errors.New("a callback panicked"))
+		r.wantEvents("error internal_error", "stateChange closed", "ended internal_error")
+	})
+}
+
+func TestAuditTellsWhoAndWhat(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	o := Options{PartnerID: "999", SubjectID: "visitor-7", OnAuditEvent: func(a event.Audit) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, strings.Join([]string{a.Type, a.Outcome, a.Reason, a.PartnerID, a.SubjectID, a.ThreadID}, " "))
+	}}
+	run(t, o, func(r *rig) {
+		r.mustConnect()
+		r.mustWork()
+		r.Disconnect(DisconnectOptions{Reason: "enough"})
+		synctest.Wait()
+		want := []string{
+			"session.connect connected  999 visitor-7 ",
+			"turn.converse started  999 visitor-7 ",
+			"session.disconnect ended enough 999 visitor-7 5f0c",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// TestCallsFromEverywhere is for the race detector: every method, from several
+// goroutines, during turns and an end.
+func TestCallsFromEverywhere(t *testing.T) {
+	for range 20 {
+		r := newRig(t, Options{})
+		r.Session.deps.Page = nil
+		var wg sync.WaitGroup
+		each := func(f func(ctx context.Context)) {
+			for range 3 {
+				wg.Go(func() {
+					for range 5 {
+						ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+						f(ctx)
+						cancel()
+					}
+				})
+			}
+		}
+		connects := make(chan error, 15)
+		each(func(context.Context) { connects <- r.Connect() })
+		each(func(ctx context.Context) { _, _ = r.SendText(ctx, "Hello", TurnOptions{}) })
+		each(func(ctx context.Context) {
+			for range r.Stream(ctx, "Hello", TurnOptions{}) {
+				break
+			}
+		})
+		each(func(context.Context) { _ = r.UpdateRequestVars(map[string]any{"a": 1}) })
+		each(func(context.Context) { _ = r.SetToken("fresh") })
+		each(func(ctx context.Context) { _, _ = r.RespondToTool(ctx, "ti-4", map[string]any{}) })
+		each(func(ctx context.Context) { _, _ = r.CompleteThread(ctx) })
+		each(func(context.Context) { _ = r.Snapshot() })
+		wg.Wait()
+		connected := 0
+		for range cap(connects) {
+			if <-connects == nil {
+				connected++
+			}
+		}
+		if connected != 1 {
+			t.Errorf("%d connects succeeded", connected)
+		}
+		for range 3 {
+			wg.Go(r.Close)
+			wg.Go(func() { r.Disconnect(DisconnectOptions{}) })
+		}
+		wg.Wait()
+		for _, x := range r.brain.turns {
+			if !x.isOver() {
+				t.Error("a turn is still being read")
+			}
+		}
+	}
+}

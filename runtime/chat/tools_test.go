@@ -1,0 +1,241 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// TestABlockingToolIsAnsweredWhileItsReplyStreams: the handler's answer leaves in
+// the middle of the turn, which goes on.
+func TestABlockingToolIsAnsweredWhileItsReplyStreams(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		_, err := r.OnToolCall("save_note", func(ctx context.Context, call event.ToolCall) (any, error) {
+			a, err := r.RespondToTool(ctx, call.ToolMetadata.ID, map[string]any{"status": "ok"})
+			if err != nil || !a.OK || !call.ToolMetadata.WaitForResponse {
+				t.Errorf("%+v: %+v, %v", call, a, err)
+			}
+			return "saved", err
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.mustConnect()
+		answer := r.later(r.t.Context(), "Save a note")
+		x := r.asked(0).answer().say(think, blocking)
+		want := `/assistant/tool_response KS token {"response":{"status":"ok"},"tool_id":"ti-4","tool_invocation_id":"ti-4","tool_name":"save_note"}`
+		if got := r.brain.otherCalls(); !slices.Equal(got, []string{want}) {
+			t.Errorf("calls %q", got)
+		}
+		x.say(text("Saved.")).end()
+		if got := answer.ended(); got.err != nil || got.turn.Text != "Saved." {
+			t.Errorf("%q, %v", got.turn.Text, got.err)
+		}
+		r.wantEvents(
+			"user Save a note", "turnStart", "responsePending", "brainSegment think", "responseSettled",
+			`toolCall save_note{"note":"x"}`, "brainSegment tool", "toolCallResult save_note true",
+			"brainSegment text", "final Saved.", "turnEnd",
+		)
+	})
+}
+
+func TestAToolIsAnsweredByWhoeverKnowsItsID(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		respond := func(id string) (session.ToolAnswer, error) {
+			return r.RespondToTool(r.t.Context(), id, map[string]any{"status": "ok"})
+		}
+		if _, err := respond("ti-4"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("before connect: %v", err)
+		}
+		r.mustConnect()
+		r.later(r.t.Context(), "Save a note")
+		r.asked(0).answer().say(blocking)
+		if a, err := respond("ti-5"); err != nil || a.Reason != "unknown_or_stale" {
+			t.Errorf("%+v, %v", a, err)
+		}
+		if a, err := respond("ti-4"); err != nil || !a.OK {
+			t.Errorf("%+v, %v", a, err)
+		}
+		r.Disconnect(DisconnectOptions{})
+		if _, err := respond("ti-4"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+// TestATurnCanBeAbortedFromItsTool: the handler runs on, and what it returns is
+// reported; the next turn does not wait for it.
+func TestATurnCanBeAbortedFromItsTool(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		ctx, cancel := context.WithCancel(r.t.Context())
+		release := make(chan struct{})
+		_, err := r.OnToolCall("save_note", func(ctx context.Context, _ event.ToolCall) (any, error) {
+			cancel()
+			<-release
+			return "late", ctx.Err() // of the session, which goes on
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.mustConnect()
+		answer := r.later(ctx, "Save a note")
+		r.asked(0).answer().say(blocking)
+		if got := answer.ended(); !errors.Is(got.err, fault.Aborted) {
+			t.Errorf("ended with %v", got.err)
+		}
+		next := r.later(r.t.Context(), "Hello")
+		r.asked(1).answer().say(text("Hi")).end()
+		if got := next.ended(); got.err != nil {
+			t.Error(got.err)
+		}
+		close(release)
+		if got := all[ToolCallResult](r); len(got) != 1 || !got[0].OK || got[0].Value != "late" {
+			t.Errorf("results %+v", got)
+		}
+		r.wantQuiet()
+	})
+}
+
+// TestTheEndReachesHandlers: those that run learn it from their context, those that
+// did not begin don't.
+func TestTheEndReachesHandlers(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		var ran []string
+		for _, name := range []string{"first", "second"} {
+			if _, err := r.OnToolCall("save_note", func(ctx context.Context, _ event.ToolCall) (any, error) {
+				ran = append(ran, name)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.mustConnect()
+		r.later(r.t.Context(), "Save a note")
+		r.asked(0).answer().say(blocking)
+		r.Close()
+		synctest.Wait()
+		if !slices.Equal(ran, []string{"first"}) {
+			t.Errorf("ran %v", ran)
+		}
+		r.wantQuiet()
+	})
+}
+
+func TestEveryTurnMayCallTheSameTool(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		var ran int
+		if _, err := r.OnToolCall("go", func(context.Context, event.ToolCall) (any, error) { ran++; return nil, nil }, nil); err != nil {
+			t.Fatal(err)
+		}
+		r.mustConnect()
+		for n := range 2 {
+			answer := r.later(r.t.Context(), "Go")
+			r.asked(n).answer().say(`{"type":"tool","content":"go {\"page\":4}"}`, `{"type":"tool","content":"go { \"page\" : 4 }"}`).end()
+			if got := answer.ended(); got.err != nil {
+				t.Error(got.err)
+			}
+			if ran != n+1 {
+				t.Errorf("ran %d times after turn %d", ran, n+1)
+			}
+		}
+	})
+}
+
+// TestTheSecondOfFusedCallsIsFound: wire-protocol §10.6.
+func TestTheSecondOfFusedCallsIsFound(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.later(r.t.Context(), "Both")
+		r.asked(0).answer().say(
+			`{"type":"tool","content":"open_doc {\"id\":1}{\"id\":2}"}`,
+			`{"type":"tool_response","content":"show_chart responded with size 113"}`,
+			`{"type":"tool_response","content":"open_doc responded with size 104"}`,
+		).end()
+		var calls []string
+		for _, e := range all[ToolCalled](r) {
+			calls = append(calls, short(e))
+		}
+		if want := []string{`toolCall open_doc{"id":2}`, `toolCall show_chart{"id":1}`}; !slices.Equal(calls, want) {
+			t.Errorf("calls %v", calls)
+		}
+	})
+}
+
+// TestASpiralIsNoticedOnce in every turn, and ends nothing.
+func TestASpiralIsNoticedOnce(t *testing.T) {
+	limit := 3
+	run(t, Options{ToolSpiralLimit: &limit}, func(r *rig) {
+		r.mustConnect()
+		for n, calls := range []int{2, 7, 3} {
+			answer := r.later(r.t.Context(), "Go")
+			x := r.asked(n).answer()
+			for range calls {
+				x.say(`{"type":"tool","content":"go {}"}`) // repetitions count too
+			}
+			x.end()
+			if got := answer.ended(); got.err != nil {
+				t.Error(got.err)
+			}
+		}
+		if got := all[ToolSpiralDetected](r); !slices.Equal(got, []ToolSpiralDetected{{Count: 3, Limit: 3}, {Count: 3, Limit: 3}}) {
+			t.Errorf("spirals %v", got)
+		}
+	})
+}
+
+func TestConsentIsAskedForOncePerTurn(t *testing.T) {
+	ask := func(url string) string {
+		return `{"type":"interruption","content":{"auth_url":"` + url + `"},"metadata":{"subtype":"oauth_required","tool_name":"mail"}}`
+	}
+	run(t, Options{}, func(r *rig) {
+		var asked []event.OAuthRequired
+		remove, err := r.OnOAuthRequired(func(_ context.Context, o event.OAuthRequired) (any, error) {
+			asked = append(asked, o)
+			return nil, errors.New("the visitor said no")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.mustConnect()
+		for n := range 2 {
+			r.forget()
+			r.later(r.t.Context(), "Mail")
+			r.asked(n).answer().say(ask("https://a.example/1"), ask("https://a.example/1"), ask("javascript:alert(1)")).end()
+			want := event.OAuthRequired{AuthURL: "https://a.example/1", ToolName: "mail"}
+			if len(asked) != n+1 || asked[n] != want || len(all[OAuthRequired](r)) != 1 {
+				t.Errorf("asked %+v", asked)
+			}
+		}
+		if got := all[OAuthRequiredResult](r); len(got) != 1 || got[0].OK || got[0].Error == nil {
+			t.Errorf("results %+v", got)
+		}
+		remove()
+		r.later(r.t.Context(), "Mail")
+		r.asked(2).answer().say(ask("https://a.example/1")).end()
+		if len(asked) != 2 {
+			t.Error("a removed handler was asked")
+		}
+	})
+}
+
+func TestHandlersAreChecked(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		if _, err := r.OnToolCall(" ", func(context.Context, event.ToolCall) (any, error) { return nil, nil }, nil); !errors.Is(err, fault.BadRequest) {
+			t.Errorf("no name: %v", err)
+		}
+		if _, err := r.OnToolCall("go", nil, converse.ArgsSchema{}); !errors.Is(err, fault.BadRequest) {
+			t.Errorf("no function: %v", err)
+		}
+		if _, err := r.OnOAuthRequired(nil); !errors.Is(err, fault.BadRequest) {
+			t.Errorf("no function: %v", err)
+		}
+	})
+}
