@@ -12,6 +12,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { build } from "esbuild"
+import { bundleExample } from "../example/build.mjs"
 import { glue } from "./glue.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -26,6 +27,7 @@ if (process.argv[2] !== "sizes") {
   mkdirSync(dist, { recursive: true })
   types()
   await module()
+  await bundleExample(build)
   for (const [name, command] of Object.entries(programs)) wasm(name, command)
 }
 const heavy = Object.keys(programs).filter((name) => !weigh(name))

@@ -152,8 +152,15 @@ func (c *config) openKnowledge(dir string) error {
 const (
 	exampleDir = "example"
 	bundleDir  = "js/dist"
-	firstPage  = "/example/avatar/"
 )
+
+// examplePages are the pages a person may want to open; the first is where the
+// service's own address leads.
+var examplePages = []struct{ path, about string }{
+	{"/example/avatar/", "a face and a voice"},
+	{"/example/chat/", "text"},
+	{"/example/agent/", "one conversation in both"},
+}
 
 // findPages opens the directory that holds the example pages: the one that was
 // named, or the nearest above.
@@ -167,7 +174,7 @@ func (c *config) findPages(dir string) error {
 	if err != nil {
 		return fmt.Errorf("-pages: %w", err)
 	}
-	c.options.Pages, c.options.Page = shown{root.FS()}, firstPage
+	c.options.Pages, c.options.Page = shown{root.FS()}, examplePages[0].path
 	return nil
 }
 
@@ -179,7 +186,7 @@ func nearest() string {
 		return ""
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, firstPage, "index.html")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, examplePages[0].path, "index.html")); err == nil {
 			return dir
 		}
 		parent := filepath.Dir(dir)

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
@@ -59,9 +60,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // greet tells a person what to do next.
 func greet(w io.Writer, info localservice.Info) error {
-	page := info.Page
-	if page == "" {
-		page = "(no pages found; -pages names their directory)"
+	pages := "(no pages found; -pages names their directory)"
+	if info.Page != "" {
+		origin := strings.TrimSuffix(info.Page, examplePages[0].path)
+		var lines []string
+		for _, p := range examplePages {
+			lines = append(lines, fmt.Sprintf("%s%-18s %s", origin, p.path, p.about))
+		}
+		pages = strings.Join(lines, "\n            ")
 	}
 	names := ""
 	for _, a := range info.Agents {
@@ -76,6 +82,6 @@ func greet(w io.Writer, info localservice.Info) error {
   Control   %s
 
 Ctrl-C ends it. -json prints everything a program needs, -help lists the flags.
-`, page, names, info.GenieURL, info.TURNServerURL, info.ControlURL)
+`, pages, names, info.GenieURL, info.TURNServerURL, info.ControlURL)
 	return err
 }

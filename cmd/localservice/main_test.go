@@ -132,7 +132,12 @@ func TestGreeting(t *testing.T) {
 	if err := greet(&out, info); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "Open      http://127.0.0.1:8080/example/avatar/\n") || strings.Contains(out.String(), "hidden") {
+	want := `
+  Open      http://127.0.0.1:8080/example/avatar/   a face and a voice
+            http://127.0.0.1:8080/example/chat/     text
+            http://127.0.0.1:8080/example/agent/    one conversation in both
+`
+	if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "hidden") {
 		t.Errorf("got %s", out.String())
 	}
 }

@@ -1,11 +1,20 @@
 // An agent with a face, in plain JavaScript. The three lines that a page needs
 // are in start(); the rest shows what happens.
 import { appInit, AvatarSession, load } from "/js/dist/index.js"
-import { Captions } from "./captions.js"
-import { farewell, sentence } from "./sentences.js"
+import { Captions } from "../shared/captions.js"
+import { $, make } from "../shared/dom.js"
+import { Events } from "../shared/events.js"
+import { farewell, sentence } from "../shared/sentences.js"
+import { readService } from "../shared/service.js"
+import { press, Voice } from "../shared/voice.js"
 
-const $ = (id) => document.getElementById(id)
 const captions = new Captions($("caption"))
+const events = new Events($("events"))
+const voice = new Voice(() => session, attempt)
+const shown = [
+  "stateChange", "disclosure", "micStarted", "interrupted", "turnStart", "turnEnd", "toolCall", "reconnecting", "reconnected",
+  "mediaRecovering", "mediaRecovered", "sessionCompleted", "warning", "error",
+]
 const controls = ["mic", "interrupt", "pause", "sound", "stop", "text", "send"].map($)
 
 let session
@@ -16,14 +25,7 @@ load().catch((error) => say(sentence(error), true))
 setUp().catch((error) => say(sentence(error), true))
 
 async function setUp() {
-  const reply = await fetch("/service.json")
-  if (!reply.ok) throw new Error(`service.json: ${reply.status}`)
-  service = await reply.json()
-  $("agent").replaceChildren(...service.agents.map(({ name, widgetId }) => new Option(name, widgetId)))
-  const wanted = new URLSearchParams(location.search).get("agent")
-  const found = service.agents.find((agent) => agent.name === wanted)
-  if (found) $("agent").value = found.widgetId
-  $("agent").disabled = false
+  service = await readService()
   $("start").disabled = false
   $("start").focus()
 }
@@ -38,7 +40,7 @@ async function start() {
     await session.connect()
   } catch (error) {
     over(sentence(error), true)
-    log("connect", `${error.code ?? ""} ${error.message}`)
+    events.add("connect", `${error.code ?? ""} ${error.message}`)
   }
 }
 
@@ -48,14 +50,13 @@ function listen(session) {
     say("")
   })
   session.on("stateChange", ({ state }) => {
-    log("stateChange", state)
     for (const control of controls) control.disabled = state !== "connected"
     $("agent").disabled = state !== "disconnected"
     if (state === "connected") $("text").focus()
     if (state === "reconnecting") say("The connection was lost. Reconnecting…")
     if (state === "connected") {
       say("")
-      showMicrophone()
+      voice.show()
     }
   })
   session.on("transcript", ({ type, text }) => {
@@ -67,20 +68,16 @@ function listen(session) {
   session.on("userStartedTalking", () => captions.clear())
   session.on("responsePending", () => say("Thinking…"))
   session.on("responseSettled", () => say(""))
-  session.on("micStarted", showMicrophone)
+  session.on("micStarted", () => voice.show())
   session.on("connectTimings", waterfall)
   session.on("connectionQuality", quality)
   session.on("warning", (warning) => {
-    log("warning", warning.code)
     if (warning.code === "playback_blocked") offerPlayback()
     else say(sentence(warning), true)
-    showMicrophone()
+    voice.show()
   })
-  session.on("error", (error) => log("error", error.code))
   session.on("ended", ({ reason }) => over(farewell(reason), reason !== "disconnect"))
-  for (const name of ["disclosure", "micStarted", "interrupted", "turnStart", "turnEnd", "toolCall", "reconnecting", "reconnected", "mediaRecovering", "mediaRecovered", "sessionCompleted"]) {
-    session.on(name, (payload) => log(name, JSON.stringify(payload ?? {})))
-  }
+  events.follow(session, shown)
 }
 
 // A browser that plays no sound without a click gets one.
@@ -110,17 +107,10 @@ function say(text, bad = false) {
 }
 
 function said(who, text) {
-  const line = document.createElement("li")
+  const line = make("li", {}, text)
   line.dataset.who = who
-  line.textContent = text
   $("said").append(line)
   $("said").scrollTop = $("said").scrollHeight
-}
-
-function log(name, detail) {
-  const line = document.createElement("li")
-  line.textContent = `${new Date().toISOString().slice(11, 23)} ${name} ${detail}`
-  $("events").prepend(line)
 }
 
 // The phases of a connect, for people.
@@ -146,15 +136,8 @@ function waterfall(timings) {
   const longest = Math.max(...phases.map(([, ms]) => ms), 1)
   $("waterfall").tBodies[0].replaceChildren(
     ...phases.map(([step, ms]) => {
-      const row = document.createElement("tr")
-      const name = document.createElement("th")
-      name.scope = "row"
-      name.textContent = steps[step] ?? step
-      const bar = document.createElement("progress")
-      bar.max = longest
-      bar.value = ms
-      bar.setAttribute("aria-hidden", "true")
-      row.append(name)
+      const row = make("tr", {}, make("th", { scope: "row" }, steps[step] ?? step))
+      const bar = make("progress", { max: longest, value: ms, ariaHidden: "true" })
       row.insertCell().textContent = `${ms} ms`
       row.insertCell().append(bar)
       return row
@@ -173,26 +156,6 @@ function quality({ channel, rttMs, packetLossPct, bitrateKbps }) {
 $("start").addEventListener("click", start)
 $("stop").addEventListener("click", () => session?.disconnect())
 $("interrupt").addEventListener("click", () => attempt(() => session.interrupt()))
-
-$("mic").addEventListener("click", () =>
-  attempt(async () => {
-    if (!session.micStarted) await session.startMic()
-    else if (session.micEnabled) session.mute()
-    else session.unmute()
-    showMicrophone()
-  }),
-)
-
-function showMicrophone() {
-  press("mic", Boolean(session?.micStarted && session.micEnabled), "Microphone on", "Microphone off")
-}
-
-$("sound").addEventListener("click", () => {
-  if (!session) return
-  if (session.audioOutputMuted) session.unmuteAudioOutput()
-  else session.muteAudioOutput()
-  press("sound", session.audioOutputMuted, "Unmute the agent", "Mute the agent")
-})
 
 $("pause").addEventListener("click", () =>
   attempt(async () => {
@@ -221,9 +184,4 @@ async function attempt(action) {
   } catch (error) {
     say(sentence(error), true)
   }
-}
-
-function press(id, pressed, on, off) {
-  $(id).setAttribute("aria-pressed", String(pressed))
-  $(id).textContent = pressed ? on : off
 }

@@ -38,7 +38,7 @@ func contentPolicy(origin string) string {
 		"default-src 'self'",
 		"script-src 'self' 'wasm-unsafe-eval'",
 		"style-src 'self' 'unsafe-inline'",
-		"img-src 'self' data: blob:",
+		"img-src 'self' data: blob: " + origin,
 		"media-src 'self' blob:",
 		"connect-src 'self' " + origin + " " + socket,
 		"object-src 'none'",

@@ -1,0 +1,125 @@
+// One conversation in text and with a face, in plain JavaScript. The switch is
+// one call, switchMode; the rest shows what happens.
+import { AgentSession, appInit, load, visitor } from "/js/dist/index.js"
+import { Captions } from "../shared/captions.js"
+import { Conversation, status } from "../shared/conversation.js"
+import { $ } from "../shared/dom.js"
+import { sentence } from "../shared/sentences.js"
+import { Voice } from "../shared/voice.js"
+
+const captions = new Captions($("caption"))
+const choices = [...document.getElementsByName("mode")]
+const avatars = new WeakSet() // those that are listened to
+const voice = new Voice(avatar, attempt)
+const conversation = new Conversation({
+  page: "agent",
+  api: { appInit, visitor },
+  create,
+  stop: () => attempt(() => avatar()?.interrupt()),
+  changed: show,
+  events: [
+    "stateChange", "modeChanged", "turnStart", "turnEnd", "responsePending", "responseSettled", "widget", "toolCall", "toolCallResult",
+    "toolCallInvalid", "oauthRequired", "mediaReady", "interrupted", "mediaRecovering", "mediaRecovered", "warning", "error", "ended",
+  ],
+})
+
+let wanted // the mode that is being switched to
+
+// The runtime loads while the visitor is still reading.
+load().catch((error) => status(sentence(error), true))
+conversation.begin()
+
+function create(options) {
+  // What this page can show, and agents leave out unless a page says so.
+  const capabilities = { show_link: "on", video_gallery: "on", external_video: "on" }
+  const session = new AgentSession({
+    ...options,
+    mode: "chat", // nothing is asked of the visitor until there is to be a face
+    chat: { capabilities },
+    avatar: { videoEl: $("video"), micStartMode: "deferred", capabilities: { ...capabilities, avatar_show_content: "on" } },
+  })
+  session.on("transportChanged", ({ mode, transport }) => mode === "avatar" && listen(transport))
+  session.on("modeChanged", ({ threadContinuity }) => {
+    if (!threadContinuity && !conversation.log.empty) conversation.log.note("The agent could not keep what was said, and begins anew.")
+  })
+  session.on("mediaReady", () => stage("live"))
+  session.on("transcript", ({ type, text }) => type === "partial" && captions.add(text))
+  session.on("avatarStopTalking", () => captions.end())
+  session.on("interrupted", () => captions.clear())
+  session.on("mediaRecovering", () => status("The picture was lost. It is being brought back."))
+  session.on("mediaRecovered", () => status(""))
+  session.on("warning", (warning) => {
+    if (warning.code === "playback_blocked") offerPlayback()
+  })
+  return session
+}
+
+// What an avatar tells and the conversation does not pass on.
+function listen(transport) {
+  if (avatars.has(transport)) return
+  avatars.add(transport)
+  transport.on("micStarted", () => voice.show())
+  transport.on("userStartedTalking", () => captions.clear())
+  transport.on("reconnecting", () => status("The connection was lost. Reconnecting…", true))
+  transport.on("reconnected", () => status(""))
+}
+
+async function change(mode) {
+  const { session } = conversation
+  if (wanted || session?.state !== "connected") return show()
+  wanted = mode
+  show()
+  status(mode === "avatar" ? "The agent is coming…" : "")
+  try {
+    await session.switchMode(mode)
+    conversation.log.announce(mode === "avatar" ? "You see and hear the agent now." : "The agent answers in text now.")
+    status("")
+  } catch (error) {
+    status("")
+    if (session === conversation.session) {
+      const stays = session.mode === "avatar" ? "The agent stays." : "The conversation goes on in text."
+      conversation.log.note(`${sentence(error)} ${stays}`)
+    }
+  }
+  wanted = undefined
+  show()
+}
+
+/** Shows the face, or none, and what can be done. */
+function show() {
+  const { session } = conversation
+  const mode = wanted ?? session?.mode ?? "chat"
+  for (const choice of choices) choice.checked = choice.value === mode
+  $("mode").disabled = session === undefined
+  $("mode").setAttribute("aria-busy", String(wanted !== undefined))
+  $("face").hidden = mode === "chat"
+  if (session?.mode !== "avatar") stage(mode === "chat" ? "idle" : "busy")
+  if (mode === "chat") captions.clear()
+  for (const id of ["mic", "sound"]) $(id).disabled = avatar() === undefined
+  conversation.composer.overlapping = avatar() !== undefined // what is typed cuts a voice short
+  voice.show()
+}
+
+/** The avatar that is there, if one is. */
+function avatar() {
+  const { session } = conversation
+  return session?.mode === "avatar" ? session.transport : undefined
+}
+
+const stage = (state) => ($("stage").dataset.state = state)
+
+// A browser that plays no sound without a click gets one.
+function offerPlayback() {
+  status("Click to hear the agent.")
+  document.addEventListener("click", () => avatar()?.startPlayback(), { once: true })
+}
+
+async function attempt(action) {
+  try {
+    await action()
+  } catch (error) {
+    status(sentence(error), true)
+  }
+}
+
+for (const choice of choices) choice.addEventListener("change", () => change(choice.value))

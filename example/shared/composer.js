@@ -1,0 +1,54 @@
+import { $ } from "./dom.js"
+
+/** The field for what the visitor says, and the buttons beside it. */
+export class Composer {
+  /** Whether the visitor may speak while the agent does. */
+  overlapping = false
+  #busy = false
+  #text = $("text")
+  #send = $("send")
+  #stop = $("stop")
+
+  /** Actions are ask(text) and stop(). */
+  constructor({ ask, stop }) {
+    $("composer").addEventListener("submit", (event) => {
+      event.preventDefault()
+      const text = this.#text.value.trim()
+      if (text === "" || this.#text.disabled || (this.#busy && !this.overlapping)) return
+      this.#text.value = ""
+      ask(text)
+    })
+    // Enter sends, unless it ends a word that is being composed.
+    this.#text.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return
+      event.preventDefault()
+      $("composer").requestSubmit()
+    })
+    this.#stop.addEventListener("click", stop)
+    // Escape stops the agent, wherever the focus is.
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.#busy) stop()
+    })
+  }
+
+  get text() {
+    return this.#text.value
+  }
+
+  set enabled(enabled) {
+    this.#text.disabled = this.#send.disabled = !enabled
+  }
+
+  /** The agent is answering: it can be stopped. */
+  set busy(busy) {
+    const focused = document.activeElement === this.#stop || document.activeElement === this.#send
+    this.#busy = busy
+    this.#stop.hidden = !busy
+    this.#send.hidden = busy && !this.overlapping
+    if (focused && document.activeElement.hidden) this.focus() // not to lose it with the button
+  }
+
+  focus() {
+    this.#text.focus()
+  }
+}

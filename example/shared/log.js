@@ -1,0 +1,275 @@
+// The conversation as it is shown. The log itself is silent for screen readers:
+// they hear each answer once it is whole, from the announcer.
+import { icon, make } from "./dom.js"
+import { GrowingText } from "./markdown.js"
+import { sentence } from "./sentences.js"
+import { draw } from "./widgets.js"
+
+// So close to its end the log follows what is added, in CSS pixels.
+const nearEnd = 60
+// How long a button tells that it has done something, in milliseconds.
+const doneFor = 2000
+
+export class Log {
+  #element
+  #turns = make("div", { className: "turns" })
+  #chips = make("div", { className: "suggestions", hidden: true })
+  #latest = make("button", { type: "button", className: "latest", hidden: true }, icon("down"), "Latest")
+  #announcer
+  #actions
+  #following = true
+  #entries = []
+  #questions = []
+
+  /** Actions are ask(text, byKeyboard), submit(values) and rate(id, good); the last two return promises. */
+  constructor(element, announcer, actions) {
+    this.#element = element
+    this.#announcer = announcer
+    this.#actions = actions
+    element.append(this.#turns, this.#chips)
+    element.after(this.#latest)
+    this.#latest.addEventListener("click", () => this.follow())
+    let last = 0
+    element.addEventListener("scroll", () => {
+      const { scrollTop } = element
+      const atEnd = element.scrollHeight - scrollTop - element.clientHeight < nearEnd
+      // What is added moves the end away too; only the visitor scrolls up.
+      if (atEnd || scrollTop < last) this.#following = atEnd
+      this.#latest.hidden = this.#following
+      last = scrollTop
+    })
+    const grown = new ResizeObserver(() => this.#following && this.follow())
+    grown.observe(this.#turns)
+    grown.observe(this.#chips)
+    grown.observe(element)
+  }
+
+  get empty() {
+    return this.#entries.length === 0
+  }
+
+  /** Shows the end, and goes on doing so. */
+  follow() {
+    this.#following = true
+    this.#latest.hidden = true
+    this.#element.scrollTop = this.#element.scrollHeight
+  }
+
+  /** Says something to screen readers alone. */
+  announce(text) {
+    // What is there already would not be said again.
+    this.#announcer.replaceChildren(make("span", {}, text))
+  }
+
+  /** The visitor said that. It stands before an answer that has nothing in it yet. */
+  you(text) {
+    const turn = article("You", "you", make("div", { className: "text" }, text))
+    const last = this.#entries.at(-1)
+    const early = last instanceof Answer && last.empty
+    this.#entries.splice(early ? -1 : this.#entries.length, 0, { who: "you", text })
+    if (early) last.element.before(turn)
+    else this.#turns.append(turn)
+    this.follow()
+  }
+
+  /** An answer begins. */
+  answer(name) {
+    const answer = new Answer(name, this, this.#actions)
+    this.#entries.push(answer)
+    this.#turns.append(answer.element)
+    return answer
+  }
+
+  /** Takes back an answer that never came. */
+  drop(answer) {
+    this.#entries = this.#entries.filter((entry) => entry !== answer)
+    answer.element.remove()
+  }
+
+  /** Something about the conversation that nobody said. */
+  note(...content) {
+    const note = make("div", { className: "note" }, ...content)
+    this.#turns.append(note)
+    this.announce(note.textContent)
+    return note
+  }
+
+  /** Offers questions to ask next, at the end of the log, in place of those before. */
+  suggest(questions, title = "Ask next") {
+    this.#questions = questions
+    this.#chips.hidden = questions.length === 0
+    const list = make("ul", { ariaLabel: title })
+    for (const question of questions) {
+      const chip = make("button", { type: "button", className: "chip" }, question)
+      chip.addEventListener("click", ({ detail }) => this.#actions.ask(question, detail === 0))
+      list.append(make("li", {}, chip))
+    }
+    this.#chips.replaceChildren(make("p", { ariaHidden: "true" }, title), list)
+  }
+
+  clear() {
+    this.#entries = []
+    this.suggest([])
+    this.#turns.replaceChildren()
+    this.#announcer.replaceChildren()
+    this.follow()
+  }
+
+  /** What restore needs, as plain data. */
+  toJSON() {
+    return { entries: this.#entries, questions: this.#questions }
+  }
+
+  restore({ entries, questions }, name) {
+    for (const { who, text, widgets, id, rating, outcome } of entries) {
+      if (who === "you") {
+        this.you(text)
+        continue
+      }
+      const answer = this.answer(name)
+      if (text) answer.add(text)
+      for (const widget of widgets) answer.widget(widget)
+      answer.end({ silently: true })
+      if (outcome) answer.remark(outcome)
+      if (id) answer.rateable(id, rating)
+    }
+    this.suggest(questions)
+    this.follow()
+  }
+}
+
+/** One answer of the agent, from its first sign to its last. */
+class Answer {
+  element
+  #log
+  #actions
+  #body = make("div", { className: "text markdown" })
+  #growing = new GrowingText(this.#body)
+  #widgets = make("div", { className: "widgets" })
+  #tools = make("div", { className: "about", hidden: true })
+  #waiting = make("p", { className: "dots", ariaHidden: "true" }, make("span"), make("span"), make("span"))
+  #shown = []
+  #said = 0 // how much of the text was announced
+  #id
+  #rating
+  #outcome
+
+  constructor(name, log, actions) {
+    this.#log = log
+    this.#actions = actions
+    this.#tools.role = "group"
+    this.#tools.ariaLabel = "About this answer"
+    this.#tools.append(this.#copyButton())
+    this.element = article(name, "agent", this.#waiting, this.#body, this.#widgets, this.#tools)
+    this.name = name
+  }
+
+  get empty() {
+    return this.#growing.text === "" && this.#shown.length === 0
+  }
+
+  add(text) {
+    this.#waiting.remove()
+    this.#growing.add(text)
+  }
+
+  /** Adds what is said after what was: a sentence of its own. */
+  say(sentence) {
+    this.add(this.#growing.text === "" ? sentence : ` ${sentence}`)
+  }
+
+  widget(widget) {
+    const element = draw(widget, this.#actions)
+    if (element === undefined) return
+    this.#waiting.remove()
+    this.#shown.push(widget)
+    this.#widgets.append(element)
+  }
+
+  /** All of it is there, for now: an avatar may go on. */
+  end({ silently = false } = {}) {
+    this.#waiting.remove()
+    this.#growing.end()
+    this.#tools.hidden = this.#growing.text === ""
+    const text = this.#body.textContent
+    const shown = this.#shown.length === 0 ? "" : ` ${this.#widgets.textContent}`
+    if (!silently && text.length + shown.length > this.#said) this.#log.announce(`${this.name}: ${text.slice(this.#said)}${shown}`)
+    this.#said = text.length + shown.length
+  }
+
+  /** Tells how it ended, if not by itself. */
+  remark(text) {
+    this.#waiting.remove()
+    this.#outcome = text
+    this.element.append(make("p", { className: "remark" }, text))
+  }
+
+  /** Tells what went wrong, and offers to try again. */
+  fail(text, retry) {
+    this.#waiting.remove()
+    this.#outcome = text
+    const button = make("button", { type: "button" }, icon("again"), "Try again")
+    const remark = make("div", { className: "remark", role: "alert" }, make("p", {}, text), button)
+    remark.dataset.bad = ""
+    button.addEventListener("click", () => {
+      button.remove()
+      retry()
+    })
+    this.element.append(remark)
+  }
+
+  /** The service knows the answer by that id: it can be rated. */
+  rateable(id, rating) {
+    this.#id = id
+    this.#rating = rating
+    const buttons = [true, false].map((good) => {
+      const label = good ? "Good answer" : "Bad answer"
+      const button = make("button", { type: "button", ariaLabel: label, title: label }, icon(good ? "good" : "bad"))
+      button.addEventListener("click", () => this.#rate(good, mark))
+      return button
+    })
+    const mark = () => buttons.forEach((button, i) => (button.ariaPressed = String(this.#rating === (i === 0))))
+    mark()
+    this.#tools.append(...buttons)
+  }
+
+  async #rate(good, mark) {
+    const before = this.#rating
+    this.#rating = good
+    mark()
+    try {
+      await this.#actions.rate(this.#id, good)
+      this.#log.announce("Thank you.")
+    } catch (error) {
+      this.#rating = before
+      mark()
+      this.#log.note(sentence(error))
+    }
+  }
+
+  #copyButton() {
+    const button = make("button", { type: "button", ariaLabel: "Copy", title: "Copy" }, icon("copy"))
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(this.#growing.text)
+      } catch {
+        this.#log.note("The browser did not let this page copy.")
+        return
+      }
+      button.dataset.done = ""
+      this.#log.announce("Copied.")
+      setTimeout(() => delete button.dataset.done, doneFor)
+    })
+    return button
+  }
+
+  toJSON() {
+    return { who: "agent", text: this.#growing.text, widgets: this.#shown, id: this.#id, rating: this.#rating, outcome: this.#outcome }
+  }
+}
+
+function article(name, who, ...content) {
+  const turn = make("article", { className: "turn", ariaLabel: name }, make("p", { className: "who" }, name), ...content)
+  turn.dataset.who = who
+  return turn
+}

@@ -1,0 +1,36 @@
+// What this tab knows of a conversation after a reload. A widget's token is the
+// same for every visitor, so the service can't be asked for it.
+
+/** The conversation with an agent on a page of that name. */
+export class Memory {
+  #key
+
+  constructor(page, agent) {
+    this.#key = `agentruntime ${page} ${agent}`
+  }
+
+  /** { threadId, log }, or undefined. */
+  read() {
+    try {
+      return JSON.parse(sessionStorage.getItem(this.#key)) ?? undefined
+    } catch {
+      return undefined // no storage here, or something else is in it
+    }
+  }
+
+  write(conversation) {
+    try {
+      sessionStorage.setItem(this.#key, JSON.stringify(conversation))
+    } catch {
+      // Full, or not allowed: the conversation goes on without.
+    }
+  }
+
+  forget() {
+    try {
+      sessionStorage.removeItem(this.#key)
+    } catch {
+      // There was none.
+    }
+  }
+}

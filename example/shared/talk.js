@@ -1,0 +1,155 @@
+// What goes on between the page and a session of either kind.
+import { make, outward } from "./dom.js"
+import { sentence } from "./sentences.js"
+
+/** A conversation: what the visitor asks goes to the session, what it tells goes into the log. */
+export class Talk {
+  #log
+  #composer
+  #status
+  #save
+  #renew
+  #session
+  #name
+  #over // ends the listeners
+  #answering = false
+  #speaking = false // an avatar does, after its answer has come
+  #answer // the one that is being given, or was last
+  #questions = []
+  #typed = [] // shown when they were sent, not when the session repeats them
+  #asked = "" // last
+  #abort // of the typed turn that is under way
+
+  /** `save()` is called when something was said, `renew()` when the session is of no use any more. */
+  constructor({ log, composer, status, save, renew }) {
+    this.#log = log
+    this.#composer = composer
+    this.#status = status
+    this.#save = save
+    this.#renew = renew
+  }
+
+  /** Talks through that session from now on, to an agent of that name. */
+  follow(session, name) {
+    this.leave()
+    this.#session = session
+    this.#name = name
+    this.#over = new AbortController()
+    const { signal } = this.#over
+    const on = (event, listener) => session.on(event, listener, { signal })
+    on("transcript", (transcript) => this.#transcript(transcript))
+    on("turnStart", ({ isNewTurn }) => this.#begin(isNewTurn))
+    on("turnEnd", () => this.#end())
+    on("widget", (widget) => this.#widget(widget))
+    on("avatarStartTalking", () => this.#busy({ speaking: true }))
+    on("avatarStopTalking", () => this.#busy({ speaking: false }))
+    on("interrupted", () => this.#busy({ speaking: false }))
+    on("responsePending", () => {
+      this.#busy({ answering: true })
+      this.#status(`${name} is answering.`)
+    })
+    on("responseSettled", () => this.#status(""))
+    on("brainStalled", () => this.#status(`${name} needs longer than usual.`))
+    on("oauthRequired", (ask) => this.#consent(ask))
+  }
+
+  /** Hears no more of the session. */
+  leave() {
+    this.#over?.abort()
+    this.#abort?.abort()
+    this.#session = this.#answer = this.#abort = undefined
+    this.#typed = []
+    this.#questions = []
+    this.#busy({ answering: false, speaking: false })
+    this.#status("")
+  }
+
+  /** Asks something; again when it is in the log already. */
+  async ask(text, { again = false } = {}) {
+    const session = this.#session
+    const abort = (this.#abort = new AbortController())
+    this.#answer = undefined
+    this.#asked = text
+    this.#typed.push(text)
+    this.#log.suggest([])
+    if (!again) this.#log.you(text)
+    this.#log.follow()
+    try {
+      const turn = await session.sendText(text, { signal: abort.signal })
+      if (session !== this.#session) return // another conversation has begun
+      if (turn?.messageId) this.#answer?.rateable(turn.messageId)
+    } catch (error) {
+      if (session !== this.#session) return
+      this.#known(text)
+      const answer = this.#answer ?? this.#log.answer(this.#name)
+      if (error.code === "aborted") answer.remark("You stopped this answer.")
+      else answer.fail(sentence(error), () => this.ask(text, { again: true }))
+      // Variables stay with a session, and this agent takes none.
+      if (error.code === "client_variables_disabled") this.#renew()
+    }
+    this.#save()
+  }
+
+  /** Stops the answer that is being written. */
+  stop() {
+    this.#abort?.abort()
+  }
+
+  #transcript({ type, text, speechId }) {
+    if (type === "user") {
+      const news = text.split("\n").filter((line) => !this.#known(line))
+      if (news.length > 0) this.#log.you(news.join("\n"))
+    } else if (type === "final" && text !== "[silence]") {
+      this.#answer ??= this.#log.answer(this.#name)
+      if (speechId) this.#answer.say(text) // sentences, without what is between them
+      else this.#answer.add(text)
+    }
+  }
+
+  #known(line) {
+    const at = this.#typed.indexOf(line)
+    if (at >= 0) this.#typed.splice(at, 1)
+    return at >= 0
+  }
+
+  #busy({ answering = this.#answering, speaking = this.#speaking }) {
+    this.#answering = answering
+    this.#speaking = speaking
+    this.#composer.busy = answering || speaking
+  }
+
+  #begin(isNewTurn) {
+    this.#busy({ answering: true })
+    if (!isNewTurn && this.#answer) return
+    if (!this.#answer?.empty) this.#answer = this.#log.answer(this.#name)
+    this.#questions = []
+  }
+
+  #end() {
+    this.#busy({ answering: false })
+    this.#status("")
+    if (this.#answer?.empty) {
+      this.#log.drop(this.#answer) // nothing was said
+      this.#answer = undefined
+    }
+    this.#answer?.end()
+    this.#log.suggest(this.#questions)
+    this.#save()
+  }
+
+  #widget(widget) {
+    if (widget.followups) this.#questions = widget.followups.questions
+    else (this.#answer ??= this.#log.answer(this.#name)).widget(widget)
+  }
+
+  // The visitor allows it on a page of the service, and asks once more.
+  #consent({ authUrl, toolDisplayName, toolName }) {
+    const tool = toolDisplayName || toolName || "something of yours"
+    const again = make("button", { type: "button" }, "Ask again")
+    again.addEventListener("click", () => this.ask(this.#asked))
+    this.#log.note(
+      make("p", {}, `${this.#name} asks for your permission to use: ${tool}.`),
+      make("div", { className: "row" }, outward(authUrl, { className: "button main" }, "Allow it"), again),
+    )
+  }
+}
