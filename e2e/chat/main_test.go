@@ -1,0 +1,20 @@
+package chat
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+)
+
+func TestMain(m *testing.M) { house.Main(m, browsertest.Options{}) }
+
+// jsonOf writes a value for a script.
+func jsonOf(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
