@@ -188,6 +188,31 @@ func TestAFailedSignalMayBeTriedAgain(t *testing.T) {
 	})
 }
 
+// TestWait is for a program that ends when the service was told, or could not be
+// told in time.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Wait() // for nothing
+		r.Arm("5f0c", "token")
+		r.brain.delay = time.Minute
+		began := time.Now()
+		r.Complete("disconnect")
+		r.Close()
+		r.Wait()
+		if took := time.Since(began); took != 5*time.Second || !reflect.DeepEqual(r.attempts, []Attempt{{Reason: "disconnect"}}) {
+			t.Errorf("after %v: %+v", took, r.attempts)
+		}
+		r.brain.delay = time.Second
+		r.Complete("disconnect")
+		r.Wait()
+		if want := (Attempt{Reason: "disconnect", Sent: true}); len(r.attempts) != 2 || r.attempts[1] != want {
+			t.Errorf("%+v", r.attempts)
+		}
+		r.Wait()
+	})
+}
+
 func TestPageExitSendsInsideTheListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})

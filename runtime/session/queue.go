@@ -33,31 +33,41 @@ func (q *Queue) Post(f func()) {
 // otherwise. A page that calls a method and then reads a property finds the
 // property changed: its calls come when nothing runs.
 func (q *Queue) Do(f func()) {
+	if !q.try(f) {
+		q.Post(f)
+	}
+}
+
+// Call runs f, after everything that was posted before, and returns when it has run
+// and what runs after it. It must not be called from the queue.
+func (q *Queue) Call(f func()) {
+	if q.try(f) {
+		return
+	}
+	done := make(chan struct{})
+	q.Post(f)
+	q.Post(func() { close(done) })
+	<-done
+}
+
+// try runs f here and now, unless something else is running or waiting.
+func (q *Queue) try(f func()) bool {
 	q.mu.Lock()
 	if q.running {
-		q.waiting = append(q.waiting, f)
 		q.mu.Unlock()
-		return
+		return false
 	}
 	q.running = true
 	q.mu.Unlock()
 	q.run(f)
 	q.mu.Lock()
-	more := len(q.waiting) > 0
-	q.running = more
+	q.running = len(q.waiting) > 0
+	more := q.running
 	q.mu.Unlock()
 	if more {
 		go q.drain()
 	}
-}
-
-// Call posts f and waits until it has run, and what runs after it. It must not be
-// called from the queue.
-func (q *Queue) Call(f func()) {
-	done := make(chan struct{})
-	q.Post(f)
-	q.Post(func() { close(done) })
-	<-done
+	return true
 }
 
 func (q *Queue) drain() {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -52,4 +53,28 @@ func TestDoRunsAtOnceOrInOrder(t *testing.T) {
 	if !slices.Equal(order, []int{1, 2, 3}) {
 		t.Errorf("%v", order)
 	}
+}
+
+// TestCallComesBehindWhatWasPosted, from whichever goroutine, and nothing runs
+// beside it.
+func TestCallComesBehindWhatWasPosted(t *testing.T) {
+	var q Queue
+	var wg sync.WaitGroup
+	var ran [4]int
+	running := 0
+	for i := range ran {
+		wg.Go(func() {
+			for n := range 500 {
+				q.Post(func() { ran[i] = 2*n + 1 })
+				q.Call(func() {
+					running++
+					if ran[i] != 2*n+1 || running != 1 {
+						t.Errorf("ran at %d, want behind %d; %d at once", ran[i], 2*n+1, running)
+					}
+					running--
+				})
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -1,0 +1,221 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+const (
+	floodLength = 100_000 // segments
+	// floodRoom is how much the heap may grow in a flood, in bytes: far less than
+	// its segments, and far more than the noise of the garbage collector.
+	floodRoom = 16 << 20
+)
+
+// flood answers every turn with many segments, as fast as they are read.
+type flood struct {
+	line   func(n int) string
+	length int
+	given  atomic.Int64 // segments written so far
+}
+
+func (f *flood) Do(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+	return &fetch.Response{
+		Status: 200, Header: fetch.Header{"content-type": "application/x-ndjson"}, Body: &floodBody{flood: f, ctx: ctx},
+	}, nil
+}
+
+type floodBody struct {
+	*flood
+	ctx  context.Context
+	n    int
+	rest bytes.Buffer
+}
+
+func (b *floodBody) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	for b.rest.Len() < len(p) && b.n < b.length {
+		b.rest.WriteString(b.line(b.n))
+		b.rest.WriteByte('\n')
+		b.n++
+		b.given.Add(1)
+	}
+	if b.rest.Len() == 0 {
+		return 0, io.EOF
+	}
+	return b.rest.Read(p)
+}
+
+func (*floodBody) Close() error { return nil }
+
+// words is a flood of text, of which each piece is different.
+func words(n int) string {
+	return fmt.Sprintf(`{"role":"assistant","type":"text","content":"word %d of an answer that never ends ","segmentNumber":%d,"et":0.5,"threadId":"5f0c"}`, n, n)
+}
+
+// heap is what the program holds, in bytes.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// heapGauge notes the highest point of the heap above where it began.
+type heapGauge struct{ began, highest int64 }
+
+func newHeapGauge() *heapGauge { return &heapGauge{began: heap()} }
+
+func (g *heapGauge) read() { g.highest = max(g.highest, heap()-g.began) }
+
+func startFlood(t *testing.T, f *flood, hear func(event.Event)) *Session {
+	t.Helper()
+	genie := "https://brain.example"
+	s, err := New(Options{Token: "token", GenieURL: &genie, OnEvent: hear}, Deps{Fetch: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	if err := s.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestAStreamOf100000SegmentsTakesConstantMemory, for who iterates and for who
+// listens, although the listener is slower than the service.
+func TestAStreamOf100000SegmentsTakesConstantMemory(t *testing.T) {
+	f := &flood{line: words, length: floodLength}
+	var heard, behind int64
+	gauge := newHeapGauge()
+	s := startFlood(t, f, func(e event.Event) {
+		if _, ok := e.(BrainSegment); !ok {
+			return
+		}
+		heard++
+		behind = max(behind, f.given.Load()-heard)
+		if heard%10_000 == 0 {
+			gauge.read()
+			time.Sleep(time.Millisecond)
+		}
+	})
+	began, n := time.Now(), 0
+	for seg, err := range s.Stream(t.Context(), "Go on", TurnOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("word %d of", n); !strings.HasPrefix(seg.ContentString(), want) {
+			t.Fatalf("segment %d is %q", n, seg.ContentString())
+		}
+		n++
+	}
+	if n != floodLength || heard != floodLength {
+		t.Errorf("%d segments in the loop, %d in the listener", n, heard)
+	}
+	// Two events a segment wait for the listener, and a buffer is read ahead.
+	if limit := int64(session.MaxUnheard + 1000); behind > limit {
+		t.Errorf("the service was %d segments ahead, want at most %d", behind, limit)
+	}
+	if gauge.highest > floodRoom {
+		t.Errorf("the heap grew by %d kB", gauge.highest>>10)
+	}
+	t.Logf("measured: chat: %d segments through a stream and a listener in %v, heap +%d kB",
+		n, time.Since(began).Round(time.Millisecond), max(0, gauge.highest>>10))
+}
+
+// TestAnAnswerWithoutAnEnd is heard of as a whole, and kept as far as any answer of
+// a model goes, although nobody asked for less.
+func TestAnAnswerWithoutAnEnd(t *testing.T) {
+	const length = maxKeptSegments + 5000
+	heard := 0
+	gauge := newHeapGauge()
+	s := startFlood(t, &flood{line: words, length: length}, func(e event.Event) {
+		if _, ok := e.(BrainSegment); ok {
+			heard++
+		}
+	})
+	turn, err := s.SendText(t.Context(), "Go on", TurnOptions{})
+	gauge.read()
+	if err != nil || heard != length {
+		t.Errorf("%d segments were heard of, %v", heard, err)
+	}
+	if !turn.Truncated || len(turn.Segments) != maxKeptSegments || turn.ThreadID != "5f0c" {
+		t.Errorf("%d segments were kept, truncated: %v", len(turn.Segments), turn.Truncated)
+	}
+	if gauge.highest > floodRoom {
+		t.Errorf("the heap grew by %d kB", gauge.highest>>10)
+	}
+}
+
+// TestAFloodOfTheLargestSegments is bounded by its bytes, not by its count.
+func TestAFloodOfTheLargestSegments(t *testing.T) {
+	const length = 60
+	extra := strings.Repeat("x", 100_000)
+	f := &flood{length: length, line: func(int) string { return `{"type":"think","content":"","metadata":{"more":"` + extra + `"}}` }}
+	s := startFlood(t, f, nil)
+	turn, err := s.SendText(t.Context(), "Go on", TurnOptions{})
+	if err != nil || !turn.Truncated || len(turn.Segments) != maxKeptBytes/len(extra) {
+		t.Errorf("%d segments were kept, truncated: %v, %v", len(turn.Segments), turn.Truncated, err)
+	}
+}
+
+// TestAFloodOfTools runs a bounded number of them, and remembers no more.
+func TestAFloodOfTools(t *testing.T) {
+	f := &flood{length: 4000, line: func(n int) string {
+		if n%2 == 0 {
+			return fmt.Sprintf(`{"type":"interruption","content":{"auth_url":"https://a.example/%d"},"metadata":{"subtype":"oauth_required"}}`, n)
+		}
+		return fmt.Sprintf(`{"type":"tool","content":"go {\"page\":%d}","tool_metadata":{"id":"ti-%d","wait_for_response":true}}`, n, n)
+	}}
+	var calls, consents atomic.Int64
+	s := startFlood(t, f, func(e event.Event) {
+		switch e.(type) {
+		case ToolCalled:
+			calls.Add(1)
+		case OAuthRequired:
+			consents.Add(1)
+		}
+	})
+	var ran atomic.Int64
+	if _, err := s.OnToolCall("go", func(context.Context, event.ToolCall) (any, error) { ran.Add(1); return nil, nil }, converse.ArgsSchema{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SendText(t.Context(), "Go on", TurnOptions{}); err != nil {
+		t.Error(err)
+	}
+	if calls.Load() != 1000 || consents.Load() != 1000 {
+		t.Errorf("%d calls and %d consents", calls.Load(), consents.Load())
+	}
+}
+
+// TestAnAbortStopsAFlood at once, wherever it is.
+func TestAnAbortStopsAFlood(t *testing.T) {
+	f := &flood{line: words, length: 1 << 30}
+	ctx, cancel := context.WithCancel(t.Context())
+	s := startFlood(t, f, func(e event.Event) {
+		if seg, ok := e.(BrainSegment); ok && seg.SegmentNumber == 5000 {
+			cancel()
+		}
+	})
+	if _, err := s.SendText(ctx, "Go on", TurnOptions{}); err == nil {
+		t.Error("no error")
+	}
+	s.Close()
+	if given := f.given.Load(); given > 5000+2*session.MaxUnheard+1000 {
+		t.Errorf("%d segments were read", given)
+	}
+}

@@ -1,0 +1,332 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/completion"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// inside is a session with nothing around its inside: its state is a number.
+type inside struct {
+	Base
+	state, published int
+	crashes          []*fault.Error
+	events           []event.Event
+	audit            []event.Audit
+	logged           []string
+	heed             func(event.Event)
+}
+
+func newInside() *inside {
+	s := &inside{}
+	s.Start(Hooks{
+		Publish: func() { s.published = s.state },
+		Crashed: func(err *fault.Error) { s.crashes = append(s.crashes, err) },
+		Actor:   func() Actor { return Actor{"999", "visitor-7", "5f0c"} },
+		OnEvent: func(e event.Event) {
+			s.events = append(s.events, e)
+			if s.heed != nil {
+				s.heed(e)
+			}
+		},
+		OnAuditEvent: func(a event.Audit) { s.audit = append(s.audit, a) },
+		Log: func(level, message string, _ map[string]any) {
+			first, _, _ := strings.Cut(message, "\n")
+			s.logged = append(s.logged, level+" "+first)
+		},
+	})
+	return s
+}
+
+// all returns the events of type T so far.
+func all[T event.Event](s *inside) []T {
+	synctest.Wait()
+	var found []T
+	for _, e := range s.events {
+		if v, ok := e.(T); ok {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// bubble calls f with an inside whose goroutines must all end.
+func bubble(t *testing.T, f func(s *inside)) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		f(newInside())
+		synctest.Wait()
+	})
+}
+
+// TestAPanicEndsTheSession, wherever it is, and is told with its place in the log
+// alone.
+func TestAPanicEndsTheSession(t *testing.T) {
+	for name, crash := range map[string]func(s *inside){
+		"on the queue": func(s *inside) { s.Work.Post(func() { panic("KS secret-token-1234567890") }) },
+		"at once":      func(s *inside) { s.Work.Do(func() { panic("KS secret-token-1234567890") }) },
+		"beside it":    func(s *inside) { s.Spawn(func() { panic("KS secret-token-1234567890") }) },
+		"in a timer": func(s *inside) {
+			s.After(time.Second, func() { panic("KS secret-token-1234567890") })
+			time.Sleep(2 * time.Second)
+		},
+		"in a question": func(s *inside) {
+			_, _ = Ask(context.Background(), &s.Base, func(chan<- int) { panic("KS secret-token-1234567890") })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(s *inside) {
+				crash(s)
+				synctest.Wait()
+				if len(s.crashes) != 1 || s.crashes[0].Code != fault.InternalError || strings.Contains(s.crashes[0].Error(), "secret-token") {
+					t.Errorf("crashed with %v", s.crashes)
+				}
+				if len(s.logged) != 1 || !strings.HasPrefix(s.logged[0], "error panic: ") || strings.Contains(s.logged[0], "secret-token") {
+					t.Errorf("logged %q", s.logged)
+				}
+				ran := false
+				s.Work.Call(func() { ran = true })
+				if !ran {
+					t.Error("the queue has stopped")
+				}
+			})
+		})
+	}
+}
+
+func TestAListenersPanicEndsNothing(t *testing.T) {
+	bubble(t, func(s *inside) {
+		s.heed = func(event.Event) { panic("a bug in the page") }
+		s.Emit(event.ResponsePending{})
+		s.Emit(event.ResponseSettled{})
+		s.WaitHeard()
+		if len(s.events) != 2 || len(s.crashes) != 0 || s.Flooded() || s.unheard.Load() != 0 {
+			t.Errorf("%d events, crashes %v, %d unheard", len(s.events), s.crashes, s.unheard.Load())
+		}
+		if len(s.logged) != 2 || s.logged[0] != "error a listener panicked: a bug in the page" {
+			t.Errorf("logged %q", s.logged)
+		}
+	})
+}
+
+// TestAListenerReadsWhatTheEventTellsOf: the state is published before the event.
+func TestAListenerReadsWhatTheEventTellsOf(t *testing.T) {
+	bubble(t, func(s *inside) {
+		var read []int
+		s.heed = func(event.Event) { read = append(read, s.published) }
+		s.Work.Call(func() {
+			for range 3 {
+				s.state++
+				s.Emit(event.ResponsePending{})
+				s.WaitHeard()
+			}
+		})
+		if !slices.Equal(read, []int{1, 2, 3}) {
+			t.Errorf("listeners read %v", read)
+		}
+	})
+}
+
+func TestEverythingIsHeardInOrder(t *testing.T) {
+	bubble(t, func(s *inside) {
+		release := make(chan struct{})
+		s.heed = func(event.Event) { <-release }
+		for range MaxUnheard + 1 {
+			s.Emit(event.ResponsePending{})
+		}
+		after := -1
+		s.AfterHeard(func() { after = len(s.events) })
+		s.Emit(event.ResponseSettled{})
+		synctest.Wait()
+		if !s.Flooded() || after != -1 {
+			t.Errorf("flooded %v, after %d", s.Flooded(), after)
+		}
+		close(release)
+		s.WaitHeard()
+		if s.Flooded() || after != MaxUnheard+1 || len(s.events) != MaxUnheard+2 {
+			t.Errorf("flooded %v, after %d of %d", s.Flooded(), after, len(s.events))
+		}
+	})
+}
+
+// TestWithoutAListener nothing is kept for one.
+func TestWithoutAListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b Base
+		b.Start(Hooks{Publish: func() {}})
+		b.Emit(event.ResponsePending{})
+		b.Audit("session.connect", "started", "")
+		b.Log("warn", "nobody reads it", nil)
+		b.Warn(fault.KickoffFailed, "")
+		if b.unheard.Load() != 0 || len(b.heard.waiting) != 0 {
+			t.Error("something waits for a listener that there is not")
+		}
+	})
+}
+
+func TestWarningsAndAuditsAreRedacted(t *testing.T) {
+	const secret = "0123456789abcdef0123456789abcdef"
+	bubble(t, func(s *inside) {
+		s.Warn(fault.KickoffFailed, "the secret "+secret)
+		s.Audit("guardrail.block", "denied", "the secret "+secret)
+		s.Log("info", "the secret "+secret, nil)
+		s.WaitHeard()
+		w := all[event.Warning](s)
+		if len(w) != 1 || w[0].Message == "" || strings.Contains(w[0].Detail, secret) {
+			t.Errorf("warned %+v", w)
+		}
+		if len(s.audit) != 1 || s.audit[0].PartnerID != "999" || s.audit[0].SubjectID != "visitor-7" || s.audit[0].ThreadID != "5f0c" ||
+			strings.Contains(s.audit[0].Reason, secret) {
+			t.Errorf("audited %+v", s.audit)
+		}
+		if len(s.logged) != 1 || strings.Contains(s.logged[0], secret) {
+			t.Errorf("logged %q", s.logged)
+		}
+	})
+}
+
+func TestAnAttemptToCompleteIsAnEvent(t *testing.T) {
+	bubble(t, func(s *inside) {
+		s.Completed(completion.Attempt{Reason: "manual", Sent: true, Suppressed: true, Peers: 2})
+		want := event.SessionCompleted{Reason: "manual", Sent: true, Suppressed: true, Peers: 2}
+		if got := all[event.SessionCompleted](s); !slices.Equal(got, []event.SessionCompleted{want}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestALoggerMayPanic(t *testing.T) {
+	Logger(func(string, string, map[string]any) { panic("a bug in the page") })("warn", "message", nil)
+	Logger(nil)("warn", "message", nil)
+}
+
+func TestGuarded(t *testing.T) {
+	if v, err := Guarded(func() (any, error) { return 7, nil }); v != 7 || err != nil {
+		t.Errorf("%v, %v", v, err)
+	}
+	v, err := Guarded(func() (any, error) { panic("a secret") })
+	if v != nil || !errors.Is(err, fault.InternalError) || strings.Contains(err.Error(), "a secret") {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
+func TestAsk(t *testing.T) {
+	bubble(t, func(s *inside) {
+		if v, err := Ask(context.Background(), &s.Base, func(reply chan<- int) { reply <- 7 }); v != 7 || err != nil {
+			t.Errorf("%v, %v", v, err)
+		}
+		if _, err := Ask(context.Background(), &s.Base, func(chan<- int) { panic("a bug") }); !errors.Is(err, fault.InternalError) {
+			t.Errorf("a panic: %v", err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		release := make(chan struct{})
+		s.Work.Post(func() { <-release })
+		time.AfterFunc(time.Second, cancel)
+		if _, err := Ask(ctx, &s.Base, func(reply chan<- int) { reply <- 7 }); !errors.Is(err, fault.Aborted) {
+			t.Errorf("the end of the context: %v", err)
+		}
+		close(release)
+	})
+}
+
+// TestEndOf: whatever the cause is, the code says how the context ended.
+func TestEndOf(t *testing.T) {
+	left := errors.New("the visitor left")
+	early, cancel := context.WithCancelCause(context.Background())
+	cancel(left)
+	late, cancelLate := context.WithDeadlineCause(context.Background(), time.Unix(1, 0), left)
+	defer cancelLate()
+	plain, cancelPlain := context.WithCancel(context.Background())
+	cancelPlain()
+	inner, cancelInner := context.WithCancelCause(context.Background())
+	cancelInner(fault.New(fault.NetworkError, ""))
+	for name, test := range map[string]struct {
+		ctx  context.Context
+		code fault.Code
+		is   []error
+	}{
+		"cancelled":      {plain, fault.Aborted, []error{context.Canceled}},
+		"with a cause":   {early, fault.Aborted, []error{context.Canceled, left}},
+		"with a fault":   {inner, fault.Aborted, []error{context.Canceled, fault.NetworkError}},
+		"by a deadline":  {late, fault.Timeout, []error{context.DeadlineExceeded, left}},
+		"not ended, nil": {context.Background(), "", nil},
+	} {
+		err := EndOf(test.ctx)
+		if test.code == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err.Code != test.code {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, is := range test.is {
+			if !errors.Is(err, is) {
+				t.Errorf("%s: %v is not %v", name, err, is)
+			}
+		}
+	}
+}
+
+func TestATimerRunsUnlessItIsStopped(t *testing.T) {
+	bubble(t, func(s *inside) {
+		ran := 0
+		count := func() { ran++ }
+		s.After(time.Second, count)
+		s.After(time.Second, count).Stop()
+		(*Timer)(nil).Stop()
+		// Its time is over and it waits on the queue, where it is stopped.
+		release := make(chan struct{})
+		var late *Timer
+		s.Work.Post(func() {
+			<-release
+			late.Stop()
+		})
+		late = s.After(2*time.Second, count)
+		time.Sleep(3 * time.Second)
+		close(release)
+		synctest.Wait()
+		if ran != 1 {
+			t.Errorf("%d timers ran", ran)
+		}
+	})
+}
+
+func TestTheWatchdogCountsSilence(t *testing.T) {
+	bubble(t, func(s *inside) {
+		w := Watchdog{Base: &s.Base, Period: 12 * time.Second}
+		on := func(f func()) {
+			s.Work.Call(f)
+			synctest.Wait()
+		}
+		w.Disarm()
+		on(w.Arm)
+		time.Sleep(11 * time.Second)
+		on(w.Arm) // anew
+		time.Sleep(25 * time.Second)
+		on(w.Disarm)
+		time.Sleep(time.Hour)
+		on(w.Arm)
+		time.Sleep(13 * time.Second)
+		on(w.Disarm)
+		want := []event.BrainStalled{{AfterMs: 12_000, Count: 1}, {AfterMs: 24_000, Count: 2}, {AfterMs: 12_000, Count: 1}}
+		if got := all[event.BrainStalled](s); !slices.Equal(got, want) {
+			t.Errorf("%v", got)
+		}
+		off := Watchdog{Base: &s.Base}
+		on(off.Arm)
+		time.Sleep(time.Hour)
+		if got := all[event.BrainStalled](s); len(got) != 3 {
+			t.Errorf("%v", got)
+		}
+	})
+}

@@ -1,0 +1,456 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// service takes the answers of tools, as a test wants it to.
+type service struct {
+	mu       sync.Mutex
+	requests []string
+	status   int           // 0 fails on the network
+	delay    time.Duration // before the reply
+}
+
+func (s *service) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	s.mu.Lock()
+	s.requests = append(s.requests, strings.Join([]string{r.Method, r.URL, r.Header.Get("authorization"), string(r.Body.Data)}, " "))
+	status, delay := s.status, s.delay
+	s.mu.Unlock()
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if status == 0 {
+		return nil, fault.New(fault.NetworkError, "")
+	}
+	return &fetch.Response{Status: status, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+}
+
+// rig is the tools of a session that is nothing else.
+type rig struct {
+	*inside
+	Tools
+	t       *testing.T
+	service *service
+	place   any
+	end     context.CancelFunc
+}
+
+func runTools(t *testing.T, f func(r *rig)) {
+	t.Helper()
+	bubble(t, func(s *inside) {
+		r := &rig{inside: s, t: t, service: &service{status: 200}, place: "here"}
+		life, end := context.WithCancel(context.Background())
+		defer end()
+		r.end = end
+		r.Tools = Tools{
+			Base: &s.Base, Fetch: r.service, URL: "https://brain.example", SpiralLimit: 3,
+			Life:   func() context.Context { return life },
+			Caller: func() Caller { return Caller{Token: "token", Place: r.place} },
+		}
+		f(r)
+	})
+}
+
+// tool handles a tool segment with the content and, if id is not empty, of a
+// blocking call.
+func (r *rig) tool(content, id string) {
+	seg := &converse.Segment{Type: converse.Tool, Content: converse.String(content)}
+	if id != "" {
+		seg.ToolMetadata = &converse.ToolMetadata{ID: id, Type: "client", WaitForResponse: true}
+	}
+	r.inside.Work.Call(func() { r.Segment(seg) })
+	synctest.Wait()
+}
+
+// handle registers a handler that notes its arguments.
+func (r *rig) handle(name string, schema converse.ArgsSchema, ran *[]string) (remove func()) {
+	remove, err := r.OnToolCall(name, func(_ context.Context, c event.ToolCall) (any, error) {
+		*ran = append(*ran, c.Name+string(c.Args))
+		return nil, nil
+	}, schema)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return remove
+}
+
+func TestACallRunsOncePerTurn(t *testing.T) {
+	runTools(t, func(r *rig) {
+		var ran []string
+		r.handle("go", nil, &ran)
+		r.tool(`go {"page":4,"mode":"a"}`, "")
+		r.tool(`go { "mode":"a", "page":4 }`, "")
+		r.tool(`go {"page":5}`, "")
+		r.inside.Work.Call(r.NewTurn)
+		r.tool(`go {"page":4,"mode":"a"}`, "")
+		r.tool(`{"page":4}`, "") // no name, no call
+		want := []string{`go{"page":4,"mode":"a"}`, `go{"page":5}`, `go{"page":4,"mode":"a"}`}
+		if !slices.Equal(ran, want) || len(all[event.ToolCalled](r.inside)) != 3 {
+			t.Errorf("ran %q", ran)
+		}
+	})
+}
+
+func TestACallTellsAllThatIsKnown(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.tool(`open {"id":1}{"id":2}`, "ti-4")
+		want := event.ToolCall{
+			Name: "open", Args: json.RawMessage(`{"id":2}`), Raw: `open {"id":1}{"id":2}`,
+			FusedArgs:    []json.RawMessage{json.RawMessage(`{"id":1}`)},
+			ToolMetadata: event.ToolMetadata{ID: "ti-4", WaitForResponse: true, Type: "client"},
+		}
+		if got := all[event.ToolCalled](r.inside); len(got) != 1 || !reflect.DeepEqual(got[0].ToolCall, want) {
+			t.Errorf("%+v", got)
+		}
+		if len(r.audit) != 1 || r.audit[0].Type != "tool.invoke" || r.audit[0].Reason != "open" {
+			t.Errorf("audited %+v", r.audit)
+		}
+	})
+}
+
+// TestFusedCallsAreTold apart by their results, within a piece of speech.
+func TestFusedCallsAreToldApart(t *testing.T) {
+	result := func(r *rig, text string) (name string) {
+		r.inside.Work.Call(func() {
+			if call, ok := r.Response(&converse.Segment{Type: converse.ToolResponse, Content: converse.String(text)}); ok {
+				name = call.Name + string(call.Args)
+			}
+		})
+		return name
+	}
+	runTools(t, func(r *rig) {
+		r.tool(`open {"id":1}{"id":2}`, "")
+		if got := result(r, "show responded with size 3"); got != `show{"id":1}` {
+			t.Errorf("revealed %q", got)
+		}
+		r.tool(`look {"id":3}{"id":4}`, "")
+		r.inside.Work.Call(r.NewSpeech)
+		if got := result(r, "find responded with size 3"); got != "" {
+			t.Errorf("revealed %q, of what was said before", got)
+		}
+	})
+}
+
+// TestTheNewestSchemaCounts, and goes with its handler.
+func TestTheNewestSchemaCounts(t *testing.T) {
+	runTools(t, func(r *rig) {
+		var ran []string
+		r.handle("go", converse.ArgsSchema{"page": {Type: "int", Required: true}}, &ran)
+		remove := r.handle("go", converse.ArgsSchema{"page": {Type: "str"}}, &ran)
+		r.handle("go", nil, &ran) // has no say
+		r.tool(`go {"page":4}`, "ti-1")
+		invalid := all[event.ToolCallInvalid](r.inside)
+		if len(ran) != 0 || len(invalid) != 1 || !slices.Equal(invalid[0].Errors, []string{"page is no str"}) || len(all[event.ToolCalled](r.inside)) != 0 {
+			t.Errorf("ran %q, invalid %+v", ran, invalid)
+		}
+		if a, err := r.Respond(context.Background(), "ti-1", map[string]any{}); err != nil || a.Reason != "unknown_or_stale" {
+			t.Errorf("a call that did not run can be answered: %+v, %v", a, err)
+		}
+		remove()
+		r.tool(`go {"page":5}`, "")
+		if !slices.Equal(ran, []string{`go{"page":5}`, `go{"page":5}`}) {
+			t.Errorf("ran %q", ran)
+		}
+	})
+}
+
+// TestHandlersRunInOrder, behind the event, and each outcome is told.
+func TestHandlersRunInOrder(t *testing.T) {
+	runTools(t, func(r *rig) {
+		refused := errors.New("the visitor said no")
+		var heard []int
+		for i, handler := range []func() (any, error){
+			func() (any, error) { return map[string]any{"at": 1}, nil },
+			func() (any, error) { return nil, nil },
+			func() (any, error) { panic("a bug in the page") },
+			func() (any, error) { return "kept back", refused },
+		} {
+			if _, err := r.OnToolCall("go", func(context.Context, event.ToolCall) (any, error) {
+				heard = append(heard, i, len(r.events))
+				return handler()
+			}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.tool(`go {}`, "")
+		if len(heard) != 8 || heard[1] != 1 || heard[0] != 0 || heard[2] != 1 || heard[4] != 2 || heard[6] != 3 {
+			t.Errorf("handlers and the events before them: %v", heard)
+		}
+		results := all[event.ToolCallResult](r.inside)
+		if len(results) != 3 || !results[0].OK || !reflect.DeepEqual(results[0].Value, map[string]any{"at": 1}) ||
+			results[1].OK || results[1].Error.Code != fault.InternalError || results[2].OK || !errors.Is(results[2].Error, refused) {
+			t.Errorf("%+v", results)
+		}
+		if len(r.crashes) != 0 {
+			t.Errorf("crashes %v", r.crashes)
+		}
+	})
+}
+
+func TestWhatARegistrationNeeds(t *testing.T) {
+	run := func(context.Context, event.ToolCall) (any, error) { return nil, nil }
+	for name, err := range map[string]error{
+		"a name":       CheckToolHandler(" ", run),
+		"a function":   CheckToolHandler("go", nil),
+		"a function, ": CheckConsentHandler(nil),
+	} {
+		if !errors.Is(err, fault.BadRequest) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := CheckToolHandler("go", run); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASpiralIsToldOncePerTurn(t *testing.T) {
+	runTools(t, func(r *rig) {
+		for range 2 {
+			for range 5 {
+				r.tool("go {}", "")
+			}
+			r.inside.Work.Call(r.NewTurn)
+		}
+		if got := all[event.ToolSpiralDetected](r.inside); !slices.Equal(got, []event.ToolSpiralDetected{{Count: 3, Limit: 3}, {Count: 3, Limit: 3}}) {
+			t.Errorf("%v", got)
+		}
+		r.SpiralLimit = 0
+		for range 50 {
+			r.tool("go {}", "")
+		}
+		if got := all[event.ToolSpiralDetected](r.inside); len(got) != 2 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// TestAFloodOfCallsIsCut: what a turn can make us run and remember is bounded.
+func TestAFloodOfCallsIsCut(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.inside.Work.Call(func() {
+			for i := range 2 * maxCalls {
+				r.Segment(&converse.Segment{
+					Type: converse.Tool, Content: converse.String(fmt.Sprintf(`go {"n":%d}`, i)),
+					ToolMetadata: &converse.ToolMetadata{ID: fmt.Sprint(i), WaitForResponse: true},
+				})
+				r.Consent(consent(fmt.Sprintf(`{"auth_url":"https://a.example/%d"}`, i)))
+			}
+		})
+		if calls, asked := len(all[event.ToolCalled](r.inside)), len(all[event.OAuthRequired](r.inside)); calls != maxCalls || asked != maxCalls {
+			t.Errorf("%d calls, %d consents", calls, asked)
+		}
+		if len(r.waiting) != maxCalls {
+			t.Errorf("%d answers are waited for", len(r.waiting))
+		}
+	})
+}
+
+func consent(content string) *converse.Segment {
+	return &converse.Segment{
+		Type: converse.Interruption, Content: json.RawMessage(content),
+		Metadata: &converse.Metadata{Subtype: "oauth_required", ToolName: "mail", ToolDisplayName: "Mail"},
+	}
+}
+
+func TestConsentIsAskedForOncePerTurn(t *testing.T) {
+	runTools(t, func(r *rig) {
+		var mu sync.Mutex
+		var asked []event.OAuthRequired
+		ask := func(_ context.Context, o event.OAuthRequired) (any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, o)
+			return "granted", nil
+		}
+		var removes []func()
+		for range 2 {
+			remove, err := r.OnOAuthRequired(ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			removes = append(removes, remove)
+		}
+		for _, content := range []string{
+			`{"auth_url":"https://a.example/1"}`, `"https://a.example/1"`, `{"auth_url":"javascript:alert(1)"}`, `""`, `{}`, `7`,
+		} {
+			r.inside.Work.Call(func() { r.Consent(consent(content)) })
+		}
+		want := event.OAuthRequired{AuthURL: "https://a.example/1", ToolName: "mail", ToolDisplayName: "Mail"}
+		if got := all[event.OAuthRequired](r.inside); !slices.Equal(got, []event.OAuthRequired{want}) || !slices.Equal(asked, []event.OAuthRequired{want, want}) {
+			t.Errorf("told %+v, asked %+v", got, asked)
+		}
+		if got := all[event.OAuthRequiredResult](r.inside); len(got) != 2 || !got[0].OK || got[0].Value != "granted" || got[0].Result != want {
+			t.Errorf("results %+v", got)
+		}
+		removes[0]()
+		r.inside.Work.Call(r.NewTurn)
+		r.inside.Work.Call(func() { r.Consent(consent(`"https://a.example/1"`)) })
+		synctest.Wait()
+		if len(asked) != 3 {
+			t.Errorf("asked %d times", len(asked))
+		}
+	})
+}
+
+// TestAnAnswerIsGivenOnce; after a failure it may be given again
+// (wire-protocol §9.8).
+func TestAnAnswerIsGivenOnce(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.tool("save {}", "ti-4")
+		for _, step := range []struct {
+			id     string
+			status int
+			delay  time.Duration
+			want   ToolAnswer
+		}{
+			{"ti-5", 200, 0, ToolAnswer{Reason: "unknown_or_stale"}},
+			{"ti-4", 503, 0, ToolAnswer{Reason: "http_error", Status: 503}},
+			{"ti-4", 0, 0, ToolAnswer{Reason: "network_error"}},
+			{"ti-4", 200, time.Minute, ToolAnswer{Reason: "timeout"}},
+			{"ti-4", 204, 14 * time.Second, ToolAnswer{OK: true}},
+			{"ti-4", 200, 0, ToolAnswer{Reason: "unknown_or_stale"}},
+		} {
+			r.service.status, r.service.delay = step.status, step.delay
+			began := time.Now()
+			got, err := r.Respond(context.Background(), step.id, map[string]any{"status": "ok"})
+			if err != nil || got != step.want {
+				t.Errorf("%+v: %+v, %v", step, got, err)
+			}
+			if took := time.Since(began); took > toolAnswerLimit {
+				t.Errorf("%+v took %v", step, took)
+			}
+		}
+		want := `POST https://brain.example/assistant/tool_response KS token {"response":{"status":"ok"},"tool_id":"ti-4","tool_invocation_id":"ti-4","tool_name":"save"}`
+		if got := r.service.requests; len(got) != 4 || got[0] != want {
+			t.Errorf("requests %q", got)
+		}
+	})
+}
+
+func TestAnAnswerIsAnObject(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.tool("save {}", "ti-4")
+		for name, call := range map[string]func() (ToolAnswer, error){
+			"no id":     func() (ToolAnswer, error) { return r.Respond(context.Background(), "", map[string]any{}) },
+			"no object": func() (ToolAnswer, error) { return r.Respond(context.Background(), "ti-4", nil) },
+			"no JSON": func() (ToolAnswer, error) {
+				return r.Respond(context.Background(), "ti-4", map[string]any{"f": func() {}})
+			},
+		} {
+			if _, err := call(); !errors.Is(err, fault.BadRequest) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if len(r.service.requests) != 0 {
+			t.Errorf("requests %q", r.service.requests)
+		}
+	})
+}
+
+// TestAnAnswersTimeIsOver ten minutes after the call, and it is forgotten then.
+func TestAnAnswersTimeIsOver(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.tool(`save {"n":1}`, "ti-1")
+		r.tool(`save {"n":2}`, "ti-2")
+		time.Sleep(toolAnswerLife)
+		if a, err := r.Respond(context.Background(), "ti-1", map[string]any{}); err != nil || !a.OK {
+			t.Errorf("in time: %+v, %v", a, err)
+		}
+		time.Sleep(time.Millisecond)
+		if a, err := r.Respond(context.Background(), "ti-2", map[string]any{}); err != nil || a.Reason != "unknown_or_stale" {
+			t.Errorf("too late: %+v, %v", a, err)
+		}
+		r.tool(`save {"n":3}`, "ti-3")
+		time.Sleep(toolAnswerLife + 1)
+		r.tool(`save {"n":4}`, "ti-4")
+		if len(r.waiting) != 1 {
+			t.Errorf("%d calls are remembered", len(r.waiting))
+		}
+		r.inside.Work.Call(r.Forget)
+		if a, err := r.Respond(context.Background(), "ti-4", map[string]any{}); err != nil || a.Reason != "unknown_or_stale" {
+			t.Errorf("after the end: %+v, %v", a, err)
+		}
+	})
+}
+
+// TestTheCallerMayGiveUp: the end of its context is an error, and the answer may be
+// given again.
+func TestTheCallerMayGiveUp(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.tool("save {}", "ti-4")
+		r.service.delay = 10 * time.Second
+		for code, end := range map[fault.Code]func() (context.Context, context.CancelFunc){
+			fault.Timeout: func() (context.Context, context.CancelFunc) {
+				return context.WithTimeout(context.Background(), time.Second)
+			},
+			fault.Aborted: func() (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(context.Background())
+				time.AfterFunc(time.Second, cancel)
+				return ctx, cancel
+			},
+		} {
+			ctx, cancel := end()
+			if _, err := r.Respond(ctx, "ti-4", map[string]any{}); !errors.Is(err, code) {
+				t.Errorf("%v, want %s", err, code)
+			}
+			cancel()
+		}
+		r.service.delay = 0
+		if a, err := r.Respond(context.Background(), "ti-4", map[string]any{}); err != nil || !a.OK {
+			t.Errorf("%+v, %v", a, err)
+		}
+	})
+}
+
+func TestAnAnswerToAnotherPlaceIsTooLate(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.tool("save {}", "ti-4")
+		r.service.delay = time.Second
+		time.AfterFunc(time.Millisecond, func() { r.inside.Work.Call(func() { r.place = "elsewhere" }) })
+		if a, err := r.Respond(context.Background(), "ti-4", map[string]any{}); err != nil || a != (ToolAnswer{Reason: "session_rebuilt"}) {
+			t.Errorf("%+v, %v", a, err)
+		}
+	})
+}
+
+// TestHandlersEndWithTheSession: those that wait learn it, those behind them do not
+// begin.
+func TestHandlersEndWithTheSession(t *testing.T) {
+	runTools(t, func(r *rig) {
+		ran := 0
+		for range 2 {
+			if _, err := r.OnToolCall("go", func(ctx context.Context, _ event.ToolCall) (any, error) {
+				ran++
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.tool("go {}", "")
+		r.end()
+		synctest.Wait()
+		if ran != 1 {
+			t.Errorf("%d handlers ran", ran)
+		}
+	})
+}
