@@ -1,0 +1,132 @@
+package chat
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/completion"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// TestPageExit: what must leave has left, and what must end has ended, when the
+// page's listener returns.
+func TestPageExit(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		answer := r.later(r.t.Context(), "Hello")
+		x := r.asked(0).answer().say(text("Hi"))
+		r.page.listener.Hide(false)
+		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
+			t.Errorf("when the listener returns: %q", got)
+		}
+		if x.ctx.Err() == nil || r.Snapshot().State != Closed || r.page.watches != 0 {
+			t.Errorf("when the listener returns: %v, %s, %d watches", x.ctx.Err(), r.Snapshot().State, r.page.watches)
+		}
+		if got := answer.ended(); !errors.Is(got.err, fault.Aborted) {
+			t.Errorf("ended with %v", got.err)
+		}
+		events := r.heard()[6:] // behind "final Hi"
+		told := slices.Index(events, "sessionCompleted pagehide true")
+		if told < 0 || !slices.Equal(slices.Delete(events, told, told+1), []string{"stateChange closed", "ended pagehide", "turnEnd"}) {
+			t.Errorf("events %v", r.heard())
+		}
+	})
+}
+
+// TestAPageInTheBackForwardCache tells of the end and goes on.
+func TestAPageInTheBackForwardCache(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		r.page.listener.Hide(true)
+		r.wantEvents("sessionCompleted pagehide_bfcache true")
+		r.mustWork()
+		r.forget()
+		r.Disconnect(DisconnectOptions{})
+		r.wantEvents("stateChange closed", "ended disconnect") // told once is enough
+	})
+}
+
+// TestAHiddenPageThatReads is not given up while its answer streams
+// (wire-protocol §8.8).
+func TestAHiddenPageThatReads(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		r.page.listener.Visible(false)
+		time.Sleep(29 * time.Second)
+		answer := r.later(r.t.Context(), "Hello")
+		x := r.asked(0).answer()
+		for range 5 {
+			time.Sleep(29 * time.Second)
+			x.say(text("."))
+		}
+		x.end()
+		if got := answer.ended(); got.err != nil || len(all[SessionCompleted](r)) != 0 {
+			t.Errorf("%v, %v", got.err, all[SessionCompleted](r))
+		}
+		time.Sleep(30 * time.Second)
+		if got := all[SessionCompleted](r); len(got) != 1 || got[0].Reason != "hidden_grace" || r.Snapshot().State != Connected {
+			t.Errorf("%+v in state %s", got, r.Snapshot().State)
+		}
+	})
+}
+
+// TestTheEndIsToldOnce in a session's life, also when it is told before it began
+// (session-api O15).
+func TestTheEndIsToldOnce(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		complete := func(want completion.Result) {
+			t.Helper()
+			if got, err := r.CompleteThread(r.t.Context()); err != nil || got != want {
+				t.Errorf("%+v, %v; want %+v", got, err, want)
+			}
+		}
+		r.brain.status = 503
+		complete(completion.Result{Reason: "http_error", Status: 503})
+		r.brain.status = 200
+		complete(completion.Result{OK: true, Reason: "manual"})
+		if err := r.Connect(); err != nil {
+			t.Fatal(err)
+		}
+		complete(completion.Result{OK: true, Reason: "already_sent"})
+		r.Close()
+		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed, completed}) {
+			t.Errorf("calls %q", got)
+		}
+		if _, err := r.CompleteThread(r.t.Context()); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("closed: %v", err)
+		}
+	})
+}
+
+func TestKeepTellsNothing(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		r.Disconnect(DisconnectOptions{Keep: true, Reason: "switch"})
+		r.wantEvents("stateChange closed", "ended switch")
+		if got := r.brain.otherCalls(); len(got) != 0 {
+			t.Errorf("calls %q", got)
+		}
+	})
+}
+
+// TestCloseWaitsUntilTheServiceWasTold, so that a program may end behind it; for a
+// network that does not answer, no longer than the limit.
+func TestCloseWaitsUntilTheServiceWasTold(t *testing.T) {
+	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+		r.mustConnect()
+		r.brain.status = 0
+		var wg sync.WaitGroup
+		for range 4 { // of several goroutines all wait
+			wg.Go(func() {
+				r.Close()
+				if got := r.events; len(got) != 3 || short(got[2]) != "sessionCompleted disconnect false" {
+					t.Errorf("when Close returns: %d events", len(got))
+				}
+			})
+		}
+		wg.Wait()
+	})
+}

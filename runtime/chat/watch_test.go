@@ -1,0 +1,158 @@
+package chat
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// TestAStallIsReportedUntilTheAnswerBegins: tools, thinking and keepalives are no
+// life (session-api A.2.3).
+func TestAStallIsReportedUntilTheAnswerBegins(t *testing.T) {
+	widget := `{"type":"unisphere-tool","content":"- a","metadata":{"runtimeName":"followups-tool"}}`
+	for name, life := range map[string]string{"text": text("Hi"), "widget": widget} {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				r.mustConnect()
+				time.Sleep(time.Hour) // nobody waits for anything
+				answer := r.later(r.t.Context(), "Hello")
+				time.Sleep(7 * time.Second)
+				x := r.asked(0).answer().say(think, keepalive, `{"type":"tool","content":"go {}"}`, text(""))
+				time.Sleep(18 * time.Second)
+				x.say(life)
+				time.Sleep(time.Hour)
+				x.end()
+				if err := answer.ended().err; err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Hour)
+				if got := all[BrainStalled](r); !slices.Equal(got, []BrainStalled{{AfterMs: 12_000, Count: 1}, {AfterMs: 24_000, Count: 2}}) {
+					t.Errorf("stalls %v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestTheStallWatchdogCanBeSwitchedOff(t *testing.T) {
+	off := time.Duration(0)
+	run(t, Options{BrainStall: &off}, func(r *rig) {
+		r.mustConnect()
+		r.later(r.t.Context(), "Hello")
+		time.Sleep(time.Hour)
+		if got := all[BrainStalled](r); len(got) != 0 {
+			t.Errorf("stalls %v", got)
+		}
+	})
+}
+
+// TestAnEmptyTurnWithVariablesWarnsOnce: session-api O16. What counts is what the
+// turn was sent with.
+func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		n := 0
+		empty := func(meanwhile map[string]any) {
+			answer := r.later(r.t.Context(), "Hello")
+			if err := r.UpdateRequestVars(meanwhile); err != nil {
+				t.Error(err)
+			}
+			r.asked(n).answer().end()
+			n++
+			if got := answer.ended(); got.err != nil || !got.turn.Empty {
+				t.Errorf("%+v, %v", got.turn, got.err)
+			}
+		}
+		empty(map[string]any{"b": 1, "a": "private"})
+		if w := all[Warning](r); len(w) != 0 {
+			t.Errorf("warned of variables that were not sent: %+v", w)
+		}
+		for range 3 {
+			empty(nil)
+		}
+		w := all[Warning](r)
+		if len(w) != 1 || w[0].Code != fault.EmptyTurnWithRequestVars || !slices.Equal(w[0].RequestVarKeys, []string{"a", "b"}) {
+			t.Errorf("warnings %+v", w)
+		}
+		if b, err := json.Marshal(w); err != nil || strings.Contains(string(b), "private") {
+			t.Errorf("%s, %v", b, err)
+		}
+	})
+}
+
+func TestARefusedTurnIsNotAnEmptyOne(t *testing.T) {
+	run(t, Options{RequestVars: map[string]any{"a": 1}, OnErrorSegment: converse.Warn}, func(r *rig) {
+		r.mustConnect()
+		answer := r.later(r.t.Context(), "Hello")
+		r.asked(0).answer().say(denied).end()
+		if got := answer.ended(); got.err != nil {
+			t.Error(got.err)
+		}
+		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.ThreadAccessDenied || w[0].Detail != "No permission for thread 5f0c" {
+			t.Errorf("warnings %+v", w)
+		}
+	})
+}
+
+// TestEveryReplyIsReported: before the events of its segments, and a listener that
+// panics there breaks nothing.
+func TestEveryReplyIsReported(t *testing.T) {
+	var r *rig
+	var got []converse.Response
+	o := Options{OnResponse: func(resp converse.Response) {
+		got = append(got, resp)
+		if n := len(r.events); n != 3 {
+			t.Errorf("after %d events", n)
+		}
+		panic("a bug in the page")
+	}}
+	run(t, o, func(rig *rig) {
+		r = rig
+		r.mustConnect()
+		answer := r.later(r.t.Context(), "Hello")
+		r.asked(0).answer().say(text("Hi")).end()
+		if end := answer.ended(); end.err != nil || end.turn.Text != "Hi" {
+			t.Errorf("%q, %v", end.turn.Text, end.err)
+		}
+		want := converse.Response{
+			Method: "POST", Path: "/assistant/converse", Status: 200, OK: true, Attempt: 1, RequestID: "r-1",
+			Headers: map[string]string{"content-type": "application/x-ndjson", "x-request-id": "r-1"},
+		}
+		if len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+			t.Errorf("responses %+v", got)
+		}
+		if s := r.Snapshot().State; s != Connected {
+			t.Errorf("the session is %s", s)
+		}
+	})
+}
+
+// TestAListenerMayBreak: its panic, and that of a logger, ends nothing.
+func TestAListenerMayBreak(t *testing.T) {
+	var logged []string
+	o := Options{Log: func(level, message string, _ map[string]any) {
+		logged = append(logged, level)
+		panic("the logger too: " + message)
+	}}
+	run(t, o, func(r *rig) {
+		r.mustConnect()
+		r.heedWith(func(e event.Event) { panic("a bug in the page: " + e.Name()) })
+		answer := r.later(r.t.Context(), "Hello")
+		r.asked(0).answer().say(text("Hi")).end()
+		if got := answer.ended(); got.err != nil || got.turn.Text != "Hi" {
+			t.Errorf("%q, %v", got.turn.Text, got.err)
+		}
+		r.heedWith(nil)
+		if len(logged) != 7 || slices.ContainsFunc(logged, func(level string) bool { return level != "error" }) {
+			t.Errorf("logged %v", logged)
+		}
+		r.mustWork()
+	})
+}
