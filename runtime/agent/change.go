@@ -2,292 +2,261 @@ package agent
 
 import (
 	"context"
+	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
+// threadLimit is how long a switch waits for the id of the thread that a first
+// answer is about to tell: without it, the new transport would begin another
+// thread. A brain that takes longer is not waited for.
+const threadLimit = 5 * time.Second
+
 // Connect opens the first transport. A failure is final: the error is the
-// transport's, invalid_state unless the session is idle or when it is
-// disconnected meanwhile, or aborted at the end of ctx.
+// transport's, invalid_state unless the session is idle or when it ends meanwhile,
+// or aborted at the end of ctx (timeout for a deadline).
 func (s *Session) Connect(ctx context.Context) error {
-	return s.change(ctx, func() (*transport, error) {
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var t *transport
+	err := s.onQueue(func() error {
 		if s.state != Idle {
-			return nil, s.not(Idle)
+			return s.not(Idle)
 		}
+		if ctx.Err() != nil {
+			return session.EndOf(ctx)
+		}
+		s.cancel = cancel
 		s.setState(Connecting, userRequested)
-		return s.current, nil
-	}, s.connected)
+		t = s.current
+		s.base.Emit(TransportChanged{Mode: t.mode, Transport: t.inner()})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = s.connect(inner, t)
+	err = s.onQueue(func() error { return s.connected(t, outcome(ctx, err)) })
+	s.base.WaitHeard()
+	return err
 }
 
-// connected ends a connect.
-func (s *Session) connected(t *transport, err error) {
+// connected ends a connect and returns its outcome.
+func (s *Session) connected(t *transport, err error) error {
+	if s.state != Connecting {
+		return s.not(Connected) // it ended meanwhile, and t with it
+	}
+	s.cancel = nil
+	if err == nil {
+		err = t.lost()
+	}
 	if err != nil {
-		s.end(Broken, transportFailed, "", true)
-		return
+		s.end(Broken, transportFailed, nil, true)
+		return err
 	}
 	s.setState(Connected, "")
+	s.refresh(t)
+	return nil
 }
 
 // SwitchMode takes the conversation to the other transport, with its thread,
 // variables, handlers and waiting texts. The old transport goes when the new one is
 // up; when that fails the conversation stays where it was, and the error is the
 // transport's. Other errors: bad_request, invalid_state (not connected, already
-// switching, or disconnected meanwhile), aborted at the end of ctx. The present
-// mode is no switch.
+// switching, or ended meanwhile), aborted at the end of ctx (timeout for a
+// deadline). The present mode is no switch.
 //
-// A turn under way may go on until the new transport is up; what is not said by
-// then stays in the thread as far as it came. The service hears nothing of an end:
-// the conversation goes on.
+// What the old transport is doing goes on until the new one is up. A turn in text
+// that is not complete then fails with aborted, with what came of it; in the thread
+// it stays as far as it came. Texts that have not left by then go to the new
+// transport. The service hears nothing of an end: the conversation goes on.
 func (s *Session) SwitchMode(ctx context.Context, mode Mode) error {
 	if err := mode.check(); err != nil {
 		return err
 	}
-	return s.change(ctx, func() (*transport, error) {
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	known := make(chan struct{})
+	same := false
+	err := s.onQueue(func() error {
 		if s.state != Connected {
-			return nil, s.not(Connected)
+			return s.not(Connected)
 		}
-		if mode == s.mode {
-			return nil, nil
+		if same = mode == s.mode; same {
+			return nil
 		}
-		s.noteKickoff()
-		next, err := s.open(mode)
-		if err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return session.EndOf(ctx)
 		}
-		s.next = next
+		s.cancel = cancel
 		s.setState(Switching, userRequested)
-		return next, nil
-	}, s.switched)
-}
-
-// switched ends a switch: in the new transport, or where the conversation was.
-func (s *Session) switched(next *transport, err error) {
-	s.next = nil
-	old := s.current
-	switch {
-	case err == nil:
-		continuity := old.thread() != "" && next.thread() == old.thread()
-		s.current, s.mode = next, next.mode
-		s.letGo(old, true)
-		s.refresh(next)
-		s.setState(Connected, "")
-		s.base.Emit(ModeChanged{Mode: s.mode, ThreadContinuity: continuity})
-		s.deliver()
-	case old.dead:
-		s.letGo(next, true)
-		s.end(Broken, transportFailed, "", true)
-	default:
-		s.letGo(next, true)
-		s.base.Emit(TransportChanged{Mode: old.mode, Transport: old.inner()})
-		s.setState(Connected, transportFailed)
-		s.deliver()
-	}
-}
-
-// change runs a connect or a switch: begin, on the queue, returns the transport to
-// connect, or nothing to do; end, on the queue too, takes the outcome.
-func (s *Session) change(ctx context.Context, begin func() (*transport, error), end func(*transport, error)) error {
-	done := make(chan error, 1)
-	settle := func(err error) { s.base.AfterHeard(func() { done <- err }) }
-	s.base.Work.Do(func() {
-		t, err := begin()
-		if err != nil || t == nil {
-			settle(err)
-			return
-		}
-		ctx, cancel := context.WithCancelCause(ctx)
-		s.settle, s.cancel = settle, cancel
-		s.base.Emit(TransportChanged{Mode: t.mode, Transport: t.inner()})
-		s.base.Spawn(func() {
-			// The page has its listeners at the transport before it connects.
-			s.base.WaitHeard()
-			err := t.connect(ctx)
-			if err != nil && ctx.Err() != nil {
-				err = fault.From(context.Cause(ctx))
-			}
-			s.base.Work.Post(func() {
-				if s.settle == nil || t != s.next && t != s.current {
-					return // the session ended meanwhile, and t with it
-				}
-				s.settle, s.cancel = nil, nil
-				end(t, err)
-				settle(err)
-			})
-		})
+		s.adopt(s.current)
+		s.known = known
+		s.checkKnown()
+		return nil
 	})
-	return <-done
+	if err != nil || same {
+		return err
+	}
+	limit := time.NewTimer(threadLimit)
+	defer limit.Stop()
+	select {
+	case <-known:
+	case <-limit.C:
+	case <-inner.Done():
+	}
+	var next *transport
+	err = s.onQueue(func() (err error) {
+		next, err = s.openNext(inner, mode)
+		return err
+	})
+	if err == nil {
+		err = s.connect(inner, next)
+	}
+	err = s.onQueue(func() error { return s.switched(next, outcome(ctx, err)) })
+	s.base.WaitHeard()
+	return err
 }
 
-// noteKickoff forgets the kickoff once a transport has sent it.
-func (s *Session) noteKickoff() {
-	if k := s.current.kickoff(); k == nil || k.Sent {
+// openNext makes the transport that a switch goes to.
+func (s *Session) openNext(ctx context.Context, mode Mode) (*transport, error) {
+	s.known = nil
+	if ctx.Err() != nil {
+		return nil, session.EndOf(ctx)
+	}
+	if s.current.holdKickoff(true) {
 		s.kickoff = nil
 	}
+	next, err := s.open(mode)
+	if err != nil {
+		return nil, err
+	}
+	s.next = next
+	s.base.Emit(TransportChanged{Mode: mode, Transport: next.inner()})
+	return next, nil
 }
 
-// refresh tells a transport what changed while it connected.
+// switched ends a switch, in the new transport or where the conversation was, and
+// returns its outcome. next is nil if there never was one.
+func (s *Session) switched(next *transport, err error) error {
+	if s.state != Switching {
+		return s.not(Connected) // it ended meanwhile, and next with it
+	}
+	s.cancel, s.next = nil, nil
+	if err == nil {
+		err = next.lost()
+	}
+	if err != nil {
+		s.stay(next)
+		return err
+	}
+	old := s.current
+	s.adopt(old)
+	continuity := s.thread != "" && s.thread == next.thread()
+	s.current, s.mode = next, next.mode
+	s.letGo(old, true, "switch")
+	s.adopt(next)
+	s.refresh(next)
+	s.setState(Connected, "")
+	s.base.Emit(ModeChanged{Mode: s.mode, ThreadContinuity: continuity})
+	s.deliver()
+	return nil
+}
+
+// stay ends a switch that failed: the conversation is where it was, unless that
+// transport ended meanwhile.
+func (s *Session) stay(next *transport) {
+	if next != nil {
+		s.letGo(next, true, "switch")
+	}
+	old := s.current
+	if old.over != nil {
+		s.end(Broken, transportFailed, old.over, true)
+		return
+	}
+	old.holdKickoff(false)
+	if next != nil {
+		s.base.Emit(TransportChanged{Mode: old.mode, Transport: old.inner()})
+	}
+	s.setState(Connected, transportFailed)
+	s.deliver()
+}
+
+// connect opens t. It runs on the goroutine of who asked for it.
+func (s *Session) connect(ctx context.Context, t *transport) error {
+	s.base.WaitHeard() // so that the page has its listeners at t before
+	if ctx.Err() != nil {
+		return session.EndOf(ctx)
+	}
+	return t.connect(ctx)
+}
+
+// outcome is the error of a call that gave its context to something that failed
+// with err.
+func outcome(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return session.EndOf(ctx)
+	}
+	return err
+}
+
+// onQueue runs f on the queue and returns its error, which is internal_error if it
+// panicked.
+func (s *Session) onQueue(f func() error) error {
+	var err error = fault.New(fault.InternalError, "the session failed")
+	s.base.Work.Call(func() { err = f() })
+	return err
+}
+
+// checkKnown lets a switch go on that waits for the thread's id, when it is known
+// or will not be told.
+func (s *Session) checkKnown() {
+	if s.known == nil || s.state == Switching && s.thread == "" && s.owesThread() {
+		return
+	}
+	close(s.known)
+	s.known = nil
+}
+
+// owesThread reports whether an answer is under way in the present transport.
+func (s *Session) owesThread() bool {
+	t := s.current
+	if t.over != nil {
+		return false
+	}
+	return t.asked() || t.chat != nil && s.carries(t)
+}
+
+// adopt takes over the thread that t is on, if it knows it.
+func (s *Session) adopt(t *transport) {
+	if id := t.thread(); id != "" {
+		s.thread = id
+	}
+}
+
+// refresh tells t what changed while it could not be told.
 func (s *Session) refresh(t *transport) {
-	if len(s.updates) == 0 {
-		return
-	}
-	if err := t.UpdateRequestVars(s.updates); err != nil {
-		s.base.Log("warn", "variables after a switch: "+err.Error(), nil)
+	if len(t.missed) > 0 && t.UpdateRequestVars(t.missed) == nil {
+		t.missed = nil
 	}
 }
 
-// letGo leaves a transport behind. The response that it owes counts as settled.
-func (s *Session) letGo(t *transport, keep bool) {
+// letGo leaves a transport behind, and with it the answer that it owes.
+func (s *Session) letGo(t *transport, keep bool, reason string) {
 	t.gone = true
-	s.settleResponse()
-	t.disconnect(keep, "switch")
-	s.free(t)
-}
-
-// free waits beside the queue until a transport is gone.
-func (s *Session) free(t *transport) {
-	s.leaving.Add(1)
-	s.base.Spawn(func() {
-		defer s.leaving.Done()
-		t.free()
-	})
-}
-
-// hear takes an event of a transport. It runs on the transport's own goroutine and
-// waits for the queue, so that a flood is felt where it comes from.
-func (s *Session) hear(t *transport, e event.Event) {
-	s.base.Work.Call(func() { s.receive(t, e) })
-	if s.base.Flooded() {
-		s.base.WaitHeard()
+	// The request that the conversation is over leaves first (wire-protocol §8.8).
+	t.disconnect(keep, reason)
+	if t.turn != nil {
+		s.base.Emit(*t.turn)
 	}
-}
-
-func (s *Session) receive(t *transport, e event.Event) {
-	if t.gone {
-		return
+	t.pending = false
+	s.pair()
+	if s.carries(t) {
+		s.base.After(returnLimit, func() {
+			t.late = true
+			s.deliver()
+		})
 	}
-	if s.thread == "" {
-		s.thread = t.thread()
-	}
-	switch e := e.(type) {
-	case Ended:
-		s.ended(t, e)
-		return
-	case ResponsePending:
-		if s.pending {
-			return
-		}
-		s.pending = true
-	case ResponseSettled:
-		if !s.pending {
-			return
-		}
-		s.pending = false
-	}
-	if passedOn(e) {
-		s.base.Emit(e)
-	}
-}
-
-// ended handles the end of a transport that nobody asked for.
-func (s *Session) ended(t *transport, e Ended) {
-	switch {
-	case t != s.current:
-	case s.state == Connected:
-		s.end(Broken, transportFailed, e.Reason, true)
-	default:
-		t.dead = true // the outcome of the connect or the switch decides
-	}
-}
-
-func (s *Session) settleResponse() {
-	if s.pending {
-		s.pending = false
-		s.base.Emit(ResponseSettled{})
-	}
-}
-
-// not is the error of a call that needs another state.
-func (s *Session) not(want State) error {
-	return fault.New(fault.InvalidState, "the session is "+string(s.state)+", not "+string(want))
-}
-
-// DisconnectOptions say how a session is left.
-type DisconnectOptions struct {
-	// Keep leaves the conversation open at the service: no completion signal.
-	Keep bool
-	// Reason is what ended reports. Default "disconnect".
-	Reason string
-}
-
-// Disconnect ends the session for good and tells the service that the
-// conversation is over. It may be called at any time and more than once; it does
-// not wait. A connect or a switch under way, and texts that wait, fail with
-// invalid_state. The token is forgotten.
-func (s *Session) Disconnect(o DisconnectOptions) {
-	fill(&o.Reason, "disconnect")
-	s.base.Work.Do(func() {
-		switch s.state {
-		case Closed:
-		case Broken: // whose end was told
-			s.setState(Closed, userRequested)
-		default:
-			s.end(Closed, userRequested, o.Reason, o.Keep)
-		}
-	})
-}
-
-// end lets everything go; no ended is nothing to tell of it, because the connect
-// that failed told its caller.
-func (s *Session) end(state State, why, ended string, keep bool) {
-	if s.state == Closed || s.state == Broken {
-		return
-	}
-	// The transport's request that the conversation is over leaves first
-	// (wire-protocol §8.8).
-	if t := s.current; t != nil {
-		t.gone = true
-		reason := ended
-		fill(&reason, transportFailed)
-		t.disconnect(keep, reason)
-		s.free(t)
-	}
-	if s.next != nil {
-		s.letGo(s.next, true)
-		s.next = nil
-	}
-	s.settleResponse()
-	s.token = ""
-	s.setState(state, why)
-	over := fault.New(fault.InvalidState, "the session is "+string(state))
-	for _, h := range s.held {
-		h.refuse(over)
-	}
-	s.held = nil
-	if ended != "" {
-		s.base.Emit(Ended{Reason: ended})
-	}
-	if s.settle != nil && state == Closed {
-		s.cancel(over)
-		s.settle(over)
-		s.settle = nil
-	}
-}
-
-// Fail ends this session after a bug that was caught elsewhere, in a callback of
-// the page for example.
-func (s *Session) Fail(err error) {
-	s.base.Work.Post(func() {
-		s.base.Emit(Failed{Error: fault.From(err)})
-		s.end(Broken, transportFailed, string(fault.InternalError), true)
-	})
-}
-
-// Close disconnects and returns when every transport is gone and the listener has
-// heard everything, so it must not be called by a listener.
-func (s *Session) Close() {
-	s.Disconnect(DisconnectOptions{})
-	s.base.Work.Call(func() {})
-	s.leaving.Wait()
-	s.base.WaitHeard()
+	s.leaving.Go(func() { t.free(&s.base) })
 }

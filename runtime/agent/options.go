@@ -1,8 +1,12 @@
 package agent
 
 import (
+	"fmt"
+	"io"
+
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -33,9 +37,11 @@ type Options struct {
 	Token string `json:"token"`
 	// RequestVars are the prompt's variables; they survive a switch.
 	RequestVars map[string]any `json:"requestVars"`
-	// ThreadID continues a stored dialogue.
+	// ThreadID continues a stored dialogue. Those in Avatar and Chat count until a
+	// thread is known: afterwards the conversation has one.
 	ThreadID string `json:"threadId"`
-	// Kickoff is the first turn, sent once however often the mode changes.
+	// Kickoff is the first turn, sent once however often the mode changes. Of those
+	// in Avatar and Chat, that of the first mode counts.
 	Kickoff *event.Kickoff `json:"kickoff"`
 	// Region picks the default GenieURL: "nvp1" (default) or "frp2".
 	Region *string `json:"region"`
@@ -58,6 +64,12 @@ type Options struct {
 	OnEvent func(event.Event) `json:"-"`
 }
 
+// Format prints nothing, whatever the verb: the token and the variables are
+// private.
+func (Options) Format(w fmt.State, _ rune) {
+	_, _ = io.WriteString(w, "agent options") // fmt has nobody to tell
+}
+
 // Deps make the transports. What release frees is freed when the transport was
 // let go and is closed; it may be nil.
 type Deps struct {
@@ -71,6 +83,7 @@ type common struct {
 	region, genieURL                      **string
 	insecure                              *bool
 	vars                                  *map[string]any
+	once                                  **completion.Once
 	kickoff                               **event.Kickoff
 	log                                   *func(string, string, map[string]any)
 	audit                                 *func(event.Audit)
@@ -81,7 +94,7 @@ func (s *Session) avatarOptions() avatar.Options {
 	o := s.opts.Avatar
 	s.share(common{
 		&o.Token, &o.PartnerID, &o.SubjectID, &o.ThreadID, &o.Region, &o.GenieURL,
-		&o.AllowInsecureTransport, &o.RequestVars, &o.Kickoff, &o.Log, &o.OnAuditEvent,
+		&o.AllowInsecureTransport, &o.RequestVars, &o.Completion.Once, &o.Kickoff, &o.Log, &o.OnAuditEvent,
 	})
 	return o
 }
@@ -91,7 +104,7 @@ func (s *Session) chatOptions() chat.Options {
 	o := s.opts.Chat
 	s.share(common{
 		&o.Token, &o.PartnerID, &o.SubjectID, &o.ThreadID, &o.Region, &o.GenieURL,
-		&o.AllowInsecureTransport, &o.RequestVars, &o.Kickoff, &o.Log, &o.OnAuditEvent,
+		&o.AllowInsecureTransport, &o.RequestVars, &o.Completion.Once, &o.Kickoff, &o.Log, &o.OnAuditEvent,
 	})
 	return o
 }
@@ -115,6 +128,7 @@ func (s *Session) share(to common) {
 		*to.threadID = s.thread
 	}
 	*to.kickoff = s.kickoff
+	*to.once = s.once
 	// A transport's own variables win over the shared ones, and what was updated
 	// since wins over both.
 	*to.vars = session.Merged(session.Merged(s.opts.RequestVars, *to.vars), s.updates)

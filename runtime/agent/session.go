@@ -2,12 +2,14 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -57,16 +59,17 @@ type Session struct {
 	token   string
 	thread  string
 	updates map[string]any // variables that were updated, over those of the options
-	kickoff *event.Kickoff // nil once it was sent
+	kickoff *event.Kickoff // nil once it is used up
+	once    *completion.Once
 
-	current *transport              // carries the turns, nil before connect and after the end
+	current *transport              // carries the turns; after the end the last that did
 	next    *transport              // connects during a switch
-	settle  func(error)             // tells who waits for the connect or the switch under way
-	cancel  context.CancelCauseFunc // of it
+	cancel  context.CancelCauseFunc // of the connect or the switch under way, nil without one
+	known   chan<- struct{}         // closed when a switch need not wait for the thread's id; nil if none does
 
 	handlers []*handler
-	held     []*heldText
-	pending  bool // responsePending was passed on and not settled
+	texts    []*text // that were not settled, in the order of the calls
+	pending  bool    // responsePending was emitted and not settled
 }
 
 // New returns a session in state idle; it opens nothing. The error is a
@@ -76,20 +79,27 @@ func New(o Options, d Deps) (*Session, error) {
 	if err := o.Mode.check(); err != nil {
 		return nil, err
 	}
-	if _, err := converse.CheckVars(o.RequestVars); err != nil {
-		return nil, err
+	for _, vars := range []*map[string]any{&o.RequestVars, &o.Avatar.RequestVars, &o.Chat.RequestVars} {
+		var err error
+		if *vars, err = converse.CheckVars(*vars); err != nil {
+			return nil, err
+		}
 	}
-	s := &Session{opts: o, deps: d, state: Idle, mode: o.Mode, token: o.Token, thread: o.ThreadID, kickoff: o.Kickoff}
+	// What the first transport has of its own wins.
+	kickoff, thread := o.Chat.Kickoff, o.Chat.ThreadID
+	if o.Mode == Avatar {
+		kickoff, thread = o.Avatar.Kickoff, o.Avatar.ThreadID
+	}
+	fill(&kickoff, o.Kickoff)
+	fill(&thread, o.ThreadID)
+	s := &Session{
+		opts: o, deps: d,
+		state: Idle, mode: o.Mode, token: o.Token, thread: thread, kickoff: kickoff, once: new(completion.Once),
+	}
 	s.opts.Token = "" // s.token is forgotten with the end
-	if s.kickoff == nil {
-		s.kickoff = map[Mode]*event.Kickoff{Avatar: o.Avatar.Kickoff, Chat: o.Chat.Kickoff}[o.Mode]
-	}
 	s.base.Start(session.Hooks{
 		Publish: s.publish,
-		Crashed: func(e *fault.Error) {
-			s.base.Emit(Failed{Error: e})
-			s.end(Broken, transportFailed, string(e.Code), true)
-		},
+		Crashed: s.crashed,
 		OnEvent: o.OnEvent, Log: o.Log, // audit events are the transports'
 	})
 	s.publish()
@@ -99,6 +109,11 @@ func New(o Options, d Deps) (*Session, error) {
 	}
 	s.publish()
 	return s, nil
+}
+
+// Format prints no more than the state, whatever the verb: the token is secret.
+func (s *Session) Format(w fmt.State, _ rune) {
+	_, _ = io.WriteString(w, "agent session, "+string(s.Snapshot().State)) // fmt has nobody to tell
 }
 
 // Snapshot returns the session's present properties. What it points to is never

@@ -2,145 +2,13 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"strings"
 
-	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
-
-// maxHeld is how many texts may wait for a switch (session-api A.3.2).
-const maxHeld = 8
-
-// Sent is what became of a text.
-type Sent struct {
-	// Turn is the answer, in the mode [Chat]; nil in the other, where the answer is
-	// spoken.
-	Turn *converse.Turn
-	// Left says that the text was sent; false that the session ended first.
-	Left bool
-}
-
-// heldText is a text that waits for a switch.
-type heldText struct {
-	text string
-	ctx  context.Context
-	// outcome is told once what to wait for.
-	outcome chan func() (Sent, error)
-}
-
-func (h *heldText) refuse(err error) {
-	h.outcome <- func() (Sent, error) { return Sent{}, err }
-}
-
-// SendText sends one turn: in the mode [Chat] it returns the whole answer, in the
-// other as soon as the text has left. During a switch up to 8 texts wait and leave
-// through whatever transport carries the conversation then; several that leave to
-// an avatar do so as one turn, as they do when one session holds them.
-//
-// Errors are those of [chat.Session.SendText] and [avatar.Session.Speak];
-// invalid_state when the session is not connected or a ninth text would wait;
-// aborted at the end of ctx, also while the text waits.
-func (s *Session) SendText(ctx context.Context, text string) (Sent, error) {
-	if strings.TrimSpace(text) == "" {
-		return Sent{}, fault.New(fault.BadRequest, "the text is empty")
-	}
-	h := &heldText{text: text, ctx: ctx, outcome: make(chan func() (Sent, error), 1)}
-	s.base.Work.Do(func() {
-		switch {
-		case s.state == Connected:
-			s.held = append(s.held, h)
-			s.deliver()
-		case s.state != Switching:
-			h.refuse(s.not(Connected))
-		case len(s.held) >= maxHeld:
-			h.refuse(fault.New(fault.InvalidState, "too many texts wait for the switch"))
-		default:
-			s.held = append(s.held, h)
-		}
-	})
-	select {
-	case wait := <-h.outcome:
-		return wait()
-	case <-ctx.Done():
-	}
-	s.base.Work.Post(func() {
-		if i := slices.Index(s.held, h); i >= 0 {
-			s.held = slices.Delete(s.held, i, i+1)
-			h.refuse(fault.From(context.Cause(ctx)))
-		}
-	})
-	wait := <-h.outcome
-	return wait()
-}
-
-// deliver sends the texts that wait, in their order.
-func (s *Session) deliver() {
-	held := s.held
-	s.held = nil
-	if len(held) == 0 {
-		return
-	}
-	if c := s.current.chat; c != nil {
-		for _, h := range held {
-			wait := c.Start(h.ctx, h.text, chat.TurnOptions{})
-			h.outcome <- func() (Sent, error) {
-				turn, err := wait()
-				return Sent{Turn: &turn, Left: true}, err
-			}
-		}
-		return
-	}
-	s.speak(held)
-}
-
-// speak sends texts to the avatar as one turn. It is taken back when everybody who
-// waits for it has gone.
-func (s *Session) speak(held []*heldText) {
-	texts := make([]string, len(held))
-	ctx, cancel := context.WithCancelCause(context.Background())
-	gone := make(chan struct{}, len(held))
-	for i, h := range held {
-		texts[i] = h.text
-		stop := context.AfterFunc(h.ctx, func() {
-			gone <- struct{}{}
-			if len(gone) == cap(gone) {
-				cancel(context.Cause(h.ctx))
-			}
-		})
-		context.AfterFunc(ctx, func() { stop() })
-	}
-	type outcome struct {
-		left bool
-		err  error
-	}
-	done := make(chan struct{})
-	var end outcome
-	avatar := s.current.avatar
-	s.base.Spawn(func() {
-		end.left, end.err = avatar.Speak(ctx, strings.Join(texts, "\n"))
-		close(done)
-		cancel(nil)
-	})
-	for _, h := range held {
-		h.outcome <- func() (Sent, error) {
-			select {
-			case <-done:
-				return Sent{Left: end.left}, end.err
-			case <-h.ctx.Done():
-			}
-			if len(held) == 1 {
-				<-done // taken back, or sent all the same
-				return Sent{Left: end.left}, end.err
-			}
-			return Sent{}, fault.From(context.Cause(h.ctx))
-		}
-	}
-}
 
 // handler is a function of the application that every transport gets.
 type handler struct {
@@ -169,6 +37,9 @@ func (s *Session) OnOAuthRequired(h session.ConsentHandler) (remove func(), err 
 
 func (s *Session) lend(h *handler) (remove func()) {
 	s.base.Work.Do(func() {
+		if s.over() {
+			return
+		}
 		s.handlers = append(s.handlers, h)
 		for _, t := range s.transports() {
 			t.lend(h)
@@ -178,22 +49,15 @@ func (s *Session) lend(h *handler) (remove func()) {
 		s.base.Work.Post(func() {
 			s.handlers = slices.DeleteFunc(s.handlers, func(other *handler) bool { return other == h })
 			for _, t := range s.transports() {
-				if remove := t.removes[h]; remove != nil {
-					delete(t.removes, h)
-					remove()
-				}
+				t.takeBack(h)
 			}
 		})
 	}
 }
 
-// transports are those that are not let go.
-func (s *Session) transports() []*transport {
-	return slices.DeleteFunc([]*transport{s.current, s.next}, func(t *transport) bool { return t == nil || t.gone })
-}
-
-// RespondToTool answers a call that the brain waits for, whichever transport
-// brought it. response is an object. Errors: bad_request, invalid_state.
+// RespondToTool answers a call that the brain waits for. One that came over a
+// transport that was let go since is unknown_or_stale: the turn that it belonged to
+// is over. response is an object. Errors: bad_request, invalid_state.
 func (s *Session) RespondToTool(ctx context.Context, id string, response map[string]any) (session.ToolAnswer, error) {
 	t, err := s.live(ctx)
 	if err != nil {
@@ -202,20 +66,20 @@ func (s *Session) RespondToTool(ctx context.Context, id string, response map[str
 	return t.RespondToTool(ctx, id, response)
 }
 
-// live returns the transport that carries the conversation.
+// live returns the transport that carries the conversation. The error is
+// invalid_state once it has ended.
 func (s *Session) live(ctx context.Context) (*transport, error) {
-	type answer struct {
-		t   *transport
-		err error
-	}
-	a, err := session.Ask(ctx, &s.base, func(reply chan<- answer) {
-		if s.state != Connected && s.state != Switching {
-			reply <- answer{err: s.not(Connected)}
+	t, err := session.Ask(ctx, &s.base, func(reply chan<- *transport) {
+		if s.over() {
+			reply <- nil
 			return
 		}
-		reply <- answer{t: s.current}
+		reply <- s.current
 	})
-	return a.t, errors.Join(err, a.err)
+	if err == nil && t == nil {
+		err = fault.New(fault.InvalidState, "the session has ended")
+	}
+	return t, err
 }
 
 // UpdateRequestVars merges vars into the conversation's variables, for this
@@ -230,12 +94,10 @@ func (s *Session) UpdateRequestVars(vars map[string]any) error {
 		return fault.New(fault.InvalidState, "the session is "+string(state)+", not connected")
 	}
 	s.base.Work.Do(func() {
-		if s.state != Connected && s.state != Switching {
-			return
-		}
 		s.updates = session.Merged(s.updates, vars)
-		if err := s.current.UpdateRequestVars(vars); err != nil {
-			s.base.Log("warn", "variables: "+err.Error(), nil)
+		for _, t := range s.transports() {
+			t.missed = session.Merged(t.missed, vars)
+			s.refresh(t)
 		}
 	})
 	return nil
@@ -259,13 +121,12 @@ func (s *Session) SetToken(token string) error {
 		return fault.New(fault.BadRequest, "token is required")
 	}
 	s.base.Work.Do(func() {
-		if s.state == Closed || s.state == Broken {
+		if s.over() {
 			return
 		}
-		s.token = token
-		s.opts.Avatar.Token, s.opts.Chat.Token = "", ""
+		s.token, s.opts.Avatar.Token, s.opts.Chat.Token = token, "", ""
 		for _, t := range s.transports() {
-			if err := t.SetToken(token); err != nil {
+			if err := t.SetToken(token); err != nil { // it ended, and will be heard of
 				s.base.Log("warn", "token: "+err.Error(), nil)
 			}
 		}
@@ -273,8 +134,9 @@ func (s *Session) SetToken(token string) error {
 	return nil
 }
 
-// CompleteThread sends the completion signal now. It fails with invalid_state once
-// the session has ended; every other outcome is in the result.
+// CompleteThread sends the completion signal now; it is sent once in the life of
+// the session, over whatever transport. The error is invalid_state once the session
+// has ended; every other outcome is in the result.
 func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
 	t, err := s.live(ctx)
 	if err != nil {

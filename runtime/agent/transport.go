@@ -2,12 +2,14 @@ package agent
 
 import (
 	"context"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -36,29 +38,35 @@ type transport struct {
 	chat    *chat.Session
 	release func()
 
-	dead    bool                // it ended by itself, during a change
+	// What follows belongs to the session's queue.
+
+	pending bool                // it owes an answer
+	turn    *TurnEnded          // what the end of the turn under way will be, nil without one
+	missed  map[string]any      // variables that it could not be told yet
+	over    *Ended              // it ended by itself
 	gone    bool                // it was let go, and is not heard any more
+	late    bool                // it was let go long ago: nothing waits for its texts
 	removes map[*handler]func() // of the session's handlers in it
 }
 
-// open makes a transport that hears the session's handlers; it does not connect.
+// open makes a transport that has the session's handlers; it does not connect.
 func (s *Session) open(mode Mode) (*transport, error) {
 	t := &transport{mode: mode, removes: map[*handler]func(){}}
 	listen := func(e event.Event) { s.hear(t, e) }
-	var err error
-	if mode == Avatar {
-		o := s.avatarOptions()
-		o.OnEvent = listen
-		if t.avatar, t.release, err = s.deps.Avatar(o); err == nil {
+	_, err := session.Guarded(func() (_ any, err error) {
+		if mode == Avatar {
+			o := s.avatarOptions()
+			o.OnEvent = listen
+			t.avatar, t.release, err = s.deps.Avatar(o)
 			t.line = t.avatar
-		}
-	} else {
-		o := s.chatOptions()
-		o.OnEvent = listen
-		if t.chat, t.release, err = s.deps.Chat(o); err == nil {
+		} else {
+			o := s.chatOptions()
+			o.OnEvent = listen
+			t.chat, t.release, err = s.deps.Chat(o)
 			t.line = t.chat
 		}
-	}
+		return nil, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +84,19 @@ func (t *transport) lend(h *handler) {
 	}
 }
 
+// takeBack removes it.
+func (t *transport) takeBack(h *handler) {
+	if remove := t.removes[h]; remove != nil {
+		delete(t.removes, h)
+		remove()
+	}
+}
+
+// transports are those that were not let go.
+func (s *Session) transports() []*transport {
+	return slices.DeleteFunc([]*transport{s.current, s.next}, func(t *transport) bool { return t == nil || t.gone })
+}
+
 // inner is what a page or a program gets of the transport.
 func (t *transport) inner() any {
 	if t.mode == Avatar {
@@ -84,11 +105,14 @@ func (t *transport) inner() any {
 	return t.chat
 }
 
+// connect returns when everything that belongs to the outcome was heard.
 func (t *transport) connect(ctx context.Context) error {
-	if t.mode == Avatar {
-		return t.avatar.Connect(ctx)
+	if t.mode == Chat {
+		return t.chat.Connect()
 	}
-	return t.chat.Connect()
+	err := t.avatar.Connect(ctx)
+	t.avatar.WaitHeard()
+	return err
 }
 
 func (t *transport) thread() string {
@@ -98,12 +122,33 @@ func (t *transport) thread() string {
 	return t.chat.Snapshot().ThreadID
 }
 
-// kickoff returns the first turn as the transport knows it.
-func (t *transport) kickoff() *event.Kickoff {
+// asked reports whether the brain was asked and has shown nothing yet.
+func (t *transport) asked() bool {
 	if t.mode == Avatar {
-		return t.avatar.Snapshot().Kickoff
+		return t.avatar.Snapshot().ResponsePending
 	}
-	return t.chat.Snapshot().Kickoff
+	return t.chat.Snapshot().ResponsePending
+}
+
+// lost returns the error of a transport that was up and is not any more.
+func (t *transport) lost() error {
+	var down bool
+	if t.mode == Avatar {
+		state := t.avatar.Snapshot().State
+		down = state == avatar.Disconnecting || state == avatar.Disconnected || state == avatar.Broken
+	} else {
+		down = t.chat.Snapshot().State != chat.Connected
+	}
+	if t.over == nil && !down {
+		return nil
+	}
+	return fault.New(fault.ConnectFailed, "the transport ended as soon as it was up").InPhase(fault.PhaseConnect)
+}
+
+// holdKickoff keeps the kickoff from leaving, or lets it leave, and reports whether
+// it is used up. In text it leaves within the connect.
+func (t *transport) holdKickoff(hold bool) (used bool) {
+	return t.mode == Chat || t.avatar.HoldKickoff(hold)
 }
 
 func (t *transport) disconnect(keep bool, reason string) {
@@ -114,10 +159,15 @@ func (t *transport) disconnect(keep bool, reason string) {
 	}
 }
 
-// free waits until a transport that was disconnected is gone.
-func (t *transport) free() {
-	t.Close()
-	if t.release != nil {
-		t.release()
+// free returns when a transport that was disconnected is gone. Its bugs are its
+// own.
+func (t *transport) free(base *session.Base) {
+	for _, f := range []func(){t.Close, t.release} {
+		if f == nil {
+			continue
+		}
+		if _, err := session.Guarded(func() (any, error) { f(); return nil, nil }); err != nil {
+			base.Log("error", "closing a transport: "+err.Error(), nil)
+		}
 	}
 }

@@ -250,6 +250,10 @@ func (s *Session) Fail(err error) {
 	s.base.Work.Post(func() { s.end(fault.From(err), string(fault.InternalError)) })
 }
 
+// WaitHeard returns when the listener has heard everything that happened so far. It
+// must not be called by a listener.
+func (s *Session) WaitHeard() { s.base.WaitHeard() }
+
 // live returns the error of a call that needs a connected session, nil if it is.
 func (s *Session) live() error {
 	if state := s.Snapshot().State; state != Connected {

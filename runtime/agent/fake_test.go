@@ -1,0 +1,588 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/completion"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world stands for everything outside: a brain over HTTP, the far end of control
+// sockets, peers without media, a page. What the service does is scripted by each
+// test; the sessions in between are real.
+type world struct {
+	t *testing.T
+
+	mu      sync.Mutex
+	turns   []*exchange
+	calls   []string // "path body" of the other requests, with the token in front
+	sockets []*socket
+	// answer replies to a client event of a socket.
+	answer map[string]func(*socket)
+	// auto, when set, answers turns by itself.
+	auto func(x *exchange)
+	page *page
+
+	made   map[Mode]int
+	freed  map[Mode]int
+	closed chan struct{} // when set, planes close when it is closed
+	fail   func(Mode) error
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{
+		t: t, made: map[Mode]int{}, freed: map[Mode]int{}, page: &page{},
+		answer: map[string]func(*socket){
+			"open": func(s *socket) { s.say(control.ServerConnected, control.Hello{}) },
+			control.Join: func(s *socket) {
+				s.say(control.ClientConfig, control.Configuration{})
+				s.say(control.JoinComplete, control.Empty{})
+			},
+			control.StvNewSession: func(s *socket) {
+				s.say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s-1", WebRTCURL: "https://media.example/s-1"})
+				s.say(control.ShowAgent, control.Empty{})
+				s.say(control.AskPermissions, control.PermissionRequest{})
+			},
+			control.ASRInit: func(s *socket) { s.say(control.ASRReady, control.Empty{}) },
+			control.ASROffer: func(s *socket) {
+				s.say(control.ASRAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: "v=0"}})
+			},
+			// The opening is silent, and over at once.
+			control.ApprovedPermissions: func(s *socket) { s.say(control.StvFinishedTalking, control.FinishedTalking{}) },
+		},
+	}
+}
+
+// deps make real sessions on w.
+func (w *world) deps() Deps {
+	opened := func(m Mode) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.fail != nil {
+			if err := w.fail(m); err != nil {
+				return err
+			}
+		}
+		w.made[m]++
+		return nil
+	}
+	release := func(m Mode) func() {
+		return func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.freed[m]++
+		}
+	}
+	return Deps{
+		Avatar: func(o avatar.Options) (*avatar.Session, func(), error) {
+			if err := opened(Avatar); err != nil {
+				return nil, nil, err
+			}
+			s, err := avatar.New(o, avatar.Deps{Plane: &plane{world: w}, Dial: w.dial, Fetch: w, Send: w, Page: w.page})
+			return s, release(Avatar), err
+		},
+		Chat: func(o chat.Options) (*chat.Session, func(), error) {
+			if err := opened(Chat); err != nil {
+				return nil, nil, err
+			}
+			s, err := chat.New(o, chat.Deps{Fetch: w, Send: w, Page: w.page})
+			return s, release(Chat), err
+		},
+	}
+}
+
+// exchange is a turn in text as the brain sees it.
+type exchange struct {
+	ctx  context.Context
+	body map[string]any
+	w    *io.PipeWriter
+}
+
+// Do implements [fetch.Client].
+func (w *world) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	if !strings.HasSuffix(r.URL, "/assistant/converse") {
+		w.called(r)
+		return &fetch.Response{Status: 200, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+	}
+	body, pw := io.Pipe()
+	x := &exchange{ctx: ctx, w: pw}
+	if err := json.Unmarshal(r.Body.Data, &x.body); err != nil {
+		w.t.Error(err)
+	}
+	context.AfterFunc(ctx, func() { body.CloseWithError(ctx.Err()) })
+	w.mu.Lock()
+	w.turns = append(w.turns, x)
+	auto := w.auto
+	w.mu.Unlock()
+	if auto != nil {
+		go auto(x)
+	}
+	return &fetch.Response{Status: 200, Header: fetch.Header{"content-type": "application/x-ndjson"}, Body: body}, nil
+}
+
+// Send implements [fetch.Sender].
+func (w *world) Send(r *fetch.Request, done func(int, error)) {
+	w.called(r)
+	go done(200, nil)
+}
+
+func (w *world) called(r *fetch.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	path := r.URL[strings.Index(r.URL, "example")+len("example"):]
+	w.calls = append(w.calls, r.Header.Get("authorization")+" "+path+" "+string(r.Body.Data))
+}
+
+// completed returns the requests that told the service of the end.
+func (w *world) completed() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.calls), func(c string) bool { return !strings.Contains(c, "session_completed") })
+}
+
+// turn returns the nth turn in text, from 0.
+func (w *world) turn(n int) *exchange {
+	w.t.Helper()
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n >= len(w.turns) {
+		w.t.Fatalf("turn %d was not sent; %d were", n, len(w.turns))
+	}
+	return w.turns[n]
+}
+
+// asked lists the texts of all turns in text.
+func (w *world) asked() []string {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var texts []string
+	for _, x := range w.turns {
+		texts = append(texts, x.text())
+	}
+	return texts
+}
+
+func (x *exchange) text() string {
+	text, _ := x.body["userMessage"].(string)
+	return text
+}
+
+// say writes a piece of the answer.
+func (x *exchange) say(text, thread string) {
+	fmt.Fprintf(x.w, `{"role":"assistant","type":"text","content":%q,"threadId":%q}`+"\n", text, thread)
+}
+
+// end ends the answer.
+func (x *exchange) end() {
+	x.w.Close()
+	synctest.Wait()
+}
+
+// reply answers in whole.
+func (x *exchange) reply(text, thread string) {
+	x.say(text, thread)
+	x.end()
+}
+
+// socket is the far end of one control connection.
+type socket struct {
+	world  *world
+	auth   any
+	events chan socketio.Event
+
+	mu     sync.Mutex
+	sent   []string // "name payload"
+	closed bool
+}
+
+func (w *world) dial(_ string, o socketio.ClientOptions) (avatar.Socket, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := &socket{world: w, auth: o.Auth, events: make(chan socketio.Event, 256)}
+	w.sockets = append(w.sockets, s)
+	return s, nil
+}
+
+// socket returns the newest one.
+func (w *world) socket() *socket {
+	w.t.Helper()
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.sockets) == 0 {
+		w.t.Fatal("no socket was opened")
+	}
+	return w.sockets[len(w.sockets)-1]
+}
+
+// when sets what the service does at a client event; nil is nothing.
+func (w *world) when(name string, f func(*socket)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answer[name] = f
+}
+
+func (s *socket) Open() {
+	s.push(socketio.Event{Kind: socketio.Connected})
+	s.reply("open")
+}
+
+func (s *socket) Events() <-chan socketio.Event { return s.events }
+func (s *socket) ID() string                    { return "sock" }
+func (s *socket) SetAuth(auth any) error        { s.auth = auth; return nil }
+func (s *socket) Reconnect()                    {}
+
+func (s *socket) Emit(name string, args ...any) error {
+	b, err := json.Marshal(args[0])
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.sent = append(s.sent, name+" "+string(b))
+	s.mu.Unlock()
+	s.reply(name)
+	return nil
+}
+
+func (s *socket) reply(name string) {
+	s.world.mu.Lock()
+	f := s.world.answer[name]
+	s.world.mu.Unlock()
+	if f != nil {
+		f(s)
+	}
+}
+
+func (s *socket) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.events)
+	}
+	return nil
+}
+
+func (s *socket) push(ev socketio.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.events <- ev
+	}
+}
+
+// say sends an event to the client.
+func (s *socket) say(name string, payload any) {
+	b, err := json.Marshal(payload)
+	if err != nil {
+		s.world.t.Error(err)
+	}
+	s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.RawArgs(b)})
+}
+
+// segment sends a piece of an answer.
+func (s *socket) segment(segment map[string]any) {
+	b, err := json.Marshal(segment)
+	if err != nil {
+		s.world.t.Error(err)
+	}
+	s.say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: string(b)})
+}
+
+func (s *socket) drop(reason socketio.Reason) {
+	s.push(socketio.Event{Kind: socketio.Disconnected, Reason: reason})
+}
+
+// got returns the payloads of the client's events called name.
+func (s *socket) got(name string) []string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []string
+	for _, sent := range s.sent {
+		if payload, ok := strings.CutPrefix(sent, name+" "); ok {
+			found = append(found, payload)
+		}
+	}
+	return found
+}
+
+// spoken lists the typed turns that the avatar got.
+func (w *world) spoken() []string {
+	synctest.Wait()
+	w.mu.Lock()
+	sockets := slices.Clone(w.sockets)
+	w.mu.Unlock()
+	var texts []string
+	for _, s := range sockets {
+		for _, payload := range s.got(control.TextEntered) {
+			var p control.Text
+			if json.Unmarshal([]byte(payload), &p) == nil && p.Text != "" && p.IsFinal && !strings.Contains(payload, "isSpeechStart") {
+				texts = append(texts, p.Text)
+			}
+		}
+	}
+	return texts
+}
+
+// plane makes peers that do at once what they are asked.
+type plane struct{ world *world }
+
+func (p *plane) NewDownlink(func(media.Event)) avatar.Downlink { return downlink{} }
+func (p *plane) NewUplink(func(media.Event)) avatar.Uplink     { return uplink{} }
+func (p *plane) NewVoice(func(media.Event)) avatar.Voice       { return nil } // no test is in audio mode
+func (p *plane) Microphone() avatar.Microphone                 { return microphone{} }
+func (p *plane) Screen() avatar.Screen                         { return screen{} }
+
+func (p *plane) Close() {
+	if p.world.closed != nil {
+		<-p.world.closed
+	}
+}
+
+type downlink struct{}
+
+func (downlink) Subscribe(context.Context, string) error { return nil }
+func (downlink) Playable(context.Context, bool) (media.Picture, error) {
+	return media.Picture{Width: 640, Height: 360}, nil
+}
+func (downlink) Renew(context.Context)                      {}
+func (downlink) Stats(context.Context) (media.Stats, error) { return media.Stats{}, nil }
+func (downlink) Close()                                     {}
+
+type uplink struct{}
+
+func (uplink) Offer(context.Context, bool) (control.Description, error) {
+	return control.Description{Type: "offer", SDP: "v=0"}, nil
+}
+func (uplink) Answer(context.Context, control.Description) error { return nil }
+func (uplink) AddCandidate(control.ServerCandidate)              {}
+func (uplink) Stats(context.Context) (media.Stats, error)        { return media.Stats{}, nil }
+func (uplink) SetBandwidth(context.Context, int) error           { return nil }
+func (uplink) Close()                                            {}
+
+type microphone struct{}
+
+func (microphone) Start(context.Context) error          { return errors.New("none") }
+func (microphone) Switch(context.Context, string) error { return nil }
+func (microphone) Started() bool                        { return false }
+func (microphone) SetEnabled(bool)                      {}
+func (microphone) Stop()                                {}
+
+type screen struct{}
+
+func (screen) SetMuted(bool)                          {}
+func (screen) SetVolume(float64)                      {}
+func (screen) SetOutput(context.Context, string) bool { return true }
+func (screen) Resume(context.Context) bool            { return true }
+func (screen) Clear()                                 {}
+
+// page tells the sessions of it what the browser does.
+type page struct {
+	mu        sync.Mutex
+	listeners []*completion.Listener
+}
+
+func (p *page) Watch(l completion.Listener) (stop func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listeners = append(p.listeners, &l)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.listeners = slices.DeleteFunc(p.listeners, func(other *completion.Listener) bool { return other == &l })
+	}
+}
+func (p *page) Channel(string, func(string)) completion.Channel { return nil }
+func (p *page) UserAgent() string                               { return "page" }
+
+// hide goes away.
+func (p *page) hide() {
+	p.mu.Lock()
+	listeners := slices.Clone(p.listeners)
+	p.mu.Unlock()
+	for _, l := range listeners {
+		l.Hide(false)
+	}
+}
+
+// rig is a session in its world, inside a bubble of virtual time.
+type rig struct {
+	*Session
+	*world
+
+	heard  []event.Event
+	listen func(event.Event) // what the page does besides
+}
+
+// run calls f with a rig. When it ends, everything that was made is freed, once,
+// and no goroutine is left, which the bubble checks.
+func run(t *testing.T, o Options, f func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{world: newWorld(t)}
+		fill(&o.Token, "token")
+		brain := "https://brain.example"
+		fill(&o.GenieURL, &brain)
+		o.OnEvent = r.hear
+		s, err := New(o, r.world.deps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Session = s
+		f(r)
+		s.Close()
+		synctest.Wait()
+		for _, m := range []Mode{Avatar, Chat} {
+			if r.made[m] != r.freed[m] {
+				t.Errorf("of %d sessions of %s, %d were freed", r.made[m], m, r.freed[m])
+			}
+		}
+		for i, s := range r.sockets {
+			if !s.closed {
+				t.Errorf("socket %d is still open", i)
+			}
+		}
+		if n := len(r.page.listeners); n != 0 {
+			t.Errorf("%d listeners are left at the page", n)
+		}
+	})
+}
+
+func (r *rig) hear(e event.Event) {
+	r.mu.Lock()
+	r.heard = append(r.heard, e)
+	listen := r.listen
+	r.mu.Unlock()
+	if listen != nil {
+		listen(e)
+	}
+}
+
+// events returns what was heard so far.
+func (r *rig) events() []event.Event {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.heard)
+}
+
+func (r *rig) forget() {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heard = nil
+}
+
+// all returns the events of type T so far.
+func all[T event.Event](r *rig) []T {
+	var found []T
+	for _, e := range r.events() {
+		if v, ok := e.(T); ok {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// line is an event in a word or two.
+func lineOf(e event.Event) string {
+	switch e := e.(type) {
+	case StateChanged:
+		return strings.TrimSpace("state " + string(e.State) + " " + e.Reason)
+	case TransportChanged:
+		return "transport " + string(e.Mode)
+	case ModeChanged:
+		return fmt.Sprintf("mode %s %v", e.Mode, e.ThreadContinuity)
+	case Ended:
+		return "ended " + e.Reason
+	case Transcript:
+		return e.Type + ": " + e.Text
+	}
+	return e.Name()
+}
+
+// want compares what was heard, without what every avatar says of itself.
+func (r *rig) want(want ...string) {
+	r.t.Helper()
+	var got []string
+	for _, e := range r.events() {
+		switch e.(type) {
+		case ConnectTimings, MediaReady, Warning, avatar.AvatarStopTalking:
+			continue
+		}
+		got = append(got, lineOf(e))
+	}
+	if !slices.Equal(got, want) {
+		r.t.Errorf("heard:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+func (r *rig) mustConnect() {
+	r.t.Helper()
+	if err := r.Connect(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+func (r *rig) mustSwitch(m Mode) {
+	r.t.Helper()
+	if err := r.SwitchMode(context.Background(), m); err != nil {
+		r.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// later runs f on another goroutine, as far as it goes, and returns what it will
+// return.
+func later[T any](f func() T) <-chan T {
+	result := make(chan T, 1)
+	go func() { result <- f() }()
+	synctest.Wait()
+	return result
+}
+
+// send sends a text and returns what becomes of it.
+func (r *rig) send(ctx context.Context, text string) <-chan sent {
+	return later(func() sent {
+		what, err := r.SendText(ctx, text)
+		return sent{what, err}
+	})
+}
+
+// switchLater begins a switch.
+func (r *rig) switchLater(ctx context.Context, m Mode) <-chan error {
+	return later(func() error { return r.SwitchMode(ctx, m) })
+}
+
+// stuck keeps avatars from connecting: the service does not answer.
+func (r *rig) stuck() { r.when(control.Join, nil) }
+
+var background = context.Background()
+
+func avatarVars(vars map[string]any) avatar.Options { return avatar.Options{RequestVars: vars} }
+func chatVars(vars map[string]any) chat.Options     { return chat.Options{RequestVars: vars} }
+
+func chatEnd(reason string) chat.DisconnectOptions { return chat.DisconnectOptions{Reason: reason} }

@@ -1,0 +1,169 @@
+package agent
+
+import (
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// hear takes an event of a transport. It runs on the transport's own goroutine and
+// waits for the queue, so that a flood is felt where it comes from.
+func (s *Session) hear(t *transport, e event.Event) {
+	s.base.Work.Call(func() { s.receive(t, e) })
+	if s.base.Flooded() {
+		s.base.WaitHeard()
+	}
+}
+
+func (s *Session) receive(t *transport, e event.Event) {
+	if t.gone {
+		return
+	}
+	if t == s.current {
+		s.adopt(t)
+	}
+	switch e := e.(type) {
+	case Ended:
+		s.ended(t, e)
+	case ResponsePending:
+		t.pending = true
+		s.pair()
+	case ResponseSettled:
+		t.pending = false
+		s.pair()
+	case TurnStarted:
+		t.turn = &TurnEnded{SpeechID: e.SpeechID, TurnID: e.TurnID}
+		s.base.Emit(e)
+	case TurnEnded:
+		if t.turn != nil && same(*t.turn, e) {
+			t.turn = nil
+		}
+		s.base.Emit(e)
+	case avatar.StateChanged:
+		s.refresh(t) // which may have been out of reach
+	default:
+		if passedOn(e) {
+			s.base.Emit(e)
+		}
+	}
+	s.checkKnown()
+}
+
+// same reports whether two ends are of one turn: what is spoken is known by its
+// speech, a turn in text by its own id.
+func same(a, b TurnEnded) bool {
+	if a.SpeechID == nil || b.SpeechID == nil {
+		return a.TurnID == b.TurnID
+	}
+	return *a.SpeechID == *b.SpeechID
+}
+
+// pair emits responsePending and responseSettled strictly in turn, whichever
+// transport owes the answer (session-api O6).
+func (s *Session) pair() {
+	pending := false
+	for _, t := range s.transports() {
+		pending = pending || t.pending
+	}
+	switch {
+	case pending == s.pending:
+		return
+	case pending:
+		s.base.Emit(ResponsePending{})
+	default:
+		s.base.Emit(ResponseSettled{})
+	}
+	s.pending = pending
+}
+
+// ended handles the end of a transport that nobody asked for.
+func (s *Session) ended(t *transport, e Ended) {
+	t.over = &e
+	if t == s.current && s.state == Connected {
+		s.end(Broken, transportFailed, t.over, true)
+	} // else the outcome of the connect or the switch decides
+}
+
+// not is the error of a call that needs another state.
+func (s *Session) not(want State) error {
+	return fault.New(fault.InvalidState, "the session is "+string(s.state)+", not "+string(want))
+}
+
+// over reports whether the session has ended.
+func (s *Session) over() bool { return s.state == Broken || s.state == Closed }
+
+// DisconnectOptions say how a session is left.
+type DisconnectOptions struct {
+	// Keep leaves the conversation open at the service: no completion signal.
+	Keep bool
+	// Reason is what ended reports. Default "disconnect".
+	Reason string
+}
+
+// Disconnect ends the session for good and tells the service that the
+// conversation is over. It may be called at any time and more than once; it does
+// not wait. A connect or a switch under way, and texts that wait, fail with
+// invalid_state. The token is forgotten.
+func (s *Session) Disconnect(o DisconnectOptions) {
+	fill(&o.Reason, "disconnect")
+	s.base.Work.Do(func() {
+		switch s.state {
+		case Closed:
+		case Broken: // whose end was told
+			s.setState(Closed, userRequested)
+		default:
+			s.end(Closed, userRequested, &Ended{Reason: o.Reason}, o.Keep)
+		}
+	})
+}
+
+// end lets everything go. told is nil when there was no conversation yet, and the
+// connect that failed tells its caller.
+func (s *Session) end(state State, why string, told *Ended, keep bool) {
+	if s.over() {
+		return
+	}
+	reason := transportFailed
+	if told != nil {
+		reason = told.Reason
+	}
+	s.adopt(s.current)
+	s.letGo(s.current, keep, reason)
+	if s.next != nil {
+		s.letGo(s.next, true, reason)
+		s.next = nil
+	}
+	if s.cancel != nil {
+		s.cancel(nil)
+		s.cancel = nil
+	}
+	s.token, s.opts.Avatar.Token, s.opts.Chat.Token = "", "", ""
+	s.handlers = nil
+	s.setState(state, why)
+	s.refuseTexts()
+	if told != nil {
+		s.base.Emit(*told)
+	}
+	s.checkKnown()
+}
+
+// crashed ends the session after a bug in it.
+func (s *Session) crashed(e *fault.Error) {
+	s.base.Emit(Failed{Error: e})
+	s.end(Broken, transportFailed, &Ended{Reason: string(e.Code)}, true)
+}
+
+// Fail ends this session after a bug that was caught elsewhere, in a callback of
+// the page for example.
+func (s *Session) Fail(err error) {
+	s.base.Work.Post(func() { s.crashed(fault.From(err)) })
+}
+
+// Close disconnects and returns when every transport is gone and the listener has
+// heard everything, so it must not be called by a listener.
+func (s *Session) Close() {
+	s.Disconnect(DisconnectOptions{})
+	s.base.Work.Call(func() {})
+	s.leaving.Wait()
+	s.base.WaitHeard()
+}

@@ -1,0 +1,410 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// TestSwitchesInOrder both ways: the old transport answers until the new one is up,
+// and the text that waited leaves last.
+func TestSwitchesInOrder(t *testing.T) {
+	run(t, Options{Mode: Chat}, func(r *rig) {
+		r.mustConnect()
+		r.want("state connecting user_requested", "transport chat", "state connected")
+		first := r.send(background, "My name is Sam")
+		r.turn(0).reply("Hello Sam.", "th-1")
+		if end := <-first; end.err != nil || !end.Left || end.Turn.Text != "Hello Sam." || end.Turn.ThreadID != "th-1" {
+			t.Errorf("first turn: %+v", end)
+		}
+		r.forget()
+
+		join := r.answer[control.Join]
+		r.stuck()
+		switched := r.switchLater(background, Avatar)
+		waits := r.send(background, "What is my name?")
+		r.want("state switching user_requested", "transport avatar")
+		join(r.socket())
+		if err := <-switched; err != nil {
+			t.Fatal(err)
+		}
+		if end := <-waits; end.err != nil || !end.Left || end.Turn != nil {
+			t.Errorf("the text that waited: %+v", end)
+		}
+		r.want("state switching user_requested", "transport avatar", "state connected", "mode avatar true", "responsePending")
+		if got := r.spoken(); len(got) != 1 || got[0] != "What is my name?" {
+			t.Errorf("spoken %q", got)
+		}
+		if s := r.Snapshot(); s.State != Connected || s.Mode != Avatar || s.ThreadID != "th-1" || s.Timings["connected"] == 0 && len(s.Timings) == 0 {
+			t.Errorf("%+v", s)
+		}
+
+		r.when(control.Join, join)
+		s := r.socket()
+		s.segment(map[string]any{"type": "avatar", "content": "Sam."})
+		synctest.Wait()
+		r.forget()
+		r.mustSwitch(Chat)
+		r.want("state switching user_requested", "transport chat", "state connected", "mode chat true")
+		last := r.send(background, "And mine was?")
+		x := r.turn(1)
+		if x.body["threadId"] != "th-1" {
+			t.Errorf("the turn went to thread %v", x.body["threadId"])
+		}
+		x.reply("Sam.", "th-1")
+		<-last
+		if got := r.completed(); len(got) != 0 {
+			t.Errorf("told of an end during the conversation: %q", got)
+		}
+		r.forget()
+		r.Disconnect(DisconnectOptions{})
+		r.want("state closed user_requested", "ended disconnect")
+		if got := r.completed(); len(got) != 1 || got[0] != `KS token /thread/session_completed {"id":"th-1"}` {
+			t.Errorf("told of the end: %q", got)
+		}
+	})
+}
+
+// TestASwitchThatFailsBringsTheConversationBack, with what waited for it.
+func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
+	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+		r.mustConnect()
+		r.forget()
+		r.stuck()
+		switched := r.switchLater(background, Avatar)
+		waits := r.send(background, "Still there?")
+		r.socket().say(control.ThrowToNoAgent, control.Empty{})
+		if err := <-switched; !errors.Is(err, fault.CapacityUnavailable) {
+			t.Errorf("err = %v, want the transport's", err)
+		}
+		r.turn(0).reply("Yes.", "th-1")
+		if end := <-waits; end.err != nil || end.Turn.Text != "Yes." {
+			t.Errorf("the text that waited: %+v", end)
+		}
+		r.want(
+			"state switching user_requested", "transport avatar", "error", "transport chat", "state connected transport_failed",
+			"user: Still there?", "turnStart", "responsePending", "responseSettled", "final: Yes.", "turnEnd",
+		)
+		if s := r.Snapshot(); s.State != Connected || s.Mode != Chat || s.Transport != any(r.current.chat) {
+			t.Errorf("%+v", s)
+		}
+		r.when(control.Join, newWorld(t).answer[control.Join])
+		r.mustSwitch(Avatar) // it can be tried again
+		if len(r.completed()) != 0 {
+			t.Error("told of an end")
+		}
+	})
+}
+
+// TestATransportThatCanNotBeMadeLeavesTheConversation, whether it has an error or
+// a bug.
+func TestATransportThatCanNotBeMadeLeavesTheConversation(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail func(Mode) error
+		want fault.Code
+	}{
+		"error": {func(Mode) error { return fault.New(fault.BadRequest, "no such option") }, fault.BadRequest},
+		"panic": {func(Mode) error { panic("a bug") }, fault.InternalError},
+	} {
+		run(t, Options{}, func(r *rig) {
+			r.mustConnect()
+			r.forget()
+			r.fail = c.fail
+			if err := r.SwitchMode(background, Chat); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			r.want("state switching user_requested", "state connected transport_failed")
+			if sent := <-r.send(background, "Hello"); !sent.Left || sent.err != nil {
+				t.Errorf("%s: %+v", name, sent)
+			}
+		})
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.fail = c.fail
+			if s, err := New(Options{Token: "token"}, w.deps()); s != nil || !errors.Is(err, c.want) {
+				t.Errorf("%s in New: %v, %v", name, s, err)
+			}
+		})
+	}
+}
+
+func TestAConnectThatFailsIsFinal(t *testing.T) {
+	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+		r.when(control.Join, func(s *socket) { s.say(control.RemovePeer, control.Empty{}) })
+		if err := r.Connect(background); !errors.Is(err, fault.PeerRemoved) {
+			t.Errorf("err = %v", err)
+		}
+		r.want("state connecting user_requested", "transport avatar", "error", "state failed transport_failed")
+		if err := r.Connect(background); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("again: %v", err)
+		}
+		if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("switch: %v", err)
+		}
+		r.Disconnect(DisconnectOptions{})
+		r.want("state connecting user_requested", "transport avatar", "error", "state failed transport_failed", "state closed user_requested")
+		if got := r.completed(); len(got) != 0 {
+			t.Errorf("told of the end of nothing: %q", got)
+		}
+	})
+}
+
+func TestCallsInTheWrongState(t *testing.T) {
+	run(t, Options{Mode: Chat}, func(r *rig) {
+		if err := r.SwitchMode(background, Avatar); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("switch before the connect: %v", err)
+		}
+		if err := r.SwitchMode(background, "video"); !errors.Is(err, fault.BadRequest) {
+			t.Errorf("switch to nowhere: %v", err)
+		}
+		if _, err := r.SendText(background, "Hello"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("text before the connect: %v", err)
+		}
+		if err := r.UpdateRequestVars(map[string]any{"a": 1}); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("variables before the connect: %v", err)
+		}
+		r.mustConnect()
+		r.forget()
+		if err := r.Connect(background); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("a second connect: %v", err)
+		}
+		if err := r.SwitchMode(background, Chat); err != nil {
+			t.Errorf("a switch to the present mode: %v", err)
+		}
+		if _, err := r.SendText(background, " \n"); !errors.Is(err, fault.BadRequest) {
+			t.Errorf("an empty text: %v", err)
+		}
+		r.want()
+		r.stuck()
+		first := r.switchLater(background, Avatar)
+		if err := r.SwitchMode(background, Avatar); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("a second switch: %v", err)
+		}
+		r.Disconnect(DisconnectOptions{})
+		if err := <-first; !errors.Is(err, fault.InvalidState) {
+			t.Errorf("the first: %v", err)
+		}
+	})
+	for _, o := range []Options{
+		{Mode: "video"},
+		{RequestVars: map[string]any{"secrets": "x"}},
+		{Avatar: avatarVars(map[string]any{"sys__ks": "x"})},
+		{Mode: Avatar, Chat: chatVars(map[string]any{"a": []int{1}})},
+		{},
+	} {
+		if s, err := New(o, newWorld(t).deps()); s != nil || !errors.Is(err, fault.BadRequest) && !errors.Is(err, fault.ValidationError) {
+			t.Errorf("%v, %v", s, err)
+		}
+	}
+}
+
+// TestTheEndOfItsContextEndsAChange: a connect for good, a switch back to where the
+// conversation was.
+func TestTheEndOfItsContextEndsAChange(t *testing.T) {
+	over, cancel := context.WithCancel(background)
+	cancel()
+	run(t, Options{Mode: Chat}, func(r *rig) {
+		if err := r.Connect(over); !errors.Is(err, fault.Aborted) {
+			t.Errorf("before it began: %v", err)
+		}
+		r.mustConnect()
+		r.forget()
+		if err := r.SwitchMode(over, Avatar); !errors.Is(err, fault.Aborted) {
+			t.Errorf("before it began: %v", err)
+		}
+		r.want()
+		r.stuck()
+		ctx, cancel := context.WithTimeout(background, time.Second)
+		defer cancel()
+		if err := r.SwitchMode(ctx, Avatar); !errors.Is(err, fault.Timeout) {
+			t.Errorf("a deadline: %v", err)
+		}
+		r.want("state switching user_requested", "transport avatar", "transport chat", "state connected transport_failed")
+	})
+	run(t, Options{}, func(r *rig) {
+		r.stuck()
+		ctx, cancel := context.WithCancel(background)
+		time.AfterFunc(time.Second, cancel)
+		if err := r.Connect(ctx); !errors.Is(err, fault.Aborted) {
+			t.Errorf("connect: %v", err)
+		}
+		r.want("state connecting user_requested", "transport avatar", "state failed transport_failed")
+	})
+}
+
+// TestATransportThatEndsByItself in every state, and what a disconnect adds.
+func TestATransportThatEndsByItself(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.forget()
+		r.socket().drop(socketio.ServerDisconnect)
+		r.want("state failed transport_failed", "ended io server disconnect")
+		if s := r.Snapshot(); s.State != Broken || s.Transport == nil {
+			t.Errorf("%+v", s)
+		}
+		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(DisconnectOptions{})
+		r.want("state failed transport_failed", "ended io server disconnect", "state closed user_requested")
+	})
+	t.Run("the old one, of a switch that works", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			r.mustConnect()
+			r.forget()
+			s := r.socket()
+			r.listen = func(e event.Event) {
+				if _, ok := e.(TransportChanged); ok {
+					s.drop(socketio.ServerDisconnect)
+				}
+			}
+			if err := r.SwitchMode(background, Chat); err != nil {
+				t.Fatal(err)
+			}
+			r.want("state switching user_requested", "transport chat", "state connected", "mode chat false")
+		})
+	})
+	t.Run("the old one, of a switch that fails", func(t *testing.T) {
+		run(t, Options{Mode: Chat}, func(r *rig) {
+			r.mustConnect()
+			r.forget()
+			r.stuck()
+			switched := r.switchLater(background, Avatar)
+			waits := r.send(background, "Hello?")
+			old := r.current.chat
+			old.Disconnect(chatEnd("gone"))
+			r.want("state switching user_requested", "transport avatar")
+			r.socket().say(control.ThrowToNoAgent, control.Empty{})
+			if err := <-switched; !errors.Is(err, fault.CapacityUnavailable) {
+				t.Errorf("err = %v", err)
+			}
+			if end := <-waits; !errors.Is(end.err, fault.InvalidState) {
+				t.Errorf("the text that waited: %+v", end)
+			}
+			r.want("state switching user_requested", "transport avatar", "error", "state failed transport_failed", "ended gone")
+		})
+	})
+	t.Run("the new one, as soon as it is up", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			r.mustConnect()
+			r.forget()
+			r.listen = func(e event.Event) {
+				if c, ok := e.(TransportChanged); ok && c.Mode == Chat {
+					r.next.chat.Disconnect(chatEnd("gone"))
+				}
+			}
+			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.InvalidState) {
+				t.Errorf("err = %v", err)
+			}
+			r.want("state switching user_requested", "transport chat", "transport avatar", "state connected transport_failed")
+		})
+	})
+}
+
+// TestDisconnectInEveryState tells of one end, and settles what was under way.
+func TestDisconnectInEveryState(t *testing.T) {
+	for name, c := range map[string]struct {
+		at   func(r *rig) <-chan error
+		want []string
+	}{
+		"idle":      {func(*rig) <-chan error { return nil }, nil},
+		"connected": {func(r *rig) <-chan error { r.mustConnect(); return nil }, nil},
+		"connecting": {func(r *rig) <-chan error {
+			r.stuck()
+			return later(func() error { return r.Connect(background) })
+		}, nil},
+		"switching": {func(r *rig) <-chan error {
+			r.mustSwitchable()
+			r.stuck()
+			return r.switchLater(background, Avatar)
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+				pending := c.at(r)
+				var texts []<-chan sent
+				if name == "switching" {
+					texts = append(texts, r.send(background, "one"), r.send(background, "two"))
+				}
+				r.forget()
+				r.Disconnect(DisconnectOptions{Reason: "bye"})
+				r.Disconnect(DisconnectOptions{})
+				if s := r.Snapshot(); s.State != Closed {
+					t.Errorf("state %s", s.State)
+				}
+				if pending != nil {
+					if err := <-pending; !errors.Is(err, fault.InvalidState) {
+						t.Errorf("the call under way: %v", err)
+					}
+				}
+				for _, x := range texts {
+					if end := <-x; !errors.Is(end.err, fault.InvalidState) {
+						t.Errorf("a text that waited: %+v", end)
+					}
+				}
+				r.want("state closed user_requested", "ended bye")
+				want := 1
+				if name == "idle" {
+					want = 0
+				}
+				if got := r.completed(); len(got) != want {
+					t.Errorf("told of the end: %q", got)
+				}
+			})
+		})
+	}
+	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+		r.mustConnect()
+		r.Disconnect(DisconnectOptions{Keep: true})
+		synctest.Wait()
+		if got := r.completed(); len(got) != 0 {
+			t.Errorf("told of an end that is none: %q", got)
+		}
+	})
+}
+
+// mustSwitchable connects, and moves to text and back, so that a switch is the
+// third transport.
+func (r *rig) mustSwitchable() {
+	r.t.Helper()
+	r.mustConnect()
+	r.mustSwitch(Chat)
+}
+
+// TestAListenerMayDisconnectAtAnyEvent, and no call hangs.
+func TestAListenerMayDisconnectAtAnyEvent(t *testing.T) {
+	for _, at := range []string{
+		"state connecting user_requested", "transport chat", "state connected", "state switching user_requested",
+		"transport avatar", "mode avatar false",
+	} {
+		t.Run(at, func(t *testing.T) {
+			run(t, Options{Mode: Chat}, func(r *rig) {
+				r.listen = func(e event.Event) {
+					if lineOf(e) == at {
+						r.Disconnect(DisconnectOptions{})
+					}
+				}
+				err := r.Connect(background)
+				synctest.Wait()
+				if err == nil {
+					err = r.SwitchMode(background, Avatar)
+				}
+				if at != "mode avatar false" && !errors.Is(err, fault.InvalidState) {
+					t.Errorf("err = %v", err)
+				}
+				if got := all[Ended](r); len(got) != 1 || r.Snapshot().State != Closed {
+					t.Errorf("ended %+v in state %s", got, r.Snapshot().State)
+				}
+				events := r.events()
+				if last := lineOf(events[len(events)-1]); last != "ended disconnect" {
+					t.Errorf("the last event was %q", last)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,192 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+const (
+	// maxWaiting is how many texts may wait for a switch (session-api A.3.2).
+	maxWaiting = 8
+	// returnLimit is how long a transport that was let go may take to tell which of
+	// its texts never left; later texts wait for that, to keep the order. It takes
+	// long only where the application still considers one (BeforeSend).
+	returnLimit = time.Second
+)
+
+// Sent is what became of a text.
+type Sent struct {
+	// Turn is the answer, in the mode [Chat], with an error what came of it; nil in
+	// the other mode, where the answer is spoken.
+	Turn *converse.Turn
+	// Left says, without an error, that the text was sent; false that the session
+	// ended first.
+	Left bool
+}
+
+// text is one call of SendText. It belongs to the queue.
+type text struct {
+	ctx  context.Context
+	text string
+	// carrier is the transport that took it; nil while it waits.
+	carrier *transport
+	ended   chan sent // told once
+}
+
+type sent struct {
+	Sent
+	err error
+}
+
+// SendText sends one turn: in the mode [Chat] it returns the whole answer, in the
+// other as soon as the text has left. During a switch up to 8 texts wait and leave
+// through whatever transport carries the conversation then, in their order; several
+// that leave to an avatar do so as one turn, as they do when it holds them.
+//
+// Errors are those of [chat.Session.SendText] and [avatar.Session.Speak];
+// invalid_state when the session is not connected or a ninth text would wait;
+// aborted at the end of ctx (timeout for a deadline), also while the text waits.
+func (s *Session) SendText(ctx context.Context, words string) (Sent, error) {
+	if strings.TrimSpace(words) == "" {
+		return Sent{}, fault.New(fault.BadRequest, "the text is empty")
+	}
+	x := &text{ctx: ctx, text: words, ended: make(chan sent, 1)}
+	s.base.Work.Do(func() { s.take(x) })
+	stop := context.AfterFunc(ctx, func() { s.base.Work.Post(func() { s.takeBack(x) }) })
+	defer stop()
+	end := <-x.ended
+	return end.Sent, end.err
+}
+
+func (s *Session) take(x *text) {
+	waiting := 0
+	for _, other := range s.texts {
+		if other.carrier == nil {
+			waiting++
+		}
+	}
+	switch {
+	case s.state != Connected && s.state != Switching:
+		s.settle(x, Sent{}, s.not(Connected))
+	case waiting >= maxWaiting:
+		s.settle(x, Sent{}, fault.New(fault.InvalidState, "too many texts wait for the switch"))
+	default:
+		s.texts = append(s.texts, x)
+		s.deliver()
+	}
+}
+
+// takeBack drops a text that waits. One that a transport has ends with that.
+func (s *Session) takeBack(x *text) {
+	if x.carrier == nil && slices.Contains(s.texts, x) {
+		s.settle(x, Sent{}, session.EndOf(x.ctx))
+	}
+}
+
+// settle tells who waits for x, behind all events so far.
+func (s *Session) settle(x *text, what Sent, err error) {
+	s.texts = slices.DeleteFunc(s.texts, func(other *text) bool { return other == x })
+	s.base.AfterHeard(func() { x.ended <- sent{what, err} })
+}
+
+// refuseTexts ends those that wait; the others end with their transport.
+func (s *Session) refuseTexts() {
+	for _, x := range slices.Clone(s.texts) {
+		if x.carrier == nil {
+			s.settle(x, Sent{}, s.not(Connected))
+		}
+	}
+}
+
+// carries reports whether t has a text of which it did not tell yet what became of
+// it.
+func (s *Session) carries(t *transport) bool {
+	return slices.ContainsFunc(s.texts, func(x *text) bool { return x.carrier == t })
+}
+
+// deliver sends the texts that wait, in their order.
+func (s *Session) deliver() {
+	if s.state != Connected {
+		return
+	}
+	var ready []*text
+	for _, x := range s.texts {
+		if x.carrier == nil {
+			ready = append(ready, x)
+		} else if x.carrier.gone && !x.carrier.late {
+			break // it may come back, and those behind it must not overtake it
+		}
+	}
+	switch {
+	case s.current.chat != nil:
+		for _, x := range ready {
+			s.ask(x)
+		}
+	case len(ready) > 0:
+		s.speak(ready)
+	}
+}
+
+// ask sends a turn in text.
+func (s *Session) ask(x *text) {
+	t := s.current
+	x.carrier = t
+	wait := t.chat.Start(x.ctx, x.text, chat.TurnOptions{})
+	s.base.Spawn(func() {
+		turn, err := wait()
+		s.base.Work.Post(func() {
+			// Of a turn that began, the end of its session is aborted.
+			unsent := errors.Is(err, fault.InvalidState)
+			s.carried(t, []*text{x}, Sent{Turn: &turn, Left: err == nil}, err, unsent)
+		})
+	})
+}
+
+// speak sends texts to the avatar as one turn. It is taken back, if it can be, when
+// one who waits for it goes; the others' go again.
+func (s *Session) speak(texts []*text) {
+	t := s.current
+	words := make([]string, len(texts))
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stops := make([]func() bool, len(texts))
+	for i, x := range texts {
+		x.carrier = t
+		words[i] = x.text
+		stops[i] = context.AfterFunc(x.ctx, func() { cancel(context.Cause(x.ctx)) })
+	}
+	wait := t.avatar.Start(ctx, strings.Join(words, "\n"))
+	s.base.Spawn(func() {
+		left, err := wait()
+		for _, stop := range stops {
+			stop()
+		}
+		unsent := !left && (err == nil || errors.Is(err, fault.InvalidState) || ctx.Err() != nil)
+		cancel(nil)
+		s.base.Work.Post(func() { s.carried(t, texts, Sent{Left: left}, err, unsent) })
+	})
+}
+
+// carried takes what became of texts that t had. What never left goes again, unless
+// its transport is the present one and would refuse it again.
+func (s *Session) carried(t *transport, texts []*text, what Sent, err error, unsent bool) {
+	for _, x := range texts {
+		switch {
+		case unsent && x.ctx.Err() != nil:
+			s.settle(x, Sent{}, session.EndOf(x.ctx))
+		case unsent && !s.over() && (s.state == Switching || t != s.current || errors.Is(err, fault.Aborted)):
+			x.carrier = nil
+		default:
+			s.settle(x, what, err)
+		}
+	}
+	s.deliver()
+	s.checkKnown()
+}

@@ -1,0 +1,260 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// unstick lets the avatar that is connecting go on.
+func (r *rig) unstick() { newWorld(r.t).answer[control.Join](r.socket()) }
+
+// TestTextsThatWaitLeaveTogether: eight at most, to the avatar as one turn.
+func TestTextsThatWaitLeaveTogether(t *testing.T) {
+	run(t, Options{Mode: Chat}, func(r *rig) {
+		r.mustConnect()
+		r.stuck()
+		switched := r.switchLater(background, Avatar)
+		ctx, cancel := context.WithCancel(background)
+		var waits []<-chan sent
+		for i := range maxWaiting {
+			c := background
+			if i == 2 {
+				c = ctx
+			}
+			waits = append(waits, r.send(c, fmt.Sprint("text ", i)))
+		}
+		if _, err := r.SendText(background, "one too many"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("the ninth: %v", err)
+		}
+		cancel()
+		if end := <-waits[2]; !errors.Is(end.err, fault.Aborted) {
+			t.Errorf("taken back: %+v", end)
+		}
+		waits[2] = r.send(background, "in its place")
+		r.unstick()
+		if err := <-switched; err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range waits {
+			if end := <-x; end.err != nil || !end.Left {
+				t.Errorf("text %d: %+v", i, end)
+			}
+		}
+		want := "text 0\ntext 1\ntext 3\ntext 4\ntext 5\ntext 6\ntext 7\nin its place"
+		if got := r.spoken(); len(got) != 1 || got[0] != want {
+			t.Errorf("spoken %q", got)
+		}
+	})
+}
+
+// TestATextThatIsTakenBackTakesNoOtherAlong, while the avatar holds them as one
+// turn during its opening.
+func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
+	run(t, Options{Mode: Chat}, func(r *rig) {
+		r.mustConnect()
+		r.stuck()
+		r.when(control.ApprovedPermissions, nil) // the opening goes on
+		switched := r.switchLater(background, Avatar)
+		ctx, cancel := context.WithCancel(background)
+		gone, stays := r.send(ctx, "gone"), r.send(background, "stays")
+		r.unstick()
+		if err := <-switched; err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		cancel()
+		if end := <-gone; !errors.Is(end.err, fault.Aborted) {
+			t.Errorf("taken back: %+v", end)
+		}
+		r.socket().say(control.StvFinishedTalking, control.FinishedTalking{})
+		if end := <-stays; end.err != nil || !end.Left {
+			t.Errorf("the other: %+v", end)
+		}
+		if got := r.spoken(); !slices.Equal(got, []string{"stays"}) {
+			t.Errorf("spoken %q", got)
+		}
+	})
+}
+
+// TestATurnInTextGoesOnUntilTheAvatarIsUp: complete if it is by then, else aborted
+// with what there is; those behind it go to the avatar, in their order, before what
+// was sent during the switch.
+func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
+	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+		r.mustConnect()
+		first := r.send(background, "one")
+		second := r.send(background, "two")
+		r.stuck()
+		switched := r.switchLater(background, Avatar)
+		r.turn(0).say("The answer ", "th-1")
+		r.turn(0).say("to one", "th-1")
+		r.turn(0).end()
+		if end := <-first; end.err != nil || end.Turn.Text != "The answer to one" {
+			t.Errorf("complete during the switch: %+v", end)
+		}
+		third, fourth := r.send(background, "three"), r.send(background, "four")
+		r.turn(1).say("The answer to", "th-1")
+		synctest.Wait()
+		r.forget()
+		r.unstick()
+		if err := <-switched; err != nil {
+			t.Fatal(err)
+		}
+		if end := <-second; !errors.Is(end.err, fault.Aborted) || end.Turn == nil || end.Turn.Text != "The answer to" {
+			t.Errorf("cut by the switch: %+v", end)
+		}
+		for _, x := range []<-chan sent{third, fourth} {
+			if end := <-x; end.err != nil || !end.Left {
+				t.Errorf("sent during the switch: %+v", end)
+			}
+		}
+		if got := r.spoken(); !slices.Equal(got, []string{"three\nfour"}) {
+			t.Errorf("spoken %q", got)
+		}
+		if r.turn(1).ctx.Err() == nil {
+			t.Error("the request of the turn that was cut is open")
+		}
+		r.want("turnEnd", "state connected", "mode avatar true", "responsePending")
+	})
+	t.Run("texts behind it", func(t *testing.T) {
+		run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+			r.mustConnect()
+			first := r.send(background, "one")
+			second, third := r.send(background, "two"), r.send(background, "three")
+			r.stuck()
+			switched := r.switchLater(background, Avatar)
+			fourth := r.send(background, "four")
+			r.unstick()
+			if err := <-switched; err != nil {
+				t.Fatal(err)
+			}
+			if end := <-first; !errors.Is(end.err, fault.Aborted) {
+				t.Errorf("cut by the switch: %+v", end)
+			}
+			for _, x := range []<-chan sent{second, third, fourth} {
+				if end := <-x; end.err != nil || !end.Left {
+					t.Errorf("behind it: %+v", end)
+				}
+			}
+			if got := r.spoken(); !slices.Equal(got, []string{"two\nthree\nfour"}) {
+				t.Errorf("spoken %q", got)
+			}
+		})
+	})
+}
+
+// TestWhatTheAvatarHoldsMovesToText: its opening was not over.
+func TestWhatTheAvatarHoldsMovesToText(t *testing.T) {
+	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+		r.when(control.ApprovedPermissions, nil)
+		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
+		r.mustConnect()
+		first, second := r.send(background, "one"), r.send(background, "two")
+		r.mustSwitch(Chat)
+		third := r.send(background, "three")
+		for i, x := range []<-chan sent{first, second, third} {
+			if end := <-x; end.err != nil || end.Turn == nil || end.Turn.Text != "Answer." {
+				t.Errorf("text %d: %+v", i, end)
+			}
+		}
+		if got := r.asked(); !slices.Equal(got, []string{"one", "two", "three"}) || len(r.spoken()) != 0 {
+			t.Errorf("asked %q, spoken %q", got, r.spoken())
+		}
+	})
+}
+
+// TestATextThatNobodyDecidesOnHoldsOthersUpForASecond: the application considers it
+// for the avatar that is gone.
+func TestATextThatNobodyDecidesOnHoldsOthersUpForASecond(t *testing.T) {
+	decide := make(chan struct{})
+	slow := func(context.Context, string, avatar.SendInfo) (string, error) {
+		<-decide
+		return "", errors.New("no")
+	}
+	run(t, Options{ThreadID: "th-1", Avatar: avatar.Options{BeforeSend: slow}}, func(r *rig) {
+		decide = make(chan struct{})
+		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
+		r.mustConnect()
+		first := r.send(background, "one")
+		r.mustSwitch(Chat)
+		began := time.Now()
+		if end := <-r.send(background, "two"); end.err != nil || time.Since(began) != returnLimit {
+			t.Errorf("%+v after %v", end, time.Since(began))
+		}
+		close(decide)
+		if end := <-first; !errors.Is(end.err, fault.GuardrailBlocked) {
+			t.Errorf("refused in the end: %+v", end)
+		}
+	})
+}
+
+// TestATextOfATransportThatEndedIsNotLost, if the conversation moves on.
+func TestATextOfATransportThatEndedIsNotLost(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.when(control.ApprovedPermissions, nil)
+		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
+		r.mustConnect()
+		first := r.send(background, "one")
+		s := r.socket()
+		r.listen = func(e event.Event) {
+			if _, ok := e.(TransportChanged); ok {
+				s.drop(socketio.ServerDisconnect)
+				time.Sleep(time.Millisecond) // until it was heard
+			}
+		}
+		r.mustSwitch(Chat)
+		if end := <-first; end.err != nil || end.Turn.Text != "Answer." {
+			t.Errorf("%+v", end)
+		}
+	})
+	run(t, Options{}, func(r *rig) {
+		r.when(control.ApprovedPermissions, nil)
+		r.mustConnect()
+		first := r.send(background, "one")
+		r.socket().drop(socketio.ServerDisconnect)
+		if end := <-first; end.err != nil || end.Left {
+			t.Errorf("without a switch: %+v", end)
+		}
+	})
+}
+
+// TestTextsKeepTheirOrder, whoever sends them.
+func TestTextsKeepTheirOrder(t *testing.T) {
+	for _, m := range []Mode{Avatar, Chat} {
+		run(t, Options{Mode: m, ThreadID: "th-1"}, func(r *rig) {
+			r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
+			r.mustConnect()
+			var want []string
+			var waits []<-chan sent
+			for i := range 50 {
+				text := fmt.Sprint("text ", i)
+				want = append(want, text)
+				waits = append(waits, r.send(background, text))
+			}
+			for _, x := range waits {
+				if end := <-x; end.err != nil || !end.Left {
+					t.Errorf("%+v", end)
+				}
+			}
+			got := r.spoken()
+			if m == Chat {
+				got = r.asked()
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %s", m, strings.Join(got, ", "))
+			}
+		})
+	}
+}
