@@ -14,6 +14,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { build } from "esbuild"
 import { bundleExample } from "../example/build.mjs"
 import { glue } from "./glue.mjs"
+import { slim } from "./slim.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = dirname(here)
@@ -64,7 +65,7 @@ function wasm(name, command) {
     ["build", "-trimpath", "-buildvcs=false", "-ldflags", `-s -w -buildid= -X main.version=${version}`, "-o", fresh, command],
     { cwd: root, stdio: "inherit", env: { ...process.env, GOOS: "js", GOARCH: "wasm" } },
   )
-  const bytes = readFileSync(fresh)
+  const bytes = slim(readFileSync(fresh))
   // Compressing takes longer than all the rest, and the build is reproducible.
   if (existsSync(file) && existsSync(file + ".gz") && existsSync(file + ".br") && readFileSync(file).equals(bytes)) {
     rmSync(fresh)
@@ -76,6 +77,7 @@ function wasm(name, command) {
       file + ".br",
       brotliCompressSync(bytes, { params: { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
     )
+    writeFileSync(fresh, bytes)
     renameSync(fresh, file)
   }
 }

@@ -1,0 +1,182 @@
+// Makes a WebAssembly file of the Go linker smaller to download, without changing
+// what it does. Two things cost more than they give:
+//
+// - The linker cuts the data wherever eight zeros stand in a row, into some 60,000
+//   segments with a header each, which compress badly. Here they become a few.
+// - The tables that tell file and line of every instruction, for the traces of
+//   panics. A trace still names the functions.
+//
+// Both are measured in docs/javascript.md. A file whose tables look otherwise than
+// expected (another version of Go) keeps them.
+
+const magic = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]
+const dataSection = 11
+
+// Zeros in a row that are worth a segment's header.
+const gap = 256
+
+/** Returns the file made smaller. */
+export function slim(file) {
+  if (magic.some((byte, i) => file[i] !== byte)) throw new Error("not a WebAssembly file")
+  const section = findData(file)
+  if (!section) return file
+  const memory = image(section.segments)
+  dropLines(memory)
+  const body = encode(cut(memory))
+  return Buffer.concat([file.subarray(0, section.start), Buffer.from([dataSection]), unsigned(body.length), body, file.subarray(section.end)])
+}
+
+/** The data section: where it lies, and its segments as [address, bytes]. */
+function findData(file) {
+  const read = new Reader(file, magic.length)
+  while (read.at < file.length) {
+    const start = read.at
+    const id = read.byte()
+    const end = read.unsigned() + read.at
+    if (id === dataSection) {
+      const segments = Array.from({ length: read.unsigned() }, () => {
+        // Of memory 0, at a constant address: i32.const … end.
+        if (read.byte() !== 0 || read.byte() !== 0x41) throw new Error("a data segment of another kind than the Go linker's")
+        const address = read.signed()
+        if (read.byte() !== 0x0b) throw new Error("a data segment without a constant address")
+        return [address, read.bytes(read.unsigned())]
+      })
+      return { start, end, segments }
+    }
+    read.at = end
+  }
+}
+
+/** What the segments put into the memory, from address 0. */
+function image(segments) {
+  const memory = Buffer.alloc(Math.max(...segments.map(([address, bytes]) => address + bytes.length)))
+  for (const [address, bytes] of segments) bytes.copy(memory, address)
+  return memory
+}
+
+/** Cuts memory at long runs of zeros, which it has to begin with. */
+function cut(memory) {
+  const segments = []
+  const zeros = Buffer.alloc(gap)
+  let at = 0
+  while (at < memory.length) {
+    while (at < memory.length && memory[at] === 0) at++
+    const found = memory.indexOf(zeros, at)
+    const end = found < 0 ? memory.length : found
+    if (end > at) segments.push([at, memory.subarray(at, end)])
+    at = end
+  }
+  return segments
+}
+
+function encode(segments) {
+  const parts = [unsigned(segments.length)]
+  for (const [address, bytes] of segments) {
+    parts.push(Buffer.from([0, 0x41]), signed(address), Buffer.from([0x0b]), unsigned(bytes.length), bytes)
+  }
+  return Buffer.concat(parts)
+}
+
+// The function table of Go 1.20 and later for 64-bit words: its magic number, two
+// zeros, the size of an instruction and of a word (runtime.pcHeader).
+const header = Buffer.from([0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8])
+
+// Where the parts of runtime._func are, in bytes.
+const func = { stack: 16, file: 20, line: 24, tables: 28, size: 44 }
+
+/**
+ * Clears the tables of files and lines. Each function has tables of its own in one
+ * pool, and equal ones are shared, also with those that the runtime can't do
+ * without: those stay.
+ */
+function dropLines(memory) {
+  const table = memory.indexOf(header)
+  if (table < 0) return
+  const word = (i) => Number(memory.readBigUInt64LE(table + 8 + 8 * i))
+  const [count, , , , , , pool, funcs] = Array.from({ length: 8 }, (_, i) => word(i))
+  if (!(pool > 0 && funcs > pool && table + funcs + 8 * count < memory.length)) return
+
+  const needed = new Uint8Array(funcs - pool)
+  const unneeded = []
+  const places = []
+  for (let i = 0; i < count; i++) {
+    const place = table + funcs + memory.readUInt32LE(table + funcs + 8 * i + 4)
+    const field = (offset) => memory.readUInt32LE(place + offset)
+    const kept = Array.from({ length: field(func.tables) }, (_, k) => field(func.size + 4 * k))
+    for (const offset of [field(func.stack), ...kept]) {
+      if (offset > 0) needed.fill(1, offset, endOf(memory, table + pool, offset))
+    }
+    for (const offset of [field(func.file), field(func.line)]) {
+      if (offset > 0) unneeded.push([offset, endOf(memory, table + pool, offset)])
+    }
+    places.push(place)
+  }
+  for (const [start, end] of unneeded) {
+    for (let i = start; i < end; i++) if (!needed[i]) memory[table + pool + i] = 0
+  }
+  // A function without a table is one of unknown place: "?:0" in a trace.
+  for (const place of places) memory.fill(0, place + func.file, place + func.tables)
+}
+
+/** Where the table at an offset of the pool ends: pairs of numbers, up to a zero that is not the first. */
+function endOf(memory, pool, offset) {
+  const read = new Reader(memory, pool + offset)
+  for (let first = true; read.unsigned() !== 0 || first; first = false) read.unsigned()
+  return read.at - pool
+}
+
+/** Reads the numbers of WebAssembly, which are those of Go's tables too (LEB128). */
+class Reader {
+  constructor(bytes, at) {
+    this.source = bytes
+    this.at = at
+  }
+
+  byte() {
+    if (this.at >= this.source.length) throw new Error("the file ends too early")
+    return this.source[this.at++]
+  }
+
+  bytes(length) {
+    this.at += length
+    return this.source.subarray(this.at - length, this.at)
+  }
+
+  unsigned() {
+    let value = 0
+    for (let shift = 1; ; shift *= 128) {
+      const byte = this.byte()
+      value += (byte & 127) * shift
+      if (byte < 128) return value
+    }
+  }
+
+  signed() {
+    let value = 0
+    for (let shift = 1; ; shift *= 128) {
+      const byte = this.byte()
+      value += (byte & 127) * shift
+      if (byte < 128) return byte & 64 ? value - shift * 128 : value
+    }
+  }
+}
+
+function unsigned(value) {
+  const bytes = []
+  do {
+    bytes.push((value % 128) | (value >= 128 ? 128 : 0))
+    value = Math.floor(value / 128)
+  } while (value > 0)
+  return Buffer.from(bytes)
+}
+
+function signed(value) {
+  const bytes = []
+  for (;;) {
+    const low = value & 127
+    value >>= 7
+    const last = (value === 0 && !(low & 64)) || (value === -1 && (low & 64) !== 0)
+    bytes.push(last ? low : low | 128)
+    if (last) return Buffer.from(bytes)
+  }
+}

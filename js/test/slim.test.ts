@@ -1,0 +1,87 @@
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { brotliCompressSync } from "node:zlib"
+// @ts-expect-error: a script of the build has no types
+import { slim } from "../slim.mjs"
+
+const root = new URL("../../../", import.meta.url)
+
+// A program that uses what the tables are for: stacks that grow and are searched
+// by the collector, panics that are recovered, and names of functions.
+const program = `package main
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+func deep(n int) int {
+	var room [512]byte
+	if n == 0 {
+		runtime.GC()
+		return len(room)
+	}
+	return deep(n-1) + int(room[n%512])
+}
+
+func main() {
+	func() {
+		defer func() { fmt.Println("recovered", recover()) }()
+		var m map[string]int
+		m["a"] = 1
+	}()
+	fmt.Println(deep(1000), strings.Repeat("ok ", 2))
+	pc, _, _, _ := runtime.Caller(0)
+	fmt.Println(runtime.FuncForPC(pc).Name())
+}
+`
+
+function build(directory: string): Buffer {
+  writeFileSync(join(directory, "main.go"), program)
+  const out = join(directory, "main.wasm")
+  execFileSync("go", ["build", "-ldflags", "-s -w", "-o", out, join(directory, "main.go")], {
+    env: { ...process.env, GOOS: "js", GOARCH: "wasm", GOFLAGS: "" },
+  })
+  return readFileSync(out)
+}
+
+/** Runs a program as its toolchain does, and returns what it printed. */
+function run(file: string): string {
+  const goroot = execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim()
+  return execFileSync(process.execPath, [join(goroot, "lib/wasm/wasm_exec_node.js"), file], { encoding: "utf8", cwd: root })
+}
+
+test("a slim program does what it did, in fewer bytes", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "slim-"))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const before = build(directory)
+  const after: Buffer = slim(before)
+  const file = join(directory, "slim.wasm")
+  writeFileSync(file, after)
+  assert.equal(run(file), "recovered assignment to entry in nil map\n512 ok ok \nmain.main\n")
+  assert.equal(run(join(directory, "main.wasm")), run(file))
+  // Well below what the compression alone makes of it.
+  const ratio = brotliCompressSync(after).length / brotliCompressSync(before).length
+  assert.ok(ratio < 0.9, `brotli is ${ratio.toFixed(2)} of what it was`)
+})
+
+test("slimming twice changes nothing more", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "slim-"))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const once: Buffer = slim(build(directory))
+  assert.ok(slim(once).equals(once))
+})
+
+test("what is no WebAssembly file is refused", () => {
+  assert.throws(() => slim(Buffer.from("<!doctype html>")), /not a WebAssembly file/)
+})
+
+test("a file without data stays as it is", () => {
+  const empty = Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0])
+  assert.ok(slim(empty).equals(empty))
+})
