@@ -158,6 +158,10 @@ func (s *Session) connect() error {
 	return nil
 }
 
+// WaitHeard returns when the listener has heard everything that happened so far. It
+// must not be called by a listener.
+func (s *Session) WaitHeard() { s.base.WaitHeard() }
+
 // not is the error of a call in state that needs another.
 func not(state, want State) error {
 	return fault.New(fault.InvalidState, "the session is "+string(state)+", not "+string(want))
