@@ -39,8 +39,9 @@ type world struct {
 	// answer replies to a client event of a socket.
 	answer map[string]func(*socket)
 	// auto, when set, answers turns by itself.
-	auto func(x *exchange)
-	page *page
+	auto    func(x *exchange)
+	serving sync.WaitGroup
+	page    *page
 
 	made   map[Mode]int
 	freed  map[Mode]int
@@ -128,13 +129,13 @@ func (w *world) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, erro
 	if err := json.Unmarshal(r.Body.Data, &x.body); err != nil {
 		w.t.Error(err)
 	}
-	context.AfterFunc(ctx, func() { body.CloseWithError(ctx.Err()) })
+	context.AfterFunc(ctx, func() { pw.CloseWithError(ctx.Err()) })
 	w.mu.Lock()
 	w.turns = append(w.turns, x)
 	auto := w.auto
 	w.mu.Unlock()
 	if auto != nil {
-		go auto(x)
+		w.serving.Go(func() { auto(x) })
 	}
 	return &fetch.Response{Status: 200, Header: fetch.Header{"content-type": "application/x-ndjson"}, Body: body}, nil
 }
@@ -453,6 +454,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		r.Session = s
 		f(r)
 		s.Close()
+		r.serving.Wait()
 		synctest.Wait()
 		for _, m := range []Mode{Avatar, Chat} {
 			if r.made[m] != r.freed[m] {

@@ -46,7 +46,7 @@ func (s *Session) lend(h *handler) (remove func()) {
 		}
 	})
 	return func() {
-		s.base.Work.Post(func() {
+		s.base.Work.Do(func() {
 			s.handlers = slices.DeleteFunc(s.handlers, func(other *handler) bool { return other == h })
 			for _, t := range s.transports() {
 				t.takeBack(h)

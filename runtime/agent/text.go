@@ -122,7 +122,7 @@ func (s *Session) deliver() {
 		if x.carrier == nil {
 			ready = append(ready, x)
 		} else if x.carrier.gone && !x.carrier.late {
-			break // it may come back, and those behind it must not overtake it
+			return // it may come back, and belongs in its place
 		}
 	}
 	switch {

@@ -21,6 +21,7 @@ type line interface {
 	UpdateRequestVars(vars map[string]any) error
 	SetToken(token string) error
 	CompleteThread(ctx context.Context) (completion.Result, error)
+	WaitHeard()
 	Close()
 }
 
@@ -106,12 +107,13 @@ func (t *transport) inner() any {
 }
 
 // connect returns when everything that belongs to the outcome was heard.
-func (t *transport) connect(ctx context.Context) error {
-	if t.mode == Chat {
-		return t.chat.Connect()
+func (t *transport) connect(ctx context.Context) (err error) {
+	if t.mode == Avatar {
+		err = t.avatar.Connect(ctx)
+	} else {
+		err = t.chat.Connect()
 	}
-	err := t.avatar.Connect(ctx)
-	t.avatar.WaitHeard()
+	t.WaitHeard()
 	return err
 }
 
