@@ -15,8 +15,8 @@ import (
 )
 
 // agentOptions are the options of session-api A.3.1 in the one form that
-// js/src/agent.ts brings them into: those of both transports complete, with what
-// they share in each.
+// js/src/agentoptions.ts brings them into: those of both transports complete, with
+// what they share in each but for the variables.
 type agentOptions struct {
 	agent.Options
 
@@ -27,14 +27,18 @@ type agentOptions struct {
 	Take js.Value `json:"take"`
 }
 
-// openAgent makes an agent session of the options of js/src/agent.ts.
+// openAgent makes an agent session of the options of js/src/agentsession.ts.
 func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Session, error) {
 	var o agentOptions
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
 		return nil, err
 	}
 	given := o.Options
-	given.Avatar, given.Chat = o.Avatar.session(nil), o.Chat.Session()
+	var err error
+	if given.Chat, err = o.Chat.Session(); err != nil {
+		return nil, err
+	}
+	given.Avatar = o.Avatar.session(nil)
 	given.Log = page.Logger(o.Logger)
 	given.OnEvent = h.Listen()
 	session, err := agent.New(given, agent.Deps{
@@ -75,13 +79,13 @@ func both(page, session func(event.Event)) func(event.Event) {
 	}
 }
 
-// agentSession is one session as js/src/agent.ts holds it.
+// agentSession is one session as js/src/agentsession.ts holds it.
 type agentSession struct {
 	*agent.Session
 	handle *page.Handle
 }
 
-// Methods lists what js/src/agent.ts calls (session-api A.3.2).
+// Methods lists what js/src/agentsession.ts calls (session-api A.3.2).
 func (a *agentSession) Methods() page.Methods {
 	return page.Methods{
 		Now: map[string]page.Now{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -16,25 +17,30 @@ import (
 )
 
 // ChatOptions are the options of session-api A.2.1 in the one form that
-// js/src/options.ts brings them into.
+// js/src/chatoptions.ts brings them into.
 type ChatOptions struct {
 	chat.Options
 
-	OnResponse   js.Value `json:"onResponse"`
-	OnAuditEvent js.Value `json:"onAuditEvent"`
-	Logger       js.Value `json:"logger"`
+	Kind         appinit.TokenKind `json:"kind"`
+	OnResponse   js.Value          `json:"onResponse"`
+	OnAuditEvent js.Value          `json:"onAuditEvent"`
+	Logger       js.Value          `json:"logger"`
 
 	CompletionOptions
 }
 
-// Session returns the options of the session; its listener is not among them.
-func (o *ChatOptions) Session() chat.Options {
+// Session returns the options of the session; its listener is not among them. The
+// error is about the kind of the token.
+func (o *ChatOptions) Session() (chat.Options, error) {
 	s := o.Options
+	if err := talking(o.Kind); err != nil {
+		return s, err
+	}
 	s.Completion = o.CompletionOptions.Settings()
 	s.OnResponse = Hook[converse.Response](o.OnResponse)
 	s.OnAuditEvent = Hook[event.Audit](o.OnAuditEvent)
 	s.Log = Logger(o.Logger)
-	return s
+	return s, nil
 }
 
 // ChatDeps are the parts of a chat session in a page.
@@ -43,13 +49,16 @@ func ChatDeps() chat.Deps {
 	return chat.Deps{Fetch: http, Send: http, Page: completion.BrowserPage()}
 }
 
-// openChat makes a session of the options of js/src/chat.ts.
+// openChat makes a session of the options of js/src/chatsession.ts.
 func openChat(h *Handle, options js.Value) (Session, error) {
 	var o ChatOptions
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
 		return nil, err
 	}
-	given := o.Session()
+	given, err := o.Session()
+	if err != nil {
+		return nil, err
+	}
 	given.OnEvent = h.Listen()
 	s, err := chat.New(given, ChatDeps())
 	if err != nil {
@@ -58,7 +67,7 @@ func openChat(h *Handle, options js.Value) (Session, error) {
 	return OfChat(h, s), nil
 }
 
-// OfChat is a chat session as js/src/chat.ts holds it.
+// OfChat is a chat session as js/src/chatsession.ts holds it.
 func OfChat(h *Handle, s *chat.Session) Session { return &chatSession{s, h} }
 
 type chatSession struct {
@@ -66,7 +75,7 @@ type chatSession struct {
 	handle *Handle
 }
 
-// Methods lists what js/src/chat.ts calls (session-api A.2.2).
+// Methods lists what js/src/chatsession.ts calls (session-api A.2.2).
 func (s *chatSession) Methods() Methods {
 	return Methods{
 		Now: map[string]Now{

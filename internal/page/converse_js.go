@@ -33,6 +33,17 @@ func (a *access) policy() appinit.Policy {
 	}
 }
 
+// talking returns the error of a kind of token that must not talk.
+func talking(kind appinit.TokenKind) error {
+	switch {
+	case !kind.Known():
+		return fault.New(fault.BadRequest, "kind must be widget, conversation, agent or admin, or left out")
+	case kind == appinit.AdminToken:
+		return fault.New(fault.WrongTokenScope, "an admin token is not for talking; use a conversation or agent token")
+	}
+	return nil
+}
+
 // turnOptions are the options of converse and converseOnce in js/src/converse.ts.
 type turnOptions struct {
 	access
@@ -58,11 +69,11 @@ func brainOf(c Call) (b converse.Brain, o turnOptions, err error) {
 	if err = c.Into("options", 0, &o); err != nil {
 		return b, o, err
 	}
-	switch {
-	case o.Token == "":
+	if o.Token == "" {
 		return b, o, fault.New(fault.BadRequest, "token is required")
-	case o.Kind == appinit.AdminToken:
-		return b, o, fault.New(fault.WrongTokenScope, "an admin token is not for talking; use a conversation or agent token")
+	}
+	if err = talking(o.Kind); err != nil {
+		return b, o, err
 	}
 	base, err := appinit.Config{Region: o.Region, GenieURL: o.GenieURL, Policy: o.policy()}.GenieBase()
 	return converse.Brain{
