@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -149,7 +150,7 @@ func TestAWaitingTurnIsTakenBack(t *testing.T) {
 				t.Errorf("turn %d: %v", i, got.err)
 			}
 		}
-		if bodies := r.brain.turns[1].body; !strings.Contains(bodies, "Three") {
+		if bodies := r.asked(1).body; !strings.Contains(bodies, "Three") {
 			t.Errorf("sent %s", bodies)
 		}
 		r.mustWork()
@@ -182,19 +183,69 @@ func TestATurnThatEndsAsItsTurnComes(t *testing.T) {
 	})
 }
 
+// TestAnEndedContextSendsNothing, also while another turn is under way.
 func TestAnEndedContextSendsNothing(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
 		ctx, cancel := context.WithCancel(r.t.Context())
 		cancel()
-		for range 100 { // the end is noticed in two places
-			if _, err := r.SendText(ctx, "Hello", TurnOptions{}); !errors.Is(err, fault.Aborted) {
-				t.Fatal(err)
+		for _, under := range []bool{false, true} {
+			if under {
+				r.later(r.t.Context(), "One")
+				r.forget()
 			}
+			for range 100 { // the end is noticed in two places
+				if _, err := r.SendText(ctx, "Hello", TurnOptions{}); !errors.Is(err, fault.Aborted) {
+					t.Fatal(err)
+				}
+			}
+			r.wantEvents()
 		}
-		r.wantEvents()
-		if len(r.brain.turns) != 0 {
-			t.Error("a request was sent")
+		if n := r.requests(); n != 1 {
+			t.Errorf("%d requests were sent", n)
+		}
+	})
+}
+
+// watchedContext counts who waits for its end.
+type watchedContext struct {
+	context.Context
+	watchers *atomic.Int64
+}
+
+// Value hides what package context would know the inner context by.
+func (watchedContext) Value(any) any { return nil }
+
+func (c watchedContext) AfterFunc(f func()) (stop func() bool) {
+	c.watchers.Add(1)
+	leave := sync.OnceFunc(func() { c.watchers.Add(-1) })
+	stopInner := context.AfterFunc(c.Context, func() {
+		leave()
+		f()
+	})
+	return func() bool {
+		leave()
+		return stopInner()
+	}
+}
+
+// TestATurnLetsGoOfItsContext, which may live much longer, whether or not anybody
+// waits for the turn.
+func TestATurnLetsGoOfItsContext(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		ctx := watchedContext{r.t.Context(), new(atomic.Int64)}
+		r.Start(ctx, "One", TurnOptions{})
+		r.Start(ctx, "Two", TurnOptions{})
+		x := r.asked(0)
+		if n := ctx.watchers.Load(); n != 3 {
+			t.Errorf("%d watchers of a turn under way and one that waits, want 3", n)
+		}
+		x.answer().say(text("Hi")).end()
+		r.asked(1).reply(0, "")
+		synctest.Wait()
+		if n := ctx.watchers.Load(); n != 0 {
+			t.Errorf("%d watchers are left", n)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing/synctest"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -84,8 +85,9 @@ type exchange struct {
 	rest   []byte
 	broken error // with which it ends, instead of io.EOF
 
-	once   sync.Once
-	closed chan struct{}
+	lingers time.Duration // before a close returns
+	once    sync.Once
+	closed  chan struct{}
 }
 
 func (x *exchange) Read(p []byte) (int, error) {
@@ -111,7 +113,10 @@ func (x *exchange) Read(p []byte) (int, error) {
 }
 
 func (x *exchange) Close() error {
-	x.once.Do(func() { close(x.closed) })
+	x.once.Do(func() {
+		time.Sleep(x.lingers)
+		close(x.closed)
+	})
 	return nil
 }
 

@@ -130,3 +130,17 @@ func TestCloseWaitsUntilTheServiceWasTold(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// TestCloseWaitsForTheReader, however long a request takes to let go.
+func TestCloseWaitsForTheReader(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.later(r.t.Context(), "Hello")
+		x := r.asked(0).answer().say(think)
+		x.lingers = time.Second
+		r.Close()
+		if !x.isOver() {
+			t.Error("a reader was left")
+		}
+	})
+}

@@ -132,6 +132,14 @@ func (r *rig) wantQuiet() {
 	}
 }
 
+// requests returns how many turns the brain was asked for.
+func (r *rig) requests() int {
+	synctest.Wait()
+	r.brain.mu.Lock()
+	defer r.brain.mu.Unlock()
+	return len(r.brain.turns)
+}
+
 // asked returns turn n as the brain sees it, from 0.
 func (r *rig) asked(n int) *exchange {
 	r.t.Helper()
@@ -184,10 +192,7 @@ func (c sent) ended() outcome {
 // mustWork has one more turn, of which nothing may be odd.
 func (r *rig) mustWork() {
 	r.t.Helper()
-	synctest.Wait()
-	r.brain.mu.Lock()
-	n := len(r.brain.turns)
-	r.brain.mu.Unlock()
+	n := r.requests()
 	answer := r.later(r.t.Context(), "Are you there?")
 	r.forget()
 	r.asked(n).answer().say(think, text("Still here."), lastThink).end()

@@ -54,6 +54,24 @@ func TestTheLifeOfASession(t *testing.T) {
 	})
 }
 
+// TestConnectIsDoneWhenItReturns, also when the session is busy with another call.
+func TestConnectIsDoneWhenItReturns(t *testing.T) {
+	for range 1000 {
+		s, err := New(Options{Token: "token"}, Deps{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.base.Work.Post(func() {})
+		if err := s.Connect(); err != nil {
+			t.Fatal(err)
+		}
+		if state := s.Snapshot().State; state != Connected {
+			t.Fatalf("the session is %s", state)
+		}
+		s.Close()
+	}
+}
+
 func TestAnIdleSessionCanBeClosed(t *testing.T) {
 	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
 		r.Disconnect(DisconnectOptions{})
@@ -102,8 +120,8 @@ func TestAKickoff(t *testing.T) {
 func TestABlankKickoffIsNone(t *testing.T) {
 	run(t, Options{Kickoff: &event.Kickoff{Text: " \t"}}, func(r *rig) {
 		r.mustConnect()
-		if r.Snapshot().Kickoff != nil || len(r.brain.turns) != 0 {
-			t.Errorf("%+v, %d turns", r.Snapshot(), len(r.brain.turns))
+		if n := r.requests(); r.Snapshot().Kickoff != nil || n != 0 {
+			t.Errorf("%+v, %d turns", r.Snapshot(), n)
 		}
 		r.wantEvents()
 	})

@@ -206,7 +206,7 @@ func (s *Session) judge(t *turn) error {
 	default:
 		return refusal
 	}
-	if result.Empty && refusal == nil && len(t.vars) > 0 && !s.warned {
+	if result.Empty && len(t.vars) > 0 && !s.warned {
 		s.warned = true
 		s.base.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(t.vars)})
 	}

@@ -2,8 +2,6 @@ package chat
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 
@@ -110,11 +108,6 @@ func New(o Options, d Deps) (*Session, error) {
 	return s, nil
 }
 
-// Format prints no more than the state, whatever the verb: the token is secret.
-func (s *Session) Format(w fmt.State, _ rune) {
-	_, _ = io.WriteString(w, "chat session, "+string(s.Snapshot().State)) // fmt has nobody to tell
-}
-
 // Snapshot returns the session's present properties. What it points to is never
 // changed.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
@@ -134,14 +127,9 @@ func (s *Session) setState(state State) {
 // Connect opens the session and queues the kickoff. There is no network in it.
 // The error is invalid_state unless the session is idle.
 func (s *Session) Connect() error {
-	var err error = fault.New(fault.InternalError, "the session failed as it began") // unless it gets further
-	done := make(chan struct{})
-	s.base.Work.Do(func() {
-		defer close(done)
-		err = s.connect()
-		s.publish() // before the caller goes on, who finds a connected session
-	})
-	<-done
+	var err error = fault.New(fault.InternalError, "the session failed as it began")
+	// Waited for, so that the caller goes on with a connected session.
+	s.base.Work.Call(func() { err = s.connect() })
 	return err
 }
 

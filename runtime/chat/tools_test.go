@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -63,9 +64,14 @@ func TestAToolIsAnsweredByWhoeverKnowsItsID(t *testing.T) {
 		if a, err := respond("ti-4"); err != nil || !a.OK {
 			t.Errorf("%+v, %v", a, err)
 		}
+		r.asked(0).say(strings.ReplaceAll(blocking, `\"x\"`, `\"y\"`))
 		r.Disconnect(DisconnectOptions{})
 		if _, err := respond("ti-4"); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("after the end: %v", err)
+		}
+		// One that was on its way when the session ended.
+		if a, err := r.tools.Respond(r.t.Context(), "ti-4", map[string]any{}); err != nil || a.Reason != "unknown_or_stale" {
+			t.Errorf("as the session ended: %+v, %v", a, err)
 		}
 	})
 }

@@ -32,7 +32,7 @@ type turn struct {
 
 	ctx    context.Context         // ends with the caller's, and with the turn
 	cancel context.CancelCauseFunc // nil until the turn begins
-	// forget ends the watch over the caller's context.
+	// forget ends the watch over the caller's context; nil until the turn is queued.
 	forget func() bool
 	// segments takes every segment; nil when nobody iterates.
 	segments chan<- converse.Segment
@@ -122,10 +122,6 @@ func (s *Session) send(t *turn) {
 		t.settle(s, err)
 		return
 	}
-	ctx := t.ctx
-	t.forget = context.AfterFunc(ctx, func() {
-		s.base.Work.Post(func() { s.takeBack(t, session.EndOf(ctx)) })
-	})
 	s.base.Work.Do(func() {
 		switch {
 		case s.state != Connected:
@@ -160,10 +156,11 @@ func (t *turn) settle(s *Session, err error) {
 
 // enter begins t, or lets it wait for the turn under way.
 func (s *Session) enter(t *turn) {
+	ctx := t.ctx // which begin replaces
+	t.forget = context.AfterFunc(ctx, func() {
+		s.base.Work.Post(func() { s.takeBack(t, session.EndOf(ctx)) })
+	})
 	s.waiting = append(s.waiting, t)
-	if t.ctx.Err() != nil { // before there was anything to take back
-		s.takeBack(t, session.EndOf(t.ctx))
-	}
 	s.next()
 }
 

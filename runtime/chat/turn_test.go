@@ -230,7 +230,7 @@ func TestTurnsRunOneAfterAnother(t *testing.T) {
 		first := r.later(r.t.Context(), "One")
 		second := r.later(r.t.Context(), "Two")
 		x := r.asked(0)
-		if n := len(r.brain.turns); n != 1 {
+		if n := r.requests(); n != 1 {
 			t.Fatalf("%d turns at once", n)
 		}
 		x.answer().say(think, text("1")).end()
@@ -311,8 +311,8 @@ func TestATurnIsCheckedBeforeItIsSent(t *testing.T) {
 		if err := send("Hello", TurnOptions{}); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("after the end: %v", err)
 		}
-		if len(r.brain.turns) != 1 {
-			t.Errorf("%d requests", len(r.brain.turns))
+		if n := r.requests(); n != 1 {
+			t.Errorf("%d requests", n)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -126,6 +127,24 @@ func TestAnAnswerToAnotherPlaceIsTooLate(t *testing.T) {
 		time.AfterFunc(time.Millisecond, func() { r.inside.Work.Call(func() { r.place = "elsewhere" }) })
 		if a, err := r.Respond(context.Background(), "ti-4", map[string]any{}); err != nil || a != (ToolAnswer{Reason: "session_rebuilt"}) {
 			t.Errorf("%+v, %v", a, err)
+		}
+	})
+}
+
+// TestAnAnswerThatWasTakenIsTaken, although the caller leaves at that moment.
+func TestAnAnswerThatWasTakenIsTaken(t *testing.T) {
+	runTools(t, func(r *rig) {
+		for i := range 50 {
+			id := fmt.Sprint("ti-", i)
+			r.tool(fmt.Sprintf(`save {"n":%d}`, i), id)
+			ctx, cancel := context.WithCancel(context.Background())
+			r.service.then = cancel
+			if a, err := r.Respond(ctx, id, map[string]any{}); err != nil || !a.OK {
+				t.Fatalf("%+v, %v", a, err)
+			}
+		}
+		if len(r.waiting) != 0 {
+			t.Errorf("%d answers are waited for", len(r.waiting))
 		}
 	})
 }

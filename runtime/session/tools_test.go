@@ -26,6 +26,7 @@ type service struct {
 	requests []string
 	status   int           // 0 fails on the network
 	delay    time.Duration // before the reply
+	then     func()        // runs as it comes
 }
 
 func (s *service) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
@@ -37,6 +38,9 @@ func (s *service) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, er
 	case <-time.After(delay):
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+	if s.then != nil {
+		s.then()
 	}
 	if status == 0 {
 		return nil, fault.New(fault.NetworkError, "")
