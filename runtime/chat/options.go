@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -66,12 +64,6 @@ type Options struct {
 	Log func(level, message string, data map[string]any) `json:"-"`
 	// OnEvent receives every event, in order, on one goroutine.
 	OnEvent func(event.Event) `json:"-"`
-}
-
-// Format prints nothing, whatever the verb: the token and the variables are
-// private.
-func (Options) Format(w fmt.State, _ rune) {
-	_, _ = io.WriteString(w, "chat options") // fmt has nobody to tell
 }
 
 // Deps are the parts a session is built on.
