@@ -5,9 +5,8 @@ package page
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"runtime"
+	"syscall"
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
@@ -21,8 +20,8 @@ const exitTrouble = 2
 // happens when a cache or a deployment mixes two releases.
 func Main(version string, exports Exports) {
 	if err := run(version, exports); err != nil {
-		fmt.Fprintf(os.Stderr, "agentruntime: %v\n", err)
-		os.Exit(exitTrouble)
+		jsbridge.Log("error", "agentruntime: "+err.Error())
+		syscall.Exit(exitTrouble)
 	}
 }
 
@@ -33,7 +32,7 @@ func run(version string, exports Exports) error {
 	}
 	constructor, err := jsbridge.Get(loader, "AgentError")
 	if err != nil {
-		return fmt.Errorf("loader: %w", err)
+		return errors.New("loader: " + err.Error())
 	}
 	jsbridge.SetErrorConstructor(constructor)
 
@@ -48,22 +47,28 @@ func run(version string, exports Exports) error {
 		return err
 	}
 	if _, err := jsbridge.Call(loader, "ready", ready); err != nil {
-		return fmt.Errorf("loader: %w", err)
+		return errors.New("loader: " + err.Error())
 	}
 	<-p.ctx.Done()
 	return nil
 }
 
+// loaderVariable is the environment variable with the name of the loader.
+// Arguments would be the plainer way, but package os, which has them, brings files
+// along that no page has.
+const loaderVariable = "AGENTRUNTIME_LOADER"
+
 // findLoader returns the object through which the loader and this instance know
-// each other. Its name in the global object is the first argument, different for
+// each other. Its name in the global object is in the environment, different for
 // each instance, and is gone when the loader's start call returns.
 func findLoader() (js.Value, error) {
-	if len(os.Args) < 2 {
-		return js.Undefined(), errors.New("start me with the loader in js/, which names itself in the arguments")
+	name, ok := syscall.Getenv(loaderVariable)
+	if !ok {
+		return js.Undefined(), errors.New("start me with the loader in js/, which names itself in the environment")
 	}
-	loader, err := jsbridge.Get(js.Global(), os.Args[1])
+	loader, err := jsbridge.Get(js.Global(), name)
 	if err == nil && loader.Type() != js.TypeObject {
-		err = errors.New("the loader is not where the arguments say")
+		err = errors.New("the loader is not where the environment says")
 	}
 	return loader, err
 }

@@ -1,0 +1,255 @@
+//go:build js && wasm
+
+package page
+
+import (
+	"slices"
+	"syscall/js"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+)
+
+const (
+	hello = `{type: "text", content: "Hello", threadId: "th-1", messageId: "m-1", segmentNumber: 1}`
+	world = `{type: "text", content: " world", threadId: "th-1", messageId: "m-1", segmentNumber: 2}`
+	final = `{type: "text", content: "", threadId: "th-1", messageId: "m-1", isFinal: true, segmentNumber: 3}`
+)
+
+// answer has the service answer the request under way, and end.
+func (r *rig) answer() {
+	r.say(hello)
+	r.say(world)
+	r.say(final)
+	r.brain.Call("close")
+}
+
+func TestATurnIsAnsweredWhole(t *testing.T) {
+	s := newRig(t).chat()
+	turn := s.methods.Call("sendText", nil, "Hi", eval(`{forceExperience: "markdown", modelType: "fast"}`))
+	request := s.asked(1)
+	if got, want := text(request.Get("body")), `{"userMessage":"Hi","sse":false,"model_type":"fast","force_experience":"markdown"}`; got != want {
+		t.Errorf("sent %s, want %s", got, want)
+	}
+	s.answer()
+	got := s.await(turn)
+	if text := got.Get("text").String() + " " + got.Get("threadId").String() + " " + got.Get("messageId").String(); text != "Hello world th-1 m-1" {
+		t.Errorf("turn %s", text)
+	}
+	if n := got.Get("segments").Length(); n != 3 {
+		t.Errorf("%d segments", n)
+	}
+	if got := s.now("properties").Get("threadId").String(); got != "th-1" {
+		t.Errorf("thread %s", got)
+	}
+	want := []string{
+		"stateChange", "transcript", "turnStart", "responsePending", "responseSettled", "brainSegment", "transcript",
+		"brainSegment", "transcript", "brainSegment", "turnEnd",
+	}
+	if got := s.names(); !slices.Equal(got, want) {
+		t.Errorf("events %q\nwant   %q", got, want)
+	}
+}
+
+func TestConnectAndWhatFollowsAtOnceAreInOrder(t *testing.T) {
+	r := newRig(t)
+	s := r.open("chatSession", alone)
+	connected := s.methods.Call("connect", nil)
+	if got := code(s.now("updateRequestVars", eval(`{a: 1}`))); got != "" {
+		t.Errorf("updateRequestVars gives %s", got)
+	}
+	first, second := s.methods.Call("sendText", nil, "one"), s.methods.Call("sendText", nil, "two")
+	r.await(connected)
+	if got := r.asked(1).Get("body").Get("request_vars"); text(got) != `{"a":1}` {
+		t.Errorf("variables %s", text(got))
+	}
+	r.answer()
+	r.await(first)
+	if got := r.asked(2).Get("body"); got.Get("userMessage").String() != "two" || got.Get("threadId").String() != "th-1" {
+		t.Errorf("the second turn is %s", text(got))
+	}
+	r.answer()
+	r.await(second)
+}
+
+func TestAStreamIsTakenAsItIsAskedFor(t *testing.T) {
+	s := newRig(t).chat()
+	before := jsbridge.LiveFuncs()
+	stream := s.now("streamText", "Hi", eval(`{}`))
+	if n := s.brain.Get("requests").Length(); n != 0 {
+		t.Fatal("the turn was sent before anybody asked for it")
+	}
+	next := stream.Call("next")
+	s.asked(1)
+	s.say(hello)
+	if got := s.await(next); got.Get("value").Get("content").String() != "Hello" {
+		t.Errorf("first %s", text(got))
+	}
+	s.say(final)
+	s.brain.Call("close")
+	if got := s.await(stream.Call("next")); !got.Get("value").Get("isFinal").Bool() {
+		t.Errorf("second %s", text(got))
+	}
+	if got := s.await(stream.Call("next")); !got.Get("done").Bool() {
+		t.Errorf("third %s", text(got))
+	}
+	s.await(stream.Call("return"))
+	if got := jsbridge.LiveFuncs(); got != before {
+		t.Errorf("%d callbacks, %d before", got, before)
+	}
+}
+
+func TestLeavingAStreamEndsTheTurn(t *testing.T) {
+	s := newRig(t).chat()
+	before := jsbridge.LiveFuncs()
+	stream := s.now("streamText", "Hi", eval(`{}`))
+	next := stream.Call("next")
+	request := s.asked(1)
+	s.say(hello)
+	s.await(next)
+	s.await(stream.Call("return"))
+	if !request.Get("init").Get("signal").Get("aborted").Bool() {
+		t.Error("the request goes on")
+	}
+	if got := jsbridge.LiveFuncs(); got != before {
+		t.Errorf("%d callbacks, %d before", got, before)
+	}
+	turn := s.methods.Call("sendText", nil, "again")
+	s.asked(2)
+	s.answer()
+	if got := s.await(turn).Get("text").String(); got != "Hello world" {
+		t.Errorf("the next turn says %q", got)
+	}
+}
+
+func TestASignalAbortsATurn(t *testing.T) {
+	s := newRig(t).chat()
+	before := jsbridge.LiveFuncs()
+	for n := range 3 {
+		controller := eval("new AbortController()")
+		turn := s.methods.Call("sendText", controller.Get("signal"), "Hi")
+		request := s.asked(n + 1)
+		s.say(hello)
+		controller.Call("abort")
+		s.refused(turn, "aborted")
+		if !request.Get("init").Get("signal").Get("aborted").Bool() {
+			t.Error("the request goes on")
+		}
+	}
+	if got := jsbridge.LiveFuncs(); got != before {
+		t.Errorf("%d callbacks, %d before", got, before)
+	}
+}
+
+func TestAToolIsAnsweredWhileTheReplyStreams(t *testing.T) {
+	s := newRig(t).chat()
+	s.now("addToolHandler", 1, "cart", eval(`(call) => { globalThis.called = call; return {seen: true} }`), eval(`({page: {type: "int"}})`))
+	s.brain.Set("reply", eval(`(brain) => ({path}) => path === "/assistant/converse" ? brain.stream() : brain.json({})`).Invoke(s.brain))
+	turn := s.methods.Call("sendText", nil, "What is in my cart?")
+	s.asked(1)
+	s.say(`{type: "tool", content: 'cart {"page":2}', threadId: "th-1",
+		tool_metadata: {id: "call-1", name: "cart", type: "client", wait_for_response: true}}`)
+	called := s.event("toolCall")
+	if got := text(called.Get("args")) + called.Get("toolMetadata").Get("id").String(); got != `{"page":2}call-1` {
+		t.Errorf("called with %s", got)
+	}
+	if got := text(s.event("toolCallResult").Get("value")); got != `{"seen":true}` {
+		t.Errorf("result %s", got)
+	}
+	if got := text(s.later("respondToTool", nil, "call-1", eval(`{items: 3}`))); got != `{"ok":true}` {
+		t.Errorf("answered with %s", got)
+	}
+	s.answer()
+	if got := s.await(turn).Get("toolCalls"); got.Length() != 1 || !got.Index(0).Get("waitForResponse").Bool() {
+		t.Errorf("calls %s", text(got))
+	}
+	s.now("removeHandler", 1)
+}
+
+func TestHooksOfAChatHearOfReplies(t *testing.T) {
+	r := newRig(t)
+	s := r.open("chatSession", `{token: "secret", genieUrl: "https://brain.example", pageLifecycleAware: false, kind: "agent",
+		onResponse: (r) => { globalThis.responses = [...(globalThis.responses ?? []), r] },
+		onAuditEvent: (e) => { globalThis.audits = [...(globalThis.audits ?? []), e] }}`)
+	s.later("connect", nil)
+	turn := s.methods.Call("sendText", nil, "Hi")
+	r.asked(1)
+	r.answer()
+	r.await(turn)
+	responses := js.Global().Get("responses")
+	if got := responses.Index(0); responses.Length() != 1 || got.Get("status").Int() != 200 || got.Get("requestId").String() != "r-1" {
+		t.Errorf("responses %s", text(responses))
+	}
+	audits := text(js.Global().Get("audits"))
+	if audits == "" || slices.Contains([]string{"undefined", "[]"}, audits) {
+		t.Errorf("audit events %s", audits)
+	}
+}
+
+func TestDisposeInTheMiddleOfEverythingFreesAll(t *testing.T) {
+	r := newRig(t)
+	before := jsbridge.LiveFuncs()
+	for n := range 3 {
+		s := r.chat()
+		s.now("addToolHandler", 1, "open", eval("() => {}"))
+		s.now("addConsentHandler", 2, eval("() => {}"))
+		stream := s.now("streamText", "Hi", eval(`{}`))
+		next := stream.Call("next")
+		r.asked(n + 1)
+		r.say(hello)
+		r.await(next)
+		unfinished := stream.Call("next")
+		waiting := s.methods.Call("sendText", nil, "later")
+		dispose := s.methods.Call("dispose", nil)
+		r.refused(unfinished, "aborted")
+		r.refused(waiting, "invalid_state")
+		r.await(dispose)
+	}
+	// The dispatch functions are the test's own and end with it.
+	if got := jsbridge.LiveFuncs() - before - 3; got != 0 {
+		t.Errorf("%d callbacks are left", got)
+	}
+	if n := r.program.Sessions(); n != 0 {
+		t.Errorf("%d sessions are left", n)
+	}
+}
+
+func TestAHandlerThatThrowsEndsNothing(t *testing.T) {
+	s := newRig(t).chat()
+	s.now("addToolHandler", 1, "open", eval(`() => { throw new Error("broken") }`))
+	turn := s.methods.Call("sendText", nil, "Hi")
+	s.asked(1)
+	s.say(`{type: "tool", content: "open {}", threadId: "th-1", tool_metadata: {id: "c", name: "open", type: "client", wait_for_response: false}}`)
+	if got := s.event("toolCallResult"); got.Get("ok").Bool() || got.Get("error").Get("message").String() == "" {
+		t.Errorf("result %s", text(got))
+	}
+	s.answer()
+	s.await(turn)
+}
+
+func TestWhatAChatRefuses(t *testing.T) {
+	s := newRig(t).chat()
+	for method, want := range map[string]string{
+		"setToken": "bad_request", "setDynamicPrompt": "bad_request", "streamText": "bad_request",
+	} {
+		if got := code(s.now(method, eval(`7`))); got != want {
+			t.Errorf("%s gives %q, want %q", method, got, want)
+		}
+	}
+	if got := code(s.now("updateRequestVars", eval(`{sys__ks: "x"}`))); got != "validation_error" {
+		t.Errorf("updateRequestVars gives %q", got)
+	}
+	s.refused(s.methods.Call("connect", nil), "invalid_state")
+	s.refused(s.methods.Call("sendText", nil, " "), "bad_request")
+	s.refused(s.methods.Call("sendText", nil, "Hi", eval(`{forceExperience: "table"}`)), "validation_error")
+	s.refused(s.methods.Call("sendText", "no signal", "Hi"), "bad_request")
+	s.now("disconnect", eval(`{final: false, reason: "enough"}`))
+	if got := s.event("ended").Get("reason").String(); got != "enough" {
+		t.Errorf("ended with %s", got)
+	}
+	s.refused(s.methods.Call("sendText", nil, "Hi"), "invalid_state")
+	s.refused(s.methods.Call("completeThread", nil), "invalid_state")
+	if n := s.brain.Get("requests").Length(); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -1,0 +1,212 @@
+//go:build js && wasm
+
+package page
+
+import (
+	"context"
+	"sync"
+	"syscall/js"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+)
+
+// patience bounds each wait; only a failing test comes near it.
+const patience = 20 * time.Second
+
+// brain is a service in the page's own fetch. A test says with reply what becomes
+// of a request, and feeds the body of one that streams.
+const brain = `(() => {
+	const requests = []
+	const waiting = []
+	const original = globalThis.fetch
+	const brain = {
+		requests,
+		reply: () => brain.stream(),
+		json: (value, status = 200) => new Response(JSON.stringify(value), {status, headers: {"content-type": "application/json"}}),
+		stream() {
+			return new Response(new ReadableStream({
+				start: (controller) => { brain.feed = controller },
+				cancel: () => { brain.cancelled = true },
+			}), {headers: {"content-type": "application/x-ndjson", "x-request-id": "r-1"}})
+		},
+		say: (...segments) => {
+			for (const s of segments) brain.feed.enqueue(new TextEncoder().encode(JSON.stringify(s) + "\n"))
+		},
+		close: () => brain.feed.close(),
+		// Resolves when there are so many requests.
+		asked: (n) => requests.length >= n ? Promise.resolve() : new Promise((resolve) => waiting.push({n, resolve})),
+		restore: () => { globalThis.fetch = original },
+	}
+	globalThis.fetch = async (url, init) => {
+		if (!String(url).startsWith("https://brain.example")) return original(url, init)
+		const body = init.body ? JSON.parse(new TextDecoder().decode(init.body)) : undefined
+		const request = {path: String(url).slice("https://brain.example".length), body, init}
+		requests.push(request)
+		for (const {n, resolve} of waiting) if (requests.length >= n) resolve()
+		return brain.reply(request)
+	}
+	return brain
+})()`
+
+// rig is a program of the page's own, with a service.
+type rig struct {
+	t       *testing.T
+	program *Program
+	exports js.Value
+	brain   js.Value
+
+	mu     sync.Mutex
+	events []heard
+}
+
+type heard struct {
+	name    string
+	payload js.Value
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, program: New(context.Background()), brain: eval(brain)}
+	t.Cleanup(func() { r.brain.Call("restore") })
+	t.Cleanup(r.program.Close)
+	var err error
+	if r.exports, err = jsbridge.ToJS(r.program.exports(Common())); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// object is what the page calls of a session.
+type object struct {
+	*rig
+	methods js.Value
+}
+
+// open makes a session of a kind of a JavaScript expression for its options.
+func (r *rig) open(kind, options string) object {
+	r.t.Helper()
+	dispatch := jsbridge.FuncOf(func(_ js.Value, args []js.Value) any {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.events = append(r.events, heard{args[0].String(), args[1]})
+		return nil
+	})
+	r.t.Cleanup(dispatch.Release)
+	r.t.Cleanup(r.program.Close) // before that
+	methods := r.exports.Call(kind, eval(options), dispatch.Value)
+	if c := code(methods); c != "" {
+		r.t.Fatalf("%s was refused with %s: %s", kind, c, methods.Get("message"))
+	}
+	return object{r, methods}
+}
+
+// alone is for a session that has nothing to do with the page.
+const alone = `{token: "t", genieUrl: "https://brain.example", pageLifecycleAware: false, crossTabPresence: false}`
+
+// chat makes a chat session and connects it.
+func (r *rig) chat() object {
+	r.t.Helper()
+	s := r.open("chatSession", alone)
+	s.later("connect", nil)
+	return s
+}
+
+// now calls a method that returns at once.
+func (o object) now(method string, args ...any) js.Value { return o.methods.Call(method, args...) }
+
+// later calls a method that waits, and fails the test when it is rejected.
+func (o object) later(method string, signal any, args ...any) js.Value {
+	o.t.Helper()
+	return o.await(o.methods.Call(method, append([]any{signal}, args...)...))
+}
+
+// await returns what a promise resolves with.
+func (r *rig) await(promise js.Value) js.Value {
+	r.t.Helper()
+	v, err := settled(promise)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return v
+}
+
+func settled(promise js.Value) (js.Value, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return jsbridge.Await(ctx, promise)
+}
+
+// refused fails the test unless a promise is rejected with that code.
+func (r *rig) refused(promise js.Value, want string) {
+	r.t.Helper()
+	_, err := settled(promise)
+	if got := codeOf(err); got != want {
+		r.t.Errorf("rejected with %v, want %s", err, want)
+	}
+}
+
+// asked waits until the service has so many requests, and returns the last of them.
+func (r *rig) asked(n int) js.Value {
+	r.t.Helper()
+	r.await(r.brain.Call("asked", n))
+	return r.brain.Get("requests").Index(n - 1)
+}
+
+// say sends segments as the answer.
+func (r *rig) say(segments string) {
+	r.brain.Call("say", eval(segments))
+}
+
+// names lists the events so far.
+func (r *rig) names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	for _, e := range r.events {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+// event waits for an event and returns its payload.
+func (r *rig) event(name string) js.Value {
+	r.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		for _, e := range r.events {
+			if e.name == name {
+				r.mu.Unlock()
+				return e.payload
+			}
+		}
+		r.mu.Unlock()
+	}
+	r.t.Fatalf("no event %s", name)
+	return js.Undefined()
+}
+
+// eval returns the value of a JavaScript expression.
+func eval(expression string) js.Value {
+	return js.Global().Get("Function").New("return (" + expression + ")").Invoke()
+}
+
+// text is a value as JSON.
+func text(v js.Value) string { return js.Global().Get("JSON").Call("stringify", v).String() }
+
+// code is the code of an AgentError, "" for anything else.
+func code(v js.Value) string {
+	if v.Type() != js.TypeObject || v.Get("code").Type() != js.TypeString {
+		return ""
+	}
+	return v.Get("code").String()
+}
+
+// codeOf is the code of a rejection.
+func codeOf(err error) string {
+	if thrown, ok := err.(*jsbridge.Error); ok {
+		return code(thrown.Value)
+	}
+	return ""
+}
