@@ -56,7 +56,6 @@ func (s *Session) connected(t *transport, err error) error {
 		return err
 	}
 	s.setState(Connected, "")
-	s.refresh(t)
 	return nil
 }
 
@@ -91,7 +90,6 @@ func (s *Session) SwitchMode(ctx context.Context, mode Mode) error {
 		}
 		s.cancel = cancel
 		s.setState(Switching, userRequested)
-		s.adopt(s.current)
 		s.known = known
 		s.checkKnown()
 		return nil
@@ -125,6 +123,7 @@ func (s *Session) openNext(ctx context.Context, mode Mode) (*transport, error) {
 	if ctx.Err() != nil {
 		return nil, session.EndOf(ctx)
 	}
+	s.adopt(s.current)
 	if s.current.holdKickoff(true) {
 		s.kickoff = nil
 	}
@@ -157,7 +156,6 @@ func (s *Session) switched(next *transport, err error) error {
 	s.current, s.mode = next, next.mode
 	s.letGo(old, true, "switch")
 	s.adopt(next)
-	s.refresh(next)
 	s.setState(Connected, "")
 	s.base.Emit(ModeChanged{Mode: s.mode, ThreadContinuity: continuity})
 	s.deliver()
@@ -212,20 +210,13 @@ func (s *Session) onQueue(f func() error) error {
 // checkKnown lets a switch go on that waits for the thread's id, when it is known
 // or will not be told.
 func (s *Session) checkKnown() {
-	if s.known == nil || s.state == Switching && s.thread == "" && s.owesThread() {
+	t := s.current
+	answers := t.asked() || t.chat != nil && s.carries(t)
+	if s.known == nil || s.thread == "" && answers {
 		return
 	}
 	close(s.known)
 	s.known = nil
-}
-
-// owesThread reports whether an answer is under way in the present transport.
-func (s *Session) owesThread() bool {
-	t := s.current
-	if t.over != nil {
-		return false
-	}
-	return t.asked() || t.chat != nil && s.carries(t)
 }
 
 // adopt takes over the thread that t is on, if it knows it.

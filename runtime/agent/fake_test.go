@@ -47,6 +47,8 @@ type world struct {
 	freed  map[Mode]int
 	closed chan struct{} // when set, planes close when it is closed
 	fail   func(Mode) error
+	// inner, when set, hears a chat session's events before the session does.
+	inner func(*chat.Session, event.Event)
 }
 
 func newWorld(t *testing.T) *world {
@@ -104,6 +106,13 @@ func (w *world) deps() Deps {
 		Chat: func(o chat.Options) (*chat.Session, func(), error) {
 			if err := opened(Chat); err != nil {
 				return nil, nil, err
+			}
+			var s *chat.Session
+			if listen := o.OnEvent; w.inner != nil {
+				o.OnEvent = func(e event.Event) {
+					w.inner(s, e)
+					listen(e)
+				}
 			}
 			s, err := chat.New(o, chat.Deps{Fetch: w, Send: w, Page: w.page})
 			return s, release(Chat), err

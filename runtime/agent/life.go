@@ -2,6 +2,7 @@ package agent
 
 import (
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -39,7 +40,7 @@ func (s *Session) receive(t *transport, e event.Event) {
 			t.turn = nil
 		}
 		s.base.Emit(e)
-	case avatar.StateChanged:
+	case avatar.StateChanged, chat.StateChanged:
 		s.refresh(t) // which may have been out of reach
 	default:
 		if passedOn(e) {
@@ -127,7 +128,6 @@ func (s *Session) end(state State, why string, told *Ended, keep bool) {
 	if told != nil {
 		reason = told.Reason
 	}
-	s.adopt(s.current)
 	s.letGo(s.current, keep, reason)
 	if s.next != nil {
 		s.letGo(s.next, true, reason)
@@ -144,7 +144,6 @@ func (s *Session) end(state State, why string, told *Ended, keep bool) {
 	if told != nil {
 		s.base.Emit(*told)
 	}
-	s.checkKnown()
 }
 
 // crashed ends the session after a bug in it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -289,7 +290,36 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			r.want("state switching user_requested", "transport avatar", "error", "state failed transport_failed", "ended gone")
 		})
 	})
-	t.Run("the new one, as soon as it is up", func(t *testing.T) {
+	t.Run("the new one, as it is up", func(t *testing.T) {
+		end := func(s *chat.Session, e event.Event) {
+			if e == event.Event(chat.StateChanged{State: chat.Connected}) {
+				s.Disconnect(chatEnd("gone"))
+			}
+		}
+		run(t, Options{}, func(r *rig) {
+			r.mustConnect()
+			r.forget()
+			r.inner = end
+			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.ConnectFailed) {
+				t.Errorf("err = %v", err)
+			}
+			r.want("state switching user_requested", "transport chat", "transport avatar", "state connected transport_failed")
+		})
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.inner = end
+			brain := "https://brain.example"
+			s, err := New(Options{Mode: Chat, Token: "token", GenieURL: &brain}, w.deps())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Connect(background); !errors.Is(err, fault.ConnectFailed) || s.Snapshot().State != Broken {
+				t.Errorf("%v in state %s", err, s.Snapshot().State)
+			}
+			s.Close()
+		})
+	})
+	t.Run("the new one, before it is up", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
 			r.forget()

@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// TestThePageGoesAwayDuringASwitch: both transports hear it, and the service hears
+// of one end.
+func TestThePageGoesAwayDuringASwitch(t *testing.T) {
+	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+		r.mustConnect()
+		r.stuck()
+		switched := r.switchLater(background, Avatar)
+		if n := len(r.page.listeners); n != 2 {
+			t.Fatalf("%d listeners at the page", n)
+		}
+		r.page.hide()
+		if got := r.completed(); len(got) != 1 {
+			t.Errorf("told of the end: %q", got)
+		}
+		if err := <-switched; err == nil {
+			t.Error("the switch worked")
+		}
+		if got := all[Ended](r); !slices.Equal(got, []Ended{{Reason: "pagehide"}}) || r.Snapshot().State != Broken {
+			t.Errorf("ended %+v in state %s", got, r.Snapshot().State)
+		}
+	})
+}
+
+// TestTheEndIsToldOnce, although one transport did and another goes on.
+func TestTheEndIsToldOnce(t *testing.T) {
+	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+		r.mustConnect()
+		if got, err := r.CompleteThread(background); !got.OK || got.Reason != "manual" || err != nil {
+			t.Errorf("%+v, %v", got, err)
+		}
+		r.mustSwitch(Avatar)
+		if got, err := r.CompleteThread(background); got.Reason != "already_sent" || err != nil {
+			t.Errorf("%+v, %v", got, err)
+		}
+		r.Disconnect(DisconnectOptions{})
+		synctest.Wait()
+		if got := r.completed(); len(got) != 1 {
+			t.Errorf("told %q", got)
+		}
+		if _, err := r.CompleteThread(background); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("after the end: %v", err)
+		}
+		if _, err := r.RespondToTool(background, "t", map[string]any{}); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+// TestATransportThatDoesNotCloseHoldsNothingUp but Close.
+func TestATransportThatDoesNotCloseHoldsNothingUp(t *testing.T) {
+	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+		r.closed = make(chan struct{})
+		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
+		r.mustConnect()
+		r.mustSwitch(Chat)
+		if end := <-r.send(background, "Hello"); end.err != nil {
+			t.Errorf("%+v", end)
+		}
+		r.mustSwitch(Avatar)
+		r.mustSwitch(Chat)
+		all := [2]<-chan bool{}
+		for i := range all { // at once
+			all[i] = later(func() bool { r.Close(); return true })
+		}
+		select {
+		case <-all[0]:
+			t.Error("closed while transports are open")
+		default:
+		}
+		close(r.closed)
+		<-all[0]
+		<-all[1]
+		if r.freed[Avatar] != 2 || r.freed[Chat] != 2 {
+			t.Errorf("freed %v", r.freed)
+		}
+	})
+}
+
+// TestNothingIsKeptOfATransportThatWasLetGo.
+func TestNothingIsKeptOfATransportThatWasLetGo(t *testing.T) {
+	w := newWorld(t)
+	var last weak.Pointer[chat.Session]
+	deps := w.deps()
+	open := deps.Chat
+	deps.Chat = func(o chat.Options) (*chat.Session, func(), error) {
+		s, release, err := open(o)
+		last = weak.Make(s)
+		return s, release, err
+	}
+	brain := "https://brain.example"
+	s, err := New(Options{Mode: Chat, Token: "token", ThreadID: "th-1", GenieURL: &brain}, deps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.OnToolCall("save", func(context.Context, event.ToolCall) (any, error) { return nil, nil }, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
+	if err := s.Connect(background); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SendText(background, "Hello"); err != nil {
+		t.Fatal(err)
+	}
+	w.turns = nil
+	if err := s.SwitchMode(background, Avatar); err != nil {
+		t.Fatal(err)
+	}
+	gone := false
+	for range 200 { // its goroutines end beside the switch
+		runtime.GC()
+		if gone = last.Value() == nil; gone {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if !gone {
+		t.Error("the chat session is still reachable")
+	}
+	s.Close()
+}
+
+// TestABugEndsTheSession, and tells of it.
+func TestABugEndsTheSession(t *testing.T) {
+	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+		r.mustConnect()
+		r.stuck()
+		switched := r.switchLater(background, Avatar)
+		r.forget()
+		r.Fail(errors.New("a callback broke"))
+		if err := <-switched; !errors.Is(err, fault.InvalidState) {
+			t.Errorf("err = %v", err)
+		}
+		r.want("error", "state failed transport_failed", "ended internal_error")
+		if got := r.completed(); len(got) != 0 {
+			t.Errorf("told of the end: %q", got)
+		}
+	})
+}

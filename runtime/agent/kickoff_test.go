@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// TestTheKickoffIsSentOnce, by the transport that is there when it may leave.
+func TestTheKickoffIsSentOnce(t *testing.T) {
+	kickoff := &event.Kickoff{Text: "Begin"}
+	auto := func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
+	run(t, Options{Mode: Chat, Kickoff: kickoff}, func(r *rig) {
+		r.auto = auto
+		r.mustConnect()
+		for _, m := range []Mode{Avatar, Chat, Avatar} {
+			r.mustSwitch(m)
+		}
+		if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
+			t.Errorf("asked %q, spoken %q", got, spoken)
+		}
+	})
+	t.Run("spoken", func(t *testing.T) {
+		run(t, Options{Kickoff: kickoff}, func(r *rig) {
+			r.auto = auto
+			r.mustConnect()
+			for _, m := range []Mode{Chat, Avatar} {
+				r.mustSwitch(m)
+			}
+			if got, spoken := r.asked(), r.spoken(); len(got) != 0 || !slices.Equal(spoken, []string{"Begin"}) {
+				t.Errorf("asked %q, spoken %q", got, spoken)
+			}
+		})
+	})
+	t.Run("the opening was not over", func(t *testing.T) {
+		run(t, Options{Kickoff: kickoff}, func(r *rig) {
+			r.auto = auto
+			r.when(control.ApprovedPermissions, nil)
+			r.mustConnect()
+			r.mustSwitch(Chat)
+			r.mustSwitch(Avatar)
+			r.socket().say(control.StvFinishedTalking, control.FinishedTalking{})
+			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
+				t.Errorf("asked %q, spoken %q", got, spoken)
+			}
+		})
+	})
+	t.Run("it ended during the switch", func(t *testing.T) {
+		run(t, Options{Kickoff: kickoff}, func(r *rig) {
+			r.auto = auto
+			r.when(control.ApprovedPermissions, nil)
+			r.mustConnect()
+			s := r.socket()
+			r.listen = func(e event.Event) {
+				if _, ok := e.(TransportChanged); ok {
+					s.say(control.StvFinishedTalking, control.FinishedTalking{})
+					time.Sleep(time.Millisecond) // until it was heard
+				}
+			}
+			r.mustSwitch(Chat)
+			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
+				t.Errorf("asked %q, spoken %q", got, spoken)
+			}
+		})
+	})
+	t.Run("the switch failed", func(t *testing.T) {
+		run(t, Options{Kickoff: kickoff}, func(r *rig) {
+			r.when(control.ApprovedPermissions, nil)
+			r.mustConnect()
+			r.fail = func(Mode) error { return fault.New(fault.BadRequest, "no") }
+			if err := r.SwitchMode(background, Chat); err == nil {
+				t.Error("the switch worked")
+			}
+			r.socket().say(control.StvFinishedTalking, control.FinishedTalking{})
+			if spoken := r.spoken(); !slices.Equal(spoken, []string{"Begin"}) {
+				t.Errorf("spoken %q", spoken)
+			}
+		})
+	})
+	t.Run("that of the first transport wins", func(t *testing.T) {
+		o := Options{
+			Mode: Chat, Kickoff: kickoff,
+			Chat: chat.Options{Kickoff: &event.Kickoff{Text: "In text"}}, Avatar: avatar.Options{Kickoff: &event.Kickoff{Text: "Aloud"}},
+		}
+		run(t, o, func(r *rig) {
+			r.auto = auto
+			r.mustConnect()
+			r.mustSwitch(Avatar)
+			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"In text"}) || len(spoken) != 0 {
+				t.Errorf("asked %q, spoken %q", got, spoken)
+			}
+		})
+	})
+}

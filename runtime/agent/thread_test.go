@@ -1,0 +1,219 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// joined returns what the newest avatar was told in its join.
+func (r *rig) joined() control.Context {
+	r.t.Helper()
+	got := r.socket().got(control.Join)
+	var join control.JoinRequest
+	if len(got) != 1 {
+		r.t.Fatalf("joined %d times", len(got))
+	}
+	if err := json.Unmarshal([]byte(got[0]), &join); err != nil {
+		r.t.Fatal(err)
+	}
+	return join.Kaltura
+}
+
+// TestTheThreadIsKept, whichever transport learned it.
+func TestTheThreadIsKept(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.socket().segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "th-1"})
+		synctest.Wait()
+		if id := r.Snapshot().ThreadID; id != "th-1" {
+			t.Errorf("thread %q", id)
+		}
+		r.forget()
+		r.mustSwitch(Chat)
+		r.mustSwitch(Avatar)
+		if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Chat, true}, {Avatar, true}}) {
+			t.Errorf("%+v", got)
+		}
+		if id := r.joined().ThreadID; id != "th-1" {
+			t.Errorf("joined thread %q", id)
+		}
+	})
+	t.Run("there is none", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			r.mustConnect()
+			r.mustSwitch(Chat)
+			if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Chat, false}}) {
+				t.Errorf("%+v", got)
+			}
+			r.send(background, "Hello")
+			r.turn(0).reply("Hi.", "th-2")
+			if id := r.Snapshot().ThreadID; id != "th-2" {
+				t.Errorf("thread %q", id)
+			}
+		})
+	})
+	t.Run("each transport has one of its own", func(t *testing.T) {
+		o := Options{Mode: Chat, ThreadID: "shared", Avatar: avatar.Options{ThreadID: "face"}, Chat: chat.Options{ThreadID: "text"}}
+		run(t, o, func(r *rig) {
+			r.mustConnect()
+			r.mustSwitch(Avatar)
+			if id := r.joined().ThreadID; id != "text" {
+				t.Errorf("joined thread %q, want that of the first transport", id)
+			}
+		})
+	})
+}
+
+// TestASwitchWaitsForTheThreadOfTheFirstAnswer, because a transport that is opened
+// before would begin another.
+func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
+	run(t, Options{Mode: Chat}, func(r *rig) {
+		r.mustConnect()
+		r.send(background, "My name is Sam")
+		x := r.turn(0)
+		switched := r.switchLater(background, Avatar)
+		if n := r.made[Avatar]; n != 0 {
+			t.Fatal("opened before the thread was known")
+		}
+		x.say("Hello", "th-1")
+		if err := <-switched; err != nil {
+			t.Fatal(err)
+		}
+		if id := r.joined().ThreadID; id != "th-1" {
+			t.Errorf("joined thread %q", id)
+		}
+		if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Avatar, true}}) {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("spoken", func(t *testing.T) {
+		run(t, Options{}, func(r *rig) {
+			r.mustConnect()
+			<-r.send(background, "My name is Sam")
+			s := r.socket()
+			switched := r.switchLater(background, Chat)
+			s.segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "th-1"})
+			if err := <-switched; err != nil || r.current.thread() != "th-1" {
+				t.Errorf("%v, thread %q", err, r.current.thread())
+			}
+		})
+	})
+	t.Run("which comes late", func(t *testing.T) {
+		run(t, Options{Mode: Chat}, func(r *rig) {
+			r.mustConnect()
+			r.send(background, "My name is Sam")
+			x := r.turn(0)
+			x.say("Hello ", "")
+			switched := r.switchLater(background, Avatar)
+			time.Sleep(time.Second)
+			x.say("Sam.", "th-1")
+			if err := <-switched; err != nil || r.joined().ThreadID != "th-1" {
+				t.Errorf("%v, joined thread %q", err, r.joined().ThreadID)
+			}
+		})
+	})
+	t.Run("no longer than it may", func(t *testing.T) {
+		run(t, Options{Mode: Chat}, func(r *rig) {
+			r.mustConnect()
+			r.send(background, "My name is Sam")
+			began := time.Now()
+			r.mustSwitch(Avatar)
+			if took := time.Since(began); took != threadLimit {
+				t.Errorf("it took %v", took)
+			}
+		})
+	})
+	t.Run("nor than the answer", func(t *testing.T) {
+		run(t, Options{Mode: Chat}, func(r *rig) {
+			r.mustConnect()
+			first := r.send(background, "My name is Sam")
+			switched := r.switchLater(background, Avatar)
+			began := time.Now()
+			r.turn(0).end() // empty
+			<-first
+			if err := <-switched; err != nil || time.Since(began) != 0 {
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
+		})
+	})
+	t.Run("nor than its caller and the session", func(t *testing.T) {
+		run(t, Options{Mode: Chat}, func(r *rig) {
+			r.mustConnect()
+			r.send(background, "My name is Sam")
+			r.turn(0)
+			ctx, cancel := context.WithCancel(background)
+			switched := r.switchLater(ctx, Avatar)
+			cancel()
+			if err := <-switched; !errors.Is(err, fault.Aborted) {
+				t.Errorf("err = %v", err)
+			}
+			switched = r.switchLater(background, Avatar)
+			r.Disconnect(DisconnectOptions{})
+			if err := <-switched; !errors.Is(err, fault.InvalidState) || r.made[Avatar] != 0 {
+				t.Errorf("err = %v, %d avatars", err, r.made[Avatar])
+			}
+		})
+	})
+}
+
+// TestAThreadOfATransportThatNeverWasUpIsNotTheConversations.
+func TestAThreadOfATransportThatNeverWasUpIsNotTheConversations(t *testing.T) {
+	run(t, Options{Mode: Chat}, func(r *rig) {
+		r.mustConnect()
+		r.stuck()
+		switched := r.switchLater(background, Avatar)
+		r.socket().segment(map[string]any{"type": "think", "threadId": "other"})
+		r.socket().say(control.ThrowToNoAgent, control.Empty{})
+		if err := <-switched; err == nil || r.Snapshot().ThreadID != "" {
+			t.Errorf("%v, thread %q", err, r.Snapshot().ThreadID)
+		}
+		r.when(control.ApprovedPermissions, nil) // nothing more is heard of it
+		switched = r.switchLater(background, Avatar)
+		r.socket().segment(map[string]any{"type": "think", "threadId": "new"})
+		synctest.Wait()
+		r.unstick()
+		if err := <-switched; err != nil || r.Snapshot().ThreadID != "new" {
+			t.Errorf("%v, thread %q", err, r.Snapshot().ThreadID)
+		}
+	})
+}
+
+// TestTheServiceOpensAnotherThread: the new transport was opened before the old one
+// knew its thread. The conversation goes on in the new one's.
+func TestTheServiceOpensAnotherThread(t *testing.T) {
+	run(t, Options{Mode: Chat}, func(r *rig) {
+		r.mustConnect()
+		r.send(background, "Hello")
+		x := r.turn(0)
+		r.stuck()
+		switched := r.switchLater(background, Avatar)
+		time.Sleep(threadLimit + time.Second)
+		x.say("Hi", "late")
+		synctest.Wait()
+		if id := r.Snapshot().ThreadID; id != "late" {
+			t.Errorf("thread %q", id)
+		}
+		r.unstick()
+		if err := <-switched; err != nil {
+			t.Fatal(err)
+		}
+		if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Avatar, false}}) {
+			t.Errorf("%+v", got)
+		}
+		r.socket().segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "new"})
+		synctest.Wait()
+		if id := r.Snapshot().ThreadID; id != "new" {
+			t.Errorf("thread %q", id)
+		}
+	})
+}
