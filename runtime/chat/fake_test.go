@@ -125,7 +125,7 @@ func (r *rig) mustConnect() {
 func (r *rig) wantQuiet() {
 	r.t.Helper()
 	synctest.Wait()
-	stacks := make([]byte, 1<<20)
+	stacks := make([]byte, 256<<10)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	if n := strings.Count(string(stacks), "created by github.com/agentruntime/agentruntime/runtime/session."); n > 0 {
 		r.t.Errorf("%d goroutines are left:\n%s", n, stacks)

@@ -9,6 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
+// maxWrites bounds into how many writes a reply is cut.
+const maxWrites = 64
+
 // FuzzService answers with any bytes, cut anywhere, in both framings: a service can
 // fail a turn, and never break the session. Whatever comes, the events of the turn
 // are paired, and the next turn works.
@@ -37,8 +40,9 @@ func FuzzService(f *testing.F) {
 			defer cancel()
 			answer := r.later(ctx, "Hello")
 			x := r.asked(0).reply(200, contentType)
+			piece := max(1+int(step), len(script)/maxWrites)
 			for len(script) > 0 && !x.isOver() {
-				n := min(len(script), 1+int(step))
+				n := min(len(script), piece)
 				x.write(string(script[:n]))
 				script = script[n:]
 			}
