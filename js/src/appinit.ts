@@ -1,4 +1,4 @@
-import { program } from "./runtime.js"
+import type { Program } from "./program.js"
 
 /** Options of `appInit`: a widget id or a token, and where the service is. */
 export type AppInitOptions = AppInitAddresses & (ByWidget | ByToken)
@@ -59,10 +59,10 @@ export interface AvatarPreview {
   loadingVideoUrl: string
 }
 
-/** Asks the service what a session needs to connect. */
-export async function appInit(options: AppInitOptions): Promise<AppInitResult> {
+/** `appInit`, in the program that find gives. */
+export async function requestInit(find: (wait: { signal: AbortSignal | undefined }) => Promise<Program>, options: AppInitOptions): Promise<AppInitResult> {
   const { signal, ...rest } = options ?? {}
-  const running = await program({ signal })
+  const running = await find({ signal })
   const request = {
     ...rest,
     agenticUrl: address(options?.agenticUrl),

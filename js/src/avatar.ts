@@ -1,6 +1,7 @@
 import type { AvatarEvents, AvatarMode, AvatarState, AgentAbilities, Configuration, Disclosure, Kickoff, OAuthRequired, Snapshot, ToolCall } from "./events.js"
 import { AgentError, localError } from "./errors.js"
 import { checkElement, checkVars, lendFunctions, logUnneeded, plainOptions, tokenOf, type AvatarOptions, type PlainOptions, type Token } from "./options.js"
+import { fullProgram } from "./full.js"
 import { Remote } from "./remote.js"
 import { Waiting } from "./waiting.js"
 
@@ -87,7 +88,7 @@ export class AvatarSession extends Waiting<AvatarEvents> {
       receive: (name: string, payload: unknown) => this.#receive(name as keyof AvatarEvents, payload),
       lost: (reason: AgentError) => this.#lost(reason),
     }
-    this.#remote = new Remote(owner, (go, dispatch) => {
+    this.#remote = new Remote(owner, fullProgram, (go, dispatch) => {
       const request = lendFunctions(plain!, this.#remote)
       plain = undefined // the token is the Go side's from now on
       return go.avatarSession(request, dispatch)

@@ -3,9 +3,9 @@ import { localError } from "./errors.js"
 // Browsers stream only this type, without parameters.
 const wasmType = "application/wasm"
 
-/** Fetches and compiles the WebAssembly file at url. */
-export async function compile(url: URL): Promise<WebAssembly.Module> {
-  const response = await request(url)
+/** Fetches and compiles the WebAssembly file at url, which messages call name. */
+export async function compile(url: URL, name: string): Promise<WebAssembly.Module> {
+  const response = await request(url, name)
   const type = (response.headers.get("content-type") ?? "").trim().toLowerCase()
   try {
     if (type === wasmType) return await WebAssembly.compileStreaming(response)
@@ -15,7 +15,7 @@ export async function compile(url: URL): Promise<WebAssembly.Module> {
   }
 }
 
-async function request(url: URL): Promise<Response> {
+async function request(url: URL, name: string): Promise<Response> {
   let response: Response
   try {
     response = await fetch(url, { credentials: "same-origin" })
@@ -25,7 +25,7 @@ async function request(url: URL): Promise<Response> {
   if (!response.ok) {
     throw localError(
       "load_failed",
-      `${url.href} cannot be fetched: HTTP ${response.status}; is agentruntime.wasm served there? (option wasmUrl)`,
+      `${url.href} cannot be fetched: HTTP ${response.status}; is ${name} served there? (option wasmUrl)`,
       { status: response.status, retryable: response.status >= 500 },
     )
   }

@@ -2,6 +2,7 @@
 declare module "agentruntime:glue" {
   interface Go {
     argv: string[]
+    env: Record<string, string>
     importObject: WebAssembly.Imports
     exit: (code: number) => void
     exited: boolean

@@ -7,10 +7,14 @@ export interface Exports {
   readonly version: string
   dispose(): void
   appInit(signal: AbortSignal | undefined, options: object): Promise<unknown>
-  /** Makes a session; `dispatch` takes its events. */
-  avatarSession(options: object, dispatch: (name: string, payload: unknown) => void): Methods | AgentError
+  /** Make sessions; `dispatch` takes their events. The second is in the full program only. */
+  chatSession: OpenSession
+  avatarSession: OpenSession
   holds(): Holdings
 }
+
+/** Makes a session. */
+export type OpenSession = (options: object, dispatch: (name: string, payload: unknown) => void) => Methods | AgentError
 
 /**
  * The methods of an object of the Go program. Some return at once, with an
@@ -85,8 +89,11 @@ export class Program {
   }
 }
 
-/** Starts a program of a compiled module. Nothing of it stays on the page. */
-export async function start(module: WebAssembly.Module): Promise<Program> {
+/**
+ * Starts a program of a compiled module, which has to be the one that file means.
+ * Nothing of it stays on the page.
+ */
+export async function start(module: WebAssembly.Module, file: { readonly name: string; readonly mark: keyof Exports }): Promise<Program> {
   const { Go, fs, process, path } = makeGlue()
   const go = new Go()
   let instance: WebAssembly.Instance
@@ -99,7 +106,7 @@ export async function start(module: WebAssembly.Module): Promise<Program> {
   let exports: Exports | undefined
   const loader = { AgentError, ready: (ready: Exports) => (exports = ready) }
   const ending = guard(go)
-  go.argv = ["agentruntime", loaderName]
+  go.env = { AGENTRUNTIME_LOADER: loaderName }
   // Package initialisers and main run inside run(), up to where main waits, and
   // read these there.
   withGlobals({ fs, process, path, [loaderName]: loader }, () => go.run(instance)).catch(ending.trap)
@@ -111,6 +118,10 @@ export async function start(module: WebAssembly.Module): Promise<Program> {
       "load_failed",
       `the WebAssembly file is version ${exports.version}, the package ${AGENTRUNTIME_VERSION}: deploy both together`,
     )
+  }
+  if (!(file.mark in exports)) {
+    exports.dispose()
+    throw localError("load_failed", `the WebAssembly file is not ${file.name}: it has no ${file.mark}`)
   }
   return new Program(exports, ending.code)
 }

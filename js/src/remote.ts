@@ -1,7 +1,7 @@
 import { cancelled, checkSignal } from "./abort.js"
 import { AgentError, localError } from "./errors.js"
 import type { Exports, Methods, Program } from "./program.js"
-import { program } from "./runtime.js"
+import { pull, sourceOf } from "./stream.js"
 
 /** Who a remote object belongs to. */
 export interface Owner {
@@ -31,6 +31,7 @@ interface Early {
  * has forgotten is collected, and the Go side of it disposed.
  */
 export class Remote {
+  readonly #find: () => Promise<Program>
   readonly #open: Open
   /** What the program reaches, weakly. */
   readonly #reach: Reach
@@ -43,7 +44,9 @@ export class Remote {
   #gone: AgentError | undefined
   #numbers = 0
 
-  constructor(owner: Owner, open: Open) {
+  /** find gives the program that the object lives in. */
+  constructor(owner: Owner, find: () => Promise<Program>, open: Open) {
+    this.#find = find
     this.#open = open
     this.#reach = { owner, lent: new Map(), programEnded: (program) => this.#programEnded(program) }
     collector.register(this, this.#grip, this.#grip)
@@ -64,10 +67,25 @@ export class Remote {
 
   /** Calls a method that waits. */
   later<T>(name: string, signal: AbortSignal | undefined, ...args: unknown[]): Promise<T> {
+    return this.#soon(name, signal, (program, methods) => program.call(() => methods[name]?.(signal ?? undefined, ...args) as Promise<T>))
+  }
+
+  /**
+   * Iterates over what a method makes. It is called when the first value is asked
+   * for; disposing this object ends the iteration with code `aborted`.
+   */
+  stream<T>(name: string, signal: AbortSignal | undefined, ...args: unknown[]): AsyncIterableIterator<T> {
+    const open = async (program: Program, methods: Methods) =>
+      sourceOf<T>(program, this.#invoke(methods, name, args) as Methods, () => this.#gone)
+    return pull(() => this.#soon(name, undefined, open), signal)
+  }
+
+  /** Makes a call now, or as soon as there is an object. */
+  #soon<T>(name: string, signal: AbortSignal | undefined, start: (program: Program, methods: Methods) => Promise<T>): Promise<T> {
     const program = this.#program
     const methods = this.#methods
     if (this.#gone) return Promise.reject(this.#gone)
-    if (program && methods) return program.call(() => methods[name]?.(signal ?? undefined, ...args) as Promise<T>)
+    if (program && methods) return start(program, methods)
     return new Promise<T>((resolve, reject) => {
       checkSignal(signal)
       if (signal?.aborted) return reject(cancelled(signal))
@@ -79,7 +97,7 @@ export class Remote {
         name,
         run: () => {
           signal?.removeEventListener("abort", abort)
-          this.later<T>(name, signal, ...args).then(resolve, reject)
+          this.#soon(name, signal, start).then(resolve, reject)
         },
         fail: (reason) => {
           signal?.removeEventListener("abort", abort)
@@ -114,7 +132,7 @@ export class Remote {
   load(): void {
     if (this.#loading || this.#methods || this.#gone) return
     this.#loading = true
-    program().then(
+    this.#find().then(
       (program) => this.#begin(program),
       (reason: AgentError) => this.#failed(reason),
     )

@@ -1,11 +1,17 @@
 import { untilAborted } from "./abort.js"
 import { compile } from "./compile.js"
 import { localError } from "./errors.js"
-import { start, type Holdings, type Program } from "./program.js"
+import { start, type Exports, type Holdings, type Program } from "./program.js"
+
+/**
+ * The package has two programs. `full` is agentruntime.wasm and can do
+ * everything; `chat` is chat.wasm, smaller, without media and the control socket.
+ */
+export type ProgramName = "full" | "chat"
 
 /** Options of `load`. */
 export interface LoadOptions {
-  /** Where agentruntime.wasm is served. Default: next to this module. */
+  /** Where the program's file is served. Default: next to this module. */
   wasmUrl?: string | URL
   /** A compiled module, for pages that fetch it themselves or keep it over a reload. */
   wasmModule?: WebAssembly.Module
@@ -15,26 +21,33 @@ export interface LoadOptions {
   signal?: AbortSignal | undefined
 }
 
-// One program for everybody who uses this copy of the package.
-let current: Promise<Program> | undefined
-
-/**
- * Loads the runtime, once per page: further calls wait for the same load, and
- * their options other than `signal` change nothing. Every other call of this
- * package loads it by itself; calling `load` early saves that time, and is the
- * place for options. After a failure, and after the runtime has ended, the next
- * call loads it anew.
- *
- * Rejects with code `load_failed`; the message names the address and the cause.
- */
-export async function load(options: LoadOptions = {}): Promise<void> {
-  await program(options)
+/** The file of a program. */
+export interface ProgramFile {
+  readonly program: ProgramName
+  /** Its name, for messages. */
+  readonly name: string
+  /** Where it is unless the page says otherwise. */
+  readonly url: () => URL
+  /** An export by which the file is known. */
+  readonly mark: keyof Exports
 }
 
-/** The running program, loaded if need be. */
-export function program(options: LoadOptions = {}): Promise<Program> {
-  const loading = current ?? boot(options)
-  return untilAborted(loading, options.signal)
+// One of each for everybody who uses this copy of the package.
+const current: Record<ProgramName, Promise<Program> | undefined> = { full: undefined, chat: undefined }
+
+/**
+ * A program that can do what `need` names, running or being loaded; file is
+ * loaded if there is none.
+ *
+ * The rule for the whole package: what needs the full program (AvatarSession,
+ * AgentSession) runs in that one. What the small one can do runs in whichever is
+ * there already, in the full one if both are; if none is, what belongs to texts
+ * loads chat.wasm. `appInit` is for either: it loads what its entry of the
+ * package is about.
+ */
+export function program(need: ProgramName, file: ProgramFile, options: LoadOptions = {}): Promise<Program> {
+  const there = current.full ?? (need === "chat" ? current.chat : undefined)
+  return untilAborted(there ?? adopt(open(file, options), file.program, options.onExit), options.signal)
 }
 
 /**
@@ -43,11 +56,15 @@ export function program(options: LoadOptions = {}): Promise<Program> {
  * while the page stays: `import.meta.hot?.dispose(dispose)`.
  */
 export async function dispose(): Promise<void> {
-  const loading = current
-  current = undefined
-  const program = await loading?.catch(() => undefined)
-  program?.dispose()
-  await program?.ended
+  const loading = [current.full, current.chat]
+  current.full = current.chat = undefined
+  await Promise.all(
+    loading.map(async (loading) => {
+      const program = await loading?.catch(() => undefined)
+      program?.dispose()
+      await program?.ended
+    }),
+  )
 }
 
 /**
@@ -55,20 +72,21 @@ export async function dispose(): Promise<void> {
  * nothing stays behind. Nothing at all when it is not loaded.
  */
 export async function diagnostics(): Promise<Holdings> {
-  const running = await current?.catch(() => undefined)
-  if (!running || running.end) return { sessions: 0, callbacks: 0, goroutines: 0 }
-  return running.now((go) => go.holds())
+  const sum: Holdings = { sessions: 0, callbacks: 0, goroutines: 0 }
+  for (const loading of [current.full, current.chat]) {
+    const running = await loading?.catch(() => undefined)
+    if (!running || running.end) continue
+    const held = running.now((go) => go.holds())
+    for (const key of ["sessions", "callbacks", "goroutines"] as const) sum[key] += held[key]
+  }
+  return sum
 }
 
-function boot(options: LoadOptions): Promise<Program> {
-  return adopt(open(options), options.onExit)
-}
-
-/** Takes a program that is being started as the one of this copy of the package. */
-export function adopt(loading: Promise<Program>, onExit?: (code: number) => void): Promise<Program> {
-  current = loading
+/** Takes a program that is being started as the one of its kind. */
+export function adopt(loading: Promise<Program>, name: ProgramName, onExit?: (code: number) => void): Promise<Program> {
+  current[name] = loading
   const forget = () => {
-    if (current === loading) current = undefined
+    if (current[name] === loading) current[name] = undefined
   }
   loading.then(async (program) => {
     const code = await program.ended
@@ -78,16 +96,15 @@ export function adopt(loading: Promise<Program>, onExit?: (code: number) => void
   return loading
 }
 
-async function open(options: LoadOptions): Promise<Program> {
+async function open(file: ProgramFile, options: LoadOptions): Promise<Program> {
   if (typeof window === "undefined" || typeof WebAssembly === "undefined") {
     throw localError("load_failed", "the runtime needs a page of a browser with WebAssembly: there is no window here")
   }
-  return start(options.wasmModule ?? (await compile(wasmURL(options.wasmUrl))))
+  return start(options.wasmModule ?? (await compile(wasmURL(file, options.wasmUrl), file.name)), file)
 }
 
-function wasmURL(given: string | URL | undefined): URL {
-  // The literal form is what bundlers look for, to copy the file.
-  if (given === undefined) return new URL("./agentruntime.wasm", import.meta.url)
+function wasmURL(file: ProgramFile, given: string | URL | undefined): URL {
+  if (given === undefined) return file.url()
   try {
     return new URL(given, document.baseURI)
   } catch (cause) {

@@ -1,6 +1,6 @@
 import { AgentError } from "../src/errors.js"
 import { Program, type Exports, type Methods } from "../src/program.js"
-import { adopt } from "../src/runtime.js"
+import { adopt, type ProgramName } from "../src/runtime.js"
 
 /** A program that writes down what it is asked, in place of the Go one. */
 export class FakeProgram {
@@ -14,15 +14,18 @@ export class FakeProgram {
   dispatch: (name: string, payload: unknown) => void = () => {}
   end: (code: number) => void = () => {}
   sessions = 0
+  held = 1
+  readonly inits: unknown[] = []
 
   /** Makes this the program that the package has loaded, once the returned function is called. */
-  loading(): { loaded: () => void; failed: (reason: AgentError) => void } {
+  loading(name: ProgramName = "full"): { loaded: () => void; failed: (reason: AgentError) => void } {
     const ended = new Promise<number>((resolve) => (this.end = resolve))
     const exports: Exports = {
       version: "test",
       dispose: () => this.end(0),
-      appInit: () => Promise.resolve({}),
-      holds: () => ({ sessions: this.sessions, callbacks: 0, goroutines: 1 }),
+      appInit: async (_, options) => void this.inits.push((options as { widgetId?: string }).widgetId),
+      holds: () => ({ sessions: this.sessions, callbacks: 0, goroutines: this.held }),
+      chatSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
       avatarSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
     }
     let loaded = () => {}
@@ -31,13 +34,13 @@ export class FakeProgram {
       loaded = () => resolve(new Program(exports, ended))
       failed = reject
     })
-    adopt(program).catch(() => {})
+    adopt(program, name).catch(() => {})
     return { loaded, failed }
   }
 
   /** Makes this the loaded program now. */
-  async load(): Promise<this> {
-    this.loading().loaded()
+  async load(name: ProgramName = "full"): Promise<this> {
+    this.loading(name).loaded()
     await settle()
     return this
   }

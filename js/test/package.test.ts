@@ -1,6 +1,9 @@
 import assert from "node:assert/strict"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
+import * as chat from "../dist/chat.js"
+import * as compat from "../dist/compat.js"
+import * as main from "../dist/index.js"
 import { AgentError, appInit, dispose, load, version, type AppInitOptions } from "../dist/index.js"
 
 const root = new URL("../../", import.meta.url) // of the package, seen from the bundled test
@@ -22,8 +25,40 @@ test("every file that package.json names exists", () => {
   for (const name of names) assert.ok(existsSync(new URL(name, root)), name)
 })
 
-test("the wasm and its compressed forms are beside the module", () => {
-  for (const form of ["", ".gz", ".br"]) assert.ok(existsSync(new URL("dist/agentruntime.wasm" + form, root)), form)
+test("each wasm and its compressed forms are beside the modules", () => {
+  for (const name of ["agentruntime.wasm", "chat.wasm"]) {
+    for (const form of ["", ".gz", ".br"]) assert.ok(existsSync(new URL("dist/" + name + form, root)), name + form)
+  }
+})
+
+test("every entry has the same classes and the same runtime", () => {
+  for (const name of ["AgentError", "Emitter", "dispose", "diagnostics", "version"] as const) assert.equal(chat[name], main[name], name)
+  assert.equal("AvatarSession" in chat, false)
+  const { KalturaAvatarSession, KalturaError, ...rest } = compat
+  assert.deepEqual([KalturaAvatarSession, KalturaError], [main.AvatarSession, main.AgentError])
+  assert.deepEqual({ ...rest }, { ...main })
+})
+
+test("no entry leaves files of an earlier build behind", () => {
+  const named = new Set(["index", "chat", "compat"].map((name) => name + ".js"))
+  for (const name of named) {
+    for (const [, shared] of readFileSync(new URL("dist/" + name, root), "utf8").matchAll(/"\.\/([^"]+\.js)"/g)) named.add(shared!)
+  }
+  const found = readdirSync(new URL("dist/", root)).filter((name) => name.endsWith(".js"))
+  assert.deepEqual(found.sort(), [...named].sort())
+})
+
+test("the chat entry does not know the large program", () => {
+  const seen = new Set<string>()
+  const read = (name: string): string => {
+    if (seen.has(name)) return ""
+    seen.add(name)
+    const text = readFileSync(new URL("dist/" + name, root), "utf8")
+    return text + [...text.matchAll(/"\.\/([^"]+\.js)"/g)].map(([, shared]) => read(shared!)).join("")
+  }
+  const text = read("chat.js")
+  assert.match(text, /chat\.wasm/)
+  assert.doesNotMatch(text, /agentruntime\.wasm/)
 })
 
 test("load without a window rejects with load_failed", async () => {

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { brotliCompressSync } from "node:zlib"
-// @ts-expect-error: a script of the build has no types
 import { slim } from "../slim.mjs"
 
 const root = new URL("../../../", import.meta.url)

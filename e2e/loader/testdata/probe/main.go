@@ -18,7 +18,7 @@ import (
 var version string // set by the linker
 
 func main() {
-	loader := js.Global().Get(os.Args[1])
+	loader := js.Global().Get(os.Getenv("AGENTRUNTIME_LOADER"))
 	jsbridge.SetErrorConstructor(loader.Get("AgentError"))
 	ctx, stop := context.WithCancel(context.Background())
 	scope := jsbridge.NewScope(nil)
@@ -32,6 +32,8 @@ func main() {
 			}
 			return jsbridge.Promise(func() (any, error) { return appInit(what) })
 		}),
+		// By these the loader knows a program.
+		"avatarSession": true, "chatSession": true,
 	})
 	if err != nil {
 		panic(err)

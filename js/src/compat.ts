@@ -1,0 +1,8 @@
+/**
+ * agentruntime/compat: everything of `agentruntime`, and the same classes under
+ * the names of the service's reference client, so that a page written for that
+ * one changes an import.
+ */
+export * from "./index.js"
+export { AvatarSession as KalturaAvatarSession } from "./avatar.js"
+export { AgentError as KalturaError } from "./errors.js"

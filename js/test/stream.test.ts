@@ -1,0 +1,204 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { localError } from "../src/errors.js"
+import { Remote } from "../src/remote.js"
+import { dispose } from "../src/runtime.js"
+import { chatProgram } from "../src/small.js"
+import { pull, pullExport } from "../src/stream.js"
+import { FakeProgram, settle } from "./fake.js"
+
+/** A sequence as the Go program hands one over. */
+class Sequence {
+  asked = 0
+  left = 0
+  /** Settles the promises of next, oldest first. */
+  readonly answers: { resolve: (result: { done: boolean; value?: string }) => void; reject: (reason: unknown) => void }[] = []
+
+  next(): Promise<IteratorResult<string>> {
+    assert.equal(this.left, 0, "next after return")
+    this.asked++
+    return new Promise((resolve, reject) => this.answers.push({ resolve: resolve as never, reject }))
+  }
+
+  async return(): Promise<void> {
+    assert.equal(this.left++, 0, "return twice")
+  }
+
+  async say(value: string): Promise<void> {
+    await settle()
+    this.answers.shift()?.resolve({ done: false, value })
+  }
+}
+
+const over = { done: true, value: undefined }
+
+test("a sequence is opened at the first value that is asked for, and asked for no more than the loop takes", async () => {
+  const sequence = new Sequence()
+  let opened = 0
+  const stream = pull(async () => (opened++, sequence))
+  await settle()
+  assert.equal(opened, 0)
+  const first = stream.next()
+  await sequence.say("a")
+  assert.deepEqual(await first, { done: false, value: "a" })
+  await settle()
+  assert.deepEqual([opened, sequence.asked, sequence.left], [1, 1, 0])
+  const second = stream.next()
+  await settle()
+  sequence.answers.shift()?.resolve({ done: true })
+  assert.deepEqual(await second, over)
+  assert.deepEqual(await stream.next(), over)
+  assert.deepEqual([opened, sequence.asked, sequence.left], [1, 2, 1])
+})
+
+test("values come in the order in which they were asked for", async () => {
+  const sequence = new Sequence()
+  const stream = pull(async () => sequence)
+  const both = Promise.all([stream.next(), stream.next()])
+  await sequence.say("a")
+  await sequence.say("b")
+  assert.deepEqual(await both, [{ done: false, value: "a" }, { done: false, value: "b" }])
+})
+
+test("leaving the loop ends the sequence", async () => {
+  const sequence = new Sequence()
+  const loop = (async () => {
+    for await (const value of pull(async () => sequence)) {
+      assert.equal(value, "a")
+      break
+    }
+  })()
+  await sequence.say("a")
+  await loop
+  assert.equal(sequence.left, 1)
+})
+
+test("leaving a stream that nobody asked opens nothing", async () => {
+  const stream = pull(() => assert.fail("opened"))
+  assert.deepEqual(await stream.return?.(), over)
+  assert.deepEqual(await stream.next(), over)
+})
+
+test("an error of the sequence is thrown once and ends it", async () => {
+  const sequence = new Sequence()
+  const stream = pull(async () => sequence)
+  const next = stream.next()
+  await settle()
+  sequence.answers.shift()?.reject(localError("ended", "over"))
+  await assert.rejects(next, { code: "ended" })
+  assert.deepEqual(await stream.next(), over)
+  assert.equal(sequence.left, 1)
+})
+
+test("a sequence that cannot be opened throws, and nothing is left to free", async () => {
+  const stream = pull(() => Promise.reject(localError("bad_request", "no")))
+  await assert.rejects(stream.next(), { code: "bad_request" })
+  assert.deepEqual(await stream.next(), over)
+})
+
+test("an aborted signal throws at once and ends the sequence, also while it opens", async () => {
+  for (const opening of [false, true]) {
+    const sequence = new Sequence()
+    const controller = new AbortController()
+    let open = () => {}
+    const stream = pull(() => new Promise<Sequence>((resolve) => (open = () => resolve(sequence))), controller.signal)
+    const next = stream.next()
+    if (!opening) open()
+    await settle()
+    controller.abort("enough")
+    await assert.rejects(next, { code: "aborted", cause: new Error("enough") })
+    open()
+    await settle()
+    assert.equal(sequence.left, 1)
+    sequence.answers.shift()?.resolve({ done: false, value: "late" })
+    assert.deepEqual(await stream.next(), over)
+  }
+  await assert.rejects(pull(() => assert.fail("opened"), AbortSignal.abort()).next(), { code: "aborted" })
+  assert.throws(() => pull(() => assert.fail("opened"), "stop" as never), { code: "bad_request" })
+})
+
+test("a stream that is over lets go of its signal", async () => {
+  const { signal } = new AbortController()
+  let listeners = 0
+  const count = (by: number, original: (...args: never[]) => void) =>
+    function (this: AbortSignal, ...args: never[]) {
+      listeners += by
+      original.apply(this, args)
+    }
+  signal.addEventListener = count(1, signal.addEventListener) as never
+  signal.removeEventListener = count(-1, signal.removeEventListener) as never
+  const stream = pull(async () => new Sequence(), signal)
+  assert.equal(listeners, 1)
+  await stream.return?.()
+  assert.equal(listeners, 0)
+})
+
+test("a stream that the page has forgotten is ended when it is collected, whatever the page keeps", async () => {
+  setFlagsFromString("--expose-gc")
+  const collect = runInNewContext("gc") as () => void
+  const { signal } = new AbortController()
+  const sequence = new Sequence()
+  await (async () => {
+    const first = pull(async () => sequence, signal).next()
+    await sequence.say("a")
+    await first
+  })()
+  for (let i = 0; i < 100 && sequence.left === 0; i++) {
+    collect()
+    await settle()
+  }
+  assert.equal(sequence.left, 1)
+})
+
+const owner = { receive() {}, lost() {} }
+
+function remote(program: FakeProgram, sequence: Sequence): Remote {
+  program.results["listen"] = () => ({ next: () => sequence.next(), return: () => sequence.return() })
+  return new Remote(owner, chatProgram, (go, dispatch) => go.chatSession({}, dispatch))
+}
+
+test("a session's stream waits for the program, and its method for the loop", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading("chat")
+  const sequence = new Sequence()
+  const stream = remote(program, sequence).stream("listen", undefined, "text")
+  const next = stream.next()
+  loaded()
+  await sequence.say("a")
+  assert.deepEqual(await next, { done: false, value: "a" })
+  assert.deepEqual(program.calls, [["listen", "text"]])
+  await dispose()
+})
+
+test("disposing a session ends its streams, and calls nothing that is gone", async () => {
+  const program = await new FakeProgram().load("chat")
+  const sequence = new Sequence()
+  const session = remote(program, sequence)
+  const stream = session.stream("listen", undefined)
+  session.load()
+  const next = stream.next()
+  await settle()
+  const disposed = session.dispose()
+  sequence.answers.shift()?.reject(localError("aborted", "cut short"))
+  await disposed
+  await assert.rejects(next, { code: "aborted" })
+  await assert.rejects(session.stream("listen", undefined).next(), { code: "aborted" })
+  assert.deepEqual([sequence.asked, sequence.left], [1, 0])
+  await dispose()
+})
+
+test("a program's end ends its streams, and what the program refuses is thrown", async () => {
+  const program = await new FakeProgram().load("chat")
+  const sequence = new Sequence()
+  const methods = { next: () => sequence.next(), return: () => sequence.return() }
+  const stream = pullExport(chatProgram, () => methods)
+  const next = stream.next()
+  const refused = pullExport(chatProgram, () => localError("bad_request", "no")).next()
+  await assert.rejects(refused, { code: "bad_request" })
+  program.end(2)
+  await assert.rejects(next, { code: "internal_error" })
+  assert.deepEqual(await stream.next(), over)
+  assert.deepEqual([sequence.asked, sequence.left], [1, 0])
+})
