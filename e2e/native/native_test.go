@@ -1,6 +1,6 @@
-// Package native proves that the session of the page runs without one: the same
-// avatar.Session, with pion and sockets, against the local service. It is also
-// the shortest example of a bot.
+// Package native proves that the sessions of the page run without one: the same
+// avatar.Session and agent.Session, with pion and sockets, against the local
+// service. It is also the shortest example of a bot.
 package native
 
 import (
@@ -27,16 +27,23 @@ const patience = 30 * time.Second
 // bot is a session and what it has heard.
 type bot struct {
 	*avatar.Session
-	t *testing.T
+	*ear
 
 	video, audio atomic.Int64 // RTP packets
+}
 
+// ear hears the events of a session.
+type ear struct {
+	t       *testing.T
 	mu      sync.Mutex
 	events  []avatar.Event
 	changed chan struct{}
 }
 
-func newBot(t *testing.T, service *localservice.Service, agent string, o avatar.Options) *bot {
+func newEar(t *testing.T) *ear { return &ear{t: t, changed: make(chan struct{}, 1)} }
+
+// arrive makes a client and a conversation token for the agent.
+func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.Transport, *appinit.Result) {
 	t.Helper()
 	info := service.Info()
 	who, ok := info.Agent(agent)
@@ -53,7 +60,13 @@ func newBot(t *testing.T, service *localservice.Service, agent string, o avatar.
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bot{t: t, changed: make(chan struct{}, 1)}
+	return http, init
+}
+
+func newBot(t *testing.T, service *localservice.Service, agent string, o avatar.Options) *bot {
+	t.Helper()
+	http, init := arrive(t, service, agent)
+	b := &bot{ear: newEar(t)}
 	plane := media.NewPlane(media.Config{
 		Client: http, Sender: http,
 		TURNServer:        init.TURNServerURL,
@@ -95,37 +108,43 @@ func (b *bot) count(track *webrtc.TrackRemote) {
 	}
 }
 
-func (b *bot) hear(e avatar.Event) {
-	b.mu.Lock()
-	b.events = append(b.events, e)
-	b.mu.Unlock()
+func (h *ear) hear(e avatar.Event) {
+	h.mu.Lock()
+	h.events = append(h.events, e)
+	h.mu.Unlock()
 	select {
-	case b.changed <- struct{}{}:
+	case h.changed <- struct{}{}:
 	default:
 	}
 }
 
+// heard returns how many events there were.
+func (h *ear) heard() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.events)
+}
+
 // await returns the first event from the nth on for which ok says yes, and the
 // number of the one after it.
-func await[T avatar.Event](b *bot, from int, ok func(T) bool) (T, int) {
-	b.t.Helper()
+func await[T avatar.Event](h *ear, from int, ok func(T) bool) (T, int) {
+	h.t.Helper()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	for {
-		b.mu.Lock()
-		for i := from; i < len(b.events); i++ {
-			if e, is := b.events[i].(T); is && ok(e) {
-				b.mu.Unlock()
+		h.mu.Lock()
+		for i := from; i < len(h.events); i++ {
+			if e, is := h.events[i].(T); is && ok(e) {
+				h.mu.Unlock()
 				return e, i + 1
 			}
 		}
-		heard := len(b.events)
-		b.mu.Unlock()
+		h.mu.Unlock()
 		select {
-		case <-b.changed:
+		case <-h.changed:
 		case <-limit.C:
 			var none T
-			b.t.Fatalf("no %s within %v; %d events heard", none.Name(), patience, heard)
+			h.t.Fatalf("no %s within %v; %d events heard", none.Name(), patience, h.heard())
 		}
 	}
 }
@@ -157,17 +176,17 @@ func TestASessionWithoutAPage(t *testing.T) {
 	if err := b.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ready, _ := await(b, 0, anyOf[avatar.MediaReady])
+	ready, _ := await(b.ear, 0, anyOf[avatar.MediaReady])
 	if ready.Mode != avatar.Video || ready.Degraded {
 		t.Errorf("media ready: %+v", ready)
 	}
-	_, next := await(b, 0, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
+	_, next := await(b.ear, 0, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
 
 	// A typed turn.
 	if sent, err := b.Speak(t.Context(), "What is the password?"); !sent || err != nil {
 		t.Fatalf("speak: %v, %v", sent, err)
 	}
-	answer, next := await(b, next, anyOf[avatar.AvatarStopTalking])
+	answer, next := await(b.ear, next, anyOf[avatar.AvatarStopTalking])
 	if !strings.Contains(answer.Text, "swordfish") {
 		t.Errorf("the answer was %q", answer.Text)
 	}
@@ -177,12 +196,12 @@ func TestASessionWithoutAPage(t *testing.T) {
 	if err := b.StartMic(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, next = await(b, next, anyOf[avatar.UserStartedTalking])
-	heard, next := await(b, next, func(e avatar.Transcript) bool { return e.Type == "user" })
+	_, next = await(b.ear, next, anyOf[avatar.UserStartedTalking])
+	heard, next := await(b.ear, next, func(e avatar.Transcript) bool { return e.Type == "user" })
 	if heard.Text != "Say it again please" {
 		t.Errorf("heard %q", heard.Text)
 	}
-	await(b, next, anyOf[avatar.AvatarStartTalking])
+	await(b.ear, next, anyOf[avatar.AvatarStartTalking])
 
 	video, audio := b.video.Load(), b.audio.Load()
 	if video == 0 || audio == 0 {
@@ -191,11 +210,11 @@ func TestASessionWithoutAPage(t *testing.T) {
 	t.Logf("%d video and %d voice packets, timings %v", video, audio, b.Snapshot().Timings)
 
 	b.Disconnect(avatar.DisconnectOptions{})
-	done, _ := await(b, 0, anyOf[avatar.SessionCompleted])
+	done, _ := await(b.ear, 0, anyOf[avatar.SessionCompleted])
 	if !done.Sent || done.Reason != "disconnect" {
 		t.Errorf("completed: %+v", done)
 	}
-	await(b, 0, anyOf[avatar.Ended])
+	await(b.ear, 0, anyOf[avatar.Ended])
 	b.Close()
 }
 

@@ -1,0 +1,256 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pion/webrtc/v4"
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/agent"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// conversation is an agent session on real transports.
+type conversation struct {
+	*agent.Session
+	*ear
+	http *counter
+}
+
+// counter is an HTTP client that remembers which requests told of an end, and can
+// lose those for the picture.
+type counter struct {
+	*fetch.Transport
+
+	mu        sync.Mutex
+	completed []string
+	noMedia   bool
+}
+
+func (c *counter) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	c.mu.Lock()
+	if strings.Contains(r.URL, "session_completed") {
+		c.completed = append(c.completed, string(r.Body.Data))
+	}
+	if c.noMedia && strings.Contains(r.URL, "/whep/") {
+		refused := *r
+		refused.URL = nobody + r.URL[strings.Index(r.URL, "/rtc/"):]
+		r = &refused
+	}
+	c.mu.Unlock()
+	return c.Transport.Do(ctx, r)
+}
+
+// ends returns the requests that told of an end.
+func (c *counter) ends() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string{}, c.completed...)
+}
+
+// nobody listens there: port 9 is for discarding, and nobody does.
+const nobody = "http://127.0.0.1:9"
+
+// newConversation makes a session that begins in text. relay is the TURN server of its
+// avatars, "" for the service's.
+func newConversation(t *testing.T, service *localservice.Service, o agent.Options, relay string) *conversation {
+	t.Helper()
+	http, init := arrive(t, service, "silent")
+	c := &conversation{ear: newEar(t), http: &counter{Transport: http}}
+	if relay == "" {
+		relay = init.TURNServerURL
+	}
+	o.Mode, o.Token, o.GenieURL, o.OnEvent = agent.Chat, init.KS, &init.GenieURL, c.hear
+	o.Avatar.SRSBaseURL, o.Avatar.MicStart = init.SRSBaseURL, avatar.MicDeferred
+	if o.Avatar.ConversationURL == "" {
+		o.Avatar.ConversationURL = init.ConversationURL
+	}
+	session, err := agent.New(o, agent.Deps{
+		Chat: func(o chat.Options) (*chat.Session, func(), error) {
+			s, err := chat.New(o, chat.Deps{Fetch: c.http, Send: http})
+			return s, nil, err
+		},
+		Avatar: func(o avatar.Options) (*avatar.Session, func(), error) {
+			plane := media.NewPlane(media.Config{
+				Client: c.http, Sender: http, Limits: o.Limits,
+				TURNServer:        relay,
+				TURNCredentials:   &media.Credentials{Username: init.TURNCredentials.Username, Credential: init.TURNCredentials.Credential},
+				AllowPrivateHosts: true,
+				Platform:          media.Platform{OnTrack: discard},
+			})
+			s, err := avatar.New(o, avatar.Deps{
+				Plane: avatar.OnMedia(plane),
+				Dial: func(url string, o socketio.ClientOptions) (avatar.Socket, error) {
+					return socketio.NewClient(url, o)
+				},
+				Fetch: c.http, Send: http,
+			})
+			return s, nil, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	c.Session = session
+	return c
+}
+
+func discard(track *webrtc.TrackRemote) {
+	for {
+		if _, _, err := track.ReadRTP(); err != nil {
+			return
+		}
+	}
+}
+
+// ask sends a turn in text and returns the answer.
+func (c *conversation) ask(text string) string {
+	c.t.Helper()
+	sent, err := c.SendText(c.t.Context(), text)
+	if err != nil || sent.Turn == nil {
+		c.t.Fatalf("%q: %+v, %v", text, sent, err)
+	}
+	return sent.Turn.Text
+}
+
+// TestAConversationOverBothTransports: what is said in one is known in the other.
+func TestAConversationOverBothTransports(t *testing.T) {
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	service := start(t, localservice.Options{})
+	c := newConversation(t, service, agent.Options{}, "")
+	if err := c.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.ask("My name is Sam."); !strings.Contains(got, "Sam") {
+		t.Errorf("in text: %q", got)
+	}
+	thread := c.Snapshot().ThreadID
+	if thread == "" {
+		t.Fatal("no thread")
+	}
+
+	if err := c.SwitchMode(t.Context(), agent.Avatar); err != nil {
+		t.Fatal(err)
+	}
+	from := c.heard()
+	if sent, err := c.SendText(t.Context(), "What is my name?"); !sent.Left || err != nil {
+		t.Fatalf("aloud: %+v, %v", sent, err)
+	}
+	spoken, _ := await(c.ear, from, func(e agent.Transcript) bool { return e.Type == "final" && strings.Contains(e.Text, "name") })
+	if spoken.Text != "Your name is Sam." {
+		t.Errorf("aloud: %q", spoken.Text)
+	}
+	await(c.ear, from, func(e agent.AvatarStopTalking) bool { return strings.Contains(e.Text, "Sam") })
+
+	if err := c.SwitchMode(t.Context(), agent.Chat); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.ask("What did I say first?"); got != "The first thing you said was: My name is Sam." {
+		t.Errorf("in text again: %q", got)
+	}
+	if got := c.ask("What did we talk about?"); !strings.Contains(got, "What is my name?") {
+		t.Errorf("what was said aloud is not known in text: %q", got)
+	}
+	c.wantModes(agent.ModeChanged{Mode: agent.Avatar, ThreadContinuity: true}, agent.ModeChanged{Mode: agent.Chat, ThreadContinuity: true})
+	if got := c.http.ends(); len(got) != 0 || c.Snapshot().ThreadID != thread {
+		t.Errorf("during the conversation: told of the end %q, thread %s after %s", got, c.Snapshot().ThreadID, thread)
+	}
+	c.Close()
+	if got := c.http.ends(); len(got) != 1 || got[0] != `{"id":"`+thread+`"}` {
+		t.Errorf("told of the end: %q", got)
+	}
+	if end, _ := await(c.ear, 0, anyOf[agent.Ended]); end.Reason != "disconnect" {
+		t.Errorf("ended: %q", end.Reason)
+	}
+}
+
+func (c *conversation) wantModes(want ...agent.ModeChanged) {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var got []agent.ModeChanged
+	for _, e := range c.events {
+		if m, ok := e.(agent.ModeChanged); ok {
+			got = append(got, m)
+		}
+	}
+	if len(got) != len(want) {
+		c.t.Fatalf("modes %+v, want %+v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			c.t.Errorf("modes %+v, want %+v", got, want)
+		}
+	}
+}
+
+// TestAFaceThatDoesNotComeLeavesTheConversation, whichever of its hosts is not
+// there: what is sent meanwhile is answered in text, and what was said is known.
+func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	service := start(t, localservice.Options{})
+	const short = 1500 * time.Millisecond
+	for name, c := range map[string]struct {
+		limits  control.Limits
+		relay   string
+		noMedia bool
+		socket  string
+		want    []fault.Code
+	}{
+		"no media host": {limits: control.Limits{WHEPTries: 1}, noMedia: true, want: []fault.Code{fault.WHEPFailed}},
+		"no relay":      {limits: control.Limits{Overall: short}, relay: "turn:127.0.0.1:9", want: []fault.Code{fault.Timeout, fault.WHEPFailed, fault.WHEPTimeout}},
+		"no socket":     {limits: control.Limits{ServerConnect: short}, socket: nobody, want: []fault.Code{fault.Timeout, fault.ConnectFailed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := agent.Options{Avatar: avatar.Options{Limits: c.limits, ConversationURL: c.socket}}
+			s := newConversation(t, service, o, c.relay)
+			s.http.noMedia = c.noMedia
+			if err := s.Connect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s.ask("My name is Sam.")
+			from := s.heard()
+			failed := make(chan error, 1)
+			go func() { failed <- s.SwitchMode(t.Context(), agent.Avatar) }()
+			await(s.ear, from, func(e agent.StateChanged) bool { return e.State == agent.Switching })
+			if got := s.ask("What is my name?"); got != "Your name is Sam." {
+				t.Errorf("sent during the switch: %q", got)
+			}
+			if err := <-failed; !isOneOf(err, c.want) {
+				t.Errorf("err = %v, want one of %v", err, c.want)
+			}
+			if got := s.ask("What did I say first?"); !strings.HasSuffix(got, "My name is Sam.") {
+				t.Errorf("after the switch: %q", got)
+			}
+			if got := s.http.ends(); len(got) != 0 {
+				t.Errorf("told of the end %q", got)
+			}
+			s.wantModes()
+		})
+	}
+}
+
+func isOneOf(err error, codes []fault.Code) bool {
+	for _, code := range codes {
+		if errors.Is(err, code) {
+			return true
+		}
+	}
+	return false
+}
