@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"syscall/js"
 	"testing"
@@ -179,8 +180,14 @@ type session struct {
 	methods js.Value
 }
 
-// open makes a session of a JavaScript expression for its options.
+// open makes an avatar session of a JavaScript expression for its options.
 func (r *rig) open(options string) session {
+	r.t.Helper()
+	return r.make(r.sessions.open, eval(options))
+}
+
+// make makes a session of a kind.
+func (r *rig) make(open page.Open, options js.Value) session {
 	r.t.Helper()
 	dispatch := jsbridge.FuncOf(func(_ js.Value, args []js.Value) any {
 		r.mu.Lock()
@@ -189,7 +196,7 @@ func (r *rig) open(options string) session {
 		return nil
 	})
 	r.t.Cleanup(dispatch.Release)
-	v, err := r.program.Open(r.sessions.open, eval(options), dispatch.Value)
+	v, err := r.program.Open(open, options, dispatch.Value)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -226,20 +233,28 @@ func (s session) connect() {
 }
 
 // await waits for an event and returns its payload.
-func (s session) await(name string) js.Value {
+func (s session) await(name string) (payload js.Value) {
 	s.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	s.until("event "+name, func() bool {
 		s.mu.Lock()
-		for _, e := range s.events {
-			if e.name == name {
-				s.mu.Unlock()
-				return e.payload
-			}
+		defer s.mu.Unlock()
+		i := slices.IndexFunc(s.events, func(e heard) bool { return e.name == name })
+		if i >= 0 {
+			payload = s.events[i].payload
 		}
-		s.mu.Unlock()
+		return i >= 0
+	})
+	return payload
+}
+
+// until waits for a condition.
+func (r *rig) until(what string, holds func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("no %s", what)
+		}
 	}
-	s.t.Fatalf("no event %s", name)
-	return js.Undefined()
 }
 
 // names lists the events so far.

@@ -52,7 +52,8 @@ type transport struct {
 
 // open makes a transport that has the session's handlers; it does not connect.
 func (s *Session) open(mode Mode) (*transport, error) {
-	t := &transport{mode: mode, removes: map[*handler]func(){}}
+	// What ends while it is being made is not heard of: the error tells enough.
+	t := &transport{mode: mode, removes: map[*handler]func(){}, gone: true}
 	listen := func(e event.Event) { s.hear(t, e) }
 	_, err := session.Guarded(func() (_ any, err error) {
 		if mode == Avatar {
@@ -71,6 +72,7 @@ func (s *Session) open(mode Mode) (*transport, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.gone = false
 	for _, h := range s.handlers {
 		t.lend(h)
 	}

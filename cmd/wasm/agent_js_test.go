@@ -1,0 +1,312 @@
+//go:build js && wasm
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"syscall/js"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/page"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// holder is the facade's side: it takes transports and answers turns in text.
+const holder = `(() => {
+	const original = globalThis.fetch
+	const holder = {
+		taken: [],
+		asked: [],
+		take(kind, methods) {
+			const one = {kind, methods, events: [], state: methods.properties().state, gone: false}
+			holder.taken.push(one)
+			return {
+				dispatch: (name, payload) => one.events.push(name),
+				gone: () => { one.gone = true; one.state = methods.properties().state },
+			}
+		},
+		restore: () => { globalThis.fetch = original },
+	}
+	globalThis.fetch = async (url, init) => {
+		if (!String(url).startsWith("https://brain.example")) return original(url, init)
+		const body = JSON.parse(new TextDecoder().decode(init.body))
+		holder.asked.push(body)
+		const segment = {type: "text", content: "You said: " + body.userMessage, threadId: body.threadId ?? "th-1", messageId: "m", isFinal: true}
+		return new Response(JSON.stringify(segment) + "\n", {headers: {"content-type": "application/x-ndjson"}})
+	}
+	return holder
+})()`
+
+// agentRig is a rig whose sessions are of either kind.
+type agentRig struct {
+	*rig
+	holder js.Value
+}
+
+func newAgentRig(t *testing.T) *agentRig {
+	t.Helper()
+	r := &agentRig{newRig(t), eval(holder)}
+	t.Cleanup(func() { r.holder.Call("restore") })
+	deps := r.sessions.deps
+	r.sessions.deps = func(p *media.Plane) avatar.Deps {
+		r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
+		return deps(p)
+	}
+	return r
+}
+
+// alone are the options of a transport that has nothing to do with the page.
+const alone = `token: "t", genieUrl: "https://brain.example", pageLifecycleAware: false, crossTabPresence: false`
+
+// agent makes a session that begins in that mode.
+func (r *agentRig) agent(mode, more string) session {
+	r.t.Helper()
+	options := eval(`(take) => ({mode: "` + mode + `", take, ` + more + `
+		avatar: {` + alone + `, micStartMode: "deferred"}, chat: {` + alone + `}})`).Invoke(r.holder.Get("take"))
+	return r.make(r.sessions.openAgent, options)
+}
+
+// taken returns the facade's side of transport i.
+func (r *agentRig) taken(i int) js.Value { return r.holder.Get("taken").Index(i) }
+
+// to switches and ends the opening turn of an avatar.
+func (s session) to(mode string) {
+	s.t.Helper()
+	if _, err := s.later("switchMode", nil, mode); err != nil {
+		s.t.Fatal(err)
+	}
+	if mode == "avatar" {
+		s.socket.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+	}
+}
+
+// ask sends a text and returns the result as JSON.
+func (s session) ask(text string) string {
+	s.t.Helper()
+	v, err := s.later("sendText", nil, text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if v.Type() == js.TypeObject {
+		return v.Get("text").String()
+	}
+	return js.Global().Get("String").Invoke(v).String()
+}
+
+func TestAConversationChangesItsTransport(t *testing.T) {
+	r := newAgentRig(t)
+	s := r.agent("chat", `requestVars: {shared: 1},`)
+	if first := r.taken(0); first.Get("kind").String() != "chat" || first.Get("state").String() != "idle" {
+		t.Fatalf("the page got a %s in state %s", first.Get("kind"), first.Get("state"))
+	}
+	s.now("addToolHandler", 1, "open", eval("() => {}"))
+	if _, err := s.later("connect", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.ask("Hi"); got != "You said: Hi" {
+		t.Errorf("in text: %s", got)
+	}
+	s.to("avatar")
+	if first := r.taken(0); !first.Get("gone").Bool() || first.Get("state").String() != "closed" {
+		t.Errorf("the first transport is not let go, in state %s", first.Get("state"))
+	}
+	second := r.taken(1)
+	if got := second.Get("methods").Call("properties").Get("threadId").String(); got != "th-1" {
+		t.Errorf("the avatar is in thread %s", got)
+	}
+	if got := s.ask("with a face"); got != "true" {
+		t.Errorf("with a face: %s", got)
+	}
+	s.to("chat")
+	if got := s.ask("again"); got != "You said: again" {
+		t.Errorf("in text again: %s", got)
+	}
+	body := r.holder.Get("asked").Index(1)
+	if got := body.Get("threadId").String(); got != "th-1" || body.Get("request_vars").Get("shared").Int() != 1 {
+		t.Errorf("the second turn in text went to thread %s", got)
+	}
+	s.now("disconnect")
+	if got := s.await("ended").Get("reason").String(); got != "disconnect" {
+		t.Errorf("ended with %s", got)
+	}
+	var modes []string
+	for _, name := range r.names() {
+		if name == "transportChanged" || name == "modeChanged" {
+			modes = append(modes, name)
+		}
+	}
+	want := []string{"transportChanged", "transportChanged", "modeChanged", "transportChanged", "modeChanged"}
+	if !slices.Equal(modes, want) {
+		t.Errorf("changes %q, want %q", modes, want)
+	}
+}
+
+// The transport is the page's to listen to and to use.
+func TestATransportInsideIsASession(t *testing.T) {
+	r := newAgentRig(t)
+	s := r.agent("chat", "")
+	if _, err := s.later("connect", nil); err != nil {
+		t.Fatal(err)
+	}
+	methods := r.taken(0).Get("methods")
+	if got := code(methods.Call("updateRequestVars", eval(`{own: 2}`))); got != "" {
+		t.Errorf("updateRequestVars gives %s", got)
+	}
+	stream := methods.Call("streamText", "Hi", eval("{}"))
+	first, err := jsbridge.Await(t.Context(), stream.Call("next"))
+	if err != nil || first.Get("value").Get("content").String() != "You said: Hi" {
+		t.Errorf("first %v, %v", first, err)
+	}
+	if _, err := jsbridge.Await(t.Context(), stream.Call("return")); err != nil {
+		t.Error(err)
+	}
+	events := js.Global().Get("JSON").Call("stringify", r.taken(0).Get("events")).String()
+	if !strings.HasPrefix(events, `["stateChange","transcript","turnStart","responsePending"`) {
+		t.Errorf("the transport told %s", events)
+	}
+	if methods.Get("dispose").Type() != js.TypeUndefined {
+		t.Error("the transport can be disposed by itself")
+	}
+}
+
+func TestAFailedSwitchKeepsTheConversation(t *testing.T) {
+	r := newAgentRig(t)
+	s := r.agent("chat", "")
+	if _, err := s.later("connect", nil); err != nil {
+		t.Fatal(err)
+	}
+	deps := r.sessions.deps
+	r.sessions.deps = func(p *media.Plane) avatar.Deps {
+		d := deps(p)
+		r.socket.silent = true
+		return d
+	}
+	controller := eval("new AbortController()")
+	switching := s.methods.Call("switchMode", controller.Get("signal"), "avatar")
+	s.await("transportChanged")
+	controller.Call("abort")
+	if _, err := jsbridge.Await(t.Context(), switching); codeOf(err) != "aborted" {
+		t.Fatalf("the switch ended with %v", err)
+	}
+	if got := s.now("properties"); got.Get("state").String() != "connected" || got.Get("mode").String() != "chat" {
+		t.Errorf("state %s, mode %s", got.Get("state"), got.Get("mode"))
+	}
+	if got := s.ask("still there?"); got != "You said: still there?" {
+		t.Errorf("answered %s", got)
+	}
+	if _, err := s.later("switchMode", nil, "video"); codeOf(err) != "bad_request" {
+		t.Errorf("an unknown mode: %v", err)
+	}
+}
+
+func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
+	r := newAgentRig(t)
+	before := jsbridge.LiveFuncs()
+	const sessions = 2
+	for range sessions {
+		s := r.agent("avatar", "")
+		s.now("addToolHandler", 1, "open", eval("() => {}"))
+		if _, err := s.later("connect", nil); err != nil {
+			t.Fatal(err)
+		}
+		var held int
+		for i := range 5 {
+			s.to("chat")
+			s.ask("Hi")
+			s.to("avatar")
+			if got := r.live(); i == 0 {
+				held = got
+			} else if got != held {
+				t.Errorf("%d callbacks after switch %d, %d after the first", got, i+1, held)
+			}
+		}
+		if _, err := s.later("dispose", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The dispatch functions are the test's own and end with it.
+	if got := jsbridge.LiveFuncs() - before - sessions; got != 0 {
+		t.Errorf("%d callbacks are left", got)
+	}
+	if n := r.program.Sessions(); n != 0 {
+		t.Errorf("%d sessions are left", n)
+	}
+	taken := r.holder.Get("taken")
+	for i := range taken.Length() {
+		if !taken.Index(i).Get("gone").Bool() {
+			t.Errorf("transport %d is not gone", i)
+		}
+	}
+}
+
+// live is the number of callbacks once those who were let go are gone: a switch
+// does not wait for that.
+func (r *agentRig) live() int {
+	r.t.Helper()
+	taken := r.holder.Get("taken")
+	r.until("end of a transport that was let go", func() bool { return taken.Index(taken.Length() - 2).Get("gone").Bool() })
+	return jsbridge.LiveFuncs()
+}
+
+// A page that refuses a transport gets the session's error, and nothing is left.
+func TestAPageThatDoesNotTakeATransport(t *testing.T) {
+	r := newAgentRig(t)
+	before := jsbridge.LiveFuncs()
+	for _, take := range []string{`undefined`, `() => { throw new Error("no") }`, `() => undefined`} {
+		options := eval(`({mode: "chat", take: ` + take + `, avatar: {token: "t"}, chat: {` + alone + `}})`)
+		if _, err := r.program.Open(r.sessions.openAgent, options, eval("() => {}")); err == nil {
+			t.Errorf("take %s: no error", take)
+		}
+	}
+	if got := jsbridge.LiveFuncs(); got != before {
+		t.Errorf("%d callbacks are left", got-before)
+	}
+}
+
+// TestBothSidesCheckOptionsOfChatsAlike reads the cases that js/test/options.test.ts
+// reads too. An agent session checks those of its first transport on this side.
+func TestBothSidesCheckOptionsOfChatsAlike(t *testing.T) {
+	data, err := os.ReadFile("testdata/chatoptions.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Name    string          `json:"name"`
+		Options json.RawMessage `json:"options"`
+		Code    string          `json:"code"`
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	r := newAgentRig(t)
+	for _, c := range cases {
+		inside := eval(`(take) => ({mode: "chat", take, avatar: {token: "t"}, chat: ` + string(c.Options) + `})`).Invoke(r.holder.Get("take"))
+		for what, open := range map[string]func() error{
+			"a chat": func() error {
+				_, err := r.program.Open(page.Common().Sessions["chatSession"], eval(string(c.Options)), eval("() => {}"))
+				return err
+			},
+			"an agent": func() error {
+				_, err := r.program.Open(r.sessions.openAgent, inside, eval("() => {}"))
+				return err
+			},
+		} {
+			got := ""
+			if err := open(); err != nil {
+				got = string(fault.From(err).Code)
+			}
+			if got != c.Code {
+				t.Errorf("%s: %s: %q, want %q", what, c.Name, got, c.Code)
+			}
+		}
+	}
+	r.program.Close()
+}

@@ -1,0 +1,29 @@
+package agent
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/event"
+)
+
+// A maker that gives a transport up again, as a page that refuses one has it do,
+// leaves nothing behind.
+func TestTransportThatWasNeverMadeIsNotHeard(t *testing.T) {
+	refused := errors.New("refused")
+	heard := 0
+	_, err := New(Options{Mode: Chat, Token: "t", OnEvent: func(event.Event) { heard++ }}, Deps{
+		Chat: func(o chat.Options) (*chat.Session, func(), error) {
+			s, err := chat.New(o, chat.Deps{})
+			if err != nil {
+				return nil, nil, err
+			}
+			s.Close()
+			return nil, nil, refused
+		},
+	})
+	if !errors.Is(err, refused) || heard != 0 {
+		t.Errorf("got error %v and %d events, want %v and none", err, heard, refused)
+	}
+}
