@@ -17,8 +17,8 @@ const threadLimit = 5 * time.Second
 // transport's, invalid_state unless the session is idle or when it ends meanwhile,
 // or aborted at the end of ctx (timeout for a deadline).
 func (s *Session) Connect(ctx context.Context) error {
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var t *transport
 	err := s.onQueue(func() error {
 		if s.state != Idle {
@@ -74,8 +74,8 @@ func (s *Session) SwitchMode(ctx context.Context, mode Mode) error {
 	if err := mode.check(); err != nil {
 		return err
 	}
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
 	known := make(chan struct{})
 	same := false
 	err := s.onQueue(func() error {

@@ -134,7 +134,7 @@ func (s *Session) end(state State, why string, told *Ended, keep bool) {
 		s.next = nil
 	}
 	if s.cancel != nil {
-		s.cancel(nil)
+		s.cancel()
 		s.cancel = nil
 	}
 	s.token, s.opts.Avatar.Token, s.opts.Chat.Token = "", "", ""

@@ -62,10 +62,10 @@ type Session struct {
 	kickoff *event.Kickoff // nil once it is used up
 	once    *completion.Once
 
-	current *transport              // carries the turns; after the end the last that did
-	next    *transport              // connects during a switch
-	cancel  context.CancelCauseFunc // of the connect or the switch under way, nil without one
-	known   chan<- struct{}         // closed when a switch need not wait for the thread's id; nil if none does
+	current *transport         // carries the turns; after the end the last that did
+	next    *transport         // connects during a switch
+	cancel  context.CancelFunc // of the connect or the switch under way, nil without one
+	known   chan<- struct{}    // closed when a switch need not wait for the thread's id; nil if none does
 
 	handlers []*handler
 	texts    []*text // that were not settled, in the order of the calls

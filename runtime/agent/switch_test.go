@@ -220,6 +220,9 @@ func TestTheEndOfItsContextEndsAChange(t *testing.T) {
 		if err := r.SwitchMode(over, Avatar); !errors.Is(err, fault.Aborted) {
 			t.Errorf("before it began: %v", err)
 		}
+		if _, err := r.SendText(over, "Hello"); !errors.Is(err, fault.Aborted) {
+			t.Errorf("a text: %v", err)
+		}
 		r.want()
 		r.stuck()
 		ctx, cancel := context.WithTimeout(background, time.Second)

@@ -58,6 +58,9 @@ func (s *Session) SendText(ctx context.Context, words string) (Sent, error) {
 	if strings.TrimSpace(words) == "" {
 		return Sent{}, fault.New(fault.BadRequest, "the text is empty")
 	}
+	if ctx.Err() != nil {
+		return Sent{}, session.EndOf(ctx)
+	}
 	x := &text{ctx: ctx, text: words, ended: make(chan sent, 1)}
 	s.base.Work.Do(func() { s.take(x) })
 	stop := context.AfterFunc(ctx, func() { s.base.Work.Post(func() { s.takeBack(x) }) })
