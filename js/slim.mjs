@@ -3,8 +3,9 @@
 //
 // - The linker cuts the data wherever eight zeros stand in a row, into some 60,000
 //   segments with a header each, which compress badly. Here they become a few.
-// - The tables that tell file and line of every instruction, for the traces of
-//   panics. A trace still names the functions.
+// - The tables for the traces of panics tell file and line of every instruction and
+//   the name of every function. What is left are the names of this project's
+//   functions; others are not in a trace.
 //
 // Both are measured in docs/javascript.md. A file whose tables look otherwise than
 // expected (another version of Go) keeps them.
@@ -21,7 +22,7 @@ export function slim(file) {
   const section = findData(file)
   if (!section) return file
   const memory = image(section.segments)
-  dropLines(memory)
+  dropTraces(memory)
   const body = encode(cut(memory))
   return Buffer.concat([file.subarray(0, section.start), Buffer.from([dataSection]), unsigned(body.length), body, file.subarray(section.end)])
 }
@@ -82,23 +83,27 @@ function encode(segments) {
 const header = Buffer.from([0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8])
 
 // Where the parts of runtime._func are, in bytes.
-const func = { stack: 16, file: 20, line: 24, tables: 28, size: 44 }
+const func = { name: 4, stack: 16, file: 20, line: 24, tables: 28, size: 44 }
+
+// The functions whose names stay.
+const ours = /^main\.|agentruntime/
 
 /**
- * Clears the tables of files and lines. Each function has tables of its own in one
- * pool, and equal ones are shared, also with those that the runtime can't do
- * without: those stay.
+ * Clears what only traces use. Each function has tables of its own in one pool, and
+ * equal ones are shared, also with those that the runtime can't do without: those
+ * stay.
  */
-function dropLines(memory) {
+function dropTraces(memory) {
   const table = memory.indexOf(header)
   if (table < 0) return
   const word = (i) => Number(memory.readBigUInt64LE(table + 8 + 8 * i))
-  const [count, , , , , , pool, funcs] = Array.from({ length: 8 }, (_, i) => word(i))
-  if (!(pool > 0 && funcs > pool && table + funcs + 8 * count < memory.length)) return
+  const [count, , , names, units, , pool, funcs] = Array.from({ length: 8 }, (_, i) => word(i))
+  if (!(names > 0 && units > names && pool > units && funcs > pool && table + funcs + 8 * count < memory.length)) return
 
   const needed = new Uint8Array(funcs - pool)
   const unneeded = []
   const places = []
+  const named = []
   for (let i = 0; i < count; i++) {
     const place = table + funcs + memory.readUInt32LE(table + funcs + 8 * i + 4)
     const field = (offset) => memory.readUInt32LE(place + offset)
@@ -110,12 +115,19 @@ function dropLines(memory) {
       if (offset > 0) unneeded.push([offset, endOf(memory, table + pool, offset)])
     }
     places.push(place)
+    const start = table + names + field(func.name)
+    const name = memory.subarray(start, memory.indexOf(0, start)).toString()
+    if (ours.test(name)) named.push([start, name])
+    else memory.writeUInt32LE(0, place + func.name) // no name
   }
   for (const [start, end] of unneeded) {
     for (let i = start; i < end; i++) if (!needed[i]) memory[table + pool + i] = 0
   }
   // A function without a table is one of unknown place: "?:0" in a trace.
   for (const place of places) memory.fill(0, place + func.file, place + func.tables)
+  // Names, and behind them the names of files, which no line refers to any more.
+  memory.fill(0, table + names, table + pool)
+  for (const [start, name] of named) memory.write(name, start)
 }
 
 /** Where the table at an offset of the pool ends: pairs of numbers, up to a zero that is not the first. */

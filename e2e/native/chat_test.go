@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -74,9 +73,9 @@ func (h *house) token(t *testing.T, agent, user string) (token string) {
 	}
 	err := fetch.Call(t.Context(), h.http, &fetch.Request{
 		URL: info.OVPURL + "/service/session/action/start",
-		Body: fetch.Form(url.Values{
-			"format": {"1"}, "secret": {info.AdminSecret}, "partnerId": {fmt.Sprint(info.PartnerID)}, "userId": {user}, "type": {"0"},
-			"privileges": {fmt.Sprintf("agentid:%s,geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", who.AgentID, who.ConfigID)},
+		Body: fetch.Form(map[string]string{
+			"format": "1", "secret": info.AdminSecret, "partnerId": fmt.Sprint(info.PartnerID), "userId": user, "type": "0",
+			"privileges": fmt.Sprintf("agentid:%s,geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", who.AgentID, who.ConfigID),
 		}),
 	}, &token)
 	if err != nil {

@@ -2,12 +2,14 @@ package fetch
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
+	"maps"
 	"math/rand/v2"
-	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/json"
+	"github.com/agentruntime/agentruntime/internal/weburl"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -30,8 +32,12 @@ func JSON(v any) (Body, error) {
 }
 
 // Form returns a form-encoded body, its fields sorted by name.
-func Form(values url.Values) Body {
-	return Body{"application/x-www-form-urlencoded", []byte(values.Encode())}
+func Form(values map[string]string) Body {
+	fields := make([]string, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		fields = append(fields, weburl.Escape(name)+"="+weburl.Escape(values[name]))
+	}
+	return Body{"application/x-www-form-urlencoded", []byte(strings.Join(fields, "&"))}
 }
 
 // Bytes returns a body of any type, SDP for example.
@@ -52,22 +58,22 @@ type Part struct {
 func Multipart(parts ...Part) Body {
 	// math/rand is seeded by the system and can't be guessed from outside either;
 	// crypto/rand would add 44 kB to the page after brotli.
-	boundary := fmt.Sprintf("agentruntime-%016x%016x", rand.Uint64(), rand.Uint64())
+	boundary := "agentruntime-" + strconv.FormatUint(rand.Uint64(), 36) + strconv.FormatUint(rand.Uint64(), 36)
 	var b bytes.Buffer
 	for _, part := range parts {
-		fmt.Fprintf(&b, "--%s\r\nContent-Disposition: form-data; name=\"%s\"", boundary, escapeName(part.Name))
+		b.WriteString("--" + boundary + "\r\nContent-Disposition: form-data; name=\"" + escapeName(part.Name) + `"`)
 		if part.FileName != "" {
 			contentType := part.ContentType
 			if contentType == "" {
 				contentType = "application/octet-stream"
 			}
-			fmt.Fprintf(&b, "; filename=\"%s\"\r\nContent-Type: %s", escapeName(part.FileName), escapeName(contentType))
+			b.WriteString("; filename=\"" + escapeName(part.FileName) + "\"\r\nContent-Type: " + escapeName(contentType))
 		}
 		b.WriteString("\r\n\r\n")
 		b.Write(part.Data)
 		b.WriteString("\r\n")
 	}
-	fmt.Fprintf(&b, "--%s--\r\n", boundary)
+	b.WriteString("--" + boundary + "--\r\n")
 	return Body{"multipart/form-data; boundary=" + boundary, b.Bytes()}
 }
 

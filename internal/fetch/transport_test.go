@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -79,7 +78,7 @@ func TestSendsMethodHeadersAndBodies(t *testing.T) {
 		{"JSON", Request{Body: jsonBody}, "POST", "application/json", `{"a":1,"b":"ü"}`},
 		{
 			"form",
-			Request{Body: Form(url.Values{"widgetId": {"_1&2"}, "format": {"1"}})},
+			Request{Body: Form(map[string]string{"widgetId": "_1&2", "format": "1"})},
 			"POST", "application/x-www-form-urlencoded", "format=1&widgetId=_1%262",
 		},
 		{"SDP", Request{Body: Bytes("application/sdp", []byte("v=0\r\n"))}, "POST", "application/sdp", "v=0\r\n"},

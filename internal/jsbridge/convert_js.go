@@ -4,9 +4,9 @@ package jsbridge
 
 import (
 	"encoding"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"reflect"
+	"strconv"
 	"syscall/js"
 	"time"
 
@@ -32,7 +32,7 @@ const (
 // encoding/json), slices and arrays become arrays, []byte a Uint8Array,
 // time.Duration a number of milliseconds, json.RawMessage the value it spells, an
 // error an AgentError. A js.Value stays what it is. Types that marshal themselves
-// become what encoding/json makes of them. Unlike there a nil slice or map is an
+// become the value that their JSON or text spells. Unlike there a nil slice or map is an
 // empty one; a nil pointer or interface is null. Invalid UTF-8 becomes U+FFFD.
 //
 // An integer beyond 2^53 is an error, because JavaScript would see another one.
@@ -43,7 +43,7 @@ func ToJS(v any) (js.Value, error) {
 	rv := reflect.ValueOf(v)
 	result, err := planOf(rv.Type()).toJS(rv, &walk{})
 	if err != nil {
-		return js.Undefined(), fmt.Errorf("convert %T: %w", v, err)
+		return js.Undefined(), during("convert "+rv.Type().String(), err)
 	}
 	return result, nil
 }
@@ -117,9 +117,16 @@ func planOf(t reflect.Type) *plan {
 
 // selfMarshalers are the interfaces that make encoding/json leave a type to itself.
 var selfMarshalers = [...]reflect.Type{
-	reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
+	reflect.TypeFor[marshaler](), reflect.TypeFor[unmarshaler](),
 	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
 }
+
+// marshaler and unmarshaler are those of encoding/json, which a page does without
+// (internal/json).
+type (
+	marshaler   interface{ MarshalJSON() ([]byte, error) }
+	unmarshaler interface{ UnmarshalJSON([]byte) error }
+)
 
 func formOf(t reflect.Type) form {
 	kind := t.Kind()
@@ -173,13 +180,30 @@ func kindForm(t reflect.Type) form {
 }
 
 // walk bounds one conversion.
-type walk struct{ depth, parts int }
+type walk struct {
+	depth, parts int
+
+	// lenient goes on behind a value of the wrong type, and remembers the first.
+	lenient  bool
+	mismatch *valueError
+}
+
+// pass takes the problem of one part: nil when the walk may go on.
+func (w *walk) pass(err *valueError) *valueError {
+	if !w.lenient || err == nil {
+		return err
+	}
+	if w.mismatch == nil {
+		w.mismatch = err
+	}
+	return nil
+}
 
 // enter begins a value that has parts; leave ends it.
 func (w *walk) enter() *valueError {
 	w.depth++
 	if w.depth > maxDepth {
-		return problem("is nested deeper than %d levels", maxDepth)
+		return problem("is nested deeper than " + strconv.Itoa(maxDepth) + " levels")
 	}
 	return w.count()
 }
@@ -190,7 +214,7 @@ func (w *walk) leave() { w.depth-- }
 func (w *walk) count() *valueError {
 	w.parts++
 	if w.parts > maxParts {
-		return problem("has more than %d parts", maxParts)
+		return problem("has more than " + strconv.Itoa(maxParts) + " parts")
 	}
 	return nil
 }
@@ -213,14 +237,64 @@ func (e *valueError) in(place string) *valueError {
 	return e
 }
 
-func problem(format string, args ...any) *valueError {
-	return &valueError{problem: fmt.Sprintf(format, args...)}
-}
+func problem(text string) *valueError { return &valueError{problem: text} }
 
 // mustBe is the problem of a value of the wrong type.
 func mustBe(what string, v js.Value) *valueError {
-	return problem("must be %s, got %s", what, kind(v))
+	return problem("must be " + what + ", got " + kind(v))
 }
 
 // unreadable is the problem of a property whose getter, or proxy, threw.
-func unreadable(err error) *valueError { return problem("cannot be read: %v", err) }
+func unreadable(err error) *valueError { return problem("cannot be read: " + err.Error()) }
+
+// inconvertible is the problem of a type that marshals itself and failed.
+func inconvertible(err error) *valueError { return problem("cannot be converted: " + err.Error()) }
+
+// ErrMismatch is behind an error of FromJSON that says no more than that some
+// value was of another type than its variable.
+var ErrMismatch = errors.New("of another type")
+
+// ToJSON returns the JSON text of v, converted as ToJS does.
+func ToJSON(v any) ([]byte, error) {
+	value, err := ToJS(v)
+	if err != nil {
+		return nil, err
+	}
+	if value.IsUndefined() {
+		return []byte("null"), nil
+	}
+	text, err := Invoke(jsonStringify, value)
+	if err != nil {
+		return nil, err
+	}
+	return []byte(text.String()), nil
+}
+
+// FromJSON stores the value that text spells into the variable that out points
+// to, as FromJS does, but fills what fits before it tells of what does not.
+func FromJSON(text []byte, out any) error {
+	value, err := Invoke(jsonParse, string(text))
+	if err != nil {
+		return err
+	}
+	rv := reflect.ValueOf(out).Elem()
+	w := walk{lenient: true}
+	if err := w.pass(planOf(rv.Type()).fromJS(value, rv, &w)); err != nil {
+		return err
+	}
+	if w.mismatch != nil {
+		return mismatched{w.mismatch}
+	}
+	return nil
+}
+
+// mismatched is a valueError that is an ErrMismatch.
+type mismatched struct{ *valueError }
+
+func (mismatched) Is(target error) bool { return target == ErrMismatch }
+
+// ValidJSON reports whether text is one JSON value.
+func ValidJSON(text []byte) bool {
+	_, err := Invoke(jsonParse, string(text))
+	return err == nil
+}

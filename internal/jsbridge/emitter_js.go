@@ -2,10 +2,7 @@
 
 package jsbridge
 
-import (
-	"fmt"
-	"syscall/js"
-)
+import "syscall/js"
 
 // Emitter sends events to one JavaScript object, whose listener table is in
 // TypeScript (js/src/emitter.ts).
@@ -24,11 +21,11 @@ func (e Emitter) Emit(name string, payload any) error {
 	if payload != nil {
 		var err error
 		if v, err = ToJS(payload); err != nil {
-			return fmt.Errorf("emit %s: %w", name, err)
+			return during("emit "+name, err)
 		}
 	}
 	if _, err := Invoke(e.dispatch, name, v); err != nil {
-		return fmt.Errorf("emit %s: %w", name, err)
+		return during("emit "+name, err)
 	}
 	return nil
 }

@@ -3,8 +3,7 @@
 package jsbridge
 
 import (
-	"encoding/json"
-	"fmt"
+	"errors"
 	"runtime"
 	"syscall/js"
 
@@ -66,7 +65,32 @@ func recovered(r any) error {
 	case error:
 		return r
 	default:
-		return fmt.Errorf("%v", r)
+		return errors.New(panicText(r))
+	}
+}
+
+// during says what was done when err happened. It is fmt.Errorf for a page, which
+// does without fmt.
+func during(what string, err error) error { return &failure{what, err} }
+
+type failure struct {
+	what string
+	err  error
+}
+
+func (f *failure) Error() string { return f.what + ": " + f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// panicText is what a program panicked with that is no error: nearly always a
+// string.
+func panicText(r any) string {
+	switch r := r.(type) {
+	case string:
+		return r
+	case interface{ String() string }:
+		return r.String()
+	default:
+		return "a value that is no text"
 	}
 }
 
@@ -94,7 +118,7 @@ func reportPanic(r any) error {
 	cause := recovered(r)
 	stack := make([]byte, stackSize)
 	stack = stack[:runtime.Stack(stack, false)]
-	Log("error", fmt.Sprintf("agentruntime: panic: %v\n%s", cause, stack))
+	Log("error", "agentruntime: panic: "+cause.Error()+"\n"+string(stack))
 	return fault.New(fault.InternalError, "").Because(cause)
 }
 
@@ -143,7 +167,7 @@ func ErrorValue(err error) js.Value {
 }
 
 func errorValue(f *fault.Error) (js.Value, error) {
-	encoded, err := json.Marshal(f)
+	encoded, err := f.MarshalJSON()
 	if err != nil {
 		return js.Undefined(), err
 	}

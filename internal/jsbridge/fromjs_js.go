@@ -3,12 +3,14 @@
 package jsbridge
 
 import (
-	"encoding/json"
+	"encoding"
 	"math"
 	"reflect"
 	"strconv"
 	"syscall/js"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/jsontree"
 )
 
 func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
@@ -37,7 +39,7 @@ func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	case bytesForm:
 		return bytesFromJS(v, out)
 	case jsonForm, anyForm:
-		return jsonFromJS(v, out)
+		return p.jsonFromJS(v, out)
 	case pointerForm:
 		target := reflect.New(p.t.Elem())
 		out.Set(target)
@@ -55,7 +57,7 @@ func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	case structForm:
 		return p.structFromJS(v, out, w)
 	default:
-		return problem("cannot be given from JavaScript (Go type %v)", p.t)
+		return problem("cannot be given from JavaScript (Go type " + p.t.String() + ")")
 	}
 }
 
@@ -68,7 +70,7 @@ func (p *plan) numberFromJS(v js.Value, out reflect.Value) *valueError {
 	}
 	n := v.Float()
 	if math.IsNaN(n) || math.IsInf(n, 0) {
-		return problem("must be a number, got %v", n)
+		return problem("must be a number, got " + numberText(n))
 	}
 	switch p.form {
 	case floatForm:
@@ -88,7 +90,7 @@ func (p *plan) numberFromJS(v js.Value, out reflect.Value) *valueError {
 	}
 	switch {
 	case n != math.Trunc(n):
-		return problem("must be an integer, got %v", n)
+		return problem("must be an integer, got " + numberText(n))
 	case math.Abs(n) > maxSafeInteger,
 		p.form == intForm && out.OverflowInt(int64(n)),
 		p.form == uintForm && (n < 0 || out.OverflowUint(uint64(n))):
@@ -103,7 +105,7 @@ func (p *plan) numberFromJS(v js.Value, out reflect.Value) *valueError {
 
 // jsonFromJS takes the way over JSON.stringify, which knows Date, toJSON, cycles
 // and whatever else can be inside a value of no declared type.
-func jsonFromJS(v js.Value, out reflect.Value) *valueError {
+func (p *plan) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 	encoded, err := Invoke(jsonStringify, v)
 	if err != nil {
 		return unreadable(err)
@@ -111,11 +113,44 @@ func jsonFromJS(v js.Value, out reflect.Value) *valueError {
 	if kind(encoded) != "string" {
 		return mustBe("a JSON value", v)
 	}
-	if err := json.Unmarshal([]byte(encoded.String()), out.Addr().Interface()); err != nil {
-		return problem("cannot be converted: %v", err)
+	text := []byte(encoded.String())
+	if p.form == anyForm {
+		if out.NumMethod() > 0 {
+			return problem("cannot be given from JavaScript (Go type " + p.t.String() + ")")
+		}
+		tree, err := jsontree.Parse(text)
+		if err != nil {
+			return inconvertible(err)
+		}
+		if tree != nil {
+			out.Set(reflect.ValueOf(tree))
+		}
+		return nil
+	}
+	place := out.Addr()
+	if out.Kind() == reflect.Pointer {
+		place = reflect.New(p.t.Elem())
+		out.Set(place)
+	}
+	switch target := place.Interface().(type) {
+	case unmarshaler:
+		err = target.UnmarshalJSON(text)
+	case encoding.TextUnmarshaler:
+		if kind(v) != "string" {
+			return mustBe("a string", v)
+		}
+		err = target.UnmarshalText([]byte(v.String()))
+	default:
+		return problem("cannot be given from JavaScript (Go type " + p.t.String() + ")")
+	}
+	if err != nil {
+		return inconvertible(err)
 	}
 	return nil
 }
+
+// numberText is n as a message shows it.
+func numberText(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 
 func bytesFromJS(v js.Value, out reflect.Value) *valueError {
 	array, err := byteView(v)
@@ -165,7 +200,7 @@ func length(v js.Value, limit int) (int, *valueError) {
 		return 0, problem("has no length")
 	}
 	if n.Float() > float64(limit) {
-		return 0, problem("is longer than %d", limit)
+		return 0, problem("is longer than " + strconv.Itoa(limit))
 	}
 	return n.Int(), nil
 }
@@ -194,7 +229,9 @@ func (p *plan) listFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	list := reflect.MakeSlice(p.t, n, n)
 	for i := range n {
 		if err := p.elem.readInto(v, i, list.Index(i), w); err != nil {
-			return err.in("[" + strconv.Itoa(i) + "]")
+			if err := w.pass(err.in("[" + strconv.Itoa(i) + "]")); err != nil {
+				return err
+			}
 		}
 	}
 	out.Set(list)
@@ -219,7 +256,10 @@ func (p *plan) mapFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 		key, item := reflect.New(p.t.Key()).Elem(), reflect.New(p.t.Elem()).Elem()
 		key.SetString(name.String())
 		if err := p.elem.readInto(v, name, item, w); err != nil {
-			return err.in("." + key.String())
+			if err := w.pass(err.in("." + key.String())); err != nil {
+				return err
+			}
+			continue
 		}
 		result.SetMapIndex(key, item)
 	}
@@ -240,7 +280,9 @@ func (p *plan) structFromJS(v js.Value, out reflect.Value, w *walk) *valueError 
 			continue
 		}
 		if err := f.plan.fromJS(item, f.in(out), w); err != nil {
-			return err.in("." + f.name)
+			if err := w.pass(err.in("." + f.name)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -3,7 +3,7 @@
 package jsbridge
 
 import (
-	"fmt"
+	"errors"
 	"syscall/js"
 )
 
@@ -51,7 +51,7 @@ func Get(v js.Value, key any) (js.Value, error) {
 func Set(v js.Value, key, value any) error {
 	ok, err := Invoke(reflectSet, v, key, value)
 	if err == nil && !ok.Bool() {
-		return fmt.Errorf("set %v: the property cannot be written", key)
+		return errors.New("set: the property cannot be written")
 	}
 	return err
 }

@@ -3,7 +3,7 @@
 package jsbridge
 
 import (
-	"encoding/json"
+	"encoding"
 	"math"
 	"reflect"
 	"strconv"
@@ -62,7 +62,7 @@ func (p *plan) toJS(v reflect.Value, w *walk) (js.Value, *valueError) {
 	case structForm:
 		return p.structToJS(v, w)
 	default:
-		return js.Undefined(), problem("has no form in JavaScript (Go type %v)", p.t)
+		return js.Undefined(), problem("has no form in JavaScript (Go type " + p.t.String() + ")")
 	}
 }
 
@@ -74,15 +74,44 @@ func safeInteger(n float64) (js.Value, *valueError) {
 }
 
 func jsonToJS(v reflect.Value) (js.Value, *valueError) {
-	encoded, err := json.Marshal(v.Interface())
-	if err != nil {
-		return js.Undefined(), problem("cannot be converted: %v", err)
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return js.Null(), nil
 	}
-	parsed, err := Invoke(jsonParse, string(encoded))
-	if err != nil {
-		return js.Undefined(), problem("cannot be converted: %v", err)
+	if v.CanAddr() || v.Kind() != reflect.Pointer && !v.Type().Implements(selfMarshalers[0]) {
+		v = addressable(v)
 	}
-	return parsed, nil
+	switch source := v.Interface().(type) {
+	case marshaler:
+		encoded, err := source.MarshalJSON()
+		if err != nil {
+			return js.Undefined(), inconvertible(err)
+		}
+		parsed, err := Invoke(jsonParse, string(encoded))
+		if err != nil {
+			return js.Undefined(), inconvertible(err)
+		}
+		return parsed, nil
+	case encoding.TextMarshaler:
+		text, err := source.MarshalText()
+		if err != nil {
+			return js.Undefined(), inconvertible(err)
+		}
+		return stringValue(string(text)), nil
+	default:
+		// It reads itself only, and is written by its kind.
+		return (&plan{form: kindForm(v.Type().Elem()), t: v.Type().Elem()}).toJS(v.Elem(), &walk{})
+	}
+}
+
+// addressable returns a pointer to v, or to a copy of it: some types marshal
+// themselves through their pointer.
+func addressable(v reflect.Value) reflect.Value {
+	if v.CanAddr() {
+		return v.Addr()
+	}
+	copied := reflect.New(v.Type())
+	copied.Elem().Set(v)
+	return copied
 }
 
 func (p *plan) listToJS(v reflect.Value, w *walk) (js.Value, *valueError) {

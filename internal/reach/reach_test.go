@@ -27,12 +27,16 @@ var unreachable = map[string]string{
 
 // unreachableInChat lists what chat.wasm must not hold besides.
 var unreachableInChat = map[string]string{
-	"github.com/pion/...":              "peers are for media; a chat-only page must not load them",
-	"github.com/coder/websocket/...":   "the text of a conversation needs no socket",
-	ours + "internal/socketio/...":     "the control socket is the avatar session's",
-	ours + "runtime/avatar/...":        "the avatar session is what chat.wasm leaves out",
-	ours + "runtime/media/...":         "pictures, voices and microphones are the avatar session's",
-	ours + "runtime/control/...":       "the wire of the control socket is of no use without it",
+	"github.com/pion/...":            "peers are for media; a chat-only page must not load them",
+	"github.com/coder/websocket/...": "the text of a conversation needs no socket",
+	ours + "internal/socketio/...":   "the control socket is the avatar session's",
+	ours + "runtime/avatar/...":      "the avatar session is what chat.wasm leaves out",
+	ours + "runtime/media/...":       "pictures, voices and microphones are the avatar session's",
+	ours + "runtime/control/...":     "the wire of the control socket is of no use without it",
+	"encoding/json.Unmarshal":        "+110 kB brotli; the page has JSON (internal/json)",
+	"fmt.Fprintf":                    "+127 kB brotli; put strings together",
+	"net/url.Parse":                  "fmt behind it; the page has URL (internal/weburl)",
+	"os.NewFile":                     "files, which no page has",
 }
 
 const ours = "github.com/agentruntime/agentruntime/"

@@ -3,15 +3,45 @@ import { AgentError, localError } from "./errors.js"
 import { text } from "./compile.js"
 
 /** What a Go program hands over (internal/page, cmd/wasm). */
-export interface Exports {
+export interface Exports extends VisitorExports {
   readonly version: string
   dispose(): void
   appInit(signal: AbortSignal | undefined, options: object): Promise<unknown>
-  /** Make sessions; `dispatch` takes their events. The second is in the full program only. */
+  /** Make sessions; `dispatch` takes their events. Those of avatars and agents are in the full program only. */
   chatSession: OpenSession
   avatarSession: OpenSession
+  agentSession: OpenSession
+  /** A turn without a session: as it comes, and complete. */
+  converse(request: object): Methods | AgentError
+  converseOnce(signal: AbortSignal | undefined, request: object): Promise<unknown>
   holds(): Holdings
 }
+
+/** A call of a visitor. */
+type VisitorCall = (signal: AbortSignal | undefined, access: object, about: object) => Promise<unknown>
+
+/** A call of a visitor that gives one thing after another. */
+type VisitorList = (access: object, about: object) => Methods | AgentError
+
+/** The calls of a visitor (internal/page/visitor_js.go). */
+export interface VisitorExports
+  extends Record<
+      | "threadList"
+      | "threadGet"
+      | "threadRename"
+      | "threadDelete"
+      | "threadTranscript"
+      | "threadSetAnalysis"
+      | "threadClearAnalysis"
+      | "messageList"
+      | "messageGet"
+      | "messageShare"
+      | "feedbackAdd"
+      | "followupsSuggested"
+      | "assistantStatus",
+      VisitorCall
+    >,
+    Record<"threadAll" | "messageAll", VisitorList> {}
 
 /** Makes a session. */
 export type OpenSession = (options: object, dispatch: (name: string, payload: unknown) => void) => Methods | AgentError

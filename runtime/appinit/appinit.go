@@ -8,11 +8,10 @@ package appinit
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"net/url"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -150,7 +149,7 @@ func (p *place) startWidgetSession(ctx context.Context, widgetID string) (string
 	}
 	err = fetch.Call(ctx, p.client, &fetch.Request{
 		URL:  base + "/service/session/action/startWidgetSession",
-		Body: fetch.Form(url.Values{"format": {"1"}, "widgetId": {widgetID}}),
+		Body: fetch.Form(map[string]string{"format": "1", "widgetId": widgetID}),
 	}, &reply)
 	if err == nil && reply.KS == "" {
 		err = fault.New(fault.SessionFailed, "startWidgetSession returned no token")

@@ -1,11 +1,12 @@
 package completion
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // maxPeers bounds what other scripts of the same origin can make us remember.

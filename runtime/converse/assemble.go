@@ -1,8 +1,9 @@
 package converse
 
 import (
-	"encoding/json"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // maxWidget bounds the text of a widget, in bytes: a gallery with long

@@ -1,11 +1,13 @@
 package converse
 
 import (
-	"encoding/json"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/json"
+
+	"github.com/agentruntime/agentruntime/internal/weburl"
 )
 
 // body is the parsed content of a widget. It notes whether any of the keys that
@@ -159,16 +161,16 @@ func (b *body) webLink(keys ...string) string {
 }
 
 // address parses v as an address; u is nil if it is none.
-func address(v any) (s string, u *url.URL) {
+func address(v any) (s string, u *weburl.URL) {
 	if s, _ = v.(string); strings.TrimSpace(s) == "" {
 		return "", nil
 	}
 	s = strings.TrimSpace(s)
-	u, err := url.Parse(s) // fails for control characters, which browsers skip
+	parsed, err := weburl.Parse(s) // fails for control characters, which browsers skip
 	if err != nil {
 		return "", nil
 	}
-	return s, u
+	return s, &parsed
 }
 
 // number returns the first of keys that has a number.

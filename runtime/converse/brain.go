@@ -3,7 +3,6 @@ package converse
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -37,11 +36,6 @@ type Response struct {
 	Attempt   int               `json:"attempt"` // from 1
 	RequestID string            `json:"requestId,omitempty"`
 	Headers   map[string]string `json:"headers"`
-}
-
-// Format prints the host alone, whatever the verb: the token is secret.
-func (b Brain) Format(w fmt.State, _ rune) {
-	_, _ = io.WriteString(w, "brain at "+fault.Redact(b.URL)) // fmt has nobody to tell
 }
 
 // Open checks r, sends it and returns the reply as soon as it begins. The end of

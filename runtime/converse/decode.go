@@ -2,11 +2,12 @@ package converse
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // MaxText bounds any text of a segment, in characters; the rest is cut

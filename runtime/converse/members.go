@@ -2,8 +2,9 @@ package converse
 
 import (
 	"bytes"
-	"encoding/json"
 	"iter"
+
+	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // members yields the keys and values of the JSON object in text, which must be
@@ -63,7 +64,7 @@ func valueEnd(text []byte) int {
 			}
 		}
 	}
-	return bytes.IndexAny(text, " \t\r\n,}") // of a literal in an object
+	return bytes.IndexAny(text, " \t\r\n,}]") // of a literal in an object or a list
 }
 
 // stringEnd returns the length of the JSON string that text begins with.
@@ -76,4 +77,60 @@ func stringEnd(text []byte) int {
 			return i + 1
 		}
 	}
+}
+
+// elements yields the values of the JSON list in text, which must be valid JSON.
+func elements(text []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for text = skipSpace(skipSpace(text)[1:]); text[0] != ']'; text = skipSpace(text) {
+			if text[0] == ',' {
+				text = skipSpace(text[1:])
+			}
+			end := valueEnd(text)
+			if !yield(text[:end]) {
+				return
+			}
+			text = text[end:]
+		}
+	}
+}
+
+// objectEnd returns the length of the balanced object that text begins with, 0 if
+// it does not end. What is between the braces need not be JSON.
+func objectEnd(text []byte) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// compact returns text, which must be valid JSON, without the white space around
+// its values.
+func compact(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case ' ', '\t', '\r', '\n':
+		case '"':
+			end := i + stringEnd(text[i:])
+			out = append(out, text[i:end]...)
+			i = end - 1
+		default:
+			out = append(out, text[i])
+		}
+	}
+	return out
 }

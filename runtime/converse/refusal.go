@@ -3,6 +3,7 @@ package converse
 import (
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -32,8 +33,22 @@ func RefusalOf(errs []Segment, t Turn) *fault.Error {
 	// Redacted before it is cut: half a secret would not be recognised.
 	detail := firstChars(fault.Redact(strings.Join(texts, "; ")), maxRefusal)
 	return fault.New(code, detail).WithStatus(200).At(path).WithBody(map[string]any{
-		"errors":   errs,
+		"errors":   plain(errs),
 		"threadId": t.ThreadID,
 		"partial":  map[string]any{"text": t.Text, "threadId": t.ThreadID, "messageId": t.MessageID},
 	})
+}
+
+// plain returns segments as an error's body has them: made of JSON's own types,
+// so that they can be redacted.
+func plain(segments []Segment) any {
+	text, err := json.Marshal(segments)
+	if err != nil {
+		return nil
+	}
+	var v any
+	if json.Unmarshal(text, &v) != nil {
+		return nil
+	}
+	return v
 }

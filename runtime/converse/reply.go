@@ -2,12 +2,12 @@ package converse
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"strings"
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -72,9 +72,8 @@ func newReply(resp *fetch.Response, askedSSE bool) (*Reply, error) {
 			return nil, r.noBody()
 		}
 		// One line, however it is laid out (wire-protocol §9.2).
-		var line bytes.Buffer
-		if json.Compact(&line, data) == nil {
-			data = line.Bytes()
+		if json.Valid(data) {
+			data = compact(data)
 		}
 		source = bytes.NewReader(data)
 	case "":

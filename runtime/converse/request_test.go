@@ -1,10 +1,11 @@
 package converse
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/json"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )

@@ -1,10 +1,10 @@
 package converse
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // ArgsSchema checks the arguments of a tool, top level only
@@ -34,7 +34,7 @@ func (s ArgsSchema) Check(args json.RawMessage) []string {
 				errs = append(errs, name+" is missing")
 			}
 		case !isType(value, rule.Type):
-			errs = append(errs, fmt.Sprintf("%s is no %s", name, rule.Type))
+			errs = append(errs, name+" is no "+rule.Type)
 		case rule.Enum != nil && !oneOf(value, rule.Enum):
 			errs = append(errs, name+" is not one of the allowed values")
 		}

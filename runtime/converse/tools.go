@@ -2,9 +2,12 @@ package converse
 
 import (
 	"bytes"
-	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // Call is a tool call parsed from a segment (wire-protocol §10.5).
@@ -54,14 +57,15 @@ func ParseCall(s *Segment) (c Call, ok bool) {
 // at the first that is broken.
 func splitObjects(s string) []json.RawMessage {
 	var objects []json.RawMessage
-	dec := json.NewDecoder(strings.NewReader(s))
-	for {
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil || len(raw) == 0 || raw[0] != '{' {
-			return objects
+	for text := skipSpace([]byte(s)); len(text) > 0 && text[0] == '{'; {
+		end := objectEnd(text)
+		if end == 0 || !json.Valid(text[:end]) {
+			break
 		}
-		objects = append(objects, raw)
+		objects = append(objects, text[:end:end])
+		text = skipSpace(text[end:])
 	}
+	return objects
 }
 
 // ResponseName returns the tool that a [ToolResponse] segment names, "" if none
@@ -111,19 +115,45 @@ func ParseConsent(s *Segment) (c Consent, ok bool) {
 }
 
 // Canonical returns JSON with the keys of every object sorted and no white
-// space, so that equal values have equal text.
+// space, so that equal values have equal text; numbers as they were written.
 func Canonical(raw json.RawMessage) string {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber() // a float would round long numbers
-	var v any
-	if dec.Decode(&v) != nil {
+	if !json.Valid(raw) {
 		return string(raw)
 	}
-	b, err := json.Marshal(v) // sorts the keys of maps
-	if err != nil {
-		return string(raw)
+	return string(appendCanonical(nil, raw))
+}
+
+func appendCanonical(out, text []byte) []byte {
+	text = skipSpace(text)
+	switch text[0] {
+	case '{':
+		values := map[string][]byte{} // of a name that comes twice the last counts
+		for key, value := range members(text) {
+			values[string(key)] = value
+		}
+		out = append(out, '{')
+		for i, key := range slices.Sorted(maps.Keys(values)) {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(append(out, String(key)...), ':')
+			out = appendCanonical(out, values[key])
+		}
+		return append(out, '}')
+	case '[':
+		out = append(out, '[')
+		for item := range elements(text) {
+			if out[len(out)-1] != '[' {
+				out = append(out, ',')
+			}
+			out = appendCanonical(out, item)
+		}
+		return append(out, ']')
+	case '"':
+		s, _ := unquote(bytes.TrimRight(text, " \t\r\n"))
+		return append(out, String(s)...)
 	}
-	return string(b)
+	return append(out, bytes.TrimRight(text, " \t\r\n")...)
 }
 
 // Dispatcher decides which tool calls of a turn run: each distinct call once,

@@ -1,9 +1,10 @@
 package converse
 
 import (
-	"encoding/json"
 	"reflect"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 func toolSegment(content string) *Segment {
@@ -105,4 +106,19 @@ func FuzzParseCall(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestCanonical(t *testing.T) {
+	for raw, want := range map[string]string{
+		` {"b" : [ 1 , {"d":null,"c":"x\u0041"} , [ ] , [[2]] ] , "a":12345678901234567890 } `: `{"a":12345678901234567890,"b":[1,{"c":"xA","d":null},[],[[2]]]}`,
+		`{"a":1,"a":2}`: `{"a":2}`,
+		` "[" `:         `"["`,
+		` -0.50 `:       `-0.50`,
+		`{}`:            `{}`,
+		`{"a":`:         `{"a":`,
+	} {
+		if got := Canonical([]byte(raw)); got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
 }

@@ -1,9 +1,7 @@
 package event
 
 import (
-	"encoding/json"
-	"time"
-
+	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -171,13 +169,13 @@ type Kickoff struct {
 
 // Audit is a redacted security event (session-api C.4).
 type Audit struct {
-	At        time.Time `json:"ts"`
-	Type      string    `json:"type"`
-	Outcome   string    `json:"outcome"`
-	Reason    string    `json:"reason,omitempty"`
-	PartnerID string    `json:"partnerId,omitempty"`
-	SubjectID string    `json:"subjectId,omitempty"`
-	ThreadID  string    `json:"threadId,omitempty"`
+	At        string `json:"ts"` // RFC 3339, in UTC
+	Type      string `json:"type"`
+	Outcome   string `json:"outcome"`
+	Reason    string `json:"reason,omitempty"`
+	PartnerID string `json:"partnerId,omitempty"`
+	SubjectID string `json:"subjectId,omitempty"`
+	ThreadID  string `json:"threadId,omitempty"`
 }
 
 // Name implements [Event].

@@ -13,10 +13,11 @@ package fault
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/jsontree"
 )
 
 //go:generate go run ./gen -o ../../docs/errors.md
@@ -69,8 +70,8 @@ type Error struct {
 }
 
 var (
-	_ error          = (*Error)(nil)
-	_ json.Marshaler = (*Error)(nil)
+	_ error                                      = (*Error)(nil)
+	_ interface{ MarshalJSON() ([]byte, error) } = (*Error)(nil)
 )
 
 // New returns an error with the title, status and retryable flag of the code's
@@ -210,32 +211,36 @@ func (e *Error) Unwrap() error { return e.Cause }
 // MarshalJSON returns the safe form that JavaScript gets from toJSON()
 // (session-api.md C.1). Fields assigned by hand are redacted here too.
 func (e *Error) MarshalJSON() ([]byte, error) {
-	safe := struct {
-		Type      string           `json:"type"`
-		Code      Code             `json:"code"`
-		Title     string           `json:"title"`
-		Detail    string           `json:"detail,omitempty"`
-		Status    int              `json:"status,omitempty"`
-		Phase     Phase            `json:"phase,omitempty"`
-		Retryable bool             `json:"retryable"`
-		Instance  string           `json:"instance,omitempty"`
-		RequestID string           `json:"requestId,omitempty"`
-		Headers   any              `json:"headers,omitempty"`
-		Body      any              `json:"body,omitempty"`
-		Timings   map[string]int64 `json:"timings,omitempty"`
-		Cause     string           `json:"cause,omitempty"`
-	}{
-		Type: e.Type(), Code: e.Code, Title: Redact(e.Title), Detail: Redact(e.Detail), Status: e.Status,
-		Phase: e.Phase, Retryable: e.Retryable, Instance: Redact(e.Instance), RequestID: Redact(e.RequestID),
-		Body: RedactValue(e.Body), Timings: e.Timings,
+	safe := map[string]any{
+		"type": e.Type(), "code": string(e.Code), "title": Redact(e.Title), "retryable": e.Retryable,
+	}
+	for name, text := range map[string]string{
+		"detail": e.Detail, "phase": string(e.Phase), "instance": e.Instance, "requestId": e.RequestID,
+	} {
+		if text != "" {
+			safe[name] = Redact(text)
+		}
+	}
+	if e.Status != 0 {
+		safe["status"] = e.Status
 	}
 	if len(e.Headers) > 0 {
-		safe.Headers = RedactValue(e.Headers)
+		safe["headers"] = RedactValue(e.Headers)
+	}
+	if e.Body != nil {
+		safe["body"] = RedactValue(e.Body)
+	}
+	if len(e.Timings) > 0 {
+		timings := make(map[string]any, len(e.Timings))
+		for phase, ms := range e.Timings {
+			timings[phase] = ms
+		}
+		safe["timings"] = timings
 	}
 	if e.Cause != nil {
-		safe.Cause = Redact(e.Cause.Error())
+		safe["cause"] = Redact(e.Cause.Error())
 	}
-	return json.Marshal(safe)
+	return jsontree.Encode(safe)
 }
 
 // cause hides an error's own text and fields behind its redacted text, however

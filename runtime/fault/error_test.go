@@ -214,10 +214,11 @@ func TestMarshalJSON(t *testing.T) {
 		err  *Error
 		want string
 	}{
-		{full, `{"type":"https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#whep_failed","code":"whep_failed",` +
-			`"title":"Video subscription failed","detail":"the media server refused","status":503,"phase":"whep","retryable":false,` +
-			`"instance":"/rtc/v1/whep","requestId":"r-1","headers":{"x-request-id":"r-1"},"body":["busy"],"timings":{"whep":812},"cause":"EOF"}`},
-		{&Error{Code: "made_up"}, `{"type":"about:blank","code":"made_up","title":"","retryable":false}`},
+		{full, `{"body":["busy"],"cause":"EOF","code":"whep_failed","detail":"the media server refused",` +
+			`"headers":{"x-request-id":"r-1"},"instance":"/rtc/v1/whep","phase":"whep","requestId":"r-1","retryable":false,"status":503,` +
+			`"timings":{"whep":812},"title":"Video subscription failed",` +
+			`"type":"https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#whep_failed"}`},
+		{&Error{Code: "made_up"}, `{"code":"made_up","retryable":false,"title":"","type":"about:blank"}`},
 	}
 	for _, test := range tests {
 		got, err := json.Marshal(test.err)

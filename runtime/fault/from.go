@@ -3,10 +3,11 @@ package fault
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/jsontree"
 )
 
 // maxMessage is how many characters of a server's text are kept
@@ -241,7 +242,8 @@ func parseReply(body []byte) reply {
 		body = body[:maxKeptBody]
 	}
 	r := reply{raw: strings.ToValidUTF8(string(body), "\uFFFD")}
-	if json.Unmarshal(body, &r.body) != nil {
+	var err error
+	if r.body, err = jsontree.Parse(body); err != nil {
 		r.body = nil
 		if text := strings.TrimSpace(r.raw); text != "" {
 			r.body = clip(Redact(text))

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"encoding/json"
 	"strings"
 )
 
@@ -16,13 +15,11 @@ const (
 	wholeName           // the value goes as a whole, objects included
 )
 
-// separators are what spellings of one name differ in, besides capitals.
-var separators = strings.NewReplacer("_", "", "-", "")
-
 // classify knows the names whose values are secrets, in any of the spellings
 // access_token, access-token and accessToken.
 func classify(name string) nameKind {
-	name = strings.ToLower(separators.Replace(name))
+	// What spellings of one name differ in, besides capitals.
+	name = strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
 	switch name {
 	case "ks", "jwt":
 		return tokenName
@@ -226,8 +223,8 @@ func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 const maxDepth = 32
 
 // RedactValue returns a copy of v, made of JSON's own types, in which every
-// string went through Redact and the values of secret names are gone. Structs
-// and other types take the way through their JSON form.
+// string went through Redact and the values of secret names are gone. What is of
+// another type can't be checked, and is gone too.
 func RedactValue(v any) any { return redactValue(v, maxDepth) }
 
 func redactValue(v any, depth int) any {
@@ -235,7 +232,7 @@ func redactValue(v any, depth int) any {
 		return Redacted
 	}
 	switch v := v.(type) {
-	case nil, bool, int, int64, float64, json.Number:
+	case nil, bool, int, int64, float64:
 		return v
 	case string:
 		return Redact(v)
@@ -250,21 +247,19 @@ func redactValue(v any, depth int) any {
 		}
 		return out
 	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, value := range v {
-			out[Redact(name)] = redactNamed(name, value, depth-1)
-		}
-		return out
+		return redactMembers(v, depth)
+	case map[string]string:
+		return redactMembers(v, depth)
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return Redacted // not printable, so not checkable either
+	return Redacted
+}
+
+func redactMembers[T any](members map[string]T, depth int) any {
+	out := make(map[string]any, len(members))
+	for name, value := range members {
+		out[Redact(name)] = redactNamed(name, value, depth-1)
 	}
-	var plain any
-	if err := json.Unmarshal(text, &plain); err != nil {
-		return Redacted
-	}
-	return redactValue(plain, depth-1)
+	return out
 }
 
 // redactNamed redacts the value of a name.

@@ -1,8 +1,9 @@
 package fault
 
 import (
-	"net/netip"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/weburl"
 )
 
 // Redacted stands where a secret was.
@@ -342,9 +343,8 @@ func addressPrefix(run string) (n int, private bool) {
 		if n < len(run) && isHex(run[n]) && isHex(run[n-1]) {
 			continue // would cut a group in two
 		}
-		if addr, err := netip.ParseAddr(run[:n]); err == nil {
-			addr = addr.Unmap()
-			return n, addr.IsPrivate() || addr.IsLinkLocalUnicast()
+		if reach, ok := weburl.ReachOf(run[:n]); ok {
+			return n, reach == weburl.Private
 		}
 	}
 	return 0, false

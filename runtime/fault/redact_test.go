@@ -120,10 +120,10 @@ func TestRedactValue(t *testing.T) {
 	want := `{"[redacted]":"as a name","apiKey":"[redacted]","count":3,"err":"ks=[redacted]",` +
 		`"headers":{"Accept":"*/*","Authorization":"[redacted]"},"ks":"[redacted]",` +
 		`"nested":[{"ok":true,"secret":"[redacted]"}],"password":"[redacted]",` +
-		`"raw":{"ks":"[redacted]","n":1},"request_vars":"[redacted]","token":null,` +
+		`"raw":"[redacted]","request_vars":"[redacted]","token":null,` +
 		`"tokens":["[redacted]","fine"],` +
 		`"turnCredentials":{"credential":"[redacted]","expiry":1,"username":"u-17"},` +
-		`"typed":{"Name":"n","Password":"[redacted]"},"unprintable":"[redacted]",` +
+		`"typed":"[redacted]","unprintable":"[redacted]",` +
 		`"userMessage":"my token is [redacted]"}`
 	got, err := json.Marshal(RedactValue(in))
 	if err != nil {

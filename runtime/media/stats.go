@@ -1,7 +1,7 @@
 package media
 
 import (
-	"encoding/json"
+	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // Stats is what one peer has carried (session-api A.1.5, connectionQuality).

@@ -3,8 +3,7 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +47,7 @@ func (b *Base) Start(h Hooks) {
 	b.hooks.Log = Logger(h.Log)
 	b.Work.after = h.Publish
 	b.Work.caught = b.crashed
-	b.heard.caught = func(p any) { b.Log("error", fmt.Sprintf("a listener panicked: %v\n%s", p, debug.Stack()), nil) }
+	b.heard.caught = func(p any) { b.Log("error", "a listener panicked: "+panicked(p), nil) }
 }
 
 // Emit hands e to the listener, after everything emitted before it. What the
@@ -85,7 +84,7 @@ func (b *Base) Audit(kind, outcome, reason string) {
 	}
 	who := b.hooks.Actor()
 	e := event.Audit{
-		At: time.Now(), Type: kind, Outcome: outcome, Reason: fault.Redact(reason),
+		At: stamp(time.Now()), Type: kind, Outcome: outcome, Reason: fault.Redact(reason),
 		PartnerID: who.PartnerID, SubjectID: who.SubjectID, ThreadID: who.ThreadID,
 	}
 	b.heard.Post(func() { b.hooks.OnAuditEvent(e) })
@@ -147,8 +146,8 @@ func (b *Base) Spawn(f func()) {
 // crashed ends this session, and only this one, after a panic: a bug must not
 // take the page along.
 func (b *Base) crashed(p any) {
-	b.Log("error", fmt.Sprintf("panic: %v\n%s", p, debug.Stack()), nil)
-	b.Work.Post(func() { b.hooks.Crashed(fault.New(fault.InternalError, fmt.Sprint(p))) })
+	b.Log("error", "panic: "+panicked(p), nil)
+	b.Work.Post(func() { b.hooks.Crashed(fault.New(fault.InternalError, panicText(p))) })
 }
 
 // Guarded runs an application's function; its panic is an error of the call, not
@@ -187,9 +186,38 @@ func Ask[T any](ctx context.Context, b *Base, f func(chan<- T)) (T, error) {
 func EndOf(ctx context.Context) *fault.Error {
 	end := fault.From(ctx.Err())
 	if cause := context.Cause(ctx); end != nil && !errors.Is(cause, ctx.Err()) {
-		end.Because(fmt.Errorf("%w: %w", ctx.Err(), cause))
+		end.Because(&because{ctx.Err(), cause})
 	}
 	return end
+}
+
+// because is the end of a context and why it ended.
+type because struct{ end, cause error }
+
+func (b *because) Error() string   { return b.end.Error() + ": " + b.cause.Error() }
+func (b *because) Unwrap() []error { return []error{b.end, b.cause} }
+
+// stackSize holds about forty frames; more doesn't help to find the place.
+const stackSize = 8 << 10
+
+// panicked is what p, a recovered panic, says in a log. It is called where the
+// panic was recovered: its stack is still there.
+func panicked(p any) string {
+	stack := make([]byte, stackSize)
+	return panicText(p) + "\n" + string(stack[:runtime.Stack(stack, false)])
+}
+
+// panicText is what a program panicked with, which is nearly always an error or a
+// string. A page does without fmt.
+func panicText(p any) string {
+	switch p := p.(type) {
+	case error:
+		return p.Error()
+	case string:
+		return p
+	default:
+		return "a value that is no text"
+	}
 }
 
 // Timer is a function that will run on the queue unless it is stopped before.

@@ -13,7 +13,7 @@
 //		if err != nil {
 //			return err
 //		}
-//		fmt.Println(thread.Title, thread.UpdatedAt.Format(time.DateOnly))
+//		fmt.Println(thread.Title, thread.UpdatedAt.Time().Format(time.DateOnly))
 //	}
 //
 // Every call is one request of its own and keeps no state, so a [Client] may be

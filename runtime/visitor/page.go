@@ -2,8 +2,8 @@ package visitor
 
 import (
 	"context"
-	"fmt"
 	"iter"
+	"strconv"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -66,7 +66,7 @@ func (l *listing) body(f Filter, p Pager) (b listBody, err error) {
 		return b, fault.New(fault.ValidationError, "pager.pageIndex starts at 1")
 	}
 	if b.Pager.PageSize < 1 || b.Pager.PageSize > MaxPageSize {
-		return b, fault.New(fault.ValidationError, fmt.Sprintf("pager.pageSize must be from 1 to %d", MaxPageSize))
+		return b, fault.New(fault.ValidationError, "pager.pageSize must be from 1 to "+strconv.Itoa(MaxPageSize))
 	}
 	return b, nil
 }

@@ -2,11 +2,12 @@ package visitor
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -107,15 +108,16 @@ func (t Thread) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the known fields and keeps the record.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	type fields Message
-	// A rating of another type must not be taken for a bad one: a pointer to
-	// false is what encoding/json would leave.
-	record := struct {
-		IsPositive json.RawMessage `json:"is_positive"`
-		*fields
-	}{fields: (*fields)(m)}
-	if err := read(data, &record, &m.Raw); err != nil {
+	if err := read(data, (*fields)(m), &m.Raw); err != nil {
 		return err
 	}
+	// A rating of another type must not be taken for a bad one: a pointer to
+	// false is what is left of it.
+	var record struct {
+		IsPositive json.RawMessage `json:"is_positive"`
+	}
+	_ = json.Unmarshal(data, &record) // the same text was read above
+	m.IsPositive = nil
 	switch string(record.IsPositive) {
 	case "true":
 		m.IsPositive = new(true)
@@ -140,8 +142,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 func read(data []byte, fields any, raw *json.RawMessage) error {
 	*raw = bytes.Clone(data)
 	err := json.Unmarshal(data, fields)
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
+	if json.IsMismatch(err) {
 		return nil
 	}
 	return err
@@ -171,9 +172,11 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Time is a time of a record, zero when the service gave none that is
-// understood.
-type Time struct{ time.Time }
+// Time is a time of a record as the service wrote it: RFC 3339 or a number.
+type Time string
+
+// UnmarshalJSON reads either form.
+func (t *Time) UnmarshalJSON(data []byte) error { return (*ID)(t).UnmarshalJSON(data) }
 
 // naive is RFC 3339 without the offset, as Python writes a time in UTC.
 const naive = "2006-01-02T15:04:05.999999999"
@@ -182,23 +185,21 @@ const naive = "2006-01-02T15:04:05.999999999"
 // seconds since 1970: as seconds it would be in the year 5138.
 const milliseconds = 1e11
 
-// UnmarshalJSON reads RFC 3339, with or without an offset, and seconds or
-// milliseconds since 1970: service.md doesn't say which of them it is.
-func (t *Time) UnmarshalJSON(data []byte) error {
-	var text string
-	var number float64
-	switch {
-	case json.Unmarshal(data, &text) == nil:
-		for _, layout := range [...]string{time.RFC3339, naive} {
-			if parsed, err := time.Parse(layout, text); err == nil {
-				t.Time = parsed
-				break
-			}
+// Time returns t as Go has it: RFC 3339, with or without an offset, or seconds or
+// milliseconds since 1970, because service.md doesn't say which of them it is. It
+// is zero when the service gave none that is understood.
+func (t Time) Time() time.Time {
+	for _, layout := range [...]string{time.RFC3339, naive} {
+		if parsed, err := time.Parse(layout, string(t)); err == nil {
+			return parsed
 		}
-	case json.Unmarshal(data, &number) == nil && number >= milliseconds:
-		t.Time = time.UnixMilli(int64(number))
-	case json.Unmarshal(data, &number) == nil:
-		t.Time = time.UnixMilli(int64(number * 1000))
 	}
-	return nil
+	switch number, err := strconv.ParseFloat(string(t), 64); {
+	case err != nil:
+		return time.Time{}
+	case number >= milliseconds:
+		return time.UnixMilli(int64(number))
+	default:
+		return time.UnixMilli(int64(number * 1000))
+	}
 }

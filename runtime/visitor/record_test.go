@@ -1,10 +1,11 @@
 package visitor_test
 
 import (
-	"encoding/json"
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/json"
 
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
@@ -16,8 +17,8 @@ func TestThreadFields(t *testing.T) {
 	}
 	want := visitor.Thread{
 		ID: "t-1", Title: "Trains", Status: "active", AgentID: "a-1",
-		CreatedAt: visitor.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
-		UpdatedAt: visitor.Time{Time: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)},
+		CreatedAt: "2026-01-02T03:04:05Z",
+		UpdatedAt: "2026-01-02T03:04:06Z",
 		Metadata:  visitor.ThreadMetadata{Analysis: map[string]any{"mood": "good"}},
 		Raw:       json.RawMessage(threadRecord),
 	}
@@ -71,13 +72,13 @@ func TestTimeForms(t *testing.T) {
 		`"2026-01-02T03:04:05.5Z"`, `"2026-01-02T04:04:05.5+01:00"`, `"2026-01-02T03:04:05.5"`, `1767323045.5`, `1767323045500`,
 	} {
 		var got visitor.Time
-		if err := json.Unmarshal([]byte(form), &got); err != nil || !got.Equal(want) {
+		if err := json.Unmarshal([]byte(form), &got); err != nil || !got.Time().Equal(want) {
 			t.Errorf("%s: %v, %v", form, got, err)
 		}
 	}
 	for _, form := range []string{`null`, `""`, `"soon"`, `true`, `{}`} {
 		var got visitor.Time
-		if err := json.Unmarshal([]byte(form), &got); err != nil || !got.IsZero() {
+		if err := json.Unmarshal([]byte(form), &got); err != nil || !got.Time().IsZero() {
 			t.Errorf("%s: %v, %v", form, got, err)
 		}
 	}
@@ -119,7 +120,7 @@ func TestStatusFields(t *testing.T) {
 
 // TestRecordsMadeByHand become JSON too.
 func TestRecordsMadeByHand(t *testing.T) {
-	at := visitor.Time{Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
+	const at = visitor.Time("2026-01-02T00:00:00Z")
 	for _, test := range []struct {
 		record any
 		want   string

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -53,9 +52,9 @@ func (s *service) stop() error {
 func (s *service) token(ctx context.Context, user string) (token string, err error) {
 	err = fetch.Call(ctx, s.http, &fetch.Request{
 		URL: s.info.OVPURL + "/service/session/action/start",
-		Body: fetch.Form(url.Values{
-			"format": {"1"}, "secret": {s.info.AdminSecret}, "partnerId": {fmt.Sprint(s.info.PartnerID)}, "userId": {user}, "type": {"0"},
-			"privileges": {fmt.Sprintf("agentid:%s,geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", s.agent.AgentID, s.agent.ConfigID)},
+		Body: fetch.Form(map[string]string{
+			"format": "1", "secret": s.info.AdminSecret, "partnerId": fmt.Sprint(s.info.PartnerID), "userId": user, "type": "0",
+			"privileges": fmt.Sprintf("agentid:%s,geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", s.agent.AgentID, s.agent.ConfigID),
 		}),
 	}, &token)
 	return token, err
@@ -180,7 +179,7 @@ func threadLife(t *testing.T, s *service) {
 		t.Errorf("get says %+v\nlist says %+v", got, listed.Objects[0])
 	}
 	if got.ID != first.threadID || got.Title != "My name is Sam" || got.Status != "active" || got.AgentID != s.agent.AgentID ||
-		got.CreatedAt.IsZero() || !got.UpdatedAt.After(got.CreatedAt.Time) {
+		got.CreatedAt.Time().IsZero() || !got.UpdatedAt.Time().After(got.CreatedAt.Time()) {
 		t.Errorf("thread %+v", got)
 	}
 
@@ -260,7 +259,7 @@ func manyThreads(t *testing.T, s *service) {
 		t.Errorf("three of them, newest first: %q", got)
 	}
 	first := must[visitor.Thread](t)(bea.Thread(t.Context(), asked[0]))
-	got, _ = titles(visitor.ThreadQuery{Filter: visitor.Filter{"createdAtLessThanOrEqual": first.CreatedAt.Time}})
+	got, _ = titles(visitor.ThreadQuery{Filter: visitor.Filter{"createdAtLessThanOrEqual": first.CreatedAt.Time()}})
 	if want := []string{"Question 0"}; !slices.Equal(got, want) {
 		t.Errorf("up to the first one: %q", got)
 	}

@@ -1,3 +1,5 @@
+//go:build !js
+
 package converse
 
 import (
@@ -22,11 +24,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the golden turn of the recorded replies again")
-
-const (
-	ndjsonType = "application/x-ndjson; charset=utf-8"
-	sseType    = "text/event-stream"
-)
 
 // open returns a reply with status 200, the content type and the body.
 func open(t testing.TB, contentType string, body io.Reader) *Reply {
@@ -64,19 +61,6 @@ func segmentsOf(t testing.TB, contentType, body string) []Segment {
 		t.Fatal(err)
 	}
 	return segments
-}
-
-// outline is a short form of segments: type, subtype and content.
-func outline(segments []Segment) []string {
-	var lines []string
-	for i := range segments {
-		line := string(segments[i].Type)
-		if m := segments[i].Metadata; m != nil && m.Subtype != "" {
-			line += "/" + m.Subtype
-		}
-		lines = append(lines, line+" "+segments[i].ContentString())
-	}
-	return lines
 }
 
 // recording is a reply in the shape of a real one.
