@@ -36,7 +36,7 @@ var unreachableInChat = map[string]string{
 	"encoding/json.Unmarshal":        "+110 kB brotli; the page has JSON (internal/json)",
 	"fmt.Fprintf":                    "+127 kB brotli; put strings together",
 	"net/url.Parse":                  "fmt behind it; the page has URL (internal/weburl)",
-	"os.NewFile":                     "files, which no page has",
+	"os.(*File).Write":               "files, which no page has",
 }
 
 const ours = "github.com/agentruntime/agentruntime/"
