@@ -1,8 +1,7 @@
 package avatar
 
 import (
-	"encoding/json"
-
+	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
