@@ -210,9 +210,11 @@ func (s *Session) onQueue(f func() error) error {
 // checkKnown lets a switch go on that waits for the thread's id, when it is known
 // or will not be told.
 func (s *Session) checkKnown() {
+	if s.known == nil {
+		return
+	}
 	t := s.current
-	answers := t.asked() || t.chat != nil && s.carries(t)
-	if s.known == nil || s.thread == "" && answers {
+	if s.thread == "" && (t.asked() || t.chat != nil && s.carries(t)) {
 		return
 	}
 	close(s.known)

@@ -124,7 +124,7 @@ func TestNothingIsKeptOfATransportThatWasLetGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := false
-	for range 200 { // its goroutines end beside the switch
+	for range 1000 { // its goroutines end beside the switch
 		runtime.GC()
 		if gone = last.Value() == nil; gone {
 			break
