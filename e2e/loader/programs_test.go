@@ -1,0 +1,168 @@
+package loader
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+const (
+	large = "/a/agentruntime.wasm"
+	small = "/a/chat.wasm"
+)
+
+// serve has the site answer appInit.
+func (s *site) serve() {
+	s.mux.HandleFunc("POST /v1/application/appInit", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{"partnerId":5501,"ks":"conversation","conversationManagerUrl":"https://talk.example",
+			"srsBaseUrl":"https://media.example","turnServerUrl":"turn.example","avatars":[]}`))
+	})
+}
+
+// initWith asks for what a session needs with the module of that name.
+const initWith = `const init = async (module) =>
+	(await module.appInit({token: "t", agenticUrl: location.origin + "/v1", genieUrl: "https://genie.example/"})).ks
+`
+
+func TestChatEntryLoadsTheSmallProgramAlone(t *testing.T) {
+	s := newSite(t, "", "")
+	s.serve()
+	p := s.page(t)
+	p.Allow("local or private host")
+	// Nothing of the main entry, which the usual prelude imports.
+	p.Prelude = initWith
+	var got struct {
+		KS      string   `json:"ks"`
+		Globals []string `json:"globals"`
+	}
+	p.Do(&got, `
+		const names = () => Reflect.ownKeys(globalThis).map(String)
+		const before = names()
+		const chat = await import("/a/chat.js")
+		await chat.load()
+		const ks = await init(chat)
+		const loaded = names()
+		await chat.dispose()
+		return {ks, globals: [...loaded, ...names()].filter((name) => !before.includes(name))}`)
+	if got.KS != "conversation" || len(got.Globals) != 0 {
+		t.Errorf("token %q, new globals %q", got.KS, got.Globals)
+	}
+	if n, m := s.count(small), s.count(large); n != 1 || m != 0 {
+		t.Errorf("chat.wasm was fetched %d times, agentruntime.wasm %d times", n, m)
+	}
+}
+
+func TestProgramsAreLoadedByNeed(t *testing.T) {
+	for name, test := range map[string]struct {
+		script       string
+		small, large int
+	}{
+		"appInit of the main entry takes the large one":     {`await init(a)`, 0, 1},
+		"appInit of either entry is content with the small": {`await init(chat); await init(a)`, 1, 0},
+		"appInit of either entry is content with the large": {`await init(a); await init(chat); await chat.load()`, 0, 1},
+		"what is being loaded counts":                       {`await Promise.all([a.load(), init(chat), chat.load()])`, 0, 1},
+		"the small one by name":                             {`await a.load({program: "chat"}); await init(a)`, 1, 0},
+		"both, the small one first":                         {`await chat.load(); await a.load(); await init(chat)`, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, "", "")
+			s.serve()
+			p := s.page(t)
+			p.Allow("local or private host")
+			p.Prelude = prelude + initWith + `const chat = await import("/a/chat.js");`
+			p.Do(nil, test.script)
+			if n, m := s.count(small), s.count(large); n != test.small || m != test.large {
+				t.Errorf("chat.wasm was fetched %d times, agentruntime.wasm %d times; want %d and %d", n, m, test.small, test.large)
+			}
+		})
+	}
+}
+
+func TestBothProgramsLiveAndEndTogether(t *testing.T) {
+	p := newSite(t, "", "").page(t)
+	var got struct {
+		Globals  []string `json:"globals"`
+		Exits    []string `json:"exits"`
+		Held     []int    `json:"held"`
+		Sessions int      `json:"sessions"`
+	}
+	p.Do(&got, `
+		const names = () => Reflect.ownKeys(globalThis).map(String)
+		const before = names()
+		const exits = []
+		const held = async () => (await a.diagnostics()).callbacks
+		await a.load({program: "chat", onExit: (code) => exits.push("chat " + code)})
+		const one = await held()
+		await a.load({onExit: (code) => exits.push("full " + code)})
+		const both = await held()
+		const session = new a.AvatarSession({token: "t", genieUrl: "https://genie.example"})
+		await session.listDevices()
+		const {sessions} = await a.diagnostics()
+		const loaded = names()
+		await a.dispose()
+		await tick()
+		return {exits: exits.sort(), sessions, held: [one, both, await held()],
+			globals: [...loaded, ...names()].filter((name) => !before.includes(name))}`)
+	if len(got.Globals) != 0 || !slices.Equal(got.Exits, []string{"chat 0", "full 0"}) || got.Sessions != 1 {
+		t.Errorf("new globals %q, exits %q, %d sessions", got.Globals, got.Exits, got.Sessions)
+	}
+	if h := got.Held; h[0] == 0 || h[1] <= h[0] || h[2] != 0 {
+		t.Errorf("callbacks: %d of the small program, %d of both, %d at the end", h[0], h[1], h[2])
+	}
+}
+
+func TestFailuresNameTheirProgram(t *testing.T) {
+	s := newSite(t, "", "")
+	old, err := buildWasm("./testdata/probe", "0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.file("/old-chat.wasm", "application/wasm", old)
+	p := s.page(t)
+	p.Allow("Failed to load resource") // says Chromium itself
+	p.Prelude = prelude + `const chat = await import("/a/chat.js");`
+	for script, texts := range map[string][]string{
+		`a.load({program: "chat", wasmUrl: "/missing.wasm"})`: {"/missing.wasm", "HTTP 404", "chat.wasm", "wasmUrl"},
+		`chat.load({wasmUrl: "/missing.wasm"})`:               {"HTTP 404", "chat.wasm"},
+		`chat.load({wasmUrl: "/old-chat.wasm"})`:              {"0.0.1", "deploy both together"},
+		`a.load({wasmUrl: "` + small + `"})`:                  {"not agentruntime.wasm", "avatarSession"},
+		`chat.load({wasmUrl: "http://"})`:                     {"wasmUrl is not a URL"},
+		`a.load({program: "chat", wasmUrl: "/"})`:             {"not a WebAssembly file"},
+	} {
+		t.Run(strings.Trim(script, "()"), func(t *testing.T) {
+			var got rejection
+			p.Do(&got, `return failure(`+script+`)`)
+			got.want(t, fault.LoadFailed, texts...)
+		})
+	}
+	p.Do(nil, `await chat.load(); await a.load()`) // none of them stands in the way of the next
+}
+
+// A page whose host has one file only may load the large program for texts too.
+func TestWasmOptionsAreForTheProgramThatIsLoaded(t *testing.T) {
+	s := newSite(t, "", "")
+	s.serve()
+	p := s.page(t)
+	p.Allow("local or private host")
+	p.Prelude = prelude + initWith + `const chat = await import("/a/chat.js");`
+	p.Do(nil, `
+		await chat.load({wasmUrl: "`+large+`"})
+		await init(chat)
+		await a.dispose()
+		const wasmModule = await WebAssembly.compileStreaming(fetch("`+small+`"))
+		await a.load({program: "chat", wasmModule})
+		await init(chat)`)
+	if n, m := s.count(small), s.count(large); n != 1 || m != 1 {
+		t.Errorf("chat.wasm was fetched %d times, agentruntime.wasm %d times", n, m)
+	}
+}
+
+func TestSmallProgramNeedsNoMoreOfAPolicy(t *testing.T) {
+	p := newSite(t, "", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'").page(t)
+	p.Prelude = ""
+	p.Do(nil, `await (await import("/a/chat.js")).load()`)
+}
