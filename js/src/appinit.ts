@@ -37,6 +37,8 @@ export interface AppInitResult {
   partnerId: string
   /** The conversation token. */
   ks: string
+  /** `"widget"` when the token was made of the widget id; it has no threads of its own then. */
+  kind?: "widget"
   /** Origin of the control socket. */
   conversationManagerUrl: string
   /** Base address of the media service. */

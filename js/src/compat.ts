@@ -4,5 +4,7 @@
  * one changes an import.
  */
 export * from "./index.js"
+export { AgentSession as KalturaAgentSession } from "./agentsession.js"
 export { AvatarSession as KalturaAvatarSession } from "./avatar.js"
+export { ChatSession as KalturaChatSession } from "./chatsession.js"
 export { AgentError as KalturaError } from "./errors.js"

@@ -99,6 +99,7 @@ const titles = {
   load_failed: "Runtime not loaded",
   unknown_capability: "Unknown capability",
   validation_error: "Validation failed",
+  wrong_token_scope: "Wrong kind of token",
 } as const
 
 /** Makes an error for what happens outside of the Go program. */

@@ -4,8 +4,9 @@
  * Importing this module does nothing yet; it works without a window too, for
  * rendering on a server. A page without an avatar imports `agentruntime/chat`.
  */
-export { AvatarSession, type ArgRule, type CallOptions, type Completion, type Device, type ToolAnswer } from "./avatar.js"
+export type { AgentOptions, AgentSettings } from "./agentoptions.js"
+export { AgentSession, type AgentSessionEvents, type TransportChange } from "./agentsession.js"
+export { AvatarSession, type Device } from "./avatar.js"
+export type { AgentAction, AvatarOptions, AvatarSettings, SendInfo, TimeoutName } from "./avataroptions.js"
 export * from "./common.js"
-export type * from "./events.js"
 export { appInit, load, type LoadOptions } from "./full.js"
-export type { AgentAction, AuditEvent, AvatarOptions, AvatarSettings, CapabilityName, CapabilityState, SendInfo, TimeoutName, Token } from "./options.js"

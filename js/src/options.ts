@@ -5,30 +5,23 @@ import type { PageFunction, Remote } from "./remote.js"
 /** A token, or an object that has one, such as appInit's reply. */
 export type Token = string | { ks: string }
 
-/** Options of `AvatarSession`: a token, and whatever should differ from the defaults. */
-export type AvatarOptions = AvatarSettings & ({ token: Token; ks?: Token } | { ks: Token; token?: Token })
+/** Options with the token that they need, as `token` or as `ks`. */
+export type WithToken<Settings> = Settings & ({ token: Token; ks?: Token } | { ks: Token; token?: Token })
+
+/** The service's regions: US and EU. */
+export type Region = "nvp1" | "frp2"
+
+/** What a token was minted as, when that is known; `appInit` tells. */
+export type TokenKind = "widget" | "conversation" | "agent" | "admin"
+
+/** Prompt variables. In an update `""` or null clears one. */
+export type RequestVars = Record<string, string | number | boolean | null>
 
 /** States of a capability; `disabled` is a veto. */
 export type CapabilityState = "on" | "off" | "disabled"
 
-/** What a text is that `onBeforeSend` judges. */
-export interface SendInfo {
-  kind: "speak" | "spiralRecovery"
-  threadId?: string
-}
-
-/** Something the agent starts by itself, for `onAgentAction` to judge. */
-export interface AgentAction {
-  type: "toolCall" | "genui" | "navigate" | "structuredDataForm"
-  /** Of a toolCall. */
-  toolName?: string
-  runtime?: string
-  runtimeName?: string
-  widgetName?: string
-  /** The arguments of a toolCall, else the content of the segment. */
-  payload?: unknown
-  source: "agent"
-}
+/** Capabilities by name. */
+export type Capabilities = Partial<Record<CapabilityName, CapabilityState>>
 
 /** A redacted security event. */
 export interface AuditEvent {
@@ -41,115 +34,34 @@ export interface AuditEvent {
   threadId?: string
 }
 
-export interface AvatarSettings {
-  /** Host of the control socket, from `appInit`. */
-  conversationManagerUrl?: string | URL
+/** What `onResponse` learns of an HTTP reply. */
+export interface ResponseInfo {
+  method: string
+  /** That of the request, without the query. */
+  path: string
+  status: number
+  /** The status is a 2xx. An error may be inside all the same. */
+  ok: boolean
+  /** Counts the requests of one call, from 1. */
+  attempt: number
+  /** The service's id of the request, for a support case. */
+  requestId?: string
+  /** With names in lower case. */
+  headers: Record<string, string>
+}
+
+/** Where the conversation service is. */
+export interface Place {
   /** `"nvp1"` (US, default) or `"frp2"` (EU): where `genieUrl` is when not given. */
-  region?: "nvp1" | "frp2"
-  /** The brain's host, for tool answers and the end of the conversation. */
+  region?: Region
+  /** The brain's host, from `appInit`. */
   genieUrl?: string | URL
-  /** The media host, from `appInit`. */
-  srsBaseUrl?: string | URL
-  /** The relay, from `appInit`: a host, or a full `turn:` address that is used as given. */
-  turnServerUrl?: string
-  turnCredentials?: { username: string; credential: string; expiry?: number }
-  /** Used in place of what `turnServerUrl` gives. */
-  iceServers?: RTCIceServer[]
-  /** Default `"relay"`; `"all"` in Firefox. */
-  iceTransportPolicy?: RTCIceTransportPolicy
   /** Allow http: and ws: to public hosts. For tests only. */
   allowInsecureTransport?: boolean
-  /** Allow media at private addresses, for a local service. */
-  allowPrivateHosts?: boolean
-  /** Default: read from the token. */
-  partnerId?: string | number
-  /** Keeps a session on one server over a page reload: 16 characters of a-z and 0-9. Default random. */
-  stickyId?: string
-  /** An opaque id of the visitor for audit events; nothing personal. */
-  subjectId?: string
+}
 
-  /** Continues a stored dialogue. */
-  threadId?: string
-  /** The media item that the session is about. */
-  entryId?: string
-  /** Scope of the session. */
-  contextId?: string
-  contextType?: string
-  /** Merged over avatar and generate_followup_questions on. */
-  capabilities?: Partial<Record<CapabilityName, CapabilityState>>
-  /** Prompt variables. */
-  requestVars?: Record<string, string | number | boolean | null>
-  /** The first user turn, sent by the session itself, once. `echo` shows it as a transcript. */
-  kickoff?: string | Pick<Kickoff, "text"> & Partial<Pick<Kickoff, "echo">> | null
-  /** The notice of the `disclosure` event. */
-  disclosureText?: string
-  /** Hold the start until `acknowledgeDisclosure()`. */
-  requireDisclosureAck?: boolean
-
-  /** Shows the picture, and plays the voice unless `audioEl` is set. */
-  videoEl?: HTMLMediaElement | null
-  /** Plays the voice. */
-  audioEl?: HTMLMediaElement | null
-  /** `"immediate"` (default) asks for the microphone beside connecting, `"deferred"` with `startMic()`. */
-  micStartMode?: "immediate" | "deferred"
-  /** Merged over echo cancellation, noise suppression and automatic gain; false is none of them. */
-  micConstraints?: MediaTrackConstraints | false
-  /** Own audio processing; something falsy uses the microphone's stream as it is. */
-  noiseProcessor?: (stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>
-  /** Level at which `localSpeakingChanged` turns true, 0 to 4080. Default 300. */
-  localVadThreshold?: number
-  /** Caps the microphone's sender, in kbit/s. */
-  maxAsrBitrateKbps?: number
-  /** The only codec to offer, such as `"VP8"`. */
-  preferredVideoCodec?: string
-  /** Default: what the browser says itself. */
-  isFirefox?: boolean
-
-  /** Changes a typed text (string) or blocks it (false, or a throw). */
-  onBeforeSend?: (text: string, about: SendInfo) => Promised<string | false | void>
-  /** Vetoes what the agent starts with false or a throw. */
-  onAgentAction?: (action: AgentAction) => Promised<boolean | void>
-  /** Asked before `onAgentAction`; a list of tools allows these alone. */
-  agentActions?: {
-    navigate?: "off" | boolean
-    genui?: "off" | boolean
-    structuredDataForm?: "off" | boolean
-    toolCall?: "off" | boolean | string[]
-  }
-  /** Typed turns in any 60 s. Default 0: any number. */
-  maxTurnsPerMinute?: number
-  /** Ends the session when nothing happens. Default 900000; 0 is never. */
-  idleTimeoutMs?: number
-  onAuditEvent?: (event: AuditEvent) => void
-
-  /** Default 5. */
-  maxReconnectAttempts?: number
-  /** Wait before the first try to reconnect, in ms. Default 250. */
-  reconnectionDelay?: number
-  /** The longest wait, in ms. Default 2000. */
-  reconnectionDelayMax?: number
-  /** Time without a connection before giving up. Default 22000. */
-  reconnectWindowMs?: number
-  /** Single time limits, in ms. */
-  timeouts?: Partial<Record<TimeoutName, number>>
-  /** React to the browser's online and offline. Default true. */
-  networkAware?: boolean
-  /** Turns `connectionQuality` on. */
-  statsIntervalMs?: number
-  /** Receives diagnostics; nothing in them is secret. */
-  logger?: (level: string, message: string, data?: Record<string, unknown>) => void
-  /** Mirror typed texts to the service's debug event. */
-  debug?: boolean
-
-  /** Period of `brainStalled`. Default 12000; 0 is off. */
-  brainStallMs?: number
-  /** Tool calls in a turn before `toolSpiralDetected`. Default 10; 0 is off. */
-  toolSpiralLimit?: number
-  /** Tool calls with nothing to hear or see before a rebuild. Default three times the other; 0 is off. */
-  hardToolSpiralLimit?: number
-  /** Ask the lost question again after it. Default true. */
-  recoverFromSpiral?: boolean
-
+/** When the service is told that a conversation is over (session-api A.1.1, 56 to 67). Times are in ms. */
+export interface CompletionSettings {
   /** Tell the service when the conversation is over. Default true. */
   sessionCompleteOnEnd?: boolean
   /** Default `/thread/session_completed`. */
@@ -164,8 +76,6 @@ export interface AvatarSettings {
   completeOnHiddenGrace?: boolean
   /** Tell it when the page goes into the back-forward cache. Default true. */
   completeOnBfcache?: boolean
-  /** Tell it although the service ended the conversation. Default false. */
-  completeOnServerEnd?: boolean
   /** Not while another tab has the thread. Default true. */
   crossTabPresence?: boolean
   /** Default `kaltura-agents:thread`. */
@@ -176,27 +86,31 @@ export interface AvatarSettings {
   presenceStaleMs?: number
 }
 
-type Promised<T> = T | Promise<T>
+/** What sessions of every kind can be told. */
+export interface SessionSettings extends Place, CompletionSettings {
+  /** Default: read from the token. */
+  partnerId?: string | number
+  /** An opaque id of the visitor for audit events; nothing personal. */
+  subjectId?: string
 
-/** The time limits of `timeouts`; whepTries and coldAttempts are numbers of tries. */
-export type TimeoutName =
-  | "overall"
-  | "serverConnect"
-  | "joinRoom"
-  | "joinComplete"
-  | "agent"
-  | "asr"
-  | "firstFrame"
-  | "prepareIdle"
-  | "whepTry"
-  | "whepTries"
-  | "whepBackoff"
-  | "whepRelease"
-  | "recover"
-  | "healthTick"
-  | "videoStall"
-  | "coldAttempts"
-  | "coldBackoff"
+  /** Continues a stored dialogue. */
+  threadId?: string
+  /** What the agent may do, beside what is on by itself. */
+  capabilities?: Capabilities
+  /** Prompt variables. */
+  requestVars?: RequestVars
+  /** The first user turn, sent by the session itself, once. `echo` shows it as a transcript. */
+  kickoff?: string | (Pick<Kickoff, "text"> & Partial<Pick<Kickoff, "echo">>) | null
+
+  onAuditEvent?: (event: AuditEvent) => void
+  /** Receives diagnostics; nothing in them is secret. */
+  logger?: (level: string, message: string, data?: Record<string, unknown>) => void
+
+  /** Period of `brainStalled`, in ms. Default 12000; 0 is off. */
+  brainStallMs?: number
+  /** Tool calls in a turn before `toolSpiralDetected`. Default 10; 0 is off. */
+  toolSpiralLimit?: number
+}
 
 const capabilityNames = [
   "use_knowledge_base",
@@ -230,57 +144,66 @@ const unneeded = [
   "getUserMedia",
   "getAudioContext",
   "now",
+  "transportFactories",
 ]
 
-/** The options in the one form that cmd/wasm takes. */
-export type PlainOptions = Record<string, unknown> & { token: string; stickyId: string; partnerId?: string; threadId?: string; kickoff?: Kickoff | undefined }
+/** Options in the one form that the Go side takes. */
+export type PlainOptions = Record<string, unknown>
 
-/**
- * Checks options as the Go side does, which may not be there yet, and brings them
- * into one form. cmd/wasm/testdata/options.json holds both to the same answers.
- */
-export function plainOptions(options: AvatarOptions): PlainOptions {
+// The checks are those of the Go side, which may not be there yet. The tables in
+// cmd/wasm/testdata hold both to the same answers.
+
+/** The options that were given: undefined and null are as good as nothing. */
+export function givenOf(options: unknown): PlainOptions {
   if (typeof options !== "object" || options === null) throw bad("the options must be an object")
-  const given: Record<string, unknown> = Object.fromEntries(Object.entries(options).filter(([, value]) => value != null))
-  const insecure = given["allowInsecureTransport"] === true
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value != null))
+}
+
+/** Checks who asks, and where, and brings it into one form. */
+export function plainPlace(given: PlainOptions): PlainOptions {
   oneOf("region", given["region"], ["nvp1", "frp2"])
-  oneOf("micStartMode", given["micStartMode"], ["immediate", "deferred"])
-  oneOf("iceTransportPolicy", given["iceTransportPolicy"], ["relay", "all"])
-  for (const name of ["conversationManagerUrl", "genieUrl", "srsBaseUrl"]) {
-    if (given[name] instanceof URL) given[name] = given[name].href
-    if (name in given && !(name === "srsBaseUrl" && given[name] === "")) checkAddress(name, given[name], insecure)
-  }
-  for (const name of ["videoEl", "audioEl"]) checkElement(name, given[name])
-  for (const name of ["onBeforeSend", "onAgentAction", "onAuditEvent", "noiseProcessor", "logger"]) {
-    if (name in given && typeof given[name] !== "function") throw bad(`${name} must be a function`)
-  }
+  return { ...given, ...plainAddresses(given, ["genieUrl"]), token: tokenOf(given["token"] ?? given["ks"]) }
+}
+
+/** Checks what sessions of every kind take, and brings it into one form. */
+export function plainSession(given: PlainOptions): PlainOptions {
+  checkFunctions(given, ["onAuditEvent", "logger"])
   if ("requestVars" in given) checkVars(given["requestVars"])
   if ("capabilities" in given) checkCapabilities(given["capabilities"])
-  const { turnServerUrl, partnerId, kickoff, iceServers, agentActions, stickyId } = options
+  const { partnerId, kickoff } = given
   return {
-    ...given,
-    token: tokenOf(options.token ?? options.ks),
-    stickyId: stickyId ?? randomID(),
-    ...(partnerId != null && { partnerId: String(partnerId) }),
-    ...(turnServerUrl != null && { turnServerUrl: String(turnServerUrl) }),
-    ...(kickoff != null && { kickoff: kickoffOf(kickoff) }),
-    ...(iceServers != null && { iceServers: iceServers.map((server) => ({ ...server, urls: [server.urls].flat() })) }),
-    ...(agentActions != null && { agentActions: policyOf(agentActions) }),
+    ...plainPlace(given),
+    ...(partnerId !== undefined && { partnerId: String(partnerId) }),
+    ...(kickoff !== undefined && { kickoff: kickoffOf(kickoff) }),
   }
 }
 
+const kinds: readonly TokenKind[] = ["widget", "conversation", "agent", "admin"]
+
+/** Checks what a token is said to be. */
+export function checkKind(given: PlainOptions): void {
+  oneOf("kind", given["kind"], kinds)
+}
+
+/** The same where the token is to talk: an admin's must not be in a page. */
+export function checkTalking(given: PlainOptions): void {
+  checkKind(given)
+  if (given["kind"] === "admin") throw localError("wrong_token_scope", "an admin token is not for talking; use a conversation or agent token")
+}
+
 /** Has the functions among the options called through remote, and the rest left out. */
-export function lendFunctions(options: PlainOptions, remote: Remote): PlainOptions {
+export function lendFunctions(options: PlainOptions, remote: Pick<Remote, "lend">): PlainOptions {
   const lent = Object.entries(options).filter(([name, value]) => typeof value === "function" && !unneeded.includes(name))
   return { ...options, ...Object.fromEntries(lent.map(([name, fn]) => [name, remote.lend(fn as PageFunction).call])) }
 }
 
 /** Says once that options are of no use here. */
-export function logUnneeded(options: AvatarOptions): void {
-  const names = unneeded.filter((name) => name in options)
+export function logUnneeded(...options: PlainOptions[]): void {
+  const names = unneeded.filter((name) => options.some((some) => name in some))
   if (names.length === 0) return
   const message = `not needed and ignored: ${names.join(", ")}`
-  if (options.logger) options.logger("info", message)
+  const { logger } = options[0] as SessionSettings
+  if (logger) logger("info", message)
   else console.info("agentruntime:", message)
 }
 
@@ -289,14 +212,6 @@ export function tokenOf(token: unknown): string {
   const text = typeof token === "object" && token !== null ? (token as { ks?: unknown }).ks : token
   if (typeof text !== "string" || text === "") throw bad("token is required: a string, or an object with ks")
   return text
-}
-
-/** Throws `bad_request` for what can't play media. */
-export function checkElement(name: string, element: unknown): void {
-  if (element == null) return
-  const like = element as { srcObject?: unknown; play?: unknown }
-  if (typeof element === "object" && like.srcObject !== undefined && typeof like.play === "function") return
-  throw bad(`${name} must be a media element: it needs srcObject and play()`)
 }
 
 // The service sets these on every turn.
@@ -326,12 +241,26 @@ export function checkVars(vars: unknown): void {
   }
 }
 
-function checkCapabilities(capabilities: unknown): void {
+/** Throws `bad_request` or `unknown_capability`. */
+export function checkCapabilities(capabilities: unknown): void {
   if (typeof capabilities !== "object" || Array.isArray(capabilities)) throw bad("capabilities must be an object")
   for (const [name, state] of Object.entries(capabilities as object)) {
     if (!(capabilityNames as readonly string[]).includes(name)) throw localError("unknown_capability", `there is no capability ${name}`)
     oneOf(`the capability ${name}`, state, ["on", "off", "disabled"])
   }
+}
+
+/** Checks the addresses of those names and returns their texts. */
+export function plainAddresses(given: PlainOptions, names: readonly string[]): PlainOptions {
+  const insecure = given["allowInsecureTransport"] === true
+  const addresses: PlainOptions = {}
+  for (const name of names.filter((name) => name in given)) {
+    const address = given[name]
+    const text = address instanceof URL ? address.href : address
+    if (!(name === "srsBaseUrl" && text === "")) checkAddress(name, text, insecure)
+    addresses[name] = text
+  }
+  return addresses
 }
 
 function checkAddress(name: string, address: unknown, allowInsecure: boolean): void {
@@ -365,27 +294,19 @@ function kickoffOf(kickoff: unknown): Kickoff | undefined {
   return text.trim() === "" ? undefined : { text, echo, sent: false }
 }
 
-function policyOf(actions: NonNullable<AvatarSettings["agentActions"]>): Record<string, unknown> {
-  const allowed = (value: unknown) => value !== "off" && value !== false
-  const { navigate, genui, structuredDataForm, toolCall } = actions
-  return {
-    navigate: allowed(navigate),
-    genui: allowed(genui),
-    structuredDataForm: allowed(structuredDataForm),
-    toolCall: allowed(toolCall),
-    ...(Array.isArray(toolCall) && { tools: toolCall }),
+/** Throws `bad_request` for what is given and no function. */
+export function checkFunctions(given: PlainOptions, names: readonly string[]): void {
+  for (const name of names) {
+    if (name in given && typeof given[name] !== "function") throw bad(`${name} must be a function`)
   }
 }
 
-function oneOf(name: string, value: unknown, values: readonly string[]): void {
-  if (value !== undefined && !values.includes(value as string)) throw bad(`${name} must be one of ${values.join(", ")}`)
+/** Throws for a value that is given and none of these. */
+export function oneOf(name: string, value: unknown, values: readonly string[], code: "bad_request" | "validation_error" = "bad_request"): void {
+  if (value !== undefined && !values.includes(value as string)) throw localError(code, `${name} must be one of ${values.join(", ")}`)
 }
 
-function bad(detail: string): Error {
+/** The error of an option that can't be right. */
+export function bad(detail: string): Error {
   return localError("bad_request", detail)
-}
-
-// They tell sessions apart and open nothing.
-function randomID(): string {
-  return Array.from({ length: 16 }, () => Math.floor(Math.random() * 36).toString(36)).join("")
 }

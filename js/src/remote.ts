@@ -57,6 +57,12 @@ export class Remote {
     return this.#methods !== undefined && this.#gone === undefined
   }
 
+  /** The program that the object lives in, for what lives in the object. Throws why there is none. */
+  get program(): Program {
+    if (!this.#program || this.#gone) throw this.#gone ?? localError("invalid_state", "the session is not there yet")
+    return this.#program
+  }
+
   /** Calls a method that returns at once. Without an object there is nothing to do. */
   now(name: string, ...args: unknown[]): unknown {
     if (this.#gone) return undefined

@@ -6,7 +6,7 @@ import { AvatarSession } from "../src/avatar.js"
 import { AgentError, localError } from "../src/errors.js"
 import { dispose, diagnostics } from "../src/runtime.js"
 import type { Transcript } from "../src/events.js"
-import type { AvatarOptions } from "../src/options.js"
+import type { AvatarOptions } from "../src/avataroptions.js"
 import { FakeProgram, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)

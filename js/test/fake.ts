@@ -27,6 +27,8 @@ export class FakeProgram {
       holds: () => ({ sessions: this.sessions, callbacks: 0, goroutines: this.held }),
       chatSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
       avatarSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
+      agentSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
+      ...this.#calls(),
     }
     let loaded = () => {}
     let failed = (_: AgentError) => {}
@@ -64,6 +66,24 @@ export class FakeProgram {
     })
   }
 
+  /** The exports that are no sessions. */
+  #calls(): Omit<Exports, "version" | "dispose" | "appInit" | "holds" | `${string}Session`> {
+    const { calls, results } = this
+    return new Proxy({} as Exports, {
+      ownKeys: () => exported,
+      getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
+      get: (_, name: string) => (...args: unknown[]) => {
+        calls.push([name, ...args])
+        return results[name]?.(...args) ?? new Promise(() => {})
+      },
+    })
+  }
+
+  /** Gives the page a session that the last one holds, as an agent session does. */
+  give(mode: string): FakeInner {
+    return new FakeInner(this.options["take"] as Take, mode)
+  }
+
   /** The names of the methods called so far. */
   names(): unknown[] {
     return this.calls.map(([name]) => name)
@@ -76,7 +96,73 @@ export class FakeProgram {
   }
 }
 
-const waits = new Set(["connect", "prepare", "resume", "speak", "startMic", "listDevices", "completeThread", "waitForCapacity"])
+const exported = [
+  "converse",
+  "converseOnce",
+  "threadList",
+  "threadAll",
+  "threadGet",
+  "threadRename",
+  "threadDelete",
+  "threadTranscript",
+  "threadSetAnalysis",
+  "threadClearAnalysis",
+  "messageList",
+  "messageAll",
+  "messageGet",
+  "messageShare",
+  "feedbackAdd",
+  "followupsSuggested",
+  "assistantStatus",
+]
+
+/** A sequence of the program that gives these values and then its end, or waits for it. */
+export class FakeSource {
+  left = false
+  readonly #values: unknown[]
+  readonly #ends: boolean
+
+  constructor(values: unknown[], ends = true) {
+    this.#values = [...values]
+    this.#ends = ends
+  }
+
+  next(): Promise<IteratorResult<unknown>> {
+    if (this.#values.length > 0) return Promise.resolve({ done: false, value: this.#values.shift() })
+    return this.#ends ? Promise.resolve({ done: true, value: undefined }) : new Promise(() => {})
+  }
+
+  async return(): Promise<void> {
+    this.left = true
+  }
+}
+
+type Take = (mode: string, methods: Methods) => { dispatch: (name: string, payload: unknown) => void; gone: () => void }
+
+/** A session that another one holds, in place of the Go one. */
+export class FakeInner {
+  readonly calls: unknown[][] = []
+  readonly properties: Record<string, unknown> = { state: "idle" }
+  readonly results: Record<string, (...args: unknown[]) => unknown> = {}
+  readonly dispatch: (name: string, payload: unknown) => void
+  readonly gone: () => void
+
+  constructor(take: Take, mode: string) {
+    const methods = new Proxy({} as Methods, {
+      get: (_, name: string) => (...args: unknown[]) => {
+        if (name === "properties") return { ...this.properties }
+        if (name === "elements") return {}
+        this.calls.push([name, ...args])
+        return this.results[name]?.(...args) ?? (waits.has(name) ? Promise.resolve(name) : undefined)
+      },
+    })
+    const { dispatch, gone } = take(mode, methods)
+    this.dispatch = dispatch
+    this.gone = gone
+  }
+}
+
+const waits = new Set(["connect", "prepare", "resume", "speak", "startMic", "listDevices", "completeThread", "waitForCapacity", "sendText", "switchMode", "respondToTool"])
 
 /** Lets everything run that is ready to. */
 export const settle = () => new Promise((resolve) => setTimeout(resolve, 0))

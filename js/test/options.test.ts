@@ -1,20 +1,28 @@
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { test } from "node:test"
+import { plainAgent } from "../src/agentoptions.js"
+import { plainAvatar } from "../src/avataroptions.js"
+import { plainChat } from "../src/chatoptions.js"
 import { AgentError } from "../src/errors.js"
-import { plainOptions, tokenOf, type AvatarOptions } from "../src/options.js"
+import { tokenOf } from "../src/options.js"
 
-// Seen from the bundled test.
-const cases = JSON.parse(readFileSync(new URL("../../../cmd/wasm/testdata/options.json", import.meta.url), "utf8")) as {
+interface Case {
   name: string
-  options: AvatarOptions
+  options: object
   code: string
-}[]
+}
+
+/** The cases that the Go side reads too, by their file in cmd/wasm/testdata. */
+function cases(file: string): Case[] {
+  // Seen from the bundled test.
+  return JSON.parse(readFileSync(new URL(`../../../cmd/wasm/testdata/${file}`, import.meta.url), "utf8"))
+}
 
 /** The code that options are refused with, "" if they are fine. */
-function refusal(options: unknown): string {
+function refusal(options: unknown, check: (options: unknown) => unknown = plainAvatar): string {
   try {
-    plainOptions(options as AvatarOptions)
+    check(options)
     return ""
   } catch (error) {
     assert.ok(error instanceof AgentError, String(error))
@@ -22,8 +30,14 @@ function refusal(options: unknown): string {
   }
 }
 
-for (const { name, options, code } of cases) {
-  test(`options: ${name}`, () => assert.equal(refusal(options), code))
+for (const { name, options, code } of cases("options.json")) {
+  test(`options of an avatar: ${name}`, () => assert.equal(refusal(options), code))
+  test(`options of an agent's avatar: ${name}`, () => assert.equal(refusal({ mode: "chat", chat: { token: "t" }, avatar: options }, plainAgent), code))
+}
+
+for (const { name, options, code } of cases("chatoptions.json")) {
+  test(`options of a chat: ${name}`, () => assert.equal(refusal(options, plainChat), code))
+  test(`options of an agent's chat: ${name}`, () => assert.equal(refusal({ avatar: { token: "t" }, chat: options }, plainAgent), code))
 }
 
 test("what only JavaScript can get wrong", () => {
@@ -38,12 +52,12 @@ test("what only JavaScript can get wrong", () => {
 test("a token is a string or an object with ks", () => {
   assert.equal(tokenOf("t"), "t")
   assert.equal(tokenOf({ ks: "t" }), "t")
-  assert.equal(plainOptions({ ks: "t" }).token, "t")
-  assert.equal(plainOptions({ token: { ks: "a" }, ks: "b" }).token, "a")
+  assert.equal(plainAvatar({ ks: "t" })["token"], "t")
+  assert.equal(plainAvatar({ token: { ks: "a" }, ks: "b" })["token"], "a")
 })
 
 test("options take one form", () => {
-  const plain = plainOptions({
+  const plain = plainAvatar({
     ks: "t",
     partnerId: 42,
     kickoff: "Hello",
@@ -51,11 +65,52 @@ test("options take one form", () => {
     iceServers: [{ urls: "turn:relay.example" }, { urls: ["stun:a", "stun:b"] }],
     agentActions: { navigate: "off", genui: false, toolCall: ["open"] },
   })
-  assert.equal(plain.partnerId, "42")
-  assert.deepEqual(plain.kickoff, { text: "Hello", echo: false, sent: false })
+  assert.equal(plain["partnerId"], "42")
+  assert.deepEqual(plain["kickoff"], { text: "Hello", echo: false, sent: false })
   assert.equal(plain["genieUrl"], "https://genie.example/base")
   assert.deepEqual(plain["iceServers"], [{ urls: ["turn:relay.example"] }, { urls: ["stun:a", "stun:b"] }])
   assert.deepEqual(plain["agentActions"], { navigate: false, genui: false, structuredDataForm: true, toolCall: true, tools: ["open"] })
-  assert.match(plain.stickyId, /^[a-z0-9]{16}$/)
-  assert.equal(plainOptions({ token: "t", stickyId: "mine" }).stickyId, "mine")
+  assert.match(String(plain["stickyId"]), /^[a-z0-9]{16}$/)
+  assert.equal(plainAvatar({ token: "t", stickyId: "mine" })["stickyId"], "mine")
+})
+
+test("an agent's transports have what is shared, and what is their own before it", () => {
+  const shared = () => {}
+  const own = () => {}
+  const plain = plainAgent({
+    ks: "shared",
+    kind: "widget",
+    conversationManagerUrl: "https://talk.example",
+    threadId: "th-1",
+    kickoff: "Hello",
+    partnerId: 7,
+    logger: shared,
+    requestVars: { a: 1 },
+    capabilities: { show_link: "on" },
+    hiddenGraceMs: 5,
+    widgetConfig: { anything: true },
+    avatar: { stickyId: "mine", token: "own", threadId: undefined, requestVars: { b: 2 } },
+    chat: { logger: own, onErrorSegment: "warn", kickoff: { text: "Hi", echo: true } },
+  })
+  assert.equal(plain.mode, "avatar")
+  assert.deepEqual(plain["requestVars"], { a: 1 })
+  assert.equal(plain["logger"], shared)
+  const { avatar, chat } = plain
+  assert.deepEqual(
+    [avatar["token"], avatar["threadId"], avatar["requestVars"], avatar["kickoff"], avatar["partnerId"], avatar["stickyId"], avatar["logger"]],
+    ["own", "th-1", { b: 2 }, { text: "Hello", echo: false, sent: false }, "7", "mine", shared],
+  )
+  assert.deepEqual(
+    [chat["token"], chat["threadId"], chat["requestVars"], chat["kickoff"], chat["onErrorSegment"], chat["hiddenGraceMs"], chat["logger"]],
+    ["shared", "th-1", undefined, { text: "Hi", echo: true, sent: false }, "warn", 5, own],
+  )
+  assert.deepEqual([avatar["capabilities"], chat["capabilities"]], [{ show_link: "on" }, { show_link: "on" }])
+})
+
+test("an agent's mode is one of two", () => {
+  assert.equal(refusal({ token: "t", mode: "video" }, plainAgent), "bad_request")
+  assert.equal(refusal({ token: "t", avatar: "yes" }, plainAgent), "bad_request")
+  assert.equal(refusal({ token: "t", requestVars: { sys__ks: "x" } }, plainAgent), "validation_error")
+  assert.equal(refusal({ avatar: { token: "a" } }, plainAgent), "bad_request")
+  assert.equal(refusal({ avatar: { token: "a" }, chat: { ks: "b" } }, plainAgent), "")
 })

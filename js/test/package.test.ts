@@ -32,10 +32,13 @@ test("each wasm and its compressed forms are beside the modules", () => {
 })
 
 test("every entry has the same classes and the same runtime", () => {
-  for (const name of ["AgentError", "Emitter", "dispose", "diagnostics", "version"] as const) assert.equal(chat[name], main[name], name)
-  assert.equal("AvatarSession" in chat, false)
-  const { KalturaAvatarSession, KalturaError, ...rest } = compat
-  assert.deepEqual([KalturaAvatarSession, KalturaError], [main.AvatarSession, main.AgentError])
+  for (const name of ["AgentError", "Emitter", "ChatSession", "converse", "converseOnce", "visitor", "dispose", "diagnostics", "version"] as const) assert.equal(chat[name], main[name], name)
+  assert.deepEqual(["AvatarSession" in chat, "AgentSession" in chat], [false, false])
+  const { KalturaAgentSession, KalturaAvatarSession, KalturaChatSession, KalturaError, ...rest } = compat
+  assert.deepEqual(
+    [KalturaAgentSession, KalturaAvatarSession, KalturaChatSession, KalturaError],
+    [main.AgentSession, main.AvatarSession, main.ChatSession, main.AgentError],
+  )
   assert.deepEqual({ ...rest }, { ...main })
 })
 

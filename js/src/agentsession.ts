@@ -1,0 +1,189 @@
+import { plainAgent, type AgentOptions, type PlainAgent } from "./agentoptions.js"
+import { AvatarSession } from "./avatar.js"
+import { ChatSession } from "./chatsession.js"
+import type { AgentError } from "./errors.js"
+import { localError } from "./errors.js"
+import type { AgentEvents, AgentMode, AgentSnapshot, AgentState } from "./events.js"
+import { fullProgram } from "./full.js"
+import { Inner } from "./inner.js"
+import { lendFunctions } from "./options.js"
+import type { Methods } from "./program.js"
+import { opening, Session, type CallOptions, type DisconnectOptions, type Opening } from "./session.js"
+import type { ChatTurn } from "./turn.js"
+
+/** The payload of `transportChanged`: the session inside, before it connects. */
+export type TransportChange = { mode: "avatar"; transport: AvatarSession } | { mode: "chat"; transport: ChatSession }
+
+/** Events of an `AgentSession`, by name, with their payloads. */
+export interface AgentSessionEvents extends Omit<AgentEvents, "transportChanged"> {
+  /**
+   * Comes before the new transport connects, so that listeners of its own can be
+   * attached, and again with the old one when a switch fails.
+   */
+  transportChanged: TransportChange
+}
+
+/** A transport that Go has made, and its facade. */
+interface Carrier {
+  inner: Inner
+  transport: AvatarSession | ChatSession
+}
+
+/** The transport of each mode that was made last. */
+type Carriers = Partial<Record<AgentMode, Carrier>>
+
+/**
+ * One conversation with an agent, in text or with its face and voice
+ * (session-api A.3). `switchMode` takes it from one to the other, with its
+ * thread, variables, handlers and waiting texts.
+ *
+ * Making one starts loading the runtime. Errors are `AgentError`s: switch on
+ * their `code` (docs/errors.md). Attach listeners before `connect()`: events are
+ * not replayed.
+ */
+export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
+  readonly #carriers: Carriers
+
+  /**
+   * Throws for bad options, also of the transport that comes second:
+   * `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport`
+   * or `wrong_token_scope`.
+   */
+  constructor(options: AgentOptions) {
+    const plain = plainAgent(options)
+    const carriers: Carriers = {}
+    super(initial(plain), openingAgent(plain, carriers))
+    this.#carriers = carriers
+  }
+
+  // --- The conversation's life
+
+  /**
+   * Opens the first transport, once. Its failure is final: rejects with the
+   * transport's error, or `invalid_state` when the session is disconnected
+   * meanwhile.
+   */
+  async connect({ signal }: CallOptions = {}): Promise<void> {
+    await this.stayAwake("connect", signal)
+  }
+
+  /**
+   * Takes the conversation to the other transport; the present mode is no switch.
+   * The old transport goes when the new one is up; when that fails, the
+   * conversation stays where it was, and this rejects with the transport's error.
+   * Other codes: `bad_request`, `invalid_state` (not connected, already
+   * switching, or ended meanwhile) and `aborted`.
+   *
+   * A turn in text that is not complete when the new transport is up rejects with
+   * `aborted`. The service hears of no end: the conversation goes on.
+   */
+  async switchMode(mode: AgentMode, { signal }: CallOptions = {}): Promise<void> {
+    await this.live.later("switchMode", signal, mode)
+  }
+
+  /**
+   * Ends the session for good, and tells the service that the conversation is
+   * over unless `final` is false. Allowed at any time. A connect or a switch under
+   * way, and texts that wait, reject with `invalid_state`.
+   */
+  disconnect({ final = true, reason }: DisconnectOptions = {}): void {
+    this.link.withdraw("connect", localError("invalid_state", "the session was disconnected"))
+    this.link.now("disconnect", { final, reason })
+  }
+
+  override async dispose(): Promise<void> {
+    for (const { inner } of Object.values(this.#carriers)) inner.remember()
+    await super.dispose()
+  }
+
+  // --- Talking
+
+  /**
+   * Sends one turn. In text it resolves with the answer when that is complete;
+   * with the avatar as soon as the text has left, with true, or false when the
+   * session ended first. During a switch up to 8 texts wait, and leave through
+   * whatever transport carries the conversation then.
+   *
+   * Rejects like `sendText` and `speak` of the transports, with `invalid_state`
+   * when the session is not connected or a ninth text would wait, and `aborted`.
+   */
+  async sendText(text: string, { signal }: CallOptions = {}): Promise<ChatTurn | boolean> {
+    return this.live.later("sendText", signal, text)
+  }
+
+  // --- Properties
+
+  get state(): AgentState {
+    return this.values.state
+  }
+
+  /** The transport that carries the conversation; during a switch the old one. */
+  get mode(): AgentMode {
+    return this.values.mode
+  }
+
+  /** The dialogue: the one given, or that of the first reply. */
+  get threadId(): string | undefined {
+    return this.values.threadId
+  }
+
+  /** Milliseconds from the avatar's connect call, by phase; empty without an avatar. */
+  get timings(): Readonly<Record<string, number>> {
+    return this.values.timings
+  }
+
+  /**
+   * The session inside, for everything that is not forwarded: an `AvatarSession`
+   * or a `ChatSession`, undefined until the runtime is there. This session connects
+   * and disposes it. Once it is let go its methods throw `invalid_state`, and its
+   * properties keep their last value.
+   */
+  get transport(): AvatarSession | ChatSession | undefined {
+    return this.#carriers[this.mode]?.transport
+  }
+
+  // --- Inside
+
+  protected override received<K extends keyof AgentSessionEvents>(name: K, payload: unknown): void {
+    if (name !== "transportChanged") return super.received(name, payload)
+    const { mode } = payload as { mode: AgentMode }
+    super.received(name, { mode, transport: this.#carriers[mode]?.transport })
+  }
+
+  protected override resting(state: AgentState): boolean {
+    return rest.includes(state)
+  }
+
+  protected override broken(last: AgentSnapshot, reason: AgentError): AgentSnapshot {
+    for (const { inner } of Object.values(this.#carriers)) inner.lost(reason)
+    return { ...last, state: "failed" }
+  }
+}
+
+// In these nothing happens by itself.
+const rest: readonly AgentState[] = ["idle", "failed", "closed"]
+
+/** The properties before the runtime is there. */
+function initial(plain: PlainAgent): AgentSnapshot {
+  const threadId = plain[plain.mode]["threadId"] as string | undefined
+  return { state: "idle", mode: plain.mode, timings: {}, ...(threadId !== undefined && { threadId }) }
+}
+
+/** Makes a session that gives each transport to carriers before it connects. */
+function openingAgent(options: PlainAgent, carriers: Carriers): Opening {
+  return opening(fullProgram, options, (go, plain, dispatch, remote) => {
+    const { avatar, chat, ...rest } = plain
+    const take = (mode: AgentMode, methods: Methods) => {
+      const inner = new Inner(remote, methods)
+      carriers[mode] = { inner, transport: mode === "avatar" ? new AvatarSession(inner) : new ChatSession(inner) }
+      return inner.grip()
+    }
+    const request = {
+      ...lendFunctions(rest, remote),
+      avatar: lendFunctions(avatar, remote),
+      chat: lendFunctions(chat, remote),
+      take: remote.lend(take).call,
+    }
+    return go.agentSession(request, dispatch)
+  })
+}

@@ -1,0 +1,189 @@
+import {
+  bad,
+  checkFunctions,
+  givenOf,
+  oneOf,
+  plainAddresses,
+  plainSession,
+  type Capabilities,
+  type PlainOptions,
+  type SessionSettings,
+  type WithToken,
+} from "./options.js"
+
+/** Options of `AvatarSession`: a token, and whatever should differ from the defaults. */
+export type AvatarOptions = WithToken<AvatarSettings>
+
+/** What a text is that `onBeforeSend` judges. */
+export interface SendInfo {
+  kind: "speak" | "spiralRecovery"
+  threadId?: string
+}
+
+/** Something the agent starts by itself, for `onAgentAction` to judge. */
+export interface AgentAction {
+  type: "toolCall" | "genui" | "navigate" | "structuredDataForm"
+  /** Of a toolCall. */
+  toolName?: string
+  runtime?: string
+  runtimeName?: string
+  widgetName?: string
+  /** The arguments of a toolCall, else the content of the segment. */
+  payload?: unknown
+  source: "agent"
+}
+
+/** What an `AvatarSession` can be told (session-api A.1.1). */
+export interface AvatarSettings extends SessionSettings {
+  /** Host of the control socket, from `appInit`. */
+  conversationManagerUrl?: string | URL
+  /** The media host, from `appInit`. */
+  srsBaseUrl?: string | URL
+  /** The relay, from `appInit`: a host, or a full `turn:` address that is used as given. */
+  turnServerUrl?: string
+  turnCredentials?: { username: string; credential: string; expiry?: number }
+  /** Used in place of what `turnServerUrl` gives. */
+  iceServers?: RTCIceServer[]
+  /** Default `"relay"`; `"all"` in Firefox. */
+  iceTransportPolicy?: RTCIceTransportPolicy
+  /** Allow media at private addresses, for a local service. */
+  allowPrivateHosts?: boolean
+  /** Keeps a session on one server over a page reload: 16 characters of a-z and 0-9. Default random. */
+  stickyId?: string
+
+  /** The media item that the session is about. */
+  entryId?: string
+  /** Scope of the session. */
+  contextId?: string
+  contextType?: string
+  /** Merged over avatar and generate_followup_questions on. */
+  capabilities?: Capabilities
+  /** The notice of the `disclosure` event. */
+  disclosureText?: string
+  /** Hold the start until `acknowledgeDisclosure()`. */
+  requireDisclosureAck?: boolean
+
+  /** Shows the picture, and plays the voice unless `audioEl` is set. */
+  videoEl?: HTMLMediaElement | null
+  /** Plays the voice. */
+  audioEl?: HTMLMediaElement | null
+  /** `"immediate"` (default) asks for the microphone beside connecting, `"deferred"` with `startMic()`. */
+  micStartMode?: "immediate" | "deferred"
+  /** Merged over echo cancellation, noise suppression and automatic gain; false is none of them. */
+  micConstraints?: MediaTrackConstraints | false
+  /** Own audio processing; something falsy uses the microphone's stream as it is. */
+  noiseProcessor?: (stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>
+  /** Level at which `localSpeakingChanged` turns true, 0 to 4080. Default 300. */
+  localVadThreshold?: number
+  /** Caps the microphone's sender, in kbit/s. */
+  maxAsrBitrateKbps?: number
+  /** The only codec to offer, such as `"VP8"`. */
+  preferredVideoCodec?: string
+  /** Default: what the browser says itself. */
+  isFirefox?: boolean
+
+  /** Changes a typed text (string) or blocks it (false, or a throw). */
+  onBeforeSend?: (text: string, about: SendInfo) => Promised<string | false | void>
+  /** Vetoes what the agent starts with false or a throw. */
+  onAgentAction?: (action: AgentAction) => Promised<boolean | void>
+  /** Asked before `onAgentAction`; a list of tools allows these alone. */
+  agentActions?: {
+    navigate?: "off" | boolean
+    genui?: "off" | boolean
+    structuredDataForm?: "off" | boolean
+    toolCall?: "off" | boolean | string[]
+  }
+  /** Typed turns in any 60 s. Default 0: any number. */
+  maxTurnsPerMinute?: number
+  /** Ends the session when nothing happens. Default 900000; 0 is never. */
+  idleTimeoutMs?: number
+
+  /** Default 5. */
+  maxReconnectAttempts?: number
+  /** Wait before the first try to reconnect, in ms. Default 250. */
+  reconnectionDelay?: number
+  /** The longest wait, in ms. Default 2000. */
+  reconnectionDelayMax?: number
+  /** Time without a connection before giving up. Default 22000. */
+  reconnectWindowMs?: number
+  /** Single time limits, in ms. */
+  timeouts?: Partial<Record<TimeoutName, number>>
+  /** React to the browser's online and offline. Default true. */
+  networkAware?: boolean
+  /** Turns `connectionQuality` on. */
+  statsIntervalMs?: number
+  /** Mirror typed texts to the service's debug event. */
+  debug?: boolean
+
+  /** Tool calls with nothing to hear or see before a rebuild. Default three times the other; 0 is off. */
+  hardToolSpiralLimit?: number
+  /** Ask the lost question again after it. Default true. */
+  recoverFromSpiral?: boolean
+  /** Tell it although the service ended the conversation. Default false. */
+  completeOnServerEnd?: boolean
+}
+
+type Promised<T> = T | Promise<T>
+
+/** The time limits of `timeouts`; whepTries and coldAttempts are numbers of tries. */
+export type TimeoutName =
+  | "overall"
+  | "serverConnect"
+  | "joinRoom"
+  | "joinComplete"
+  | "agent"
+  | "asr"
+  | "firstFrame"
+  | "prepareIdle"
+  | "whepTry"
+  | "whepTries"
+  | "whepBackoff"
+  | "whepRelease"
+  | "recover"
+  | "healthTick"
+  | "videoStall"
+  | "coldAttempts"
+  | "coldBackoff"
+
+/** Checks the options of an `AvatarSession` and brings them into the form that cmd/wasm takes. */
+export function plainAvatar(options: unknown): PlainOptions {
+  const given = givenOf(options)
+  oneOf("micStartMode", given["micStartMode"], ["immediate", "deferred"])
+  oneOf("iceTransportPolicy", given["iceTransportPolicy"], ["relay", "all"])
+  for (const name of ["videoEl", "audioEl"]) checkElement(name, given[name])
+  checkFunctions(given, ["onBeforeSend", "onAgentAction", "noiseProcessor"])
+  const { turnServerUrl, iceServers, agentActions, stickyId = randomID() } = given as AvatarSettings
+  return {
+    ...plainSession(given),
+    ...plainAddresses(given, ["conversationManagerUrl", "srsBaseUrl"]),
+    stickyId,
+    ...(turnServerUrl !== undefined && { turnServerUrl: String(turnServerUrl) }),
+    ...(iceServers && { iceServers: iceServers.map((server) => ({ ...server, urls: [server.urls].flat() })) }),
+    ...(agentActions && { agentActions: policyOf(agentActions) }),
+  }
+}
+
+/** Throws `bad_request` for what can't play media. */
+export function checkElement(name: string, element: unknown): void {
+  if (element == null) return
+  const like = element as { srcObject?: unknown; play?: unknown }
+  if (typeof element === "object" && like.srcObject !== undefined && typeof like.play === "function") return
+  throw bad(`${name} must be a media element: it needs srcObject and play()`)
+}
+
+function policyOf(actions: NonNullable<AvatarSettings["agentActions"]>): PlainOptions {
+  const allowed = (value: unknown) => value !== "off" && value !== false
+  const { navigate, genui, structuredDataForm, toolCall } = actions
+  return {
+    navigate: allowed(navigate),
+    genui: allowed(genui),
+    structuredDataForm: allowed(structuredDataForm),
+    toolCall: allowed(toolCall),
+    ...(Array.isArray(toolCall) && { tools: toolCall }),
+  }
+}
+
+// They tell sessions apart and open nothing.
+function randomID(): string {
+  return Array.from({ length: 16 }, () => Math.floor(Math.random() * 36).toString(36)).join("")
+}

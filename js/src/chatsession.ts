@@ -1,0 +1,118 @@
+import { plainChat, type ChatOptions, type TurnOptions } from "./chatoptions.js"
+import { localError } from "./errors.js"
+import type { ChatEvents, ChatSnapshot, ChatState, Kickoff, Segment } from "./events.js"
+import { Inner } from "./inner.js"
+import { logUnneeded, type PlainOptions } from "./options.js"
+import { openingOf, Session, type CallOptions, type DisconnectOptions } from "./session.js"
+import { chatProgram } from "./small.js"
+import type { ChatTurn } from "./turn.js"
+
+/**
+ * A conversation with an agent in text (session-api A.2): no connection, no
+ * media, no prompt for a microphone.
+ *
+ * Making one starts loading the runtime; calls that are made before it is there
+ * take effect in order. Errors are `AgentError`s: switch on their `code`
+ * (docs/errors.md). Attach listeners before `connect()`: events are not replayed.
+ */
+export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
+  /** `connect` was called, and what comes behind it can count on it. */
+  #begun = false
+
+  /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
+  constructor(options: ChatOptions)
+  /** @internal */
+  constructor(inner: Inner)
+  constructor(from: ChatOptions | Inner) {
+    const plain = from instanceof Inner ? {} : plainChat(from)
+    super(initial(plain), from instanceof Inner ? from : openingOf("chatSession", chatProgram, plain))
+    logUnneeded(plain)
+  }
+
+  // --- The conversation's life
+
+  /** Opens the session, once, and sends the kickoff. The service is not asked. Rejects with `invalid_state`, or `load_failed`. */
+  async connect({ signal }: CallOptions = {}): Promise<void> {
+    this.#begun = true
+    await this.stayAwake("connect", signal)
+  }
+
+  /**
+   * Ends the session for good, and tells the service that the conversation is
+   * over unless `final` is false. Allowed at any time. The turn under way rejects
+   * with `aborted`, those behind it with `invalid_state`.
+   */
+  disconnect({ final = true, reason }: DisconnectOptions = {}): void {
+    const withdrawn = localError("invalid_state", "the session was disconnected")
+    for (const method of ["connect", "sendText", "streamText"]) this.link.withdraw(method, withdrawn)
+    this.link.now("disconnect", { final, reason })
+  }
+
+  // --- Talking
+
+  /**
+   * Sends one turn and resolves with the answer when it is complete. Turns run one
+   * after another, and at most 100 wait.
+   *
+   * Rejects with `bad_request` (empty), `validation_error` (options),
+   * `invalid_state` (not connected), `rate_limited`, `aborted`, the codes of HTTP,
+   * `network_error`, `server_error`, `client_variables_disabled`; and
+   * `thread_access_denied` and `stream_error`, whose `body` has what came before.
+   */
+  async sendText(text: string, { signal, ...asks }: TurnOptions = {}): Promise<ChatTurn> {
+    return this.live.later("sendText", signal, text, asks)
+  }
+
+  /**
+   * Sends one turn when the loop begins, and yields every segment of the answer as
+   * it comes, error segments too; the turn's error is thrown at the end. What the
+   * loop has not taken is not read ahead. Leaving the loop aborts the turn.
+   */
+  streamText(text: string, { signal, ...asks }: TurnOptions = {}): AsyncIterableIterator<Segment> {
+    return this.live.stream("streamText", signal, text, asks)
+  }
+
+  // --- Properties
+
+  get state(): ChatState {
+    return this.values.state
+  }
+
+  /** The dialogue: the one given, or that of the first reply. */
+  get threadId(): string | undefined {
+    return this.values.threadId
+  }
+
+  get partnerId(): string {
+    return this.values.partnerId
+  }
+
+  get kickoff(): Kickoff | null {
+    return this.values.kickoff
+  }
+
+  /** The brain was asked and has shown nothing yet. */
+  get responsePending(): boolean {
+    return this.values.responsePending
+  }
+
+  // --- Inside
+
+  protected override get live(): typeof this.link {
+    return this.#begun && !this.link.present ? this.link : super.live
+  }
+
+  protected override resting(state: ChatState): boolean {
+    return state !== "connected"
+  }
+
+  protected override broken(last: ChatSnapshot): ChatSnapshot {
+    return { ...last, state: "closed", responsePending: false }
+  }
+}
+
+/** The properties before the runtime is there. */
+function initial(plain: PlainOptions): ChatSnapshot {
+  const { kickoff = null, partnerId = "", threadId } = plain as Partial<ChatSnapshot>
+  return { state: "idle", partnerId, kickoff, responsePending: false, ...(threadId !== undefined && { threadId }) }
+}

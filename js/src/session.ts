@@ -1,0 +1,244 @@
+import { AgentError, localError } from "./errors.js"
+import type { OAuthRequired, ToolCall } from "./events.js"
+import { Inner } from "./inner.js"
+import { checkVars, lendFunctions, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
+import type { Exports, Methods, Program } from "./program.js"
+import { Remote, type Lent } from "./remote.js"
+import { Waiting } from "./waiting.js"
+
+/** Options of every method that waits. */
+export interface CallOptions {
+  /** Ends the call with code `aborted`. */
+  signal?: AbortSignal | undefined
+}
+
+/** The outcome of `completeThread`. */
+export interface Completion {
+  ok: boolean
+  /** `manual`, `already_sent`, `suppressed`; or `disabled`, `no_thread`, `no_token`, `http_error`, `network_error`. */
+  reason?: string
+  status?: number
+  /** Other tabs that hold the thread. */
+  peers?: number
+}
+
+/** The outcome of `respondToTool`. */
+export interface ToolAnswer {
+  ok: boolean
+  /** `unknown_or_stale`, `session_rebuilt`, `http_error`, `timeout` or `network_error`. */
+  reason?: string
+  status?: number
+}
+
+/** The rule for one argument of a tool. */
+export interface ArgRule {
+  type?: "str" | "int" | "float" | "bool" | "list" | "dict"
+  required?: boolean
+  enum?: unknown[]
+}
+
+/** How a session is left. */
+export interface DisconnectOptions {
+  /** False leaves the conversation open at the service. Default true. */
+  final?: boolean
+  /** What `ended` reports. Default `"disconnect"`. */
+  reason?: string
+}
+
+/** How a session of the program is made. */
+export interface Opening {
+  /** Gives the program. */
+  find: () => Promise<Program>
+  open: (go: Exports, dispatch: (name: string, payload: unknown) => void, remote: Remote) => Methods | AgentError
+}
+
+/** Makes a session of options, which are forgotten then: they hold the token. */
+export function opening<Plain extends PlainOptions>(
+  find: () => Promise<Program>,
+  options: Plain,
+  open: (go: Exports, plain: Plain, dispatch: (name: string, payload: unknown) => void, remote: Remote) => Methods | AgentError,
+): Opening {
+  let plain: Plain | undefined = options
+  return {
+    find,
+    open: (go, dispatch, remote) => {
+      const given = plain!
+      plain = undefined
+      return open(go, given, dispatch, remote)
+    },
+  }
+}
+
+/** Makes a session of that kind. */
+export function openingOf(kind: "avatarSession" | "chatSession", find: () => Promise<Program>, options: PlainOptions): Opening {
+  return opening(find, options, (go, plain, dispatch, remote) => go[kind](lendFunctions(plain, remote), dispatch))
+}
+
+// Only what is at rest may be collected, whatever the page holds.
+const awake = new Set<unknown>()
+
+// Older browsers lack it, and a class can't have a member without a name.
+const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")
+
+/** What sessions of every kind have. Values are the properties of one. */
+export abstract class Session<
+  Events extends { stateChange: unknown; error: unknown; ended: unknown },
+  Values extends { state: string },
+> extends Waiting<Events> {
+  readonly #link: Remote | Inner
+  /** What properties say without the runtime, or after it. */
+  #last: Values
+
+  constructor(initial: Values, from: Opening | Inner) {
+    super()
+    this.#last = initial
+    const owner = {
+      receive: (name: string, payload: unknown) => this.received(name as keyof Events, payload),
+      lost: (reason: AgentError) => this.#lost(reason),
+      leaving: () => {
+        this.#last = this.values
+        awake.delete(this)
+      },
+    }
+    if (from instanceof Inner) {
+      this.#link = from
+      from.belongsTo(owner)
+    } else {
+      const remote: Remote = new Remote(owner, from.find, (go, dispatch) => from.open(go, dispatch, remote))
+      this.#link = remote
+      remote.load()
+    }
+  }
+
+  // --- Of every session
+
+  /**
+   * Registers a handler for a client command and returns the function that
+   * removes it. What it returns becomes `toolCallResult`; the brain is answered
+   * with `respondToTool`. Allowed at any time. Throws `bad_request`.
+   */
+  onToolCall(name: string, handler: (call: ToolCall) => unknown, argsSchema?: Record<string, ArgRule>): () => void {
+    if (typeof name !== "string" || name.trim() === "" || typeof handler !== "function") {
+      throw localError("bad_request", "a tool handler needs a name and a function")
+    }
+    const lent = this.#link.lend(handler)
+    return this.#register("addToolHandler", lent, name, lent.call, argsSchema)
+  }
+
+  /**
+   * Registers a handler for requests of the visitor's consent and returns the
+   * function that removes it. Throws `bad_request`.
+   */
+  onOAuthRequired(handler: (request: OAuthRequired) => unknown): () => void {
+    if (typeof handler !== "function") throw localError("bad_request", "a consent handler needs a function")
+    const lent = this.#link.lend(handler)
+    return this.#register("addConsentHandler", lent, lent.call)
+  }
+
+  /** Answers a call that the brain waits for. Rejects with `bad_request` or `invalid_state`; every other outcome is in the result. */
+  async respondToTool(id: string, response: Record<string, unknown>, { signal }: CallOptions = {}): Promise<ToolAnswer> {
+    return this.live.later("respondToTool", signal, id, response)
+  }
+
+  /** Tells the brain what the visitor has before them. Throws `bad_request` or `invalid_state`. */
+  setDynamicPrompt(data: Record<string, unknown>): void {
+    this.live.now("setDynamicPrompt", data)
+  }
+
+  /** Merges prompt variables; `""` or null clears one. Throws `validation_error` or `invalid_state`. */
+  updateRequestVars(vars: RequestVars): void {
+    checkVars(vars)
+    this.live.now("updateRequestVars", vars)
+  }
+
+  /** Replaces the token for everything that needs one later. Throws `bad_request`. */
+  setToken(token: Token): void {
+    this.#link.now("setToken", tokenOf(token))
+  }
+
+  /** Tells the service now that the conversation is over; it is told once. Rejects with `invalid_state` after the end. */
+  completeThread({ signal }: CallOptions = {}): Promise<Completion> {
+    return this.#link.later("completeThread", signal)
+  }
+
+  /** Disconnects and frees everything. The session can't be used afterwards. */
+  async dispose(): Promise<void> {
+    this.#last = this.values
+    await this.#link.dispose()
+    awake.delete(this)
+  }
+
+  /** `await using session = …`. */
+  [asyncDispose](): Promise<void> {
+    return this.dispose()
+  }
+
+  // --- For those who extend it
+
+  /** The Go side. */
+  protected get link(): Remote | Inner {
+    return this.#link
+  }
+
+  /** The Go side, for calls that need a connected session. Throws `invalid_state` when there can't be one. */
+  protected get live(): Remote | Inner {
+    if (!this.#link.present) throw localError("invalid_state", `the session is ${this.#last.state}, not connected`)
+    return this.#link
+  }
+
+  /** The properties. */
+  protected get values(): Values {
+    if (this.#link.present) this.#last = (this.#link.now("properties") as Values | undefined) ?? this.#last
+    return this.#last
+  }
+
+  /** Whether nothing happens by itself in a state: a session that the page has forgotten may go. */
+  protected abstract resting(state: Values["state"]): boolean
+
+  /** What the program's crash leaves behind. */
+  protected abstract broken(last: Values, reason: AgentError): Values
+
+  /** Takes an event. */
+  protected received<K extends keyof Events>(name: K, payload: unknown): void {
+    if (name === "stateChange") {
+      const { state } = payload as { state: Values["state"] }
+      this.#last = { ...this.#last, state }
+      if (this.resting(state)) awake.delete(this)
+      else awake.add(this)
+    }
+    this.emit(name, payload as Events[K])
+  }
+
+  /** Calls a method for which the session must live until it has settled. */
+  protected async stayAwake(method: string, signal: AbortSignal | undefined): Promise<void> {
+    awake.add(this)
+    try {
+      await this.#link.later(method, signal)
+    } finally {
+      if (this.resting(this.values.state)) awake.delete(this)
+    }
+  }
+
+  /** Calls a method that has no effect on a session which is gone. */
+  protected tell(method: string, ...args: unknown[]): void {
+    if (this.#link.present || !(this.#link instanceof Inner)) this.#link.now(method, ...args)
+  }
+
+  #register(method: string, lent: Lent, ...args: unknown[]): () => void {
+    this.#link.now(method, lent.number, ...args)
+    return () => {
+      lent.forget()
+      this.tell("removeHandler", lent.number)
+    }
+  }
+
+  /** The program crashed: nobody is left to end the session but this side. */
+  #lost(reason: AgentError): void {
+    const alive = !this.resting(this.#last.state)
+    this.#last = this.broken(this.#last, reason)
+    awake.delete(this)
+    this.emit("error", reason as Events["error"])
+    this.emit("stateChange", { state: this.#last.state } as Events["stateChange"])
+    if (alive) this.emit("ended", { reason: reason.code } as Events["ended"])
+  }
+}

@@ -1,0 +1,242 @@
+import type { Segment } from "./events.js"
+import { checkFunctions, checkKind, givenOf, plainPlace, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
+import type { VisitorExports } from "./program.js"
+import { chatProgram } from "./small.js"
+import type { CallOptions } from "./session.js"
+import { pullExport } from "./stream.js"
+
+/** Who a visitor is, and where the service: what `appInit` resolves to can be spread into it. */
+export type VisitorAccess = WithToken<
+  Place & {
+    /**
+     * What the token was minted as, from `appInit`. A widget's has no threads or
+     * messages of its own: calls about them reject with `wrong_token_scope`, and
+     * nothing is sent. Left out, the service judges.
+     */
+    kind?: TokenKind
+    /** Called for every HTTP reply, also those that are followed by another attempt. */
+    onResponse?: (response: ResponseInfo) => void
+  }
+>
+
+/** A part of a list. */
+export interface Pager {
+  /** From 1, which is the default. */
+  pageIndex?: number
+  /** 1 to 500. Default 30 threads, 50 messages. */
+  pageSize?: number
+}
+
+/** One page of a list. */
+export interface Page<T> {
+  /** How many there are on all pages. */
+  totalCount: number
+  objects: T[]
+}
+
+/** A time in a filter: RFC 3339 text, or seconds since 1970. */
+export type FilterTime = string | number | Date
+
+/** The order of a list. */
+export type Order = "+createdAt" | "-createdAt" | "+updatedAt" | "-updatedAt"
+
+/** Selects threads; all of it must fit. Unknown keys reject with `validation_error`. */
+export interface ThreadFilter {
+  agentIdEquals?: string
+  contextIdEqual?: string
+  createdAtGreaterThanOrEqual?: FilterTime
+  createdAtLessThanOrEqual?: FilterTime
+  idEquals?: string
+  idsIn?: string[]
+  isEverywhere?: boolean
+  orderBy?: Order
+  partnerIdEquals?: string | number
+  statusEquals?: string
+  statusIn?: string[]
+  updatedAtGreaterThanOrEqual?: FilterTime
+  updatedAtLessThanOrEqual?: FilterTime
+  userIdEquals?: string
+}
+
+export interface ThreadQuery {
+  filter?: ThreadFilter
+  pager?: Pager
+}
+
+/** Selects messages; all of it must fit. Unknown keys reject with `validation_error`. */
+export interface MessageFilter {
+  createdAtGreaterThanOrEqual?: FilterTime
+  createdAtLessThanOrEqual?: FilterTime
+  genieIdEquals?: string | number
+  idEquals?: string
+  idsIn?: string[]
+  isPositiveEquals?: boolean
+  isPositiveIn?: boolean[]
+  orderBy?: Order
+  threadIdEquals?: string
+  updatedAtGreaterThanOrEqual?: FilterTime
+  updatedAtLessThanOrEqual?: FilterTime
+  userIdEquals?: string
+}
+
+export interface MessageQuery {
+  /** The messages of one thread; wins over the filter's `threadIdEquals`. */
+  threadId?: string
+  filter?: MessageFilter
+  pager?: Pager
+}
+
+/** A stored dialogue, as the service keeps it: there may be more in it (service.md "Thread"). */
+export interface Thread {
+  id: string
+  title?: string
+  status?: string
+  created_at?: string | number
+  updated_at?: string | number
+  /** `"default"` when the token that opened the thread names no agent. */
+  agent_id?: string
+  thread_metadata?: { analysis?: Record<string, unknown>; [key: string]: unknown } | null
+  [key: string]: unknown
+}
+
+/** One line of a thread, or a shared copy of one, as the service keeps it: there may be more in it. */
+export interface Message {
+  id: string
+  /** Empty for a shared copy. */
+  thread_id?: string
+  user_id?: string
+  genie_id?: string | number
+  /** Whose line it is: `human`, `ai` or `opening`. */
+  type?: string
+  /** That of a shared copy. */
+  title?: string
+  /** The visitor's rating, if there is one. */
+  is_positive?: boolean | null
+  /** Of the rating. */
+  comment?: string | null
+  created_at?: string | number
+  updated_at?: string | number
+  /** What it says, in the form in which it was streamed, or plain text. */
+  content?: Segment[] | string
+  [key: string]: unknown
+}
+
+/** A thread as plain text. */
+export interface ThreadTranscript {
+  /** One turn on a line, behind its role and a colon. */
+  text: string
+  /** The same, turn by turn; the role is `human`, `ai` or `opening`, empty for text in front of the first. */
+  turns: { role: string; text: string }[]
+}
+
+/** A question to begin with: its text, or the service's record of it. */
+export type SuggestedQuestion = string | { question?: string; [key: string]: unknown }
+
+/** What a conversation with a token can count on, as the service tells: there may be more in it. */
+export interface AssistantStatus {
+  /** The visitor may talk to an AI. */
+  aiConsent?: boolean
+  /** The agent's avatar; null for an agent that can't be seen. */
+  avatar?: unknown
+  /** The token carries a user id. */
+  identifiedUser?: boolean
+  [key: string]: unknown
+}
+
+/**
+ * The calls of a visitor beside a conversation (service.md "Threads",
+ * "Messages, feedback, followups" and "Converse and status"). Each is one
+ * request, and takes `{ signal }` last. The lists of `all` are read page by page,
+ * as they are needed.
+ *
+ * Ids that are empty reject with `bad_request`, filters that can't be right with
+ * `validation_error`, before anything is sent. Others: the codes of HTTP
+ * (docs/errors.md), `network_error`, `invalid_response`, `aborted`, `load_failed`.
+ */
+export interface Visitor {
+  threads: {
+    list(query?: ThreadQuery, options?: CallOptions): Promise<Page<Thread>>
+    /** What changes meanwhile may come twice or be left out: collect first what is to be deleted. */
+    all(query?: ThreadQuery, options?: CallOptions): AsyncIterableIterator<Thread>
+    /** Rejects with `not_found` when there is none, or when it is another user's. */
+    get(id: string, options?: CallOptions): Promise<Thread>
+    rename(id: string, title: string, options?: CallOptions): Promise<Thread>
+    /** Resolves to those that were deleted; ids that are unknown, or another user's, are left out. */
+    delete(...ids: string[] | [...ids: string[], options: CallOptions]): Promise<Page<Thread>>
+    transcript(id: string, options?: CallOptions): Promise<ThreadTranscript>
+    /** Merges values into the thread's analysis, key by key; none at all is a `bad_request`. */
+    setAnalysis(id: string, values: Record<string, unknown>, options?: CallOptions): Promise<Thread>
+    clearAnalysis(id: string, options?: CallOptions): Promise<Thread>
+  }
+  messages: {
+    list(query?: MessageQuery, options?: CallOptions): Promise<Page<Message>>
+    all(query?: MessageQuery, options?: CallOptions): AsyncIterableIterator<Message>
+    get(id: string, options?: CallOptions): Promise<Message>
+    /** Makes a copy that others can read too; it can't be deleted. */
+    share(id: string, newTitle: string, options?: CallOptions): Promise<{ newMessageId: string }>
+  }
+  feedback: {
+    /** Rates an answer by the `messageId` of its turn. The same again changes nothing, the other rating replaces it. */
+    add(messageId: string, positive: boolean, comment?: string, options?: CallOptions): Promise<void>
+  }
+  followups: {
+    /** Questions to begin a conversation with: the agent's, not a thread's. They may differ from call to call. */
+    suggested(options?: CallOptions): Promise<SuggestedQuestion[]>
+  }
+  status(options?: CallOptions): Promise<AssistantStatus>
+}
+
+/**
+ * Returns the calls of one visitor; nothing is sent or loaded yet. Throws
+ * `bad_request` without a token, for an unknown kind or region and for a bad
+ * address, and `insecure_transport`.
+ */
+export function visitor(access: VisitorAccess): Visitor {
+  const plain = plainAccess(access)
+  const call = async <T>(name: Call, about: object, { signal }: CallOptions = {}): Promise<T> => {
+    const running = await chatProgram({ signal })
+    return running.call((go) => go[name](signal, plain, about) as Promise<T>)
+  }
+  const stream = <T>(name: List, about: object, { signal }: CallOptions = {}): AsyncIterableIterator<T> =>
+    pullExport<T>(chatProgram, (go) => go[name](plain, about), signal)
+  return {
+    threads: {
+      list: (query = {}, options) => call("threadList", query, options),
+      all: (query = {}, options) => stream("threadAll", query, options),
+      get: (id, options) => call("threadGet", { id }, options),
+      rename: (id, title, options) => call("threadRename", { id, title }, options),
+      delete: (...args) => {
+        const last = args.at(-1)
+        const options = typeof last === "object" ? last : undefined
+        return call("threadDelete", { ids: options ? args.slice(0, -1) : args }, options)
+      },
+      transcript: (id, options) => call("threadTranscript", { id }, options),
+      setAnalysis: (id, values, options) => call("threadSetAnalysis", { id, values }, options),
+      clearAnalysis: (id, options) => call("threadClearAnalysis", { id }, options),
+    },
+    messages: {
+      list: (query = {}, options) => call("messageList", query, options),
+      all: (query = {}, options) => stream("messageAll", query, options),
+      get: (id, options) => call("messageGet", { id }, options),
+      share: (id, title, options) => call("messageShare", { id, title }, options),
+    },
+    feedback: {
+      add: async (messageId, positive, comment, options) => {
+        await call("feedbackAdd", { messageId, positive, comment }, options)
+      },
+    },
+    followups: { suggested: (options) => call("followupsSuggested", {}, options) },
+    status: (options) => call("assistantStatus", {}, options),
+  }
+}
+
+type List = "threadAll" | "messageAll"
+type Call = Exclude<keyof VisitorExports, List>
+
+/** Checks who a visitor is as the Go side does. */
+function plainAccess(access: unknown): PlainOptions {
+  const given = givenOf(access)
+  checkKind(given)
+  checkFunctions(given, ["onResponse"])
+  return plainPlace(given)
+}

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import type { AgentOptions } from "../src/agentoptions.js"
+import { AgentSession, type TransportChange } from "../src/agentsession.js"
+import { AvatarSession } from "../src/avatar.js"
+import { ChatSession } from "../src/chatsession.js"
+import type { AgentError } from "../src/errors.js"
+import { FakeProgram, FakeSource, settle } from "./fake.js"
+
+globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
+
+const options: AgentOptions = { token: "secret", threadId: "th-1", mode: "chat" }
+
+/** A session whose program has made its first transport. */
+async function begun(given: AgentOptions = options) {
+  const program = await new FakeProgram().load()
+  const session = new AgentSession(given)
+  await settle()
+  const mode = given.mode ?? "avatar"
+  Object.assign(program.properties, { mode, timings: {} })
+  return { program, session, inner: program.give(mode) }
+}
+
+test("before the runtime is there properties have their initial values, and the token is nowhere to be seen", async () => {
+  new FakeProgram().loading()
+  const session = new AgentSession(options)
+  const { state, mode, threadId, timings, transport } = session
+  assert.deepEqual({ state, mode, threadId, timings, transport }, { state: "idle", mode: "chat", threadId: "th-1", timings: {}, transport: undefined })
+  assert.equal(new AgentSession({ token: "t" }).mode, "avatar")
+  assert.doesNotMatch(JSON.stringify(session), /secret/)
+  assert.deepEqual(Object.keys(session), [])
+  await assert.rejects(session.switchMode("avatar"), { code: "invalid_state" })
+  await assert.rejects(session.sendText("Hi"), { code: "invalid_state" })
+})
+
+test("disconnecting before the runtime is there rejects connect", async () => {
+  const program = new FakeProgram()
+  program.loading()
+  const session = new AgentSession(options)
+  const connect = session.connect()
+  session.disconnect()
+  await assert.rejects(connect, { code: "invalid_state" })
+})
+
+test("both transports get their options, and functions are called through the session", async () => {
+  const logged: unknown[] = []
+  const { program, session } = await begun({
+    ...options,
+    logger: (level) => logged.push(level),
+    avatar: { onBeforeSend: (text) => text.toUpperCase() },
+    chat: { onResponse: ({ status }) => logged.push(status) },
+  })
+  const { avatar, chat, logger } = program.options as { avatar: Record<string, Function>; chat: Record<string, Function>; logger: Function }
+  assert.deepEqual([avatar["token"], chat["token"]], ["secret", "secret"])
+  for (const log of [logger, avatar["logger"], chat["logger"]]) log?.("info")
+  chat["onResponse"]?.({ status: 200 })
+  assert.deepEqual(logged, ["info", "info", "info", 200])
+  assert.equal(avatar["onBeforeSend"]?.("hi"), "HI")
+  await session.dispose()
+  assert.equal(avatar["onBeforeSend"]?.("hi"), undefined)
+})
+
+test("the transport can be listened to before it connects", async () => {
+  const { program, session, inner } = await begun()
+  const seen: unknown[] = []
+  session.on("transportChanged", (change) => {
+    seen.push(change.mode, change.transport.state)
+    if (change.mode === "chat") change.transport.on("brainSegment", ({ content }) => seen.push(content))
+  })
+  program.dispatch("transportChanged", { mode: "chat" })
+  inner.dispatch("brainSegment", { content: "Hi" })
+  assert.deepEqual(seen, ["chat", "idle", "Hi"])
+  assert.ok(session.transport instanceof ChatSession)
+  inner.properties["threadId"] = "th-2"
+  assert.equal(session.transport.threadId, "th-2")
+  assert.deepEqual(await session.transport.completeThread(), "completeThread")
+  session.transport.setToken("new")
+  assert.deepEqual(inner.calls, [
+    ["completeThread", undefined],
+    ["setToken", "new"],
+  ])
+})
+
+test("a switch gives another transport, and the old one is of no use then", async () => {
+  const { program, session, inner: chat } = await begun()
+  const changes: TransportChange[] = []
+  session.on("transportChanged", (change) => changes.push(change))
+  program.dispatch("transportChanged", { mode: "chat" })
+  program.results["switchMode"] = () => Promise.resolve()
+  const old = session.transport as ChatSession
+  const handler = old.onToolCall("open", () => "opened")
+  const call = chat.calls.at(-1)?.[3] as () => unknown
+  const switched = session.switchMode("avatar")
+  const avatar = program.give("avatar")
+  program.dispatch("transportChanged", { mode: "avatar" })
+  assert.equal(session.transport, old)
+  program.properties["mode"] = "avatar"
+  avatar.properties["micStarted"] = true
+  chat.properties["threadId"] = "th-9"
+  chat.gone()
+  await switched
+  assert.deepEqual(program.calls.at(-1), ["switchMode", undefined, "avatar"])
+  assert.ok(session.transport instanceof AvatarSession)
+  assert.equal(session.transport.micStarted, true)
+  assert.deepEqual(changes.map(({ mode, transport }) => [mode, transport === old, transport === session.transport]), [
+    ["chat", true, false],
+    ["avatar", false, true],
+  ])
+
+  const before = chat.calls.length
+  assert.equal(old.threadId, "th-9")
+  assert.equal(call(), undefined)
+  handler()
+  await assert.rejects(old.sendText("Hi"), { code: "invalid_state" })
+  await assert.rejects(old.connect(), { code: "invalid_state" })
+  assert.throws(() => old.updateRequestVars({}), { code: "invalid_state" })
+  assert.throws(() => old.disconnect(), { code: "invalid_state" })
+  assert.throws(() => old.onToolCall("open", () => {}), { code: "invalid_state" })
+  assert.equal(chat.calls.length, before)
+
+  avatar.gone()
+  const gone = session.transport
+  gone.on("localMicLevel", () => {})
+  assert.throws(() => gone.setVideoEl(null), { code: "invalid_state" })
+  assert.equal(gone.micStarted, true)
+})
+
+test("a turn streams through the transport until it is let go", async () => {
+  const { session, inner } = await begun()
+  const sources: FakeSource[] = []
+  inner.results["streamText"] = () => sources[sources.push(new FakeSource([{ content: "a" }], false)) - 1]
+  const transport = session.transport as ChatSession
+  const turn = transport.streamText("Hi")
+  assert.deepEqual(await turn.next(), { done: false, value: { content: "a" } })
+  await turn.return?.()
+  assert.equal(sources[0]?.left, true)
+  const open = transport.streamText("Hi")
+  await open.next()
+  inner.gone()
+  await assert.rejects(open.next(), { code: "invalid_state" })
+  assert.throws(() => transport.streamText("Hi"), { code: "invalid_state" })
+})
+
+test("a transport is not disposed by itself", async () => {
+  const { session } = await begun()
+  await assert.rejects(session.transport!.dispose(), { code: "invalid_state" })
+  assert.equal(session.transport!.state, "idle")
+})
+
+test("dispose ends the transport too, and its properties stay", async () => {
+  const { program, session, inner } = await begun()
+  const { transport } = session
+  program.become("connected")
+  inner.properties["threadId"] = program.properties["threadId"] = "th-3"
+  program.results["dispose"] = async () => {
+    inner.dispatch("stateChange", { state: "closed" })
+    inner.gone()
+    program.become("closed")
+  }
+  await session.dispose()
+  assert.deepEqual([session.state, session.threadId, session.transport === transport], ["closed", "th-3", true])
+  assert.deepEqual([transport?.state, transport?.threadId], ["closed", "th-3"])
+  assert.throws(() => transport?.setDynamicPrompt({}), { code: "invalid_state" })
+})
+
+test("a crash of the program ends the transport and the session", async () => {
+  const { program, session, inner } = await begun()
+  inner.dispatch("stateChange", { state: "connected" })
+  program.become("connected")
+  const seen: unknown[] = []
+  const follow = (name: string, one: ChatSession) => {
+    one.on("error", (error) => seen.push([name, (error as AgentError).code]))
+    one.on("stateChange", ({ state }) => seen.push([name, state]))
+    one.on("ended", ({ reason }) => seen.push([name, reason]))
+  }
+  follow("chat", session.transport as ChatSession)
+  follow("agent", session as unknown as ChatSession)
+  program.end(2)
+  await settle()
+  assert.deepEqual(seen, [
+    ["chat", "internal_error"],
+    ["chat", "closed"],
+    ["chat", "internal_error"],
+    ["agent", "internal_error"],
+    ["agent", "failed"],
+    ["agent", "internal_error"],
+  ])
+  await assert.rejects(session.transport!.completeThread(), { code: "internal_error" })
+})
+
+test("a forgotten agent is collected when it has ended, with its transports", async () => {
+  setFlagsFromString("--expose-gc")
+  const collect = runInNewContext("gc") as () => void
+  const program = await new FakeProgram().load()
+  const kept: { dispatch: unknown; gone: unknown }[] = []
+  const use = async () => {
+    const session: AgentSession = new AgentSession(options)
+    session.on("transportChanged", ({ transport }) => (transport as ChatSession).on("ended", () => session.state))
+    await settle()
+    program.properties["mode"] = "chat"
+    const inner = program.give("chat")
+    kept.push({ dispatch: inner.dispatch, gone: inner.gone })
+    program.dispatch("transportChanged", { mode: "chat" })
+    program.become("connected")
+    inner.dispatch("stateChange", { state: "connected" })
+    inner.dispatch("stateChange", { state: "closed" })
+    inner.gone()
+    program.become("closed")
+  }
+  await use()
+  for (let i = 0; i < 50 && program.sessions > 0; i++) {
+    collect()
+    await settle()
+  }
+  assert.equal(program.sessions, 0)
+  assert.equal(kept.length, 1)
+})
+
+export function typesOnly(): void {
+  const init = { ks: "t", genieUrl: "https://x.example", avatars: [], conversationManagerUrl: "https://y.example", srsBaseUrl: "", turnServerUrl: "" }
+  const session = new AgentSession({ ...init, mode: "chat", avatar: { videoEl: null, micStartMode: "deferred" }, chat: { onErrorSegment: "warn" } })
+  session.on("transportChanged", (change) => {
+    if (change.mode === "avatar") void change.transport.startMic()
+    else void change.transport.sendText("Hi")
+    // @ts-expect-error a chat has no microphone
+    if (change.mode === "chat") void change.transport.startMic()
+  })
+  session.on("modeChanged", ({ threadContinuity }) => void threadContinuity)
+  // @ts-expect-error neither token nor ks
+  void new AgentSession({ mode: "chat" })
+  // @ts-expect-error there are two modes
+  void session.switchMode("video")
+}

@@ -1,0 +1,291 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import type { ChatOptions } from "../src/chatoptions.js"
+import { ChatSession } from "../src/chatsession.js"
+import { AgentError, localError } from "../src/errors.js"
+import type { ChatEvents } from "../src/events.js"
+import { dispose } from "../src/runtime.js"
+import { FakeProgram, FakeSource, settle } from "./fake.js"
+
+globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
+
+const options: ChatOptions = { token: "secret", threadId: "th-1", kickoff: "Hello" }
+const turn = { text: "Hi.", threadId: "th-1", messageId: "m-1" }
+
+test("a chat in node is made without a complaint, and says so when it connects", async () => {
+  await dispose()
+  const session = new ChatSession(options)
+  await settle()
+  await assert.rejects(session.connect(), { code: "load_failed" })
+  assert.equal(session.state, "idle")
+})
+
+test("before the runtime is there properties have their initial values, and the token is nowhere to be seen", () => {
+  new FakeProgram().loading()
+  const session = new ChatSession({ ...options, partnerId: 7 })
+  const { state, threadId, partnerId, kickoff, responsePending } = session
+  assert.deepEqual(
+    { state, threadId, partnerId, kickoff, responsePending },
+    { state: "idle", threadId: "th-1", partnerId: "7", kickoff: { text: "Hello", echo: false, sent: false }, responsePending: false },
+  )
+  assert.doesNotMatch(JSON.stringify(session), /secret/)
+  assert.deepEqual(Object.keys(session), [])
+})
+
+test("calls made early take effect in order, from connect on", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  program.results["connect"] = async () => program.become("connected")
+  program.results["sendText"] = () => Promise.resolve(turn)
+  const session = new ChatSession(options)
+  assert.throws(() => session.updateRequestVars({ a: 1 }), { code: "invalid_state" })
+  await assert.rejects(session.sendText("too early"), { code: "invalid_state" })
+  const remove = session.onToolCall("open", () => {})
+  const connected = session.connect()
+  session.updateRequestVars({ a: 1 })
+  session.setDynamicPrompt({ page: "home" })
+  const answer = session.sendText("Hi", { forceExperience: "markdown", modelType: "fast" })
+  session.setToken({ ks: "other" })
+  remove()
+  loaded()
+  await connected
+  assert.deepEqual(await answer, turn)
+  assert.deepEqual(
+    program.calls.map(([name, ...args]) => (name === "addToolHandler" ? [name, args[0], args[1]] : [name, ...args])),
+    [
+      ["addToolHandler", 1, "open"],
+      ["connect", undefined],
+      ["updateRequestVars", { a: 1 }],
+      ["setDynamicPrompt", { page: "home" }],
+      ["sendText", undefined, "Hi", { forceExperience: "markdown", modelType: "fast" }],
+      ["setToken", "other"],
+      ["removeHandler", 1],
+    ],
+  )
+  assert.equal(program.options["token"], "secret")
+  assert.equal(session.state, "connected")
+})
+
+test("disconnecting before the runtime is there rejects what waits", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  const session = new ChatSession(options)
+  const connect = session.connect()
+  const answer = session.sendText("Hi")
+  session.disconnect({ final: false })
+  await assert.rejects(connect, { code: "invalid_state" })
+  await assert.rejects(answer, { code: "invalid_state" })
+  loaded()
+  await settle()
+  assert.deepEqual(program.calls, [["disconnect", { final: false, reason: undefined }]])
+})
+
+test("a signal ends a turn that waits for the runtime, and reaches one that does not", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  const session = new ChatSession(options)
+  const connected = session.connect()
+  const controller = new AbortController()
+  const early = session.sendText("Hi", { signal: controller.signal })
+  controller.abort()
+  await assert.rejects(early, { code: "aborted" })
+  program.results["connect"] = async () => program.become("connected")
+  program.results["sendText"] = () => Promise.resolve(turn)
+  loaded()
+  await connected
+  const { signal } = new AbortController()
+  await session.sendText("Hello", { signal })
+  assert.deepEqual(program.calls.at(-1), ["sendText", signal, "Hello", {}])
+  program.results["sendText"] = () => Promise.reject(localError("bad_request", "the message is empty"))
+  await assert.rejects(session.sendText(" "), { code: "bad_request", message: "the message is empty" })
+})
+
+test("a streamed turn is asked for by the loop, also before the runtime is there", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  program.results["connect"] = async () => program.become("connected")
+  const source = new FakeSource([{ content: "a" }, { content: "b" }])
+  program.results["streamText"] = () => source
+  const session = new ChatSession(options)
+  assert.throws(() => session.streamText("too early"), { code: "invalid_state" })
+  void session.connect()
+  const segments: unknown[] = []
+  const loop = (async () => {
+    for await (const { content } of session.streamText("Hi", { modelType: "fast" })) segments.push(content)
+  })()
+  await settle()
+  loaded()
+  await loop
+  await settle()
+  assert.deepEqual(segments, ["a", "b"])
+  assert.equal(source.left, true)
+  assert.deepEqual(program.calls.slice(1), [["streamText", "Hi", { modelType: "fast" }]])
+})
+
+test("leaving a loop leaves the turn, and so do a signal and the end of the session", async () => {
+  const program = await new FakeProgram().load()
+  const session = new ChatSession(options)
+  await settle()
+  program.become("connected")
+  const sources: FakeSource[] = []
+  program.results["streamText"] = () => {
+    sources.push(new FakeSource([{ content: "a" }], false))
+    return sources.at(-1)
+  }
+  for await (const { content } of session.streamText("Hi")) {
+    assert.equal(content, "a")
+    break
+  }
+  const controller = new AbortController()
+  const aborted = session.streamText("Hi", { signal: controller.signal })
+  await aborted.next()
+  const next = aborted.next()
+  controller.abort()
+  await assert.rejects(next, { code: "aborted" })
+  await settle()
+  assert.deepEqual(sources.map(({ left }) => left), [true, true])
+  const disposed = session.streamText("Hi")
+  await disposed.next()
+  await session.dispose()
+  await assert.rejects(disposed.next(), { code: "aborted" })
+})
+
+test("disconnecting before the runtime is there ends a loop too", async () => {
+  new FakeProgram().loading()
+  const session = new ChatSession(options)
+  session.connect().catch(() => {})
+  const next = session.streamText("Hi").next()
+  await settle()
+  session.disconnect()
+  await assert.rejects(next, { code: "invalid_state" })
+})
+
+test("events reach the listeners, and a stream of them ends with the session", async () => {
+  const program = await new FakeProgram().load()
+  const session = new ChatSession(options)
+  await settle()
+  program.become("connected")
+  const widgets: ChatEvents["widget"][] = []
+  const listening = (async () => {
+    for await (const widget of session.stream("widget")) widgets.push(widget)
+  })()
+  const next = session.next("turnEnd")
+  const widget = { runtime: "followups", followups: { questions: ["More?"] } }
+  program.dispatch("widget", widget)
+  program.dispatch("turnEnd", { speechId: null, turnId: "1" })
+  assert.deepEqual(await next, { speechId: null, turnId: "1" })
+  program.dispatch("ended", { reason: "disconnect" })
+  await listening
+  assert.deepEqual(widgets, [widget])
+})
+
+test("functions of the options are called through the session, and others are named once", async () => {
+  const program = await new FakeProgram().load()
+  const logged: unknown[] = []
+  const replies: unknown[] = []
+  const session = new ChatSession({
+    ...options,
+    logger: (...args: unknown[]) => logged.push(args),
+    onResponse: (response) => replies.push(response.status),
+    fetch: () => {},
+    now: Date.now,
+  } as ChatOptions)
+  await settle()
+  ;(program.options["onResponse"] as (response: object) => void)({ status: 200 })
+  assert.deepEqual(replies, [200])
+  assert.deepEqual(logged, [["info", "not needed and ignored: fetch, now"]])
+  await session.dispose()
+  ;(program.options["onResponse"] as (response: object) => void)({ status: 500 })
+  assert.deepEqual(replies, [200])
+})
+
+test("dispose ends the session for good, and its properties stay", async () => {
+  const program = await new FakeProgram().load()
+  const session = new ChatSession(options)
+  await settle()
+  program.become("connected")
+  program.properties["threadId"] = "th-2"
+  const seen: unknown[] = []
+  session.on("stateChange", ({ state }) => seen.push(state))
+  session.on("ended", ({ reason }) => seen.push(reason))
+  program.results["dispose"] = async () => {
+    program.become("closed")
+    program.dispatch("ended", { reason: "disconnect" })
+  }
+  {
+    await using disposed = session
+    void disposed
+  }
+  assert.deepEqual(seen, ["closed", "disconnect"])
+  assert.equal(session.state, "closed")
+  assert.equal(session.threadId, "th-2")
+  await assert.rejects(session.sendText("Hi"), { code: "invalid_state" })
+  await assert.rejects(session.completeThread(), { code: "aborted" })
+  session.disconnect()
+})
+
+test("a crash of the program ends the session with an error", async () => {
+  const program = await new FakeProgram().load()
+  const session = new ChatSession(options)
+  await settle()
+  program.become("connected")
+  const answer = session.sendText("Hi")
+  const seen: unknown[] = []
+  session.on("error", (error) => seen.push((error as AgentError).code))
+  session.on("stateChange", ({ state }) => seen.push(state))
+  session.on("ended", ({ reason }) => seen.push(reason))
+  program.end(2)
+  await assert.rejects(answer, { code: "internal_error" })
+  await settle()
+  assert.deepEqual(seen, ["internal_error", "closed", "internal_error"])
+  assert.equal(session.state, "closed")
+  await assert.rejects(session.sendText("again"), { code: "invalid_state" })
+})
+
+test("a forgotten chat is collected and disposed when it is closed, and not while it is connected", async () => {
+  setFlagsFromString("--expose-gc")
+  const collect = runInNewContext("gc") as () => void
+  const program = await new FakeProgram().load()
+  let heard = 0
+  program.results["connect"] = async () => program.become("connected")
+  const use = () => {
+    const session: ChatSession = new ChatSession({ ...options, onResponse: () => void session.state })
+    session.onToolCall("open", () => session.state)
+    session.on("transcript", () => void [heard++, session.state])
+    void session.connect()
+  }
+  use()
+  await settle()
+  for (let i = 0; i < 5; i++) {
+    collect()
+    await settle()
+  }
+  program.dispatch("transcript", { type: "user", text: "still here", speechId: null })
+  assert.deepEqual([heard, program.sessions], [1, 1])
+  program.become("closed")
+  for (let i = 0; i < 50 && program.sessions > 0; i++) {
+    collect()
+    await settle()
+  }
+  assert.equal(program.sessions, 0)
+})
+
+export function typesOnly(): void {
+  const init = { ks: "t", kind: "widget" as const, genieUrl: "https://x.example", avatars: [], turnCredentials: { username: "u", credential: "c" } }
+  const session = new ChatSession({ ...init, onErrorSegment: "warn" })
+  session.on("widget", ({ followups, flashcards }) => void [followups?.questions[0], flashcards?.cards[0]?.front])
+  session.on("brainSegment", ({ type, content }) => void [type === "text", content])
+  void session.sendText("Hi").then(({ text, toolCalls, widgets }) => void [text, toolCalls[0]?.args["page"], widgets[0]?.runtime])
+  // @ts-expect-error neither token nor ks
+  void new ChatSession({ region: "nvp1" })
+  // @ts-expect-error returning is for single turns
+  void new ChatSession({ token: "t", onErrorSegment: "return" })
+  // @ts-expect-error a hint that there is not
+  void session.sendText("Hi", { forceExperience: "table" })
+  // @ts-expect-error an event of live sessions
+  session.on("mediaReady", () => {})
+  // @ts-expect-error read only
+  session.threadId = "th-2"
+}
