@@ -11,7 +11,7 @@ import (
 )
 
 // avatarOptions are the options of session-api A.1.1 in the one form that
-// js/src/options.ts brings them into: the token and the partner id as strings,
+// js/src/avataroptions.ts brings them into: the token and the partner id as strings,
 // addresses as strings, a kickoff as an object.
 type avatarOptions struct {
 	avatar.Options
