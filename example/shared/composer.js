@@ -13,7 +13,7 @@ export class Composer {
   constructor({ ask, stop }) {
     $("composer").addEventListener("submit", (event) => {
       event.preventDefault()
-      const text = this.#text.value.trim()
+      const { text } = this
       if (text === "" || this.#text.disabled || (this.#busy && !this.overlapping)) return
       this.#text.value = ""
       ask(text)
@@ -31,8 +31,9 @@ export class Composer {
     })
   }
 
+  /** What is typed and not sent yet. */
   get text() {
-    return this.#text.value
+    return this.#text.value.trim()
   }
 
   set enabled(enabled) {
@@ -41,11 +42,12 @@ export class Composer {
 
   /** The agent is answering: it can be stopped. */
   set busy(busy) {
-    const focused = document.activeElement === this.#stop || document.activeElement === this.#send
+    const focused = document.activeElement
     this.#busy = busy
     this.#stop.hidden = !busy
     this.#send.hidden = busy && !this.overlapping
-    if (focused && document.activeElement.hidden) this.focus() // not to lose it with the button
+    const gone = [this.#stop, this.#send].some((button) => button.hidden && button === focused)
+    if (gone) this.focus() // not to lose it with the button
   }
 
   focus() {

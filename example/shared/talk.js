@@ -14,6 +14,7 @@ export class Talk {
   #over // ends the listeners
   #answering = false
   #speaking = false // an avatar does, after its answer has come
+  #refusing = false // the agent takes no variables, which it says by saying nothing
   #answer // the one that is being given, or was last
   #questions = []
   #typed = [] // shown when they were sent, not when the session repeats them
@@ -50,6 +51,9 @@ export class Talk {
     })
     on("responseSettled", () => this.#status(""))
     on("brainStalled", () => this.#status(`${name} needs longer than usual.`))
+    on("warning", ({ code }) => {
+      if (code === "empty_turn_with_request_vars") this.#refusing = true
+    })
     on("oauthRequired", (ask) => this.#consent(ask))
   }
 
@@ -60,6 +64,7 @@ export class Talk {
     this.#session = this.#answer = this.#abort = undefined
     this.#typed = []
     this.#questions = []
+    this.#refusing = false
     this.#busy({ answering: false, speaking: false })
     this.#status("")
   }
@@ -77,12 +82,15 @@ export class Talk {
     try {
       const turn = await session.sendText(text, { signal: abort.signal })
       if (session !== this.#session) return // another conversation has begun
-      if (turn?.messageId) this.#answer?.rateable(turn.messageId)
+      if (this.#refusing) throw { code: "client_variables_disabled" }
+      if (turn.messageId) this.#answer?.rateable(turn.messageId)
+      if (turn.empty) this.#log.note(`${this.#name} had nothing to say.`)
     } catch (error) {
       if (session !== this.#session) return
       this.#known(text)
       const answer = this.#answer ?? this.#log.answer(this.#name)
-      if (error.code === "aborted") answer.remark("You stopped this answer.")
+      if (abort.signal.aborted) answer.remark("You stopped this answer.")
+      else if (error.code === "aborted") answer.remark("This answer was cut short.")
       else answer.fail(sentence(error), () => this.ask(text, { again: true }))
       // Variables stay with a session, and this agent takes none.
       if (error.code === "client_variables_disabled") this.#renew()

@@ -1,0 +1,115 @@
+package chat
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+const folder = "/e2e/chat/testdata/"
+
+// turns has what the demo brain does not do by itself.
+const turns = `
+rules:
+  - when: {exact: "Think about it"}
+    steps:
+      - say: "I think about it."
+      - pause: 60000
+      - say: "Never said."
+  - when: {exact: "What is in my cart?"}
+    steps:
+      - say: "One moment. "
+      - tool: {name: get_cart, args: {page: 2}, wait: true, timeout: 60}
+      - say: "You have {{ tool.items }}."
+  - when: {exact: "Fail"}
+    steps:
+      - say: "So far so good."
+      - error: "the model is down"
+  - when: {exact: "Somebody else's"}
+    steps:
+      - error: "You do not have permission to access this thread"
+  - when: {exact: "Show everything"}
+    steps:
+      - say: "Here: "
+      - widget: {runtime: followups-tool, body: {questions: ["And then?", "Why?"]}}
+      - widget: {runtime: flashcards-tool, body: {title: Words, cards: [{front: thread, back: a dialogue}]}}
+      - segment: {type: weather, content: sunny}
+`
+
+// stage opens the empty page of these tests, whose scripts find what chat.js has.
+func stage(t *testing.T) (*house.House, *house.Page) {
+	t.Helper()
+	return stageOf(t, localservice.Options{Script: []byte(turns)})
+}
+
+func stageOf(t *testing.T, o localservice.Options) (*house.House, *house.Page) {
+	t.Helper()
+	h := house.New(t, o)
+	p := h.Open(folder)
+	p.Prelude = `const {arrive, connect, converse, converseOnce, diagnostics, failure, held, load, open, settled, visitor} = await import("` + folder + `chat.js")`
+	return h, p
+}
+
+// stops is a log of the service that keeps the turns that were stopped.
+type stops struct {
+	slog.Handler
+
+	mu      sync.Mutex
+	records []slog.Record
+	changed chan struct{} // closed at the next one
+}
+
+func newStops() *stops {
+	return &stops{Handler: slog.DiscardHandler, changed: make(chan struct{})}
+}
+
+func (*stops) Enabled(context.Context, slog.Level) bool { return true }
+func (s *stops) WithAttrs([]slog.Attr) slog.Handler     { return s }
+func (s *stops) WithGroup(string) slog.Handler          { return s }
+
+func (s *stops) Handle(_ context.Context, r slog.Record) error {
+	if r.Message != "turn stopped" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records = append(s.records, r)
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return nil
+}
+
+// await returns the values of turn n that was stopped, from 0.
+func (s *stops) await(ctx context.Context, t *testing.T, n int) map[string]slog.Value {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		records, changed := s.records, s.changed
+		s.mu.Unlock()
+		if len(records) > n {
+			values := map[string]slog.Value{}
+			var keep func(slog.Attr) bool
+			keep = func(a slog.Attr) bool {
+				if a.Value.Kind() != slog.KindGroup {
+					values[a.Key] = a.Value
+					return true
+				}
+				for _, inner := range a.Value.Group() {
+					keep(inner)
+				}
+				return true
+			}
+			records[n].Attrs(keep)
+			return values
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatalf("the service has stopped %d turns, want more than %d", len(records), n)
+		}
+	}
+}

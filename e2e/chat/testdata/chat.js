@@ -1,0 +1,41 @@
+// What the tests of turns in text have in common: a session whose events are on record.
+import { appInit, ChatSession } from "/js/dist/chat.js"
+import { agents, Recording, service } from "/e2e/house/page/tools.js"
+
+export { failure, held, settled } from "/e2e/house/page/tools.js"
+export { converse, converseOnce, diagnostics, load, visitor } from "/js/dist/chat.js"
+
+const names = [
+  "stateChange", "transcript", "turnStart", "turnEnd", "responsePending", "responseSettled", "brainStalled", "brainSegment", "widget",
+  "toolCall", "toolCallResult", "toolCallInvalid", "toolSpiralDetected", "oauthRequired", "sessionCompleted", "warning", "error", "ended",
+]
+
+/** What appInit tells of an agent, with the service's options for sessions. */
+export async function arrive({ agent = "receptionist", ...init } = {}) {
+  const who = init.token === undefined ? { widgetId: agents[agent] } : {}
+  return { ...(await appInit({ ...who, ...service.addresses, ...init })), ...service.session }
+}
+
+/** Makes a session with an agent; options go to the session, init to appInit. */
+export async function open({ agent, init, ...options } = {}) {
+  return new Talk(new ChatSession({ ...(await arrive({ agent, ...init })), ...options }))
+}
+
+/** The same, connected. */
+export async function connect(options) {
+  const talk = await open(options)
+  await talk.session.connect()
+  return talk
+}
+
+class Talk extends Recording {
+  constructor(session) {
+    super(session, names)
+  }
+
+  /** The names of the events in their order, each run of one name once; types and codes where there are some. */
+  get order() {
+    const all = this.events.map(({ name, payload }) => [name, payload.state ?? payload.code ?? (name === "transcript" ? payload.type : "")].filter(Boolean).join(" "))
+    return all.filter((name, i) => name !== "brainSegment" && name !== all[i - 1])
+  }
+}

@@ -1,0 +1,138 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/house"
+)
+
+// mint makes a token for a visitor, as a page's server does (service.md
+// "Authentication" rule 10).
+func mint(t *testing.T, h *house.House, agent, user string) (token string) {
+	t.Helper()
+	info := h.Info()
+	who, ok := info.Agent(agent)
+	if !ok {
+		t.Fatalf("no agent %s", agent)
+	}
+	reply, err := http.PostForm(info.OVPURL+"/service/session/action/start", url.Values{
+		"secret": {info.AdminSecret}, "partnerId": {fmt.Sprint(info.PartnerID)}, "type": {"0"}, "format": {"1"}, "userId": {user},
+		"privileges": {fmt.Sprintf("agentid:%s,geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", who.AgentID, who.ConfigID)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	if err := json.NewDecoder(reply.Body).Decode(&token); err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func TestAVisitorsThreadsMessagesAndRatings(t *testing.T) {
+	t.Parallel()
+	h, p := stage(t)
+	var got struct {
+		Threads                       []string
+		Found, Missing                string
+		Renamed, Said, Turns, Answers string
+		Analysis, Cleared             string
+		Rated                         bool
+		Shared                        bool
+		Pages, Deleted, Left          int
+		Suggested                     int
+		Consent                       bool
+		Replies                       int
+	}
+	p.Do(&got, `
+		let replies = 0
+		const token = `+jsonOf(mint(t, h, "receptionist", "ivy"))+`
+		const init = {...await arrive({token}), kind: "agent", onResponse: () => replies++}
+		const ids = []
+		let turn
+		for (const name of ["Ivy", "Ann", "Sam"]) {
+			const {session} = await connect({init: {token}})
+			turn = await session.sendText("My name is " + name)
+			ids.push(session.threadId)
+			await session.dispose()
+		}
+		const me = visitor(init)
+		const {threads, messages, feedback, followups} = me
+		const all = []
+		for await (const {id} of threads.all({filter: {orderBy: "+createdAt"}, pager: {pageSize: 2}})) all.push(id)
+		const [first, second, third] = ids
+		const renamed = await threads.rename(first, "About me")
+		const transcript = await threads.transcript(first)
+		const analysed = await threads.setAnalysis(first, {mood: "good"})
+		const cleared = await threads.clearAnalysis(first)
+		await feedback.add(turn.messageId, true, "thanks")
+		await feedback.add(turn.messageId, true)
+		const rated = (await messages.list({threadId: third})).objects.find(({id}) => id === turn.messageId)
+		const lines = []
+		for await (const {type, content} of messages.all({threadId: first, filter: {orderBy: "+createdAt"}})) lines.push(type)
+		const {newMessageId} = await messages.share(turn.messageId, "A name")
+		const copy = await messages.get(newMessageId)
+		const deleted = await threads.delete(first, second, "nobody's")
+		return {
+			threads: all.map((id) => ids.indexOf(id)).filter((i) => i >= 0).map(String), renamed: renamed.title,
+			said: transcript.text, turns: transcript.turns.map(({role}) => role).join(),
+			analysis: JSON.stringify(analysed.thread_metadata.analysis), cleared: JSON.stringify(cleared.thread_metadata.analysis ?? {}),
+			rated: rated.is_positive, answers: lines.join(), shared: copy.title === "A name" && copy.id === newMessageId,
+			deleted: deleted.objects.length, left: (await threads.list()).totalCount,
+			missing: (await failure(threads.get(first))).code, found: (await threads.get(third)).id === third ? "found" : "",
+			suggested: (await followups.suggested()).length, consent: (await me.status()).aiConsent, replies,
+		}`)
+	if !slices.Equal(got.Threads, []string{"0", "1", "2"}) {
+		t.Errorf("threads %q", got.Threads)
+	}
+	if got.Renamed != "About me" || got.Found != "found" || got.Missing != "not_found" || got.Deleted != 2 || got.Left != 1 {
+		t.Errorf("threads: %+v", got)
+	}
+	if !strings.Contains(got.Said, "My name is Ivy") || !strings.Contains(got.Turns, "human,ai") || !strings.Contains(got.Answers, "human,ai") {
+		t.Errorf("transcript %q of %s, messages %s", got.Said, got.Turns, got.Answers)
+	}
+	if got.Analysis != `{"mood":"good"}` || got.Cleared != "{}" {
+		t.Errorf("analysis %s, cleared %s", got.Analysis, got.Cleared)
+	}
+	if !got.Rated || !got.Shared || got.Suggested == 0 || !got.Consent || got.Replies == 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestWhatAVisitorMustNotAskIsNotSent(t *testing.T) {
+	t.Parallel()
+	h, p := stage(t)
+	var got struct {
+		Codes     []string
+		Forbidden string
+		Suggested int
+		Loop      string
+	}
+	p.Do(&got, `
+		const init = await arrive()
+		const widget = visitor(init)
+		await widget.followups.suggested()
+		const code = async (promise) => (await failure(promise)).code
+		const codes = [
+			await code(widget.threads.list()), await code(widget.messages.get("m")), await code(widget.threads.all().next()),
+			await code(visitor({...init, kind: "agent"}).threads.list({filter: {agentIdIn: ["a"]}})),
+			await code(visitor({...init, kind: "agent"}).threads.get("")),
+		]
+		return {codes, forbidden: await code(visitor({...init, kind: undefined}).threads.list()), suggested: (await widget.followups.suggested()).length}`)
+	want := []string{"wrong_token_scope", "wrong_token_scope", "wrong_token_scope", "validation_error", "bad_request"}
+	if !slices.Equal(got.Codes, want) || got.Forbidden != "forbidden" || got.Suggested == 0 {
+		t.Errorf("got %+v, want %q", got, want)
+	}
+	if n := h.Count("POST", "/v1/thread/"); n != 1 {
+		t.Errorf("%d requests about threads, want the one of which the service judges: %+v", n, h.Visits())
+	}
+	if n := h.Count("POST", "/message/"); n != 0 {
+		t.Errorf("%d requests about messages", n)
+	}
+}

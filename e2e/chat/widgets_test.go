@@ -1,0 +1,126 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// allWidgets answers with every widget there is, and with things that no widget
+// should hold.
+const allWidgets = `
+rules:
+  - when: {exact: "Widgets"}
+    steps:
+      - say: "All of them."
+      - widget: {runtime: flashcards-tool, body: {title: "Cards", cards: [{front: "One?", back: "1"}, {front: "Two?", back: "2", label: "Hard"}]}}
+      - widget: {runtime: sources-tool, body: {sources: [{title: "A", url: "https://a.example/", snippet: "<b>about</b> a"}, {title: "B", url: "javascript:alert(1)"}]}}
+      - widget: {runtime: summary-tool, body: {title: "Sum", summary: "In <short>.", bullets: ["x", "<img src=y>"]}}
+      - widget: {runtime: video-gallery-tool, body: {title: "Films", videos: [{entryId: "1", title: "Film", url: "https://v.example/1", duration: 65}, {entryId: "2", title: "No address"}]}}
+      - widget: {runtime: show-link-tool, body: {url: "mailto:a@b.example", label: "Mail"}}
+      - widget: {runtime: external-video-tool, body: {url: "https://v.example/2", title: "Clip", provider: "Somebody"}}
+      - widget: {runtime: content-gallery-tool, body: {title: "Slides", items: [{title: "Slide", description: "<i>", url: "/example/chat/", imageUrl: "/example/avatar/icon.svg", alt: "Face"}]}}
+      - widget:
+          runtime: user-properties-form-tool
+          body:
+            title: "About you"
+            fields:
+              - {key: user_name, type: str, label: "Name", required: true, knownValue: "Ada"}
+              - {key: user_age, type: int, label: "Age"}
+              - {key: user_ok, type: bool, label: "Agreed"}
+              - {key: user_about, type: text, label: "About", description: "<script>"}
+      - widget: {runtime: chart-tool, body: {kind: bar}}
+      - widget: {runtime: followups-tool, body: {questions: ["<b>Next?</b>"]}}
+`
+
+func TestEveryWidgetIsDrawn(t *testing.T) {
+	t.Parallel()
+	h := house.New(t, localservice.Options{Script: []byte(allWidgets)})
+	p := h.Open("/example/chat/")
+	p.Becomes(`document.activeElement.id === "text"`)
+	ask(p, "Widgets", "All of them.")
+	var got map[string]string
+	p.Do(&got, `
+		const texts = {}
+		for (const element of document.querySelectorAll(".widgets > *, .suggestions ul")) {
+			texts[element.className || "suggestions"] = element.textContent.replace(/\s+/g, " ").trim()
+		}
+		return texts`)
+	for class, want := range map[string]string{
+		"widget flashcards": "CardsQuestionOne?Previous1 of 2NextShow the answer",
+		"widget sources":    "2 sourcesA<b>about</b> aB",
+		"widget summary":    "SumIn <short>.x<img src=y>",
+		"widget gallery":    "SlidesSlide<i>" + strings.TrimPrefix(h.URL, "http://"),
+		"widget tile link":  "Mail",
+		"widget tile video": "ClipWatch on Somebody",
+		"widget form":       "About youNameAge (optional)Agreed (optional)About (optional)<script>Send",
+		"widget":            `chart{ "kind": "bar" }`,
+		"suggestions":       "<b>Next?</b>",
+	} {
+		if got[class] != want {
+			t.Errorf("%s is %q, want %q", class, got[class], want)
+		}
+	}
+	var links []string
+	p.Do(&links, `return [...document.querySelectorAll(".widgets a")].map(({href, rel, target}) => href + " " + rel + " " + target)`)
+	want := []string{"https://a.example/", "https://v.example/1", "https://v.example/2", h.URL + "/example/chat/"}
+	if len(links) != len(want) {
+		t.Fatalf("the links are %q, want %q", links, want)
+	}
+	for i, link := range links {
+		if link != want[i]+" noopener noreferrer _blank" {
+			t.Errorf("link %q, want %q", link, want[i])
+		}
+	}
+	p.Accessible()
+}
+
+func TestFlashcardsTurn(t *testing.T) {
+	t.Parallel()
+	h := house.New(t, localservice.Options{Script: []byte(allWidgets)})
+	p := h.Open("/example/chat/")
+	p.Becomes(`document.activeElement.id === "text"`)
+	ask(p, "Widgets", "All of them.")
+	card := func(want string) {
+		t.Helper()
+		p.Becomes(`document.querySelector(".flashcards .card").textContent + document.querySelector(".flashcards .place").textContent === ` + jsonOf(want))
+	}
+	p.Do(nil, `[...document.querySelectorAll(".flashcards button")].find((button) => button.textContent === "Show the answer").focus()`)
+	card("QuestionOne?1 of 2")
+	p.Keys("\r")
+	card("Answer11 of 2")
+	p.Keys("\r")
+	card("QuestionOne?1 of 2")
+	p.Do(nil, `[...document.querySelectorAll(".flashcards button")].find((button) => button.textContent === "Next").focus()`)
+	p.Keys("\r")
+	card("HardTwo?2 of 2")
+	p.Keys("\r")
+	card("QuestionOne?1 of 2")
+}
+
+// The form gives what was filled in to the agent, as variables of the right kind.
+func TestFormIsSent(t *testing.T) {
+	t.Parallel()
+	h := house.New(t, localservice.Options{Script: []byte(allWidgets)})
+	p := h.Open("/example/chat/")
+	p.Becomes(`document.activeElement.id === "text"`)
+	ask(p, "Widgets", "All of them.")
+	p.Do(nil, `
+		document.querySelector(".form [name=user_age]").value = "36"
+		document.querySelector(".form [name=user_ok]").checked = true
+		document.querySelector(".form button").focus()`)
+	p.Keys("\r")
+	p.Becomes(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
+	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Keys("Widgets\r")
+	h.Await("the form's values", func(v house.Visit) bool {
+		for _, value := range []string{`"user_name":"Ada"`, `"user_age":36`, `"user_ok":true`, `"user_about":null`} {
+			if !strings.Contains(v.Body, value) {
+				return false
+			}
+		}
+		return v.Path == "/assistant/converse"
+	})
+}
