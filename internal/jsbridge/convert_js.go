@@ -106,13 +106,17 @@ func planOf(t reflect.Type) *plan {
 	}
 	p := &plan{form: formOf(t), t: t}
 	plans[t] = p // before its parts, which may refer to it
+	p.addParts()
+	return p
+}
+
+func (p *plan) addParts() {
 	switch p.form {
 	case pointerForm, listForm, mapForm:
-		p.elem = planOf(t.Elem())
+		p.elem = planOf(p.t.Elem())
 	case structForm:
-		p.fields = fieldsOf(t, nil)
+		p.fields = fieldsOf(p.t, nil)
 	}
-	return p
 }
 
 // selfMarshalers are the interfaces that make encoding/json leave a type to itself.

@@ -244,6 +244,17 @@ type ring struct {
 	Next *ring `json:"next"`
 }
 
+// reader and readers read themselves, and are written like any struct and slice.
+type reader struct {
+	URLs []string `json:"urls"`
+}
+
+func (*reader) UnmarshalJSON([]byte) error { return nil }
+
+type readers []reader
+
+func (*readers) UnmarshalJSON([]byte) error { return nil }
+
 func TestToJSForms(t *testing.T) {
 	var nilFault *fault.Error
 	for name, test := range map[string]struct {
@@ -268,6 +279,8 @@ func TestToJSForms(t *testing.T) {
 			C time.Duration `json:",omitempty"`
 		}{}, `{"A":{"x":0}}`},
 		"named slice": {[]fault.Code{fault.Timeout}, `["timeout"]`},
+		"reader":      {[]reader{{[]string{"turn:a"}}}, `[{"urls":["turn:a"]}]`},
+		"readers":     {struct{ A readers }{readers{{[]string{"b"}}}}, `{"A":[{"urls":["b"]}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v, err := ToJS(test.v)

@@ -99,7 +99,9 @@ func jsonToJS(v reflect.Value) (js.Value, *valueError) {
 		return stringValue(string(text)), nil
 	default:
 		// It reads itself only, and is written by its kind.
-		return (&plan{form: kindForm(v.Type().Elem()), t: v.Type().Elem()}).toJS(v.Elem(), &walk{})
+		byKind := &plan{form: kindForm(v.Type().Elem()), t: v.Type().Elem()}
+		byKind.addParts()
+		return byKind.toJS(v.Elem(), &walk{})
 	}
 }
 
