@@ -2,6 +2,7 @@ package chat
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,36 +40,8 @@ rules:
 func open(t *testing.T, agent string) (*house.House, *house.Page) {
 	h := house.New(t, localservice.Options{Script: []byte(script)})
 	p := h.Open("/example/chat/?agent=" + agent)
-	p.Becomes(`document.activeElement.id === "text"`)
+	p.Ready()
 	return h, p
-}
-
-// ask types a question and waits until a screen reader hears the answer.
-func ask(p *house.Page, question, answer string) {
-	p.Keys(question + "\r")
-	heard(p, answer)
-}
-
-func heard(p *house.Page, text string) {
-	p.Becomes(`document.getElementById("announcer").textContent.includes(` + jsonOf(text) + `) && document.getElementById("stop").hidden`)
-}
-
-// said is the conversation as it is shown, a turn a line.
-func said(t *testing.T, p *house.Page) (lines []string) {
-	t.Helper()
-	err := p.Eval(p.Context(), `[...document.querySelectorAll("#log .turn")].map((turn) =>
-		turn.ariaLabel + ": " + turn.querySelector(".text").innerText.replace(/\s+/g, " ").trim())`, &lines)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lines
-}
-
-func wantSaid(t *testing.T, p *house.Page, want ...string) {
-	t.Helper()
-	if got := said(t, p); strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("the log shows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
 }
 
 // The whole page without a mouse: an answer is shown while it streams, and heard
@@ -85,8 +58,8 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.Becomes(`document.activeElement.textContent === "Sunny"`)
 	p.Keys("\t\r")
 	p.Becomes(`document.activeElement.id === "text"`)
-	heard(p, "the end")
-	wantSaid(t, p, "You: Stream", "Tools: First bold words. it is cloudy the end")
+	p.Hears("the end")
+	p.WantSaid("You: Stream", "Tools: First bold words. it is cloudy the end")
 	var announced []string
 	p.Do(&announced, `return announced`)
 	if want := []string{
@@ -101,8 +74,8 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.Becomes(`document.activeElement.textContent === "And then?"`)
 	p.Keys("\r")
 	p.Becomes(`document.activeElement.id === "text"`)
-	heard(p, "That was all.")
-	wantSaid(t, p, "You: Stream", "Tools: First bold words. it is cloudy the end", "You: And then?", "Tools: That was all.")
+	p.Hears("That was all.")
+	p.WantSaid("You: Stream", "Tools: First bold words. it is cloudy the end", "You: And then?", "Tools: That was all.")
 	p.Becomes(`document.querySelector(".suggestions").hidden`)
 
 	// Shift and Enter begin a line.
@@ -116,11 +89,9 @@ func TestSuggestionsAreAsked(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
 	p.Becomes(`document.querySelectorAll(".chip").length === 3`)
-	if err := p.Click(p.Context(), ".chip"); err != nil {
-		t.Fatal(err)
-	}
-	heard(p, "agentruntime puts a live, talking AI agent into a web page.")
-	if got := said(t, p); len(got) != 2 || got[0] != "You: What is agentruntime?" {
+	p.Press(".chip")
+	p.Hears("agentruntime puts a live, talking AI agent into a web page.")
+	if got := p.Said(); len(got) != 2 || got[0] != "You: What is agentruntime?" {
 		t.Errorf("the log shows %q", got)
 	}
 	p.Becomes(`document.querySelectorAll(".chip").length > 0`)
@@ -136,7 +107,7 @@ func TestAnswerIsStopped(t *testing.T) {
 	p.Keys("\x1b")
 	p.Becomes(`document.querySelector(".turn:last-child .remark")?.textContent === "You stopped this answer."`)
 	p.Becomes(`document.getElementById("stop").hidden`)
-	ask(p, "And then?", "That was all.")
+	p.Ask("And then?", "That was all.")
 
 	p.Keys("Forever\r")
 	p.Becomes(streaming)
@@ -145,7 +116,7 @@ func TestAnswerIsStopped(t *testing.T) {
 	p.Keys("\r")
 	p.Becomes(`document.querySelector(".turn:last-child .remark")?.textContent === "You stopped this answer."`)
 	p.Becomes(`document.activeElement.id === "text"`)
-	ask(p, "And then?", "That was all.")
+	p.Ask("And then?", "That was all.")
 }
 
 // What was said stays, and the question can be asked again.
@@ -159,7 +130,7 @@ func TestFailedAnswerIsAskedAgain(t *testing.T) {
 	p.Becomes(`document.activeElement.textContent === "Sunny"`)
 	p.Keys("\r")
 	p.Becomes(`document.querySelector(".turn [role=alert] p")?.textContent.includes("Please")`)
-	wantSaid(t, p, "You: Break", "Receptionist: So far so good.")
+	p.WantSaid("You: Break", "Receptionist: So far so good.")
 
 	h.Shut(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/assistant/converse" {
@@ -172,40 +143,36 @@ func TestFailedAnswerIsAskedAgain(t *testing.T) {
 	p.Keys("And then?\r")
 	p.Becomes(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "The service has a problem. Please try again."`)
 	h.Shut(nil)
-	if err := p.Click(p.Context(), ".turn:last-child [role=alert] button"); err != nil {
-		t.Fatal(err)
-	}
-	heard(p, "That was all.")
-	wantSaid(t, p, "You: Break", "Receptionist: So far so good.", "You: And then?", "Receptionist: ", "Receptionist: That was all.")
+	p.Press(".turn:last-child [role=alert] button")
+	p.Hears("That was all.")
+	p.WantSaid("You: Break", "Receptionist: So far so good.", "You: And then?", "Receptionist: ", "Receptionist: That was all.")
 }
 
 // A reload goes on where the conversation was; a new one knows nothing of it.
 func TestConversationOutlivesReload(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "receptionist")
-	ask(p, "My name is Ada.", "Ada")
-	before := said(t, p)
+	p.Ask("My name is Ada.", "Ada")
+	before := p.Said()
 	var thread string
 	p.Do(&thread, `return JSON.parse(sessionStorage.getItem("agentruntime chat Receptionist")).threadId`)
 	if err := p.Navigate(p.Context(), h.URL+"/example/chat/?agent=receptionist"); err != nil {
 		t.Fatal(err)
 	}
 	p.Becomes(`document.activeElement.id === "text"`)
-	wantSaid(t, p, before...)
-	ask(p, "What is my name?", "Ada")
+	p.WantSaid(before...)
+	p.Ask("What is my name?", "Ada")
 	if asked := h.Asked(thread); strings.Join(asked, "|") != "My name is Ada.|What is my name?" {
 		t.Errorf("the thread has %q", asked)
 	}
 
-	if err := p.Click(p.Context(), "#new"); err != nil {
-		t.Fatal(err)
-	}
+	p.Press("#new")
 	p.Becomes(`document.querySelectorAll(".turn").length === 0 && document.querySelectorAll(".chip").length === 3`)
 	h.AwaitCompletion(thread)
 	p.Becomes(`document.activeElement.id === "text"`)
 	p.Keys("What is my name?\r")
 	p.Becomes(`document.querySelectorAll(".turn").length === 2 && document.getElementById("stop").hidden`)
-	if got := said(t, p); strings.Contains(got[1], "Ada") {
+	if got := p.Said(); strings.Contains(got[1], "Ada") {
 		t.Errorf("the new conversation knows %q", got[1])
 	}
 }
@@ -214,7 +181,7 @@ func TestConversationOutlivesReload(t *testing.T) {
 func TestAgentIsChanged(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
-	ask(p, "And then?", "That was all.")
+	p.Ask("And then?", "That was all.")
 	choose := func(name string) {
 		t.Helper()
 		p.Do(nil, `
@@ -228,23 +195,23 @@ func TestAgentIsChanged(t *testing.T) {
 	p.Becomes(`document.activeElement.id === "agent"`)
 	choose("receptionist")
 	p.Becomes(`document.querySelectorAll(".turn").length === 2 && !document.getElementById("text").disabled`)
-	wantSaid(t, p, "You: And then?", "Receptionist: That was all.")
+	p.WantSaid("You: And then?", "Receptionist: That was all.")
 }
 
 // The tools of the page do what the agent asks, and the agent hears of it.
 func TestToolsUseThePage(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "tools")
-	ask(p, "Save a note: call back tomorrow", "The page answered save_note: notes 1, status saved.")
+	p.Ask("Save a note: call back tomorrow", "The page answered save_note: notes 1, status saved.")
 	p.Becomes(`document.querySelector(".notes li span").textContent === "call back tomorrow"`)
-	ask(p, "Go to page 4", "I asked the page to run go_to_page.")
+	p.Ask("Go to page 4", "I asked the page to run go_to_page.")
 	p.Becomes(`document.querySelector(".guide h3").textContent === "Tools"`)
-	ask(p, "Highlight another person", "I asked the page to run highlight.")
+	p.Ask("Highlight another person", "I asked the page to run highlight.")
 	p.Becomes(`document.querySelector("mark") === null`)
-	ask(p, "Highlight what nobody will read", "I asked the page to run highlight.")
+	p.Ask("Highlight what nobody will read", "I asked the page to run highlight.")
 	p.Becomes(`document.querySelector("mark")?.textContent === "what nobody will read"`)
 
-	ask(p, "Connect my calendar", "I may not look into your calendar")
+	p.Ask("Connect my calendar", "I may not look into your calendar")
 	var link struct{ Href, Rel, Target string }
 	p.Do(&link, `const {href, rel, target} = document.querySelector(".note a"); return {Href: href, Rel: rel, Target: target}`)
 	if !strings.HasPrefix(link.Href, h.URL+"/") || link.Rel != "noopener noreferrer" || link.Target != "_blank" {
@@ -253,20 +220,16 @@ func TestToolsUseThePage(t *testing.T) {
 	consent := h.Open(strings.TrimPrefix(link.Href, h.URL))
 	consent.Keys("\r") // its button has the focus
 	consent.Becomes(`document.body?.textContent.includes("You can close this page.")`)
-	if err := p.Click(p.Context(), ".note button"); err != nil {
-		t.Fatal(err)
-	}
-	heard(p, "Your calendar is connected.")
+	p.Press(".note button")
+	p.Hears("Your calendar is connected.")
 }
 
 func TestAnswerIsRated(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "receptionist")
-	ask(p, "And then?", "That was all.")
+	p.Ask("And then?", "That was all.")
 	for label, want := range map[string]string{"Good answer": `"is_positive":true`, "Bad answer": `"is_positive":false`} {
-		if err := p.Click(p.Context(), `.about [aria-label="`+label+`"]`); err != nil {
-			t.Fatal(err)
-		}
+		p.Press(`.about [aria-label="`+label+`"]`)
 		v := h.Await(label, func(v house.Visit) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
 		if v.Status != http.StatusOK || !v.Authorised {
 			t.Errorf("%s: %+v", label, v)
@@ -280,7 +243,7 @@ func TestAnswerIsRated(t *testing.T) {
 func TestDetailsAreRefused(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "novars")
-	ask(p, "And then?", "That was all.")
+	p.Ask("And then?", "That was all.")
 	p.Keys("Ask me for my details\r")
 	p.Becomes(`document.querySelector(".form") !== null && document.getElementById("stop").hidden`)
 	p.Do(nil, `document.querySelector(".form input").focus()`)
@@ -290,21 +253,19 @@ func TestDetailsAreRefused(t *testing.T) {
 	p.Keys("And then?\r")
 	p.Becomes(`document.querySelector(".turn:last-child [role=alert] p")?.textContent.startsWith("This agent takes nothing but questions.")`)
 	p.Becomes(`!document.getElementById("text").disabled`)
-	if err := p.Click(p.Context(), ".turn:last-child [role=alert] button"); err != nil {
-		t.Fatal(err)
-	}
-	heard(p, "That was all.")
+	p.Press(".turn:last-child [role=alert] button")
+	p.Hears("That was all.")
 }
 
 func TestDetailsAreKnown(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
-	ask(p, "Ask me for my details", "Please fill in what you like.")
+	p.Ask("Ask me for my details", "Please fill in what you like.")
 	p.Do(nil, `document.querySelector(".form input").focus()`)
 	p.Keys("Grace\r")
 	p.Becomes(`document.querySelector(".form [role=status]").textContent === "Thank you. Receptionist knows it from your next message on."`)
 	p.Do(nil, `document.getElementById("text").focus()`)
-	ask(p, "What is my name?", "Grace")
+	p.Ask("What is my name?", "Grace")
 }
 
 func TestNothingIsSaid(t *testing.T) {
@@ -312,7 +273,7 @@ func TestNothingIsSaid(t *testing.T) {
 	_, p := open(t, "receptionist")
 	p.Keys("Nothing\r")
 	p.Becomes(`document.querySelector(".note")?.textContent === "Receptionist had nothing to say."`)
-	wantSaid(t, p, "You: Nothing")
+	p.WantSaid("You: Nothing")
 }
 
 func TestServiceIsAway(t *testing.T) {
@@ -329,9 +290,7 @@ func TestServiceIsAway(t *testing.T) {
 	p.Allow("503")
 	p.Becomes(`document.querySelector(".note button")?.textContent === "Try again"`)
 	h.Shut(nil)
-	if err := p.Click(p.Context(), ".note button"); err != nil {
-		t.Fatal(err)
-	}
+	p.Press(".note button")
 	p.Becomes(`!document.getElementById("text").disabled && document.querySelectorAll(".chip").length === 3`)
 }
 
@@ -353,15 +312,11 @@ func TestEverybodyCanUseIt(t *testing.T) {
 		{Role: "button", Name: "Send"},
 		{Role: "region", Name: "Guide"},
 	} {
-		found := false
-		for _, thing := range things {
-			found = found || thing == want
-		}
-		if !found {
+		if !slices.Contains(things, want) {
 			t.Errorf("no %+v in %+v", want, things)
 		}
 	}
-	ask(p, "How do I add an agent to my page?", "Give it an element")
+	p.Ask("How do I add an agent to my page?", "Give it an element")
 	p.Keys("Forever\r")
 	p.Becomes(`document.querySelector(".turn:last-child .text").textContent.startsWith("on and on")`)
 	p.Keys("\x1b")

@@ -39,8 +39,8 @@ func TestEveryWidgetIsDrawn(t *testing.T) {
 	t.Parallel()
 	h := house.New(t, localservice.Options{Script: []byte(allWidgets)})
 	p := h.Open("/example/chat/")
-	p.Becomes(`document.activeElement.id === "text"`)
-	ask(p, "Widgets", "All of them.")
+	p.Ready()
+	p.Ask("Widgets", "All of them.")
 	var got map[string]string
 	p.Do(&got, `
 		const texts = {}
@@ -81,8 +81,8 @@ func TestFlashcardsTurn(t *testing.T) {
 	t.Parallel()
 	h := house.New(t, localservice.Options{Script: []byte(allWidgets)})
 	p := h.Open("/example/chat/")
-	p.Becomes(`document.activeElement.id === "text"`)
-	ask(p, "Widgets", "All of them.")
+	p.Ready()
+	p.Ask("Widgets", "All of them.")
 	card := func(want string) {
 		t.Helper()
 		p.Becomes(`document.querySelector(".flashcards .card").textContent + document.querySelector(".flashcards .place").textContent === ` + jsonOf(want))
@@ -105,8 +105,8 @@ func TestFormIsSent(t *testing.T) {
 	t.Parallel()
 	h := house.New(t, localservice.Options{Script: []byte(allWidgets)})
 	p := h.Open("/example/chat/")
-	p.Becomes(`document.activeElement.id === "text"`)
-	ask(p, "Widgets", "All of them.")
+	p.Ready()
+	p.Ask("Widgets", "All of them.")
 	p.Do(nil, `
 		document.querySelector(".form [name=user_age]").value = "36"
 		document.querySelector(".form [name=user_ok]").checked = true

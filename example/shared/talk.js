@@ -12,6 +12,7 @@ export class Talk {
   #session
   #name
   #over // ends the listeners
+  #speech // whose sentences came last
   #answering = false
   #speaking = false // an avatar does, after its answer has come
   #refusing = false // the agent takes no variables, which it says by saying nothing
@@ -43,7 +44,10 @@ export class Talk {
     on("turnEnd", () => this.#end())
     on("widget", (widget) => this.#widget(widget))
     on("avatarStartTalking", () => this.#busy({ speaking: true }))
-    on("avatarStopTalking", () => this.#busy({ speaking: false }))
+    on("avatarStopTalking", () => {
+      this.#busy({ speaking: false })
+      this.#answer?.end() // of an opening there is no other end
+    })
     on("interrupted", () => this.#busy({ speaking: false }))
     on("responsePending", () => {
       this.#busy({ answering: true })
@@ -108,6 +112,9 @@ export class Talk {
       const news = text.split("\n").filter((line) => !this.#known(line))
       if (news.length > 0) this.#log.you(news.join("\n"))
     } else if (type === "final" && text !== "[silence]") {
+      // An opening is spoken without a turn.
+      if (speechId && speechId !== this.#speech && !this.#answering) this.#answer = undefined
+      this.#speech = speechId
       this.#answer ??= this.#log.answer(this.#name)
       if (speechId) this.#answer.say(text) // sentences, without what is between them
       else this.#answer.add(text)

@@ -1,0 +1,188 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/live"
+)
+
+const opening = "Receptionist: Hello there! I'm Robin, the demo receptionist. How can I help you?"
+
+// open opens the page with an agent, ready to be asked in text.
+func open(t *testing.T, agent string) (*house.House, *house.Page) {
+	h := house.New(t, localservice.Options{})
+	p := h.Open("/example/agent/?agent=" + agent)
+	p.Ready()
+	return h, p
+}
+
+// face takes the conversation to the face, by keyboard: a switch of two radio
+// buttons. The focus is in the text again afterwards.
+func face(p *house.Page) {
+	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
+	p.Keys(kb.ArrowRight)
+	p.Becomes(`document.getElementById("stage").dataset.state === "live"`)
+	p.Becomes(`document.getElementById("mode").getAttribute("aria-busy") === "false"`)
+	p.Do(nil, `document.getElementById("text").focus()`)
+}
+
+// text takes it back.
+func text(p *house.Page) {
+	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
+	p.Keys(kb.ArrowLeft)
+	p.Becomes(`document.getElementById("face").hidden && document.getElementById("mode").getAttribute("aria-busy") === "false"`)
+	p.Do(nil, `document.getElementById("text").focus()`)
+}
+
+// One conversation goes on with a face and back in text: what was said stays on
+// the page, and the agent knows it.
+func TestSwitchKeepsTheConversation(t *testing.T) {
+	t.Parallel()
+	h, p := open(t, "receptionist")
+	p.Ask("My name is Ada.", "Ada")
+	face(p)
+	thread := h.Only().ThreadID
+	p.Hears("How can I help you?")
+	var got struct{ Colours int }
+	p.Do(&got, `const {picture} = await import("/e2e/house/page/senses.js"); return {Colours: (await picture(document.getElementById("video"))).colours}`)
+	if got.Colours < 100 {
+		t.Errorf("the picture has %d colours", got.Colours)
+	}
+	p.Ask("What is my name?", "Your name is Ada.")
+	p.Becomes(`document.querySelector("[name=mode]:checked").value === "avatar"`)
+	text(p)
+	p.Ask("What did we talk about?", "What is my name?")
+	p.WantSaid(
+		"You: My name is Ada.", "Receptionist: Nice to meet you, Ada. I'll remember your name.",
+		opening,
+		"You: What is my name?", "Receptionist: Your name is Ada.",
+		"You: What did we talk about?", "Receptionist: You said this: My name is Ada. What is my name?",
+	)
+	if asked := h.Asked(thread); !slices.Equal(asked, []string{"My name is Ada.", "What is my name?", "What did we talk about?"}) {
+		t.Errorf("the thread has %q", asked)
+	}
+	if n := h.Count("POST", "/thread/session_completed"); n != 0 {
+		t.Errorf("the service was told %d times that the conversation is over", n)
+	}
+}
+
+// The conversation goes on where it was when there is no face to be had.
+func TestFaceThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	h, p := open(t, "receptionist")
+	p.Ask("My name is Ada.", "Ada")
+	h.Control("/capacity", map[string]any{"exhausted": true})
+	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
+	p.Keys(kb.ArrowRight)
+	p.Becomes(`document.querySelector(".note")?.textContent ===
+		"All agents are busy right now. Please try again in a moment. The conversation goes on in text."`)
+	p.Becomes(`document.querySelector("[name=mode]:checked").value === "chat" && document.getElementById("face").hidden`)
+	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Ask("What is my name?", "Your name is Ada.")
+	h.Control("/capacity", map[string]any{"exhausted": false})
+	face(p)
+	p.Hears("How can I help you?")
+	p.Ask("What is my name?", "Your name is Ada.")
+}
+
+func TestVoiceIsStopped(t *testing.T) {
+	t.Parallel()
+	h, p := open(t, "silent")
+	face(p)
+	p.Keys("Tell me a long story.\r")
+	p.Becomes(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
+	p.Becomes(`!document.getElementById("stop").hidden && !document.getElementById("send").hidden`)
+	p.Keys("\x1b")
+	p.Becomes(`document.getElementById("caption").textContent === "" && document.getElementById("stop").hidden`)
+	if state := h.Only().State; state != live.Listening {
+		t.Errorf("after Escape the service is %s", state)
+	}
+	// What is typed cuts a voice short.
+	p.Keys("Tell me a long story.\r")
+	p.Becomes(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
+	p.Ask("Who are you?", "I'm Sam")
+}
+
+func TestMicrophone(t *testing.T) {
+	t.Parallel()
+	_, p := open(t, "silent")
+	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
+		t.Fatal(err)
+	}
+	p.Becomes(`document.getElementById("mic").disabled`)
+	face(p)
+	p.Press("#mic")
+	p.Becomes(`document.getElementById("status").textContent === "The microphone is not allowed here. You can type instead."`)
+	p.Becomes(`document.getElementById("mic").ariaPressed === "false"`)
+	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {
+		t.Fatal(err)
+	}
+	p.Press("#mic")
+	p.Becomes(`document.getElementById("mic").ariaPressed === "true" && document.getElementById("mic").textContent === "Microphone on"`)
+	p.Press("#sound")
+	p.Becomes(`document.getElementById("sound").ariaPressed === "true" && document.getElementById("video").muted`)
+	text(p)
+	p.Becomes(`watched.count().microphones === 0 && watched.count().peers === 0`)
+}
+
+// The tools of the page are the agent's in both modes.
+func TestToolsStay(t *testing.T) {
+	t.Parallel()
+	_, p := open(t, "tools")
+	p.Ask("Save a note: one", "The page answered save_note: notes 1, status saved.")
+	face(p)
+	p.Hears("Ask me to save a note")
+	p.Ask("Save a note: two", "notes 2")
+	text(p)
+	p.Ask("Save a note: three", "The page answered save_note: notes 3, status saved.")
+	p.Becomes(`[...document.querySelectorAll(".notes span")].map((note) => note.textContent).join() === "one,two,three"`)
+}
+
+// What the service ends goes on when the visitor wants it.
+func TestEndedConversationGoesOn(t *testing.T) {
+	t.Parallel()
+	h, p := open(t, "silent")
+	p.Ask("My name is Ada.", "Ada")
+	face(p)
+	h.Control("/sessions/newest/end", nil)
+	p.Becomes(`document.querySelector(".note button")?.textContent === "Go on"`)
+	p.Becomes(`document.getElementById("face").hidden && document.getElementById("text").disabled`)
+	p.Press(".note button")
+	p.Becomes(`!document.getElementById("text").disabled`)
+	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Ask("What is my name?", "Your name is Ada.")
+	if said := p.Said(); !strings.HasPrefix(said[0], "You: My name is Ada.") {
+		t.Errorf("the log shows %q", said)
+	}
+}
+
+func TestEverybodyCanUseIt(t *testing.T) {
+	t.Parallel()
+	_, p := open(t, "receptionist")
+	face(p)
+	p.Hears("How can I help you?")
+	things := p.Things()
+	for _, want := range []house.Thing{
+		{Role: "heading", Name: "Text and face"},
+		{Role: "group", Name: "How the agent answers"},
+		{Role: "radio", Name: "Text"},
+		{Role: "radio", Name: "Face"},
+		{Role: "region", Name: "The agent"},
+		{Role: "toolbar", Name: "Voice"},
+		{Role: "button", Name: "Microphone off"},
+		{Role: "log", Name: "Conversation"},
+		{Role: "textbox", Name: "Your message"},
+	} {
+		if !slices.Contains(things, want) {
+			t.Errorf("no %+v in %+v", want, things)
+		}
+	}
+	p.Accessible()
+}
