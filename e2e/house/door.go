@@ -66,7 +66,13 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		v.Body = string(body)
-		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+		var all io.Reader = bytes.NewReader(body)
+		// What has been read to its end must not be read again: the server closes it
+		// when an answer begins, and the transport takes that for a failure.
+		if len(body) == maxNoted {
+			all = io.MultiReader(all, r.Body)
+		}
+		r.Body = io.NopCloser(all)
 	}
 	out := &answer{ResponseWriter: w}
 	// The proxy panics when a visitor leaves in the middle of an answer.

@@ -57,6 +57,44 @@ func TestDoorNotesVisitorWhoLeaves(t *testing.T) {
 	}
 }
 
+// A server closes a request's body when the answer begins; who reads on then gets
+// an error, for which the answer would be cut off.
+func TestDoorReadsNoBodyBehindItsEnd(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(w, r.Body)
+	}))
+	defer service.Close()
+	d := newDoor()
+	d.leadTo(strings.TrimPrefix(service.URL, "http://"))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/echo", &once{t: t, text: "question"})
+	r.ContentLength = int64(len("question"))
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	if got := w.Body.String(); w.Code != http.StatusOK || got != "question" {
+		t.Errorf("answered %d %q", w.Code, got)
+	}
+}
+
+// once is a body whose end is told once.
+type once struct {
+	t     *testing.T
+	text  string
+	ended bool
+}
+
+func (o *once) Read(p []byte) (int, error) {
+	if o.text != "" {
+		n := copy(p, o.text)
+		o.text = o.text[n:]
+		return n, nil
+	}
+	if o.ended {
+		o.t.Error("the body was read behind its end")
+	}
+	o.ended = true
+	return 0, io.EOF
+}
+
 func TestOnlyPagesAreShown(t *testing.T) {
 	s := shown{nil, shownDirs(t)}
 	for _, name := range []string{"go.mod", "js/package.json", "js/distant", "e2e/avatar/testdata/talk.js", "."} {
