@@ -76,6 +76,15 @@ type Response struct {
 // OK reports whether the status is a 2xx.
 func (r *Response) OK() bool { return r.Status >= 200 && r.Status <= 299 }
 
+// RequestID returns the service's trace id, "" if it sent none (wire-protocol
+// §9.2).
+func (r *Response) RequestID() string {
+	if id := r.Header.Get("x-request-id"); id != "" {
+		return id
+	}
+	return r.Header.Get("x-kaltura-request-id")
+}
+
 // Header is a set of HTTP headers with lower-case names. Several values of one
 // name are joined with ", ", which is all that a page gets to see.
 type Header map[string]string

@@ -48,13 +48,9 @@ func (w *watched) Do(ctx context.Context, r *Request) (*Response, error) {
 	headers := maps.Clone(reply.Header)
 	delete(headers, "set-cookie") // a secret, which pages never get to see
 	_, path := r.place()
-	event := Report{
+	w.report(Report{
 		Method: r.method(), Path: path, Status: reply.Status, OK: reply.OK(), Attempt: w.attempt,
-		RequestID: headers.Get("x-request-id"), Headers: headers,
-	}
-	if event.RequestID == "" {
-		event.RequestID = headers.Get("x-kaltura-request-id")
-	}
-	w.report(event)
+		RequestID: reply.RequestID(), Headers: headers,
+	})
 	return reply, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"maps"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
@@ -27,16 +26,8 @@ type Brain struct {
 	OnResponse func(Response)
 }
 
-// Response describes an HTTP reply (session-api A.2.1, onResponse).
-type Response struct {
-	Method    string            `json:"method"`
-	Path      string            `json:"path"`
-	Status    int               `json:"status"`
-	OK        bool              `json:"ok"`
-	Attempt   int               `json:"attempt"` // from 1
-	RequestID string            `json:"requestId,omitempty"`
-	Headers   map[string]string `json:"headers"`
-}
+// Response is what [Brain].OnResponse learns of a reply.
+type Response = fetch.Report
 
 // Open checks r, sends it and returns the reply as soon as it begins. The end of
 // ctx aborts the turn at any moment.
@@ -59,11 +50,10 @@ func (b Brain) Open(ctx context.Context, r Request) (*Reply, error) {
 		Header: fetch.Header{"authorization": "KS " + b.Token},
 		Body:   body,
 	}
-	resp, err := b.Fetch.Do(ctx, request)
+	resp, err := fetch.Watch(b.Fetch, b.OnResponse).Do(ctx, request)
 	if err != nil {
 		return nil, failed(err)
 	}
-	b.report(request, resp)
 	if !resp.OK() {
 		return nil, fetch.Refusal(resp, request)
 	}
@@ -72,24 +62,6 @@ func (b Brain) Open(ctx context.Context, r Request) (*Reply, error) {
 		return nil, failed(err)
 	}
 	return reply, nil
-}
-
-func (b Brain) report(r *fetch.Request, resp *fetch.Response) {
-	if b.OnResponse == nil {
-		return
-	}
-	b.OnResponse(Response{
-		Method: r.Method, Path: path, Status: resp.Status, OK: resp.OK(), Attempt: 1,
-		RequestID: requestID(resp.Header), Headers: maps.Clone(resp.Header),
-	})
-}
-
-// requestID is the service's trace id (wire-protocol §9.2).
-func requestID(h fetch.Header) string {
-	if id := h.Get("x-request-id"); id != "" {
-		return id
-	}
-	return h.Get("x-kaltura-request-id")
 }
 
 // failed is the fault for an error of a fetch.Client or of a reply's body.

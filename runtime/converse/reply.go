@@ -48,7 +48,7 @@ type Reply struct {
 // newReply chooses the framing by the content type, and by what was asked for
 // when there is none.
 func newReply(resp *fetch.Response, askedSSE bool) (*Reply, error) {
-	r := &Reply{Status: resp.Status, RequestID: requestID(resp.Header), header: resp.Header, body: resp.Body, payload: ndjson}
+	r := &Reply{Status: resp.Status, RequestID: resp.RequestID(), header: resp.Header, body: resp.Body, payload: ndjson}
 	if resp.Status == 204 || resp.Status == 205 { // which have no body by definition
 		resp.Body.Close()
 		return nil, r.noBody()
