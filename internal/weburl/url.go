@@ -18,9 +18,10 @@ type URL struct {
 var errAddress = errors.New("the text is no address")
 
 // Parse takes an address apart, which may be a relative reference. Control
-// characters are an error, because browsers skip some of them.
+// characters are an error, because browsers skip some of them, and so is a percent
+// sign in front of the query that begins no escape, which browsers let pass.
 func Parse(address string) (URL, error) {
-	if strings.ContainsFunc(address, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if strings.ContainsFunc(address, func(r rune) bool { return r < ' ' || r == 0x7f }) || hasBadEscape(address) {
 		return URL{}, errAddress
 	}
 	u, err := parse(address)
@@ -30,6 +31,18 @@ func Parse(address string) (URL, error) {
 	u.Query = strings.Contains(address, "?")
 	return u, nil
 }
+
+func hasBadEscape(address string) bool {
+	path, _, _ := strings.Cut(address, "?")
+	for _, escape := range strings.Split(path, "%")[1:] {
+		if len(escape) < 2 || !isHex(escape[0]) || !isHex(escape[1]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
 // Reach says who can reach an IP address.
 type Reach int

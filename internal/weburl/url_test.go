@@ -25,7 +25,7 @@ func TestParseAgreesEverywhere(t *testing.T) {
 			t.Errorf("%s: %+v, %v", scheme, u, err)
 		}
 	}
-	for _, bad := range []string{"http://[::1/", "java\nscript:alert(1)", "http://a.example:port/"} {
+	for _, bad := range []string{"http://[::1/", "java\nscript:alert(1)", "http://a.example:port/", "http://a.example/%zz", "b%2"} {
 		if u, err := Parse(bad); err == nil {
 			t.Errorf("%q gave %+v", bad, u)
 		}
