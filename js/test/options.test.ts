@@ -90,7 +90,7 @@ test("an agent's transports have what is shared, and what is their own before it
     hiddenGraceMs: 5,
     widgetConfig: { anything: true },
     avatar: { stickyId: "mine", token: "own", threadId: undefined, requestVars: { b: 2 } },
-    chat: { logger: own, onErrorSegment: "warn", kickoff: { text: "Hi", echo: true } },
+    chat: { logger: own, onErrorSegment: "warn", capabilities: { show_link: "off" }, kickoff: { text: "Hi", echo: true } },
   })
   assert.equal(plain.mode, "avatar")
   assert.deepEqual(plain["requestVars"], { a: 1 })
@@ -104,7 +104,7 @@ test("an agent's transports have what is shared, and what is their own before it
     [chat["token"], chat["threadId"], chat["requestVars"], chat["kickoff"], chat["onErrorSegment"], chat["hiddenGraceMs"], chat["logger"]],
     ["shared", "th-1", undefined, { text: "Hi", echo: true, sent: false }, "warn", 5, own],
   )
-  assert.deepEqual([avatar["capabilities"], chat["capabilities"]], [{ show_link: "on" }, { show_link: "on" }])
+  assert.deepEqual([plain["capabilities"], avatar["capabilities"], chat["capabilities"]], [{ show_link: "on" }, undefined, { show_link: "off" }])
 })
 
 test("an agent's mode is one of two", () => {

@@ -152,5 +152,8 @@ func TestABugEndsTheSession(t *testing.T) {
 		if got := r.completed(); len(got) != 0 {
 			t.Errorf("told of the end: %q", got)
 		}
+		r.forget()
+		r.Fail(errors.New("another callback broke"))
+		r.want() // it has ended
 	})
 }

@@ -18,6 +18,27 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
+// TestCapabilitiesAreShared by the transports, and those of one win.
+func TestCapabilitiesAreShared(t *testing.T) {
+	o := Options{
+		Mode:         Chat,
+		Capabilities: map[string]string{"use_web_search": "on", "show_link": "on"},
+		Chat:         chat.Options{Capabilities: map[string]string{"show_link": "off"}},
+	}
+	run(t, o, func(r *rig) {
+		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
+		r.mustConnect()
+		<-r.send(background, "one")
+		if got := fmt.Sprint(r.turn(0).body["capabilities"]); got != "map[show_link:off use_web_search:on]" {
+			t.Errorf("in text %s", got)
+		}
+		r.mustSwitch(Avatar)
+		if got := fmt.Sprint(r.joined().Capabilities); got != "map[avatar:on generate_followup_questions:on show_link:on use_web_search:on]" {
+			t.Errorf("with a face %s", got)
+		}
+	})
+}
+
 // TestWhatIsGivenForOneTransportWins, and what was updated since wins over it.
 func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 	genie, own := "https://brain.example", "https://own.example"

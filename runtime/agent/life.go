@@ -148,6 +148,9 @@ func (s *Session) end(state State, why string, told *Ended, keep bool) {
 
 // crashed ends the session after a bug in it.
 func (s *Session) crashed(e *fault.Error) {
+	if s.over() {
+		return
+	}
 	s.base.Emit(Failed{Error: e})
 	s.end(Broken, transportFailed, &Ended{Reason: string(e.Code)}, true)
 }

@@ -37,6 +37,8 @@ type Options struct {
 	Token string `json:"token"`
 	// RequestVars are the prompt's variables; they survive a switch.
 	RequestVars map[string]any `json:"requestVars"`
+	// Capabilities are what the agent may do; those of a transport win, name by name.
+	Capabilities map[string]string `json:"capabilities"`
 	// ThreadID continues a stored dialogue. Those in Avatar and Chat count until a
 	// thread is known: afterwards the conversation has one.
 	ThreadID string `json:"threadId"`
@@ -83,6 +85,7 @@ type common struct {
 	region, genieURL                      **string
 	insecure                              *bool
 	vars                                  *map[string]any
+	caps                                  *map[string]string
 	once                                  **completion.Once
 	kickoff                               **event.Kickoff
 	log                                   *func(string, string, map[string]any)
@@ -94,7 +97,7 @@ func (s *Session) avatarOptions() avatar.Options {
 	o := s.opts.Avatar
 	s.share(common{
 		&o.Token, &o.PartnerID, &o.SubjectID, &o.ThreadID, &o.Region, &o.GenieURL,
-		&o.AllowInsecureTransport, &o.RequestVars, &o.Completion.Once, &o.Kickoff, &o.Log, &o.OnAuditEvent,
+		&o.AllowInsecureTransport, &o.RequestVars, &o.Capabilities, &o.Completion.Once, &o.Kickoff, &o.Log, &o.OnAuditEvent,
 	})
 	return o
 }
@@ -104,7 +107,7 @@ func (s *Session) chatOptions() chat.Options {
 	o := s.opts.Chat
 	s.share(common{
 		&o.Token, &o.PartnerID, &o.SubjectID, &o.ThreadID, &o.Region, &o.GenieURL,
-		&o.AllowInsecureTransport, &o.RequestVars, &o.Completion.Once, &o.Kickoff, &o.Log, &o.OnAuditEvent,
+		&o.AllowInsecureTransport, &o.RequestVars, &o.Capabilities, &o.Completion.Once, &o.Kickoff, &o.Log, &o.OnAuditEvent,
 	})
 	return o
 }
@@ -129,6 +132,7 @@ func (s *Session) share(to common) {
 	}
 	*to.kickoff = s.kickoff
 	*to.once = s.once
+	*to.caps = session.Merged(s.opts.Capabilities, *to.caps)
 	// A transport's own variables win over the shared ones, and what was updated
 	// since wins over both.
 	*to.vars = session.Merged(session.Merged(s.opts.RequestVars, *to.vars), s.updates)

@@ -15,8 +15,8 @@ import (
 
 // Merged returns vars with more over them, as a new map: requests under way hold
 // the old one (wire-protocol §10.2).
-func Merged(vars, more map[string]any) map[string]any {
-	merged := make(map[string]any, len(vars)+len(more))
+func Merged[V any](vars, more map[string]V) map[string]V {
+	merged := make(map[string]V, len(vars)+len(more))
 	maps.Copy(merged, vars)
 	maps.Copy(merged, more)
 	return merged
