@@ -297,8 +297,36 @@ type mismatched struct{ *valueError }
 
 func (mismatched) Is(target error) bool { return target == ErrMismatch }
 
-// ValidJSON reports whether text is one JSON value.
+// maxJSONDepth bounds the nesting of a JSON text, as encoding/json does: a browser
+// has no bound, and who walks the text afterwards would be busy for minutes.
+const maxJSONDepth = 10_000
+
+// ValidJSON reports whether text is one JSON value, not nested deeper than
+// encoding/json takes it.
 func ValidJSON(text []byte) bool {
+	if jsonDepth(text) > maxJSONDepth {
+		return false
+	}
 	_, err := Invoke(jsonParse, string(text))
 	return err == nil
+}
+
+// jsonDepth returns how deep text is nested.
+func jsonDepth(text []byte) (deepest int) {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return deepest
 }

@@ -39,6 +39,9 @@ func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	case bytesForm:
 		return bytesFromJS(v, out)
 	case jsonForm, anyForm:
+		if w.lenient && p.form == anyForm && out.NumMethod() == 0 {
+			return treeFromJS(v, out)
+		}
 		return p.jsonFromJS(v, out)
 	case pointerForm:
 		target := reflect.New(p.t.Elem())
@@ -146,6 +149,16 @@ func (p *plan) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 	if err != nil {
 		return inconvertible(err)
 	}
+	return nil
+}
+
+// treeFromJS takes what JSON.parse made, in which there is nothing to be careful of.
+func treeFromJS(v js.Value, out reflect.Value) *valueError {
+	tree, err := jsontree.Tree(v)
+	if err != nil {
+		return inconvertible(err)
+	}
+	out.Set(reflect.ValueOf(tree))
 	return nil
 }
 

@@ -4,6 +4,7 @@ package jsontree
 
 import (
 	"errors"
+	"math"
 	"syscall/js"
 )
 
@@ -11,6 +12,7 @@ var (
 	parse     = js.Global().Get("JSON").Get("parse")
 	stringify = js.Global().Get("JSON").Get("stringify")
 	keys      = js.Global().Get("Object").Get("keys")
+	values    = js.Global().Get("Object").Get("values")
 	isArray   = js.Global().Get("Array").Get("isArray")
 )
 
@@ -31,7 +33,8 @@ func Parse(text []byte) (v any, err error) {
 }
 
 // Encode returns the JSON text of v, which is made of what Parse returns, ints and
-// int64s. A member called __proto__ is lost.
+// int64s. A member called __proto__ is lost, and so is a byte order mark in front of a
+// text.
 func Encode(v any) (text []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil { // js.ValueOf knows no other type
@@ -52,7 +55,11 @@ func tree(v js.Value, depth int) (any, error) {
 	case js.TypeBoolean:
 		return v.Bool(), nil
 	case js.TypeNumber:
-		return v.Float(), nil
+		n := v.Float()
+		if math.IsInf(n, 0) {
+			return nil, errors.New("a number is out of range")
+		}
+		return n, nil
 	case js.TypeString:
 		return v.String(), nil
 	case js.TypeObject:
@@ -78,15 +85,15 @@ func list(v js.Value, depth int) (any, error) {
 }
 
 func object(v js.Value, depth int) (any, error) {
-	names := keys.Invoke(v)
+	// Not read by name: one with half a surrogate pair does not survive the border.
+	names, items := keys.Invoke(v), values.Invoke(v)
 	members := make(map[string]any, names.Length())
 	for i := range names.Length() {
-		name := names.Index(i).String()
-		member, err := tree(v.Get(name), depth-1)
+		member, err := tree(items.Index(i), depth-1)
 		if err != nil {
 			return nil, err
 		}
-		members[name] = member
+		members[names.Index(i).String()] = member
 	}
 	return members, nil
 }

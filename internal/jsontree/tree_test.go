@@ -19,6 +19,7 @@ func TestParseAndEncodeAgreeEverywhere(t *testing.T) {
 		{`[]`, []any{}},
 		{`{}`, map[string]any{}},
 		{`{"a":[1,"b",null,{"c":false}],"":0}`, map[string]any{"a": []any{1.0, "b", nil, map[string]any{"c": false}}, "": 0.0}},
+		{`{"\ud800":"\ud800"}`, map[string]any{"\uFFFD": "\uFFFD"}},
 		{`{"constructor":1,"length":"x"}`, map[string]any{"constructor": 1.0, "length": "x"}},
 	}
 	for _, test := range tests {
@@ -35,7 +36,7 @@ func TestParseAndEncodeAgreeEverywhere(t *testing.T) {
 			t.Errorf("%s: after %s: %#v, %v", test.text, encoded, again, err)
 		}
 	}
-	for _, text := range []string{``, `{`, `{"a":}`, `nope`, `1 2`, "\x00", strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)} {
+	for _, text := range []string{``, `{`, `{"a":}`, `nope`, `1 2`, `1e400`, "\x00", strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)} {
 		if v, err := Parse([]byte(text)); err == nil {
 			t.Errorf("%.20q gave %#v", text, v)
 		}

@@ -2,6 +2,7 @@ package converse
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/json"
@@ -21,9 +22,12 @@ type ArgSchema struct {
 // Check returns what is wrong with args, one sentence for each argument, in the
 // order of their names.
 func (s ArgsSchema) Check(args json.RawMessage) []string {
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(args, &values); err != nil {
+	if !json.Valid(args) || !isObject(args) {
 		return []string{"the arguments are no object"}
+	}
+	values := map[string]json.RawMessage{}
+	for name, value := range members(args) { // as they were written: a page would make 1 of 1.0
+		values[string(name)] = value
 	}
 	var errs []string
 	for name, rule := range s {
@@ -52,11 +56,11 @@ func isType(value json.RawMessage, name string) bool {
 	case "str":
 		return text[0] == '"'
 	case "int":
-		var n int64
-		return json.Unmarshal(value, &n) == nil && text != "null"
+		_, err := strconv.ParseInt(text, 10, 64)
+		return err == nil
 	case "float":
-		var f float64
-		return json.Unmarshal(value, &f) == nil && text != "null"
+		_, err := strconv.ParseFloat(text, 64)
+		return err == nil
 	case "bool":
 		return text == "true" || text == "false"
 	case "list":
