@@ -7,7 +7,6 @@ import (
 	"iter"
 	"syscall/js"
 
-	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/chat"
@@ -44,10 +43,7 @@ func (o *ChatOptions) Session() (chat.Options, error) {
 }
 
 // ChatDeps are the parts of a chat session in a page.
-func ChatDeps() chat.Deps {
-	http := fetch.New()
-	return chat.Deps{Fetch: http, Send: http, Page: completion.BrowserPage()}
-}
+func ChatDeps() chat.Deps { return chat.Deps{Page: completion.BrowserPage()} }
 
 // openChat makes a session of the options of js/src/chatsession.ts.
 func openChat(h *Handle, options js.Value) (Session, error) {

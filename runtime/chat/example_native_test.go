@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/chat"
@@ -22,15 +21,12 @@ func ExampleSession() {
 		log.Fatal(err)
 	}
 	defer service.Close()
-	http := fetch.New()
-	defer http.Close()
 
 	// What a page gets from its server: a token for one visitor.
 	info := service.Info()
 	agent, _ := info.Agent("tools")
 	access, err := appinit.Init(ctx, appinit.Options{
 		WidgetID: agent.WidgetID,
-		Client:   http,
 		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
 	})
 	if err != nil {
@@ -45,7 +41,7 @@ func ExampleSession() {
 				fmt.Println("warning:", w.Message)
 			}
 		},
-	}, chat.Deps{Fetch: http, Send: http})
+	}, chat.Deps{})
 	if err != nil {
 		log.Fatal(err)
 	}

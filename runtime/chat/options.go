@@ -66,8 +66,10 @@ type Options struct {
 	OnEvent func(event.Event) `json:"-"`
 }
 
-// Deps are the parts a session is built on.
+// Deps are the parts a session is built on. The zero value is a program's.
 type Deps struct {
+	// Fetch and Send do the requests; nil means a fetch.Transport of the session's
+	// own, which Close closes.
 	Fetch fetch.Client
 	Send  fetch.Sender
 	// Page reports what the browser does with the page; nil natively.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -63,6 +64,23 @@ type Session struct {
 	die  context.CancelFunc
 
 	completer *completion.Completer
+	free      func() // closes what is the session's own of deps
+}
+
+// own fills in the transport of a session that was given none, and returns what
+// closes it.
+func (d *Deps) own() (free func()) {
+	if d.Fetch != nil && d.Send != nil {
+		return func() {}
+	}
+	transport := fetch.New()
+	if d.Fetch == nil {
+		d.Fetch = transport
+	}
+	if d.Send == nil {
+		d.Send = transport
+	}
+	return transport.Close
 }
 
 // New returns a session in state idle; it opens nothing. The error is a
@@ -80,8 +98,9 @@ func New(o Options, d Deps) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	free := d.own()
 	s := &Session{
-		opts: o, deps: d,
+		opts: o, deps: d, free: free,
 		state: Idle, token: o.Token, thread: o.ThreadID, vars: vars, caps: caps, kickoff: o.Kickoff,
 	}
 	if s.opts.PartnerID == "" {
@@ -237,6 +256,7 @@ func (s *Session) Close() {
 	if c != nil {
 		c.Wait()
 	}
+	s.free()
 	s.base.Work.Call(func() {}) // what they had to say is on its way to the listener
 	s.base.WaitHeard()
 }
