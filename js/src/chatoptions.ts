@@ -33,7 +33,7 @@ export interface TurnOptions {
   signal?: AbortSignal | undefined
   /** A hint, not a promise. */
   forceExperience?: "markdown" | "summarization" | "flashcards" | "avatar_only"
-  /** Default: the agent's own model. */
+  /** Default: the service chooses. */
   modelType?: "fast"
 }
 

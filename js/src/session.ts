@@ -151,7 +151,7 @@ export abstract class Session<
     this.live.now("updateRequestVars", vars)
   }
 
-  /** Replaces the token for everything that needs one later. Throws `bad_request`. */
+  /** Replaces the token for everything that needs one later. Throws `bad_request`, and in text `invalid_state` after the end. */
   setToken(token: Token): void {
     this.#link.now("setToken", tokenOf(token))
   }

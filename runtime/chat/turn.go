@@ -19,7 +19,7 @@ const maxWaiting = 100
 type TurnOptions struct {
 	// ForceExperience is a hint: one of [converse.Experiences].
 	ForceExperience string `json:"forceExperience"`
-	// ModelType is "fast" or "", the agent's own model.
+	// ModelType is [converse.ModelFast], or "" to leave it to the service.
 	ModelType string `json:"modelType"`
 }
 

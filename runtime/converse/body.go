@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/json"
-
 	"github.com/agentruntime/agentruntime/internal/weburl"
 )
 

@@ -26,7 +26,7 @@ type Request struct {
 	SSE bool `json:"sse"`
 	// ThreadID continues a thread; "" begins one.
 	ThreadID string `json:"threadId,omitempty"`
-	// ModelType is [ModelFast], or "" for the agent's own model.
+	// ModelType is [ModelFast], or "" to leave it to the service.
 	ModelType string `json:"model_type,omitempty"`
 	// ForceExperience is one of [Experiences]: a hint, not a promise.
 	ForceExperience string `json:"force_experience,omitempty"`
