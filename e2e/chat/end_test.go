@@ -75,7 +75,7 @@ func TestSessionsLeaveNothingBehind(t *testing.T) {
 		const before = await all()
 		for (let i = 0; i < 20; i++) {
 			const {session} = await connect({agent: i % 2 ? "tools" : "receptionist"})
-			session.onToolCall("save_note", () => "saved")
+			session.onToolCall("save_note", ({toolMetadata}) => session.respondToTool(toolMetadata.id, {status: "saved"}))
 			await session.sendText(i % 2 ? "Save a note: " + i : "What is a thread?")
 			const loop = session.streamText("What is a thread?")
 			await loop.next()

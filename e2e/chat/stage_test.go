@@ -31,7 +31,7 @@ rules:
       - error: "the model is down"
   - when: {exact: "Somebody else's"}
     steps:
-      - error: "You do not have permission to access this thread"
+      - error: "User has no permission for thread 7"
   - when: {exact: "Show everything"}
     steps:
       - say: "Here: "

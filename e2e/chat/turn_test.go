@@ -143,6 +143,7 @@ func TestABlockingToolIsAnsweredWhileTheReplyStreams(t *testing.T) {
 			return "told"
 		}, {page: {type: "int", required: true}})
 		const turn = await session.sendText("What is in my cart?")
+		await talk.until("toolCallResult") // the answer may be on its way yet
 		const again = await session.respondToTool(talk.all("toolCall")[0].toolMetadata.id, {items: "none"})
 		return {
 			text: turn.text, answered: JSON.stringify(answered), call: talk.all("toolCall")[0],
@@ -215,7 +216,7 @@ func TestErrorSegmentsFailOrWarnOrAreReturned(t *testing.T) {
 				const {text, errors} = await promise
 				return {text, partial: errors[0]?.content}
 			} catch (error) {
-				return {code: error.code, partial: error.body?.partial}
+				return {code: error.code, partial: error.body?.partial?.text}
 			}
 		}
 		const {session} = await connect()

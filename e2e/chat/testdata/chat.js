@@ -35,7 +35,9 @@ class Talk extends Recording {
 
   /** The names of the events in their order, each run of one name once; types and codes where there are some. */
   get order() {
-    const all = this.events.map(({ name, payload }) => [name, payload.state ?? payload.code ?? (name === "transcript" ? payload.type : "")].filter(Boolean).join(" "))
-    return all.filter((name, i) => name !== "brainSegment" && name !== all[i - 1])
+    const all = this.events
+      .filter(({ name }) => name !== "brainSegment")
+      .map(({ name, payload }) => [name, payload.state ?? payload.code ?? (name === "transcript" ? payload.type : "")].filter(Boolean).join(" "))
+    return all.filter((name, i) => name !== all[i - 1])
   }
 }
