@@ -5,9 +5,9 @@
 //   segments with a header each, which compress badly. Here they become a few.
 // - The tables for the traces of panics tell file and line of every instruction and
 //   the name of every function. What is left are the names of this project's
-//   functions; others are not in a trace.
+//   functions and of the runtime's; others are not in a trace.
 //
-// Both are measured in docs/javascript.md. A file whose tables look otherwise than
+// What they save is in docs/architecture.md. A file whose tables look otherwise than
 // expected (another version of Go) keeps them.
 
 const magic = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]
@@ -85,8 +85,8 @@ const header = Buffer.from([0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8])
 // Where the parts of runtime._func are, in bytes.
 const func = { name: 4, stack: 16, file: 20, line: 24, tables: 28, size: 44 }
 
-// The functions whose names stay.
-const ours = /^main\.|agentruntime/
+// The functions whose names stay. The runtime knows its own goroutines by theirs.
+const namesKept = /^main\.|^runtime\.|agentruntime/
 
 /**
  * Clears what only traces use. Each function has tables of its own in one pool, and
@@ -117,7 +117,7 @@ function dropTraces(memory) {
     places.push(place)
     const start = table + names + field(func.name)
     const name = memory.subarray(start, memory.indexOf(0, start)).toString()
-    if (ours.test(name)) named.push([start, name])
+    if (namesKept.test(name)) named.push([start, name])
     else memory.writeUInt32LE(0, place + func.name) // no name
   }
   for (const [start, end] of unneeded) {

@@ -37,6 +37,8 @@ func main() {
 	fmt.Println(deep(1000), strings.Repeat("ok ", 2))
 	pc, _, _, _ := runtime.Caller(0)
 	fmt.Println(runtime.FuncForPC(pc).Name())
+	runtime.SetFinalizer(new([64]byte), func(*[64]byte) {}) // starts a goroutine of the runtime's own
+	fmt.Println(runtime.NumGoroutine())
 }
 `
 
@@ -62,8 +64,9 @@ test("a slim program does what it did, in fewer bytes", (t) => {
   const after: Buffer = slim(before)
   const file = join(directory, "slim.wasm")
   writeFileSync(file, after)
-  assert.equal(run(file), "recovered assignment to entry in nil map\n512 ok ok \nmain.main\n")
-  assert.equal(run(join(directory, "main.wasm")), run(file))
+  const said = run(file)
+  assert.match(said, /^recovered assignment to entry in nil map\n512 ok ok \nmain\.main\n/)
+  assert.equal(said, run(join(directory, "main.wasm")))
   // Well below what the compression alone makes of it.
   const ratio = brotliCompressSync(after).length / brotliCompressSync(before).length
   assert.ok(ratio < 0.9, `brotli is ${ratio.toFixed(2)} of what it was`)
