@@ -209,7 +209,7 @@ func TestAnEmptyTurnWithVariablesIsWarnedOf(t *testing.T) {
 		want  []string
 	}{
 		{"nothing", withVars, nil, []string{"age", "tier"}},
-		{"nothing to see", withVars, []string{`{"type":"think"}`, `{"type":"keepalive"}`, `{"type":"text","content":""}`, `{"type":"share"}`, `{"type":"thread"}`}, []string{"age", "tier"}},
+		{"nothing to see", withVars, []string{`{"type":"think"}`, `{"type":"keepalive"}`, `{"type":"text","content":""}`, `{"type":"share"}`, `{"type":"thread"}`, `{"threadId":"t","isFinal":true}`}, []string{"age", "tier"}},
 		{"text", withVars, []string{`{"type":"text","content":"a"}`}, nil},
 		{"a tool", withVars, []string{`{"type":"tool","content":"f"}`}, nil},
 		{"an error", withVars, []string{`{"type":"error","content":"x"}`}, nil},

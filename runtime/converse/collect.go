@@ -127,7 +127,7 @@ func (c *Collector) Add(s Segment) bool {
 	}
 	c.take(c.widgets.Add(&s))
 	switch s.Type {
-	case Think, Keepalive, Share, Thread:
+	case Think, Keepalive, Share, Thread, "":
 	default:
 		c.some = c.some || !s.Type.Spoken() || spoken != ""
 	}
