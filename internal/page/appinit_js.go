@@ -5,9 +5,7 @@ package page
 import (
 	"context"
 
-	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // appInit is appinit.Init with the options of js/src/appinit.ts.
@@ -16,6 +14,6 @@ func appInit(ctx context.Context, c Call) (any, error) {
 	if err := c.Into("options", 0, &options); err != nil {
 		return nil, err
 	}
-	options.Warn = func(w *fault.Error) { jsbridge.Log("warn", "agentruntime: "+w.Message()) }
+	options.Warn = warn
 	return appinit.Init(ctx, options)
 }

@@ -25,13 +25,12 @@ type access struct {
 	OnResponse             js.Value          `json:"onResponse"`
 }
 
-// policy warns on the console: a single call has no logger.
 func (a *access) policy() appinit.Policy {
-	return appinit.Policy{
-		AllowInsecureTransport: a.AllowInsecureTransport,
-		Warn:                   func(w *fault.Error) { jsbridge.Log("warn", "agentruntime: "+w.Message()) },
-	}
+	return appinit.Policy{AllowInsecureTransport: a.AllowInsecureTransport, Warn: warn}
 }
+
+// warn warns on the console: a single call has no logger.
+func warn(w *fault.Error) { jsbridge.Log("warn", "agentruntime: "+w.Message()) }
 
 // talking returns the error of a kind of token that must not talk.
 func talking(kind appinit.TokenKind) error {
