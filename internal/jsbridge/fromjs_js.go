@@ -18,7 +18,7 @@ func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 		out.Set(reflect.ValueOf(v))
 		return nil
 	}
-	if absent(v) {
+	if p.skips(v, w) {
 		return nil
 	}
 	switch p.form {
@@ -62,6 +62,13 @@ func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	default:
 		return problem("cannot be given from JavaScript (Go type " + p.t.String() + ")")
 	}
+}
+
+// skips reports whether v leaves its variable as it is. A null in a JSON text is
+// told to a type that reads itself, as encoding/json does: it may refuse it.
+func (p *plan) skips(v js.Value, w *walk) bool {
+	reads := w.lenient && p.form == jsonForm && p.t.Kind() != reflect.Pointer && reflect.PointerTo(p.t).Implements(selfMarshalers[1])
+	return absent(v) && !(reads && v.IsNull())
 }
 
 // absent reports whether JavaScript gave no value.
@@ -289,7 +296,7 @@ func (p *plan) structFromJS(v js.Value, out reflect.Value, w *walk) *valueError 
 		if err != nil {
 			return unreadable(err).in("." + f.name)
 		}
-		if absent(item) {
+		if f.plan.skips(item, w) {
 			continue
 		}
 		if err := f.plan.fromJS(item, f.in(out), w); err != nil {

@@ -5,7 +5,8 @@
 // downloads.
 //
 // In a page it differs where a browser does: the names of fields must match
-// exactly, numbers beyond 2^53 are rounded, and members keep the order of the
-// struct. Packages that are linked into a page import this one; it must not know
+// exactly, numbers beyond 2^53 are rounded, members keep the order of the
+// struct, a nil slice or map is written as an empty one, and a time.Duration as
+// milliseconds. Packages that are linked into a page import this one; it must not know
 // what they do with it.
 package json

@@ -14,8 +14,12 @@ type Number string
 // String returns it.
 func (n Number) String() string { return string(n) }
 
-// UnmarshalJSON implements [Unmarshaler]: of a number, or of one in quotes.
+// UnmarshalJSON implements [Unmarshaler]: of a number, or of one in quotes. Null
+// changes nothing.
 func (n *Number) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
 	if len(text) > 1 && text[0] == '"' {
 		text = text[1 : len(text)-1]
 	}
