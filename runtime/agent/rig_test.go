@@ -1,0 +1,176 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
+)
+
+// rig is a session in its world, inside a bubble of virtual time.
+type rig struct {
+	*Session
+	*world
+
+	heard  []event.Event
+	listen func(event.Event) // what the page does besides
+}
+
+// run calls f with a rig. When it ends, everything that was made is freed, once,
+// and no goroutine is left, which the bubble checks.
+func run(t *testing.T, o Options, f func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{world: newWorld(t)}
+		fill(&o.Token, "token")
+		brain := "https://brain.example"
+		fill(&o.GenieURL, &brain)
+		o.OnEvent = r.hear
+		s, err := New(o, r.world.deps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Session = s
+		f(r)
+		s.Close()
+		r.serving.Wait()
+		synctest.Wait()
+		for _, m := range []Mode{Avatar, Chat} {
+			if r.made[m] != r.freed[m] {
+				t.Errorf("of %d sessions of %s, %d were freed", r.made[m], m, r.freed[m])
+			}
+		}
+		for i, s := range r.sockets {
+			if !s.closed {
+				t.Errorf("socket %d is still open", i)
+			}
+		}
+		if n := len(r.page.listeners); n != 0 {
+			t.Errorf("%d listeners are left at the page", n)
+		}
+	})
+}
+
+func (r *rig) hear(e event.Event) {
+	r.mu.Lock()
+	r.heard = append(r.heard, e)
+	listen := r.listen
+	r.mu.Unlock()
+	if listen != nil {
+		listen(e)
+	}
+}
+
+// events returns what was heard so far.
+func (r *rig) events() []event.Event {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.heard)
+}
+
+func (r *rig) forget() {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heard = nil
+}
+
+// all returns the events of type T so far.
+func all[T event.Event](r *rig) []T {
+	var found []T
+	for _, e := range r.events() {
+		if v, ok := e.(T); ok {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// line is an event in a word or two.
+func lineOf(e event.Event) string {
+	switch e := e.(type) {
+	case StateChanged:
+		return strings.TrimSpace("state " + string(e.State) + " " + e.Reason)
+	case TransportChanged:
+		return "transport " + string(e.Mode)
+	case ModeChanged:
+		return fmt.Sprintf("mode %s %v", e.Mode, e.ThreadContinuity)
+	case Ended:
+		return "ended " + e.Reason
+	case Transcript:
+		return e.Type + ": " + e.Text
+	}
+	return e.Name()
+}
+
+// want compares what was heard, without what every avatar says of itself.
+func (r *rig) want(want ...string) {
+	r.t.Helper()
+	var got []string
+	for _, e := range r.events() {
+		switch e.(type) {
+		case ConnectTimings, MediaReady, Warning, avatar.AvatarStopTalking:
+			continue
+		}
+		got = append(got, lineOf(e))
+	}
+	if !slices.Equal(got, want) {
+		r.t.Errorf("heard:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+func (r *rig) mustConnect() {
+	r.t.Helper()
+	if err := r.Connect(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+func (r *rig) mustSwitch(m Mode) {
+	r.t.Helper()
+	if err := r.SwitchMode(context.Background(), m); err != nil {
+		r.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// later runs f on another goroutine, as far as it goes, and returns what it will
+// return.
+func later[T any](f func() T) <-chan T {
+	result := make(chan T, 1)
+	go func() { result <- f() }()
+	synctest.Wait()
+	return result
+}
+
+// send sends a text and returns what becomes of it.
+func (r *rig) send(ctx context.Context, text string) <-chan sent {
+	return later(func() sent {
+		what, err := r.SendText(ctx, text)
+		return sent{what, err}
+	})
+}
+
+// switchLater begins a switch.
+func (r *rig) switchLater(ctx context.Context, m Mode) <-chan error {
+	return later(func() error { return r.SwitchMode(ctx, m) })
+}
+
+// stuck keeps avatars from connecting: the service does not answer.
+func (r *rig) stuck() { r.when(control.Join, nil) }
+
+var background = context.Background()
+
+func avatarVars(vars map[string]any) avatar.Options { return avatar.Options{RequestVars: vars} }
+func chatVars(vars map[string]any) chat.Options     { return chat.Options{RequestVars: vars} }
+
+func chatEnd(reason string) chat.DisconnectOptions { return chat.DisconnectOptions{Reason: reason} }

@@ -1,0 +1,139 @@
+package visitor_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/visitor"
+)
+
+func TestPagersAskForOnePageAfterTheOther(t *testing.T) {
+	thread := func(id string) string { return `{"id":"` + id + `"}` }
+	threads := func(total int, ids ...string) reply {
+		var objects []string
+		for _, id := range ids {
+			objects = append(objects, thread(id))
+		}
+		return ok(fmt.Sprintf(`{"totalCount":%d,"objects":[%s]}`, total, strings.Join(objects, ",")))
+	}
+	request := func(index, size int) string {
+		return post("/v1/thread/list", fmt.Sprintf(
+			`{"filter":{"objectType":"ListThreadFilter","orderBy":"+createdAt"},"pager":{"pageIndex":%d,"pageSize":%d}}`, index, size))
+	}
+	for _, test := range []struct {
+		name    string
+		pager   visitor.Pager
+		stop    int // after so many
+		replies []reply
+		ids     string
+		code    fault.Code
+		want    []string
+	}{
+		{"none", visitor.Pager{}, 99, []reply{threads(0)}, "", "", []string{request(1, 30)}},
+		{"one page", visitor.Pager{}, 99, []reply{threads(2, "a", "b")}, "a b", "", []string{request(1, 30)}},
+		{
+			"three pages",
+			visitor.Pager{PageSize: new(2)},
+			99,
+			[]reply{threads(5, "a", "b"), threads(5, "c", "d"), threads(5, "e")},
+			"a b c d e", "",
+			[]string{request(1, 2), request(2, 2), request(3, 2)},
+		},
+		{
+			"from the second page",
+			visitor.Pager{PageIndex: new(2), PageSize: new(2)},
+			99,
+			[]reply{threads(4, "c", "d")},
+			"c d", "",
+			[]string{request(2, 2)},
+		},
+		{
+			"smaller pages than asked for",
+			visitor.Pager{PageSize: new(500)},
+			99,
+			[]reply{threads(3, "a", "b"), threads(3, "c")},
+			"a b c", "",
+			[]string{request(1, 500), request(2, 500)},
+		},
+		{
+			"threads vanish meanwhile",
+			visitor.Pager{PageSize: new(2)},
+			99,
+			[]reply{threads(5, "a", "b"), threads(5)},
+			"a b", "",
+			[]string{request(1, 2), request(2, 2)},
+		},
+		{
+			"left early",
+			visitor.Pager{PageSize: new(2)},
+			2,
+			[]reply{threads(5, "a", "b"), threads(5, "c", "d")},
+			"a b", "",
+			[]string{request(1, 2)},
+		},
+		{
+			"second page fails",
+			visitor.Pager{PageSize: new(2)},
+			99,
+			[]reply{threads(5, "a", "b"), {status: 500}},
+			"a b", fault.ServerError,
+			[]string{request(1, 2), request(2, 2)},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, s := newClient(t, visitor.Options{}, test.replies...)
+			var ids []string
+			var failed error
+			for thread, err := range c.AllThreads(t.Context(), visitor.ThreadQuery{
+				Filter: visitor.Filter{"orderBy": "+createdAt"}, Pager: test.pager,
+			}) {
+				if failed != nil {
+					t.Error("an error was not the last")
+				}
+				if err != nil {
+					failed = err
+					continue
+				}
+				if ids = append(ids, thread.ID); len(ids) == test.stop {
+					break
+				}
+			}
+			if got := strings.Join(ids, " "); got != test.ids {
+				t.Errorf("threads %q, want %q", got, test.ids)
+			}
+			if test.code == "" && failed != nil || test.code != "" && !errors.Is(failed, test.code) {
+				t.Errorf("error %v, want %q", failed, test.code)
+			}
+			if !reflect.DeepEqual(s.requests, test.want) {
+				t.Errorf("asked\n%s\nwant\n%s", strings.Join(s.requests, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestAllMessagesPagesByFifty(t *testing.T) {
+	c, s := newClient(t, visitor.Options{},
+		ok(`{"totalCount":2,"objects":[{"id":"m-1"}]}`), ok(`{"totalCount":2,"objects":[{"id":"m-2"}]}`))
+	all := c.AllMessages(t.Context(), visitor.MessageQuery{ThreadID: "t-1"})
+	if len(s.requests) != 0 {
+		t.Error("asked before anybody wanted a message")
+	}
+	var ids []string
+	for m, err := range all {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, m.ID)
+	}
+	request := func(index int) string {
+		return post("/message/list", fmt.Sprintf(
+			`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":"t-1"},"pager":{"pageIndex":%d,"pageSize":50}}`, index))
+	}
+	if want := []string{request(1), request(2)}; !reflect.DeepEqual(s.requests, want) || strings.Join(ids, " ") != "m-1 m-2" {
+		t.Errorf("messages %v, asked\n%s", ids, strings.Join(s.requests, "\n"))
+	}
+}
