@@ -1,0 +1,278 @@
+package agent
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+const folder = "/e2e/agent/testdata/"
+
+// stage opens the empty page of these tests, whose scripts find what agent.js has.
+func stage(t *testing.T) (*house.House, *house.Page) {
+	t.Helper()
+	h := house.New(t, localservice.Options{})
+	p := h.Open(folder)
+	p.Prelude = `const {AvatarSession, ChatSession, connect, diagnostics, Ear, failure, held, load, picture, settled} = await import("` + folder + `agent.js")`
+	return h, p
+}
+
+// completions counts the visits that told of an end.
+func completions(h *house.House) int { return h.Count(http.MethodPost, "/thread/session_completed") }
+
+// What is said in one transport is known in the other, there is a face and a voice
+// in between, and the service hears of one end.
+func TestOneConversationOverBothTransports(t *testing.T) {
+	t.Parallel()
+	h, p := stage(t)
+	var got struct {
+		Text, Spoken, Again, Everything string
+		Picture                         struct{ Width, Height, Colours int }
+		Loud                            bool
+		Transports                      []string
+		Same                            []bool
+		Thread                          string
+		Threads                         []string
+		Timings                         map[string]int
+		Old                             string
+		OldThread                       string
+	}
+	p.Do(&got, `
+		globalThis.talk = await connect()
+		const {session} = talk
+		const transports = [], tracks = []
+		session.on("transportChanged", ({mode, transport}) => {
+			transports.push(mode + " " + transport.state)
+			if (mode === "avatar") transport.on("track", ({track}) => track.kind === "audio" && tracks.push(track))
+		})
+		const chat = session.transport
+		const {text} = await session.sendText("My name is Sam.")
+		const threads = [session.threadId]
+		await session.switchMode("avatar")
+		const avatar = session.transport
+		const seen = await picture(avatar.videoEl)
+		const ear = await Ear.at(tracks[0])
+		const heard = ear.loud().then(() => true)
+		const from = talk.now
+		const left = await session.sendText("What is my name?")
+		const spoken = await talk.spoken("name", from)
+		const loud = await heard
+		await ear.close()
+		threads.push(session.threadId)
+		await session.switchMode("chat")
+		const again = (await session.sendText("What did I say first?")).text
+		const everything = (await session.sendText("What did we talk about?")).text
+		threads.push(session.threadId)
+		return {
+			text, spoken: left + ": " + spoken, again, everything, picture: seen, loud, transports, thread: session.threadId, threads,
+			same: [chat instanceof ChatSession, avatar instanceof AvatarSession, session.transport instanceof ChatSession, session.transport !== chat],
+			timings: session.timings, old: (await failure(chat.sendText("Hello?"))).code, oldThread: chat.threadId,
+		}`)
+	if !strings.Contains(got.Text, "Sam") || got.Spoken != "true: Your name is Sam." ||
+		got.Again != "The first thing you said was: My name is Sam." || !strings.Contains(got.Everything, "What is my name?") {
+		t.Errorf("said %+v", got)
+	}
+	if got.Picture.Width == 0 || got.Picture.Colours < 16 || !got.Loud {
+		t.Errorf("the picture is %+v, the voice heard: %v", got.Picture, got.Loud)
+	}
+	if !slices.Equal(got.Transports, []string{"avatar idle", "chat idle"}) || slices.Contains(got.Same, false) {
+		t.Errorf("transports %q, of the right kinds: %v", got.Transports, got.Same)
+	}
+	if got.Thread == "" || slices.ContainsFunc(got.Threads, func(id string) bool { return id != got.Thread }) || got.OldThread != got.Thread {
+		t.Errorf("threads %q, of the first transport %q", got.Threads, got.OldThread)
+	}
+	if got.Old != "invalid_state" || len(got.Timings) != 0 {
+		t.Errorf("the old transport answers %q; timings %v in text", got.Old, got.Timings)
+	}
+	if n := completions(h); n != 0 {
+		t.Errorf("told of %d ends during the conversation", n)
+	}
+	if small, large := h.Count("GET", "/js/dist/chat.wasm"), h.Count("GET", "/js/dist/agentruntime.wasm"); small != 0 || large != 1 {
+		t.Errorf("chat.wasm was fetched %d times, agentruntime.wasm %d times", small, large)
+	}
+
+	var changes []string
+	p.Do(&changes, `
+		talk.session.disconnect()
+		talk.session.disconnect()
+		await talk.session.dispose()
+		return talk.changes`)
+	h.AwaitCompletion(got.Thread)
+	if n := completions(h); n != 1 {
+		t.Errorf("told of %d ends", n)
+	}
+	want := []string{
+		"connecting", "transport chat", "connected", "switching", "transport avatar", "connected", "mode avatar",
+		"switching", "transport chat", "connected", "mode chat", "closed", "ended disconnect",
+	}
+	if !slices.Equal(changes, want) {
+		t.Errorf("changes %q\nwant    %q", changes, want)
+	}
+	if sessions := h.Sessions(h.Context()); len(sessions) != 0 {
+		t.Errorf("the service still has %d sessions", len(sessions))
+	}
+}
+
+func TestTextsDuringASwitchArrive(t *testing.T) {
+	t.Parallel()
+	h, p := stage(t)
+	var got struct {
+		Results []any
+		Ninth   string
+		Thread  string
+		InText  string
+	}
+	p.Do(&got, `
+		const talk = await connect()
+		const {session} = talk
+		await session.sendText("My name is Sam.")
+		const {threadId} = session
+		const there = session.switchMode("avatar")
+		const texts = ["one", "two", "three", "four", "five", "six", "seven", "eight"].map((text) => session.sendText(text))
+		const ninth = await failure(session.sendText("nine"))
+		await there
+		const results = await Promise.all(texts)
+		const back = session.switchMode("chat")
+		const last = session.sendText("What is my name?")
+		await back
+		const inText = (await last).text ?? String(await last)
+		await session.dispose()
+		return {results, ninth: ninth.code, thread: threadId, inText}`)
+	if len(got.Results) != 8 || slices.ContainsFunc(got.Results, func(r any) bool { return r != true }) || got.Ninth != "invalid_state" {
+		t.Errorf("results %v, the ninth %s", got.Results, got.Ninth)
+	}
+	if !strings.Contains(got.InText, "Sam") {
+		t.Errorf("sent on the way back: %q", got.InText)
+	}
+	want := []string{"My name is Sam.", "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight", "What is my name?"}
+	if asked := h.Asked(got.Thread); !slices.Equal(asked, want) {
+		t.Errorf("the service heard %q, want %q", asked, want)
+	}
+}
+
+func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
+	t.Parallel()
+	h, p := stage(t)
+	p.Allow("the server responded with a status of 503")
+	p.Do(nil, `
+		globalThis.talk = await connect({avatar: {timeouts: {whepTries: 1}}})
+		await talk.session.sendText("My name is Sam.")`)
+	h.Shut(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasPrefix(r.URL.Path, "/rtc/") {
+			return false
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	})
+	var got struct {
+		Code, Meanwhile, After, State string
+		Kept                          bool
+		Changes                       []string
+	}
+	p.Do(&got, `
+		const {session} = talk
+		const {transport} = session
+		const from = talk.changes.length
+		const there = failure(session.switchMode("avatar"))
+		const meanwhile = session.sendText("What is my name?")
+		const {code} = await there
+		return {
+			code, meanwhile: (await meanwhile).text, after: (await session.sendText("What did I say first?")).text,
+			state: session.state + " " + session.mode, kept: session.transport === transport, changes: talk.changes.slice(from),
+		}`)
+	if got.Code != "whep_failed" || !strings.Contains(got.Meanwhile, "Sam") || !strings.Contains(got.After, "Sam") {
+		t.Errorf("got %+v", got)
+	}
+	if got.State != "connected chat" || !got.Kept {
+		t.Errorf("state %s, the transport is the old one: %v", got.State, got.Kept)
+	}
+	if want := []string{"switching", "transport avatar", "transport chat", "connected"}; !slices.Equal(got.Changes, want) {
+		t.Errorf("changes %q, want %q", got.Changes, want)
+	}
+	h.Shut(nil)
+	var spoken string
+	p.Do(&spoken, `
+		await talk.session.switchMode("avatar")
+		const from = talk.now
+		await talk.session.sendText("What is my name?")
+		const spoken = await talk.spoken("name", from)
+		await talk.session.dispose()
+		return spoken`)
+	if spoken != "Your name is Sam." {
+		t.Errorf("when it comes, it says %q", spoken)
+	}
+}
+
+func TestAClosedTabTellsOfItsEndOnce(t *testing.T) {
+	t.Parallel()
+	h, p := stage(t)
+	var thread string
+	p.Do(&thread, `
+		globalThis.talk = await connect()
+		await talk.session.sendText("My name is Sam.")
+		await talk.session.switchMode("avatar")
+		return talk.session.threadId`)
+	p.Leave()
+	h.AwaitCompletion(thread)
+	h.AwaitRelease()
+	if n := completions(h); n != 1 {
+		t.Errorf("told of %d ends", n)
+	}
+}
+
+// holdings is what the page and the program hold.
+type holdings struct {
+	Peers, Sockets, Contexts, Microphones, Timers, Listeners int
+	Sessions, Callbacks, Goroutines                          int
+}
+
+func TestTwentySwitchesLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	h, p := stage(t)
+	var got struct{ Before, Text, Later, After holdings }
+	p.Do(&got, `
+		await load()
+		const all = async () => ({...held(), ...await diagnostics()})
+		const before = await all()
+		const talk = await connect()
+		const {session} = talk
+		session.onToolCall("anything", () => {})
+		await session.sendText("My name is Sam.")
+		await session.switchMode("avatar")
+		await session.switchMode("chat")
+		const quiet = async (most) => {
+			await settled(async () => Object.entries(await all()).every(([name, n]) => n <= most[name]))
+			return all()
+		}
+		// Once there and back, so that what is made once is there.
+		const text = await quiet({...before, sessions: 1, callbacks: Infinity, goroutines: before.goroutines, listeners: Infinity, timers: before.timers + 1})
+		for (let i = 0; i < 9; i++) {
+			await session.switchMode("avatar")
+			await session.switchMode("chat")
+		}
+		const later = await quiet(text)
+		await session.sendText("What is my name?")
+		await session.dispose()
+		return {before, text, later, after: await quiet(before)}`)
+	// The program's own clock keeps one timer or none.
+	same := func(a, b holdings) bool {
+		a.Timers, b.Timers = max(0, a.Timers-1), max(0, b.Timers-1)
+		return a == b
+	}
+	if !same(got.Later, got.Text) {
+		t.Errorf("held after twenty switches %+v\n            after two %+v", got.Later, got.Text)
+	}
+	if !same(got.After, got.Before) {
+		t.Errorf("held after the end %+v\n            before %+v", got.After, got.Before)
+	}
+	if sessions := h.Sessions(h.Context()); len(sessions) != 0 {
+		t.Errorf("the service still has %d sessions", len(sessions))
+	}
+	if n := completions(h); n != 1 {
+		t.Errorf("told of %d ends", n)
+	}
+}

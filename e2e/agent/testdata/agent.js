@@ -1,0 +1,47 @@
+// What the tests of conversations have in common: one whose events are on record.
+import { AgentSession, appInit } from "/js/dist/index.js"
+import { agents, Recording, service } from "/e2e/house/page/tools.js"
+
+export { AvatarSession, ChatSession, diagnostics, load } from "/js/dist/index.js"
+export { Ear, picture } from "/e2e/house/page/senses.js"
+export { failure, held, settled } from "/e2e/house/page/tools.js"
+
+const names = [
+  "stateChange", "transportChanged", "modeChanged", "transcript", "turnStart", "turnEnd", "toolCall", "toolCallResult", "responsePending",
+  "responseSettled", "avatarStartTalking", "avatarStopTalking", "mediaReady", "warning", "error", "ended",
+]
+
+/** Makes a session with an agent, in text unless options say otherwise, and connects it. */
+export async function connect({ agent = "silent", avatar, ...options } = {}) {
+  const init = await appInit({ widgetId: agents[agent], ...service.addresses })
+  const video = document.getElementById("video")
+  const talk = new Talk(
+    new AgentSession({ ...init, ...service.session, mode: "chat", avatar: { micStartMode: "deferred", videoEl: video, ...avatar }, ...options }),
+  )
+  await talk.session.connect()
+  return talk
+}
+
+class Talk extends Recording {
+  constructor(session) {
+    super(session, names)
+  }
+
+  /** What the session tells of its changes, in their order. */
+  get changes() {
+    return this.events
+      .map(({ name, payload }) => {
+        if (name === "stateChange") return payload.state
+        if (name === "transportChanged") return `transport ${payload.mode}`
+        if (name === "modeChanged") return `mode ${payload.mode}${payload.threadContinuity ? "" : ", another thread"}`
+        return name === "ended" ? `ended ${payload.reason}` : ""
+      })
+      .filter(Boolean)
+  }
+
+  /** Resolves with what the agent has said aloud, when it has said that. */
+  async spoken(words, from = 0) {
+    const { text } = await this.until("avatarStopTalking", ({ text }) => text.includes(words), from)
+    return text
+  }
+}
