@@ -73,6 +73,24 @@ func TestSwitchKeepsTheConversation(t *testing.T) {
 	}
 }
 
+// A switch in the middle of an answer cuts it short, and says so.
+func TestSwitchCutsAnAnswer(t *testing.T) {
+	t.Parallel()
+	h := house.New(t, localservice.Options{Script: []byte(`
+rules:
+  - when: {exact: "Forever"}
+    steps: [{repeat: {steps: [{say: "on and "}, {pause: 5}]}}]
+`)})
+	p := h.Open("/example/agent/?agent=silent")
+	p.Ready()
+	p.Keys("Forever\r")
+	p.Becomes(`document.querySelector(".turn:last-child .text").textContent.startsWith("on and on and")`)
+	face(p)
+	p.Becomes(`document.querySelector(".turn:last-child .remark")?.textContent === "This answer was cut short."`)
+	p.Becomes(`document.getElementById("stop").hidden && document.getElementById("status").textContent === ""`)
+	p.Ask("Who are you?", "I'm Sam")
+}
+
 // The conversation goes on where it was when there is no face to be had.
 func TestFaceThatIsNotThere(t *testing.T) {
 	t.Parallel()
@@ -110,9 +128,12 @@ func TestVoiceIsStopped(t *testing.T) {
 	p.Ask("Who are you?", "I'm Sam")
 }
 
+// What is said into the microphone is in the log like what is typed.
 func TestMicrophone(t *testing.T) {
 	t.Parallel()
-	_, p := open(t, "silent")
+	h := house.New(t, localservice.Options{Script: []byte(`hear: ["Who are you?"]`)})
+	p := h.Open("/example/agent/?agent=silent")
+	p.Ready()
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +147,10 @@ func TestMicrophone(t *testing.T) {
 	}
 	p.Press("#mic")
 	p.Becomes(`document.getElementById("mic").ariaPressed === "true" && document.getElementById("mic").textContent === "Microphone on"`)
+	p.Hears("I'm Sam")
+	if said := p.Said(); said[0] != "You: Who are you?" {
+		t.Errorf("the log shows %q", said)
+	}
 	p.Press("#sound")
 	p.Becomes(`document.getElementById("sound").ariaPressed === "true" && document.getElementById("video").muted`)
 	text(p)

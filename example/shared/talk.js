@@ -92,6 +92,7 @@ export class Talk {
     } catch (error) {
       if (session !== this.#session) return
       this.#known(text)
+      if (this.#answering) this.#end() // a switch leaves a turn without its end
       const answer = this.#answer ?? this.#log.answer(this.#name)
       if (abort.signal.aborted) answer.remark("You stopped this answer.")
       else if (error.code === "aborted") answer.remark("This answer was cut short.")
