@@ -6,7 +6,7 @@ import { localError } from "./errors.js"
 import type { AgentEvents, AgentMode, AgentSnapshot, AgentState } from "./events.js"
 import { fullProgram } from "./full.js"
 import { Inner } from "./inner.js"
-import { lendFunctions } from "./options.js"
+import { lendFunctions, optionsOf } from "./options.js"
 import type { Methods } from "./program.js"
 import { opening, Session, type CallOptions, type DisconnectOptions, type Opening } from "./session.js"
 import type { ChatTurn } from "./turn.js"
@@ -63,7 +63,8 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * transport's error, or `invalid_state` when the session is disconnected
    * meanwhile.
    */
-  async connect({ signal }: CallOptions = {}): Promise<void> {
+  async connect(options?: CallOptions): Promise<void> {
+    const { signal } = optionsOf(options)
     await this.stayAwake("connect", signal)
   }
 
@@ -77,7 +78,8 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * A turn in text that is not complete when the new transport is up rejects with
    * `aborted`. The service hears of no end: the conversation goes on.
    */
-  async switchMode(mode: AgentMode, { signal }: CallOptions = {}): Promise<void> {
+  async switchMode(mode: AgentMode, options?: CallOptions): Promise<void> {
+    const { signal } = optionsOf(options)
     await this.live.later("switchMode", signal, mode)
   }
 
@@ -86,7 +88,8 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * over unless `final` is false. Allowed at any time. A connect or a switch under
    * way, and texts that wait, reject with `invalid_state`.
    */
-  disconnect({ final = true, reason }: DisconnectOptions = {}): void {
+  disconnect(options?: DisconnectOptions): void {
+    const { final = true, reason } = optionsOf(options)
     this.link.withdraw("connect", localError("invalid_state", "the session was disconnected"))
     this.link.now("disconnect", { final, reason })
   }
@@ -107,7 +110,8 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * Rejects like `sendText` and `speak` of the transports, with `invalid_state`
    * when the session is not connected or a ninth text would wait, and `aborted`.
    */
-  async sendText(text: string, { signal }: CallOptions = {}): Promise<ChatTurn | boolean> {
+  async sendText(text: string, options?: CallOptions): Promise<ChatTurn | boolean> {
+    const { signal } = optionsOf(options)
     return this.live.later("sendText", signal, text)
   }
 

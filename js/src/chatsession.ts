@@ -2,7 +2,7 @@ import { plainChat, type ChatOptions, type TurnOptions } from "./chatoptions.js"
 import { localError } from "./errors.js"
 import type { ChatEvents, ChatSnapshot, ChatState, Kickoff, Segment } from "./events.js"
 import { Inner } from "./inner.js"
-import { logUnneeded, type PlainOptions } from "./options.js"
+import { logUnneeded, optionsOf, type PlainOptions } from "./options.js"
 import { openingOf, Session, type CallOptions, type DisconnectOptions } from "./session.js"
 import { chatProgram } from "./small.js"
 import type { ChatTurn } from "./turn.js"
@@ -32,7 +32,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   // --- The conversation's life
 
   /** Opens the session, once, and sends the kickoff. The service is not asked. Rejects with `invalid_state`, or `load_failed`. */
-  async connect({ signal }: CallOptions = {}): Promise<void> {
+  async connect(options?: CallOptions): Promise<void> {
+    const { signal } = optionsOf(options)
     this.#begun = true
     await this.stayAwake("connect", signal)
   }
@@ -42,7 +43,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
    * over unless `final` is false. Allowed at any time. The turn under way rejects
    * with `aborted`, those behind it with `invalid_state`.
    */
-  disconnect({ final = true, reason }: DisconnectOptions = {}): void {
+  disconnect(options?: DisconnectOptions): void {
+    const { final = true, reason } = optionsOf(options)
     const withdrawn = localError("invalid_state", "the session was disconnected")
     for (const method of ["connect", "sendText", "streamText"]) this.link.withdraw(method, withdrawn)
     this.link.now("disconnect", { final, reason })
@@ -59,7 +61,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
    * `network_error`, `server_error`, `client_variables_disabled`; and
    * `thread_access_denied` and `stream_error`, whose `body` has what came before.
    */
-  async sendText(text: string, { signal, ...asks }: TurnOptions = {}): Promise<ChatTurn> {
+  async sendText(text: string, options?: TurnOptions): Promise<ChatTurn> {
+    const { signal, ...asks } = optionsOf(options)
     return this.live.later("sendText", signal, text, asks)
   }
 
@@ -68,7 +71,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
    * it comes, error segments too; the turn's error is thrown at the end. What the
    * loop has not taken is not read ahead. Leaving the loop aborts the turn.
    */
-  streamText(text: string, { signal, ...asks }: TurnOptions = {}): AsyncIterableIterator<Segment> {
+  streamText(text: string, options?: TurnOptions): AsyncIterableIterator<Segment> {
+    const { signal, ...asks } = optionsOf(options)
     return this.live.stream("streamText", signal, text, asks)
   }
 

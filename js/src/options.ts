@@ -1,5 +1,5 @@
 import type { Kickoff } from "./events.js"
-import { localError } from "./errors.js"
+import { AgentError, localError } from "./errors.js"
 import type { PageFunction, Remote } from "./remote.js"
 
 /** A token, or an object that has one, such as appInit's reply. */
@@ -156,7 +156,24 @@ export type PlainOptions = Record<string, unknown>
 /** The options that were given: undefined and null are as good as nothing. */
 export function givenOf(options: unknown): PlainOptions {
   if (typeof options !== "object" || options === null) throw bad("the options must be an object")
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value != null))
+  return readable("the options", () => Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)))
+}
+
+/**
+ * What read returns. A getter or a proxy may throw anything; whatever is no
+ * AgentError becomes `bad_request`, which does not repeat it: it may be secret.
+ */
+export function readable<T>(what: string, read: () => T): T {
+  try {
+    return read()
+  } catch (reason) {
+    throw reason instanceof AgentError ? reason : bad(`${what} cannot be read`)
+  }
+}
+
+/** The options of a method, for which null is as good as nothing. */
+export function optionsOf<T extends object>(options: T | null | undefined): T {
+  return readable("the options", () => ({ ...options }) as T)
 }
 
 /** Checks who asks, and where, and brings it into one form. */
@@ -173,8 +190,8 @@ export function plainSession(given: PlainOptions): PlainOptions {
   const { partnerId, kickoff } = given
   return {
     ...plainPlace(given),
-    ...(partnerId !== undefined && { partnerId: String(partnerId) }),
-    ...(kickoff !== undefined && { kickoff: kickoffOf(kickoff) }),
+    ...(partnerId !== undefined && { partnerId: readable("partnerId", () => String(partnerId)) }),
+    ...(kickoff !== undefined && { kickoff: readable("kickoff", () => kickoffOf(kickoff)) }),
   }
 }
 
@@ -209,7 +226,7 @@ export function logUnneeded(...options: PlainOptions[]): void {
 
 /** The text of a token. */
 export function tokenOf(token: unknown): string {
-  const text = typeof token === "object" && token !== null ? (token as { ks?: unknown }).ks : token
+  const text = readable("token", () => (typeof token === "object" && token !== null ? (token as { ks?: unknown }).ks : token))
   if (typeof text !== "string" || text === "") throw bad("token is required: a string, or an object with ks")
   return text
 }
@@ -232,8 +249,11 @@ const reserved = new Set([
 
 /** Throws `validation_error` for what can't be prompt variables. */
 export function checkVars(vars: unknown): void {
-  if (typeof vars !== "object" || vars === null || Array.isArray(vars)) throw localError("validation_error", "requestVars must be an object")
-  for (const [name, value] of Object.entries(vars)) {
+  const entries = readable("requestVars", () => {
+    if (typeof vars !== "object" || vars === null || Array.isArray(vars)) throw localError("validation_error", "requestVars must be an object")
+    return Object.entries(vars)
+  })
+  for (const [name, value] of entries) {
     if (reserved.has(name) || /^(sys__user_obj|secrets)\./.test(name)) throw localError("validation_error", `the variable ${name} is reserved`)
     if (value != null && !["string", "number", "boolean"].includes(typeof value)) {
       throw localError("validation_error", `the variable ${name} is no string, number, boolean or null`)
@@ -244,7 +264,7 @@ export function checkVars(vars: unknown): void {
 /** Throws `bad_request` or `unknown_capability`. */
 export function checkCapabilities(capabilities: unknown): void {
   if (typeof capabilities !== "object" || Array.isArray(capabilities)) throw bad("capabilities must be an object")
-  for (const [name, state] of Object.entries(capabilities as object)) {
+  for (const [name, state] of readable("capabilities", () => Object.entries(capabilities as object))) {
     if (!(capabilityNames as readonly string[]).includes(name)) throw localError("unknown_capability", `there is no capability ${name}`)
     oneOf(`the capability ${name}`, state, ["on", "off", "disabled"])
   }

@@ -1,7 +1,7 @@
 import { AgentError, localError } from "./errors.js"
 import type { OAuthRequired, ToolCall } from "./events.js"
 import { Inner } from "./inner.js"
-import { checkVars, lendFunctions, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
+import { checkVars, lendFunctions, optionsOf, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
 import type { Exports, Methods, Program } from "./program.js"
 import { Remote, type Lent } from "./remote.js"
 import { Waiting } from "./waiting.js"
@@ -136,7 +136,8 @@ export abstract class Session<
   }
 
   /** Answers a call that the brain waits for. Rejects with `bad_request` or `invalid_state`; every other outcome is in the result. */
-  async respondToTool(id: string, response: Record<string, unknown>, { signal }: CallOptions = {}): Promise<ToolAnswer> {
+  async respondToTool(id: string, response: Record<string, unknown>, options?: CallOptions): Promise<ToolAnswer> {
+    const { signal } = optionsOf(options)
     return this.live.later("respondToTool", signal, id, response)
   }
 
@@ -157,7 +158,8 @@ export abstract class Session<
   }
 
   /** Tells the service now that the conversation is over; it is told once. Rejects with `invalid_state` after the end. */
-  completeThread({ signal }: CallOptions = {}): Promise<Completion> {
+  async completeThread(options?: CallOptions): Promise<Completion> {
+    const { signal } = optionsOf(options)
     return this.#link.later("completeThread", signal)
   }
 

@@ -1,5 +1,5 @@
 import type { Segment } from "./events.js"
-import { checkFunctions, checkKind, givenOf, plainPlace, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
+import { checkFunctions, checkKind, givenOf, optionsOf, plainPlace, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
 import type { VisitorExports } from "./program.js"
 import { chatProgram } from "./small.js"
 import type { CallOptions } from "./session.js"
@@ -193,12 +193,13 @@ export interface Visitor {
  */
 export function visitor(access: VisitorAccess): Visitor {
   const plain = plainAccess(access)
-  const call = async <T>(name: Call, about: object, { signal }: CallOptions = {}): Promise<T> => {
+  const call = async <T>(name: Call, about: object, options?: CallOptions): Promise<T> => {
+    const { signal } = optionsOf(options)
     const running = await chatProgram({ signal })
     return running.call((go) => go[name](signal, plain, about) as Promise<T>)
   }
-  const stream = <T>(name: List, about: object, { signal }: CallOptions = {}): AsyncIterableIterator<T> =>
-    pullExport<T>(chatProgram, (go) => go[name](plain, about), signal)
+  const stream = <T>(name: List, about: object, options?: CallOptions): AsyncIterableIterator<T> =>
+    pullExport<T>(chatProgram, (go) => go[name](plain, about), optionsOf(options).signal)
   return {
     threads: {
       list: (query = {}, options) => call("threadList", query, options),
