@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -64,7 +65,7 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.Do(&announced, `return announced`)
 	if want := []string{
 		"The agent asks you: what is the weather in Lisbon?SunnyCloudyRainySnowy",
-		"Tools: First bold words.\nit is cloudy\nthe end\n",
+		"Tools: First bold words.\nit is cloudy\nthe end",
 	}; strings.Join(announced, "|") != strings.Join(want, "|") {
 		t.Errorf("a screen reader heard %q, want %q", announced, want)
 	}
@@ -83,6 +84,11 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.Keys("\r", chromedp.KeyModifiers(8))
 	p.Keys("two")
 	p.Becomes(`document.getElementById("text").value.trim() === "one\ntwo"`)
+	p.Keys("\r")
+	p.Hears("You said:")
+	if said := p.Said(); len(said) != 6 || said[4] != "You: one two" {
+		t.Errorf("the log shows %q", said)
+	}
 }
 
 func TestSuggestionsAreAsked(t *testing.T) {
@@ -245,12 +251,30 @@ func TestToolsUseThePage(t *testing.T) {
 	p.Hears("Your calendar is connected.")
 }
 
+func TestAnswerIsCopied(t *testing.T) {
+	t.Parallel()
+	_, p := open(t, "receptionist")
+	for _, permission := range []string{"clipboard-read", "clipboard-write"} {
+		if err := p.SetPermission(p.Context(), permission, browsertest.Granted); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Ask("What can you do?", "Make flashcards")
+	p.Press(`.about [aria-label="Copy"]`)
+	p.Becomes(`document.getElementById("announcer").textContent === "Copied."`)
+	var copied string
+	p.Do(&copied, `return navigator.clipboard.readText()`)
+	if !strings.Contains(copied, "\n- Make flashcards about threads\n") {
+		t.Errorf("copied %q", copied)
+	}
+}
+
 func TestAnswerIsRated(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "receptionist")
 	p.Ask("And then?", "That was all.")
 	for label, want := range map[string]string{"Good answer": `"is_positive":true`, "Bad answer": `"is_positive":false`} {
-		p.Press(`.about [aria-label="`+label+`"]`)
+		p.Press(`.about [aria-label="` + label + `"]`)
 		v := h.Await(label, func(v house.Visit) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
 		if v.Status != http.StatusOK || !v.Authorised {
 			t.Errorf("%s: %+v", label, v)

@@ -26,7 +26,7 @@ export class Conversation {
   #desk
   #memory
   #visitor // its calls beside the conversation
-  #opening // the latest call of open
+  #opening // the latest call of #connect
 
   /**
    * `create(options)` makes a session that is not connected yet; `stop()` is called

@@ -149,7 +149,7 @@ class Answer {
   #tools = make("div", { className: "about", hidden: true })
   #waiting = make("p", { className: "dots", ariaHidden: "true" }, make("span"), make("span"), make("span"))
   #shown = []
-  #said = 0 // how much of the text was announced
+  #heard = [0, 0] // how much was announced of the text, and of the names of the widgets
   #id
   #rating
   #outcome
@@ -191,10 +191,11 @@ class Answer {
     this.#waiting.remove()
     this.#growing.end()
     this.#tools.hidden = this.#growing.text === ""
-    const text = this.#body.textContent
-    const shown = this.#shown.length === 0 ? "" : ` ${this.#widgets.textContent}`
-    if (!silently && text.length + shown.length > this.#said) this.#log.announce(`${this.name}: ${text.slice(this.#said)}${shown}`)
-    this.#said = text.length + shown.length
+    const names = [...this.#widgets.children].map((widget) => widget.ariaLabel ?? widget.querySelector("summary, strong").textContent)
+    const parts = [this.#body.textContent, names.join(", ")]
+    const news = parts.map((part, i) => part.slice(this.#heard[i])).join(" ").trim()
+    this.#heard = parts.map((part) => part.length)
+    if (news !== "" && !silently) this.#log.announce(`${this.name}: ${news}`)
   }
 
   /** Tells how it ended, if not by itself. */
@@ -204,7 +205,7 @@ class Answer {
     this.element.append(make("p", { className: "remark" }, text))
   }
 
-  /** Tells what went wrong, and offers to try again. */
+  /** Tells what went wrong, and offers to try again, which `retry()` does unless it returns false. */
   fail(text, retry) {
     this.#waiting.remove()
     this.#outcome = text
@@ -212,8 +213,7 @@ class Answer {
     const remark = make("div", { className: "remark", role: "alert" }, make("p", {}, text), button)
     remark.dataset.bad = ""
     button.addEventListener("click", () => {
-      button.remove()
-      retry()
+      if (retry()) button.remove()
     })
     this.element.append(remark)
   }

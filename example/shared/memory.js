@@ -12,7 +12,8 @@ export class Memory {
   /** { threadId, log }, or undefined. */
   read() {
     try {
-      return JSON.parse(sessionStorage.getItem(this.#key)) ?? undefined
+      const conversation = JSON.parse(sessionStorage.getItem(this.#key))
+      return conversation?.log?.entries ? conversation : undefined
     } catch {
       return undefined // no storage here, or something else is in it
     }

@@ -96,11 +96,18 @@ export class Talk {
       const answer = this.#answer ?? this.#log.answer(this.#name)
       if (abort.signal.aborted) answer.remark("You stopped this answer.")
       else if (error.code === "aborted") answer.remark("This answer was cut short.")
-      else answer.fail(sentence(error), () => this.ask(text, { again: true }))
+      else answer.fail(sentence(error), () => this.#again(text))
       // Variables stay with a session, and this agent takes none.
       if (error.code === "client_variables_disabled") this.#renew()
     }
     this.#save()
+  }
+
+  /** Asks once more what is in the log already; false while there is no time for it. */
+  #again(text) {
+    if (this.#answering) return false
+    this.ask(text, { again: true })
+    return true
   }
 
   /** Stops the answer that is being written. */
@@ -110,7 +117,8 @@ export class Talk {
 
   #transcript({ type, text, speechId }) {
     if (type === "user") {
-      const news = text.split("\n").filter((line) => !this.#known(line))
+      // Texts that waited for an opening to end leave as one, a line each.
+      const news = this.#known(text) ? [] : text.split("\n").filter((line) => !this.#known(line))
       if (news.length > 0) this.#log.you(news.join("\n"))
     } else if (type === "final" && text !== "[silence]") {
       // An opening is spoken without a turn.
@@ -122,8 +130,9 @@ export class Talk {
     }
   }
 
-  #known(line) {
-    const at = this.#typed.indexOf(line)
+  /** Whether a text is in the log since it was typed. */
+  #known(text) {
+    const at = this.#typed.indexOf(text)
     if (at >= 0) this.#typed.splice(at, 1)
     return at >= 0
   }
@@ -162,7 +171,8 @@ export class Talk {
   #consent({ authUrl, toolDisplayName, toolName }) {
     const tool = toolDisplayName || toolName || "something of yours"
     const again = make("button", { type: "button" }, "Ask again")
-    again.addEventListener("click", () => this.ask(this.#asked))
+    const asked = this.#asked
+    again.addEventListener("click", () => this.#answering || this.ask(asked))
     this.#log.note(
       make("p", {}, `${this.#name} asks for your permission to use: ${tool}.`),
       make("div", { className: "row" }, outward(authUrl, { className: "button main" }, "Allow it"), again),

@@ -24,8 +24,7 @@ const drawings = {
 
 /** A frame with a title. */
 function frame(kind, title, ...content) {
-  const section = make("section", { className: `widget ${kind}`, ariaLabel: title }, make("h3", {}, title), ...content)
-  return section
+  return make("section", { className: `widget ${kind}`, ariaLabel: title }, make("h3", {}, title), ...content)
 }
 
 // One card at a time, with the question up first.
@@ -140,9 +139,9 @@ function drawForm({ title, fields }, { submit }) {
   const number = ++forms
   const form = make("form", { className: "fields" })
   const boxes = new Map()
-  for (const { key, type, label, knownValue, required, description } of fields) {
+  fields.forEach(({ key, type, label, knownValue, required, description }, i) => {
     const input = long.includes(type) ? make("textarea", { rows: 2 }) : make("input", inputs[type] ?? { type: "text" })
-    Object.assign(input, { id: `form-${number}-${key}`, name: key, required: required && type !== "bool" })
+    Object.assign(input, { id: `form-${number}-${i}`, name: key, required: required && type !== "bool" })
     if (type === "bool") input.checked = knownValue === true
     else if (knownValue !== undefined && knownValue !== null) input.value = typeof knownValue === "object" ? JSON.stringify(knownValue) : knownValue
     const about = make("small", { id: `${input.id}-about` }, description ?? "")
@@ -150,7 +149,7 @@ function drawForm({ title, fields }, { submit }) {
     const caption = make("label", { htmlFor: input.id }, label || key, required ? "" : make("span", { className: "soft" }, " (optional)"))
     form.append(make("div", { className: "field" }, caption, input, description ? about : ""))
     boxes.set(key, [type, input])
-  }
+  })
   const button = make("button", { className: "main" }, "Send")
   const outcome = make("p", { role: "status" })
   form.append(make("div", { className: "row" }, button, outcome))
