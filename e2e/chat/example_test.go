@@ -64,7 +64,7 @@ func TestConversationByKeyboard(t *testing.T) {
 	var announced []string
 	p.Do(&announced, `return announced`)
 	if want := []string{
-		"The agent asks you: what is the weather in Lisbon?SunnyCloudyRainySnowy",
+		"The agent asks you: what is the weather in Lisbon? Sunny Cloudy Rainy Snowy",
 		"Tools: First bold words.\nit is cloudy\nthe end",
 	}; strings.Join(announced, "|") != strings.Join(want, "|") {
 		t.Errorf("a screen reader heard %q, want %q", announced, want)

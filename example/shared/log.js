@@ -90,7 +90,7 @@ export class Log {
   note(...content) {
     const note = make("div", { className: "note" }, ...content)
     this.#turns.append(note)
-    this.announce(note.textContent)
+    this.announce(texts(note).join(" ")) // or the words on buttons would be one
     return note
   }
 
@@ -266,6 +266,11 @@ class Answer {
   toJSON() {
     return { who: "agent", text: this.#growing.text, widgets: this.#shown, id: this.#id, rating: this.#rating, outcome: this.#outcome }
   }
+}
+
+/** The texts in an element, one by one. */
+function texts(element) {
+  return [...element.childNodes].flatMap((node) => (node.nodeType === Node.TEXT_NODE ? [node.data] : texts(node)))
 }
 
 function article(name, who, ...content) {
