@@ -279,14 +279,21 @@ func testOffline(t *testing.T, b *Browser) {
 func testThrottle(t *testing.T, b *Browser) {
 	p, ctx := newPage(t, b, "")
 	const work = `(() => { const t = performance.now(); let x = 0; for (let i = 0; i < 2e7; i++) x += i % 7; return performance.now() - t })()`
-	eval[float64](t, ctx, p, work)
-	fast := eval[float64](t, ctx, p, work)
+	// A loaded machine distorts all times: the shortest of several says how fast
+	// the page can be, and the margin is wide.
+	shortest := func() float64 {
+		best := eval[float64](t, ctx, p, work)
+		for range 4 {
+			best = min(best, eval[float64](t, ctx, p, work))
+		}
+		return best
+	}
+	fast := shortest()
 	const factor = 20
 	if err := p.SetCPUThrottle(ctx, factor); err != nil {
 		t.Fatal(err)
 	}
-	// A loaded machine distorts both times, hence the wide margin.
-	if slow := eval[float64](t, ctx, p, work); slow < 2*fast {
+	if slow := shortest(); slow < 2*fast {
 		t.Errorf("%v ms throttled, %v ms at full speed", slow, fast)
 	}
 }
