@@ -89,8 +89,7 @@ func plain(s string) string {
 	word := false // the rune before is part of a word
 	for len(s) > 0 {
 		if text, n := link(s); n > 0 {
-			b.WriteString(text)
-			s, word = s[n:], true
+			s = text + s[n:] // marks in the text of a link are not spoken either
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s)

@@ -21,6 +21,7 @@ func TestSplitterCutsSentences(t *testing.T) {
 		{"a quote closes with its sentence", []string{`She said "come in." Then left`}, []string{`She said "come in."`, "Then left"}},
 		{"a line is a sentence", []string{"- milk\n- honey\n"}, []string{"milk", "honey", ""}},
 		{"marks are not spoken", []string{"## Prices\nSee **the** _list_ at [our page](https://example.com/x) for `save_note`."}, []string{"Prices", "See the list at our page for save_note."}},
+		{"nor are those in a link", []string{"See [the **new**\x01list](https://example.com/x), [](y) and [snake_case](z)."}, []string{"See the new list, and snake_case."}},
 		{"no space after a full-width stop", []string{"你好。再见"}, []string{"你好。", "再见"}},
 		{"a long text is cut at a space", []string{long}, []string{strings.TrimSpace(strings.Repeat("word ", 48)), strings.TrimSpace(strings.Repeat("word ", 12))}},
 		{"only marks", []string{"**"}, []string{""}},
