@@ -250,8 +250,8 @@ func (s *Session) Fail(err error) {
 	s.base.Work.Post(func() { s.end(fault.From(err), string(fault.InternalError)) })
 }
 
-// WaitHeard returns when the listener has heard everything that happened so far. It
-// must not be called by a listener.
+// WaitHeard returns when the listener has heard everything that happened so far, and
+// what it then asked of the session is under way. It must not be called by a listener.
 func (s *Session) WaitHeard() { s.base.WaitHeard() }
 
 // live returns the error of a call that needs a connected session, nil if it is.

@@ -165,8 +165,8 @@ func (s *Session) connect() error {
 	return nil
 }
 
-// WaitHeard returns when the listener has heard everything that happened so far. It
-// must not be called by a listener.
+// WaitHeard returns when the listener has heard everything that happened so far, and
+// what it then asked of the session is under way. It must not be called by a listener.
 func (s *Session) WaitHeard() { s.base.WaitHeard() }
 
 // not is the error of a call in state that needs another.

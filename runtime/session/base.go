@@ -115,9 +115,13 @@ const MaxUnheard = 1024
 // Flooded reports whether the listener is that far behind.
 func (b *Base) Flooded() bool { return b.unheard.Load() > MaxUnheard }
 
-// WaitHeard returns when the listener has heard everything so far. It must not
-// be called by a listener.
-func (b *Base) WaitHeard() { b.heard.Call(func() {}) }
+// WaitHeard returns when the listener has heard everything so far, and what it then
+// asked of the session's queue is done. It must not be called by a listener or from
+// the queue.
+func (b *Base) WaitHeard() {
+	b.heard.Call(func() {})
+	b.Work.Call(func() {})
+}
 
 // AfterHeard runs f when the listener has heard everything so far. It never
 // waits.

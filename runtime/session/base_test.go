@@ -126,7 +126,7 @@ func TestAListenerReadsWhatTheEventTellsOf(t *testing.T) {
 			for range 3 {
 				s.state++
 				s.Emit(event.ResponsePending{})
-				s.WaitHeard()
+				synctest.Wait()
 			}
 		})
 		if !slices.Equal(read, []int{1, 2, 3}) {
@@ -327,6 +327,27 @@ func TestTheWatchdogCountsSilence(t *testing.T) {
 		time.Sleep(time.Hour)
 		if got := all[event.BrainStalled](s); len(got) != 3 {
 			t.Errorf("%v", got)
+		}
+	})
+}
+
+// TestWhoWaitsForTheListenerWaitsForItsWishes: a listener that hears an event while
+// the queue is still busy with it asks for something that only happens afterwards.
+func TestWhoWaitsForTheListenerWaitsForItsWishes(t *testing.T) {
+	bubble(t, func(s *inside) {
+		s.heed = func(event.Event) {
+			s.Work.Do(func() {
+				time.Sleep(time.Second) // the queue is slow, as on a loaded machine
+				s.state = 1
+			})
+		}
+		s.Work.Call(func() {
+			s.Emit(event.ResponsePending{})
+			time.Sleep(time.Second) // until the listener has asked
+		})
+		s.WaitHeard()
+		if s.state != 1 {
+			t.Error("what the listener asked for is not done")
 		}
 	})
 }
