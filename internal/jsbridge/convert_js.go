@@ -10,6 +10,7 @@ import (
 	"syscall/js"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/jsontree"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -297,14 +298,10 @@ type mismatched struct{ *valueError }
 
 func (mismatched) Is(target error) bool { return target == ErrMismatch }
 
-// maxJSONDepth bounds the nesting of a JSON text, as encoding/json does: a browser
-// has no bound, and who walks the text afterwards would be busy for minutes.
-const maxJSONDepth = 10_000
-
 // ValidJSON reports whether text is one JSON value, not nested deeper than
 // encoding/json takes it.
 func ValidJSON(text []byte) bool {
-	if jsonDepth(text) > maxJSONDepth {
+	if jsonDepth(text) > jsontree.MaxDepth {
 		return false
 	}
 	_, err := Invoke(jsonParse, string(text))
@@ -313,18 +310,12 @@ func ValidJSON(text []byte) bool {
 
 // jsonDepth returns how deep text is nested.
 func jsonDepth(text []byte) (deepest int) {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{', c == '[':
+	depth := 0
+	for _, c := range jsontree.Marks(text) {
+		if c == '{' || c == '[' {
 			depth++
 			deepest = max(deepest, depth)
-		case c == '}', c == ']':
+		} else {
 			depth--
 		}
 	}

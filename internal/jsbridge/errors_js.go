@@ -4,7 +4,6 @@ package jsbridge
 
 import (
 	"errors"
-	"runtime"
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -65,7 +64,7 @@ func recovered(r any) error {
 	case error:
 		return r
 	default:
-		return errors.New(panicText(r))
+		return errors.New(fault.PanicText(r))
 	}
 }
 
@@ -80,19 +79,6 @@ type failure struct {
 
 func (f *failure) Error() string { return f.what + ": " + f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
-
-// panicText is what a program panicked with that is no error: nearly always a
-// string.
-func panicText(r any) string {
-	switch r := r.(type) {
-	case string:
-		return r
-	case interface{ String() string }:
-		return r.String()
-	default:
-		return "a value that is no text"
-	}
-}
 
 // guard is deferred around every entry: it recovers a panic, logs it and tells
 // onPanic, if there is one.
@@ -109,16 +95,11 @@ func guard(onPanic func(error)) {
 	}
 }
 
-// stackSize holds about forty frames; more doesn't help to find the place.
-const stackSize = 8 << 10
-
 // reportPanic logs a recovered panic with its stack, in one line of the page's
 // console, and returns the error to fail with.
 func reportPanic(r any) error {
 	cause := recovered(r)
-	stack := make([]byte, stackSize)
-	stack = stack[:runtime.Stack(stack, false)]
-	Log("error", "agentruntime: panic: "+cause.Error()+"\n"+string(stack))
+	Log("error", "agentruntime: panic: "+cause.Error()+"\n"+fault.Stack())
 	return fault.New(fault.InternalError, "").Because(cause)
 }
 

@@ -14,7 +14,7 @@ type Number string
 // String returns it.
 func (n Number) String() string { return string(n) }
 
-// UnmarshalJSON implements [Unmarshaler]: of a number, or of one in quotes. Null
+// UnmarshalJSON implements json.Unmarshaler: of a number, or of one in quotes. Null
 // changes nothing.
 func (n *Number) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
@@ -30,7 +30,7 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON implements [Marshaler].
+// MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if n == "" {
 		return []byte("0"), nil
@@ -41,7 +41,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 // RawMessage is a value as JSON text.
 type RawMessage []byte
 
-// MarshalJSON implements [Marshaler].
+// MarshalJSON implements json.Marshaler.
 func (m RawMessage) MarshalJSON() ([]byte, error) {
 	if m == nil {
 		return []byte("null"), nil
@@ -49,17 +49,11 @@ func (m RawMessage) MarshalJSON() ([]byte, error) {
 	return m, nil
 }
 
-// UnmarshalJSON implements [Unmarshaler].
+// UnmarshalJSON implements json.Unmarshaler.
 func (m *RawMessage) UnmarshalJSON(text []byte) error {
 	*m = append((*m)[:0], text...)
 	return nil
 }
-
-// Marshaler is a type that writes itself.
-type Marshaler interface{ MarshalJSON() ([]byte, error) }
-
-// Unmarshaler is a type that reads itself.
-type Unmarshaler interface{ UnmarshalJSON([]byte) error }
 
 // Marshal returns the JSON text of v.
 func Marshal(v any) ([]byte, error) { return jsbridge.ToJSON(v) }

@@ -9,10 +9,8 @@ import (
 
 // The types of encoding/json.
 type (
-	RawMessage  = json.RawMessage
-	Number      = json.Number
-	Marshaler   = json.Marshaler
-	Unmarshaler = json.Unmarshaler
+	RawMessage = json.RawMessage
+	Number     = json.Number
 )
 
 // Marshal returns the JSON text of v.

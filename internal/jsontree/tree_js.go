@@ -16,9 +16,6 @@ var (
 	isArray   = js.Global().Get("Array").Get("isArray")
 )
 
-// maxDepth bounds the nesting, as encoding/json does.
-const maxDepth = 10_000
-
 var errNoJSON = errors.New("the text is no JSON")
 
 // Parse returns the value that text spells: nil, bool, float64, string, []any or
@@ -45,7 +42,7 @@ func Encode(v any) (text []byte, err error) {
 }
 
 // Tree returns what v, which JSON.parse made, is in Go.
-func Tree(v js.Value) (any, error) { return tree(v, maxDepth) }
+func Tree(v js.Value) (any, error) { return tree(v, MaxDepth) }
 
 func tree(v js.Value, depth int) (any, error) {
 	if depth == 0 {

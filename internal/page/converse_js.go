@@ -17,16 +17,15 @@ import (
 
 // access is who calls the service without a session, and where it is.
 type access struct {
-	Token                  string            `json:"token"`
-	Kind                   appinit.TokenKind `json:"kind"`
-	Region                 *string           `json:"region"`
-	GenieURL               *string           `json:"genieUrl"`
-	AllowInsecureTransport bool              `json:"allowInsecureTransport"`
-	OnResponse             js.Value          `json:"onResponse"`
+	visitor.Options
+	OnResponse js.Value `json:"onResponse"`
 }
 
-func (a *access) policy() appinit.Policy {
-	return appinit.Policy{AllowInsecureTransport: a.AllowInsecureTransport, Warn: warn}
+// options returns what a visitor's client takes of it.
+func (a *access) options() visitor.Options {
+	o := a.Options
+	o.Warn, o.Fetch, o.OnResponse = warn, fetch.New(), Hook[fetch.Report](a.OnResponse)
+	return o
 }
 
 // warn warns on the console: a single call has no logger.
@@ -74,10 +73,9 @@ func brainOf(c Call) (b converse.Brain, o turnOptions, err error) {
 	if err = talking(o.Kind); err != nil {
 		return b, o, err
 	}
-	base, err := appinit.Config{Region: o.Region, GenieURL: o.GenieURL, Policy: o.policy()}.GenieBase()
-	return converse.Brain{
-		Fetch: fetch.New(), URL: base, Token: o.Token, OnResponse: Hook[converse.Response](o.OnResponse),
-	}, o, err
+	who := o.options()
+	base, err := appinit.Config{Region: who.Region, GenieURL: who.GenieURL, Policy: who.Policy}.GenieBase()
+	return converse.Brain{Fetch: who.Fetch, URL: base, Token: who.Token, OnResponse: who.OnResponse}, o, err
 }
 
 func converseStream(ctx context.Context, c Call) (iter.Seq2[converse.Segment, error], error) {
@@ -128,9 +126,6 @@ func visitorOf[A any](c Call) (client *visitor.Client, args A, err error) {
 	if err = c.Into("arguments", 1, &args); err != nil {
 		return nil, args, err
 	}
-	client, err = visitor.New(visitor.Options{
-		Token: a.Token, Kind: a.Kind, Region: a.Region, GenieURL: a.GenieURL, Policy: a.policy(),
-		Fetch: fetch.New(), OnResponse: Hook[visitor.Response](a.OnResponse),
-	})
+	client, err = visitor.New(a.options())
 	return client, args, err
 }

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 
+	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -38,20 +39,19 @@ func (r *reply) add(seg *converse.Segment) {
 
 // size is about how many bytes of seg a service decides on.
 func size(seg *converse.Segment) int {
-	n := len(seg.Content)
-	for key, value := range seg.Extra {
-		n += len(key) + len(value)
-	}
+	n := len(seg.Content) + sizeOf(seg.Extra)
 	if m := seg.Metadata; m != nil {
-		for key, value := range m.Extra {
-			n += len(key) + len(value)
-		}
+		n += sizeOf(m.Extra)
 	}
 	if m := seg.ToolMetadata; m != nil {
-		n += len(m.Args)
-		for key, value := range m.Extra {
-			n += len(key) + len(value)
-		}
+		n += len(m.Args) + sizeOf(m.Extra)
+	}
+	return n
+}
+
+func sizeOf(extra map[string]json.RawMessage) (n int) {
+	for key, value := range extra {
+		n += len(key) + len(value)
 	}
 	return n
 }

@@ -17,7 +17,7 @@ const maxWaiting = 100
 // TurnOptions are what a single turn may ask for. The zero value asks for
 // nothing (service.md, "Converse request").
 type TurnOptions struct {
-	// ForceExperience is a hint: one of [converse.Experiences].
+	// ForceExperience is a hint, see [converse.Request].
 	ForceExperience string `json:"forceExperience"`
 	// ModelType is [converse.ModelFast], or "" to leave it to the service.
 	ModelType string `json:"modelType"`

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/agentruntime/agentruntime/internal/json"
+	"github.com/agentruntime/agentruntime/internal/jsontree"
 )
 
 // members yields the keys and values of the JSON object in text, which must be
@@ -98,17 +99,12 @@ func elements(text []byte) iter.Seq[[]byte] {
 // objectEnd returns the length of the balanced object that text begins with, 0 if
 // it does not end. What is between the braces need not be JSON.
 func objectEnd(text []byte) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{':
+	depth := 0
+	for i, c := range jsontree.Marks(text) {
+		switch c {
+		case '{':
 			depth++
-		case c == '}':
+		case '}':
 			if depth--; depth == 0 {
 				return i + 1
 			}

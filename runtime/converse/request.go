@@ -14,9 +14,6 @@ const ModelFast = "fast"
 // request").
 var experiences = []string{"markdown", "summarization", "flashcards", "avatar_only"}
 
-// Experiences returns the values that [Request].ForceExperience may have.
-func Experiences() []string { return slices.Clone(experiences) }
-
 // Request is one turn in text (wire-protocol §9.1). Fields with their zero value
 // are not sent, but for UserMessage and SSE.
 type Request struct {
@@ -28,7 +25,8 @@ type Request struct {
 	ThreadID string `json:"threadId,omitempty"`
 	// ModelType is [ModelFast], or "" to leave it to the service.
 	ModelType string `json:"model_type,omitempty"`
-	// ForceExperience is one of [Experiences]: a hint, not a promise.
+	// ForceExperience is a hint, not a promise: markdown, summarization, flashcards
+	// or avatar_only.
 	ForceExperience string `json:"force_experience,omitempty"`
 	// RequestVars are the variables of the prompt: strings, numbers, booleans and
 	// nil (wire-protocol §10.1). The service merges them into what the thread has.

@@ -41,7 +41,7 @@ func TestARequestIsCheckedBeforeItIsSent(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	for _, name := range Experiences() {
+	for _, name := range experiences {
 		if err := (Request{UserMessage: "hi", ForceExperience: name}).Check(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -95,8 +95,8 @@ func String(s string) json.RawMessage {
 // ContentString returns the content as text: a JSON string decoded, anything
 // else as it stands.
 func (s *Segment) ContentString() string {
-	var text string
-	if err := json.Unmarshal(s.Content, &text); err != nil {
+	text, ok := unquote(s.Content)
+	if !ok && string(s.Content) != "null" {
 		return string(s.Content)
 	}
 	return text

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -151,7 +150,7 @@ func (b *Base) Spawn(f func()) {
 // take the page along.
 func (b *Base) crashed(p any) {
 	b.Log("error", "panic: "+panicked(p), nil)
-	b.Work.Post(func() { b.hooks.Crashed(fault.New(fault.InternalError, panicText(p))) })
+	b.Work.Post(func() { b.hooks.Crashed(fault.New(fault.InternalError, fault.PanicText(p))) })
 }
 
 // Guarded runs an application's function; its panic is an error of the call, not
@@ -201,28 +200,9 @@ type because struct{ end, cause error }
 func (b *because) Error() string   { return b.end.Error() + ": " + b.cause.Error() }
 func (b *because) Unwrap() []error { return []error{b.end, b.cause} }
 
-// stackSize holds about forty frames; more doesn't help to find the place.
-const stackSize = 8 << 10
-
 // panicked is what p, a recovered panic, says in a log. It is called where the
-// panic was recovered: its stack is still there.
-func panicked(p any) string {
-	stack := make([]byte, stackSize)
-	return panicText(p) + "\n" + string(stack[:runtime.Stack(stack, false)])
-}
-
-// panicText is what a program panicked with, which is nearly always an error or a
-// string. A page does without fmt.
-func panicText(p any) string {
-	switch p := p.(type) {
-	case error:
-		return p.Error()
-	case string:
-		return p
-	default:
-		return "a value that is no text"
-	}
-}
+// panic was recovered.
+func panicked(p any) string { return fault.PanicText(p) + "\n" + fault.Stack() }
 
 // Timer is a function that will run on the queue unless it is stopped before.
 // It belongs to the queue. A nil Timer is a stopped one.

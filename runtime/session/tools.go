@@ -150,9 +150,8 @@ func without[T comparable](list []T, gone T) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(other T) bool { return other == gone })
 }
 
-// Segment counts a tool segment and runs its call. It returns how many there
-// were in this turn.
-func (t *Tools) Segment(seg *converse.Segment) (inTurn int) {
+// Segment counts a tool segment and runs its call.
+func (t *Tools) Segment(seg *converse.Segment) {
 	t.inTurn++
 	if t.inTurn == t.SpiralLimit { // once per turn
 		t.Base.Audit("tool.spiral_detected", "detected", "")
@@ -161,7 +160,6 @@ func (t *Tools) Segment(seg *converse.Segment) (inTurn int) {
 	if call, ok := converse.ParseCall(seg); ok && t.ran < maxCalls && t.dispatch.Call(call) {
 		t.Run(call)
 	}
-	return t.inTurn
 }
 
 // Response returns the call that a tool's result reveals, to be run
