@@ -1,4 +1,4 @@
-# agentruntime: `make run` shows a live avatar, `make test` proves everything.
+# agentruntime: `make run` shows a live agent, `make test` proves everything.
 # Both install what they lack; see tools/need.sh.
 
 .DEFAULT_GOAL := help
@@ -15,7 +15,7 @@ build: $(NPM) ## Put the WebAssembly files and the npm package into js/dist/
 	npm --prefix js run --silent build
 
 .PHONY: run
-run: build ## Start the local service and print the address of a page with a live avatar
+run: build ## Start the local service and print the addresses of pages with a live agent
 	tools/need.sh voice
 	go run ./cmd/localservice
 
