@@ -6,7 +6,9 @@ import (
 	"encoding"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall/js"
 	"time"
 )
@@ -129,10 +131,14 @@ func (p *plan) listToJS(v reflect.Value, w *walk) (js.Value, *valueError) {
 }
 
 func (p *plan) mapToJS(v reflect.Value, w *walk) (js.Value, *valueError) {
+	// In the order of their names, like encoding/json: what is sent and shown is the
+	// same each time.
+	names := v.MapKeys()
+	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	object := objectCtor.New()
-	for entries := v.MapRange(); entries.Next(); {
-		key := entries.Key().String()
-		item, err := p.elem.toJS(entries.Value(), w)
+	for _, name := range names {
+		key := name.String()
+		item, err := p.elem.toJS(v.MapIndex(name), w)
 		if err != nil {
 			return js.Undefined(), err.in("." + key)
 		}

@@ -51,3 +51,14 @@ func TestValidAgreesEverywhere(t *testing.T) {
 		}
 	}
 }
+
+// TestMembersOfAMapAreInOrder of their names, so that a request is the same each time.
+func TestMembersOfAMapAreInOrder(t *testing.T) {
+	const want = `{"a":"1","b":{"x":true,"y":null,"z":[]},"c":2}`
+	for range 20 {
+		got, err := Marshal(map[string]any{"c": 2, "a": "1", "b": map[string]any{"z": []string{}, "y": nil, "x": true}})
+		if err != nil || string(got) != want {
+			t.Fatalf("%s, %v", got, err)
+		}
+	}
+}
