@@ -8,7 +8,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
-	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -26,13 +25,6 @@ func newAvatarSessions() *avatarSessions {
 	return &avatarSessions{http: http, deps: func(p *media.Plane) avatar.Deps {
 		return avatar.Deps{
 			Plane: avatar.OnMedia(p),
-			Dial: func(url string, o socketio.ClientOptions) (avatar.Socket, error) {
-				client, err := socketio.NewClient(url, o)
-				if err != nil {
-					return nil, err // not a nil *Client in an interface
-				}
-				return client, nil
-			},
 			Fetch: http,
 			Send:  http,
 			Page:  completion.BrowserPage(),
@@ -56,12 +48,13 @@ func (s *avatarSessions) open(h *page.Handle, options js.Value) (page.Session, e
 	return s.make(h, &o, o.session(h.Listen()))
 }
 
-// make makes a session of given, with the peers that o asks for.
+// make makes a session of given in the page that o tells of.
 func (s *avatarSessions) make(h *page.Handle, o *avatarOptions, given avatar.Options) (*avatarSession, error) {
-	config, err := o.media(h.Failed)
-	if err != nil {
+	var err error
+	if given.Platform, err = o.platform(h.Failed); err != nil {
 		return nil, err
 	}
+	config := given.Media()
 	config.Client, config.Sender = s.http, s.http
 	plane := media.NewPlane(config)
 	session, err := avatar.New(given, s.deps(plane))

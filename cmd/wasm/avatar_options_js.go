@@ -20,8 +20,6 @@ type avatarOptions struct {
 	AudioEl        js.Value `json:"audioEl"`
 	MicConstraints js.Value `json:"micConstraints"`
 	NoiseProcessor js.Value `json:"noiseProcessor"`
-	VideoCodec     string   `json:"preferredVideoCodec"`
-	Firefox        *bool    `json:"isFirefox"`
 
 	OnBeforeSend  js.Value `json:"onBeforeSend"`
 	OnAgentAction js.Value `json:"onAgentAction"`
@@ -64,29 +62,16 @@ func (o *avatarOptions) session(listen func(avatar.Event)) avatar.Options {
 	return s
 }
 
-// media returns how the session's peers are made. The error is bad_request for
-// what is no media element.
-func (o *avatarOptions) media(onPanic func(error)) (media.Config, error) {
-	c := media.Config{
-		Limits:                 o.Limits,
-		TURNServer:             o.TURNServerURL,
-		TURNCredentials:        o.TURNCredentials,
-		ICEServers:             o.ICEServers,
-		ICEPolicy:              o.ICETransportPolicy,
-		Firefox:                o.Firefox,
-		AllowPrivateHosts:      o.AllowPrivateHosts,
-		AllowInsecureTransport: o.AllowInsecureTransport,
-		VideoCodec:             o.VideoCodec,
-		MicBitrate:             o.MaxASRBitrate,
-		Log:                    page.Logger(o.Logger),
-		Platform: media.Platform{
-			VideoEl: o.VideoEl, AudioEl: o.AudioEl,
-			MicConstraints: o.MicConstraints, NoiseProcessor: o.NoiseProcessor,
-			OnPanic: onPanic,
-		},
+// platform returns the page's part in the session. The error is bad_request for what
+// is no media element.
+func (o *avatarOptions) platform(onPanic func(error)) (media.Platform, error) {
+	p := media.Platform{
+		VideoEl: o.VideoEl, AudioEl: o.AudioEl,
+		MicConstraints: o.MicConstraints, NoiseProcessor: o.NoiseProcessor,
+		OnPanic: onPanic,
 	}
 	if err := media.CheckElement("videoEl", o.VideoEl); err != nil {
-		return c, err
+		return p, err
 	}
-	return c, media.CheckElement("audioEl", o.AudioEl)
+	return p, media.CheckElement("audioEl", o.AudioEl)
 }

@@ -8,18 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pion/webrtc/v4"
 	"go.uber.org/goleak"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/agent"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
 // conversation is an agent session on real transports.
@@ -63,40 +59,23 @@ func (c *counter) ends() []string {
 // nobody listens there: port 9 is for discarding, and nobody does.
 const nobody = "http://127.0.0.1:9"
 
-// newConversation makes a session that begins in text. relay is the TURN server of its
-// avatars, "" for the service's.
-func newConversation(t *testing.T, service *localservice.Service, o agent.Options, relay string) *conversation {
+// newConversation makes a session that begins in text; change may alter the options of
+// its avatars.
+func newConversation(t *testing.T, service *localservice.Service, change func(*avatar.Options)) *conversation {
 	t.Helper()
 	http, init := arrive(t, service, "silent")
 	c := &conversation{ear: newEar(t), http: &counter{Transport: http}}
-	if relay == "" {
-		relay = init.TURNServerURL
-	}
-	o.Mode, o.Token, o.GenieURL, o.OnEvent = agent.Chat, init.KS, &init.GenieURL, c.hear
-	o.Avatar.SRSBaseURL, o.Avatar.MicStart = init.SRSBaseURL, avatar.MicDeferred
-	if o.Avatar.ConversationURL == "" {
-		o.Avatar.ConversationURL = init.ConversationURL
-	}
+	face := avatar.OptionsFor(init)
+	face.AllowPrivateHosts, face.MicStart = true, avatar.MicDeferred
+	change(&face)
+	o := agent.Options{Mode: agent.Chat, Token: init.KS, GenieURL: &init.GenieURL, Avatar: face, OnEvent: c.hear}
 	session, err := agent.New(o, agent.Deps{
 		Chat: func(o chat.Options) (*chat.Session, func(), error) {
 			s, err := chat.New(o, chat.Deps{Fetch: c.http, Send: http})
 			return s, nil, err
 		},
 		Avatar: func(o avatar.Options) (*avatar.Session, func(), error) {
-			plane := media.NewPlane(media.Config{
-				Client: c.http, Sender: http, Limits: o.Limits,
-				TURNServer:        relay,
-				TURNCredentials:   &media.Credentials{Username: init.TURNCredentials.Username, Credential: init.TURNCredentials.Credential},
-				AllowPrivateHosts: true,
-				Platform:          media.Platform{OnTrack: discard},
-			})
-			s, err := avatar.New(o, avatar.Deps{
-				Plane: avatar.OnMedia(plane),
-				Dial: func(url string, o socketio.ClientOptions) (avatar.Socket, error) {
-					return socketio.NewClient(url, o)
-				},
-				Fetch: c.http, Send: http,
-			})
+			s, err := avatar.New(o, avatar.Deps{Fetch: c.http, Send: http})
 			return s, nil, err
 		},
 	})
@@ -106,14 +85,6 @@ func newConversation(t *testing.T, service *localservice.Service, o agent.Option
 	t.Cleanup(session.Close)
 	c.Session = session
 	return c
-}
-
-func discard(track *webrtc.TrackRemote) {
-	for {
-		if _, _, err := track.ReadRTP(); err != nil {
-			return
-		}
-	}
 }
 
 // ask sends a turn in text and returns the answer.
@@ -131,7 +102,7 @@ func TestAConversationOverBothTransports(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
 	service := start(t, localservice.Options{})
-	c := newConversation(t, service, agent.Options{}, "")
+	c := newConversation(t, service, func(*avatar.Options) {})
 	if err := c.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -206,20 +177,26 @@ func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
 	service := start(t, localservice.Options{})
 	const short = 1500 * time.Millisecond
 	for name, c := range map[string]struct {
-		limits  control.Limits
-		relay   string
+		change  func(*avatar.Options)
 		noMedia bool
-		socket  string
 		want    []fault.Code
 	}{
-		"no media host": {limits: control.Limits{WHEPTries: 1}, noMedia: true, want: []fault.Code{fault.WHEPFailed}},
-		"no relay":      {limits: control.Limits{Overall: short}, relay: "turn:127.0.0.1:9", want: []fault.Code{fault.Timeout, fault.WHEPFailed, fault.WHEPTimeout}},
-		"no socket":     {limits: control.Limits{ServerConnect: short}, socket: nobody, want: []fault.Code{fault.Timeout, fault.ConnectFailed}},
+		"no media host": {
+			change:  func(o *avatar.Options) { o.Limits.WHEPTries = 1 },
+			noMedia: true, want: []fault.Code{fault.WHEPFailed},
+		},
+		"no relay": {
+			change: func(o *avatar.Options) { o.Limits.Overall, o.TURNServerURL = short, "turn:127.0.0.1:9" },
+			want:   []fault.Code{fault.Timeout, fault.WHEPFailed, fault.WHEPTimeout},
+		},
+		"no socket": {
+			change: func(o *avatar.Options) { o.Limits.ServerConnect, o.ConversationURL = short, nobody },
+			want:   []fault.Code{fault.Timeout, fault.ConnectFailed},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := agent.Options{Avatar: avatar.Options{Limits: c.limits, ConversationURL: c.socket}}
-			s := newConversation(t, service, o, c.relay)
+			s := newConversation(t, service, c.change)
 			s.http.noMedia = c.noMedia
 			if err := s.Connect(t.Context()); err != nil {
 				t.Fatal(err)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -63,31 +62,19 @@ func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.T
 	return http, init
 }
 
-func newBot(t *testing.T, service *localservice.Service, agent string, o avatar.Options) *bot {
+func newBot(t *testing.T, service *localservice.Service, agent string) *bot {
 	t.Helper()
-	http, init := arrive(t, service, agent)
+	_, init := arrive(t, service, agent)
 	b := &bot{ear: newEar(t)}
-	plane := media.NewPlane(media.Config{
-		Client: http, Sender: http,
-		TURNServer:        init.TURNServerURL,
-		TURNCredentials:   &media.Credentials{Username: init.TURNCredentials.Username, Credential: init.TURNCredentials.Credential},
-		AllowPrivateHosts: true,
-		Platform: media.Platform{
-			OnTrack:        b.count,
-			OpenMicrophone: func(string) (media.Source, error) { return media.OggFile("../testdata/speech.ogg") },
-		},
-	})
-	t.Cleanup(plane.Close)
-	o.Token, o.GenieURL = init.KS, &init.GenieURL
-	o.ConversationURL, o.SRSBaseURL = init.ConversationURL, init.SRSBaseURL
+	o := avatar.OptionsFor(init)
+	o.AllowPrivateHosts = true
+	o.MicStart = avatar.MicDeferred
+	o.Platform = media.Platform{
+		OnTrack:        b.count,
+		OpenMicrophone: func(string) (media.Source, error) { return media.OggFile("../testdata/speech.ogg") },
+	}
 	o.OnEvent = b.hear
-	session, err := avatar.New(o, avatar.Deps{
-		Plane: avatar.OnMedia(plane),
-		Dial: func(url string, o socketio.ClientOptions) (avatar.Socket, error) {
-			return socketio.NewClient(url, o)
-		},
-		Fetch: http, Send: http,
-	})
+	session, err := avatar.New(o, avatar.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +158,7 @@ func TestASessionWithoutAPage(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
 	service := start(t, localservice.Options{Script: []byte(script)})
-	b := newBot(t, service, "receptionist", avatar.Options{MicStart: avatar.MicDeferred})
+	b := newBot(t, service, "receptionist")
 
 	if err := b.Connect(t.Context()); err != nil {
 		t.Fatal(err)

@@ -45,6 +45,22 @@ var (
 	_ Sender = (*Transport)(nil)
 )
 
+// Own fills in what is nil of a client and a sender with a Transport of their owner's
+// own, and returns what closes it.
+func Own(client *Client, sender *Sender) (free func()) {
+	if *client != nil && *sender != nil {
+		return func() {}
+	}
+	t := New()
+	if *client == nil {
+		*client = t
+	}
+	if *sender == nil {
+		*sender = t
+	}
+	return t.Close
+}
+
 // Request is one HTTP request. A page sends it without cookies or other
 // credentials of its own, past the HTTP cache, and follows redirects.
 type Request struct {

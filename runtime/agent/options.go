@@ -72,11 +72,28 @@ func (Options) Format(w fmt.State, _ rune) {
 	_, _ = io.WriteString(w, "agent options") // fmt has nobody to tell
 }
 
-// Deps make the transports. What release frees is freed when the transport was
-// let go and is closed; it may be nil.
+// Deps make the transports. The zero value is a program's: both are made of their
+// options alone. What release frees is freed when the transport was let go and is
+// closed; it may be nil.
 type Deps struct {
 	Avatar func(avatar.Options) (s *avatar.Session, release func(), err error)
 	Chat   func(chat.Options) (s *chat.Session, release func(), err error)
+}
+
+// own fills in what d lacks.
+func (d *Deps) own() {
+	if d.Avatar == nil {
+		d.Avatar = func(o avatar.Options) (*avatar.Session, func(), error) {
+			s, err := avatar.New(o, avatar.Deps{})
+			return s, nil, err
+		}
+	}
+	if d.Chat == nil {
+		d.Chat = func(o chat.Options) (*chat.Session, func(), error) {
+			s, err := chat.New(o, chat.Deps{})
+			return s, nil, err
+		}
+	}
 }
 
 // common is where a transport's options keep what the session shares.

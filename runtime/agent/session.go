@@ -92,6 +92,7 @@ func New(o Options, d Deps) (*Session, error) {
 	}
 	fill(&kickoff, o.Kickoff)
 	fill(&thread, o.ThreadID)
+	d.own()
 	s := &Session{
 		opts: o, deps: d,
 		state: Idle, mode: o.Mode, token: o.Token, thread: thread, kickoff: kickoff, once: new(completion.Once),

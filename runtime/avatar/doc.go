@@ -8,6 +8,6 @@
 // second queue, so that a slow or re-entrant listener never holds the session up.
 //
 // The package knows the control plane and asks interfaces for media ([Plane])
-// and sockets ([Dialer]). It must not import syscall/js, and must not know
+// and sockets ([Socket]). It must not import syscall/js, and must not know
 // whether it runs in a page.
 package avatar

@@ -43,14 +43,16 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 // Stop is Disconnect with the reason "stop", for a person's kill switch.
 func (s *Session) Stop() { s.Disconnect(DisconnectOptions{Reason: "stop"}) }
 
-// Close disconnects and releases the plane, for good. It returns when the
-// listener has heard everything and the sockets are closed, so it must not be
-// called by a listener.
+// Close disconnects and releases the plane, for good. It returns when nothing of the
+// session is left: the sockets are closed, the service was told of the end, or could
+// not be told in time (Options.Completion), and the listener has heard everything. So
+// it must not be called by a listener.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
 	s.base.Work.Call(s.deps.Plane.Close)
-	s.base.WaitHeard()
 	s.readers.Wait()
+	s.free()
+	s.base.WaitHeard()
 }
 
 func (s *Session) disconnect(o DisconnectOptions) {
@@ -127,10 +129,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.tools.Forget()
 	s.forgetPieces()
 	s.life.paused = false
-	if s.completer != nil {
-		s.completer.Close()
-		s.completer = nil
-	}
+	s.dropCompleter()
 	if s.life.die != nil {
 		s.life.die()
 	}
@@ -150,9 +149,7 @@ func (s *Session) begin() {
 	s.life.ctx, s.life.die = context.WithCancel(context.Background())
 	s.turn.kicked = false
 	s.config = nil
-	if s.completer != nil {
-		s.completer.Close()
-	}
+	s.dropCompleter()
 	s.completer = s.newCompleter(s.deps.Page)
 	s.arm()
 	s.base.Audit("session.connect", "started", "")
@@ -174,6 +171,15 @@ func (s *Session) newCompleter(page completion.Page) *completion.Completer {
 		Network: func(online bool) { s.base.Work.Post(func() { s.network(online) }) },
 		Attempt: s.base.Completed,
 	})
+}
+
+// dropCompleter lets go of the completer; Close waits for what it has sent.
+func (s *Session) dropCompleter() {
+	if c := s.completer; c != nil {
+		s.completer = nil
+		c.Close()
+		s.readers.Go(c.Wait)
+	}
 }
 
 // arm tells the completer what its request will say, so that it can leave

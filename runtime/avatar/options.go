@@ -2,6 +2,8 @@ package avatar
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -42,6 +44,13 @@ type Options struct {
 	// ICETransportPolicy is "relay" or "all" for the downlink. Default "relay",
 	// in Firefox "all" (wire-protocol §6.3).
 	ICETransportPolicy string `json:"iceTransportPolicy"`
+	// VideoCodec, such as "H264" or "VP8", is the only one offered when set.
+	VideoCodec string `json:"preferredVideoCodec"`
+	// Firefox says that the browser is one. Default: what it says itself.
+	Firefox *bool `json:"isFirefox"`
+	// Platform is where the agent is seen and heard, and what hears the visitor:
+	// elements of a page, functions of a program.
+	Platform media.Platform `json:"-"`
 	// AllowInsecureTransport lets http: and ws: reach public hosts.
 	AllowInsecureTransport bool `json:"allowInsecureTransport"`
 	// AllowPrivateHosts switches the guard of wire-protocol §6.7 off, for
@@ -135,6 +144,44 @@ type Options struct {
 	Log func(level, message string, data map[string]any) `json:"-"`
 	// OnEvent receives every event, in order, on one goroutine.
 	OnEvent func(Event) `json:"-"`
+}
+
+// OptionsFor returns the options with which the visitor that r knows meets the agent.
+func OptionsFor(r *appinit.Result) Options {
+	o := Options{
+		Token: r.KS, PartnerID: r.PartnerID,
+		ConversationURL: r.ConversationURL, GenieURL: &r.GenieURL,
+		SRSBaseURL: r.SRSBaseURL, TURNServerURL: r.TURNServerURL,
+	}
+	if c := r.TURNCredentials; c != nil {
+		o.TURNCredentials = &media.Credentials{Username: c.Username, Credential: c.Credential}
+	}
+	return o
+}
+
+// Media returns how o wants the peers made: all of the configuration but the
+// transport.
+func (o *Options) Media() media.Config {
+	return media.Config{
+		Limits:                 o.Limits,
+		TURNServer:             o.TURNServerURL,
+		TURNCredentials:        o.TURNCredentials,
+		ICEServers:             o.ICEServers,
+		ICEPolicy:              o.ICETransportPolicy,
+		Firefox:                o.Firefox,
+		AllowPrivateHosts:      o.AllowPrivateHosts,
+		AllowInsecureTransport: o.AllowInsecureTransport,
+		VideoCodec:             o.VideoCodec,
+		MicBitrate:             o.MaxASRBitrate,
+		Log:                    o.Log,
+		Platform:               o.Platform,
+	}
+}
+
+// Format prints nothing, whatever the verb: the token, the login and the variables are
+// private.
+func (Options) Format(w fmt.State, _ rune) {
+	_, _ = io.WriteString(w, "avatar options") // fmt has nobody to tell
 }
 
 // MicStart says when the microphone is asked for (service.md, "Browser session

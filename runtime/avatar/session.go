@@ -2,6 +2,8 @@ package avatar
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -51,7 +54,8 @@ type Socket interface {
 	Close() error
 }
 
-// Deps are the parts a session is built on.
+// Deps are the parts a session is built on. The zero value is a program's: what is
+// nil is made of the options, and closed with the session.
 type Deps struct {
 	Plane Plane
 	Dial  func(url string, o socketio.ClientOptions) (Socket, error)
@@ -60,6 +64,28 @@ type Deps struct {
 	// Page reports what the browser does with the page and the network; nil
 	// natively.
 	Page completion.Page
+}
+
+// own fills in what d lacks and returns what closes the transport.
+func (d *Deps) own(o *Options) (free func()) {
+	free = fetch.Own(&d.Fetch, &d.Send)
+	if d.Dial == nil {
+		d.Dial = dial
+	}
+	if d.Plane == nil {
+		config := o.Media()
+		config.Client, config.Sender = d.Fetch, d.Send
+		d.Plane = OnMedia(media.NewPlane(config))
+	}
+	return free
+}
+
+func dial(url string, o socketio.ClientOptions) (Socket, error) {
+	client, err := socketio.NewClient(url, o)
+	if err != nil {
+		return nil, err // not a nil *Client in an interface
+	}
+	return client, nil
 }
 
 // Snapshot is what can be read of a session at any time (session-api A.1.4).
@@ -123,7 +149,8 @@ type Session struct {
 
 	base session.Base // its queue owns what follows snapshot
 
-	readers sync.WaitGroup // of sockets that are not closed yet
+	free    func()         // closes what is the session's own of deps
+	readers sync.WaitGroup // of sockets that are not closed yet, and of requests that tell of the end
 
 	snapshot atomic.Pointer[Snapshot]
 
@@ -171,8 +198,9 @@ func New(o Options, d Deps) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	free := d.own(&o)
 	s := &Session{
-		opts: o, deps: d,
+		opts: o, deps: d, free: free,
 		state: Idle, mode: Video,
 		token: o.Token, vars: vars, caps: caps,
 		thread: o.ThreadID, sticky: o.StickyID,
@@ -201,6 +229,11 @@ func New(o Options, d Deps) (*Session, error) {
 	}
 	s.publish()
 	return s, nil
+}
+
+// Format prints no more than the state, whatever the verb: the token is secret.
+func (s *Session) Format(w fmt.State, _ rune) {
+	_, _ = io.WriteString(w, "avatar session, "+string(s.Snapshot().State)) // fmt has nobody to tell
 }
 
 // Snapshot returns the session's present properties. What it points to is never

@@ -67,22 +67,6 @@ type Session struct {
 	free      func() // closes what is the session's own of deps
 }
 
-// own fills in the transport of a session that was given none, and returns what
-// closes it.
-func (d *Deps) own() (free func()) {
-	if d.Fetch != nil && d.Send != nil {
-		return func() {}
-	}
-	transport := fetch.New()
-	if d.Fetch == nil {
-		d.Fetch = transport
-	}
-	if d.Send == nil {
-		d.Send = transport
-	}
-	return transport.Close
-}
-
 // New returns a session in state idle; it opens nothing. The error is a
 // *[fault.Error] about the options.
 func New(o Options, d Deps) (*Session, error) {
@@ -98,7 +82,7 @@ func New(o Options, d Deps) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	free := d.own()
+	free := fetch.Own(&d.Fetch, &d.Send)
 	s := &Session{
 		opts: o, deps: d, free: free,
 		state: Idle, token: o.Token, thread: o.ThreadID, vars: vars, caps: caps, kickoff: o.Kickoff,

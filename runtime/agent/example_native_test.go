@@ -1,0 +1,74 @@
+//go:build !js
+
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/runtime/agent"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
+)
+
+// A bot that begins in text and goes on with a face, in one conversation.
+func ExampleSession() {
+	ctx := context.Background()
+	service, err := localservice.Start(ctx, localservice.Options{Voice: "builtin"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+
+	// What a page does first: a token for one visitor, and where everything is.
+	info := service.Info()
+	who, _ := info.Agent("silent")
+	access, err := appinit.Init(ctx, appinit.Options{
+		WidgetID: who.WidgetID,
+		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	spoken := make(chan string, 8)
+	face := avatar.OptionsFor(access)
+	face.AllowPrivateHosts = true      // the service is on this machine
+	face.MicStart = avatar.MicDeferred // this bot types
+	session, err := agent.New(agent.Options{
+		Mode: agent.Chat, Token: access.KS, GenieURL: &access.GenieURL, Avatar: face,
+		OnEvent: func(e event.Event) {
+			if s, ok := e.(avatar.AvatarStopTalking); ok && s.Text != avatar.SilentOpeningLabel {
+				spoken <- s.Text
+			}
+		},
+	}, agent.Deps{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close() // tells the service that the conversation is over
+
+	if err := session.Connect(ctx); err != nil {
+		log.Fatal(err)
+	}
+	sent, err := session.SendText(ctx, "My name is Sam")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("in text:", sent.Turn.Text)
+
+	if err := session.SwitchMode(ctx, agent.Avatar); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := session.SendText(ctx, "What is my name?"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("with a face:", <-spoken)
+
+	// Output:
+	// in text: Nice to meet you, Sam. I'll remember your name.
+	// with a face: Your name is Sam.
+}

@@ -1,0 +1,56 @@
+package avatar
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// slowHTTP answers late.
+type slowHTTP struct{ fakeHTTP }
+
+func (h *slowHTTP) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	time.Sleep(time.Second)
+	return h.fakeHTTP.Do(ctx, r)
+}
+
+// TestCloseWaitsForTheServiceToHear: a program that ends after Close has told of the
+// end.
+func TestCloseWaitsForTheServiceToHear(t *testing.T) {
+	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+		http := &slowHTTP{fakeHTTP{status: 200}}
+		r.deps.Fetch = http
+		r.mustConnect()
+		r.Close()
+		if got := http.seen(); len(got) != 1 || !strings.Contains(got[0], "session_completed") {
+			t.Errorf("requests %q", got)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if done, ok := r.events[len(r.events)-1].(SessionCompleted); !ok || !done.Sent {
+			t.Errorf("the last event is %#v", r.events[len(r.events)-1])
+		}
+	})
+}
+
+// TestNothingSecretIsPrinted of the options and of a session.
+func TestNothingSecretIsPrinted(t *testing.T) {
+	o := Options{
+		Token: "secret-token", RequestVars: map[string]any{"name": "secret-name"},
+		TURNCredentials: &media.Credentials{Username: "secret-user", Credential: "secret-word"},
+	}
+	var printed strings.Builder
+	fmt.Fprintf(&printed, "%v %+v %#v %s\n", o, o, o, o)
+	run(t, o, func(r *rig) {
+		r.mustConnect()
+		fmt.Fprintf(&printed, "%v %+v %#v %s\n", r.Session, r.Session, r.Session, r.Session)
+	})
+	if got := printed.String(); strings.Contains(got, "secret") || !strings.Contains(got, "avatar session, connected") {
+		t.Errorf("printed %q", got)
+	}
+}

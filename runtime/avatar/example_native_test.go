@@ -1,0 +1,82 @@
+//go:build !js
+
+package avatar_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"sync/atomic"
+
+	"github.com/pion/webrtc/v4"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
+)
+
+// A bot that asks the agent something, hears the answer, and sees its face.
+func ExampleSession() {
+	ctx := context.Background()
+	service, err := localservice.Start(ctx, localservice.Options{Script: []byte(script), Voice: "builtin"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+
+	// What a page does first: a token for one visitor, and where everything is.
+	info := service.Info()
+	agent, _ := info.Agent("silent")
+	access, err := appinit.Init(ctx, appinit.Options{
+		WidgetID: agent.WidgetID,
+		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	var packets atomic.Int64
+	answers := make(chan string, 8)
+	o := avatar.OptionsFor(access)
+	o.AllowPrivateHosts = true      // the service is on this machine
+	o.MicStart = avatar.MicDeferred // this bot types
+	o.Platform.OnTrack = func(track *webrtc.TrackRemote) {
+		for {
+			if _, _, err := track.ReadRTP(); err != nil {
+				return
+			}
+			packets.Add(1)
+		}
+	}
+	o.OnEvent = func(e event.Event) {
+		if spoken, ok := e.(avatar.AvatarStopTalking); ok && spoken.Text != avatar.SilentOpeningLabel {
+			answers <- spoken.Text
+		}
+	}
+	session, err := avatar.New(o, avatar.Deps{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close() // tells the service that the conversation is over
+
+	if err := session.Connect(ctx); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := session.Speak(ctx, "What is the password?"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(<-answers)
+	fmt.Println("saw and heard it:", packets.Load() > 0)
+
+	// Output:
+	// The password is swordfish.
+	// saw and heard it: true
+}
+
+const script = `
+rules:
+  - when: {contains: password}
+    steps:
+      - say: The password is swordfish.
+`
