@@ -4,11 +4,11 @@ package jsbridge
 
 import (
 	"encoding"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall/js"
 	"time"
 )
@@ -133,12 +133,13 @@ func (p *plan) listToJS(v reflect.Value, w *walk) (js.Value, *valueError) {
 func (p *plan) mapToJS(v reflect.Value, w *walk) (js.Value, *valueError) {
 	// In the order of their names, like encoding/json: what is sent and shown is the
 	// same each time.
-	names := v.MapKeys()
-	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	values := make(map[string]reflect.Value, v.Len())
+	for entries := v.MapRange(); entries.Next(); {
+		values[entries.Key().String()] = entries.Value()
+	}
 	object := objectCtor.New()
-	for _, name := range names {
-		key := name.String()
-		item, err := p.elem.toJS(v.MapIndex(name), w)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		item, err := p.elem.toJS(values[key], w)
 		if err != nil {
 			return js.Undefined(), err.in("." + key)
 		}
