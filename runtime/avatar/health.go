@@ -56,13 +56,13 @@ func (s *Session) withStats(p interface {
 }, f func(media.Stats),
 ) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.HealthTick)
-	go func() {
+	s.base.Spawn(func() {
 		defer cancel()
 		st, err := p.Stats(ctx)
 		if err == nil && st.Known {
 			s.base.Work.Post(func() { f(st) })
 		}
-	}()
+	})
 }
 
 // checkVideo repairs a picture without new bytes, and rebuilds when repairs

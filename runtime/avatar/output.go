@@ -166,7 +166,7 @@ func (s *Session) acceptVoice(l *link, offer control.Description) {
 	l.voice = s.deps.Plane.NewVoice(s.notify(l))
 	voice := l.voice
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.ASR)
-	go func() {
+	s.base.Spawn(func() {
 		defer cancel()
 		answer, err := voice.Accept(ctx, offer)
 		s.base.Work.Post(func() {
@@ -178,7 +178,7 @@ func (s *Session) acceptVoice(l *link, offer control.Description) {
 				s.tell(control.VoiceAnswer, control.Answer{Answer: answer})
 			}
 		})
-	}()
+	})
 }
 
 // MuteAudioOutput silences the avatar here; the service goes on talking.
