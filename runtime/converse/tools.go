@@ -29,9 +29,13 @@ type Call struct {
 
 var noArgs = json.RawMessage(`{}`)
 
-// ParseCall reads a [Tool] segment; ok is false if it names no tool.
+// ParseCall reads a [Tool] segment; ok is false if it names no tool. A call is
+// text, a name and JSON behind it: content of another type is none, although it
+// has text before its first brace too (wire-protocol §4.4.2, §10.5).
 func ParseCall(s *Segment) (c Call, ok bool) {
-	c.Raw = s.ContentString()
+	if c.Raw, ok = unquote(s.Content); !ok {
+		return Call{}, false
+	}
 	name, rest := c.Raw, ""
 	if i := strings.IndexByte(c.Raw, '{'); i >= 0 {
 		name, rest = c.Raw[:i], c.Raw[i:]
@@ -114,16 +118,26 @@ func ParseConsent(s *Segment) (c Consent, ok bool) {
 	return c, c.AuthURL != ""
 }
 
+// canonicalDepth is how many levels of a value [Canonical] sorts. Each of them is
+// read once more, and takes of the stack, of which a page has little: arguments
+// that are thousands of levels deep took minutes or ended the program. Nobody
+// means more than a few.
+const canonicalDepth = 64
+
 // Canonical returns JSON with the keys of every object sorted and no white
-// space, so that equal values have equal text; numbers as they were written.
+// space, so that equal values have equal text; numbers as they were written. What
+// is nested deeper than 64 levels keeps the order of its keys.
 func Canonical(raw json.RawMessage) string {
 	if !json.Valid(raw) {
 		return string(raw)
 	}
-	return string(appendCanonical(nil, raw))
+	return string(appendCanonical(nil, raw, canonicalDepth))
 }
 
-func appendCanonical(out, text []byte) []byte {
+func appendCanonical(out, text []byte, levels int) []byte {
+	if levels == 0 {
+		return append(out, compact(text)...)
+	}
 	text = skipSpace(text)
 	switch text[0] {
 	case '{':
@@ -137,7 +151,7 @@ func appendCanonical(out, text []byte) []byte {
 				out = append(out, ',')
 			}
 			out = append(append(out, String(key)...), ':')
-			out = appendCanonical(out, values[key])
+			out = appendCanonical(out, values[key], levels-1)
 		}
 		return append(out, '}')
 	case '[':
@@ -146,7 +160,7 @@ func appendCanonical(out, text []byte) []byte {
 			if out[len(out)-1] != '[' {
 				out = append(out, ',')
 			}
-			out = appendCanonical(out, item)
+			out = appendCanonical(out, item, levels-1)
 		}
 		return append(out, ']')
 	case '"':

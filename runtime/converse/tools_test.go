@@ -2,7 +2,9 @@ package converse
 
 import (
 	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/json"
 )
@@ -29,6 +31,15 @@ func TestParseCallFollowsTheProtocolsExamples(t *testing.T) {
 	for _, content := range []string{"", "   ", `{"a":1}`} {
 		if got, ok := ParseCall(toolSegment(content)); ok {
 			t.Errorf("ParseCall(%q) = %+v, want no call", content, got)
+		}
+	}
+}
+
+func TestACallIsText(t *testing.T) {
+	for _, content := range []string{`{"name":"ping"}`, `["ping",{"a":1}]`, `5`, `true`, `null`, ``} {
+		s := &Segment{Type: Tool, Content: json.RawMessage(content), ToolMetadata: &ToolMetadata{ID: "ti-4", Name: "ping", WaitForResponse: true}}
+		if got, ok := ParseCall(s); ok || !reflect.DeepEqual(got, Call{}) {
+			t.Errorf("content %s: %+v, want no call", content, got)
 		}
 	}
 }
@@ -119,6 +130,30 @@ func TestCanonical(t *testing.T) {
 	} {
 		if got := Canonical([]byte(raw)); got != want {
 			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
+}
+
+// TestDeepValuesAreCanonicalSoon: sorting every level took half a minute for a
+// megabyte, and ended a page's program.
+func TestDeepValuesAreCanonicalSoon(t *testing.T) {
+	const levels, size = 10_000, 1 << 20
+	for _, level := range [][2]string{{`{"b":`, `,"a":1}`}, {`{"a":`, `}`}, {`[`, `]`}} {
+		nested := func(levels int, within string) string {
+			return strings.Repeat(level[0], levels) + within + strings.Repeat(level[1], levels)
+		}
+		long := `"` + strings.Repeat("y", size-len(nested(levels, ""))) + `"`
+		start := time.Now()
+		got := Canonical([]byte(" " + nested(levels, long)))
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%d levels of %s took %s", levels, level[0], took)
+		}
+		want := nested(levels, long)
+		if level[1] == `,"a":1}` {
+			want = strings.Repeat(`{"a":1,"b":`, canonicalDepth) + nested(levels-canonicalDepth, long) + strings.Repeat("}", canonicalDepth)
+		}
+		if got != want {
+			t.Errorf("%s was not sorted to the level %d", level[0], canonicalDepth)
 		}
 	}
 }
