@@ -1,6 +1,6 @@
 // Command eventsgen reads the declarations and comments of the events that
 // sessions emit and writes the two texts that tell pages of them:
-// js/src/events.ts, the typed maps of events, and docs/events.md, the tables for
+// js/src/events.ts, the typed maps of events and what turns in text resolve to, and docs/events.md, the tables for
 // people. It knows Go's syntax trees and nothing of what a session does.
 //
 // Run it with go generate ./runtime/event.

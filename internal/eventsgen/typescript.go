@@ -30,6 +30,9 @@ var renamed = map[string]string{
 	"runtime/converse.Metadata":     "SegmentMetadata",
 	"runtime/converse.ToolMetadata": "SegmentTool",
 	"runtime/converse.Type":         "SegmentType",
+	"runtime/converse.Turn":         "ChatTurn",
+	"runtime/converse.Call":         "TurnCall",
+	"runtime/converse.Malformed":    "MalformedWidget",
 }
 
 // types makes TypeScript of Go types, each once.
@@ -175,7 +178,11 @@ func (t *types) use(d *decl) (string, error) {
 }
 
 func (t *types) declare(d *decl, name string) (string, error) {
-	doc := comment("", t.prose(d.doc, d))
+	text := t.prose(d.doc, d)
+	if rest, ok := strings.CutPrefix(text, d.name+" "); ok {
+		text = name + " " + rest
+	}
+	doc := comment("", text)
 	switch d.expr.(type) {
 	case *ast.StructType:
 		list, err := t.properties(d)
@@ -288,7 +295,7 @@ func comment(indent, text string) string {
 	return b.String()
 }
 
-const header = "// Generated from the events.go of each session and runtime/event by \"go generate ./runtime/event\"; don't edit.\n\n"
+const header = "// Generated from the events.go of each session, runtime/event and runtime/converse by \"go generate ./runtime/event\"; don't edit.\n\n"
 
 // file is events.ts.
 func (t *types) file() (string, error) {
@@ -316,9 +323,12 @@ func (t *types) file() (string, error) {
 			fmt.Fprintf(&b, "%s  %s: %s\n", comment("  ", t.prose(e.decl.doc, e.decl)), e.name, payload)
 		}
 		b.WriteString("}\n")
-		if err := t.snapshot(k.dir); err != nil {
+		if err := t.useOf(k.dir, "Snapshot"); err != nil { // what a session's properties are made of
 			return "", err
 		}
+	}
+	if err := t.useOf("runtime/converse", "Turn"); err != nil { // what a turn in text resolves to
+		return "", err
 	}
 	b.WriteString("\n/** The payload of events that say all with their name. */\nexport type Nothing = Record<string, never>\n")
 	for _, d := range t.order {
@@ -334,12 +344,12 @@ func (t *types) file() (string, error) {
 	return b.String(), nil
 }
 
-// snapshot writes what a session's properties are made of.
-func (t *types) snapshot(dir string) error {
+// useOf writes a type of the package in dir that no event has.
+func (t *types) useOf(dir, name string) error {
 	p, err := t.module.load(dir)
 	if err != nil {
 		return err
 	}
-	_, err = t.use(p.types["Snapshot"])
+	_, err = t.use(p.types[name])
 	return err
 }

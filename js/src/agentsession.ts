@@ -3,13 +3,12 @@ import { AvatarSession } from "./avatar.js"
 import { ChatSession } from "./chatsession.js"
 import type { AgentError } from "./errors.js"
 import { localError } from "./errors.js"
-import type { AgentEvents, AgentMode, AgentSnapshot, AgentState } from "./events.js"
+import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn } from "./events.js"
 import { fullProgram } from "./full.js"
 import { Inner } from "./inner.js"
 import { lendFunctions, optionsOf } from "./options.js"
 import type { Methods } from "./program.js"
 import { opening, Session, type CallOptions, type DisconnectOptions, type Opening } from "./session.js"
-import type { ChatTurn } from "./turn.js"
 
 /** The payload of `transportChanged`: the session inside, before it connects. */
 export type TransportChange = { mode: "avatar"; transport: AvatarSession } | { mode: "chat"; transport: ChatSession }

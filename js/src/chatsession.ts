@@ -1,11 +1,10 @@
 import { plainChat, type ChatOptions, type TurnOptions } from "./chatoptions.js"
 import { localError } from "./errors.js"
-import type { ChatEvents, ChatSnapshot, ChatState, Kickoff, Segment } from "./events.js"
+import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Kickoff, Segment } from "./events.js"
 import { Inner } from "./inner.js"
 import { logUnneeded, optionsOf, type PlainOptions } from "./options.js"
 import { openingOf, Session, type CallOptions, type DisconnectOptions } from "./session.js"
 import { chatProgram } from "./small.js"
-import type { ChatTurn } from "./turn.js"
 
 /**
  * A conversation with an agent in text (session-api A.2): no connection, no

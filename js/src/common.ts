@@ -26,7 +26,6 @@ export type {
 export type { Holdings } from "./program.js"
 export { diagnostics, dispose, type ProgramName } from "./runtime.js"
 export type { ArgRule, CallOptions, Completion, DisconnectOptions, Session, ToolAnswer } from "./session.js"
-export type { ChatTurn, MalformedWidget, TurnCall, TurnWarning } from "./turn.js"
 export * from "./visitor.js"
 
 /** Version of this package; the WebAssembly files have the same. */

@@ -2,8 +2,7 @@ import type { TurnOptions } from "./chatoptions.js"
 import { bad, checkCapabilities, checkFunctions, checkTalking, checkVars, givenOf, oneOf, plainPlace, type Capabilities, type Place, type PlainOptions, type RequestVars, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
 import { chatProgram } from "./small.js"
 import { pullExport } from "./stream.js"
-import type { Segment } from "./events.js"
-import type { ChatTurn } from "./turn.js"
+import type { ChatTurn, Segment } from "./events.js"
 
 /** Options of `converse`: a token, a message, and whatever should differ from the defaults. */
 export type ConverseOptions = WithToken<ConverseSettings>

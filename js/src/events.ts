@@ -1,4 +1,4 @@
-// Generated from the events.go of each session and runtime/event by "go generate ./runtime/event"; don't edit.
+// Generated from the events.go of each session, runtime/event and runtime/converse by "go generate ./runtime/event"; don't edit.
 
 import type { AgentError } from "./errors.js"
 
@@ -275,7 +275,7 @@ export interface AgentEvents {
 /** The payload of events that say all with their name. */
 export type Nothing = Record<string, never>
 
-/** State is where a session is in its life (session-api B.1). */
+/** AvatarState is where a session is in its life (session-api B.1). */
 export type AvatarState = "idle" | "preparing" | "connecting" | "connected" | "reconnecting" | "resuming" | "disconnecting" | "disconnected" | "error"
 
 /** `stateChange` is emitted at every change of state. */
@@ -308,7 +308,7 @@ export interface Picture {
   videoHeight: number
 }
 
-/** Mode says whether the service sends a picture. */
+/** AvatarMode says whether the service sends a picture. */
 export type AvatarMode = "video" | "audio"
 
 /**
@@ -353,7 +353,7 @@ export interface ConnectivityChanged {
   detail?: string
 }
 
-/** Channel names a peer in events (wire-protocol §8.5). */
+/** MediaChannel names a peer in events (wire-protocol §8.5). */
 export type MediaChannel = "asr" | "stv" | "voice"
 
 /** `mediaRecovering` is emitted when the repair of a peer begins. */
@@ -478,12 +478,12 @@ export interface BrainStalled {
 }
 
 /**
- * Type names what a segment is. The set is open: an unknown type is passed on, never an error
- * (wire-protocol §4.4.2).
+ * SegmentType names what a segment is. The set is open: an unknown type is passed on, never an
+ * error (wire-protocol §4.4.2).
  */
 export type SegmentType = "init_response" | "think" | "text" | "avatar" | "avatar-filler" | "tool" | "tool_response" | "unisphere-tool" | "share" | "thread" | "error" | "interruption" | "user-interruption" | "keepalive" | (string & {})
 
-/** Metadata describes widgets and interruptions (wire-protocol §4.4.1). */
+/** SegmentMetadata describes widgets and interruptions (wire-protocol §4.4.1). */
 export interface SegmentMetadata {
   widgetName?: string
   runtimeName?: string
@@ -494,7 +494,7 @@ export interface SegmentMetadata {
   extra?: Record<string, unknown>
 }
 
-/** ToolMetadata describes a tool call (wire-protocol §9.8). */
+/** SegmentTool describes a tool call (wire-protocol §9.8). */
 export interface SegmentTool {
   id: string
   name: string
@@ -791,8 +791,8 @@ export interface Kickoff {
 }
 
 /**
- * Capabilities are what the service said the agent can do; before it said so all are false but
- * `interruptions` (wire-protocol §4.2).
+ * AgentAbilities are what the service said the agent can do; before it said so all are false
+ * but `interruptions` (wire-protocol §4.2).
  */
 export interface AgentAbilities {
   screenShare: boolean
@@ -852,7 +852,7 @@ export interface Snapshot {
   gated: boolean
 }
 
-/** State is where a session is in its life (session-api B.2). */
+/** ChatState is where a session is in its life (session-api B.2). */
 export type ChatState = "idle" | "connected" | "closed"
 
 /** `stateChange` is emitted at every change of state. */
@@ -860,7 +860,7 @@ export interface ChatStateChanged {
   state: ChatState
 }
 
-/** Snapshot is what can be read of a session at any time. */
+/** ChatSnapshot is what can be read of a session at any time. */
 export interface ChatSnapshot {
   state: ChatState
   /** `threadId` is the dialogue's id: the one given, or that of the first reply. */
@@ -871,7 +871,7 @@ export interface ChatSnapshot {
   responsePending: boolean
 }
 
-/** State is where a session is in its life (session-api B.3). */
+/** AgentState is where a session is in its life (session-api B.3). */
 export type AgentState = "idle" | "connecting" | "connected" | "switching" | "failed" | "closed"
 
 /**
@@ -883,7 +883,7 @@ export interface AgentStateChanged {
   reason?: "user_requested" | "transport_failed"
 }
 
-/** Mode is the kind of transport. */
+/** AgentMode is the kind of transport. */
 export type AgentMode = "avatar" | "chat"
 
 /**
@@ -904,13 +904,90 @@ export interface ModeChanged {
   threadContinuity: boolean
 }
 
-/** Snapshot is what can be read of a session at any time. */
+/** AgentSnapshot is what can be read of a session at any time. */
 export interface AgentSnapshot {
   state: AgentState
   mode: AgentMode
   threadId?: string
   /** `timings` are those of the avatar's connect, empty without one. */
   timings: Record<string, number>
+}
+
+/** MalformedWidget is a widget that began like JSON and was none when another followed. */
+export interface MalformedWidget {
+  runtime: string
+  widgetName?: string
+  speechId?: string
+  raw: string
+}
+
+/** TurnCall is a tool call parsed from a segment (wire-protocol §10.5). */
+export interface TurnCall {
+  name: string
+  /** `args` is an object, empty if the call has none. */
+  args: Record<string, unknown>
+  /**
+   * `fusedArgs` are earlier argument objects in the same segment that belong to other tools, in
+   * order (wire-protocol §10.6).
+   */
+  fusedArgs?: Record<string, unknown>[]
+  /** `id` is the invocation to answer, empty if the call has none. */
+  id?: string
+  /** `type` is the kind of tool: api, client, csv or code. */
+  type?: string
+  /** `waitForResponse` says that the brain waits for an answer. */
+  waitForResponse: boolean
+  /** `raw` is the content the call was parsed from. */
+  raw: string
+}
+
+/** TurnWarning tells of a turn that went well and may not be what was wanted. */
+export interface TurnWarning {
+  code: string
+  message: string
+  /** `requestVarKeys` are the names of the variables that were sent. */
+  requestVarKeys?: string[]
+}
+
+/** ChatTurn is an answer as a whole (session-api A.2.2, sendText, and D.10). */
+export interface ChatTurn {
+  /** `text` is the spoken pieces in one, without the widgets. */
+  text: string
+  /** `threadId` continues the conversation. */
+  threadId: string
+  /** `messageId` is for feedback. */
+  messageId: string
+  /** `segments` are all pieces as they came. */
+  segments: Segment[]
+  widgets: Widget[]
+  /** `malformedWidgets` are widgets that could not be read. */
+  malformedWidgets?: MalformedWidget[]
+  /**
+   * `toolCalls` are the distinct calls. Those of which only the result tells the name stay with
+   * the call they came with (wire-protocol §10.6).
+   */
+  toolCalls: TurnCall[]
+  /** `oauthRequired` are the authorisations that tools wait for. */
+  oauthRequired: OAuthRequired[]
+  /** `errors` are the error segments, where they don't fail the turn. */
+  errors: Segment[]
+  /**
+   * `spiralStopped` says that the turn was left because it called tools only. That of a session
+   * never is.
+   */
+  spiralStopped: boolean
+  /**
+   * `truncated` says that it has more segments than are kept: 20,000 in a session, 2,000
+   * without one, where it is left.
+   */
+  truncated: boolean
+  /**
+   * `empty` says that it brought nothing at all, which is how the service refuses variables
+   * that it does not allow (wire-protocol §10.3).
+   */
+  empty: boolean
+  /** `warnings` are for the developer. A session has none: it emits them. */
+  warnings?: TurnWarning[]
 }
 
 /** The codes after which the service has given the session up. */

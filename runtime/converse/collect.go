@@ -19,10 +19,11 @@ var OnceLimits = Limits{ToolSegments: 8, CallsPerTool: 3, Segments: 2000}
 
 // Turn is an answer as a whole (session-api A.2.2, sendText, and D.10).
 type Turn struct {
-	// Text is the spoken pieces in one.
+	// Text is the spoken pieces in one, without the widgets.
 	Text string `json:"text"`
-	// ThreadID continues the conversation, MessageID is for feedback.
-	ThreadID  string `json:"threadId"`
+	// ThreadID continues the conversation.
+	ThreadID string `json:"threadId"`
+	// MessageID is for feedback.
 	MessageID string `json:"messageId"`
 	// Segments are all pieces as they came.
 	Segments []Segment `json:"segments"`
@@ -30,20 +31,22 @@ type Turn struct {
 	// Malformed are widgets that could not be read.
 	Malformed []Malformed `json:"malformedWidgets,omitempty"`
 	// ToolCalls are the distinct calls. Those of which only the result tells the
-	// name are in Fused of the call they came with (wire-protocol §10.6).
+	// name stay with the call they came with (wire-protocol §10.6).
 	ToolCalls []Call `json:"toolCalls"`
 	// Consents are the authorisations that tools wait for.
-	Consents []Consent `json:"oauthRequired"`
-	// Errors are the error segments.
+	Consents []Consent `json:"oauthRequired" ts:"OAuthRequired[]"`
+	// Errors are the error segments, where they don't fail the turn.
 	Errors []Segment `json:"errors"`
-	// SpiralStopped says that the turn was left because it called tools only.
+	// SpiralStopped says that the turn was left because it called tools only. That
+	// of a session never is.
 	SpiralStopped bool `json:"spiralStopped"`
-	// Truncated says that it was left because it had too many segments.
+	// Truncated says that it has more segments than are kept: 20,000 in a session,
+	// 2,000 without one, where it is left.
 	Truncated bool `json:"truncated"`
 	// Empty says that it brought nothing at all, which is how the service refuses
 	// variables that it does not allow (wire-protocol §10.3).
 	Empty bool `json:"empty"`
-	// Warnings are for the developer; only [Brain.Once] has any.
+	// Warnings are for the developer. A session has none: it emits them.
 	Warnings []TurnWarning `json:"warnings,omitempty"`
 }
 

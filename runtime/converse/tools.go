@@ -12,11 +12,12 @@ import (
 
 // Call is a tool call parsed from a segment (wire-protocol §10.5).
 type Call struct {
-	Name string          `json:"name"`
-	Args json.RawMessage `json:"args"` // always an object
+	Name string `json:"name"`
+	// Args is an object, empty if the call has none.
+	Args json.RawMessage `json:"args" ts:"Record<string, unknown>"`
 	// Fused are earlier argument objects in the same segment that belong to
 	// other tools, in order (wire-protocol §10.6).
-	Fused []json.RawMessage `json:"fusedArgs,omitempty"`
+	Fused []json.RawMessage `json:"fusedArgs,omitempty" ts:"Record<string, unknown>[]"`
 	// ID is the invocation to answer, empty if the call has none.
 	ID string `json:"id,omitempty"`
 	// Kind is the kind of tool: api, client, csv or code.
