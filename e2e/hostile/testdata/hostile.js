@@ -1,0 +1,98 @@
+// What the tests of this package have in common: sessions whose events are on
+// record, and promises that must all settle.
+import { AgentError, AgentSession, appInit, ChatSession } from "/js/dist/index.js"
+import { agents, held, Recording, service, settled } from "/e2e/house/page/tools.js"
+import { diagnostics } from "/js/dist/index.js"
+
+export { converse, dispose, load } from "/js/dist/index.js"
+export { AgentError, AgentSession, ChatSession, diagnostics, held, settled }
+
+const names = ["stateChange", "transportChanged", "modeChanged", "transcript", "turnStart", "turnEnd", "sessionCompleted", "warning", "error", "ended"]
+
+/** What appInit tells of an agent, with the service's options for sessions. */
+export async function arrive(agent = "silent") {
+  return { ...(await appInit({ widgetId: agents[agent], ...service.addresses })), ...service.session }
+}
+
+/** A conversation over both transports, in text unless options say otherwise; it is not connected. */
+export async function agentOf({ avatar, ...options } = {}) {
+  const face = { micStartMode: "deferred", videoEl: document.createElement("video"), ...avatar }
+  return new Talk(new AgentSession({ ...(await arrive()), mode: "chat", avatar: face, ...options }))
+}
+
+/** A conversation in text; it is not connected. */
+export async function chatOf(options) {
+  return new Talk(new ChatSession({ ...(await arrive()), ...options }))
+}
+
+class Talk extends Recording {
+  #transports = new WeakSet()
+
+  constructor(session) {
+    super(session, names)
+    // What an agent session does not pass on.
+    session.on("transportChanged", ({ transport }) => {
+      if (this.#transports.has(transport)) return
+      this.#transports.add(transport)
+      transport.on("sessionCompleted", (payload) => session.emit("sessionCompleted", payload))
+    })
+  }
+
+  /** The reasons of the ends that this session has told its listeners of. */
+  get ends() {
+    return this.all("ended").map(({ reason }) => reason)
+  }
+
+  /** What became of the signal to the service that the conversation is over, a word an attempt. */
+  get completions() {
+    return this.all("sessionCompleted").map(({ reason, sent, suppressed }) => (sent ? reason : `${reason} ${suppressed ? "suppressed" : "failed"}`))
+  }
+}
+
+/** How an error looks: its code, or a complaint that it is not the package's. */
+export const told = (e) => (e instanceof AgentError ? e.code : `untyped: ${e}`)
+
+/** Calls something and returns a promise of what came of it, which never rejects. */
+export async function outcome(call) {
+  try {
+    const value = await call()
+    return value?.text ?? String(value)
+  } catch (e) {
+    return told(e)
+  }
+}
+
+/** Resolves with what a promise becomes, or with "pending" after a generous while. */
+export async function within(promise, ms = 30_000) {
+  let timer
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, ms, "pending")))
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** How often each text is in a list. */
+export function tally(list) {
+  const counts = {}
+  for (const text of list) counts[text] = (counts[text] ?? 0) + 1
+  return counts
+}
+
+/** What the page and the program hold; the program's own clock keeps one timer or none. */
+export async function holdings() {
+  const all = { ...held(), ...(await diagnostics()) }
+  return { ...all, timers: Math.max(0, all.timers - 1) }
+}
+
+/** What is held more than before, when everything had the time to go. */
+export async function left(before) {
+  let now
+  const more = () => Object.entries(now).filter(([name, n]) => n > before[name])
+  await settled(async () => {
+    now = await holdings()
+    return more().length === 0
+  }, 20_000)
+  return more().map(([name, n]) => `${n} ${name}, ${before[name]} before`)
+}
