@@ -1,7 +1,7 @@
 // Command eventsgen reads the declarations and comments of the events that
-// sessions emit and writes the two texts that tell pages of them:
-// js/src/events.ts, the typed maps of events and what turns in text resolve to, and docs/events.md, the tables for
-// people. It knows Go's syntax trees and nothing of what a session does.
+// sessions emit, and of a turn in text, and writes the two texts that tell pages
+// of them: js/src/events.ts, the types, and docs/events.md, the tables of events
+// for people. It knows Go's syntax trees and nothing of what a session does.
 //
 // Run it with go generate ./runtime/event.
 package main

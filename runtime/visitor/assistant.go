@@ -17,7 +17,7 @@ type Followup struct {
 
 // UnmarshalJSON reads a text, or a record with a question in it.
 func (f *Followup) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, &f.Text) == nil {
+	if bytes.HasPrefix(data, []byte(`"`)) && json.Unmarshal(data, &f.Text) == nil {
 		f.Raw = bytes.Clone(data)
 		return nil
 	}

@@ -45,7 +45,7 @@ var personal = []method{
 			return c.Threads(ctx, visitor.ThreadQuery{
 				Filter: visitor.Filter{
 					"agentIdEquals": "a-1", "contextIdEqual": "entry", "idEquals": "t-1", "idsIn": []string{"t-1", "t-2"},
-					"isEverywhere": false, "orderBy": "-createdAt", "partnerIdEquals": int64(9007199254740993),
+					"isEverywhere": false, "orderBy": "-createdAt", "partnerIdEquals": 5501,
 					"statusEquals": "active", "statusIn": []any{"active"}, "userIdEquals": "",
 					"createdAtGreaterThanOrEqual": time.Unix(1, 0).UTC(), "createdAtLessThanOrEqual": 1790000000,
 					"updatedAtGreaterThanOrEqual": "2026-01-01", "updatedAtLessThanOrEqual": nil,
@@ -56,7 +56,7 @@ var personal = []method{
 		post("/v1/thread/list", `{"filter":{"agentIdEquals":"a-1","contextIdEqual":"entry",`+
 			`"createdAtGreaterThanOrEqual":"1970-01-01T00:00:01Z","createdAtLessThanOrEqual":1790000000,`+
 			`"idEquals":"t-1","idsIn":["t-1","t-2"],"isEverywhere":false,"objectType":"ListThreadFilter","orderBy":"-createdAt",`+
-			`"partnerIdEquals":9007199254740993,"statusEquals":"active","statusIn":["active"],`+
+			`"partnerIdEquals":5501,"statusEquals":"active","statusIn":["active"],`+
 			`"updatedAtGreaterThanOrEqual":"2026-01-01","userIdEquals":""},"pager":{"pageIndex":3,"pageSize":500}}`),
 		`{"totalCount":0,"objects":[]}`,
 		`{"totalCount":0,"objects":[]}`,

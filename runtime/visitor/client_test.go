@@ -171,7 +171,11 @@ func TestBadReplies(t *testing.T) {
 		{"share", ok(``), fault.ServerError, "/message/share"},
 		{"feedback", ok(`{"error":"no such message"}`), fault.APIException, "/feedback/add"},
 		{"follow-ups", ok(`{"questions":[]}`), fault.InvalidResponse, "/followup/get-suggested-questions"},
+		{"follow-ups", ok(`["Why?",null]`), fault.InvalidResponse, "/followup/get-suggested-questions"},
+		{"follow-ups", ok(`[5]`), fault.InvalidResponse, "/followup/get-suggested-questions"},
 		{"status", ok(`<html>`), fault.InvalidResponse, "/assistant/status"},
+		{"status", ok(`null`), fault.InvalidResponse, "/assistant/status"},
+		{"status", ok(`[]`), fault.InvalidResponse, "/assistant/status"},
 	} {
 		c, s := newClient(t, visitor.Options{}, test.reply)
 		_, err := call(test.name)(t.Context(), c)

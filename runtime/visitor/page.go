@@ -18,6 +18,11 @@ const (
 	MaxPageSize = 500
 )
 
+// samePages is how many pages in a row may begin with the same object. Two may
+// when a page of them is added meanwhile; a service that doesn't count pages
+// would be asked for ever.
+const samePages = 2
+
 // Pager cuts a page out of a list. Nil fields mean the defaults.
 type Pager struct {
 	// PageIndex is the number of the page, from 1. Default 1.
@@ -90,8 +95,10 @@ func (p *Page[T]) check(path string) error {
 	return nil
 }
 
-// all asks for one page after the other, as they are needed.
-func all[T any](ctx context.Context, c *Client, l *listing, f Filter, p Pager) iter.Seq2[T, error] {
+// all asks for one page after the other, as they are needed. It ends when it has
+// seen as many as there are, or with a page that is empty: a count that is too low
+// is not believed, and one that is too high is not waited for.
+func all[T interface{ key() string }](ctx context.Context, c *Client, l *listing, f Filter, p Pager) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		body, err := l.body(f, p)
@@ -102,10 +109,21 @@ func all[T any](ctx context.Context, c *Client, l *listing, f Filter, p Pager) i
 		// Counted, not worked out from the page's number: the service may put
 		// fewer on a page than it was asked to.
 		seen := (body.Pager.PageIndex - 1) * body.Pager.PageSize
+		begins, same := "", 0
 		for ; ; body.Pager.PageIndex++ {
 			part, err := page[T](ctx, c, l, body)
 			if err != nil {
 				yield(none, err)
+				return
+			}
+			if len(part.Objects) == 0 {
+				return
+			}
+			if first := part.Objects[0].key(); first != begins {
+				begins, same = first, 0
+			}
+			if same++; same > samePages {
+				yield(none, fault.New(fault.InvalidResponse, "the service returns the same page again and again").At(l.path))
 				return
 			}
 			for _, object := range part.Objects {
@@ -113,8 +131,7 @@ func all[T any](ctx context.Context, c *Client, l *listing, f Filter, p Pager) i
 					return
 				}
 			}
-			seen += len(part.Objects)
-			if len(part.Objects) == 0 || seen >= part.TotalCount {
+			if seen += len(part.Objects); seen == part.TotalCount {
 				return
 			}
 		}

@@ -83,9 +83,14 @@ func (s *Segments) UnmarshalJSON(data []byte) error {
 
 // Errors of records; the page that one is on becomes an invalid_response.
 var (
+	errNoObject  = errors.New("a record that is no object")
 	errNoThread  = errors.New("a thread without an id")
 	errNoMessage = errors.New("a message without an id")
 )
+
+func (t Thread) key() string { return t.ID }
+
+func (m Message) key() string { return m.ID }
 
 // UnmarshalJSON reads the known fields and keeps the record.
 func (t *Thread) UnmarshalJSON(data []byte) error {
@@ -138,8 +143,12 @@ func (m Message) MarshalJSON() ([]byte, error) {
 
 // read decodes a record into fields, and keeps it in raw. A field of another
 // type than ours stays empty, because service.md shows the names of many fields
-// and the types of few; encoding/json goes on after such an error.
+// and the types of few; encoding/json goes on after such an error. A record that
+// is no object is none: who reads a field of null in a page gets an exception.
 func read(data []byte, fields any, raw *json.RawMessage) error {
+	if !bytes.HasPrefix(data, []byte("{")) {
+		return errNoObject
+	}
 	*raw = bytes.Clone(data)
 	err := json.Unmarshal(data, fields)
 	if json.IsMismatch(err) {

@@ -2,6 +2,7 @@ package visitor_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func TestTimeForms(t *testing.T) {
 }
 
 func TestIDForms(t *testing.T) {
-	for form, want := range map[string]visitor.ID{`"1001"`: "1001", `9007199254740993`: "9007199254740993", `null`: "", `{}`: ""} {
+	for form, want := range map[string]visitor.ID{`"1001"`: "1001", `1001`: "1001", `9007199254740991`: "9007199254740991", `null`: "", `{}`: ""} {
 		var got visitor.ID
 		if err := json.Unmarshal([]byte(form), &got); err != nil || got != want {
 			t.Errorf("%s: %q, %v", form, got, err)
@@ -125,8 +126,11 @@ func TestRecordsMadeByHand(t *testing.T) {
 		record any
 		want   string
 	}{
-		{visitor.Thread{ID: "t", CreatedAt: at, UpdatedAt: at}, `{"id":"t","title":"","status":"","created_at":"2026-01-02T00:00:00Z",` +
-			`"updated_at":"2026-01-02T00:00:00Z","agent_id":"","thread_metadata":{"analysis":null}}`},
+		{
+			visitor.Thread{ID: "t", CreatedAt: at, UpdatedAt: at, Metadata: visitor.ThreadMetadata{Analysis: map[string]any{"mood": "good"}}},
+			`{"id":"t","title":"","status":"","created_at":"2026-01-02T00:00:00Z",` +
+				`"updated_at":"2026-01-02T00:00:00Z","agent_id":"","thread_metadata":{"analysis":{"mood":"good"}}}`,
+		},
 		{visitor.Followup{Text: "Why?"}, `"Why?"`},
 	} {
 		if got, err := json.Marshal(test.record); err != nil || string(got) != test.want {
@@ -138,15 +142,18 @@ func TestRecordsMadeByHand(t *testing.T) {
 func TestTurns(t *testing.T) {
 	turn := func(role, text string) visitor.Turn { return visitor.Turn{Role: role, Text: text} }
 	for text, want := range map[string][]visitor.Turn{
-		"":                         {},
-		"\n":                       {},
-		"human: a\nai: b":          {turn("human", "a"), turn("ai", "b")},
-		"human: a\r\nai: b\r\n":    {turn("human", "a"), turn("ai", "b")},
-		"human:a":                  {turn("human", "a")},
-		"human:":                   {turn("human", "")},
-		"ai: one\n\ntwo\nhuman: x": {turn("ai", "one\n\ntwo"), turn("human", "x")},
-		"before\nai: x":            {turn("", "before"), turn("ai", "x")},
-		"aim: x":                   {turn("", "aim: x")},
+		"":                           {},
+		"\n":                         {},
+		"human: a\nai: b":            {turn("human", "a"), turn("ai", "b")},
+		"human: a\r\nai: b\r\n":      {turn("human", "a"), turn("ai", "b")},
+		"human:a":                    {turn("human", "a")},
+		"human:":                     {turn("human", "")},
+		"ai: one\n\ntwo\nhuman: x":   {turn("ai", "one\n\ntwo"), turn("human", "x")},
+		"before\nai: x":              {turn("", "before"), turn("ai", "x")},
+		"aim: x":                     {turn("", "aim: x")},
+		"\n\nbefore\r\n\r\nit\nai:x": {turn("", "before\n\nit"), turn("ai", "x")},
+		// Joined line by line it took minutes.
+		"ai: " + strings.Repeat("\n", 1<<20) + "x": {turn("ai", strings.Repeat("\n", 1<<20)+"x")},
 	} {
 		data, err := json.Marshal(text)
 		if err != nil {
@@ -155,7 +162,7 @@ func TestTurns(t *testing.T) {
 		c, _ := newClient(t, visitor.Options{}, ok(`{"status":"success","data":`+string(data)+`}`))
 		got, err := c.Transcript(t.Context(), "t-1")
 		if err != nil || got.Text != text || !reflect.DeepEqual(got.Turns, want) {
-			t.Errorf("%q: %+v, %v", text, got, err)
+			t.Errorf("%.100q: %.1000v, %v", text, got, err)
 		}
 	}
 }

@@ -29,7 +29,8 @@ func (c *Client) Threads(ctx context.Context, q ThreadQuery) (Page[Thread], erro
 }
 
 // AllThreads yields the threads of all pages from q's on, and asks for each page
-// when it is needed. An error comes last, with a zero Thread.
+// when it is needed. An error comes last, with a zero Thread; invalid_response
+// when the service returns one page again and again.
 //
 // The service counts pages anew for each of them: a thread that is touched
 // meanwhile may come twice, and after a deletion others may be left out. Collect

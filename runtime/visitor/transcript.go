@@ -46,16 +46,19 @@ var roles = [...]string{"human", "ai", "opening"}
 // turns reads the lines of a transcript. A line without a role belongs to the
 // turn before it: what somebody says may have line breaks in it.
 func turns(text string) []Turn {
+	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\r\n")
 	list := []Turn{}
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\r\n"), "\n") {
-		line = strings.TrimSuffix(line, "\r")
+	said, end := 0, -1 // where the last turn's text begins, and where the line ends
+	for line := range strings.SplitSeq(text, "\n") {
+		begin := end + 1
+		end = begin + len(line)
 		switch turn, ok := beginning(line); {
 		case ok:
-			list = append(list, turn)
+			list, said = append(list, turn), end-len(turn.Text)
 		case len(list) > 0:
-			list[len(list)-1].Text += "\n" + line
+			list[len(list)-1].Text = text[said:end]
 		case line != "":
-			list = append(list, Turn{Text: line})
+			list, said = append(list, Turn{Text: line}), begin
 		}
 	}
 	return list
