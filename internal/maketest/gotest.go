@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 )
 
@@ -17,10 +18,14 @@ type testEvent struct {
 	Elapsed                       float64
 }
 
-// goTest runs `go test -json args...`, prints one line for each package and the
-// output of what failed, and counts.
+// goTest runs `go test -json args...` and counts.
 func goTest(ctx context.Context, env []string, args ...string) (totals, error) {
-	cmd := prepare(ctx, env, append([]string{"go", "test", "-json"}, args...))
+	return countRun(prepare(ctx, env, append([]string{"go", "test", "-json"}, args...)))
+}
+
+// countRun runs cmd, which writes the events of `go test -json`, prints one line
+// for each package and the output of what failed, and counts.
+func countRun(cmd *exec.Cmd) (totals, error) {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -35,6 +35,40 @@ not an event
 	}
 }
 
+func TestFuzzFindsEveryTargetAndKeepsWhatFails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, source := range map[string]string{
+		"go.mod":        "module example.test/fuzz\n",
+		"plain_test.go": "package fuzz\n",
+		"fuzz_test.go": `package fuzz
+
+import "testing"
+
+func FuzzGood(f *testing.F) { f.Fuzz(func(*testing.T, []byte) {}) }
+
+func FuzzBad(f *testing.F) {
+	f.Add("seed")
+	f.Fuzz(func(t *testing.T, s string) {
+		if s != "seed" {
+			t.Fatal("not the seed")
+		}
+	})
+}
+`,
+	} {
+		if err := os.WriteFile(name, []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := fuzzTargets(t.Context())
+	if want := (totals{passed: 1, failed: 1}); got != want || err != nil {
+		t.Errorf("totals = %+v, %v; want %+v", got, err, want)
+	}
+	if kept, err := filepath.Glob("testdata/fuzz/FuzzBad/*"); err != nil || len(kept) != 1 {
+		t.Errorf("kept %q, %v; want one input", kept, err)
+	}
+}
+
 func TestCountTAPReadsTheClosingLines(t *testing.T) {
 	got := countTAP("ok 1 - a\n# tests 4\n# pass 2\n# fail 1\n# skipped 1\n")
 	if want := (totals{passed: 2, failed: 1, skipped: 1}); got != want {

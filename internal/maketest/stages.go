@@ -16,8 +16,6 @@ import (
 const (
 	// testTimeout ends a package that hangs, long before a build server would.
 	testTimeout = "8m"
-	// fuzzTime is the short run of each fuzz target; long ones are for people.
-	fuzzTime = "2s"
 	// waitDelay bounds how long an interrupted program may hold its pipes.
 	waitDelay = 5 * time.Second
 	// toolDir is where the linters are built; they run for two targets, so
@@ -136,49 +134,6 @@ func hasPageTests(dir string) (bool, error) {
 		}
 	}
 	return found, nil
-}
-
-// fuzzTarget finds the fuzz targets of a file. Asking `go test -list` instead
-// would build every test of the project once more, without the race detector.
-var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w*)\(\w+ \*testing\.F\)`)
-
-// fuzzTargets runs each fuzz target for a moment, beyond its seed corpus.
-func fuzzTargets(ctx context.Context) (totals, error) {
-	out, err := output(ctx, nil, "go", "list", "-f", `{{$p := .}}{{range .TestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
-{{end}}`, "./...")
-	if err != nil {
-		return totals{}, err
-	}
-	var sum totals
-	for line := range strings.Lines(out) {
-		pkg, file, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if !ok {
-			continue // a package without tests
-		}
-		source, err := os.ReadFile(file)
-		if err != nil {
-			return sum, err
-		}
-		for _, match := range fuzzTarget.FindAllSubmatch(source, -1) {
-			fuzz := func() (totals, error) {
-				return goTest(ctx, nil, "-run", "^$", "-fuzz", "^"+string(match[1])+"$", "-fuzztime", fuzzTime, "-timeout", testTimeout, pkg)
-			}
-			got, err := fuzz()
-			if err != nil {
-				// On a loaded machine go test now and then takes the end of the time for
-				// a failure. An input that really fails was kept, and fails again.
-				got, err = fuzz()
-			}
-			if err != nil && got.failed == 0 {
-				got.failed = 1
-			}
-			sum.add(got)
-		}
-	}
-	if sum.passed+sum.failed == 0 {
-		return sum, errors.New("no package has a fuzz target")
-	}
-	return sum, nil
 }
 
 func npmTests(ctx context.Context) (totals, error) {
