@@ -6,6 +6,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
@@ -15,8 +16,8 @@ type (
 		ID string `json:"id"`
 	}
 	titled struct {
-		ID    string `json:"id"`
-		Title string `json:"title"`
+		ID    string  `json:"id"`
+		Title *string `json:"title"`
 	}
 	byIDs struct {
 		IDs []string `json:"ids"`
@@ -27,7 +28,7 @@ type (
 	}
 	rating struct {
 		MessageID string `json:"messageId"`
-		Positive  bool   `json:"positive"`
+		Positive  *bool  `json:"positive"`
 		Comment   string `json:"comment"`
 	}
 	nothing struct{}
@@ -43,7 +44,10 @@ func visitorMethods() Methods {
 			}),
 			"threadGet": visiting(func(ctx context.Context, c *visitor.Client, a byID) (any, error) { return c.Thread(ctx, a.ID) }),
 			"threadRename": visiting(func(ctx context.Context, c *visitor.Client, a titled) (any, error) {
-				return c.RenameThread(ctx, a.ID, a.Title)
+				if a.Title == nil {
+					return nil, missing("title")
+				}
+				return c.RenameThread(ctx, a.ID, *a.Title)
 			}),
 			"threadDelete": visiting(func(ctx context.Context, c *visitor.Client, a byIDs) (any, error) {
 				return c.DeleteThreads(ctx, a.IDs...)
@@ -62,10 +66,16 @@ func visitorMethods() Methods {
 			}),
 			"messageGet": visiting(func(ctx context.Context, c *visitor.Client, a byID) (any, error) { return c.Message(ctx, a.ID) }),
 			"messageShare": visiting(func(ctx context.Context, c *visitor.Client, a titled) (any, error) {
-				return c.ShareMessage(ctx, a.ID, a.Title)
+				if a.Title == nil {
+					return nil, missing("newTitle")
+				}
+				return c.ShareMessage(ctx, a.ID, *a.Title)
 			}),
 			"feedbackAdd": visiting(func(ctx context.Context, c *visitor.Client, a rating) (any, error) {
-				return nil, c.AddFeedback(ctx, a.MessageID, a.Positive, a.Comment)
+				if a.Positive == nil { // it must not be taken for a bad rating
+					return nil, missing("positive")
+				}
+				return nil, c.AddFeedback(ctx, a.MessageID, *a.Positive, a.Comment)
 			}),
 			"followupsSuggested": visiting(func(ctx context.Context, c *visitor.Client, _ nothing) (any, error) {
 				return c.Followups(ctx)
@@ -82,3 +92,6 @@ func visitorMethods() Methods {
 		},
 	}
 }
+
+// missing returns the error of a page that left an argument out.
+func missing(name string) error { return fault.New(fault.BadRequest, name+" is missing") }

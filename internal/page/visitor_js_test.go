@@ -100,6 +100,11 @@ func TestWhatAVisitorCannotAskIsNotSent(t *testing.T) {
 		{here, "threadList", `{filter: {agentIdIn: ["a"]}}`, "validation_error"},
 		{here, "threadGet", `{}`, "bad_request"},
 		{here, "threadSetAnalysis", `{id: "a", values: {}}`, "bad_request"},
+		{here, "threadRename", `{id: "a"}`, "bad_request"},
+		{here, "messageShare", `{id: "a", title: null}`, "bad_request"},
+		{here, "feedbackAdd", `{messageId: "m"}`, "bad_request"},
+		{here, "feedbackAdd", `{messageId: "m", positive: "yes"}`, "bad_request"},
+		{here, "threadDelete", `{ids: ["a", null]}`, "bad_request"},
 		{`{token: "t", kind: "ticket"}`, "assistantStatus", `{}`, "bad_request"},
 		{`{}`, "assistantStatus", `{}`, "bad_request"},
 	} {
@@ -110,5 +115,170 @@ func TestWhatAVisitorCannotAskIsNotSent(t *testing.T) {
 	r.await(all.Call("return"))
 	if n := r.brain.Get("requests").Length(); n != 0 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// TestWhatAPageGets is the value of each call of js/src/visitor.ts, for a record
+// with everything in it and for one with the least.
+func TestWhatAPageGets(t *testing.T) {
+	const (
+		thread = `{"id":"t","title":"T","status":"active","created_at":"2026-01-02T03:04:05.678Z","updated_at":1767323045.5,` +
+			`"agent_id":"default","thread_metadata":{"analysis":{"mood":"good","stars":[1,null]}},"rank":1}`
+		message = `{"id":"m","thread_id":"t","user_id":"ann","genie_id":1001,"type":"ai","is_positive":false,"comment":"no",` +
+			`"created_at":1767323045500,"updated_at":"2026-01-02T03:04:05","content":[{"type":"avatar","content":"Hi","metadata":{}}],"likes":3}`
+		least   = `{"id":"x"}`
+		nothing = `{"id":"x","title":null,"created_at":null,"thread_metadata":null,"is_positive":null,"content":null}`
+	)
+	page := func(objects string) string { return `{"totalCount":7,"objects":[` + objects + `]}` }
+	for _, c := range []struct{ method, args, path, body, reply, want string }{
+		{
+			"threadList", `{filter: {createdAtLessThanOrEqual: new Date(0), userIdEquals: "", idEquals: undefined, statusEquals: null}, pager: {pageIndex: 2}}`,
+			"/v1/thread/list", `{"filter":{"createdAtLessThanOrEqual":"1970-01-01T00:00:00.000Z","objectType":"ListThreadFilter","userIdEquals":""},"pager":{"pageIndex":2,"pageSize":30}}`,
+			page(thread + "," + least + "," + nothing), page(thread + "," + least + "," + nothing),
+		},
+		{
+			"threadList", `null`, "/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter"},"pager":{"pageIndex":1,"pageSize":30}}`,
+			`{"objects":[]}`, `{"totalCount":0,"objects":[]}`,
+		},
+		{"threadGet", `{id: "t"}`, "/v1/thread/get", `{"id":"t"}`, thread, thread},
+		{"threadGet", `{id: "x"}`, "/v1/thread/get", `{"id":"x"}`, nothing, nothing},
+		{"threadRename", `{id: "t", title: ""}`, "/v1/thread/update", `{"id":"t","title":""}`, thread, thread},
+		{
+			"threadSetAnalysis", `{id: "t", values: {z: 1, a: [null, {b: undefined}]}}`,
+			"/v1/thread/update", `{"id":"t","thread_metadata":{"analysis":{"a":[null,{}],"z":1}}}`, thread, thread,
+		},
+		{"threadClearAnalysis", `{id: "t"}`, "/v1/thread/update", `{"id":"t","thread_metadata":{}}`, least, least},
+		{"threadDelete", `{ids: ["t", "u"]}`, "/v1/thread/delete", `{"thread_ids":["t","u"]}`, `{"totalCount":0,"objects":[]}`, `{"totalCount":0,"objects":[]}`},
+		{
+			"threadTranscript", `{id: "t"}`, "/v1/thread/get_transcripts", `{"id":"t"}`, `{"status":"success","data":"human: Hi\nai: You\nthere"}`,
+			`{"text":"human: Hi\nai: You\nthere","turns":[{"role":"human","text":"Hi"},{"role":"ai","text":"You\nthere"}]}`,
+		},
+		{"threadTranscript", `{id: "t"}`, "/v1/thread/get_transcripts", `{"id":"t"}`, `{"status":"success","data":""}`, `{"text":"","turns":[]}`},
+		{
+			"messageList", `{threadId: "t", filter: {isPositiveIn: [true, false]}, pager: {pageSize: 1}}`, "/message/list",
+			`{"filter":{"isPositiveIn":[true,false],"objectType":"GenieListMessageFilter","threadIdEquals":"t"},"pager":{"pageIndex":1,"pageSize":1}}`,
+			page(message), page(message),
+		},
+		{"messageGet", `{id: "m"}`, "/message/get", `{"id":"m"}`, message, message},
+		{"messageShare", `{id: "m", title: "N"}`, "/message/share", `{"id":"m","newTitle":"N"}`, `{"status":"success","data":{"newMessageId":"n","more":1}}`, `{"newMessageId":"n"}`},
+		{
+			"feedbackAdd", `{messageId: "m", positive: false, comment: undefined}`,
+			"/feedback/add", `{"schemaVersion":1,"data":{"message_id":"m","is_positive":false}}`, `{"message_id":"m"}`, "<undefined>",
+		},
+		{
+			"followupsSuggested", `{}`, "/followup/get-suggested-questions?new_response=true", `{}`,
+			`["Why?",{"question":"How?","rank":1}]`, `["Why?",{"question":"How?","rank":1}]`,
+		},
+		{"followupsSuggested", `{}`, "/followup/get-suggested-questions?new_response=true", `{}`, `[]`, `[]`},
+		{"assistantStatus", `{}`, "/assistant/status", "<undefined>", `{"aiConsent":true,"avatar":null,"beta":[]}`, `{"aiConsent":true,"avatar":null,"beta":[]}`},
+	} {
+		t.Run(c.method, func(t *testing.T) {
+			r := newRig(t)
+			r.brain.Set("reply", eval(`(brain, reply) => () => brain.json(reply)`).Invoke(r.brain, eval(c.reply)))
+			got := r.await(r.exports.Call(c.method, nil, eval(here), eval(c.args)))
+			if text(got) != c.want {
+				t.Errorf("resolves to %s\nwant        %s", text(got), c.want)
+			}
+			asked := r.asked(1)
+			if path, body := asked.Get("path").String(), text(asked.Get("body")); path != c.path || body != c.body {
+				t.Errorf("asked %s %s\nwant  %s %s", path, body, c.path, c.body)
+			}
+		})
+	}
+}
+
+func TestARefusedCallOfAVisitor(t *testing.T) {
+	for _, c := range []struct{ method, args, reply, code, instance, message string }{
+		{"threadGet", `{id: "t"}`, `brain.json({message: "no such thread"}, 404)`, "not_found", "/v1/thread/get", "no such thread"},
+		{"threadList", `{}`, `brain.json({objects: null})`, "invalid_response", "/v1/thread/list", "the reply has no objects"},
+		{"threadList", `{}`, `brain.json({objects: [{title: "no id"}]})`, "invalid_response", "/v1/thread/list", ""},
+		{"followupsSuggested", `{}`, `brain.json([null])`, "invalid_response", "/followup/get-suggested-questions", ""},
+		{"assistantStatus", `{}`, `brain.json(null)`, "invalid_response", "/assistant/status", ""},
+		{"messageShare", `{id: "m", title: "N"}`, `brain.json({data: {}})`, "server_error", "/message/share", "the service returned no id of the copy"},
+	} {
+		r := newRig(t)
+		r.brain.Set("reply", eval(`(brain) => () => `+c.reply).Invoke(r.brain))
+		_, err := settled(r.exports.Call(c.method, nil, eval(here), eval(c.args)))
+		thrown, ok := err.(*jsbridge.Error)
+		if !ok || code(thrown.Value) != c.code || thrown.Value.Get("instance").String() != c.instance {
+			t.Errorf("%s, %s: %v", c.method, c.reply, err)
+			continue
+		}
+		if got := thrown.Value.Get("detail").String(); c.message != "" && got != c.message {
+			t.Errorf("%s, %s: %q", c.method, c.reply, got)
+		}
+	}
+}
+
+// pages replies with pages of two threads each.
+const pages = `(brain) => {
+	brain.pages = {}
+	return ({body: {pager: {pageIndex}}, init: {signal}}) => {
+		const page = brain.pages[pageIndex] ?? brain.pages.other
+		if (page) return brain.json({totalCount: 1e9, objects: page.map((id) => ({id}))})
+		brain.pending = signal
+		return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
+	}
+}`
+
+func TestAListThatIsLeftOrNeverEnds(t *testing.T) {
+	const take = `async (list, most) => {
+		const ids = []
+		try {
+			while (ids.length < most) {
+				const {done, value} = await list.next()
+				if (done) return ids.join("") + " over"
+				ids.push(value.id)
+			}
+			return ids.join("")
+		} catch (error) {
+			return ids.join("") + " " + error.code
+		}
+	}`
+	for _, c := range []struct {
+		name, pages string
+		most        int
+		want        string
+		requests    int
+	}{
+		{"left in the middle of a page", `{1: ["a", "b"], 2: ["c", "d"]}`, 1, "a", 1},
+		{"left at the end of a page", `{1: ["a", "b"], 2: ["c", "d"]}`, 2, "ab", 2}, // the page after it is on its way
+		{"an empty page", `{1: ["a", "b"], 2: [], 3: ["c"]}`, 99, "ab over", 2},
+		{"one page for ever", `{other: ["a", "b"]}`, 99, "abab invalid_response", 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			r.brain.Set("reply", eval(pages).Invoke(r.brain))
+			r.brain.Set("pages", eval(c.pages))
+			before := jsbridge.LiveFuncs()
+			list := r.exports.Call("threadAll", eval(here), eval(`{pager: {pageSize: 2}}`))
+			if got := r.await(eval(take).Invoke(list, c.most)).String(); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			r.await(list.Call("return"))
+			if n := r.brain.Get("requests").Length(); n > c.requests {
+				t.Errorf("%d requests, want at most %d", n, c.requests)
+			}
+			if got := jsbridge.LiveFuncs(); got != before {
+				t.Errorf("%d callbacks, %d before", got, before)
+			}
+		})
+	}
+}
+
+func TestLeavingAListEndsItsRequest(t *testing.T) {
+	r := newRig(t)
+	r.brain.Set("reply", eval(pages).Invoke(r.brain))
+	before := jsbridge.LiveFuncs()
+	list := r.exports.Call("messageAll", eval(here), eval(`{}`))
+	next := list.Call("next")
+	r.asked(1)
+	r.await(list.Call("return"))
+	if !r.brain.Get("pending").Get("aborted").Bool() {
+		t.Error("the request goes on")
+	}
+	r.refused(next, "aborted")
+	if got := jsbridge.LiveFuncs(); got != before {
+		t.Errorf("%d callbacks, %d before", got, before)
 	}
 }

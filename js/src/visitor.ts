@@ -1,5 +1,6 @@
-import type { Segment } from "./events.js"
-import { checkFunctions, checkKind, givenOf, optionsOf, plainPlace, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
+import { localError } from "./errors.js"
+import type { SegmentType } from "./events.js"
+import { checkFunctions, checkKind, givenOf, optionsOf, plainPlace, readable, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
 import type { VisitorExports } from "./program.js"
 import { chatProgram } from "./small.js"
 import type { CallOptions } from "./session.js"
@@ -86,38 +87,62 @@ export interface MessageQuery {
   pager?: Pager
 }
 
-/** A stored dialogue, as the service keeps it: there may be more in it (service.md "Thread"). */
+/**
+ * A time of a record as the service wrote it: RFC 3339 text, in UTC when it names
+ * no offset, or a number of seconds or milliseconds since 1970.
+ */
+export type RecordTime = string | number
+
+/**
+ * A stored dialogue, as the service keeps it: there may be more in it, or less
+ * (service.md "Thread").
+ */
 export interface Thread {
   id: string
-  title?: string
-  status?: string
-  created_at?: string | number
-  updated_at?: string | number
+  title?: string | null
+  status?: string | null
+  created_at?: RecordTime | null
+  updated_at?: RecordTime | null
   /** `"default"` when the token that opened the thread names no agent. */
-  agent_id?: string
-  thread_metadata?: { analysis?: Record<string, unknown>; [key: string]: unknown } | null
+  agent_id?: string | null
+  thread_metadata?: { analysis?: Record<string, unknown> | null; [key: string]: unknown } | null
   [key: string]: unknown
 }
 
-/** One line of a thread, or a shared copy of one, as the service keeps it: there may be more in it. */
+/**
+ * A piece of a stored message: a `Segment` in the service's own form, without what
+ * it had only while it was streamed.
+ */
+export interface StoredSegment {
+  type: SegmentType
+  /** A string for most types. */
+  content?: unknown
+  metadata?: Record<string, unknown> | null
+  [key: string]: unknown
+}
+
+/**
+ * One line of a thread, or a shared copy of one, as the service keeps it: there may
+ * be more in it, or less.
+ */
 export interface Message {
   id: string
-  /** Empty for a shared copy. */
-  thread_id?: string
-  user_id?: string
-  genie_id?: string | number
+  /** None for a shared copy. */
+  thread_id?: string | null
+  user_id?: string | null
+  genie_id?: string | number | null
   /** Whose line it is: `human`, `ai` or `opening`. */
-  type?: string
+  type?: string | null
   /** That of a shared copy. */
-  title?: string
+  title?: string | null
   /** The visitor's rating, if there is one. */
   is_positive?: boolean | null
   /** Of the rating. */
   comment?: string | null
-  created_at?: string | number
-  updated_at?: string | number
-  /** What it says, in the form in which it was streamed, or plain text. */
-  content?: Segment[] | string
+  created_at?: RecordTime | null
+  updated_at?: RecordTime | null
+  /** What it says, piece by piece, or plain text. */
+  content?: StoredSegment[] | string | null
   [key: string]: unknown
 }
 
@@ -130,16 +155,16 @@ export interface ThreadTranscript {
 }
 
 /** A question to begin with: its text, or the service's record of it. */
-export type SuggestedQuestion = string | { question?: string; [key: string]: unknown }
+export type SuggestedQuestion = string | { question?: string | null; [key: string]: unknown }
 
 /** What a conversation with a token can count on, as the service tells: there may be more in it. */
 export interface AssistantStatus {
   /** The visitor may talk to an AI. */
-  aiConsent?: boolean
+  aiConsent?: boolean | null
   /** The agent's avatar; null for an agent that can't be seen. */
   avatar?: unknown
   /** The token carries a user id. */
-  identifiedUser?: boolean
+  identifiedUser?: boolean | null
   [key: string]: unknown
 }
 
@@ -147,7 +172,8 @@ export interface AssistantStatus {
  * The calls of a visitor beside a conversation (service.md "Threads",
  * "Messages, feedback, followups" and "Converse and status"). Each is one
  * request, and takes `{ signal }` last. The lists of `all` are read page by page,
- * as they are needed.
+ * as they are needed, to an empty page or as many as the service counts; one that
+ * returns the same page again and again is an `invalid_response`.
  *
  * Ids that are empty reject with `bad_request`, filters that can't be right with
  * `validation_error`, before anything is sent. Others: the codes of HTTP
@@ -195,11 +221,17 @@ export function visitor(access: VisitorAccess): Visitor {
   const plain = plainAccess(access)
   const call = async <T>(name: Call, about: object, options?: CallOptions): Promise<T> => {
     const { signal } = optionsOf(options)
+    checkFilter(about)
     const running = await chatProgram({ signal })
     return running.call((go) => go[name](signal, plain, about) as Promise<T>)
   }
-  const stream = <T>(name: List, about: object, options?: CallOptions): AsyncIterableIterator<T> =>
-    pullExport<T>(chatProgram, (go) => go[name](plain, about), optionsOf(options).signal)
+  const stream = <T>(name: List, about: object, options?: CallOptions): AsyncIterableIterator<T> => {
+    const find = async () => {
+      checkFilter(about)
+      return chatProgram()
+    }
+    return pullExport<T>(find, (go) => go[name](plain, about), optionsOf(options).signal)
+  }
   return {
     threads: {
       list: (query = {}, options) => call("threadList", query, options),
@@ -233,6 +265,17 @@ export function visitor(access: VisitorAccess): Visitor {
 
 type List = "threadAll" | "messageAll"
 type Call = Exclude<keyof VisitorExports, List>
+
+/**
+ * Refuses numbers and dates of a filter that JSON writes as null, which is no
+ * condition: the list would have everything in it.
+ */
+function checkFilter(query: { filter?: object | null } | null): void {
+  for (const [key, value] of readable("the query", () => Object.entries(query?.filter ?? {}))) {
+    const number = value instanceof Date ? value.getTime() : value
+    if (typeof number === "number" && !Number.isFinite(number)) throw localError("validation_error", `filter.${key} is an invalid date or number`)
+  }
+}
 
 /** Checks who a visitor is as the Go side does. */
 function plainAccess(access: unknown): PlainOptions {

@@ -64,6 +64,20 @@ test("every call of a visitor reaches the program", async () => {
   assert.deepEqual(program.calls.at(-1)?.[3], { ids: [] })
 })
 
+test("a date that is none is no missing condition", async () => {
+  const program = await new FakeProgram().load("chat")
+  const { threads, messages } = visitor(init)
+  for (const when of [new Date("soon"), NaN, Infinity]) {
+    const filter = { createdAtLessThanOrEqual: when }
+    for (const call of [threads.list({ filter }), messages.list({ filter }), threads.all({ filter }).next(), messages.all({ filter }).next()]) {
+      await assert.rejects(call, { code: "validation_error", message: "filter.createdAtLessThanOrEqual is an invalid date or number" })
+    }
+  }
+  const unreadable = Object.defineProperty({}, "filter", { get: () => assert.fail("secret") })
+  await assert.rejects(threads.list(unreadable), { code: "bad_request", message: "the query cannot be read" })
+  assert.deepEqual(program.calls, [])
+})
+
 test("lists are read as the loop goes on", async () => {
   const program = await new FakeProgram().load("chat")
   const sources: FakeSource[] = []
