@@ -34,6 +34,43 @@ func TestATurnWithoutASession(t *testing.T) {
 	}
 }
 
+// TestATurnAsAPageGetsIt holds the value against ChatTurn of js/src/events.ts:
+// lists are never null, what is optional is absent.
+func TestATurnAsAPageGetsIt(t *testing.T) {
+	for _, c := range []struct{ segments, want string }{
+		{
+			``,
+			`{"text":"","threadId":"","messageId":"","segments":[],"widgets":[],"toolCalls":[],"oauthRequired":[],"errors":[],` +
+				`"spiralStopped":false,"truncated":false,"empty":true,"warnings":[{"code":"empty_turn_with_request_vars","message":"…","requestVarKeys":["a"]}]}`,
+		},
+		{
+			`{type: "tool", content: 'ping {"a":1}{"b":[null]}', tool_metadata: {id: "ti", type: "client", wait_for_response: true}}`,
+			`{"text":"","threadId":"","messageId":"","segments":[{"role":"","type":"tool","content":"ping {\"a\":1}{\"b\":[null]}","segmentNumber":0,"et":0,` +
+				`"tool_metadata":{"id":"ti","name":"","type":"client","wait_for_response":true}}],"widgets":[],` +
+				`"toolCalls":[{"name":"ping","args":{"b":[null]},"fusedArgs":[{"a":1}],"id":"ti","type":"client","waitForResponse":true,"raw":"ping {\"a\":1}{\"b\":[null]}"}],` +
+				`"oauthRequired":[],"errors":[],"spiralStopped":false,"truncated":false,"empty":false}`,
+		},
+	} {
+		r := newRig(t)
+		once := r.exports.Call("converseOnce", nil, eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", requestVars: {a: 1}}`))
+		r.asked(1)
+		if c.segments != "" {
+			r.say(c.segments)
+		}
+		r.brain.Call("close")
+		turn := r.await(once)
+		if warnings := turn.Get("warnings"); !warnings.IsUndefined() {
+			if warnings.Index(0).Get("message").String() == "" {
+				t.Error("a warning says nothing")
+			}
+			warnings.Index(0).Set("message", "…") // its words are those of docs/errors.md
+		}
+		if got := text(turn); got != c.want {
+			t.Errorf("turn %s\nwant %s", got, c.want)
+		}
+	}
+}
+
 func TestErrorSegmentsOfASingleTurn(t *testing.T) {
 	r := newRig(t)
 	ask := func(on string, n int) (turn any, refused string) {
