@@ -38,9 +38,7 @@ func (h *Handle) Inner(kind string, take js.Value, open func(*Handle) (Session, 
 
 // give hands the methods to the page and returns the function gone.
 func (h *Handle) give(kind string, take js.Value) (gone js.Value, err error) {
-	object := h.object(h.session.Methods())
-	object["removeHandler"] = h.now(h.removeHandler)
-	facade, err := invoke(take, kind, object)
+	facade, err := invoke(take, kind, h.methods())
 	if err != nil {
 		return gone, err
 	}

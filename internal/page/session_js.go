@@ -14,10 +14,12 @@ import (
 // Session is a session as a page holds it: the other end of a facade in js/.
 type Session interface {
 	// Methods lists what the facade calls (session-api A). Every session has
-	// dispose and removeHandler besides.
+	// removeHandler and settle besides, and dispose unless another one holds it.
 	Methods() Methods
 	// Fail ends the session after a bug that was caught in one of its callbacks.
 	Fail(error)
+	// Settle returns when a session that has ended has nothing more to tell.
+	Settle()
 	// Close ends the session and returns when the page has heard its last event.
 	Close()
 }
@@ -62,8 +64,7 @@ func (p *Program) Open(open Open, options, dispatch js.Value) (map[string]any, e
 	}
 	h.session = session
 	p.live[h] = struct{}{}
-	object := h.object(session.Methods())
-	object["removeHandler"] = h.now(h.removeHandler)
+	object := h.methods()
 	object["dispose"] = h.later(func(context.Context, Call) (any, error) {
 		h.dispose()
 		return nil, nil
@@ -80,8 +81,16 @@ type Handle struct {
 	handlers map[int]func() // what removes a handler, by the number that TypeScript gave it
 }
 
-// Context ends when the page disposes the session, and with the program.
-func (h *Handle) Context() context.Context { return h.ctx }
+// methods is the session as the page holds it.
+func (h *Handle) methods() map[string]any {
+	object := h.object(h.session.Methods())
+	object["removeHandler"] = h.now(h.removeHandler)
+	object["settle"] = h.later(func(context.Context, Call) (any, error) {
+		h.session.Settle()
+		return nil, nil
+	})
+	return object
+}
 
 // Failed ends the session after a bug that was caught in one of its callbacks.
 func (h *Handle) Failed(err error) {

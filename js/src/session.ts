@@ -97,7 +97,7 @@ export abstract class Session<
       lost: (reason: AgentError) => this.#lost(reason),
       leaving: () => {
         this.#last = this.values
-        awake.delete(this)
+        this.#over()
       },
     }
     if (from instanceof Inner) {
@@ -167,7 +167,7 @@ export abstract class Session<
   async dispose(): Promise<void> {
     this.#last = this.values
     await this.#link.dispose()
-    awake.delete(this)
+    this.#over()
   }
 
   /** `await using session = …`. */
@@ -205,7 +205,7 @@ export abstract class Session<
     if (name === "stateChange") {
       const { state } = payload as { state: Values["state"] }
       this.#last = { ...this.#last, state }
-      if (this.resting(state)) awake.delete(this)
+      if (this.resting(state)) this.#rest()
       else awake.add(this)
     }
     this.emit(name, payload as Events[K])
@@ -217,8 +217,25 @@ export abstract class Session<
     try {
       await this.#link.later(method, signal)
     } finally {
-      if (this.resting(this.values.state)) awake.delete(this)
+      if (this.resting(this.values.state)) this.#rest()
     }
+  }
+
+  /** May be forgotten, once the service heard of the end and the page of how that went. */
+  async #rest(): Promise<void> {
+    if (!this.#link.present) return void awake.delete(this)
+    try {
+      await this.#link.later("settle", undefined)
+    } catch {
+      return // it went meanwhile
+    }
+    if (this.resting(this.values.state)) this.#over() // else it began again
+  }
+
+  /** Nothing happens any more by itself. */
+  #over(): void {
+    awake.delete(this)
+    this.silent()
   }
 
   /** Calls a method that has no effect on a session which is gone. */
@@ -242,5 +259,6 @@ export abstract class Session<
     this.emit("error", reason as Events["error"])
     this.emit("stateChange", { state: this.#last.state } as Events["stateChange"])
     if (alive) this.emit("ended", { reason: reason.code } as Events["ended"])
+    this.silent()
   }
 }

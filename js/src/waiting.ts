@@ -5,9 +5,13 @@ import { Stream } from "./stream.js"
 
 /** An emitter whose events end with `ended`, to wait for or to iterate over. */
 export class Waiting<Events extends { error: unknown; ended: unknown }> extends Emitter<Events> {
+  /** Those who wait for what comes after the end. */
+  readonly #late = new Set<() => void>()
+
   /**
    * Resolves with the payload of the next event of that name. Rejects with code
    * `ended` when the session ends first, `aborted` when signal is aborted.
+   * `sessionCompleted` comes after `ended`, and is waited for.
    */
   next<K extends keyof Events>(event: K, { signal }: ListenOptions = {}): Promise<Events[K]> {
     return new Promise((resolve, reject) => {
@@ -26,7 +30,7 @@ export class Waiting<Events extends { error: unknown; ended: unknown }> extends 
         done.abort()
         reject(reason)
       }
-      if (event !== "ended") this.once("ended", () => fail(localError("ended", `the session ended before ${String(event)}`)), until)
+      this.#until(event, () => fail(localError("ended", `the session ended before ${String(event)}`)), done.signal)
       signal?.addEventListener("abort", () => fail(cancelled(signal)), until)
     })
   }
@@ -42,9 +46,22 @@ export class Waiting<Events extends { error: unknown; ended: unknown }> extends 
       const done = new AbortController()
       const until = { signal: done.signal }
       this.on(event, put, until)
-      this.on("ended", end, until)
+      this.#until(event, end, done.signal)
       signal?.addEventListener("abort", () => fail(cancelled(signal)), until)
       return { stop: () => done.abort() }
     })
+  }
+
+  /** Ends the waiting for what comes after the end: nothing more will, until the session begins again. */
+  protected silent(): void {
+    for (const end of this.#late) end()
+  }
+
+  /** Calls end when no event of that name can come any more. */
+  #until(event: keyof Events, end: () => void, signal: AbortSignal): void {
+    if (event === "ended") return
+    if (event !== "sessionCompleted") return void this.once("ended", end, { signal })
+    this.#late.add(end) // the service hears of the end when the session has ended
+    signal.addEventListener("abort", () => this.#late.delete(end))
   }
 }

@@ -272,6 +272,51 @@ test("a forgotten chat is collected and disposed when it is closed, and not whil
   assert.equal(program.sessions, 0)
 })
 
+test("a forgotten chat that is closed tells of its end before it is collected", async () => {
+  setFlagsFromString("--expose-gc")
+  const collect = runInNewContext("gc") as () => void
+  const program = await new FakeProgram().load()
+  let told = () => {}
+  program.settled = new Promise((resolve) => (told = resolve))
+  program.results["connect"] = async () => program.become("connected")
+  const heard: boolean[] = []
+  const use = () => {
+    const session: ChatSession = new ChatSession(options)
+    session.next("sessionCompleted").then(({ sent }) => heard.push(sent))
+    void session.connect()
+  }
+  use()
+  await settle()
+  program.become("closed")
+  for (let i = 0; i < 5; i++) {
+    collect()
+    await settle()
+  }
+  program.dispatch("ended", { reason: "disconnect" })
+  program.dispatch("sessionCompleted", { reason: "disconnect", sent: true, suppressed: false, peers: 0 })
+  await settle()
+  assert.deepEqual(heard, [true])
+  told()
+  for (let i = 0; i < 50 && program.sessions > 0; i++) {
+    collect()
+    await settle()
+  }
+  assert.equal(program.sessions, 0)
+})
+
+test("who waits for the end to be told hears when there is nothing to tell", async () => {
+  const program = await new FakeProgram().load()
+  program.results["connect"] = async () => program.become("connected")
+  const session = new ChatSession(options)
+  await session.connect()
+  const told = session.next("sessionCompleted")
+  const stream = session.stream("sessionCompleted")
+  program.become("closed")
+  program.dispatch("ended", { reason: "disconnect" })
+  await assert.rejects(told, { code: "ended" })
+  assert.deepEqual(await stream.next(), { done: true, value: undefined })
+})
+
 export function typesOnly(): void {
   const init = { ks: "t", kind: "widget" as const, genieUrl: "https://x.example", avatars: [], turnCredentials: { username: "u", credential: "c" } }
   const session = new ChatSession({ ...init, onErrorSegment: "warn" })

@@ -15,6 +15,8 @@ export class FakeProgram {
   end: (code: number) => void = () => {}
   sessions = 0
   held = 1
+  /** Until the service has heard of an end. */
+  settled = Promise.resolve()
   readonly inits: unknown[] = []
 
   /** Makes this the program that the package has loaded, once the returned function is called. */
@@ -57,6 +59,7 @@ export class FakeProgram {
       get: (_, name: string) => (...args: unknown[]) => {
         if (name === "properties") return properties
         if (name === "elements") return {}
+        if (name === "settle") return this.settled
         calls.push([name, ...args])
         if (name === "dispose") this.sessions--
         const result = results[name]
@@ -152,6 +155,7 @@ export class FakeInner {
       get: (_, name: string) => (...args: unknown[]) => {
         if (name === "properties") return { ...this.properties }
         if (name === "elements") return {}
+        if (name === "settle") return Promise.resolve()
         this.calls.push([name, ...args])
         return this.results[name]?.(...args) ?? (waits.has(name) ? Promise.resolve(name) : undefined)
       },

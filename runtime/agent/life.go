@@ -165,7 +165,14 @@ func (s *Session) Fail(err error) {
 // heard everything, so it must not be called by a listener.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
-	s.base.Work.Call(func() {})
+	s.Settle()
+}
+
+// Settle returns when a session that has ended has nothing more to tell: its transports
+// are gone and the listener has heard everything. So it must not be called by a
+// listener.
+func (s *Session) Settle() {
+	s.base.Work.Call(func() {}) // which lets them go
 	s.leaving.Wait()
 	s.base.WaitHeard()
 }

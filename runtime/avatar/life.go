@@ -55,6 +55,18 @@ func (s *Session) Close() {
 	s.base.WaitHeard()
 }
 
+// Settle returns when a session that was disconnected has nothing more to tell: the
+// service heard of the end, or could not hear of it in time, and the listener heard
+// how that went. So it must not be called by a listener.
+func (s *Session) Settle() {
+	var c *completion.Completer
+	s.base.Work.Call(func() { c = s.told })
+	if c != nil {
+		c.Wait()
+	}
+	s.base.WaitHeard()
+}
+
 func (s *Session) disconnect(o DisconnectOptions) {
 	if s.state == Disconnected || s.state == Disconnecting {
 		s.dropPrepared(nil)
@@ -176,7 +188,7 @@ func (s *Session) newCompleter(page completion.Page) *completion.Completer {
 // dropCompleter lets go of the completer; Close waits for what it has sent.
 func (s *Session) dropCompleter() {
 	if c := s.completer; c != nil {
-		s.completer = nil
+		s.completer, s.told = nil, c
 		c.Close()
 		s.readers.Go(c.Wait)
 	}

@@ -181,6 +181,7 @@ type Session struct {
 	output   outputState
 
 	completer *completion.Completer
+	told      *completion.Completer // that of the life before
 }
 
 // New returns a session in state idle; it opens nothing. The error is a

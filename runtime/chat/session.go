@@ -234,14 +234,20 @@ func (s *Session) Fail(err error) {
 // has ended.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
+	s.readers.Wait()
+	s.Settle()
+	s.free()
+}
+
+// Settle returns when a session that was disconnected has nothing more to tell: the
+// service heard of the end, or could not hear of it in time, and the listener heard
+// how that went. So it must not be called by a listener.
+func (s *Session) Settle() {
 	var c *completion.Completer
 	s.base.Work.Call(func() { c = s.completer })
-	s.readers.Wait()
 	if c != nil {
 		c.Wait()
 	}
-	s.free()
-	s.base.Work.Call(func() {}) // what they had to say is on its way to the listener
 	s.base.WaitHeard()
 }
 

@@ -114,10 +114,11 @@ const MaxUnheard = 1024
 // Flooded reports whether the listener is that far behind.
 func (b *Base) Flooded() bool { return b.unheard.Load() > MaxUnheard }
 
-// WaitHeard returns when the listener has heard everything so far, and what it then
-// asked of the session's queue is done. It must not be called by a listener or from
-// the queue.
+// WaitHeard returns when everything that was posted so far has happened, the listener
+// has heard of it, and what it then asked of the session's queue is done. It must not
+// be called by a listener or from the queue.
 func (b *Base) WaitHeard() {
+	b.Work.Call(func() {})
 	b.heard.Call(func() {})
 	b.Work.Call(func() {})
 }
