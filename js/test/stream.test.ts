@@ -75,6 +75,17 @@ test("leaving the loop ends the sequence", async () => {
   assert.equal(sequence.left, 1)
 })
 
+test("an error in the loop ends the sequence, and is the one that is thrown", async () => {
+  const sequence = new Sequence()
+  const loop = (async () => {
+    for await (const value of pull(async () => sequence)) throw new Error(`no use for ${value}`)
+  })()
+  loop.catch(() => {})
+  await sequence.say("a")
+  await assert.rejects(loop, { message: "no use for a" })
+  assert.equal(sequence.left, 1)
+})
+
 test("leaving a stream that nobody asked opens nothing", async () => {
   const stream = pull(() => assert.fail("opened"))
   assert.deepEqual(await stream.return?.(), over)

@@ -1,12 +1,14 @@
 package visitor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
@@ -152,6 +154,39 @@ func TestPagersAskForOnePageAfterTheOther(t *testing.T) {
 				t.Errorf("asked\n%s\nwant\n%s", strings.Join(s.requests, "\n"), strings.Join(test.want, "\n"))
 			}
 		})
+	}
+}
+
+// leaving ends its context when it has answered.
+type leaving struct {
+	*script
+	leave context.CancelFunc
+}
+
+func (l leaving) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	return l.script.Do(ctx, r)
+}
+
+func TestPagersEndWithTheirContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &script{replies: []reply{ok(`{"totalCount":4,"objects":[{"id":"a"},{"id":"b"}]}`)}}
+	c, err := visitor.New(visitor.Options{Token: ks, GenieURL: new(host), Fetch: leaving{s, cancel}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for thread, err := range c.AllThreads(ctx, visitor.ThreadQuery{}) {
+		got = append(got, thread.ID)
+		if err != nil {
+			got = append(got, string(fault.From(err).Code))
+		}
+	}
+	if strings.Join(got, " ") != "a b  aborted" || len(s.requests) != 1 {
+		t.Errorf("%q after %d requests", got, len(s.requests))
 	}
 }
 
