@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/agentruntime/agentruntime/e2e/house"
@@ -102,6 +105,7 @@ func TestFaceThatIsNotThere(t *testing.T) {
 	p.Becomes(`document.querySelector(".note")?.textContent ===
 		"All agents are busy right now. Please try again in a moment. The conversation goes on in text."`)
 	p.Becomes(`document.querySelector("[name=mode]:checked").value === "chat" && document.getElementById("face").hidden`)
+	p.Becomes(`document.activeElement.value === "chat"`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 	p.Ask("What is my name?", "Your name is Ada.")
 	h.Control("/capacity", map[string]any{"exhausted": false})
@@ -152,9 +156,104 @@ func TestMicrophone(t *testing.T) {
 		t.Errorf("the log shows %q", said)
 	}
 	p.Press("#sound")
-	p.Becomes(`document.getElementById("sound").ariaPressed === "true" && document.getElementById("video").muted`)
+	p.Becomes(`document.getElementById("sound").textContent === "Sound off" && document.getElementById("video").muted`)
+	p.Becomes(`document.getElementById("sound").ariaPressed === "false"`)
 	text(p)
 	p.Becomes(`watched.count().microphones === 0 && watched.count().peers === 0`)
+}
+
+// An agent that is tapped hears between two taps, or while the button is held;
+// keys tap, too.
+func TestTapToTalk(t *testing.T) {
+	t.Parallel()
+	h := house.New(t, localservice.Options{Script: []byte(`hear: ["Who are you?", "What is my name?"]`)})
+	p := h.Open("/example/agent/?agent=tap")
+	p.Ready()
+	face(p)
+	p.Hears("Hold the button while you speak.")
+	p.Becomes(`document.getElementById("mic").hidden && document.getElementById("tap").textContent === "Tap or hold to talk"`)
+	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
+		t.Fatal(err)
+	}
+	p.Press("#tap")
+	p.Becomes(`document.getElementById("status").textContent === "The microphone is not allowed here. You can type instead."`)
+	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		listens = `document.getElementById("tap").ariaPressed === "true" && document.getElementById("tap").textContent === "Listening. Tap when done"`
+		rests   = `document.getElementById("tap").ariaPressed === "false"`
+		spoken  = `const {Ear} = await import("/e2e/house/page/senses.js"); const ear = await Ear.at(watched.microphones.at(-1)); await ear.loud(); await ear.close()`
+	)
+
+	p.Press("#tap")
+	p.Becomes(listens)
+	p.Do(nil, spoken)
+	p.Press("#tap")
+	p.Becomes(rests)
+	p.Hears("I'm Toni")
+
+	// Held, as long as somebody speaks.
+	hold(t, p, "#tap", func() {
+		p.Becomes(listens)
+		p.Do(nil, `await new Promise((resolve) => setTimeout(resolve, 500))`) // longer than a tap
+		p.Do(nil, spoken)
+	})
+	p.Becomes(rests)
+	p.Hears("your name")
+	if said := p.Said(); len(said) != 5 || said[1] != "You: Who are you?" || said[3] != "You: What is my name?" {
+		t.Errorf("the log shows %q", said)
+	}
+
+	// Nothing is said, by keyboard: the agent need not be waited for.
+	p.Do(nil, `watched.microphones.at(-1).enabled = false; document.getElementById("tap").focus()`)
+	p.Keys(" ")
+	p.Becomes(listens)
+	p.Keys(" ")
+	p.Becomes(rests + ` && !document.getElementById("stop").hidden`)
+	p.Keys("\x1b")
+	p.Becomes(`document.getElementById("stop").hidden && document.activeElement.id === "tap"`)
+}
+
+// hold has the mouse down on an element while during runs.
+func hold(t *testing.T, p *house.Page, selector string, during func()) {
+	var at struct{ X, Y float64 }
+	p.Do(&at, `const {x, y, width, height} = document.querySelector("`+selector+`").getBoundingClientRect(); return {X: x + width / 2, Y: y + height / 2}`)
+	mouse := func(event input.DispatchMouseEventType) {
+		t.Helper()
+		if err := p.Run(p.Context(), chromedp.MouseEvent(event, at.X, at.Y, chromedp.ButtonLeft, chromedp.ClickCount(1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mouse(input.DispatchMouseEventTypeMousePressed)
+	during()
+	mouse(input.DispatchMouseEventTypeMouseReleased)
+}
+
+// What is spoken can be rated like what is written.
+func TestSpokenAnswerIsRated(t *testing.T) {
+	t.Parallel()
+	h, p := open(t, "receptionist")
+	face(p)
+	p.Hears("How can I help you?")
+	p.Ask("My name is Ada.", "Nice to meet you, Ada.")
+	p.Ask("What is my name?", "Your name is Ada.")
+	var rateable []int
+	p.Do(&rateable, `return [...document.querySelectorAll(".turn[data-who=agent]")].map((turn) => turn.querySelectorAll("[aria-pressed]").length)`)
+	if !slices.Equal(rateable, []int{0, 2, 2}) { // an opening answers nothing
+		t.Errorf("buttons to rate an answer: %v", rateable)
+	}
+	rate := func(turn, label, want string) {
+		t.Helper()
+		p.Press(turn + ` [aria-label="` + label + `"]`)
+		p.Becomes(`document.querySelector('` + turn + ` [aria-pressed="true"]')?.ariaLabel === "` + label + `" && document.getElementById("announcer").textContent === "Thank you."`)
+		v := h.Await(label, func(v house.Visit) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
+		if v.Status != http.StatusOK {
+			t.Errorf("%s: status %d", label, v.Status)
+		}
+	}
+	rate(".turn:nth-child(3)", "Good answer", `"is_positive":true`)
+	rate(".turn:nth-child(5)", "Bad answer", `"is_positive":false`)
 }
 
 // The tools of the page are the agent's in both modes.
@@ -177,14 +276,35 @@ func TestEndedConversationGoesOn(t *testing.T) {
 	p.Ask("My name is Ada.", "Ada")
 	face(p)
 	h.Control("/sessions/newest/end", nil)
-	p.Becomes(`document.querySelector(".note button")?.textContent === "Go on"`)
 	p.Becomes(`document.getElementById("face").hidden && document.getElementById("text").disabled`)
-	p.Press(".note button")
-	p.Becomes(`!document.getElementById("text").disabled`)
-	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Becomes(`document.activeElement.textContent === "Go on"`) // the text can't have the focus any more
+	p.Keys("\r")
+	p.Becomes(`document.activeElement.id === "text"`)
 	p.Ask("What is my name?", "Your name is Ada.")
 	if said := p.Said(); !strings.HasPrefix(said[0], "You: My name is Ada.") {
 		t.Errorf("the log shows %q", said)
+	}
+}
+
+// Upright or not, a phone shows the face and enough of what was said, and what is
+// written in.
+func TestPhoneHasRoomForBoth(t *testing.T) {
+	t.Parallel()
+	_, p := open(t, "receptionist")
+	face(p)
+	for _, size := range [][2]int64{{390, 844}, {844, 390}, {360, 640}} {
+		if err := p.Run(p.Context(), chromedp.EmulateViewport(size[0], size[1])); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Log, Stage, Below float64
+		}
+		p.Do(&got, `
+			const box = (id) => document.getElementById(id).getBoundingClientRect()
+			return {Log: box("log").height, Stage: box("stage").height, Below: box("composer").bottom - Math.max(innerHeight, 660)}`)
+		if got.Log < 100 || got.Stage < 140 || got.Below > 0 {
+			t.Errorf("%v: %+v", size, got)
+		}
 	}
 }
 
@@ -200,7 +320,7 @@ func TestEverybodyCanUseIt(t *testing.T) {
 		{Role: "radio", Name: "Text"},
 		{Role: "radio", Name: "Face"},
 		{Role: "region", Name: "The agent"},
-		{Role: "toolbar", Name: "Voice"},
+		{Role: "group", Name: "Voice"},
 		{Role: "button", Name: "Microphone off"},
 		{Role: "log", Name: "Conversation"},
 		{Role: "textbox", Name: "Your message"},

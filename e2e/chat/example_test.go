@@ -154,6 +154,32 @@ func TestFailedAnswerIsAskedAgain(t *testing.T) {
 	p.WantSaid("You: Break", "Receptionist: So far so good.", "You: And then?", "Receptionist: ", "Receptionist: That was all.")
 }
 
+// A token that has run out is replaced, and the question can be asked again.
+func TestTokenRunsOut(t *testing.T) {
+	t.Parallel()
+	h, p := open(t, "receptionist")
+	p.Allow("401")
+	p.Ask("My name is Ada.", "Ada")
+	before := h.Count(http.MethodPost, "/v1/application/appInit")
+	h.Shut(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/assistant/converse" {
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+			w.WriteHeader(http.StatusUnauthorized)
+			return true
+		}
+		return false
+	})
+	p.Keys("What is my name?\r")
+	p.Becomes(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "The permission for this conversation has run out. Please try again."`)
+	h.Shut(nil)
+	p.Becomes(`!document.getElementById("text").disabled`)
+	p.Press(".turn:last-child [role=alert] button")
+	p.Hears("Your name is Ada.")
+	if after := h.Count(http.MethodPost, "/v1/application/appInit"); after != before+1 {
+		t.Errorf("tokens were asked for %d times, then %d times", before, after)
+	}
+}
+
 // A reload goes on where the conversation was; a new one knows nothing of it.
 func TestConversationOutlivesReload(t *testing.T) {
 	t.Parallel()

@@ -58,7 +58,7 @@ function create(options) {
 function listen(transport) {
   if (avatars.has(transport)) return
   avatars.add(transport)
-  transport.on("micStarted", () => voice.show())
+  for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) transport.on(change, () => voice.show())
   transport.on("userStartedTalking", () => captions.clear())
   transport.on("reconnecting", () => status("The connection was lost. Reconnecting…", true))
   transport.on("reconnected", () => status(""))
@@ -89,13 +89,16 @@ async function change(mode) {
 function show() {
   const { session } = conversation
   const mode = wanted ?? session?.mode ?? "chat"
-  for (const choice of choices) choice.checked = choice.value === mode
+  for (const choice of choices) {
+    choice.checked = choice.value === mode
+    if (choice.checked && choices.includes(document.activeElement)) choice.focus()
+  }
   $("mode").disabled = session === undefined
   $("mode").setAttribute("aria-busy", String(wanted !== undefined))
   $("face").hidden = mode === "chat"
   if (session?.mode !== "avatar") stage(mode === "chat" ? "idle" : "busy")
   if (mode === "chat") captions.clear()
-  for (const id of ["mic", "sound"]) $(id).disabled = avatar() === undefined
+  for (const id of ["mic", "tap", "sound"]) $(id).disabled = avatar() === undefined
   conversation.composer.overlapping = avatar() !== undefined // what is typed cuts a voice short
   voice.show()
 }

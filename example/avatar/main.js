@@ -15,17 +15,17 @@ const shown = [
   "stateChange", "disclosure", "micStarted", "interrupted", "turnStart", "turnEnd", "toolCall", "reconnecting", "reconnected",
   "mediaRecovering", "mediaRecovered", "sessionCompleted", "warning", "error",
 ]
-const controls = ["mic", "interrupt", "pause", "sound", "stop", "text", "send"].map($)
+const controls = ["mic", "tap", "interrupt", "pause", "sound", "stop", "text", "send"].map($)
 
 let session
 let service
 
 // The runtime loads while the visitor is still reading.
 load().catch((error) => say(sentence(error), true))
-setUp().catch((error) => say(sentence(error), true))
+setUp()
 
 async function setUp() {
-  service = await readService()
+  await attempt(async () => (service = await readService()))
   $("start").disabled = false
   $("start").focus()
 }
@@ -34,6 +34,7 @@ async function start() {
   stage("busy")
   say("Connecting…")
   try {
+    service ??= await readService()
     const init = await appInit({ widgetId: $("agent").value, ...service.addresses })
     session = new AvatarSession({ ...init, ...service.session, videoEl: $("video"), statsIntervalMs: 1000 })
     listen(session)
@@ -68,7 +69,7 @@ function listen(session) {
   session.on("userStartedTalking", () => captions.clear())
   session.on("responsePending", () => say("Thinking…"))
   session.on("responseSettled", () => say(""))
-  session.on("micStarted", () => voice.show())
+  for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => voice.show())
   session.on("connectTimings", waterfall)
   session.on("connectionQuality", quality)
   session.on("warning", (warning) => {
@@ -161,7 +162,7 @@ $("pause").addEventListener("click", () =>
   attempt(async () => {
     if (session.paused) await session.resume()
     else session.pause()
-    press("pause", session.paused, "Resume", "Pause")
+    press("pause", session.paused, "Paused", "Pause")
   }),
 )
 

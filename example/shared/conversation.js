@@ -166,6 +166,8 @@ export class Conversation {
       note.remove()
       retry()
     })
+    // What had the focus may be disabled now.
+    if ([document.body, $("text"), $("send")].includes(document.activeElement)) button.focus()
   }
 }
 

@@ -220,6 +220,7 @@ class Answer {
 
   /** The service knows the answer by that id: it can be rated. */
   rateable(id, rating) {
+    if (this.#id) return // another sentence of the same
     this.#id = id
     this.#rating = rating
     const buttons = [true, false].map((good) => {

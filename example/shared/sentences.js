@@ -37,7 +37,7 @@ const sentences = {
   thread_access_denied: "This conversation can't be continued here. Please begin a new one.",
   tier_exceeded: "This site has used up its conversations for now.",
   timeout: "The service took too long to answer. Please try again.",
-  unauthorized: "This conversation is not allowed any more. Please reload the page.",
+  unauthorized: "The permission for this conversation has run out. Please try again.",
   unsupported_client: "The service does not accept this page.",
   validation_error: "This page gave the agent something it does not accept.",
   whep_failed: "The picture could not be fetched. Please try again.",

@@ -4,8 +4,8 @@ import { $ } from "./dom.js"
 
 /** Reads it, and offers the agents in the field called agent; ?agent= picks one. */
 export async function readService() {
-  const reply = await fetch("/service.json")
-  if (!reply.ok) throw new Error(`service.json: ${reply.status}`)
+  const reply = await fetch("/service.json").catch(() => undefined)
+  if (!reply?.ok) throw { code: reply ? "server_error" : "network_error" }
   const service = await reply.json()
   const field = $("agent")
   field.replaceChildren(...service.agents.map(({ name, widgetId }) => new Option(name, widgetId)))

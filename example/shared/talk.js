@@ -13,6 +13,7 @@ export class Talk {
   #name
   #over // ends the listeners
   #speech // whose sentences came last
+  #pending = false // the agent was asked
   #answering = false
   #speaking = false // an avatar does, after its answer has come
   #refusing = false // the agent takes no variables, which it says by saying nothing
@@ -20,6 +21,7 @@ export class Talk {
   #questions = []
   #typed = [] // shown when they were sent, not when the session repeats them
   #asked = "" // last
+  #messages = new Map() // what an avatar says → the message it is of, which can be rated
   #abort // of the typed turn that is under way
 
   /** `save()` is called when something was said, `renew()` when the session is of no use any more. */
@@ -50,15 +52,18 @@ export class Talk {
     })
     on("interrupted", () => this.#busy({ speaking: false }))
     on("responsePending", () => {
-      this.#busy({ answering: true })
+      this.#busy({ pending: true })
       this.#status(`${name} is answering.`)
     })
-    on("responseSettled", () => this.#status(""))
+    on("responseSettled", () => this.#settle())
     on("brainStalled", () => this.#status(`${name} needs longer than usual.`))
     on("warning", ({ code }) => {
       if (code === "empty_turn_with_request_vars") this.#refusing = true
     })
     on("oauthRequired", (ask) => this.#consent(ask))
+    on("transportChanged", ({ transport }) => {
+      transport.on("brainSegment", ({ speechId, messageId }) => messageId && this.#messages.set(speechId, messageId), { signal })
+    })
   }
 
   /** Hears no more of the session. */
@@ -68,9 +73,10 @@ export class Talk {
     this.#session = this.#answer = this.#abort = undefined
     this.#typed = []
     this.#questions = []
+    this.#messages.clear()
     this.#refusing = false
     this.#busy({ answering: false, speaking: false })
-    this.#status("")
+    this.#settle()
   }
 
   /** Asks something; again when it is in the log already. */
@@ -97,15 +103,16 @@ export class Talk {
       if (abort.signal.aborted) answer.remark("You stopped this answer.")
       else if (error.code === "aborted") answer.remark("This answer was cut short.")
       else answer.fail(sentence(error), () => this.#again(text))
-      // Variables stay with a session, and this agent takes none.
-      if (error.code === "client_variables_disabled") this.#renew()
+      // Variables stay with a session, and this agent takes none; a token stays with
+      // it too, and ends some day.
+      if (["client_variables_disabled", "unauthorized"].includes(error.code)) this.#renew()
     }
     this.#save()
   }
 
   /** Asks once more what is in the log already; false while there is no time for it. */
   #again(text) {
-    if (this.#answering) return false
+    if (this.#pending || this.#answering || !this.#session) return false
     this.ask(text, { again: true })
     return true
   }
@@ -113,6 +120,12 @@ export class Talk {
   /** Stops the answer that is being written. */
   stop() {
     this.#abort?.abort()
+    this.#settle() // also when nothing was heard, to which no answer comes
+  }
+
+  #settle() {
+    this.#busy({ pending: false })
+    this.#status("")
   }
 
   #transcript({ type, text, speechId }) {
@@ -127,6 +140,7 @@ export class Talk {
       this.#answer ??= this.#log.answer(this.#name)
       if (speechId) this.#answer.say(text) // sentences, without what is between them
       else this.#answer.add(text)
+      if (this.#messages.has(speechId)) this.#answer.rateable(this.#messages.get(speechId))
     }
   }
 
@@ -137,10 +151,11 @@ export class Talk {
     return at >= 0
   }
 
-  #busy({ answering = this.#answering, speaking = this.#speaking }) {
+  #busy({ pending = this.#pending, answering = this.#answering, speaking = this.#speaking }) {
+    this.#pending = pending
     this.#answering = answering
     this.#speaking = speaking
-    this.#composer.busy = answering || speaking
+    this.#composer.busy = pending || answering || speaking
   }
 
   #begin(isNewTurn) {

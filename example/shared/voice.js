@@ -1,6 +1,10 @@
 import { $ } from "./dom.js"
 
-/** The buttons for both voices: the visitor's microphone, and what the agent says. */
+// A press that lasts longer than this is held, in milliseconds: its release is its
+// end. After a shorter one the agent listens until the next.
+const held = 400
+
+/** The buttons for both voices: the visitor's, always heard or while they want it, and the agent's. */
 export class Voice {
   #session
 
@@ -9,13 +13,18 @@ export class Voice {
     this.#session = session
     $("mic").addEventListener("click", () => attempt(() => this.#toggleMicrophone()))
     $("sound").addEventListener("click", () => attempt(() => this.#toggleSound()))
+    this.#hearTaps(() => attempt(() => this.#tap()))
   }
 
   /** Shows what is on. */
   show() {
     const session = this.#session()
+    const taps = Boolean(session?.capabilities.tapToTalk) // which the agent decides
+    $("mic").hidden = taps
+    $("tap").hidden = !taps
     press("mic", Boolean(session?.micStarted && session.micEnabled), "Microphone on", "Microphone off")
-    press("sound", Boolean(session?.audioOutputMuted), "Unmute the agent", "Mute the agent")
+    press("tap", Boolean(session?.tapToTalkActive), "Listening. Tap when done", "Tap or hold to talk")
+    press("sound", !session?.audioOutputMuted, "Sound on", "Sound off")
   }
 
   async #toggleMicrophone() {
@@ -24,6 +33,31 @@ export class Voice {
     else if (session.micEnabled) session.mute()
     else session.unmute()
     this.show()
+  }
+
+  // Keys and screen readers only click; a pointer is down for a while before.
+  #hearTaps(tap) {
+    let since // when the pointer went down that made the agent listen
+    $("tap").addEventListener("pointerdown", ({ button, pointerId }) => {
+      since = undefined
+      if (button !== 0 || this.#session()?.tapToTalkActive) return
+      since = performance.now()
+      $("tap").setPointerCapture(pointerId) // it may be released elsewhere
+      tap()
+    })
+    $("tap").addEventListener("click", () => {
+      const short = performance.now() - since < held
+      since = undefined
+      if (!short) tap()
+    })
+    $("tap").addEventListener("contextmenu", (event) => event.preventDefault()) // a finger that holds is no question for it
+  }
+
+  async #tap() {
+    const session = this.#session()
+    if (session.tapToTalkActive) return session.endTapToTalk()
+    if (!session.micStarted) await session.startMic()
+    if (!session.tapToTalkActive) session.startTapToTalk()
   }
 
   #toggleSound() {
