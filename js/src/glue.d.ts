@@ -8,6 +8,7 @@ declare module "agentruntime:glue" {
     exited: boolean
     run(instance: WebAssembly.Instance): Promise<void>
     _resume: () => void
+    _values: unknown[]
     _scheduledTimeouts: Map<number, ReturnType<typeof setTimeout>>
   }
 

@@ -166,37 +166,76 @@ type Go = InstanceType<ReturnType<typeof makeGlue>["Go"]>
 function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void } {
   let settle: (code: number) => void
   const code = new Promise<number>((resolve) => (settle = resolve))
+  /** What the program refers to; wasm_exec.js forgets the list as it ends. */
+  let held: readonly unknown[] = []
+  /** What has cut the program short, until that is told. */
+  let cut: { cause: unknown } | undefined
   go.exit = (code) => {
     go.exited = true
     for (const timer of go._scheduledTimeouts.values()) clearTimeout(timer)
     go._scheduledTimeouts.clear()
     settle(code)
   }
-  const trap = (cause: unknown) => {
-    console.error("agentruntime:", cause)
+  code.then((code) => {
+    if (code !== 0) held.forEach(hangUp)
+    held = []
+  })
+  const fall = () => {
+    if (!cut) return
     go.exit(crashed)
+    console.error("agentruntime:", cut.cause)
+    cut = undefined
   }
   const resume = go._resume
   go._resume = () => {
+    fall()
     if (go.exited) return
+    held = go._values
     try {
       resume.call(go)
     } catch (cause) {
       // Go can end inside a call that it makes itself, when that calls back; what
       // the glue then misses on the way out is of no matter to anybody.
       if (go.exited) return
+      // The stack may be so full that nothing can be called here: then the program
+      // is over as soon as this is, and the next one who calls it tells.
+      let ours = true
+      try {
+        ours = isTrap(cause)
+      } catch {}
       // Other exceptions come from the page, through a getter for example, and
       // the program goes on.
-      if (!isTrap(cause)) throw cause
-      trap(cause)
+      if (!ours) throw cause
+      go.exited = true
+      cut = { cause }
+      try {
+        fall()
+      } catch {}
     }
   }
-  return { code, trap }
+  return {
+    code,
+    trap: (cause) => {
+      cut = { cause }
+      fall()
+    },
+  }
 }
 
 /** Tells what has cut the Go program itself short: a trap, or a stack that is full. */
 function isTrap(cause: unknown): boolean {
   return cause instanceof WebAssembly.RuntimeError || /maximum call stack|too much recursion/i.test(text(cause))
+}
+
+/** Ends what a program cut short has left open: nobody else is left to close the visitor's microphone. */
+function hangUp(value: unknown): void {
+  try {
+    if (value instanceof MediaStream) value.getTracks().forEach(hangUp)
+    else if (value instanceof MediaStreamTrack) value.stop()
+    else if ([RTCPeerConnection, WebSocket, BroadcastChannel, AudioContext].some((kind) => value instanceof kind)) (value as WebSocket).close()
+  } catch {
+    // The others are to be closed all the same.
+  }
 }
 
 /** Runs fn with global variables that are put back before anybody else runs. */
