@@ -231,10 +231,10 @@ func TestABugEndsOneSession(t *testing.T) {
 		r.forget()
 		r.base.Work.Post(func() { panic("a bug") })
 		r.wantEvents("error internal_error", "stateChange closed", "ended internal_error", "turnEnd")
-		if got := under.ended(); !errors.Is(got.err, fault.Aborted) {
+		if got := under.ended(); !errors.Is(got.err, fault.InternalError) {
 			t.Errorf("the turn ended with %v", got.err)
 		}
-		if got := waiting.ended(); !errors.Is(got.err, fault.InvalidState) {
+		if got := waiting.ended(); !errors.Is(got.err, fault.InternalError) {
 			t.Errorf("the waiting turn ended with %v", got.err)
 		}
 		if got := r.brain.otherCalls(); len(got) != 0 {

@@ -201,11 +201,16 @@ func (s *Session) close(o DisconnectOptions, err *fault.Error) {
 	s.token = ""
 	s.tools.Forget()
 	s.die()
+	under, behind := err, err // a bug must not look as if somebody had asked for it
+	if err == nil {
+		under = fault.New(fault.Aborted, "the session was disconnected")
+		behind = fault.New(fault.InvalidState, "the session was disconnected before the turn began")
+	}
 	if t := s.turn; t != nil {
-		s.leave(t, fault.New(fault.Aborted, "the session was disconnected"))
+		s.leave(t, under)
 	}
 	for _, t := range s.waiting {
-		t.settle(s, fault.New(fault.InvalidState, "the session was disconnected before the turn began"))
+		t.settle(s, behind)
 	}
 	s.waiting = nil
 	if s.completer != nil {
