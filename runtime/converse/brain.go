@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"sync"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -17,6 +18,8 @@ const path = "/assistant/converse"
 // Brain is where turns in text are sent. It has no state: turns of one thread
 // are told one after the other by who uses it.
 type Brain struct {
+	// Fetch does the requests; nil means connections that all such brains share.
+	// They are left when nothing was asked for 30 seconds.
 	Fetch fetch.Client
 	// URL is the conversation host, without a path.
 	URL string
@@ -25,6 +28,10 @@ type Brain struct {
 	// OnResponse, if not nil, is called for every reply, before it is read.
 	OnResponse func(Response)
 }
+
+// shared is the transport of brains that bring none. A Brain has no end at which it
+// could close one of its own, and one for each turn would connect for each.
+var shared = sync.OnceValue(fetch.New)
 
 // Response is what [Brain].OnResponse learns of a reply.
 type Response = fetch.Report
@@ -50,7 +57,11 @@ func (b Brain) Open(ctx context.Context, r Request) (*Reply, error) {
 		Header: fetch.Header{"authorization": "KS " + b.Token},
 		Body:   body,
 	}
-	resp, err := fetch.Watch(b.Fetch, b.OnResponse).Do(ctx, request)
+	client := b.Fetch
+	if client == nil {
+		client = shared()
+	}
+	resp, err := fetch.Watch(client, b.OnResponse).Do(ctx, request)
 	if err != nil {
 		return nil, failed(err)
 	}

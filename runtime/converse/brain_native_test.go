@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -43,6 +45,31 @@ func talk(w http.ResponseWriter, r *http.Request, line string, gone chan<- struc
 		}
 	}
 	close(gone)
+}
+
+// TestABrainWithoutATransportHasOne, which it has in common with others.
+func TestABrainWithoutATransportHasOne(t *testing.T) {
+	var connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", ndjsonType)
+		fmt.Fprintln(w, `{"type":"text","content":"a"}`)
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	for range 3 {
+		turn, err := Brain{URL: server.URL, Token: token}.Once(t.Context(), hi, Throw)
+		if err != nil || turn.Text != "a" {
+			t.Fatalf("%q, %v", turn.Text, err)
+		}
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("three turns made %d connections", n)
+	}
 }
 
 func TestSegmentsArriveBeforeTheReplyEnds(t *testing.T) {

@@ -3,6 +3,7 @@
 package converse
 
 import (
+	"syscall/js"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/json"
@@ -18,5 +19,16 @@ func TestASegmentIsTheSameInAPage(t *testing.T) {
 	b, err := json.Marshal(seg)
 	if err != nil || !json.Valid(b) {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+func TestABrainWithoutATransportUsesThePages(t *testing.T) {
+	own := js.Global().Get("fetch")
+	js.Global().Set("fetch", js.Global().Get("Function").New(`return async (url, init) =>
+		new Response(JSON.stringify({type: "text", content: url + " " + init.headers.authorization}), {headers: {"content-type": "application/x-ndjson"}})`).Invoke())
+	defer js.Global().Set("fetch", own)
+	turn, err := Brain{URL: "https://brain.example", Token: "t"}.Once(t.Context(), hi, Throw)
+	if want := "https://brain.example/assistant/converse KS t"; err != nil || turn.Text != want {
+		t.Errorf("%q, %v; want %q", turn.Text, err, want)
 	}
 }
