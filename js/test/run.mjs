@@ -2,18 +2,19 @@
 // TypeScript: each is bundled first. What they import from dist/ stays as built.
 
 import { spawnSync } from "node:child_process"
-import { readdirSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
 import { glue } from "../glue.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
-// Beside the sources, so that relative imports of dist/ mean the same.
-const out = join(here, ".built")
+// Beside the sources, so that relative imports of dist/ mean the same; its own, so
+// that runs at the same time leave each other alone.
+const out = mkdtempSync(join(here, ".built-"))
 const tests = readdirSync(here).filter((name) => name.endsWith(".test.ts"))
 
-rmSync(out, { recursive: true, force: true })
+process.on("exit", () => rmSync(out, { recursive: true, force: true }))
 await build({
   absWorkingDir: here,
   entryPoints: tests,
@@ -31,5 +32,4 @@ await build({
 })
 const files = tests.map((name) => join(out, name.replace(/\.ts$/, ".mjs")))
 const run = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=tap", ...files], { stdio: "inherit" })
-rmSync(out, { recursive: true, force: true })
 process.exitCode = run.status ?? 1
