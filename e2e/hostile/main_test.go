@@ -39,7 +39,7 @@ func stage(t *testing.T) (inn, *house.Page) {
 	const folder = "/e2e/hostile/testdata/"
 	p := h.Open(folder)
 	p.Prelude = `const {
-		agentOf, AgentError, AgentSession, arrive, ChatSession, chatOf, converse, diagnostics, dispose, held, holdings, left, load, outcome, scarce, settled, tally, told, within,
+		aftermath, agentOf, AgentError, anotherTab, AgentSession, arrive, ChatSession, chatOf, converse, diagnostics, dispose, held, holdings, left, load, outcome, phases, scarce, settled, tally, told, within,
 	} = await import("` + folder + `hostile.js")`
 	return h, p
 }

@@ -122,3 +122,70 @@ export async function scarce(url, pages) {
   }
   throw new Error("the program has no memory")
 }
+
+/**
+ * Opens another tab with the same page, and gives what this module exports there,
+ * the window, and the complaints of its page.
+ */
+export async function anotherTab() {
+  const ready = new Promise((resolve) => addEventListener("tab", resolve, { once: true }))
+  const other = window.open("tab.html")
+  await ready
+  const complaints = []
+  other.addEventListener("error", ({ message }) => complaints.push(message))
+  other.addEventListener("unhandledrejection", ({ reason }) => complaints.push(String(reason)))
+  return { ...other.hostile, window: other, complaints }
+}
+
+/** Sessions in every phase of their life, by its name, each on a thread of its own, with what is still open of them. */
+export async function phases(options) {
+  const talked = async (make, first = {}) => {
+    const talk = await make({ ...options, ...first })
+    await talk.session.connect()
+    await talk.session.sendText("My name is Sam.")
+    return talk
+  }
+  const kept = async () => {
+    const { session } = await talked(chatOf)
+    session.disconnect({ final: false })
+    return session.threadId
+  }
+  const all = {
+    idle: await chatOf({ ...options, threadId: await kept() }),
+    connecting: await agentOf({ ...options, mode: "avatar", threadId: await kept() }),
+    quiet: await talked(chatOf),
+    "in a turn": await talked(chatOf),
+    switching: await talked(agentOf),
+    "with a face": await talked(agentOf),
+    "back in text": await talked(agentOf),
+    "left open": await talked(chatOf),
+    disconnected: await talked(chatOf),
+    disposed: await talked(agentOf),
+  }
+  const session = (name) => all[name].session
+  await session("with a face").switchMode("avatar")
+  await session("back in text").switchMode("avatar")
+  await session("back in text").switchMode("chat")
+  session("left open").disconnect({ final: false })
+  session("disconnected").disconnect()
+  await all["disconnected"].until("sessionCompleted")
+  await session("disposed").dispose()
+  const open = {
+    "in a turn": outcome(() => session("in a turn").sendText("Think about it")),
+    connecting: outcome(() => session("connecting").connect()),
+    switching: outcome(() => session("switching").switchMode("avatar")),
+  }
+  await all["in a turn"].until("transcript", ({ text }) => text.startsWith("I think"))
+  return { all, open }
+}
+
+/** What became of the sessions of phases, by the phase. */
+export async function aftermath({ all, open }) {
+  const result = {}
+  for (const [name, talk] of Object.entries(all)) {
+    const call = open[name] ? await within(open[name]) : ""
+    const { threadId, state } = talk.session
+    result[name] = { thread: threadId ?? "", state, call, ends: talk.ends, completions: talk.completions }
+  }
+  return result
+}

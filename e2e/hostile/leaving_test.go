@@ -1,0 +1,214 @@
+package hostile
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/house"
+)
+
+// phase is what became of a session in a phase of its life (phases in
+// testdata/hostile.js).
+type phase struct {
+	Thread, State, Call string
+	Ends, Completions   []string
+}
+
+// told compares what the service was told with what it should be: of the threads in
+// the phases with a reason, once each.
+func told(t *testing.T, h inn, phases map[string]phase, reasons map[string]string) {
+	t.Helper()
+	all := 0
+	for name, p := range phases {
+		want := 0
+		if reasons[name] != "" {
+			want = 1
+			all++
+			h.AwaitCompletion(p.Thread)
+		}
+		n := 0
+		for _, body := range h.completions() {
+			if strings.Contains(body, `"`+p.Thread+`"`) {
+				n++
+			}
+		}
+		if n != want || p.Thread == "" {
+			t.Errorf("%s: told %d times of the end of %q, want %d", name, n, p.Thread, want)
+		}
+	}
+	if ends := h.completions(); len(ends) != all {
+		t.Errorf("told of %d ends, want %d", len(ends), all)
+	}
+}
+
+// leave opens sessions in every phase, has something happen to the page, and waits
+// until those that are not over have told of it, in time.
+func leave(t *testing.T, options, happens string) (inn, *house.Page, map[string]phase) {
+	t.Helper()
+	h, p := stage(t)
+	p.Allow("WebSocket is closed before the connection is established")
+	p.Allow("Failed to load resource") // an offer whose session ended before the answer
+	var got map[string]phase
+	p.Do(&got, `
+		globalThis.sessions = await phases(`+options+`)
+		const visible = (state) => {
+			Object.defineProperty(document, "visibilityState", {configurable: true, value: state})
+			document.dispatchEvent(new Event("visibilitychange"))
+		}
+		const page = (event, persisted) => dispatchEvent(new PageTransitionEvent(event, {persisted}))
+		const alive = ["connecting", "quiet", "in a turn", "switching", "with a face", "back in text"].map((name) => sessions.all[name])
+		const heard = () => Promise.all(alive.map((talk) => talk.until("sessionCompleted")))
+		`+happens+`
+		return aftermath(sessions)`)
+	return h, p, got
+}
+
+// over are the phases in which the service heard of the end before the page went.
+var over = map[string]string{"disconnected": "disconnect", "disposed": "disconnect"}
+
+// alive are those in which it has to hear of it, and whether it does for a reason.
+func alive(reason string) map[string]string {
+	reasons := maps.Clone(over)
+	for _, name := range []string{"connecting", "quiet", "in a turn", "switching", "with a face", "back in text"} {
+		reasons[name] = reason
+	}
+	return reasons
+}
+
+// check compares what the sessions told of their ends with the reasons.
+func check(t *testing.T, phases map[string]phase, reasons map[string]string) {
+	t.Helper()
+	for name, p := range phases {
+		var want []string
+		if r := reasons[name]; r != "" {
+			want = []string{r}
+		}
+		if !slices.Equal(p.Completions, want) {
+			t.Errorf("%s: completions %q, want %q", name, p.Completions, want)
+		}
+	}
+}
+
+// A page that goes away for good tells of each conversation that has begun and is
+// not over, once, and ends it.
+func TestAPageGoesAwayInEveryPhase(t *testing.T) {
+	t.Parallel()
+	h, _, got := leave(t, `{}`, `
+		page("pagehide", false)
+		page("pagehide", false)
+		await heard()
+		await sessions.all["connecting"].until("stateChange", ({state}) => state === "failed")`)
+	reasons := alive("pagehide")
+	check(t, got, reasons)
+	told(t, h, got, reasons)
+	calls := map[string]string{"in a turn": "aborted", "connecting": "connect_failed", "switching": "connect_failed"}
+	for name, p := range got {
+		want := []string{"pagehide"}
+		switch name {
+		case "idle", "connecting": // which had no conversation yet
+			want = nil
+		case "left open", "disconnected", "disposed":
+			want = []string{"disconnect"}
+		}
+		if !slices.Equal(p.Ends, want) || p.Call != calls[name] {
+			t.Errorf("%s: ends %q, want %q; the call came to %q", name, p.Ends, want, p.Call)
+		}
+		if p.State != "closed" && p.State != "failed" && name != "idle" {
+			t.Errorf("%s: state %s", name, p.State)
+		}
+	}
+	h.awaitEmpty()
+}
+
+// A tab that is closed really tells the same, with requests that outlive it.
+func TestATabIsClosedInEveryPhase(t *testing.T) {
+	t.Parallel()
+	h, p, got := leave(t, `{}`, `
+		const threads = {}
+		for (const [name, {session, completions}] of Object.entries(sessions.all)) threads[name] = {thread: session.threadId ?? "", completions}
+		return threads`)
+	p.Leave()
+	told(t, h, got, alive("pagehide"))
+	h.awaitEmpty()
+}
+
+// comeBack goes on with every session of a page that was away, and ends it.
+const comeBack = `
+	const {all, open} = sessions
+	const back = {}
+	for (const name of ["connecting", "switching"]) await open[name]
+	all["in a turn"].session.disconnect()
+	for (const name of ["idle", "quiet", "switching", "with a face", "back in text", "connecting"]) {
+		const {session} = all[name]
+		if (name === "idle") await session.connect()
+		back[name] = await within(outcome(() => session.sendText("What is my name?")))
+		session.disconnect()
+	}
+	await Promise.all(Object.values(all).map(({session}) => session.dispose()))
+	return {back, after: await aftermath(sessions)}`
+
+// away is what came back of a page that was away.
+type away struct {
+	Back  map[string]string
+	After map[string]phase
+}
+
+// cameBack checks that the sessions went on, and that the service was not told again
+// (wire-protocol §8.9: once for a session).
+func cameBack(t *testing.T, h inn, p *house.Page, reason string) {
+	t.Helper()
+	var got away
+	p.Do(&got, comeBack)
+	for name, answer := range got.Back {
+		if answer != "Your name is Sam." && answer != "true" {
+			t.Errorf("%s: the page came back, and a turn came to %q", name, answer)
+		}
+	}
+	reasons := alive(reason)
+	reasons["idle"] = "disconnect"
+	check(t, got.After, reasons)
+	told(t, h, got.After, reasons)
+	h.awaitEmpty()
+}
+
+// A page in the back-forward cache tells of the end at once, because it may never
+// come back; when it does, every session goes on where it was (wire-protocol §8.8).
+func TestAPageComesBackFromTheCacheInEveryPhase(t *testing.T) {
+	t.Parallel()
+	h, p, got := leave(t, `{}`, `
+		page("pagehide", true)
+		page("pagehide", true)
+		await heard()
+		page("pageshow", true)
+		sessions.open["in a turn"] = undefined // it goes on`)
+	check(t, got, alive("pagehide_bfcache"))
+	for name, p := range got {
+		if want := slices.Contains([]string{"left open", "disconnected", "disposed"}, name); want != (len(p.Ends) > 0) {
+			t.Errorf("%s: ends %q", name, p.Ends)
+		}
+	}
+	cameBack(t, h, p, "pagehide_bfcache")
+}
+
+// A page that is hidden for long tells of the end; a look at it in time keeps it
+// from that.
+func TestAPageIsHiddenInEveryPhase(t *testing.T) {
+	t.Parallel()
+	h, p, got := leave(t, `{hiddenGraceMs: 1500}`, `
+		for (let i = 0; i < 10; i++) {
+			visible("hidden")
+			await new Promise((resolve) => setTimeout(resolve, 50))
+			visible("visible")
+		}
+		for (const talk of alive) if (talk.completions.length > 0) throw new Error("told too early")
+		await sessions.open["connecting"]
+		await sessions.open["switching"]
+		visible("hidden")
+		await heard()
+		visible("visible")
+		sessions.open["in a turn"] = undefined // it goes on`)
+	check(t, got, alive("hidden_grace"))
+	cameBack(t, h, p, "hidden_grace")
+}

@@ -1,0 +1,77 @@
+package hostile
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Two tabs talk on one thread. What is said in one is known in the other; one may
+// go, however it goes, and the service hears of the end when the last one has gone
+// (wire-protocol §8.10).
+func TestTwoTabsOnOneThread(t *testing.T) {
+	t.Parallel()
+	for how, leave := range map[string]string{
+		"disconnected": `two.session.disconnect()`,
+		"closed":       `other.window.close()`,
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			h, p := stage(t)
+			var got struct {
+				Thread                 string
+				Threads                []string
+				Known, Back, At, After string
+				Together               []string
+				First, Last            []string
+				Complaints             []string
+			}
+			p.Do(&got, `
+				const one = await chatOf()
+				await one.session.connect()
+				await one.session.sendText("My name is Sam.")
+				const {threadId} = one.session
+				const other = await anotherTab()
+				const two = await other.chatOf({threadId})
+				await two.session.connect()
+				const known = (await two.session.sendText("What is my name?")).text
+				await two.session.sendText("My name is Ada.")
+				const back = (await one.session.sendText("What is my name?")).text
+				// At the same time, and one of them stopped.
+				const slow = outcome(() => one.session.sendText("Think about it", {signal: AbortSignal.timeout(300)}))
+				const together = await Promise.all([1, 2, 3].map(() => outcome(() => two.session.sendText("What is my name?"))))
+				together.push(await slow)
+				const at = outcome(() => one.session.sendText("What is my name?"))
+				const threads = [one.session.threadId, two.session.threadId]
+				`+leave+`
+				const first = two.completions
+				const after = (await one.session.sendText("What did we talk about?")).text
+				if (!other.window.closed) await two.until("sessionCompleted")
+				globalThis.one = one
+				return {thread: threadId, threads, known, back, together, at: await at, after, first: two.completions, complaints: other.complaints}`)
+			if ends := h.completions(); len(ends) != 0 {
+				t.Errorf("told of %q while a tab was still there", ends)
+			}
+			p.Do(&got.Last, `
+				one.session.disconnect()
+				await one.until("sessionCompleted")
+				return one.completions`)
+			h.AwaitCompletion(got.Thread)
+			if ends := h.completions(); len(ends) != 1 {
+				t.Errorf("told of the ends %q", ends)
+			}
+			if how == "disconnected" && !slices.Equal(got.First, []string{"disconnect suppressed"}) || !slices.Equal(got.Last, []string{"disconnect"}) {
+				t.Errorf("the first tab told %q, the last %q", got.First, got.Last)
+			}
+			if got.Known != "Your name is Sam." || got.Back != "Your name is Ada." || got.At != "Your name is Ada." || !strings.Contains(got.After, "My name is Ada.") {
+				t.Errorf("got %+v", got)
+			}
+			if want := []string{"Your name is Ada.", "Your name is Ada.", "Your name is Ada.", "aborted"}; !slices.Equal(got.Together, want) {
+				t.Errorf("at the same time: %q", got.Together)
+			}
+			if got.Threads[0] != got.Thread || got.Threads[1] != got.Thread || len(got.Complaints) != 0 {
+				t.Errorf("threads %q; the other tab says %q", got.Threads, got.Complaints)
+			}
+		})
+	}
+}
