@@ -171,7 +171,10 @@ func TestTapToTalk(t *testing.T) {
 	p.Ready()
 	face(p)
 	p.Hears("Hold the button while you speak.")
-	p.Becomes(`document.getElementById("mic").hidden && document.getElementById("tap").textContent === "Tap or hold to talk"`)
+	p.Becomes(`document.getElementById("mic").hidden`)
+	if want := (house.Thing{Role: "button", Name: "Tap or hold to talk"}); !slices.Contains(p.Things(), want) {
+		t.Errorf("no %+v", want)
+	}
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
 	}
@@ -278,6 +281,7 @@ func TestEndedConversationGoesOn(t *testing.T) {
 	h.Control("/sessions/newest/end", nil)
 	p.Becomes(`document.getElementById("face").hidden && document.getElementById("text").disabled`)
 	p.Becomes(`document.activeElement.textContent === "Go on"`) // the text can't have the focus any more
+	p.Becomes(`document.querySelectorAll(".chip").length === 0`)
 	p.Keys("\r")
 	p.Becomes(`document.activeElement.id === "text"`)
 	p.Ask("What is my name?", "Your name is Ada.")
@@ -305,6 +309,39 @@ func TestPhoneHasRoomForBoth(t *testing.T) {
 		if got.Log < 100 || got.Stage < 140 || got.Below > 0 {
 			t.Errorf("%v: %+v", size, got)
 		}
+	}
+}
+
+// The tab key goes once through everything, in the order of the page, and one can
+// see where it is.
+func TestKeysReachEverything(t *testing.T) {
+	t.Parallel()
+	_, p := open(t, "receptionist")
+	p.Becomes(`document.querySelectorAll(".chip").length === 3`)
+	face(p)
+	p.Hears("How can I help you?")
+	p.Do(nil, `document.querySelector("nav a").focus()`)
+	var got []string
+	for range 30 { // more than there are
+		var at string
+		p.Do(&at, `
+			const e = document.activeElement
+			if (e === document.body) return ""
+			const drawn = e.type === "radio" ? e.parentElement : e // a switch is drawn by its labels
+			return (e.role ?? e.ariaLabel ?? e.labels?.[0]?.innerText ?? e.textContent).trim().split("\n")[0] + (getComputedStyle(drawn).outlineStyle === "none" ? " unseen" : "")`)
+		if at == "" {
+			break
+		}
+		got = append(got, at)
+		p.Keys("\t")
+	}
+	want := []string{
+		"Face", "Text", "Both", "Face", "Agent", "New conversation", "Microphone off", "Sound on",
+		"log", "Copy", "What is agentruntime?", "What can you do?", "How do I add an agent to my page?",
+		"Your message", "Send", "group", "Previous page", "Next page", "Events",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the tab key goes to %q, want %q", got, want)
 	}
 }
 

@@ -359,9 +359,10 @@ func TestServiceIsAway(t *testing.T) {
 	})
 	p := h.Open("/example/chat/")
 	p.Allow("503")
-	p.Becomes(`document.querySelector(".note button")?.textContent === "Try again"`)
+	p.Becomes(`document.querySelector(".note p")?.textContent === "The service has a problem. Please try again."`)
+	p.Becomes(`document.activeElement.textContent === "Try again"`)
 	h.Shut(nil)
-	p.Press(".note button")
+	p.Keys("\r")
 	p.Becomes(`!document.getElementById("text").disabled && document.querySelectorAll(".chip").length === 3`)
 }
 

@@ -48,6 +48,7 @@ export class Conversation {
     })
     this.log = new Log($("log"), $("announcer"), {
       ask: (text, byKeyboard) => {
+        if (!this.session) return // it is not there yet
         if (byKeyboard) this.composer.focus() // the button goes away
         this.#talk.ask(text)
       },
@@ -160,6 +161,7 @@ export class Conversation {
   }
 
   #failed(error, retry, label = "Try again") {
+    this.log.suggest([]) // nothing can be asked now
     const button = make("button", { type: "button" }, icon("again"), label)
     const note = this.log.note(make("p", {}, error.text ?? sentence(error)), button)
     button.addEventListener("click", () => {
