@@ -173,7 +173,11 @@ func (s *Session) stay(next *transport) {
 		s.end(Broken, transportFailed, old.over, true)
 		return
 	}
-	old.holdKickoff(false)
+	if next != nil && next.kickedOff() {
+		s.kickoff = nil // and the old transport keeps its own for ever
+	} else {
+		old.holdKickoff(false)
+	}
 	if next != nil {
 		s.base.Emit(TransportChanged{Mode: old.mode, Transport: old.inner()})
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -46,6 +47,28 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 			r.mustSwitch(Chat)
 			r.mustSwitch(Avatar)
 			r.socket().say(control.StvFinishedTalking, control.FinishedTalking{})
+			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
+				t.Errorf("asked %q, spoken %q", got, spoken)
+			}
+		})
+	})
+	t.Run("in a text that did not last", func(t *testing.T) {
+		run(t, Options{Kickoff: kickoff}, func(r *rig) {
+			r.auto = auto
+			r.when(control.ApprovedPermissions, nil)
+			r.mustConnect()
+			r.inner = func(s *chat.Session, e event.Event) {
+				if e == event.Event(chat.StateChanged{State: chat.Connected}) {
+					s.Disconnect(chatEnd("gone"))
+				}
+			}
+			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.ConnectFailed) {
+				t.Errorf("err = %v", err)
+			}
+			r.inner = nil
+			r.socket().say(control.StvFinishedTalking, control.FinishedTalking{})
+			r.mustSwitch(Chat)
+			r.mustSwitch(Avatar)
 			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
 				t.Errorf("asked %q, spoken %q", got, spoken)
 			}

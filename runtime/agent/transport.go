@@ -155,6 +155,15 @@ func (t *transport) holdKickoff(hold bool) (used bool) {
 	return t.mode == Chat || t.avatar.HoldKickoff(hold)
 }
 
+// kickedOff reports whether the kickoff has left in text.
+func (t *transport) kickedOff() bool {
+	if t.mode != Chat {
+		return false
+	}
+	k := t.chat.Snapshot().Kickoff
+	return k != nil && k.Sent
+}
+
 func (t *transport) disconnect(keep bool, reason string) {
 	if t.mode == Avatar {
 		t.avatar.Disconnect(avatar.DisconnectOptions{Keep: keep, Reason: reason})
