@@ -3,6 +3,7 @@ package avatar
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -334,7 +335,7 @@ func (h *fakeHTTP) Do(_ context.Context, r *fetch.Request) (*fetch.Response, err
 
 type noBody struct{}
 
-func (noBody) Read([]byte) (int, error) { return 0, errors.New("no body") }
+func (noBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (noBody) Close() error             { return nil }
 
 func (h *fakeHTTP) seen() []string {

@@ -229,7 +229,8 @@ func (s *Session) network(online bool) {
 }
 
 // CompleteThread sends the completion signal now. It fails with invalid_state
-// once the session is disconnected; every other outcome is in the result.
+// once the session is disconnected, and with aborted at the end of ctx (timeout for a
+// deadline), which does not take the signal back; every other outcome is in the result.
 func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
 	c, err := session.Ask(ctx, &s.base, func(reply chan<- *completion.Completer) {
 		if s.completer == nil && (s.state == Idle || s.state == Broken) {
@@ -244,7 +245,11 @@ func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error)
 	if c == nil {
 		return completion.Result{}, fault.New(fault.InvalidState, "the session is not connected")
 	}
-	return c.CompleteNow(ctx), nil
+	r, err := c.CompleteNow(ctx)
+	if err != nil {
+		return r, session.EndOf(ctx)
+	}
+	return r, nil
 }
 
 // disclose tells the visitor, before any speech, that a machine talks

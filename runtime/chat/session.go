@@ -323,7 +323,8 @@ func (s *Session) RespondToTool(ctx context.Context, id string, response map[str
 }
 
 // CompleteThread sends the completion signal now. It fails with invalid_state
-// once the session is closed; every other outcome is in the result.
+// once the session is closed, and with aborted at the end of ctx (timeout for a
+// deadline), which does not take the signal back; every other outcome is in the result.
 func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
 	c, err := session.Ask(ctx, &s.base, func(reply chan<- *completion.Completer) {
 		if s.state == Closed {
@@ -339,7 +340,11 @@ func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error)
 	if c == nil {
 		return completion.Result{}, fault.New(fault.InvalidState, "the session is closed")
 	}
-	return c.CompleteNow(ctx), nil
+	r, err := c.CompleteNow(ctx)
+	if err != nil {
+		return r, session.EndOf(ctx)
+	}
+	return r, nil
 }
 
 // watch makes what tells the service of the end, once: a session tells it once.

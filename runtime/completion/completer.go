@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // The reasons of a page that goes away; their requests have no time limit,
@@ -94,15 +95,16 @@ func (c *Completer) Close() {
 // Complete sends the signal for reason without waiting for the reply.
 func (c *Completer) Complete(reason string) { c.start(reason, func(Result) {}) }
 
-// CompleteNow sends the signal and waits for the reply.
-func (c *Completer) CompleteNow(ctx context.Context) Result {
+// CompleteNow sends the signal and waits for the reply. The error is the end of ctx,
+// which does not end the request.
+func (c *Completer) CompleteNow(ctx context.Context) (Result, error) {
 	done := make(chan Result, 1)
 	c.start(reasonManual, func(r Result) { done <- r })
 	select {
 	case r := <-done:
-		return r
+		return r, nil
 	case <-ctx.Done():
-		return Result{Reason: "network_error"}
+		return Result{}, ctx.Err()
 	}
 }
 
@@ -125,7 +127,12 @@ func (c *Completer) start(reason string, done func(Result)) {
 	}
 	switch reason {
 	case reasonPageHide, reasonBFCache, reasonHiddenGrace:
-		c.o.Send.Send(request, func(status int, err error) { finish(result(status, err)) })
+		c.o.Send.Send(request, func(status int, err error) {
+			if err == nil && status/100 != 2 {
+				err = fault.FromStatus(status, nil, nil)
+			}
+			finish(result(err))
+		})
 	default:
 		over := make(chan struct{})
 		c.mu.Lock()
@@ -136,13 +143,7 @@ func (c *Completer) start(reason string, done func(Result)) {
 		go func() {
 			defer close(over)
 			defer cancel()
-			res, err := c.o.Fetch.Do(ctx, request)
-			if err != nil {
-				finish(result(0, err))
-				return
-			}
-			res.Body.Close()
-			finish(result(res.Status, nil))
+			finish(result(fetch.Once(ctx, c.o.Fetch, request, nil)))
 		}()
 	}
 }
@@ -159,14 +160,15 @@ func (c *Completer) Wait() {
 	}
 }
 
-func result(status int, err error) Result {
-	switch {
-	case err != nil:
+func result(err error) Result {
+	switch f := fault.From(err); {
+	case f == nil:
+		return Result{OK: true, Reason: reasonManual}
+	case f.Status != 0:
+		return Result{Reason: "http_error", Status: f.Status}
+	default:
 		return Result{Reason: "network_error"}
-	case status/100 != 2:
-		return Result{Reason: "http_error", Status: status}
 	}
-	return Result{OK: true, Reason: reasonManual}
 }
 
 // begin claims the one attempt, or says why there is none.

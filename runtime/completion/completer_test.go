@@ -3,6 +3,7 @@ package completion
 import (
 	"context"
 	"errors"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ type brain struct {
 	requests []string
 	status   int           // 0 fails on the network
 	delay    time.Duration // before the reply
+	body     string        // of the reply
 }
 
 func (b *brain) take(r *fetch.Request) (int, error) {
@@ -42,7 +44,7 @@ func (b *brain) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, erro
 	if err != nil {
 		return nil, err
 	}
-	return &fetch.Response{Status: status, Body: empty{}}, nil
+	return &fetch.Response{Status: status, Body: io.NopCloser(strings.NewReader(b.body))}, nil
 }
 
 func (b *brain) Send(r *fetch.Request, done func(int, error)) {
@@ -55,11 +57,6 @@ func (b *brain) seen() []string {
 	defer b.mu.Unlock()
 	return slices.Clone(b.requests)
 }
-
-type empty struct{}
-
-func (empty) Read([]byte) (int, error) { return 0, errors.New("nothing") }
-func (empty) Close() error             { return nil }
 
 // tabs is a browser with pages of one origin.
 type tabs struct {
@@ -132,6 +129,12 @@ func newRig(t *testing.T, browser *tabs, s Settings) *rig {
 	return r
 }
 
+// now sends the signal and waits.
+func (r *rig) now() Result {
+	result, _ := r.CompleteNow(context.Background()) // which does not end
+	return result
+}
+
 func newBrowser() *tabs { return &tabs{channels: map[*tabChannel]bool{}} }
 
 const request = `https://brain.example/thread/session_completed KS token {"id":"5f0c"}`
@@ -139,18 +142,18 @@ const request = `https://brain.example/thread/session_completed KS token {"id":"
 func TestTheSignalIsSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})
-		if got := r.CompleteNow(t.Context()); got.Reason != "no_thread" {
+		if got := r.now(); got.Reason != "no_thread" {
 			t.Errorf("without a thread: %+v", got)
 		}
 		r.Arm("5f0c", "")
-		if got := r.CompleteNow(t.Context()); got.Reason != "no_token" {
+		if got := r.now(); got.Reason != "no_token" {
 			t.Errorf("without a token: %+v", got)
 		}
 		r.Arm("5f0c", "token")
-		if got := r.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "manual"}) {
+		if got := r.now(); got != (Result{OK: true, Reason: "manual"}) {
 			t.Errorf("first: %+v", got)
 		}
-		if got := r.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "already_sent"}) {
+		if got := r.now(); got != (Result{OK: true, Reason: "already_sent"}) {
 			t.Errorf("second: %+v", got)
 		}
 		r.Complete("disconnect")
@@ -169,20 +172,30 @@ func TestAFailedSignalMayBeTriedAgain(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})
 		r.Arm("5f0c", "token")
 		r.brain.status = 503
-		if got := r.CompleteNow(t.Context()); got != (Result{Reason: "http_error", Status: 503}) {
+		if got := r.now(); got != (Result{Reason: "http_error", Status: 503}) {
 			t.Errorf("refused: %+v", got)
 		}
-		r.brain.status = 0
-		if got := r.CompleteNow(t.Context()); got != (Result{Reason: "network_error"}) {
+		r.brain.status, r.brain.body = 200, `{"code":"SERVICE_FORBIDDEN","message":"No","objectType":"KalturaAPIException","args":[]}`
+		if got := r.now(); got != (Result{Reason: "http_error", Status: 200}) {
+			t.Errorf("refused with a good status: %+v", got)
+		}
+		r.brain.status, r.brain.body = 0, ""
+		if got := r.now(); got != (Result{Reason: "network_error"}) {
 			t.Errorf("no network: %+v", got)
 		}
 		r.brain.status, r.brain.delay = 200, time.Minute
 		began := time.Now()
-		if got := r.CompleteNow(t.Context()); got.OK || time.Since(began) != 5*time.Second {
+		if got := r.now(); got.OK || time.Since(began) != 5*time.Second {
 			t.Errorf("slow: %+v after %v", got, time.Since(began))
 		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if got, err := r.CompleteNow(ctx); got != (Result{}) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("not waited for: %+v, %v", got, err)
+		}
+		r.Wait()
 		r.brain.delay = 0
-		if got := r.CompleteNow(t.Context()); !got.OK {
+		if got := r.now(); !got.OK {
 			t.Errorf("at last: %+v", got)
 		}
 	})
@@ -265,13 +278,29 @@ func TestAnotherTabWithTheThreadSuppressesTheSignal(t *testing.T) {
 		one.Arm("5f0c", "token")
 		two.Arm("5f0c", "token")
 		time.Sleep(5 * time.Second) // a beat later
-		if got := one.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "suppressed", Peers: 1}) {
+		if got := one.now(); got != (Result{OK: true, Reason: "suppressed", Peers: 1}) {
 			t.Errorf("first tab: %+v", got)
 		}
 		one.Close()
 		synctest.Wait() // the other tab has heard the farewell
-		if got := two.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "manual"}) {
+		if got := two.now(); got != (Result{OK: true, Reason: "manual"}) {
 			t.Errorf("last tab: %+v", got)
+		}
+	})
+}
+
+// TestATabThatKeepsItsConversationIsGoneToo: who stays tells of the end.
+func TestATabThatKeepsItsConversationIsGoneToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		browser := newBrowser()
+		one, two := newRig(t, browser, Settings{tab: "1"}), newRig(t, browser, Settings{tab: "2"})
+		one.Arm("5f0c", "token")
+		two.Arm("5f0c", "token")
+		time.Sleep(5 * time.Second)
+		one.Close()
+		synctest.Wait()
+		if got := two.now(); got != (Result{OK: true, Reason: "manual"}) {
+			t.Errorf("%+v", got)
 		}
 	})
 }
@@ -285,7 +314,7 @@ func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
 		one.Arm("5f0c", "token")
 		two.Arm("5f0c", "token")
 		time.Sleep(5 * time.Second)
-		if got := one.CompleteNow(t.Context()); got != (Result{OK: true, Reason: "manual"}) {
+		if got := one.now(); got != (Result{OK: true, Reason: "manual"}) {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -300,7 +329,7 @@ func TestCompletersOfOneConversationSendOnce(t *testing.T) {
 		one.Arm("5f0c", "token")
 		two.Arm("5f0c", "token")
 		one.brain.status = 500
-		if got := one.CompleteNow(t.Context()); got.OK {
+		if got := one.now(); got.OK {
 			t.Errorf("%+v", got)
 		}
 		one.brain.status = 200 // an attempt that failed leaves it to all of them
@@ -337,7 +366,7 @@ func TestASilentTabIsForgotten(t *testing.T) {
 			r.presence.receive(message)
 		}
 		time.Sleep(13 * time.Second)
-		if got := r.CompleteNow(t.Context()); got.Reason != "manual" {
+		if got := r.now(); got.Reason != "manual" {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -347,7 +376,7 @@ func TestSwitchedOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{Off: true})
 		r.Arm("5f0c", "token")
-		if got := r.CompleteNow(t.Context()); got.Reason != "disabled" || len(r.brain.seen()) != 0 {
+		if got := r.now(); got.Reason != "disabled" || len(r.brain.seen()) != 0 {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -110,6 +110,7 @@ func (p *presence) close() {
 		return
 	}
 	p.beat.Stop()
+	p.post("bye") // who stays must not leave the end to this tab
 	p.channel.Close()
 	p.channel = nil
 }
