@@ -23,6 +23,7 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 		}{
 			{"ti-5", 200, 0, ToolAnswer{Reason: "unknown_or_stale"}},
 			{"ti-4", 503, 0, ToolAnswer{Reason: "http_error", Status: 503}},
+			{"ti-4", refusedWith200, 0, ToolAnswer{Reason: "http_error", Status: 200}},
 			{"ti-4", 0, 0, ToolAnswer{Reason: "network_error"}},
 			{"ti-4", 200, time.Minute, ToolAnswer{Reason: "timeout"}},
 			{"ti-4", 204, 14 * time.Second, ToolAnswer{OK: true}},
@@ -39,7 +40,7 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 			}
 		}
 		want := `POST https://brain.example/assistant/tool_response KS token {"response":{"status":"ok"},"tool_id":"ti-4","tool_invocation_id":"ti-4","tool_name":"save"}`
-		if got := r.service.requests; len(got) != 4 || got[0] != want {
+		if got := r.service.requests; len(got) != 5 || got[0] != want {
 			t.Errorf("requests %q", got)
 		}
 	})

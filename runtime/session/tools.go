@@ -165,6 +165,9 @@ func (t *Tools) Segment(seg *converse.Segment) {
 // Response returns the call that a tool's result reveals, to be run
 // (wire-protocol §10.6).
 func (t *Tools) Response(seg *converse.Segment) (converse.Call, bool) {
+	if t.ran >= maxCalls {
+		return converse.Call{}, false
+	}
 	return t.dispatch.Response(seg)
 }
 
@@ -304,23 +307,23 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 	}
 	limited, cancel := context.WithTimeout(ctx, toolAnswerLimit)
 	defer cancel()
-	res, err := t.Fetch.Do(limited, &fetch.Request{
+	err = fetch.Once(limited, t.Fetch, &fetch.Request{
 		Method: "POST",
 		URL:    t.URL + "/assistant/tool_response",
 		Header: fetch.Header{"authorization": "KS " + token},
 		Body:   body,
-	})
-	switch {
-	case err == nil:
-		res.Body.Close()
-		if res.Status/100 != 2 {
-			return ToolAnswer{Reason: "http_error", Status: res.Status}, nil
-		}
+	}, nil)
+	if err == nil {
 		return ToolAnswer{OK: true}, nil
+	}
+	status := fault.From(err).Status
+	switch {
 	case ctx.Err() != nil:
 		return ToolAnswer{}, EndOf(ctx)
 	case limited.Err() != nil:
 		return ToolAnswer{Reason: "timeout"}, nil
+	case status != 0:
+		return ToolAnswer{Reason: "http_error", Status: status}, nil
 	default:
 		return ToolAnswer{Reason: "network_error"}, nil
 	}

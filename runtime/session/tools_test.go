@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,10 +26,14 @@ import (
 type service struct {
 	mu       sync.Mutex
 	requests []string
-	status   int           // 0 fails on the network
+	status   int           // 0 fails on the network; also refusedWith200
 	delay    time.Duration // before the reply
 	then     func()        // runs as it comes
 }
+
+// refusedWith200 is a refusal behind a good status (service.md, "Refusals with HTTP
+// 200").
+const refusedWith200 = -200
 
 func (s *service) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
 	s.mu.Lock()
@@ -46,7 +51,11 @@ func (s *service) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, er
 	if status == 0 {
 		return nil, fault.New(fault.NetworkError, "")
 	}
-	return &fetch.Response{Status: status, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+	body := "{}"
+	if status == refusedWith200 {
+		status, body = 200, `{"code":"SERVICE_FORBIDDEN","message":"No","objectType":"KalturaAPIException","args":[]}`
+	}
+	return &fetch.Response{Status: status, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
 // rig is the tools of a session that is nothing else.
@@ -338,6 +347,24 @@ func TestHandlersEndWithTheSession(t *testing.T) {
 		synctest.Wait()
 		if ran != 1 {
 			t.Errorf("%d handlers ran", ran)
+		}
+	})
+}
+
+// TestAFusedCallIsBoundedToo: its results reveal a call each.
+func TestAFusedCallIsBoundedToo(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.tool("go "+strings.Repeat("{}", 2*maxCalls), "ti-1")
+		r.inside.Work.Call(func() {
+			for i := range 2 * maxCalls {
+				text := "tool" + strconv.Itoa(i) + " responded with size 1"
+				if call, ok := r.Response(&converse.Segment{Type: converse.ToolResponse, Content: converse.String(text)}); ok {
+					r.Run(call)
+				}
+			}
+		})
+		if calls := len(all[event.ToolCalled](r.inside)); calls != maxCalls {
+			t.Errorf("%d calls", calls)
 		}
 	})
 }
