@@ -126,7 +126,10 @@ func TestAFetchThatGivesAnythingEndsTheTurn(t *testing.T) {
 	var got map[string][]string
 	p.Do(&got, `
 		await load()
-		const chunk = (value) => ({body: {getReader: () => ({read: async () => ({done: false, value}), cancel: async () => {}})}})
+		const chunk = (value) => {
+			const left = [{done: false, value}]
+			return {body: {getReader: () => ({read: async () => left.pop() ?? {done: true}, cancel: async () => {}})}}
+		}
 		const replies = {
 			"no reply": () => 5, "a bigint status": () => ({status: 5n}), "a huge status": () => ({status: 1e300}), "a throw": () => { throw 5n },
 			"a bigint for the end": (r) => ({body: {getReader: () => ({read: async () => ({done: 5n}), cancel: async () => {}})}}),
