@@ -2,6 +2,7 @@
 export type { AppInitOptions, AppInitResult, AvatarPreview } from "./appinit.js"
 export type { ChatOptions, ChatSettings, TurnOptions } from "./chatoptions.js"
 export { ChatSession } from "./chatsession.js"
+export type * from "./codes.js"
 export { converse, converseOnce, type ConverseOnceOptions, type ConverseOptions, type ConverseSettings } from "./converse.js"
 export { Emitter, type ListenOptions } from "./emitter.js"
 export { AgentError, type AgentErrorFields } from "./errors.js"

@@ -1,7 +1,9 @@
+import type { ErrorCode } from "./codes.js"
+
 /** What an AgentError is made of; the JSON form of the Go side's errors. */
 export interface AgentErrorFields {
   type?: string
-  code: string
+  code: ErrorCode
   title?: string
   detail?: string
   status?: number
@@ -21,7 +23,7 @@ export interface AgentErrorFields {
  */
 export class AgentError extends Error {
   /** Stable machine name, such as `"capacity_unavailable"`; see docs/errors.md. */
-  readonly code: string
+  readonly code: ErrorCode
   /** Problem URI: the documentation of the code, or `"about:blank"`. */
   readonly type: string
   /** A few words for people. */

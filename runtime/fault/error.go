@@ -20,7 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsontree"
 )
 
-//go:generate go run ./gen -o ../../docs/errors.md
+//go:generate go run ./gen
 
 // Phase tells which part of connecting failed (wire-protocol Appendix A).
 type Phase string

@@ -1,5 +1,6 @@
-// Command gen writes docs/errors.md from the table of package fault. It knows
-// that table and no other package, and no code's meaning of its own.
+// Command gen writes what pages are told of the table of package fault: the
+// document docs/errors.md and the TypeScript types js/src/codes.ts. It knows that
+// table and no other package, and no code's meaning of its own.
 package main
 
 import (
@@ -7,17 +8,25 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 func main() {
-	out := flag.String("o", "errors.md", "file to write")
+	root := flag.String("root", "../..", "the module's directory; go generate runs in the package's")
 	flag.Parse()
-	if err := os.WriteFile(*out, []byte(markdown()), 0o644); err != nil {
-		log.Fatal(err)
+	for path, text := range files() {
+		if err := os.WriteFile(filepath.Join(*root, path), []byte(text), 0o644); err != nil {
+			log.Fatal(err)
+		}
 	}
+}
+
+// files returns the text of each file, by its path from the root of the module.
+func files() map[string]string {
+	return map[string]string{"docs/errors.md": markdown(), "js/src/codes.ts": typeScript()}
 }
 
 const intro = `# Errors and warnings

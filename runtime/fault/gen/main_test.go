@@ -2,16 +2,18 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 )
 
-func TestDocumentMatchesTable(t *testing.T) {
-	const path = "../../../docs/errors.md"
-	have, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(have) != markdown() {
-		t.Errorf("%s differs from the table of package fault; run go generate ./runtime/fault", path)
+func TestFilesMatchTable(t *testing.T) {
+	for path, want := range files() {
+		have, err := os.ReadFile(filepath.Join("../../..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(have) != want {
+			t.Errorf("%s differs from the table of package fault; run go generate ./runtime/fault", path)
+		}
 	}
 }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+const header = `// Generated from runtime/fault/table.go by "go generate ./runtime/fault"; don't edit.
+`
+
+// typeScript renders the codes as types. A server may send codes of its own, so
+// that what an error really has is an open set; the closed one is for tables and
+// switches that want to be complete.
+func typeScript() string {
+	var errors, warnings strings.Builder
+	for _, group := range fault.Groups {
+		b := &errors
+		if group == fault.GroupWarning {
+			b = &warnings
+		}
+		fmt.Fprintf(b, "  // %s\n", group)
+		for _, info := range fault.Codes() {
+			if info.Group == group {
+				fmt.Fprintf(b, "  | %q\n", info.Code)
+			}
+		}
+	}
+	return header + `
+/** Every code of an error that the runtime knows; docs/errors.md has their meanings. */
+export type KnownErrorCode =
+` + errors.String() + `
+/** Code of an error: a known one, or one that a server made up. */
+export type ErrorCode = KnownErrorCode | (string & {})
+
+/** Code of a warning: one that is never thrown, or that of an error which the session survived. */
+export type WarningCode =
+` + warnings.String() + `  | ErrorCode
+`
+}
