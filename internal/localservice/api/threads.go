@@ -245,8 +245,6 @@ func (s *server) sessionCompleted(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first {
-		s.log.Info("session completed", "thread", id)
-	}
+	s.log.Info("session completed", "thread", id, "again", !first)
 	return empty{}, nil
 }
