@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -189,17 +190,10 @@ func (t *types) declare(d *decl, name string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		var b strings.Builder
-		fmt.Fprintf(&b, "%sexport interface %s {\n", doc, name)
-		for _, p := range list {
-			mark := ""
-			if p.optional {
-				mark = "?"
-			}
-			fmt.Fprintf(&b, "%s  %s%s: %s\n", comment("  ", p.doc), p.name, mark, p.typ)
+		if d.pkg.dir+"."+d.name == segmentType {
+			return segments(d, doc, name, list), nil
 		}
-		b.WriteString("}\n")
-		return b.String(), nil
+		return doc + "export interface " + name + " {\n" + members(list) + "}\n", nil
 	case *ast.Ident:
 		values := slices.Clone(d.pkg.consts[d.name])
 		if len(values) == 0 {
@@ -213,6 +207,52 @@ func (t *types) declare(d *decl, name string) (string, error) {
 		typ, err := t.typeOf(d, d.expr)
 		return fmt.Sprintf("%sexport type %s = %s\n", doc, name, typ), err
 	}
+}
+
+// members are the lines of an interface.
+func members(list []property) string {
+	var b strings.Builder
+	for _, p := range list {
+		mark := ""
+		if p.optional {
+			mark = "?"
+		}
+		fmt.Fprintf(&b, "%s  %s%s: %s\n", comment("  ", p.doc), p.name, mark, p.typ)
+	}
+	return b.String()
+}
+
+// segmentType is the one type whose content depends on its type.
+const segmentType = "runtime/converse.Segment"
+
+// segments declares a segment as a union, so that its type tells a page what its
+// content is. The service may send types beside those that are listed: a union
+// that admits any string would tell nothing.
+func segments(d *decl, doc, name string, list []property) string {
+	var spoken, other []string
+	for _, value := range d.pkg.consts["Type"] {
+		if text, err := strconv.Unquote(value); err == nil && converse.Type(text).Spoken() {
+			spoken = append(spoken, value)
+		} else {
+			other = append(other, value)
+		}
+	}
+	var shared, content []property
+	for _, p := range list {
+		switch p.name {
+		case "type":
+		case "content":
+			content = append(content, p)
+		default:
+			shared = append(shared, p)
+		}
+	}
+	return "/** What a segment of any type has. */\nexport interface AnySegment {\n" + members(shared) + "}\n" +
+		"\n/** A segment that a person hears or reads as the answer. */\nexport interface SpokenSegment extends AnySegment {\n  type: " +
+		strings.Join(spoken, " | ") + "\n  content: string\n}\n" +
+		"\n/** A segment of another type; the service may send types that are not listed. */\nexport interface OtherSegment extends AnySegment {\n  type: " +
+		strings.Join(other, " | ") + "\n" + members(content) + "}\n" +
+		"\n" + doc + "export type " + name + " = SpokenSegment | OtherSegment\n"
 }
 
 // payload is the type of an event's payload. Empty structs and the error have

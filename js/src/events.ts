@@ -506,15 +506,9 @@ export interface SegmentTool {
   extra?: Record<string, unknown>
 }
 
-/** Segment is one piece of brain output (wire-protocol §4.4.1). */
-export interface Segment {
+/** What a segment of any type has. */
+export interface AnySegment {
   role: string
-  type: SegmentType
-  /**
-   * `content` is a string for most types; an object for interruption, and sometimes for widgets
-   * and share.
-   */
-  content: unknown
   /** position in the message */
   segmentNumber: number
   /** seconds since the turn began */
@@ -535,6 +529,25 @@ export interface Segment {
    */
   extra?: Record<string, unknown>
 }
+
+/** A segment that a person hears or reads as the answer. */
+export interface SpokenSegment extends AnySegment {
+  type: "text" | "avatar" | "avatar-filler"
+  content: string
+}
+
+/** A segment of another type; the service may send types that are not listed. */
+export interface OtherSegment extends AnySegment {
+  type: "init_response" | "think" | "tool" | "tool_response" | "unisphere-tool" | "share" | "thread" | "error" | "interruption" | "user-interruption" | "keepalive"
+  /**
+   * `content` is a string for most types, and for spoken ones always; an object for
+   * interruption, and sometimes for widgets and share.
+   */
+  content: unknown
+}
+
+/** Segment is one piece of brain output (wire-protocol §4.4.1). */
+export type Segment = SpokenSegment | OtherSegment
 
 /** Flashcard is a question and its answer, or a term and its definition. */
 export interface Flashcard {
@@ -712,11 +725,11 @@ export interface ToolMetadata {
 /** ToolCall is a client command of the brain (session-api A.1.7). */
 export interface ToolCall {
   name: string
-  args: unknown
+  args: Record<string, unknown>
   raw: string
   toolMetadata: ToolMetadata
   /** `fusedArgs` are argument objects that came in the same piece and belong to other tools. */
-  fusedArgs?: unknown[]
+  fusedArgs?: Record<string, unknown>[]
 }
 
 /** `toolCallResult` is emitted for every handler that returned something or failed. */

@@ -33,8 +33,8 @@ type Segment struct {
 	Role string `json:"role"`
 	Type Type   `json:"type"`
 
-	// Content is a string for most types; an object for interruption, and
-	// sometimes for widgets and share.
+	// Content is a string for most types, and for spoken ones always; an object
+	// for interruption, and sometimes for widgets and share.
 	Content json.RawMessage `json:"content"`
 
 	SegmentNumber int     `json:"segmentNumber"` // position in the message

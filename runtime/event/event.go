@@ -71,12 +71,12 @@ type Word struct {
 // ToolCall is a client command of the brain (session-api A.1.7).
 type ToolCall struct {
 	Name         string          `json:"name"`
-	Args         json.RawMessage `json:"args"`
+	Args         json.RawMessage `json:"args" ts:"Record<string, unknown>"`
 	Raw          string          `json:"raw"`
 	ToolMetadata ToolMetadata    `json:"toolMetadata"`
 	// FusedArgs are argument objects that came in the same piece and belong to
 	// other tools.
-	FusedArgs []json.RawMessage `json:"fusedArgs,omitempty"`
+	FusedArgs []json.RawMessage `json:"fusedArgs,omitempty" ts:"Record<string, unknown>[]"`
 }
 
 // ToolMetadata tells how a call is answered.
