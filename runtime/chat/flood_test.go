@@ -31,7 +31,10 @@ type flood struct {
 	given  atomic.Int64 // segments written so far
 }
 
-func (f *flood) Do(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+func (f *flood) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	if !strings.HasSuffix(r.URL, "/assistant/converse") {
+		return &fetch.Response{Status: 200, Header: fetch.Header{}, Body: io.NopCloser(strings.NewReader(""))}, nil
+	}
 	return &fetch.Response{
 		Status: 200, Header: fetch.Header{"content-type": "application/x-ndjson"}, Body: &floodBody{flood: f, ctx: ctx},
 	}, nil
