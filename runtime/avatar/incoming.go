@@ -240,6 +240,7 @@ func parseDelta(raw control.RawText) converse.Segment {
 	if !ok {
 		seg = converse.Segment{Role: "assistant", Type: converse.Text, Content: converse.String(converse.Clean(raw.Delta))}
 	}
+	seg.Cut()
 	if seg.SpeechID == "" {
 		seg.SpeechID = raw.SpeechID
 	}

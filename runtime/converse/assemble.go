@@ -6,9 +6,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/json"
 )
 
-// maxWidget bounds the text of a widget, in bytes: a gallery with long
-// descriptions is far below.
-const maxWidget = 256 << 10
+// maxWidget bounds the text of a widget, in bytes: what may come whole may come in
+// pieces.
+const maxWidget = MaxLine
 
 // Assembler puts the widgets of a conversation together from the pieces in which
 // they come (wire-protocol §4.4.3). The zero value is ready.

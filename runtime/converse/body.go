@@ -207,7 +207,7 @@ func (b *body) seconds(keys ...string) float64 {
 func scalarText(v any) string {
 	switch v := v.(type) {
 	case string:
-		return Clean(strings.TrimSpace(v))
+		return printable(strings.TrimSpace(v))
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	case bool:

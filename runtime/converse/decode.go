@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/json"
 )
 
-// MaxText bounds any text of a segment, in characters; the rest is cut
-// (wire-protocol §4.4).
+// MaxText bounds a text that is heard on the control socket, and the names and ids
+// of a segment, in characters; the rest is cut (wire-protocol §4.4).
 const MaxText = 8000
 
 // maxInteger is the largest integer that JavaScript holds without loss.
@@ -19,9 +19,10 @@ const maxInteger = 1<<53 - 1
 
 // Decode reads a segment from its JSON text: a line of a streamed reply, or the
 // delta of an event. A field of another type than expected stays empty and
-// costs the others nothing; keys without a field are kept in Extra; texts are
-// cleaned by [Clean]. ok is false when text is no JSON object, and the caller
-// decides what that is.
+// costs the others nothing; keys without a field are kept in Extra; names and ids
+// are cleaned by [Clean], and content loses its control characters; that of a
+// spoken segment is always text. ok is false when text is no JSON object, and the
+// caller decides what that is.
 func Decode(text []byte) (s Segment, ok bool) {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
@@ -62,6 +63,9 @@ func Decode(text []byte) (s Segment, ok bool) {
 		default:
 			keep(&s.Extra, key, value)
 		}
+	}
+	if s.Type.Spoken() && !bytes.HasPrefix(s.Content, []byte{'"'}) {
+		s.Content = String(s.ContentString())
 	}
 	return s, true
 }
@@ -164,30 +168,47 @@ func integer(raw json.RawMessage) int {
 	return int(n)
 }
 
-// cleanContent cleans the content of a segment if it is text.
+// cleanContent drops the control characters of a content that is text. Its length
+// is bounded by what it came in: an answer over HTTP is as long as it is
+// (wire-protocol §9.3), see [Segment.Cut].
 func cleanContent(raw json.RawMessage) json.RawMessage {
 	text, ok := unquote(raw)
-	if clean := Clean(text); ok && clean != text {
+	if clean := printable(text); ok && clean != text {
 		return String(clean)
 	}
 	return bytes.Clone(raw)
 }
 
+// Cut cuts a content that is text to [MaxText] characters, as what is heard on the
+// control socket is (wire-protocol §4.4). Tool calls and pieces of widgets stay
+// whole: JSON that is cut can't be read.
+func (s *Segment) Cut() {
+	if _, widget := s.Runtime(); widget || s.Type == Tool {
+		return
+	}
+	text, ok := unquote(s.Content)
+	if cut := firstChars(text, MaxText); ok && len(cut) < len(text) {
+		s.Content = String(cut)
+	}
+}
+
 // Clean cuts s to [MaxText] characters and drops control characters except tab,
 // line feed and carriage return (wire-protocol §4.4). What is no UTF-8 becomes
 // U+FFFD.
-func Clean(s string) string {
+func Clean(s string) string { return firstChars(printable(s), MaxText) }
+
+// printable is [Clean] for a text of any length.
+func printable(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= MaxText && strings.IndexFunc(s, isControl) < 0 {
+	if strings.IndexFunc(s, isControl) < 0 {
 		return s
 	}
-	s = strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if isControl(r) {
 			return -1
 		}
 		return r
 	}, s)
-	return firstChars(s, MaxText)
 }
 
 func isControl(r rune) bool {
@@ -196,6 +217,9 @@ func isControl(r rune) bool {
 
 // firstChars returns the first n characters of s.
 func firstChars(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
 	for i := range s {
 		if n == 0 {
 			return s[:i]

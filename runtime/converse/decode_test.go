@@ -88,7 +88,7 @@ func TestContentIsCleaned(t *testing.T) {
 		`"lone \ud800"`:                    `"lone \ud800"`, // U+FFFD as text
 		"\"bad \xc3\"":                     "\"bad \uFFFD\"",
 		`"` + long + `"`:                   `"` + long + `"`,
-		`"` + long + `z"`:                  `"` + long + `"`,
+		`"` + long + "\x7f" + `z"`:          `"` + long + `z"`, // however long
 		`{"auth_url":"https://a.example"}`: `{"auth_url":"https://a.example"}`,
 		`[1, 2]`:                           `[1, 2]`,
 		`null`:                             `null`,
@@ -100,6 +100,29 @@ func TestContentIsCleaned(t *testing.T) {
 	}
 	if got, _ := Decode([]byte(`{"threadId":"a\u0000b","type":"te\u0007xt"}`)); got.ThreadID != "ab" || got.Type != Text {
 		t.Errorf("ids are not cleaned: %+v", got)
+	}
+}
+
+// TestWhatIsHeardIsCut but for what would not be JSON any more.
+func TestWhatIsHeardIsCut(t *testing.T) {
+	long := strings.Repeat("é", MaxText)
+	whole := String(long + "z")
+	for _, c := range []struct {
+		s    Segment
+		want string
+	}{
+		{Segment{Type: Avatar, Content: whole}, `"` + long + `"`},
+		{Segment{Type: "code", Content: whole}, `"` + long + `"`},
+		{Segment{Type: Text, Content: String(long)}, `"` + long + `"`},
+		{Segment{Type: Tool, Content: whole}, string(whole)},
+		{Segment{Type: WidgetPiece, Content: whole}, string(whole)},
+		{Segment{Type: "followups", Content: whole}, string(whole)},
+		{Segment{Type: Share, Content: raw(`{"a":` + string(whole) + `}`)}, `{"a":` + string(whole) + `}`},
+		{Segment{Type: Think}, ``},
+	} {
+		if c.s.Cut(); string(c.s.Content) != c.want {
+			t.Errorf("%s became %d bytes, want %d", c.s.Type, len(c.s.Content), len(c.want))
+		}
 	}
 }
 

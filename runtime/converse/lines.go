@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// MaxLine bounds a line of a reply, in bytes: 8000 characters of content, each
-	// of them escaped, are about 100 kB, and a widget may come whole.
+	// MaxLine bounds a line of a reply, in bytes, and so the content of a segment: a
+	// long answer, the arguments of a tool and a widget may come whole.
 	MaxLine = 1 << 20
 	// readSize is how much is asked of the body at once: a segment is a few
 	// hundred bytes.

@@ -30,7 +30,8 @@ type Call struct {
 
 var noArgs = json.RawMessage(`{}`)
 
-// ParseCall reads a [Tool] segment; ok is false if it names no tool. A call is
+// ParseCall reads a [Tool] segment; ok is false if it names no tool. The arguments
+// are those in the text, or else those that come beside it. A call is
 // text, a name and JSON behind it: content of another type is none, although it
 // has text before its first brace too (wire-protocol §4.4.2, §10.5).
 func ParseCall(s *Segment) (c Call, ok bool) {
@@ -54,6 +55,9 @@ func ParseCall(s *Segment) (c Call, ok bool) {
 	}
 	if m := s.ToolMetadata; m != nil {
 		c.ID, c.Kind, c.Blocking = m.ID, m.Type, m.WaitForResponse
+		if len(objects) == 0 && isObject(m.Args) {
+			c.Args = m.Args
+		}
 	}
 	return c, true
 }

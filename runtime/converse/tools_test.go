@@ -35,6 +35,32 @@ func TestParseCallFollowsTheProtocolsExamples(t *testing.T) {
 	}
 }
 
+func TestALongCallKeepsItsArguments(t *testing.T) {
+	args := `{"note":"` + strings.Repeat("n", MaxLine/4) + `"}`
+	segment, _ := Decode([]byte(`{"type":"tool","content":` + string(String("save_note "+args)) + `}`))
+	if got, ok := ParseCall(&segment); !ok || got.Name != "save_note" || string(got.Args) != args {
+		t.Errorf("%v, %q with %d bytes, want %d", ok, got.Name, len(got.Args), len(args))
+	}
+}
+
+func TestArgumentsMayComeBesideTheText(t *testing.T) {
+	for _, c := range []struct{ content, beside, want string }{
+		{`go`, `{"page":4}`, `{"page":4}`},
+		{`go {"page":`, `{"page":4}`, `{"page":4}`},
+		{`go {"page":5}`, `{"page":4}`, `{"page":5}`},
+		{`go {}`, `{"page":4}`, `{}`},
+		{`go`, `[4]`, `{}`},
+		{`go`, `null`, `{}`},
+		{`go`, ``, `{}`},
+	} {
+		s := toolSegment(c.content)
+		s.ToolMetadata = &ToolMetadata{Args: json.RawMessage(c.beside)}
+		if got, ok := ParseCall(s); !ok || got.Name != "go" || string(got.Args) != c.want {
+			t.Errorf("%s beside %s: %s %s, want %s", c.beside, c.content, got.Name, got.Args, c.want)
+		}
+	}
+}
+
 func TestACallIsText(t *testing.T) {
 	for _, content := range []string{`{"name":"ping"}`, `["ping",{"a":1}]`, `5`, `true`, `null`, ``} {
 		s := &Segment{Type: Tool, Content: json.RawMessage(content), ToolMetadata: &ToolMetadata{ID: "ti-4", Name: "ping", WaitForResponse: true}}
