@@ -102,8 +102,8 @@ func FuzzService(f *testing.F) {
 func TestALongDeltaIsCut(t *testing.T) {
 	long := strings.Repeat("x", converse.MaxText)
 	for delta, want := range map[string]string{
-		`{"type":"avatar","content":"` + long + `y"}`:                long,
-		long + "y":                                                  long,
+		`{"type":"avatar","content":"` + long + `y"}`: long,
+		long + "y": long,
 		`{"type":"tool","content":"go {\"page\":\"` + long + `\"}"}`: `go {"page":"` + long + `"}`,
 	} {
 		seg := parseDelta(control.RawText{Delta: delta})

@@ -88,7 +88,7 @@ func TestContentIsCleaned(t *testing.T) {
 		`"lone \ud800"`:                    `"lone \ud800"`, // U+FFFD as text
 		"\"bad \xc3\"":                     "\"bad \uFFFD\"",
 		`"` + long + `"`:                   `"` + long + `"`,
-		`"` + long + "\x7f" + `z"`:          `"` + long + `z"`, // however long
+		`"` + long + "\x7f" + `z"`:         `"` + long + `z"`, // however long
 		`{"auth_url":"https://a.example"}`: `{"auth_url":"https://a.example"}`,
 		`[1, 2]`:                           `[1, 2]`,
 		`null`:                             `null`,
