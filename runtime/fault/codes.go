@@ -45,6 +45,7 @@ const (
 	Ended               Code = "ended"
 	InternalError       Code = "internal_error"
 	LoadFailed          Code = "load_failed"
+	HandlerFailed       Code = "handler_failed"
 )
 
 // The microphone (wire-protocol §5.4): thrown by an explicit start, warnings

@@ -13,7 +13,49 @@ const (
 	secretName          // its value goes, whatever it looks like
 	lineName            // a header: the value reaches to the end of the line
 	wholeName           // the value goes as a whole, objects included
+	varsName            // request variables: an object, or one that is encoded
 )
+
+// isProse reports whether the value of a name, in "name: value", is the first
+// word of a sentence about it, like "request_vars: too many".
+func (k nameKind) isProse(value string) bool {
+	word := strings.TrimRight(value, ".:!?")
+	switch k {
+	case tokenName:
+		return !looksSecret(value)
+	case varsName:
+		return isWord(word)
+	case secretName, wholeName:
+		return isWord(word) && beginsRemark(word)
+	}
+	return false
+}
+
+// isWord reports whether s is written like a word: short, of letters, and small
+// ones behind the first.
+func isWord(s string) bool {
+	const long = 20
+	for i := range len(s) {
+		small := s[i] >= 'a' && s[i] <= 'z'
+		if !small && (i > 0 || s[i] < 'A' || s[i] > 'Z') {
+			return false
+		}
+	}
+	return s != "" && len(s) < long
+}
+
+// beginsRemark knows the words that a remark about a password begins with. People
+// choose words as passwords, so that nothing else tells "password: must be set"
+// from "password: correct horse". Whose password is one of these is not given
+// away: nobody can tell it from the remark.
+func beginsRemark(word string) bool {
+	switch strings.ToLower(word) {
+	case "must", "should", "may", "can", "cannot", "could", "has", "needs", "is", "are", "was", "not", "no", "too",
+		"required", "missing", "invalid", "incorrect", "wrong", "empty", "expired", "expected", "unknown":
+		return true
+	}
+	return false
+}
 
 // classify knows the names whose values are secrets, in any of the spellings
 // access_token, access-token and accessToken.
@@ -27,7 +69,9 @@ func classify(name string) nameKind {
 		return secretName
 	case "authorization", "proxyauthorization", "cookie", "setcookie":
 		return lineName
-	case "requestvars", "secrets":
+	case "requestvars":
+		return varsName
+	case "secrets":
 		return wholeName
 	}
 	for _, suffix := range [...]string{"secret", "password", "passphrase", "credential", "apikey"} {
@@ -52,7 +96,7 @@ func redactPairs(s string) string {
 			continue
 		}
 		end := nameEnd(s, i)
-		if i > 0 && s[i-1] == '%' && end-i > 2 {
+		if i > 0 && s[i-1] == '%' && end-i > 2 && isHex(s[i]) && isHex(s[i+1]) {
 			i += 2 // the digits of an encoded character, not of the name
 		}
 		kind := classify(s[i:end])
@@ -86,14 +130,14 @@ func pairValue(s string, i int, kind nameKind) (from, to int) {
 	}
 	colon := s[i] == ':'
 	from = skip(s, i+1, " \t\r\n")
-	prose := colon && !quoted && from > i+1 && kind == tokenName
+	prose := colon && !quoted && from > i+1
 
 	escapes := skip(s, from, "\\")
 	switch {
 	case escapes < len(s) && isQuote(s[escapes]):
 		return escapes + 1, closingQuote(s, escapes+1, s[from:escapes+1])
 	case from < len(s) && s[from] == '{':
-		if kind == wholeName {
+		if kind == wholeName || kind == varsName {
 			return from, groupEnd(s, from)
 		}
 		return 0, 0 // the names inside are looked at one by one
@@ -121,10 +165,21 @@ func pairValue(s string, i int, kind nameKind) (from, to int) {
 	switch value := s[from:to]; {
 	case value == "null", value == "true", value == "false", value == "undefined":
 		return 0, 0
-	case prose && !looksSecret(value):
+	case prose && kind.isProse(value), isSecretName(value):
 		return 0, 0
 	}
 	return from, to
+}
+
+// isSecretName reports whether what looks like a value is a name with a value of
+// its own, as in "wrong secret: password: …".
+func isSecretName(value string) bool {
+	end := nameEnd(value, 0)
+	switch strings.ToUpper(value[end:]) {
+	case ":", "=", "%3A", "%3D":
+		return classify(value[:end]) != plainName
+	}
+	return false
 }
 
 // encodedValue is pairValue for percent-encoded text, in which the quotes of a
@@ -154,8 +209,8 @@ func encodedValue(s string, i int, kind nameKind) (from, to int) {
 			break
 		}
 	}
-	switch s[from:to] {
-	case "null", "true", "false", "undefined":
+	switch value := s[from:to]; {
+	case value == "null", value == "true", value == "false", value == "undefined", isSecretName(value):
 		return 0, 0
 	}
 	return from, to
@@ -269,7 +324,7 @@ func redactNamed(name string, value any, depth int) any {
 	case nil, bool:
 		return value
 	case map[string]any:
-		if kind != wholeName {
+		if kind != wholeName && kind != varsName {
 			return redactValue(value, depth)
 		}
 	}

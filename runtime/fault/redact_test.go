@@ -55,6 +55,27 @@ func TestRedact(t *testing.T) {
 		{"names that only resemble", "tasks: 3, risks=4, max_output_tokens: 500", "tasks: 3, risks=4, max_output_tokens: 500"},
 		{"prose about tokens", "invalid token: expired", "invalid token: expired"},
 		{"prose with a token", "invalid token: a1b2c3d4", "invalid token: [redacted]"},
+		{"prose about a password", "password: must be set", "password: must be set"},
+		{"prose about a secret", "secret: Required field; api-key: missing.", "secret: Required field; api-key: missing."},
+		{"prose about passwords in lines", "pwd:\n  is too short", "pwd:\n  is too short"},
+		{"prose about secrets", "secrets: too many", "secrets: too many"},
+		{"passwords of one word", "password: hunter2, passwd: swordfish, pwd: Missing1", "password: [redacted], passwd: [redacted], pwd: [redacted]"},
+		{"password of many words", "password: correct horse", "password: [redacted] horse"},
+		{"password that begins like prose", "password: mustang, secret: isabel, pwd: must-be-set, pass: must.be", "password: [redacted], secret: [redacted], pwd: [redacted], pass: [redacted]"},
+		{"password in odd capitals", "password: MUST be, secret: mIssing", "password: [redacted] be, secret: [redacted]"},
+		{"password that is not prose", `secret=swordfish secret=required password:required "password": missing password: "must"`, `secret=[redacted] secret=[redacted] password:[redacted] "password": [redacted] password: "[redacted]"`},
+		{"password in a struct", "{Password:required Secret:is}", "{Password:[redacted] Secret:[redacted]}"},
+		{"header that reads like prose", "Authorization: required", "Authorization: [redacted]"},
+		{"prose about request variables", "request_vars: too many or too large", "request_vars: too many or too large"},
+		{"one word about request variables", "requestVars: invalid.", "requestVars: invalid."},
+		{"request variables in a query", "?request_vars=Ann&n=1", "?request_vars=[redacted]&n=1"},
+		{"request variables, encoded", "request_vars: %7B%22name%22%3A%22Ann%22%7D, request_vars: eyJuYW1lIjoiQW5uIn0", "request_vars: [redacted], request_vars: [redacted]"},
+		{"request variables, encoded, letters alone", "request_vars: bmFtZQABC request_vars: abcdefghijabcdefghij", "request_vars: [redacted] request_vars: [redacted]"},
+		{"request variables, quoted", `request_vars: "Ann", "request_vars": Ann`, `request_vars: "[redacted]", "request_vars": [redacted]`},
+		{"request variables, printed by Go", "request_vars: map[name:Ann]", "request_vars: [redacted]]"},
+		{"request variables of one name", "request_vars: name=Ann", "request_vars: [redacted]"},
+		{"name as a value", "wrong secret: password: hunter2, ks= token=abc, %22ks%22%3Apassword%3A%20hunter2", "wrong secret: password: [redacted], ks= [redacted], %22ks%22%3Apassword%3A%20[redacted]"},
+		{"after a percent sign", "100%password=hunter2", "100%password=[redacted]"},
 		{"hexadecimal secret", "secret 0123456789abcdef0123456789ABCDEF here", "secret [redacted] here"},
 		{"24 digits are an id", "avatar 65f0c0ffee65f0c0ffee65f0", "avatar 65f0c0ffee65f0c0ffee65f0"},
 		{"UUID", "thread 123e4567-e89b-12d3-a456-426614174000", "thread 123e4567-e89b-12d3-a456-426614174000"},
@@ -170,6 +191,7 @@ func TestRedactIsLinear(t *testing.T) {
 func FuzzRedact(f *testing.F) {
 	for _, s := range []string{
 		"", "ks=", `"ks":"`, `\"ks\":\"`, "Authorization: KS ", "https://a:b@c", "turn:u:p@h", "10.0.0.1", "fe80::1",
+		"password: must be set", "request_vars: too many", "secret: ", "%22ks%22%3A", "pwd=",
 		`{"request_vars":{"a":"`, "0123456789abcdef0123456789abcdef", "[redacted]", "token: a1b2c3", "Bearer ",
 	} {
 		f.Add(s, "\" }")
@@ -186,6 +208,10 @@ func FuzzRedact(f *testing.F) {
 		}
 		if limit := 4*len(in) + 2*len(Redacted); len(out) > limit {
 			t.Errorf("%d bytes became %d", len(in), len(out))
+		}
+		const password = "Sw0rdf1sh"
+		if strings.Contains(Redact(before+" password: "+password), password) && !strings.Contains(before, password) {
+			t.Errorf("password survives behind %q", before)
 		}
 		var parsed any
 		if json.Unmarshal([]byte(in), &parsed) == nil {

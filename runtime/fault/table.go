@@ -99,6 +99,7 @@ var table = [...]Info{
 	{Code: Ended, Group: GroupSession, Title: "Session ended", Meaning: "the session is over"},
 	{Code: InternalError, Group: GroupSession, Title: "Internal error", Meaning: "the runtime itself failed; please report it"},
 	{Code: LoadFailed, Group: GroupSession, Title: "Runtime not loaded", Meaning: "the page could not fetch, compile or start the WebAssembly file; the message names the address and the cause"},
+	{Code: HandlerFailed, Group: GroupSession, Title: "Handler failed", Meaning: "a handler of yours, for a tool or a consent, threw or rejected; the detail says with what"},
 
 	{Code: MicNotStarted, Group: GroupMicrophone, Title: "Microphone not started", Meaning: "the call needs a running microphone"},
 	{Code: MicPermissionDenied, Group: GroupMicrophone, Title: "Microphone not permitted", Meaning: "the person or the page's policy refused the microphone"},
