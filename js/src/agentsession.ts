@@ -2,7 +2,6 @@ import { plainAgent, type AgentOptions, type PlainAgent } from "./agentoptions.j
 import { AvatarSession } from "./avatar.js"
 import { ChatSession } from "./chatsession.js"
 import type { AgentError } from "./errors.js"
-import { localError } from "./errors.js"
 import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn } from "./events.js"
 import { fullProgram } from "./full.js"
 import { Inner } from "./inner.js"
@@ -88,9 +87,9 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * way, and texts that wait, reject with `invalid_state`.
    */
   disconnect(options?: DisconnectOptions): void {
-    const { final = true, reason } = optionsOf(options)
-    this.link.withdraw("connect", localError("invalid_state", "the session was disconnected"))
-    this.link.now("disconnect", { final, reason })
+    const { final = true, reason = "disconnect" } = optionsOf(options)
+    if (this.link.pending) this.leaveEarly(reason)
+    else this.link.now("disconnect", { final, reason })
   }
 
   override async dispose(): Promise<void> {
@@ -155,6 +154,14 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
 
   protected override resting(state: AgentState): boolean {
     return rest.includes(state)
+  }
+
+  protected override final(state: AgentState): boolean {
+    return state === "failed" || state === "closed"
+  }
+
+  protected override leaveEarly(reason: string): void {
+    this.close({ state: "closed", reason: "user_requested" }, reason)
   }
 
   protected override broken(last: AgentSnapshot, reason: AgentError): AgentSnapshot {

@@ -3,7 +3,7 @@ import { localError } from "./errors.js"
 import type { AvatarEvents, AvatarMode, AvatarState, AgentAbilities, Configuration, Disclosure, Kickoff, Snapshot } from "./events.js"
 import { fullProgram } from "./full.js"
 import { Inner } from "./inner.js"
-import { logUnneeded, type PlainOptions } from "./options.js"
+import { logUnneeded, optionsOf, type PlainOptions } from "./options.js"
 import { openingOf, Session, type CallOptions, type DisconnectOptions } from "./session.js"
 
 /** A microphone or a speaker; the label is hidden until the microphone is permitted. */
@@ -35,6 +35,8 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** What of the page is bound without the runtime, or after it. */
   #elements: Elements = {}
   #level = false
+  /** It was left before the program was there, which will tell of it. */
+  #leftEarly = false
 
   /** Throws `bad_request`, `validation_error`, `unknown_capability` or `insecure_transport` for bad options. */
   constructor(options: AvatarOptions)
@@ -55,12 +57,14 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
    * carries `phase` and `timings`; `disconnect()` must come before another try,
    * and `setToken()`, because disconnecting forgets the token.
    */
-  async connect({ signal }: CallOptions = {}): Promise<void> {
+  async connect(options?: CallOptions): Promise<void> {
+    const { signal } = optionsOf(options)
     await this.stayAwake("connect", signal)
   }
 
   /** Opens the connection and joins ahead of time, without microphone or media. */
-  async prepare({ signal }: CallOptions = {}): Promise<void> {
+  async prepare(options?: CallOptions): Promise<void> {
+    const { signal } = optionsOf(options)
     await this.stayAwake("prepare", signal)
   }
 
@@ -68,10 +72,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
    * Ends the session, and tells the service that the conversation is over unless
    * `final` is false. Allowed at any time.
    */
-  disconnect({ final = true, reason }: DisconnectOptions = {}): void {
-    this.link.withdraw("connect", localError("connect_failed", "the session was disconnected"))
-    this.link.withdraw("prepare", localError("connect_failed", "the session was disconnected"))
+  disconnect(options?: DisconnectOptions): void {
+    const { final = true, reason } = optionsOf(options)
+    const withdrawn = localError("connect_failed", "the session was disconnected")
+    for (const method of ["connect", "prepare"]) this.link.withdraw(method, withdrawn)
     this.link.now("disconnect", { final, reason })
+    if (this.link.pending) this.leaveEarly()
   }
 
   /** `disconnect` for a person's stop button. */
@@ -80,8 +86,8 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   }
 
   /** Waits until an agent is free; rejects with `capacity_timeout`. */
-  waitForCapacity(options: { maxWaitMs?: number; pollIntervalMs?: number } & CallOptions = {}): Promise<{ available: true; details?: unknown }> {
-    const { signal, ...times } = options
+  async waitForCapacity(options?: { maxWaitMs?: number; pollIntervalMs?: number } & CallOptions): Promise<{ available: true; details?: unknown }> {
+    const { signal, ...times } = optionsOf(options)
     return this.link.later("waitForCapacity", signal, times)
   }
 
@@ -91,7 +97,8 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
    * Sends a typed turn; true when it was sent, false when the session ended
    * first. During a turn that can't be interrupted it waits.
    */
-  async speak(text: string, { signal }: CallOptions = {}): Promise<boolean> {
+  async speak(text: string, options?: CallOptions): Promise<boolean> {
+    const { signal } = optionsOf(options)
     return this.live.later("speak", signal, text)
   }
 
@@ -112,7 +119,8 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     this.live.now("pause")
   }
 
-  async resume({ signal }: CallOptions = {}): Promise<void> {
+  async resume(options?: CallOptions): Promise<void> {
+    const { signal } = optionsOf(options)
     await this.live.later("resume", signal)
   }
 
@@ -162,20 +170,24 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   }
 
   /** Asks for the microphone and attaches it. */
-  async startMic({ signal }: CallOptions = {}): Promise<void> {
+  async startMic(options?: CallOptions): Promise<void> {
+    const { signal } = optionsOf(options)
     await this.live.later("startMic", signal)
   }
 
-  async switchMic(deviceId: string, { signal }: CallOptions = {}): Promise<void> {
+  async switchMic(deviceId: string, options?: CallOptions): Promise<void> {
+    const { signal } = optionsOf(options)
     await this.live.later("switchMic", signal, deviceId)
   }
 
-  listDevices({ signal }: CallOptions = {}): Promise<{ mics: Device[]; speakers: Device[] }> {
+  async listDevices(options?: CallOptions): Promise<{ mics: Device[]; speakers: Device[] }> {
+    const { signal } = optionsOf(options)
     return this.link.later("listDevices", signal)
   }
 
   /** Caps the microphone's sender, in kbit/s; 0 removes the cap. */
-  async setAsrBandwidth(kbps: number, { signal }: CallOptions = {}): Promise<void> {
+  async setAsrBandwidth(kbps: number, options?: CallOptions): Promise<void> {
+    const { signal } = optionsOf(options)
     await this.live.later("setAsrBandwidth", signal, kbps)
   }
 
@@ -210,13 +222,15 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   }
 
   /** Chooses the speaker, `""` for the default; false if that is refused or unsupported. */
-  async setAudioOutput(deviceId: string, { signal }: CallOptions = {}): Promise<boolean> {
+  async setAudioOutput(deviceId: string, options?: CallOptions): Promise<boolean> {
+    const { signal } = optionsOf(options)
     if (typeof deviceId !== "string") throw localError("bad_request", "deviceId must be a string")
     return this.link.later("setAudioOutput", signal, deviceId)
   }
 
   /** Plays again after `playback_blocked`; call it in a click. */
-  startPlayback({ signal }: CallOptions = {}): Promise<boolean> {
+  async startPlayback(options?: CallOptions): Promise<boolean> {
+    const { signal } = optionsOf(options)
     return this.link.later("startPlayback", signal)
   }
 
@@ -314,6 +328,23 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   protected override resting(state: AvatarState): boolean {
     return rest.includes(state)
+  }
+
+  protected override final(): boolean {
+    return false // until it is disposed
+  }
+
+  protected override leaveEarly(): void {
+    if (this.values.state !== "idle") return
+    this.#leftEarly = true
+    for (const state of ["disconnecting", "disconnected"] as const) super.received("stateChange", { state })
+  }
+
+  protected override received<K extends keyof AvatarEvents>(name: K, payload: unknown): void {
+    if (!this.#leftEarly || name !== "stateChange") return super.received(name, payload)
+    // Told already. The call takes effect all the same, because it forgets the token.
+    const { state } = payload as AvatarEvents["stateChange"]
+    this.#leftEarly = state !== "disconnected"
   }
 
   protected override broken(last: Snapshot): Snapshot {

@@ -1,5 +1,4 @@
 import { plainChat, type ChatOptions, type TurnOptions } from "./chatoptions.js"
-import { localError } from "./errors.js"
 import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Kickoff, Segment } from "./events.js"
 import { Inner } from "./inner.js"
 import { logUnneeded, optionsOf, type PlainOptions } from "./options.js"
@@ -43,10 +42,9 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
    * with `aborted`, those behind it with `invalid_state`.
    */
   disconnect(options?: DisconnectOptions): void {
-    const { final = true, reason } = optionsOf(options)
-    const withdrawn = localError("invalid_state", "the session was disconnected")
-    for (const method of ["connect", "sendText", "streamText"]) this.link.withdraw(method, withdrawn)
-    this.link.now("disconnect", { final, reason })
+    const { final = true, reason = "disconnect" } = optionsOf(options)
+    if (this.link.pending) this.leaveEarly(reason)
+    else this.link.now("disconnect", { final, reason })
   }
 
   // --- Talking
@@ -107,6 +105,14 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
 
   protected override resting(state: ChatState): boolean {
     return state !== "connected"
+  }
+
+  protected override final(state: ChatState): boolean {
+    return state === "closed"
+  }
+
+  protected override leaveEarly(reason: string): void {
+    this.close({ state: "closed" }, reason)
   }
 
   protected override broken(last: ChatSnapshot): ChatSnapshot {

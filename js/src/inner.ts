@@ -39,6 +39,9 @@ export class Inner {
     return this.#gone === undefined && this.#outer.present
   }
 
+  /** It is there from the beginning. */
+  readonly pending = false
+
   now(name: string, ...args: unknown[]): unknown {
     if (!this.present) throw this.#why
     const result = this.#methods[name]?.(...args)
@@ -58,6 +61,7 @@ export class Inner {
 
   /** Nothing waits: the program is there. */
   withdraw(): void {}
+  abandon(): void {}
 
   lend(fn: PageFunction): Lent {
     const lent = this.#outer.lend(fn)
@@ -83,6 +87,7 @@ export class Inner {
   letGo(): void {
     this.remember()
     this.#end(over())
+    this.#owner?.over()
   }
 
   /** The program crashed. */

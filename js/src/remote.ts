@@ -9,6 +9,8 @@ export interface Owner {
   receive(name: string, payload: unknown): void
   /** Told when the program crashed, and the object with it. */
   lost(reason: AgentError): void
+  /** Told when the object is gone, however that came: no event comes any more. */
+  over(): void
 }
 
 /** Makes the object, once there is a program. */
@@ -55,6 +57,11 @@ export class Remote {
   /** Whether there is an object behind this one. */
   get present(): boolean {
     return this.#methods !== undefined && this.#gone === undefined
+  }
+
+  /** Whether there is no object yet, and may be one. */
+  get pending(): boolean {
+    return this.#methods === undefined && this.#gone === undefined
   }
 
   /** The program that the object lives in, for what lives in the object. Throws why there is none. */
@@ -144,6 +151,11 @@ export class Remote {
     )
   }
 
+  /** There will be no object; who waits for it learns reason. */
+  abandon(reason: AgentError): void {
+    if (this.pending) this.#end(reason)
+  }
+
   /** Ends the object and frees what it holds; resolves when that is done. */
   async dispose(): Promise<void> {
     if (this.#gone) return
@@ -171,7 +183,8 @@ export class Remote {
     try {
       methods = program.now((go) => this.#open(go, dispatcher(reach)))
     } catch (reason) {
-      return this.#end(reason as AgentError) // the options are of no use to anybody
+      this.#end(reason as AgentError) // the options are of no use to anybody
+      return this.#reach.owner.over()
     }
     this.#program = program
     this.#methods = methods
@@ -199,6 +212,7 @@ export class Remote {
     const reason = program.end ?? localError("internal_error", "the runtime ended")
     this.#end(reason)
     if (reason.code === "internal_error") this.#reach.owner.lost(reason)
+    else this.#reach.owner.over()
   }
 
   #end(reason: AgentError): void {

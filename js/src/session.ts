@@ -1,7 +1,7 @@
 import { AgentError, localError } from "./errors.js"
 import type { OAuthRequired, ToolCall } from "./events.js"
 import { Inner } from "./inner.js"
-import { checkVars, lendFunctions, optionsOf, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
+import { type argTypes, checkSchema, checkVars, lendFunctions, optionsOf, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
 import type { Exports, Methods, Program } from "./program.js"
 import { Remote, type Lent } from "./remote.js"
 import { Waiting } from "./waiting.js"
@@ -32,9 +32,12 @@ export interface ToolAnswer {
 
 /** The rule for one argument of a tool. */
 export interface ArgRule {
-  type?: "str" | "int" | "float" | "bool" | "list" | "dict"
-  required?: boolean
-  enum?: unknown[]
+  /** Default: any. */
+  type?: (typeof argTypes)[number] | undefined
+  /** Default false. */
+  required?: boolean | undefined
+  /** The values that are allowed. */
+  enum?: readonly unknown[] | undefined
 }
 
 /** How a session is left. */
@@ -88,6 +91,7 @@ export abstract class Session<
   readonly #link: Remote | Inner
   /** What properties say without the runtime, or after it. */
   #last: Values
+  #disposing: Promise<void> | undefined
 
   constructor(initial: Values, from: Opening | Inner) {
     super()
@@ -95,10 +99,8 @@ export abstract class Session<
     const owner = {
       receive: (name: string, payload: unknown) => this.received(name as keyof Events, payload),
       lost: (reason: AgentError) => this.#lost(reason),
-      leaving: () => {
-        this.#last = this.values
-        this.#over()
-      },
+      leaving: () => void (this.#last = this.values),
+      over: () => this.#over(true),
     }
     if (from instanceof Inner) {
       this.#link = from
@@ -115,12 +117,14 @@ export abstract class Session<
   /**
    * Registers a handler for a client command and returns the function that
    * removes it. What it returns becomes `toolCallResult`; the brain is answered
-   * with `respondToTool`. Allowed at any time. Throws `bad_request`.
+   * with `respondToTool`. Allowed at any time. Throws `bad_request`, also for a
+   * schema that names another type than the six.
    */
   onToolCall(name: string, handler: (call: ToolCall) => unknown, argsSchema?: Record<string, ArgRule>): () => void {
     if (typeof name !== "string" || name.trim() === "" || typeof handler !== "function") {
       throw localError("bad_request", "a tool handler needs a name and a function")
     }
+    checkSchema(argsSchema)
     const lent = this.#link.lend(handler)
     return this.#register("addToolHandler", lent, name, lent.call, argsSchema)
   }
@@ -136,7 +140,7 @@ export abstract class Session<
   }
 
   /** Answers a call that the brain waits for. Rejects with `bad_request` or `invalid_state`; every other outcome is in the result. */
-  async respondToTool(id: string, response: Record<string, unknown>, options?: CallOptions): Promise<ToolAnswer> {
+  async respondToTool(id: string | undefined, response: Record<string, unknown>, options?: CallOptions): Promise<ToolAnswer> {
     const { signal } = optionsOf(options)
     return this.live.later("respondToTool", signal, id, response)
   }
@@ -165,9 +169,7 @@ export abstract class Session<
 
   /** Disconnects and frees everything. The session can't be used afterwards. */
   async dispose(): Promise<void> {
-    this.#last = this.values
-    await this.#link.dispose()
-    this.#over()
+    await (this.#disposing ??= this.#dispose())
   }
 
   /** `await using session = …`. */
@@ -197,6 +199,12 @@ export abstract class Session<
   /** Whether nothing happens by itself in a state: a session that the page has forgotten may go. */
   protected abstract resting(state: Values["state"]): boolean
 
+  /** Whether a state is the last: the session can't begin again. */
+  protected abstract final(state: Values["state"]): boolean
+
+  /** Tells what the program would tell of a session that is left before there is a program. */
+  protected abstract leaveEarly(reason: string): void
+
   /** What the program's crash leaves behind. */
   protected abstract broken(last: Values, reason: AgentError): Values
 
@@ -208,7 +216,16 @@ export abstract class Session<
       if (this.resting(state)) this.#rest()
       else awake.add(this)
     }
+    if (name === "ended" && this.final(this.#last.state)) this.endsForGood()
     this.emit(name, payload as Events[K])
+  }
+
+  /** Ends a session that can't begin again, and of which there will be no other side. */
+  protected close(change: Events["stateChange"], reason: string): void {
+    this.#link.abandon(localError("invalid_state", "the session was disconnected"))
+    this.received("stateChange", change)
+    this.received("ended", { reason })
+    this.#over(true)
   }
 
   /** Calls a method for which the session must live until it has settled. */
@@ -229,13 +246,21 @@ export abstract class Session<
     } catch {
       return // it went meanwhile
     }
-    if (this.resting(this.values.state)) this.#over() // else it began again
+    const { state } = this.values
+    if (this.resting(state)) this.#over(this.final(state)) // else it began again
   }
 
-  /** Nothing happens any more by itself. */
-  #over(): void {
+  /** Nothing happens any more by itself, or at all. */
+  #over(forGood: boolean): void {
     awake.delete(this)
-    this.silent()
+    this.silent(forGood)
+  }
+
+  async #dispose(): Promise<void> {
+    if (this.#link.pending) this.leaveEarly("disconnect")
+    this.#last = this.values
+    await this.#link.dispose()
+    this.#over(true)
   }
 
   /** Calls a method that has no effect on a session which is gone. */
@@ -256,9 +281,10 @@ export abstract class Session<
     const alive = !this.resting(this.#last.state)
     this.#last = this.broken(this.#last, reason)
     awake.delete(this)
+    this.endsForGood()
     this.emit("error", reason as Events["error"])
     this.emit("stateChange", { state: this.#last.state } as Events["stateChange"])
     if (alive) this.emit("ended", { reason: reason.code } as Events["ended"])
-    this.silent()
+    this.silent(true)
   }
 }

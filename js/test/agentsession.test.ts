@@ -35,13 +35,29 @@ test("before the runtime is there properties have their initial values, and the 
   await assert.rejects(session.sendText("Hi"), { code: "invalid_state" })
 })
 
-test("disconnecting before the runtime is there rejects connect", async () => {
+test("a session that is disconnected before the runtime is there is over at once", async () => {
   const program = new FakeProgram()
-  program.loading()
+  const { loaded } = program.loading()
   const session = new AgentSession(options)
+  const seen: unknown[] = []
+  session.on("stateChange", (change) => seen.push(change))
+  session.on("ended", (end) => seen.push(end))
   const connect = session.connect()
-  session.disconnect()
+  session.disconnect({ reason: "left" })
+  assert.deepEqual(seen, [{ state: "closed", reason: "user_requested" }, { reason: "left" }])
   await assert.rejects(connect, { code: "invalid_state" })
+  await assert.rejects(session.next("transportChanged"), { code: "ended" })
+  loaded()
+  await settle()
+  assert.equal(program.sessions, 0)
+})
+
+test("a connect that failed is an end, of which nothing else tells", async () => {
+  const { program, session } = await begun()
+  const transcript = session.next("transcript")
+  program.become("failed")
+  await assert.rejects(transcript, { code: "ended" })
+  await assert.rejects(session.next("ended"), { code: "ended" })
 })
 
 test("both transports get their options, and functions are called through the session", async () => {

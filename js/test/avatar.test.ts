@@ -96,6 +96,69 @@ test("disconnecting before the runtime is there rejects connect and prepare at o
   assert.deepEqual(program.calls, [["disconnect", { final: true, reason: "changed my mind" }]])
 })
 
+test("disconnecting before the runtime is there is seen at once, told once, and not the end", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  const session = new AvatarSession(options)
+  const states: string[] = []
+  session.on("stateChange", ({ state }) => states.push(state))
+  session.on("ended", () => assert.fail("it never began"))
+  session.disconnect()
+  session.disconnect()
+  assert.deepEqual(states, ["disconnecting", "disconnected"])
+  assert.equal(session.state, "disconnected")
+  session.setToken("other")
+  const connected = session.connect()
+  const transcript = session.next("transcript")
+  program.results["disconnect"] = () => {
+    if (program.properties["state"] === "disconnected") return
+    for (const state of ["disconnecting", "disconnected"]) program.become(state)
+  }
+  program.results["connect"] = async () => program.become("connected")
+  loaded()
+  await connected
+  assert.deepEqual(states, ["disconnecting", "disconnected", "connected"])
+  program.dispatch("transcript", { type: "user", text: "Hi", speechId: null })
+  assert.equal((await transcript).text, "Hi")
+  program.become("disconnected")
+  assert.deepEqual(states.slice(3), ["disconnected"])
+})
+
+test("who is disconnected can begin again, so that only dispose ends the waiting", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await settle()
+  program.become("connected")
+  program.become("disconnected")
+  program.dispatch("ended", { reason: "disconnect" })
+  await settle()
+  const transcript = session.next("transcript")
+  program.become("connected")
+  program.dispatch("transcript", { type: "user", text: "again", speechId: null })
+  assert.equal((await transcript).text, "again")
+  const never = session.next("transcript")
+  await session.dispose()
+  await assert.rejects(never, { code: "ended" })
+  await assert.rejects(session.next("ended"), { code: "ended" })
+})
+
+test("null is as good as no options", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await settle()
+  const wrong = session as unknown as Record<string, (...args: unknown[]) => unknown>
+  for (const [method, ...args] of [["connect"], ["prepare"], ["waitForCapacity"], ["speak", "Hi"], ["listDevices"], ["startPlayback"], ["resume"], ["disconnect"]]) {
+    void wrong[method!]?.(...args, null)
+  }
+  await settle()
+  assert.deepEqual(program.names(), ["connect", "prepare", "waitForCapacity", "speak", "listDevices", "startPlayback", "resume", "disconnect"])
+  const transcript = session.next("transcript", null as never)
+  const stream = session.stream("transcript", null as never)
+  program.dispatch("transcript", { type: "user", text: "Hi", speechId: null })
+  assert.equal((await transcript).text, "Hi")
+  assert.equal((await stream.next()).value.text, "Hi")
+})
+
 test("a signal ends a connect that waits for the runtime", async () => {
   const program = new FakeProgram()
   const { loaded } = program.loading()
@@ -146,6 +209,7 @@ test("bad arguments are refused without asking anybody", async () => {
     ["setAudioOutputVolume", ["1"], "bad_request"],
     ["onToolCall", [" ", () => {}], "bad_request"],
     ["onToolCall", ["open"], "bad_request"],
+    ["onToolCall", ["open", () => {}, { page: { type: "string" } }], "bad_request"],
     ["onOAuthRequired", [], "bad_request"],
     ["updateRequestVars", [{ sys__ks: "x" }], "validation_error"],
   ]

@@ -68,18 +68,85 @@ test("calls made early take effect in order, from connect on", async () => {
   assert.equal(session.state, "connected")
 })
 
-test("disconnecting before the runtime is there rejects what waits", async () => {
+test("a session that is disconnected before the runtime is there is over at once", async () => {
   const program = new FakeProgram()
   const { loaded } = program.loading()
   const session = new ChatSession(options)
+  const seen: unknown[] = []
+  session.on("stateChange", (change) => seen.push(change))
+  session.on("ended", (end) => seen.push(end))
   const connect = session.connect()
   const answer = session.sendText("Hi")
   session.disconnect({ final: false })
+  session.disconnect()
+  assert.deepEqual(seen, [{ state: "closed" }, { reason: "disconnect" }])
+  assert.equal(session.state, "closed")
   await assert.rejects(connect, { code: "invalid_state" })
   await assert.rejects(answer, { code: "invalid_state" })
+  await assert.rejects(session.connect(), { code: "invalid_state" })
+  await assert.rejects(session.next("ended"), { code: "ended" })
   loaded()
   await settle()
-  assert.deepEqual(program.calls, [["disconnect", { final: false, reason: undefined }]])
+  assert.equal(program.sessions, 0)
+})
+
+test("a session that is disposed before the runtime is there ends like any other", async () => {
+  new FakeProgram().loading()
+  const session = new ChatSession(options)
+  const ended = session.next("ended")
+  await session.dispose()
+  assert.deepEqual(await ended, { reason: "disconnect" })
+  assert.equal(session.state, "closed")
+})
+
+test("nobody waits for what can't come: after the end, after dispose, and after the program's", async () => {
+  const program = await new FakeProgram().load()
+  const session = new ChatSession(options)
+  await settle()
+  program.become("connected")
+  let tell = () => {}
+  program.settled = new Promise((resolve) => (tell = resolve))
+  program.become("closed")
+  const ended = session.next("ended")
+  program.dispatch("ended", { reason: "disconnect" })
+  assert.deepEqual(await ended, { reason: "disconnect" })
+  await assert.rejects(session.next("transcript"), { code: "ended" })
+  await assert.rejects(session.next("ended"), { code: "ended" })
+  for await (const transcript of session.stream("transcript")) assert.fail(`got ${transcript.text}`)
+  const completed = session.next("sessionCompleted") // which the service has not answered yet
+  tell()
+  await assert.rejects(completed, { code: "ended" })
+  await assert.rejects(session.next("sessionCompleted"), { code: "ended" })
+
+  const other = new ChatSession(options)
+  await settle()
+  const waits = other.next("ended") // the program here tells nothing of its own
+  await other.dispose()
+  await assert.rejects(waits, { code: "ended" })
+  await assert.rejects(other.next("transcript"), { code: "ended" })
+
+  const last = new ChatSession(options)
+  await settle()
+  const never = last.next("transcript")
+  program.end(0)
+  await assert.rejects(never, { code: "ended" })
+  await assert.rejects(last.next("ended"), { code: "ended" })
+})
+
+test("a second dispose waits for the first", async () => {
+  const program = await new FakeProgram().load()
+  const session = new ChatSession(options)
+  await settle()
+  let closed = () => {}
+  program.results["dispose"] = () => new Promise<void>((resolve) => (closed = resolve))
+  const ended = session.next("ended")
+  const both = [session.dispose(), session.dispose()]
+  await settle()
+  program.dispatch("ended", { reason: "disconnect" })
+  assert.deepEqual(await ended, { reason: "disconnect" })
+  closed()
+  await Promise.all(both)
+  assert.deepEqual(program.names(), ["dispose"])
 })
 
 test("a signal ends a turn that waits for the runtime, and reaches one that does not", async () => {

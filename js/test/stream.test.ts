@@ -163,7 +163,7 @@ test("a stream that the page has forgotten is ended when it is collected, whatev
   assert.equal(sequence.left, 1)
 })
 
-const owner = { receive() {}, lost() {} }
+const owner = { receive() {}, lost() {}, over() {} }
 
 function remote(program: FakeProgram, sequence: Sequence): Remote {
   program.results["listen"] = () => ({ next: () => sequence.next(), return: () => sequence.return() })
