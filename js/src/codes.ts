@@ -33,6 +33,7 @@ export type KnownErrorCode =
   | "ended"
   | "internal_error"
   | "load_failed"
+  | "handler_failed"
   // Microphone
   | "mic_not_started"
   | "mic_permission_denied"
