@@ -314,6 +314,22 @@ function kickoffOf(kickoff: unknown): Kickoff | undefined {
   return text.trim() === "" ? undefined : { text, echo, sent: false }
 }
 
+/** The types of a tool's arguments. */
+export const argTypes = ["str", "int", "float", "bool", "list", "dict"] as const
+
+/** Throws `bad_request` for what is no schema of a tool's arguments. */
+export function checkSchema(schema: unknown): void {
+  if (schema == null) return
+  if (typeof schema !== "object" || Array.isArray(schema)) throw bad("the schema of a tool must be an object")
+  for (const [name, rule] of readable("the schema of a tool", () => Object.entries(schema))) {
+    if (typeof rule !== "object" || rule === null || Array.isArray(rule)) throw bad(`the rule for the argument ${name} must be an object`)
+    const { type, required, enum: allowed } = readable("the schema of a tool", () => ({ ...(rule as Record<string, unknown>) }))
+    if (type !== null && type !== "") oneOf(`the type of the argument ${name}`, type, argTypes)
+    if (required != null && typeof required !== "boolean") throw bad(`required of the argument ${name} must be a boolean`)
+    if (allowed != null && !Array.isArray(allowed)) throw bad(`enum of the argument ${name} must be an array`)
+  }
+}
+
 /** Throws `bad_request` for what is given and no function. */
 export function checkFunctions(given: PlainOptions, names: readonly string[]): void {
   for (const name of names) {

@@ -5,7 +5,7 @@ import { plainAgent } from "../src/agentoptions.js"
 import { plainAvatar } from "../src/avataroptions.js"
 import { plainChat } from "../src/chatoptions.js"
 import { AgentError } from "../src/errors.js"
-import { tokenOf } from "../src/options.js"
+import { checkSchema, tokenOf } from "../src/options.js"
 
 interface Case {
   name: string
@@ -47,6 +47,17 @@ test("what only JavaScript can get wrong", () => {
   assert.equal(refusal({ token: "t", requestVars: { a: 1n } }), "validation_error")
   assert.equal(refusal({ token: "t", logger: "console" }), "bad_request")
   assert.equal(refusal({ token: { ks: "" } }), "bad_request")
+})
+
+test("the schema of a tool is rules, with one of six types each", () => {
+  const rules = (rule: unknown) => ({ page: rule })
+  for (const schema of [undefined, null, {}, rules({}), rules({ type: "str", required: true, enum: ["a"] }), rules({ type: undefined, required: undefined, enum: undefined })]) {
+    assert.equal(refusal(schema, checkSchema), "")
+  }
+  for (const schema of ["str", [], rules("str"), rules(null), rules({ type: "string" }), rules({ type: 1 }), rules({ required: "yes" }), rules({ enum: "a" })]) {
+    assert.equal(refusal(schema, checkSchema), "bad_request")
+  }
+  assert.throws(() => checkSchema(rules({ type: "string" })), { detail: "the type of the argument page must be one of str, int, float, bool, list, dict" })
 })
 
 test("a token is a string or an object with ks", () => {

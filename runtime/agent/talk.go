@@ -19,7 +19,7 @@ type handler struct {
 // in those to come, and returns the function that removes it. The error is
 // bad_request.
 func (s *Session) OnToolCall(name string, h session.ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
-	if err := session.CheckToolHandler(name, h); err != nil {
+	if err := session.CheckToolHandler(name, h, schema); err != nil {
 		return nil, err
 	}
 	return s.lend(&handler{func(l line) (func(), error) { return l.OnToolCall(name, h, schema) }}), nil

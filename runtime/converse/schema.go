@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/json"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // ArgsSchema checks the arguments of a tool, top level only
@@ -17,6 +18,19 @@ type ArgSchema struct {
 	Type     string `json:"type"` // str, int, float, bool, list, dict; "" is any
 	Required bool   `json:"required"`
 	Enum     []any  `json:"enum"`
+}
+
+// argTypes are the types that a rule can name.
+var argTypes = []string{"str", "int", "float", "bool", "list", "dict"}
+
+// Valid returns the bad_request of a schema that names a type which is none.
+func (s ArgsSchema) Valid() error {
+	for name, rule := range s {
+		if rule.Type != "" && !slices.Contains(argTypes, rule.Type) {
+			return fault.New(fault.BadRequest, "the type of the argument "+name+" must be one of "+strings.Join(argTypes, ", "))
+		}
+	}
+	return nil
 }
 
 // Check returns what is wrong with args, one sentence for each argument, in the

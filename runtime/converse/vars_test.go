@@ -81,3 +81,14 @@ func TestArgsSchema(t *testing.T) {
 		}
 	}
 }
+
+func TestASchemaNamesOneOfSixTypes(t *testing.T) {
+	if err := (ArgsSchema{"a": {Type: "str"}, "b": {Type: "int"}, "c": {Type: "float"}, "d": {Type: "bool"}, "e": {Type: "list"}, "f": {Type: "dict"}, "g": {}}).Valid(); err != nil {
+		t.Error(err)
+	}
+	var f *fault.Error
+	if err := (ArgsSchema{"page": {Type: "string"}}).Valid(); !errors.As(err, &f) || f.Code != fault.BadRequest ||
+		f.Detail != "the type of the argument page must be one of str, int, float, bool, list, dict" {
+		t.Error(err)
+	}
+}

@@ -21,11 +21,11 @@ type ToolHandler func(ctx context.Context, call event.ToolCall) (any, error)
 type ConsentHandler func(ctx context.Context, ask event.OAuthRequired) (any, error)
 
 // CheckToolHandler returns the bad_request of what can't be registered.
-func CheckToolHandler(name string, h ToolHandler) error {
+func CheckToolHandler(name string, h ToolHandler, schema converse.ArgsSchema) error {
 	if strings.TrimSpace(name) == "" || h == nil {
 		return fault.New(fault.BadRequest, "a tool handler needs a name and a function")
 	}
-	return nil
+	return schema.Valid()
 }
 
 // CheckConsentHandler returns the bad_request of what can't be registered.
@@ -117,7 +117,7 @@ func (t *Tools) Forget() { t.waiting = nil }
 // function that removes it. Handlers of one name run in the order of their
 // registration; of several schemas the newest counts. The error is bad_request.
 func (t *Tools) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
-	if err := CheckToolHandler(name, h); err != nil {
+	if err := CheckToolHandler(name, h, schema); err != nil {
 		return nil, err
 	}
 	handler := &toolHandler{run: h, schema: schema}
@@ -209,10 +209,24 @@ func (t *Tools) Run(c converse.Call) {
 				continue
 			}
 			t.Base.Work.Post(func() {
-				t.Base.Emit(event.ToolCallResult{Call: call, OK: err == nil, Value: value, Error: fault.From(err)})
+				t.Base.Emit(event.ToolCallResult{Call: call, OK: err == nil, Value: value, Error: handlerFault(call.Name, err)})
 			})
 		}
 	})
+}
+
+// handlerFault is the error of a handler that failed: handler_failed, unless it
+// passes on what has a code of its own.
+func handlerFault(name string, err error) *fault.Error {
+	f := fault.From(err)
+	if f == nil || f.Code != fault.InternalError {
+		return f
+	}
+	text := f.Detail
+	if f.Cause != nil {
+		text = f.Cause.Error()
+	}
+	return fault.New(fault.HandlerFailed, "the handler of "+name+" failed: "+text).Because(err)
 }
 
 // wait notes that an answer to c may be given, and forgets those that nobody can
@@ -251,7 +265,7 @@ func (t *Tools) Consent(seg *converse.Segment) {
 			}
 			value, err := Guarded(func() (any, error) { return h.run(ctx, ask) })
 			t.Base.Work.Post(func() {
-				t.Base.Emit(event.OAuthRequiredResult{Result: ask, OK: err == nil, Value: value, Error: fault.From(err)})
+				t.Base.Emit(event.OAuthRequiredResult{Result: ask, OK: err == nil, Value: value, Error: handlerFault("oauthRequired", err)})
 			})
 		})
 	}

@@ -214,8 +214,13 @@ func TestHandlersRunInOrder(t *testing.T) {
 		}
 		results := all[event.ToolCallResult](r.inside)
 		if len(results) != 3 || !results[0].OK || !reflect.DeepEqual(results[0].Value, map[string]any{"at": 1}) ||
-			results[1].OK || results[1].Error.Code != fault.InternalError || results[2].OK || !errors.Is(results[2].Error, refused) {
+			results[1].OK || results[2].OK || !errors.Is(results[2].Error, refused) {
 			t.Errorf("%+v", results)
+		}
+		for i, detail := range []string{"the application's function panicked", refused.Error()} {
+			if got := results[i+1].Error; got.Code != fault.HandlerFailed || got.Detail != "the handler of go failed: "+detail {
+				t.Errorf("%s: %s", got.Code, got.Detail)
+			}
 		}
 		if len(r.crashes) != 0 {
 			t.Errorf("crashes %v", r.crashes)
@@ -226,15 +231,16 @@ func TestHandlersRunInOrder(t *testing.T) {
 func TestWhatARegistrationNeeds(t *testing.T) {
 	run := func(context.Context, event.ToolCall) (any, error) { return nil, nil }
 	for name, err := range map[string]error{
-		"a name":       CheckToolHandler(" ", run),
-		"a function":   CheckToolHandler("go", nil),
+		"a name":       CheckToolHandler(" ", run, nil),
+		"a function":   CheckToolHandler("go", nil, nil),
+		"a schema":     CheckToolHandler("go", run, converse.ArgsSchema{"page": {Type: "string"}}),
 		"a function, ": CheckConsentHandler(nil),
 	} {
 		if !errors.Is(err, fault.BadRequest) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := CheckToolHandler("go", run); err != nil {
+	if err := CheckToolHandler("go", run, converse.ArgsSchema{"page": {Type: "str"}, "any": {}}); err != nil {
 		t.Error(err)
 	}
 }
