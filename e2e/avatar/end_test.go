@@ -56,11 +56,11 @@ func TestDisconnectTellsTheService(t *testing.T) {
 func TestClosedTabTellsTheService(t *testing.T) {
 	t.Parallel()
 	h := house.New(t, localservice.Options{})
-	p := stage(h)
-	var thread string
-	p.Do(&thread, connected)
-	p.Leave()
-	h.AwaitCompletion(thread)
+	h.LeaveUntilTold(func() (p *house.Page, thread string) {
+		p = stage(h)
+		p.Do(&thread, connected)
+		return p, thread
+	})
 	h.AwaitRelease()
 }
 

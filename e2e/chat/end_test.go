@@ -1,10 +1,17 @@
 package chat
 
 import (
+	"context"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/chromedp"
+
 	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // completions are the visits that told of an end.
@@ -52,16 +59,55 @@ func TestTheServiceHearsOfAnEndOnce(t *testing.T) {
 
 func TestAClosedTabTellsOfItsEnd(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
-	var thread string
-	p.Do(&thread, `
-		globalThis.talk = await connect()
-		await talk.session.sendText("What is a thread?")
-		return talk.session.threadId`)
-	p.Leave()
-	h.AwaitCompletion(thread)
+	h := house.New(t, localservice.Options{Script: []byte(turns)})
+	h.LeaveUntilTold(func() (p *house.Page, thread string) {
+		p = enter(h)
+		p.Do(&thread, `
+			globalThis.talk = await connect()
+			await talk.session.sendText("What is a thread?")
+			return talk.session.threadId`)
+		return p, thread
+	})
 	if ends := completions(h); len(ends) != 1 {
 		t.Errorf("told of the ends %q", ends)
+	}
+}
+
+// TestAnEndIsToldOfASessionThatIsForgotten: the page holds nothing of it, and the
+// collector runs before the service has answered.
+func TestAnEndIsToldOfASessionThatIsForgotten(t *testing.T) {
+	t.Parallel()
+	h, p := stage(t)
+	asked, answer := make(chan struct{}, 1), make(chan struct{})
+	h.Shut(func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/thread/session_completed") {
+			asked <- struct{}{}
+			<-answer
+		}
+		return false
+	})
+	collected := make(chan error, 1)
+	go func() {
+		defer close(answer)
+		select {
+		case <-asked:
+		case <-p.Context().Done():
+		}
+		collected <- p.Run(p.Context(), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, heapprofiler.CollectGarbage, cdp.Empty{})
+			return err
+		}))
+	}()
+	var told string
+	p.Do(&told, `
+		const talk = await connect()
+		const {session} = talk
+		await session.sendText("What is a thread?")
+		session.disconnect({reason: "enough"})
+		const {reason, sent} = await talk.until("sessionCompleted")
+		return reason + " " + sent`)
+	if err := <-collected; err != nil || told != "enough true" {
+		t.Errorf("told %q, %v", told, err)
 	}
 }
 

@@ -49,9 +49,14 @@ func stage(t *testing.T) (*house.House, *house.Page) {
 func stageOf(t *testing.T, o localservice.Options) (*house.House, *house.Page) {
 	t.Helper()
 	h := house.New(t, o)
+	return h, enter(h)
+}
+
+// enter opens a page with what the scripts share.
+func enter(h *house.House) *house.Page {
 	p := h.Open(folder)
 	p.Prelude = `const {arrive, connect, converse, converseOnce, diagnostics, failure, held, load, open, settled, visitor} = await import("` + folder + `chat.js")`
-	return h, p
+	return p
 }
 
 // stops is a log of the service that keeps the turns that were stopped.

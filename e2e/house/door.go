@@ -2,6 +2,7 @@ package house
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // maxNoted bounds what is kept of a request's body, in bytes.
@@ -60,6 +62,12 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	guard := d.guard
 	d.mu.Unlock()
 	v := Visit{Method: r.Method, Path: r.URL.Path, Authorised: r.Header.Get("Authorization") != ""}
+	out := &answer{ResponseWriter: w}
+	// The proxy panics when a visitor leaves in the middle of an answer.
+	defer func() {
+		v.Status = out.status
+		d.note(v)
+	}()
 	if r.Method == http.MethodPost {
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxNoted))
 		if err != nil {
@@ -74,12 +82,6 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		r.Body = io.NopCloser(all)
 	}
-	out := &answer{ResponseWriter: w}
-	// The proxy panics when a visitor leaves in the middle of an answer.
-	defer func() {
-		v.Status = out.status
-		d.note(v)
-	}()
 	if guard == nil || !guard(out, r) {
 		d.inner.ServeHTTP(out, r)
 	}
@@ -141,15 +143,24 @@ func (h *House) Count(method, prefix string) int {
 // Await returns the first visit that fits, as soon as it is over.
 func (h *House) Await(what string, fits func(Visit) bool) Visit {
 	h.t.Helper()
+	v, ok := h.await(h.ctx, fits)
+	if !ok {
+		h.t.Fatalf("the service did not see %s; it saw %s", what, summary(h.Visits()))
+	}
+	return v
+}
+
+// await is Await until ctx ends.
+func (h *House) await(ctx context.Context, fits func(Visit) bool) (v Visit, ok bool) {
 	for {
 		visits, changed := h.door.seen()
 		if i := slices.IndexFunc(visits, fits); i >= 0 {
-			return visits[i]
+			return visits[i], true
 		}
 		select {
 		case <-changed:
-		case <-h.ctx.Done():
-			h.t.Fatalf("the service did not see %s; it saw %s", what, summary(visits))
+		case <-ctx.Done():
+			return v, false
 		}
 	}
 }
@@ -164,12 +175,43 @@ func summary(visits []Visit) string {
 	return b.String()
 }
 
+// completes says which visit tells that the thread is over.
+func completes(thread string) func(Visit) bool {
+	return func(v Visit) bool {
+		return v.Method == http.MethodPost && v.Path == "/thread/session_completed" && strings.Contains(v.Body, thread)
+	}
+}
+
+const (
+	// leaveTries and leavePatience are for a machine that is busy: Chromium ends a tab
+	// half a second after it was told to, whatever its page has still to do.
+	leaveTries    = 3
+	leavePatience = 10 * time.Second
+)
+
+// LeaveUntilTold closes the tab of a conversation, and waits until the service was
+// told that its thread is over. It may take a few tabs.
+func (h *House) LeaveUntilTold(begin func() (p *Page, thread string)) {
+	h.t.Helper()
+	for range leaveTries {
+		p, thread := begin()
+		p.Leave()
+		ctx, cancel := context.WithTimeout(h.ctx, leavePatience)
+		_, told := h.await(ctx, completes(thread))
+		cancel()
+		if told {
+			h.AwaitCompletion(thread)
+			return
+		}
+		h.t.Logf("a tab was ended before its page heard of it")
+	}
+	h.t.Fatalf("the service was never told; it saw %s", summary(h.Visits()))
+}
+
 // AwaitCompletion waits until the service was told that the thread is over.
 func (h *House) AwaitCompletion(thread string) {
 	h.t.Helper()
-	v := h.Await("session_completed for "+thread, func(v Visit) bool {
-		return v.Method == http.MethodPost && v.Path == "/thread/session_completed" && strings.Contains(v.Body, thread)
-	})
+	v := h.Await("session_completed for "+thread, completes(thread))
 	if v.Status != http.StatusOK || !v.Authorised {
 		h.t.Errorf("session_completed: authorised %v, status %d", v.Authorised, v.Status)
 	}
