@@ -105,20 +105,6 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 	return p.appInit(ctx, token, WidgetToken)
 }
 
-// StartWidgetSession returns a widget token for o's widget id: the same for
-// every visitor, and good for appInit only.
-func StartWidgetSession(ctx context.Context, o Options) (token string, err error) {
-	if o.WidgetID == "" {
-		return "", fault.New(fault.BadRequest, "a widgetId is required")
-	}
-	p, err := newPlace(o)
-	if err != nil {
-		return "", err
-	}
-	defer p.close()
-	return p.startWidgetSession(ctx, o.WidgetID)
-}
-
 // place is where the calls of one Init go.
 type place struct {
 	addresses Addresses
@@ -139,6 +125,8 @@ func newPlace(o Options) (*place, error) {
 	return p, nil
 }
 
+// startWidgetSession returns a widget token: the same for every visitor, and good for
+// appInit only.
 func (p *place) startWidgetSession(ctx context.Context, widgetID string) (string, error) {
 	base, err := p.addresses.Base(OVP)
 	if err != nil {

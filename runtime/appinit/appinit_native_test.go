@@ -334,20 +334,6 @@ func TestLocalAddressesWarnOncePerAddress(t *testing.T) {
 	}
 }
 
-func TestStartWidgetSession(t *testing.T) {
-	s := newService(t, []reply{tokenReply(widgetToken)}, nil)
-	token, err := StartWidgetSession(t.Context(), s.options(Options{WidgetID: "_5501&1"}))
-	if token != widgetToken || err != nil {
-		t.Errorf("got %q, %v", token, err)
-	}
-	if want := []string{askWidget}; !reflect.DeepEqual(s.requests, want) {
-		t.Errorf("requests %q", s.requests)
-	}
-	if _, err := StartWidgetSession(t.Context(), s.options(Options{Token: visitorToken})); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("without a widget id: %v", err)
-	}
-}
-
 // client is a fetch.Client that never answers.
 type client struct{ requests int }
 
