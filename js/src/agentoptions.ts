@@ -1,7 +1,7 @@
 import type { AgentMode } from "./events.js"
 import { plainAvatar, type AvatarSettings } from "./avataroptions.js"
 import { plainChat, type ChatSettings } from "./chatoptions.js"
-import { checkCapabilities, checkVars, givenOf, logUnneeded, oneOf, type PlainOptions, type SessionSettings, type Token, type TokenKind, type WithToken } from "./options.js"
+import { givenOf, logUnneeded, oneOf, plainAsked, type PlainOptions, type SessionSettings, type Token, type TokenKind, type WithToken } from "./options.js"
 
 /** Options of `AgentSession`: a token, and whatever should differ from the defaults. */
 export type AgentOptions = WithToken<AgentSettings>
@@ -48,14 +48,11 @@ export function plainAgent(options: unknown): PlainAgent {
   oneOf("mode", mode, ["avatar", "chat"])
   const own = { avatar: givenOf(avatar), chat: givenOf(chat) }
   logUnneeded(shared, own.avatar, own.chat)
-  if ("requestVars" in shared) checkVars(shared["requestVars"])
-  if ("capabilities" in shared) checkCapabilities(shared["capabilities"])
   // These stand apart: a transport's own are merged over them, name by name.
   const { requestVars, capabilities, ...each } = shared
   return {
     mode: mode as AgentMode,
-    requestVars,
-    capabilities,
+    ...plainAsked(shared),
     logger: shared["logger"],
     avatar: plainAvatar(over(each, own.avatar)),
     chat: plainChat(over(each, own.chat)),

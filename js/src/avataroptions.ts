@@ -1,6 +1,7 @@
 import {
   bad,
   checkFunctions,
+  checkKinds,
   givenOf,
   oneOf,
   plainAddresses,
@@ -152,7 +153,12 @@ export function plainAvatar(options: unknown): PlainOptions {
   oneOf("iceTransportPolicy", given["iceTransportPolicy"], ["relay", "all"])
   for (const name of ["videoEl", "audioEl"]) checkElement(name, given[name])
   checkFunctions(given, ["onBeforeSend", "onAgentAction", "noiseProcessor"])
-  const { turnServerUrl, iceServers, agentActions, stickyId = randomID() } = given as AvatarSettings
+  const { turnServerUrl, iceServers, agentActions, timeouts, turnCredentials, stickyId = randomID() } = given as AvatarSettings
+  checkLimits(timeouts)
+  if (iceServers !== undefined && !Array.isArray(iceServers)) throw bad("iceServers must be an array")
+  for (const [name, value] of Object.entries({ agentActions, turnCredentials })) {
+    if (value !== undefined && typeof value !== "object") throw bad(`${name} must be an object`)
+  }
   return {
     ...plainSession(given),
     ...plainAddresses(given, ["conversationManagerUrl", "srsBaseUrl"]),
@@ -161,6 +167,14 @@ export function plainAvatar(options: unknown): PlainOptions {
     ...(iceServers && { iceServers: iceServers.map((server) => ({ ...server, urls: [server.urls].flat() })) }),
     ...(agentActions && { agentActions: policyOf(agentActions) }),
   }
+}
+
+/** Throws `bad_request` for what are no time limits. */
+function checkLimits(timeouts: unknown): void {
+  if (timeouts === undefined) return
+  if (typeof timeouts !== "object") throw bad("timeouts must be an object")
+  const limits = givenOf(timeouts)
+  for (const name of Object.keys(limits)) checkKinds(limits, [name], name === "whepTries" || name === "coldAttempts" ? "count" : "amount")
 }
 
 /** Throws `bad_request` for what can't play media. */

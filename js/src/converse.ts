@@ -1,5 +1,5 @@
 import type { TurnOptions } from "./chatoptions.js"
-import { bad, checkCapabilities, checkFunctions, checkTalking, checkVars, givenOf, oneOf, plainPlace, type Capabilities, type Place, type PlainOptions, type RequestVars, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
+import { bad, checkFunctions, checkTalking, givenOf, oneOf, plainAsked, plainPlace, type Capabilities, type Place, type PlainOptions, type RequestVars, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
 import { chatProgram } from "./small.js"
 import { pullExport } from "./stream.js"
 import type { ChatTurn, Segment } from "./events.js"
@@ -48,9 +48,10 @@ export function converse(options: ConverseOptions): AsyncIterableIterator<Segmen
 }
 
 /**
- * The same, complete: at most 2,000 segments of a turn that does not only call
- * tools. Rejects like the loop over `converse`, and with `thread_access_denied`
- * and `stream_error`, whose `body` has what came before.
+ * The same, complete: at most 2,000 segments and 4 MiB of a turn that does not only
+ * call tools, marked as `truncated` beyond. Rejects like the loop over `converse`,
+ * and with `thread_access_denied` and `stream_error`, whose `body` has what came
+ * before.
  */
 export async function converseOnce(options: ConverseOnceOptions): Promise<ChatTurn> {
   const { signal, ...request } = plainTurn(options, ["throw", "return"])
@@ -67,9 +68,7 @@ function plainTurn(options: unknown, outcomes: readonly string[]): PlainOptions 
   oneOf("onErrorSegment", given["onErrorSegment"], outcomes)
   oneOf("modelType", given["modelType"], ["fast"], "validation_error")
   oneOf("forceExperience", given["forceExperience"], ["markdown", "summarization", "flashcards", "avatar_only"], "validation_error")
-  if ("requestVars" in given) checkVars(given["requestVars"])
-  if ("capabilities" in given) checkCapabilities(given["capabilities"])
   const { userMessage } = given
   if (typeof userMessage !== "string" || userMessage.trim() === "") throw bad("userMessage is required")
-  return plainPlace(given)
+  return { ...plainPlace(given), ...plainAsked(given) }
 }

@@ -179,19 +179,86 @@ export function optionsOf<T extends object>(options: T | null | undefined): T {
 /** Checks who asks, and where, and brings it into one form. */
 export function plainPlace(given: PlainOptions): PlainOptions {
   oneOf("region", given["region"], ["nvp1", "frp2"])
+  checkScalars(given)
   return { ...given, ...plainAddresses(given, ["genieUrl"]), token: tokenOf(given["token"] ?? given["ks"]) }
 }
 
 /** Checks what sessions of every kind take, and brings it into one form. */
 export function plainSession(given: PlainOptions): PlainOptions {
   checkFunctions(given, ["onAuditEvent", "logger"])
-  if ("requestVars" in given) checkVars(given["requestVars"])
-  if ("capabilities" in given) checkCapabilities(given["capabilities"])
   const { partnerId, kickoff } = given
   return {
     ...plainPlace(given),
+    ...plainAsked(given),
     ...(partnerId !== undefined && { partnerId: readable("partnerId", () => String(partnerId)) }),
     ...(kickoff !== undefined && { kickoff: readable("kickoff", () => kickoffOf(kickoff)) }),
+  }
+}
+
+/** What a session or a turn asks of the agent: variables and capabilities, as far as given, without what is undefined. */
+export function plainAsked(given: PlainOptions): PlainOptions {
+  return {
+    ...("requestVars" in given && { requestVars: plainVars(given["requestVars"]) }),
+    ...("capabilities" in given && { capabilities: plainCapabilities(given["capabilities"]) }),
+  }
+}
+
+const scalarKinds = {
+  text: { is: (value: unknown) => typeof value === "string", called: "a string" },
+  id: { is: (value: unknown) => typeof value === "string" || Number.isSafeInteger(value), called: "a string or an integer" },
+  yesNo: { is: (value: unknown) => typeof value === "boolean", called: "a boolean" },
+  amount: { is: (value: unknown) => Number.isFinite(value) && (value as number) >= 0, called: "a number, 0 or more" },
+  count: { is: (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0, called: "an integer, 0 or more" },
+  integer: { is: (value: unknown) => Number.isSafeInteger(value), called: "an integer" },
+}
+
+/** What the options are that stand for themselves, of sessions of every kind. */
+const scalars: Record<keyof typeof scalarKinds, readonly string[]> = {
+  text: ["subjectId", "threadId", "entryId", "contextId", "contextType", "stickyId", "disclosureText", "preferredVideoCodec", "sessionCompletePath", "presenceChannelPrefix"],
+  id: ["partnerId"],
+  yesNo: [
+    "allowInsecureTransport",
+    "allowPrivateHosts",
+    "sessionCompleteOnEnd",
+    "pageLifecycleAware",
+    "completeOnHiddenGrace",
+    "completeOnBfcache",
+    "completeOnServerEnd",
+    "crossTabPresence",
+    "requireDisclosureAck",
+    "isFirefox",
+    "networkAware",
+    "recoverFromSpiral",
+    "debug",
+    "sse",
+  ],
+  amount: [
+    "sessionCompleteTimeoutMs",
+    "hiddenGraceMs",
+    "presenceHeartbeatMs",
+    "presenceStaleMs",
+    "brainStallMs",
+    "idleTimeoutMs",
+    "statsIntervalMs",
+    "reconnectionDelay",
+    "reconnectionDelayMax",
+    "reconnectWindowMs",
+    "localVadThreshold",
+  ],
+  count: ["toolSpiralLimit", "hardToolSpiralLimit", "maxTurnsPerMinute", "maxAsrBitrateKbps"],
+  integer: ["maxReconnectAttempts"],
+}
+
+/** Throws `bad_request` for an option of another kind than it should be. */
+function checkScalars(given: PlainOptions): void {
+  for (const [kind, names] of Object.entries(scalars)) checkKinds(given, names, kind as keyof typeof scalars)
+}
+
+/** Throws `bad_request` for what is given under one of the names and not of that kind. */
+export function checkKinds(given: PlainOptions, names: readonly string[], kind: keyof typeof scalarKinds): void {
+  const { is, called } = scalarKinds[kind]
+  for (const name of names) {
+    if (name in given && !is(given[name])) throw bad(`${name} must be ${called}`)
   }
 }
 
@@ -247,27 +314,32 @@ const reserved = new Set([
   "sys__user_obj",
 ])
 
-/** Throws `validation_error` for what can't be prompt variables. */
-export function checkVars(vars: unknown): void {
+/** Prompt variables without those that are undefined. Throws `validation_error` for what can't be one. */
+export function plainVars(vars: unknown): PlainOptions {
   const entries = readable("requestVars", () => {
     if (typeof vars !== "object" || vars === null || Array.isArray(vars)) throw localError("validation_error", "requestVars must be an object")
-    return Object.entries(vars)
+    return Object.entries(vars).filter(([, value]) => value !== undefined)
   })
   for (const [name, value] of entries) {
     if (reserved.has(name) || /^(sys__user_obj|secrets)\./.test(name)) throw localError("validation_error", `the variable ${name} is reserved`)
-    if (value != null && !["string", "number", "boolean"].includes(typeof value)) {
+    if (value !== null && !["string", "number", "boolean"].includes(typeof value)) {
       throw localError("validation_error", `the variable ${name} is no string, number, boolean or null`)
     }
+    // JSON has no such number: it would be null, which clears the variable.
+    if (typeof value === "number" && !Number.isFinite(value)) throw localError("validation_error", `the variable ${name} is ${value}`)
   }
+  return Object.fromEntries(entries)
 }
 
-/** Throws `bad_request` or `unknown_capability`. */
-export function checkCapabilities(capabilities: unknown): void {
-  if (typeof capabilities !== "object" || Array.isArray(capabilities)) throw bad("capabilities must be an object")
-  for (const [name, state] of readable("capabilities", () => Object.entries(capabilities as object))) {
+/** Capabilities without those that are undefined. Throws `bad_request` or `unknown_capability`. */
+function plainCapabilities(capabilities: unknown): PlainOptions {
+  if (typeof capabilities !== "object" || capabilities === null || Array.isArray(capabilities)) throw bad("capabilities must be an object")
+  const entries = readable("capabilities", () => Object.entries(capabilities))
+  for (const [name, state] of entries) {
     if (!(capabilityNames as readonly string[]).includes(name)) throw localError("unknown_capability", `there is no capability ${name}`)
     oneOf(`the capability ${name}`, state, ["on", "off", "disabled"])
   }
+  return Object.fromEntries(entries.filter(([, state]) => state !== undefined))
 }
 
 /** Checks the addresses of those names and returns their texts. */

@@ -1,7 +1,7 @@
 import { AgentError, localError } from "./errors.js"
 import type { OAuthRequired, ToolCall } from "./events.js"
 import { Inner } from "./inner.js"
-import { type argTypes, checkSchema, checkVars, lendFunctions, optionsOf, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
+import { type argTypes, checkSchema, lendFunctions, optionsOf, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
 import type { Exports, Methods, Program } from "./program.js"
 import { Remote, type Lent } from "./remote.js"
 import { Waiting } from "./waiting.js"
@@ -150,10 +150,10 @@ export abstract class Session<
     this.live.now("setDynamicPrompt", data)
   }
 
-  /** Merges prompt variables; `""` or null clears one. Throws `validation_error` or `invalid_state`. */
+  /** Merges prompt variables; `""` or null clears one, undefined leaves it. Throws `validation_error` or `invalid_state`. */
   updateRequestVars(vars: RequestVars): void {
-    checkVars(vars)
-    this.live.now("updateRequestVars", vars)
+    const plain = plainVars(vars)
+    this.live.now("updateRequestVars", plain)
   }
 
   /** Replaces the token for everything that needs one later. Throws `bad_request`, and in text `invalid_state` after the end. */

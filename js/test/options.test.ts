@@ -49,6 +49,50 @@ test("what only JavaScript can get wrong", () => {
   assert.equal(refusal({ token: { ks: "" } }), "bad_request")
 })
 
+test("options are of their kind, in every session", () => {
+  const wrong: Record<string, readonly unknown[]> = {
+    threadId: [5, {}],
+    subjectId: [7],
+    partnerId: [{}, true, NaN, 1.5],
+    brainStallMs: ["a", -1, NaN, Infinity],
+    toolSpiralLimit: ["a", -1, 1.5],
+    hiddenGraceMs: [-1, "5"],
+    crossTabPresence: ["no", 0],
+  }
+  for (const [name, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      for (const check of [plainAvatar, plainChat, plainAgent]) assert.equal(refusal({ token: "t", [name]: value }, check), "bad_request", `${name} ${value}`)
+    }
+  }
+  const ofAvatar: Record<string, readonly unknown[]> = {
+    contextId: [5],
+    idleTimeoutMs: [-1],
+    debug: ["yes"],
+    maxReconnectAttempts: [1.5, "3"],
+    timeouts: [5, { overall: "long" }, { overall: -1 }, { whepTries: 1.5 }],
+    iceServers: ["turn:relay.example", {}],
+    turnCredentials: ["user:password"],
+    agentActions: ["off"],
+  }
+  for (const [name, values] of Object.entries(ofAvatar)) {
+    for (const value of values) assert.equal(refusal({ token: "t", [name]: value }), "bad_request", `${name} ${String(value)}`)
+  }
+  const fine = { partnerId: 4, brainStallMs: 0, hiddenGraceMs: 0.5, toolSpiralLimit: 0, threadId: "", maxReconnectAttempts: -1, timeouts: { overall: 100, whepTries: 2 } }
+  for (const check of [plainAvatar, plainChat, plainAgent]) assert.equal(refusal({ token: "t", ...fine }, check), "")
+  assert.throws(() => plainChat({ token: "t", threadId: 5 }), { detail: "threadId must be a string" })
+})
+
+test("a variable or a capability that is undefined is absent, and no number that JSON lacks is one", () => {
+  const options = { token: "t", requestVars: { a: undefined, b: null, c: 0 }, capabilities: { avatar: undefined, show_link: "on" } }
+  for (const plain of [plainAvatar(options), plainChat(options), plainAgent(options)]) {
+    assert.deepEqual(plain["requestVars"], { b: null, c: 0 })
+    assert.deepEqual(plain["capabilities"], { show_link: "on" })
+  }
+  for (const value of [NaN, Infinity, -Infinity]) {
+    for (const check of [plainAvatar, plainChat, plainAgent]) assert.equal(refusal({ token: "t", requestVars: { tier: value } }, check), "validation_error")
+  }
+})
+
 test("the schema of a tool is rules, with one of six types each", () => {
   const rules = (rule: unknown) => ({ page: rule })
   for (const schema of [undefined, null, {}, rules({}), rules({ type: "str", required: true, enum: ["a"] }), rules({ type: undefined, required: undefined, enum: undefined })]) {
