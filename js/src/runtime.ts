@@ -35,6 +35,9 @@ export interface ProgramFile {
 // One of each for everybody who uses this copy of the package.
 const current: Record<ProgramName, Promise<Program> | undefined> = { full: undefined, chat: undefined }
 
+/** Ends the downloads under way. */
+let downloads = new AbortController()
+
 /**
  * A program that can do what `need` names, running or being loaded; file is
  * loaded if there is none.
@@ -58,6 +61,8 @@ export function program(need: ProgramName, file: ProgramFile, options: LoadOptio
 export async function dispose(): Promise<void> {
   const loading = [current.full, current.chat]
   current.full = current.chat = undefined
+  downloads.abort(localError("aborted", "the runtime was disposed"))
+  downloads = new AbortController()
   await Promise.all(
     loading.map(async (loading) => {
       const program = await loading?.catch(() => undefined)
@@ -96,17 +101,19 @@ export function adopt(loading: Promise<Program>, name: ProgramName, onExit?: (co
   return loading
 }
 
+// Texts can be worked on in a worker; media can't.
+const needs: Record<ProgramName, string[]> = { full: ["document", "WebAssembly"], chat: ["location", "WebAssembly"] }
+
 async function open(file: ProgramFile, options: LoadOptions): Promise<Program> {
-  if (typeof window === "undefined" || typeof WebAssembly === "undefined") {
-    throw localError("load_failed", "the runtime needs a page of a browser with WebAssembly: there is no window here")
-  }
-  return start(options.wasmModule ?? (await compile(wasmURL(file, options.wasmUrl), file.name)), file)
+  const missing = needs[file.program].find((name) => !(name in globalThis))
+  if (missing) throw localError("load_failed", `${file.name} needs a page of a browser with WebAssembly: there is no ${missing} here`)
+  return start(options.wasmModule ?? (await compile(wasmURL(file, options.wasmUrl), file.name, downloads.signal)), file)
 }
 
 function wasmURL(file: ProgramFile, given: string | URL | undefined): URL {
   if (given === undefined) return file.url()
   try {
-    return new URL(given, document.baseURI)
+    return new URL(given, typeof document === "undefined" ? location.href : document.baseURI)
   } catch (cause) {
     throw localError("load_failed", "wasmUrl is not a URL", { cause })
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { beforeEach, test } from "node:test"
+import { beforeEach, mock, test } from "node:test"
 import { AvatarSession } from "../src/avatar.js"
 import { localError } from "../src/errors.js"
 import { appInit, fullProgram, load } from "../src/full.js"
@@ -73,6 +73,26 @@ test("a program that ends is forgotten alone", async () => {
   full.end(2)
   await settle()
   assert.equal((await chatProgram()).now((go) => go.holds().goroutines), 1)
+})
+
+test("dispose ends a download under way", async () => {
+  Object.assign(globalThis, { location: new URL("https://page.example/") })
+  let asked = (_: AbortSignal) => {}
+  const asking = new Promise<AbortSignal>((resolve) => (asked = resolve))
+  const fetching = mock.method(globalThis, "fetch", (_: URL, { signal }: { signal: AbortSignal }) => {
+    asked(signal)
+    return new Promise(() => {})
+  })
+  try {
+    const failed = assert.rejects(chatProgram(), { code: "aborted" })
+    const signal = await asking
+    await dispose()
+    await failed
+    assert.equal(signal.aborted, true)
+  } finally {
+    fetching.mock.restore()
+    Reflect.deleteProperty(globalThis, "location")
+  }
 })
 
 test("dispose ends both programs, and diagnostics tells of both", async () => {
