@@ -26,9 +26,11 @@ func (browserPage) Watch(l Listener) (stop func()) {
 	// it returns nothing is sure to run (wire-protocol §8.8).
 	listen(window, "pagehide", func(event js.Value) { l.Hide(persisted(event)) })
 	listen(window, "pageshow", func(event js.Value) { l.Show(persisted(event)) })
-	listen(document, "visibilitychange", func(js.Value) {
-		l.Visible(document.Get("visibilityState").String() != "hidden")
-	})
+	if document.Truthy() { // a worker has none
+		listen(document, "visibilitychange", func(js.Value) {
+			l.Visible(document.Get("visibilityState").String() != "hidden")
+		})
+	}
 	listen(window, "online", func(js.Value) { l.Online(true) })
 	listen(window, "offline", func(js.Value) { l.Online(false) })
 	return scope.End
