@@ -25,7 +25,8 @@ type Client interface {
 	// ctx aborts the request at any moment, also in the middle of the body.
 	//
 	// The error is ctx.Err() when ctx ended, a fault with bad_request when r
-	// can't be sent at all, and a fault with network_error otherwise.
+	// can't be sent at all, and a fault with network_error otherwise, which is
+	// retryable until a reply began.
 	Do(ctx context.Context, r *Request) (*Response, error)
 }
 
@@ -180,8 +181,9 @@ func (r *Request) place() (hostPath, path string) {
 	return u.Host + u.Path, u.Path
 }
 
-// failure turns what went wrong with r into the error that Client promises.
-func failure(ctx context.Context, r *Request, err error) error {
+// failure turns what went wrong with a request into the error that Client
+// promises; without a better one it is what.
+func failure(ctx context.Context, err error, what *fault.Error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -189,6 +191,20 @@ func failure(ctx context.Context, r *Request, err error) error {
 	if errors.As(err, &f) {
 		return f
 	}
+	return what.Because(err)
+}
+
+// unanswered is the error of a request that got no reply. It may not have
+// arrived, and the same one may succeed later.
+func (r *Request) unanswered() *fault.Error {
 	hostPath, path := r.place()
-	return fault.New(fault.NetworkError, r.method()+" "+hostPath+" got no complete reply").At(path).Because(err)
+	return fault.New(fault.NetworkError, r.method()+" "+hostPath+" got no reply"+perhaps).At(path)
+}
+
+// unreadable is the error of a reply that broke off or is none. The service has
+// had the request, and may have done what it asks for.
+func (r *Request) unreadable() *fault.Error {
+	hostPath, path := r.place()
+	return fault.New(fault.NetworkError, "the reply to "+r.method()+" "+hostPath+" could not be read to its end").
+		At(path).WithRetryable(false)
 }

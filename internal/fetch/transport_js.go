@@ -14,6 +14,11 @@ import (
 // errClosed is what reading returns once the body was closed.
 var errClosed = errors.New("read from a closed reply body")
 
+// perhaps ends the message for a request without a reply: a page learns no more
+// of all these than "Failed to fetch".
+const perhaps = ": is the page online, the address right, and the request allowed " +
+	"by the server's CORS headers and by connect-src of the page's Content-Security-Policy?"
+
 var (
 	objectCtor     = js.Global().Get("Object")
 	uint8ArrayCtor = js.Global().Get("Uint8Array")
@@ -50,24 +55,24 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 	promise, err := start(r, signal, r.Keepalive)
 	if err != nil {
 		done()
-		return nil, failure(ctx, r, err)
+		return nil, failure(ctx, err, r.unanswered())
 	}
 	reply, err := jsbridge.Await(inner, promise)
 	if err != nil {
 		if ctx.Err() == nil {
 			done()
 		} // else the hook runs, or has run, and aborts the request
-		return nil, failure(ctx, r, err)
+		return nil, failure(ctx, err, r.unanswered())
 	}
 	resp, err := response(reply)
 	if err != nil {
 		cancel()
-		return nil, failure(ctx, r, err)
+		return nil, failure(ctx, err, r.unreadable())
 	}
 	reader, err := streamReader(reply)
 	if err != nil {
 		cancel()
-		return nil, failure(ctx, r, err)
+		return nil, failure(ctx, err, r.unreadable())
 	}
 	resp.Body = &body{ctx: ctx, inner: inner, abort: cancel, done: done, request: r, reader: reader}
 	return resp, nil
@@ -86,17 +91,17 @@ func (t *Transport) Send(r *Request, done func(status int, err error)) {
 	}
 	go func() {
 		if err != nil {
-			done(0, failure(context.Background(), r, err))
+			done(0, failure(context.Background(), err, r.unanswered()))
 			return
 		}
 		reply, err := jsbridge.Await(context.Background(), promise)
 		if err != nil {
-			done(0, failure(context.Background(), r, err))
+			done(0, failure(context.Background(), err, r.unanswered()))
 			return
 		}
 		resp, err := response(reply)
 		if err != nil {
-			done(0, failure(context.Background(), r, err))
+			done(0, failure(context.Background(), err, r.unreadable()))
 			return
 		}
 		discard(reply)
@@ -227,7 +232,7 @@ func (b *body) next() ([]byte, error) {
 		err = errClosed
 	default:
 		b.abort()
-		err = failure(b.ctx, b.request, err)
+		err = failure(b.ctx, err, b.request.unreadable())
 	}
 	b.reader = js.Null()
 	return nil, err

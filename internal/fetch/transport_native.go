@@ -29,6 +29,10 @@ const (
 	maxRedirects = 20
 )
 
+// perhaps adds nothing to the message for a request without a reply: the cause
+// tells what happened.
+const perhaps = ""
+
 // Transport does requests with net/http, over connections of its own and
 // without cookies.
 type Transport struct {
@@ -76,7 +80,7 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 	resp, err := t.do(inner, r)
 	if err != nil {
 		cancel()
-		return nil, failure(ctx, r, err)
+		return nil, failure(ctx, err, r.unanswered())
 	}
 	header := make(Header, len(resp.Header))
 	for name, values := range resp.Header {
@@ -137,7 +141,7 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	if err != nil && err != io.EOF {
-		err = failure(b.ctx, b.request, err)
+		err = failure(b.ctx, err, b.request.unreadable())
 	}
 	return n, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -306,19 +307,25 @@ func TestNetworkErrors(t *testing.T) {
 	base := serverURL(t)
 	c := newTransport(t)
 	const secret = "djJ8NTUwMXxabcdefgh"
-	_, err := c.Do(t.Context(), &Request{URL: "http://127.0.0.1:1/x/y?ks=" + secret})
-	if !errors.Is(err, fault.NetworkError) || strings.Contains(err.Error(), secret) ||
-		!strings.Contains(err.Error(), "POST 127.0.0.1:1/x/y got no complete reply") {
-		t.Errorf("nobody there: %v", err)
+	check := func(name string, err error, detail string, retryable bool) {
+		t.Helper()
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Code != fault.NetworkError || f.Cause == nil || f.Retryable != retryable || f.Detail != detail {
+			t.Errorf("%s: %#v, want %q, retryable %v", name, err, detail, retryable)
+		}
+		if strings.Contains(fmt.Sprint(err), secret) {
+			t.Errorf("%s: the query is in %v", name, err)
+		}
 	}
+	_, err := c.Do(t.Context(), &Request{URL: "http://127.0.0.1:1/x/y?ks=" + secret})
+	check("nobody there", err, "POST 127.0.0.1:1/x/y got no reply"+perhaps, true)
+
 	resp, err := c.Do(t.Context(), &Request{URL: base + "/break?ks=" + secret})
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := ReadAll(resp, 0)
-	if !errors.Is(err, fault.NetworkError) || strings.Contains(err.Error(), secret) {
-		t.Errorf("broken off after %q: %v", data, err)
-	}
+	_, err = ReadAll(resp, 0)
+	check("broken off", err, "the reply to POST "+strings.TrimPrefix(base, "http://")+"/break could not be read to its end", false)
 }
 
 func TestSendArrivesAndTellsItsStatus(t *testing.T) {

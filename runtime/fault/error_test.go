@@ -76,10 +76,12 @@ func TestEveryCodeHasOneCompleteRow(t *testing.T) {
 }
 
 // TestRetryableFollowsAppendixA holds every code against wire-protocol
-// Appendix A: true exactly where it says so.
+// Appendix A: true exactly where it says so, and for network_error, which it
+// leaves open and §9.7 has repeated.
 func TestRetryableFollowsAppendixA(t *testing.T) {
 	want := map[Code]bool{
 		Timeout: true, CapacityUnavailable: true, WHEPTimeout: true, WHEPFailed: true, STVSessionGone: true, ReconnectFailed: true,
+		NetworkError: true,
 	}
 	for _, info := range Codes() {
 		if e := New(info.Code, ""); e.Retryable != want[info.Code] {
@@ -88,6 +90,9 @@ func TestRetryableFollowsAppendixA(t *testing.T) {
 	}
 	if New(WHEPFailed, "").WithStatus(500).Retryable {
 		t.Error("whep_failed with an HTTP status is retryable")
+	}
+	if New(NetworkError, "").WithStatus(200).Retryable {
+		t.Error("network_error in the middle of a reply is retryable")
 	}
 	if !New(STVSessionGone, "").WithStatus(404).Retryable {
 		t.Error("stv_session_gone with a status is not retryable")

@@ -110,7 +110,7 @@ var table = [...]Info{
 	{Code: NoiseProcessorFailed, Group: GroupMicrophone, Title: "Audio processor failed", Meaning: "the page's own audio processor threw"},
 
 	{Code: Aborted, Group: GroupChat, Title: "Aborted", Meaning: "the caller cancelled"},
-	{Code: NetworkError, Group: GroupChat, Title: "Network error", Meaning: "the request got no HTTP reply, or the reply broke off"},
+	{Code: NetworkError, Group: GroupChat, Title: "Network error", Meaning: "the request got no HTTP reply, or the reply broke off", Retry: RetryUnlessStatus},
 	{Code: ThreadAccessDenied, Group: GroupChat, Title: "Thread belongs to someone else", Meaning: "the thread belongs to another user; start without it or use the user who created it"},
 	{Code: StreamError, Group: GroupChat, Title: "The turn failed", Meaning: "the server reported an error inside the reply; detail and body tell which"},
 	{Code: ClientVariablesDisabled, Group: GroupChat, Title: "Request variables are off", Meaning: "the agent does not allow variables from the client"},
