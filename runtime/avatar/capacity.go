@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -22,8 +23,8 @@ const (
 // poll and for at most wait; zero means the default. It returns the service's
 // details. The error is capacity_timeout.
 func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration) (json.RawMessage, error) {
-	setDefault(&wait, CapacityWait)
-	setDefault(&poll, CapacityPoll)
+	wait = cmp.Or(wait, CapacityWait)
+	poll = cmp.Or(poll, CapacityPoll)
 	token, err := session.Ask(ctx, &s.base, func(reply chan<- string) { reply <- s.token })
 	if err != nil {
 		return nil, err

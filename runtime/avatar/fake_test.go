@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -362,7 +363,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{t: t, service: newFakeService(t), plane: &fakePlane{}, http: &fakeHTTP{status: 200}}
-		setDefault(&o.Token, "token")
+		o.Token = cmp.Or(o.Token, "token")
 		setPointer(&o.GenieURL, "https://brain.example")
 		o.OnEvent = func(e Event) {
 			r.mu.Lock()

@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -73,7 +74,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 		s.token = "" // the ends that nobody asked for keep it (wire-protocol §8.11)
 		return
 	}
-	setDefault(&o.Reason, "disconnect")
+	o.Reason = cmp.Or(o.Reason, "disconnect")
 	alive := s.state != Idle && s.state != Broken
 	s.setState(Disconnecting)
 	s.base.Audit("session.disconnect", "ended", o.Reason)

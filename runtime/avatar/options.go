@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -244,9 +245,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Kickoff != nil && strings.TrimSpace(o.Kickoff.Text) == "" {
 		o.Kickoff = nil // blank means none (wire-protocol §7.6)
 	}
-	setDefault(&o.DisclosureText, DefaultDisclosure)
+	o.DisclosureText = cmp.Or(o.DisclosureText, DefaultDisclosure)
 	setPointer(&o.MaxReconnectAttempts, defaultReconnectAttempts)
-	setDefault(&o.ReconnectWindow, defaultReconnectWindow)
+	o.ReconnectWindow = cmp.Or(o.ReconnectWindow, defaultReconnectWindow)
 	setPointer(&o.IdleTimeout, defaultIdleTimeout)
 	setPointer(&o.BrainStall, defaultBrainStall)
 	setPointer(&o.ToolSpiralLimit, defaultToolSpiral)
@@ -269,7 +270,7 @@ func (o *Options) resolve() error {
 		return err
 	}
 	o.GenieURL = &genie
-	setDefault(&o.ConversationURL, appinit.DefaultConversationURL)
+	o.ConversationURL = cmp.Or(o.ConversationURL, appinit.DefaultConversationURL)
 	if o.ConversationURL, err = policy.Socket("conversationManagerUrl", o.ConversationURL); err != nil {
 		return err
 	}
@@ -277,13 +278,6 @@ func (o *Options) resolve() error {
 		o.SRSBaseURL, err = policy.HTTP("srsBaseUrl", o.SRSBaseURL)
 	}
 	return err
-}
-
-func setDefault[T comparable](p *T, v T) {
-	var zero T
-	if *p == zero {
-		*p = v
-	}
 }
 
 func setPointer[T any](p **T, v T) {

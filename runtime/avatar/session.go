@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -207,8 +208,8 @@ func New(o Options, d Deps) (*Session, error) {
 		thread: o.ThreadID, sticky: o.StickyID,
 		timings: map[string]int64{},
 	}
-	setDefault(&s.opts.PartnerID, session.PartnerOf(o.Token))
-	setDefault(&s.sticky, session.RandomID(stickyIDLength))
+	s.opts.PartnerID = cmp.Or(s.opts.PartnerID, session.PartnerOf(o.Token))
+	s.sticky = cmp.Or(s.sticky, session.RandomID(stickyIDLength))
 	s.output.volume = 1
 	s.output.micOn = true
 	s.opts.Token = "" // s.token is forgotten with a disconnect

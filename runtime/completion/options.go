@@ -1,6 +1,7 @@
 package completion
 
 import (
+	"cmp"
 	"sync/atomic"
 	"time"
 
@@ -51,27 +52,18 @@ type Once struct{ sent atomic.Bool }
 const defaultHiddenGrace = 30 * time.Second
 
 func (s Settings) withDefaults() Settings {
-	set(&s.Path, "/thread/session_completed")
-	set(&s.Timeout, 5*time.Second)
+	s.Path = cmp.Or(s.Path, "/thread/session_completed")
+	s.Timeout = cmp.Or(s.Timeout, 5*time.Second)
 	if s.HiddenGrace == nil {
 		grace := defaultHiddenGrace
 		s.HiddenGrace = &grace
 	}
-	if s.Once == nil {
-		s.Once = new(Once)
-	}
-	set(&s.PresencePrefix, "kaltura-agents:thread")
-	set(&s.PresenceBeat, 4*time.Second)
-	set(&s.PresenceStale, 12*time.Second)
-	set(&s.tab, tab)
+	s.Once = cmp.Or(s.Once, new(Once))
+	s.PresencePrefix = cmp.Or(s.PresencePrefix, "kaltura-agents:thread")
+	s.PresenceBeat = cmp.Or(s.PresenceBeat, 4*time.Second)
+	s.PresenceStale = cmp.Or(s.PresenceStale, 12*time.Second)
+	s.tab = cmp.Or(s.tab, tab)
 	return s
-}
-
-func set[T comparable](p *T, v T) {
-	var zero T
-	if *p == zero {
-		*p = v
-	}
 }
 
 // Options are the parts of a [Completer].
