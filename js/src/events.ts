@@ -1,5 +1,6 @@
 // Generated from the events.go of each session, runtime/event and runtime/converse by "go generate ./runtime/event"; don't edit.
 
+import type { WarningCode } from "./codes.js"
 import type { AgentError } from "./errors.js"
 
 /** Events of a live session, by name, with their payloads. */
@@ -780,7 +781,7 @@ export interface SessionCompleted {
 
 /** `warning` is something a page may want to know and need not act on. */
 export interface Warning {
-  code: string
+  code: WarningCode
   message: string
   detail?: string
   /** `kind` is video or audio for playback_blocked and media_attach_failed. */
@@ -956,7 +957,7 @@ export interface TurnCall {
 
 /** TurnWarning tells of a turn that went well and may not be what was wanted. */
 export interface TurnWarning {
-  code: string
+  code: WarningCode
   message: string
   /** `requestVarKeys` are the names of the variables that were sent. */
   requestVarKeys?: string[]
@@ -990,8 +991,8 @@ export interface ChatTurn {
    */
   spiralStopped: boolean
   /**
-   * `truncated` says that it has more segments than are kept: 20,000 in a session, 2,000
-   * without one, where it is left.
+   * `truncated` says that it has more than is kept: 20,000 segments in a session, 2,000 without
+   * one, where it is left; and 4 MiB.
    */
   truncated: boolean
   /**

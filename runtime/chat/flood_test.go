@@ -143,7 +143,7 @@ func TestAStreamOf100000SegmentsTakesConstantMemory(t *testing.T) {
 // TestAnAnswerWithoutAnEnd is heard of as a whole, and kept as far as any answer of
 // a model goes, although nobody asked for less.
 func TestAnAnswerWithoutAnEnd(t *testing.T) {
-	const length = maxKeptSegments + 5000
+	const length = keptSegments + 5000
 	heard := 0
 	gauge := newHeapGauge()
 	s := startFlood(t, &flood{line: words, length: length}, func(e event.Event) {
@@ -156,7 +156,7 @@ func TestAnAnswerWithoutAnEnd(t *testing.T) {
 	if err != nil || heard != length {
 		t.Errorf("%d segments were heard of, %v", heard, err)
 	}
-	if !turn.Truncated || len(turn.Segments) != maxKeptSegments || turn.ThreadID != "5f0c" {
+	if !turn.Truncated || len(turn.Segments) != keptSegments || turn.ThreadID != "5f0c" {
 		t.Errorf("%d segments were kept, truncated: %v", len(turn.Segments), turn.Truncated)
 	}
 	if gauge.highest > floodRoom {
@@ -171,8 +171,31 @@ func TestAFloodOfTheLargestSegments(t *testing.T) {
 	f := &flood{length: length, line: func(int) string { return `{"type":"think","content":"","metadata":{"more":"` + extra + `"}}` }}
 	s := startFlood(t, f, nil)
 	turn, err := s.SendText(t.Context(), "Go on", TurnOptions{})
-	if err != nil || !turn.Truncated || len(turn.Segments) != maxKeptBytes/len(extra) {
+	if err != nil || !turn.Truncated || len(turn.Segments) != converse.MaxKept/len(extra) {
 		t.Errorf("%d segments were kept, truncated: %v, %v", len(turn.Segments), turn.Truncated, err)
+	}
+}
+
+// TestASlowListenerIsWaitedFor by bytes too: few segments can be many of them.
+func TestASlowListenerIsWaitedFor(t *testing.T) {
+	const length, size = 100, 200_000
+	pad := strings.Repeat("x", size)
+	f := &flood{length: length, line: func(int) string { return `{"type":"think","content":"","pad":"` + pad + `"}` }}
+	var behind, heard int64
+	s := startFlood(t, f, func(e event.Event) {
+		if _, ok := e.(BrainSegment); ok {
+			time.Sleep(time.Millisecond)
+			heard++
+			behind = max(behind, f.given.Load()-heard)
+		}
+	})
+	for _, err := range s.Stream(t.Context(), "Go on", TurnOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if limit := int64(maxUnheard/size + 3); heard != length || behind > limit {
+		t.Errorf("%d segments were heard, and the service was %d ahead, want at most %d", heard, behind, limit)
 	}
 }
 

@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -13,53 +12,20 @@ import (
 const (
 	turnIDLength = 12 // characters
 
-	// What is kept of an answer: more than any model says at once, and little enough
-	// that a service which never ends can't fill the memory.
-	maxKeptSegments = 20_000
-	maxKeptBytes    = 4 << 20
+	// keptSegments is how many segments are kept of an answer that somebody waits for:
+	// more than any model makes.
+	keptSegments = 20_000
+
+	// maxUnheard is how many bytes of segments may wait for the listener.
+	maxUnheard = 4 << 20
 )
 
-// reply is what is kept of an answer.
-type reply struct {
-	converse.Collector
-	segments, bytes int
-	cut             bool
-}
-
-// add keeps seg, or no more of it than the answer is judged by.
-func (r *reply) add(seg *converse.Segment) {
-	if !r.Lean {
-		r.segments++
-		r.bytes += size(seg)
-		r.cut = r.segments > maxKeptSegments || r.bytes > maxKeptBytes
-		r.Lean = r.cut
+// keep adds seg to t's answer, or no more of it than the answer is judged by.
+func (t *turn) keep(seg converse.Segment) {
+	if !t.reply.Add(seg) {
+		t.reply.Limits, t.reply.Lean = converse.Limits{}, true
+		t.reply.Add(seg)
 	}
-	r.Add(*seg)
-}
-
-// size is about how many bytes of seg a service decides on.
-func size(seg *converse.Segment) int {
-	n := len(seg.Content) + sizeOf(seg.Extra)
-	if m := seg.Metadata; m != nil {
-		n += sizeOf(m.Extra)
-	}
-	if m := seg.ToolMetadata; m != nil {
-		n += len(m.Args) + sizeOf(m.Extra)
-	}
-	return n
-}
-
-func sizeOf(extra map[string]json.RawMessage) (n int) {
-	for key, value := range extra {
-		n += len(key) + len(value)
-	}
-	return n
-}
-
-func (r *reply) result() converse.Turn {
-	turn := r.Turn()
-	turn.Truncated = r.cut
-	return turn
 }
 
 // begin announces t and has it read (session-api A.2.3, order of a turn).
@@ -69,9 +35,6 @@ func (s *Session) begin(t *turn) {
 	t.ctx, t.cancel = context.WithCancelCause(t.ctx)
 	t.vars = s.vars
 	t.reply.OnWidget = func(w converse.Widget) { s.base.Emit(WidgetShown{Widget: w}) }
-	if t.done == nil {
-		t.reply.Lean = true // nobody asks for it
-	}
 	s.completer.Activity()
 	if t.kickoff {
 		sent := *s.kickoff
@@ -107,13 +70,15 @@ func (s *Session) begin(t *turn) {
 // read hands the segments of t's reply to the queue, one at a time, so that a
 // service that floods waits for us, as it does for a slow loop over the segments.
 func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) error {
+	unheard := 0
 	for seg, err := range brain.Stream(t.ctx, request) {
 		if err != nil {
 			return err
 		}
 		s.base.Work.Call(func() { s.segment(t, &seg) })
-		if s.base.Flooded() {
+		if unheard += seg.Size(); unheard > maxUnheard || s.base.Flooded() {
 			s.base.WaitHeard()
+			unheard = 0
 		}
 		if t.segments == nil {
 			continue
@@ -161,7 +126,7 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 	if said != "" {
 		s.base.Emit(Transcript{Type: "final", Text: said})
 	}
-	t.reply.add(seg)
+	t.keep(*seg)
 }
 
 // settleResponse pairs responsePending (session-api O6).
@@ -197,7 +162,7 @@ func (s *Session) over(t *turn, err error) {
 // of them; and it warns of a turn that is empty, which is how the service refuses
 // variables (wire-protocol §9.6 and §10.3).
 func (s *Session) judge(t *turn) error {
-	result := t.reply.result()
+	result := t.reply.Turn()
 	refusal := converse.RefusalOf(result.Errors, result)
 	switch {
 	case refusal == nil:

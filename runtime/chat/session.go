@@ -144,7 +144,9 @@ func (s *Session) connect() error {
 	s.setState(Connected)
 	s.base.Audit("session.connect", "connected", "")
 	if s.kickoff != nil {
-		s.enter(&turn{text: s.kickoff.Text, kickoff: true, ctx: context.Background()})
+		t := &turn{text: s.kickoff.Text, kickoff: true, ctx: context.Background()}
+		t.reply.Lean = true // nobody asks for it
+		s.enter(t)
 	}
 	return nil
 }

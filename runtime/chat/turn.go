@@ -42,7 +42,7 @@ type turn struct {
 
 	id    string
 	vars  map[string]any // that were sent with it
-	reply reply
+	reply converse.Collector
 }
 
 // SendText sends one turn and returns the answer when it is complete. Turns run
@@ -72,7 +72,9 @@ func (s *Session) Start(ctx context.Context, text string, o TurnOptions) (wait f
 		err  error
 	}
 	ended := make(chan outcome, 1)
-	s.send(&turn{text: text, options: o, ctx: ctx, done: func(r converse.Turn, err error) { ended <- outcome{r, err} }})
+	t := &turn{text: text, options: o, ctx: ctx, done: func(r converse.Turn, err error) { ended <- outcome{r, err} }}
+	t.reply.Limits = converse.Limits{Segments: keptSegments, Bytes: converse.MaxKept}
+	s.send(t)
 	return sync.OnceValues(func() (converse.Turn, error) {
 		end := <-ended
 		return end.turn, end.err
@@ -149,7 +151,7 @@ func (t *turn) settle(s *Session, err error) {
 	}
 	if done := t.done; done != nil {
 		t.done = nil
-		result := t.reply.result()
+		result := t.reply.Turn()
 		s.base.AfterHeard(func() { done(result, err) })
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -282,3 +283,14 @@ func (b breaking) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, er
 type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, fault.New(fault.NetworkError, "") }
+
+// TestATurnAsAWholeIsBoundedInBytes, and left where it passes the bound.
+func TestATurnAsAWholeIsBoundedInBytes(t *testing.T) {
+	const length = 200_000
+	line := `{"type":"think","content":"","pad":"` + strings.Repeat("x", length) + `"}`
+	s := saying(slices.Repeat([]string{line}, 40)...)
+	turn, err := brainOf(s).Once(t.Context(), hi, Throw)
+	if err != nil || !turn.Truncated || len(turn.Segments) != MaxKept/length || !s.closed {
+		t.Errorf("%d segments, truncated: %v, left: %v, %v", len(turn.Segments), turn.Truncated, s.closed, err)
+	}
+}

@@ -12,10 +12,15 @@ type Limits struct {
 	ToolSegments int // before the turn counts as a spiral of tool calls
 	CallsPerTool int // of one name; more are left out
 	Segments     int // before the turn is cut
+	Bytes        int // of segments, by [Segment.Size], before the turn is cut
 }
 
+// MaxKept is how many bytes of segments are kept of a turn: more than any model says
+// at once, and little enough that a service which never ends can't fill the memory.
+const MaxKept = 4 << 20
+
 // OnceLimits are the limits of [Brain.Once] (wire-protocol §9.5).
-var OnceLimits = Limits{ToolSegments: 8, CallsPerTool: 3, Segments: 2000}
+var OnceLimits = Limits{ToolSegments: 8, CallsPerTool: 3, Segments: 2000, Bytes: MaxKept}
 
 // Turn is an answer as a whole (session-api A.2.2, sendText, and D.10).
 type Turn struct {
@@ -40,8 +45,8 @@ type Turn struct {
 	// SpiralStopped says that the turn was left because it called tools only. That
 	// of a session never is.
 	SpiralStopped bool `json:"spiralStopped"`
-	// Truncated says that it has more segments than are kept: 20,000 in a session,
-	// 2,000 without one, where it is left.
+	// Truncated says that it has more than is kept: 20,000 segments in a session,
+	// 2,000 without one, where it is left; and 4 MiB.
 	Truncated bool `json:"truncated"`
 	// Empty says that it brought nothing at all, which is how the service refuses
 	// variables that it does not allow (wire-protocol §10.3).
@@ -88,6 +93,7 @@ type Collector struct {
 	widgets  Assembler
 	dispatch Dispatcher
 	segments int
+	bytes    int            // of segments
 	tools    int            // segments of type Tool
 	named    map[string]int // calls by name
 	some     bool           // the turn is not empty
@@ -96,7 +102,8 @@ type Collector struct {
 // Add takes the next segment. It returns false, and leaves the segment out, when
 // a limit ends the turn.
 func (c *Collector) Add(s Segment) bool {
-	if c.Limits.Segments > 0 && c.segments == c.Limits.Segments {
+	bytes := s.Size()
+	if c.Limits.Segments > 0 && c.segments == c.Limits.Segments || c.Limits.Bytes > 0 && c.bytes+bytes > c.Limits.Bytes {
 		c.turn.Truncated = true
 		return false
 	}
@@ -109,6 +116,7 @@ func (c *Collector) Add(s Segment) bool {
 		c.call(&s)
 	}
 	c.segments++
+	c.bytes += bytes
 	if c.turn.ThreadID == "" {
 		c.turn.ThreadID = s.ThreadID
 	}

@@ -3,7 +3,12 @@ package converse
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 func collect(limits Limits, segments ...Segment) (Turn, int) {
@@ -62,6 +67,35 @@ func TestALongTurnIsCut(t *testing.T) {
 	}
 	if turn, _ := collect(OnceLimits, segments[:2000]...); turn.Truncated {
 		t.Error("2000 segments are too many already")
+	}
+}
+
+// TestEveryTextOfASegmentCounts, wherever a service puts what fills the memory.
+func TestEveryTextOfASegmentCounts(t *testing.T) {
+	const fill = 100_000
+	long := strings.Repeat("x", fill)
+	content, extra := String(long), map[string]json.RawMessage{"a": String(long)}
+	for name, s := range map[string]Segment{
+		"role": {Role: long}, "type": {Type: Type(long)}, "content": {Content: content}, "speechId": {SpeechID: long},
+		"threadId": {ThreadID: long}, "messageId": {MessageID: long}, "openingPhrase": {OpeningPhrase: long}, "extra": {Extra: extra},
+		"widgetName": {Metadata: &Metadata{WidgetName: long}}, "runtimeName": {Metadata: &Metadata{RuntimeName: long}},
+		"subtype": {Metadata: &Metadata{Subtype: long}}, "tool_name": {Metadata: &Metadata{ToolName: long}},
+		"tool_display_name": {Metadata: &Metadata{ToolDisplayName: long}}, "metadata": {Metadata: &Metadata{Extra: extra}},
+		"tool id": {ToolMetadata: &ToolMetadata{ID: long}}, "tool name": {ToolMetadata: &ToolMetadata{Name: long}},
+		"tool args": {ToolMetadata: &ToolMetadata{Args: content}}, "tool type": {ToolMetadata: &ToolMetadata{Type: long}},
+		"tool_metadata": {ToolMetadata: &ToolMetadata{Extra: extra}},
+	} {
+		turn, taken := collect(Limits{Bytes: 10*fill + 1000}, slices.Repeat([]Segment{s}, 20)...)
+		if !turn.Truncated || taken != 10 || len(turn.Segments) != 10 {
+			t.Errorf("%s: took %d segments, truncated: %v", name, taken, turn.Truncated)
+		}
+	}
+	keys := map[string]json.RawMessage{}
+	for i := range 10_000 {
+		keys[strconv.Itoa(i)] = raw("1")
+	}
+	if s := (&Segment{Extra: keys}); s.Size() < 500_000 {
+		t.Errorf("10,000 keys count as %d bytes", s.Size())
 	}
 }
 

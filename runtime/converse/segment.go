@@ -101,3 +101,26 @@ func (s *Segment) ContentString() string {
 	}
 	return text
 }
+
+// keySize is about what a key that has no field takes beside its text, in bytes.
+const keySize = 64
+
+// Size is about how many bytes s takes of what its service decides on.
+func (s *Segment) Size() int {
+	n := len(s.Role) + len(s.Type) + len(s.Content) + len(s.SpeechID) + len(s.ThreadID) + len(s.MessageID) +
+		len(s.OpeningPhrase) + sizeOf(s.Extra)
+	if m := s.Metadata; m != nil {
+		n += len(m.WidgetName) + len(m.RuntimeName) + len(m.Subtype) + len(m.ToolName) + len(m.ToolDisplayName) + sizeOf(m.Extra)
+	}
+	if m := s.ToolMetadata; m != nil {
+		n += len(m.ID) + len(m.Name) + len(m.Args) + len(m.Type) + sizeOf(m.Extra)
+	}
+	return n
+}
+
+func sizeOf(extra map[string]json.RawMessage) (n int) {
+	for key, value := range extra {
+		n += keySize + len(key) + len(value)
+	}
+	return n
+}

@@ -177,11 +177,13 @@ func appendCanonical(out, text []byte, levels int) []byte {
 
 // Dispatcher decides which tool calls of a turn run: each distinct call once,
 // and the argument objects of fused calls under the name that their result
-// gives them (wire-protocol §10.6). The zero value is ready.
+// gives them (wire-protocol §10.6). Calls beyond [MaxKept] bytes in a turn don't run,
+// because what has run is remembered. The zero value is ready.
 type Dispatcher struct {
 	fired map[string]bool // name and canonical arguments, this turn
 	named map[string]bool // names dispatched, this piece of speech
 	fused []json.RawMessage
+	bytes int // of calls, this turn
 }
 
 // NewTurn forgets everything: a really new turn began.
@@ -192,7 +194,7 @@ func (d *Dispatcher) NewSpeech() { d.named, d.fused = nil, nil }
 
 // Call reports whether c is to run.
 func (d *Dispatcher) Call(c Call) bool {
-	if !d.fire(c) {
+	if d.bytes += len(c.Raw) + len(c.Args); d.bytes > MaxKept || !d.fire(c) {
 		return false
 	}
 	d.fused = append(d.fused, c.Fused...)

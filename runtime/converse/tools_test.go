@@ -1,6 +1,7 @@
 package converse
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -143,6 +144,26 @@ func FuzzParseCall(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestCallsOfATurnAreBounded in what is remembered of them.
+func TestCallsOfATurnAreBounded(t *testing.T) {
+	var d Dispatcher
+	run := func(n int) (ran int) {
+		for i := range n {
+			call, _ := ParseCall(toolSegment(fmt.Sprintf(`go {"n":%d,"note":"%s"}`, i, strings.Repeat("x", 100_000))))
+			if d.Call(call) {
+				ran++
+			}
+		}
+		return ran
+	}
+	if ran := run(50); ran != MaxKept/200_000 { // text and arguments
+		t.Errorf("%d calls ran", ran)
+	}
+	if d.NewTurn(); run(1) != 1 {
+		t.Error("the next turn has no room")
+	}
 }
 
 func TestCanonical(t *testing.T) {
