@@ -147,7 +147,7 @@ func (t *types) typeOf(d *decl, e ast.Expr) (string, error) {
 		case "fault.Error":
 			return "AgentError", nil
 		case "fault.Code":
-			return "string", nil
+			return "WarningCode", nil // that of an error is in its AgentError
 		}
 	}
 	named, err := t.module.resolve(d, e)
@@ -352,6 +352,7 @@ func (t *types) file() (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString(header)
+	b.WriteString("import type { WarningCode } from \"./codes.js\"\n")
 	b.WriteString("import type { AgentError } from \"./errors.js\"\n")
 	for i, k := range kinds {
 		fmt.Fprintf(&b, "\n/** Events of %s, by name, with their payloads. */\nexport interface %sEvents {\n", k.title, k.name)

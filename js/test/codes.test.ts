@@ -2,13 +2,14 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type * as chat from "../src/chat.js"
 import type * as compat from "../src/compat.js"
-import { AgentError, FATAL_ERROR_CODES, type ErrorCode, type KnownErrorCode, type WarningCode } from "../src/index.js"
+import { AgentError, FATAL_ERROR_CODES, type ErrorCode, type KnownErrorCode, type TurnWarning, type Warning, type WarningCode } from "../src/index.js"
 
 /** True for types that are the same, where string is not the same as a union that admits it. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
 // Checked by the compiler alone.
 true satisfies Same<AgentError["code"], ErrorCode>
+true satisfies Same<Warning["code"] | TurnWarning["code"], WarningCode>
 true satisfies Same<chat.KnownErrorCode, KnownErrorCode>
 true satisfies Same<compat.WarningCode, WarningCode>
 true satisfies Same<Extract<"playback_blocked", KnownErrorCode>, never>
