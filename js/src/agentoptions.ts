@@ -8,8 +8,8 @@ export type AgentOptions = WithToken<AgentSettings>
 
 /** A token of a transport's own, if it has one. */
 interface OwnToken {
-  token?: Token
-  ks?: Token
+  token?: Token | undefined
+  ks?: Token | undefined
 }
 
 /**
@@ -19,9 +19,9 @@ interface OwnToken {
  */
 export interface AgentSettings extends SessionSettings {
   /** The first transport. Default `"avatar"`. */
-  mode?: AgentMode
+  mode?: AgentMode | undefined
   /** What the token was minted as, from `appInit`. */
-  kind?: TokenKind
+  kind?: TokenKind | undefined
 
   /** The addresses of the avatar's services, from `appInit`. */
   conversationManagerUrl?: AvatarSettings["conversationManagerUrl"]
@@ -30,9 +30,9 @@ export interface AgentSettings extends SessionSettings {
   turnCredentials?: AvatarSettings["turnCredentials"]
 
   /** For the avatar alone. */
-  avatar?: AvatarSettings & OwnToken
+  avatar?: (AvatarSettings & OwnToken) | undefined
   /** For turns in text alone. */
-  chat?: ChatSettings & OwnToken
+  chat?: (ChatSettings & OwnToken) | undefined
 }
 
 /** The options of an `AgentSession` in the form that cmd/wasm takes. */

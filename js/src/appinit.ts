@@ -1,3 +1,4 @@
+import type { Region, TurnCredentials } from "./options.js"
 import type { Program } from "./program.js"
 
 /** Options of `appInit`: a widget id or a token, and where the service is. */
@@ -18,7 +19,7 @@ interface ByToken {
 
 interface AppInitAddresses {
   /** `"nvp1"` (US, default) or `"frp2"` (EU). An address given below wins over it. */
-  region?: "nvp1" | "frp2"
+  region?: Region | undefined
   /** Address of the agent service. */
   agenticUrl?: string | URL
   /** Address of the conversation service. */
@@ -45,7 +46,7 @@ export interface AppInitResult {
   srsBaseUrl: string
   /** Host of the TURN relay, or its full address. */
   turnServerUrl: string
-  turnCredentials?: { username: string; credential: string; expiry?: number }
+  turnCredentials?: TurnCredentials
   avatars: AvatarPreview[]
   /** Display settings, as the service has them. */
   widgetConfig?: unknown
@@ -71,7 +72,7 @@ export async function requestInit(find: (wait: { signal: AbortSignal | undefined
     genieUrl: address(options?.genieUrl),
     ovpUrl: address(options?.ovpUrl),
   }
-  return running.call((go) => go.appInit(signal, request) as Promise<AppInitResult>)
+  return running.call((go) => go.appInit(signal, request) as Promise<AppInitResult>, signal)
 }
 
 /** The text of a URL object; anything else is for the Go side to judge. */

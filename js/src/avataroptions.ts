@@ -9,6 +9,7 @@ import {
   type Capabilities,
   type PlainOptions,
   type SessionSettings,
+  type TurnCredentials,
   type WithToken,
 } from "./options.js"
 
@@ -37,91 +38,91 @@ export interface AgentAction {
 /** What an `AvatarSession` can be told (session-api A.1.1). */
 export interface AvatarSettings extends SessionSettings {
   /** Host of the control socket, from `appInit`. */
-  conversationManagerUrl?: string | URL
+  conversationManagerUrl?: string | URL | undefined
   /** The media host, from `appInit`. */
-  srsBaseUrl?: string | URL
+  srsBaseUrl?: string | URL | undefined
   /** The relay, from `appInit`: a host, or a full `turn:` address that is used as given. */
-  turnServerUrl?: string
-  turnCredentials?: { username: string; credential: string; expiry?: number }
+  turnServerUrl?: string | undefined
+  turnCredentials?: TurnCredentials | undefined
   /** Used in place of what `turnServerUrl` gives. */
-  iceServers?: RTCIceServer[]
+  iceServers?: RTCIceServer[] | undefined
   /** Default `"relay"`; `"all"` in Firefox. */
-  iceTransportPolicy?: RTCIceTransportPolicy
-  /** Allow media at private addresses, for a local service. */
-  allowPrivateHosts?: boolean
+  iceTransportPolicy?: RTCIceTransportPolicy | undefined
+  /** Allow media at private addresses, for a local service. Default false. */
+  allowPrivateHosts?: boolean | undefined
   /** Keeps a session on one server over a page reload: 16 characters of a-z and 0-9. Default random. */
-  stickyId?: string
+  stickyId?: string | undefined
 
   /** The media item that the session is about. */
-  entryId?: string
+  entryId?: string | undefined
   /** Scope of the session. */
-  contextId?: string
-  contextType?: string
+  contextId?: string | undefined
+  contextType?: string | undefined
   /** Merged over avatar and generate_followup_questions on. */
-  capabilities?: Capabilities
+  capabilities?: Capabilities | undefined
   /** The notice of the `disclosure` event. */
-  disclosureText?: string
-  /** Hold the start until `acknowledgeDisclosure()`. */
-  requireDisclosureAck?: boolean
+  disclosureText?: string | undefined
+  /** Hold the start until `acknowledgeDisclosure()`. Default false. */
+  requireDisclosureAck?: boolean | undefined
 
   /** Shows the picture, and plays the voice unless `audioEl` is set. */
-  videoEl?: HTMLMediaElement | null
+  videoEl?: HTMLMediaElement | null | undefined
   /** Plays the voice. */
-  audioEl?: HTMLMediaElement | null
+  audioEl?: HTMLMediaElement | null | undefined
   /** `"immediate"` (default) asks for the microphone beside connecting, `"deferred"` with `startMic()`. */
-  micStartMode?: "immediate" | "deferred"
+  micStartMode?: "immediate" | "deferred" | undefined
   /** Merged over echo cancellation, noise suppression and automatic gain; false is none of them. */
-  micConstraints?: MediaTrackConstraints | false
+  micConstraints?: MediaTrackConstraints | false | undefined
   /** Own audio processing; something falsy uses the microphone's stream as it is. */
-  noiseProcessor?: (stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>
+  noiseProcessor?: ((stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>) | undefined
   /** Level at which `localSpeakingChanged` turns true, 0 to 4080. Default 300. */
-  localVadThreshold?: number
+  localVadThreshold?: number | undefined
   /** Caps the microphone's sender, in kbit/s. */
-  maxAsrBitrateKbps?: number
+  maxAsrBitrateKbps?: number | undefined
   /** The only codec to offer, such as `"VP8"`. */
-  preferredVideoCodec?: string
+  preferredVideoCodec?: string | undefined
   /** Default: what the browser says itself. */
-  isFirefox?: boolean
+  isFirefox?: boolean | undefined
 
   /** Changes a typed text (string) or blocks it (false, or a throw). */
-  onBeforeSend?: (text: string, about: SendInfo) => Promised<string | false | void>
+  onBeforeSend?: ((text: string, about: SendInfo) => Promised<string | false | void>) | undefined
   /** Vetoes what the agent starts with false or a throw. */
-  onAgentAction?: (action: AgentAction) => Promised<boolean | void>
+  onAgentAction?: ((action: AgentAction) => Promised<boolean | void>) | undefined
   /** Asked before `onAgentAction`; a list of tools allows these alone. */
   agentActions?: {
-    navigate?: "off" | boolean
-    genui?: "off" | boolean
-    structuredDataForm?: "off" | boolean
-    toolCall?: "off" | boolean | string[]
-  }
+    navigate?: "off" | boolean | undefined
+    genui?: "off" | boolean | undefined
+    structuredDataForm?: "off" | boolean | undefined
+    toolCall?: "off" | boolean | string[] | undefined
+  } | undefined
   /** Typed turns in any 60 s. Default 0: any number. */
-  maxTurnsPerMinute?: number
-  /** Ends the session when nothing happens. Default 900000; 0 is never. */
-  idleTimeoutMs?: number
+  maxTurnsPerMinute?: number | undefined
+  /** Ends the session when nothing happens for that long, in ms. Default 900000 (15 min); 0 is never. */
+  idleTimeoutMs?: number | undefined
 
   /** Default 5. */
-  maxReconnectAttempts?: number
+  maxReconnectAttempts?: number | undefined
   /** Wait before the first try to reconnect, in ms. Default 250. */
-  reconnectionDelay?: number
+  reconnectionDelay?: number | undefined
   /** The longest wait, in ms. Default 2000. */
-  reconnectionDelayMax?: number
+  reconnectionDelayMax?: number | undefined
   /** Time without a connection before giving up. Default 22000. */
-  reconnectWindowMs?: number
+  reconnectWindowMs?: number | undefined
   /** Single time limits, in ms. */
-  timeouts?: Partial<Record<TimeoutName, number>>
+  timeouts?: Partial<Record<TimeoutName, number | undefined>> | undefined
   /** React to the browser's online and offline. Default true. */
-  networkAware?: boolean
-  /** Turns `connectionQuality` on. */
-  statsIntervalMs?: number
+  networkAware?: boolean | undefined
+  /** Period of `connectionQuality`, in ms. Default 0: off. */
+  statsIntervalMs?: number | undefined
   /** Mirror typed texts to the service's debug event. */
-  debug?: boolean
+  debug?: boolean | undefined
 
   /** Tool calls with nothing to hear or see before a rebuild. Default three times the other; 0 is off. */
-  hardToolSpiralLimit?: number
+  hardToolSpiralLimit?: number | undefined
   /** Ask the lost question again after it. Default true. */
-  recoverFromSpiral?: boolean
+  recoverFromSpiral?: boolean | undefined
   /** Tell it although the service ended the conversation. Default false. */
-  completeOnServerEnd?: boolean
+  completeOnServerEnd?: boolean | undefined
 }
 
 type Promised<T> = T | Promise<T>

@@ -22,6 +22,8 @@ export type {
   SessionSettings,
   Token,
   TokenKind,
+  TurnCredentials,
+  Unneeded,
   WithToken,
 } from "./options.js"
 export type { Holdings } from "./program.js"

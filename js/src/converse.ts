@@ -1,4 +1,4 @@
-import type { TurnOptions } from "./chatoptions.js"
+import { checkTurn, type TurnOptions } from "./chatoptions.js"
 import { bad, checkFunctions, checkTalking, givenOf, oneOf, plainAsked, plainPlace, type Capabilities, type Place, type PlainOptions, type RequestVars, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
 import { chatProgram } from "./small.js"
 import { pullExport } from "./stream.js"
@@ -18,17 +18,17 @@ export interface ConverseSettings extends Place, TurnOptions {
   /** What the user says. */
   userMessage: string
   /** What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`. */
-  kind?: TokenKind
+  kind?: TokenKind | undefined
   /** Continues a stored dialogue; without one a new one begins. */
-  threadId?: string
+  threadId?: string | undefined
   /** Ask for server-sent events in place of lines of JSON; the segments are the same. */
-  sse?: boolean
+  sse?: boolean | undefined
   /** Prompt variables of this turn. */
-  requestVars?: RequestVars
+  requestVars?: RequestVars | undefined
   /** Overrides of this turn. */
-  capabilities?: Capabilities
+  capabilities?: Capabilities | undefined
   /** Called when the reply begins. */
-  onResponse?: (response: ResponseInfo) => void
+  onResponse?: ((response: ResponseInfo) => void) | undefined
 }
 
 /**
@@ -57,7 +57,7 @@ export async function converseOnce(options: ConverseOnceOptions): Promise<ChatTu
   const { signal, ...request } = plainTurn(options, ["throw", "return"])
   const until = signal as AbortSignal | undefined
   const running = await chatProgram({ signal: until })
-  return running.call((go) => go.converseOnce(until, request) as Promise<ChatTurn>)
+  return running.call((go) => go.converseOnce(until, request) as Promise<ChatTurn>, until)
 }
 
 /** Checks the options of a turn as the Go side does. */
@@ -66,8 +66,7 @@ function plainTurn(options: unknown, outcomes: readonly string[]): PlainOptions 
   checkTalking(given)
   checkFunctions(given, ["onResponse"])
   oneOf("onErrorSegment", given["onErrorSegment"], outcomes)
-  oneOf("modelType", given["modelType"], ["fast"], "validation_error")
-  oneOf("forceExperience", given["forceExperience"], ["markdown", "summarization", "flashcards", "avatar_only"], "validation_error")
+  checkTurn(given)
   const { userMessage } = given
   if (typeof userMessage !== "string" || userMessage.trim() === "") throw bad("userMessage is required")
   return { ...plainPlace(given), ...plainAsked(given) }

@@ -6,22 +6,29 @@ import type { PageFunction, Remote } from "./remote.js"
 export type Token = string | { ks: string }
 
 /** Options with the token that they need, as `token` or as `ks`. */
-export type WithToken<Settings> = Settings & ({ token: Token; ks?: Token } | { ks: Token; token?: Token })
+export type WithToken<Settings> = Settings & ({ token: Token; ks?: Token | undefined } | { ks: Token; token?: Token | undefined })
 
 /** The service's regions: US and EU. */
 export type Region = "nvp1" | "frp2"
 
+/** The relay's, from `appInit`. `expiry` is in seconds since 1970. */
+export interface TurnCredentials {
+  username: string
+  credential: string
+  expiry?: number | undefined
+}
+
 /** What a token was minted as, when that is known; `appInit` tells. */
 export type TokenKind = "widget" | "conversation" | "agent" | "admin"
 
-/** Prompt variables. In an update `""` or null clears one. */
-export type RequestVars = Record<string, string | number | boolean | null>
+/** Prompt variables. In an update `""` or null clears one, and one that is undefined stays. Numbers are finite. */
+export type RequestVars = Record<string, string | number | boolean | null | undefined>
 
 /** States of a capability; `disabled` is a veto. */
 export type CapabilityState = "on" | "off" | "disabled"
 
 /** Capabilities by name. */
-export type Capabilities = Partial<Record<CapabilityName, CapabilityState>>
+export type Capabilities = Partial<Record<CapabilityName, CapabilityState | undefined>>
 
 /** A redacted security event. */
 export interface AuditEvent {
@@ -53,63 +60,63 @@ export interface ResponseInfo {
 /** Where the conversation service is. */
 export interface Place {
   /** `"nvp1"` (US, default) or `"frp2"` (EU): where `genieUrl` is when not given. */
-  region?: Region
+  region?: Region | undefined
   /** The brain's host, from `appInit`. */
-  genieUrl?: string | URL
-  /** Allow http: and ws: to public hosts. For tests only. */
-  allowInsecureTransport?: boolean
+  genieUrl?: string | URL | undefined
+  /** Allow http: and ws: to public hosts. For tests only. Default false. */
+  allowInsecureTransport?: boolean | undefined
 }
 
 /** When the service is told that a conversation is over (session-api A.1.1, 56 to 67). Times are in ms. */
 export interface CompletionSettings {
   /** Tell the service when the conversation is over. Default true. */
-  sessionCompleteOnEnd?: boolean
+  sessionCompleteOnEnd?: boolean | undefined
   /** Default `/thread/session_completed`. */
-  sessionCompletePath?: string
+  sessionCompletePath?: string | undefined
   /** Default 5000; no limit when the page goes away. */
-  sessionCompleteTimeoutMs?: number
+  sessionCompleteTimeoutMs?: number | undefined
   /** Listen to the page's life. Default true. */
-  pageLifecycleAware?: boolean
+  pageLifecycleAware?: boolean | undefined
   /** Hidden that long with nothing said is over. Default 30000. */
-  hiddenGraceMs?: number
+  hiddenGraceMs?: number | undefined
   /** Default true. */
-  completeOnHiddenGrace?: boolean
+  completeOnHiddenGrace?: boolean | undefined
   /** Tell it when the page goes into the back-forward cache. Default true. */
-  completeOnBfcache?: boolean
+  completeOnBfcache?: boolean | undefined
   /** Not while another tab has the thread. Default true. */
-  crossTabPresence?: boolean
+  crossTabPresence?: boolean | undefined
   /** Default `kaltura-agents:thread`. */
-  presenceChannelPrefix?: string
-  /** Default 4000. */
-  presenceHeartbeatMs?: number
-  /** Default 12000. */
-  presenceStaleMs?: number
+  presenceChannelPrefix?: string | undefined
+  /** Period in which a tab tells the others that it has the thread. Default 4000. */
+  presenceHeartbeatMs?: number | undefined
+  /** A tab that was silent that long has the thread no more. Default 12000. */
+  presenceStaleMs?: number | undefined
 }
 
 /** What sessions of every kind can be told. */
-export interface SessionSettings extends Place, CompletionSettings {
+export interface SessionSettings extends Place, CompletionSettings, Unneeded {
   /** Default: read from the token. */
-  partnerId?: string | number
+  partnerId?: string | number | undefined
   /** An opaque id of the visitor for audit events; nothing personal. */
-  subjectId?: string
+  subjectId?: string | undefined
 
   /** Continues a stored dialogue. */
-  threadId?: string
+  threadId?: string | undefined
   /** What the agent may do, beside what is on by itself. */
-  capabilities?: Capabilities
+  capabilities?: Capabilities | undefined
   /** Prompt variables. */
-  requestVars?: RequestVars
+  requestVars?: RequestVars | undefined
   /** The first user turn, sent by the session itself, once. `echo` shows it as a transcript. */
-  kickoff?: string | (Pick<Kickoff, "text"> & Partial<Pick<Kickoff, "echo">>) | null
+  kickoff?: string | (Pick<Kickoff, "text"> & Partial<Pick<Kickoff, "echo">>) | null | undefined
 
-  onAuditEvent?: (event: AuditEvent) => void
+  onAuditEvent?: ((event: AuditEvent) => void) | undefined
   /** Receives diagnostics; nothing in them is secret. */
-  logger?: (level: string, message: string, data?: Record<string, unknown>) => void
+  logger?: ((level: string, message: string, data?: Record<string, unknown>) => void) | undefined
 
   /** Period of `brainStalled`, in ms. Default 12000; 0 is off. */
-  brainStallMs?: number
+  brainStallMs?: number | undefined
   /** Tool calls in a turn before `toolSpiralDetected`. Default 10; 0 is off. */
-  toolSpiralLimit?: number
+  toolSpiralLimit?: number | undefined
 }
 
 const capabilityNames = [
@@ -134,8 +141,32 @@ const capabilityNames = [
 /** Names of what an agent can be allowed to do. */
 export type CapabilityName = (typeof capabilityNames)[number]
 
-/** What other clients inject and this runtime has itself. */
-const unneeded = [
+/**
+ * What other clients have injected. This runtime has it itself: given here it is
+ * ignored, with one line in the log.
+ */
+export interface Unneeded {
+  /** @deprecated not needed */
+  socketFactory?: unknown
+  /** @deprecated not needed */
+  rtcConstructor?: unknown
+  /** @deprecated not needed */
+  rtcRtpReceiverConstructor?: unknown
+  /** @deprecated not needed */
+  mediaStreamConstructor?: unknown
+  /** @deprecated not needed */
+  fetch?: unknown
+  /** @deprecated not needed */
+  getUserMedia?: unknown
+  /** @deprecated not needed */
+  getAudioContext?: unknown
+  /** @deprecated not needed */
+  now?: unknown
+  /** @deprecated not needed */
+  transportFactories?: unknown
+}
+
+const unneeded: readonly string[] = [
   "socketFactory",
   "rtcConstructor",
   "rtcRtpReceiverConstructor",
@@ -145,7 +176,7 @@ const unneeded = [
   "getAudioContext",
   "now",
   "transportFactories",
-]
+] satisfies (keyof Unneeded)[]
 
 /** Options in the one form that the Go side takes. */
 export type PlainOptions = Record<string, unknown>

@@ -23,9 +23,9 @@ export type VisitorAccess = WithToken<
 /** A part of a list. */
 export interface Pager {
   /** From 1, which is the default. */
-  pageIndex?: number
+  pageIndex?: number | undefined
   /** 1 to 500. Default 30 threads, 50 messages. */
-  pageSize?: number
+  pageSize?: number | undefined
 }
 
 /** One page of a list. */
@@ -43,48 +43,48 @@ export type Order = "+createdAt" | "-createdAt" | "+updatedAt" | "-updatedAt"
 
 /** Selects threads; all of it must fit. Unknown keys reject with `validation_error`. */
 export interface ThreadFilter {
-  agentIdEquals?: string
-  contextIdEqual?: string
-  createdAtGreaterThanOrEqual?: FilterTime
-  createdAtLessThanOrEqual?: FilterTime
-  idEquals?: string
-  idsIn?: string[]
-  isEverywhere?: boolean
-  orderBy?: Order
-  partnerIdEquals?: string | number
-  statusEquals?: string
-  statusIn?: string[]
-  updatedAtGreaterThanOrEqual?: FilterTime
-  updatedAtLessThanOrEqual?: FilterTime
-  userIdEquals?: string
+  agentIdEquals?: string | undefined
+  contextIdEqual?: string | undefined
+  createdAtGreaterThanOrEqual?: FilterTime | undefined
+  createdAtLessThanOrEqual?: FilterTime | undefined
+  idEquals?: string | undefined
+  idsIn?: string[] | undefined
+  isEverywhere?: boolean | undefined
+  orderBy?: Order | undefined
+  partnerIdEquals?: string | number | undefined
+  statusEquals?: string | undefined
+  statusIn?: string[] | undefined
+  updatedAtGreaterThanOrEqual?: FilterTime | undefined
+  updatedAtLessThanOrEqual?: FilterTime | undefined
+  userIdEquals?: string | undefined
 }
 
 export interface ThreadQuery {
-  filter?: ThreadFilter
-  pager?: Pager
+  filter?: ThreadFilter | undefined
+  pager?: Pager | undefined
 }
 
 /** Selects messages; all of it must fit. Unknown keys reject with `validation_error`. */
 export interface MessageFilter {
-  createdAtGreaterThanOrEqual?: FilterTime
-  createdAtLessThanOrEqual?: FilterTime
-  genieIdEquals?: string | number
-  idEquals?: string
-  idsIn?: string[]
-  isPositiveEquals?: boolean
-  isPositiveIn?: boolean[]
-  orderBy?: Order
-  threadIdEquals?: string
-  updatedAtGreaterThanOrEqual?: FilterTime
-  updatedAtLessThanOrEqual?: FilterTime
-  userIdEquals?: string
+  createdAtGreaterThanOrEqual?: FilterTime | undefined
+  createdAtLessThanOrEqual?: FilterTime | undefined
+  genieIdEquals?: string | number | undefined
+  idEquals?: string | undefined
+  idsIn?: string[] | undefined
+  isPositiveEquals?: boolean | undefined
+  isPositiveIn?: boolean[] | undefined
+  orderBy?: Order | undefined
+  threadIdEquals?: string | undefined
+  updatedAtGreaterThanOrEqual?: FilterTime | undefined
+  updatedAtLessThanOrEqual?: FilterTime | undefined
+  userIdEquals?: string | undefined
 }
 
 export interface MessageQuery {
   /** The messages of one thread; wins over the filter's `threadIdEquals`. */
-  threadId?: string
-  filter?: MessageFilter
-  pager?: Pager
+  threadId?: string | undefined
+  filter?: MessageFilter | undefined
+  pager?: Pager | undefined
 }
 
 /**
@@ -223,7 +223,7 @@ export function visitor(access: VisitorAccess): Visitor {
     const { signal } = optionsOf(options)
     checkFilter(about)
     const running = await chatProgram({ signal })
-    return running.call((go) => go[name](signal, plain, about) as Promise<T>)
+    return running.call((go) => go[name](signal, plain, about) as Promise<T>, signal)
   }
   const stream = <T>(name: List, about: object, options?: CallOptions): AsyncIterableIterator<T> => {
     const find = async () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { test } from "node:test"
-import { plainAgent } from "../src/agentoptions.js"
-import { plainAvatar } from "../src/avataroptions.js"
-import { plainChat } from "../src/chatoptions.js"
+import { plainAgent, type AgentOptions } from "../src/agentoptions.js"
+import { plainAvatar, type AvatarOptions } from "../src/avataroptions.js"
+import { plainChat, type ChatOptions } from "../src/chatoptions.js"
 import { AgentError } from "../src/errors.js"
 import { checkSchema, tokenOf } from "../src/options.js"
 
@@ -169,3 +169,12 @@ test("an agent's mode is one of two", () => {
   assert.equal(refusal({ avatar: { token: "a" } }, plainAgent), "bad_request")
   assert.equal(refusal({ avatar: { token: "a" }, chat: { ks: "b" } }, plainAgent), "")
 })
+
+/** What strict pages write, with exactOptionalPropertyTypes. */
+export function typesOnly(maybe: { id?: string | undefined; element: HTMLVideoElement | undefined }): void {
+  const shared = { token: "t", threadId: maybe.id, requestVars: { id: maybe.id }, capabilities: { avatar: undefined }, logger: undefined, fetch: globalThis.fetch, now: Date.now }
+  const avatar: AvatarOptions = { ...shared, videoEl: maybe.element, onBeforeSend: undefined, timeouts: { overall: undefined }, socketFactory: () => {} }
+  const chat: ChatOptions = { ...shared, kind: undefined, onResponse: undefined }
+  const agent: AgentOptions = { ...shared, mode: undefined, avatar: { videoEl: maybe.element }, chat: undefined, transportFactories: {} }
+  void [avatar, chat, agent]
+}
