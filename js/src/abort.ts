@@ -1,4 +1,4 @@
-import { localError, type AgentError } from "./errors.js"
+import { AgentError, localError } from "./errors.js"
 
 /**
  * Settles like promise, or rejects with code `aborted` as soon as signal is
@@ -24,5 +24,13 @@ export function checkSignal(signal: AbortSignal | undefined): void {
 
 /** The error of a call that its caller cancelled. */
 export function cancelled(signal: AbortSignal): AgentError {
-  return localError("aborted", "the caller cancelled", { cause: signal.reason })
+  return because(localError("aborted", "the caller cancelled"), signal)
+}
+
+/** Makes the reason of a signal the cause of the error of a call that it ended: the very value, of any type. */
+export function because<T>(error: T, signal: AbortSignal): T {
+  if (error instanceof AgentError && error.code === "aborted") {
+    Object.defineProperty(error, "cause", { value: signal.reason, configurable: true, writable: true })
+  }
+  return error
 }

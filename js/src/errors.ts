@@ -73,7 +73,7 @@ export class AgentError extends Error {
       headers: this.headers,
       body: this.body,
       timings: this.timings,
-      cause: this.cause instanceof Error ? this.cause.message : undefined,
+      cause: this.cause instanceof Error ? this.cause.message : typeof this.cause === "string" ? this.cause : undefined,
     }
   }
 }

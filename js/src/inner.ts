@@ -51,7 +51,7 @@ export class Inner {
 
   async later<T>(name: string, signal: AbortSignal | undefined, ...args: unknown[]): Promise<T> {
     if (!this.present) throw this.#why
-    return this.#outer.program.call(() => this.#methods[name]?.(signal ?? undefined, ...args) as Promise<T>)
+    return this.#outer.program.call(() => this.#methods[name]?.(signal ?? undefined, ...args) as Promise<T>, signal)
   }
 
   stream<T>(name: string, signal: AbortSignal | undefined, ...args: unknown[]): AsyncIterableIterator<T> {

@@ -1,4 +1,5 @@
 import { makeGlue } from "agentruntime:glue"
+import { because } from "./abort.js"
 import { AgentError, localError } from "./errors.js"
 import { text } from "./compile.js"
 
@@ -94,14 +95,18 @@ export class Program {
     })
   }
 
-  /** Makes a call whose promise also rejects when the program ends first. */
-  call<T>(start: (exports: Exports) => Promise<T>): Promise<T> {
+  /**
+   * Makes a call whose promise also rejects when the program ends first. signal is
+   * the one that the call got: when it ended the call, its reason is the cause.
+   */
+  call<T>(start: (exports: Exports) => Promise<T>, signal?: AbortSignal | null): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#end) return reject(this.#end)
       // Undefined when the call itself was the end of the program.
       const answer: Promise<T> | undefined = start(this.#exports)
       this.#open.add(reject)
-      answer?.then(resolve, reject).finally(() => this.#open.delete(reject))
+      const refuse = (reason: unknown) => reject(signal?.aborted ? because(reason, signal) : reason)
+      answer?.then(resolve, refuse).finally(() => this.#open.delete(reject))
     })
   }
 

@@ -80,7 +80,7 @@ export class Remote {
 
   /** Calls a method that waits. */
   later<T>(name: string, signal: AbortSignal | undefined, ...args: unknown[]): Promise<T> {
-    return this.#soon(name, signal, (program, methods) => program.call(() => methods[name]?.(signal ?? undefined, ...args) as Promise<T>))
+    return this.#soon(name, signal, (program, methods) => program.call(() => methods[name]?.(signal ?? undefined, ...args) as Promise<T>, signal))
   }
 
   /**

@@ -169,6 +169,33 @@ test("a signal ends a turn that waits for the runtime, and reaches one that does
   await assert.rejects(session.sendText(" "), { code: "bad_request", message: "the message is empty" })
 })
 
+test("the cause of a turn that a signal ended is the signal's reason", async () => {
+  const program = await new FakeProgram().load()
+  const session = new ChatSession(options)
+  await settle()
+  program.become("connected")
+  const refusal = (code: string, cause: string) => new AgentError({ code, detail: "read", phase: "reply", cause })
+  program.results["sendText"] = (signal) =>
+    new Promise((_, reject) => (signal as AbortSignal).addEventListener("abort", () => reject(refusal("aborted", "context canceled"))))
+  for (const reason of ["stop-button", new Error("stop"), { button: "stop" }]) {
+    const controller = new AbortController()
+    const rejected = assert.rejects(session.sendText("Hi", { signal: controller.signal }), (error: AgentError) => {
+      assert.deepEqual([error.code, error.phase], ["aborted", "reply"])
+      assert.equal(error.cause, reason)
+      return true
+    })
+    controller.abort(reason)
+    await rejected
+  }
+  // An end that is not the signal's has a cause of its own.
+  program.results["sendText"] = (signal) =>
+    new Promise((_, reject) => (signal as AbortSignal).addEventListener("abort", () => reject(refusal("network_error", "reset"))))
+  const controller = new AbortController()
+  const rejected = assert.rejects(session.sendText("Hi", { signal: controller.signal }), { code: "network_error", cause: new Error("reset") })
+  controller.abort("too late")
+  await rejected
+})
+
 test("a streamed turn is asked for by the loop, also before the runtime is there", async () => {
   const program = new FakeProgram()
   const { loaded } = program.loading()

@@ -119,7 +119,7 @@ test("an aborted signal throws at once and ends the sequence, also while it open
     if (!opening) open()
     await settle()
     controller.abort("enough")
-    await assert.rejects(next, { code: "aborted", cause: new Error("enough") })
+    await assert.rejects(next, { code: "aborted", cause: "enough" })
     open()
     await settle()
     assert.equal(sequence.left, 1)
