@@ -1,7 +1,6 @@
 // Generated from the events.go of each session, runtime/event and runtime/converse by "go generate ./runtime/event"; don't edit.
 
 import type { WarningCode } from "./codes.js"
-import type { WarningCode } from "./codes.js"
 import type { AgentError } from "./errors.js"
 
 /** Events of a live session, by name, with their payloads. */
