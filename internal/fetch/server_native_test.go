@@ -118,26 +118,14 @@ func (s *testServer) event(name string) chan string {
 
 func writeJSON(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
 
-// echo answers with what it got; the parts of a multipart body by their names.
+// echo answers with what it got.
 func (s *testServer) echo(w http.ResponseWriter, r *http.Request) {
 	e := echoed{Method: r.Method, URI: r.RequestURI, Header: map[string]string{}}
 	for name, values := range r.Header {
 		e.Header[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		parts, err := r.MultipartReader()
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		for part, err := parts.NextPart(); err == nil; part, err = parts.NextPart() {
-			data, _ := io.ReadAll(part)
-			e.Parts = append(e.Parts, part.FormName()+"|"+part.FileName()+"|"+part.Header.Get("Content-Type")+"|"+string(data))
-		}
-	} else {
-		data, _ := io.ReadAll(r.Body)
-		e.Body = string(data)
-	}
+	data, _ := io.ReadAll(r.Body)
+	e.Body = string(data)
 	w.Header().Set("X-Request-Id", "r-1")
 	writeJSON(w, e)
 }

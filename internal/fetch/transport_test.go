@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +22,6 @@ const serverVariable = "AGENTRUNTIME_FETCH_SERVER"
 type echoed struct {
 	Method, URI, Body string
 	Header            map[string]string
-	Parts             []string
 }
 
 func newTransport(t *testing.T) *Transport {
@@ -112,22 +110,6 @@ func TestSendsMethodHeadersAndBodies(t *testing.T) {
 				t.Errorf("cookie %q", got)
 			}
 		})
-	}
-}
-
-func TestMultipart(t *testing.T) {
-	e := echo(t, &Request{URL: serverURL(t) + "/echo", Body: Multipart(
-		Part{Name: "attributes", Data: []byte(`{"a":1}`)},
-		Part{Name: "file", FileName: "a\"\r\n.wav", ContentType: "audio/wav", Data: []byte("\x00\r\n--x")},
-		Part{Name: "raw", FileName: "b", Data: nil},
-	)})
-	want := []string{
-		`attributes|||{"a":1}`,
-		"file|a%22%0D%0A.wav|audio/wav|\x00\r\n--x",
-		"raw|b|application/octet-stream|",
-	}
-	if !reflect.DeepEqual(e.Parts, want) {
-		t.Errorf("got  %q\nwant %q", e.Parts, want)
 	}
 }
 

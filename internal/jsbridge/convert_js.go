@@ -301,23 +301,9 @@ func (mismatched) Is(target error) bool { return target == ErrMismatch }
 // ValidJSON reports whether text is one JSON value, not nested deeper than
 // encoding/json takes it.
 func ValidJSON(text []byte) bool {
-	if jsonDepth(text) > jsontree.MaxDepth {
+	if jsontree.Depth(text) > jsontree.MaxDepth {
 		return false
 	}
 	_, err := Invoke(jsonParse, string(text))
 	return err == nil
-}
-
-// jsonDepth returns how deep text is nested.
-func jsonDepth(text []byte) (deepest int) {
-	depth := 0
-	for _, c := range jsontree.Marks(text) {
-		if c == '{' || c == '[' {
-			depth++
-			deepest = max(deepest, depth)
-		} else {
-			depth--
-		}
-	}
-	return deepest
 }

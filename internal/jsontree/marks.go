@@ -23,3 +23,17 @@ func Marks(text []byte) iter.Seq2[int, byte] {
 		}
 	}
 }
+
+// Depth returns how deep text is nested.
+func Depth(text []byte) (deepest int) {
+	depth := 0
+	for _, c := range Marks(text) {
+		if c == '{' || c == '[' {
+			depth++
+			deepest = max(deepest, depth)
+		} else {
+			depth--
+		}
+	}
+	return deepest
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/jsontree"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -41,7 +42,7 @@ func unmarshal(text []byte, v any) error {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil
 	}
-	if depth(text) > maxDepth {
+	if jsontree.Depth(text) > maxDepth {
 		return invalid("json_invalid", fmt.Sprintf("more than %d levels deep", maxDepth))
 	}
 	err := json.Unmarshal(text, v)
@@ -59,27 +60,6 @@ func unmarshal(text []byte, v any) error {
 		return invalid("type_error", "Input should be of type "+mismatch.Type.String()+", not "+mismatch.Value, path...)
 	}
 	return invalid("json_invalid", "JSON decode error")
-}
-
-// depth is how deep brackets are nested, outside of strings.
-func depth(text []byte) int {
-	level, deepest := 0, 0
-	inString := false
-	for i := 0; i < len(text); i++ {
-		switch b := text[i]; {
-		case inString && b == '\\':
-			i++
-		case b == '"':
-			inString = !inString
-		case inString:
-		case b == '{' || b == '[':
-			level++
-			deepest = max(deepest, level)
-		case b == '}' || b == ']':
-			level--
-		}
-	}
-	return deepest
 }
 
 // pager is the paging of a list; zero fields mean the defaults.
