@@ -294,3 +294,18 @@ func TestATurnAsAWholeIsBoundedInBytes(t *testing.T) {
 		t.Errorf("%d segments, truncated: %v, left: %v, %v", len(turn.Segments), turn.Truncated, s.closed, err)
 	}
 }
+
+// TestALineThatIsNoSegmentIsShownWithoutSecrets: who answers in the service's place
+// may repeat the request.
+func TestALineThatIsNoSegmentIsShownWithoutSecrets(t *testing.T) {
+	for line, want := range map[string]string{
+		"<p>Authorization: KS " + token:                                       "<p>Authorization: " + fault.Redacted,
+		strings.Repeat("-", unparseableChars-8) + " " + token:                 strings.Repeat("-", unparseableChars-8) + " [redact",
+		`{"type":"text","ks":"` + token + `",` + strings.Repeat(" ", MaxLine): `{"type":"text","ks":"` + fault.Redacted + `",`,
+	} {
+		turn, err := brainOf(saying(line)).Once(t.Context(), hi, Return)
+		if err != nil || len(turn.Errors) != 1 || strings.TrimSpace(turn.Errors[0].ContentString()) != want {
+			t.Errorf("%.100s: %+v, %v; want %s", line, turn.Errors, err, want)
+		}
+	}
+}
