@@ -187,8 +187,8 @@ export interface Visitor {
     /** Rejects with `not_found` when there is none, or when it is another user's. */
     get(id: string, options?: CallOptions): Promise<Thread>
     rename(id: string, title: string, options?: CallOptions): Promise<Thread>
-    /** Resolves to those that were deleted; ids that are unknown, or another user's, are left out. */
-    delete(...ids: string[] | [...ids: string[], options: CallOptions]): Promise<Page<Thread>>
+    /** Takes ids, or an array of them. Resolves to those that were deleted; ids that are unknown, or another user's, are left out. */
+    delete(...ids: DeletedIds | [...ids: DeletedIds, options: CallOptions]): Promise<Page<Thread>>
     transcript(id: string, options?: CallOptions): Promise<ThreadTranscript>
     /** Merges values into the thread's analysis, key by key; none at all is a `bad_request`. */
     setAnalysis(id: string, values: Record<string, unknown>, options?: CallOptions): Promise<Thread>
@@ -203,6 +203,7 @@ export interface Visitor {
   }
   feedback: {
     /** Rates an answer by the `messageId` of its turn. The same again changes nothing, the other rating replaces it. */
+    add(messageId: string, positive: boolean, options?: CallOptions): Promise<void>
     add(messageId: string, positive: boolean, comment?: string, options?: CallOptions): Promise<void>
   }
   followups: {
@@ -221,13 +222,13 @@ export function visitor(access: VisitorAccess): Visitor {
   const plain = plainAccess(access)
   const call = async <T>(name: Call, about: object, options?: CallOptions): Promise<T> => {
     const { signal } = optionsOf(options)
-    checkFilter(about)
+    checkQuery(name, about)
     const running = await chatProgram({ signal })
     return running.call((go) => go[name](signal, plain, about) as Promise<T>, signal)
   }
   const stream = <T>(name: List, about: object, options?: CallOptions): AsyncIterableIterator<T> => {
     const find = async () => {
-      checkFilter(about)
+      checkQuery(name, about)
       return chatProgram()
     }
     return pullExport<T>(find, (go) => go[name](plain, about), optionsOf(options).signal)
@@ -240,8 +241,8 @@ export function visitor(access: VisitorAccess): Visitor {
       rename: (id, title, options) => call("threadRename", { id, title }, options),
       delete: (...args) => {
         const last = args.at(-1)
-        const options = typeof last === "object" ? last : undefined
-        return call("threadDelete", { ids: options ? args.slice(0, -1) : args }, options)
+        const options = typeof last === "object" && !Array.isArray(last) ? (last as CallOptions) : undefined
+        return call("threadDelete", { ids: (options ? args.slice(0, -1) : args).flat() }, options)
       },
       transcript: (id, options) => call("threadTranscript", { id }, options),
       setAnalysis: (id, values, options) => call("threadSetAnalysis", { id, values }, options),
@@ -254,8 +255,9 @@ export function visitor(access: VisitorAccess): Visitor {
       share: (id, title, options) => call("messageShare", { id, title }, options),
     },
     feedback: {
-      add: async (messageId, positive, comment, options) => {
-        await call("feedbackAdd", { messageId, positive, comment }, options)
+      add: async (messageId: string, positive: boolean, said?: string | CallOptions | null, options?: CallOptions) => {
+        const [comment, last] = typeof said === "object" ? [undefined, said ?? options] : [said, options]
+        await call("feedbackAdd", { messageId, positive, comment }, last)
       },
     },
     followups: { suggested: (options) => call("followupsSuggested", {}, options) },
@@ -263,18 +265,39 @@ export function visitor(access: VisitorAccess): Visitor {
   }
 }
 
+type DeletedIds = string[] | [ids: string[]]
 type List = "threadAll" | "messageAll"
 type Call = Exclude<keyof VisitorExports, List>
 
+/** What each list can be asked, beside its filter and its pager. */
+const questions: Partial<Record<Call | List, readonly string[]>> = { threadList: [], threadAll: [], messageList: ["threadId"], messageAll: ["threadId"] }
+
 /**
- * Refuses numbers and dates of a filter that JSON writes as null, which is no
- * condition: the list would have everything in it.
+ * Refuses what would be no condition, so that the list would have everything in
+ * it: keys that there are none of, a thread without an id, and numbers and dates of
+ * a filter that JSON writes as null.
  */
-function checkFilter(query: { filter?: object | null } | null): void {
-  for (const [key, value] of readable("the query", () => Object.entries(query?.filter ?? {}))) {
+function checkQuery(name: Call | List, about: unknown): void {
+  const own = questions[name]
+  if (!own || about == null) return
+  if (typeof about !== "object") throw localError("validation_error", "the query must be an object")
+  checkKeys("the query", about, ["filter", "pager", ...own])
+  const { filter, pager, threadId } = readable("the query", () => {
+    const { filter, pager, threadId } = about as MessageQuery
+    return { filter, pager, threadId }
+  })
+  checkKeys("pager", pager, ["pageIndex", "pageSize"])
+  if (threadId === "") throw localError("validation_error", "threadId is empty; leave it out for the messages of all threads")
+  for (const [key, value] of readable("the query", () => Object.entries(filter ?? {}))) {
     const number = value instanceof Date ? value.getTime() : value
     if (typeof number === "number" && !Number.isFinite(number)) throw localError("validation_error", `filter.${key} is an invalid date or number`)
   }
+}
+
+function checkKeys(what: string, given: object | null | undefined, known: readonly string[]): void {
+  const key = readable(what, () => Object.keys(given ?? {})).find((key) => !known.includes(key))
+  if (key === undefined) return
+  throw localError("validation_error", `${what} has no ${key}; the keys are ${known.join(", ")}`)
 }
 
 /** Checks who a visitor is as the Go side does. */

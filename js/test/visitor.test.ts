@@ -42,6 +42,7 @@ test("every call of a visitor reaches the program", async () => {
     [() => threads.get("a", { signal }), "threadGet", { id: "a" }],
     [() => threads.rename("a", "T", { signal }), "threadRename", { id: "a", title: "T" }],
     [() => threads.delete("a", "b", { signal }), "threadDelete", { ids: ["a", "b"] }],
+    [() => threads.delete(["a", "b"], { signal }), "threadDelete", { ids: ["a", "b"] }],
     [() => threads.transcript("a", { signal }), "threadTranscript", { id: "a" }],
     [() => threads.setAnalysis("a", { mood: 1 }, { signal }), "threadSetAnalysis", { id: "a", values: { mood: 1 } }],
     [() => threads.clearAnalysis("a", { signal }), "threadClearAnalysis", { id: "a" }],
@@ -49,6 +50,8 @@ test("every call of a visitor reaches the program", async () => {
     [() => messages.get("m", { signal }), "messageGet", { id: "m" }],
     [() => messages.share("m", "T", { signal }), "messageShare", { id: "m", title: "T" }],
     [() => feedback.add("m", false, "no", { signal }), "feedbackAdd", { messageId: "m", positive: false, comment: "no" }],
+    [() => feedback.add("m", true, { signal }), "feedbackAdd", { messageId: "m", positive: true, comment: undefined }],
+    [() => feedback.add("m", true, undefined, { signal }), "feedbackAdd", { messageId: "m", positive: true, comment: undefined }],
     [() => followups.suggested({ signal }), "followupsSuggested", {}],
     [() => status({ signal }), "assistantStatus", {}],
   ]
@@ -75,6 +78,23 @@ test("a date that is none is no missing condition", async () => {
   }
   const unreadable = Object.defineProperty({}, "filter", { get: () => assert.fail("secret") })
   await assert.rejects(threads.list(unreadable), { code: "bad_request", message: "the query cannot be read" })
+  assert.deepEqual(program.calls, [])
+})
+
+test("a query that would be no condition is refused", async () => {
+  const program = await new FakeProgram().load("chat")
+  const { threads, messages } = visitor(init)
+  const refused: [query: unknown, messages: string, threads: string][] = [
+    [{ filters: {} }, "the query has no filters; the keys are filter, pager, threadId", "the query has no filters; the keys are filter, pager"],
+    [{ threadID: "a" }, "the query has no threadID; the keys are filter, pager, threadId", "the query has no threadID; the keys are filter, pager"],
+    [{ pager: { size: 5 } }, "pager has no size; the keys are pageIndex, pageSize", "pager has no size; the keys are pageIndex, pageSize"],
+    [{ threadId: "" }, "threadId is empty; leave it out for the messages of all threads", "the query has no threadId; the keys are filter, pager"],
+    ["a", "the query must be an object", "the query must be an object"],
+  ]
+  for (const [query, ofMessages, ofThreads] of refused) {
+    for (const call of [messages.list(query as object), messages.all(query as object).next()]) await assert.rejects(call, { code: "validation_error", message: ofMessages })
+    for (const call of [threads.list(query as object), threads.all(query as object).next()]) await assert.rejects(call, { code: "validation_error", message: ofThreads })
+  }
   assert.deepEqual(program.calls, [])
 })
 
