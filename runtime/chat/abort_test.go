@@ -45,7 +45,7 @@ func TestAbortAtAnyMoment(t *testing.T) {
 					t.Fatal("the turn is over already")
 				}
 				cancel(errLeft)
-				if got := answer.ended(); !errors.Is(got.err, fault.Aborted) || !errors.Is(got.err, context.Canceled) {
+				if got := answer.ended(); !errors.Is(got.err, fault.Aborted) || !errors.Is(got.err, context.Canceled) || !errors.Is(got.err, errLeft) {
 					t.Errorf("ended with %v", got.err)
 				}
 				events := r.heard()

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -72,7 +73,11 @@ func (s *Session) begin(t *turn) {
 func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) error {
 	unheard := 0
 	for seg, err := range brain.Stream(t.ctx, request) {
-		if err != nil {
+		switch {
+		case err == nil:
+		case t.ctx.Err() != nil && errors.Is(err, t.ctx.Err()):
+			return session.EndOf(t.ctx).At(fault.From(err).Instance)
+		default:
 			return err
 		}
 		s.base.Work.Call(func() { s.segment(t, &seg) })
