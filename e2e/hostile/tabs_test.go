@@ -14,6 +14,7 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 	for how, leave := range map[string]string{
 		"disconnected": `two.session.disconnect()`,
 		"closed":       `other.window.close()`,
+		"left open":    `two.session.disconnect({final: false})`,
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -27,6 +28,7 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 				Complaints             []string
 			}
 			p.Do(&got, `
+				const how = "`+how+`"
 				const one = await chatOf()
 				await one.session.connect()
 				await one.session.sendText("My name is Sam.")
@@ -46,7 +48,7 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 				`+leave+`
 				const first = two.completions
 				const after = (await one.session.sendText("What did we talk about?")).text
-				if (!other.window.closed) await two.until("sessionCompleted")
+				if (how === "disconnected") await two.until("sessionCompleted")
 				globalThis.one = one
 				return {thread: threadId, threads, known, back, together, at: await at, after, first: two.completions, complaints: other.complaints}`)
 			if ends := h.completions(); len(ends) != 0 {
