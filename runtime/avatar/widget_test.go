@@ -49,6 +49,24 @@ func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
 	})
 }
 
+// TestAWidgetIsShownWithItsLastPiece, and not again at the end of
+// the turn.
+func TestAWidgetIsShownWithItsLastPiece(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.piece("followups-tool", `{"questions":["Why?",`)
+		s.say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: `{"type":"unisphere-tool","content":"\"How?\"]}","segmentEnd":true}`})
+		r.wantEvents("brainSegment", "brainSegment", "widget")
+		if got := all[WidgetShown](r); len(got) != 1 || got[0].Followups == nil || !slices.Equal(got[0].Followups.Questions, []string{"Why?", "How?"}) {
+			t.Errorf("shown %+v", got)
+		}
+		r.forget()
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		r.wantEvents("turnEnd")
+	})
+}
+
 // TestAnotherWidgetEndsTheOneBefore.
 func TestAnotherWidgetEndsTheOneBefore(t *testing.T) {
 	run(t, Options{}, func(r *rig) {

@@ -17,6 +17,7 @@ func TestEndingsOfATurn(t *testing.T) {
 	const (
 		piece = `{"type":"unisphere-tool","content":"questions:\n- Why?","metadata":{"runtimeName":"followups-tool"}}`
 		cut   = `{"type":"unisphere-tool","content":"{\"questions\":[","metadata":{"runtimeName":"followups-tool"}}`
+		whole = `{"type":"unisphere-tool","content":"{\"questions\":[\"Why?\"]}","metadata":{"runtimeName":"followups-tool"},"segmentEnd":true}`
 		oops  = `{"type":"error","content":"the model is tired"}`
 	)
 	for _, test := range []struct {
@@ -139,6 +140,18 @@ func TestEndingsOfATurn(t *testing.T) {
 			},
 			text: "I ", code: fault.NetworkError,
 			want: []string{"responseSettled", "brainSegment text", "final I ", "brainSegment unisphere-tool", "error network_error", "turnEnd"},
+		},
+		{
+			name: "a connection that breaks behind a widget, during a tool",
+			reply: func(x *exchange) {
+				x.broken = errors.New("reset")
+				x.answer().say(text("I "), whole, blocking).end()
+			},
+			text: "I ", code: fault.NetworkError,
+			want: []string{
+				"responseSettled", "brainSegment text", "final I ", "brainSegment unisphere-tool", "widget followups",
+				`toolCall save_note{"note":"x"}`, "brainSegment tool", "error network_error", "turnEnd",
+			},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -20,7 +20,8 @@ type Assembler struct {
 }
 
 // Add takes any segment. It returns the widget that ended because the segment
-// begins another, or what of it could not be read.
+// begins another, or what of it could not be read, and the one whose last piece the
+// segment says it is: what follows may be a tool that takes minutes.
 func (a *Assembler) Add(s *Segment) (done []Widget, malformed []Malformed) {
 	if s.Type == UserInterruption {
 		a.Discard()
@@ -40,7 +41,10 @@ func (a *Assembler) Add(s *Segment) (done []Widget, malformed []Malformed) {
 		a.begin(s, runtime)
 	}
 	a.put(s.Content)
-	a.ended = a.ended || s.SegmentEnd
+	if s.SegmentEnd && !a.ended {
+		a.ended = true
+		done = append(done, a.whole()...)
+	}
 	return done, malformed
 }
 
@@ -70,21 +74,37 @@ func (a *Assembler) put(content json.RawMessage) {
 	}
 }
 
+// whole ends the open widget if all of it is there. JSON that is none yet waits for
+// what may still come, whatever its last piece said.
+func (a *Assembler) whole() []Widget {
+	c := parseContent(a.object, a.text.String())
+	if c.broken() || c.blank() {
+		return nil
+	}
+	return []Widget{a.fill(c)}
+}
+
 // flush ends the open widget. A text that is cut off by another widget and began
 // like JSON is reported; at the end of the turn what there is has to do.
 func (a *Assembler) flush(cut bool) (done []Widget, malformed []Malformed) {
 	if a.open == nil {
 		return nil, nil
 	}
-	w := *a.open
 	c := parseContent(a.object, a.text.String())
-	*a = Assembler{}
+	w := a.fill(c)
 	switch {
-	case !c.parsed && strings.TrimSpace(c.text) == "":
+	case c.blank():
 		return nil, nil // it was announced and did not come
-	case !c.parsed && cut && looksLikeJSON(c.text):
+	case cut && c.broken():
 		return nil, []Malformed{{Runtime: w.Runtime, WidgetName: w.WidgetName, SpeechID: w.SpeechID, Raw: c.text}}
 	}
-	w.fill(c)
 	return []Widget{w}, nil
+}
+
+// fill returns the open widget with c, and forgets it.
+func (a *Assembler) fill(c content) Widget {
+	w := *a.open
+	w.fill(c)
+	*a = Assembler{}
+	return w
 }

@@ -24,6 +24,12 @@ type content struct {
 	lined  bool // the values come from lines, not from JSON
 }
 
+// blank reports whether there is nothing to show.
+func (c content) blank() bool { return !c.parsed && strings.TrimSpace(c.text) == "" }
+
+// broken reports whether c began like JSON and is none.
+func (c content) broken() bool { return !c.parsed && looksLikeJSON(c.text) }
+
 // parseContent reads object or, if that is nil, text: an object as it is, an array
 // as the items of one, text as JSON or as lines (wire-protocol §4.4.3).
 func parseContent(object json.RawMessage, text string) content {

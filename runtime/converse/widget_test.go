@@ -267,6 +267,45 @@ func TestALongWidgetIsReadWhole(t *testing.T) {
 	}
 }
 
+// TestAWidgetEndsWithItsLastPiece, if all of it is there, and is not told again.
+func TestAWidgetEndsWithItsLastPiece(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		pieces  []*Segment
+		after   string // what still comes of it
+		atPiece bool
+		want    Widget
+	}{
+		{"JSON", pieces("followups-tool", `["a"`, `]`), "", true, Widget{Followups: &Followups{Questions: []string{"a"}}}},
+		{"an object", pieces("followups-tool", `{"items":["a"]}`), "", true, Widget{Followups: &Followups{Questions: []string{"a"}}}},
+		{"lines", pieces("followups-tool", "items:\n", "- a"), "", true, Widget{Followups: &Followups{Questions: []string{"a"}}}},
+		{"prose", pieces("summary-tool", "All ", "fine."), "", true, Widget{Summary: &Summary{Summary: "All fine."}}},
+		{"JSON that goes on all the same", pieces("followups-tool", `["a",`, `"b"`), `]`, false, Widget{Followups: &Followups{Questions: []string{"a", "b"}}}},
+		{"nothing yet", pieces("followups-tool", ``), `["a"]`, false, Widget{Followups: &Followups{Questions: []string{"a"}}}},
+	} {
+		var a Assembler
+		var early []Widget
+		for _, s := range c.pieces {
+			if len(early) > 0 {
+				t.Errorf("%s: it ended before its last piece", c.name)
+			}
+			early, _ = a.Add(s)
+		}
+		if c.after != "" {
+			a.Add(&Segment{Type: WidgetPiece, Content: String(c.after)})
+		}
+		late, malformed := a.End()
+		want, none := &early, late
+		if !c.atPiece {
+			want, none = &late, early
+		}
+		c.want.Runtime, c.want.WidgetName = NormalizeRuntime(c.pieces[0].Metadata.RuntimeName), "w"
+		if !reflect.DeepEqual(*want, []Widget{c.want}) || none != nil || malformed != nil {
+			t.Errorf("%s: with its last piece %+v, at the end %+v, malformed %+v", c.name, early, late, malformed)
+		}
+	}
+}
+
 func TestAWidgetIsBounded(t *testing.T) {
 	var a Assembler
 	a.Add(&Segment{Type: WidgetPiece, Metadata: &Metadata{RuntimeName: "summary-tool"}})
