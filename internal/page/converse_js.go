@@ -28,8 +28,17 @@ func (a *access) options() visitor.Options {
 	return o
 }
 
-// warn warns on the console: a single call has no logger.
-func warn(w *fault.Error) { jsbridge.Log("warn", "agentruntime: "+w.Message()) }
+// warned are the warnings that the console has: the hosts of a page are few, its
+// calls may be many.
+var warned = map[string]bool{}
+
+// warn warns on the console, once in a page: a single call has no logger.
+func warn(w *fault.Error) {
+	if text := w.Message(); !warned[text] {
+		warned[text] = true
+		jsbridge.Log("warn", "agentruntime: "+text)
+	}
+}
 
 // talking returns the error of a kind of token that must not talk.
 func talking(kind appinit.TokenKind) error {

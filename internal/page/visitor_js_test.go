@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 const here = `{token: "t", genieUrl: "https://brain.example"}`
@@ -317,5 +318,20 @@ func TestLeavingAListEndsItsRequest(t *testing.T) {
 	r.refused(next, "aborted")
 	if got := jsbridge.LiveFuncs(); got != before {
 		t.Errorf("%d callbacks, %d before", got, before)
+	}
+}
+
+func TestTheConsoleGetsEachWarningOnce(t *testing.T) {
+	console := eval(`(() => {
+		const { warn } = console, heard = []
+		console.warn = (text) => heard.push(text)
+		return { heard, restore: () => { console.warn = warn } }
+	})()`)
+	defer console.Call("restore")
+	for _, name := range []string{"genieUrl", "genieUrl", "ovpUrl", "genieUrl"} {
+		warn(fault.New(fault.InsecureTransport, name+" uses http"))
+	}
+	if got, want := text(console.Get("heard")), `["agentruntime: genieUrl uses http","agentruntime: ovpUrl uses http"]`; got != want {
+		t.Errorf("heard %s, want %s", got, want)
 	}
 }

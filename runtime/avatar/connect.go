@@ -42,7 +42,7 @@ func (s *Session) connect(done chan error) {
 		done <- fault.New(fault.InvalidState, "the session is "+string(s.state))
 		return
 	case s.token == "":
-		done <- fault.New(fault.InvalidState, "the session has no token: disconnecting forgets it, SetToken sets a new one")
+		done <- fault.New(fault.InvalidState, "the session has no token: disconnecting forgets it; give it a new one before another try")
 		return
 	}
 	s.started = time.Now()

@@ -43,9 +43,9 @@ func (r Request) Check() error {
 	case strings.TrimSpace(r.UserMessage) == "":
 		return fault.New(fault.BadRequest, "the message is empty")
 	case r.ModelType != "" && r.ModelType != ModelFast:
-		return fault.New(fault.ValidationError, "model_type must be "+ModelFast+", or left out")
+		return fault.New(fault.ValidationError, "modelType must be "+ModelFast+", or left out")
 	case r.ForceExperience != "" && !slices.Contains(experiences, r.ForceExperience):
-		return fault.New(fault.ValidationError, "force_experience must be one of "+strings.Join(experiences, ", "))
+		return fault.New(fault.ValidationError, "forceExperience must be one of "+strings.Join(experiences, ", "))
 	}
 	if _, err := CheckVars(r.RequestVars); err != nil {
 		return err

@@ -113,7 +113,7 @@ var table = [...]Info{
 	{Code: NetworkError, Group: GroupChat, Title: "Network error", Meaning: "the request got no HTTP reply, or the reply broke off", Retry: RetryUnlessStatus},
 	{Code: ThreadAccessDenied, Group: GroupChat, Title: "Thread belongs to someone else", Meaning: "the thread belongs to another user; start without it or use the user who created it"},
 	{Code: StreamError, Group: GroupChat, Title: "The turn failed", Meaning: "the server reported an error inside the reply; detail and body tell which"},
-	{Code: ClientVariablesDisabled, Group: GroupChat, Title: "Request variables are off", Meaning: "the agent does not allow variables from the client"},
+	{Code: ClientVariablesDisabled, Group: GroupChat, Title: "Request variables are off", Meaning: "the agent does not take variables from the client; switch \"client variables\" on in the agent's settings, or send none"},
 
 	{Code: Unauthorized, Group: GroupHTTP, Title: "Not authorised", Meaning: "HTTP 401: the token is missing, expired or not valid"},
 	{Code: Forbidden, Group: GroupHTTP, Title: "Forbidden", Meaning: "HTTP 403: the token does not allow this"},
@@ -160,7 +160,7 @@ var table = [...]Info{
 	{Code: BadManifest, Group: GroupManagement, Title: "Invalid manifest", Meaning: "site manifest: the file is not a manifest"},
 
 	{Code: KickoffFailed, Group: GroupWarning, Title: "Kickoff not sent", Meaning: "the first turn could not be sent"},
-	{Code: EmptyTurnWithRequestVars, Group: GroupWarning, Title: "Silent turn", Meaning: "a turn came back empty while request variables are set; the agent probably does not allow them"},
+	{Code: EmptyTurnWithRequestVars, Group: GroupWarning, Title: "Silent turn", Meaning: "a turn came back empty while request variables are set: the agent probably does not take them; switch \"client variables\" on in the agent's settings, or send none"},
 	{Code: PlaybackBlocked, Group: GroupWarning, Title: "Playback blocked", Meaning: "the browser refused to play without a gesture"},
 	{Code: MediaAttachFailed, Group: GroupWarning, Title: "Media not attached", Meaning: "a track could not be bound to its element"},
 	{Code: MediaNoVideo, Group: GroupWarning, Title: "No picture", Meaning: "no picture arrived, also after a second subscription"},
