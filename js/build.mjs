@@ -58,6 +58,7 @@ async function modules() {
     target: "es2022",
     sourcemap: true,
     minify: true,
+    keepNames: true, // what consoles and stack traces show
     define: { AGENTRUNTIME_VERSION: JSON.stringify(version) },
     plugins: [glue],
     logLevel: "warning",

@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { AgentError, localError } from "./errors.js"
 import type { OAuthRequired, ToolCall } from "./events.js"
 import { Inner } from "./inner.js"

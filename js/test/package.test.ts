@@ -1,6 +1,10 @@
 import assert from "node:assert/strict"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { test } from "node:test"
+import { fileURLToPath } from "node:url"
 import * as chat from "../dist/chat.js"
 import * as compat from "../dist/compat.js"
 import * as main from "../dist/index.js"
@@ -22,7 +26,37 @@ test("every file that package.json names exists", () => {
   }
   collect(manifest.exports)
   assert.ok(names.length > 0)
-  for (const name of names) assert.ok(existsSync(new URL(name, root)), name)
+  for (const name of names) assert.ok(existsSync(new URL(name.replace("*", "chat"), root)), name)
+})
+
+test("the package has its licence and README, every form of the files, and nothing of the examples", () => {
+  const packed = spawnSync("npm", ["pack", "--dry-run", "--json"], { cwd: root, encoding: "utf8", shell: process.platform === "win32" })
+  assert.equal(packed.status, 0, packed.stderr)
+  const [{ files }] = JSON.parse(packed.stdout) as [{ files: { path: string }[] }]
+  const names = files.map(({ path }) => path)
+  for (const name of ["LICENSE", "README.md", "package.json", "dist/index.js", "dist/index.d.ts", "dist/chat.wasm", "dist/chat.wasm.br", "dist/agentruntime.wasm.gz"]) {
+    assert.ok(names.includes(name), name)
+  }
+  assert.deepEqual(names.filter((name) => name.includes("example")), [])
+  for (const name of ["LICENSE", "README.md"]) assert.equal(existsSync(new URL(name, root)), false, `${name} was left behind`)
+})
+
+test("a strict page of ES2022 can use the types", () => {
+  const page = mkdtempSync(join(tmpdir(), "agentruntime-types-"))
+  try {
+    const use = `import { AgentSession } from ${JSON.stringify(fileURLToPath(new URL("dist/index.js", root)))}\nexport const leave = (session: AgentSession): Promise<void> => session.dispose()\n`
+    writeFileSync(join(page, "use.ts"), use)
+    const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root))
+    const strict = "--noEmit --strict --skipLibCheck false --target es2022 --module es2022 --moduleResolution bundler --lib es2022,dom,dom.iterable"
+    const checked = spawnSync(process.execPath, [tsc, ...strict.split(" "), "use.ts"], { cwd: page, encoding: "utf8" })
+    assert.equal(checked.stdout + checked.stderr, "")
+  } finally {
+    rmSync(page, { recursive: true })
+  }
+})
+
+test("classes have their names", () => {
+  for (const kind of [main.AgentError, main.AgentSession, main.AvatarSession, main.ChatSession]) assert.ok(main[kind.name as "ChatSession"] === kind, kind.name)
 })
 
 test("each wasm and its compressed forms are beside the modules", () => {
