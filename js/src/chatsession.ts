@@ -67,6 +67,9 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
    * Sends one turn when the loop begins, and yields every segment of the answer as
    * it comes, error segments too; the turn's error is thrown at the end. What the
    * loop has not taken is not read ahead. Leaving the loop aborts the turn.
+   *
+   * Never await another turn inside the loop: it waits for the loop, and the loop
+   * for it. A loop that is held up holds every later turn.
    */
   streamText(text: string, options?: TurnOptions): AsyncIterableIterator<Segment> {
     const { signal, ...asks } = optionsOf(options)
