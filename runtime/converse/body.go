@@ -13,6 +13,7 @@ import (
 // were asked for was there.
 type body struct {
 	values map[string]any
+	items  map[string][]string // see content
 	hit    bool
 }
 
@@ -20,6 +21,7 @@ type body struct {
 type content struct {
 	text   string // empty if the content was an object or an array
 	values map[string]any
+	items  map[string][]string // of lists that come from lines, what the items say
 	parsed bool
 	lined  bool // the values come from lines, not from JSON
 }
@@ -41,8 +43,9 @@ func parseContent(object json.RawMessage, text string) content {
 	if values, ok := parseJSON(plain); ok {
 		return content{text: text, values: values, parsed: true}
 	}
-	values, ok := parseLines(plain)
-	return content{text: text, values: values, parsed: ok, lined: ok}
+	c, _ := parseLines(plain)
+	c.text = text
+	return c
 }
 
 func parseJSON(text string) (map[string]any, bool) {
@@ -114,19 +117,37 @@ func (b *body) list(keys ...string) []any {
 }
 
 // texts returns the texts of a list; those that are objects have theirs under
-// one of fields.
+// one of fields. A line that has another word before its colon is a text, not an
+// object.
 func (b *body) texts(fields []string, keys ...string) []string {
 	var texts []string
-	for _, item := range b.list(keys...) {
+	for i, item := range b.list(keys...) {
 		s := scalarText(item)
 		if values, ok := item.(map[string]any); ok {
-			s = (&body{values: values}).text(fields...)
+			object := &body{values: values}
+			if s = object.text(fields...); !object.hit {
+				s = b.line(i, keys...)
+			}
 		}
 		if s != "" {
 			texts = append(texts, s)
 		}
 	}
 	return texts
+}
+
+// line returns what item i of the list under the first of keys says, "" if that
+// doesn't come from lines.
+func (b *body) line(i int, keys ...string) string {
+	for _, key := range keys {
+		if b.values[key] != nil {
+			if lines := b.items[key]; i < len(lines) {
+				return lines[i]
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // items reads the objects of a list. One that has none of the keys which read

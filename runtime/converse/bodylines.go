@@ -11,22 +11,23 @@ const maxDigits = 15
 
 // parseLines reads "key: value" lines with one level of lists, whose items are
 // values or such lines again (wire-protocol §4.4.3). ok is false for other text.
-func parseLines(text string) (values map[string]any, ok bool) {
-	p := lineParser{values: map[string]any{}}
+func parseLines(text string) (c content, ok bool) {
+	p := lineParser{values: map[string]any{}, items: map[string][]string{}}
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) != "" && !p.line(line) {
-			return nil, false
+			return content{}, false
 		}
 	}
 	if len(p.values) == 0 {
-		return nil, false
+		return content{}, false
 	}
 	clean, ok := Scrub(p.values).(map[string]any)
-	return clean, ok
+	return content{values: clean, items: p.items, parsed: ok, lined: ok}, ok
 }
 
 type lineParser struct {
 	values map[string]any
+	items  map[string][]string // the first lines of the items of each list
 	key    string         // the key whose list may follow
 	dash   int            // indentation of that list, once it has begun
 	item   map[string]any // its last item, if that has lines of its own
@@ -64,7 +65,7 @@ func (p *lineParser) listItem(indent int, text string) bool {
 	}
 	list, begun := p.values[p.key].([]any)
 	if !begun {
-		p.dash = indent
+		p.dash, p.items[p.key] = indent, nil
 	}
 	if indent != p.dash {
 		return false // a list in a list
@@ -76,6 +77,7 @@ func (p *lineParser) listItem(indent int, text string) bool {
 		item = p.item
 	}
 	p.values[p.key] = append(list, item)
+	p.items[p.key] = append(p.items[p.key], text)
 	return true
 }
 

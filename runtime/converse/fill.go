@@ -9,7 +9,7 @@ import (
 // runtime stays as it came.
 func (w *Widget) fill(c content) {
 	if c.parsed {
-		b := &body{values: c.values}
+		b := &body{values: c.values, items: c.items}
 		read := *w
 		if read.read(b); b.hit {
 			*w = read

@@ -50,6 +50,12 @@ func TestWidgetsAreParsed(t *testing.T) {
 		{"followups-tool", `{"questions":["a",{"text":"b"},{"question":"c"},"",7,null]}`, Widget{Followups: &Followups{Questions: []string{"a", "b", "c", "7"}}}},
 		{"followups", `["a"]`, Widget{Followups: &Followups{Questions: []string{"a"}}}},
 		{"followups-tool", "- a\n- text: b\n", Widget{Followups: &Followups{Questions: []string{"a", "b"}}}},
+		{"followups-tool", "questions:\n- a\n- Pricing: is there a 'free' plan?\n  and: more\n- text: b\n- question:\n- c", Widget{
+			Followups: &Followups{Questions: []string{"a", "Pricing: is there a 'free' plan?", "b", "c"}},
+		}},
+		{"followups-tool", "questions: null\nitems:\n- a\nitems:\n- Pricing: 1.0", Widget{Followups: &Followups{Questions: []string{"Pricing: 1.0"}}}},
+		{"followups-tool", `{"questions":[{"a":"b"},"c"]}`, Widget{Followups: &Followups{Questions: []string{"c"}}}},
+		{"summary-tool", "summary: s\npoints:\n- Cost: none\n- text: b", Widget{Summary: &Summary{Summary: "s", Bullets: []string{"Cost: none", "b"}}}},
 		{"followups-tool", "followups: a?", Widget{Followups: &Followups{Questions: []string{"a?"}}}},
 		{"followups-tool", "What next?", Widget{Raw: "What next?"}},
 		{"followups-tool", "Note: it rains", Widget{Raw: "Note: it rains"}},
@@ -150,8 +156,8 @@ func TestLineForm(t *testing.T) {
 		"l:\n- a\n  - b":                                     nil,
 		"":                                                   nil,
 	} {
-		if got, ok := parseLines(text); ok != (want != nil) || ok && !reflect.DeepEqual(got, want) {
-			t.Errorf("parseLines(%q) = %v, %v; want %v", text, got, ok, want)
+		if got, ok := parseLines(text); ok != (want != nil) || ok && !reflect.DeepEqual(got.values, want) {
+			t.Errorf("parseLines(%q) = %v, %v; want %v", text, got.values, ok, want)
 		}
 	}
 }
