@@ -132,11 +132,14 @@ func TestCallbackReachesLiveProgram(t *testing.T) {
 
 func TestDisposeWhileLoading(t *testing.T) {
 	p := newSite(t, "", "").page(t)
-	p.Do(nil, `
-		const loading = a.load()
+	var got rejection
+	p.Do(&got, `
+		const loading = failure(a.load())
 		await a.dispose()
-		await loading
-		await a.load()`)
+		const ended = await loading
+		await a.load()
+		return ended`)
+	got.want(t, fault.Aborted, "disposed")
 }
 
 func TestHotReplacementKeepsThePageClean(t *testing.T) {

@@ -161,6 +161,37 @@ func TestWasmOptionsAreForTheProgramThatIsLoaded(t *testing.T) {
 	}
 }
 
+func TestSmallProgramRunsInAWorker(t *testing.T) {
+	s := newSite(t, "", "")
+	s.file("/worker.js", "text/javascript", []byte(`
+		import {ChatSession, dispose} from "/a/chat.js"
+		import {AvatarSession} from "/a/index.js"
+		const seen = []
+		const session = new ChatSession({token: "t"})
+		session.on("stateChange", ({state}) => seen.push(state))
+		session.on("ended", ({reason}) => seen.push(reason))
+		await session.connect()
+		session.disconnect()
+		await session.dispose()
+		await new AvatarSession({token: "t"}).connect().catch((e) => seen.push(e.code, e.message))
+		await dispose()
+		postMessage(seen)`))
+	p := s.page(t)
+	var seen []string
+	p.Do(&seen, `return new Promise((done, fail) => {
+		const worker = new Worker("/worker.js", {type: "module"})
+		worker.onmessage = ({data}) => done(data)
+		worker.onerror = ({message}) => fail(new Error(message))
+	})`)
+	want := []string{
+		"connected", "closed", "disconnect",
+		"load_failed", "agentruntime.wasm needs a page of a browser with WebAssembly: there is no document here",
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("the worker saw %q", seen)
+	}
+}
+
 func TestSmallProgramNeedsNoMoreOfAPolicy(t *testing.T) {
 	p := newSite(t, "", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'").page(t)
 	p.Prelude = ""

@@ -32,7 +32,8 @@ export interface LoadOptions extends FileOptions {
  * time, and is the place for options. After a failure, and after the runtime has
  * ended, the next call loads it anew.
  *
- * Rejects with code `load_failed`; the message names the address and the cause.
+ * Rejects with code `load_failed`, whose message names the address and the cause, or
+ * `aborted` by signal or `dispose`.
  */
 export async function load({ program = "full", ...options }: LoadOptions = {}): Promise<void> {
   if (program !== "full" && program !== "chat") throw localError("bad_request", `program must be "full" or "chat", got ${String(program)}`)

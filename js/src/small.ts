@@ -21,7 +21,8 @@ export const chatProgram = (options?: LoadOptions): Promise<Program> => program(
  * itself; calling `load` early saves that time, and is the place for options.
  * After a failure, and after the runtime has ended, the next call loads anew.
  *
- * Rejects with code `load_failed`; the message names the address and the cause.
+ * Rejects with code `load_failed`, whose message names the address and the cause, or
+ * `aborted` by signal or `dispose`.
  */
 export async function load(options: LoadOptions = {}): Promise<void> {
   await chatProgram(options)
