@@ -3,7 +3,9 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -21,6 +23,21 @@ func TestFilesMatchTheDeclarations(t *testing.T) {
 		}
 		if string(have) != want {
 			t.Errorf("%s differs from the declarations; run go generate ./runtime/event", name)
+		}
+	}
+}
+
+// TestCommentsSpeakOfWhatAPageHas holds the comments to words that mean something in
+// both languages.
+func TestCommentsSpeakOfWhatAPageHas(t *testing.T) {
+	files, err := generate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := regexp.MustCompile(`(?i)\b(nil|in go|struct|goroutine)\b`)
+	for _, line := range strings.Split(files[typesFile], "\n") {
+		if word := of.FindString(line); word != "" {
+			t.Errorf("%q says %q", strings.TrimSpace(line), word)
 		}
 	}
 }

@@ -81,7 +81,7 @@ export interface AvatarEvents {
    * (empty).
    */
   timeExpired: TimeExpired
-  /** `resumeReady` says that the pause expired and Resume will rebuild. */
+  /** `resumeReady` says that the pause expired, so that resuming rebuilds the session. */
   resumeReady: ResumeReady
   /** `resumed` confirms a resume. */
   resumed: Nothing
@@ -96,8 +96,8 @@ export interface AvatarEvents {
   /** `widget` is a widget of the answer, put together from its pieces and read. */
   widget: Widget
   /**
-   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is nil where nothing is
-   * spoken.
+   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is null where nothing
+   * is spoken.
    */
   turnStart: TurnStarted
   /** `turnEnd` ends it, once. */
@@ -147,8 +147,8 @@ export interface ChatEvents {
    */
   transcript: Transcript
   /**
-   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is nil where nothing is
-   * spoken.
+   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is null where nothing
+   * is spoken.
    */
   turnStart: TurnStarted
   /** `turnEnd` ends it, once. */
@@ -200,8 +200,7 @@ export interface AgentEvents {
   stateChange: AgentStateChanged
   /**
    * `transportChanged` comes before the new transport connects, so that its own listeners can
-   * be attached, and again with the old one when a switch fails. In Go, Transport is a
-   * *avatar.Session or a *chat.Session.
+   * be attached, and again with the old one when a switch fails.
    */
   transportChanged: TransportChanged
   /**
@@ -216,8 +215,8 @@ export interface AgentEvents {
    */
   transcript: Transcript
   /**
-   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is nil where nothing is
-   * spoken.
+   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is null where nothing
+   * is spoken.
    */
   turnStart: TurnStarted
   /** `turnEnd` ends it, once. */
@@ -467,7 +466,7 @@ export interface TimeExpired {
   type?: "idle_timeout" | "pause_expiry"
 }
 
-/** `resumeReady` says that the pause expired and Resume will rebuild. */
+/** `resumeReady` says that the pause expired, so that resuming rebuilds the session. */
 export interface ResumeReady {
   ready: boolean
 }
@@ -630,7 +629,7 @@ export interface FormField {
   /** `type` is str, int, float, bool, list, dict, email, phone or text. */
   type: string
   label?: string
-  /** `knownValue` is what the service knows already, nil if nothing. */
+  /** `knownValue` is what the service knows already, absent if nothing. */
   knownValue?: unknown
   required: boolean
   description?: string
@@ -683,7 +682,7 @@ export interface Widget {
 }
 
 /**
- * `turnStart` begins a piece of speech, or a turn in text. `speechId` is nil where nothing is
+ * `turnStart` begins a piece of speech, or a turn in text. `speechId` is null where nothing is
  * spoken.
  */
 export interface TurnStarted {
@@ -824,7 +823,7 @@ export interface Configuration {
   forwardLoopMode: boolean
   imaginativeAiMode: boolean
   isTapToTalk: boolean
-  /** nil means true */
+  /** true when absent */
   interruptionsEnabled?: boolean
   pauseConversationEnabled: boolean
   showTranscription: boolean
@@ -902,8 +901,7 @@ export type AgentMode = "avatar" | "chat"
 
 /**
  * `transportChanged` comes before the new transport connects, so that its own listeners can be
- * attached, and again with the old one when a switch fails. In Go, Transport is a
- * *avatar.Session or a *chat.Session.
+ * attached, and again with the old one when a switch fails.
  */
 export interface TransportChanged {
   mode: AgentMode

@@ -13,11 +13,11 @@ type StateChanged struct {
 }
 
 // TransportChanged comes before the new transport connects, so that its own
-// listeners can be attached, and again with the old one when a switch fails. In Go,
-// Transport is a *[avatar.Session] or a *[chat.Session].
+// listeners can be attached, and again with the old one when a switch fails.
 type TransportChanged struct {
-	Mode      Mode `json:"mode"`
-	Transport any  `json:"-"`
+	Mode Mode `json:"mode"`
+	// Transport is a *[avatar.Session] or a *[chat.Session].
+	Transport any `json:"-"`
 }
 
 // ModeChanged follows a switch. Without ThreadContinuity the conversation goes on

@@ -229,7 +229,7 @@ type TimeExpired struct {
 	Type string `json:"type,omitempty" ts:"'idle_timeout' | 'pause_expiry'"`
 }
 
-// ResumeReady says that the pause expired and Resume will rebuild.
+// ResumeReady says that the pause expired, so that resuming rebuilds the session.
 type ResumeReady struct {
 	Ready bool `json:"ready"`
 }

@@ -95,7 +95,7 @@ type Configuration struct {
 	ForwardLoopMode            bool              `json:"forwardLoopMode"`
 	ImaginativeAIMode          bool              `json:"imaginativeAiMode"`
 	IsTapToTalk                bool              `json:"isTapToTalk"`
-	InterruptionsEnabled       *bool             `json:"interruptionsEnabled,omitempty"` // nil means true
+	InterruptionsEnabled       *bool             `json:"interruptionsEnabled,omitempty"` // true when absent
 	PauseConversationEnabled   bool              `json:"pauseConversationEnabled"`
 	ShowTranscription          bool              `json:"showTranscription"`
 	AgentPersonaName           *string           `json:"agentPersonaName"`

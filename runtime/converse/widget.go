@@ -118,7 +118,7 @@ type FormField struct {
 	// Type is str, int, float, bool, list, dict, email, phone or text.
 	Type  string `json:"type"`
 	Label string `json:"label,omitempty"`
-	// KnownValue is what the service knows already, nil if nothing.
+	// KnownValue is what the service knows already, absent if nothing.
 	KnownValue  any    `json:"knownValue,omitempty"`
 	Required    bool   `json:"required"`
 	Description string `json:"description,omitempty"`

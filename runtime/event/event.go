@@ -37,8 +37,8 @@ type WidgetShown struct {
 	converse.Widget
 }
 
-// TurnStarted begins a piece of speech, or a turn in text. SpeechID is nil where
-// nothing is spoken.
+// TurnStarted begins a piece of speech, or a turn in text. SpeechID is null
+// where nothing is spoken.
 type TurnStarted struct {
 	SpeechID  *string `json:"speechId"`
 	TurnID    string  `json:"turnId"`
