@@ -135,6 +135,7 @@ func TestAFetchThatGivesAnythingEndsTheTurn(t *testing.T) {
 			"a bigint for the end": (r) => ({body: {getReader: () => ({read: async () => ({done: 5n}), cancel: async () => {}})}}),
 			"text": () => chunk("text"), "a negative length": () => chunk(Object.defineProperty(new Uint8Array(5), "length", {value: -7})),
 			"a huge length": () => chunk(Object.defineProperty(new Uint8Array(5), "length", {value: 1e12})),
+			"bytes that throw": () => chunk(new Proxy(new Uint8Array(5), {get() { throw new Error("proxy") }, getPrototypeOf() { throw new Error("proxy") }})),
 			"a reader that throws": () => ({body: {getReader() { throw new Error("reader") }}}),
 			"a body that is locked": () => ({body: new Response("x").body, locked: true}),
 			"headers of anything": () => ({headers: [5n, Symbol("x")]}),

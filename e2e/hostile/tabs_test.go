@@ -77,3 +77,49 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 		})
 	}
 }
+
+// A tab that takes its conversation to the face stays on the thread: the goodbye of
+// its old transport is taken back at once, not with the next beat.
+func TestASwitchIsNoGoodbyeToOtherTabs(t *testing.T) {
+	t.Parallel()
+	h, p := stage(t)
+	var got struct {
+		Thread      string
+		Said        []string
+		First, Last []string
+	}
+	p.Do(&got, `
+		const beat = {presenceHeartbeatMs: 60_000, presenceStaleMs: 180_000}
+		const one = await agentOf(beat)
+		await one.session.connect()
+		await one.session.sendText("My name is Sam.")
+		const {threadId} = one.session
+		const other = await anotherTab()
+		const two = await other.chatOf({threadId, ...beat})
+		await two.session.connect()
+		await two.session.sendText("What is my name?")
+		const said = []
+		const channel = new BroadcastChannel("kaltura-agents:thread:" + threadId)
+		const back = new Promise((resolve) => channel.onmessage = ({data}) => {
+			const {t} = JSON.parse(data)
+			said.push(t)
+			if (t === "alive") resolve()
+		})
+		await one.session.switchMode("avatar")
+		await within(back, 10_000)
+		channel.close()
+		two.session.disconnect()
+		await two.until("sessionCompleted")
+		const first = two.completions
+		await one.session.sendText("What is my name?") // by then this tab has heard the other's goodbye
+		one.session.disconnect()
+		await one.until("sessionCompleted")
+		return {thread: threadId, said, first, last: one.completions}`)
+	if want := []string{"hello", "ack", "bye", "alive"}; !slices.Equal(got.Said, want) {
+		t.Errorf("the tabs said %q, want %q", got.Said, want)
+	}
+	if !slices.Equal(got.First, []string{"disconnect suppressed"}) || !slices.Equal(got.Last, []string{"disconnect"}) {
+		t.Errorf("the first tab told %q, the last %q", got.First, got.Last)
+	}
+	h.AwaitCompletion(got.Thread)
+}

@@ -148,10 +148,10 @@ func response(reply js.Value) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if status.Type() != js.TypeNumber {
+	resp := &Response{Header: Header{}}
+	if status.IsUndefined() || jsbridge.FromJS("status", status, &resp.Status) != nil {
 		return nil, errors.New("fetch gave no Response")
 	}
-	resp := &Response{Status: status.Int(), Header: Header{}}
 	if u, err := jsbridge.Get(reply, "url"); err == nil && u.Type() == js.TypeString {
 		resp.URL = u.String()
 	}
@@ -253,24 +253,18 @@ func (b *body) pull() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := jsbridge.Get(result, "done")
-	if err != nil {
-		return nil, err
+	// A page's own stream may give anything, whose length throws for example.
+	var chunk struct {
+		Done  bool   `json:"done"`
+		Value []byte `json:"value"`
 	}
-	if done.Truthy() {
-		return nil, io.EOF
-	}
-	value, err := jsbridge.Get(result, "value")
-	if err != nil {
-		return nil, err
-	}
-	// A page's own stream may give anything; CopyBytesToGo panics then.
-	if !value.InstanceOf(uint8ArrayCtor) {
+	if jsbridge.FromJS("chunk", result, &chunk) != nil {
 		return nil, errors.New("fetch gave a body that isn't made of bytes")
 	}
-	chunk := make([]byte, value.Length())
-	js.CopyBytesToGo(chunk, value)
-	return chunk, nil
+	if chunk.Done {
+		return nil, io.EOF
+	}
+	return chunk.Value, nil
 }
 
 // Close aborts the request, unless its body has been read to the end.

@@ -21,7 +21,7 @@ func ContextFromSignal(parent context.Context, signal js.Value) (context.Context
 	// Told by its shape, because a signal of another frame or of a polyfill is
 	// no instance of our AbortSignal.
 	aborted, err := Get(signal, "aborted")
-	if err != nil || aborted.Type() != js.TypeBoolean {
+	if err != nil || kind(aborted) != "boolean" {
 		return nil, nil, fault.New(fault.BadRequest, "signal must be an AbortSignal, got "+kind(signal))
 	}
 	ctx, cancel := context.WithCancelCause(parent)

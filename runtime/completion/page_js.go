@@ -21,18 +21,27 @@ func (browserPage) Watch(l Listener) (stop func()) {
 			panic(err) // every window and document takes listeners
 		}
 	}
-	persisted := func(event js.Value) bool { return event.Get("persisted").Truthy() }
+	// A getter that throws, unless it is called so, takes the goroutine along.
+	is := func(object js.Value, key string, want js.Value) bool {
+		v, err := jsbridge.Get(object, key)
+		return err == nil && v.Equal(want)
+	}
+	persisted := func(event js.Value) bool { return is(event, "persisted", js.ValueOf(true)) }
+	hidden := func() bool { return is(document, "visibilityState", js.ValueOf("hidden")) }
 	// The request of a page that goes away starts in this very callback: after
 	// it returns nothing is sure to run (wire-protocol §8.8).
 	listen(window, "pagehide", func(event js.Value) { l.Hide(persisted(event)) })
 	listen(window, "pageshow", func(event js.Value) { l.Show(persisted(event)) })
 	if document.Truthy() { // a worker has none
 		listen(document, "visibilitychange", func(js.Value) {
-			l.Visible(document.Get("visibilityState").String() != "hidden")
+			l.Visible(!hidden())
 		})
 	}
 	listen(window, "online", func(js.Value) { l.Online(true) })
 	listen(window, "offline", func(js.Value) { l.Online(false) })
+	if hidden() { // and nothing would tell of it
+		l.Visible(false)
+	}
 	return scope.End
 }
 

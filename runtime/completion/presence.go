@@ -70,7 +70,13 @@ func (p *presence) receive(message string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n.ID == p.id || p.channel == nil {
+	if p.channel == nil {
+		return
+	}
+	if n.ID == p.id {
+		if n.T == "bye" { // of another session of this tab, which goes while this one stays
+			p.post("alive")
+		}
 		return
 	}
 	switch n.T {
