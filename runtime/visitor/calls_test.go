@@ -49,6 +49,7 @@ var personal = []method{
 					"statusEquals": "active", "statusIn": []any{"active"}, "userIdEquals": "",
 					"createdAtGreaterThanOrEqual": time.Unix(1, 0).UTC(), "createdAtLessThanOrEqual": 1790000000,
 					"updatedAtGreaterThanOrEqual": "2026-01-01", "updatedAtLessThanOrEqual": nil,
+					"objectType": "ListThreadFilter",
 				},
 				Pager: visitor.Pager{PageIndex: new(3), PageSize: new(500)},
 			})
@@ -117,6 +118,7 @@ var personal = []method{
 					"isPositiveEquals": true, "isPositiveIn": []bool{true, false}, "orderBy": "+updatedAt", "userIdEquals": "ann",
 					"createdAtGreaterThanOrEqual": 1, "createdAtLessThanOrEqual": 2.5,
 					"updatedAtGreaterThanOrEqual": 3, "updatedAtLessThanOrEqual": 4,
+					"objectType": "ListThreadFilter", // of another list
 				},
 				Pager: visitor.Pager{PageSize: new(1)},
 			})

@@ -16,7 +16,8 @@ import (
 //
 // A key that the service doesn't know and a value that can't be right are
 // refused with validation_error. An id that is empty is one of them: it is more
-// likely a variable that was never set than a wish.
+// likely a variable that was never set than a wish. An objectType is overruled: each
+// list has its own (service.md "Threads").
 type Filter map[string]any
 
 // rule says what the value of a filter's key must be.
@@ -76,11 +77,13 @@ var messageKeys = map[string]rule{
 	"userIdEquals":                aUser,
 }
 
-// merge checks f and returns it as it is sent: under objectType, which comes
-// last so that nothing overrides it.
+// merge checks f and returns it as it is sent: under objectType, whatever f has.
 func (f Filter) merge(objectType string, keys map[string]rule) (map[string]any, error) {
-	merged := make(map[string]any, len(f)+1)
+	merged := map[string]any{"objectType": objectType}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
+		if key == "objectType" {
+			continue
+		}
 		rule, ok := keys[key]
 		if !ok {
 			return nil, unknownKey(key, keys)
@@ -98,17 +101,13 @@ func (f Filter) merge(objectType string, keys map[string]rule) (map[string]any, 
 		}
 		merged[key] = json.RawMessage(encoded) // a large number would not survive being a float64
 	}
-	merged["objectType"] = objectType
 	return merged, nil
 }
 
 func unknownKey(key string, keys map[string]rule) error {
 	why := "filter." + key + " is not known"
-	switch key {
-	case "agentIdIn":
+	if key == "agentIdIn" {
 		why = "there is no filter.agentIdIn; ask for each agent with agentIdEquals"
-	case "objectType":
-		why = "filter.objectType is fixed"
 	}
 	return fault.New(fault.ValidationError, why+"; the keys are "+strings.Join(slices.Sorted(maps.Keys(keys)), ", "))
 }

@@ -46,7 +46,6 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 		detail string
 	}{
 		{filter("agentIdIn", []string{"a"}), fault.ValidationError, "there is no filter.agentIdIn; ask for each agent with agentIdEquals" + threadKeys},
-		{filter("objectType", "ListThreadFilter"), fault.ValidationError, "filter.objectType is fixed" + threadKeys},
 		{filter("titleEquals", "x"), fault.ValidationError, "filter.titleEquals is not known" + threadKeys},
 		{filter("threadIdEquals", "t-1"), fault.ValidationError, "filter.threadIdEquals is not known" + threadKeys},
 		{filter("unknown", nil), fault.ValidationError, "filter.unknown is not known" + threadKeys},
@@ -70,7 +69,6 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 		{threads(nil, visitor.Pager{PageSize: new(0)}), fault.ValidationError, "pager.pageSize must be from 1 to 500"},
 		{threads(nil, visitor.Pager{PageSize: new(501)}), fault.ValidationError, "pager.pageSize must be from 1 to 500"},
 		{messages(visitor.MessageQuery{Filter: visitor.Filter{"agentIdEquals": "a"}}), fault.ValidationError, "filter.agentIdEquals is not known" + messageKeys},
-		{messages(visitor.MessageQuery{Filter: visitor.Filter{"objectType": "x"}}), fault.ValidationError, "filter.objectType is fixed" + messageKeys},
 		{messages(visitor.MessageQuery{Filter: visitor.Filter{"threadIdEquals": ""}}), fault.ValidationError, "filter.threadIdEquals" + text},
 		{messages(visitor.MessageQuery{Filter: visitor.Filter{"isPositiveIn": []any{"true"}}}), fault.ValidationError, "filter.isPositiveIn must be a list of true and false"},
 		{messages(visitor.MessageQuery{Filter: visitor.Filter{"isPositiveEquals": 1}}), fault.ValidationError, "filter.isPositiveEquals must be true or false"},
