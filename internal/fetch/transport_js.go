@@ -258,11 +258,12 @@ func (b *body) pull() ([]byte, error) {
 		Done  bool   `json:"done"`
 		Value []byte `json:"value"`
 	}
-	if jsbridge.FromJS("chunk", result, &chunk) != nil {
-		return nil, errors.New("fetch gave a body that isn't made of bytes")
-	}
-	if chunk.Done {
+	err = jsbridge.FromJS("chunk", result, &chunk)
+	switch {
+	case err == nil && chunk.Done:
 		return nil, io.EOF
+	case err != nil || chunk.Value == nil:
+		return nil, errors.New("fetch gave a body that isn't made of bytes")
 	}
 	return chunk.Value, nil
 }
