@@ -3,6 +3,7 @@ import {
   checkFunctions,
   checkKinds,
   givenOf,
+  isArray,
   oneOf,
   plainAddresses,
   plainSession,
@@ -156,7 +157,7 @@ export function plainAvatar(options: unknown): PlainOptions {
   checkFunctions(given, ["onBeforeSend", "onAgentAction", "noiseProcessor"])
   const { turnServerUrl, iceServers, agentActions, timeouts, turnCredentials, stickyId = randomID() } = given as AvatarSettings
   checkLimits(timeouts)
-  if (iceServers !== undefined && !Array.isArray(iceServers)) throw bad("iceServers must be an array")
+  if (iceServers !== undefined && !isArray("iceServers", iceServers)) throw bad("iceServers must be an array")
   for (const [name, value] of Object.entries({ agentActions, turnCredentials })) {
     if (value !== undefined && typeof value !== "object") throw bad(`${name} must be an object`)
   }

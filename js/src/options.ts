@@ -364,7 +364,7 @@ export function plainVars(vars: unknown): PlainOptions {
 
 /** Capabilities without those that are undefined. Throws `bad_request` or `unknown_capability`. */
 function plainCapabilities(capabilities: unknown): PlainOptions {
-  if (typeof capabilities !== "object" || capabilities === null || Array.isArray(capabilities)) throw bad("capabilities must be an object")
+  if (!isRecord("capabilities", capabilities)) throw bad("capabilities must be an object")
   const entries = readable("capabilities", () => Object.entries(capabilities))
   for (const [name, state] of entries) {
     if (!(capabilityNames as readonly string[]).includes(name)) throw localError("unknown_capability", `there is no capability ${name}`)
@@ -423,14 +423,23 @@ export const argTypes = ["str", "int", "float", "bool", "list", "dict"] as const
 /** Throws `bad_request` for what is no schema of a tool's arguments. */
 export function checkSchema(schema: unknown): void {
   if (schema == null) return
-  if (typeof schema !== "object" || Array.isArray(schema)) throw bad("the schema of a tool must be an object")
+  if (!isRecord("the schema of a tool", schema)) throw bad("the schema of a tool must be an object")
   for (const [name, rule] of readable("the schema of a tool", () => Object.entries(schema))) {
-    if (typeof rule !== "object" || rule === null || Array.isArray(rule)) throw bad(`the rule for the argument ${name} must be an object`)
-    const { type, required, enum: allowed } = readable("the schema of a tool", () => ({ ...(rule as Record<string, unknown>) }))
+    if (!isRecord("the schema of a tool", rule)) throw bad(`the rule for the argument ${name} must be an object`)
+    const { type, required, enum: allowed } = readable("the schema of a tool", () => ({ ...rule }))
     if (type !== null && type !== "") oneOf(`the type of the argument ${name}`, type, argTypes)
     if (required != null && typeof required !== "boolean") throw bad(`required of the argument ${name} must be a boolean`)
-    if (allowed != null && !Array.isArray(allowed)) throw bad(`enum of the argument ${name} must be an array`)
+    if (allowed != null && !isArray(`enum of the argument ${name}`, allowed)) throw bad(`enum of the argument ${name} must be an array`)
   }
+}
+
+/** Whether value is an array; a proxy that was revoked throws when it is asked. */
+export function isArray(what: string, value: unknown): value is unknown[] {
+  return readable(what, () => Array.isArray(value))
+}
+
+function isRecord(what: string, value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !isArray(what, value)
 }
 
 /** Throws `bad_request` for what is given and no function. */

@@ -1,6 +1,6 @@
 import { localError } from "./errors.js"
 import type { SegmentType } from "./events.js"
-import { checkFunctions, checkKind, givenOf, optionsOf, plainPlace, readable, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
+import { checkFunctions, checkKind, givenOf, isArray, optionsOf, plainPlace, readable, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
 import type { VisitorExports } from "./program.js"
 import { chatProgram } from "./small.js"
 import type { CallOptions } from "./session.js"
@@ -239,10 +239,11 @@ export function visitor(access: VisitorAccess): Visitor {
       all: (query = {}, options) => stream("threadAll", query, options),
       get: (id, options) => call("threadGet", { id }, options),
       rename: (id, title, options) => call("threadRename", { id, title }, options),
-      delete: (...args) => {
+      delete: async (...args) => {
         const last = args.at(-1)
-        const options = typeof last === "object" && !Array.isArray(last) ? (last as CallOptions) : undefined
-        return call("threadDelete", { ids: (options ? args.slice(0, -1) : args).flat() }, options)
+        const options = typeof last === "object" && !isArray("the ids", last) ? last : undefined
+        const ids = readable("the ids", () => (options === undefined ? args : args.slice(0, -1)).flat())
+        return call("threadDelete", { ids }, options as CallOptions | undefined)
       },
       transcript: (id, options) => call("threadTranscript", { id }, options),
       setAnalysis: (id, values, options) => call("threadSetAnalysis", { id, values }, options),

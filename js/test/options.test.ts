@@ -104,6 +104,13 @@ test("the schema of a tool is rules, with one of six types each", () => {
   assert.throws(() => checkSchema(rules({ type: "string" })), { detail: "the type of the argument page must be one of str, int, float, bool, list, dict" })
 })
 
+test("what can't be looked into is bad_request", () => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  for (const name of ["capabilities", "iceServers", "timeouts", "partnerId", "brainStallMs"]) assert.equal(refusal({ token: "t", [name]: proxy }), "bad_request", name)
+  for (const schema of [proxy, { page: proxy }, { page: { enum: proxy } }]) assert.equal(refusal(schema, checkSchema), "bad_request")
+})
+
 test("a token is a string or an object with ks", () => {
   assert.equal(tokenOf("t"), "t")
   assert.equal(tokenOf({ ks: "t" }), "t")

@@ -62,6 +62,9 @@ test("every call of a visitor reaches the program", async () => {
     assert.deepEqual([called, until, given], [name, signal, about])
     assert.deepEqual([access.token, access.genieUrl, access.kind], ["t", "https://genie.example/base", "widget"])
   }
+  const { proxy, revoke } = Proxy.revocable([], {})
+  revoke()
+  for (const ids of [[proxy], ["a", proxy], [[proxy]]]) await assert.rejects(threads.delete(...(ids as string[])), { code: "bad_request" })
   program.results["threadDelete"] = () => Promise.reject(localError("bad_request", "no thread to delete"))
   await assert.rejects(threads.delete(), { code: "bad_request" })
   assert.deepEqual(program.calls.at(-1)?.[3], { ids: [] })
