@@ -64,7 +64,7 @@ test("every call of a visitor reaches the program", async () => {
   }
   const { proxy, revoke } = Proxy.revocable([], {})
   revoke()
-  for (const ids of [[proxy], ["a", proxy], [[proxy]]]) await assert.rejects(threads.delete(...(ids as string[])), { code: "bad_request" })
+  for (const ids of [[proxy], ["a", proxy], [proxy, {}]]) await assert.rejects(threads.delete(...(ids as string[])), { code: "bad_request" })
   program.results["threadDelete"] = () => Promise.reject(localError("bad_request", "no thread to delete"))
   await assert.rejects(threads.delete(), { code: "bad_request" })
   assert.deepEqual(program.calls.at(-1)?.[3], { ids: [] })
