@@ -178,7 +178,7 @@ func TestAFloodOfTheLargestSegments(t *testing.T) {
 
 // TestASlowListenerIsWaitedFor by bytes too: few segments can be many of them.
 func TestASlowListenerIsWaitedFor(t *testing.T) {
-	const length, size = 100, 200_000
+	const length, size = 60, 200_000
 	pad := strings.Repeat("x", size)
 	f := &flood{length: length, line: func(int) string { return `{"type":"think","content":"","pad":"` + pad + `"}` }}
 	var behind, heard int64

@@ -28,9 +28,9 @@ func parseLines(text string) (c content, ok bool) {
 type lineParser struct {
 	values map[string]any
 	items  map[string][]string // the first lines of the items of each list
-	key    string         // the key whose list may follow
-	dash   int            // indentation of that list, once it has begun
-	item   map[string]any // its last item, if that has lines of its own
+	key    string              // the key whose list may follow
+	dash   int                 // indentation of that list, once it has begun
+	item   map[string]any      // its last item, if that has lines of its own
 }
 
 // line reads one line that is not blank.

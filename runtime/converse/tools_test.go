@@ -158,7 +158,7 @@ func TestCallsOfATurnAreBounded(t *testing.T) {
 		}
 		return ran
 	}
-	if ran := run(50); ran != MaxKept/200_000 { // text and arguments
+	if ran := run(30); ran != MaxKept/200_000 { // text and arguments
 		t.Errorf("%d calls ran", ran)
 	}
 	if d.NewTurn(); run(1) != 1 {
