@@ -23,7 +23,7 @@ const brain = `(() => {
 	const original = globalThis.fetch
 	const brain = {
 		requests,
-		reply: () => brain.stream(),
+		reply: ({path}) => path === "/assistant/converse" ? brain.stream() : brain.json({}),
 		json: (value, status = 200) => new Response(JSON.stringify(value), {status, headers: {"content-type": "application/json"}}),
 		stream() {
 			return new Response(new ReadableStream({
