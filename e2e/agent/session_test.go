@@ -131,11 +131,13 @@ func TestTextsDuringASwitchArrive(t *testing.T) {
 		const {session} = talk
 		await session.sendText("My name is Sam.")
 		const {threadId} = session
+		const from = talk.now
 		const there = session.switchMode("avatar")
 		const texts = ["one", "two", "three", "four", "five", "six", "seven", "eight"].map((text) => session.sendText(text))
 		const ninth = await failure(session.sendText("nine"))
 		await there
 		const results = await Promise.all(texts)
+		await talk.until("responseSettled", undefined, from) // the brain has them
 		const back = session.switchMode("chat")
 		const last = session.sendText("What is my name?")
 		await back
