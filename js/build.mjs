@@ -74,7 +74,7 @@ function wasm(name, command) {
   const fresh = file + ".new"
   execFileSync(
     "go",
-    // Not inlining anything is 8 % less to download; nothing here is bound by calls.
+    // Not inlining anything is 5 to 8 % less to download; what it costs is in docs/architecture.md.
     ["build", "-trimpath", "-buildvcs=false", "-gcflags=all=-l", "-ldflags", `-s -w -buildid= -X main.version=${version}`, "-o", fresh, command],
     { cwd: root, stdio: "inherit", env: { ...process.env, GOOS: "js", GOARCH: "wasm" } },
   )
