@@ -320,6 +320,7 @@ func TestKeysReachEverything(t *testing.T) {
 	p.Becomes(`document.querySelectorAll(".chip").length === 3`)
 	face(p)
 	p.Hears("How can I help you?")
+	p.Becomes(`document.querySelector(".latest").hidden && document.activeElement.id === "text"`)
 	p.Do(nil, `document.querySelector("nav a").focus()`)
 	var got []string
 	for range 30 { // more than there are

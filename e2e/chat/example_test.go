@@ -271,7 +271,8 @@ func TestToolsUseThePage(t *testing.T) {
 		t.Errorf("consent is asked for with %+v", link)
 	}
 	consent := h.Open(strings.TrimPrefix(link.Href, h.URL))
-	consent.Keys("\r") // its button has the focus
+	consent.Becomes(`document.activeElement.localName === "button"`)
+	consent.Keys("\r")
 	h.Await("the consent", func(v house.Visit) bool { return v.Method == http.MethodPost && v.Path == "/oauth/consent" })
 	p.Press(".note button")
 	p.Hears("Your calendar is connected.")
