@@ -20,12 +20,12 @@ type testEvent struct {
 
 // goTest runs `go test -json args...` and counts.
 func goTest(ctx context.Context, env []string, args ...string) (totals, error) {
-	return countRun(prepare(ctx, env, append([]string{"go", "test", "-json"}, args...)))
+	return countRun(prepare(ctx, env, append([]string{"go", "test", "-json"}, args...)), os.Stdout)
 }
 
-// countRun runs cmd, which writes the events of `go test -json`, prints one line
+// countRun runs cmd, which writes the events of `go test -json`, writes to w one line
 // for each package and the output of what failed, and counts.
-func countRun(cmd *exec.Cmd) (totals, error) {
+func countRun(cmd *exec.Cmd, w io.Writer) (totals, error) {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -34,7 +34,7 @@ func countRun(cmd *exec.Cmd) (totals, error) {
 	if err := cmd.Start(); err != nil {
 		return totals{}, err
 	}
-	sum, readErr := countEvents(out, os.Stdout)
+	sum, readErr := countEvents(out, w)
 	waitErr := cmd.Wait()
 	return sum, errors.Join(readErr, waitErr)
 }

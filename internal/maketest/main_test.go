@@ -69,6 +69,20 @@ func FuzzBad(f *testing.F) {
 	}
 }
 
+func TestTheEndOfItsTimeIsNoFailure(t *testing.T) {
+	const end = "fuzz: elapsed: 2s, execs: 899 (444/sec)\n--- FAIL: FuzzA (2.03s)\n    context deadline exceeded\nFAIL\n"
+	for out, want := range map[string]bool{
+		end: true,
+		end + "Failing input written to testdata/fuzz/FuzzA/1\n":                      false,
+		"failure while testing seed corpus entry: FuzzA/1\n" + end:                    false,
+		"--- FAIL: FuzzA (2.03s)\n    a_test.go:7: context deadline exceeded\nFAIL\n": false,
+	} {
+		if got := timeUp(out); got != want {
+			t.Errorf("%v for %q", got, out)
+		}
+	}
+}
+
 func TestCountTAPReadsTheClosingLines(t *testing.T) {
 	got := countTAP("ok 1 - a\n# tests 4\n# pass 2\n# fail 1\n# skipped 1\n")
 	if want := (totals{passed: 2, failed: 1, skipped: 1}); got != want {
