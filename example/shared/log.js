@@ -96,6 +96,7 @@ export class Log {
 
   /** Offers questions to ask next, at the end of the log, in place of those before. */
   suggest(questions, title = "Ask next") {
+    const at = [...this.#chips.querySelectorAll("button")].indexOf(document.activeElement)
     this.#questions = questions
     this.#chips.hidden = questions.length === 0
     const list = make("ul", { ariaLabel: title })
@@ -105,6 +106,7 @@ export class Log {
       list.append(make("li", {}, chip))
     }
     this.#chips.replaceChildren(make("p", { ariaHidden: "true" }, title), list)
+    if (at >= 0) [...list.querySelectorAll("button")].slice(0, at + 1).at(-1)?.focus() // a person was there
   }
 
   clear() {
