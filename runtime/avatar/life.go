@@ -59,14 +59,7 @@ func (s *Session) Close() {
 // Settle returns when a session that was disconnected has nothing more to tell: the
 // service heard of the end, or could not hear of it in time, and the listener heard
 // how that went. So it must not be called by a listener.
-func (s *Session) Settle() {
-	var c *completion.Completer
-	s.base.Work.Call(func() { c = s.told })
-	if c != nil {
-		c.Wait()
-	}
-	s.base.WaitHeard()
-}
+func (s *Session) Settle() { s.base.Settle(&s.told) }
 
 func (s *Session) disconnect(o DisconnectOptions) {
 	if s.state == Disconnected || s.state == Disconnecting {

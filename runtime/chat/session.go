@@ -249,14 +249,7 @@ func (s *Session) Close() {
 // Settle returns when a session that was disconnected has nothing more to tell: the
 // service heard of the end, or could not hear of it in time, and the listener heard
 // how that went. So it must not be called by a listener.
-func (s *Session) Settle() {
-	var c *completion.Completer
-	s.base.Work.Call(func() { c = s.completer })
-	if c != nil {
-		c.Wait()
-	}
-	s.base.WaitHeard()
-}
+func (s *Session) Settle() { s.base.Settle(&s.completer) }
 
 // SetToken replaces the token for later turns, tool answers and the completion
 // signal. Errors: bad_request, invalid_state.

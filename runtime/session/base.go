@@ -123,6 +123,17 @@ func (b *Base) WaitHeard() {
 	b.Work.Call(func() {})
 }
 
+// Settle returns when the request that told of the end is over, and the listener has
+// heard how it went. last is who sent it, if anybody, and belongs to the queue.
+func (b *Base) Settle(last **completion.Completer) {
+	var c *completion.Completer
+	b.Work.Call(func() { c = *last })
+	if c != nil {
+		c.Wait()
+	}
+	b.WaitHeard()
+}
+
 // AfterHeard runs f when the listener has heard everything so far. It never
 // waits.
 func (b *Base) AfterHeard(f func()) { b.heard.Post(f) }
