@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/localservice/link"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 )
 
 // keyVariable holds the key for endpoints. It is not a flag, because flags can
@@ -105,7 +105,7 @@ func (c *config) readLinks(text string) error {
 		if !named {
 			name, conditions = "", part
 		}
-		parsed, err := link.Parse(conditions)
+		parsed, err := netem.Parse(conditions)
 		if err != nil {
 			return fmt.Errorf("-link: %w", err)
 		}

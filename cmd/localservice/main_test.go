@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/localservice/link"
+	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 )
 
 // TestJSONLine runs the command as a program would that needs a service.
@@ -67,14 +67,14 @@ func TestFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := c.options
-	if o.Sockets != (link.Conditions{Delay: 80 * time.Millisecond}) || o.HTTP != (link.Conditions{}) || o.Relay != (link.Conditions{Loss: 0.02}) {
+	if o.Sockets != (netem.Conditions{Delay: 80 * time.Millisecond}) || o.HTTP != (netem.Conditions{}) || o.Relay != (netem.Conditions{Loss: 0.02}) {
 		t.Errorf("links %+v %+v %+v", o.Sockets, o.HTTP, o.Relay)
 	}
 	if !slices.Equal(o.TURNListen, []string{"127.0.0.1:80", "127.0.0.1:443"}) || o.Timing.PauseWindow != 5*time.Second {
 		t.Errorf("got %+v", o)
 	}
 	c, err = parse([]string{"-link", "jitter=5ms"}, io.Discard)
-	if err != nil || c.options.HTTP != (link.Conditions{Jitter: 5 * time.Millisecond}) || c.options.HTTP != c.options.Sockets {
+	if err != nil || c.options.HTTP != (netem.Conditions{Jitter: 5 * time.Millisecond}) || c.options.HTTP != c.options.Sockets {
 		t.Errorf("for all links: %+v, %v", c, err)
 	}
 }

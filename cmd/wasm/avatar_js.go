@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // avatarSessions makes the avatar sessions of this program.
@@ -27,7 +27,7 @@ func newAvatarSessions() *avatarSessions {
 			Plane: avatar.OnMedia(p),
 			Fetch: http,
 			Send:  http,
-			Page:  completion.BrowserPage(),
+			Page:  sessionend.BrowserPage(),
 		}
 	}}
 }

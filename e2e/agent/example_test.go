@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
@@ -19,8 +19,8 @@ import (
 const opening = "Receptionist: Hello there! I'm Robin, the demo receptionist. How can I help you?"
 
 // open opens the page with an agent, ready to be asked in text.
-func open(t *testing.T, agent string) (*house.House, *house.Page) {
-	h := house.New(t, localservice.Options{})
+func open(t *testing.T, agent string) (*pagetest.House, *pagetest.Page) {
+	h := pagetest.New(t, localservice.Options{})
 	p := h.Open("/example/agent/?agent=" + agent)
 	p.Ready()
 	return h, p
@@ -28,7 +28,7 @@ func open(t *testing.T, agent string) (*house.House, *house.Page) {
 
 // face takes the conversation to the face, by keyboard: a switch of two radio
 // buttons. The focus is in the text again afterwards.
-func face(p *house.Page) {
+func face(p *pagetest.Page) {
 	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
 	p.Keys(kb.ArrowRight)
 	p.Becomes(`document.getElementById("stage").dataset.state === "live"`)
@@ -37,7 +37,7 @@ func face(p *house.Page) {
 }
 
 // text takes it back.
-func text(p *house.Page) {
+func text(p *pagetest.Page) {
 	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
 	p.Keys(kb.ArrowLeft)
 	p.Becomes(`document.getElementById("face").hidden && document.getElementById("mode").getAttribute("aria-busy") === "false"`)
@@ -79,7 +79,7 @@ func TestSwitchKeepsTheConversation(t *testing.T) {
 // A switch in the middle of an answer cuts it short, and says so.
 func TestSwitchCutsAnAnswer(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{Script: []byte(`
+	h := pagetest.New(t, localservice.Options{Script: []byte(`
 rules:
   - when: {exact: "Forever"}
     steps: [{repeat: {steps: [{say: "on and "}, {pause: 5}]}}]
@@ -135,7 +135,7 @@ func TestVoiceIsStopped(t *testing.T) {
 // What is said into the microphone is in the log like what is typed.
 func TestMicrophone(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{Script: []byte(`hear: ["Who are you?"]`)})
+	h := pagetest.New(t, localservice.Options{Script: []byte(`hear: ["Who are you?"]`)})
 	p := h.Open("/example/agent/?agent=silent")
 	p.Ready()
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
@@ -166,13 +166,13 @@ func TestMicrophone(t *testing.T) {
 // keys tap, too.
 func TestTapToTalk(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{Script: []byte(`hear: ["Who are you?", "What is my name?"]`)})
+	h := pagetest.New(t, localservice.Options{Script: []byte(`hear: ["Who are you?", "What is my name?"]`)})
 	p := h.Open("/example/agent/?agent=tap")
 	p.Ready()
 	face(p)
 	p.Hears("Hold the button while you speak.")
 	p.Becomes(`document.getElementById("mic").hidden`)
-	if want := (house.Thing{Role: "button", Name: "Tap or hold to talk"}); !slices.Contains(p.Things(), want) {
+	if want := (pagetest.Thing{Role: "button", Name: "Tap or hold to talk"}); !slices.Contains(p.Things(), want) {
 		t.Errorf("no %+v", want)
 	}
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
@@ -219,7 +219,7 @@ func TestTapToTalk(t *testing.T) {
 }
 
 // hold has the mouse down on an element while during runs.
-func hold(t *testing.T, p *house.Page, selector string, during func()) {
+func hold(t *testing.T, p *pagetest.Page, selector string, during func()) {
 	var at struct{ X, Y float64 }
 	p.Do(&at, `const {x, y, width, height} = document.querySelector("`+selector+`").getBoundingClientRect(); return {X: x + width / 2, Y: y + height / 2}`)
 	mouse := func(event input.DispatchMouseEventType) {
@@ -250,7 +250,7 @@ func TestSpokenAnswerIsRated(t *testing.T) {
 		t.Helper()
 		p.Press(turn + ` [aria-label="` + label + `"]`)
 		p.Becomes(`document.querySelector('` + turn + ` [aria-pressed="true"]')?.ariaLabel === "` + label + `" && document.getElementById("announcer").textContent === "Thank you."`)
-		v := h.Await(label, func(v house.Visit) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
+		v := h.Await(label, func(v pagetest.Visit) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
 		if v.Status != http.StatusOK {
 			t.Errorf("%s: status %d", label, v.Status)
 		}
@@ -352,7 +352,7 @@ func TestEverybodyCanUseIt(t *testing.T) {
 	face(p)
 	p.Hears("How can I help you?")
 	things := p.Things()
-	for _, want := range []house.Thing{
+	for _, want := range []pagetest.Thing{
 		{Role: "heading", Name: "Text and face"},
 		{Role: "group", Name: "How the agent answers"},
 		{Role: "radio", Name: "Text"},

@@ -3,7 +3,7 @@ package agent
 import (
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
-func TestMain(m *testing.M) { house.Main(m, house.Talking) }
+func TestMain(m *testing.M) { pagetest.Main(m, pagetest.Talking) }

@@ -6,23 +6,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 const folder = "/e2e/agent/testdata/"
 
 // stage opens the empty page of these tests, whose scripts find what agent.js has.
-func stage(t *testing.T) (*house.House, *house.Page) {
+func stage(t *testing.T) (*pagetest.House, *pagetest.Page) {
 	t.Helper()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := h.Open(folder)
 	p.Prelude = `const {AvatarSession, ChatSession, connect, diagnostics, Ear, failure, held, load, picture, settled} = await import("` + folder + `agent.js")`
 	return h, p
 }
 
 // completions counts the visits that told of an end.
-func completions(h *house.House) int { return h.Count(http.MethodPost, "/thread/session_completed") }
+func completions(h *pagetest.House) int { return h.Count(http.MethodPost, "/thread/session_completed") }
 
 // What is said in one transport is known in the other, there is a face and a voice
 // in between, and the service hears of one end.

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var got struct{ Video, Audio, Merged []string }
 	p.Do(&got, `
@@ -36,7 +36,7 @@ func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 
 func TestWithoutElementsThereAreTracks(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var got struct {
 		Kinds, Stream []string
@@ -68,7 +68,7 @@ func TestWithoutElementsThereAreTracks(t *testing.T) {
 
 func TestAudioOnlyAgentIsHeard(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var got struct {
 		Mode, Ready, Said string

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -16,7 +16,7 @@ const connected = `
 
 func TestDisconnectTellsTheService(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var thread string
 	p.Do(&thread, connected)
@@ -55,8 +55,8 @@ func TestDisconnectTellsTheService(t *testing.T) {
 
 func TestClosedTabTellsTheService(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
-	h.LeaveUntilTold(func() (p *house.Page, thread string) {
+	h := pagetest.New(t, localservice.Options{})
+	h.LeaveUntilTold(func() (p *pagetest.Page, thread string) {
 		p = stage(h)
 		p.Do(&thread, connected)
 		return p, thread
@@ -68,7 +68,7 @@ func TestClosedTabTellsTheService(t *testing.T) {
 // transports are left alone (wire-protocol §8.8).
 func TestPageLeftBehindTellsTheService(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var thread string
 	p.Do(&thread, connected)
@@ -80,7 +80,7 @@ func TestPageLeftBehindTellsTheService(t *testing.T) {
 
 func TestHiddenPageCompletesAfterItsGrace(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var thread string
 	p.Do(&thread, `

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
@@ -15,7 +15,7 @@ import (
 // The whole example, without a mouse.
 func TestExamplePageByKeyboard(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := h.Open("/example/avatar/")
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil { // the visitor only types
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 
 func TestExamplePageSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	h.Control("/capacity", map[string]any{"exhausted": true})
 	p := h.Open("/example/avatar/")
 	p.Becomes(`document.activeElement.id === "start"`)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -25,7 +25,7 @@ func (r rejection) want(t *testing.T, code, phase string) {
 
 func TestBadTokenIsRefused(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	p.Allow("401")
 	var got struct {
@@ -43,7 +43,7 @@ func TestBadTokenIsRefused(t *testing.T) {
 
 func TestUnknownRegionIsRefused(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var got struct{ Init, Session rejection }
 	p.Do(&got, `
@@ -56,7 +56,7 @@ func TestUnknownRegionIsRefused(t *testing.T) {
 
 func TestFullServiceIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	for _, test := range []struct{ setting, code string }{
 		{"exhausted", "capacity_unavailable"},
@@ -82,7 +82,7 @@ func TestFullServiceIsSaidAtOnce(t *testing.T) {
 // A service that accepts everything and answers nothing.
 func TestConnectTimeLimitsNameTheirPhase(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	p.Allow("WebSocket is closed before the connection is established") // says Chromium itself
 	for _, test := range []struct{ path, timeouts, code, phase string }{

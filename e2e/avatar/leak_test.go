@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -19,7 +19,7 @@ type holdings struct {
 }
 
 func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var got struct{ Before, After holdings }
 	start := time.Now()

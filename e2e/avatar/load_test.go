@@ -3,14 +3,14 @@ package avatar
 import (
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // How long a page waits for the runtime, from the import to a program that takes
 // calls; once as on a first visit, once with what the browser has kept.
 func TestImportToReady(t *testing.T) {
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := h.Open(folder + "load.html")
 	var cold, warm float64
 	const measure = `(async () => {

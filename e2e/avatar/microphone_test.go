@@ -3,7 +3,7 @@ package avatar
 import (
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
@@ -17,7 +17,7 @@ rules:
 `)
 
 func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
-	h := house.New(t, localservice.Options{Script: hears})
+	h := pagetest.New(t, localservice.Options{Script: hears})
 	p := stage(h)
 	var got struct {
 		Ms          float64
@@ -58,7 +58,7 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 
 func TestDeniedMicrophoneIsAWarning(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestDeniedMicrophoneIsAWarning(t *testing.T) {
 
 func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{Script: hears})
+	h := pagetest.New(t, localservice.Options{Script: hears})
 	p := stage(h)
 	var got struct {
 		Before, After, Muted int
@@ -115,7 +115,7 @@ func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
 
 func TestAnotherMicrophoneTakesOver(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{Script: hears})
+	h := pagetest.New(t, localservice.Options{Script: hears})
 	p := stage(h)
 	var got struct {
 		Mics         int

@@ -3,7 +3,7 @@ package avatar
 import (
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -21,7 +21,7 @@ const tellsName = `
 
 func TestDroppedSocketIsRecovered(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	p.Do(nil, tellsName)
 	before := h.Only().ID
@@ -48,7 +48,7 @@ func TestDroppedSocketIsRecovered(t *testing.T) {
 
 func TestRefusedRecoveryIsRebuiltOnTheSameThread(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var thread string
 	p.Do(&thread, tellsName)

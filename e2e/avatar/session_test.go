@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
@@ -25,7 +25,7 @@ const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help
 
 func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var got struct {
 		Picture seen

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
 func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var got struct {
 		Sent           bool
@@ -71,7 +71,7 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 
 func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var got struct {
 		Held         bool
@@ -96,7 +96,7 @@ func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
 
 func TestKickoffIsSaidOnce(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var thread string
 	p.Do(&thread, `
@@ -142,7 +142,7 @@ func TestKickoffIsSaidOnce(t *testing.T) {
 const silenceLimit = 300 // ms
 
 func TestInterruptSilencesAtOnce(t *testing.T) {
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var got struct {
 		Ms       float64
@@ -186,7 +186,7 @@ func TestInterruptSilencesAtOnce(t *testing.T) {
 
 func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	p.Do(nil, `
 		globalThis.talk = await open({agent: "silent", videoEl: document.getElementById("video")})
@@ -235,7 +235,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 
 func TestToolsOfThePageAreAnswered(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{})
+	h := pagetest.New(t, localservice.Options{})
 	p := stage(h)
 	var got struct {
 		Calls  []string

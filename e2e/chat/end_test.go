@@ -10,12 +10,12 @@ import (
 	"github.com/chromedp/cdproto/heapprofiler"
 	"github.com/chromedp/chromedp"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // completions are the visits that told of an end.
-func completions(h *house.House) (threads []string) {
+func completions(h *pagetest.House) (threads []string) {
 	for _, v := range h.Visits() {
 		if strings.HasSuffix(v.Path, "/thread/session_completed") {
 			threads = append(threads, v.Body)
@@ -59,8 +59,8 @@ func TestTheServiceHearsOfAnEndOnce(t *testing.T) {
 
 func TestAClosedTabTellsOfItsEnd(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{Script: []byte(turns)})
-	h.LeaveUntilTold(func() (p *house.Page, thread string) {
+	h := pagetest.New(t, localservice.Options{Script: []byte(turns)})
+	h.LeaveUntilTold(func() (p *pagetest.Page, thread string) {
 		p = enter(h)
 		p.Do(&thread, `
 			globalThis.talk = await connect()

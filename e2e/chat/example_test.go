@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
@@ -38,8 +38,8 @@ rules:
 `
 
 // open opens the page with an agent, ready to be asked.
-func open(t *testing.T, agent string) (*house.House, *house.Page) {
-	h := house.New(t, localservice.Options{Script: []byte(script)})
+func open(t *testing.T, agent string) (*pagetest.House, *pagetest.Page) {
+	h := pagetest.New(t, localservice.Options{Script: []byte(script)})
 	p := h.Open("/example/chat/?agent=" + agent)
 	p.Ready()
 	return h, p
@@ -273,7 +273,7 @@ func TestToolsUseThePage(t *testing.T) {
 	consent := h.Open(strings.TrimPrefix(link.Href, h.URL))
 	consent.Becomes(`document.activeElement.localName === "button"`)
 	consent.Keys("\r")
-	h.Await("the consent", func(v house.Visit) bool { return v.Method == http.MethodPost && v.Path == "/oauth/consent" })
+	h.Await("the consent", func(v pagetest.Visit) bool { return v.Method == http.MethodPost && v.Path == "/oauth/consent" })
 	p.Press(".note button")
 	p.Hears("Your calendar is connected.")
 }
@@ -302,7 +302,7 @@ func TestAnswerIsRated(t *testing.T) {
 	p.Ask("And then?", "That was all.")
 	for label, want := range map[string]string{"Good answer": `"is_positive":true`, "Bad answer": `"is_positive":false`} {
 		p.Press(`.about [aria-label="` + label + `"]`)
-		v := h.Await(label, func(v house.Visit) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
+		v := h.Await(label, func(v pagetest.Visit) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
 		if v.Status != http.StatusOK || !v.Authorised {
 			t.Errorf("%s: %+v", label, v)
 		}
@@ -350,7 +350,7 @@ func TestNothingIsSaid(t *testing.T) {
 
 func TestServiceIsAway(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{Script: []byte(script)})
+	h := pagetest.New(t, localservice.Options{Script: []byte(script)})
 	h.Shut(func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasPrefix(r.URL.Path, "/example/") || strings.HasPrefix(r.URL.Path, "/js/") {
 			return false
@@ -372,7 +372,7 @@ func TestEverybodyCanUseIt(t *testing.T) {
 	_, p := open(t, "receptionist")
 	p.Becomes(`document.querySelectorAll(".chip").length === 3`)
 	things := p.Things()
-	for _, want := range []house.Thing{
+	for _, want := range []pagetest.Thing{
 		{Role: "heading", Name: "Chat with an agent"},
 		{Role: "navigation", Name: "Examples"},
 		{Role: "link", Name: "Both"},

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 )
 
-func TestMain(m *testing.M) { house.Main(m, browsertest.Options{}) }
+func TestMain(m *testing.M) { pagetest.Main(m, browsertest.Options{}) }
 
 // jsonOf writes a value for a script.
 func jsonOf(v any) string {

@@ -3,7 +3,7 @@ package chat
 import (
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -16,7 +16,7 @@ type drawn struct {
 
 // draw shows texts as the pages do, each in pieces of so many characters, and
 // looks at the element after every piece.
-func draw(p *house.Page, texts []string, size int) []drawn {
+func draw(p *pagetest.Page, texts []string, size int) []drawn {
 	var got []drawn
 	p.Do(&got, `
 		const {GrowingText} = await import("/example/shared/markdown.js")
@@ -57,7 +57,7 @@ func draw(p *house.Page, texts []string, size int) []drawn {
 // A text of the service never becomes anything but a text, wherever it is cut.
 func TestTextStaysText(t *testing.T) {
 	t.Parallel()
-	p := house.New(t, localservice.Options{}).Open("/example/avatar/")
+	p := pagetest.New(t, localservice.Options{}).Open("/example/avatar/")
 	for i, d := range draw(p, []string{
 		`<script>alert(1)</script><img src=x onerror=alert(1)><b onclick=alert(1)>b</b>`,
 		"[a](javascript:alert(1)) [b](JAVA\tSCRIPT:alert(1)) [c](data:text/html,x) [d](vbscript:x) [e](&#106;avascript:alert(1)) <javascript:alert(1)>",
@@ -76,7 +76,7 @@ func TestTextStaysText(t *testing.T) {
 
 func TestMarkdownIsDrawnWhileItGrows(t *testing.T) {
 	t.Parallel()
-	p := house.New(t, localservice.Options{}).Open("/example/avatar/")
+	p := pagetest.New(t, localservice.Options{}).Open("/example/avatar/")
 	text := "# One\n\nFirst **bold** and `code` and [a link](https://a.example/x).\n\n- one\n- two **three**\n\n" +
 		"1. first\n2. second\n\n```js\nconst x = 1 // **no**\n```\n\n| a | b |\n|---|---:|\n| 1 | 2 |\n\n> quoted\n\n---\n\nThe end: 42"
 	const want = `<h3>One</h3>` +
@@ -101,7 +101,7 @@ func TestMarkdownIsDrawnWhileItGrows(t *testing.T) {
 // A growing text shows no mark that means something else a moment later.
 func TestGrowingTextDoesNotFlicker(t *testing.T) {
 	t.Parallel()
-	p := house.New(t, localservice.Options{}).Open("/example/avatar/")
+	p := pagetest.New(t, localservice.Options{}).Open("/example/avatar/")
 	var got map[string]string
 	p.Do(&got, `
 		const {GrowingText} = await import("/example/shared/markdown.js")

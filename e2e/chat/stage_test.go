@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -41,19 +41,19 @@ rules:
 `
 
 // stage opens the empty page of these tests, whose scripts find what chat.js has.
-func stage(t *testing.T) (*house.House, *house.Page) {
+func stage(t *testing.T) (*pagetest.House, *pagetest.Page) {
 	t.Helper()
 	return stageOf(t, localservice.Options{Script: []byte(turns)})
 }
 
-func stageOf(t *testing.T, o localservice.Options) (*house.House, *house.Page) {
+func stageOf(t *testing.T, o localservice.Options) (*pagetest.House, *pagetest.Page) {
 	t.Helper()
-	h := house.New(t, o)
+	h := pagetest.New(t, o)
 	return h, enter(h)
 }
 
 // enter opens a page with what the scripts share.
-func enter(h *house.House) *house.Page {
+func enter(h *pagetest.House) *pagetest.Page {
 	p := h.Open(folder)
 	p.Prelude = `const {arrive, connect, converse, converseOnce, diagnostics, failure, held, load, open, settled, visitor} = await import("` + folder + `chat.js")`
 	return p

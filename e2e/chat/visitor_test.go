@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
 // mint makes a token for a visitor, as a page's server does (service.md
 // "Authentication" rule 10).
-func mint(t *testing.T, h *house.House, agent, user string) (token string) {
+func mint(t *testing.T, h *pagetest.House, agent, user string) (token string) {
 	t.Helper()
 	info := h.Info()
 	who, ok := info.Agent(agent)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -37,7 +37,7 @@ rules:
 
 func TestEveryWidgetIsDrawn(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{Script: []byte(allWidgets)})
+	h := pagetest.New(t, localservice.Options{Script: []byte(allWidgets)})
 	p := h.Open("/example/chat/")
 	p.Ready()
 	p.Ask("Widgets", "All of them.")
@@ -79,7 +79,7 @@ func TestEveryWidgetIsDrawn(t *testing.T) {
 
 func TestFlashcardsTurn(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{Script: []byte(allWidgets)})
+	h := pagetest.New(t, localservice.Options{Script: []byte(allWidgets)})
 	p := h.Open("/example/chat/")
 	p.Ready()
 	p.Ask("Widgets", "All of them.")
@@ -103,7 +103,7 @@ func TestFlashcardsTurn(t *testing.T) {
 // The form gives what was filled in to the agent, as variables of the right kind.
 func TestFormIsSent(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, localservice.Options{Script: []byte(allWidgets)})
+	h := pagetest.New(t, localservice.Options{Script: []byte(allWidgets)})
 	p := h.Open("/example/chat/")
 	p.Ready()
 	p.Ask("Widgets", "All of them.")
@@ -115,7 +115,7 @@ func TestFormIsSent(t *testing.T) {
 	p.Becomes(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 	p.Keys("Widgets\r")
-	h.Await("the form's values", func(v house.Visit) bool {
+	h.Await("the form's values", func(v pagetest.Visit) bool {
 		for _, value := range []string{`"user_name":"Ada"`, `"user_age":36`, `"user_ok":true`, `"user_about":null`} {
 			if !strings.Contains(v.Body, value) {
 				return false

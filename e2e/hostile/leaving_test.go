@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
 // phase is what became of a session in a phase of its life (phases in
@@ -45,7 +45,7 @@ func told(t *testing.T, h inn, phases map[string]phase, reasons map[string]strin
 
 // leave opens sessions in every phase, has something happen to the page, and waits
 // until those that are not over have told of it, in time.
-func leave(t *testing.T, options, happens string) (inn, *house.Page, map[string]phase) {
+func leave(t *testing.T, options, happens string) (inn, *pagetest.Page, map[string]phase) {
 	t.Helper()
 	h, p := stage(t)
 	p.Allow("WebSocket is closed before the connection is established")
@@ -157,7 +157,7 @@ type away struct {
 
 // cameBack checks that the sessions went on, and that the service was not told again
 // (wire-protocol §8.9: once for a session).
-func cameBack(t *testing.T, h inn, p *house.Page, reason string) {
+func cameBack(t *testing.T, h inn, p *pagetest.Page, reason string) {
 	t.Helper()
 	var got away
 	p.Do(&got, comeBack)

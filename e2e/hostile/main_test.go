@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
-func TestMain(m *testing.M) { house.Main(m, house.Talking) }
+func TestMain(m *testing.M) { pagetest.Main(m, pagetest.Talking) }
 
 // turns are those that the tests cut short.
 const turns = `
@@ -26,16 +26,16 @@ rules:
 
 // inn is a local service that can be asked whether everybody has left.
 type inn struct {
-	*house.House
+	*pagetest.House
 	t *testing.T
 }
 
 // stage opens an empty page at the local service, whose scripts find what
 // testdata/hostile.js has.
-func stage(t *testing.T) (inn, *house.Page) {
+func stage(t *testing.T) (inn, *pagetest.Page) {
 	t.Helper()
 	// Without recovery, a session ends with its socket.
-	h := inn{house.New(t, localservice.Options{Script: []byte(turns), Recovery: -1}), t}
+	h := inn{pagetest.New(t, localservice.Options{Script: []byte(turns), Recovery: -1}), t}
 	const folder = "/e2e/hostile/testdata/"
 	p := h.Open(folder)
 	p.Prelude = `const {

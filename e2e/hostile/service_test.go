@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
 // secret is a token of the platform's shape, which nothing may repeat.
@@ -91,7 +91,7 @@ func liar(w http.ResponseWriter, r *http.Request) {
 }
 
 // setUp opens a page that talks to a service which lies.
-func setUp(t *testing.T) *house.Page {
+func setUp(t *testing.T) *pagetest.Page {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(liar))
 	t.Cleanup(server.Close)
@@ -99,7 +99,7 @@ func setUp(t *testing.T) *house.Page {
 	// A server of its own: the local service's pages may not connect to a stranger.
 	pages := httptest.NewServer(http.FileServer(http.Dir("../..")))
 	t.Cleanup(pages.Close)
-	p := house.Open(t, pages.URL+"/e2e/hostile/testdata/")
+	p := pagetest.Open(t, pages.URL+"/e2e/hostile/testdata/")
 	for _, text := range []string{"local or private host", "Failed to load resource", "CORS policy", "redirected too many times"} {
 		p.Allow(text) // what the browser says of the service
 	}

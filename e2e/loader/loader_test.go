@@ -12,14 +12,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/house"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 const dist = "../../js/dist"
 
-func TestMain(m *testing.M) { house.Main(m, browsertest.Options{}) }
+func TestMain(m *testing.M) { pagetest.Main(m, browsertest.Options{}) }
 
 // site serves js/dist under /a/ and /b/, the probe and a page for each test.
 type site struct {
@@ -71,9 +71,9 @@ func (s *site) count(path string) int {
 }
 
 // page opens the site's page.
-func (s *site) page(t *testing.T) *house.Page {
+func (s *site) page(t *testing.T) *pagetest.Page {
 	t.Helper()
-	p := house.Open(t, s.URL+"/")
+	p := pagetest.Open(t, s.URL+"/")
 	p.Prelude = prelude
 	return p
 }

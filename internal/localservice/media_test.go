@@ -21,7 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
-	"github.com/agentruntime/agentruntime/internal/localservice/stage"
+	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 )
 
 // The tests in this file add plain pion peers to the official Socket.IO client.
@@ -226,7 +226,7 @@ func TestPictureAndVoiceThroughTheRelay(t *testing.T) {
 	t.Parallel()
 	c := converse(t, localservice.Options{Script: script(longAnswer)}, "silent")
 	pc, got, _ := watch(t, c.init, c.url)
-	got.wait(t, "picture while the agent is silent", func() bool { return len(got.units) >= stage.FrameRate })
+	got.wait(t, "picture while the agent is silent", func() bool { return len(got.units) >= renderer.FrameRate })
 	got.mu.Lock()
 	quiet := got.level(0)
 	heard := len(got.pcm)
@@ -275,7 +275,7 @@ func decode(t *testing.T, units [][]byte) {
 	if err != nil {
 		t.Fatalf("ffmpeg: %v", err)
 	}
-	const frame = stage.Width * stage.Height
+	const frame = renderer.Width * renderer.Height
 	if len(out) != len(units)*frame {
 		t.Fatalf("%d bytes decoded of %d frames, want %d", len(out), len(units), len(units)*frame)
 	}

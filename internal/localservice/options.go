@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
-	"github.com/agentruntime/agentruntime/internal/localservice/link"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 )
 
@@ -52,7 +52,7 @@ type Options struct {
 
 	// Sockets, HTTP and Relay are the conditions of the network at the start; they
 	// can be changed at the control address.
-	Sockets, HTTP, Relay link.Conditions
+	Sockets, HTTP, Relay netem.Conditions
 
 	// Recovery is how long a session outlives its socket: default 20 s, negative
 	// switches recovery off.

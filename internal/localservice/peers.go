@@ -6,10 +6,10 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/hearing"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
-	"github.com/agentruntime/agentruntime/internal/localservice/stage"
+	"github.com/agentruntime/agentruntime/internal/localservice/recognizer"
+	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/pion/webrtc/v4"
@@ -28,7 +28,7 @@ type mediaFactory struct {
 	peers *media.Server
 	base  string // of the addresses for viewers
 
-	transcriber func() hearing.Transcriber // of one microphone
+	transcriber func() recognizer.Transcriber // of one microphone
 	log         *slog.Logger
 }
 
@@ -73,15 +73,15 @@ func peerAddresses(s *media.Server) []netip.AddrPort { return []netip.AddrPort{s
 
 // newPicture makes the face for a viewer.
 func newPicture(mimeType string) (media.Picture, error) {
-	codec := stage.H264
+	codec := renderer.H264
 	if mimeType == webrtc.MimeTypeVP8 {
-		codec = stage.VP8
+		codec = renderer.VP8
 	}
-	return &picture{stage.NewPlayer(codec, rand.Uint64())}, nil
+	return &picture{renderer.NewPlayer(codec, rand.Uint64())}, nil
 }
 
 // picture is a face as a viewer's stream sees it.
-type picture struct{ player *stage.Player }
+type picture struct{ player *renderer.Player }
 
 func (p *picture) Next(loudness float64, keyFrame bool) []byte {
 	if keyFrame {

@@ -16,9 +16,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/controlapi"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
-	"github.com/agentruntime/agentruntime/internal/localservice/link"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
+	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -117,7 +117,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 
-	links := map[string]*link.Link{"sockets": link.New(o.Sockets), "http": link.New(o.HTTP), "relay": link.New(o.Relay)}
+	links := map[string]*netem.Link{"sockets": netem.New(o.Sockets), "http": netem.New(o.HTTP), "relay": netem.New(o.Relay)}
 	for _, l := range links {
 		s.onClose(func() error { l.Close(); return nil })
 	}
@@ -185,7 +185,7 @@ var apiPrefixes = []string{
 
 // startControl opens the control address: its own port, on loopback whatever the
 // others are.
-func (s *Service) startControl(sockets *socketio.Server, links map[string]*link.Link) error {
+func (s *Service) startControl(sockets *socketio.Server, links map[string]*netem.Link) error {
 	listener, err := net.Listen("tcp", defaultAddr)
 	if err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/link"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 )
 
 const (
@@ -27,7 +27,7 @@ const socketRequest = "GET " + live.SocketPath
 // never sends a control socket over a connection that served something else.
 type splitter struct {
 	net.Listener
-	sockets, rest *link.Link
+	sockets, rest *netem.Link
 
 	ready  chan net.Conn
 	silent queue // connections that have not said what they want
@@ -37,7 +37,7 @@ type splitter struct {
 	err    error // of the listener, readable when done is closed
 }
 
-func newSplitter(l net.Listener, sockets, rest *link.Link) *splitter {
+func newSplitter(l net.Listener, sockets, rest *netem.Link) *splitter {
 	s := &splitter{
 		Listener: l, sockets: sockets, rest: rest, ready: make(chan net.Conn), done: make(chan struct{}),
 	}
@@ -110,7 +110,7 @@ func (s *splitter) sniff(c net.Conn) {
 		l = s.sockets
 	}
 	select {
-	case s.ready <- link.Conn(&peeked{c, r}, l):
+	case s.ready <- netem.Conn(&peeked{c, r}, l):
 	case <-s.done:
 		_ = c.Close()
 	}

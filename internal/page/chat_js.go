@@ -10,9 +10,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // ChatOptions are the options of session-api A.2.1 in the one form that
@@ -43,7 +43,7 @@ func (o *ChatOptions) Session() (chat.Options, error) {
 }
 
 // ChatDeps are the parts of a chat session in a page.
-func ChatDeps() chat.Deps { return chat.Deps{Page: completion.BrowserPage()} }
+func ChatDeps() chat.Deps { return chat.Deps{Page: sessionend.BrowserPage()} }
 
 // openChat makes a session of the options of js/src/chatsession.ts.
 func openChat(h *Handle, options js.Value) (Session, error) {

@@ -5,7 +5,7 @@ package page
 import (
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/completion"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // Off reports whether a switch that is on by default was switched off.
@@ -28,8 +28,8 @@ type CompletionOptions struct {
 }
 
 // Settings returns what a session takes of them.
-func (o *CompletionOptions) Settings() completion.Settings {
-	return completion.Settings{
+func (o *CompletionOptions) Settings() sessionend.Settings {
+	return sessionend.Settings{
 		Off:            Off(o.SessionCompleteOnEnd),
 		Path:           o.SessionCompletePath,
 		Timeout:        o.SessionCompleteLimit,

@@ -18,10 +18,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -411,20 +411,20 @@ func (screen) Clear()                                 {}
 // page tells the sessions of it what the browser does.
 type page struct {
 	mu        sync.Mutex
-	listeners []*completion.Listener
+	listeners []*sessionend.Listener
 }
 
-func (p *page) Watch(l completion.Listener) (stop func()) {
+func (p *page) Watch(l sessionend.Listener) (stop func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.listeners = append(p.listeners, &l)
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.listeners = slices.DeleteFunc(p.listeners, func(other *completion.Listener) bool { return other == &l })
+		p.listeners = slices.DeleteFunc(p.listeners, func(other *sessionend.Listener) bool { return other == &l })
 	}
 }
-func (p *page) Channel(string, func(string)) completion.Channel { return nil }
+func (p *page) Channel(string, func(string)) sessionend.Channel { return nil }
 func (p *page) UserAgent() string                               { return "page" }
 
 // hide goes away.

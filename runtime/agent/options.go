@@ -6,10 +6,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // Mode is the kind of transport.
@@ -103,7 +103,7 @@ type common struct {
 	insecure                              *bool
 	vars                                  *map[string]any
 	caps                                  *map[string]string
-	once                                  **completion.Once
+	once                                  **sessionend.Once
 	kickoff                               **event.Kickoff
 	log                                   *func(string, string, map[string]any)
 	audit                                 *func(event.Audit)

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // State is where a session is in its life (session-api B.3).
@@ -60,7 +60,7 @@ type Session struct {
 	thread  string
 	updates map[string]any // variables that were updated, over those of the options
 	kickoff *event.Kickoff // nil once it is used up
-	once    *completion.Once
+	once    *sessionend.Once
 
 	current *transport         // carries the turns; after the end the last that did
 	next    *transport         // connects during a switch
@@ -95,7 +95,7 @@ func New(o Options, d Deps) (*Session, error) {
 	d.own()
 	s := &Session{
 		opts: o, deps: d,
-		state: Idle, mode: o.Mode, token: o.Token, thread: thread, kickoff: kickoff, once: new(completion.Once),
+		state: Idle, mode: o.Mode, token: o.Token, thread: thread, kickoff: kickoff, once: new(sessionend.Once),
 	}
 	s.opts.Token = "" // s.token is forgotten with the end
 	s.base.Start(session.Hooks{

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // handler is a function of the application that every transport gets.
@@ -137,10 +137,10 @@ func (s *Session) SetToken(token string) error {
 // CompleteThread sends the completion signal now; it is sent once in the life of
 // the session, over whatever transport. The error is invalid_state once the session
 // has ended; every other outcome is in the result.
-func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
+func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error) {
 	t, err := s.live(ctx)
 	if err != nil {
-		return completion.Result{}, err
+		return sessionend.Result{}, err
 	}
 	return t.CompleteThread(ctx)
 }

@@ -5,9 +5,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // lifeState is how the conversation lives and ends.
@@ -163,8 +163,8 @@ func (s *Session) begin() {
 
 // newCompleter returns what tells the service of the end; page is nil for a
 // session that is not connected, of which other tabs should hear nothing.
-func (s *Session) newCompleter(page completion.Page) *completion.Completer {
-	return completion.New(completion.Options{
+func (s *Session) newCompleter(page sessionend.Page) *sessionend.Completer {
+	return sessionend.New(sessionend.Options{
 		URL:      *s.opts.GenieURL,
 		Fetch:    s.deps.Fetch,
 		Send:     s.deps.Send,
@@ -225,8 +225,8 @@ func (s *Session) network(online bool) {
 // CompleteThread sends the completion signal now. It fails with invalid_state
 // once the session is disconnected, and with aborted at the end of ctx (timeout for a
 // deadline), which does not take the signal back; every other outcome is in the result.
-func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
-	c, err := session.Ask(ctx, &s.base, func(reply chan<- *completion.Completer) {
+func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error) {
+	c, err := session.Ask(ctx, &s.base, func(reply chan<- *sessionend.Completer) {
 		if s.completer == nil && (s.state == Idle || s.state == Broken) {
 			s.completer = s.newCompleter(nil)
 			s.arm()
@@ -234,10 +234,10 @@ func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error)
 		reply <- s.completer
 	})
 	if err != nil {
-		return completion.Result{}, err
+		return sessionend.Result{}, err
 	}
 	if c == nil {
-		return completion.Result{}, fault.New(fault.InvalidState, "the session is not connected")
+		return sessionend.Result{}, fault.New(fault.InvalidState, "the session is not connected")
 	}
 	r, err := c.CompleteNow(ctx)
 	if err != nil {

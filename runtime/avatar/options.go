@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // DefaultDisclosure is the notice of the disclosure event.
@@ -137,7 +137,7 @@ type Options struct {
 	NoSpiralRecovery bool `json:"-"`
 
 	// Completion is the end-of-conversation signal.
-	Completion completion.Settings `json:"-"`
+	Completion sessionend.Settings `json:"-"`
 	// CompleteOnServerEnd sends it although the service ended the conversation.
 	CompleteOnServerEnd bool `json:"completeOnServerEnd"`
 

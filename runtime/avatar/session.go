@@ -11,12 +11,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // State is where a session is in its life (session-api B.1).
@@ -64,7 +64,7 @@ type Deps struct {
 	Send  fetch.Sender
 	// Page reports what the browser does with the page and the network; nil
 	// natively.
-	Page completion.Page
+	Page sessionend.Page
 }
 
 // own fills in what d lacks and returns what closes the transport.
@@ -181,8 +181,8 @@ type Session struct {
 	recovery recoveryState
 	output   outputState
 
-	completer *completion.Completer
-	told      *completion.Completer // that of the life before
+	completer *sessionend.Completer
+	told      *sessionend.Completer // that of the life before
 }
 
 // New returns a session in state idle; it opens nothing. The error is a

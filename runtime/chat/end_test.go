@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // TestPageExit: what must leave has left, and what must end has ended, when the
@@ -77,20 +77,20 @@ func TestAHiddenPageThatReads(t *testing.T) {
 // (session-api O15).
 func TestTheEndIsToldOnce(t *testing.T) {
 	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
-		complete := func(want completion.Result) {
+		complete := func(want sessionend.Result) {
 			t.Helper()
 			if got, err := r.CompleteThread(r.t.Context()); err != nil || got != want {
 				t.Errorf("%+v, %v; want %+v", got, err, want)
 			}
 		}
 		r.brain.status = 503
-		complete(completion.Result{Reason: "http_error", Status: 503})
+		complete(sessionend.Result{Reason: "http_error", Status: 503})
 		r.brain.status = 200
-		complete(completion.Result{OK: true, Reason: "manual"})
+		complete(sessionend.Result{OK: true, Reason: "manual"})
 		if err := r.Connect(); err != nil {
 			t.Fatal(err)
 		}
-		complete(completion.Result{OK: true, Reason: "already_sent"})
+		complete(sessionend.Result{OK: true, Reason: "already_sent"})
 		r.Close()
 		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed, completed}) {
 			t.Errorf("calls %q", got)

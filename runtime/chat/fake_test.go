@@ -12,27 +12,27 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fakePage is a page that a test shows, hides and leaves.
 type fakePage struct {
-	listener completion.Listener
+	listener sessionend.Listener
 	watches  int
 	channels int
 }
 
-func (p *fakePage) Watch(l completion.Listener) func() {
+func (p *fakePage) Watch(l sessionend.Listener) func() {
 	p.listener = l
 	p.watches++
 	return sync.OnceFunc(func() { p.watches-- })
 }
 
-func (p *fakePage) Channel(string, func(string)) completion.Channel {
+func (p *fakePage) Channel(string, func(string)) sessionend.Channel {
 	p.channels++
 	return fakeChannel{p}
 }

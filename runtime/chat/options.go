@@ -6,11 +6,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // Options configure a [Session] (session-api A.2.1). The zero value of every
@@ -53,7 +53,7 @@ type Options struct {
 	ToolSpiralLimit *int `json:"toolSpiralLimit"`
 
 	// Completion is the end-of-conversation signal.
-	Completion completion.Settings `json:"-"`
+	Completion sessionend.Settings `json:"-"`
 
 	// OnResponse hears of every reply of the brain, in order with the events, before
 	// those of its segments.
@@ -73,7 +73,7 @@ type Deps struct {
 	Fetch fetch.Client
 	Send  fetch.Sender
 	// Page reports what the browser does with the page; nil natively.
-	Page completion.Page
+	Page sessionend.Page
 }
 
 const (

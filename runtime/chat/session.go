@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // State is where a session is in its life (session-api B.2).
@@ -63,7 +63,7 @@ type Session struct {
 	life context.Context // handlers are called with it
 	die  context.CancelFunc
 
-	completer *completion.Completer
+	completer *sessionend.Completer
 	free      func() // closes what is the session's own of deps
 }
 
@@ -320,8 +320,8 @@ func (s *Session) RespondToTool(ctx context.Context, id string, response map[str
 // CompleteThread sends the completion signal now. It fails with invalid_state
 // once the session is closed, and with aborted at the end of ctx (timeout for a
 // deadline), which does not take the signal back; every other outcome is in the result.
-func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
-	c, err := session.Ask(ctx, &s.base, func(reply chan<- *completion.Completer) {
+func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error) {
+	c, err := session.Ask(ctx, &s.base, func(reply chan<- *sessionend.Completer) {
 		if s.state == Closed {
 			reply <- nil
 			return
@@ -330,10 +330,10 @@ func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error)
 		reply <- s.completer
 	})
 	if err != nil {
-		return completion.Result{}, err
+		return sessionend.Result{}, err
 	}
 	if c == nil {
-		return completion.Result{}, fault.New(fault.InvalidState, "the session is closed")
+		return sessionend.Result{}, fault.New(fault.InvalidState, "the session is closed")
 	}
 	r, err := c.CompleteNow(ctx)
 	if err != nil {
@@ -347,7 +347,7 @@ func (s *Session) watch() {
 	if s.completer != nil {
 		return
 	}
-	s.completer = completion.New(completion.Options{
+	s.completer = sessionend.New(sessionend.Options{
 		URL:      *s.opts.GenieURL,
 		Fetch:    s.deps.Fetch,
 		Send:     s.deps.Send,

@@ -23,7 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	server "github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
-	"github.com/agentruntime/agentruntime/internal/localservice/stage"
+	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -92,11 +92,11 @@ type testService struct {
 func newTestService(t testing.TB) *testService {
 	t.Helper()
 	m, err := server.New(server.Config{NewPicture: func(mimeType string) (server.Picture, error) {
-		codec := stage.H264
+		codec := renderer.H264
 		if mimeType == "video/VP8" {
-			codec = stage.VP8
+			codec = renderer.VP8
 		}
-		return &picture{stage.NewPlayer(codec, 1)}, nil
+		return &picture{renderer.NewPlayer(codec, 1)}, nil
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ func (h *hearing) hear(pcm []int16) {
 }
 
 // picture is a face.
-type picture struct{ player *stage.Player }
+type picture struct{ player *renderer.Player }
 
 func (p *picture) Next(loudness float64, keyFrame bool) []byte {
 	if keyFrame {

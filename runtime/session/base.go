@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // Hooks connect a [Base] to the session around it and to the application. Those
@@ -125,8 +125,8 @@ func (b *Base) WaitHeard() {
 
 // Settle returns when the request that told of the end is over, and the listener has
 // heard how it went. last is who sent it, if anybody, and belongs to the queue.
-func (b *Base) Settle(last **completion.Completer) {
-	var c *completion.Completer
+func (b *Base) Settle(last **sessionend.Completer) {
+	var c *sessionend.Completer
 	b.Work.Call(func() { c = *last })
 	if c != nil {
 		c.Wait()
@@ -140,7 +140,7 @@ func (b *Base) AfterHeard(f func()) { b.heard.Post(f) }
 
 // Completed reports an attempt to tell the service of the end of the
 // conversation.
-func (b *Base) Completed(a completion.Attempt) {
+func (b *Base) Completed(a sessionend.Attempt) {
 	b.Work.Post(func() {
 		b.Emit(event.SessionCompleted{Reason: a.Reason, Sent: a.Sent, Suppressed: a.Suppressed, Peers: a.Peers})
 	})

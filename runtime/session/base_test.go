@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // inside is a session with nothing around its inside: its state is a number.
@@ -195,7 +195,7 @@ func TestWarningsAndAuditsAreRedacted(t *testing.T) {
 
 func TestAnAttemptToCompleteIsAnEvent(t *testing.T) {
 	bubble(t, func(s *inside) {
-		s.Completed(completion.Attempt{Reason: "manual", Sent: true, Suppressed: true, Peers: 2})
+		s.Completed(sessionend.Attempt{Reason: "manual", Sent: true, Suppressed: true, Peers: 2})
 		want := event.SessionCompleted{Reason: "manual", Sent: true, Suppressed: true, Peers: 2}
 		if got := all[event.SessionCompleted](s); !slices.Equal(got, []event.SessionCompleted{want}) {
 			t.Errorf("%+v", got)

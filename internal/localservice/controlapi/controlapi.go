@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/link"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 )
 
 const (
@@ -43,7 +43,7 @@ type Config struct {
 	Token    string // for the header Authorization: Bearer
 	Hub      *live.Hub
 	Recovery Recovery
-	Links    map[string]*link.Link // by name
+	Links    map[string]*netem.Link // by name
 	Logger   *slog.Logger
 }
 
@@ -232,13 +232,13 @@ func (s *server) setLinks(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	parsed := map[string]link.Conditions{}
+	parsed := map[string]netem.Conditions{}
 	for name, text := range body {
 		if s.Links[name] == nil {
 			fail(w, badRequest(fmt.Sprintf("there is no link %q", name)))
 			return
 		}
-		c, err := link.Parse(text)
+		c, err := netem.Parse(text)
 		if err != nil {
 			fail(w, badRequest(err.Error()))
 			return

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/hearing"
+	"github.com/agentruntime/agentruntime/internal/localservice/recognizer"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 	"github.com/pion/webrtc/v4/pkg/media"
@@ -106,7 +106,7 @@ func TestMicrophoneHearsThroughTheRelay(t *testing.T) {
 	var r recording
 	m := s.NewMicrophone(r.hear)
 	defer m.Close()
-	detector := hearing.NewDetector(hearing.Config{})
+	detector := recognizer.NewDetector(recognizer.Config{})
 	client := newSpeaker(t, relayOnly(t, s, "udp"))
 	answer := client.connect(t, m, false)
 	waitFor(t, "connected", func() bool { return m.Stats().Connected })
@@ -121,7 +121,7 @@ func TestMicrophoneHearsThroughTheRelay(t *testing.T) {
 	var onsets, turns int
 	quiet := make([]int16, MicrophoneRate)
 	for _, sound := range [][]int16{quiet, r.heard(), quiet} {
-		detector.Feed(sound, func() { onsets++ }, func(hearing.Turn) { turns++ })
+		detector.Feed(sound, func() { onsets++ }, func(recognizer.Turn) { turns++ })
 	}
 	if onsets != 1 || turns != 1 {
 		t.Errorf("%d onsets and %d turns were heard in it, want one of each", onsets, turns)

@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/link"
+	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
 )
@@ -47,7 +47,7 @@ type Config struct {
 	// eight, four for each of its two peers.
 	UserQuota, Quota int
 	// Link, when set, impairs everything between the clients and the relay.
-	Link *link.Link
+	Link *netem.Link
 }
 
 // Default quotas, see Config.
@@ -123,10 +123,10 @@ func (s *Server) listen(cfg Config, config *turn.ServerConfig) error {
 		}
 		s.addrs = append(s.addrs, stream.Addr().(*net.TCPAddr).AddrPort())
 		config.PacketConnConfigs = append(config.PacketConnConfigs, turn.PacketConnConfig{
-			PacketConn: link.PacketConn(packets, cfg.Link), RelayAddressGenerator: s.pool, PermissionHandler: permit,
+			PacketConn: netem.PacketConn(packets, cfg.Link), RelayAddressGenerator: s.pool, PermissionHandler: permit,
 		})
 		config.ListenerConfigs = append(config.ListenerConfigs, turn.ListenerConfig{
-			Listener: s.conns.wrap(link.Listener(stream, cfg.Link)), RelayAddressGenerator: s.pool, PermissionHandler: permit,
+			Listener: s.conns.wrap(netem.Listener(stream, cfg.Link)), RelayAddressGenerator: s.pool, PermissionHandler: permit,
 		})
 	}
 	return nil

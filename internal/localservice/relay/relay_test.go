@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/link"
+	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
 	"go.uber.org/goleak"
@@ -278,7 +278,7 @@ func TestClosedTCPClientFreesItsAllocation(t *testing.T) {
 }
 
 func TestCutLinkStopsTheRelay(t *testing.T) {
-	l := link.New(link.Conditions{})
+	l := netem.New(netem.Conditions{})
 	defer l.Close()
 	peer := echo(t)
 	s := start(t, Config{Peers: []netip.AddrPort{peer}, Link: l})
@@ -287,11 +287,11 @@ func TestCutLinkStopsTheRelay(t *testing.T) {
 	if !roundTrip(t, relayed, peer, patience) {
 		t.Fatal("no answer through the relay")
 	}
-	l.Set(link.Conditions{Cut: true})
+	l.Set(netem.Conditions{Cut: true})
 	if roundTrip(t, relayed, peer, quiet) {
 		t.Error("an answer came through a cut link")
 	}
-	l.Set(link.Conditions{})
+	l.Set(netem.Conditions{})
 	if !roundTrip(t, relayed, peer, patience) {
 		t.Error("no answer after the link was mended")
 	}

@@ -1,0 +1,98 @@
+package pagetest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/chromedp"
+)
+
+// Thing is what a screen reader knows of a part of a page.
+type Thing struct{ Role, Name string }
+
+// Things are the parts of the page that a screen reader knows of, in reading
+// order, without bare texts.
+func (p *Page) Things() []Thing {
+	p.t.Helper()
+	var things []Thing
+	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		tree, err := cdp.Call(ctx, t, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+		if err != nil {
+			return err
+		}
+		nodes := map[accessibility.NodeID]*accessibility.Node{}
+		for _, n := range tree.Nodes {
+			nodes[n.NodeID] = n
+		}
+		var walk func(*accessibility.Node)
+		walk = func(n *accessibility.Node) {
+			if thing := (Thing{textOf(n.Role), textOf(n.Name)}); !n.Ignored && !slices.Contains(bare, thing.Role) {
+				things = append(things, thing)
+			}
+			for _, id := range n.ChildIDs {
+				if child := nodes[id]; child != nil {
+					walk(child)
+				}
+			}
+		}
+		walk(tree.Nodes[0])
+		return nil
+	}))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return things
+}
+
+var (
+	// bare are the roles of what has only a text or a place.
+	bare = []string{"StaticText", "InlineTextBox", "none", "generic", "LineBreak", "ListMarker", "MenuListPopup"}
+	// named are the roles that mean nothing without a name.
+	named = []string{
+		"article", "button", "checkbox", "combobox", "heading", "img", "image", "link", "log", "navigation",
+		"radio", "radiogroup", "region", "slider", "spinbutton", "switch", "textbox", "toolbar",
+	}
+)
+
+func textOf(v *accessibility.Value) (text string) {
+	if v != nil {
+		_ = json.Unmarshal(v.Value, &text) // a value that is no text has none
+	}
+	return text
+}
+
+// narrow is a small phone, in CSS pixels.
+const narrow = 360
+
+// Accessible fails the test when people can't use what the page shows: when
+// something has no name, a text is too faint in one of the colour schemes, or a
+// small phone has to be scrolled sideways. The page stays narrow.
+func (p *Page) Accessible() {
+	p.t.Helper()
+	for _, thing := range p.Things() {
+		if thing.Name == "" && slices.Contains(named, thing.Role) {
+			p.t.Errorf("a %s has no name", thing.Role)
+		}
+	}
+	var faint []string
+	if err := p.Eval(p.ctx, `import("/e2e/house/page/contrast.js").then(({faint}) => faint())`, &faint); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, text := range faint {
+		p.t.Errorf("too little contrast: %s", text)
+	}
+	if err := p.Run(p.ctx, chromedp.EmulateViewport(narrow, 2*narrow)); err != nil {
+		p.t.Fatal(err)
+	}
+	var wide []string
+	if err := p.Eval(p.ctx, `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.body.querySelectorAll("*")]
+		.filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.tagName + "." + e.className)`, &wide); err != nil {
+		p.t.Fatal(err)
+	}
+	if len(wide) > 0 {
+		p.t.Errorf("a page of %d pixels scrolls sideways because of %q", narrow, wide)
+	}
+}

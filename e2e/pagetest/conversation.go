@@ -1,0 +1,61 @@
+package pagetest
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// What is done with the example pages that hold a conversation
+// (example/shared/conversation.js), as a visitor would.
+
+// Ready waits until something can be asked.
+func (p *Page) Ready() {
+	p.t.Helper()
+	p.Becomes(`document.activeElement.id === "text"`)
+}
+
+// Ask types a question, and waits until a screen reader has heard the answer.
+func (p *Page) Ask(question, answer string) {
+	p.t.Helper()
+	p.Keys(question + "\r")
+	p.Hears(answer)
+}
+
+// Hears waits until the last thing that a screen reader heard has a text in it,
+// and the agent is done.
+func (p *Page) Hears(text string) {
+	p.t.Helper()
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.Becomes(`document.getElementById("announcer").textContent.includes(` + string(quoted) + `) && document.getElementById("stop").hidden`)
+}
+
+// Said is the conversation as it is shown, a turn a line.
+func (p *Page) Said() (lines []string) {
+	p.t.Helper()
+	err := p.Eval(p.ctx, `[...document.querySelectorAll("#log .turn")].map((turn) =>
+		turn.ariaLabel + ": " + turn.querySelector(".text").innerText.replace(/\s+/g, " ").trim())`, &lines)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return lines
+}
+
+// WantSaid compares the conversation with what it should be.
+func (p *Page) WantSaid(want ...string) {
+	p.t.Helper()
+	if got := p.Said(); !slices.Equal(got, want) {
+		p.t.Errorf("the log shows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Press clicks the first element that the selector finds, as a mouse does.
+func (p *Page) Press(selector string) {
+	p.t.Helper()
+	if err := p.Click(p.ctx, selector); err != nil {
+		p.t.Fatal(err)
+	}
+}

@@ -1,0 +1,105 @@
+package pagetest
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// A visitor who leaves in the middle of a stream is noted, and the service hears
+// of it.
+func TestDoorNotesVisitorWhoLeaves(t *testing.T) {
+	left := make(chan struct{})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // a server hears of the end only after that
+		w.Write([]byte("line\n"))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(left)
+	}))
+	defer service.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	h := &House{t: t, ctx: ctx, door: newDoor()}
+	h.door.leadTo(strings.TrimPrefix(service.URL, "http://"))
+	front := httptest.NewServer(h.door)
+	defer front.Close()
+
+	visit, leave := context.WithCancel(ctx)
+	r, err := http.NewRequestWithContext(visit, http.MethodPost, front.URL+"/stream", strings.NewReader("question"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "KS x")
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	line := make([]byte, 5)
+	if _, err := reply.Body.Read(line); err != nil || string(line) != "line\n" {
+		t.Fatalf("read %q, %v before the end of the reply", line, err)
+	}
+	leave()
+	select {
+	case <-left:
+	case <-ctx.Done():
+		service.CloseClientConnections()
+		t.Fatal("the service did not hear that the visitor left")
+	}
+	got := h.Await("the visit", func(Visit) bool { return true })
+	want := Visit{Method: http.MethodPost, Path: "/stream", Body: "question", Authorised: true, Status: http.StatusOK}
+	if got != want {
+		t.Errorf("noted %+v, want %+v", got, want)
+	}
+}
+
+// A server closes a request's body when the answer begins; who reads on then gets
+// an error, for which the answer would be cut off.
+func TestDoorReadsNoBodyBehindItsEnd(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(w, r.Body)
+	}))
+	defer service.Close()
+	d := newDoor()
+	d.leadTo(strings.TrimPrefix(service.URL, "http://"))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/echo", &once{t: t, text: "question"})
+	r.ContentLength = int64(len("question"))
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	if got := w.Body.String(); w.Code != http.StatusOK || got != "question" {
+		t.Errorf("answered %d %q", w.Code, got)
+	}
+}
+
+// once is a body whose end is told once.
+type once struct {
+	t     *testing.T
+	text  string
+	ended bool
+}
+
+func (o *once) Read(p []byte) (int, error) {
+	if o.text != "" {
+		n := copy(p, o.text)
+		o.text = o.text[n:]
+		return n, nil
+	}
+	if o.ended {
+		o.t.Error("the body was read behind its end")
+	}
+	o.ended = true
+	return 0, io.EOF
+}
+
+func TestOnlyPagesAreShown(t *testing.T) {
+	s := shown{nil, shownDirs(t)}
+	for _, name := range []string{"go.mod", "js/package.json", "js/distant", "e2e/avatar/testdata/talk.js", "."} {
+		if _, err := s.Open(name); err == nil {
+			t.Errorf("%s is served", name)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package pagetest
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+)
+
+//go:embed page/watch.js
+var watch string
+
+// Page is a page of one test, which fails when the page complains on its
+// console.
+type Page struct {
+	*browsertest.Page
+	// Prelude begins each script of [Page.Do], as in an import of what they share.
+	Prelude string
+
+	t       *testing.T
+	ctx     context.Context
+	allowed []string
+}
+
+// Open opens an address in an isolated page.
+func Open(t *testing.T, url string) *Page {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	p := newPage(ctx, t)
+	p.navigate(url)
+	return p
+}
+
+// Open opens a path of the house in an isolated page. The page counts what it
+// holds, as page/watch.js tells.
+func (h *House) Open(path string) *Page {
+	h.t.Helper()
+	p := newPage(h.ctx, h.t)
+	// The service tells pages' sessions that addresses are on loopback, which the
+	// runtime says once.
+	p.Allow("local or private host")
+	if err := p.AddScript(h.ctx, watch); err != nil {
+		h.t.Fatal(err)
+	}
+	p.navigate(h.URL + path)
+	return p
+}
+
+func newPage(ctx context.Context, t *testing.T) *Page {
+	t.Helper()
+	tab, err := browser.NewPage(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Page{Page: tab, t: t, ctx: ctx}
+	t.Cleanup(func() {
+		p.quiet()
+		tab.Close()
+	})
+	return p
+}
+
+func (p *Page) navigate(url string) {
+	p.t.Helper()
+	if err := p.Navigate(p.ctx, url); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Context ends when the test has taken too long.
+func (p *Page) Context() context.Context { return p.ctx }
+
+// Allow permits the page to say something that contains text.
+func (p *Page) Allow(text string) { p.allowed = append(p.allowed, text) }
+
+// quiet fails the test when the page complained.
+func (p *Page) quiet() {
+next:
+	for _, m := range p.Console() {
+		for _, text := range p.allowed {
+			if strings.Contains(m.Text, text) {
+				continue next
+			}
+		}
+		if m.Type == "error" || m.Type == "warning" || m.Type == browsertest.TypeException {
+			p.t.Errorf("the page says %v", m)
+		}
+	}
+}
+
+// Do runs the prelude and then body, as one async function, and stores what it
+// returns in out unless that is nil.
+func (p *Page) Do(out any, body string) {
+	p.t.Helper()
+	if err := p.Eval(p.ctx, "(async () => {"+p.Prelude+"\n"+body+"})()", out); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Leave closes the tab as a person does, so that the page hears of it.
+func (p *Page) Leave() {
+	p.t.Helper()
+	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, page.Close, cdp.Empty{})
+		return err
+	}))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Keys types what a person would, wherever the focus is.
+func (p *Page) Keys(keys string, options ...chromedp.KeyOption) {
+	p.t.Helper()
+	if err := p.Run(p.ctx, chromedp.KeyEvent(keys, options...)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Becomes waits until an expression holds; it is looked at whenever the document,
+// the focus or a field changes.
+func (p *Page) Becomes(expression string) {
+	p.t.Helper()
+	err := p.Eval(p.ctx, `new Promise((resolve) => {
+		const over = new AbortController()
+		const look = () => {
+			if (!(`+expression+`)) return
+			observer.disconnect()
+			over.abort()
+			resolve()
+		}
+		const observer = new MutationObserver(look)
+		observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true})
+		for (const event of ["focusin", "input"]) addEventListener(event, look, {signal: over.signal})
+		look()
+	})`, nil)
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		var body string
+		_ = p.Eval(ctx, `document.body.innerText`, &body)
+		p.t.Fatalf("%s: %v; the page shows:\n%s", expression, err, body)
+	}
+}
+
+// Text is the text of the first element that fits.
+func (p *Page) Text(selector string) (text string) {
+	p.t.Helper()
+	if err := p.Eval(p.ctx, `document.querySelector("`+selector+`").textContent`, &text); err != nil {
+		p.t.Fatal(err)
+	}
+	return text
+}

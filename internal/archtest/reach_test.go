@@ -1,0 +1,183 @@
+package archtest
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// unreachable lists what must never be linked into any program, and why: the cost
+// is that of a program with pion, the socket and JSON. The names are functions as
+// the linker writes them, packages with those below them ("path/..."), and the
+// mark that the linker gives to a function which looks up methods by a computed
+// name.
+var unreachable = map[string]string{
+	"net/http.(*Transport).RoundTrip":           "the client of net/http is +875 kB brotli; the page has fetch (internal/fetch)",
+	"text/template.(*Template).execute":         "+377 kB brotli; put strings together",
+	"html/template.(*Template).Execute":         "+377 kB brotli and more; the page renders",
+	"<ReflectMethod>":                           "a computed MethodByName keeps every exported method alive, +265 kB brotli",
+	"regexp.(*Regexp).doExecute":                "+86 kB brotli; parse by hand",
+	"github.com/pion/ice/v4.UnmarshalCandidate": "pion's OnICECandidate is +83 kB brotli; read candidates from the event through JSValue",
+	"log/slog.(*Logger).log":                    "+35 kB brotli; the page's logger gets events",
+}
+
+// unreachableInChat lists what chat.wasm must not hold besides.
+var unreachableInChat = map[string]string{
+	"github.com/pion/...":            "peers are for media; a chat-only page must not load them",
+	"github.com/coder/websocket/...": "the text of a conversation needs no socket",
+	ours + "internal/socketio/...":   "the control socket is the avatar session's",
+	ours + "runtime/avatar/...":      "the avatar session is what chat.wasm leaves out",
+	ours + "runtime/media/...":       "pictures, voices and microphones are the avatar session's",
+	ours + "runtime/control/...":     "the wire of the control socket is of no use without it",
+	"encoding/json.Unmarshal":        "+110 kB brotli; the page has JSON (internal/json)",
+	"fmt.Fprintf":                    "+127 kB brotli; put strings together",
+	"net/url.Parse":                  "fmt behind it; the page has URL (internal/weburl)",
+	"os.(*File).Write":               "files, which no page has",
+}
+
+const ours = "github.com/agentruntime/agentruntime/"
+
+// programs are the commands that a page loads, and what each must not reach.
+var programs = map[string]map[string]string{
+	"../../cmd/wasm":     unreachable,
+	"../../cmd/chatwasm": both(unreachable, unreachableInChat),
+}
+
+func both(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+func TestForbiddenCodeIsUnreachable(t *testing.T) {
+	for dir, table := range programs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			for _, f := range forbidden(t, table, link(t, dir)) {
+				t.Errorf("%s is linked into the program: %s\n\treached by %s", f.row, table[f.row], strings.Join(f.chain, "\n\t<- "))
+			}
+		})
+	}
+}
+
+// The tables are only worth something if each of their names is what the linker
+// says.
+func TestEveryRowOfTheTableCanFail(t *testing.T) {
+	table := both(unreachable, unreachableInChat)
+	var found []string
+	for _, f := range forbidden(t, table, link(t, "./testdata/probe")) {
+		found = append(found, f.row)
+		if last := f.chain[len(f.chain)-1]; last != "_" {
+			t.Errorf("the chain of %s ends at %s, not at the root", f.row, last)
+		}
+	}
+	for row := range table {
+		if !slices.Contains(found, row) {
+			t.Errorf("the probe uses it, but %s was not found", row)
+		}
+	}
+}
+
+// link builds the command in dir for the page and returns the linker's account of
+// what it kept: lines of the form "symbol <mark> -> symbol <mark>", one for each
+// kept symbol, from the one through which it was first reached; "_" is the root.
+func link(t *testing.T, dir string) string {
+	t.Helper()
+	watch(t, dir)
+	return goTool(t, "build", "-trimpath", "-ldflags", "-s -w -dumpdep", "-o", filepath.Join(t.TempDir(), "out.wasm"), dir)
+}
+
+// watch opens the directories of the packages that dir is built of, so that go
+// test doesn't take its result from the cache when one of their files, which for
+// this platform are none of its own, has changed.
+func watch(t *testing.T, dir string) {
+	t.Helper()
+	dirs := goTool(t, "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.Dir}}{{end}}{{end}}", dir)
+	for _, dir := range strings.Split(strings.TrimSpace(dirs), "\n") {
+		if _, err := os.ReadDir(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// goTool runs a go command for the page.
+func goTool(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// finding is a row that is linked all the same, and how its symbol is reached,
+// itself first.
+type finding struct {
+	row   string
+	chain []string
+}
+
+func forbidden(t *testing.T, table map[string]string, dump string) []finding {
+	t.Helper()
+	reachedBy := map[string]string{}
+	first := map[string]string{} // row → the first symbol that it is about
+	for line := range strings.Lines(dump) {
+		from, to, ok := strings.Cut(strings.TrimSpace(line), " -> ")
+		if !ok {
+			continue // the line that names the package
+		}
+		from, _ = unmark(from)
+		to, marks := unmark(to)
+		if _, ok := reachedBy[to]; !ok {
+			reachedBy[to] = from
+		}
+		for row := range table {
+			if _, ok := first[row]; !ok && (matches(row, to) || slices.Contains(marks, row)) {
+				first[row] = to
+			}
+		}
+	}
+	if _, ok := reachedBy["main.main"]; !ok {
+		t.Fatal("the linker's output has another form than expected: no main.main")
+	}
+	var findings []finding
+	for row, symbol := range first {
+		f := finding{row: row}
+		for at := symbol; at != ""; at = reachedBy[at] {
+			f.chain = append(f.chain, at)
+			if len(f.chain) > len(reachedBy) {
+				t.Fatalf("%s reaches itself", symbol)
+			}
+		}
+		findings = append(findings, f)
+	}
+	return findings
+}
+
+// matches reports whether a symbol is the one of a row, or anything of one of its
+// packages: code, data or a type. Texts have symbols too, and may say anything.
+func matches(row, symbol string) bool {
+	path, all := strings.CutSuffix(row, "/...")
+	if !all {
+		return symbol == row
+	}
+	return !strings.HasPrefix(symbol, "go:string.") && (strings.Contains(symbol, path+".") || strings.Contains(symbol, path+"/"))
+}
+
+// unmark splits the marks off a symbol, which may have blanks in its name.
+func unmark(symbol string) (name string, marks []string) {
+	for strings.HasSuffix(symbol, ">") {
+		i := strings.LastIndex(symbol, " <")
+		if i < 0 {
+			break
+		}
+		marks = append(marks, symbol[i+1:])
+		symbol = symbol[:i]
+	}
+	return symbol, marks
+}

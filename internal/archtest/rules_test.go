@@ -1,0 +1,188 @@
+package archtest
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// pageRooms may import syscall/js; in the rooms marked true only the _js.go
+// halves may (rule 1).
+var pageRooms = map[string]bool{
+	"cmd/wasm":           false,
+	"internal/jsbridge":  false,
+	"internal/page":      false,
+	"internal/fetch":     true,
+	"internal/jsontree":  true,
+	"internal/socketio":  true,
+	"internal/weburl":    true,
+	"runtime/media":      true,
+	"runtime/sessionend": true,
+}
+
+type file struct {
+	path    string // from the root of the module, with slashes
+	dir     string
+	name    string
+	imports []string
+	doc     string // the package comment
+	tag     string // the build constraint
+}
+
+func goFiles(t *testing.T) []file {
+	t.Helper()
+	var files []file
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{".git", "node_modules", "build", "dist", "testdata"}, d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		f := file{path: rel, dir: filepath.ToSlash(filepath.Dir(rel)), name: d.Name(), doc: parsed.Doc.Text()}
+		for _, spec := range parsed.Imports {
+			f.imports = append(f.imports, strings.Trim(spec.Path.Value, `"`))
+		}
+		for line := range strings.Lines(string(source)) {
+			if tag, ok := strings.CutPrefix(line, "//go:build "); ok {
+				f.tag = strings.TrimSpace(tag)
+				break
+			}
+			if strings.HasPrefix(line, "package ") {
+				break
+			}
+		}
+		files = append(files, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("found no Go files")
+	}
+	return files
+}
+
+func TestOnlyPageRoomsImportSyscallJS(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if !slices.Contains(f.imports, "syscall/js") || strings.HasSuffix(f.name, "_test.go") {
+			continue
+		}
+		halves, ok := pageRooms[f.dir]
+		switch {
+		case !ok:
+			t.Errorf("%s imports syscall/js: session logic is plain Go (rule 1)", f.path)
+		case halves && !strings.HasSuffix(f.name, "_js.go"):
+			t.Errorf("%s imports syscall/js: in this package only _js.go files may", f.path)
+		}
+	}
+}
+
+func TestPlatformFilesCarryTheirTag(t *testing.T) {
+	for _, f := range goFiles(t) {
+		base := strings.TrimSuffix(strings.TrimSuffix(f.name, ".go"), "_test")
+		switch {
+		case strings.HasSuffix(base, "_js") && f.tag != "js && wasm":
+			t.Errorf("%s has the build constraint %q, want %q", f.path, f.tag, "js && wasm")
+		case strings.HasSuffix(base, "_native") && f.tag != "!js":
+			t.Errorf("%s has the build constraint %q, want %q", f.path, f.tag, "!js")
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+	const least = 60 // characters; a shorter comment only repeats the name
+	docs := map[string]string{}
+	for _, f := range goFiles(t) {
+		if _, ok := docs[f.dir]; !ok {
+			docs[f.dir] = ""
+		}
+		docs[f.dir] += f.doc
+	}
+	for dir, doc := range docs {
+		if len(doc) < least {
+			t.Errorf("package %s has no comment that says what it is for and what it must not know", dir)
+		}
+	}
+}
+
+// TestArchitectureNamesEveryRoom keeps docs/architecture.md the picture of the
+// code as it is: every room is in one of its tables.
+func TestArchitectureNamesEveryRoom(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for line := range strings.Lines(string(source)) {
+		if first, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " |"); ok && strings.HasPrefix(line, "| ") {
+			for name := range strings.SplitSeq(first, ", ") {
+				named[strings.Trim(name, "`")] = true
+			}
+		}
+	}
+	for _, f := range goFiles(t) {
+		parts := strings.Split(f.dir, "/")
+		room := strings.Join(parts[:min(2, len(parts))], "/")
+		switch {
+		case !named[room] && !named[parts[0]]:
+			t.Errorf("docs/architecture.md has no row for %s", room)
+		case room == "internal/localservice" && len(parts) > 2 && !named[parts[2]]:
+			t.Errorf("docs/architecture.md has no row for %s in the table of the local service", parts[2])
+		}
+	}
+}
+
+// TestSessionCodeStandsApart holds the directions of imports: the runtime never
+// learns of the local service, and the service shares declarations with it and
+// no session logic (rule 10).
+func TestSessionCodeStandsApart(t *testing.T) {
+	const module = "github.com/agentruntime/agentruntime/"
+	shared := []string{"runtime/control", "runtime/converse"}
+	for _, f := range goFiles(t) {
+		if strings.HasSuffix(f.name, "_test.go") {
+			continue
+		}
+		for _, path := range f.imports {
+			path, ours := strings.CutPrefix(path, module)
+			if !ours {
+				continue
+			}
+			switch {
+			case strings.HasPrefix(f.dir, "runtime/") && strings.HasPrefix(path, "internal/localservice"):
+				t.Errorf("%s imports %s: a session knows nothing of the local service", f.path, path)
+			case strings.HasPrefix(f.dir, "internal/localservice") && strings.HasPrefix(path, "runtime/") && !slices.Contains(shared, path):
+				t.Errorf("%s imports %s: the service shares only %v with the runtime", f.path, path, shared)
+			case strings.HasPrefix(f.dir, "internal/socketio") && (strings.HasPrefix(path, "runtime/") || strings.HasPrefix(path, "internal/localservice")):
+				t.Errorf("%s imports %s: a transport knows nobody above it", f.path, path)
+			}
+		}
+	}
+}

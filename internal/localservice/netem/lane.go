@@ -1,0 +1,211 @@
+package netem
+
+import (
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// laneLimit bounds the bytes that travel in one direction of one connection. A stream's writer then waits, as it would for a full
+	// socket buffer; a packet is lost.
+	laneLimit = 1 << 20
+	// maxQueueing is how long a packet waits at most for the packets before it to be clocked out; routers drop at about this point.
+	maxQueueing = 500 * time.Millisecond
+	// segment is the size in bytes in which a stream is clocked out when bandwidth is limited: an Ethernet frame's worth.
+	segment = 1460
+)
+
+// unit is one packet, one piece of a stream, or (with err set) the end of a stream.
+type unit struct {
+	data []byte
+	addr net.Addr // packets only
+	err  error
+	due  time.Time
+}
+
+// lane is one direction of one connection: a queue whose units become available when the link has carried them.
+// It has one producer and one consumer.
+type lane struct {
+	link    *Link
+	packets bool // lose units instead of waiting
+
+	mu    sync.Mutex
+	queue []unit
+	size  int
+	clear time.Time // when the last unit is clocked out
+	last  time.Time // when the last unit arrives
+
+	filled chan struct{} // a unit was put
+	freed  chan struct{} // a unit was taken
+
+	closeOnce sync.Once
+	closed    chan struct{}
+	cause     error // why the lane was closed; set before closed is closed
+}
+
+func newLane(l *Link, packets bool) *lane {
+	return &lane{
+		link: l, packets: packets,
+		filled: make(chan struct{}, 1), freed: make(chan struct{}, 1), closed: make(chan struct{}),
+	}
+}
+
+// close drops what is under way; put and take return cause from now on.
+func (l *lane) close(cause error) {
+	l.closeOnce.Do(func() {
+		l.cause = cause
+		close(l.closed)
+	})
+}
+
+// put hands u to the link. A stream waits for room until expired is closed; a packet is lost when there is none. The data must not be
+// changed afterwards.
+func (l *lane) put(u unit, expired <-chan struct{}) error {
+	select {
+	case <-l.closed:
+		return l.cause
+	case <-l.link.ctx.Done():
+		return net.ErrClosed
+	default:
+	}
+	for !l.enqueue(u) {
+		select {
+		case <-l.freed:
+		case <-expired:
+			return os.ErrDeadlineExceeded
+		case <-l.closed:
+			return l.cause
+		case <-l.link.ctx.Done():
+			return net.ErrClosed
+		}
+	}
+	return nil
+}
+
+// enqueue reports whether the link has dealt with u; only a full stream lane says no.
+func (l *lane) enqueue(u unit) bool {
+	c := l.link.Conditions()
+	if l.packets && u.err == nil && (c.Cut || rand.Float64() < c.Loss) {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if u.err == nil && l.size > 0 && l.size+len(u.data) > laneLimit {
+		return l.packets
+	}
+	now := time.Now()
+	start := now
+	if l.clear.After(now) {
+		start = l.clear
+	}
+	if l.packets && start.Sub(now) > maxQueueing {
+		return true
+	}
+	if c.Bandwidth > 0 {
+		start = start.Add(time.Duration(float64(len(u.data)*8) / float64(c.Bandwidth) * float64(time.Second)))
+	}
+	l.clear = start
+	u.due = start.Add(c.Delay)
+	if c.Jitter > 0 {
+		u.due = u.due.Add(rand.N(c.Jitter))
+	}
+	if u.due.Before(l.last) {
+		u.due = l.last
+	}
+	l.last = u.due
+	l.queue = append(l.queue, u)
+	l.size += len(u.data)
+	signal(l.filled)
+	return true
+}
+
+// take waits for the next unit to arrive, until expired is closed.
+func (l *lane) take(expired <-chan struct{}) (unit, error) {
+	for {
+		u, ok, wait, changed := l.dequeue()
+		if ok {
+			return u, nil
+		}
+		if err := l.wait(wait, changed, expired); err != nil {
+			return unit{}, err
+		}
+	}
+}
+
+// wait returns nil when another look at the queue is worth while.
+func (l *lane) wait(d time.Duration, changed, expired <-chan struct{}) error {
+	var arrival <-chan time.Time
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		arrival = timer.C
+	}
+	select {
+	case <-arrival:
+	case <-l.filled:
+	case <-changed:
+	case <-expired:
+		return os.ErrDeadlineExceeded
+	case <-l.closed:
+		return l.cause
+	case <-l.link.ctx.Done():
+		return net.ErrClosed
+	}
+	return nil
+}
+
+// dequeue returns the first unit if it has arrived; otherwise how long that will take (0: not before something is put or the
+// conditions change) and the channel that tells of changed conditions.
+func (l *lane) dequeue() (u unit, ok bool, wait time.Duration, changed <-chan struct{}) {
+	st := l.link.state.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if st.Cut {
+		if l.packets {
+			l.dropPackets()
+		} else {
+			return unit{}, false, 0, st.changed
+		}
+	}
+	if len(l.queue) == 0 {
+		return unit{}, false, 0, st.changed
+	}
+	if wait = time.Until(l.queue[0].due); wait > 0 {
+		return unit{}, false, wait, st.changed
+	}
+	u = l.queue[0]
+	l.queue[0] = unit{}
+	l.queue = l.queue[1:]
+	l.size -= len(u.data)
+	signal(l.freed)
+	return u, true, 0, nil
+}
+
+// dropPackets loses what is under way, but keeps the news that the socket was closed.
+func (l *lane) dropPackets() {
+	kept := l.queue[:0]
+	for _, u := range l.queue {
+		if u.err != nil {
+			kept = append(kept, u)
+		}
+	}
+	clear(l.queue[len(kept):])
+	l.queue, l.size = kept, 0
+}
+
+// arrivesBy returns when the last unit that was put arrives.
+func (l *lane) arrivesBy() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,433 @@
+package netem
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pair returns the near end of a pipe behind l, and its far end.
+func pair(t *testing.T, l *Link) (near, far net.Conn) {
+	t.Helper()
+	inner, far := net.Pipe()
+	near = Conn(inner, l)
+	t.Cleanup(func() {
+		_ = near.Close()
+		_ = far.Close()
+		l.Close()
+	})
+	return near, far
+}
+
+// readAll reads exactly n bytes and returns them with the time that took.
+func readAll(t *testing.T, r io.Reader, n int) (string, time.Duration) {
+	t.Helper()
+	start := time.Now()
+	buf := make([]byte, n)
+	if _, err := io.ReadFull(r, buf); err != nil {
+		t.Fatalf("read %d bytes: %v", n, err)
+	}
+	return string(buf), time.Since(start)
+}
+
+func write(t *testing.T, w io.Writer, s string) {
+	t.Helper()
+	if n, err := io.WriteString(w, s); n != len(s) || err != nil {
+		t.Fatalf("write %q = %d, %v", s, n, err)
+	}
+}
+
+func TestStreamIsDelayedBothWays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := pair(t, New(Conditions{Delay: 80 * time.Millisecond}))
+
+		write(t, near, "down")
+		if got, took := readAll(t, far, 4); got != "down" || took != 80*time.Millisecond {
+			t.Errorf("far end read %q after %v, want down after 80ms", got, took)
+		}
+		go func() { _, _ = io.WriteString(far, "up") }()
+		if got, took := readAll(t, near, 2); got != "up" || took != 80*time.Millisecond {
+			t.Errorf("near end read %q after %v, want up after 80ms", got, took)
+		}
+	})
+}
+
+func TestDelayedStreamIsPipelined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := pair(t, New(Conditions{Delay: time.Second}))
+		for i := range 10 {
+			write(t, near, fmt.Sprint(i))
+			time.Sleep(10 * time.Millisecond)
+		}
+		// The first was written 100 ms ago; the last arrives a second after it was written.
+		if got, took := readAll(t, far, 10); got != "0123456789" || took != 990*time.Millisecond {
+			t.Errorf("read %q after %v, want 0123456789 after 990ms", got, took)
+		}
+	})
+}
+
+func TestBandwidthClocksStreamsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := pair(t, New(Conditions{Bandwidth: 1_000_000}))
+		write(t, near, strings.Repeat("x", 125_000))
+		_, took := readAll(t, far, 125_000)
+		if took.Round(time.Millisecond) != time.Second {
+			t.Errorf("a megabit over 1 Mbit/s took %v, want 1s", took)
+		}
+	})
+}
+
+func TestJitterKeepsOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := pair(t, New(Conditions{Delay: 10 * time.Millisecond, Jitter: 50 * time.Millisecond}))
+		var want strings.Builder
+		for i := range 200 {
+			s := fmt.Sprintf("%03d", i)
+			want.WriteString(s)
+			write(t, near, s)
+		}
+		got, took := readAll(t, far, want.Len())
+		if got != want.String() {
+			t.Error("bytes overtook each other")
+		}
+		if took < 10*time.Millisecond || took > 60*time.Millisecond {
+			t.Errorf("took %v, want 10ms to 60ms", took)
+		}
+	})
+}
+
+func TestConditionsReachOpenConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Conditions{})
+		near, far := pair(t, l)
+		go func() { _, _ = io.WriteString(far, "a") }()
+		if _, took := readAll(t, near, 1); took != 0 {
+			t.Errorf("perfect link took %v", took)
+		}
+
+		arrived := make(chan time.Duration, 1)
+		go func() {
+			_, took := readAll(t, near, 1)
+			arrived <- took
+		}()
+		synctest.Wait() // the reader waits on a link that is still perfect
+		l.Set(Conditions{Delay: time.Second})
+		write(t, far, "b")
+		if took := <-arrived; took != time.Second {
+			t.Errorf("took %v after the delay was set, want 1s", took)
+		}
+
+		l.Set(Conditions{})
+		go func() { _, _ = io.WriteString(far, "c") }()
+		if _, took := readAll(t, near, 1); took != 0 {
+			t.Errorf("took %v after the delay was lifted", took)
+		}
+	})
+}
+
+func TestCutHoldsAStreamUntilItIsMended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Conditions{Cut: true})
+		near, far := pair(t, l)
+		write(t, near, "held")
+		time.AfterFunc(time.Hour, func() { l.Set(Conditions{}) })
+		if got, took := readAll(t, far, 4); got != "held" || took != time.Hour {
+			t.Errorf("read %q after %v, want held after 1h", got, took)
+		}
+	})
+}
+
+func TestCutStreamAcceptsABoundedAmount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, _ := pair(t, New(Conditions{Cut: true}))
+		if err := near.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		n, err := near.Write(make([]byte, 3*laneLimit))
+		if n != laneLimit || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("write = %d, %v; want %d, deadline exceeded", n, err, laneLimit)
+		}
+	})
+}
+
+func TestReadDeadlineInterruptsAndIsLifted(t *testing.T) {
+	for name, c := range map[string]Conditions{"perfect": {}, "delayed": {Delay: time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := pair(t, New(c))
+				if err := near.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				_, err := near.Read(make([]byte, 1))
+				if took := time.Since(start); !errors.Is(err, os.ErrDeadlineExceeded) || took != 300*time.Millisecond {
+					t.Fatalf("read = %v after %v, want deadline exceeded after 300ms", err, took)
+				}
+				if err := near.SetReadDeadline(time.Time{}); err != nil {
+					t.Fatal(err)
+				}
+				go func() { _, _ = io.WriteString(far, "x") }()
+				if _, took := readAll(t, near, 1); took != c.Delay {
+					t.Errorf("read after lifting the deadline took %v, want %v", took, c.Delay)
+				}
+			})
+		})
+	}
+}
+
+func TestCloseDeliversWhatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := pair(t, New(Conditions{Delay: 200 * time.Millisecond}))
+		write(t, near, "last words")
+		if err := near.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := near.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("write after close = %v", err)
+		}
+		start := time.Now()
+		got, err := io.ReadAll(far)
+		if string(got) != "last words" || err != nil || time.Since(start) != 200*time.Millisecond {
+			t.Errorf("far end read %q, %v after %v", got, err, time.Since(start))
+		}
+	})
+}
+
+func TestClosedStreamDoesNotWaitForAPeerThatStopsReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := pair(t, New(Conditions{Delay: 200 * time.Millisecond}))
+		write(t, near, "unread")
+		_ = near.Close()
+		time.Sleep(200*time.Millisecond + linger)
+		synctest.Wait()
+		if _, err := far.Read(make([]byte, 10)); err != io.EOF {
+			t.Errorf("far end read %v after the linger time, want EOF", err)
+		}
+	})
+}
+
+func TestCloseEndsABlockedRead(t *testing.T) {
+	for name, prepare := range map[string]func(net.Conn, *Link){
+		"direct":        func(net.Conn, *Link) {},
+		"writing delay": func(c net.Conn, l *Link) { l.Set(Conditions{Delay: 1}); _, _ = c.Write([]byte("x")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := New(Conditions{})
+				near, _ := pair(t, l)
+				failed := make(chan error, 1)
+				go func() {
+					_, err := near.Read(make([]byte, 1))
+					failed <- err
+				}()
+				synctest.Wait()
+				prepare(near, l)
+				_ = near.Close()
+				if err := <-failed; !errors.Is(err, net.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
+					t.Errorf("blocked read = %v, want closed", err)
+				}
+			})
+		})
+	}
+}
+
+func TestLinkCloseDropsDelayedTraffic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Conditions{Delay: time.Hour})
+		near, far := pair(t, l)
+		write(t, near, "never")
+		start := time.Now()
+		l.Close()
+		if got, err := io.ReadAll(far); len(got) != 0 || err != nil || time.Since(start) != 0 {
+			t.Errorf("far end read %q, %v after %v; want nothing at once", got, err, time.Since(start))
+		}
+		if _, err := near.Read(make([]byte, 1)); err == nil {
+			t.Error("read succeeds on a closed link")
+		}
+	})
+}
+
+func TestLinkCloseDoesNotWaitForOpenConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Conditions{Delay: time.Millisecond})
+		near, _ := pair(t, l)
+		write(t, near, "unread") // its delivery blocks on a peer that doesn't read
+		failed := make(chan error, 1)
+		go func() {
+			_, err := near.Read(make([]byte, 1))
+			failed <- err
+		}()
+		time.Sleep(time.Second)
+		start := time.Now()
+		l.Close()
+		if err := <-failed; err == nil || time.Since(start) != 0 {
+			t.Errorf("blocked read = %v after %v, want an error at once", err, time.Since(start))
+		}
+	})
+}
+
+func TestHTTPWorksOverABadLink(t *testing.T) {
+	l := New(Conditions{Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond, Bandwidth: 50_000_000})
+	defer l.Close()
+	body := strings.Repeat("0123456789", 10_000)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(sent)
+	}))
+	server.Listener = Listener(server.Listener, l)
+	server.Start()
+	defer server.Close()
+	for range 3 { // keep-alive uses read deadlines to take the connection back
+		resp, err := server.Client().Post(server.URL, "text/plain", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if string(got) != body || err != nil {
+			t.Fatalf("got %d bytes, %v; want the %d sent", len(got), err, len(body))
+		}
+	}
+}
+
+// wire is a datagram socket in memory: what is written to it can be read from it.
+type wire struct {
+	net.PacketConn
+	queue chan []byte
+	done  chan struct{}
+}
+
+func (w *wire) WriteTo(p []byte, _ net.Addr) (int, error) {
+	w.queue <- bytes.Clone(p)
+	return len(p), nil
+}
+
+func (w *wire) ReadFrom(p []byte) (int, net.Addr, error) {
+	select {
+	case b := <-w.queue:
+		return copy(p, b), &net.UDPAddr{Port: 7}, nil
+	case <-w.done:
+		return 0, nil, net.ErrClosed
+	}
+}
+
+func (w *wire) Close() error                    { close(w.done); return nil }
+func (w *wire) SetReadDeadline(time.Time) error { return nil }
+
+func newWire() *wire { return &wire{queue: make(chan []byte, 100_000), done: make(chan struct{})} }
+
+func TestPacketsAreDelayedBothWays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Conditions{Delay: 30 * time.Millisecond})
+		defer l.Close()
+		c := PacketConn(newWire(), l)
+		defer c.Close()
+		start := time.Now()
+		if n, err := c.WriteTo([]byte("ping"), &net.UDPAddr{Port: 7}); n != 4 || err != nil {
+			t.Fatal(n, err)
+		}
+		buf := make([]byte, 10)
+		n, addr, err := c.ReadFrom(buf)
+		if string(buf[:n]) != "ping" || err != nil || addr.String() != ":7" {
+			t.Errorf("read %q from %v, %v", buf[:n], addr, err)
+		}
+		if took := time.Since(start); took != 60*time.Millisecond {
+			t.Errorf("out and back took %v, want 60ms", took)
+		}
+	})
+}
+
+func TestLossTakesItsShareOfPackets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Conditions{Loss: 0.25})
+		defer l.Close()
+		w := newWire()
+		c := PacketConn(w, l)
+		defer c.Close()
+		const sent = 10_000
+		for range sent {
+			_, _ = c.WriteTo([]byte("x"), nil)
+		}
+		synctest.Wait()
+		// Seven standard deviations of a fair draw are 303 packets.
+		if got := len(w.queue); got < 7500-303 || got > 7500+303 {
+			t.Errorf("%d of %d packets arrived, want about 7500", got, sent)
+		}
+	})
+}
+
+func TestPacketQueueOverflowsInsteadOfGrowing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Conditions{Bandwidth: 1_000_000})
+		defer l.Close()
+		w := newWire()
+		c := PacketConn(w, l)
+		defer c.Close()
+		for range 1000 { // 10 s worth of packets at once
+			_, _ = c.WriteTo(make([]byte, 1250), nil)
+		}
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if got := len(w.queue); got < 50 || got > 52 {
+			t.Errorf("%d packets of 10 ms passed a queue of %v", got, maxQueueing)
+		}
+	})
+}
+
+func TestCutLosesPacketsForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Conditions{Delay: time.Second})
+		defer l.Close()
+		w := newWire()
+		c := PacketConn(w, l)
+		defer c.Close()
+		_, _ = c.WriteTo([]byte("under way"), nil)
+		synctest.Wait()
+		l.Set(Conditions{Cut: true})
+		_, _ = c.WriteTo([]byte("during"), nil)
+		synctest.Wait()
+		l.Set(Conditions{})
+		_, _ = c.WriteTo([]byte("after"), nil)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := len(w.queue); got != 1 {
+			t.Fatalf("%d packets arrived, want only the last", got)
+		}
+		if got := string(<-w.queue); got != "after" {
+			t.Errorf("arrived %q, want after", got)
+		}
+	})
+}
+
+func TestPacketConnCloseEndsABlockedRead(t *testing.T) {
+	for _, c := range []Conditions{{}, {Delay: time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := New(c)
+			defer l.Close()
+			conn := PacketConn(newWire(), l)
+			failed := make(chan error, 1)
+			go func() {
+				_, _, err := conn.ReadFrom(make([]byte, 1))
+				failed <- err
+			}()
+			synctest.Wait()
+			_ = conn.Close()
+			if err := <-failed; !errors.Is(err, net.ErrClosed) {
+				t.Errorf("%v: blocked read = %v, want closed", c, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package netem
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// PacketConn returns c as it looks at the near end of the link. A nil link returns c itself.
+func PacketConn(c net.PacketConn, l *Link) net.PacketConn {
+	if l == nil {
+		return c
+	}
+	return &packets{PacketConn: c, link: l, in: inbound{link: l, packets: true, read: c.ReadFrom, limit: c.SetReadDeadline}}
+}
+
+// packets is a net.PacketConn whose datagrams take the link's time, if they arrive at all.
+type packets struct {
+	net.PacketConn
+	link *Link
+	in   inbound
+
+	mu   sync.Mutex
+	out  *lane
+	shut bool
+}
+
+func (c *packets) ReadFrom(p []byte) (int, net.Addr, error) {
+	return c.in.readFrom(p)
+}
+
+// WriteTo returns when the packet is under way; it may be lost there.
+func (c *packets) WriteTo(p []byte, addr net.Addr) (int, error) {
+	if c.link.perfect() {
+		return c.PacketConn.WriteTo(p, addr)
+	}
+	out, err := c.outbound()
+	if err == nil {
+		err = out.put(unit{data: clone(p), addr: addr}, nil)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (c *packets) outbound() (*lane, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shut {
+		return nil, net.ErrClosed
+	}
+	if c.out == nil {
+		out := newLane(c.link, true)
+		c.link.start(func() { c.deliver(out) })
+		c.out = out
+	}
+	return c.out, nil
+}
+
+func (c *packets) deliver(out *lane) {
+	for {
+		u, err := out.take(nil)
+		if err != nil {
+			return
+		}
+		_, _ = c.PacketConn.WriteTo(u.data, u.addr) // a packet that can't be sent is a lost packet
+	}
+}
+
+// Close loses what is under way.
+func (c *packets) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shut = true
+	if c.out != nil {
+		c.out.close(net.ErrClosed)
+	}
+	err := c.PacketConn.Close()
+	c.in.close()
+	return err
+}
+
+func (c *packets) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+func (c *packets) SetReadDeadline(t time.Time) error {
+	return c.in.setDeadline(t)
+}

@@ -1,0 +1,134 @@
+package recognizer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// backlog is how many turns may wait for the transcriber. Nobody says more in the time that one transcription may take.
+const backlog = 16
+
+var errBacklog = errors.New("hearing: the transcriber doesn't keep up")
+
+// Event is what a [Listener] has heard.
+type Event struct {
+	Kind EventKind
+	// Text is what was understood, of Words. It may be "".
+	Text string
+	// Speech is how long the user spoke, of Words. 0 means a tap-to-talk window in which nothing was said.
+	Speech time.Duration
+	// Err is why nothing was understood although something was said, of Words; see [ErrNoTranscriber].
+	Err error
+}
+
+// EventKind says what was heard.
+type EventKind int
+
+// Onset: the user has begun to speak. Words: the user has finished, or a tap-to-talk window was closed, and the words
+// have been understood.
+const (
+	Onset EventKind = iota
+	Words
+)
+
+// Listener listens to one user: it finds turns and has them transcribed, one after the other. Its methods may be called
+// concurrently.
+type Listener struct {
+	transcriber Transcriber
+	notify      func(Event)
+	turns       chan Turn
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	task   sync.WaitGroup
+
+	mu       sync.Mutex
+	detector *Detector
+	muted    bool
+	zero     []int16 // what is heard instead while muted
+}
+
+// NewListener returns a listener that reports to notify, which must not wait and must not call the listener. Nothing is reported
+// during tap-to-talk, and nothing after Close, which must be called.
+func NewListener(cfg Config, t Transcriber, notify func(Event)) *Listener {
+	l := &Listener{transcriber: t, notify: notify, turns: make(chan Turn, backlog), detector: NewDetector(cfg)}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.task.Go(l.transcribe)
+	return l
+}
+
+// Hear takes sound, mono at [Rate].
+func (l *Listener) Hear(pcm []int16) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.muted {
+		if len(l.zero) < len(pcm) {
+			l.zero = make([]int16, len(pcm))
+		}
+		pcm = l.zero[:len(pcm)]
+	}
+	l.detector.Feed(pcm, func() { l.report(Event{Kind: Onset}) }, l.understand)
+}
+
+// Mute makes the listener hear silence, so that what was said before still becomes a turn.
+func (l *Listener) Mute(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.muted = on
+}
+
+// OpenTap begins a tap-to-talk window: everything until CloseTap is one turn, whatever the pauses.
+func (l *Listener) OpenTap() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.detector.OpenTap()
+}
+
+// CloseTap ends the window. Its words are reported, also when nothing was said. Without a window it does nothing.
+func (l *Listener) CloseTap() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t, ok := l.detector.CloseTap(); ok {
+		l.understand(t)
+	}
+}
+
+// Close forgets what has not been understood yet.
+func (l *Listener) Close() {
+	l.cancel()
+	l.task.Wait()
+	l.mu.Lock() // whoever reports now has finished
+	defer l.mu.Unlock()
+}
+
+// understand queues a turn.
+func (l *Listener) understand(t Turn) {
+	select {
+	case l.turns <- t:
+	default:
+		l.report(Event{Kind: Words, Speech: t.Speech, Err: errBacklog})
+	}
+}
+
+func (l *Listener) report(e Event) {
+	if l.ctx.Err() == nil {
+		l.notify(e)
+	}
+}
+
+func (l *Listener) transcribe() {
+	for {
+		select {
+		case t := <-l.turns:
+			e := Event{Kind: Words, Speech: t.Speech}
+			if t.Speech > 0 {
+				e.Text, e.Err = l.transcriber.Transcribe(l.ctx, t.PCM, Rate)
+			}
+			l.report(e)
+		case <-l.ctx.Done():
+			return
+		}
+	}
+}

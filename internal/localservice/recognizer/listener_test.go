@@ -1,0 +1,265 @@
+package recognizer
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// events collects what a listener reports.
+type events struct {
+	mu   sync.Mutex
+	list []Event
+}
+
+func (e *events) note(event Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.list = append(e.list, event)
+}
+
+func (e *events) all() []Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.list)
+}
+
+// said is a sentence between pauses.
+func said(t testing.TB) []int16 {
+	return slices.Concat(quiet(500*time.Millisecond), speech(t), quiet(time.Second))
+}
+
+func TestListenerReportsOnsetAndWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got events
+		l := NewListener(Config{}, NewScript("hello", "good bye"), got.note)
+		defer l.Close()
+		for range 3 {
+			l.Hear(said(t))
+			synctest.Wait()
+		}
+		list := got.all()
+		want := []Event{
+			{Kind: Onset},
+			{Kind: Words, Text: "hello"},
+			{Kind: Onset},
+			{Kind: Words, Text: "good bye"},
+			{Kind: Onset},
+			{Kind: Words, Err: ErrNoTranscriber},
+		}
+		for i := range list {
+			if list[i].Kind == Words && list[i].Speech < 500*time.Millisecond {
+				t.Errorf("event %d tells of %v of speech", i, list[i].Speech)
+			}
+			list[i].Speech = 0
+		}
+		if !slices.Equal(list, want) {
+			t.Errorf("events %+v, want %+v", list, want)
+		}
+	})
+}
+
+func TestNoTranscriberIsTold(t *testing.T) {
+	if text, err := (None{}).Transcribe(t.Context(), nil, Rate); text != "" || !errors.Is(err, ErrNoTranscriber) {
+		t.Errorf("Transcribe = %q, %v; want ErrNoTranscriber", text, err)
+	}
+}
+
+func TestTapWindowIsReportedWithAndWithoutWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got events
+		l := NewListener(Config{}, NewScript("hello"), got.note)
+		defer l.Close()
+		l.CloseTap() // was not open
+		l.OpenTap()
+		l.Hear(quiet(time.Second))
+		l.CloseTap()
+		synctest.Wait()
+		l.Hear(noise(time.Second, -60))
+		l.OpenTap()
+		l.Hear(said(t))
+		l.CloseTap()
+		synctest.Wait()
+		list := got.all()
+		if len(list) != 2 || list[0] != (Event{Kind: Words}) || list[1].Text != "hello" || list[1].Speech == 0 {
+			t.Errorf("events %+v, want words of nothing and hello", list)
+		}
+	})
+}
+
+func TestMutedListenerHearsNothingNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got events
+		l := NewListener(Config{}, NewScript("before", "after"), got.note)
+		defer l.Close()
+		sentence := said(t)
+		half := len(sentence) / 2
+		l.Hear(sentence[:half])
+		l.Mute(true)
+		l.Hear(sentence[half:])
+		l.Hear(sentence)
+		synctest.Wait()
+		if list := got.all(); len(list) != 2 || list[1].Text != "before" {
+			t.Fatalf("events %+v, want one turn", list)
+		}
+		l.Mute(false)
+		l.Hear(sentence)
+		synctest.Wait()
+		if list := got.all(); len(list) != 4 || list[3].Text != "after" {
+			t.Errorf("events %+v, want another turn", list)
+		}
+	})
+}
+
+// waiting is a transcriber that answers when it is told to, or not at all.
+type waiting struct{ release chan struct{} }
+
+func (w waiting) Transcribe(ctx context.Context, _ []int16, _ int) (string, error) {
+	select {
+	case <-w.release:
+		return "late", nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func TestTurnsBeyondTheBacklogAreReportedAsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got events
+		l := NewListener(Config{}, waiting{make(chan struct{})}, got.note)
+		defer l.Close()
+		l.Hear(noise(time.Second, -60))
+		for range backlog + 2 { // one is being transcribed
+			l.Hear(said(t))
+			synctest.Wait()
+		}
+		list := got.all()
+		if last := list[len(list)-1]; !errors.Is(last.Err, errBacklog) {
+			t.Errorf("last event %+v, want a lost turn", last)
+		}
+	})
+}
+
+func TestNothingIsReportedAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got events
+		l := NewListener(Config{}, waiting{make(chan struct{})}, got.note)
+		l.Hear(said(t))
+		synctest.Wait()
+		l.Close()
+		before := len(got.all())
+		l.Hear(said(t))
+		l.Close()
+		if after := got.all(); len(after) != before {
+			t.Errorf("events after Close: %+v", after[before:])
+		}
+	})
+}
+
+// double is a transcription endpoint that notes what it was sent.
+type double struct {
+	form   map[string]string
+	file   []byte
+	name   string
+	status int
+	body   string
+	calls  atomic.Int32
+}
+
+func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.calls.Add(1)
+	if r.URL.Path != "/v1/audio/transcriptions" || r.Method != http.MethodPost {
+		http.NotFound(w, r)
+		return
+	}
+	d.form = map[string]string{"auth": r.Header.Get("Authorization")}
+	if err := r.ParseMultipartForm(1 << 20); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	for name, values := range r.MultipartForm.Value {
+		d.form[name] = values[0]
+	}
+	file, header, err := r.FormFile("file")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	defer file.Close()
+	d.name = header.Filename
+	d.file, _ = io.ReadAll(file)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(d.status)
+	_, _ = io.WriteString(w, d.body)
+}
+
+func TestEndpointIsSentAWAVFile(t *testing.T) {
+	d := &double{status: 200, body: `{"text":" hello there \n"}`}
+	server := httptest.NewServer(d)
+	defer server.Close()
+	e := NewEndpoint(EndpointConfig{BaseURL: server.URL + "/v1", Key: "secret-key", Language: "en"})
+	defer e.Close()
+	text, err := e.Transcribe(t.Context(), []int16{1, -2, 3}, 16000)
+	if text != "hello there" || err != nil {
+		t.Errorf("Transcribe = %q, %v; want hello there", text, err)
+	}
+	if d.form["auth"] != "Bearer secret-key" || d.form["model"] != "whisper-1" || d.form["language"] != "en" || d.name != "speech.wav" {
+		t.Errorf("form %v, file %s", d.form, d.name)
+	}
+	want := "RIFF\x2a\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data\x06\x00\x00\x00"
+	if got := string(d.file[:44]); got != want {
+		t.Errorf("header %q, want %q", got, want)
+	}
+	if got := int16(binary.LittleEndian.Uint16(d.file[46:])); len(d.file) != 50 || got != -2 {
+		t.Errorf("%d bytes, second sample %d; want 50 and -2", len(d.file), got)
+	}
+}
+
+func TestEndpointFailuresTellTheStatusOnly(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "key-of-another-service")
+	for name, tc := range map[string]struct {
+		status int
+		body   string
+		want   string
+		calls  int32
+	}{
+		"refused":   {401, `{"error":{"message":"bad key secret-key for what was said"}}`, "transcribe: endpoint answers with status 401", 1},
+		"down":      {503, `{}`, "transcribe: endpoint answers with status 503", 2},
+		"endless":   {200, `{"text":"` + strings.Repeat("la ", maxText) + `"}`, "transcribe: endpoint understood 23999 bytes of text, more than was said", 1},
+		"not JSON":  {200, `<html>`, "", 1},
+		"says none": {200, `{"text":""}`, "none", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &double{status: tc.status, body: tc.body}
+			server := httptest.NewServer(d)
+			defer server.Close()
+			e := NewEndpoint(EndpointConfig{BaseURL: server.URL + "/v1", Model: "m"})
+			defer e.Close()
+			text, err := e.Transcribe(t.Context(), []int16{1}, Rate)
+			switch {
+			case tc.want == "none":
+				if text != "" || err != nil {
+					t.Errorf("Transcribe = %q, %v; want nothing", text, err)
+				}
+			case err == nil, tc.want != "" && err.Error() != tc.want:
+				t.Errorf("error %v, want %s", err, tc.want)
+			}
+			if auth := d.form["auth"]; auth != "" {
+				t.Errorf("the endpoint was sent %q", auth)
+			}
+			if got := d.calls.Load(); got != tc.calls {
+				t.Errorf("%d calls, want %d", got, tc.calls)
+			}
+		})
+	}
+}

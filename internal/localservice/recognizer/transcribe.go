@@ -1,0 +1,54 @@
+package recognizer
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// ErrNoTranscriber means that speech was heard and nobody is there to understand it. A conversation should say so.
+var ErrNoTranscriber = errors.New("hearing: no transcriber")
+
+// Transcriber understands speech.
+type Transcriber interface {
+	// Transcribe returns the words in pcm, which is mono with rate samples per second. No words are "".
+	Transcribe(ctx context.Context, pcm []int16, rate int) (text string, err error)
+}
+
+var (
+	_ Transcriber = None{}
+	_ Transcriber = (*Script)(nil)
+	_ Transcriber = (*Endpoint)(nil)
+)
+
+// None understands nothing and says so with [ErrNoTranscriber].
+type None struct{}
+
+// Transcribe implements [Transcriber].
+func (None) Transcribe(context.Context, []int16, int) (string, error) {
+	return "", ErrNoTranscriber
+}
+
+// Script understands what it was told beforehand, a line for each call, whatever is said; after the last line it understands
+// nothing, as [None]. It is for tests and demos and may be used concurrently.
+type Script struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// NewScript returns a Script of lines.
+func NewScript(lines ...string) *Script {
+	return &Script{lines: lines}
+}
+
+// Transcribe implements [Transcriber].
+func (s *Script) Transcribe(context.Context, []int16, int) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.lines) == 0 {
+		return "", ErrNoTranscriber
+	}
+	line := s.lines[0]
+	s.lines = s.lines[1:]
+	return line, nil
+}

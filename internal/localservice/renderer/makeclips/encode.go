@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"os/exec"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
+)
+
+// encoder puts a film into a set as the clip id.
+type encoder func(set *clip.Set, id clip.ID, film []*image.RGBA) error
+
+// H264 NAL unit types (ITU-T H.264 table 7-1).
+const (
+	nalSlice = 1
+	nalIDR   = 5
+	nalSPS   = 7
+	nalPPS   = 8
+)
+
+// encodeH264 makes constrained baseline, one slice for each frame, for level 3.0.
+func encodeH264(set *clip.Set, id clip.ID, film []*image.RGBA) error {
+	// The first frame is encoded twice: the second IDR picture has the idr_pic_id 1, which takes as many bits as 2, so
+	// the stage can make each into the other.
+	film = append(film[:1:1], film...)
+	stream, err := ffmpeg(film, "-c:v", "libx264", "-profile:v", "baseline", "-level", "3.0", "-preset", "veryslow",
+		"-qp", "25", "-threads", "1", "-force_key_frames", "expr:lt(n,2)", "-f", "h264", "-x264-params",
+		"keyint=infinite:scenecut=0:ipratio=1:chroma-qp-offset=-2:colorprim=smpte170m:transfer=smpte170m:colormatrix=smpte170m")
+	if err != nil {
+		return err
+	}
+	var sps, pps []byte
+	var frames [][]byte
+	for _, nal := range bytes.Split(stream, []byte{0, 0, 1}) {
+		nal = bytes.TrimRight(nal, "\x00") // the first byte of a longer start code
+		if len(nal) == 0 {
+			continue
+		}
+		switch nal[0] & 0x1f {
+		case nalSPS:
+			sps = nal
+		case nalPPS:
+			pps = nal
+		case nalIDR, nalSlice:
+			frames = append(frames, annexB(nal))
+		}
+	}
+	if len(frames) != clip.Frames+1 {
+		return fmt.Errorf("%d slices for %d frames", len(frames), clip.Frames+1)
+	}
+	toggle, err := idrToggle(sps, frames[1])
+	if err != nil {
+		return err
+	}
+	prefix := append(annexB(sps), annexB(pps)...)
+	if set.Prefix != nil && (toggle != set.Toggle || !bytes.Equal(prefix, set.Prefix)) {
+		return errors.New("parameters differ from those of the other clips")
+	}
+	set.Prefix, set.Toggle = prefix, toggle
+	copy(set.Clips[id][:], frames[1:])
+	return nil
+}
+
+func annexB(nal []byte) []byte {
+	return append([]byte{0, 0, 0, 1}, nal...)
+}
+
+// idrToggle finds the last bit of a slice's idr_pic_id, which must be 1.
+func idrToggle(sps, frame []byte) (int, error) {
+	parameters := bitReader{data: sps, at: 4 * 8} // past the NAL header, profile, constraints and level
+	parameters.exp()                              // seq_parameter_set_id
+	frameNumBits := parameters.exp() + 4          // log2_max_frame_num_minus4
+
+	slice := bitReader{data: frame, at: 5 * 8} // past the start code and NAL header
+	slice.exp()                                // first_mb_in_slice
+	slice.exp()                                // slice_type
+	slice.exp()                                // pic_parameter_set_id
+	slice.at += frameNumBits                   // frame_num
+	if idr := slice.exp(); idr != 1 {
+		return 0, fmt.Errorf("idr_pic_id is %d, want 1", idr)
+	}
+	return slice.at - 1, nil
+}
+
+// bitReader reads the few header fields that are needed, all of them before any emulation prevention byte.
+type bitReader struct {
+	data []byte
+	at   int
+}
+
+func (r *bitReader) bit() int {
+	bit := r.data[r.at/8] >> (7 - r.at%8) & 1
+	r.at++
+	return int(bit)
+}
+
+// exp reads an unsigned Exp-Golomb number.
+func (r *bitReader) exp() int {
+	zeros := 0
+	for r.bit() == 0 {
+		zeros++
+	}
+	value := 1
+	for range zeros {
+		value = value<<1 | r.bit()
+	}
+	return value - 1
+}
+
+// An IVF file has a header of 32 bytes and one of 12 before each frame, which begins with the frame's length.
+const (
+	ivfHeader      = 32
+	ivfFrameHeader = 12
+)
+
+func encodeVP8(set *clip.Set, id clip.ID, film []*image.RGBA) error {
+	stream, err := ffmpeg(film, "-c:v", "libvpx", "-deadline", "best", "-cpu-used", "0", "-auto-alt-ref", "0", "-lag-in-frames", "0",
+		"-qmin", "14", "-qmax", "14", "-b:v", "2M", "-g", strconv.Itoa(2*clip.Frames), "-threads", "1", "-f", "ivf")
+	if err != nil {
+		return err
+	}
+	stream = stream[ivfHeader:]
+	for i := range set.Clips[id] {
+		end := ivfFrameHeader + int(binary.LittleEndian.Uint32(stream))
+		set.Clips[id][i] = stream[ivfFrameHeader:end]
+		stream = stream[end:]
+	}
+	if len(stream) != 0 {
+		return fmt.Errorf("%d bytes after the last frame", len(stream))
+	}
+	return nil
+}
+
+// ffmpeg encodes a film with the given output options.
+func ffmpeg(film []*image.RGBA, options ...string) ([]byte, error) {
+	args := append([]string{
+		"-v", "error", "-f", "rawvideo", "-pix_fmt", "rgba", "-s", fmt.Sprintf("%dx%d", clip.Width, clip.Height),
+		"-r", strconv.Itoa(clip.FrameRate), "-i", "-", "-pix_fmt", "yuv420p", "-fflags", "+bitexact", "-flags", "+bitexact",
+	}, options...)
+	var pixels, stream, complaints bytes.Buffer
+	for _, picture := range film {
+		pixels.Write(picture.Pix)
+	}
+	command := exec.Command("ffmpeg", append(args, "-")...)
+	command.Stdin, command.Stdout, command.Stderr = &pixels, &stream, &complaints
+	if err := command.Run(); err != nil {
+		return nil, fmt.Errorf("run ffmpeg: %w: %s", err, complaints.Bytes())
+	}
+	return stream.Bytes(), nil
+}

@@ -1,0 +1,81 @@
+// Package renderer is the picture of a session: a drawn face that blinks, breathes, and moves its mouth with the loudness
+// of its voice, as encoded video at 25 frames a second.
+//
+// No encoder runs here. Every state of the face is a clip that was encoded ahead of time (see the package clip and the
+// program makeclips); a Player only chooses, for each frame, whether to go on in its clip or to enter another by its
+// key frame. It owns neither clock nor track: whoever does calls Next, and knows how to packetise what it returns. The
+// package knows nothing of sessions, peers or speech.
+package renderer
+
+import (
+	"embed"
+	"fmt"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
+)
+
+//go:generate go run ./makeclips -out clips
+
+// What a player's picture is like.
+const (
+	Width     = clip.Width
+	Height    = clip.Height
+	FrameRate = clip.FrameRate // frames a second: call Next every 40 ms
+)
+
+// Codec is a video codec that the stage has clips in.
+type Codec int
+
+// The codecs. H264 is constrained baseline, level 3.0 (local-service-choices D9).
+const (
+	H264 Codec = iota
+	VP8
+)
+
+// Frame is one encoded picture.
+type Frame struct {
+	// Data is one access unit: in Annex B form for H264, with the parameter sets before every key frame. It is shared
+	// by all players and must not be changed.
+	Data []byte
+	// Key says that decoding may begin here.
+	Key bool
+}
+
+//go:embed clips/h264.bin clips/vp8.bin
+var files embed.FS
+
+// footage is what all players of a codec share.
+type footage struct {
+	set *clip.Set
+	// keys are the first frames of all clips, in two variants that must alternate: see clip.Set.Toggle.
+	keys [clip.Count][2][]byte
+}
+
+var (
+	h264Footage = sync.OnceValue(func() *footage { return load("clips/h264.bin") })
+	vp8Footage  = sync.OnceValue(func() *footage { return load("clips/vp8.bin") })
+)
+
+// load reads a file of our own program, so that a fault in it is a fault of the build.
+func load(name string) *footage {
+	file, err := files.ReadFile(name)
+	if err != nil {
+		panic(fmt.Sprintf("stage: %v", err))
+	}
+	set, err := clip.Unmarshal(file)
+	if err != nil {
+		panic(fmt.Sprintf("stage: %s: %v", name, err))
+	}
+	shared := &footage{set: set}
+	for id, frames := range set.Clips {
+		for variant := range shared.keys[id] {
+			key := append(append([]byte(nil), set.Prefix...), frames[0]...)
+			if set.Toggle > 0 && variant == 1 {
+				key[len(set.Prefix)+set.Toggle/8] ^= 0x80 >> (set.Toggle % 8)
+			}
+			shared.keys[id][variant] = key
+		}
+	}
+	return shared
+}

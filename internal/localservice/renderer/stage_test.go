@@ -1,0 +1,231 @@
+package renderer
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
+)
+
+func TestMouthClosesWithin100msOfSilence(t *testing.T) {
+	for spoken := 1; spoken < 60; spoken++ {
+		p := NewPlayer(H264, uint64(spoken))
+		for i := range spoken {
+			p.Next(voice(i))
+		}
+		p.Next(0)
+		p.Next(0) // seen from 40 to 80 ms after the voice ended
+		if p.mouth.shape != clip.Closed {
+			t.Errorf("after %d frames of voice and 80 ms of silence the mouth shows shape %d", spoken, p.mouth.shape)
+		}
+	}
+}
+
+func TestMouthOpensWithin80msOfVoice(t *testing.T) {
+	p := NewPlayer(H264, 1)
+	for range 100 {
+		p.Next(0)
+	}
+	p.Next(1)
+	p.Next(1)
+	if p.mouth.shape == clip.Closed {
+		t.Error("mouth is still closed after 80 ms of voice")
+	}
+}
+
+func TestMouthShapeStaysAtLeastTwoFrames(t *testing.T) {
+	p := NewPlayer(H264, 1)
+	shown, shape := 2, clip.Closed
+	for i := range 5000 {
+		p.Next(voice(i))
+		if p.mouth.shape != shape {
+			if shown < 2 {
+				t.Fatalf("frame %d: shape %d was shown for %d frame", i, shape, shown)
+			}
+			shown, shape = 0, p.mouth.shape
+		}
+		shown++
+	}
+}
+
+func TestMouthUsesEveryShape(t *testing.T) {
+	p := NewPlayer(H264, 1)
+	seen := map[clip.Mouth]int{}
+	for i := range 5000 {
+		p.Next(voice(i))
+		seen[p.mouth.shape]++
+	}
+	if len(seen) != int(clip.Mouths) {
+		t.Errorf("%d shapes seen, want %d: %v", len(seen), clip.Mouths, seen)
+	}
+}
+
+func TestMouthOpensWiderForLouderVoice(t *testing.T) {
+	last := -1
+	for _, loudness := range []float64{0, 0.3, 0.6, 0.8, 1} {
+		p := NewPlayer(H264, 1)
+		for range 20 {
+			p.Next(loudness)
+		}
+		if p.mouth.level != last+1 {
+			t.Errorf("loudness %.1f opens the mouth to level %d, want %d", loudness, p.mouth.level, last+1)
+		}
+		last = p.mouth.level
+	}
+}
+
+func TestMouthTreatsOddLoudnessAsItsNearest(t *testing.T) {
+	for _, test := range []struct {
+		loudness float64
+		level    int
+	}{{math.NaN(), 0}, {math.Inf(-1), 0}, {-3, 0}, {math.Inf(1), 4}, {7, 4}} {
+		p := NewPlayer(H264, 1)
+		for range 20 {
+			p.Next(test.loudness)
+		}
+		if p.mouth.level != test.level {
+			t.Errorf("loudness %v opens the mouth to level %d, want %d", test.loudness, p.mouth.level, test.level)
+		}
+	}
+}
+
+func TestFaceBlinksAtNaturalIntervals(t *testing.T) {
+	for name, loudness := range map[string]func(int) float64{
+		"silent":  func(int) float64 { return 0 },
+		"talking": func(int) float64 { return 0.8 },
+	} {
+		p := NewPlayer(H264, 7)
+		var blinks []int
+		const frames = 300 * FrameRate
+		for i := range frames {
+			before := p.blink
+			p.Next(loudness(i))
+			if p.blink > before || p.idle && startsBlink(p) {
+				blinks = append(blinks, i)
+			}
+		}
+		for i := 1; i < len(blinks); i++ {
+			// An idle clip brings its blink up to ten frames early or late.
+			if interval := blinks[i] - blinks[i-1]; interval < blinkShortest-20 || interval > blinkLongest+20 {
+				t.Errorf("%s: blinks %d frames apart", name, interval)
+			}
+		}
+		if len(blinks) < 50 || len(blinks) > 150 {
+			t.Errorf("%s: %d blinks in five minutes, want 50 to 150", name, len(blinks))
+		}
+	}
+}
+
+// startsBlink says that the frame just shown begins a blink of an idle clip.
+func startsBlink(p *Player) bool {
+	for _, idle := range []clip.Idle{clip.BlinkEarly, clip.BlinkMiddle, clip.BlinkLate} {
+		start, _ := idle.BlinkFrame()
+		if p.current == clip.Breathing(p.out, idle) && p.at == start+1 {
+			return true
+		}
+	}
+	return false
+}
+
+func TestFaceBreathesInAndOutInTurn(t *testing.T) {
+	p := NewPlayer(H264, 3)
+	for half := range 20 {
+		for range clip.Frames {
+			p.Next(0)
+			if p.out != (half%2 == 1) {
+				t.Fatalf("breath %d: breathing out is %v", half, p.out)
+			}
+		}
+	}
+}
+
+func TestKeyFramesComeAtOnceWhenAskedAndEveryTwoSeconds(t *testing.T) {
+	for _, codec := range []Codec{H264, VP8} {
+		p := NewPlayer(codec, 5)
+		if !p.Next(0).Key {
+			t.Fatalf("codec %d: first frame is not a key frame", codec)
+		}
+		since := 0
+		for i := range 4000 {
+			loudness := 0.0
+			if i%1000 > 500 {
+				loudness = 0.9
+			}
+			asked := i%37 == 0 && i < 2000
+			if asked {
+				p.RequestKeyFrame()
+			}
+			since++
+			if key := p.Next(loudness).Key; key {
+				since = 0
+			} else if asked {
+				t.Fatalf("codec %d, frame %d: no key frame although one was asked for", codec, i)
+			}
+			if since >= 2*FrameRate {
+				t.Fatalf("codec %d, frame %d: no key frame for two seconds", codec, i)
+			}
+		}
+	}
+}
+
+func TestSameSeedSameFrames(t *testing.T) {
+	a, b, other := NewPlayer(VP8, 1), NewPlayer(VP8, 1), NewPlayer(VP8, 2)
+	differ := false
+	for i := range 1000 {
+		frame := a.Next(voice(i))
+		if !bytes.Equal(frame.Data, b.Next(voice(i)).Data) {
+			t.Fatalf("frame %d differs between two players with one seed", i)
+		}
+		differ = differ || !bytes.Equal(frame.Data, other.Next(voice(i)).Data)
+	}
+	if !differ {
+		t.Error("players with different seeds show the same")
+	}
+}
+
+func TestTalkingStaysBelowOneMegabit(t *testing.T) {
+	for _, codec := range []Codec{H264, VP8} {
+		p := NewPlayer(codec, 1)
+		var size []int
+		for i := range 60 * FrameRate {
+			size = append(size, len(p.Next(voice(i)).Data))
+		}
+		for start := 0; start+FrameRate <= len(size); start += FrameRate {
+			bits := 0
+			for _, bytes := range size[start : start+FrameRate] {
+				bits += 8 * bytes
+			}
+			if bits > 1_000_000 {
+				t.Errorf("codec %d: %d bits in second %d", codec, bits, start/FrameRate)
+			}
+		}
+		if largest := slices.Max(size); largest > 9000 {
+			t.Errorf("codec %d: a frame has %d bytes", codec, largest)
+		}
+	}
+}
+
+func TestNextDoesNotAllocate(t *testing.T) {
+	p := NewPlayer(H264, 1)
+	i := 0
+	if allocations := testing.AllocsPerRun(1000, func() { p.Next(voice(i)); i++ }); allocations != 0 {
+		t.Errorf("%v allocations for a frame", allocations)
+	}
+}
+
+func BenchmarkNext(b *testing.B) {
+	p := NewPlayer(H264, 1)
+	for i := 0; b.Loop(); i++ {
+		p.Next(voice(i))
+	}
+}
+
+// voice is a loudness like that of speech: syllables of a fifth of a second, and a pause after every three seconds.
+func voice(frame int) float64 {
+	if frame%100 >= 75 {
+		return 0
+	}
+	return math.Abs(math.Sin(float64(frame)*0.61)) * (0.6 + 0.4*math.Sin(float64(frame)*0.17))
+}

@@ -1,0 +1,383 @@
+package sessionend
+
+import (
+	"context"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+)
+
+// brain counts the requests that arrive.
+type brain struct {
+	mu       sync.Mutex
+	requests []string
+	status   int           // 0 fails on the network
+	delay    time.Duration // before the reply
+	body     string        // of the reply
+}
+
+func (b *brain) take(r *fetch.Request) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.requests = append(b.requests, strings.Join([]string{r.URL, r.Header.Get("authorization"), string(r.Body.Data)}, " "))
+	if b.status == 0 {
+		return 0, errors.New("no network")
+	}
+	return b.status, nil
+}
+
+func (b *brain) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	status, err := b.take(r)
+	select {
+	case <-time.After(b.delay):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &fetch.Response{Status: status, Body: io.NopCloser(strings.NewReader(b.body))}, nil
+}
+
+func (b *brain) Send(r *fetch.Request, done func(int, error)) {
+	status, err := b.take(r) // before Send returns, as the real one
+	go done(status, err)
+}
+
+func (b *brain) seen() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.requests)
+}
+
+// tabs is a browser with pages of one origin.
+type tabs struct {
+	mu       sync.Mutex
+	channels map[*tabChannel]bool
+}
+
+type tabChannel struct {
+	tabs    *tabs
+	name    string
+	receive func(string)
+}
+
+type page struct {
+	tabs     *tabs
+	listener Listener
+}
+
+func (p *page) Watch(l Listener) func() {
+	p.listener = l
+	return func() { p.listener = Listener{} }
+}
+func (p *page) UserAgent() string { return "test" }
+
+func (p *page) Channel(name string, receive func(string)) Channel {
+	c := &tabChannel{p.tabs, name, receive}
+	p.tabs.mu.Lock()
+	defer p.tabs.mu.Unlock()
+	p.tabs.channels[c] = true
+	return c
+}
+
+func (c *tabChannel) Post(message string) {
+	c.tabs.mu.Lock()
+	defer c.tabs.mu.Unlock()
+	for other := range c.tabs.channels {
+		if other != c && other.name == c.name {
+			go other.receive(message)
+		}
+	}
+}
+
+func (c *tabChannel) Close() {
+	c.tabs.mu.Lock()
+	defer c.tabs.mu.Unlock()
+	delete(c.tabs.channels, c)
+}
+
+type rig struct {
+	*Completer
+	brain    *brain
+	page     *page
+	mu       sync.Mutex
+	attempts []Attempt
+	left     []string
+}
+
+func newRig(t *testing.T, browser *tabs, s Settings) *rig {
+	r := &rig{brain: &brain{status: 200}, page: &page{tabs: browser}}
+	r.Completer = New(Options{
+		URL: "https://brain.example/", Fetch: r.brain, Send: r.brain, Page: r.page, Settings: s,
+		Leave: func(reason string) { r.left = append(r.left, reason) },
+		Attempt: func(a Attempt) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.attempts = append(r.attempts, a)
+		},
+	})
+	t.Cleanup(r.Close)
+	return r
+}
+
+// now sends the signal and waits.
+func (r *rig) now() Result {
+	result, _ := r.CompleteNow(context.Background()) // which does not end
+	return result
+}
+
+func newBrowser() *tabs { return &tabs{channels: map[*tabChannel]bool{}} }
+
+const request = `https://brain.example/thread/session_completed KS token {"id":"5f0c"}`
+
+func TestTheSignalIsSentOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		if got := r.now(); got.Reason != "no_thread" {
+			t.Errorf("without a thread: %+v", got)
+		}
+		r.Arm("5f0c", "")
+		if got := r.now(); got.Reason != "no_token" {
+			t.Errorf("without a token: %+v", got)
+		}
+		r.Arm("5f0c", "token")
+		if got := r.now(); got != (Result{OK: true, Reason: "manual"}) {
+			t.Errorf("first: %+v", got)
+		}
+		if got := r.now(); got != (Result{OK: true, Reason: "already_sent"}) {
+			t.Errorf("second: %+v", got)
+		}
+		r.Complete("disconnect")
+		synctest.Wait()
+		if got := r.brain.seen(); !slices.Equal(got, []string{request}) {
+			t.Errorf("requests = %q", got)
+		}
+		if !reflect.DeepEqual(r.attempts, []Attempt{{Reason: "manual", Sent: true}}) {
+			t.Errorf("attempts = %+v", r.attempts)
+		}
+	})
+}
+
+func TestAFailedSignalMayBeTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Arm("5f0c", "token")
+		r.brain.status = 503
+		if got := r.now(); got != (Result{Reason: "http_error", Status: 503}) {
+			t.Errorf("refused: %+v", got)
+		}
+		r.brain.status, r.brain.body = 200, `{"code":"SERVICE_FORBIDDEN","message":"No","objectType":"KalturaAPIException","args":[]}`
+		if got := r.now(); got != (Result{Reason: "http_error", Status: 200}) {
+			t.Errorf("refused with a good status: %+v", got)
+		}
+		r.brain.status, r.brain.body = 0, ""
+		if got := r.now(); got != (Result{Reason: "network_error"}) {
+			t.Errorf("no network: %+v", got)
+		}
+		r.brain.status, r.brain.delay = 200, time.Minute
+		began := time.Now()
+		if got := r.now(); got.OK || time.Since(began) != 5*time.Second {
+			t.Errorf("slow: %+v after %v", got, time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if got, err := r.CompleteNow(ctx); got != (Result{}) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("not waited for: %+v, %v", got, err)
+		}
+		r.Wait()
+		r.brain.delay = 0
+		if got := r.now(); !got.OK {
+			t.Errorf("at last: %+v", got)
+		}
+	})
+}
+
+// TestWait is for a program that ends when the service was told, or could not be
+// told in time.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Wait() // for nothing
+		r.Arm("5f0c", "token")
+		r.brain.delay = time.Minute
+		began := time.Now()
+		r.Complete("disconnect")
+		r.Close()
+		r.Wait()
+		if took := time.Since(began); took != 5*time.Second || !reflect.DeepEqual(r.attempts, []Attempt{{Reason: "disconnect"}}) {
+			t.Errorf("after %v: %+v", took, r.attempts)
+		}
+		r.brain.delay = time.Second
+		r.Complete("disconnect")
+		r.Wait()
+		if want := (Attempt{Reason: "disconnect", Sent: true}); len(r.attempts) != 2 || r.attempts[1] != want {
+			t.Errorf("%+v", r.attempts)
+		}
+		r.Wait()
+	})
+}
+
+func TestPageExitSendsInsideTheListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Arm("5f0c", "token")
+		r.page.listener.Hide(false)
+		if got := r.brain.seen(); !slices.Equal(got, []string{request}) || !slices.Equal(r.left, []string{"pagehide"}) {
+			t.Errorf("when the listener returned: %q, left %v", got, r.left)
+		}
+	})
+}
+
+func TestTheBackForwardCacheKeepsTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Arm("5f0c", "token")
+		r.page.listener.Hide(true)
+		synctest.Wait()
+		if len(r.left) != 0 || len(r.attempts) != 1 || r.attempts[0].Reason != "pagehide_bfcache" {
+			t.Errorf("left %v, attempts %+v", r.left, r.attempts)
+		}
+	})
+}
+
+func TestAHiddenPageHasAGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Arm("5f0c", "token")
+		r.page.listener.Visible(false)
+		time.Sleep(29 * time.Second)
+		r.Activity() // the avatar still talks
+		time.Sleep(29 * time.Second)
+		r.page.listener.Visible(true)
+		time.Sleep(time.Minute)
+		if got := r.brain.seen(); len(got) != 0 {
+			t.Errorf("sent although the visitor came back: %q", got)
+		}
+		r.page.listener.Visible(false)
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if len(r.attempts) != 1 || r.attempts[0] != (Attempt{Reason: "hidden_grace", Sent: true}) {
+			t.Errorf("attempts = %+v", r.attempts)
+		}
+	})
+}
+
+func TestAnotherTabWithTheThreadSuppressesTheSignal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		browser := newBrowser()
+		one, two := newRig(t, browser, Settings{tab: "1"}), newRig(t, browser, Settings{tab: "2"})
+		one.Arm("5f0c", "token")
+		two.Arm("5f0c", "token")
+		time.Sleep(5 * time.Second) // a beat later
+		if got := one.now(); got != (Result{OK: true, Reason: "suppressed", Peers: 1}) {
+			t.Errorf("first tab: %+v", got)
+		}
+		one.Close()
+		synctest.Wait() // the other tab has heard the farewell
+		if got := two.now(); got != (Result{OK: true, Reason: "manual"}) {
+			t.Errorf("last tab: %+v", got)
+		}
+	})
+}
+
+// TestATabThatKeepsItsConversationIsGoneToo: who stays tells of the end.
+func TestATabThatKeepsItsConversationIsGoneToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		browser := newBrowser()
+		one, two := newRig(t, browser, Settings{tab: "1"}), newRig(t, browser, Settings{tab: "2"})
+		one.Arm("5f0c", "token")
+		two.Arm("5f0c", "token")
+		time.Sleep(5 * time.Second)
+		one.Close()
+		synctest.Wait()
+		if got := two.now(); got != (Result{OK: true, Reason: "manual"}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestSessionsOfOneTabAreNoPeers: during a switch between text and face a page
+// has two of them on one thread, and when it goes away then, one must tell.
+func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		browser := newBrowser()
+		one, two := newRig(t, browser, Settings{}), newRig(t, browser, Settings{})
+		one.Arm("5f0c", "token")
+		two.Arm("5f0c", "token")
+		time.Sleep(5 * time.Second)
+		if got := one.now(); got != (Result{OK: true, Reason: "manual"}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestCompletersOfOneConversationSendOnce: when the page goes away during a
+// switch, both hear it.
+func TestCompletersOfOneConversationSendOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		browser, once := newBrowser(), new(Once)
+		one, two := newRig(t, browser, Settings{Once: once}), newRig(t, browser, Settings{Once: once})
+		one.Arm("5f0c", "token")
+		two.Arm("5f0c", "token")
+		one.brain.status = 500
+		if got := one.now(); got.OK {
+			t.Errorf("%+v", got)
+		}
+		one.brain.status = 200 // an attempt that failed leaves it to all of them
+		two.page.listener.Hide(false)
+		one.page.listener.Hide(false)
+		synctest.Wait()
+		if got := two.brain.seen(); !slices.Equal(got, []string{request}) || len(one.brain.seen()) != 1 {
+			t.Errorf("requests %q, and %q before", got, one.brain.seen())
+		}
+		if len(one.left) != 1 || len(two.left) != 1 {
+			t.Errorf("left %v and %v", one.left, two.left)
+		}
+	})
+}
+
+func TestAHiddenPageCanHaveNoGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		none := time.Duration(0)
+		r := newRig(t, newBrowser(), Settings{HiddenGrace: &none})
+		r.Arm("5f0c", "token")
+		r.page.listener.Visible(false)
+		synctest.Wait()
+		if got := r.brain.seen(); !slices.Equal(got, []string{request}) {
+			t.Errorf("requests = %q", got)
+		}
+	})
+}
+
+func TestASilentTabIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{})
+		r.Arm("5f0c", "token")
+		for _, message := range []string{"no JSON", `{"v":2,"id":"x","t":"alive"}`, `{"v":1,"id":"x","t":"alive"}`} {
+			r.presence.receive(message)
+		}
+		time.Sleep(13 * time.Second)
+		if got := r.now(); got.Reason != "manual" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestSwitchedOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), Settings{Off: true})
+		r.Arm("5f0c", "token")
+		if got := r.now(); got.Reason != "disabled" || len(r.brain.seen()) != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}

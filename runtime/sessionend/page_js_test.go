@@ -1,0 +1,77 @@
+//go:build js && wasm
+
+package sessionend
+
+import (
+	"syscall/js"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+)
+
+func dispatch(target js.Value, event string, persisted bool) {
+	ev := js.Global().Get("PageTransitionEvent").New(event, map[string]any{"persisted": persisted})
+	target.Call("dispatchEvent", ev)
+}
+
+func TestThePageIsHeardInsideItsListeners(t *testing.T) {
+	before := jsbridge.LiveFuncs()
+	var heard []string
+	stop := BrowserPage().Watch(Listener{
+		Hide: func(persisted bool) {
+			heard = append(heard, "hide", map[bool]string{true: "cached", false: "gone"}[persisted])
+		},
+		Show:    func(bool) { heard = append(heard, "show") },
+		Visible: func(bool) { heard = append(heard, "visible") },
+		Online:  func(online bool) { heard = append(heard, map[bool]string{true: "online", false: "offline"}[online]) },
+	})
+	window := js.Global()
+	dispatch(window, "pagehide", false)
+	dispatch(window, "pagehide", true)
+	dispatch(window, "pageshow", true)
+	window.Get("document").Call("dispatchEvent", window.Get("Event").New("visibilitychange"))
+	window.Call("dispatchEvent", window.Get("Event").New("online"))
+	want := []string{"hide", "gone", "hide", "cached", "show", "visible", "online"}
+	if len(heard) != len(want) {
+		t.Fatalf("heard %v, want %v", heard, want)
+	}
+	for i := range want {
+		if heard[i] != want[i] {
+			t.Fatalf("heard %v, want %v", heard, want)
+		}
+	}
+	stop()
+	dispatch(window, "pagehide", false)
+	if len(heard) != len(want) {
+		t.Error("a listener was still there")
+	}
+	if live := jsbridge.LiveFuncs(); live != before {
+		t.Errorf("%d callbacks live, %d before", live, before)
+	}
+}
+
+func TestTabsHearEachOther(t *testing.T) {
+	before := jsbridge.LiveFuncs()
+	got := make(chan string, 1)
+	one := BrowserPage().Channel("thread:1", func(string) {})
+	two := BrowserPage().Channel("thread:1", func(message string) { got <- message })
+	if one == nil || two == nil {
+		t.Fatal("the browser has no channels")
+	}
+	one.Post(`{"v":1}`)
+	select {
+	case message := <-got:
+		if message != `{"v":1}` {
+			t.Errorf("heard %q", message)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nothing was heard")
+	}
+	one.Close()
+	two.Close()
+	one.Post("closed") // must not throw
+	if live := jsbridge.LiveFuncs(); live != before {
+		t.Errorf("%d callbacks live, %d before", live, before)
+	}
+}

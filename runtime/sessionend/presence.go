@@ -1,0 +1,122 @@
+package sessionend
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/json"
+)
+
+// maxPeers bounds what other scripts of the same origin can make us remember.
+const maxPeers = 64
+
+// tab is this program's id between tabs: two sessions of one page on one thread,
+// as in a switch between text and face, are no peers of each other.
+var tab = strconv.FormatUint(rand.Uint64(), 36)
+
+// presence knows which other tabs hold the same thread (wire-protocol §8.10).
+type presence struct {
+	id      string
+	channel Channel
+	stale   time.Duration
+
+	mu    sync.Mutex
+	beat  *time.Timer
+	peers map[string]time.Time
+}
+
+// notice is one message between tabs.
+type notice struct {
+	V  int    `json:"v"`
+	ID string `json:"id"`
+	T  string `json:"t"` // hello, ack, alive, bye
+}
+
+// openPresence announces this tab, or returns nil where tabs can't talk.
+func openPresence(page Page, s Settings, thread string) *presence {
+	p := &presence{id: s.tab, stale: s.PresenceStale, peers: map[string]time.Time{}}
+	p.mu.Lock() // a message may come before the channel is known
+	defer p.mu.Unlock()
+	p.channel = page.Channel(s.PresencePrefix+":"+thread, p.receive)
+	if p.channel == nil {
+		return nil
+	}
+	p.post("hello")
+	p.beat = time.AfterFunc(s.PresenceBeat, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.channel != nil {
+			p.post("alive")
+			p.beat.Reset(s.PresenceBeat)
+		}
+	})
+	return p
+}
+
+// post is called with mu held.
+func (p *presence) post(t string) {
+	b, err := json.Marshal(notice{V: 1, ID: p.id, T: t})
+	if err == nil {
+		p.channel.Post(string(b))
+	}
+}
+
+func (p *presence) receive(message string) {
+	var n notice
+	if json.Unmarshal([]byte(message), &n) != nil || n.V != 1 || n.ID == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.channel == nil {
+		return
+	}
+	if n.ID == p.id {
+		if n.T == "bye" { // of another session of this tab, which goes while this one stays
+			p.post("alive")
+		}
+		return
+	}
+	switch n.T {
+	case "bye":
+		delete(p.peers, n.ID)
+		return
+	case "hello":
+		p.post("ack")
+	case "ack", "alive":
+	default:
+		return
+	}
+	if _, known := p.peers[n.ID]; known || len(p.peers) < maxPeers {
+		p.peers[n.ID] = time.Now()
+	}
+}
+
+// leave says bye and returns how many other tabs hold the thread.
+func (p *presence) leave() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.channel != nil {
+		p.post("bye")
+	}
+	for id, seen := range p.peers {
+		if time.Since(seen) > p.stale {
+			delete(p.peers, id)
+		}
+	}
+	return len(p.peers)
+}
+
+func (p *presence) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.channel == nil {
+		return
+	}
+	p.beat.Stop()
+	p.post("bye") // who stays must not leave the end to this tab
+	p.channel.Close()
+	p.channel = nil
+}
