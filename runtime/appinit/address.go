@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/weburl"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -62,7 +63,7 @@ func (p Policy) insecure(name string, u weburl.URL) error {
 	what := name + " uses " + u.Scheme + " to "
 	var warning string
 	switch {
-	case PrivateHost(u.Hostname):
+	case fetch.PrivateHost(u.Hostname):
 		warning = what + "a local or private host"
 	case p.AllowInsecureTransport:
 		warning = what + "the public host " + u.Hostname + ", which allowInsecureTransport permits; for tests only"
@@ -73,18 +74,4 @@ func (p Policy) insecure(name string, u weburl.URL) error {
 		p.Warn(fault.New(fault.InsecureTransport, warning))
 	}
 	return nil
-}
-
-// PrivateHost reports whether host (without port, with or without the brackets
-// of IPv6) is written as one that the public network can't reach: localhost or
-// a loopback, private or link-local address (wire-protocol §6.7). It looks at
-// the text only and asks no DNS.
-func PrivateHost(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	reach, ok := weburl.ReachOf(host)
-	return ok && reach != weburl.Public
 }

@@ -2,10 +2,9 @@ package media
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -32,64 +31,11 @@ func (r addressRules) check(address string) *fault.Error {
 	return nil
 }
 
-// privateHost reports whether a host is private or local however it is spelled.
-// Browsers map other alphabets' digits and dots to ours before they look; a name
-// that has any isn't judged but refused, its ASCII form is accepted.
+// privateHost adds to [fetch.PrivateHost] every name with letters of other
+// alphabets: browsers map their digits and dots to ASCII first, so such a name
+// may be a private address. Its ASCII form is accepted.
 func privateHost(host string) bool {
-	if strings.ContainsFunc(host, func(c rune) bool { return c >= 0x80 }) {
-		return true
-	}
-	if dotted, ok := dottedIPv4(host); ok {
-		host = dotted
-	}
-	return appinit.PrivateHost(host)
-}
-
-// dottedIPv4 reads the forms of an IPv4 address that browsers accept: one to
-// four numbers, decimal, octal (0…) or hexadecimal (0x…), the last of which
-// fills the rest. 2130706433, 0x7f.1 and 0177.0.0.1 are all 127.0.0.1.
-func dottedIPv4(host string) (string, bool) {
-	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
-	if len(parts) > 4 {
-		return "", false
-	}
-	var address uint64
-	for i, part := range parts {
-		n, ok := ipv4Number(part)
-		if !ok {
-			return "", false
-		}
-		if i < len(parts)-1 {
-			if n > 0xFF {
-				return "", false
-			}
-			address |= n << (8 * (3 - i))
-			continue
-		}
-		if n >= 1<<(8*(4-i)) {
-			return "", false
-		}
-		address |= n
-	}
-	octets := make([]string, 4)
-	for i := range octets {
-		octets[i] = strconv.FormatUint(address>>(8*(3-i))&0xFF, 10)
-	}
-	return strings.Join(octets, "."), true
-}
-
-func ipv4Number(s string) (uint64, bool) {
-	base := 10
-	switch lower := strings.ToLower(s); {
-	case lower == "0x":
-		return 0, true // as browsers have it
-	case strings.HasPrefix(lower, "0x"):
-		base, s = 16, s[2:]
-	case len(s) > 1 && s[0] == '0':
-		base, s = 8, s[1:]
-	}
-	n, err := strconv.ParseUint(s, base, 40) // more than any part may have
-	return n, err == nil
+	return strings.ContainsFunc(host, func(c rune) bool { return c >= 0x80 }) || fetch.PrivateHost(host)
 }
 
 // releaseURL is where the viewer that a reply's Location names is released
