@@ -291,7 +291,7 @@ func TestBothSidesCheckOptionsOfChatsAlike(t *testing.T) {
 		inside := eval(`(take) => ({mode: "chat", take, avatar: {token: "t"}, chat: ` + string(c.Options) + `})`).Invoke(r.holder.Get("take"))
 		for what, open := range map[string]func() error{
 			"a chat": func() error {
-				_, err := r.program.Open(page.Common().Sessions["chatSession"], eval(string(c.Options)), eval("() => {}"))
+				_, err := r.program.Open(page.OpenChat, eval(string(c.Options)), eval("() => {}"))
 				return err
 			},
 			"an agent": func() error {

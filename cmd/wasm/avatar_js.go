@@ -3,12 +3,17 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"syscall/js"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
@@ -16,7 +21,7 @@ import (
 // avatarSessions makes the avatar sessions of this program.
 type avatarSessions struct {
 	http *fetch.Transport
-	// deps are the parts around a session's plane; tests put others there.
+	// deps makes the other parts of a session; tests replace it.
 	deps func(*media.Plane) avatar.Deps
 }
 
@@ -32,27 +37,24 @@ func newAvatarSessions() *avatarSessions {
 	}}
 }
 
-// avatarSession is one session as js/src/avatar.ts holds it.
-type avatarSession struct {
-	*avatar.Session
-	*page.Handle
-	plane *media.Plane
-}
-
 // open makes a session of the options of js/src/avatar.ts.
-func (s *avatarSessions) open(h *page.Handle, options js.Value) (page.Session, error) {
+func (s *avatarSessions) open(h *page.Handle, options js.Value) (page.Session, page.Methods, error) {
 	var o avatarOptions
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
-		return nil, err
+		return nil, page.Methods{}, err
 	}
-	return s.make(h, &o, o.session(h.Listen()))
+	session, methods, err := s.make(h, &o, o.session(h.Listen))
+	if err != nil {
+		return nil, methods, err
+	}
+	return session, methods, nil
 }
 
-// make makes a session of given in the page that o tells of.
-func (s *avatarSessions) make(h *page.Handle, o *avatarOptions, given avatar.Options) (*avatarSession, error) {
+// make makes a session of given, bound to the elements of the page that are among o.
+func (s *avatarSessions) make(h *page.Handle, o *avatarOptions, given avatar.Options) (*avatar.Session, page.Methods, error) {
 	var err error
 	if given.Platform, err = o.platform(h.Failed); err != nil {
-		return nil, err
+		return nil, page.Methods{}, err
 	}
 	config := given.Media()
 	config.Client, config.Sender = s.http, s.http
@@ -60,17 +62,123 @@ func (s *avatarSessions) make(h *page.Handle, o *avatarOptions, given avatar.Opt
 	session, err := avatar.New(given, s.deps(plane))
 	if err != nil {
 		plane.Close()
-		return nil, err
+		return nil, page.Methods{}, err
 	}
-	return &avatarSession{session, h, plane}, nil
+	return session, avatarMethods(session, plane), nil
 }
 
-// elements returns what of the page the session is bound to.
-func (a *avatarSession) elements(page.Call) (any, error) {
-	screen := a.plane.Screen()
-	return map[string]any{
-		"avatarStream": screen.Stream(),
-		"videoEl":      screen.VideoEl(),
-		"audioEl":      screen.AudioEl(),
-	}, nil
+// avatarMethods lists what js/src/avatar.ts calls besides what every session has
+// (session-api A.1.3).
+func avatarMethods(a *avatar.Session, plane *media.Plane) page.Methods {
+	return page.Methods{
+		Sync: map[string]page.Sync{
+			"properties": page.Properties(a.Snapshot),
+			"elements": func(page.Args) (any, error) {
+				screen := plane.Screen()
+				return map[string]any{
+					"avatarStream": screen.Stream(),
+					"videoEl":      screen.VideoEl(),
+					"audioEl":      screen.AudioEl(),
+				}, nil
+			},
+
+			"disconnect": page.Disconnect(func(keep bool, reason string) {
+				a.Disconnect(avatar.DisconnectOptions{Keep: keep, Reason: reason})
+			}),
+			"interrupt":                page.Try(a.Interrupt),
+			"startTapToTalk":           page.Try(a.StartTapToTalk),
+			"endTapToTalk":             page.Try(a.EndTapToTalk),
+			"acknowledgeDisclosure":    page.Do(a.AcknowledgeDisclosure),
+			"pause":                    page.Try(a.Pause),
+			"keepAlive":                page.Do(a.KeepAlive),
+			"sendScreenShot":           page.Set("image", a.SendScreenShot),
+			"notifyHtmlElementClick":   page.SetObject("info", a.NotifyHTMLElementClick),
+			"submitStructuredDataForm": page.SetObject("values", a.SubmitStructuredDataForm),
+
+			"mute":   page.Do(a.Mute),
+			"unmute": page.Do(a.Unmute),
+			"wantLevel": func(args page.Args) (any, error) {
+				plane.Microphone().WantLevel(args.At(0).Truthy())
+				return nil, nil
+			},
+			"setVideoEl":           func(args page.Args) (any, error) { return nil, plane.Screen().SetVideoEl(args.At(0)) },
+			"setAudioEl":           func(args page.Args) (any, error) { return nil, plane.Screen().SetAudioEl(args.At(0)) },
+			"muteAudioOutput":      page.Do(a.MuteAudioOutput),
+			"unmuteAudioOutput":    page.Do(a.UnmuteAudioOutput),
+			"setAudioOutputVolume": page.Set("volume", a.SetAudioOutputVolume),
+		},
+		Async: map[string]page.Async{
+			"connect": page.Wait(func(ctx context.Context) error {
+				err := a.Connect(ctx)
+				if err != nil && ctx.Err() != nil {
+					// As with every call that its caller cancels.
+					return fault.New(fault.Aborted, "connecting was cancelled").Because(context.Cause(ctx)).WithTimings(a.Snapshot().Timings)
+				}
+				return err
+			}),
+			"prepare": page.Wait(a.Prepare),
+			"resume":  page.Wait(a.Resume),
+			"speak":   page.Ask("text", a.Speak),
+			"waitForCapacity": page.Ask("options", func(ctx context.Context, o struct {
+				Wait time.Duration `json:"maxWaitMs"`
+				Poll time.Duration `json:"pollIntervalMs"`
+			},
+			) (any, error) {
+				details, err := a.WaitForCapacity(ctx, o.Wait, o.Poll)
+				if err != nil {
+					return nil, err
+				}
+				return struct {
+					Available bool            `json:"available"`
+					Details   json.RawMessage `json:"details,omitempty"`
+				}{true, details}, nil
+			}),
+
+			"startMic":        page.Wait(a.StartMic),
+			"switchMic":       page.Tell("deviceId", a.SwitchMic),
+			"setAsrBandwidth": page.Tell("kbps", a.SetASRBandwidth),
+			"listDevices":     page.Get(plane.ListDevices),
+			"setAudioOutput": page.Ask("deviceId", func(ctx context.Context, device string) (bool, error) {
+				return a.SetAudioOutput(ctx, device), nil
+			}),
+			"startPlayback": page.Get(func(ctx context.Context) (bool, error) { return a.StartPlayback(ctx), nil }),
+		},
+	}
+}
+
+var errRefused = errors.New("the application refused")
+
+// beforeSend is option 37: false or an exception refuses, a string replaces.
+func beforeSend(fn js.Value) func(context.Context, string, avatar.SendInfo) (string, error) {
+	if !page.Given(fn) {
+		return nil
+	}
+	return func(ctx context.Context, text string, about avatar.SendInfo) (string, error) {
+		verdict, err := page.Consult(ctx, fn, text, about)
+		switch {
+		case err != nil:
+			return "", err
+		case verdict.Equal(js.ValueOf(false)):
+			return "", errRefused
+		}
+		changed := text
+		if jsbridge.FromJS("onBeforeSend's result", verdict, &changed) != nil {
+			return text, nil // neither a string nor false changes nothing
+		}
+		return changed, nil
+	}
+}
+
+// onAgentAction is option 38: false or an exception is the veto.
+func onAgentAction(fn js.Value) func(context.Context, avatar.AgentAction) error {
+	if !page.Given(fn) {
+		return nil
+	}
+	return func(ctx context.Context, action avatar.AgentAction) error {
+		verdict, err := page.Consult(ctx, fn, action)
+		if err == nil && verdict.Equal(js.ValueOf(false)) {
+			return errRefused
+		}
+		return err
+	}
 }

@@ -4,4 +4,4 @@ package main
 
 import "github.com/agentruntime/agentruntime/internal/page"
 
-func main() { page.Refuse() }
+func main() { page.Main("", nil) }

@@ -45,76 +45,60 @@ func (o *ChatOptions) Session() (chat.Options, error) {
 // ChatDeps are the parts of a chat session in a page.
 func ChatDeps() chat.Deps { return chat.Deps{Page: sessionend.BrowserPage()} }
 
-// openChat makes a session of the options of js/src/chatsession.ts.
-func openChat(h *Handle, options js.Value) (Session, error) {
+// OpenChat makes a session of the options of js/src/chatsession.ts.
+func OpenChat(h *Handle, options js.Value) (Session, Methods, error) {
 	var o ChatOptions
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
-		return nil, err
+		return nil, Methods{}, err
 	}
 	given, err := o.Session()
 	if err != nil {
-		return nil, err
+		return nil, Methods{}, err
 	}
-	given.OnEvent = h.Listen()
+	given.OnEvent = h.Listen
 	s, err := chat.New(given, ChatDeps())
 	if err != nil {
-		return nil, err
+		return nil, Methods{}, err
 	}
-	return OfChat(h, s), nil
+	return s, ChatMethods(s), nil
 }
 
-// OfChat is a chat session as js/src/chatsession.ts holds it.
-func OfChat(h *Handle, s *chat.Session) Session { return &chatSession{s, h} }
-
-type chatSession struct {
-	*chat.Session
-	handle *Handle
-}
-
-// Methods lists what js/src/chatsession.ts calls (session-api A.2.2).
-func (s *chatSession) Methods() Methods {
+// ChatMethods lists what js/src/chatsession.ts calls besides what every session has
+// (session-api A.2.2).
+func ChatMethods(s *chat.Session) Methods {
 	return Methods{
-		Now: map[string]Now{
-			"properties":        Properties(s.Snapshot),
-			"setToken":          Text("token", s.SetToken),
-			"setDynamicPrompt":  Object("data", func(o map[string]any) error { return s.SetDynamicPrompt(o) }),
-			"updateRequestVars": Object("requestVars", s.UpdateRequestVars),
-			"addToolHandler":    ToolHandler(s.handle, s.OnToolCall),
-			"addConsentHandler": ConsentHandler(s.handle, s.OnOAuthRequired),
+		Sync: map[string]Sync{
+			"properties": Properties(s.Snapshot),
 			"disconnect": Disconnect(func(keep bool, reason string) {
 				s.Disconnect(chat.DisconnectOptions{Keep: keep, Reason: reason})
 			}),
 		},
-		Later: map[string]Later{
-			"connect":        func(context.Context, Call) (any, error) { return nil, s.Connect() },
-			"sendText":       s.sendText,
-			"respondToTool":  RespondToTool(s.RespondToTool),
-			"completeThread": func(ctx context.Context, _ Call) (any, error) { return s.CompleteThread(ctx) },
+		Async: map[string]Async{
+			"connect": Wait(func(context.Context) error { return s.Connect() }),
+			"sendText": func(ctx context.Context, a Args) (any, error) {
+				text, options, err := turnOf(a)
+				if err != nil {
+					return nil, err
+				}
+				return s.SendText(ctx, text, options)
+			},
 		},
-		Streams: map[string]Streaming{"streamText": Stream(s.streamText)},
+		Streams: map[string]Streaming{
+			"streamText": Stream(func(ctx context.Context, a Args) (iter.Seq2[converse.Segment, error], error) {
+				text, options, err := turnOf(a)
+				if err != nil {
+					return nil, err
+				}
+				return s.Stream(ctx, text, options), nil
+			}),
+		},
 	}
 }
 
-func (s *chatSession) sendText(ctx context.Context, c Call) (any, error) {
-	text, options, err := turnOf(c)
-	if err != nil {
-		return nil, err
-	}
-	return s.SendText(ctx, text, options)
-}
-
-func (s *chatSession) streamText(ctx context.Context, c Call) (iter.Seq2[converse.Segment, error], error) {
-	text, options, err := turnOf(c)
-	if err != nil {
-		return nil, err
-	}
-	return s.Stream(ctx, text, options), nil
-}
-
-// turnOf reads the arguments of a turn: the text and what it asks for.
-func turnOf(c Call) (text string, o chat.TurnOptions, err error) {
-	if err = c.Into("text", 0, &text); err == nil {
-		err = c.Into("options", 1, &o)
+// turnOf reads the arguments of a turn: the text and its options.
+func turnOf(a Args) (text string, o chat.TurnOptions, err error) {
+	if err = a.Into("text", 0, &text); err == nil {
+		err = a.Into("options", 1, &o)
 	}
 	return text, o, err
 }

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Refuse ends a program that was built for something else than a page.
-func Refuse() {
+// Main reports that the program was built for something else than a page, and ends it.
+func Main(string, any) {
 	fmt.Fprintln(os.Stderr, "this program runs in a page: build it with GOOS=js GOARCH=wasm, or all of js/dist with `make build`")
 	os.Exit(2)
 }

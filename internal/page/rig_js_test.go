@@ -72,7 +72,7 @@ func newRig(t *testing.T) *rig {
 	t.Cleanup(func() { r.brain.Call("restore") })
 	t.Cleanup(r.program.Close)
 	var err error
-	if r.exports, err = jsbridge.ToJS(r.program.exports(Common())); err != nil {
+	if r.exports, err = jsbridge.ToJS(r.program.exports(nil)); err != nil {
 		t.Fatal(err)
 	}
 	return r

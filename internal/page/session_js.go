@@ -4,111 +4,73 @@ package page
 
 import (
 	"context"
-	"sync"
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// Session is a session as a page holds it: the other end of a facade in js/.
+// Session is what sessions of every kind have for their facade in js/.
 type Session interface {
-	// Methods lists what the facade calls (session-api A). Every session has
-	// removeHandler and settle besides, and dispose unless another one holds it.
-	Methods() Methods
+	SetToken(token string) error
+	UpdateRequestVars(vars map[string]any) error
+	SetDynamicPrompt(data any) error
+	OnToolCall(name string, handler session.ToolHandler, schema converse.ArgsSchema) (remove func(), err error)
+	OnOAuthRequired(handler session.ConsentHandler) (remove func(), err error)
+	RespondToTool(ctx context.Context, id string, response map[string]any) (session.ToolAnswer, error)
+	CompleteThread(ctx context.Context) (sessionend.Result, error)
+
 	// Fail ends the session after a bug that was caught in one of its callbacks.
-	Fail(error)
-	// Settle returns when a session that has ended has nothing more to tell.
+	Fail(err error)
+	// Settle returns when a session that has ended has emitted its last event.
 	Settle()
-	// Close ends the session and returns when the page has heard its last event.
+	// Close ends the session and returns when its last event was delivered.
 	Close()
 }
 
-// Open makes a session of a kind from the options that its facade gives.
-type Open func(h *Handle, options js.Value) (Session, error)
+// Open makes a session of a kind from the options that its facade gives. The
+// methods are those that are particular to the kind.
+type Open func(h *Handle, options js.Value) (Session, Methods, error)
 
-// Program is a running program with the sessions of its page.
-type Program struct {
+// Handle is the page's side of one session.
+type Handle struct {
 	owner
-	live map[*Handle]struct{}
+	program  *Program
+	session  Session // nil until it is made
+	events   jsbridge.Emitter
+	handlers map[int]func() // removes a handler, by the number that TypeScript gave it
 }
 
-// New returns a program that ends with ctx. It has to be closed.
-func New(ctx context.Context) *Program {
-	return &Program{newOwner(ctx, nil), map[*Handle]struct{}{}}
-}
-
-// Close ends the program's sessions, calls and streams.
-func (p *Program) Close() {
-	p.cancel()
-	var all sync.WaitGroup
-	for h := range p.live {
-		all.Go(h.dispose)
-	}
-	all.Wait()
-	p.end()
-}
-
-// Sessions returns the number of sessions that are not disposed.
-func (p *Program) Sessions() int { return len(p.live) }
-
-// Open makes a session and returns what the page calls of it. dispatch takes its
-// events: a name and a payload.
-func (p *Program) Open(open Open, options, dispatch js.Value) (map[string]any, error) {
-	h := &Handle{program: p, events: jsbridge.NewEmitter(dispatch), handlers: map[int]func(){}}
+func (p *Program) newHandle() *Handle {
+	h := &Handle{program: p, handlers: map[int]func(){}}
 	h.owner = newOwner(p.ctx, h.Failed)
-	session, err := open(h, options)
+	return h
+}
+
+// Open makes a session and returns its methods. dispatch takes its events: a name
+// and a payload.
+func (p *Program) Open(open Open, options, dispatch js.Value) (map[string]any, error) {
+	h := p.newHandle()
+	h.events = jsbridge.NewEmitter(dispatch)
+	s, methods, err := open(h, options)
 	if err != nil {
 		h.end()
 		return nil, err
 	}
-	h.session = session
 	p.live[h] = struct{}{}
-	object := h.methods()
-	object["dispose"] = h.later(func(context.Context, Call) (any, error) {
+	object := h.methods(s, methods)
+	object["dispose"] = h.async(func(context.Context, Args) (any, error) {
 		h.dispose()
 		return nil, nil
 	})
 	return object, nil
 }
 
-// Handle is what the page has of one session.
-type Handle struct {
-	owner
-	program  *Program
-	session  Session // nil until it is made
-	events   jsbridge.Emitter
-	handlers map[int]func() // what removes a handler, by the number that TypeScript gave it
-}
-
-// methods is the session as the page holds it.
-func (h *Handle) methods() map[string]any {
-	object := h.object(h.session.Methods())
-	object["removeHandler"] = h.now(h.removeHandler)
-	object["settle"] = h.later(func(context.Context, Call) (any, error) {
-		h.session.Settle()
-		return nil, nil
-	})
-	return object
-}
-
-// Failed ends the session after a bug that was caught in one of its callbacks.
-func (h *Handle) Failed(err error) {
-	if h.session != nil {
-		h.session.Fail(err)
-	}
-}
-
-// Emit hands an event to the page; payload is converted, errors become
-// AgentErrors.
-func (h *Handle) Emit(name string, payload any) {
-	if err := h.events.Emit(name, payload); err != nil {
-		jsbridge.Log("error", "agentruntime: "+err.Error())
-	}
-}
-
 // dispose ends the session and frees what it holds of the page. It returns when
-// the page has heard the last event.
+// its last event was delivered.
 func (h *Handle) dispose() {
 	if _, ok := h.program.live[h]; !ok {
 		return
@@ -119,41 +81,130 @@ func (h *Handle) dispose() {
 	h.end()
 }
 
-// ToolHandler is the method that registers a function of the page for a tool,
-// under a number of the page's choice: number, name, function, schema.
-func ToolHandler[C any, H ~func(context.Context, C) (any, error)](h *Handle, register func(name string, handler H, schema converse.ArgsSchema) (func(), error)) Now {
-	return func(c Call) (any, error) {
-		var (
-			name   string
-			schema converse.ArgsSchema
-		)
-		if err := c.Into("name", 1, &name); err != nil {
-			return nil, err
+// OpenInside makes a session that h's session holds. take, a function of the page,
+// gets the kind and the methods of the new session, and returns an object with two
+// functions: dispatch takes the events, and gone is called when the methods must
+// not be called any more. release frees what the page holds of the session, after
+// that was closed.
+func (h *Handle) OpenInside(kind string, take js.Value, open func(*Handle) (Session, Methods, error)) (release func(), err error) {
+	inside := h.program.newHandle()
+	s, methods, err := open(inside)
+	if err != nil {
+		inside.end()
+		return nil, err
+	}
+	gone, err := inside.give(kind, take, inside.methods(s, methods))
+	if err != nil {
+		s.Close()
+		inside.end()
+		return nil, err
+	}
+	return func() {
+		if _, err := jsbridge.Invoke(gone); err != nil {
+			jsbridge.Log("error", "agentruntime: "+err.Error())
 		}
-		if err := c.Into("argsSchema", 3, &schema); err != nil {
-			return nil, err
-		}
-		return h.keep(c, func() (func(), error) { return register(name, asked[C](h, c.At(2)), schema) })
+		inside.end()
+	}, nil
+}
+
+// give hands methods to the page and returns the function gone.
+func (h *Handle) give(kind string, take js.Value, methods map[string]any) (gone js.Value, err error) {
+	facade, err := invoke(take, kind, methods)
+	if err != nil {
+		return gone, err
+	}
+	dispatch, err := jsbridge.Get(facade, "dispatch")
+	if err != nil {
+		return gone, err
+	}
+	h.events = jsbridge.NewEmitter(dispatch)
+	return jsbridge.Get(facade, "gone")
+}
+
+// methods is the JavaScript form of s (session-api A): its own methods and those
+// of every session.
+func (h *Handle) methods(s Session, own Methods) map[string]any {
+	h.session = s
+	object := h.object(Methods{
+		Sync: map[string]Sync{
+			"setToken":          Set("token", s.SetToken),
+			"setDynamicPrompt":  SetObject("data", func(o map[string]any) error { return s.SetDynamicPrompt(o) }),
+			"updateRequestVars": SetObject("requestVars", s.UpdateRequestVars),
+			"addToolHandler":    h.addToolHandler,
+			"addConsentHandler": h.addConsentHandler,
+			"removeHandler":     h.removeHandler,
+		},
+		Async: map[string]Async{
+			"respondToTool":  h.respondToTool,
+			"completeThread": Get(s.CompleteThread),
+			"settle": Wait(func(context.Context) error {
+				s.Settle()
+				return nil
+			}),
+		},
+	})
+	for name, f := range h.object(own) {
+		object[name] = f
+	}
+	return object
+}
+
+// Failed ends the session after a bug that was caught in one of its callbacks.
+func (h *Handle) Failed(err error) {
+	if h.session != nil {
+		h.session.Fail(err)
 	}
 }
 
-// ConsentHandler is the method that registers a function of the page for
-// requests of the visitor's consent: number, function.
-func ConsentHandler[C any, H ~func(context.Context, C) (any, error)](h *Handle, register func(handler H) (func(), error)) Now {
-	return func(c Call) (any, error) {
-		return h.keep(c, func() (func(), error) { return register(asked[C](h, c.At(1))) })
+// Listen is the listener that hands a session's events to the page.
+func (h *Handle) Listen(e event.Event) {
+	var payload any = e
+	if failed, ok := e.(event.Failed); ok {
+		payload = failed.Error // becomes an AgentError
+	}
+	if err := h.events.Emit(e.Name(), payload); err != nil {
+		jsbridge.Log("error", "agentruntime: "+err.Error())
 	}
 }
 
-// asked is a handler that asks fn, for as long as the page has the session.
-func asked[C any](h *Handle, fn js.Value) func(context.Context, C) (any, error) {
-	return func(_ context.Context, about C) (any, error) { return handled(Consult(h.ctx, fn, about)) }
+// addToolHandler registers a function of the page for a tool: number, name,
+// function, schema. The number is the page's choice, for removeHandler.
+func (h *Handle) addToolHandler(a Args) (any, error) {
+	var (
+		name   string
+		schema converse.ArgsSchema
+	)
+	if err := a.Into("name", 1, &name); err != nil {
+		return nil, err
+	}
+	if err := a.Into("argsSchema", 3, &schema); err != nil {
+		return nil, err
+	}
+	return h.keep(a, func() (func(), error) { return h.session.OnToolCall(name, handler[event.ToolCall](h, a.At(2)), schema) })
 }
 
-// keep registers a handler and keeps what removes it.
-func (h *Handle) keep(c Call, register func() (func(), error)) (any, error) {
+// addConsentHandler registers a function of the page for requests of the visitor's
+// consent: number, function.
+func (h *Handle) addConsentHandler(a Args) (any, error) {
+	return h.keep(a, func() (func(), error) { return h.session.OnOAuthRequired(handler[event.OAuthRequired](h, a.At(1))) })
+}
+
+// handler calls fn and waits for its result, at most until the page disposes the
+// session. undefined is no result.
+func handler[E any](h *Handle, fn js.Value) func(context.Context, E) (any, error) {
+	return func(_ context.Context, e E) (any, error) {
+		v, err := Consult(h.ctx, fn, e)
+		if err != nil || v.IsUndefined() {
+			return nil, err
+		}
+		return v, nil
+	}
+}
+
+// keep registers a handler and keeps the function that removes it.
+func (h *Handle) keep(a Args, register func() (func(), error)) (any, error) {
 	var id int
-	if err := c.Into("handler", 0, &id); err != nil {
+	if err := a.Into("handler", 0, &id); err != nil {
 		return nil, err
 	}
 	remove, err := register()
@@ -163,9 +214,9 @@ func (h *Handle) keep(c Call, register func() (func(), error)) (any, error) {
 	return nil, err
 }
 
-func (h *Handle) removeHandler(c Call) (any, error) {
+func (h *Handle) removeHandler(a Args) (any, error) {
 	var id int
-	if err := c.Into("handler", 0, &id); err != nil {
+	if err := a.Into("handler", 0, &id); err != nil {
 		return nil, err
 	}
 	if remove := h.handlers[id]; remove != nil {
@@ -173,4 +224,80 @@ func (h *Handle) removeHandler(c Call) (any, error) {
 		remove()
 	}
 	return nil, nil
+}
+
+func (h *Handle) respondToTool(ctx context.Context, a Args) (any, error) {
+	var (
+		id       string
+		response map[string]any
+	)
+	if err := a.Into("id", 0, &id); err != nil {
+		return nil, err
+	}
+	if err := a.Into("response", 1, &response); err != nil {
+		return nil, err
+	}
+	return h.session.RespondToTool(ctx, id, response)
+}
+
+// Disconnect makes the method disconnect of a session. keep leaves the conversation
+// open at the service.
+func Disconnect(f func(keep bool, reason string)) Sync {
+	return func(a Args) (any, error) {
+		var options struct {
+			Final  *bool  `json:"final"`
+			Reason string `json:"reason"`
+		}
+		if err := a.Into("options", 0, &options); err != nil {
+			return nil, err
+		}
+		f(Off(options.Final), options.Reason)
+		return nil, nil
+	}
+}
+
+// The options of a session that are functions of the page. A function that is not
+// given is nil in Go.
+
+// Given reports whether the page gave a function.
+func Given(fn js.Value) bool { return !fn.IsUndefined() && !fn.IsNull() }
+
+// Consult calls fn with converted arguments and waits for the promise that it
+// returns.
+func Consult(ctx context.Context, fn js.Value, args ...any) (js.Value, error) {
+	result, err := invoke(fn, args...)
+	if err != nil {
+		return result, err
+	}
+	return jsbridge.Await(ctx, result)
+}
+
+// invoke calls fn with converted arguments.
+func invoke(fn js.Value, args ...any) (js.Value, error) {
+	values := make([]any, len(args))
+	for i, a := range args {
+		v, err := jsbridge.ToJS(a)
+		if err != nil {
+			return js.Undefined(), err
+		}
+		values[i] = v
+	}
+	return jsbridge.Invoke(fn, values...)
+}
+
+// Hook is an option that is called for each event of a kind, such as onAuditEvent.
+// An exception that it throws is ignored.
+func Hook[E any](fn js.Value) func(E) {
+	if !Given(fn) {
+		return nil
+	}
+	return func(e E) { _, _ = invoke(fn, e) }
+}
+
+// Logger is the option logger. An exception that it throws is ignored.
+func Logger(fn js.Value) func(level, message string, data map[string]any) {
+	if !Given(fn) {
+		return nil
+	}
+	return func(level, message string, data map[string]any) { _, _ = invoke(fn, level, message, data) }
 }

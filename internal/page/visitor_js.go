@@ -5,93 +5,222 @@ package page
 import (
 	"context"
 	"iter"
+	"syscall/js"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
-// The arguments of the calls of js/src/visitor.ts.
-type (
-	byID struct {
-		ID string `json:"id"`
-	}
-	titled struct {
-		ID    string  `json:"id"`
-		Title *string `json:"title"`
-	}
-	byIDs struct {
-		IDs []string `json:"ids"`
-	}
-	analysis struct {
-		ID     string         `json:"id"`
-		Values map[string]any `json:"values"`
-	}
-	rating struct {
-		MessageID string `json:"messageId"`
-		Positive  *bool  `json:"positive"`
-		Comment   string `json:"comment"`
-	}
-	nothing struct{}
-)
+// The exports of every program that need no session: appInit, turns in text, and
+// the calls of js/src/visitor.ts (service.md "Threads", "Messages, feedback,
+// followups" and "Converse and status").
 
-// visitorMethods are the calls of one visitor beside a conversation (service.md
-// "Threads", "Messages, feedback, followups" and "Converse and status").
+// byID is the argument of calls about one thread or message.
+type byID struct {
+	ID string `json:"id"`
+}
+
 func visitorMethods() Methods {
+	type client = *visitor.Client
 	return Methods{
-		Later: map[string]Later{
-			"threadList": visiting(func(ctx context.Context, c *visitor.Client, q visitor.ThreadQuery) (any, error) {
-				return c.Threads(ctx, q)
-			}),
-			"threadGet": visiting(func(ctx context.Context, c *visitor.Client, a byID) (any, error) { return c.Thread(ctx, a.ID) }),
-			"threadRename": visiting(func(ctx context.Context, c *visitor.Client, a titled) (any, error) {
-				if a.Title == nil {
-					return nil, missing("title")
-				}
-				return c.RenameThread(ctx, a.ID, *a.Title)
-			}),
-			"threadDelete": visiting(func(ctx context.Context, c *visitor.Client, a byIDs) (any, error) {
+		Async: map[string]Async{
+			"appInit":      appInit,
+			"converseOnce": converseOnce,
+
+			"threadList":       visiting(client.Threads),
+			"threadGet":        visiting(func(c client, ctx context.Context, a byID) (any, error) { return c.Thread(ctx, a.ID) }),
+			"threadRename":     visiting(titled("title", client.RenameThread)),
+			"threadTranscript": visiting(func(c client, ctx context.Context, a byID) (any, error) { return c.Transcript(ctx, a.ID) }),
+			"threadDelete": visiting(func(c client, ctx context.Context, a struct {
+				IDs []string `json:"ids"`
+			},
+			) (any, error) {
 				return c.DeleteThreads(ctx, a.IDs...)
 			}),
-			"threadTranscript": visiting(func(ctx context.Context, c *visitor.Client, a byID) (any, error) {
-				return c.Transcript(ctx, a.ID)
-			}),
-			"threadSetAnalysis": visiting(func(ctx context.Context, c *visitor.Client, a analysis) (any, error) {
+			"threadSetAnalysis": visiting(func(c client, ctx context.Context, a struct {
+				ID     string         `json:"id"`
+				Values map[string]any `json:"values"`
+			},
+			) (any, error) {
 				return c.SetAnalysis(ctx, a.ID, a.Values)
 			}),
-			"threadClearAnalysis": visiting(func(ctx context.Context, c *visitor.Client, a byID) (any, error) {
-				return c.ClearAnalysis(ctx, a.ID)
-			}),
-			"messageList": visiting(func(ctx context.Context, c *visitor.Client, q visitor.MessageQuery) (any, error) {
-				return c.Messages(ctx, q)
-			}),
-			"messageGet": visiting(func(ctx context.Context, c *visitor.Client, a byID) (any, error) { return c.Message(ctx, a.ID) }),
-			"messageShare": visiting(func(ctx context.Context, c *visitor.Client, a titled) (any, error) {
-				if a.Title == nil {
-					return nil, missing("newTitle")
-				}
-				return c.ShareMessage(ctx, a.ID, *a.Title)
-			}),
-			"feedbackAdd": visiting(func(ctx context.Context, c *visitor.Client, a rating) (any, error) {
+			"threadClearAnalysis": visiting(func(c client, ctx context.Context, a byID) (any, error) { return c.ClearAnalysis(ctx, a.ID) }),
+
+			"messageList":  visiting(client.Messages),
+			"messageGet":   visiting(func(c client, ctx context.Context, a byID) (any, error) { return c.Message(ctx, a.ID) }),
+			"messageShare": visiting(titled("newTitle", client.ShareMessage)),
+			"feedbackAdd": visiting(func(c client, ctx context.Context, a struct {
+				MessageID string `json:"messageId"`
+				Positive  *bool  `json:"positive"`
+				Comment   string `json:"comment"`
+			},
+			) (any, error) {
 				if a.Positive == nil { // it must not be taken for a bad rating
 					return nil, missing("positive")
 				}
 				return nil, c.AddFeedback(ctx, a.MessageID, *a.Positive, a.Comment)
 			}),
-			"followupsSuggested": visiting(func(ctx context.Context, c *visitor.Client, _ nothing) (any, error) {
-				return c.Followups(ctx)
-			}),
-			"assistantStatus": visiting(func(ctx context.Context, c *visitor.Client, _ nothing) (any, error) { return c.Status(ctx) }),
+
+			"followupsSuggested": visiting(func(c client, ctx context.Context, _ struct{}) (any, error) { return c.Followups(ctx) }),
+			"assistantStatus":    visiting(func(c client, ctx context.Context, _ struct{}) (any, error) { return c.Status(ctx) }),
 		},
 		Streams: map[string]Streaming{
-			"threadAll": listing(func(ctx context.Context, c *visitor.Client, q visitor.ThreadQuery) iter.Seq2[visitor.Thread, error] {
-				return c.AllThreads(ctx, q)
-			}),
-			"messageAll": listing(func(ctx context.Context, c *visitor.Client, q visitor.MessageQuery) iter.Seq2[visitor.Message, error] {
-				return c.AllMessages(ctx, q)
-			}),
+			"converse":   Stream(converseStream),
+			"threadAll":  listing(client.AllThreads),
+			"messageAll": listing(client.AllMessages),
 		},
 	}
 }
 
-// missing returns the error of a page that left an argument out.
-func missing(name string) error { return fault.New(fault.BadRequest, name+" is missing") }
+// visiting makes an export of a call of a visitor, with the access in front of its
+// arguments.
+func visiting[A, R any](call func(*visitor.Client, context.Context, A) (R, error)) Async {
+	return func(ctx context.Context, a Args) (any, error) {
+		client, about, err := visitorOf[A](a)
+		if err != nil {
+			return nil, err
+		}
+		return call(client, ctx, about)
+	}
+}
+
+// listing makes an export that streams a list of a visitor.
+func listing[A, T any](call func(*visitor.Client, context.Context, A) iter.Seq2[T, error]) Streaming {
+	return Stream(func(ctx context.Context, a Args) (iter.Seq2[T, error], error) {
+		client, about, err := visitorOf[A](a)
+		if err != nil {
+			return nil, err
+		}
+		return call(client, ctx, about), nil
+	})
+}
+
+// aboutTitle are the arguments of a call that gives something a title.
+type aboutTitle struct {
+	ID    string  `json:"id"`
+	Title *string `json:"title"`
+}
+
+// titled is such a call. Messages call the title name.
+func titled[R any](name string, call func(c *visitor.Client, ctx context.Context, id, title string) (R, error)) func(*visitor.Client, context.Context, aboutTitle) (any, error) {
+	return func(c *visitor.Client, ctx context.Context, a aboutTitle) (any, error) {
+		if a.Title == nil {
+			return nil, missing(name)
+		}
+		return call(c, ctx, a.ID, *a.Title)
+	}
+}
+
+// visitorOf reads the two arguments of every call of a visitor.
+func visitorOf[A any](a Args) (client *visitor.Client, about A, err error) {
+	var who access
+	if err = a.Into("access", 0, &who); err != nil {
+		return nil, about, err
+	}
+	if err = a.Into("arguments", 1, &about); err != nil {
+		return nil, about, err
+	}
+	client, err = visitor.New(who.options())
+	return client, about, err
+}
+
+// access is who calls the service without a session, and where it is.
+type access struct {
+	visitor.Options
+	OnResponse js.Value `json:"onResponse"`
+}
+
+// options returns what a visitor's client takes of it.
+func (a *access) options() visitor.Options {
+	o := a.Options
+	o.Warn, o.Fetch, o.OnResponse = warn, fetch.New(), Hook[fetch.Report](a.OnResponse)
+	return o
+}
+
+// warned are the warnings that the console has shown. It stays small: warnings are
+// about hosts, of which a page has few.
+var warned = map[string]bool{}
+
+// warn warns on the console, once in a page: a single call has no logger.
+func warn(w *fault.Error) {
+	if text := w.Message(); !warned[text] {
+		warned[text] = true
+		jsbridge.Log("warn", "agentruntime: "+text)
+	}
+}
+
+func appInit(ctx context.Context, a Args) (any, error) {
+	var options appinit.Options
+	if err := a.Into("options", 0, &options); err != nil {
+		return nil, err
+	}
+	options.Warn = warn
+	return appinit.Init(ctx, options)
+}
+
+// turnOptions are the options of converse and converseOnce in js/src/converse.ts.
+type turnOptions struct {
+	access
+	UserMessage     string                  `json:"userMessage"`
+	SSE             bool                    `json:"sse"`
+	ThreadID        string                  `json:"threadId"`
+	ModelType       string                  `json:"modelType"`
+	ForceExperience string                  `json:"forceExperience"`
+	RequestVars     map[string]any          `json:"requestVars"`
+	Capabilities    map[string]string       `json:"capabilities"`
+	OnErrorSegment  converse.OnErrorSegment `json:"onErrorSegment"`
+}
+
+func (o *turnOptions) request() converse.Request {
+	return converse.Request{
+		UserMessage: o.UserMessage, SSE: o.SSE, ThreadID: o.ThreadID, ModelType: o.ModelType,
+		ForceExperience: o.ForceExperience, RequestVars: o.RequestVars, Capabilities: o.Capabilities,
+	}
+}
+
+// brainOf reads the arguments of a turn without a session.
+func brainOf(a Args) (b converse.Brain, o turnOptions, err error) {
+	if err = a.Into("options", 0, &o); err != nil {
+		return b, o, err
+	}
+	if o.Token == "" {
+		return b, o, fault.New(fault.BadRequest, "token is required")
+	}
+	if err = talking(o.Kind); err != nil {
+		return b, o, err
+	}
+	who := o.options()
+	base, err := appinit.Config{Region: who.Region, GenieURL: who.GenieURL, Policy: who.Policy}.GenieBase()
+	return converse.Brain{Fetch: who.Fetch, URL: base, Token: who.Token, OnResponse: who.OnResponse}, o, err
+}
+
+func converseStream(ctx context.Context, a Args) (iter.Seq2[converse.Segment, error], error) {
+	brain, o, err := brainOf(a)
+	if err != nil {
+		return nil, err
+	}
+	return brain.Stream(ctx, o.request()), nil
+}
+
+func converseOnce(ctx context.Context, a Args) (any, error) {
+	brain, o, err := brainOf(a)
+	if err != nil {
+		return nil, err
+	}
+	return brain.Once(ctx, o.request(), o.OnErrorSegment)
+}
+
+// talking returns the error of a kind of token that must not talk.
+func talking(kind appinit.TokenKind) error {
+	switch {
+	case !kind.Known():
+		return fault.New(fault.BadRequest, "kind must be widget, conversation, agent or admin, or left out")
+	case kind == appinit.AdminToken:
+		return fault.New(fault.WrongTokenScope, "an admin token is not for talking; use a conversation or agent token")
+	}
+	return nil
+}

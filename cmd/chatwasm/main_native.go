@@ -1,7 +1,0 @@
-//go:build !js
-
-package main
-
-import "github.com/agentruntime/agentruntime/internal/page"
-
-func main() { page.Refuse() }

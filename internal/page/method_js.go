@@ -1,0 +1,209 @@
+//go:build js && wasm
+
+package page
+
+import (
+	"context"
+	"iter"
+	"syscall/js"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// A page can call three kinds of functions: methods of a session, and exports of a
+// program.
+type (
+	// Sync returns at once, with an AgentError in place of a result when it
+	// failed. It must not wait.
+	Sync func(Args) (any, error)
+
+	// Async takes an AbortSignal or undefined in front of its arguments and
+	// returns a promise. The context ends with the signal, the session or the
+	// program.
+	Async func(context.Context, Args) (any, error)
+
+	// Streaming returns at once what TypeScript makes an AsyncIterableIterator of
+	// (js/src/stream.ts). The context ends when the page leaves the stream, or
+	// aborts it, or with the session or the program; the sequence must end then.
+	// It is ranged over from the first item that the page asks for, and at most
+	// one item ahead of the page.
+	Streaming func(context.Context, Args) (iter.Seq2[any, error], error)
+)
+
+// Methods are the functions of an object by name.
+type Methods struct {
+	Sync    map[string]Sync
+	Async   map[string]Async
+	Streams map[string]Streaming
+}
+
+// Args are the arguments of a call.
+type Args []js.Value
+
+// At returns argument i, or undefined when JavaScript passed fewer.
+func (a Args) At(i int) js.Value {
+	if i < len(a) {
+		return a[i]
+	}
+	return js.Undefined()
+}
+
+// Into converts argument i, which messages call name. The error is bad_request.
+func (a Args) Into(name string, i int, out any) error { return jsbridge.FromJS(name, a.At(i), out) }
+
+// Do is a method without arguments and result.
+func Do(f func()) Sync {
+	return func(Args) (any, error) {
+		f()
+		return nil, nil
+	}
+}
+
+// Try is a method without arguments that may fail.
+func Try(f func() error) Sync {
+	return func(Args) (any, error) { return nil, f() }
+}
+
+// Set is a method with one argument, which messages call name.
+func Set[A any](name string, f func(A) error) Sync {
+	return func(args Args) (any, error) {
+		var a A
+		if err := args.Into(name, 0, &a); err != nil {
+			return nil, err
+		}
+		return nil, f(a)
+	}
+}
+
+// SetObject is a method with an object as its argument, which messages call name.
+func SetObject(name string, f func(map[string]any) error) Sync {
+	return Set(name, func(o map[string]any) error {
+		if o == nil {
+			return missing(name)
+		}
+		return f(o)
+	})
+}
+
+// Wait is a method that waits, without arguments and result.
+func Wait(f func(context.Context) error) Async {
+	return func(ctx context.Context, _ Args) (any, error) { return nil, f(ctx) }
+}
+
+// Get is a method that waits for a result, without arguments.
+func Get[R any](f func(context.Context) (R, error)) Async {
+	return func(ctx context.Context, _ Args) (any, error) { return f(ctx) }
+}
+
+// Ask is a method that waits for a result, with one argument, which messages call
+// name.
+func Ask[A, R any](name string, f func(context.Context, A) (R, error)) Async {
+	return func(ctx context.Context, args Args) (any, error) {
+		var a A
+		if err := args.Into(name, 0, &a); err != nil {
+			return nil, err
+		}
+		return f(ctx, a)
+	}
+}
+
+// Tell is Ask without a result.
+func Tell[A any](name string, f func(context.Context, A) error) Async {
+	return Ask(name, func(ctx context.Context, a A) (any, error) { return nil, f(ctx, a) })
+}
+
+// Stream makes a Streaming of a function whose items have a type.
+func Stream[T any](f func(context.Context, Args) (iter.Seq2[T, error], error)) Streaming {
+	return func(ctx context.Context, a Args) (iter.Seq2[any, error], error) {
+		items, err := f(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		return func(yield func(any, error) bool) {
+			for item, err := range items {
+				if !yield(item, err) {
+					return
+				}
+			}
+		}, nil
+	}
+}
+
+// Properties is the method that returns what a page may read of a session at any
+// time. A page reads several properties in a row: a snapshot is converted once.
+func Properties[S any](snapshot func() *S) Sync {
+	var (
+		read      *S
+		converted js.Value
+	)
+	return func(Args) (any, error) {
+		if now := snapshot(); now != read {
+			v, err := jsbridge.ToJS(now)
+			if err != nil {
+				return nil, err
+			}
+			read, converted = now, v
+		}
+		return converted, nil
+	}
+}
+
+// missing returns the error of a page that left an argument out.
+func missing(name string) error { return fault.New(fault.BadRequest, name+" is missing") }
+
+// owner is what a call is made for: a program or one of its sessions.
+type owner struct {
+	ctx    context.Context // ends with the owner
+	cancel context.CancelFunc
+	scope  *jsbridge.Scope
+}
+
+func newOwner(parent context.Context, onPanic func(error)) owner {
+	ctx, cancel := context.WithCancel(parent)
+	return owner{ctx, cancel, jsbridge.NewScope(onPanic)}
+}
+
+// end ends the owner's calls and streams and releases its callbacks. It returns
+// when the streams have ended.
+func (o *owner) end() {
+	o.cancel()
+	o.scope.End()
+}
+
+// object is the JavaScript form of methods.
+func (o *owner) object(m Methods) map[string]any {
+	object := map[string]any{}
+	for name, f := range m.Sync {
+		object[name] = o.sync(f)
+	}
+	for name, f := range m.Async {
+		object[name] = o.async(f)
+	}
+	for name, f := range m.Streams {
+		object[name] = o.sync(func(a Args) (any, error) {
+			return o.scope.Stream(o.ctx, func(ctx context.Context) (iter.Seq2[any, error], error) { return f(ctx, a) })
+		})
+	}
+	return object
+}
+
+func (o *owner) sync(f Sync) js.Value {
+	return o.scope.Func(func(_ js.Value, args []js.Value) any {
+		return jsbridge.Result(func() (any, error) { return f(args) })
+	})
+}
+
+func (o *owner) async(f Async) js.Value {
+	return o.scope.Func(func(_ js.Value, args []js.Value) any {
+		return jsbridge.Promise(func() (any, error) {
+			a := Args(args)
+			ctx, cancel, err := jsbridge.ContextFromSignal(o.ctx, a.At(0))
+			if err != nil {
+				return nil, err
+			}
+			defer cancel()
+			return f(ctx, a[min(1, len(a)):])
+		})
+	})
+}

@@ -1,0 +1,130 @@
+//go:build js && wasm
+
+// Package page is what a Go program hands to the loader in js/: how it starts and
+// ends, the sessions of the page, and the exports that every program has.
+//
+// It owns the form in which calls, options, events and streams cross to
+// TypeScript. What differs between kinds of sessions is in tables ([Methods]). It
+// must not hold any logic of a session, and it must not import what only
+// agentruntime.wasm has: the avatar session, media, the control socket.
+package page
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"runtime"
+	"sync"
+	"syscall"
+	"syscall/js"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+)
+
+// exitTrouble is the exit code when the loader is missing or not as expected.
+const exitTrouble = 2
+
+// Main hands the program's exports to the loader and returns when the page disposes
+// the program. sessions are the kinds of sessions that the program has besides the
+// chat session, by the name of their export. The loader refuses a program of another
+// version, which happens when a cache or a deployment mixes two releases.
+func Main(version string, sessions map[string]Open) {
+	if err := run(version, sessions); err != nil {
+		jsbridge.Log("error", "agentruntime: "+err.Error())
+		syscall.Exit(exitTrouble)
+	}
+}
+
+func run(version string, sessions map[string]Open) error {
+	loader, err := findLoader()
+	if err != nil {
+		return err
+	}
+	constructor, err := jsbridge.Get(loader, "AgentError")
+	if err != nil {
+		return errors.New("loader: " + err.Error())
+	}
+	jsbridge.SetErrorConstructor(constructor)
+
+	p := New(context.Background())
+	defer p.Close()
+	object := p.exports(sessions)
+	object["version"] = version
+	ready, err := jsbridge.ToJS(object)
+	if err != nil {
+		return err
+	}
+	if _, err := jsbridge.Call(loader, "ready", ready); err != nil {
+		return errors.New("loader: " + err.Error())
+	}
+	<-p.ctx.Done()
+	return nil
+}
+
+// loaderVariable is the environment variable with the name of the loader. Program
+// arguments would need package os, which links files and their system calls.
+const loaderVariable = "AGENTRUNTIME_LOADER"
+
+// findLoader returns the object that js/src/program.ts leaves for this instance in
+// a global variable while it starts. The variable's name is in the environment.
+func findLoader() (js.Value, error) {
+	name, ok := syscall.Getenv(loaderVariable)
+	if !ok {
+		return js.Undefined(), errors.New("start me with the loader in js/, which names itself in the environment")
+	}
+	loader, err := jsbridge.Get(js.Global(), name)
+	if err == nil && loader.Type() != js.TypeObject {
+		err = errors.New("the loader is not where the environment says")
+	}
+	return loader, err
+}
+
+// Program is a running program with the sessions of its page.
+type Program struct {
+	owner
+	live map[*Handle]struct{}
+}
+
+// New returns a program that ends with ctx. It has to be closed.
+func New(ctx context.Context) *Program {
+	return &Program{newOwner(ctx, nil), map[*Handle]struct{}{}}
+}
+
+// Close ends the program's sessions, calls and streams.
+func (p *Program) Close() {
+	p.cancel()
+	var all sync.WaitGroup
+	for h := range p.live {
+		all.Go(h.dispose)
+	}
+	all.Wait()
+	p.end()
+}
+
+// Sessions returns the number of sessions that are not disposed.
+func (p *Program) Sessions() int { return len(p.live) }
+
+// exports is what a page can call of the program, by the names in
+// js/src/program.ts.
+func (p *Program) exports(sessions map[string]Open) map[string]any {
+	object := p.object(visitorMethods())
+	object["dispose"] = p.sync(Do(p.cancel))
+	object["holds"] = p.sync(func(Args) (any, error) { return p.holds(), nil })
+	kinds := map[string]Open{"chatSession": OpenChat}
+	maps.Copy(kinds, sessions)
+	for name, open := range kinds {
+		object[name] = p.sync(func(a Args) (any, error) { return p.Open(open, a.At(0), a.At(1)) })
+	}
+	return object
+}
+
+// holdings are counts with which a test or a page can see that nothing stays behind.
+type holdings struct {
+	Sessions   int `json:"sessions"`
+	Callbacks  int `json:"callbacks"`
+	Goroutines int `json:"goroutines"`
+}
+
+func (p *Program) holds() holdings {
+	return holdings{p.Sessions(), jsbridge.LiveFuncs(), runtime.NumGoroutine()}
+}
