@@ -1,11 +1,11 @@
 //go:build !js
 
-// Package browsertest runs tests in a real, headless Chromium.
+// Package browsertest drives whole pages in a headless Chromium from Go tests.
 //
-// It has two users. Whole-page tests call Start and NewPage and drive a page
-// from Go; a Page collects the console, exceptions and its own death, so that
-// a test ends with a reason and never hangs on a page that is gone. The
-// program cmd/go_js_wasm_exec runs `go test` binaries for GOOS=js in a page.
+// Tests call Start and NewPage. A Page collects the console, exceptions and its
+// own end, so that a test ends with a reason and never hangs on a page that is
+// gone. Go tests compiled for GOOS=js run under wasmbrowsertest instead, through
+// tools/wasm/exec; GoTest does so for a package whose tests need a server.
 //
 // The package knows Chromium and the DevTools protocol (through chromedp). It
 // must not know anything of agentruntime, and nothing outside tests may import

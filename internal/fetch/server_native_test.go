@@ -7,9 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,32 +29,7 @@ func serverURL(t *testing.T) string {
 }
 
 // TestInChromium runs this package's tests in a page, against a server here.
-func TestInChromium(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
-	if _, err := browsertest.Find(); err != nil {
-		t.Skip(err)
-	}
-	runner := filepath.Join(t.TempDir(), "go_js_wasm_exec")
-	if out, err := exec.Command("go", "build", "-o", runner, "../browsertest/cmd/go_js_wasm_exec").CombinedOutput(); err != nil {
-		t.Fatalf("build the runner: %v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout=3m", "-exec", runner, ".")
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", serverVariable+"="+serverURL(t))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if !strings.Contains(string(out), "--- PASS: TestStreamsAndAborts") || strings.Contains(string(out), "--- SKIP") {
-		t.Errorf("not every test ran:\n%s", out)
-	}
-	for _, complaint := range []string{"released function", "Uncaught"} {
-		if strings.Contains(string(out), complaint) {
-			t.Errorf("the page's console says %q:\n%s", complaint, out)
-		}
-	}
-}
+func TestInChromium(t *testing.T) { browsertest.GoTest(t, serverVariable+"="+serverURL(t)) }
 
 // testServer is the other end of the tests. Its waits are events: a handler
 // tells what happened to it on a channel that another request can wait for.

@@ -211,6 +211,7 @@ func TestEndOfAScopeWaitsForItsStreams(t *testing.T) {
 	noLeaks(t)
 	scope := NewScope(nil)
 	var ended []chan struct{}
+	var calls []js.Value
 	for range 3 {
 		done := make(chan struct{})
 		ended = append(ended, done)
@@ -218,7 +219,7 @@ func TestEndOfAScopeWaitsForItsStreams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream.Call("next")
+		calls = append(calls, stream.Call("next"))
 	}
 	task(t)
 	scope.End()
@@ -229,7 +230,11 @@ func TestEndOfAScopeWaitsForItsStreams(t *testing.T) {
 			t.Errorf("stream %d goes on", i)
 		}
 	}
-	task(t) // the open calls reject
+	for i, open := range calls {
+		if _, err := Await(t.Context(), open); thrownCode(err) != fault.Aborted {
+			t.Errorf("call %d ended with %v", i, err)
+		}
+	}
 	if _, err := scope.Stream(t.Context(), forever(make(chan struct{}))); err != nil {
 		t.Errorf("after the end: %v", err)
 	}

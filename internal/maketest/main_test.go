@@ -89,25 +89,3 @@ func TestCountTAPReadsTheClosingLines(t *testing.T) {
 		t.Errorf("totals = %+v, want %+v", got, want)
 	}
 }
-
-func TestPagesAreLeftToPackagesThatRunThem(t *testing.T) {
-	for name, tc := range map[string]struct {
-		files map[string]string
-		want  bool
-	}{
-		"native tests only":        {map[string]string{"a_test.go": "func TestA("}, false},
-		"tests for the page":       {map[string]string{"a_test.go": "func TestA(", "a_js_test.go": "func TestB("}, true},
-		"a package that runs them": {map[string]string{"a_js_test.go": "func TestB(", "a_native_test.go": "x\nfunc TestInChromium("}, false},
-		"named in a comment only":  {map[string]string{"a_js_test.go": "// the native func TestInChromium("}, true},
-	} {
-		dir := t.TempDir()
-		for file, source := range tc.files {
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(source), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := hasPageTests(dir); err != nil || got != tc.want {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, tc.want)
-		}
-	}
-}

@@ -67,39 +67,36 @@ func nativeTests(ctx context.Context) (totals, error) {
 	return goTest(ctx, nil, "-race", "-timeout", testTimeout, "./...")
 }
 
-// wasmTests runs, in headless Chromium, the tests of every package that has
-// tests of its own for the page and doesn't run them there itself.
+// wasmTests runs the tests of every package that is compiled for the page in
+// headless Chromium.
 func wasmTests(ctx context.Context) (totals, error) {
 	packages, err := pageTestPackages(ctx)
 	if err != nil {
 		return totals{}, err
 	}
-	runner, err := filepath.Abs(toolDir + "/go_js_wasm_exec")
+	runner, err := filepath.Abs("tools/wasm/exec")
 	if err != nil {
-		return totals{}, err
-	}
-	if err := command(ctx, nil, "go", "build", "-o", runner, "./internal/browsertest/cmd/go_js_wasm_exec"); err != nil {
 		return totals{}, err
 	}
 	return goTest(ctx, jsEnv, append([]string{"-exec", runner, "-timeout", testTimeout}, packages...)...)
 }
 
-// pageTestPackages lists the packages with a test file that only the page's
-// build has. Left out are those whose tests need a server beside the page: a
-// native test of theirs starts both.
+// pageTestPackages lists the packages with tests that compile for the page. Left
+// out are those whose tests need a server beside the page: a native test of theirs
+// starts both.
 func pageTestPackages(ctx context.Context) ([]string, error) {
-	out, err := output(ctx, jsEnv, append([]string{"go", "list", "-f", `{{.ImportPath}} {{.Dir}}`}, pageCode...)...)
+	out, err := output(ctx, jsEnv, append([]string{"go", "list", "-f", `{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}`}, pageCode...)...)
 	if err != nil {
 		return nil, err
 	}
 	var packages []string
 	for line := range strings.Lines(out) {
 		name, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
-		ours, err := hasPageTests(dir)
+		own, err := runsItsOwnPageTests(dir)
 		if err != nil {
 			return nil, err
 		}
-		if ours {
+		if !own {
 			packages = append(packages, name)
 		}
 	}
@@ -112,28 +109,20 @@ func pageTestPackages(ctx context.Context) ([]string, error) {
 // selfRunning marks the native test that runs its package's tests in a page.
 var selfRunning = regexp.MustCompile(`(?m)^func Test\w*InChromium\(`)
 
-// hasPageTests reports whether the tests in dir are to be run in a page from
-// here.
-func hasPageTests(dir string) (bool, error) {
+// runsItsOwnPageTests reports whether a native test in dir runs the package's
+// tests in a page.
+func runsItsOwnPageTests(dir string) (bool, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
 		return false, err
 	}
-	found := false
 	for _, name := range names {
-		if strings.HasSuffix(name, "_js_test.go") {
-			found = true
-			continue
-		}
 		source, err := os.ReadFile(name)
-		if err != nil {
-			return false, err
-		}
-		if selfRunning.Match(source) {
-			return false, nil
+		if err != nil || selfRunning.Match(source) {
+			return err == nil, err
 		}
 	}
-	return found, nil
+	return false, nil
 }
 
 func npmTests(ctx context.Context) (totals, error) {

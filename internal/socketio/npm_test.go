@@ -77,32 +77,7 @@ func TestClientAgainstNPMServer(t *testing.T) {
 // TestClientInChromium runs the same list, and all that this package tests
 // without the system's help, in a page.
 func TestClientInChromium(t *testing.T) {
-	if _, err := browsertest.Find(); err != nil && os.Getenv("AGENTRUNTIME_REQUIRE_NODE") == "" {
-		t.Skip(err)
-	}
-	address := startNPMServer(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // compiling included
-	defer cancel()
-	goTool := func(env []string, args ...string) string {
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Env = append(os.Environ(), env...)
-		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends the browser
-		cmd.WaitDelay = 10 * time.Second
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("go %s: %v\n%s", args[0], err, out)
-		}
-		return string(out)
-	}
-	runner := filepath.Join(t.TempDir(), "go_js_wasm_exec")
-	goTool(nil, "build", "-o", runner, "../browsertest/cmd/go_js_wasm_exec")
-	out := goTool([]string{"GOOS=js", "GOARCH=wasm", "AGENTRUNTIME_SIO_URL=" + address},
-		"test", "-count=1", "-v", "-exec", runner, ".")
-	for _, complaint := range []string{"--- SKIP", "released function", "Uncaught"} {
-		if strings.Contains(out, complaint) {
-			t.Errorf("the page says %q:\n%s", complaint, out)
-		}
-	}
+	out := browsertest.GoTest(t, "AGENTRUNTIME_SIO_URL="+startNPMServer(t))
 	for _, tc := range npmTests {
 		t.Run(tc.name, func(t *testing.T) {
 			if !strings.Contains(out, "--- PASS: TestClientAgainstNPMServer/"+tc.name+" ") {

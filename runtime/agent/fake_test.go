@@ -24,7 +24,11 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain finds goroutines that are left. In a page the one that handles a
+// JavaScript event is the Go runtime's own.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
+}
 
 // world stands for everything outside: a brain over HTTP, the far end of control
 // sockets, peers without media, a page. What the service does is scripted by each

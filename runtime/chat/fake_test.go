@@ -17,7 +17,11 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain finds goroutines that are left. In a page the one that handles a
+// JavaScript event is the Go runtime's own.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
+}
 
 // fakePage is a page that a test shows, hides and leaves.
 type fakePage struct {

@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -30,34 +29,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestInChromium runs this package's tests in a page, against a service here.
 func TestInChromium(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
-	if _, err := browsertest.Find(); err != nil {
-		t.Skip(err)
-	}
-	dir := t.TempDir()
-	runner, mic := filepath.Join(dir, "go_js_wasm_exec"), filepath.Join(dir, "mic.wav")
-	if out, err := exec.Command("go", "build", "-o", runner, "../../internal/browsertest/cmd/go_js_wasm_exec").CombinedOutput(); err != nil {
-		t.Fatalf("build the runner: %v\n%s", err, out)
-	}
+	mic := filepath.Join(t.TempDir(), "mic.wav")
 	if err := os.WriteFile(mic, wav(tone(time.Second)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout=3m", "-exec", runner, ".")
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", serverVariable+"="+newTestService(t).http.URL, "AGENTRUNTIME_FAKE_MIC="+mic)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if !strings.Contains(string(out), "--- PASS: TestPageShowsTheAvatar") || strings.Contains(string(out), "--- SKIP") {
-		t.Errorf("not every test ran:\n%s", out)
-	}
-	for _, complaint := range []string{"released function", "Uncaught"} {
-		if strings.Contains(string(out), complaint) {
-			t.Errorf("the page's console says %q:\n%s", complaint, out)
-		}
-	}
+	browsertest.GoTest(t, serverVariable+"="+newTestService(t).http.URL, "AGENTRUNTIME_FAKE_MIC="+mic)
 }
 
 // wav is a WAV file of 16 kHz mono PCM.

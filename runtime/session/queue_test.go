@@ -8,7 +8,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain finds goroutines that are left. In a page the one that handles a
+// JavaScript event is the Go runtime's own.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
+}
 
 // TestCallReturnsAfterWhatFollows: who calls a method and then reads a property
 // finds it changed.

@@ -1,0 +1,44 @@
+//go:build !js
+
+package browsertest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// GoTest runs the page tests of the package under test, in Chromium, for a test
+// that starts the server which they need: env ("NAME=value") tells them its
+// address. It returns their output, and fails t unless all of them ran and passed.
+func GoTest(t *testing.T, env ...string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	if _, err := Find(); err != nil {
+		t.Skip(err)
+	}
+	module, err := exec.CommandContext(t.Context(), "go", "env", "GOMOD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner := filepath.Join(filepath.Dir(string(module)), "tools", "wasm", "exec")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout=3m", "-exec", runner, ".")
+	cmd.Env = append(append(os.Environ(), "GOOS=js", "GOARCH=wasm"), env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends the browser
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, complaint := range []string{"--- SKIP", "released function"} {
+		if strings.Contains(string(out), complaint) {
+			t.Errorf("the page says %q:\n%s", complaint, out)
+		}
+	}
+	return string(out)
+}
