@@ -54,7 +54,7 @@ func TestSwitchKeepsTheConversation(t *testing.T) {
 	thread := h.Only().ThreadID
 	p.Hears("How can I help you?")
 	var got struct{ Colours int }
-	p.Do(&got, `const {picture} = await import("/e2e/house/page/senses.js"); return {Colours: (await picture(document.getElementById("video"))).colours}`)
+	p.Do(&got, `const {picture} = await import("/e2e/pagetest/page/senses.js"); return {Colours: (await picture(document.getElementById("video"))).colours}`)
 	if got.Colours < 100 {
 		t.Errorf("the picture has %d colours", got.Colours)
 	}
@@ -186,7 +186,7 @@ func TestTapToTalk(t *testing.T) {
 	const (
 		listens = `document.getElementById("tap").ariaPressed === "true" && document.getElementById("tap").textContent === "Listening. Tap when done"`
 		rests   = `document.getElementById("tap").ariaPressed === "false"`
-		spoken  = `const {Ear} = await import("/e2e/house/page/senses.js"); const ear = await Ear.at(watched.microphones.at(-1)); await ear.loud(); await ear.close()`
+		spoken  = `const {Ear} = await import("/e2e/pagetest/page/senses.js"); const ear = await Ear.at(watched.microphones.at(-1)); await ear.loud(); await ear.close()`
 	)
 
 	p.Press("#tap")

@@ -28,7 +28,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	p.Becomes(`document.activeElement.id === "text"`)
 	p.Becomes(`document.getElementById("waterfall").hidden === false`)
 	var got seen
-	if err := p.Eval(p.Context(), `import("/e2e/house/page/senses.js").then(({picture}) => picture(document.getElementById("video")))`, &got); err != nil {
+	if err := p.Eval(p.Context(), `import("/e2e/pagetest/page/senses.js").then(({picture}) => picture(document.getElementById("video")))`, &got); err != nil {
 		t.Fatal(err)
 	}
 	got.want(t)

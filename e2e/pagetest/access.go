@@ -78,7 +78,7 @@ func (p *Page) Accessible() {
 		}
 	}
 	var faint []string
-	if err := p.Eval(p.ctx, `import("/e2e/house/page/contrast.js").then(({faint}) => faint())`, &faint); err != nil {
+	if err := p.Eval(p.ctx, `import("/e2e/pagetest/page/contrast.js").then(({faint}) => faint())`, &faint); err != nil {
 		p.t.Fatal(err)
 	}
 	for _, text := range faint {

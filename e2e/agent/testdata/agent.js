@@ -1,10 +1,10 @@
 // What the tests of conversations have in common: one whose events are on record.
 import { AgentSession, appInit } from "/js/dist/index.js"
-import { agents, Recording, service } from "/e2e/house/page/tools.js"
+import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 
 export { AvatarSession, ChatSession, diagnostics, load } from "/js/dist/index.js"
-export { Ear, picture } from "/e2e/house/page/senses.js"
-export { failure, held, settled } from "/e2e/house/page/tools.js"
+export { Ear, picture } from "/e2e/pagetest/page/senses.js"
+export { failure, held, settled } from "/e2e/pagetest/page/tools.js"
 
 const names = [
   "stateChange", "transportChanged", "modeChanged", "transcript", "turnStart", "turnEnd", "toolCall", "toolCallResult", "responsePending",

@@ -1,10 +1,10 @@
 // What the tests of a live session have in common: one whose events are on record.
 import { appInit, AvatarSession } from "/js/dist/index.js"
-import { Ear } from "/e2e/house/page/senses.js"
-import { agents, Recording, service } from "/e2e/house/page/tools.js"
+import { Ear } from "/e2e/pagetest/page/senses.js"
+import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 
-export { Ear, picture, relayed } from "/e2e/house/page/senses.js"
-export { agents, failure, held, settled } from "/e2e/house/page/tools.js"
+export { Ear, picture, relayed } from "/e2e/pagetest/page/senses.js"
+export { agents, failure, held, settled } from "/e2e/pagetest/page/tools.js"
 
 /** The events that are kept; nothing is measured of the others, which are many. */
 const names = [

@@ -1,8 +1,8 @@
 // What the tests of turns in text have in common: a session whose events are on record.
 import { appInit, ChatSession } from "/js/dist/chat.js"
-import { agents, Recording, service } from "/e2e/house/page/tools.js"
+import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 
-export { failure, held, settled } from "/e2e/house/page/tools.js"
+export { failure, held, settled } from "/e2e/pagetest/page/tools.js"
 export { converse, converseOnce, diagnostics, load, visitor } from "/js/dist/chat.js"
 
 const names = [

@@ -1,7 +1,7 @@
 // What the tests of this package have in common: sessions whose events are on
 // record, and promises that must all settle.
 import { AgentError, AgentSession, appInit, ChatSession } from "/js/dist/index.js"
-import { agents, held, Recording, service, settled } from "/e2e/house/page/tools.js"
+import { agents, held, Recording, service, settled } from "/e2e/pagetest/page/tools.js"
 import { diagnostics } from "/js/dist/index.js"
 
 export { converse, dispose, load } from "/js/dist/index.js"

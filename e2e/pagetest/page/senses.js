@@ -15,7 +15,7 @@ export class Ear {
   static async at(track) {
     const ear = new Ear()
     ear.context = new AudioContext({ latencyHint: "interactive" })
-    await ear.context.audioWorklet.addModule("/e2e/house/page/ear.js")
+    await ear.context.audioWorklet.addModule("/e2e/pagetest/page/ear.js")
     await ear.context.resume()
     const stream = new MediaStream([track])
     // Chromium decodes a received track for Web Audio only while an element plays it.
