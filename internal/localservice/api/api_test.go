@@ -56,7 +56,7 @@ func serve(t *testing.T, b brain.Brain, change func(*Config)) *service {
 		t.Fatal(err)
 	}
 	if b == nil {
-		b = &brain.Demo{Knowledge: s}
+		b = &brain.Scripted{Fallback: &brain.Demo{Knowledge: s}}
 	}
 	config := Config{
 		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: b}),

@@ -41,7 +41,7 @@ func TestConsentIsAskedForAndGiven(t *testing.T) {
 		question string
 		answer   string
 	}{
-		"demo":   {nil, "Connect my calendar", "Your calendar is connected. It is only a pretended one: this shows how consent works."},
+		"demo":   {nil, "Connect my calendar", "Your calendar is connected. It is a simulated one: this shows how consent works."},
 		"script": {scripted(t, rules), "calendar", "Free all day."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,13 @@
+// Package brain turns a question into the pieces of an answer.
+//
+// It has three brains. [Demo] is built in and has no language model: it remembers
+// its thread, answers from Markdown through a full-text index, and calls a page's
+// tools on request. [Scripted] plays a YAML file, for tests and demos, and leaves
+// other questions to another brain. [Chat] asks an OpenAI-compatible chat endpoint.
+//
+// A brain is independent of transports and segment numbers, and of the database
+// beyond the search it is given: it writes to a [Sink], from which the dialogue
+// package makes segments.
 package brain
 
 import (
@@ -10,25 +20,25 @@ import (
 )
 
 // Brain answers questions. Answer returns when the answer is complete, soon after
-// ctx ends, or with a [Failure] to tell the user why there is none. It may be
-// called from many goroutines at once.
+// ctx ends, or with a [Failure] whose text is shown to the user. It may be called
+// from many goroutines at once.
 type Brain interface {
 	Answer(ctx context.Context, q *Question, out Sink) error
 }
 
-// Question is one turn as a brain sees it.
+// Question is the input of one turn.
 type Question struct {
 	Text    string
-	History []Line // what was said before, oldest first
+	History []Line // the thread before this turn, oldest first
 	Profile store.Profile
 
 	// Vars are the request variables and the sys__* ones, for templates.
 	Vars map[string]any
 
 	Capabilities Capabilities
-	Avatar       bool   // the answer will be spoken by an avatar
+	Avatar       bool   // the answer is spoken by an avatar
 	Experience   string // force_experience, a hint: markdown, summarization, …
-	Fast         bool   // the caller prefers speed over quality
+	Fast         bool   // speed is preferred over quality
 	Trigger      string // what began the turn, "" for the user's own words
 
 	// Image is a still of the user's shared screen, JPEG or PNG; nil is none.
@@ -42,33 +52,43 @@ type Question struct {
 	Wire Wire
 }
 
-// Line is something that was said in the thread.
+// read reports whether the answer is read; otherwise it is spoken, or requested in
+// the form of a spoken one.
+func (q *Question) read() bool { return !q.Avatar && q.Experience != avatarOnly }
+
+// shows reports whether a widget with that capability may be shown. An avatar shows
+// none unless [ShowContent] is on.
+func (q *Question) shows(capability string) bool {
+	return q.Capabilities.On(capability) && (q.read() || q.Capabilities.On(ShowContent))
+}
+
+// Line is one message of the thread's history.
 type Line struct {
-	Agent bool // the agent said it, not the user
+	Agent bool // by the agent, not by the user
 	Text  string
 }
 
 // Sink takes an answer apart into segments. Its methods may be called from the
 // goroutine of Answer only; the error they return ends the answer.
 type Sink interface {
-	// Think tells what the brain is doing. It is sent when think_process is on.
+	// Think reports progress. It is sent when think_process is on.
 	Think(text string) error
 	// Say appends a piece of the answer.
 	Say(piece string) error
-	// Filler says something while work goes on.
+	// Filler appends text that is spoken while work goes on.
 	Filler(text string) error
 	// Widget shows a widget; its body may come in several fragments.
 	Widget(runtime string, fragments ...string) error
 	// Call announces tool calls, waits for those that block, and returns one
-	// result for each, in order. Several calls go out fused in one segment
+	// result for each, in order. Several calls are fused into one segment
 	// (wire-protocol §10.6).
 	Call(ctx context.Context, calls ...Call) ([]Result, error)
 	// Consented reports whether the user has allowed the agent to use a tool.
 	Consented(tool string) bool
 	// AskConsent asks the user to allow it (wire-protocol §10.8). The answer
-	// should end with that: the user asks again once it is allowed.
+	// should end with that: the user repeats the question after allowing it.
 	AskConsent(tool, displayName string) error
-	// Title names the thread.
+	// Title sets the thread's title.
 	Title(title string) error
 	// Share says whether the answer can be shared; by default it can.
 	Share(can bool) error
@@ -76,13 +96,13 @@ type Sink interface {
 	Raw(seg converse.Segment) error
 }
 
-// Wire is the stream that carries an answer over HTTP. Scripts spoil it, because
-// tests of a client need a service that misbehaves. Like a [Sink] it belongs to
-// the goroutine of Answer.
+// Wire is the stream that carries an answer over HTTP. Scripts damage it, because
+// tests of a client need a service that misbehaves. Like a [Sink] it may be used
+// from the goroutine of Answer only.
 type Wire interface {
-	// Write writes text as it stands, with its line ends.
+	// Write writes text as it is, with its line ends.
 	Write(text string) error
-	// Stall lets nothing out for so long, keepalives neither.
+	// Stall writes nothing for d, keepalives included.
 	Stall(d time.Duration) error
 	// Cut breaks the connection; its error ends the answer.
 	Cut() error
@@ -94,15 +114,15 @@ type Call struct {
 	Args json.RawMessage // a JSON object
 }
 
-// Result is what a tool answered: a JSON object. Answered is false when nobody
-// waited for it, or when nobody answered in time.
+// Result is the answer of a tool, a JSON object. Answered is false when the call
+// did not block, or when no answer came in time.
 type Result struct {
 	Response json.RawMessage
 	Answered bool
 }
 
 // Failure ends a turn with an error segment. Its text is shown to the user, so it
-// must not carry addresses, keys or what an upstream service said.
+// must not contain addresses, keys or the reply of an upstream service.
 type Failure struct{ Message string }
 
 func (f *Failure) Error() string { return f.Message }

@@ -135,7 +135,7 @@ func TestDemoAnswers(t *testing.T) {
 		{"greeting", Question{Text: "Hello there!"}, "Hello! I'm Alex, a small demo brain"},
 		{"name given", Question{Text: "Hi, my name is Sam."}, "Nice to meet you, Sam."},
 		{"name remembered", Question{Text: "What is my name?", History: history}, "Your name is Zoë."},
-		{"name from the page", Question{Text: "Do you know my name?", Vars: map[string]any{"user_name": "Kim"}}, "Your name is Kim; the page told me."},
+		{"name from the page", Question{Text: "Do you know my name?", Vars: map[string]any{"user_name": "Kim"}}, "Your name is Kim."},
 		{"name unknown", Question{Text: "What's my name?"}, "You haven't told me your name yet."},
 		{"first words", Question{Text: "What did I say first?", History: history}, "The first thing you said was: Good morning"},
 		{"last words", Question{Text: "What did I just say?", History: history}, "You said: Lovely weather"},

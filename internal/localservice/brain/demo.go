@@ -3,21 +3,49 @@ package brain
 import (
 	"bytes"
 	"context"
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"image"
 	_ "image/jpeg" // stills of a shared screen
 	_ "image/png"
+	"maps"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// TriggerUnheard is the trigger of a turn in which speech was heard and no words
-// are known, because no recogniser is configured.
+// TriggerUnheard is the trigger of a turn in which speech was detected and its
+// words are unknown, because no recogniser is configured.
 const TriggerUnheard = "speech-without-words"
 
-// Demo is the built-in brain. It has no model and says so.
+// Values of force_experience that change an answer (wire-protocol §9.1).
+const (
+	avatarOnly    = "avatar_only"
+	flashcards    = "flashcards"
+	summarization = "summarization"
+	markdown      = "markdown"
+)
+
+// Limits of what an answer quotes.
+const (
+	maxHits       = 3   // passages of an ordinary answer
+	maxItems      = 6   // flashcards, or points of a summary
+	maxListed     = 8   // of the user's messages, the newest
+	snippetLength = 160 // bytes
+)
+
+// DocumentPrefix is the path of the documents under the service's origin.
+const DocumentPrefix = "/knowledge/"
+
+// Demo is the built-in brain, without a language model. It plays demo.yaml, and
+// otherwise calls the page's tools, recalls the thread, and quotes documents.
 type Demo struct {
 	Knowledge Searcher
 	Pace      time.Duration // between two pieces; see DefaultPace
@@ -25,19 +53,28 @@ type Demo struct {
 
 var _ Brain = (*Demo)(nil)
 
-// avatarOnly is the experience of an answer without anything to look at.
-const avatarOnly = "avatar_only"
+//go:embed demo.yaml
+var demoYAML []byte
+
+// fixedAnswers parses a file of this program: an error in it is a defect.
+var fixedAnswers = sync.OnceValue(func() *Script {
+	script, err := ParseScript(demoYAML)
+	if err != nil {
+		panic(err)
+	}
+	return script
+})
 
 // Answer implements [Brain].
 func (d *Demo) Answer(ctx context.Context, q *Question, out Sink) error {
-	t := turn{demo: d, q: q, speaker: speaker{ctx, out, d.Pace}}
+	t := turn{speaker: speaker{ctx, out, d.Pace}, Question: q, knowledge: d.Knowledge, words: wordsOf(q.Text)}
 	if err := out.Think("Reading the question."); err != nil {
 		return err
 	}
 	if err := t.answer(); err != nil {
 		return err
 	}
-	if suggestions := t.suggestions(); !t.waits && len(suggestions) > 0 && q.Capabilities.On(Followups) {
+	if suggestions := t.suggestions(); len(suggestions) > 0 && q.Capabilities.On(Followups) {
 		return followups(out, suggestions)
 	}
 	return nil
@@ -46,96 +83,39 @@ func (d *Demo) Answer(ctx context.Context, q *Question, out Sink) error {
 // turn is one answer of the demo brain.
 type turn struct {
 	speaker
-	demo  *Demo
-	q     *Question
-	words []string // of the question, in lower case
-
-	related []string // headings that fit the question
-	waits   bool     // for the user's consent: nothing comes after that
+	*Question
+	knowledge Searcher
+	words     []string // of the question, in lower case
+	related   []string // headings that fit the question
 }
 
-// reads reports whether somebody reads the answer; otherwise it is spoken, or
-// asked for as if it were.
-func (t *turn) reads() bool { return !t.q.Avatar && t.q.Experience != avatarOnly }
-
-// answer tries what the brain can do, the most specific first.
+// answer tries the kinds of answers, the most specific first.
 func (t *turn) answer() error {
-	t.words = wordsOf(t.q.Text)
-	if t.q.Trigger == TriggerUnheard {
-		return t.say("I heard you speak, but no speech recogniser is set up here, so I don't know the words. Please type, or set one up.")
-	}
-	if tool, args, ok := matchTool(t.q.Profile.Tools, t.q.Text); ok {
+	if tool, args, ok := matchTool(t.Profile.Tools, t.Text); ok {
 		return t.useTool(tool, args)
 	}
-	if text := t.remember(); text != "" {
+	if text := t.recall(); text != "" {
 		return t.say(text)
 	}
-	if done, err := t.show(); done || err != nil {
-		return err
+	if rule := fixedAnswers().match(t.Question); rule != nil {
+		vars := map[string]any{"agent_name": t.Profile.DisplayName}
+		maps.Copy(vars, t.Vars)
+		vars["site"], vars["user_name"] = t.Site, t.userName()
+		return play(t.speaker, rule, t.Question, vars)
 	}
-	if done, err := t.connect(); done || err != nil {
-		return err
+	if t.contain("screen") && t.Image != nil {
+		return t.say(describeImage(t.Image))
 	}
-	switch {
-	case t.asks("long", "story"):
-		return t.say(longStory)
-	case t.asks("screen") && t.q.Image != nil:
-		return t.say(describeImage(t.q.Image))
-	case t.greets():
-		return t.say("Hello! " + t.introduction())
-	case t.asks("what", "can", "you", "do"), t.asks("help") && len(t.words) <= 3:
-		return t.say(t.introduction() + t.offers())
-	case t.asks("who", "are", "you"):
-		return t.say(t.introduction())
-	}
-	found, err := t.lookUp()
+	found, err := t.quoteDocuments()
 	if err != nil || found {
 		return err
 	}
-	if form := t.form(); form != "" {
-		return t.say(fmt.Sprintf("My documents say nothing about that, so I have nothing for %s.", form))
-	}
-	return t.say(fmt.Sprintf("I'm only a demo without a language model, so I can't answer that. You said: %s", t.q.Text))
+	return t.say(fmt.Sprintf("I'm only a demo without a language model, so I can't answer that. You said: %s", t.Text))
 }
 
-func (t *turn) introduction() string {
-	return fmt.Sprintf("I'm %s, a small demo brain without a language model. "+
-		"I remember what you tell me, I can answer questions about agentruntime, and I can use the tools of this page.",
-		t.q.Profile.DisplayName)
-}
-
-// offers lists, for somebody who reads, what to try.
-func (t *turn) offers() string {
-	if !t.reads() {
-		return ""
-	}
-	list := slices.Clone(t.q.Profile.Starters)
-	if len(t.q.Profile.Tools) > 0 {
-		list = append(list, consentRequest)
-	}
-	if t.q.Capabilities.On(Experiences) {
-		list = append(list, "Make flashcards about threads", "Summarize the local service")
-	}
-	for _, s := range shows {
-		if t.q.Capabilities.On(s.capability) {
-			list = append(list, s.request)
-		}
-	}
-	return "\n\nYou can try:\n\n- " + strings.Join(append(list, "What did we talk about?"), "\n- ")
-}
-
-// asks reports whether all these words are in the question.
-func (t *turn) asks(words ...string) bool {
-	for _, w := range words {
-		if !slices.Contains(t.words, w) {
-			return false
-		}
-	}
-	return true
-}
-
-func (t *turn) greets() bool {
-	return len(t.words) > 0 && len(t.words) <= 3 && slices.Contains([]string{"hello", "hi", "hey"}, t.words[0])
+// contain reports whether all these words are in the question.
+func (t *turn) contain(words ...string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(t.words, w) })
 }
 
 // wordsOf cuts text into words in lower case, without punctuation.
@@ -154,17 +134,219 @@ func describeImage(data []byte) string {
 		strings.ToUpper(kind), config.Width, config.Height)
 }
 
-// longStory takes about a minute to say, at 170 words a minute: long enough to
-// break in, to pause, or to lose the connection in the middle of it.
-const longStory = `Once upon a time there was a lighthouse keeper who had nobody to talk to. ` +
-	`Every evening he lit the lamp, and every morning he put it out again. ` +
-	`One night a small boat came out of the fog, and in the boat sat a parrot. ` +
-	`The parrot said that it had lost its ship, and that it was looking for work. ` +
-	`The keeper asked what it could do. I can talk, said the parrot, and I never get tired. ` +
-	`So the keeper let it stay, and from that night on the lighthouse had a voice. ` +
-	`When the fog was too thick for the lamp, the parrot called out over the water, and the ships found their way. ` +
-	`The sailors began to answer. They told the parrot about far harbours, about storms, and about the price of fish. ` +
-	`The parrot remembered everything, and told it to the keeper over supper. ` +
-	`In the winter the keeper fell ill, and the parrot called the whole night long, until a ship heard it and sent a doctor. ` +
-	`In the spring the keeper was well again. He painted the door, he oiled the lamp, and he built a second perch, right next to the window. ` +
-	`And if the fog is thick tonight, you can still hear the two of them, talking about the weather.`
+// nameIn finds the name in "my name is Sam".
+var nameIn = regexp.MustCompile(`(?i)\bmy name is ([\pL'-]+)`)
+
+// recall answers from the thread's history, "" for other questions.
+func (t *turn) recall() string {
+	if match := nameIn.FindStringSubmatch(t.Text); match != nil {
+		return fmt.Sprintf("Nice to meet you, %s. I'll remember your name.", match[1])
+	}
+	if t.contain("did", "you", "just", "say") {
+		if said := t.said(true); len(said) > 0 {
+			return "I said: " + plain(said[len(said)-1])
+		}
+		return "I haven't said anything before this."
+	}
+	asked := t.said(false)
+	first, last := t.contain("did", "i", "say", "first"), t.contain("did", "i", "just")
+	list := t.contain("we", "talk", "about") || t.contain("we", "talked", "about")
+	switch {
+	case t.contain("my", "name") && (t.contain("what") || t.contain("what's") || t.contain("know")):
+		if name := t.userName(); name != "" {
+			return fmt.Sprintf("Your name is %s.", name)
+		}
+		return "You haven't told me your name yet."
+	case !first && !last && !list:
+		return ""
+	case len(asked) == 0:
+		return "You haven't said anything before this."
+	case first:
+		return "The first thing you said was: " + asked[0]
+	case last:
+		return "You said: " + asked[len(asked)-1]
+	}
+	for i, text := range asked {
+		asked[i] = shorten(strings.Join(strings.Fields(text), " "), snippetLength)
+	}
+	asked = asked[max(0, len(asked)-maxListed):]
+	if !t.read() {
+		return "You said this: " + strings.Join(asked, "; ")
+	}
+	return "You said this:\n\n- " + strings.Join(asked, "\n- ")
+}
+
+// said returns the messages of one side before this turn, oldest first.
+func (t *turn) said(agent bool) []string {
+	var list []string
+	for _, line := range t.History {
+		if line.Agent == agent {
+			list = append(list, line.Text)
+		}
+	}
+	return list
+}
+
+// userName returns the name that the user gave last, else that of the page, else "".
+func (t *turn) userName() string {
+	for _, text := range slices.Backward(t.said(false)) {
+		if match := nameIn.FindStringSubmatch(text); match != nil {
+			return match[1]
+		}
+	}
+	return format(t.Vars["user_name"])
+}
+
+// quoteDocuments answers from the documents, when the question has words to search
+// for.
+func (t *turn) quoteDocuments() (found bool, err error) {
+	topic := slices.DeleteFunc(slices.Clone(t.words), func(w string) bool { return common[w] })
+	if t.knowledge == nil || len(topic) == 0 || !t.Capabilities.On(UseKnowledge) {
+		return false, nil
+	}
+	if err := t.out.Think("Searching the documents."); err != nil {
+		return false, err
+	}
+	hits, err := t.knowledge.SearchKnowledge(t.ctx, strings.Join(topic, " "), maxItems)
+	if err != nil || len(hits) == 0 {
+		return false, err
+	}
+	widgets := t.shows(Experiences)
+	switch {
+	case widgets && (t.Experience == flashcards || t.contain("flashcards")):
+		err = t.flashcards(hits)
+	case widgets && (t.Experience == summarization || t.contain("summarize")):
+		err = t.summary(hits)
+	default:
+		hits = hits[:min(len(hits), maxHits)]
+		err = t.quote(hits)
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, hit := range hits[1:] {
+		if strings.HasSuffix(hit.Heading, "?") {
+			t.related = append(t.related, hit.Heading)
+		}
+	}
+	if !t.Capabilities.On(Sources) {
+		return true, nil
+	}
+	return true, t.sources(hits[:min(len(hits), maxHits)])
+}
+
+// quote gives the best passage: as Markdown when it is read, its first sentences
+// when it is spoken.
+func (t *turn) quote(hits []store.Passage) error {
+	if t.read() {
+		text := bounded(hits[0].Body)
+		if t.Experience == markdown && hits[0].Heading != "" {
+			text = "### " + hits[0].Heading + "\n\n" + text
+		}
+		return t.say(text)
+	}
+	if t.Avatar && t.Capabilities.On(AvatarFiller) {
+		if err := t.out.Filler("Let me look that up. "); err != nil {
+			return err
+		}
+	}
+	for _, hit := range hits {
+		if text := spoken(hit, spokenSentences); text != "" {
+			return t.say(text)
+		}
+	}
+	return t.say("My documents have an example of that, but it is code, which is better read than spoken.")
+}
+
+// flashcards and the other widgets have the bodies of wire-protocol §4.4.3.
+func (t *turn) flashcards(hits []store.Passage) error {
+	type card struct {
+		Question string `json:"question"`
+		Answer   string `json:"answer"`
+	}
+	var cards []card
+	for _, hit := range hits {
+		if answer := spoken(hit, spokenSentences); answer != "" {
+			cards = append(cards, card{headingOf(hit), answer})
+		}
+	}
+	if err := t.say(fmt.Sprintf("Here are flashcards from my documents, %d of them.", len(cards))); err != nil {
+		return err
+	}
+	return t.widget("flashcards-tool", map[string]any{"title": hits[0].Title, "cards": cards})
+}
+
+func (t *turn) summary(hits []store.Passage) error {
+	var bullets []string
+	for _, hit := range hits {
+		if text := spoken(hit, 1); text != "" {
+			bullets = append(bullets, headingOf(hit)+" — "+text)
+		}
+	}
+	text := spoken(hits[0], spokenSentences)
+	if err := t.say(text); err != nil {
+		return err
+	}
+	return t.widget("summary-tool", map[string]any{"title": hits[0].Title, "summary": text, "bullets": bullets})
+}
+
+func (t *turn) sources(hits []store.Passage) error {
+	type source struct {
+		Title   string `json:"title"`
+		URL     string `json:"url"`
+		Snippet string `json:"snippet"`
+	}
+	list := make([]source, len(hits))
+	for i, hit := range hits {
+		title := hit.Title
+		if hit.Heading != "" {
+			title += ": " + hit.Heading
+		}
+		list[i] = source{
+			Title: title, Snippet: shorten(plain(hit.Body), snippetLength),
+			URL: t.Site + DocumentPrefix + (&url.URL{Path: hit.Source}).EscapedPath(),
+		}
+	}
+	return t.widget("sources-tool", map[string]any{"sources": list})
+}
+
+func (t *turn) widget(runtime string, body map[string]any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return t.out.Widget(runtime, string(text))
+}
+
+func headingOf(p store.Passage) string {
+	if p.Heading != "" {
+		return p.Heading
+	}
+	return p.Title
+}
+
+// suggestions are follow-up questions: related headings first, then the agent's
+// starters, without the question itself.
+func (t *turn) suggestions() []string {
+	var list []string
+	for _, s := range append(t.related, t.Profile.Starters...) {
+		if !strings.EqualFold(s, t.Text) && !slices.Contains(list, s) && len(list) < maxHits {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// common words are not searched for: those of any question, and those that name the
+// form of an answer.
+var common = func() map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(`a about am an and any are as at be been but by can can't could did do does doesn't don't
+		for from get give had has have he her his how i i'm if in into is isn't it it's its just know let like many me
+		more much my name no not of on one or our out over please say she should so some tell than that the their
+		them then there these they this those to today too up us very was we were what what's when where which
+		who why will with would yes you you're your make flashcards summarize`) {
+		set[w] = true
+	}
+	return set
+}()

@@ -86,9 +86,8 @@ func find[T any](t *testing.T, widgets []converse.Widget, field func(converse.Wi
 
 func TestFlashcardsAreMadeOfTheDocuments(t *testing.T) {
 	for name, q := range map[string]*Question{
-		"forced":           {Text: "What is a client tool?", Experience: flashcards},
-		"asked for":        {Text: "Make flashcards about client tools, please"},
-		"of what was said": {Text: "Make flashcards", History: []Line{{Text: "What is a client tool?"}, {Agent: true, Text: "…"}, {Text: "What is it?"}}},
+		"forced":    {Text: "What is a client tool?", Experience: flashcards},
+		"asked for": {Text: "Make flashcards about client tools, please"},
 	} {
 		text, widgets := asked(t, q)
 		got := find(t, widgets, func(w converse.Widget) *converse.Flashcards { return w.Flashcards })
@@ -122,12 +121,7 @@ func TestSummariesAreMadeOfTheDocuments(t *testing.T) {
 	}
 }
 
-func TestWithoutDocumentsThereIsNothingToMake(t *testing.T) {
-	text, widgets := asked(t, &Question{Text: "Make flashcards about xylophones", Capabilities: Layer(map[string]string{Followups: Off}, nil)})
-	if text != "My documents say nothing about that, so I have nothing for flashcards." || len(widgets) != 0 {
-		t.Errorf("%q, %+v", text, widgets)
-	}
-	// An avatar makes neither, unless it may show content.
+func TestAvatarShowsNoFlashcards(t *testing.T) {
 	if _, widgets := asked(t, &Question{Text: "What is a client tool?", Avatar: true, Experience: flashcards}); strings.Contains(jsonOf(widgets), "flashcards") {
 		t.Errorf("an avatar shows %+v", widgets)
 	}
@@ -144,22 +138,16 @@ func TestWidgetsAreShownOnRequest(t *testing.T) {
 	ask := func(text string, client map[string]string) (string, []converse.Widget) {
 		return asked(t, &Question{Text: text, Site: site, Capabilities: Layer(on, client), Vars: map[string]any{"user_email": "sam@x.test"}, History: []Line{{Text: "My name is Sam"}}})
 	}
-	for _, tt := range []struct{ text, url string }{
-		{"Show me a link to the documents", site + "/knowledge/"},
-		{"Give me the link to the chat, please", site + "/example/chat/"},
-		{"Send me a link to the page with the face", site + "/example/avatar/"},
-	} {
-		_, widgets := ask(tt.text, nil)
-		if got := find(t, widgets, func(w converse.Widget) *converse.ShowLink { return w.ShowLink }); got.URL != tt.url || got.Label == "" {
-			t.Errorf("%s: %+v", tt.text, got)
-		}
+	_, widgets := ask("Show me a link to the documents", nil)
+	if got := find(t, widgets, func(w converse.Widget) *converse.ShowLink { return w.ShowLink }); got.URL != site+"/knowledge/" || got.Label == "" {
+		t.Errorf("link %+v", got)
 	}
-	_, widgets := ask("Show the gallery", nil)
+	_, widgets = ask("Show the gallery", nil)
 	gallery := find(t, widgets, func(w converse.Widget) *converse.ContentGallery { return w.ContentGallery })
 	if len(gallery.Items) != 3 || gallery.Items[0].URL != site+"/example/avatar/" || gallery.Items[0].ImageURL != site+"/example/avatar/icon.svg" {
 		t.Errorf("gallery %+v", gallery)
 	}
-	_, widgets = ask("Show me the video gallery", nil)
+	_, widgets = ask("Show me some videos", nil)
 	videos := find(t, widgets, func(w converse.Widget) *converse.VideoGallery { return w.VideoGallery })
 	if len(videos.Videos) != 3 || videos.Videos[0].Duration != 635 || videos.Videos[0].URL == "" {
 		t.Errorf("videos %+v", videos)
@@ -174,7 +162,7 @@ func TestWidgetsAreShownOnRequest(t *testing.T) {
 		t.Errorf("form %+v", form)
 	}
 
-	if text, widgets := ask("Show me a link", map[string]string{ShowLink: Off}); text != "Showing links is switched off here." || len(widgets) != 0 {
+	if text, widgets := ask("Show me a link", map[string]string{ShowLink: Off}); text != "That is switched off here." || len(widgets) != 0 {
 		t.Errorf("with the capability off: %q, %+v", text, widgets)
 	}
 	if text, _ := ask("How do I show a link or a video?", nil); strings.HasPrefix(text, "Here is the link") {
@@ -221,7 +209,6 @@ func TestWhatWasSaidIsListed(t *testing.T) {
 		{Question{Text: "What did we talk about?"}, "You haven't said anything before this."},
 		{Question{Text: "What did we talk about?", History: history}, "You said this:\n\n- What is a thread?\n- Which agents are there?"},
 		{Question{Text: "What have we talked about?", History: history, Avatar: true}, "You said this: What is a thread?; Which agents are there?"},
-		{Question{Text: "What have I asked?", History: history}, "You said this:\n\n- What is a thread?"},
 		{Question{Text: "What did you just say?", History: history}, "I said: A thread is: stored."},
 		{Question{Text: "What did you just say?"}, "I haven't said anything before this."},
 	} {
@@ -234,25 +221,7 @@ func TestWhatWasSaidIsListed(t *testing.T) {
 		long[i].Text = strings.Repeat("word ", 100)
 	}
 	got, _ := asked(t, &Question{Text: "What did we talk about?", History: long})
-	if !strings.HasPrefix(got, "You said this, after 3 more:\n\n- word") || strings.Count(got, "\n- ") != recalled || len(got) > recalled*(snippetLength+10)+100 {
+	if !strings.HasPrefix(got, "You said this:\n\n- word") || strings.Count(got, "\n- ") != maxListed || len(got) > maxListed*(snippetLength+10)+100 {
 		t.Errorf("a long thread is listed as %q", got)
-	}
-}
-
-func TestCalendarNeedsConsent(t *testing.T) {
-	ask := func(profile store.Profile, allowed bool) *tape {
-		out := &tape{allowed: allowed}
-		profile.Starters = []string{"Go to page 4"}
-		answer(t, &Demo{}, &Question{Text: "Connect my calendar!", Profile: profile}, out)
-		return out
-	}
-	if out := ask(tools(), false); !strings.HasPrefix(out.text, "I may not look into your calendar before you allow it.") || strings.Join(out.log, "") != "consent calendar Your calendar" {
-		t.Errorf("before: %q, %q", out.text, out.log)
-	}
-	if out := ask(tools(), true); !strings.HasPrefix(out.text, "Your calendar is connected.") || len(out.log) != 1 || !strings.HasPrefix(out.log[0], "widget followups-tool") {
-		t.Errorf("after: %q, %q", out.text, out.log)
-	}
-	if out := ask(store.DefaultProfile(), false); !strings.HasPrefix(out.text, "I'm only a demo") {
-		t.Errorf("an agent without tools: %q", out.text)
 	}
 }

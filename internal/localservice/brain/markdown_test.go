@@ -35,7 +35,9 @@ func TestLongSectionsAreCutBetweenBlocks(t *testing.T) {
 		{"the first is", word + word, func(s string) bool {
 			return strings.HasSuffix(s, "word…") && len(s) <= readBytes+len("…")
 		}},
-		{"code is a block", "a\n\n" + code, func(s string) bool { return s == "a\n\n…" }},
+		{"code after text", "a\n\n" + code, func(s string) bool {
+			return strings.HasPrefix(s, "a\n\n```go\nline()") && strings.HasSuffix(s, "…\n```") && strings.Count(s, "```") == 2
+		}},
 		{"code is closed", code + "\n\nb", func(s string) bool {
 			return strings.HasPrefix(s, "```go\nline()") && strings.HasSuffix(s, "…\n```") && strings.Count(s, "```") == 2
 		}},

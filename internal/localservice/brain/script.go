@@ -2,8 +2,12 @@ package brain
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,34 +18,19 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
-// maxPause bounds one pause or stall of a script, so that a slip of the keyboard
-// is found when the file is read.
+// maxPause bounds one pause or stall of a script, so that a mistyped one is found
+// when the file is read.
 const maxPause = 10 * time.Minute
 
-// Script is what a YAML file says: rules that match what the user said, and the
-// steps of the answer. The first rule that matches is played.
-//
-//	hear: ["Good morning"]          # words of spoken turns, in order, for tests
-//	rules:
-//	  - when: {exact: [hello, hi]}  # or contains, trigger, any: true
-//	    steps:
-//	      - say: "Hello {{ user_name | default('there') }}."
-//	      - pause: 200              # milliseconds
-//	      - tool: {name: save_note, args: {note: call back}, wait: true, timeout: 5}
-//	      - say: "The page said {{ tool.status }}."
-//
-// The other steps are filler, think, title, error (texts), share (true or false),
-// keepalive: true, fused (a list of tools), widget: {runtime, body or fragments},
-// segment (any segment, as JSON), consent: {tool, name}, repeat: {times, steps},
-// and three that spoil the stream of a turn over HTTP: raw (a text that is written
-// as it stands), stall (milliseconds) and cut: true. docs/local-service.md tells
-// what they do.
+// Script is a YAML file of rules that match a question, each with the steps of an
+// answer. The first rule that matches is played; docs/local-service.md describes
+// the format, and steps holds the kinds of steps.
 type Script struct {
-	Hear  []string `yaml:"hear"`
+	Hear  []string `yaml:"hear"` // words of spoken turns, in order
 	Rules []rule   `yaml:"rules"`
 }
 
-// ParseScript reads and checks a script. An error names the line.
+// ParseScript reads and checks a script. An error gives the line.
 func ParseScript(text []byte) (*Script, error) {
 	s := &Script{}
 	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(s); err != nil {
@@ -50,38 +39,60 @@ func ParseScript(text []byte) (*Script, error) {
 	return s, nil
 }
 
-// rule is one answer and what it answers to.
+// match returns the first rule that matches, or nil.
+func (s *Script) match(q *Question) *rule {
+	if s == nil {
+		return nil
+	}
+	for i := range s.Rules {
+		if s.Rules[i].When.matches(q) {
+			return &s.Rules[i]
+		}
+	}
+	return nil
+}
+
+// rule is one answer and its condition.
 type rule struct {
 	When  condition `yaml:"when"`
 	Steps []step    `yaml:"steps"`
 }
 
-// condition matches when any of its parts does.
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (r *rule) UnmarshalYAML(node ast.Node) error {
+	type plain rule // without this method
+	if err := yaml.NodeToValue(node, (*plain)(r), yaml.Strict()); err != nil {
+		return err
+	}
+	c := r.When
+	if !c.Any && len(c.Exact)+len(c.Contains)+len(c.Trigger) == 0 {
+		return at(node, errors.New("a rule needs when: {exact, contains, trigger or any: true}"))
+	}
+	if len(r.Steps) == 0 {
+		return at(node, errors.New("a rule needs steps"))
+	}
+	return nil
+}
+
+// condition matches when one of its first four parts does and, with Shows, when a
+// widget of that capability may be shown.
 type condition struct {
-	Exact    texts `yaml:"exact"`
-	Contains texts `yaml:"contains"`
-	Trigger  texts `yaml:"trigger"`
-	Any      bool  `yaml:"any"`
+	Exact    texts  `yaml:"exact"`
+	Contains texts  `yaml:"contains"`
+	Trigger  texts  `yaml:"trigger"`
+	Any      bool   `yaml:"any"`
+	Shows    string `yaml:"shows"`
 }
 
 func (c *condition) matches(q *Question) bool {
-	said := normal(q.Text)
-	for _, text := range c.Exact {
-		if said == normal(text) {
-			return true
-		}
+	if c.Shows != "" && !q.shows(c.Shows) {
+		return false
 	}
-	for _, text := range c.Contains {
-		if strings.Contains(said, normal(text)) {
-			return true
-		}
-	}
-	for _, trigger := range c.Trigger {
-		if q.Trigger == trigger {
-			return true
-		}
-	}
-	return c.Any
+	text := normal(q.Text)
+	return c.Any ||
+		slices.ContainsFunc(c.Exact, func(want string) bool { return text == normal(want) }) ||
+		slices.ContainsFunc(c.Contains, func(want string) bool { return strings.Contains(text, normal(want)) }) ||
+		slices.Contains(c.Trigger, q.Trigger)
 }
 
 // normal is how texts are compared: in lower case, with single spaces, without
@@ -102,79 +113,166 @@ func (t *texts) UnmarshalYAML(node ast.Node) error {
 	return yaml.NodeToValue(node, &(*t)[0])
 }
 
-// UnmarshalYAML implements yaml.NodeUnmarshaler: it checks what a type can't.
-func (r *rule) UnmarshalYAML(node ast.Node) error {
-	type plain rule // without this method
-	if err := yaml.NodeToValue(node, (*plain)(r), yaml.Strict()); err != nil {
-		return err
+// step is one step of an answer.
+type step func(*player) error
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler: a step is a mapping of its kind to
+// its value.
+func (s *step) UnmarshalYAML(node ast.Node) error {
+	fields, ok := node.(ast.MapNode)
+	if !ok {
+		return at(node, errNotOne)
 	}
-	c := r.When
-	if !c.Any && len(c.Exact)+len(c.Contains)+len(c.Trigger) == 0 {
-		return at(node, "a rule needs when: {exact, contains, trigger or any: true}")
+	entries := fields.MapRange()
+	if !entries.Next() {
+		return at(node, errNotOne)
 	}
-	if len(r.Steps) == 0 {
-		return at(node, "a rule needs steps")
+	kind := entries.Key().String()
+	parse, known := steps[kind]
+	if !known {
+		return at(node, fmt.Errorf("unknown field %q; %w", kind, errNotOne))
+	}
+	var err error
+	if *s, err = parse(entries.Value()); err != nil {
+		return at(node, fmt.Errorf("%s: %w", kind, err))
+	}
+	if entries.Next() {
+		return at(node, errNotOne)
 	}
 	return nil
 }
 
-// step is one step of an answer; exactly one of its fields is set.
-type step struct {
-	Say       *string          `yaml:"say"`
-	Filler    *string          `yaml:"filler"`
-	Think     *string          `yaml:"think"`
-	Title     *string          `yaml:"title"`
-	Error     *string          `yaml:"error"`
-	Share     *bool            `yaml:"share"`
-	Keepalive *bool            `yaml:"keepalive"`
-	Pause     *int             `yaml:"pause"` // milliseconds
-	Tool      *scriptedCall    `yaml:"tool"`
-	Fused     []scriptedCall   `yaml:"fused"`
-	Widget    *scriptedWidget  `yaml:"widget"`
-	Segment   *scriptedSegment `yaml:"segment"`
-	Consent   *scriptedConsent `yaml:"consent"`
-	Repeat    *scriptedRepeat  `yaml:"repeat"`
-	Raw       *string          `yaml:"raw"`
-	Stall     *int             `yaml:"stall"` // milliseconds
-	Cut       *bool            `yaml:"cut"`
+// at puts the line before an error.
+func at(node ast.Node, err error) error {
+	return fmt.Errorf("line %d: %w", node.GetToken().Position.Line, err)
 }
 
-// UnmarshalYAML implements yaml.NodeUnmarshaler.
-func (s *step) UnmarshalYAML(node ast.Node) error {
-	type plain step
-	if err := yaml.NodeToValue(node, (*plain)(s), yaml.Strict()); err != nil {
-		return err
+// steps are the kinds of steps, with the parser of their values.
+var steps map[string]func(ast.Node) (step, error)
+
+var errNotOne error
+
+func init() { // the parser of repeat needs the table
+	steps = map[string]func(ast.Node) (step, error){
+		"say":    rendered(func(p *player, text string) error { return p.say(text) }),
+		"filler": rendered(func(p *player, text string) error { return p.out.Filler(text) }),
+		"think":  rendered(func(p *player, text string) error { return p.out.Think(text) }),
+		"title":  rendered(func(p *player, text string) error { return p.out.Title(text) }),
+		"error":  rendered(func(_ *player, text string) error { return &Failure{text} }),
+		"share":  parsed(func(p *player, can bool) error { return p.out.Share(can) }),
+		"keepalive": parsed(func(p *player, _ bool) error {
+			return p.out.Raw(converse.Segment{Type: converse.Keepalive})
+		}),
+		"pause":   parsed(func(p *player, d millis) error { return pause(p.ctx, d.duration()) }),
+		"tool":    parsed(func(p *player, c scriptedCall) error { return p.call(fused{c}) }),
+		"fused":   parsed((*player).call),
+		"widget":  parsed((*player).widget),
+		"segment": parsed(func(p *player, s scriptedSegment) error { return p.out.Raw(s.Segment) }),
+		"consent": parsed((*player).consent),
+		"repeat":  parsed((*player).repeat),
+		"raw":     rendered((*player).raw),
+		"stall":   parsed((*player).stall),
+		"cut":     parsed((*player).cut),
 	}
-	set := 0
-	for _, is := range []bool{
-		s.Say != nil, s.Filler != nil, s.Think != nil, s.Title != nil, s.Error != nil, s.Share != nil, s.Keepalive != nil,
-		s.Pause != nil, s.Tool != nil, s.Fused != nil, s.Widget != nil, s.Segment != nil,
-		s.Consent != nil, s.Repeat != nil, s.Raw != nil, s.Stall != nil, s.Cut != nil,
-	} {
-		if is {
-			set++
+	errNotOne = fmt.Errorf("a step is exactly one of %s", strings.Join(slices.Sorted(maps.Keys(steps)), ", "))
+}
+
+// parsed is a kind of step with a value of type T, which is checked where the type
+// has a method check.
+func parsed[T any](play func(*player, T) error) func(ast.Node) (step, error) {
+	return func(node ast.Node) (step, error) {
+		var value T
+		if err := yaml.NodeToValue(node, &value, yaml.Strict()); err != nil {
+			return nil, err
+		}
+		if checked, ok := any(value).(interface{ check() error }); ok {
+			if err := checked.check(); err != nil {
+				return nil, err
+			}
+		}
+		return func(p *player) error { return play(p, value) }, nil
+	}
+}
+
+// rendered is a kind of step with a template.
+func rendered(play func(*player, string) error) func(ast.Node) (step, error) {
+	return parsed(func(p *player, template string) error { return play(p, Render(template, p.vars)) })
+}
+
+// Scripted plays the agent's own script, then Script, and leaves other questions to
+// Fallback.
+type Scripted struct {
+	Script   *Script // nil is none
+	Fallback Brain
+	Pace     time.Duration // between two pieces of a text; see DefaultPace
+}
+
+var _ Brain = (*Scripted)(nil)
+
+// Answer implements [Brain].
+func (s *Scripted) Answer(ctx context.Context, q *Question, out Sink) error {
+	scripts := []*Script{s.Script}
+	if q.Profile.Script != "" {
+		own, err := ParseScript([]byte(q.Profile.Script))
+		if err != nil {
+			return err
+		}
+		scripts = []*Script{own, s.Script}
+	}
+	for _, script := range scripts {
+		if r := script.match(q); r != nil {
+			return play(speaker{ctx, out, s.Pace}, r, q, q.Vars)
 		}
 	}
-	switch {
-	case set != 1:
-		return at(node, "a step is exactly one of say, filler, think, title, error, share, keepalive, pause, tool, fused, widget, segment, consent, repeat, raw, stall, cut")
-	case !isPause(s.Pause):
-		return at(node, fmt.Sprintf("pause: want 0 to %d milliseconds", maxPause.Milliseconds()))
-	case !isPause(s.Stall):
-		return at(node, fmt.Sprintf("stall: want 0 to %d milliseconds", maxPause.Milliseconds()))
-	case s.Fused != nil && len(s.Fused) < 2:
-		return at(node, "fused: want at least two tools")
+	return s.Fallback.Answer(ctx, q, out)
+}
+
+// errAwaitsConsent ends an answer that the user has to ask for again.
+var errAwaitsConsent = errors.New("the user has to allow a tool")
+
+// play runs the steps of a rule.
+func play(s speaker, r *rule, q *Question, vars map[string]any) error {
+	p := &player{speaker: s, profile: q.Profile, wire: q.Wire, vars: map[string]any{}}
+	maps.Copy(p.vars, vars)
+	err := p.run(r.Steps)
+	if errors.Is(err, errAwaitsConsent) {
+		return nil
+	}
+	return err
+}
+
+// player runs the steps of one answer. The result of a tool becomes variables:
+// tool.status is the field status of the last one.
+type player struct {
+	speaker
+	profile store.Profile
+	wire    Wire // nil on a live session
+	vars    map[string]any
+}
+
+func (p *player) run(list []step) error {
+	for _, s := range list {
+		if err := s(p); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// isPause reports whether ms, if there is one, is a time that a script may wait.
-func isPause(ms *int) bool {
-	return ms == nil || *ms >= 0 && int64(*ms) <= maxPause.Milliseconds()
+// millis is a time in milliseconds.
+type millis int64
+
+func (m millis) duration() time.Duration { return time.Duration(m) * time.Millisecond }
+
+func (m millis) check() error {
+	if m < 0 || int64(m) > maxPause.Milliseconds() {
+		return fmt.Errorf("want 0 to %d milliseconds", maxPause.Milliseconds())
+	}
+	return nil
 }
 
-// scriptedCall is a tool call. What it leaves open is taken from the agent's tool
-// of that name; a tool that the agent does not have is a client tool.
+// scriptedCall is a tool call. Missing fields are taken from the agent's tool of
+// that name; a tool that the agent does not have is a client tool.
 type scriptedCall struct {
 	Name    string         `yaml:"name"`
 	Args    map[string]any `yaml:"args"`
@@ -183,17 +281,64 @@ type scriptedCall struct {
 	Timeout int            `yaml:"timeout"` // seconds
 }
 
-// UnmarshalYAML implements yaml.NodeUnmarshaler.
-func (c *scriptedCall) UnmarshalYAML(node ast.Node) error {
-	type plain scriptedCall
-	if err := yaml.NodeToValue(node, (*plain)(c), yaml.Strict()); err != nil {
-		return err
-	}
+func (c scriptedCall) check() error {
 	switch {
 	case c.Name == "":
-		return at(node, "a tool needs a name")
+		return errors.New("a tool needs a name")
 	case c.Timeout != 0 && (c.Timeout < store.MinToolTimeout || c.Timeout > store.MaxToolTimeout):
-		return at(node, fmt.Sprintf("timeout: want %d to %d seconds", store.MinToolTimeout, store.MaxToolTimeout))
+		return fmt.Errorf("timeout: want %d to %d seconds", store.MinToolTimeout, store.MaxToolTimeout)
+	}
+	return nil
+}
+
+// fused are calls in one segment.
+type fused []scriptedCall
+
+func (f fused) check() error {
+	if len(f) < 2 {
+		return errors.New("want at least two tools")
+	}
+	for _, c := range f {
+		if err := c.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *player) call(scripted fused) error {
+	calls := make([]Call, len(scripted))
+	for i, c := range scripted {
+		tool, ok := p.profile.Tool(c.Name)
+		if !ok {
+			tool = store.ToolDef{Name: c.Name, Type: store.ClientTool}
+		}
+		if c.Type != "" {
+			tool.Type = c.Type
+		}
+		if c.Wait != nil {
+			tool.WaitForResponse = *c.Wait
+		}
+		if c.Timeout != 0 {
+			tool.TimeoutSeconds = c.Timeout
+		}
+		args := map[string]any{}
+		maps.Copy(args, c.Args)
+		text, err := json.Marshal(p.render(args))
+		if err != nil {
+			return err
+		}
+		calls[i] = Call{Tool: tool, Args: text}
+	}
+	results, err := p.out.Call(p.ctx, calls...)
+	if err != nil {
+		return err
+	}
+	var fields map[string]any
+	if json.Unmarshal(results[len(results)-1].Response, &fields) == nil {
+		for name, value := range fields {
+			p.vars["tool."+name] = value
+		}
 	}
 	return nil
 }
@@ -205,16 +350,51 @@ type scriptedWidget struct {
 	Fragments []string `yaml:"fragments"`
 }
 
-// UnmarshalYAML implements yaml.NodeUnmarshaler.
-func (w *scriptedWidget) UnmarshalYAML(node ast.Node) error {
-	type plain scriptedWidget
-	if err := yaml.NodeToValue(node, (*plain)(w), yaml.Strict()); err != nil {
-		return err
-	}
+func (w scriptedWidget) check() error {
 	if w.Runtime == "" || (w.Body == nil) == (w.Fragments == nil) {
-		return at(node, "a widget needs a runtime, and either body or fragments")
+		return errors.New("a widget needs a runtime, and either body or fragments")
 	}
 	return nil
+}
+
+func (p *player) widget(w scriptedWidget) error {
+	if w.Fragments != nil {
+		fragments := make([]string, len(w.Fragments))
+		for i, fragment := range w.Fragments {
+			fragments[i] = Render(fragment, p.vars)
+		}
+		return p.out.Widget(w.Runtime, fragments...)
+	}
+	body := p.render(w.Body)
+	if text, ok := body.(string); ok {
+		return p.out.Widget(w.Runtime, text)
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return p.out.Widget(w.Runtime, string(text))
+}
+
+// render renders the texts inside a value of YAML.
+func (p *player) render(value any) any {
+	switch v := value.(type) {
+	case string:
+		return Render(v, p.vars)
+	case map[string]any:
+		rendered := make(map[string]any, len(v))
+		for name, inner := range v {
+			rendered[name] = p.render(inner)
+		}
+		return rendered
+	case []any:
+		rendered := make([]any, len(v))
+		for i, inner := range v {
+			rendered[i] = p.render(inner)
+		}
+		return rendered
+	}
+	return value
 }
 
 // scriptedSegment is a segment of any type.
@@ -231,28 +411,42 @@ func (s *scriptedSegment) UnmarshalYAML(node ast.Node) error {
 		err = json.Unmarshal(text, &s.Segment)
 	}
 	if err != nil || s.Type == "" {
-		return at(node, "a segment needs a type, and the fields of the wire")
+		return errors.New("a segment needs a type, and the fields of the wire")
 	}
 	return nil
 }
 
-// scriptedConsent is a tool that the user must allow. What follows it is played
-// once that has happened.
+// scriptedConsent is a tool that the user must allow; Ask is said when it was not
+// allowed yet. The steps after it are played once it was.
 type scriptedConsent struct {
 	Tool string `yaml:"tool"`
 	Name string `yaml:"name"` // shown to the user
+	Ask  string `yaml:"ask"`
 }
 
-// UnmarshalYAML implements yaml.NodeUnmarshaler.
-func (c *scriptedConsent) UnmarshalYAML(node ast.Node) error {
-	type plain scriptedConsent
-	if err := yaml.NodeToValue(node, (*plain)(c), yaml.Strict()); err != nil {
-		return err
-	}
+func (c scriptedConsent) check() error {
 	if c.Tool == "" {
-		return at(node, "consent needs a tool")
+		return errors.New("consent needs a tool")
 	}
 	return nil
+}
+
+func (p *player) consent(c scriptedConsent) error {
+	if p.out.Consented(c.Tool) {
+		return nil
+	}
+	if c.Ask != "" {
+		if err := p.say(Render(c.Ask, p.vars)); err != nil {
+			return err
+		}
+	}
+	if c.Name == "" {
+		c.Name = c.Tool
+	}
+	if err := p.out.AskConsent(c.Tool, c.Name); err != nil {
+		return err
+	}
+	return errAwaitsConsent
 }
 
 // scriptedRepeat plays its steps so many times, 0 without end.
@@ -261,19 +455,96 @@ type scriptedRepeat struct {
 	Steps []step `yaml:"steps"`
 }
 
-// UnmarshalYAML implements yaml.NodeUnmarshaler.
-func (r *scriptedRepeat) UnmarshalYAML(node ast.Node) error {
-	type plain scriptedRepeat
-	if err := yaml.NodeToValue(node, (*plain)(r), yaml.Strict()); err != nil {
-		return err
-	}
+func (r scriptedRepeat) check() error {
 	if r.Times < 0 || len(r.Steps) == 0 {
-		return at(node, "repeat needs steps, and times that are not negative")
+		return errors.New("repeat needs steps, and times that are not negative")
 	}
 	return nil
 }
 
-// at puts the line in front of what is wrong there.
-func at(node ast.Node, text string) error {
-	return fmt.Errorf("line %d: %s", node.GetToken().Position.Line, text)
+func (p *player) repeat(r scriptedRepeat) error {
+	for i := 0; r.Times == 0 || i < r.Times; i++ {
+		if err := p.ctx.Err(); err != nil { // the steps themselves may not look at it
+			return err
+		}
+		if err := p.run(r.Steps); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The steps below damage the stream. A live session has none: there, a stall is a
+// pause and the others do nothing.
+
+func (p *player) raw(text string) error {
+	if p.wire == nil {
+		return nil
+	}
+	return p.wire.Write(text)
+}
+
+func (p *player) stall(d millis) error {
+	if p.wire == nil {
+		return pause(p.ctx, d.duration())
+	}
+	return p.wire.Stall(d.duration())
+}
+
+func (p *player) cut(now bool) error {
+	if p.wire == nil || !now {
+		return nil
+	}
+	return p.wire.Cut()
+}
+
+// DefaultPace is the pause between two pieces of a built-in answer: too short to
+// be felt, long enough that an answer is seen to stream.
+const DefaultPace = 8 * time.Millisecond
+
+// wordsPerPiece is how much of an answer is sent at a time, as models do.
+const wordsPerPiece = 2
+
+// speaker sends prepared text piece by piece.
+type speaker struct {
+	ctx  context.Context
+	out  Sink
+	pace time.Duration
+}
+
+func (s speaker) say(text string) error {
+	for piece := range slices.Chunk(strings.SplitAfter(text, " "), wordsPerPiece) {
+		if err := s.out.Say(strings.Join(piece, "")); err != nil {
+			return err
+		}
+		if err := pause(s.ctx, s.pace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pause waits, or returns the context's error as soon as it ends.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// followups shows follow-up questions, in the line form of widgets and in fragments
+// (wire-protocol §4.4.3).
+func followups(out Sink, questions []string) error {
+	fragments := []string{"questions:"}
+	for _, q := range questions {
+		fragments = append(fragments, "\n- \""+strings.ReplaceAll(q, `"`, "'")+"\"")
+	}
+	return out.Widget("followups-tool", fragments...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,4 +224,28 @@ func FuzzParseScript(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestSeededScriptNeedsConsent(t *testing.T) {
+	s := knowledge(t)
+	partners, err := s.Partners(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents, err := s.Agents(t.Context(), partners[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(agents, func(a store.Agent) bool { return a.Name == store.Tools })
+	ask := func(allowed bool) *tape {
+		out := &tape{allowed: allowed}
+		answer(t, &Scripted{Fallback: &Demo{}}, &Question{Text: "Connect my calendar!", Profile: agents[i].Profile}, out)
+		return out
+	}
+	if out := ask(false); !strings.HasPrefix(out.text, "I may not look into your calendar before you allow it.") || strings.Join(out.log, "") != "consent calendar Your calendar" {
+		t.Errorf("before: %q, %q", out.text, out.log)
+	}
+	if out := ask(true); !strings.HasPrefix(out.text, "Your calendar is connected.") || len(out.log) != 0 {
+		t.Errorf("after: %q, %q", out.text, out.log)
+	}
 }

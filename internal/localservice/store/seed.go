@@ -68,6 +68,18 @@ const (
 const directive = `You are {{ agent_name }}, the demo agent of agentruntime's local service. ` +
 	`Answer in one to three short sentences. Say so when you don't know.`
 
+// calendar shows a tool that needs the user's consent (wire-protocol §10.8); nothing
+// is behind it.
+const calendar = `rules:
+  - when: {contains: connect my calendar}
+    steps:
+      - consent:
+          tool: calendar
+          name: Your calendar
+          ask: I may not look into your calendar before you allow it. Allow it on the page that I show you, and ask me again.
+      - say: "Your calendar is connected. It is a simulated one: this shows how consent works."
+`
+
 func seeds() []Agent {
 	receptionist := base("Robin", "Hello {{ user_name | default('there') }}! I'm Robin, the demo receptionist. How can I help you?")
 	receptionist.Starters = []string{"What is agentruntime?", "What can you do?", "How do I add an agent to my page?"}
@@ -84,6 +96,7 @@ func seeds() []Agent {
 	tools.Tools = clientTools()
 	tools.ScreenShare = true
 	tools.Starters = []string{"Save a note: call back tomorrow", "Go to page 4"}
+	tools.Script = calendar
 
 	noVars := base("Noel", "Hello! I don't take variables from a page.")
 	noVars.AllowClientVariables = false
