@@ -19,10 +19,10 @@ import (
 // what they share in each but for the variables.
 type agentOptions struct {
 	agent.Options
+	page.SessionHooks
 
 	Avatar avatarOptions    `json:"avatar"`
 	Chat   page.ChatOptions `json:"chat"`
-	Logger js.Value         `json:"logger"`
 	// Take gets each transport before it connects; see [page.Handle.OpenInside].
 	Take js.Value `json:"take"`
 }
@@ -34,18 +34,14 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 		return nil, page.Methods{}, err
 	}
 	given := o.Options
-	var err error
-	if given.Chat, err = o.Chat.Session(); err != nil {
-		return nil, page.Methods{}, err
-	}
-	given.Avatar = o.Avatar.session(nil)
-	given.Log = page.Logger(o.Logger)
+	o.Into(&given.Options)
+	given.Avatar, given.Chat = o.Avatar.session(nil), o.Chat.Session()
 	given.OnEvent = h.Listen
 	session, err := agent.New(given, agent.Deps{
 		Avatar: func(ao avatar.Options) (inside *avatar.Session, release func(), err error) {
 			release, err = h.OpenInside(string(agent.Avatar), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
 				ao.OnEvent = both(h.Listen, ao.OnEvent)
-				inside, m, err = s.make(h, &o.Avatar, ao)
+				inside, m, err = s.make(h, ao)
 				return inside, m, err
 			})
 			return inside, release, err

@@ -43,19 +43,20 @@ func (s *avatarSessions) open(h *page.Handle, options js.Value) (page.Session, p
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
 		return nil, page.Methods{}, err
 	}
-	session, methods, err := s.make(h, &o, o.session(h.Listen))
+	session, methods, err := s.make(h, o.session(h.Listen))
 	if err != nil {
 		return nil, methods, err
 	}
 	return session, methods, nil
 }
 
-// make makes a session of given, bound to the elements of the page that are among o.
-func (s *avatarSessions) make(h *page.Handle, o *avatarOptions, given avatar.Options) (*avatar.Session, page.Methods, error) {
-	var err error
-	if given.Platform, err = o.platform(h.Failed); err != nil {
+// make makes a session of given. The error is bad_request for what is no media
+// element.
+func (s *avatarSessions) make(h *page.Handle, given avatar.Options) (*avatar.Session, page.Methods, error) {
+	if err := given.Platform.Check(); err != nil {
 		return nil, page.Methods{}, err
 	}
+	given.OnPanic = h.Failed
 	config := given.Media()
 	config.Client, config.Sender = s.http, s.http
 	plane := media.NewPlane(config)

@@ -200,20 +200,20 @@ func TestSwitchesThatAreOnByDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := on.session(nil); s.IgnoreNetwork || s.NoSpiralRecovery || s.Completion.Off || s.Completion.IgnorePage ||
-		s.Completion.NoHiddenGrace || s.Completion.NoBFCache || s.Completion.NoPresence || s.AgentActions.NoNavigate ||
-		s.AgentActions.ToolCalls != nil || s.IdleTimeout != nil || s.BeforeSend != nil || s.Log != nil {
+	if s := on.session(nil); s.NetworkAware != nil || s.RecoverFromSpiral != nil || s.CompleteOnEnd != nil || s.PageLifecycle != nil ||
+		s.CompleteOnHiddenGrace != nil || s.CompleteOnBFCache != nil || s.CrossTabPresence != nil || s.AgentActions.Navigate != nil ||
+		s.AgentActions.Tools != nil || s.IdleTimeout != nil || s.BeforeSend != nil || s.Log != nil {
 		t.Errorf("without options: %+v", s)
 	}
 	s := changed.session(nil)
-	if c := s.Completion; !c.Off || !c.IgnorePage || !c.NoHiddenGrace || !c.NoBFCache || !c.NoPresence ||
-		*c.HiddenGrace != 1500*time.Millisecond || c.Path != "/end" || c.PresenceBeat != 10*time.Millisecond {
+	if c := s.Settings; *c.CompleteOnEnd || *c.PageLifecycle || *c.CompleteOnHiddenGrace || *c.CompleteOnBFCache || *c.CrossTabPresence ||
+		*c.HiddenGrace != 1500*time.Millisecond || c.CompletePath != "/end" || c.PresenceBeat != 10*time.Millisecond {
 		t.Errorf("completion %+v", c)
 	}
-	if !s.IgnoreNetwork || !s.NoSpiralRecovery || *s.IdleTimeout != 0 || s.Limits.Overall != time.Second || s.Limits.WHEPTries != 2 {
+	if *s.NetworkAware || *s.RecoverFromSpiral || *s.IdleTimeout != 0 || s.Limits.Overall != time.Second || s.Limits.WHEPTries != 2 {
 		t.Errorf("session %+v", s)
 	}
-	if p := s.AgentActions; !p.NoNavigate || p.NoGenUI || p.NoToolCalls || p.ToolCalls == nil {
+	if p := s.AgentActions; *p.Navigate || !*p.GenUI || !*p.ToolCalls || p.Tools == nil {
 		t.Errorf("policy %+v", p)
 	}
 }

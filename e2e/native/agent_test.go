@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // conversation is an agent session on real transports.
@@ -68,7 +69,7 @@ func newConversation(t *testing.T, service *localservice.Service, change func(*a
 	face := avatar.OptionsFor(init)
 	face.AllowPrivateHosts, face.MicStart = true, avatar.MicDeferred
 	change(&face)
-	o := agent.Options{Mode: agent.Chat, Token: init.KS, GenieURL: &init.GenieURL, Avatar: face, OnEvent: c.hear}
+	o := agent.Options{Options: session.Options{Token: init.KS, GenieURL: &init.GenieURL, OnEvent: c.hear}, Mode: agent.Chat, Avatar: face}
 	session, err := agent.New(o, agent.Deps{
 		Chat: func(o chat.Options) (*chat.Session, func(), error) {
 			s, err := chat.New(o, chat.Deps{Fetch: c.http, Send: http})

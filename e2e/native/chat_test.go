@@ -18,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 const chatScript = `
@@ -207,14 +208,14 @@ func resumedThread(t *testing.T, h *house) {
 	first := h.connect(t, "receptionist", "bea", chat.Options{})
 	first.say("My name is Bea")
 	first.Disconnect(chat.DisconnectOptions{Keep: true})
-	again := h.connect(t, "receptionist", "bea", chat.Options{ThreadID: first.Snapshot().ThreadID})
+	again := h.connect(t, "receptionist", "bea", chat.Options{Options: session.Options{ThreadID: first.Snapshot().ThreadID}})
 	if turn := again.say("What is my name?"); !strings.Contains(turn.Text, "Bea") || turn.ThreadID != first.Snapshot().ThreadID {
 		t.Errorf("%q in thread %s", turn.Text, turn.ThreadID)
 	}
 }
 
 func refusedVariables(t *testing.T, h *house) {
-	c := h.connect(t, "novars", "cleo", chat.Options{RequestVars: map[string]any{"tier": "gold"}})
+	c := h.connect(t, "novars", "cleo", chat.Options{Options: session.Options{RequestVars: map[string]any{"tier": "gold"}}})
 	for range 2 {
 		if turn := c.say("Hello"); !turn.Empty || turn.Text != "" {
 			t.Errorf("%+v", turn)
@@ -224,7 +225,7 @@ func refusedVariables(t *testing.T, h *house) {
 	if len(w) != 1 || w[0].Code != fault.EmptyTurnWithRequestVars || !slices.Equal(w[0].RequestVarKeys, []string{"tier"}) {
 		t.Errorf("warnings %+v", w)
 	}
-	taken := h.connect(t, "receptionist", "cleo", chat.Options{RequestVars: map[string]any{"user_name": "Cleo"}})
+	taken := h.connect(t, "receptionist", "cleo", chat.Options{Options: session.Options{RequestVars: map[string]any{"user_name": "Cleo"}}})
 	if turn := taken.say("What is my name?"); !strings.Contains(turn.Text, "Cleo") || len(heardAll[chat.Warning](taken)) != 0 {
 		t.Errorf("%q, warnings %+v", turn.Text, heardAll[chat.Warning](taken))
 	}
@@ -255,7 +256,7 @@ func foreignThread(t *testing.T, h *house) {
 	owner := h.connect(t, "receptionist", "eve", chat.Options{})
 	thread := owner.say("Hello").ThreadID
 	for on, wantErr := range map[converse.OnErrorSegment]bool{converse.Throw: true, converse.Warn: false} {
-		c := h.connect(t, "receptionist", "mallory", chat.Options{ThreadID: thread, OnErrorSegment: on})
+		c := h.connect(t, "receptionist", "mallory", chat.Options{Options: session.Options{ThreadID: thread}, OnErrorSegment: on})
 		turn, err := c.SendText(t.Context(), "What did we talk about?", chat.TurnOptions{})
 		if errors.Is(err, fault.ThreadAccessDenied) != wantErr || turn.Text != "" {
 			t.Errorf("%s: %q, %v", on, turn.Text, err)
@@ -282,7 +283,7 @@ func toldOnce(t *testing.T, h *house) {
 }
 
 func kickoff(t *testing.T, h *house) {
-	c := h.connect(t, "silent", "gus", chat.Options{Kickoff: &event.Kickoff{Text: "My name is Gus", Echo: true}})
+	c := h.connect(t, "silent", "gus", chat.Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "My name is Gus", Echo: true}}})
 	if turn := c.say("What is my name?"); !strings.Contains(turn.Text, "Gus") {
 		t.Errorf("%q", turn.Text)
 	}

@@ -8,38 +8,25 @@ import (
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
-	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // ChatOptions are the options of session-api A.2.1 in the one form that
-// js/src/chatoptions.ts brings them into.
+// js/src/options.ts brings them into.
 type ChatOptions struct {
 	chat.Options
-
-	Kind         appinit.TokenKind `json:"kind"`
-	OnResponse   js.Value          `json:"onResponse"`
-	OnAuditEvent js.Value          `json:"onAuditEvent"`
-	Logger       js.Value          `json:"logger"`
-
-	CompletionOptions
+	SessionHooks
+	OnResponse js.Value `json:"onResponse"`
 }
 
-// Session returns the options of the session; its listener is not among them. The
-// error is about the kind of the token.
-func (o *ChatOptions) Session() (chat.Options, error) {
+// Session returns the options of the session; its listener is not among them.
+func (o *ChatOptions) Session() chat.Options {
 	s := o.Options
-	if err := talking(o.Kind); err != nil {
-		return s, err
-	}
-	s.Completion = o.CompletionOptions.Settings()
+	o.Into(&s.Options)
 	s.OnResponse = Hook[converse.Response](o.OnResponse)
-	s.OnAuditEvent = Hook[event.Audit](o.OnAuditEvent)
-	s.Log = Logger(o.Logger)
-	return s, nil
+	return s
 }
 
 // ChatDeps are the parts of a chat session in a page.
@@ -51,10 +38,7 @@ func OpenChat(h *Handle, options js.Value) (Session, Methods, error) {
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
 		return nil, Methods{}, err
 	}
-	given, err := o.Session()
-	if err != nil {
-		return nil, Methods{}, err
-	}
+	given := o.Session()
 	given.OnEvent = h.Listen
 	s, err := chat.New(given, ChatDeps())
 	if err != nil {

@@ -3,43 +3,20 @@
 package page
 
 import (
-	"time"
+	"syscall/js"
 
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// Off reports whether a switch that is on by default was switched off.
-func Off(b *bool) bool { return b != nil && !*b }
-
-// CompletionOptions are the options of every session about the end of its
-// conversation (session-api A.1.1, 56 to 67).
-type CompletionOptions struct {
-	SessionCompleteOnEnd  *bool          `json:"sessionCompleteOnEnd"`
-	SessionCompletePath   string         `json:"sessionCompletePath"`
-	SessionCompleteLimit  time.Duration  `json:"sessionCompleteTimeoutMs"`
-	PageLifecycleAware    *bool          `json:"pageLifecycleAware"`
-	HiddenGrace           *time.Duration `json:"hiddenGraceMs"`
-	CompleteOnHiddenGrace *bool          `json:"completeOnHiddenGrace"`
-	CompleteOnBFCache     *bool          `json:"completeOnBfcache"`
-	CrossTabPresence      *bool          `json:"crossTabPresence"`
-	PresencePrefix        string         `json:"presenceChannelPrefix"`
-	PresenceBeat          time.Duration  `json:"presenceHeartbeatMs"`
-	PresenceStale         time.Duration  `json:"presenceStaleMs"`
+// SessionHooks are the functions among the options of every session.
+type SessionHooks struct {
+	OnAuditEvent js.Value `json:"onAuditEvent"`
+	Logger       js.Value `json:"logger"`
 }
 
-// Settings returns what a session takes of them.
-func (o *CompletionOptions) Settings() sessionend.Settings {
-	return sessionend.Settings{
-		Off:            Off(o.SessionCompleteOnEnd),
-		Path:           o.SessionCompletePath,
-		Timeout:        o.SessionCompleteLimit,
-		IgnorePage:     Off(o.PageLifecycleAware),
-		HiddenGrace:    o.HiddenGrace,
-		NoHiddenGrace:  Off(o.CompleteOnHiddenGrace),
-		NoBFCache:      Off(o.CompleteOnBFCache),
-		NoPresence:     Off(o.CrossTabPresence),
-		PresencePrefix: o.PresencePrefix,
-		PresenceBeat:   o.PresenceBeat,
-		PresenceStale:  o.PresenceStale,
-	}
+// Into gives them to the options of a session.
+func (h *SessionHooks) Into(o *session.Options) {
+	o.OnAuditEvent = Hook[event.Audit](h.OnAuditEvent)
+	o.Log = Logger(h.Logger)
 }

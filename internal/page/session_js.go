@@ -251,7 +251,7 @@ func Disconnect(f func(keep bool, reason string)) Sync {
 		if err := a.Into("options", 0, &options); err != nil {
 			return nil, err
 		}
-		f(Off(options.Final), options.Reason)
+		f(options.Final != nil && !*options.Final, options.Reason)
 		return nil, nil
 	}
 }

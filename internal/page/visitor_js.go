@@ -190,7 +190,7 @@ func brainOf(a Args) (b converse.Brain, o turnOptions, err error) {
 	if o.Token == "" {
 		return b, o, fault.New(fault.BadRequest, "token is required")
 	}
-	if err = talking(o.Kind); err != nil {
+	if err = o.Kind.Talking(); err != nil {
 		return b, o, err
 	}
 	who := o.options()
@@ -212,15 +212,4 @@ func converseOnce(ctx context.Context, a Args) (any, error) {
 		return nil, err
 	}
 	return brain.Once(ctx, o.request(), o.OnErrorSegment)
-}
-
-// talking returns the error of a kind of token that must not talk.
-func talking(kind appinit.TokenKind) error {
-	switch {
-	case !kind.Known():
-		return fault.New(fault.BadRequest, "kind must be widget, conversation, agent or admin, or left out")
-	case kind == appinit.AdminToken:
-		return fault.New(fault.WrongTokenScope, "an admin token is not for talking; use a conversation or agent token")
-	}
-	return nil
 }

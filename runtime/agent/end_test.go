@@ -13,12 +13,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestThePageGoesAwayDuringASwitch: both transports hear it, and the service hears
 // of one end.
 func TestThePageGoesAwayDuringASwitch(t *testing.T) {
-	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		r.mustConnect()
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
@@ -40,7 +41,7 @@ func TestThePageGoesAwayDuringASwitch(t *testing.T) {
 
 // TestTheEndIsToldOnce, although one transport did and another goes on.
 func TestTheEndIsToldOnce(t *testing.T) {
-	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		r.mustConnect()
 		if got, err := r.CompleteThread(background); !got.OK || got.Reason != "manual" || err != nil {
 			t.Errorf("%+v, %v", got, err)
@@ -65,7 +66,7 @@ func TestTheEndIsToldOnce(t *testing.T) {
 
 // TestATransportThatDoesNotCloseHoldsNothingUp but Close.
 func TestATransportThatDoesNotCloseHoldsNothingUp(t *testing.T) {
-	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.closed = make(chan struct{})
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 		r.mustConnect()
@@ -105,7 +106,7 @@ func TestNothingIsKeptOfATransportThatWasLetGo(t *testing.T) {
 		return s, release, err
 	}
 	brain := "https://brain.example"
-	s, err := New(Options{Mode: Chat, Token: "token", ThreadID: "th-1", GenieURL: &brain}, deps)
+	s, err := New(Options{Options: session.Options{Token: "token", ThreadID: "th-1", GenieURL: &brain}, Mode: Chat}, deps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestNothingIsKeptOfATransportThatWasLetGo(t *testing.T) {
 
 // TestABugEndsTheSession, and tells of it.
 func TestABugEndsTheSession(t *testing.T) {
-	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		r.mustConnect()
 		r.stuck()
 		switched := r.switchLater(background, Avatar)

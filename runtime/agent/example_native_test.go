@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // A bot that begins in text and goes on with a face, in one conversation.
@@ -39,12 +40,17 @@ func ExampleSession() {
 	face.AllowPrivateHosts = true      // the service is on this machine
 	face.MicStart = avatar.MicDeferred // this bot types
 	session, err := agent.New(agent.Options{
-		Mode: agent.Chat, Token: access.KS, GenieURL: &access.GenieURL, Avatar: face,
-		OnEvent: func(e event.Event) {
-			if s, ok := e.(avatar.AvatarStopTalking); ok && s.Text != avatar.SilentOpeningLabel {
-				spoken <- s.Text
-			}
+		Options: session.Options{
+			Token:    access.KS,
+			GenieURL: &access.GenieURL,
+			OnEvent: func(e event.Event) {
+				if s, ok := e.(avatar.AvatarStopTalking); ok && s.Text != avatar.SilentOpeningLabel {
+					spoken <- s.Text
+				}
+			},
 		},
+		Mode:   agent.Chat,
+		Avatar: face,
 	}, agent.Deps{})
 	if err != nil {
 		log.Fatal(err)

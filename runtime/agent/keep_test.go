@@ -16,14 +16,17 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestCapabilitiesAreShared by the transports, and those of one win.
 func TestCapabilitiesAreShared(t *testing.T) {
 	o := Options{
-		Mode:         Chat,
-		Capabilities: map[string]string{"use_web_search": "on", "show_link": "on"},
-		Chat:         chat.Options{Capabilities: map[string]string{"show_link": "off"}},
+		Options: session.Options{
+			Capabilities: map[string]string{"use_web_search": "on", "show_link": "on"},
+		},
+		Mode: Chat,
+		Chat: chat.Options{Options: session.Options{Capabilities: map[string]string{"show_link": "off"}}},
 	}
 	run(t, o, func(r *rig) {
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
@@ -43,10 +46,15 @@ func TestCapabilitiesAreShared(t *testing.T) {
 func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 	genie, own := "https://brain.example", "https://own.example"
 	o := Options{
-		Mode: Chat, ThreadID: "th-1", GenieURL: &genie, PartnerID: "1",
-		RequestVars: map[string]any{"a": "shared", "b": "shared", "c": "shared"},
-		Chat:        chat.Options{RequestVars: map[string]any{"b": "text"}, Token: "text-token", GenieURL: &own},
-		Avatar:      avatar.Options{RequestVars: map[string]any{"b": "face", "d": "face"}},
+		Options: session.Options{
+			ThreadID:    "th-1",
+			GenieURL:    &genie,
+			PartnerID:   "1",
+			RequestVars: map[string]any{"a": "shared", "b": "shared", "c": "shared"},
+		},
+		Mode:   Chat,
+		Chat:   chat.Options{Options: session.Options{RequestVars: map[string]any{"b": "text"}, Token: "text-token", GenieURL: &own}},
+		Avatar: avatar.Options{Options: session.Options{RequestVars: map[string]any{"b": "face", "d": "face"}}},
 	}
 	run(t, o, func(r *rig) {
 		o.RequestVars["a"] = "changed by its owner" // which is none of our business
@@ -96,7 +104,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 
 // TestVariablesReachATransportThatWasMadeBeforeThem.
 func TestVariablesReachATransportThatWasMadeBeforeThem(t *testing.T) {
-	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.mustConnect()
 		r.listen = func(e event.Event) {
 			if _, ok := e.(TransportChanged); ok {
@@ -136,7 +144,7 @@ func TestVariablesReachAnAvatarThatReconnects(t *testing.T) {
 // TestHandlersFollowTheConversation, from before the connect and from during a
 // switch, and one that was removed hears nothing any more.
 func TestHandlersFollowTheConversation(t *testing.T) {
-	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		var heard []string
 		on := func(name string) (remove func()) {
 			remove, err := r.OnToolCall("save", func(_ context.Context, c event.ToolCall) (any, error) {
@@ -221,7 +229,7 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 
 // TestAnAnswerThatIsOwedIsSettledWithItsTransport, and not with another.
 func TestAnAnswerThatIsOwedIsSettledWithItsTransport(t *testing.T) {
-	run(t, Options{Mode: Chat, ThreadID: "th-1", Kickoff: &event.Kickoff{Text: "Begin"}}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1", Kickoff: &event.Kickoff{Text: "Begin"}}, Mode: Chat}, func(r *rig) {
 		r.mustConnect()
 		r.turn(0)
 		r.want("state connecting user_requested", "transport chat", "turnStart", "responsePending", "state connected")
@@ -229,7 +237,7 @@ func TestAnAnswerThatIsOwedIsSettledWithItsTransport(t *testing.T) {
 		r.mustSwitch(Avatar)
 		r.want("state switching user_requested", "transport avatar", "turnEnd", "responseSettled", "state connected", "mode avatar true")
 	})
-	run(t, Options{ThreadID: "th-1", Kickoff: &event.Kickoff{Text: "Begin"}}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1", Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
 		r.when(control.ApprovedPermissions, nil)
 		r.mustConnect()
 		r.socket().segment(map[string]any{"type": "think"}) // the old one owes an answer
@@ -263,7 +271,7 @@ func (r *rig) pairs() string {
 // TestATokenReplacesAllThatWereGiven, in both transports of a switch and in those
 // to come; and nothing prints it.
 func TestATokenReplacesAllThatWereGiven(t *testing.T) {
-	o := Options{Mode: Chat, ThreadID: "th-1", Avatar: avatar.Options{Token: "face-token"}, Chat: chat.Options{Token: "text-token"}}
+	o := Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat, Avatar: avatar.Options{Options: session.Options{Token: "face-token"}}, Chat: chat.Options{Options: session.Options{Token: "text-token"}}}
 	run(t, o, func(r *rig) {
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 		r.mustConnect()

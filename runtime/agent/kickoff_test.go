@@ -11,13 +11,14 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestTheKickoffIsSentOnce, by the transport that is there when it may leave.
 func TestTheKickoffIsSentOnce(t *testing.T) {
 	kickoff := &event.Kickoff{Text: "Begin"}
 	auto := func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
-	run(t, Options{Mode: Chat, Kickoff: kickoff}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: kickoff}, Mode: Chat}, func(r *rig) {
 		r.auto = auto
 		r.mustConnect()
 		for _, m := range []Mode{Avatar, Chat, Avatar} {
@@ -28,7 +29,7 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 		}
 	})
 	t.Run("spoken", func(t *testing.T) {
-		run(t, Options{Kickoff: kickoff}, func(r *rig) {
+		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 			r.auto = auto
 			r.mustConnect()
 			for _, m := range []Mode{Chat, Avatar} {
@@ -40,7 +41,7 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 		})
 	})
 	t.Run("the opening was not over", func(t *testing.T) {
-		run(t, Options{Kickoff: kickoff}, func(r *rig) {
+		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 			r.auto = auto
 			r.when(control.ApprovedPermissions, nil)
 			r.mustConnect()
@@ -53,7 +54,7 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 		})
 	})
 	t.Run("in a text that did not last", func(t *testing.T) {
-		run(t, Options{Kickoff: kickoff}, func(r *rig) {
+		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 			r.auto = auto
 			r.when(control.ApprovedPermissions, nil)
 			r.mustConnect()
@@ -75,7 +76,7 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 		})
 	})
 	t.Run("it ended during the switch", func(t *testing.T) {
-		run(t, Options{Kickoff: kickoff}, func(r *rig) {
+		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 			r.auto = auto
 			r.when(control.ApprovedPermissions, nil)
 			r.mustConnect()
@@ -93,7 +94,7 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 		})
 	})
 	t.Run("the switch failed", func(t *testing.T) {
-		run(t, Options{Kickoff: kickoff}, func(r *rig) {
+		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 			r.when(control.ApprovedPermissions, nil)
 			r.mustConnect()
 			r.fail = func(Mode) error { return fault.New(fault.BadRequest, "no") }
@@ -108,8 +109,12 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 	})
 	t.Run("that of the first transport wins", func(t *testing.T) {
 		o := Options{
-			Mode: Chat, Kickoff: kickoff,
-			Chat: chat.Options{Kickoff: &event.Kickoff{Text: "In text"}}, Avatar: avatar.Options{Kickoff: &event.Kickoff{Text: "Aloud"}},
+			Options: session.Options{
+				Kickoff: kickoff,
+			},
+			Mode:   Chat,
+			Chat:   chat.Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "In text"}}},
+			Avatar: avatar.Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Aloud"}}},
 		}
 		run(t, o, func(r *rig) {
 			r.auto = auto

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // A maker that gives a transport up again, as a page that refuses one has it do,
@@ -13,7 +14,7 @@ import (
 func TestTransportThatWasNeverMadeIsNotHeard(t *testing.T) {
 	refused := errors.New("refused")
 	heard := 0
-	_, err := New(Options{Mode: Chat, Token: "t", OnEvent: func(event.Event) { heard++ }}, Deps{
+	_, err := New(Options{Options: session.Options{Token: "t", OnEvent: func(event.Event) { heard++ }}, Mode: Chat}, Deps{
 		Chat: func(o chat.Options) (*chat.Session, func(), error) {
 			s, err := chat.New(o, chat.Deps{})
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // next are the states that may follow each (session-api B.3).
@@ -38,7 +39,7 @@ func TestWhateverHappens(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 5))
 			modes := []Mode{Avatar, Chat}
-			o := Options{Mode: modes[rnd.IntN(2)], Kickoff: &event.Kickoff{Text: "Begin"}}
+			o := Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, Mode: modes[rnd.IntN(2)]}
 			if rnd.IntN(2) == 0 {
 				o.ThreadID = "th-1"
 			}

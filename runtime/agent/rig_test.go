@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // rig is a session in its world, inside a bubble of virtual time.
@@ -170,7 +171,12 @@ func (r *rig) stuck() { r.when(control.Join, nil) }
 
 var background = context.Background()
 
-func avatarVars(vars map[string]any) avatar.Options { return avatar.Options{RequestVars: vars} }
-func chatVars(vars map[string]any) chat.Options     { return chat.Options{RequestVars: vars} }
+func avatarVars(vars map[string]any) avatar.Options {
+	return avatar.Options{Options: session.Options{RequestVars: vars}}
+}
+
+func chatVars(vars map[string]any) chat.Options {
+	return chat.Options{Options: session.Options{RequestVars: vars}}
+}
 
 func chatEnd(reason string) chat.DisconnectOptions { return chat.DisconnectOptions{Reason: reason} }

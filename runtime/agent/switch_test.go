@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestSwitchesInOrder both ways: the old transport answers until the new one is up,
@@ -75,7 +76,7 @@ func TestSwitchesInOrder(t *testing.T) {
 
 // TestASwitchThatFailsBringsTheConversationBack, with what waited for it.
 func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
-	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		r.mustConnect()
 		r.forget()
 		r.stuck()
@@ -129,7 +130,7 @@ func TestATransportThatCanNotBeMadeLeavesTheConversation(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			w.fail = c.fail
-			if s, err := New(Options{Token: "token"}, w.deps()); s != nil || !errors.Is(err, c.want) {
+			if s, err := New(Options{Options: session.Options{Token: "token"}}, w.deps()); s != nil || !errors.Is(err, c.want) {
 				t.Errorf("%s in New: %v, %v", name, s, err)
 			}
 		})
@@ -137,7 +138,7 @@ func TestATransportThatCanNotBeMadeLeavesTheConversation(t *testing.T) {
 }
 
 func TestAConnectThatFailsIsFinal(t *testing.T) {
-	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.when(control.Join, func(s *socket) { s.say(control.RemovePeer, control.Empty{}) })
 		if err := r.Connect(background); !errors.Is(err, fault.PeerRemoved) {
 			t.Errorf("err = %v", err)
@@ -195,7 +196,7 @@ func TestCallsInTheWrongState(t *testing.T) {
 	})
 	for _, o := range []Options{
 		{Mode: "video"},
-		{RequestVars: map[string]any{"secrets": "x"}},
+		{Options: session.Options{RequestVars: map[string]any{"secrets": "x"}}},
 		{Avatar: avatarVars(map[string]any{"sys__ks": "x"})},
 		{Mode: Avatar, Chat: chatVars(map[string]any{"a": []int{1}})},
 		{},
@@ -312,7 +313,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			w := newWorld(t)
 			w.inner = end
 			brain := "https://brain.example"
-			s, err := New(Options{Mode: Chat, Token: "token", GenieURL: &brain}, w.deps())
+			s, err := New(Options{Options: session.Options{Token: "token", GenieURL: &brain}, Mode: Chat}, w.deps())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -358,7 +359,7 @@ func TestDisconnectInEveryState(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+			run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 				pending := c.at(r)
 				var texts []<-chan sent
 				if name == "switching" {
@@ -391,7 +392,7 @@ func TestDisconnectInEveryState(t *testing.T) {
 			})
 		})
 	}
-	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.mustConnect()
 		r.Disconnect(DisconnectOptions{Keep: true})
 		synctest.Wait()

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // unstick lets the avatar that is connecting go on.
@@ -92,7 +93,7 @@ func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
 // with what there is; those behind it go to the avatar, in their order, before what
 // was sent during the switch.
 func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
-	run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		r.mustConnect()
 		first := r.send(background, "one")
 		second := r.send(background, "two")
@@ -129,7 +130,7 @@ func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
 		r.want("turnEnd", "state connected", "mode avatar true", "responsePending")
 	})
 	t.Run("texts behind it", func(t *testing.T) {
-		run(t, Options{Mode: Chat, ThreadID: "th-1"}, func(r *rig) {
+		run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 			r.mustConnect()
 			first := r.send(background, "one")
 			second, third := r.send(background, "two"), r.send(background, "three")
@@ -157,7 +158,7 @@ func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
 
 // TestWhatTheAvatarHoldsMovesToText: its opening was not over.
 func TestWhatTheAvatarHoldsMovesToText(t *testing.T) {
-	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.when(control.ApprovedPermissions, nil)
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 		r.mustConnect()
@@ -183,7 +184,7 @@ func TestATextThatNobodyDecidesOnHoldsOthersUpForASecond(t *testing.T) {
 		<-decide
 		return "", errors.New("no")
 	}
-	run(t, Options{ThreadID: "th-1", Avatar: avatar.Options{BeforeSend: slow}}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Avatar: avatar.Options{BeforeSend: slow}}, func(r *rig) {
 		decide = make(chan struct{})
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 		r.mustConnect()
@@ -233,7 +234,7 @@ func TestATextOfATransportThatEndedIsNotLost(t *testing.T) {
 // TestTextsKeepTheirOrder, whoever sends them.
 func TestTextsKeepTheirOrder(t *testing.T) {
 	for _, m := range []Mode{Avatar, Chat} {
-		run(t, Options{Mode: m, ThreadID: "th-1"}, func(r *rig) {
+		run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: m}, func(r *rig) {
 			r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 			r.mustConnect()
 			var want []string

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // joined returns what the newest avatar was told in its join.
@@ -63,7 +64,7 @@ func TestTheThreadIsKept(t *testing.T) {
 		})
 	})
 	t.Run("each transport has one of its own", func(t *testing.T) {
-		o := Options{Mode: Chat, ThreadID: "shared", Avatar: avatar.Options{ThreadID: "face"}, Chat: chat.Options{ThreadID: "text"}}
+		o := Options{Options: session.Options{ThreadID: "shared"}, Mode: Chat, Avatar: avatar.Options{Options: session.Options{ThreadID: "face"}}, Chat: chat.Options{Options: session.Options{ThreadID: "text"}}}
 		run(t, o, func(r *rig) {
 			r.mustConnect()
 			r.mustSwitch(Avatar)

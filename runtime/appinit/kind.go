@@ -1,5 +1,7 @@
 package appinit
 
+import "github.com/agentruntime/agentruntime/runtime/fault"
+
 // TokenKind is what a token was minted as. The text of a token doesn't tell it,
 // so whoever mints one records it, and a call for which the kind is wrong can be
 // refused before anything is sent (service.md "Authentication" rule 6).
@@ -27,4 +29,16 @@ func (k TokenKind) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Talking returns the error of a token that must not talk: bad_request for an unknown
+// kind, wrong_token_scope for an admin's.
+func (k TokenKind) Talking() error {
+	switch {
+	case !k.Known():
+		return fault.New(fault.BadRequest, "kind must be one of widget, conversation, agent, admin")
+	case k == AdminToken:
+		return fault.New(fault.WrongTokenScope, "an admin token is not for talking; use a conversation or agent token")
+	}
+	return nil
 }

@@ -9,10 +9,6 @@ import (
 // DefaultRegion is used when no region is named.
 const DefaultRegion = "nvp1"
 
-// DefaultConversationURL is the conversation host of a session that was given
-// none, in every region (wire-protocol §1.2).
-const DefaultConversationURL = "https://conversation.avatar.us.kaltura.ai"
-
 // Service is one of the four HTTP services of a deployment.
 type Service string
 

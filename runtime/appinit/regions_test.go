@@ -188,7 +188,7 @@ func TestSocketAddresses(t *testing.T) {
 		address string
 		code    error
 	}{
-		{DefaultConversationURL, nil},
+		{"https://talk.example", nil},
 		{"wss://talk.example", nil},
 		{"https://talk.example/", nil},
 		{"ws://localhost:9000", nil},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // slowHTTP answers late.
@@ -22,7 +23,7 @@ func (h *slowHTTP) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, e
 // TestCloseWaitsForTheServiceToHear: a program that ends after Close has told of the
 // end.
 func TestCloseWaitsForTheServiceToHear(t *testing.T) {
-	run(t, Options{ThreadID: "th-1"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		http := &slowHTTP{fakeHTTP{status: 200}}
 		r.deps.Fetch = http
 		r.mustConnect()
@@ -41,7 +42,10 @@ func TestCloseWaitsForTheServiceToHear(t *testing.T) {
 // TestNothingSecretIsPrinted of the options and of a session.
 func TestNothingSecretIsPrinted(t *testing.T) {
 	o := Options{
-		Token: "secret-token", RequestVars: map[string]any{"name": "secret-name"},
+		Options: session.Options{
+			Token:       "secret-token",
+			RequestVars: map[string]any{"name": "secret-name"},
+		},
 		TURNCredentials: &media.Credentials{Username: "secret-user", Credential: "secret-word"},
 	}
 	var printed strings.Builder

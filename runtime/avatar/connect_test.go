@@ -14,10 +14,11 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
-	run(t, Options{PartnerID: "5501"}, func(r *rig) {
+	run(t, Options{Options: session.Options{PartnerID: "5501"}}, func(r *rig) {
 		s := r.connectOnly()
 		r.wantEvents(
 			"stateChange:preparing", "stateChange:connecting", "connectivityChanged", "streamReady",

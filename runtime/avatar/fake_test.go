@@ -364,7 +364,9 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{t: t, service: newFakeService(t), plane: &fakePlane{}, http: &fakeHTTP{status: 200}}
 		o.Token = cmp.Or(o.Token, "token")
-		setPointer(&o.GenieURL, "https://brain.example")
+		if o.GenieURL == nil {
+			o.GenieURL = new("https://brain.example")
+		}
 		o.OnEvent = func(e Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()

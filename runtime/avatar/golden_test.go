@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestEveryClientEventIsProduced is the other half of the golden list: what the
@@ -78,7 +79,7 @@ func FuzzService(f *testing.F) {
 		f.Add(append([]byte{byte(i)}, []byte(`{"speechId":"a-wake-up","text":"x","durationMs":1e400,"delta":"{","isNewTurn":true}`)...))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
-		run(t, Options{RequestVars: map[string]any{"a": 1}}, func(r *rig) {
+		run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
 			s := r.mustConnect()
 			// A line is an event: its first byte names it, the rest is the payload.
 			for line := range bytes.SplitSeq(script, []byte("\n")) {

@@ -58,7 +58,7 @@ func TestHeldTextsAreBounded(t *testing.T) {
 }
 
 func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
-	run(t, Options{Kickoff: &Kickoff{Text: "Begin"}}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}}, func(r *rig) {
 		r.connectOnly()
 		r.Disconnect(DisconnectOptions{}) // during the opening
 		synctest.Wait()
@@ -83,7 +83,7 @@ func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
 }
 
 func TestAKickoffThatIsRefusedWarns(t *testing.T) {
-	o := Options{Kickoff: &Kickoff{Text: "Begin"}, BeforeSend: func(context.Context, string, SendInfo) (string, error) { panic("bug") }}
+	o := Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}, BeforeSend: func(context.Context, string, SendInfo) (string, error) { panic("bug") }}
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
 		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.KickoffFailed {
@@ -140,7 +140,7 @@ func TestEveryTurnEndsOnce(t *testing.T) {
 
 // TestAnOpeningIsNoEmptyTurn, nor is a turn that was cut or heard.
 func TestAnOpeningIsNoEmptyTurn(t *testing.T) {
-	run(t, Options{RequestVars: map[string]any{"a": 1}}, func(r *rig) {
+	run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
 		s := r.connectOnly()
 		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "1Yev-approved-permissions"})
 		s.say(control.StvFinishedTalking, control.FinishedTalking{})
@@ -195,7 +195,7 @@ func TestTheEndIsTheLastWord(t *testing.T) {
 // TestThePolicyKnowsWidgetsByEitherName (wire-protocol §4.4.2), and drops the
 // rest of what it refused.
 func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
-	o := Options{AgentActions: ActionPolicy{NoNavigate: true}}
+	o := Options{AgentActions: ActionPolicy{Navigate: new(bool)}}
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
@@ -224,17 +224,19 @@ func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
 		var states []State
 		service, plane := newFakeService(t), &fakePlane{}
 		o := Options{
-			Token: "token",
-			Log:   func(string, string, map[string]any) { panic("logger") },
-			OnEvent: func(e Event) {
-				if c, ok := e.(StateChanged); ok {
-					mu.Lock()
-					states = append(states, c.State)
-					mu.Unlock()
-				}
-				panic("listener")
+			Options: session.Options{
+				Token: "token",
+				Log:   func(string, string, map[string]any) { panic("logger") },
+				OnEvent: func(e Event) {
+					if c, ok := e.(StateChanged); ok {
+						mu.Lock()
+						states = append(states, c.State)
+						mu.Unlock()
+					}
+					panic("listener")
+				},
+				OnAuditEvent: func(AuditEvent) { panic("audit") },
 			},
-			OnAuditEvent: func(AuditEvent) { panic("audit") },
 		}
 		s, err := New(o, Deps{Plane: plane, Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
 		if err != nil {
@@ -272,7 +274,7 @@ func TestAMicrophoneGrantedAfterTheEndIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, plane := newFakeService(t), &slowMicPlane{fakePlane: &fakePlane{}}
 		plane.mic.granted = time.Minute
-		s, err := New(Options{Token: "token"}, Deps{Plane: plane, Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
+		s, err := New(Options{Options: session.Options{Token: "token"}}, Deps{Plane: plane, Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,9 +373,12 @@ func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 		log = append(log, string(b))
 	}
 	o := Options{
-		Token: token, ThreadID: "5f0c",
-		Log:          func(level, message string, data map[string]any) { note([]any{level, message, data}) },
-		OnAuditEvent: func(e AuditEvent) { note(e) },
+		Options: session.Options{
+			Token:        token,
+			ThreadID:     "5f0c",
+			Log:          func(level, message string, data map[string]any) { note([]any{level, message, data}) },
+			OnAuditEvent: func(e AuditEvent) { note(e) },
+		},
 		OnAgentAction: func(context.Context, AgentAction) error {
 			return errors.New("refused with " + token)
 		},

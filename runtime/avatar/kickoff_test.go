@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestAKickoffThatIsHeldBackLeavesLater, from wherever it was, and once.
@@ -75,7 +76,7 @@ func TestAKickoffThatIsHeldBackLeavesLater(t *testing.T) {
 // tried elsewhere.
 func TestAKickoffThatWasRefusedIsUsedUp(t *testing.T) {
 	no := func(context.Context, string, SendInfo) (string, error) { return "", errors.New("no") }
-	run(t, Options{Kickoff: &Kickoff{Text: "Begin"}, BeforeSend: no}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}, BeforeSend: no}, func(r *rig) {
 		r.mustConnect()
 		if !r.HoldKickoff(true) {
 			t.Error("it may be sent again")

@@ -46,7 +46,7 @@ func (s *Session) Stop() { s.Disconnect(DisconnectOptions{Reason: "stop"}) }
 
 // Close disconnects and releases the plane, for good. It returns when nothing of the
 // session is left: the sockets are closed, the service was told of the end, or could
-// not be told in time (Options.Completion), and the listener has heard everything. So
+// not be told in time (Options.CompleteTimeout), and the listener has heard everything. So
 // it must not be called by a listener.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
@@ -169,7 +169,7 @@ func (s *Session) newCompleter(page sessionend.Page) *sessionend.Completer {
 		Fetch:    s.deps.Fetch,
 		Send:     s.deps.Send,
 		Page:     page,
-		Settings: s.opts.Completion,
+		Settings: s.opts.Settings,
 		// The page goes away: everything must be under way when this returns.
 		Leave: func(reason string) {
 			s.Disconnect(DisconnectOptions{Reason: reason})
@@ -198,7 +198,7 @@ func (s *Session) arm() {
 
 // network reacts to the browser's online and offline (wire-protocol §8.5).
 func (s *Session) network(online bool) {
-	if s.opts.IgnoreNetwork || s.link == nil {
+	if !*s.opts.NetworkAware || s.link == nil {
 		return
 	}
 	state := "offline"

@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
@@ -35,7 +36,7 @@ func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
 }
 
 func TestTheServicesEndIsNotReportedBack(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		s := r.mustConnect()
 		s.say(control.ConversationEnded, control.Empty{})
 		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "conversation_ended" {
@@ -65,7 +66,7 @@ func TestARecoveredSocketGoesOn(t *testing.T) {
 }
 
 func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
-	run(t, Options{RequestVars: map[string]any{"a": 1}}, func(r *rig) {
+	run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
 		s := r.mustConnect()
 		s.brain("a", converse.Segment{Type: converse.Avatar, ThreadID: "5f0c"})
 		first := r.plane.down
@@ -282,7 +283,7 @@ func TestARebuildDuringAPauseHoldsTheApproval(t *testing.T) {
 }
 
 func TestAnIdleSessionEnds(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		s := r.mustConnect()
 		time.Sleep(10 * time.Minute)
 		s.say(control.UserStartedTalking, control.Empty{})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
@@ -14,18 +15,18 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 		want fault.Code
 	}{
 		"no token":              {Options{}, fault.BadRequest},
-		"unknown region":        {Options{Token: "t", Region: text("mars")}, fault.BadRequest},
-		"empty genieUrl":        {Options{Token: "t", GenieURL: text("")}, fault.BadRequest},
-		"public http":           {Options{Token: "t", ConversationURL: "http://talk.example"}, fault.InsecureTransport},
-		"public media http":     {Options{Token: "t", SRSBaseURL: "http://media.example"}, fault.InsecureTransport},
-		"user in the address":   {Options{Token: "t", ConversationURL: "https://u:p@talk.example"}, fault.BadRequest},
-		"mic mode":              {Options{Token: "t", MicStart: "later"}, fault.BadRequest},
-		"ICE policy":            {Options{Token: "t", ICETransportPolicy: "host"}, fault.BadRequest},
-		"reserved variable":     {Options{Token: "t", RequestVars: map[string]any{"sys__ks": "x"}}, fault.ValidationError},
-		"nested variable":       {Options{Token: "t", RequestVars: map[string]any{"a": []any{}}}, fault.ValidationError},
-		"unknown capability":    {Options{Token: "t", Capabilities: map[string]string{"fly": "on"}}, fault.UnknownCapability},
-		"state of capability":   {Options{Token: "t", Capabilities: map[string]string{"avatar": "yes"}}, fault.BadRequest},
-		"allowed with a switch": {Options{Token: "t", ConversationURL: "http://talk.example", AllowInsecureTransport: true}, ""},
+		"unknown region":        {Options{Options: session.Options{Token: "t", Region: text("mars")}}, fault.BadRequest},
+		"empty genieUrl":        {Options{Options: session.Options{Token: "t", GenieURL: text("")}}, fault.BadRequest},
+		"public http":           {Options{Options: session.Options{Token: "t"}, ConversationURL: "http://talk.example"}, fault.InsecureTransport},
+		"public media http":     {Options{Options: session.Options{Token: "t"}, SRSBaseURL: "http://media.example"}, fault.InsecureTransport},
+		"user in the address":   {Options{Options: session.Options{Token: "t"}, ConversationURL: "https://u:p@talk.example"}, fault.BadRequest},
+		"mic mode":              {Options{Options: session.Options{Token: "t"}, MicStart: "later"}, fault.BadRequest},
+		"ICE policy":            {Options{Options: session.Options{Token: "t"}, ICETransportPolicy: "host"}, fault.BadRequest},
+		"reserved variable":     {Options{Options: session.Options{Token: "t", RequestVars: map[string]any{"sys__ks": "x"}}}, fault.ValidationError},
+		"nested variable":       {Options{Options: session.Options{Token: "t", RequestVars: map[string]any{"a": []any{}}}}, fault.ValidationError},
+		"unknown capability":    {Options{Options: session.Options{Token: "t", Capabilities: map[string]string{"fly": "on"}}}, fault.UnknownCapability},
+		"state of capability":   {Options{Options: session.Options{Token: "t", Capabilities: map[string]string{"avatar": "yes"}}}, fault.BadRequest},
+		"allowed with a switch": {Options{Options: session.Options{Token: "t", AllowInsecureTransport: true}, ConversationURL: "http://talk.example"}, ""},
 	} {
 		_, err := New(c.o, Deps{Plane: &fakePlane{}})
 		if c.want == "" && err != nil || c.want != "" && !errors.Is(err, c.want) {
@@ -35,7 +36,7 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 }
 
 func TestDefaultsAreTheProtocols(t *testing.T) {
-	s, err := New(Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &Kickoff{Text: "  "}}, Deps{Plane: &fakePlane{}})
+	s, err := New(Options{Options: session.Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &Kickoff{Text: "  "}}}, Deps{Plane: &fakePlane{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 const (
@@ -56,7 +57,7 @@ func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
 // everything as one turn before the application hears of the end
 // (wire-protocol §7.7, session-api O5).
 func TestTextIsHeldDuringTheOpening(t *testing.T) {
-	run(t, Options{Kickoff: &Kickoff{Text: "Begin"}}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}}, func(r *rig) {
 		s := r.connectOnly()
 		one := r.speakLater("One")
 		two := r.speakLater("Two")
@@ -120,7 +121,7 @@ func TestTheKickoffsEchoIsCutOnce(t *testing.T) {
 		{false, []string{"and more", "Begin"}},
 		{true, []string{"Begin and more", "Begin"}},
 	} {
-		run(t, Options{Kickoff: &Kickoff{Text: "Begin", Echo: c.echo}}, func(r *rig) {
+		run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin", Echo: c.echo}}}, func(r *rig) {
 			s := r.mustConnect()
 			s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin and more"})
 			s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin"})
@@ -265,7 +266,7 @@ func TestASilentOpeningIsLabelled(t *testing.T) {
 }
 
 func TestTheDisclosureHoldsTheStart(t *testing.T) {
-	run(t, Options{RequireDisclosureAck: true, Kickoff: &Kickoff{Text: "Begin"}}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}, RequireDisclosureAck: true}, func(r *rig) {
 		s := r.connectOnly()
 		if len(s.payloads(control.ApprovedPermissions)) != 0 {
 			t.Error("approved before the acknowledgement")
@@ -288,7 +289,7 @@ func TestTheDisclosureHoldsTheStart(t *testing.T) {
 }
 
 func TestToolsRunOncePerTurnInOrder(t *testing.T) {
-	run(t, Options{AgentActions: ActionPolicy{ToolCalls: []string{"open_doc", "show_chart"}}}, func(r *rig) {
+	run(t, Options{AgentActions: ActionPolicy{Tools: []string{"open_doc", "show_chart"}}}, func(r *rig) {
 		s := r.mustConnect()
 		var mu sync.Mutex // handlers of different calls run side by side
 		var ran []string
@@ -409,7 +410,7 @@ func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
 }
 
 func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
-	run(t, Options{RequestVars: map[string]any{"b": 1, "a": "secret"}}, func(r *rig) {
+	run(t, Options{Options: session.Options{RequestVars: map[string]any{"b": 1, "a": "secret"}}}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
 		for _, id := range []string{"a", "b"} {
@@ -424,7 +425,7 @@ func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 }
 
 func TestVariablesAreSentWhole(t *testing.T) {
-	run(t, Options{RequestVars: map[string]any{"name": "Sam"}, ContextID: "991", ContextType: "category"}, func(r *rig) {
+	run(t, Options{Options: session.Options{RequestVars: map[string]any{"name": "Sam"}}, ContextID: "991", ContextType: "category"}, func(r *rig) {
 		s := r.mustConnect()
 		if err := r.UpdateRequestVars(map[string]any{"tier": 2}); err != nil {
 			t.Fatal(err)

@@ -153,16 +153,18 @@ func actionOfCall(call converse.Call) AgentAction {
 // refuses returns why the policy refuses an action, "" if it does not.
 func (p ActionPolicy) refuses(action, tool string) string {
 	switch {
-	case action == "navigate" && p.NoNavigate,
-		action == "genui" && p.NoGenUI,
-		action == "structuredDataForm" && p.NoStructuredDataForm,
-		action == "toolCall" && p.NoToolCalls:
+	case action == "navigate" && off(p.Navigate),
+		action == "genui" && off(p.GenUI),
+		action == "structuredDataForm" && off(p.StructuredDataForm),
+		action == "toolCall" && off(p.ToolCalls):
 		return action + " is switched off"
-	case action == "toolCall" && p.ToolCalls != nil && !slices.Contains(p.ToolCalls, tool):
+	case action == "toolCall" && p.Tools != nil && !slices.Contains(p.Tools, tool):
 		return "the tool " + tool + " is not on the list"
 	}
 	return ""
 }
+
+func off(allowed *bool) bool { return allowed != nil && !*allowed }
 
 // spiralPrefix begins a question that is asked again after a spiral
 // (wire-protocol §8.7).
@@ -181,7 +183,7 @@ func (s *Session) countTool() {
 	s.base.Audit("tool.spiral_hard_recovery", "recovering", "")
 	s.seen.unheard = 0
 	s.setPending(false)
-	if !s.opts.NoSpiralRecovery && lost != "" {
+	if *s.opts.RecoverFromSpiral && lost != "" {
 		s.recovery.question = lost
 	}
 	s.rebuild("tool_spiral_hard_limit", false)

@@ -133,7 +133,7 @@ func TestAHookThatPanicsRefuses(t *testing.T) {
 // TestThePolicyJudgesRecoveredCallsToo: a call that was fused into another one's
 // piece (wire-protocol §10.6) is no way around the policy.
 func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
-	o := Options{AgentActions: ActionPolicy{ToolCalls: []string{"show"}}}
+	o := Options{AgentActions: ActionPolicy{Tools: []string{"show"}}}
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()

@@ -107,7 +107,7 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 			synctest.Wait()
 			return r.service.socket(r.service.dialled() - 1)
 		}},
-		"switched off": {options: Options{AgentActions: ActionPolicy{NoGenUI: true}}},
+		"switched off": {options: Options{AgentActions: ActionPolicy{GenUI: new(bool)}}},
 		"refused":      {options: Options{OnAgentAction: refuse}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // TestPageExit: what must leave has left, and what must end has ended, when the
 // page's listener returns.
 func TestPageExit(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()
 		answer := r.later(r.t.Context(), "Hello")
 		x := r.asked(0).answer().say(text("Hi"))
@@ -38,7 +39,7 @@ func TestPageExit(t *testing.T) {
 
 // TestAPageInTheBackForwardCache tells of the end and goes on.
 func TestAPageInTheBackForwardCache(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()
 		r.page.listener.Hide(true)
 		r.wantEvents("sessionCompleted pagehide_bfcache true")
@@ -52,7 +53,7 @@ func TestAPageInTheBackForwardCache(t *testing.T) {
 // TestAHiddenPageThatReads is not given up while its answer streams
 // (wire-protocol §8.8).
 func TestAHiddenPageThatReads(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()
 		r.page.listener.Visible(false)
 		time.Sleep(29 * time.Second)
@@ -76,7 +77,7 @@ func TestAHiddenPageThatReads(t *testing.T) {
 // TestTheEndIsToldOnce in a session's life, also when it is told before it began
 // (session-api O15).
 func TestTheEndIsToldOnce(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		complete := func(want sessionend.Result) {
 			t.Helper()
 			if got, err := r.CompleteThread(r.t.Context()); err != nil || got != want {
@@ -102,7 +103,7 @@ func TestTheEndIsToldOnce(t *testing.T) {
 }
 
 func TestKeepTellsNothing(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()
 		r.Disconnect(DisconnectOptions{Keep: true, Reason: "switch"})
 		r.wantEvents("stateChange closed", "ended switch")
@@ -115,7 +116,7 @@ func TestKeepTellsNothing(t *testing.T) {
 // TestCloseWaitsUntilTheServiceWasTold, so that a program may end behind it; for a
 // network that does not answer, no longer than the limit.
 func TestCloseWaitsUntilTheServiceWasTold(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()
 		r.brain.status = 0
 		var wg sync.WaitGroup

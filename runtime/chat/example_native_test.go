@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // A bot that asks, reads an answer while it streams, and lets the agent use a tool.
@@ -34,12 +35,14 @@ func ExampleSession() {
 	}
 
 	session, err := chat.New(chat.Options{
-		Token:    access.KS,
-		GenieURL: &access.GenieURL,
-		OnEvent: func(e event.Event) {
-			if w, ok := e.(chat.Warning); ok {
-				fmt.Println("warning:", w.Message)
-			}
+		Options: session.Options{
+			Token:    access.KS,
+			GenieURL: &access.GenieURL,
+			OnEvent: func(e event.Event) {
+				if w, ok := e.(chat.Warning); ok {
+					fmt.Println("warning:", w.Message)
+				}
+			},
 		},
 	}, chat.Deps{})
 	if err != nil {

@@ -9,12 +9,6 @@ import (
 
 // In a page nothing prints with fmt, which a small one does without.
 
-// Format prints nothing, whatever the verb: the token and the variables are
-// private.
-func (Options) Format(w fmt.State, _ rune) {
-	_, _ = io.WriteString(w, "chat options") // fmt has nobody to tell
-}
-
 // Format prints no more than the state, whatever the verb: the token is secret.
 func (s *Session) Format(w fmt.State, _ rune) {
 	_, _ = io.WriteString(w, "chat session, "+string(s.Snapshot().State)) // fmt has nobody to tell

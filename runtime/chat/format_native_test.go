@@ -10,12 +10,13 @@ import (
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestNothingSecretIsPrinted, in whatever way.
 func TestNothingSecretIsPrinted(t *testing.T) {
 	const token, secret = "djJ8OTk5fHRva2Vu-SECRET", "private-value"
-	o := Options{Token: token, RequestVars: map[string]any{"name": secret}}
+	o := Options{Options: session.Options{Token: token, RequestVars: map[string]any{"name": secret}}}
 	var printed strings.Builder
 	o.Log = func(level, message string, data map[string]any) { fmt.Fprintln(&printed, level, message, data) }
 	o.OnAuditEvent = func(a event.Audit) { fmt.Fprintf(&printed, "%+v\n", a) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // maxWrites bounds into how many writes a reply is cut.
@@ -31,7 +32,7 @@ func FuzzService(f *testing.F) {
 	f.Fuzz(func(t *testing.T, flags, step uint8, script []byte) {
 		// Two flags choose the framing, two how it ends.
 		contentType := map[byte]string{0: "application/x-ndjson", 1: "text/event-stream", 2: "application/json", 3: ""}[flags&3]
-		run(t, Options{RequestVars: map[string]any{"a": 1}}, func(r *rig) {
+		run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
 			if _, err := r.OnToolCall("a", func(context.Context, event.ToolCall) (any, error) { return 1, nil }, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -12,13 +12,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 const completed = `/thread/session_completed KS token {"id":"5f0c"}`
 
 func TestTheLifeOfASession(t *testing.T) {
-	run(t, Options{Kickoff: &event.Kickoff{Text: "Begin", Echo: true}}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin", Echo: true}}}, func(r *rig) {
 		if s := r.Snapshot(); s.State != Idle || s.Kickoff.Sent {
 			t.Errorf("at first %+v", s)
 		}
@@ -57,7 +58,7 @@ func TestTheLifeOfASession(t *testing.T) {
 // TestConnectIsDoneWhenItReturns, also when the session is busy with another call.
 func TestConnectIsDoneWhenItReturns(t *testing.T) {
 	for range 1000 {
-		s, err := New(Options{Token: "token"}, Deps{})
+		s, err := New(Options{Options: session.Options{Token: "token"}}, Deps{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func TestConnectIsDoneWhenItReturns(t *testing.T) {
 }
 
 func TestAnIdleSessionCanBeClosed(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.Disconnect(DisconnectOptions{})
 		r.wantEvents("stateChange closed", "ended disconnect")
 		if err := r.Connect(); !errors.Is(err, fault.InvalidState) {
@@ -88,7 +89,7 @@ func TestAnIdleSessionCanBeClosed(t *testing.T) {
 // TestAKickoff is sent first, once, and a failure of it is a warning too.
 func TestAKickoff(t *testing.T) {
 	kickoff := &event.Kickoff{Text: "Begin"}
-	run(t, Options{Kickoff: kickoff}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 		kickoff.Text = "changed by its owner"
 		if err := r.Connect(); err != nil {
 			t.Fatal(err)
@@ -118,7 +119,7 @@ func TestAKickoff(t *testing.T) {
 }
 
 func TestABlankKickoffIsNone(t *testing.T) {
-	run(t, Options{Kickoff: &event.Kickoff{Text: " \t"}}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: " \t"}}}, func(r *rig) {
 		r.mustConnect()
 		if n := r.requests(); r.Snapshot().Kickoff != nil || n != 0 {
 			t.Errorf("%+v, %d turns", r.Snapshot(), n)
@@ -129,7 +130,7 @@ func TestABlankKickoffIsNone(t *testing.T) {
 
 // TestATokenIsReplaced for what comes later, and forgotten at the end.
 func TestATokenIsReplaced(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()
 		first := r.later(r.t.Context(), "One")
 		r.later(r.t.Context(), "Two")
@@ -160,7 +161,7 @@ func TestATokenIsReplaced(t *testing.T) {
 // TestVariablesAreMergedAndSentWhole, with the turns that begin later.
 func TestVariablesAreMergedAndSentWhole(t *testing.T) {
 	given := map[string]any{"name": "Sam"}
-	run(t, Options{RequestVars: given}, func(r *rig) {
+	run(t, Options{Options: session.Options{RequestVars: given}}, func(r *rig) {
 		if err := r.UpdateRequestVars(map[string]any{"a": 1}); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("before connect: %v", err)
 		}
@@ -224,7 +225,7 @@ func TestTheFirstThreadIsKept(t *testing.T) {
 
 // TestABugEndsOneSession: it tells of the error, ends, and settles every turn.
 func TestABugEndsOneSession(t *testing.T) {
-	run(t, Options{ThreadID: "5f0c"}, func(r *rig) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()
 		under, waiting := r.later(r.t.Context(), "One"), r.later(r.t.Context(), "Two")
 		r.asked(0).answer().say(text("Hi"))
@@ -270,11 +271,11 @@ func TestFailEndsTheSession(t *testing.T) {
 func TestAuditTellsWhoAndWhat(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
-	o := Options{PartnerID: "999", SubjectID: "visitor-7", OnAuditEvent: func(a event.Audit) {
+	o := Options{Options: session.Options{PartnerID: "999", SubjectID: "visitor-7", OnAuditEvent: func(a event.Audit) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, strings.Join([]string{a.Type, a.Outcome, a.Reason, a.PartnerID, a.SubjectID, a.ThreadID}, " "))
-	}}
+	}}}
 	run(t, o, func(r *rig) {
 		r.mustConnect()
 		r.mustWork()

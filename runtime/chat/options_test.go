@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 func TestANewSessionChecksItsOptions(t *testing.T) {
@@ -14,21 +15,21 @@ func TestANewSessionChecksItsOptions(t *testing.T) {
 		want    fault.Code
 	}{
 		"no token":           {Options{}, fault.BadRequest},
-		"region":             {Options{Token: "t", Region: &bad}, fault.BadRequest},
-		"address":            {Options{Token: "t", GenieURL: &bad}, fault.BadRequest},
-		"insecure address":   {Options{Token: "t", GenieURL: &hostless}, fault.InsecureTransport},
-		"reserved variable":  {Options{Token: "t", RequestVars: map[string]any{"sys__ks": "x"}}, fault.ValidationError},
-		"nested variable":    {Options{Token: "t", RequestVars: map[string]any{"a": []any{}}}, fault.ValidationError},
-		"capability":         {Options{Token: "t", Capabilities: map[string]string{"fly": "on"}}, fault.UnknownCapability},
-		"state":              {Options{Token: "t", Capabilities: map[string]string{"avatar": "yes"}}, fault.BadRequest},
-		"on error segments":  {Options{Token: "t", OnErrorSegment: "return"}, fault.BadRequest},
-		"a logger that dies": {Options{Token: "t", GenieURL: &hostless, Log: func(string, string, map[string]any) { panic("bug") }}, fault.InsecureTransport},
+		"region":             {Options{Options: session.Options{Token: "t", Region: &bad}}, fault.BadRequest},
+		"address":            {Options{Options: session.Options{Token: "t", GenieURL: &bad}}, fault.BadRequest},
+		"insecure address":   {Options{Options: session.Options{Token: "t", GenieURL: &hostless}}, fault.InsecureTransport},
+		"reserved variable":  {Options{Options: session.Options{Token: "t", RequestVars: map[string]any{"sys__ks": "x"}}}, fault.ValidationError},
+		"nested variable":    {Options{Options: session.Options{Token: "t", RequestVars: map[string]any{"a": []any{}}}}, fault.ValidationError},
+		"capability":         {Options{Options: session.Options{Token: "t", Capabilities: map[string]string{"fly": "on"}}}, fault.UnknownCapability},
+		"state":              {Options{Options: session.Options{Token: "t", Capabilities: map[string]string{"avatar": "yes"}}}, fault.BadRequest},
+		"on error segments":  {Options{Options: session.Options{Token: "t"}, OnErrorSegment: "return"}, fault.BadRequest},
+		"a logger that dies": {Options{Options: session.Options{Token: "t", GenieURL: &hostless, Log: func(string, string, map[string]any) { panic("bug") }}}, fault.InsecureTransport},
 	} {
 		if s, err := New(test.options, Deps{}); !errors.Is(err, test.want) || s != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := New(Options{Token: "t"}, Deps{}); err != nil {
+	if _, err := New(Options{Options: session.Options{Token: "t"}}, Deps{}); err != nil {
 		t.Error(err)
 	}
 }

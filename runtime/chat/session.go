@@ -235,7 +235,7 @@ func (s *Session) Fail(err error) {
 }
 
 // Close disconnects and returns when nothing of the session is left: the service
-// was told of the end, or could not be told in time (Options.Completion), no
+// was told of the end, or could not be told in time (Options.CompleteTimeout), no
 // reader runs, and the listener has heard everything. So it must not be called by
 // a listener. It does not wait for the application's own handlers, whose context
 // has ended.
@@ -352,7 +352,7 @@ func (s *Session) watch() {
 		Fetch:    s.deps.Fetch,
 		Send:     s.deps.Send,
 		Page:     s.deps.Page,
-		Settings: s.opts.Completion,
+		Settings: s.opts.Settings,
 		// The page goes away: everything must be under way when this returns.
 		Leave:   func(reason string) { s.Disconnect(DisconnectOptions{Reason: reason}) },
 		Attempt: s.base.Completed,

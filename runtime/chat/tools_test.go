@@ -178,7 +178,7 @@ func TestTheSecondOfFusedCallsIsFound(t *testing.T) {
 // TestASpiralIsNoticedOnce in every turn, and ends nothing.
 func TestASpiralIsNoticedOnce(t *testing.T) {
 	limit := 3
-	run(t, Options{ToolSpiralLimit: &limit}, func(r *rig) {
+	run(t, Options{Options: session.Options{ToolSpiralLimit: &limit}}, func(r *rig) {
 		r.mustConnect()
 		for n, calls := range []int{2, 7, 3} {
 			answer := r.later(r.t.Context(), "Go")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestEndingsOfATurn is the order of events of session-api A.2.3 for everything
@@ -273,7 +274,11 @@ func TestTurnsRunOneAfterAnother(t *testing.T) {
 
 func TestARequestSaysWhatItShould(t *testing.T) {
 	o := Options{
-		ThreadID: "old", RequestVars: map[string]any{"name": "Sam"}, Capabilities: map[string]string{"show_link": "off"},
+		Options: session.Options{
+			ThreadID:     "old",
+			RequestVars:  map[string]any{"name": "Sam"},
+			Capabilities: map[string]string{"show_link": "off"},
+		},
 	}
 	run(t, o, func(r *rig) {
 		r.mustConnect()

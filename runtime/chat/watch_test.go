@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestAStallIsReportedUntilTheAnswerBegins: tools, thinking and keepalives are no
@@ -43,7 +44,7 @@ func TestAStallIsReportedUntilTheAnswerBegins(t *testing.T) {
 
 func TestTheStallWatchdogCanBeSwitchedOff(t *testing.T) {
 	off := time.Duration(0)
-	run(t, Options{BrainStall: &off}, func(r *rig) {
+	run(t, Options{Options: session.Options{BrainStall: &off}}, func(r *rig) {
 		r.mustConnect()
 		r.later(r.t.Context(), "Hello")
 		time.Sleep(time.Hour)
@@ -88,7 +89,7 @@ func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 }
 
 func TestARefusedTurnIsNotAnEmptyOne(t *testing.T) {
-	run(t, Options{RequestVars: map[string]any{"a": 1}, OnErrorSegment: converse.Warn}, func(r *rig) {
+	run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}, OnErrorSegment: converse.Warn}, func(r *rig) {
 		r.mustConnect()
 		answer := r.later(r.t.Context(), "Hello")
 		r.asked(0).answer().say(denied).end()
@@ -137,10 +138,10 @@ func TestEveryReplyIsReported(t *testing.T) {
 // TestAListenerMayBreak: its panic, and that of a logger, ends nothing.
 func TestAListenerMayBreak(t *testing.T) {
 	var logged []string
-	o := Options{Log: func(level, message string, _ map[string]any) {
+	o := Options{Options: session.Options{Log: func(level, message string, _ map[string]any) {
 		logged = append(logged, level)
 		panic("the logger too: " + message)
-	}}
+	}}}
 	run(t, o, func(r *rig) {
 		r.mustConnect()
 		r.heedWith(func(e event.Event) { panic("a bug in the page: " + e.Name()) })

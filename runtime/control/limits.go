@@ -1,88 +1,62 @@
 package control
 
-import "time"
+import (
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/options"
+)
 
 // Limits are the time limits of a live session, all of them overridable
-// (wire-protocol §2.2; session-api A.1.2 gives the option names).
+// (wire-protocol §2.2; session-api A.1.2).
 type Limits struct {
 	// Overall bounds a whole connect, a cold rebuild, or the rebuild after an
 	// expired pause. Its deadline is fixed once, when the handshake starts.
-	Overall time.Duration `json:"overall"`
+	Overall time.Duration `json:"overall" default:"30s"`
 
-	ServerConnect time.Duration `json:"serverConnect"` // socket opened to ServerConnected
-	JoinRoom      time.Duration `json:"joinRoom"`      // Join to ClientConfig
-	JoinComplete  time.Duration `json:"joinComplete"`  // Join to JoinComplete
-	Agent         time.Duration `json:"agent"`         // each of ShowAgent and AskPermissions
-	ASR           time.Duration `json:"asr"`           // each of ASRReady and ASRAnswer
+	// ServerConnect bounds the time from the open socket to ServerConnected.
+	ServerConnect time.Duration `json:"serverConnect" default:"10s"`
+	// JoinRoom bounds the time from Join to ClientConfig.
+	JoinRoom time.Duration `json:"joinRoom" default:"5s"`
+	// JoinComplete bounds the time from Join to its end.
+	JoinComplete time.Duration `json:"joinComplete" default:"20s"`
+	// Agent bounds each of ShowAgent and AskPermissions.
+	Agent time.Duration `json:"agent" default:"10s"`
+	// ASR bounds each of ASRReady and ASRAnswer.
+	ASR time.Duration `json:"asr" default:"30s"`
 
-	FirstFrame  time.Duration `json:"firstFrame"`  // WHEP answer applied to first painted frame
-	PrepareIdle time.Duration `json:"prepareIdle"` // life of an unused prepared socket
+	// FirstFrame bounds the time from the media answer to the first painted frame.
+	FirstFrame time.Duration `json:"firstFrame" default:"6s"`
+	// PrepareIdle is the life of a prepared socket that is not used.
+	PrepareIdle time.Duration `json:"prepareIdle" default:"60s"`
 
-	WHEPTry     time.Duration `json:"whepTry"`     // one WHEP POST with its body
-	WHEPTries   int           `json:"whepTries"`   // number of tries
-	WHEPBackoff time.Duration `json:"whepBackoff"` // wait between tries
-	WHEPRelease time.Duration `json:"whepRelease"` // one WHEP DELETE
+	// WHEPTry bounds one WHEP POST with its body.
+	WHEPTry time.Duration `json:"whepTry" default:"5s"`
+	// WHEPTries is the number of tries.
+	WHEPTries int `json:"whepTries" default:"3"`
+	// WHEPBackoff is the wait between tries.
+	WHEPBackoff time.Duration `json:"whepBackoff" default:"1s"`
+	// WHEPRelease bounds one WHEP DELETE.
+	WHEPRelease time.Duration `json:"whepRelease" default:"3s"`
 
-	Recover    time.Duration `json:"recover"`    // one recovery of the downlink
-	HealthTick time.Duration `json:"healthTick"` // period of the peer health check
-	VideoStall time.Duration `json:"videoStall"` // no new video bytes for this long is a stall
+	// Recover bounds one recovery of the avatar's peer.
+	Recover time.Duration `json:"recover" default:"15s"`
+	// HealthTick is the period of the check of the peers.
+	HealthTick time.Duration `json:"healthTick" default:"1s"`
+	// VideoStall is how long no new bytes of the picture may come.
+	VideoStall time.Duration `json:"videoStall" default:"4s"`
 
-	ColdAttempts int           `json:"coldAttempts"` // full rebuilds before giving up
-	ColdBackoff  time.Duration `json:"coldBackoff"`  // wait between them
+	// ColdAttempts is the number of full rebuilds before the session gives up.
+	ColdAttempts int `json:"coldAttempts" default:"2"`
+	// ColdBackoff is the wait between them.
+	ColdBackoff time.Duration `json:"coldBackoff" default:"500ms"`
 }
 
 // DefaultLimits are the values of wire-protocol §2.2.
-func DefaultLimits() Limits {
-	return Limits{
-		Overall:       30 * time.Second,
-		ServerConnect: 10 * time.Second,
-		JoinRoom:      5 * time.Second,
-		JoinComplete:  20 * time.Second,
-		Agent:         10 * time.Second,
-		ASR:           30 * time.Second,
-		FirstFrame:    6 * time.Second,
-		PrepareIdle:   60 * time.Second,
-		WHEPTry:       5 * time.Second,
-		WHEPTries:     3,
-		WHEPBackoff:   time.Second,
-		WHEPRelease:   3 * time.Second,
-		Recover:       15 * time.Second,
-		HealthTick:    time.Second,
-		VideoStall:    4 * time.Second,
-		ColdAttempts:  2,
-		ColdBackoff:   500 * time.Millisecond,
-	}
-}
+func DefaultLimits() Limits { return Limits{}.WithDefaults() }
 
-// WithDefaults returns l with the default in place of every zero.
+// WithDefaults returns l with the default in place of every zero; a session has
+// checked the values.
 func (l Limits) WithDefaults() Limits {
-	d := DefaultLimits()
-	for _, f := range []struct{ have, want *time.Duration }{
-		{&l.Overall, &d.Overall},
-		{&l.ServerConnect, &d.ServerConnect},
-		{&l.JoinRoom, &d.JoinRoom},
-		{&l.JoinComplete, &d.JoinComplete},
-		{&l.Agent, &d.Agent},
-		{&l.ASR, &d.ASR},
-		{&l.FirstFrame, &d.FirstFrame},
-		{&l.PrepareIdle, &d.PrepareIdle},
-		{&l.WHEPTry, &d.WHEPTry},
-		{&l.WHEPBackoff, &d.WHEPBackoff},
-		{&l.WHEPRelease, &d.WHEPRelease},
-		{&l.Recover, &d.Recover},
-		{&l.HealthTick, &d.HealthTick},
-		{&l.VideoStall, &d.VideoStall},
-		{&l.ColdBackoff, &d.ColdBackoff},
-	} {
-		if *f.have == 0 {
-			*f.have = *f.want
-		}
-	}
-	if l.WHEPTries == 0 {
-		l.WHEPTries = d.WHEPTries
-	}
-	if l.ColdAttempts == 0 {
-		l.ColdAttempts = d.ColdAttempts
-	}
+	_ = options.Complete(&l)
 	return l
 }

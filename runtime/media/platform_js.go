@@ -15,16 +15,25 @@ import (
 // Undefined and null are the defaults.
 type Platform struct {
 	// VideoEl shows the picture, and plays the voice unless AudioEl is set.
-	VideoEl, AudioEl js.Value
-	// MicConstraints is an object that is merged over the defaults, or false
-	// for none (wire-protocol §5.4).
-	MicConstraints js.Value
-	// NoiseProcessor is a function of the microphone's stream that returns, or
-	// promises, a stream, {stream, stop}, or something falsy to leave it as it
-	// is.
-	NoiseProcessor js.Value
-	// OnPanic is told of a bug that was caught in a callback of this package.
-	OnPanic func(error)
+	VideoEl js.Value `json:"videoEl" ts:"HTMLMediaElement | null" check:"element"`
+	// AudioEl plays the voice.
+	AudioEl js.Value `json:"audioEl" ts:"HTMLMediaElement | null" check:"element"`
+	// MicConstraints are merged over echo cancellation, noise suppression and automatic
+	// gain; false is none of them (wire-protocol §5.4).
+	MicConstraints js.Value `json:"micConstraints" ts:"MediaTrackConstraints | false"`
+	// NoiseProcessor is the page's own audio processing; something falsy leaves the
+	// microphone's stream as it is.
+	NoiseProcessor js.Value `json:"noiseProcessor" ts:"(stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>" check:"function"`
+	// OnPanic is called with a bug that was caught in a callback of this package.
+	OnPanic func(error) `json:"-"`
+}
+
+// Check returns the bad_request of what is no media element.
+func (p *Platform) Check() error {
+	if err := CheckElement("videoEl", p.VideoEl); err != nil {
+		return err
+	}
+	return CheckElement("audioEl", p.AudioEl)
 }
 
 type housekeeper struct{ scope *jsbridge.Scope }

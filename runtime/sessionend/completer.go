@@ -42,7 +42,7 @@ func New(o Options) *Completer {
 		o.Network = func(bool) {}
 	}
 	c := &Completer{o: o, stop: func() {}}
-	if o.Page == nil || o.Settings.IgnorePage {
+	if o.Page == nil || !*o.Settings.PageLifecycle {
 		return c
 	}
 	c.stop = o.Page.Watch(Listener{Hide: c.hide, Show: c.show, Visible: c.visible, Online: o.Network})
@@ -63,7 +63,7 @@ func (c *Completer) Arm(thread, token string) {
 		c.presence.close()
 		c.presence = nil
 	}
-	if c.o.Page != nil && !c.o.Settings.NoPresence && !c.o.Settings.Off {
+	if c.o.Page != nil && *c.o.Settings.CrossTabPresence && *c.o.Settings.CompleteOnEnd {
 		c.presence = openPresence(c.o.Page, c.o.Settings, thread)
 	}
 }
@@ -138,7 +138,7 @@ func (c *Completer) start(reason string, done func(Result)) {
 		c.mu.Lock()
 		c.request = over
 		c.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), c.o.Settings.Timeout)
+		ctx, cancel := context.WithTimeout(context.Background(), c.o.Settings.CompleteTimeout)
 		request.Keepalive = true
 		go func() {
 			defer close(over)
@@ -149,7 +149,7 @@ func (c *Completer) start(reason string, done func(Result)) {
 }
 
 // Wait returns when no request is under way, which takes no longer than
-// Settings.Timeout. It leaves out those of a page that goes away, where nobody is
+// Settings.CompleteTimeout. It leaves out those of a page that goes away, where nobody is
 // left to wait.
 func (c *Completer) Wait() {
 	c.mu.Lock()
@@ -176,7 +176,7 @@ func (c *Completer) begin() (Result, *fetch.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.o.Settings.Off:
+	case !*c.o.Settings.CompleteOnEnd:
 		return Result{Reason: "disabled"}, nil
 	case c.thread == "":
 		return Result{Reason: "no_thread"}, nil
@@ -195,7 +195,7 @@ func (c *Completer) begin() (Result, *fetch.Request) {
 		return Result{Reason: "network_error"}, nil
 	}
 	return Result{}, &fetch.Request{
-		URL:    strings.TrimSuffix(c.o.URL, "/") + c.o.Settings.Path,
+		URL:    strings.TrimSuffix(c.o.URL, "/") + c.o.Settings.CompletePath,
 		Header: fetch.Header{"authorization": "KS " + c.token},
 		Body:   body,
 	}
@@ -210,7 +210,7 @@ func (c *Completer) report(a Attempt) {
 // hide is the pagehide listener: everything must be under way when it returns.
 func (c *Completer) hide(persisted bool) {
 	if persisted {
-		if !c.o.Settings.NoBFCache {
+		if *c.o.Settings.CompleteOnBFCache {
 			c.Complete(reasonBFCache)
 		}
 		return
@@ -231,7 +231,7 @@ func (c *Completer) visible(visible bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopGrace()
-	if !visible && !c.closed && !c.o.Settings.NoHiddenGrace {
+	if !visible && !c.closed && *c.o.Settings.CompleteOnHiddenGrace {
 		c.hidden = time.AfterFunc(*c.o.Settings.HiddenGrace, c.hiddenTooLong)
 	}
 }

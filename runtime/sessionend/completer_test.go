@@ -374,7 +374,7 @@ func TestASilentTabIsForgotten(t *testing.T) {
 
 func TestSwitchedOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newBrowser(), Settings{Off: true})
+		r := newRig(t, newBrowser(), Settings{CompleteOnEnd: new(bool)})
 		r.Arm("5f0c", "token")
 		if got := r.now(); got.Reason != "disabled" || len(r.brain.seen()) != 0 {
 			t.Errorf("%+v", got)

@@ -6,41 +6,39 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/options"
 )
 
-// Settings are the options that a page may change (session-api A.1.1, options
-// 56 to 67). The zero value means every default.
+// Settings say when the service is told that a conversation is over (session-api
+// A.1.1, options 56 to 67). The zero value means every default.
 type Settings struct {
-	// Off switches the signal off. JavaScript: sessionCompleteOnEnd false.
-	Off bool
-	// Path is the route. Default /thread/session_completed.
-	Path string
-	// Timeout bounds the request, except when the page goes away. Default 5 s.
-	Timeout time.Duration
-	// IgnorePage stops listening to the page. JavaScript: pageLifecycleAware
-	// false.
-	IgnorePage bool
-	// HiddenGrace is how long a page may be hidden, with nothing said, before
-	// the conversation counts as over. Default 30 s; 0 is at once.
-	HiddenGrace *time.Duration
-	// NoHiddenGrace switches that off. JavaScript: completeOnHiddenGrace false.
-	NoHiddenGrace bool
-	// NoBFCache keeps a page that goes into the back-forward cache from sending.
-	// JavaScript: completeOnBfcache false.
-	NoBFCache bool
-	// NoPresence ignores other tabs. JavaScript: crossTabPresence false.
-	NoPresence bool
+	// CompleteOnEnd tells the service when the conversation is over.
+	CompleteOnEnd *bool `json:"sessionCompleteOnEnd" default:"true"`
+	// CompletePath is the route of the request.
+	CompletePath string `json:"sessionCompletePath" default:"/thread/session_completed"`
+	// CompleteTimeout bounds the request, except when the page goes away.
+	CompleteTimeout time.Duration `json:"sessionCompleteTimeoutMs" default:"5s"`
+	// PageLifecycle listens to the page: hiding, showing, online and offline.
+	PageLifecycle *bool `json:"pageLifecycleAware" default:"true"`
+	// HiddenGrace is how long a page may be hidden, with nothing said, before the
+	// conversation counts as over; 0 is at once.
+	HiddenGrace *time.Duration `json:"hiddenGraceMs" default:"30s"`
+	// CompleteOnHiddenGrace tells the service when HiddenGrace is over.
+	CompleteOnHiddenGrace *bool `json:"completeOnHiddenGrace" default:"true"`
+	// CompleteOnBFCache tells it when the page goes into the back-forward cache.
+	CompleteOnBFCache *bool `json:"completeOnBfcache" default:"true"`
+	// CrossTabPresence tells nothing while another tab has the thread.
+	CrossTabPresence *bool `json:"crossTabPresence" default:"true"`
 	// PresencePrefix begins the name of the channel between tabs.
-	// Default kaltura-agents:thread.
-	PresencePrefix string
-	// PresenceBeat and PresenceStale say how often a tab is heard of, and when
-	// a silent one is forgotten. Defaults 4 s and 12 s.
-	PresenceBeat  time.Duration
-	PresenceStale time.Duration
+	PresencePrefix string `json:"presenceChannelPrefix" default:"kaltura-agents:thread"`
+	// PresenceBeat is the period in which a tab tells the others that it has the thread.
+	PresenceBeat time.Duration `json:"presenceHeartbeatMs" default:"4s"`
+	// PresenceStale is the silence after which a tab has the thread no more.
+	PresenceStale time.Duration `json:"presenceStaleMs" default:"12s"`
 
 	// Once is shared by the completers of one conversation; nil for a completer of
 	// its own.
-	Once *Once
+	Once *Once `json:"-"`
 
 	tab string // this tab's id between tabs
 }
@@ -49,19 +47,10 @@ type Settings struct {
 // moves to another session, both of them see the page go away.
 type Once struct{ sent atomic.Bool }
 
-const defaultHiddenGrace = 30 * time.Second
-
+// withDefaults returns s with every default; a session has checked the values.
 func (s Settings) withDefaults() Settings {
-	s.Path = cmp.Or(s.Path, "/thread/session_completed")
-	s.Timeout = cmp.Or(s.Timeout, 5*time.Second)
-	if s.HiddenGrace == nil {
-		grace := defaultHiddenGrace
-		s.HiddenGrace = &grace
-	}
+	_ = options.Complete(&s)
 	s.Once = cmp.Or(s.Once, new(Once))
-	s.PresencePrefix = cmp.Or(s.PresencePrefix, "kaltura-agents:thread")
-	s.PresenceBeat = cmp.Or(s.PresenceBeat, 4*time.Second)
-	s.PresenceStale = cmp.Or(s.PresenceStale, 12*time.Second)
 	s.tab = cmp.Or(s.tab, tab)
 	return s
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/coder/websocket"
 	"github.com/pion/webrtc/v4"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 func main() {
@@ -41,7 +42,7 @@ func main() {
 	if client, err := socketio.NewClient(name, socketio.ClientOptions{}); err == nil {
 		client.Open()
 	}
-	if session, err := avatar.New(avatar.Options{Token: name}, avatar.Deps{}); err == nil {
+	if session, err := avatar.New(avatar.Options{Options: session.Options{Token: name}}, avatar.Deps{}); err == nil {
 		session.Close()
 	}
 	media.NewPlane(media.Config{}).Close()
