@@ -51,7 +51,7 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 	if got.Microphones != 1 {
 		t.Errorf("%d microphones are open", got.Microphones)
 	}
-	if h.Only().Ears == nil {
+	if h.Only().Microphone == nil {
 		t.Error("the service has no microphone")
 	}
 }

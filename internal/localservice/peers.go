@@ -1,26 +1,18 @@
 package localservice
 
 import (
+	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"net/netip"
-	"time"
+	"sync/atomic"
 
+	"github.com/pion/webrtc/v4"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/recognizer"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
-	"github.com/agentruntime/agentruntime/internal/localservice/voice"
-	"github.com/agentruntime/agentruntime/runtime/control"
-	"github.com/pion/webrtc/v4"
-)
-
-// The pair that clients fall back to when nobody gave them credentials
-// (wire-protocol §6.2). It is public knowledge, as is who may use a relay that
-// reaches nothing but our own media.
-const (
-	fallbackUser     = "kaltura"
-	fallbackPassword = "avatar"
 )
 
 // mediaFactory makes the peers of sessions.
@@ -40,36 +32,20 @@ func (f *mediaFactory) OpenVideo(room string) (live.Downlink, string, string, er
 	return downlink{stream}, stream.ID(), stream.URL(f.base), nil
 }
 
-// downlink is a stream as a session sees it.
+// downlink is a stream with the statistics that a session passes on.
 type downlink struct{ *media.Stream }
 
-func (d downlink) Play(silence time.Duration, sound *voice.Speech) {
-	d.Stream.Play(media.Utterance{PCM: sound.PCM, Rate: sound.Rate, Lead: silence})
-}
-
-func (d downlink) Stop()      { d.Stream.Stop() }
 func (d downlink) Stats() any { return d.Stream.Stats() }
 
 // OpenVoice implements [live.Media].
 func (f *mediaFactory) OpenVoice() (live.VoicePeer, error) {
-	v := f.peers.NewVoice()
-	return voicePeer{downlink{v.Stream}, v}, nil
+	return voicePeer{f.peers.NewVoice()}, nil
 }
 
-// voicePeer is a voice without a picture as a session sees it.
-type voicePeer struct {
-	downlink
-	voice *media.Voice
-}
+// voicePeer is a voice without a picture, with the same statistics.
+type voicePeer struct{ *media.Voice }
 
-func (v voicePeer) Offer() (string, error)  { return v.voice.Offer() }
-func (v voicePeer) Answer(sdp string) error { return v.voice.Answer(sdp) }
-func (v voicePeer) AddCandidate(c control.Candidate) error {
-	return v.voice.AddCandidate(c.Candidate)
-}
-
-// peerAddresses are those that the relay may reach.
-func peerAddresses(s *media.Server) []netip.AddrPort { return []netip.AddrPort{s.Addr()} }
+func (v voicePeer) Stats() any { return v.Voice.Stats() }
 
 // newPicture makes the face for a viewer.
 func newPicture(mimeType string) (media.Picture, error) {
@@ -77,15 +53,90 @@ func newPicture(mimeType string) (media.Picture, error) {
 	if mimeType == webrtc.MimeTypeVP8 {
 		codec = renderer.VP8
 	}
-	return &picture{renderer.NewPlayer(codec, rand.Uint64())}, nil
+	return picture{renderer.NewPlayer(codec, rand.Uint64())}, nil
 }
 
-// picture is a face as a viewer's stream sees it.
-type picture struct{ player *renderer.Player }
+// picture is the face in a viewer's stream.
+type picture struct{ *renderer.Player }
 
-func (p *picture) Next(loudness float64, keyFrame bool) []byte {
+func (p picture) Next(loudness float64, keyFrame bool) []byte {
 	if keyFrame {
-		p.player.RequestKeyFrame()
+		p.RequestKeyFrame()
 	}
-	return p.player.Next(loudness).Data
+	return p.Player.Next(loudness).Data
+}
+
+// transcribers returns the constructor of a microphone's transcriber: the lines of
+// the script, for each microphone from the first one on; else the endpoint; else
+// one without words.
+func (s *Service) transcribers(script *brain.Script, o *Options) func() recognizer.Transcriber {
+	if script != nil && len(script.Hear) > 0 {
+		return func() recognizer.Transcriber { return recognizer.NewScript(script.Hear...) }
+	}
+	if o.Transcription.BaseURL == "" {
+		return func() recognizer.Transcriber { return recognizer.None{} }
+	}
+	endpoint := recognizer.NewEndpoint(recognizer.EndpointConfig{
+		BaseURL: o.Transcription.BaseURL, Key: o.Transcription.Key, Model: o.Transcription.Model,
+	})
+	s.onClose(func() error { endpoint.Close(); return nil })
+	return func() recognizer.Transcriber { return endpoint }
+}
+
+// microphone is a peer with a listener.
+type microphone struct {
+	*media.Microphone
+	listener *recognizer.Listener
+	tapOnly  bool        // sound outside of tap-to-talk windows is ignored
+	open     atomic.Bool // the listener gets sound
+}
+
+var _ live.Microphone = (*microphone)(nil)
+
+// OpenMicrophone implements [live.Media].
+func (f *mediaFactory) OpenMicrophone(handler live.SpeechHandler, tapOnly bool) (live.Microphone, error) {
+	m := &microphone{
+		tapOnly:  tapOnly,
+		listener: recognizer.NewListener(f.transcriber(), func(e recognizer.Event) { report(handler, e, f.log) }),
+	}
+	m.open.Store(!tapOnly)
+	m.Microphone = f.peers.NewMicrophone(func(pcm []int16) {
+		if m.open.Load() {
+			m.listener.Hear(pcm)
+		}
+	})
+	return m, nil
+}
+
+// report passes an event to the session.
+func report(handler live.SpeechHandler, e recognizer.Event, log *slog.Logger) {
+	switch {
+	case e.Kind == recognizer.SpeechStarted:
+		handler.SpeechStarted()
+	case e.Err == nil:
+		handler.SpeechRecognized(e.Text)
+	default:
+		if !errors.Is(e.Err, recognizer.ErrNoTranscriber) {
+			log.Warn("speech was not transcribed", "err", e.Err)
+		}
+		handler.SpeechUnrecognized()
+	}
+}
+
+func (m *microphone) Mute(on bool) { m.listener.Mute(on) }
+func (m *microphone) Stats() any   { return m.Microphone.Stats() }
+
+func (m *microphone) OpenTap() {
+	m.listener.OpenTap()
+	m.open.Store(true)
+}
+
+func (m *microphone) CloseTap() {
+	m.open.Store(!m.tapOnly)
+	m.listener.CloseTap()
+}
+
+func (m *microphone) Close() {
+	m.Microphone.Close()
+	m.listener.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -37,6 +38,10 @@ const (
 	idleTimeout = 2 * time.Minute
 	// goodbye is how long Close waits for requests that are being answered.
 	goodbye = 2 * time.Second
+	// fallbackUser and fallbackPassword are the pair of clients without credentials
+	// (wire-protocol §6.2). It is public, and the relay reaches only our own media.
+	fallbackUser     = "kaltura"
+	fallbackPassword = "avatar"
 	// infoPath is where a page finds the addresses and agents, without secrets.
 	infoPath = "/service.json"
 )
@@ -127,7 +132,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	}
 	s.onClose(func() error { peers.Close(); return nil })
 	s.relay, err = relay.New(relay.Config{
-		Listen: o.TURNListen, Peers: peerAddresses(peers), StaticUser: fallbackUser, StaticPassword: fallbackPassword,
+		Listen: o.TURNListen, Peers: []netip.AddrPort{peers.Addr()}, StaticUser: fallbackUser, StaticPassword: fallbackPassword,
 		Link: links["relay"],
 	})
 	if err != nil {

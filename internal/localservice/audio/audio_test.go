@@ -6,35 +6,6 @@ import (
 	"testing"
 )
 
-func TestPCMUFollowsG711(t *testing.T) {
-	for _, test := range []struct {
-		sample int16
-		want   byte
-	}{
-		{0, 0xff},
-		{-1, 0x7f},
-		{4, 0xfe}, // half a step rounds up
-		{1000, 0xce},
-		{-1000, 0x4e},
-		{8059, 0xa0}, // the last of its segment
-		{8060, 0x9f},
-		{math.MaxInt16, 0x80},
-		{math.MinInt16, 0x00},
-	} {
-		if got := ulaw(test.sample); got != test.want {
-			t.Errorf("ulaw(%d) = %#x, want %#x", test.sample, got, test.want)
-		}
-	}
-}
-
-func TestPCMUFrameIsCompletedWithSilence(t *testing.T) {
-	payload := PCMU{}.Encode([]byte{1}, []int16{math.MaxInt16})
-	want := append([]byte{1, 0x80}, slices.Repeat([]byte{0xff}, pcmuFrameSamples-1)...)
-	if !slices.Equal(payload, want) {
-		t.Errorf("frame is % x …, want % x …", payload[:4], want[:4])
-	}
-}
-
 func TestResampleKeepsToneAndLength(t *testing.T) {
 	for _, rates := range [][2]int{{22050, 16000}, {24000, 16000}, {16000, 8000}, {48000, 16000}, {8000, 16000}, {44100, 16000}} {
 		from, to := rates[0], rates[1]

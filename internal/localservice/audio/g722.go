@@ -1,22 +1,23 @@
 package audio
 
-import "time"
+import "slices"
 
 const (
-	g722Rate         = 16000
-	g722FrameSamples = g722Rate / framesPerSecond
+	// G722Rate is the sample rate of G.722, in samples a second.
+	G722Rate         = 16000
+	g722FrameSamples = G722Rate / 50
 	// One byte holds six bits of the low band and two of the high one for a pair of samples: 64 kbit/s.
 	g722FrameBytes = g722FrameSamples / 2
-	// RFC 3551 §4.5.2: the clock stays at the 8000 Hz that RFC 1890 gave by mistake.
-	g722ClockRate = 8000
 )
 
-// g722Silence is the code that quantises to nothing: no difference in the low band, the smallest in the high one. A
-// decoder that hears only it comes to rest within a fifth of a second, whatever it heard before, and so does our copy
-// of its state. Encoding zeros would not: the quantiser has no zero and would chase its own noise for ever.
+// g722Silence is the code of no difference in the low band and the smallest in the high one. A decoder that gets only
+// this code comes to rest within a fifth of a second, and so does the encoder's copy of its state. Encoding zeros would
+// not have that effect: the quantiser has no zero and would follow its own noise for ever.
 const g722Silence = 0xfd
 
-// G722 encodes 16 kHz speech at 64 kbit/s (ITU-T G.722, mode 1).
+// G722 encodes one continuous 16 kHz stream at 64 kbit/s (ITU-T G.722, mode 1), frame by frame. It carries the codec's
+// state from frame to frame, so a stream needs one encoder for its whole life, silence included; that also keeps joins
+// between utterances free of clicks. It is not safe for concurrent use.
 type G722 struct {
 	split     qmf
 	low, high band
@@ -24,29 +25,16 @@ type G722 struct {
 	resting bool
 }
 
-var _ Encoder = (*G722)(nil)
-
 // NewG722 returns an encoder at the start of a stream.
 func NewG722() *G722 {
 	return &G722{low: lowBand(), high: highBand()}
 }
 
-// MimeType is the codec's name in SDP.
-func (*G722) MimeType() string { return "audio/G722" }
-
-// PayloadClockRate is 8000 Hz, half the sample rate.
-func (*G722) PayloadClockRate() uint32 { return g722ClockRate }
-
-// SampleRate is 16000 Hz.
-func (*G722) SampleRate() int { return g722Rate }
-
-// FrameDuration is 20 ms: 160 bytes.
-func (*G722) FrameDuration() time.Duration { return FrameDuration }
-
-// Encode appends one frame of 160 bytes.
+// Encode appends one frame of [FrameDuration], 160 bytes, to dst. A pcm that is shorter than a frame is completed with
+// silence, so nil is a frame of silence; samples beyond one frame are ignored. Lasting silence costs next to nothing.
 func (e *G722) Encode(dst []byte, pcm []int16) []byte {
-	// The filter still holds the end of what was heard before; its frame is encoded as it sounds.
-	if allZero(pcm) && e.split == (qmf{}) {
+	// While the filter still holds the end of the sound before, its frame is encoded like any other.
+	if !slices.ContainsFunc(pcm, func(sample int16) bool { return sample != 0 }) && e.split == (qmf{}) {
 		return e.encodeSilence(dst)
 	}
 	e.resting = false
@@ -77,7 +65,7 @@ func (e *G722) encodePair(first, second int16) byte {
 	return high<<6 | low
 }
 
-// G722Decoder decodes what G722 encodes: the ear of tests and tools. It is not safe for concurrent use.
+// G722Decoder decodes the frames of G722, for tests and tools. It is not safe for concurrent use.
 type G722Decoder struct {
 	join      qmf
 	low, high band
@@ -105,13 +93,4 @@ func sampleAt(pcm []int16, i int) int16 {
 		return pcm[i]
 	}
 	return 0
-}
-
-func allZero(pcm []int16) bool {
-	for _, sample := range pcm {
-		if sample != 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -117,8 +117,8 @@ func BenchmarkG722Speech(b *testing.B) {
 	}
 }
 
-func encodeWith(e Encoder, pcm []int16) []byte {
-	frame := e.SampleRate() / framesPerSecond
+func encodeWith(e *G722, pcm []int16) []byte {
+	const frame = g722FrameSamples
 	var payload []byte
 	for start := 0; start < len(pcm); start += frame {
 		payload = e.Encode(payload, pcm[start:min(start+frame, len(pcm))])

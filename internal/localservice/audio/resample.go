@@ -1,6 +1,9 @@
 package audio
 
-import "math"
+import (
+	"math"
+	"math/big"
+)
 
 const (
 	// The interpolating filter reaches this many zero crossings to either side: with the window below, 80 dB down.
@@ -17,7 +20,7 @@ func Resample(pcm []int16, from, to int) []int16 {
 	if from == to || len(pcm) == 0 {
 		return pcm
 	}
-	divisor := gcd(from, to)
+	divisor := int(new(big.Int).GCD(nil, nil, big.NewInt(int64(from)), big.NewInt(int64(to))).Int64())
 	up, down := to/divisor, from/divisor
 	filters, reach := phaseFilters(up, min(1, float64(to)/float64(from))*resamplePassband)
 
@@ -80,13 +83,6 @@ func bessel(x float64) float64 {
 		sum += term
 	}
 	return sum
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 func clip16(v float64) int16 {

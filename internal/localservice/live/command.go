@@ -36,8 +36,8 @@ type Info struct {
 	StillsAccepted int `json:"stillsAccepted"`
 	StillsRefused  int `json:"stillsRefused"`
 
-	Media any `json:"media,omitempty"` // statistics of picture and voice
-	Ears  any `json:"ears,omitempty"`  // statistics of the microphone
+	Media      any `json:"media,omitempty"`      // statistics of picture and voice
+	Microphone any `json:"microphone,omitempty"` // statistics of the microphone
 }
 
 // State is how far a session is.
@@ -111,7 +111,7 @@ func (s *Session) Info(ctx context.Context) (Info, error) {
 			info.Media = s.downlink.Stats()
 		}
 		if s.mic != nil {
-			info.Ears = s.mic.Stats()
+			info.Microphone = s.mic.Stats()
 		}
 		return nil
 	})

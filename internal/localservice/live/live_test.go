@@ -354,7 +354,7 @@ type fakeMedia struct {
 	fail     error
 	downlink *fakeDownlink
 	mic      *fakeMic
-	ear      Ear
+	handler  SpeechHandler
 	tapOnly  bool
 }
 
@@ -375,10 +375,10 @@ func (m *fakeMedia) OpenVoice() (VoicePeer, error) {
 	return m.downlink, nil
 }
 
-func (m *fakeMedia) OpenMicrophone(ear Ear, tapOnly bool) (Microphone, error) {
+func (m *fakeMedia) OpenMicrophone(handler SpeechHandler, tapOnly bool) (Microphone, error) {
 	m.tapOnly = tapOnly
 	m.open++
-	m.ear, m.mic = ear, &fakeMic{m: m}
+	m.handler, m.mic = handler, &fakeMic{m: m}
 	return m.mic, nil
 }
 
@@ -392,18 +392,18 @@ type fakeDownlink struct {
 	answer  string
 }
 
-func (d *fakeDownlink) Play(silence time.Duration, sound *voice.Speech) {
+func (d *fakeDownlink) Play(silence time.Duration, pcm []int16, _ int) {
 	d.silence += silence
-	d.samples += len(sound.PCM)
+	d.samples += len(pcm)
 }
-func (d *fakeDownlink) Stop()                                { d.stops++ }
-func (d *fakeDownlink) Kill()                                { d.killed = true }
-func (d *fakeDownlink) StopVideo(bool)                       {}
-func (d *fakeDownlink) Stats() any                           { return nil }
-func (d *fakeDownlink) Close()                               { d.m.open-- }
-func (d *fakeDownlink) Offer() (string, error)               { return "v=0 voice", nil }
-func (d *fakeDownlink) Answer(sdp string) error              { d.answer = sdp; return nil }
-func (d *fakeDownlink) AddCandidate(control.Candidate) error { return nil }
+func (d *fakeDownlink) Stop()                     { d.stops++ }
+func (d *fakeDownlink) Kill()                     { d.killed = true }
+func (d *fakeDownlink) StopVideo(bool)            {}
+func (d *fakeDownlink) Stats() any                { return nil }
+func (d *fakeDownlink) Close()                    { d.m.open-- }
+func (d *fakeDownlink) Offer() (string, error)    { return "v=0 voice", nil }
+func (d *fakeDownlink) Answer(sdp string) error   { d.answer = sdp; return nil }
+func (d *fakeDownlink) AddCandidate(string) error { return nil }
 
 type fakeMic struct {
 	m     *fakeMedia
@@ -431,9 +431,9 @@ func (*fakeMic) Offer(sdp string, _ bool) (string, []string, error) {
 	}
 	return "v=0 answer", []string{"candidate:1"}, nil
 }
-func (*fakeMic) AddCandidate(control.Candidate) error { return nil }
-func (f *fakeMic) OpenTap()                           { f.tap("open") }
-func (f *fakeMic) CloseTap()                          { f.tap("close") }
-func (f *fakeMic) Mute(on bool)                       { f.muted = on }
-func (*fakeMic) Stats() any                           { return nil }
-func (f *fakeMic) Close()                             { f.m.open-- }
+func (*fakeMic) AddCandidate(string) error { return nil }
+func (f *fakeMic) OpenTap()                { f.tap("open") }
+func (f *fakeMic) CloseTap()               { f.tap("close") }
+func (f *fakeMic) Mute(on bool)            { f.muted = on }
+func (*fakeMic) Stats() any                { return nil }
+func (f *fakeMic) Close()                  { f.m.open-- }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
@@ -16,19 +17,19 @@ type Media interface {
 	// OpenVoice makes a voice without a picture, for which the service sends the
 	// offer.
 	OpenVoice() (VoicePeer, error)
-	// OpenMicrophone makes a peer for the user's voice. With tapOnly, nothing is
-	// heard outside of tap-to-talk windows.
-	OpenMicrophone(ear Ear, tapOnly bool) (Microphone, error)
+	// OpenMicrophone makes a peer for the user's voice. With tapOnly, sound outside
+	// of tap-to-talk windows is ignored.
+	OpenMicrophone(handler SpeechHandler, tapOnly bool) (Microphone, error)
 }
 
 // Downlink is the agent as it is seen and heard. No method waits.
 type Downlink interface {
-	// Play speaks sound after a silence, behind what is being spoken.
-	Play(silence time.Duration, sound *voice.Speech)
-	// Stop ends what is being spoken.
+	// Play queues mono sound with rate samples a second, after a silence.
+	Play(silence time.Duration, pcm []int16, rate int)
+	// Stop drops what is queued.
 	Stop()
-	// Kill breaks the connection without a word, StopVideo holds the bytes of the
-	// picture back: a client has to cope with both.
+	// Kill breaks the connection without a message; StopVideo holds back the bytes of
+	// the picture. Clients have to recover from both.
 	Kill()
 	StopVideo(stopped bool)
 	// Stats describes the connection.
@@ -42,7 +43,7 @@ type VoicePeer interface {
 	// Offer returns the session description to send.
 	Offer() (sdp string, err error)
 	Answer(sdp string) error
-	AddCandidate(c control.Candidate) error
+	AddCandidate(candidate string) error
 }
 
 // videoStatus is the status of a video session (wire-protocol §4.2).
@@ -125,7 +126,7 @@ func (s *Session) freeMedia() {
 // play queues sound on the downlink. Without one time passes all the same.
 func (s *Session) play(silence time.Duration, sound *voice.Speech) {
 	if s.downlink != nil {
-		s.downlink.Play(silence, sound)
+		s.downlink.Play(silence, sound.PCM, sound.Rate)
 	}
 }
 
@@ -152,20 +153,15 @@ func (s *Session) playRest() {
 		}
 		if len(sound.PCM) > 0 {
 			s.play(at.Sub(heard), sound)
-			heard = at.Add(length(sound))
+			heard = at.Add(sound.Duration())
 		}
 	}
 }
 
 // rest returns sound without its beginning.
 func rest(sound *voice.Speech, cut time.Duration) *voice.Speech {
-	n := int(int64(cut) * int64(sound.Rate) / int64(time.Second))
+	n := audio.Samples(cut, sound.Rate)
 	return &voice.Speech{PCM: sound.PCM[min(n, len(sound.PCM)):], Rate: sound.Rate}
-}
-
-// length is how long sound is heard.
-func length(sound *voice.Speech) time.Duration {
-	return time.Duration(int64(len(sound.PCM)) * int64(time.Second) / int64(sound.Rate))
 }
 
 // offerVoice offers the agent's voice to a client in audio mode
@@ -192,7 +188,7 @@ func (s *Session) voiceCandidate(c control.ClientCandidate) {
 	if s.voice == nil {
 		return
 	}
-	if err := s.voice.AddCandidate(c.Candidate); err != nil {
+	if err := s.voice.AddCandidate(c.Candidate.Candidate); err != nil {
 		s.log.Debug("candidate refused", "err", err)
 	}
 }

@@ -18,16 +18,15 @@ const (
 	longestTap = 60 * time.Second
 )
 
-// Ear takes what is heard on a microphone. It is called from any goroutine and
-// does not wait.
-type Ear interface {
-	// Onset: the user has begun to speak.
-	Onset()
-	// Words: the user has finished, and this was understood; "" when there was
-	// nothing.
-	Words(text string)
-	// Unheard: the user has finished, and nobody here can tell the words.
-	Unheard()
+// SpeechHandler takes the results of speech recognition. Its methods may be called
+// from any goroutine and do not wait.
+type SpeechHandler interface {
+	// SpeechStarted: the user has begun to speak.
+	SpeechStarted()
+	// SpeechRecognized: the user has finished, with these words; "" for none.
+	SpeechRecognized(text string)
+	// SpeechUnrecognized: the user has finished, and the words are unknown.
+	SpeechUnrecognized()
 }
 
 // Microphone is the peer that carries the user's voice. No method waits but
@@ -35,12 +34,12 @@ type Ear interface {
 type Microphone interface {
 	// Offer answers an offer; a restart is one of the same peer.
 	Offer(sdp string, restart bool) (answer string, candidates []string, err error)
-	AddCandidate(c control.Candidate) error
+	AddCandidate(candidate string) error
 	// OpenTap begins to collect, whatever the pauses; CloseTap reports the words
-	// to the ear, also when there are none.
+	// to the handler, also when there are none.
 	OpenTap()
 	CloseTap()
-	// Mute drops what is heard.
+	// Mute drops sound.
 	Mute(on bool)
 	Stats() any
 	Close()
@@ -53,24 +52,26 @@ type tapWindow struct {
 	timer    *timer // until it has settled, or until it was open for too long
 }
 
-// ear brings what is heard to the session goroutine, as long as mic is the
-// session's microphone.
-type ear struct {
-	s *Session
-	n int // of the microphone
+// speechEvents posts events to the session goroutine, as long as its microphone is
+// the session's.
+type speechEvents struct {
+	s          *Session
+	microphone int // micCount of the microphone
 }
 
-func (e ear) post(f func()) {
+func (e speechEvents) post(f func()) {
 	e.s.post(func() {
-		if e.n == e.s.micCount {
+		if e.microphone == e.s.micCount {
 			f()
 		}
 	})
 }
 
-func (e ear) Onset()            { e.post(e.s.voiceOnset) }
-func (e ear) Words(text string) { e.post(func() { e.s.voiceWords(text) }) }
-func (e ear) Unheard()          { e.post(e.s.voiceUnheard) }
+func (e speechEvents) SpeechStarted()      { e.post(e.s.speechStarted) }
+func (e speechEvents) SpeechUnrecognized() { e.post(e.s.speechUnrecognized) }
+func (e speechEvents) SpeechRecognized(text string) {
+	e.post(func() { e.s.speechRecognized(text) })
+}
 
 // startMicrophone gets ready for the user's voice. On a resumed session it comes
 // again; the old peer goes (wire-protocol §5.1, choice C10).
@@ -79,7 +80,7 @@ func (s *Session) startMicrophone() {
 		return
 	}
 	s.closeMicrophone()
-	mic, err := s.cfg.Media.OpenMicrophone(ear{s, s.micCount}, s.profile.TapToTalk)
+	mic, err := s.cfg.Media.OpenMicrophone(speechEvents{s, s.micCount}, s.profile.TapToTalk)
 	if err != nil {
 		s.microphoneFailed("no microphone peer", err)
 		return
@@ -90,7 +91,7 @@ func (s *Session) startMicrophone() {
 }
 
 func (s *Session) closeMicrophone() {
-	s.micCount++ // what the old one heard is not news any more
+	s.micCount++ // later events of the old one are ignored
 	s.dropTap()
 	if s.mic != nil {
 		s.mic.Close()
@@ -119,7 +120,7 @@ func (s *Session) microphoneCandidate(c control.ClientCandidate) {
 	if s.mic == nil {
 		return
 	}
-	if err := s.mic.AddCandidate(c.Candidate); err != nil {
+	if err := s.mic.AddCandidate(c.Candidate.Candidate); err != nil {
 		s.log.Debug("candidate refused", "err", err)
 	}
 }
@@ -131,9 +132,9 @@ func (s *Session) microphoneFailed(text string, err error) {
 	s.emit(control.ASRError, control.PeerError{Error: text})
 }
 
-// voiceOnset takes the beginning of speech: it can cut the agent
+// speechStarted interrupts the agent
 // (wire-protocol §7.8).
-func (s *Session) voiceOnset() {
+func (s *Session) speechStarted() {
 	p := s.active
 	if !s.attentive() || s.muted || s.tap.open || p != nil && p.by.uninterruptible() {
 		return
@@ -144,8 +145,8 @@ func (s *Session) voiceOnset() {
 	s.bargeIn()
 }
 
-// voiceWords takes the words of a finished utterance, or of a tap window.
-func (s *Session) voiceWords(text string) {
+// speechRecognized takes the words of a finished utterance, or of a tap window.
+func (s *Session) speechRecognized(text string) {
 	by := byTranscript
 	if s.profile.TapToTalk {
 		by = byTap
@@ -157,9 +158,9 @@ func (s *Session) voiceWords(text string) {
 	s.userSaid(by, text)
 }
 
-// voiceUnheard lets the agent say honestly that it heard somebody and no words.
-// What the user said before counts more.
-func (s *Session) voiceUnheard() {
+// speechUnrecognized lets the agent say that it detected speech without words,
+// unless it is working on an earlier question.
+func (s *Session) speechUnrecognized() {
 	p := s.active
 	if !s.attentive() || p != nil && (p.thinking() || p.by.uninterruptible() || !s.profile.InterruptionsEnabled) {
 		return
@@ -173,8 +174,8 @@ func (s *Session) voiceUnheard() {
 	s.ask(p, uuid.NewString(), "", true)
 }
 
-// mute notes that the user does not want to be heard. The track goes on and
-// carries silence (wire-protocol §3.8).
+// mute switches the microphone off or on. The muted track goes on and carries
+// silence (wire-protocol §3.8).
 func (s *Session) mute(on bool) {
 	s.muted = on
 	if s.mic != nil {
@@ -182,7 +183,7 @@ func (s *Session) mute(on bool) {
 	}
 }
 
-// openTap opens a push-to-talk window. The agent stops talking to listen.
+// openTap opens a push-to-talk window, which interrupts the agent.
 func (s *Session) openTap() {
 	if !s.attentive() || s.mic == nil || s.tap.open && !s.tap.settling {
 		return
@@ -211,7 +212,7 @@ func (s *Session) endTap() {
 	})
 }
 
-// dropTap closes a window without listening to what was said in it.
+// dropTap closes a window and drops its sound.
 func (s *Session) dropTap() {
 	s.tap.timer.stop()
 	s.tap = tapWindow{}

@@ -231,10 +231,10 @@ func TestTapToTalk(t *testing.T) {
 		if got := st.media.mic.window(); got != "open close" {
 			t.Errorf("window %q", got)
 		}
-		st.media.ear.Words("")
+		st.media.handler.SpeechRecognized("")
 		synctest.Wait()
 		st.expect() // an empty window is no turn
-		st.media.ear.Words("what now")
+		st.media.handler.SpeechRecognized("what now")
 		synctest.Wait()
 		got := st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
 		if id, _ := got[0].field("speechId").(string); !strings.HasSuffix(id, "-tap-to-talk") {
@@ -257,7 +257,7 @@ func TestMutedMicrophoneIsNotHeard(t *testing.T) {
 		if !st.media.mic.muted {
 			t.Error("the microphone does not know")
 		}
-		st.media.ear.Onset()
+		st.media.handler.SpeechStarted()
 		synctest.Wait()
 		st.expect(control.ASRReady)
 		st.send(control.ASRInit, control.ASRInitRequest{})
@@ -265,7 +265,7 @@ func TestMutedMicrophoneIsNotHeard(t *testing.T) {
 			t.Error("a new peer forgets it")
 		}
 		st.send(control.UnmuteUser, control.Empty{})
-		st.media.ear.Onset()
+		st.media.handler.SpeechStarted()
 		synctest.Wait()
 		st.expect(control.ASRReady, control.UserStartedTalking)
 	})

@@ -165,7 +165,7 @@ func (s *Session) step(p *speech) {
 		s.caption(p, p.chunks[p.next])
 		p.next++
 	}
-	for len(p.clips) > 0 && !p.clips[0].at.Add(length(p.clips[0].sound)).After(now) {
+	for len(p.clips) > 0 && !p.clips[0].at.Add(p.clips[0].sound.Duration()).After(now) {
 		p.clips = p.clips[1:]
 	}
 	s.voiceNext(p, now)

@@ -198,10 +198,10 @@ func TestBargeInByVoice(t *testing.T) {
 		st.join()
 		st.send(control.ASRInit, control.ASRInitRequest{})
 		counting(st)
-		st.media.ear.Onset()
+		st.media.handler.SpeechStarted()
 		synctest.Wait()
 		st.expect(control.UserStartedTalking, control.AgentInterrupted, control.StvFinishedTalking)
-		st.media.ear.Words("wait a moment")
+		st.media.handler.SpeechRecognized("wait a moment")
 		synctest.Wait()
 		got := st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
 		if got[1].field("userTranscription") != "wait a moment" {

@@ -106,7 +106,7 @@ func TestMicrophoneHearsThroughTheRelay(t *testing.T) {
 	var r recording
 	m := s.NewMicrophone(r.hear)
 	defer m.Close()
-	detector := recognizer.NewDetector(recognizer.Config{})
+	var detector recognizer.Detector
 	client := newSpeaker(t, relayOnly(t, s, "udp"))
 	answer := client.connect(t, m, false)
 	waitFor(t, "connected", func() bool { return m.Stats().Connected })

@@ -1,9 +1,7 @@
 package media
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -30,7 +28,7 @@ func drain(p *playout) []int16 {
 func TestUtterancesFollowWithoutAGap(t *testing.T) {
 	var p playout
 	first, second := ramp(1000), ramp(500)
-	p.queue = []*playing{newPlaying(Utterance{PCM: first}), newPlaying(Utterance{PCM: second, Lead: 10 * time.Millisecond})}
+	p.queue = []*utterance{newUtterance(0, first, voiceRate), newUtterance(10*time.Millisecond, second, voiceRate)}
 	want := slices.Concat(first, make([]int16, 160), second)
 	got := drain(&p)
 	if !slices.Equal(got[:len(want)], want) {
@@ -41,55 +39,13 @@ func TestUtterancesFollowWithoutAGap(t *testing.T) {
 	}
 }
 
-func TestUtteranceReportsItsProgress(t *testing.T) {
-	var events []string
-	note := func(name string) func(Event) {
-		return func(e Event) { events = append(events, fmt.Sprint(name, " ", e.Kind, " ", e.Position)) }
-	}
-	p := playout{queue: []*playing{
-		newPlaying(Utterance{
-			PCM: ramp(voiceRate / 10), Notify: note("a"),
-			Marks: []time.Duration{0, 30 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond},
-		}),
-		newPlaying(Utterance{Notify: note("empty")}),
-		newPlaying(Utterance{PCM: ramp(100), Lead: 20 * time.Millisecond}), // nobody to notify
-	}}
-	drain(&p)
-	want := []string{
-		"a 0 0s", "a 1 0s", "a 1 30ms", "a 1 30ms", "a 1 100ms", "a 2 100ms", "empty 0 0s", "empty 2 0s",
-	}
-	if !slices.Equal(events, want) {
-		t.Errorf("events:\n%s\nwant:\n%s", strings.Join(events, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-func TestStopTellsHowMuchWasPlayed(t *testing.T) {
-	var p playout
-	if got := p.stop(); got != 0 {
-		t.Errorf("stop of nothing = %v", got)
-	}
-	p.queue = []*playing{
-		newPlaying(Utterance{PCM: ramp(voiceRate), Lead: 20 * time.Millisecond}), newPlaying(Utterance{PCM: ramp(10)}),
-	}
-	slot := make([]int16, samplesPerSlot)
-	for range 4 {
-		p.next(slot)
-	}
-	if got := p.stop(); got != 60*time.Millisecond {
-		t.Errorf("stop after 80 ms of which 20 were silent = %v, want 60ms", got)
-	}
-	if _, speech := p.next(slot); speech {
-		t.Error("speech after stop")
-	}
-}
-
 func TestLoudnessFollowsTheVoice(t *testing.T) {
 	pcm := make([]int16, 4*samplesPerSlot) // silent, full, silent, full
 	for i := range samplesPerSlot {
 		pcm[samplesPerSlot+i] = int16(20000 * (1 - 2*(i%2)))
 		pcm[3*samplesPerSlot+i] = pcm[samplesPerSlot+i]
 	}
-	p := playout{queue: []*playing{newPlaying(Utterance{PCM: pcm})}}
+	p := playout{queue: []*utterance{newUtterance(0, pcm, voiceRate)}}
 	slot := make([]int16, samplesPerSlot)
 	for i, want := range []float64{0, 1, 0, 1, 0} {
 		if got, _ := p.next(slot); got != want {
@@ -99,8 +55,8 @@ func TestLoudnessFollowsTheVoice(t *testing.T) {
 }
 
 func TestOtherRatesAreConverted(t *testing.T) {
-	u := newPlaying(Utterance{PCM: make([]int16, 24000), Rate: 24000})
-	if got := len(u.PCM); got != voiceRate {
+	u := newUtterance(0, make([]int16, 24000), 24000)
+	if got := len(u.pcm); got != voiceRate {
 		t.Errorf("a second at 24 kHz became %d samples, want %d", got, voiceRate)
 	}
 }

@@ -11,8 +11,7 @@ import (
 // it was instead of sending a burst.
 const maxCatchUp = time.Second
 
-// Stream is an avatar's picture and voice for one session. A goroutine owns its state; the methods may be called concurrently, but not
-// from an [Utterance]'s Notify.
+// Stream is an avatar's picture and voice for one session. A goroutine owns its state; the methods may be called concurrently.
 type Stream struct {
 	server   *Server
 	id, room string
@@ -79,19 +78,19 @@ func (s *Stream) URL(base string) string {
 	return base + sessionPath + url.PathEscape(s.room) + "/whep/session/" + s.id
 }
 
-// Play queues an utterance behind those that are playing. It takes its time whether or not a viewer is connected.
-func (s *Stream) Play(u Utterance) {
-	p := newPlaying(u)
-	s.do(func() { s.playout.queue = append(s.playout.queue, p) })
+// Play queues mono speech with rate samples a second, after a silence, behind the utterances that are playing. It takes its time whether
+// or not a viewer is connected.
+func (s *Stream) Play(lead time.Duration, pcm []int16, rate int) {
+	u := newUtterance(lead, pcm, rate)
+	s.do(func() { s.playout.queue = append(s.playout.queue, u) })
 }
 
-// Stop cuts all utterances, within one slot of 20 ms, and returns how much was played of the PCM of the one that was playing.
-func (s *Stream) Stop() (played time.Duration) {
-	s.do(func() { played = s.playout.stop() })
-	return played
+// Stop cuts all utterances, within one slot of 20 ms.
+func (s *Stream) Stop() {
+	s.do(func() { s.playout.queue = nil })
 }
 
-// StopVideo stops or restarts the video bytes; the voice goes on. It is for trying out how a page notices.
+// StopVideo stops or restarts the video bytes; the voice goes on. Tests of pages use it.
 func (s *Stream) StopVideo(stop bool) {
 	s.do(func() {
 		s.frozen = stop
@@ -99,7 +98,7 @@ func (s *Stream) StopVideo(stop bool) {
 	})
 }
 
-// Kill lets the viewer's transport die without a goodbye, and frees its place. It is for trying out how a page notices.
+// Kill stops the viewer's transport without a close message, and frees its place. Tests of pages use it.
 func (s *Stream) Kill() {
 	var v *viewer
 	s.do(func() { v, s.viewer = s.viewer, nil })

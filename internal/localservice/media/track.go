@@ -88,8 +88,7 @@ func (p *pictures) draw(slot int64, loudness float64) int {
 // voice is the audio track of a viewer.
 type voice struct {
 	track
-	encoder audio.Encoder
-	narrow  *narrowing // when the encoder takes 8000 samples per second
+	encoder *audio.G722
 	frame   []byte
 }
 
@@ -98,17 +97,11 @@ func newVoice(c codec) (*voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.is(webrtc.MimeTypeG722) {
-		return &voice{track: *t, encoder: audio.NewG722()}, nil
-	}
-	return &voice{track: *t, encoder: audio.PCMU{}, narrow: &narrowing{}}, nil
+	return &voice{track: *t, encoder: audio.NewG722()}, nil
 }
 
 // speak sends a slot of voice, nil for silence, and returns its size.
 func (v *voice) speak(slot int64, pcm []int16) int {
-	if v.narrow != nil {
-		pcm = v.narrow.halve(pcm)
-	}
 	v.frame = v.encoder.Encode(v.frame[:0], pcm)
 	return v.send(slot, false, v.frame)
 }

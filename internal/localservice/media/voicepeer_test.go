@@ -44,7 +44,7 @@ func TestOfferedVoiceIsHeardThroughTheRelay(t *testing.T) {
 			t.Fatal(err)
 		}
 		waitFor(t, "connected", func() bool { return v.Stats().Connected })
-		v.Play(Utterance{PCM: ramp(voiceRate / 10)})
+		v.Play(0, ramp(voiceRate/10), voiceRate)
 		waitFor(t, "voice", func() bool { return len(got.of(webrtc.MimeTypeG722)) >= 10 })
 	}
 	if stats := v.Stats(); stats.Viewers != 2 || stats.FramesDue != 0 {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 )
 
 const (
@@ -44,34 +46,14 @@ const (
 	postRoll = 10
 )
 
-// Defaults of Config.
 const (
-	DefaultSilence   = 700 * time.Millisecond
-	DefaultMinSpeech = 160 * time.Millisecond
-	DefaultMaxTurn   = time.Minute
+	// turnSilence is the pause that ends a turn.
+	turnSilence = 700 * time.Millisecond
+	// minSpeech is the voiced time below which a turn was a cough and is dropped.
+	minSpeech = 160 * time.Millisecond
+	// maxTurn bounds a turn, also one by tap-to-talk.
+	maxTurn = time.Minute
 )
-
-// Config tunes a detector. The zero value takes the defaults.
-type Config struct {
-	// Silence is the pause that ends a turn. Default 700 ms.
-	Silence time.Duration
-	// MinSpeech is the voiced time below which a turn was a cough and is dropped. Default 160 ms.
-	MinSpeech time.Duration
-	// MaxTurn bounds a turn, also one by tap-to-talk. Default one minute.
-	MaxTurn time.Duration
-}
-
-func (c *Config) setDefaults() {
-	if c.Silence == 0 {
-		c.Silence = DefaultSilence
-	}
-	if c.MinSpeech == 0 {
-		c.MinSpeech = DefaultMinSpeech
-	}
-	if c.MaxTurn == 0 {
-		c.MaxTurn = DefaultMaxTurn
-	}
-}
 
 // Turn is what a user said without a pause, or within a tap-to-talk window.
 type Turn struct {
@@ -81,9 +63,8 @@ type Turn struct {
 	Speech time.Duration
 }
 
-// Detector finds turns in sound. It is not safe for concurrent use.
+// Detector finds turns in sound. The zero value is ready; it is not safe for concurrent use.
 type Detector struct {
-	cfg Config
 	raw []int16 // of the frame that is being filled
 
 	lastIn, lastOut float64 // of the high-pass
@@ -101,13 +82,7 @@ type Detector struct {
 	quiet    int     // frames since the last voiced one
 }
 
-// NewDetector returns a detector that has heard nothing.
-func NewDetector(cfg Config) *Detector {
-	cfg.setDefaults()
-	return &Detector{cfg: cfg}
-}
-
-// Feed hears pcm, of any length. It calls onset when speech has begun and end with every finished turn.
+// Feed takes pcm, of any length. It calls onset when speech has begun and end with every finished turn.
 func (d *Detector) Feed(pcm []int16, onset func(), end func(Turn)) {
 	for len(pcm) > 0 {
 		n := min(FrameSamples-len(d.raw), len(pcm))
@@ -152,7 +127,7 @@ func (d *Detector) judge(frame []int16, onset func(), end func(Turn)) {
 			d.speaking = false
 			d.trim()
 			t := d.finish()
-			if t.Speech >= d.cfg.MinSpeech {
+			if t.Speech >= minSpeech {
 				end(t)
 			}
 		}
@@ -175,7 +150,7 @@ func (d *Detector) begin() {
 
 // collect adds a frame to the turn. What exceeds the longest turn is not kept.
 func (d *Detector) collect(frame []int16, voiced bool) {
-	if timeOf(len(d.turn)) < d.cfg.MaxTurn {
+	if audio.Duration(len(d.turn), Rate) < maxTurn {
 		d.turn = append(d.turn, frame...)
 	}
 	d.quiet++
@@ -187,7 +162,7 @@ func (d *Detector) collect(frame []int16, voiced bool) {
 
 // ended reports whether the pause that ends a turn has passed, or the turn has become too long.
 func (d *Detector) ended() bool {
-	return time.Duration(d.quiet)*FrameTime >= d.cfg.Silence || timeOf(len(d.turn)) >= d.cfg.MaxTurn
+	return time.Duration(d.quiet)*FrameTime >= turnSilence || audio.Duration(len(d.turn), Rate) >= maxTurn
 }
 
 // trim takes the pause off the end of the turn.
@@ -263,8 +238,4 @@ func (d *Detector) level(frame []int16) float64 {
 		return math.Inf(-1)
 	}
 	return 10 * math.Log10(sum/float64(len(frame)))
-}
-
-func timeOf(samples int) time.Duration {
-	return time.Duration(samples) * time.Second / Rate
 }

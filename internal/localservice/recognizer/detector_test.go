@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -84,7 +86,7 @@ type heard struct {
 func listen(d *Detector, pcm []int16) (h heard) {
 	for at := 0; at < len(pcm); at += FrameSamples {
 		piece := pcm[at:min(at+FrameSamples, len(pcm))]
-		now := timeOf(at + len(piece))
+		now := audio.Duration(at+len(piece), Rate)
 		d.Feed(piece,
 			func() { h.onsets = append(h.onsets, now) },
 			func(t Turn) {
@@ -103,7 +105,7 @@ func audible(pcm []int16) (first, last time.Duration) {
 			sum += float64(s) * float64(s)
 		}
 		if math.Sqrt(sum/float64(FrameSamples)) > 300 {
-			last = timeOf(at + FrameSamples)
+			last = audio.Duration(at+FrameSamples, Rate)
 			if first == 0 {
 				first = last
 			}
@@ -130,7 +132,7 @@ func TestSpeechIsFoundInRoomsOfAllKinds(t *testing.T) {
 		"noise that fades away": {mix(noise(total, -60), noise(2*time.Second, -40), 0), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := listen(NewDetector(Config{}), mix(tc.room, amplify(voice, tc.level), at))
+			h := listen(&Detector{}, mix(tc.room, amplify(voice, tc.level), at))
 			first, last := audible(voice)
 			if len(h.onsets) != 1 || len(h.turns) != 1 {
 				t.Fatalf("onsets at %v, turns until %v; want one of each", h.onsets, h.ends)
@@ -141,7 +143,7 @@ func TestSpeechIsFoundInRoomsOfAllKinds(t *testing.T) {
 			if pause := h.ends[0] - at - last; pause < 500*time.Millisecond || pause > 900*time.Millisecond {
 				t.Errorf("turn ended %v after speech, want about 700ms", pause)
 			}
-			if got := timeOf(len(h.turns[0].PCM)); got < last-first || got > last-first+time.Second {
+			if got := audio.Duration(len(h.turns[0].PCM), Rate); got < last-first || got > last-first+time.Second {
 				t.Errorf("turn has %v of sound, want little more than the %v of speech", got, last-first)
 			}
 		})
@@ -166,7 +168,7 @@ func TestNoSpeechIsFoundInNoise(t *testing.T) {
 			noise(3*time.Second, -40), quiet(2*time.Second), noise(3*time.Second, -40), quiet(20*time.Millisecond), noise(time.Second, -40),
 		),
 	} {
-		if h := listen(NewDetector(Config{}), pcm); len(h.onsets) != 0 {
+		if h := listen(&Detector{}, pcm); len(h.onsets) != 0 {
 			t.Errorf("%s: onsets at %v", name, h.onsets)
 		}
 	}
@@ -175,7 +177,7 @@ func TestNoSpeechIsFoundInNoise(t *testing.T) {
 // A fan that is switched on may be taken for speech, but not for ever.
 func TestNoiseThatStartsIsGotUsedTo(t *testing.T) {
 	pcm := append(noise(4*time.Second, -60), noise(20*time.Second, -35)...)
-	h := listen(NewDetector(Config{}), pcm)
+	h := listen(&Detector{}, pcm)
 	if len(h.onsets) > 1 || len(h.ends) > 1 || len(h.ends) == 1 && h.ends[0] > 9*time.Second {
 		t.Errorf("onsets %v, ends %v; want the noise to be ignored after about four seconds", h.onsets, h.ends)
 	}
@@ -184,7 +186,7 @@ func TestNoiseThatStartsIsGotUsedTo(t *testing.T) {
 func TestPausesWithinATurnDoNotEndIt(t *testing.T) {
 	voice := speech(t)
 	pcm := slices.Concat(quiet(time.Second), voice, quiet(300*time.Millisecond), voice, quiet(2*time.Second), voice, quiet(2*time.Second))
-	h := listen(NewDetector(Config{}), pcm)
+	h := listen(&Detector{}, pcm)
 	if len(h.onsets) != 2 || len(h.turns) != 2 {
 		t.Fatalf("onsets %v, ends %v; want two turns", h.onsets, h.ends)
 	}
@@ -193,18 +195,10 @@ func TestPausesWithinATurnDoNotEndIt(t *testing.T) {
 	}
 }
 
-func TestTrailingSilenceIsConfigurable(t *testing.T) {
-	voice := speech(t)
-	pcm := slices.Concat(quiet(time.Second), voice, quiet(400*time.Millisecond), voice, quiet(2*time.Second))
-	if h := listen(NewDetector(Config{Silence: 300 * time.Millisecond}), pcm); len(h.turns) != 2 {
-		t.Errorf("%d turns with a silence of 300 ms, want 2", len(h.turns))
-	}
-}
-
 func TestCoughIsNoTurn(t *testing.T) {
 	cough := noise(100*time.Millisecond, -15)
 	pcm := mix(noise(5*time.Second, -65), cough, 2*time.Second)
-	if h := listen(NewDetector(Config{}), pcm); len(h.turns) != 0 {
+	if h := listen(&Detector{}, pcm); len(h.turns) != 0 {
 		t.Errorf("turns of %v", h.turns[0].Speech)
 	}
 }
@@ -212,18 +206,18 @@ func TestCoughIsNoTurn(t *testing.T) {
 func TestTurnIsCutWhenItIsTooLong(t *testing.T) {
 	voice := speech(t)
 	pcm := slices.Concat(quiet(time.Second), slices.Repeat(voice, 60), quiet(2*time.Second))
-	h := listen(NewDetector(Config{}), pcm)
+	h := listen(&Detector{}, pcm)
 	if len(h.turns) != 2 {
 		t.Fatalf("%d turns of 72 s of speech, want 2", len(h.turns))
 	}
-	if got := timeOf(len(h.turns[0].PCM)); got != DefaultMaxTurn {
-		t.Errorf("first turn has %v, want %v", got, DefaultMaxTurn)
+	if got := audio.Duration(len(h.turns[0].PCM), Rate); got != maxTurn {
+		t.Errorf("first turn has %v, want %v", got, maxTurn)
 	}
 }
 
 func TestTapWindowIsOneTurn(t *testing.T) {
 	voice := speech(t)
-	d := NewDetector(Config{})
+	d := &Detector{}
 	if _, ok := d.CloseTap(); ok {
 		t.Error("a window that was not open was closed")
 	}
@@ -246,7 +240,7 @@ func TestTapWindowIsOneTurn(t *testing.T) {
 }
 
 func TestSilentTapWindowHasNoSpeech(t *testing.T) {
-	d := NewDetector(Config{})
+	d := &Detector{}
 	listen(d, noise(time.Second, -50))
 	d.OpenTap()
 	listen(d, noise(2*time.Second, -50))
@@ -254,30 +248,30 @@ func TestSilentTapWindowHasNoSpeech(t *testing.T) {
 		t.Errorf("window has %v of speech in %d samples, %v; want none", turn.Speech, len(turn.PCM), ok)
 	}
 	d.OpenTap()
-	listen(d, noise(2*DefaultMaxTurn, -50))
-	if turn, _ := d.CloseTap(); timeOf(len(turn.PCM)) != DefaultMaxTurn {
-		t.Errorf("window has %v, want at most %v", timeOf(len(turn.PCM)), DefaultMaxTurn)
+	listen(d, noise(2*maxTurn, -50))
+	if turn, _ := d.CloseTap(); audio.Duration(len(turn.PCM), Rate) != maxTurn {
+		t.Errorf("window has %v, want at most %v", audio.Duration(len(turn.PCM), Rate), maxTurn)
 	}
 }
 
 func TestTapWindowTakesOverATurn(t *testing.T) {
 	voice := speech(t)
-	d := NewDetector(Config{})
+	d := &Detector{}
 	h := listen(d, append(noise(time.Second, -65), voice[:len(voice)/2]...))
 	if len(h.onsets) != 1 {
 		t.Fatalf("onsets %v, want one", h.onsets)
 	}
 	d.OpenTap()
 	listen(d, voice[len(voice)/2:])
-	if turn, _ := d.CloseTap(); timeOf(len(turn.PCM)) < 1100*time.Millisecond {
-		t.Errorf("window has %v, want all of the speech", timeOf(len(turn.PCM)))
+	if turn, _ := d.CloseTap(); audio.Duration(len(turn.PCM), Rate) < 1100*time.Millisecond {
+		t.Errorf("window has %v, want all of the speech", audio.Duration(len(turn.PCM), Rate))
 	}
 }
 
 func TestPiecesOfAnySizeAreHeardTheSame(t *testing.T) {
 	pcm := mix(noise(4*time.Second, -60), speech(t), time.Second)
-	want := listen(NewDetector(Config{}), pcm)
-	d := NewDetector(Config{})
+	want := listen(&Detector{}, pcm)
+	d := &Detector{}
 	var turns []Turn
 	for rest := pcm; len(rest) > 0; {
 		n := min(len(rest), 1+rand.IntN(2000))

@@ -25,25 +25,23 @@ const (
 
 // EndpointConfig says where an OpenAI-compatible transcription endpoint is.
 type EndpointConfig struct {
-	BaseURL  string // up to and including the version, such as "https://api.openai.com/v1"
-	Key      string // may be empty for servers that need none
-	Model    string // default DefaultModel
-	Language string // ISO 639-1; empty lets the model find out
+	BaseURL string // up to and including the version, such as "https://api.openai.com/v1"
+	Key     string // may be empty for servers that need none
+	Model   string // default DefaultModel
 }
 
 // Endpoint understands speech by HTTP. It may be used concurrently.
 type Endpoint struct {
-	service  openai.AudioTranscriptionService
-	client   *http.Client
-	model    openai.AudioModel
-	language string
+	service openai.AudioTranscriptionService
+	client  *http.Client
+	model   openai.AudioModel
 }
 
 // NewEndpoint returns a transcriber that uses the endpoint. It must be closed.
 func NewEndpoint(cfg EndpointConfig) *Endpoint {
 	e := &Endpoint{
 		client: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()},
-		model:  cfg.Model, language: cfg.Language,
+		model:  cfg.Model,
 	}
 	if e.model == "" {
 		e.model = DefaultModel
@@ -68,9 +66,6 @@ func (e *Endpoint) Transcribe(ctx context.Context, pcm []int16, rate int) (strin
 	defer cancel()
 	params := openai.AudioTranscriptionNewParams{
 		File: openai.File(bytes.NewReader(wav(pcm, rate)), "speech.wav", "audio/wav"), Model: e.model,
-	}
-	if e.language != "" {
-		params.Language = openai.String(e.language)
 	}
 	answer, err := e.service.New(ctx, params)
 	if err != nil {

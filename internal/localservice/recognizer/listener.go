@@ -10,27 +10,27 @@ import (
 // backlog is how many turns may wait for the transcriber. Nobody says more in the time that one transcription may take.
 const backlog = 16
 
-var errBacklog = errors.New("hearing: the transcriber doesn't keep up")
+var errBacklog = errors.New("recognizer: the transcriber doesn't keep up")
 
-// Event is what a [Listener] has heard.
+// Event is a result of a [Listener].
 type Event struct {
 	Kind EventKind
-	// Text is what was understood, of Words. It may be "".
+	// Text is what was understood, of SpeechEnded. It may be "".
 	Text string
-	// Speech is how long the user spoke, of Words. 0 means a tap-to-talk window in which nothing was said.
+	// Speech is how long the user spoke, of SpeechEnded. 0 means a tap-to-talk window in which nothing was said.
 	Speech time.Duration
-	// Err is why nothing was understood although something was said, of Words; see [ErrNoTranscriber].
+	// Err is why nothing was understood although something was said, of SpeechEnded; see [ErrNoTranscriber].
 	Err error
 }
 
-// EventKind says what was heard.
+// EventKind is the kind of an [Event].
 type EventKind int
 
-// Onset: the user has begun to speak. Words: the user has finished, or a tap-to-talk window was closed, and the words
-// have been understood.
 const (
-	Onset EventKind = iota
-	Words
+	// SpeechStarted: the user has begun to speak.
+	SpeechStarted EventKind = iota
+	// SpeechEnded: the user has finished, or a tap-to-talk window was closed, and the speech has been transcribed.
+	SpeechEnded
 )
 
 // Listener listens to one user: it finds turns and has them transcribed, one after the other. Its methods may be called
@@ -52,8 +52,8 @@ type Listener struct {
 
 // NewListener returns a listener that reports to notify, which must not wait and must not call the listener. Nothing is reported
 // during tap-to-talk, and nothing after Close, which must be called.
-func NewListener(cfg Config, t Transcriber, notify func(Event)) *Listener {
-	l := &Listener{transcriber: t, notify: notify, turns: make(chan Turn, backlog), detector: NewDetector(cfg)}
+func NewListener(t Transcriber, notify func(Event)) *Listener {
+	l := &Listener{transcriber: t, notify: notify, turns: make(chan Turn, backlog), detector: &Detector{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.task.Go(l.transcribe)
 	return l
@@ -69,7 +69,7 @@ func (l *Listener) Hear(pcm []int16) {
 		}
 		pcm = l.zero[:len(pcm)]
 	}
-	l.detector.Feed(pcm, func() { l.report(Event{Kind: Onset}) }, l.understand)
+	l.detector.Feed(pcm, func() { l.report(Event{Kind: SpeechStarted}) }, l.understand)
 }
 
 // Mute makes the listener hear silence, so that what was said before still becomes a turn.
@@ -108,7 +108,7 @@ func (l *Listener) understand(t Turn) {
 	select {
 	case l.turns <- t:
 	default:
-		l.report(Event{Kind: Words, Speech: t.Speech, Err: errBacklog})
+		l.report(Event{Kind: SpeechEnded, Speech: t.Speech, Err: errBacklog})
 	}
 }
 
@@ -122,7 +122,7 @@ func (l *Listener) transcribe() {
 	for {
 		select {
 		case t := <-l.turns:
-			e := Event{Kind: Words, Speech: t.Speech}
+			e := Event{Kind: SpeechEnded, Speech: t.Speech}
 			if t.Speech > 0 {
 				e.Text, e.Err = l.transcriber.Transcribe(l.ctx, t.PCM, Rate)
 			}

@@ -42,7 +42,7 @@ func said(t testing.TB) []int16 {
 func TestListenerReportsOnsetAndWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
-		l := NewListener(Config{}, NewScript("hello", "good bye"), got.note)
+		l := NewListener(NewScript("hello", "good bye"), got.note)
 		defer l.Close()
 		for range 3 {
 			l.Hear(said(t))
@@ -50,15 +50,15 @@ func TestListenerReportsOnsetAndWords(t *testing.T) {
 		}
 		list := got.all()
 		want := []Event{
-			{Kind: Onset},
-			{Kind: Words, Text: "hello"},
-			{Kind: Onset},
-			{Kind: Words, Text: "good bye"},
-			{Kind: Onset},
-			{Kind: Words, Err: ErrNoTranscriber},
+			{Kind: SpeechStarted},
+			{Kind: SpeechEnded, Text: "hello"},
+			{Kind: SpeechStarted},
+			{Kind: SpeechEnded, Text: "good bye"},
+			{Kind: SpeechStarted},
+			{Kind: SpeechEnded, Err: ErrNoTranscriber},
 		}
 		for i := range list {
-			if list[i].Kind == Words && list[i].Speech < 500*time.Millisecond {
+			if list[i].Kind == SpeechEnded && list[i].Speech < 500*time.Millisecond {
 				t.Errorf("event %d tells of %v of speech", i, list[i].Speech)
 			}
 			list[i].Speech = 0
@@ -78,7 +78,7 @@ func TestNoTranscriberIsTold(t *testing.T) {
 func TestTapWindowIsReportedWithAndWithoutWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
-		l := NewListener(Config{}, NewScript("hello"), got.note)
+		l := NewListener(NewScript("hello"), got.note)
 		defer l.Close()
 		l.CloseTap() // was not open
 		l.OpenTap()
@@ -91,7 +91,7 @@ func TestTapWindowIsReportedWithAndWithoutWords(t *testing.T) {
 		l.CloseTap()
 		synctest.Wait()
 		list := got.all()
-		if len(list) != 2 || list[0] != (Event{Kind: Words}) || list[1].Text != "hello" || list[1].Speech == 0 {
+		if len(list) != 2 || list[0] != (Event{Kind: SpeechEnded}) || list[1].Text != "hello" || list[1].Speech == 0 {
 			t.Errorf("events %+v, want words of nothing and hello", list)
 		}
 	})
@@ -100,7 +100,7 @@ func TestTapWindowIsReportedWithAndWithoutWords(t *testing.T) {
 func TestMutedListenerHearsNothingNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
-		l := NewListener(Config{}, NewScript("before", "after"), got.note)
+		l := NewListener(NewScript("before", "after"), got.note)
 		defer l.Close()
 		sentence := said(t)
 		half := len(sentence) / 2
@@ -136,7 +136,7 @@ func (w waiting) Transcribe(ctx context.Context, _ []int16, _ int) (string, erro
 func TestTurnsBeyondTheBacklogAreReportedAsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
-		l := NewListener(Config{}, waiting{make(chan struct{})}, got.note)
+		l := NewListener(waiting{make(chan struct{})}, got.note)
 		defer l.Close()
 		l.Hear(noise(time.Second, -60))
 		for range backlog + 2 { // one is being transcribed
@@ -153,7 +153,7 @@ func TestTurnsBeyondTheBacklogAreReportedAsLost(t *testing.T) {
 func TestNothingIsReportedAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
-		l := NewListener(Config{}, waiting{make(chan struct{})}, got.note)
+		l := NewListener(waiting{make(chan struct{})}, got.note)
 		l.Hear(said(t))
 		synctest.Wait()
 		l.Close()
@@ -207,13 +207,13 @@ func TestEndpointIsSentAWAVFile(t *testing.T) {
 	d := &double{status: 200, body: `{"text":" hello there \n"}`}
 	server := httptest.NewServer(d)
 	defer server.Close()
-	e := NewEndpoint(EndpointConfig{BaseURL: server.URL + "/v1", Key: "secret-key", Language: "en"})
+	e := NewEndpoint(EndpointConfig{BaseURL: server.URL + "/v1", Key: "secret-key"})
 	defer e.Close()
 	text, err := e.Transcribe(t.Context(), []int16{1, -2, 3}, 16000)
 	if text != "hello there" || err != nil {
 		t.Errorf("Transcribe = %q, %v; want hello there", text, err)
 	}
-	if d.form["auth"] != "Bearer secret-key" || d.form["model"] != "whisper-1" || d.form["language"] != "en" || d.name != "speech.wav" {
+	if d.form["auth"] != "Bearer secret-key" || d.form["model"] != "whisper-1" || d.name != "speech.wav" {
 		t.Errorf("form %v, file %s", d.form, d.name)
 	}
 	want := "RIFF\x2a\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data\x06\x00\x00\x00"

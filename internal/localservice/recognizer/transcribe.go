@@ -7,7 +7,7 @@ import (
 )
 
 // ErrNoTranscriber means that speech was heard and nobody is there to understand it. A conversation should say so.
-var ErrNoTranscriber = errors.New("hearing: no transcriber")
+var ErrNoTranscriber = errors.New("recognizer: no transcriber")
 
 // Transcriber understands speech.
 type Transcriber interface {

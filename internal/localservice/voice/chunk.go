@@ -83,7 +83,7 @@ func chunksAt(phrases []string, starts []int, samples, rate int) []Chunk {
 		if i+1 < len(starts) {
 			end = starts[i+1]
 		}
-		to := playingTime(end, rate)
+		to := audio.Duration(end, rate)
 		chunks[i] = Chunk{Text: text, Duration: to - from}
 		from = to
 	}
@@ -93,7 +93,7 @@ func chunksAt(phrases []string, starts []int, samples, rate int) []Chunk {
 // apportion estimates where phrases begin in a sound that comes without timing. Each gets a share of the time in which
 // there is sound that is its share of the letters, so that pauses, however long, shift nothing.
 func apportion(phrases []string, pcm []int16, rate int) []Chunk {
-	window := int(int64(rate) * int64(soundWindow) / int64(time.Second))
+	window := audio.Samples(soundWindow, rate)
 	levels := audio.Loudness(pcm, max(window, 1))
 	audible := 0
 	for _, level := range levels {
@@ -119,8 +119,4 @@ func apportion(phrases []string, pcm []int16, rate int) []Chunk {
 		letters += weight(phrase)
 	}
 	return chunksAt(phrases, starts, len(pcm), rate)
-}
-
-func playingTime(samples, rate int) time.Duration {
-	return time.Duration(int64(samples) * int64(time.Second) / int64(rate))
 }

@@ -12,6 +12,8 @@ import (
 	"log/slog"
 	"os/exec"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 )
 
 // Speech is the sound of a text.
@@ -22,6 +24,9 @@ type Speech struct {
 	// counted to the chunk before them, and sum up to its length.
 	Chunks []Chunk
 }
+
+// Duration is how long the sound plays.
+func (s *Speech) Duration() time.Duration { return audio.Duration(len(s.PCM), s.Rate) }
 
 // Chunk is a piece of a text and the time that it takes to say.
 type Chunk struct {

@@ -140,7 +140,7 @@ func checkSum(t *testing.T, s *Speech) {
 		}
 		sum += chunk.Duration
 	}
-	if want := playingTime(len(s.PCM), s.Rate); sum != want {
+	if want := s.Duration(); sum != want {
 		t.Errorf("chunks last %v together, the sound %v", sum, want)
 	}
 }
