@@ -1,11 +1,11 @@
 // Command localservice measures the local service under many sessions at once:
 // each has a control socket, a viewer behind the relay, and an agent that talks
 // without a pause. It runs the service as a process of its own, reads its
-// processor time and memory from /proc (so it needs Linux), and asks it how many
-// of its frames it sent too late.
+// processor time and memory from /proc (so it needs Linux), and reads from the
+// control address how many frames were sent too late.
 //
-// The viewers run in this process, on the same processors: what they take is
-// missing to the service, as it would be with a browser on the same machine.
+// The sessions are those of the runtime, in this process. They share the
+// processors with the service, like a browser on the same machine.
 //
 // Usage, from the root of the module:
 //
@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
 )
 
 func main() {
@@ -70,14 +71,14 @@ func run(ctx context.Context) (err error) {
 	clients, err := connectAll(ctx, service.info, *sessions)
 	defer func() {
 		for _, c := range clients {
-			c.close()
+			c.Close()
 		}
 	}()
 	if err != nil {
 		return err
 	}
 	for _, c := range clients { // when all are there
-		if err := c.talk(); err != nil {
+		if err := talk(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -102,10 +103,10 @@ func run(ctx context.Context) (err error) {
 const atOnce = 5
 
 // connectAll connects n clients, and returns those that did.
-func connectAll(ctx context.Context, info localservice.Info, n int) ([]*client, error) {
+func connectAll(ctx context.Context, info localservice.Info, n int) ([]*avatar.Session, error) {
 	var (
 		mu      sync.Mutex
-		clients []*client
+		clients []*avatar.Session
 		errs    []error
 		wait    sync.WaitGroup
 		places  = make(chan struct{}, atOnce)
