@@ -33,9 +33,6 @@ var unreachableInChat = map[string]string{
 	ours + "runtime/avatar/...":      "the avatar session is what chat.wasm leaves out",
 	ours + "runtime/media/...":       "pictures, voices and microphones are the avatar session's",
 	ours + "runtime/control/...":     "the wire of the control socket is of no use without it",
-	"encoding/json.Unmarshal":        "+110 kB brotli; the page has JSON (internal/json)",
-	"fmt.Fprintf":                    "+127 kB brotli; put strings together",
-	"net/url.Parse":                  "fmt behind it; the page has URL (internal/weburl)",
 	"os.(*File).Write":               "files, which no page has",
 }
 

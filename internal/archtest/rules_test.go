@@ -20,9 +20,7 @@ var pageRooms = map[string]bool{
 	"internal/jsbridge":  false,
 	"internal/page":      false,
 	"internal/fetch":     true,
-	"internal/jsontree":  true,
 	"internal/socketio":  true,
-	"internal/weburl":    true,
 	"runtime/media":      true,
 	"runtime/sessionend": true,
 }

@@ -1,12 +1,12 @@
 package fetch
 
 import (
+	"encoding/json"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/json"
-	"github.com/agentruntime/agentruntime/internal/weburl"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -32,7 +32,7 @@ func JSON(v any) (Body, error) {
 func Form(values map[string]string) Body {
 	fields := make([]string, 0, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		fields = append(fields, weburl.Escape(name)+"="+weburl.Escape(values[name]))
+		fields = append(fields, url.QueryEscape(name)+"="+url.QueryEscape(values[name]))
 	}
 	return Body{"application/x-www-form-urlencoded", []byte(strings.Join(fields, "&"))}
 }

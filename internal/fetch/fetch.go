@@ -12,9 +12,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/url"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/weburl"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -144,13 +144,13 @@ func (r *Request) method() string {
 // own kinds, which couldn't be told from a failing network. The messages don't
 // repeat values: they may be secret.
 func (r *Request) check() error {
-	u, err := weburl.Parse(r.URL)
+	u, err := url.Parse(r.URL)
 	switch {
 	case err != nil:
 		return fault.New(fault.BadRequest, "the address of the request does not parse")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return fault.New(fault.BadRequest, "the address of the request is not an absolute http or https URL")
-	case u.User:
+	case u.User != nil:
 		return fault.New(fault.BadRequest, "the address of the request has a user or password in it")
 	}
 	if !isToken(r.method()) {
@@ -174,7 +174,7 @@ func isToken(s string) bool {
 // place returns host and path of r for an error message, without the query,
 // and the path alone.
 func (r *Request) place() (hostPath, path string) {
-	u, err := weburl.Parse(r.URL)
+	u, err := url.Parse(r.URL)
 	if err != nil {
 		return "", ""
 	}

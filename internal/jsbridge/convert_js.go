@@ -4,13 +4,12 @@ package jsbridge
 
 import (
 	"encoding"
-	"errors"
+	"encoding/json"
 	"reflect"
 	"strconv"
 	"syscall/js"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/jsontree"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -122,16 +121,9 @@ func (p *plan) addParts() {
 
 // selfMarshalers are the interfaces that make encoding/json leave a type to itself.
 var selfMarshalers = [...]reflect.Type{
-	reflect.TypeFor[marshaler](), reflect.TypeFor[unmarshaler](),
+	reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
 	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
 }
-
-// marshaler and unmarshaler are those of encoding/json, which a page does without
-// (internal/json).
-type (
-	marshaler   interface{ MarshalJSON() ([]byte, error) }
-	unmarshaler interface{ UnmarshalJSON([]byte) error }
-)
 
 func formOf(t reflect.Type) form {
 	kind := t.Kind()
@@ -185,24 +177,7 @@ func kindForm(t reflect.Type) form {
 }
 
 // walk bounds one conversion.
-type walk struct {
-	depth, parts int
-
-	// lenient goes on behind a value of the wrong type, and remembers the first.
-	lenient  bool
-	mismatch *valueError
-}
-
-// pass takes the problem of one part: nil when the walk may go on.
-func (w *walk) pass(err *valueError) *valueError {
-	if !w.lenient || err == nil {
-		return err
-	}
-	if w.mismatch == nil {
-		w.mismatch = err
-	}
-	return nil
-}
+type walk struct{ depth, parts int }
 
 // enter begins a value that has parts; leave ends it.
 func (w *walk) enter() *valueError {
@@ -254,56 +229,3 @@ func unreadable(err error) *valueError { return problem("cannot be read: " + err
 
 // inconvertible is the problem of a type that marshals itself and failed.
 func inconvertible(err error) *valueError { return problem("cannot be converted: " + err.Error()) }
-
-// ErrMismatch is behind an error of FromJSON that says no more than that some
-// value was of another type than its variable.
-var ErrMismatch = errors.New("of another type")
-
-// ToJSON returns the JSON text of v, converted as ToJS does.
-func ToJSON(v any) ([]byte, error) {
-	value, err := ToJS(v)
-	if err != nil {
-		return nil, err
-	}
-	if value.IsUndefined() {
-		return []byte("null"), nil
-	}
-	text, err := Invoke(jsonStringify, value)
-	if err != nil {
-		return nil, err
-	}
-	return []byte(text.String()), nil
-}
-
-// FromJSON stores the value that text spells into the variable that out points
-// to, as FromJS does, but fills what fits before it tells of what does not.
-func FromJSON(text []byte, out any) error {
-	value, err := Invoke(jsonParse, string(text))
-	if err != nil {
-		return err
-	}
-	rv := reflect.ValueOf(out).Elem()
-	w := walk{lenient: true}
-	if err := w.pass(planOf(rv.Type()).fromJS(value, rv, &w)); err != nil {
-		return err
-	}
-	if w.mismatch != nil {
-		return mismatched{w.mismatch}
-	}
-	return nil
-}
-
-// mismatched is a valueError that is an ErrMismatch.
-type mismatched struct{ *valueError }
-
-func (mismatched) Is(target error) bool { return target == ErrMismatch }
-
-// ValidJSON reports whether text is one JSON value, not nested deeper than
-// encoding/json takes it.
-func ValidJSON(text []byte) bool {
-	if jsontree.Depth(text) > jsontree.MaxDepth {
-		return false
-	}
-	_, err := Invoke(jsonParse, string(text))
-	return err == nil
-}

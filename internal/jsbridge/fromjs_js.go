@@ -4,13 +4,12 @@ package jsbridge
 
 import (
 	"encoding"
+	"encoding/json"
 	"math"
 	"reflect"
 	"strconv"
 	"syscall/js"
 	"time"
-
-	"github.com/agentruntime/agentruntime/internal/jsontree"
 )
 
 func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
@@ -18,7 +17,7 @@ func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 		out.Set(reflect.ValueOf(v))
 		return nil
 	}
-	if p.skips(v, w) {
+	if absent(v) {
 		return nil
 	}
 	switch p.form {
@@ -39,9 +38,6 @@ func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	case bytesForm:
 		return bytesFromJS(v, out)
 	case jsonForm, anyForm:
-		if w.lenient && p.form == anyForm && out.NumMethod() == 0 {
-			return treeFromJS(v, out)
-		}
 		return p.jsonFromJS(v, out)
 	case pointerForm:
 		target := reflect.New(p.t.Elem())
@@ -62,13 +58,6 @@ func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	default:
 		return problem("cannot be given from JavaScript (Go type " + p.t.String() + ")")
 	}
-}
-
-// skips reports whether v leaves its variable as it is. A null in a JSON text is
-// told to a type that reads itself, as encoding/json does: it may refuse it.
-func (p *plan) skips(v js.Value, w *walk) bool {
-	reads := w.lenient && p.form == jsonForm && p.t.Kind() != reflect.Pointer && reflect.PointerTo(p.t).Implements(selfMarshalers[1])
-	return absent(v) && !(reads && v.IsNull())
 }
 
 // absent reports whether JavaScript gave no value.
@@ -128,8 +117,8 @@ func (p *plan) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 		if out.NumMethod() > 0 {
 			return problem("cannot be given from JavaScript (Go type " + p.t.String() + ")")
 		}
-		tree, err := jsontree.Parse(text)
-		if err != nil {
+		var tree any
+		if err := json.Unmarshal(text, &tree); err != nil {
 			return inconvertible(err)
 		}
 		if tree != nil {
@@ -143,7 +132,7 @@ func (p *plan) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 		out.Set(place)
 	}
 	switch target := place.Interface().(type) {
-	case unmarshaler:
+	case json.Unmarshaler:
 		err = target.UnmarshalJSON(text)
 	case encoding.TextUnmarshaler:
 		if kind(v) != "string" {
@@ -156,16 +145,6 @@ func (p *plan) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 	if err != nil {
 		return inconvertible(err)
 	}
-	return nil
-}
-
-// treeFromJS takes what JSON.parse made, in which there is nothing to be careful of.
-func treeFromJS(v js.Value, out reflect.Value) *valueError {
-	tree, err := jsontree.Tree(v)
-	if err != nil {
-		return inconvertible(err)
-	}
-	out.Set(reflect.ValueOf(tree))
 	return nil
 }
 
@@ -249,9 +228,7 @@ func (p *plan) listFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	list := reflect.MakeSlice(p.t, n, n)
 	for i := range n {
 		if err := p.elem.readInto(v, i, list.Index(i), w); err != nil {
-			if err := w.pass(err.in("[" + strconv.Itoa(i) + "]")); err != nil {
-				return err
-			}
+			return err.in("[" + strconv.Itoa(i) + "]")
 		}
 	}
 	out.Set(list)
@@ -276,10 +253,7 @@ func (p *plan) mapFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 		key, item := reflect.New(p.t.Key()).Elem(), reflect.New(p.t.Elem()).Elem()
 		key.SetString(name.String())
 		if err := p.elem.readInto(v, name, item, w); err != nil {
-			if err := w.pass(err.in("." + key.String())); err != nil {
-				return err
-			}
-			continue
+			return err.in("." + key.String())
 		}
 		result.SetMapIndex(key, item)
 	}
@@ -296,13 +270,11 @@ func (p *plan) structFromJS(v js.Value, out reflect.Value, w *walk) *valueError 
 		if err != nil {
 			return unreadable(err).in("." + f.name)
 		}
-		if f.plan.skips(item, w) {
+		if absent(item) {
 			continue
 		}
 		if err := f.plan.fromJS(item, f.in(out), w); err != nil {
-			if err := w.pass(err.in("." + f.name)); err != nil {
-				return err
-			}
+			return err.in("." + f.name)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ package jsbridge
 
 import (
 	"encoding"
+	"encoding/json"
 	"maps"
 	"math"
 	"reflect"
@@ -83,7 +84,7 @@ func jsonToJS(v reflect.Value) (js.Value, *valueError) {
 		v = addressable(v)
 	}
 	switch source := v.Interface().(type) {
-	case marshaler:
+	case json.Marshaler:
 		encoded, err := source.MarshalJSON()
 		if err != nil {
 			return js.Undefined(), inconvertible(err)

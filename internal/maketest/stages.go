@@ -29,8 +29,8 @@ var jsEnv = []string{"GOOS=js", "GOARCH=wasm"}
 // pageCode is what is compiled for the page.
 var pageCode = []string{
 	"./cmd/chatwasm/...", "./cmd/wasm/...", "./runtime/...",
-	"./internal/fetch/...", "./internal/jsbridge/...", "./internal/json/...", "./internal/jsontree/...", "./internal/page/...",
-	"./internal/socketio/...", "./internal/weburl/...",
+	"./internal/fetch/...", "./internal/jsbridge/...", "./internal/jsonbounds/...", "./internal/page/...",
+	"./internal/socketio/...",
 }
 
 func lint(ctx context.Context) (totals, error) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/jsonbounds"
 )
 
 // Engine.IO packet types, the first character of a text message
@@ -293,31 +295,10 @@ func firstByte(b []byte) byte {
 	return 0
 }
 
-// checkBounds refuses JSON that is too deep or, as an array, too long, before
-// any memory is spent on it. Whether it is JSON at all is not its question.
+// checkBounds refuses JSON that is nested too deeply or, as an array, too long.
 func checkBounds(text []byte) error {
-	isArray := firstByte(text) == '['
-	depth, commas := 0, 0
-	inString := false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '[' || c == '{':
-			if depth++; depth > maxDepth {
-				return violation("nesting deeper than %d", maxDepth)
-			}
-		case c == ']' || c == '}':
-			depth--
-		case c == ',' && depth == 1 && isArray:
-			if commas++; commas > maxArgs { // the event's name is not an argument
-				return violation("more than %d arguments", maxArgs)
-			}
-		}
+	if err := jsonbounds.Check(text, maxDepth, maxArgs+1); err != nil { // the event's name is not an argument
+		return violation("%v", err)
 	}
 	return nil
 }

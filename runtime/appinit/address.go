@@ -1,11 +1,11 @@
 package appinit
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/internal/weburl"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -35,7 +35,7 @@ func (p Policy) Socket(name, address string) (string, error) {
 }
 
 func (p Policy) check(name, address string, schemes ...string) (string, error) {
-	u, err := weburl.Parse(address)
+	u, err := url.Parse(address)
 	switch {
 	case address == "":
 		return "", fault.New(fault.BadRequest, name+" is empty; leave it out to use the region's address")
@@ -43,11 +43,11 @@ func (p Policy) check(name, address string, schemes ...string) (string, error) {
 		return "", fault.New(fault.BadRequest, name+" is not a URL")
 	case !slices.Contains(schemes, u.Scheme):
 		return "", fault.New(fault.BadRequest, name+" must begin with one of "+strings.Join(schemes, ", "))
-	case u.User:
+	case u.User != nil:
 		return "", fault.New(fault.BadRequest, name+" must not have a user or password in it")
-	case u.Hostname == "":
+	case u.Hostname() == "":
 		return "", fault.New(fault.BadRequest, name+" has no host")
-	case u.Query || strings.Contains(address, "#"):
+	case strings.ContainsAny(address, "?#"):
 		return "", fault.New(fault.BadRequest, name+" must not have a query or fragment: paths are appended to it")
 	}
 	if u.Scheme == "http" || u.Scheme == "ws" {
@@ -59,16 +59,16 @@ func (p Policy) check(name, address string, schemes ...string) (string, error) {
 }
 
 // insecure refuses or warns of an address without encryption (rule 5).
-func (p Policy) insecure(name string, u weburl.URL) error {
+func (p Policy) insecure(name string, u *url.URL) error {
 	what := name + " uses " + u.Scheme + " to "
 	var warning string
 	switch {
-	case fetch.PrivateHost(u.Hostname):
+	case fetch.PrivateHost(u.Hostname()):
 		warning = what + "a local or private host"
 	case p.AllowInsecureTransport:
-		warning = what + "the public host " + u.Hostname + ", which allowInsecureTransport permits; for tests only"
+		warning = what + "the public host " + u.Hostname() + ", which allowInsecureTransport permits; for tests only"
 	default:
-		return fault.New(fault.InsecureTransport, what+"the public host "+u.Hostname+"; use "+u.Scheme+"s")
+		return fault.New(fault.InsecureTransport, what+"the public host "+u.Hostname()+"; use "+u.Scheme+"s")
 	}
 	if p.Warn != nil {
 		p.Warn(fault.New(fault.InsecureTransport, warning))

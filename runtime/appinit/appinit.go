@@ -8,10 +8,10 @@ package appinit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 

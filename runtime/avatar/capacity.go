@@ -3,10 +3,10 @@ package avatar
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"

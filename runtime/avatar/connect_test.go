@@ -2,13 +2,12 @@ package avatar
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"

@@ -1,7 +1,8 @@
 package avatar
 
 import (
-	"github.com/agentruntime/agentruntime/internal/json"
+	"encoding/json"
+
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 )

@@ -2,9 +2,9 @@ package avatar
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"

@@ -2,6 +2,8 @@ package chat
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 
@@ -366,4 +368,9 @@ func (s *Session) arm() {
 	if s.completer != nil {
 		s.completer.Arm(s.thread, s.token)
 	}
+}
+
+// Format prints no more than the state, whatever the verb: the token is secret.
+func (s *Session) Format(w fmt.State, _ rune) {
+	_, _ = io.WriteString(w, "chat session, "+string(s.Snapshot().State))
 }

@@ -1,6 +1,6 @@
 package control
 
-import "github.com/agentruntime/agentruntime/internal/json"
+import "encoding/json"
 
 // Empty is the payload of events that carry nothing; it is sent as {}
 // (wire-protocol §0.3).

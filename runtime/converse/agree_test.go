@@ -1,11 +1,10 @@
 package converse
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // The tests of this file run natively and in a page, where JSON is the browser's:

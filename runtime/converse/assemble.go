@@ -1,9 +1,8 @@
 package converse
 
 import (
+	"encoding/json"
 	"strings"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // maxWidget bounds the text of a widget, in bytes: what may come whole may come in

@@ -1,12 +1,11 @@
 package converse
 
 import (
+	"encoding/json"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/agentruntime/agentruntime/internal/json"
-	"github.com/agentruntime/agentruntime/internal/weburl"
 )
 
 // body is the parsed content of a widget. It notes whether any of the keys that
@@ -187,16 +186,16 @@ func (b *body) webLink(keys ...string) string {
 }
 
 // address parses v as an address; u is nil if it is none.
-func address(v any) (s string, u *weburl.URL) {
+func address(v any) (s string, u *url.URL) {
 	if s, _ = v.(string); strings.TrimSpace(s) == "" {
 		return "", nil
 	}
 	s = strings.TrimSpace(s)
-	parsed, err := weburl.Parse(s) // fails for control characters, which browsers skip
+	u, err := url.Parse(s) // fails for control characters, which browsers skip
 	if err != nil {
 		return "", nil
 	}
-	return s, &parsed
+	return s, u
 }
 
 // number returns the first of keys that has a number.

@@ -3,6 +3,7 @@ package converse
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -149,4 +150,9 @@ func (b Brain) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, er
 		}
 	}
 	return turn, nil
+}
+
+// Format prints the host alone, whatever the verb: the token is secret.
+func (b Brain) Format(w fmt.State, _ rune) {
+	_, _ = io.WriteString(w, "brain at "+fault.Redact(b.URL))
 }

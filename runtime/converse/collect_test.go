@@ -1,14 +1,13 @@
 package converse
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 func collect(limits Limits, segments ...Segment) (Turn, int) {

@@ -2,12 +2,11 @@ package converse
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // MaxText bounds a text that is heard on the control socket, and the names and ids

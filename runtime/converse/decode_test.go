@@ -2,11 +2,10 @@ package converse
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }

@@ -2,10 +2,8 @@ package converse
 
 import (
 	"bytes"
+	"encoding/json"
 	"iter"
-
-	"github.com/agentruntime/agentruntime/internal/json"
-	"github.com/agentruntime/agentruntime/internal/jsontree"
 )
 
 // members yields the keys and values of the JSON object in text, which must be
@@ -94,23 +92,6 @@ func elements(text []byte) iter.Seq[[]byte] {
 			text = text[end:]
 		}
 	}
-}
-
-// objectEnd returns the length of the balanced object that text begins with, 0 if
-// it does not end. What is between the braces need not be JSON.
-func objectEnd(text []byte) int {
-	depth := 0
-	for i, c := range jsontree.Marks(text) {
-		switch c {
-		case '{':
-			depth++
-		case '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return 0
 }
 
 // compact returns text, which must be valid JSON, without the white space around

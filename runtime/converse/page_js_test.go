@@ -3,10 +3,9 @@
 package converse
 
 import (
+	"encoding/json"
 	"syscall/js"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // The tests of this package run in a page too, because this file is there: in a

@@ -1,9 +1,9 @@
 package converse
 
 import (
+	"encoding/json"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 

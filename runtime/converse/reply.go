@@ -2,12 +2,12 @@ package converse
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"strings"
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 

@@ -1,11 +1,10 @@
 package converse
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )

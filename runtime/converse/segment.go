@@ -1,6 +1,6 @@
 package converse
 
-import "github.com/agentruntime/agentruntime/internal/json"
+import "encoding/json"
 
 // Type names what a segment is. The set is open: an unknown type is passed on,
 // never an error (wire-protocol §4.4.2).

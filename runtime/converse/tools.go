@@ -2,12 +2,11 @@ package converse
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // Call is a tool call parsed from a segment (wire-protocol §10.5).
@@ -64,17 +63,14 @@ func ParseCall(s *Segment) (c Call, ok bool) {
 
 // splitObjects returns the consecutive JSON objects at the start of s, and stops
 // at the first that is broken.
-func splitObjects(s string) []json.RawMessage {
-	var objects []json.RawMessage
-	for text := skipSpace([]byte(s)); len(text) > 0 && text[0] == '{'; {
-		end := objectEnd(text)
-		if end == 0 || !json.Valid(text[:end]) {
-			break
+func splitObjects(s string) (objects []json.RawMessage) {
+	for decoder := json.NewDecoder(strings.NewReader(s)); ; {
+		var object json.RawMessage
+		if decoder.Decode(&object) != nil || !isObject(object) {
+			return objects
 		}
-		objects = append(objects, text[:end:end])
-		text = skipSpace(text[end:])
+		objects = append(objects, object)
 	}
-	return objects
 }
 
 // ResponseName returns the tool that a [ToolResponse] segment names, "" if none

@@ -1,13 +1,12 @@
 package converse
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 func toolSegment(content string) *Segment {

@@ -1,11 +1,11 @@
 package converse
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 

@@ -1,7 +1,8 @@
 package event
 
 import (
-	"github.com/agentruntime/agentruntime/internal/json"
+	"encoding/json"
+
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )

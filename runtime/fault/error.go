@@ -13,11 +13,10 @@ package fault
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
-
-	"github.com/agentruntime/agentruntime/internal/jsontree"
 )
 
 //go:generate go run ./gen
@@ -240,7 +239,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	if e.Cause != nil {
 		safe["cause"] = Redact(e.Cause.Error())
 	}
-	return jsontree.Encode(safe)
+	return json.Marshal(safe)
 }
 
 // cause hides an error's own text and fields behind its redacted text, however

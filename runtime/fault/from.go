@@ -3,11 +3,10 @@ package fault
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/agentruntime/agentruntime/internal/jsontree"
 )
 
 // maxMessage is how many characters of a server's text are kept
@@ -243,7 +242,7 @@ func parseReply(body []byte) reply {
 	}
 	r := reply{raw: strings.ToValidUTF8(string(body), "\uFFFD")}
 	var err error
-	if r.body, err = jsontree.Parse(body); err != nil {
+	if err = json.Unmarshal(body, &r.body); err != nil {
 		r.body = nil
 		if text := strings.TrimSpace(r.raw); text != "" {
 			r.body = clip(Redact(text))

@@ -1,9 +1,8 @@
 package fault
 
 import (
+	"net/netip"
 	"strings"
-
-	"github.com/agentruntime/agentruntime/internal/weburl"
 )
 
 // Redacted stands where a secret was.
@@ -343,8 +342,9 @@ func addressPrefix(run string) (n int, private bool) {
 		if n < len(run) && isHex(run[n]) && isHex(run[n-1]) {
 			continue // would cut a group in two
 		}
-		if reach, ok := weburl.ReachOf(run[:n]); ok {
-			return n, reach == weburl.Private
+		if addr, err := netip.ParseAddr(run[:n]); err == nil {
+			addr = addr.Unmap()
+			return n, addr.IsPrivate() || addr.IsLinkLocalUnicast()
 		}
 	}
 	return 0, false

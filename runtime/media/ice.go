@@ -1,9 +1,9 @@
 package media
 
 import (
+	"encoding/json"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 

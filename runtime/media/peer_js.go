@@ -4,12 +4,12 @@ package media
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
 

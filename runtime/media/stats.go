@@ -1,7 +1,7 @@
 package media
 
 import (
-	"github.com/agentruntime/agentruntime/internal/json"
+	"encoding/json"
 )
 
 // Stats is what one peer has carried (session-api A.1.5, connectionQuality).

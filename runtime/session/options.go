@@ -1,6 +1,8 @@
 package session
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -87,3 +89,7 @@ func (o *Options) Policy() appinit.Policy {
 		log("warn", e.Error(), nil)
 	}}
 }
+
+// Format prints nothing of the options, whatever the verb: the token, the login and
+// the variables are private.
+func (Options) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, "session options") }

@@ -2,13 +2,13 @@ package session
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )

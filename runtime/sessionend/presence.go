@@ -1,12 +1,11 @@
 package sessionend
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // maxPeers bounds what other scripts of the same origin can make us remember.

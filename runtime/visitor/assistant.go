@@ -3,9 +3,9 @@ package visitor
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/internal/json"
 )
 
 // Followup is a question that a visitor could ask.

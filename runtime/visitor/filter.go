@@ -1,11 +1,11 @@
 package visitor
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 

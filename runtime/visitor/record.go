@@ -2,12 +2,12 @@ package visitor
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/json"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -151,7 +151,7 @@ func read(data []byte, fields any, raw *json.RawMessage) error {
 	}
 	*raw = bytes.Clone(data)
 	err := json.Unmarshal(data, fields)
-	if json.IsMismatch(err) {
+	if mismatch := new(json.UnmarshalTypeError); errors.As(err, &mismatch) {
 		return nil
 	}
 	return err

@@ -1,12 +1,11 @@
 package visitor_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )

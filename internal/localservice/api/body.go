@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/jsontree"
+	"github.com/agentruntime/agentruntime/internal/jsonbounds"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -42,7 +42,7 @@ func unmarshal(text []byte, v any) error {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil
 	}
-	if jsontree.Depth(text) > maxDepth {
+	if jsonbounds.Check(text, maxDepth, 0) != nil {
 		return invalid("json_invalid", fmt.Sprintf("more than %d levels deep", maxDepth))
 	}
 	err := json.Unmarshal(text, v)

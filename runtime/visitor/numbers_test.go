@@ -1,12 +1,9 @@
-//go:build !js
-
 package visitor_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/internal/json"
 
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
