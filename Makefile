@@ -1,10 +1,26 @@
-# agentruntime: `make run` shows a live agent, `make test` proves everything.
-# Both install what they lack; see tools/need.sh.
+# agentruntime: `make run` shows a live agent, `make check` is for the loop while
+# working, `make test` proves the rest. Every target installs what it lacks (see
+# tools/need.sh); docs/testing.md describes the tests.
 
 .DEFAULT_GOAL := help
 
 # npm leaves this file behind when it has installed what the lock file says.
 NPM := js/node_modules/.package-lock.json
+STATICCHECK := build/tools/staticcheck
+
+# Linters and tests use the same flags, so that each package is compiled once for
+# each target.
+RACE := GOFLAGS=-race
+JS := GOOS=js GOARCH=wasm
+# The packages that are compiled for the page, and those of them whose tests a
+# native test starts, together with the server that they need.
+PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}' ./cmd/wasm ./cmd/chatwasm)
+SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
+# Whole pages in a browser.
+SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader
+
+# internal/maketest counts events.
+GOTEST = go test $(if $(COUNT),-json) -timeout 8m
 
 .PHONY: help
 help: ## List the targets
@@ -19,14 +35,19 @@ run: build ## Start the local service and print the addresses of pages with a li
 	tools/need.sh voice
 	go run ./cmd/localservice
 
-.PHONY: test
-test: build ## Run every test and check, headless
-	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest
+.PHONY: check
+check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers
+	go run ./internal/maketest vet-native vet-page format lint-native lint-page types native
 
-.PHONY: lint
-lint: $(NPM) ## Run the linters alone
-	go run ./internal/maketest lint
+.PHONY: test
+test: build $(STATICCHECK) ## Every check and test, headless, with a closing line of totals
+	tools/need.sh browser
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest all page vet-native lint-native vet-page lint-page format types sizes npm
+
+.PHONY: verify
+verify: build ## What takes longer: fuzz targets, and whole pages on a busy machine
+	tools/need.sh browser
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest -j 1 fuzz repeat
 
 .PHONY: generate
 generate: ## Write generated files again
@@ -36,7 +57,83 @@ generate: ## Write generated files again
 clean: ## Remove what was built
 	rm -rf build js/dist js/node_modules
 
+# The parts of the above, each of which can be made alone.
+
+.PHONY: all
+all: # native tests with the race detector, and whole pages
+	$(RACE) $(GOTEST) ./...
+
+.PHONY: native
+native:
+	$(RACE) $(GOTEST) -short $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader)$$')
+
+.PHONY: page
+page: # tests of packages, in a page
+	tools/need.sh browser
+	$(JS) $(GOTEST) -exec "$$PWD/tools/wasm/exec" $$(echo "$(PAGE)" | grep -vE '$(SERVED)')
+
+.PHONY: vet-native
+vet-native:
+	$(RACE) go vet ./...
+
+.PHONY: vet-page
+vet-page:
+	$(JS) go vet $(PAGE)
+
+.PHONY: lint-native
+lint-native: $(STATICCHECK)
+	$(RACE) $(STATICCHECK) ./...
+
+.PHONY: lint-page
+lint-page: $(STATICCHECK)
+	$(JS) $(STATICCHECK) $(PAGE)
+
+.PHONY: format
+format: $(STATICCHECK)
+	@files=$$(build/tools/gofumpt -l .); test -z "$$files" || { echo "not formatted: $$files"; exit 1; }
+
+.PHONY: types
+types: $(NPM)
+	npm --prefix js run --silent check
+
+.PHONY: sizes
+sizes: $(NPM)
+	npm --prefix js run --silent sizes
+
+.PHONY: npm
+npm: $(NPM)
+	@mkdir -p build
+	npm --prefix js run --silent test >build/npm.tap || { cat build/npm.tap; exit 1; }
+	@grep -E '^# (pass|fail|skipped) ' build/npm.tap
+
+# Each fuzz target runs its seeds with the other tests; here it also runs this many
+# inputs of its own. A time instead would now and then end a run with an error.
+FUZZTIME := 2000x
+
+.PHONY: fuzz
+fuzz:
+	for file in $$(grep -rlE --include='*_test.go' '^func Fuzz' cmd internal runtime); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\).*/\1/p' $$file); do \
+			$(GOTEST) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 0x ./$$(dirname $$file) || exit 1; \
+		done; \
+	done
+
+# Whole pages again and again, while both cores are kept busy: a test that depends on
+# the speed of the machine fails.
+REPEAT := 2
+BUSY := 2
+
+.PHONY: repeat
+repeat: build
+	tools/need.sh browser
+	@for i in $$(seq $(BUSY)); do while kill -0 $$$$; do :; done 2>/dev/null & done; \
+	$(GOTEST) -timeout 60m -count $(REPEAT) $(SUITES)
+
 $(NPM): js/package.json js/package-lock.json
 	tools/need.sh node
 	npm --prefix js ci --no-fund --no-audit
+	@touch $@
+
+$(STATICCHECK): tools/go.mod # and gofumpt
+	go build -modfile=tools/go.mod -o build/tools/ honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt
 	@touch $@

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func startBrowser(t *testing.T, o Options) *Browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	b, err := Start(ctx, o)
@@ -98,6 +101,9 @@ func TestFindSaysHowToInstall(t *testing.T) {
 }
 
 func TestStartStopsWaitingWithItsContext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	script := filepath.Join(t.TempDir(), "never-ready")

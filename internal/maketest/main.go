@@ -1,98 +1,197 @@
-// Command maketest runs everything that `make test` promises: linters, native
-// tests under the race detector, the tests that need a page in headless
-// Chromium, a short run of every fuzz target, the tests of the npm package, and
-// the checks of what the WebAssembly files hold. It ends with one plain line of
-// totals.
+// Command maketest runs targets of the Makefile beside each other, counts the
+// tests in what they print, and ends with the time and one line of totals:
 //
-// A stage that fails does not stop the others: one run shows all that is wrong.
-// It knows how to start programs and how to count, and nothing of what they
-// test.
+//	go run ./internal/maketest vet native page
 //
-// Usage:
-//
-//	go run ./internal/maketest            # every stage
-//	go run ./internal/maketest lint fuzz  # some of them
+// It reads the events of `go test -json` and the totals of node's test runner; a
+// target that prints neither counts as one test. A target that fails does not stop
+// the others. What the targets do is the Makefile's.
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"os/signal"
-	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
 
-// stage is one part of the run. It reports what it counted; an error fails the
-// stage even when every test in it passed.
-type stage struct {
-	name string
-	run  func(context.Context) (totals, error)
-}
+// waitDelay bounds how long an interrupted target may hold its pipes.
+const waitDelay = 10 * time.Second
 
-// totals counts tests, and checks that are not tests (a linter, a build) as
-// one each.
+// totals counts tests.
 type totals struct{ passed, failed, skipped int }
 
-func (t *totals) add(u totals) {
-	t.passed += u.passed
-	t.failed += u.failed
-	t.skipped += u.skipped
-}
-
-func stages() []stage {
-	return []stage{
-		{"lint", lint},
-		{"sizes", sizes},
-		{"native", nativeTests},
-		{"wasm", wasmTests},
-		{"npm", npmTests},
-		{"fuzz", fuzzTargets},
-	}
+func (t totals) String() string {
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", t.passed, t.failed, t.skipped)
 }
 
 func main() {
+	jobs := flag.Int("j", 2, "`targets` to run beside each other")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	defer stop()
+	start := time.Now()
+	sum := runAll(ctx, flag.Args(), max(1, *jobs), os.Stdout)
+	fmt.Printf("\n%s\n%v\n", time.Since(start).Round(time.Second), sum)
+	if sum.failed > 0 || sum.passed == 0 || ctx.Err() != nil {
+		stop()
+		os.Exit(1)
+	}
 }
 
-func run(ctx context.Context, only []string) int {
-	all := stages()
-	for _, name := range only {
-		if !slices.ContainsFunc(all, func(s stage) bool { return s.name == name }) {
-			fmt.Fprintf(os.Stderr, "maketest: there is no stage %q\n", name)
-			return 2
-		}
-	}
-	var sum totals
-	for _, s := range all {
-		if len(only) > 0 && !slices.Contains(only, s.name) {
-			continue
-		}
-		if ctx.Err() != nil {
-			fmt.Fprintln(os.Stderr, "maketest: interrupted")
-			return 130
-		}
-		fmt.Printf("\n== %s\n", s.name)
-		start := time.Now()
-		got, err := s.run(ctx)
-		if err != nil {
-			fmt.Printf("%s: %v\n", s.name, err)
-			if got.failed == 0 {
-				got.failed = 1
+// runAll runs the targets, n at a time, and adds up what they count.
+func runAll(ctx context.Context, targets []string, n int, w io.Writer) (sum totals) {
+	var running sync.WaitGroup
+	var mu sync.Mutex // guards sum and w
+	slots := make(chan struct{}, n)
+	for _, target := range targets {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			start := time.Now()
+			// COUNT makes the targets print events instead of text.
+			cmd := exec.CommandContext(ctx, "make", "--no-print-directory", "COUNT=1", target)
+			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it has programs of its own to end
+			cmd.WaitDelay = waitDelay
+			c := newCounter(func(line string) {
+				mu.Lock()
+				defer mu.Unlock()
+				fmt.Fprint(w, line)
+			})
+			err := c.run(cmd)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				fmt.Fprintf(w, "%s: %v\n", target, err)
 			}
+			fmt.Fprintf(w, "== %s: %v in %s\n", target, c.totals, time.Since(start).Round(100*time.Millisecond))
+			sum.passed += c.passed
+			sum.failed += c.failed
+			sum.skipped += c.skipped
+		})
+	}
+	running.Wait()
+	return sum
+}
+
+// counter counts in the output of one target, and shows what a person wants to see.
+type counter struct {
+	totals
+	show   func(line string)
+	kept   map[string]string // output of each test, until it is known to be needed
+	broken map[string]bool   // packages in which a test failed
+}
+
+func newCounter(show func(string)) *counter {
+	return &counter{show: show, kept: map[string]string{}, broken: map[string]bool{}}
+}
+
+func (c *counter) run(cmd *exec.Cmd) error {
+	out, in := io.Pipe()
+	cmd.Stdout, cmd.Stderr = in, in
+	ended := make(chan error, 1)
+	go func() {
+		err := cmd.Run()
+		in.Close()
+		ended <- err
+	}()
+	readErr := c.read(out)
+	out.CloseWithError(readErr)
+	err := errors.Join(<-ended, readErr)
+	switch {
+	case err != nil && c.failed == 0:
+		c.failed = 1
+	case err == nil && c.totals == totals{}:
+		c.passed = 1
+	}
+	return err
+}
+
+func (c *counter) read(r io.Reader) error {
+	in := bufio.NewReader(r)
+	for {
+		line, err := in.ReadString('\n')
+		if line != "" {
+			c.line(line)
 		}
-		sum.add(got)
-		fmt.Printf("-- %s: %d passed, %d failed, %d skipped in %s\n",
-			s.name, got.passed, got.failed, got.skipped, time.Since(start).Round(100*time.Millisecond))
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
-	// The one line that people and build servers read.
-	fmt.Printf("\n%d passed, %d failed, %d skipped\n", sum.passed, sum.failed, sum.skipped)
-	if sum.failed > 0 || sum.passed == 0 {
-		return 1
+}
+
+// event is what is read of an event of `go test -json`.
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64
+}
+
+func (c *counter) line(line string) {
+	var e event
+	if json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
+		c.event(e)
+		return
 	}
-	return 0
+	for prefix, n := range map[string]*int{"# pass ": &c.passed, "# fail ": &c.failed, "# skipped ": &c.skipped} {
+		if rest, ok := strings.CutPrefix(line, prefix); ok {
+			fmt.Sscan(rest, n)
+			return
+		}
+	}
+	c.show(line)
+}
+
+// measured begins what a test logs for people to read although it passed.
+const measured = "measured: "
+
+func (c *counter) event(e event) {
+	key := e.Package + " " + e.Test
+	switch e.Action {
+	case "output":
+		if _, figure, ok := strings.Cut(e.Output, measured); ok {
+			c.show(measured + figure)
+		}
+		c.kept[key] += e.Output
+		return
+	case "build-output":
+		c.show(e.Output)
+		return
+	case "pass", "fail", "skip":
+	default:
+		return
+	}
+	if e.Action == "fail" {
+		c.show(c.kept[key])
+	}
+	delete(c.kept, key)
+	switch {
+	case e.Test == "" && e.Action == "skip": // a package without tests
+	case e.Test == "":
+		c.show(fmt.Sprintf("%-4s %s %.1fs\n", e.Action, e.Package, e.Elapsed))
+		if e.Action == "fail" && !c.broken[e.Package] { // outside any test: a build, a time-out
+			c.failed++
+		}
+	case e.Action == "pass":
+		c.passed++
+	case e.Action == "skip":
+		// Shown, because it is something that this run did not prove.
+		c.show(fmt.Sprintf("skip %s %s\n", e.Package, e.Test))
+		c.skipped++
+	default:
+		c.failed++
+		c.broken[e.Package] = true
+	}
 }
