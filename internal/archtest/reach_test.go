@@ -36,6 +36,18 @@ var unreachableInChat = map[string]string{
 	"os.(*File).Write":               "files, which no page has",
 }
 
+// In a page too, pion negotiates; a page without an avatar must not load it.
+func TestOnlyTheAvatarsProgramHasPion(t *testing.T) {
+	const pion = "github.com/pion/webrtc/v4"
+	for dir, want := range map[string]bool{"../../cmd/wasm": true, "../../cmd/chatwasm": false} {
+		watch(t, dir)
+		deps := strings.Fields(goTool(t, "list", "-deps", dir))
+		if got := slices.Contains(deps, pion); got != want {
+			t.Errorf("%s depends on %s: %v, want %v", dir, pion, got, want)
+		}
+	}
+}
+
 const ours = "github.com/agentruntime/agentruntime/"
 
 // programs are the commands that a page loads, and what each must not reach.

@@ -68,6 +68,16 @@ func recovered(r any) error {
 	}
 }
 
+// Caught returns an error that another library caught for us: a js.Error in it
+// becomes an *Error, everything else stays.
+func Caught(err error) error {
+	var caught js.Error
+	if errors.As(err, &caught) {
+		return thrown(caught.Value)
+	}
+	return err
+}
+
 // during says what was done when err happened. It is fmt.Errorf for a page, which
 // does without fmt.
 func during(what string, err error) error { return &failure{what, err} }

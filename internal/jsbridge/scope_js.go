@@ -57,11 +57,13 @@ func (s *Scope) OnEnd(fn func()) { s.add(fn) }
 
 // Go runs fn on a goroutine whose panic is logged and reported instead of ending
 // the program.
-func (s *Scope) Go(fn func()) {
-	go func() {
-		defer guard(s.onPanic)
-		fn()
-	}()
+func (s *Scope) Go(fn func()) { go s.Do(fn) }
+
+// Do runs fn like Go, but on the calling goroutine: one that a library started
+// with a callback of ours.
+func (s *Scope) Do(fn func()) {
+	defer guard(s.onPanic)
+	fn()
 }
 
 // child returns a Scope that ends with s, if it doesn't end before.
@@ -78,28 +80,22 @@ func (s *Scope) End() {
 	for len(s.ends) > 0 {
 		last := s.ends[len(s.ends)-1]
 		s.ends = s.ends[:len(s.ends)-1]
-		s.run(last)
+		s.Do(last.undo)
 	}
-}
-
-// run undoes one thing; a panic in it does not keep the rest from being undone.
-func (s *Scope) run(e *ending) {
-	defer guard(s.onPanic)
-	e.undo()
 }
 
 // add registers undo and returns a function that undoes it early, once.
 func (s *Scope) add(undo func()) (early func()) {
 	e := &ending{undo}
 	if s.ended {
-		s.run(e)
+		s.Do(e.undo)
 		return func() {}
 	}
 	s.ends = append(s.ends, e)
 	return func() {
 		if i := slices.Index(s.ends, e); i >= 0 {
 			s.ends = slices.Delete(s.ends, i, i+1)
-			s.run(e)
+			s.Do(e.undo)
 		}
 	}
 }

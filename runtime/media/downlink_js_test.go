@@ -5,10 +5,12 @@ package media
 import (
 	"errors"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall/js"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -275,7 +277,7 @@ func TestCloseFromATrackListener(t *testing.T) {
 		if ev.Kind == TrackAdded {
 			pc := d.current().peer.pc
 			d.Close()
-			states.Call("push", pc.Get("signalingState"))
+			states.Call("push", pc.JSValue().Get("signalingState"))
 		}
 	})
 	_ = d.Subscribe(testContext(t), url)
@@ -366,4 +368,62 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 		p.Screen().Clear()
 	}
 	until(t, "the release of all callbacks", func() bool { return jsbridge.LiveFuncs() == before })
+}
+
+// onOffer calls fn when a peer has begun to make an offer.
+func onOffer(t *testing.T, fn func()) {
+	t.Helper()
+	hook := jsbridge.FuncOf(func(js.Value, []js.Value) any {
+		fn()
+		return nil
+	})
+	t.Cleanup(hook.Release)
+	prototype := js.Global().Get("RTCPeerConnection").Get("prototype")
+	replace(t, prototype, "createOffer", eval(t, "return function(...args) { const offer = a.apply(this, args); b(); return offer }",
+		prototype.Get("createOffer"), hook.Value))
+}
+
+// The promises of a closed RTCPeerConnection never settle: whoever waited for one
+// would wait forever.
+func TestClosingDuringAnOperationLeavesNothing(t *testing.T) {
+	var d *Downlink
+	onOffer(t, func() { d.Close() })
+	p := newPagePlane(t, nil)
+	before := runtime.NumGoroutine()
+	for range 10 {
+		d = p.NewDownlink(newJournal().notify)
+		if _, err := d.current().wait(testContext(t)); !errors.Is(err, errClosed) {
+			t.Errorf("error %v", err)
+		}
+	}
+	until(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+func TestAnOperationThatNeverEndsDoesNotKeepAPeerOpen(t *testing.T) {
+	prototype := js.Global().Get("RTCPeerConnection").Get("prototype")
+	replace(t, prototype, "createOffer", eval(t, "return () => new Promise(() => {})"))
+	own := closeLimit
+	closeLimit = time.Millisecond
+	t.Cleanup(func() { closeLimit = own })
+	p := newPagePlane(t, nil) // waits for the end of all peers
+	d := p.NewDownlink(newJournal().notify)
+	until(t, "the peer", func() bool { return d.current().peer != nil })
+	d.Close()
+}
+
+func TestAPanicInAStateListenerIsReported(t *testing.T) {
+	reported := make(chan error, 100)
+	p := newPagePlane(t, func(c *Config) { c.OnPanic = func(err error) { reported <- err } })
+	d := p.NewDownlink(func(ev Event) {
+		if ev.Kind == ICEState {
+			panic("on purpose")
+		}
+	})
+	t.Cleanup(d.Close)
+	if err := d.Subscribe(testContext(t), newStream(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-reported; !errors.Is(err, fault.InternalError) {
+		t.Errorf("error %v", err)
+	}
 }

@@ -5,7 +5,6 @@ package media
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/pion/ice/v4"
@@ -21,58 +20,23 @@ import (
 // receiveBuffer holds any RTP packet.
 const receiveBuffer = 1500
 
-// peer is pion's PeerConnection.
-type peer struct {
-	plane  *Plane
-	pc     *webrtc.PeerConnection
+// platformPeer is what a program has of a peer besides pion's connection.
+type platformPeer struct {
 	sender *webrtc.RTPSender // of the microphone
 	sent   stats.Getter      // what pion's own statistics leave out
 }
 
-func newPeer(p *Plane, o peerOptions, on func(Event)) (*peer, error) {
-	peer := &peer{plane: p}
-	api, err := peer.newAPI(p.cfg.AllowPrivateHosts, func(picture Picture) {
-		on(Event{Kind: VideoSize, Picture: picture, painted: true})
-	})
-	if err != nil {
-		return nil, err
-	}
-	config := webrtc.Configuration{BundlePolicy: webrtc.BundlePolicyMaxBundle}
-	if o.policy == policyRelay {
-		config.ICETransportPolicy = webrtc.ICETransportPolicyRelay
-	}
-	for _, s := range p.servers {
-		config.ICEServers = append(config.ICEServers, webrtc.ICEServer{URLs: s.URLs, Username: s.Username, Credential: s.Credential})
-	}
-	if peer.pc, err = api.NewPeerConnection(config); err != nil {
-		return nil, err
-	}
-	peer.listen(on)
-	for _, kind := range o.receive {
-		if err == nil {
-			err = peer.receive(webrtc.NewRTPCodecType(kind), o.codec)
-		}
-	}
-	if err == nil && o.mic != nil {
-		err = peer.send(o.mic)
-	}
-	if err != nil {
-		peer.close()
-		return nil, err
-	}
-	return peer, nil
-}
+func platformError(err error) error { return err }
 
-// newAPI configures pion. seen is told of the first key frame.
-func (p *peer) newAPI(local bool, seen func(Picture)) (*webrtc.API, error) {
-	// What pion logs about single packets is nobody's business here, and it
-	// would go to standard error.
+// newAPI configures pion. The first key frame is reported to on.
+func (p *peer) newAPI(on func(Event)) (*webrtc.API, error) {
+	// pion would log single packets to standard error.
 	quiet := &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled}
 	settings := webrtc.SettingEngine{LoggerFactory: quiet}
 	// The service's candidates have addresses, and no multicast socket is opened
 	// to resolve names.
 	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
-	settings.SetIncludeLoopbackCandidate(local)
+	settings.SetIncludeLoopbackCandidate(p.plane.cfg.AllowPrivateHosts)
 	// pion waits 2 s for something better before it takes a relayed pair. With
 	// the policy relay nothing better comes, and the picture would be 2 s late.
 	settings.SetRelayAcceptanceMinWait(0)
@@ -90,14 +54,14 @@ func (p *peer) newAPI(local bool, seen func(Picture)) (*webrtc.API, error) {
 	}
 	recorder.OnNewPeerConnection(func(_ string, sent stats.Getter) { p.sent = sent })
 	registry.Add(recorder)
-	registry.Add(sightFactory{seen})
+	registry.Add(sightFactory{func(picture Picture) {
+		on(Event{Kind: VideoSize, Picture: picture, painted: true})
+	}})
 	return webrtc.NewAPI(webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry), webrtc.WithSettingEngine(settings)), nil
 }
 
-func (p *peer) listen(on func(Event)) {
+func (p *peer) listen(on func(Event)) error {
 	found := false
-	p.pc.OnICEConnectionStateChange(func(s webrtc.ICEConnectionState) { on(Event{Kind: ICEState, State: s.String()}) })
-	p.pc.OnConnectionStateChange(func(s webrtc.PeerConnectionState) { on(Event{Kind: PeerState, State: s.String()}) })
 	p.pc.OnICECandidate(func(c *webrtc.ICECandidate) {
 		if c == nil {
 			if !found {
@@ -127,22 +91,19 @@ func (p *peer) listen(on func(Event)) {
 			}
 		}
 	})
+	return nil
 }
 
-func (p *peer) receive(kind webrtc.RTPCodecType, codec string) error {
-	transceiver, err := p.pc.AddTransceiverFromKind(kind, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly})
-	if err != nil || kind != webrtc.RTPCodecTypeVideo || codec == "" {
-		return err
-	}
+// prefer leaves no codec but one in the offer.
+func prefer(transceiver *webrtc.RTPTransceiver, mimeType string) error {
 	var chosen []webrtc.RTPCodecParameters
 	for _, c := range transceiver.Receiver().GetParameters().Codecs {
-		if strings.EqualFold(c.MimeType, "video/"+codec) {
+		if strings.EqualFold(c.MimeType, mimeType) {
 			chosen = append(chosen, c)
 		}
 	}
 	if len(chosen) == 0 {
-		p.plane.cfg.Log("warn", "the preferred video codec can't be used", map[string]any{"codec": codec})
-		return nil
+		return errUnknownCodec
 	}
 	return transceiver.SetCodecPreferences(chosen)
 }
@@ -163,56 +124,6 @@ func (p *peer) send(m *Microphone) error {
 		}
 	})
 	return nil
-}
-
-func (p *peer) offer(_ context.Context, restart bool) error {
-	return p.describe(func() (webrtc.SessionDescription, error) {
-		return p.pc.CreateOffer(&webrtc.OfferOptions{ICERestart: restart})
-	})
-}
-
-func (p *peer) describe(create func() (webrtc.SessionDescription, error)) error {
-	description, err := create()
-	if err != nil {
-		return err
-	}
-	return p.pc.SetLocalDescription(description)
-}
-
-func (p *peer) answer(_ context.Context, sdp string) error {
-	return p.setRemote(webrtc.SDPTypeAnswer, sdp)
-}
-
-func (p *peer) accept(_ context.Context, sdp string) error {
-	if err := p.setRemote(webrtc.SDPTypeOffer, sdp); err != nil {
-		return err
-	}
-	return p.describe(func() (webrtc.SessionDescription, error) { return p.pc.CreateAnswer(nil) })
-}
-
-// setRemote applies what the other side wrote. pion is known to panic on some of
-// what a stranger can write.
-func (p *peer) setRemote(kind webrtc.SDPType, sdp string) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("apply the session description: %v", r)
-		}
-	}()
-	return p.pc.SetRemoteDescription(webrtc.SessionDescription{Type: kind, SDP: sdp})
-}
-
-// localSDP has the candidates found so far in it.
-func (p *peer) localSDP() string {
-	if d := p.pc.LocalDescription(); d != nil {
-		return d.SDP
-	}
-	return ""
-}
-
-func (p *peer) addCandidate(c control.Candidate) error {
-	return p.pc.AddICECandidate(webrtc.ICECandidateInit{
-		Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex, UsernameFragment: c.UsernameFragment,
-	})
 }
 
 // stats returns the rows of the report as JSON.
@@ -251,8 +162,7 @@ func (p *peer) outbound() []any {
 // setBandwidth does nothing: the samples of a source have the rate they have.
 func (p *peer) setBandwidth(context.Context, int) error { return nil }
 
-// close ends the peer in the background, because its own goroutines may be the
-// caller.
-func (p *peer) close() {
-	p.plane.spawn(func() { _ = p.pc.GracefulClose() })
-}
+func (p *peer) release() {}
+
+// end closes the connection and waits for its goroutines.
+func (p *peer) end() { _ = p.pc.GracefulClose() }

@@ -47,6 +47,9 @@ func (p *Plane) begin() {
 // spawn runs fn on a goroutine whose panic is not the end of the page.
 func (p *Plane) spawn(fn func()) { p.scope.Go(fn) }
 
+// guard runs fn; a panic in it is reported and not the end of the page.
+func (p *Plane) guard(fn func()) { p.scope.Do(fn) }
+
 // Close releases the microphone and the elements.
 func (p *Plane) Close() {
 	p.mic.WantLevel(false)

@@ -30,6 +30,9 @@ func (p *Plane) begin() {
 
 func (p *Plane) spawn(fn func()) { p.tasks.Go(fn) }
 
+// guard runs fn; natively a panic is a program's to handle.
+func (p *Plane) guard(fn func()) { fn() }
+
 // Close stops the microphone and waits for what the closed peers leave behind.
 // It must not be called from OnTrack.
 func (p *Plane) Close() {

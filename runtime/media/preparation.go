@@ -2,23 +2,11 @@ package media
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
-
-// errClosed is what the methods of a closed peer return.
-var errClosed = errors.New("the peer is closed")
-
-// peerOptions say what a peer is for.
-type peerOptions struct {
-	policy  string
-	receive []string    // kinds of the receiving transceivers, in order
-	codec   string      // of received video; "" is the platform's choice
-	mic     *Microphone // sends, when set
-}
 
 // preparation is a peer in the making: its offer and its TURN allocation are
 // under way before anybody needs them, so that the first picture waits for

@@ -144,7 +144,7 @@ func (s *testService) stream() (*server.Stream, string) { return s.streamAt(s.ht
 
 func (s *testService) streamAt(base string) (*server.Stream, string) {
 	stream := s.media.NewStream("room")
-	stream.Play(server.Utterance{PCM: tone(time.Minute)})
+	stream.Play(0, tone(time.Minute), 16000)
 	return stream, stream.URL(base)
 }
 

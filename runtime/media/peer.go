@@ -1,0 +1,254 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pion/webrtc/v4"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+var (
+	errClosed       = errors.New("the peer is closed") // by any method of a closed peer
+	errUnknownCodec = errors.New("the codec is not supported")
+)
+
+// closeLimit bounds the wait of a close for operations under way. A browser
+// takes milliseconds, seconds under heavy load; only an RTCPeerConnection that
+// the page replaced may never settle a promise. Tests shorten it.
+var closeLimit = 10 * time.Second
+
+// peerOptions say what a peer is for.
+type peerOptions struct {
+	policy  string
+	receive []string    // kinds of the receiving transceivers, in order
+	codec   string      // of received video; "" is the platform's choice
+	mic     *Microphone // sends, when set
+}
+
+// peer is a peer connection. pion negotiates in both builds: natively it is the
+// implementation, in a page it drives the browser's RTCPeerConnection. What its
+// page build lacks is in peer_js.go.
+type peer struct {
+	plane *Plane
+	pc    *webrtc.PeerConnection
+	platformPeer
+
+	ctx  context.Context // ends with close
+	stop context.CancelFunc
+
+	mu      sync.Mutex
+	busy    int           // operations of pc under way
+	closing bool          // no operation begins any more
+	idle    chan struct{} // closed when closing and not busy
+}
+
+func newPeer(p *Plane, o peerOptions, on func(Event)) (*peer, error) {
+	peer := &peer{plane: p, idle: make(chan struct{})}
+	api, err := peer.newAPI(on)
+	if err != nil {
+		return nil, err
+	}
+	config := webrtc.Configuration{
+		BundlePolicy:       webrtc.BundlePolicyMaxBundle,
+		ICETransportPolicy: webrtc.NewICETransportPolicy(o.policy),
+		ICEServers:         pionServers(p.servers),
+	}
+	peer.pc, err = api.NewPeerConnection(config)
+	if err != nil && refusesQueries(platformError(err).Error()) {
+		config.ICEServers = pionServers(withoutQueries(p.servers))
+		peer.pc, err = api.NewPeerConnection(config)
+	}
+	if err != nil {
+		return nil, platformError(err)
+	}
+	peer.ctx, peer.stop = context.WithCancel(context.Background())
+	if err := peer.setUp(o, on); err != nil {
+		peer.close()
+		return nil, platformError(err)
+	}
+	return peer, nil
+}
+
+func pionServers(servers []ICEServer) []webrtc.ICEServer {
+	list := make([]webrtc.ICEServer, len(servers))
+	for i, s := range servers {
+		list[i] = webrtc.ICEServer{URLs: s.URLs, Username: s.Username, Credential: s.Credential}
+	}
+	return list
+}
+
+// setUp adds listeners and transceivers.
+func (p *peer) setUp(o peerOptions, on func(Event)) error {
+	// pion calls its handlers on goroutines of its own.
+	guarded := func(ev Event) { p.plane.guard(func() { on(ev) }) }
+	p.pc.OnICEConnectionStateChange(func(s webrtc.ICEConnectionState) {
+		guarded(Event{Kind: ICEState, State: s.String()})
+	})
+	p.pc.OnConnectionStateChange(func(s webrtc.PeerConnectionState) {
+		guarded(Event{Kind: PeerState, State: s.String()})
+	})
+	// The argument is always "unknown" in pion's page build.
+	p.pc.OnSignalingStateChange(func(webrtc.SignalingState) {
+		if s := p.pc.SignalingState(); s == webrtc.SignalingStateClosed {
+			guarded(Event{Kind: PeerState, State: s.String()})
+		}
+	})
+	if err := p.listen(on); err != nil {
+		return err
+	}
+	for _, kind := range o.receive {
+		transceiver, err := p.pc.AddTransceiverFromKind(webrtc.NewRTPCodecType(kind), webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly})
+		if err != nil {
+			return err
+		}
+		if kind != "video" || o.codec == "" {
+			continue
+		}
+		if err := prefer(transceiver, "video/"+o.codec); err != nil {
+			p.plane.cfg.Log("warn", "the preferred video codec can't be used", map[string]any{"codec": o.codec, "error": err.Error()})
+		}
+	}
+	if o.mic != nil {
+		return p.send(o.mic)
+	}
+	return nil
+}
+
+// do runs an operation of pc on a goroutine of its own, because pion's take no
+// context, and waits for it until ctx or the peer ends.
+func (p *peer) do(ctx context.Context, operation func() error) error {
+	if !p.begin() {
+		return errClosed
+	}
+	result := make(chan error, 1)
+	p.plane.spawn(func() {
+		defer p.finish()
+		result <- recovered(operation)
+	})
+	select {
+	case err := <-result:
+		return err
+	case <-p.ctx.Done():
+		return errClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// recovered runs an operation. Natively pion panics on some of what a server can
+// write.
+func recovered(operation func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the peer connection panicked: %v", r)
+		}
+	}()
+	return platformError(operation())
+}
+
+// begin counts an operation that close must wait for; false when it is too late
+// for one.
+func (p *peer) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closing {
+		p.busy++
+	}
+	return !p.closing
+}
+
+func (p *peer) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy--
+	if p.closing && p.busy == 0 {
+		close(p.idle)
+	}
+}
+
+// close ends the peer without waiting. In a page the promises of a closed peer
+// never settle, and pion would wait for them forever; so the connection closes
+// after the operations under way.
+func (p *peer) close() {
+	p.mu.Lock()
+	first := !p.closing
+	p.closing = true
+	if first && p.busy == 0 {
+		close(p.idle)
+	}
+	p.mu.Unlock()
+	if !first {
+		return
+	}
+	p.stop()
+	p.release()
+	p.plane.spawn(func() {
+		select {
+		case <-p.idle:
+		case <-time.After(closeLimit):
+		}
+		p.end()
+	})
+}
+
+// offer makes an offer the local description; restart asks for new ICE
+// credentials.
+func (p *peer) offer(ctx context.Context, restart bool) error {
+	var options *webrtc.OfferOptions
+	if restart {
+		// Options always name voiceActivityDetection, whose default is true.
+		options = &webrtc.OfferOptions{
+			ICERestart:         true,
+			OfferAnswerOptions: webrtc.OfferAnswerOptions{VoiceActivityDetection: true},
+		}
+	}
+	return p.do(ctx, func() error { return p.describe(p.pc.CreateOffer(options)) })
+}
+
+// accept applies an offer and makes an answer the local description.
+func (p *peer) accept(ctx context.Context, sdp string) error {
+	return p.do(ctx, func() error {
+		if err := p.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: sdp}); err != nil {
+			return err
+		}
+		return p.describe(p.pc.CreateAnswer(nil))
+	})
+}
+
+func (p *peer) describe(d webrtc.SessionDescription, err error) error {
+	if err == nil && p.ctx.Err() != nil {
+		err = errClosed
+	}
+	if err != nil {
+		return err
+	}
+	return p.pc.SetLocalDescription(d)
+}
+
+// answer applies the answer to the local description.
+func (p *peer) answer(ctx context.Context, sdp string) error {
+	return p.do(ctx, func() error {
+		return p.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: sdp})
+	})
+}
+
+// localSDP has the candidates found so far in it.
+func (p *peer) localSDP() string {
+	if d := p.pc.LocalDescription(); d != nil {
+		return d.SDP
+	}
+	return ""
+}
+
+func (p *peer) addCandidate(c control.Candidate) error {
+	return p.do(p.ctx, func() error {
+		return p.pc.AddICECandidate(webrtc.ICECandidateInit{
+			Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex, UsernameFragment: c.UsernameFragment,
+		})
+	})
+}
