@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
 func TestPublicAddressesNeedPermission(t *testing.T) {
@@ -35,11 +37,11 @@ func TestPublicAddressesNeedPermission(t *testing.T) {
 // TestChatEndpointIsUsed: who gives its address wants its answers, not the
 // demo brain's.
 func TestChatEndpointIsUsed(t *testing.T) {
-	endpoint := localservice.Endpoint{BaseURL: "http://127.0.0.1:1/v1"}
-	if _, err := localservice.Start(t.Context(), localservice.Options{Chat: endpoint}); err == nil {
+	at := endpoint.Endpoint{BaseURL: "http://127.0.0.1:1/v1"}
+	if _, err := localservice.Start(t.Context(), localservice.Options{Chat: at}); err == nil {
 		t.Error("started without the model of the endpoint")
 	}
-	start(t, localservice.Options{Chat: endpoint, Brain: localservice.BrainDemo})
+	start(t, localservice.Options{Chat: at, Brain: localservice.BrainDemo})
 }
 
 func TestFailedStartLeavesNothing(t *testing.T) { // goleak looks at the end

@@ -27,9 +27,7 @@ func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options
 	case o.Chat.BaseURL == "" || o.Chat.Model == "":
 		return nil, errors.New("the brain openai needs the address of an endpoint and a model")
 	default:
-		chat := brain.NewChat(brain.ChatConfig{
-			BaseURL: o.Chat.BaseURL, APIKey: o.Chat.Key, Model: o.Chat.Model, Knowledge: s.store, Logger: s.log,
-		})
+		chat := brain.NewChat(o.Chat, s.store, s.log)
 		s.onClose(func() error { chat.Close(); return nil })
 		thinker = chat
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
-	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 )
 
 // Options say how a service runs. The zero value is a service on free ports of
@@ -42,13 +42,13 @@ type Options struct {
 	// otherwise. Script, when set, is YAML that answers before it.
 	Brain  string
 	Script []byte
-	Chat   Endpoint // of the brain "openai"
+	Chat   endpoint.Endpoint // of the brain "openai"
 	// Voice is one of the kinds of package voice, default the best there is.
 	Voice  string
-	Speech voice.Endpoint
+	Speech endpoint.Endpoint
 	// Transcription gives the words of what is heard; without one, the agent says
 	// honestly that it heard somebody.
-	Transcription Endpoint
+	Transcription endpoint.Endpoint
 
 	// Sockets, HTTP and Relay are the conditions of the network at the start; they
 	// can be changed at the control address.
@@ -68,13 +68,6 @@ type Options struct {
 	Page  string
 
 	Logger *slog.Logger // nil discards
-}
-
-// Endpoint is an OpenAI-compatible endpoint.
-type Endpoint struct {
-	BaseURL string // up to and including the version
-	Key     string // "" for servers that need none
-	Model   string // "" for the default of the purpose
 }
 
 // Defaults of [Options].

@@ -1,17 +1,14 @@
 package localservice
 
 import (
-	"errors"
-	"io"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 )
 
-// encodings are those in which a file may lie beside itself, the smallest first.
+// encodings are those of compressed copies beside a file, the smallest first.
 var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
 
 // mediaTypes are fixed, because the system's tables differ: a browser compiles
@@ -23,8 +20,7 @@ var mediaTypes = map[string]string{
 }
 
 // pages serves the files of a page, under a content policy as strict as a page
-// with WebAssembly can have it, so that whatever breaks under one breaks here
-// first.
+// with WebAssembly can have it.
 type pages struct {
 	files fs.FS
 	csp   string
@@ -66,44 +62,30 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", p.csp)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-cache") // ask each time: what is served here is being worked on
+	h.Set("Cache-Control", "no-cache") // the files change while a page is developed
 	h.Set("Vary", "Accept-Encoding")
 	if kind := mediaType(name); kind != "" {
 		h.Set("Content-Type", kind)
 	}
-	accepted := acceptedEncodings(r)
 	for _, e := range encodings {
-		if slices.Contains(accepted, e.name) && r.Header.Get("Range") == "" && p.serve(w, r, name+e.suffix, e.name) {
+		if accepts(r, e.name) && r.Header.Get("Range") == "" && p.has(name+e.suffix) {
+			h.Set("Content-Encoding", e.name)
+			http.ServeFileFS(w, r, p.files, name+e.suffix)
 			return
 		}
 	}
-	if !p.serve(w, r, name, "") {
+	if !p.has(name) {
 		h.Del("Content-Type")
 		http.NotFound(w, r)
+		return
 	}
+	http.ServeFileFS(w, r, p.files, name)
 }
 
-// serve writes a file, and reports whether there is one.
-func (p *pages) serve(w http.ResponseWriter, r *http.Request, name, encoding string) bool {
-	f, err := p.files.Open(name)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid) {
-			http.Error(w, "the file can't be read", http.StatusInternalServerError)
-			return true
-		}
-		return false
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	content, seekable := f.(io.ReadSeeker)
-	if err != nil || info.IsDir() || !seekable {
-		return false
-	}
-	if encoding != "" {
-		w.Header().Set("Content-Encoding", encoding)
-	}
-	http.ServeContent(w, r, name, info.ModTime(), content)
-	return true
+// has reports whether there is such a file, which is no directory.
+func (p *pages) has(name string) bool {
+	info, err := fs.Stat(p.files, name)
+	return err == nil && !info.IsDir()
 }
 
 func mediaType(name string) string {
@@ -114,16 +96,13 @@ func mediaType(name string) string {
 	return mime.TypeByExtension(extension)
 }
 
-// acceptedEncodings are the names in Accept-Encoding that are not refused by a
-// weight of zero.
-func acceptedEncodings(r *http.Request) []string {
-	var names []string
+// accepts reports whether Accept-Encoding has that name, without a weight of zero.
+func accepts(r *http.Request, encoding string) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, weight, _ := strings.Cut(strings.TrimSpace(part), ";")
-		weight = strings.ReplaceAll(weight, " ", "")
-		if weight != "q=0" && weight != "q=0.0" && weight != "q=0.00" && weight != "q=0.000" {
-			names = append(names, strings.TrimSpace(name))
+		if strings.TrimSpace(name) == encoding {
+			return weight == "" || strings.Trim(weight, "q=0. ") != ""
 		}
 	}
-	return names
+	return false
 }

@@ -76,9 +76,7 @@ func (s *Service) transcribers(script *brain.Script, o *Options) func() recogniz
 	if o.Transcription.BaseURL == "" {
 		return func() recognizer.Transcriber { return recognizer.None{} }
 	}
-	endpoint := recognizer.NewEndpoint(recognizer.EndpointConfig{
-		BaseURL: o.Transcription.BaseURL, Key: o.Transcription.Key, Model: o.Transcription.Model,
-	})
+	endpoint := recognizer.NewEndpoint(o.Transcription)
 	s.onClose(func() error { endpoint.Close(); return nil })
 	return func() recognizer.Transcriber { return endpoint }
 }

@@ -176,7 +176,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		routes.Handle("/", &pages{o.Pages, contentPolicy(base)})
 		routes.HandleFunc("GET "+infoPath, s.serveInfo)
 	}
-	s.serve(newSplitter(listener, links["sockets"], links["http"]), routes)
+	s.serve(netem.Listener(listener, links["http"]), onLinks(routes, links["sockets"], links["http"]))
 	s.onClose(sockets.Close) // before the HTTP server, which would not wait for its sockets
 
 	return s.startControl(sockets, links)
@@ -202,11 +202,28 @@ func (s *Service) startControl(sockets *socketio.Server, links map[string]*netem
 	return nil
 }
 
+// connection is the key of a request's connection in its context.
+type connection struct{}
+
+// onLinks puts the connections of control sockets on one link and all others on
+// another, so that a test can break one of them alone.
+func onLinks(next http.Handler, sockets, rest *netem.Link) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		link := rest
+		if r.URL.Path == live.SocketPath {
+			link = sockets
+		}
+		netem.Redirect(r.Context().Value(connection{}).(net.Conn), link)
+		next.ServeHTTP(w, r)
+	})
+}
+
 // serve runs an HTTP server until Close.
 func (s *Service) serve(l net.Listener, h http.Handler) {
 	server := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connection{}, c) },
 	}
 	s.tasks.Go(func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/shared"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -22,52 +22,32 @@ const (
 	// maxRounds is how often a model may ask for tools in one turn.
 	maxRounds = 8
 
-	// chatTimeout bounds one answer of the model. It is longer than any answer
-	// that somebody would listen to.
+	// chatTimeout bounds one reply of the model.
 	chatTimeout = 2 * time.Minute
 
-	// chatPassages is how many passages of the documents a model is shown.
+	// chatPassages is how many passages of the documents a prompt has.
 	chatPassages = 4
 )
 
-// ChatConfig says where the model is. BaseURL and Model are required.
-type ChatConfig struct {
-	BaseURL   string // as in https://host/v1
-	APIKey    string // "" for an endpoint without
-	Model     string
-	FastModel string       // for turns that prefer speed; "" means Model
-	Knowledge Searcher     // nil is none
-	Logger    *slog.Logger // nil discards
-}
-
 // Chat asks an OpenAI-compatible chat endpoint. The client tools of the agent are
-// offered to the model; their answers are fed back to it.
+// offered to the model; their results are passed back to it.
 type Chat struct {
-	client openai.Client
-	http   *http.Client
-	config ChatConfig
-	log    *slog.Logger
+	completions openai.ChatCompletionService
+	http        *http.Client
+	model       string
+	knowledge   Searcher
+	log         *slog.Logger
 }
 
 var _ Brain = (*Chat)(nil)
 
-// NewChat returns a Chat. Close must be called when it is no longer needed.
-func NewChat(c ChatConfig) *Chat {
-	if c.FastModel == "" {
-		c.FastModel = c.Model
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	client := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+// NewChat returns a Chat. The endpoint needs a BaseURL and a Model; knowledge may be
+// nil. Close must be called.
+func NewChat(e endpoint.Endpoint, knowledge Searcher, log *slog.Logger) *Chat {
+	client := endpoint.NewClient()
 	return &Chat{
-		http: client, config: c, log: c.Logger,
-		// The key is always given, also an empty one: the library would send the
-		// one from the environment to whatever endpoint was configured.
-		client: openai.NewClient(
-			option.WithBaseURL(c.BaseURL), option.WithAPIKey(c.APIKey),
-			option.WithHTTPClient(client), option.WithMaxRetries(1),
-		),
+		completions: openai.NewChatCompletionService(e.Options(client)...), http: client,
+		model: e.Model, knowledge: knowledge, log: log,
 	}
 }
 
@@ -80,10 +60,7 @@ func (c *Chat) Answer(ctx context.Context, q *Question, out Sink) error {
 	if err != nil {
 		return err
 	}
-	params := openai.ChatCompletionNewParams{Model: c.config.Model, Messages: messages, Tools: offered(q.Profile.Tools)}
-	if q.Fast {
-		params.Model = c.config.FastModel
-	}
+	params := openai.ChatCompletionNewParams{Model: c.model, Messages: messages, Tools: offered(q.Profile.Tools)}
 	for range maxRounds {
 		reply, err := c.round(ctx, params, out)
 		if err != nil {
@@ -109,7 +86,7 @@ func (c *Chat) Answer(ctx context.Context, q *Question, out Sink) error {
 func (c *Chat) round(ctx context.Context, params openai.ChatCompletionNewParams, out Sink) (openai.ChatCompletionMessage, error) {
 	roundCtx, cancel := context.WithTimeout(ctx, chatTimeout)
 	defer cancel()
-	stream := c.client.Chat.Completions.NewStreaming(roundCtx, params)
+	stream := c.completions.NewStreaming(roundCtx, params)
 	defer stream.Close()
 	var whole openai.ChatCompletionAccumulator
 	for stream.Next() {
@@ -137,22 +114,16 @@ func (c *Chat) round(ctx context.Context, params openai.ChatCompletionNewParams,
 	return whole.Choices[0].Message, nil
 }
 
-// failed tells the log what happened, and the user only that it did.
+// failed logs the error; the user gets a general text.
 func (c *Chat) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	status := 0
-	var upstream *openai.Error
-	if errors.As(err, &upstream) {
-		// The whole error holds the request, and with it what the user said.
-		status, err = upstream.StatusCode, errors.New(upstream.Message)
-	}
-	c.log.Error("chat endpoint failed", "status", status, "error", err)
+	c.log.Error("chat endpoint failed", "error", endpoint.WithoutBody(err))
 	return &Failure{"The language model could not be reached."}
 }
 
-// messages is the conversation as the model sees it.
+// messages is the conversation in the model's format.
 func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompletionMessageParamUnion, error) {
 	system := Render(q.Profile.BaseDirective, q.Vars)
 	switch {
@@ -163,8 +134,8 @@ func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompleti
 	default:
 		system += "\nYour answer is read on a page and may use Markdown."
 	}
-	if c.config.Knowledge != nil && q.Capabilities.On(UseKnowledge) {
-		passages, err := c.config.Knowledge.SearchKnowledge(ctx, q.Text, chatPassages)
+	if c.knowledge != nil && q.Capabilities.On(UseKnowledge) {
+		passages, err := c.knowledge.SearchKnowledge(ctx, q.Text, chatPassages)
 		if err != nil {
 			return nil, err
 		}
@@ -214,8 +185,8 @@ func offered(tools []store.ToolDef) []openai.ChatCompletionToolUnionParam {
 	return list
 }
 
-// runTool runs what the model asked for. What the model got wrong is told to the
-// model, which often does better the second time.
+// runTool runs a call of the model. Its mistakes are returned to the model, which can
+// correct them.
 func runTool(ctx context.Context, profile store.Profile, name, arguments string, out Sink) (string, error) {
 	tool, ok := profile.Tool(name)
 	if !ok || tool.Type != store.ClientTool {

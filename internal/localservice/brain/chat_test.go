@@ -6,17 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// endpoint is a double of an OpenAI-compatible chat endpoint: it speaks the
+// server is a double of an OpenAI-compatible chat server: it speaks the
 // streamed API and plays one reply for each request.
-type endpoint struct {
+type server struct {
 	*httptest.Server
 	requests chan map[string]any
 }
@@ -34,9 +36,9 @@ func text(s string) string { return chunk(fmt.Sprintf(`{"content":%q}`, s), "") 
 
 const done = "data: [DONE]\n\n"
 
-func serveChat(t *testing.T, replies ...func(w http.ResponseWriter, r *http.Request)) (*Chat, *endpoint) {
+func serveChat(t *testing.T, replies ...func(w http.ResponseWriter, r *http.Request)) (*Chat, *server) {
 	t.Helper()
-	e := &endpoint{requests: make(chan map[string]any, len(replies)+2)}
+	e := &server{requests: make(chan map[string]any, len(replies)+2)}
 	next := 0
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body map[string]any
@@ -51,7 +53,7 @@ func serveChat(t *testing.T, replies ...func(w http.ResponseWriter, r *http.Requ
 		next++
 		reply(w, r)
 	}))
-	chat := NewChat(ChatConfig{BaseURL: e.URL + "/v1", APIKey: "key", Model: "slow-model", FastModel: "fast-model"})
+	chat := NewChat(endpoint.Endpoint{BaseURL: e.URL + "/v1", Key: "key", Model: "test-model"}, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		chat.Close()
 		e.Close()
@@ -81,7 +83,7 @@ func roles(request map[string]any) string {
 
 func TestChatStreamsTheAnswer(t *testing.T) {
 	chat, e := serveChat(t, streams(chunk(`{"role":"assistant","content":""}`, ""), text("Two things "), text("changed."), chunk(`{}`, "stop"), done))
-	chat.config.Knowledge = knowledge(t)
+	chat.knowledge = knowledge(t)
 	profile := store.DefaultProfile()
 	profile.BaseDirective = "You talk to {{ user_name }}."
 	out := &tape{}
@@ -93,8 +95,8 @@ func TestChatStreamsTheAnswer(t *testing.T) {
 		t.Errorf("answer %q in %d pieces", out.text, out.pieces)
 	}
 	request := <-e.requests
-	if request["model"] != "fast-model" {
-		t.Errorf("model %v, want fast-model", request["model"])
+	if request["model"] != "test-model" {
+		t.Errorf("model %v, want test-model", request["model"])
 	}
 	got := roles(request)
 	if !strings.HasPrefix(got, "system: You talk to Sam.\nYour answer is spoken by an avatar") ||
@@ -197,7 +199,7 @@ func TestChatStopsInTheMiddle(t *testing.T) {
 	gone := make(chan struct{})
 	chat, _ := serveChat(t, func(w http.ResponseWriter, r *http.Request) {
 		streams(text("Once upon "))(w, r)
-		<-r.Context().Done() // the endpoint notices that nobody listens any more
+		<-r.Context().Done() // the server notices that nobody listens any more
 		close(gone)
 	})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,8 +16,8 @@ const (
 	shortestCut = 8
 )
 
-// splitter cuts streamed text into sentences, so that the first one is voiced
-// while the brain still writes the second.
+// splitter cuts streamed text into sentences, so that the first one can be voiced
+// before the second is complete.
 type splitter struct{ rest string }
 
 // add appends text and returns the sentences that are complete by now.
@@ -75,54 +76,21 @@ func sentenceEnd(s string) int {
 	return 0
 }
 
-// plain removes what a voice can't say: Markdown marks, the address behind a
-// link, control characters, runs of white space.
+// Marks of Markdown: at the start of a line, links, emphasis that is not part of a
+// name such as snake_case, and the other marks of emphasis and code.
+var (
+	lineMark = regexp.MustCompile(`^(?:#{1,3}|[>*-]) `)
+	link     = regexp.MustCompile(`\[([^\[\]\n]*)\]\([^() \n]*\)`)
+	emphasis = regexp.MustCompile(`(^|[^\pL\pN])_+|_+([^\pL\pN]|$)`)
+	marks    = strings.NewReplacer("*", "", "`", "", "\uFFFD", "")
+)
+
+// plain removes what a voice can't say: Markdown marks, the address behind a link,
+// control characters, runs of white space.
 func plain(s string) string {
-	s = strings.TrimSpace(s)
-	for _, mark := range []string{"###", "##", "#", ">", "-", "*"} { // headings, quotes, lists
-		if rest, ok := strings.CutPrefix(s, mark+" "); ok {
-			s = rest
-			break
-		}
-	}
-	var b strings.Builder
-	word := false // the rune before is part of a word
-	for len(s) > 0 {
-		if text, n := link(s); n > 0 {
-			s = text + s[n:] // marks in the text of a link are not spoken either
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s)
-		s = s[n:]
-		next, _ := utf8.DecodeRuneInString(s)
-		switch {
-		case r == '*', r == '`', r == utf8.RuneError:
-		case r == '_' && !(word && alphanumeric(next)): // emphasis, not snake_case
-		case unicode.IsControl(r):
-			b.WriteByte(' ')
-		default:
-			b.WriteRune(r)
-		}
-		word = alphanumeric(r)
-	}
-	return strings.Join(strings.Fields(b.String()), " ")
-}
-
-func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// link reads "[text](address)" at the start of s and returns the text and the
-// length of the whole, 0 if there is no link.
-func link(s string) (text string, n int) {
-	if s[0] != '[' {
-		return "", 0
-	}
-	text, after, ok := strings.Cut(s[1:], "](")
-	if !ok || strings.ContainsAny(text, "[\n") {
-		return "", 0
-	}
-	address, _, ok := strings.Cut(after, ")")
-	if !ok || strings.ContainsAny(address, " \n") {
-		return "", 0
-	}
-	return text, 1 + len(text) + 2 + len(address) + 1
+	s = strings.ToValidUTF8(lineMark.ReplaceAllString(strings.TrimSpace(s), ""), "")
+	s = emphasis.ReplaceAllString(link.ReplaceAllString(s, "$1"), "$1$2")
+	return strings.Join(strings.FieldsFunc(marks.Replace(s), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
 }

@@ -53,9 +53,9 @@ func parseOffer(text string) (offer, error) {
 		section.Attributes = slices.DeleteFunc(section.Attributes, isCandidate)
 		switch section.MediaName.Media {
 		case "video":
-			o.video = append(o.video, codecsOf(section, webrtc.RTPCodecTypeVideo)...)
+			o.video = append(o.video, codecsOf(&description, section, webrtc.RTPCodecTypeVideo)...)
 		case "audio":
-			o.audio = append(o.audio, codecsOf(section, webrtc.RTPCodecTypeAudio)...)
+			o.audio = append(o.audio, codecsOf(&description, section, webrtc.RTPCodecTypeAudio)...)
 		default:
 			return offer{}, errKind
 		}
@@ -74,51 +74,24 @@ func isCandidate(a sdp.Attribute) bool {
 }
 
 // codecsOf lists the codecs of a section in the order of preference. Formats without rtpmap are left out: browsers write one for each.
-func codecsOf(section *sdp.MediaDescription, kind webrtc.RTPCodecType) []codec {
+func codecsOf(description *sdp.SessionDescription, section *sdp.MediaDescription, kind webrtc.RTPCodecType) []codec {
 	var codecs []codec
 	for _, format := range section.MediaName.Formats {
 		payloadType, err := strconv.ParseUint(format, 10, 7)
 		if err != nil {
 			continue
 		}
-		encoding, ok := formatAttribute(section, "rtpmap", format)
-		if !ok {
+		offered, err := description.GetCodecForPayloadType(uint8(payloadType))
+		if err != nil || offered.Name == "" {
 			continue
 		}
+		channels, _ := strconv.ParseUint(offered.EncodingParameters, 10, 8) // 0 when there is none
 		c := codec{kind: kind}
-		c.PayloadType = webrtc.PayloadType(payloadType)
-		c.SDPFmtpLine, _ = formatAttribute(section, "fmtp", format)
-		fields := strings.Split(encoding, "/")
-		c.MimeType = kind.String() + "/" + fields[0]
-		if len(fields) > 1 {
-			rate, err := strconv.ParseUint(fields[1], 10, 32)
-			if err != nil {
-				continue
-			}
-			c.ClockRate = uint32(rate)
-		}
-		if len(fields) > 2 {
-			channels, err := strconv.ParseUint(fields[2], 10, 8)
-			if err != nil {
-				continue
-			}
-			c.Channels = uint16(channels)
-		}
+		c.PayloadType, c.SDPFmtpLine = webrtc.PayloadType(payloadType), offered.Fmtp
+		c.MimeType, c.ClockRate, c.Channels = kind.String()+"/"+offered.Name, offered.ClockRate, uint16(channels)
 		codecs = append(codecs, c)
 	}
 	return codecs
-}
-
-// formatAttribute returns the value of "a=name:format value".
-func formatAttribute(section *sdp.MediaDescription, name, format string) (string, bool) {
-	for _, a := range section.Attributes {
-		if a.Key == name {
-			if f, value, ok := strings.Cut(a.Value, " "); ok && f == format {
-				return value, true
-			}
-		}
-	}
-	return "", false
 }
 
 // is reports whether c is the codec mimeType. Names in SDP don't distinguish case.

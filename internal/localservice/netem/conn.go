@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/pion/transport/v4/deadline"
 )
 
 // linger is how long a closed stream may go on delivering beyond the time of arrival of its last byte, as a kernel does for a closed
@@ -14,8 +17,8 @@ const linger = time.Second
 
 // errDrained is queued behind the last byte by Close, errHalfClosed by CloseWrite.
 var (
-	errDrained    = errors.New("link: drained")
-	errHalfClosed = errors.New("link: half closed")
+	errDrained    = errors.New("netem: drained")
+	errHalfClosed = errors.New("netem: half closed")
 )
 
 // Conn returns the stream c as it looks at the near end of the link. A nil link returns c itself.
@@ -23,9 +26,10 @@ func Conn(c net.Conn, l *Link) net.Conn {
 	if l == nil {
 		return c
 	}
-	s := &stream{Conn: c, link: l}
+	s := &stream{Conn: c, deadline: deadline.New()}
+	s.route.Store(l)
 	s.in = inbound{
-		link: l, limit: c.SetReadDeadline,
+		route: &s.route, deadline: deadline.New(), limit: c.SetReadDeadline,
 		read: func(p []byte) (int, net.Addr, error) {
 			n, err := c.Read(p)
 			return n, nil, err
@@ -34,19 +38,39 @@ func Conn(c net.Conn, l *Link) net.Conn {
 	return s
 }
 
+// Redirect moves a connection that [Conn] has wrapped to another link. What is under way keeps its time of arrival. Other
+// connections stay as they are.
+func Redirect(c net.Conn, l *Link) {
+	s, ok := c.(*stream)
+	if !ok || s.route.Swap(l) == l {
+		return
+	}
+	s.mu.Lock()
+	out := s.out
+	s.mu.Unlock()
+	s.in.mu.Lock()
+	in := s.in.lane
+	s.in.mu.Unlock()
+	for _, lane := range []*lane{in, out} {
+		if lane != nil {
+			signal(lane.filled) // its consumer has to look at the new conditions
+		}
+	}
+}
+
 // stream is a net.Conn whose writes and reads take the link's time.
 type stream struct {
 	net.Conn
-	link *Link
-	in   inbound
+	route route
+	in    inbound
 
 	writing sync.Mutex // one writer at a time
 
-	mu       sync.Mutex
-	out      *lane
-	shut     bool
-	patience *time.Timer // runs while a closed stream delivers its last bytes
-	deadline deadline
+	mu        sync.Mutex
+	out       *lane
+	shut      bool
+	lingering *time.Timer        // runs while a closed stream delivers its last bytes
+	deadline  *deadline.Deadline // of writes
 }
 
 func (s *stream) Read(p []byte) (int, error) {
@@ -66,12 +90,12 @@ func (s *stream) Write(p []byte) (int, error) {
 		return s.Conn.Write(p)
 	}
 	size := readSize
-	if s.link.Conditions().Bandwidth > 0 {
+	if s.route.conditions().Bandwidth > 0 {
 		size = segment
 	}
 	for done := 0; done < len(p); done += size {
 		piece := p[done:min(done+size, len(p))]
-		if err := out.put(unit{data: clone(piece)}, s.deadline.wait()); err != nil {
+		if err := out.put(unit{data: slices.Clone(piece)}, s.deadline.Done()); err != nil {
 			return done, err
 		}
 	}
@@ -85,12 +109,13 @@ func (s *stream) outbound() (*lane, error) {
 	if s.shut {
 		return nil, net.ErrClosed
 	}
-	if s.out == nil && !s.link.perfect() {
+	if s.out == nil && !s.route.perfect() {
 		if err := s.Conn.SetWriteDeadline(time.Time{}); err != nil {
 			return nil, err
 		}
-		out := newLane(s.link, false)
-		s.link.start(func() { s.deliver(out) })
+		link := s.route.Load()
+		out := newLane(link, &s.route, false)
+		link.start(func() { s.deliver(out) })
 		s.out = out
 	}
 	return s.out, nil
@@ -98,7 +123,7 @@ func (s *stream) outbound() (*lane, error) {
 
 // deliver writes what has travelled until the stream is closed or can't be written.
 func (s *stream) deliver(out *lane) {
-	stop := context.AfterFunc(s.link.ctx, func() { _ = s.Conn.Close() }) // ends a write that the peer doesn't read
+	stop := context.AfterFunc(out.ctx, func() { _ = s.Conn.Close() }) // ends a write that the peer doesn't read
 	defer stop()
 	for {
 		u, err := out.take(nil)
@@ -118,11 +143,11 @@ func (s *stream) deliver(out *lane) {
 			break
 		}
 	}
-	_ = s.Conn.Close() // nobody is left to tell
+	_ = s.Conn.Close() // the error of the write counts
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.patience != nil {
-		s.patience.Stop()
+	if s.lingering != nil {
+		s.lingering.Stop()
 	}
 }
 
@@ -159,9 +184,9 @@ func (s *stream) Close() error {
 		return err
 	}
 	s.in.close()
-	s.patience = time.AfterFunc(time.Until(s.out.arrivesBy())+linger, func() { _ = s.Conn.Close(); s.out.close(net.ErrClosed) })
+	s.lingering = time.AfterFunc(time.Until(s.out.arrivesBy())+linger, func() { _ = s.Conn.Close(); s.out.close(net.ErrClosed) })
 	if s.out.put(unit{err: errDrained}, nil) != nil {
-		s.patience.Stop()
+		s.lingering.Stop()
 		return s.Conn.Close()
 	}
 	return nil
@@ -178,7 +203,7 @@ func (s *stream) SetReadDeadline(t time.Time) error {
 func (s *stream) SetWriteDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deadline.set(t)
+	s.deadline.Set(t)
 	if s.out != nil {
 		return nil
 	}

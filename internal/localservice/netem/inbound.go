@@ -5,8 +5,11 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/pion/transport/v4/deadline"
 )
 
 // readSize is the most that is read from a wrapped connection at once: the largest datagram.
@@ -15,7 +18,7 @@ const readSize = 64 << 10
 // inbound is the reading half of a wrapped connection. It reads directly until the conditions matter for the first time; from then on
 // a goroutine reads ahead into a lane, because only so several pieces can travel at once.
 type inbound struct {
-	link    *Link
+	route   *route
 	packets bool
 	read    func([]byte) (int, net.Addr, error)
 	limit   func(time.Time) error // the wrapped connection's SetReadDeadline
@@ -26,7 +29,7 @@ type inbound struct {
 	mu       sync.Mutex
 	lane     *lane
 	shut     bool
-	deadline deadline
+	deadline *deadline.Deadline
 }
 
 func (in *inbound) readFrom(p []byte) (int, net.Addr, error) {
@@ -41,19 +44,19 @@ func (in *inbound) readFrom(p []byte) (int, net.Addr, error) {
 	}
 	if l == nil {
 		n, addr, err := in.read(p)
-		if err != nil || in.link.perfect() {
+		if err != nil || in.route.perfect() {
 			return n, addr, in.explain(err)
 		}
 		// The conditions came while we waited: what was read has yet to travel.
 		if l, err = in.start(); err == nil {
-			err = l.put(unit{data: clone(p[:n]), addr: addr}, nil)
+			err = l.put(unit{data: slices.Clone(p[:n]), addr: addr}, nil)
 		}
 		if err != nil {
 			return 0, nil, err
 		}
-		in.link.start(func() { in.readAhead(l) })
+		l.link.start(func() { in.readAhead(l) })
 	}
-	u, err := l.take(in.deadline.wait())
+	u, err := l.take(in.deadline.Done())
 	if err == nil {
 		err = u.err
 	}
@@ -81,12 +84,12 @@ func (in *inbound) travelled() (*lane, error) {
 	in.mu.Lock()
 	l := in.lane
 	in.mu.Unlock()
-	if l != nil || in.link.perfect() {
+	if l != nil || in.route.perfect() {
 		return l, nil
 	}
 	l, err := in.start()
 	if err == nil {
-		in.link.start(func() { in.readAhead(l) })
+		l.link.start(func() { in.readAhead(l) })
 	}
 	return l, err
 }
@@ -98,23 +101,23 @@ func (in *inbound) start() (*lane, error) {
 	if in.shut {
 		return nil, net.ErrClosed
 	}
-	in.lane = newLane(in.link, in.packets)
+	in.lane = newLane(in.route.Load(), in.route, in.packets)
 	return in.lane, in.limit(time.Time{})
 }
 
 func (in *inbound) readAhead(l *lane) {
-	stop := context.AfterFunc(in.link.ctx, in.interrupt)
+	stop := context.AfterFunc(l.ctx, in.interrupt)
 	defer stop()
 	buf := make([]byte, readSize)
 	for {
 		n, addr, err := in.read(buf)
 		if n > 0 || (in.packets && err == nil) {
-			if l.put(unit{data: clone(buf[:n]), addr: addr}, nil) != nil {
+			if l.put(unit{data: slices.Clone(buf[:n]), addr: addr}, nil) != nil {
 				return
 			}
 		}
 		if err != nil {
-			_ = l.put(unit{err: err}, nil) // fails only when nobody reads any more
+			_ = l.put(unit{err: err}, nil) // fails only when the lane is closed
 			return
 		}
 	}
@@ -126,7 +129,7 @@ func (in *inbound) setDeadline(t time.Time) error {
 	if in.shut {
 		return net.ErrClosed
 	}
-	in.deadline.set(t)
+	in.deadline.Set(t)
 	if in.lane != nil {
 		return nil
 	}
@@ -163,8 +166,4 @@ func (in *inbound) explain(err error) error {
 		return net.ErrClosed
 	}
 	return err
-}
-
-func clone(p []byte) []byte {
-	return append(make([]byte, 0, len(p)), p...)
 }

@@ -1,6 +1,7 @@
 package netem
 
 import (
+	"context"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -29,8 +30,10 @@ type unit struct {
 // lane is one direction of one connection: a queue whose units become available when the link has carried them.
 // It has one producer and one consumer.
 type lane struct {
-	link    *Link
-	packets bool // lose units instead of waiting
+	link    *Link           // that runs the lane's goroutine
+	ctx     context.Context // of link
+	route   *route          // to the conditions
+	packets bool            // lose units instead of waiting
 
 	mu    sync.Mutex
 	queue []unit
@@ -46,9 +49,9 @@ type lane struct {
 	cause     error // why the lane was closed; set before closed is closed
 }
 
-func newLane(l *Link, packets bool) *lane {
+func newLane(l *Link, r *route, packets bool) *lane {
 	return &lane{
-		link: l, packets: packets,
+		link: l, ctx: l.ctx, route: r, packets: packets,
 		filled: make(chan struct{}, 1), freed: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 }
@@ -67,7 +70,7 @@ func (l *lane) put(u unit, expired <-chan struct{}) error {
 	select {
 	case <-l.closed:
 		return l.cause
-	case <-l.link.ctx.Done():
+	case <-l.ctx.Done():
 		return net.ErrClosed
 	default:
 	}
@@ -78,16 +81,16 @@ func (l *lane) put(u unit, expired <-chan struct{}) error {
 			return os.ErrDeadlineExceeded
 		case <-l.closed:
 			return l.cause
-		case <-l.link.ctx.Done():
+		case <-l.ctx.Done():
 			return net.ErrClosed
 		}
 	}
 	return nil
 }
 
-// enqueue reports whether the link has dealt with u; only a full stream lane says no.
+// enqueue reports whether the link has dealt with u; only for a full stream lane it is false.
 func (l *lane) enqueue(u unit) bool {
-	c := l.link.Conditions()
+	c := l.route.conditions()
 	if l.packets && u.err == nil && (c.Cut || rand.Float64() < c.Loss) {
 		return true
 	}
@@ -151,16 +154,16 @@ func (l *lane) wait(d time.Duration, changed, expired <-chan struct{}) error {
 		return os.ErrDeadlineExceeded
 	case <-l.closed:
 		return l.cause
-	case <-l.link.ctx.Done():
+	case <-l.ctx.Done():
 		return net.ErrClosed
 	}
 	return nil
 }
 
 // dequeue returns the first unit if it has arrived; otherwise how long that will take (0: not before something is put or the
-// conditions change) and the channel that tells of changed conditions.
+// conditions change) and the channel that is closed when the conditions change.
 func (l *lane) dequeue() (u unit, ok bool, wait time.Duration, changed <-chan struct{}) {
-	st := l.link.state.Load()
+	st := l.route.Load().state.Load()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if st.Cut {
@@ -184,7 +187,7 @@ func (l *lane) dequeue() (u unit, ok bool, wait time.Duration, changed <-chan st
 	return u, true, 0, nil
 }
 
-// dropPackets loses what is under way, but keeps the news that the socket was closed.
+// dropPackets loses what is under way, but keeps the end of the stream.
 func (l *lane) dropPackets() {
 	kept := l.queue[:0]
 	for _, u := range l.queue {

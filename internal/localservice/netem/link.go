@@ -1,5 +1,5 @@
-// Package netem makes a good network bad: it delays, throttles, loses and cuts the traffic of the connections that are wrapped
-// with it, so that a page can be tried on a train without boarding one.
+// Package netem emulates bad networks: it delays, throttles, loses and cuts the traffic of the connections that are wrapped
+// with it.
 //
 // A [Link] holds the [Conditions]; they can be replaced at any time and act on connections that are already open. [Listener] wraps
 // what a server accepts (streams), [PacketConn] wraps a datagram socket. While the conditions are zero, reads and writes go straight
@@ -8,7 +8,7 @@
 // The conditions act on each connection, and on each direction of it, separately: a delay of 80 ms is 160 ms for a round trip, and a
 // bandwidth of 1 Mbit/s is what each connection has, not what they share. Order is always kept; jitter changes only the time.
 //
-// The package knows nothing of what the bytes mean.
+// The package is independent of what the bytes mean.
 package netem
 
 import (
@@ -41,9 +41,18 @@ type Link struct {
 	closed bool
 	tasks  sync.WaitGroup
 
-	ctx    context.Context // ends with Close; kept because the link is what connections outlive, not a call
+	ctx    context.Context // ends with Close; a field because no call owns it
 	cancel context.CancelFunc
 }
+
+// route is the link of a connection, which [Redirect] may replace.
+type route struct{ atomic.Pointer[Link] }
+
+// conditions returns the conditions of the link that the connection is on.
+func (r *route) conditions() Conditions { return r.Load().Conditions() }
+
+// perfect reports whether traffic needs no treatment.
+func (r *route) perfect() bool { return r.conditions() == Conditions{} }
 
 // state is one setting of the conditions; changed is closed when the next one replaces it.
 type state struct {
@@ -78,11 +87,6 @@ func (l *Link) Close() {
 	l.mu.Unlock()
 	l.cancel()
 	l.tasks.Wait()
-}
-
-// perfect reports whether traffic needs no treatment.
-func (l *Link) perfect() bool {
-	return l.state.Load().Conditions == Conditions{}
 }
 
 // start runs task on a goroutine that Close waits for, unless the link is closed already.

@@ -431,3 +431,28 @@ func TestPacketConnCloseEndsABlockedRead(t *testing.T) {
 		})
 	}
 }
+
+func TestRedirectedConnectionFollowsItsNewLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := New(Conditions{Cut: true}), New(Conditions{Delay: 80 * time.Millisecond})
+		defer second.Close()
+		near, far := pair(t, first)
+		write(t, near, "waits for the cut")
+		time.Sleep(time.Second)
+		Redirect(near, second)
+		if got, took := readAll(t, far, 17); got != "waits for the cut" || took != 0 {
+			t.Errorf("read %q after %v, want it at once: it has travelled", got, took)
+		}
+		write(t, near, "down")
+		if got, took := readAll(t, far, 4); got != "down" || took != 80*time.Millisecond {
+			t.Errorf("read %q after %v, want the delay of the new link", got, took)
+		}
+		second.Set(Conditions{Cut: true})
+		first.Set(Conditions{})
+		write(t, near, "cut")
+		_ = far.SetReadDeadline(time.Now().Add(time.Second))
+		if n, err := far.Read(make([]byte, 3)); n > 0 || err == nil {
+			t.Errorf("read %d bytes, %v through a cut link", n, err)
+		}
+	})
+}

@@ -3,8 +3,11 @@ package netem
 import (
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/pion/transport/v4/deadline"
 )
 
 // PacketConn returns c as it looks at the near end of the link. A nil link returns c itself.
@@ -12,14 +15,17 @@ func PacketConn(c net.PacketConn, l *Link) net.PacketConn {
 	if l == nil {
 		return c
 	}
-	return &packets{PacketConn: c, link: l, in: inbound{link: l, packets: true, read: c.ReadFrom, limit: c.SetReadDeadline}}
+	p := &packets{PacketConn: c}
+	p.route.Store(l)
+	p.in = inbound{route: &p.route, packets: true, deadline: deadline.New(), read: c.ReadFrom, limit: c.SetReadDeadline}
+	return p
 }
 
 // packets is a net.PacketConn whose datagrams take the link's time, if they arrive at all.
 type packets struct {
 	net.PacketConn
-	link *Link
-	in   inbound
+	route route
+	in    inbound
 
 	mu   sync.Mutex
 	out  *lane
@@ -32,12 +38,12 @@ func (c *packets) ReadFrom(p []byte) (int, net.Addr, error) {
 
 // WriteTo returns when the packet is under way; it may be lost there.
 func (c *packets) WriteTo(p []byte, addr net.Addr) (int, error) {
-	if c.link.perfect() {
+	if c.route.perfect() {
 		return c.PacketConn.WriteTo(p, addr)
 	}
 	out, err := c.outbound()
 	if err == nil {
-		err = out.put(unit{data: clone(p), addr: addr}, nil)
+		err = out.put(unit{data: slices.Clone(p), addr: addr}, nil)
 	}
 	if err != nil {
 		return 0, err
@@ -52,9 +58,9 @@ func (c *packets) outbound() (*lane, error) {
 		return nil, net.ErrClosed
 	}
 	if c.out == nil {
-		out := newLane(c.link, true)
-		c.link.start(func() { c.deliver(out) })
-		c.out = out
+		link := c.route.Load()
+		c.out = newLane(link, &c.route, true)
+		link.start(func() { c.deliver(c.out) })
 	}
 	return c.out, nil
 }

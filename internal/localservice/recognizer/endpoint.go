@@ -4,33 +4,26 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
 const (
 	// DefaultModel is the transcription model that compatible servers know.
 	DefaultModel = "whisper-1"
-	// transcribeTimeout bounds a transcription with its retry. Whoever waits longer has asked again.
+	// transcribeTimeout bounds a transcription with its retry. A user has repeated the question by then.
 	transcribeTimeout = 30 * time.Second
-	// maxText bounds what an endpoint may have understood, in bytes: a minute of speech has about 1000 characters.
+	// maxText bounds the text of a transcription, in bytes: a minute of speech has about 1000 characters.
 	maxText = 8000
 )
 
-// EndpointConfig says where an OpenAI-compatible transcription endpoint is.
-type EndpointConfig struct {
-	BaseURL string // up to and including the version, such as "https://api.openai.com/v1"
-	Key     string // may be empty for servers that need none
-	Model   string // default DefaultModel
-}
-
-// Endpoint understands speech by HTTP. It may be used concurrently.
+// Endpoint transcribes by HTTP. It may be used concurrently.
 type Endpoint struct {
 	service openai.AudioTranscriptionService
 	client  *http.Client
@@ -38,21 +31,11 @@ type Endpoint struct {
 }
 
 // NewEndpoint returns a transcriber that uses the endpoint. It must be closed.
-func NewEndpoint(cfg EndpointConfig) *Endpoint {
-	e := &Endpoint{
-		client: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()},
-		model:  cfg.Model,
+func NewEndpoint(e endpoint.Endpoint) *Endpoint {
+	client := endpoint.NewClient()
+	return &Endpoint{
+		service: openai.NewAudioTranscriptionService(e.Options(client)...), client: client, model: e.ModelOr(DefaultModel),
 	}
-	if e.model == "" {
-		e.model = DefaultModel
-	}
-	// Not openai.NewClient, which would send the key in OPENAI_API_KEY to any server.
-	options := []option.RequestOption{option.WithBaseURL(cfg.BaseURL), option.WithHTTPClient(e.client), option.WithMaxRetries(1)}
-	if cfg.Key != "" {
-		options = append(options, option.WithAPIKey(cfg.Key))
-	}
-	e.service = openai.NewAudioTranscriptionService(options...)
-	return e
 }
 
 // Close ends idle connections to the endpoint.
@@ -69,22 +52,13 @@ func (e *Endpoint) Transcribe(ctx context.Context, pcm []int16, rate int) (strin
 	}
 	answer, err := e.service.New(ctx, params)
 	if err != nil {
-		return "", fmt.Errorf("transcribe: %w", withoutBody(err))
+		return "", fmt.Errorf("transcribe: %w", endpoint.WithoutBody(err))
 	}
 	text := strings.TrimSpace(answer.Text)
 	if len(text) > maxText {
-		return "", fmt.Errorf("transcribe: endpoint understood %d bytes of text, more than was said", len(text))
+		return "", fmt.Errorf("transcribe: endpoint returned %d bytes of text, more than can be said in a turn", len(text))
 	}
 	return text, nil
-}
-
-// withoutBody keeps an answer's status only: its text may quote the key or what was said.
-func withoutBody(err error) error {
-	var answer *openai.Error
-	if errors.As(err, &answer) {
-		return fmt.Errorf("endpoint answers with status %d", answer.StatusCode)
-	}
-	return err
 }
 
 // wav returns pcm as a RIFF file.

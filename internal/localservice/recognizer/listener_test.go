@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
 // events collects what a listener reports.
@@ -207,7 +209,7 @@ func TestEndpointIsSentAWAVFile(t *testing.T) {
 	d := &double{status: 200, body: `{"text":" hello there \n"}`}
 	server := httptest.NewServer(d)
 	defer server.Close()
-	e := NewEndpoint(EndpointConfig{BaseURL: server.URL + "/v1", Key: "secret-key"})
+	e := NewEndpoint(endpoint.Endpoint{BaseURL: server.URL + "/v1", Key: "secret-key"})
 	defer e.Close()
 	text, err := e.Transcribe(t.Context(), []int16{1, -2, 3}, 16000)
 	if text != "hello there" || err != nil {
@@ -235,7 +237,7 @@ func TestEndpointFailuresTellTheStatusOnly(t *testing.T) {
 	}{
 		"refused":   {401, `{"error":{"message":"bad key secret-key for what was said"}}`, "transcribe: endpoint answers with status 401", 1},
 		"down":      {503, `{}`, "transcribe: endpoint answers with status 503", 2},
-		"endless":   {200, `{"text":"` + strings.Repeat("la ", maxText) + `"}`, "transcribe: endpoint understood 23999 bytes of text, more than was said", 1},
+		"endless":   {200, `{"text":"` + strings.Repeat("la ", maxText) + `"}`, "transcribe: endpoint returned 23999 bytes of text, more than can be said in a turn", 1},
 		"not JSON":  {200, `<html>`, "", 1},
 		"says none": {200, `{"text":""}`, "none", 1},
 	} {
@@ -243,7 +245,7 @@ func TestEndpointFailuresTellTheStatusOnly(t *testing.T) {
 			d := &double{status: tc.status, body: tc.body}
 			server := httptest.NewServer(d)
 			defer server.Close()
-			e := NewEndpoint(EndpointConfig{BaseURL: server.URL + "/v1", Model: "m"})
+			e := NewEndpoint(endpoint.Endpoint{BaseURL: server.URL + "/v1", Model: "m"})
 			defer e.Close()
 			text, err := e.Transcribe(t.Context(), []int16{1}, Rate)
 			switch {

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
 const (
-	// DefaultModel and DefaultVoice are what an Endpoint asks for when it names none.
+	// DefaultModel is requested when the endpoint has no model, DefaultVoice always.
 	DefaultModel = "gpt-4o-mini-tts"
 	DefaultVoice = "coral"
 
@@ -23,41 +25,16 @@ const (
 	endpointMaxText = 4096
 )
 
-// Endpoint is an OpenAI-compatible speech endpoint.
-type Endpoint struct {
-	BaseURL string // up to and including the version, such as "https://api.openai.com/v1"
-	Key     string // may be empty for servers that need none
-	Model   string // empty is DefaultModel
-	Voice   string // empty is DefaultVoice
-}
-
 // endpointVoice speaks by HTTP. The sound comes without timing, so its chunks are estimates.
 type endpointVoice struct {
 	speech openai.AudioSpeechService
 	model  string
-	voice  string
 }
 
 var _ Voice = (*endpointVoice)(nil)
 
-func newEndpointVoice(e Endpoint) *endpointVoice {
-	v := &endpointVoice{
-		model: e.Model,
-		voice: e.Voice,
-	}
-	// Not openai.NewClient, which would send the key in OPENAI_API_KEY to any server.
-	options := []option.RequestOption{option.WithBaseURL(e.BaseURL), option.WithMaxRetries(1)}
-	if e.Key != "" {
-		options = append(options, option.WithAPIKey(e.Key))
-	}
-	v.speech = openai.NewAudioSpeechService(options...)
-	if v.model == "" {
-		v.model = DefaultModel
-	}
-	if v.voice == "" {
-		v.voice = DefaultVoice
-	}
-	return v
+func newEndpointVoice(e endpoint.Endpoint) *endpointVoice {
+	return &endpointVoice{speech: openai.NewAudioSpeechService(e.Options(http.DefaultClient)...), model: e.ModelOr(DefaultModel)}
 }
 
 func (*endpointVoice) Name() string { return OpenAI }
@@ -100,11 +77,11 @@ func (v *endpointVoice) request(ctx context.Context, text string) (pcm []int16, 
 	response, err := v.speech.New(ctx, openai.AudioSpeechNewParams{
 		Input:          text,
 		Model:          v.model,
-		Voice:          openai.AudioSpeechNewParamsVoiceUnion{OfString: openai.String(v.voice)},
+		Voice:          openai.AudioSpeechNewParamsVoiceUnion{OfString: openai.String(DefaultVoice)},
 		ResponseFormat: openai.AudioSpeechNewParamsResponseFormatWAV,
 	})
 	if err != nil {
-		return nil, 0, withoutBody(err)
+		return nil, 0, endpoint.WithoutBody(err)
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxSound+1))
@@ -135,13 +112,4 @@ func rawPCM(data []byte) []int16 {
 		pcm[i] = int16(binary.LittleEndian.Uint16(data[2*i:]))
 	}
 	return pcm
-}
-
-// withoutBody keeps an answer's status only: its text may quote the key or what was said.
-func withoutBody(err error) error {
-	var answer *openai.Error
-	if errors.As(err, &answer) {
-		return fmt.Errorf("endpoint answers with status %d", answer.StatusCode)
-	}
-	return err
 }

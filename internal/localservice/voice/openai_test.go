@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
 // wav makes a file as an endpoint sends it.
@@ -28,7 +30,7 @@ func endpointTo(t *testing.T, answer http.HandlerFunc) *endpointVoice {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	return newEndpointVoice(Endpoint{BaseURL: server.URL + "/v1", Key: "secret-key", Voice: "alloy"})
+	return newEndpointVoice(endpoint.Endpoint{BaseURL: server.URL + "/v1", Key: "secret-key"})
 }
 
 func TestEndpointVoiceSpeaksTheAPI(t *testing.T) {
@@ -44,7 +46,7 @@ func TestEndpointVoiceSpeaksTheAPI(t *testing.T) {
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/audio/speech" || r.Header.Get("Authorization") != "Bearer secret-key" {
 			t.Errorf("request is %s %s with %q", r.Method, r.URL.Path, r.Header.Get("Authorization"))
 		}
-		if body.Input != "Good morning to you." || body.Model != DefaultModel || body.Voice != "alloy" || body.ResponseFormat != "wav" {
+		if body.Input != "Good morning to you." || body.Model != DefaultModel || body.Voice != "coral" || body.ResponseFormat != "wav" {
 			t.Errorf("body is %+v", body)
 		}
 		w.Header().Set("Content-Type", "audio/wav")
@@ -106,7 +108,7 @@ func TestEndpointVoiceWithoutKeySendsNone(t *testing.T) {
 		_, _ = w.Write(wav(8000, 1, make([]int16, 8)))
 	}))
 	defer server.Close()
-	if _, err := newEndpointVoice(Endpoint{BaseURL: server.URL}).Speak(t.Context(), "Hi"); err != nil {
+	if _, err := newEndpointVoice(endpoint.Endpoint{BaseURL: server.URL}).Speak(t.Context(), "Hi"); err != nil {
 		t.Error(err)
 	}
 }

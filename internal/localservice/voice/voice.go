@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
 // Speech is the sound of a text.
@@ -63,7 +64,7 @@ const (
 // Config chooses a voice. The zero value is Auto without an endpoint.
 type Config struct {
 	Kind     string // empty is Auto
-	Endpoint Endpoint
+	Endpoint endpoint.Endpoint
 	// Log is told when a voice failed and the built-in one stepped in; nil is slog.Default.
 	Log *slog.Logger
 }

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
 func TestOpenPicksTheBestVoice(t *testing.T) {
 	installed := t.TempDir()
 	writeProgram(t, installed, "exit 1")
-	endpoint := Endpoint{BaseURL: "http://127.0.0.1:1/v1"}
+	at := endpoint.Endpoint{BaseURL: "http://127.0.0.1:1/v1"}
 	for _, test := range []struct {
 		path string
 		cfg  Config
@@ -23,9 +25,9 @@ func TestOpenPicksTheBestVoice(t *testing.T) {
 		{t.TempDir(), Config{}, Builtin},
 		{installed, Config{}, Espeak},
 		{installed, Config{Kind: Auto}, Espeak},
-		{installed, Config{Endpoint: endpoint}, OpenAI},
-		{installed, Config{Kind: Builtin, Endpoint: endpoint}, Builtin},
-		{installed, Config{Kind: Espeak, Endpoint: endpoint}, Espeak},
+		{installed, Config{Endpoint: at}, OpenAI},
+		{installed, Config{Kind: Builtin, Endpoint: at}, Builtin},
+		{installed, Config{Kind: Espeak, Endpoint: at}, Espeak},
 		{t.TempDir(), Config{Kind: Espeak}, ""},
 		{installed, Config{Kind: OpenAI}, ""},
 		{installed, Config{Kind: "festival"}, ""},
