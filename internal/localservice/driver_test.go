@@ -1,7 +1,6 @@
 package localservice_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -10,9 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/nodetest"
 )
 
 // patience bounds waits for what does happen, on a machine that is busy.
@@ -121,14 +118,6 @@ func control(t testing.TB, info localservice.Info, path string, body any) {
 	call(t, "Bearer "+info.ControlToken, info.ControlURL+path, body, nil)
 }
 
-// node is the official Socket.IO client, in a process of its own. Without the
-// npm packages the test is skipped, but not where AGENTRUNTIME_REQUIRE_NODE says
-// that they must be there.
-type node struct {
-	t  testing.TB
-	in io.Writer
-}
-
 // happening is one thing that happened to a socket.
 type happening struct {
 	Socket    string            `json:"socket"`
@@ -162,72 +151,35 @@ func (h happening) text(name string) string {
 	return text
 }
 
-// socket is one of a node's sockets, with what has happened to it and was not
-// looked at yet.
+// socket is one socket of the official Socket.IO client, which runs in a process
+// of its own, with what has happened to it.
 type socket struct {
 	t    testing.TB
 	name string
-	node *node
+	node io.Writer // takes commands
 	c    <-chan happening
 	seen []happening
 }
 
-// startNode runs the official client, which makes the sockets that are named.
+// startNode runs the official client with sockets of these names.
 func startNode(t testing.TB, names ...string) map[string]*socket {
 	t.Helper()
-	modules, err := filepath.Abs("../../js/node_modules")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(modules, "socket.io-client")); err != nil {
-		if os.Getenv("AGENTRUNTIME_REQUIRE_NODE") == "" {
-			t.Skip("needs the npm packages: npm --prefix js ci")
-		}
-		t.Fatal(err)
-	}
-	cmd := exec.Command("node", "testdata/client.mjs", modules)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	n := &node{t: t, in: in}
 	channels := map[string]chan happening{}
-	sockets := map[string]*socket{}
 	for _, name := range names {
 		channels[name] = make(chan happening, 10_000)
-		sockets[name] = &socket{t: t, name: name, node: n, c: channels[name]}
 	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		lines := bufio.NewScanner(out)
-		lines.Buffer(nil, 4<<20)
-		for lines.Scan() {
-			var h happening
-			if err := json.Unmarshal(lines.Bytes(), &h); err != nil {
-				t.Errorf("node said %q", lines.Text())
-				continue
-			}
-			channels[h.Socket] <- h
+	node := nodetest.Start(t, "testdata/client.mjs", func(line string) {
+		var h happening
+		if err := json.Unmarshal([]byte(line), &h); err != nil {
+			t.Errorf("node printed %q", line)
+			return
 		}
-	}()
-	t.Cleanup(func() {
-		_ = in.Close() // it ends by itself
-		stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-		defer stop.Stop()
-		<-read
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("node: %v", err)
-		}
+		channels[h.Socket] <- h
 	})
+	sockets := map[string]*socket{}
+	for name, c := range channels {
+		sockets[name] = &socket{t: t, name: name, node: node, c: c}
+	}
 	return sockets
 }
 
@@ -241,7 +193,7 @@ func (s *socket) do(what string, more map[string]any) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := s.node.in.Write(append(line, '\n')); err != nil {
+	if _, err := s.node.Write(append(line, '\n')); err != nil {
 		s.t.Fatal(err)
 	}
 }
