@@ -38,7 +38,7 @@ func (s *fakeSocket) say(name string, payload any) {
 	if err != nil {
 		panic(err)
 	}
-	s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.RawArgs(b)})
+	s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{b}})
 }
 
 func (s *fakeSocket) push(e socketio.Event) {

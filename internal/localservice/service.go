@@ -162,7 +162,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	sockets := socketio.NewServer(socketio.ServerOptions{
 		Recovery:  recovery(o.Recovery),
 		Authorize: s.hub.Authorize,
-		Serve:     func(ctx context.Context, c *socketio.Conn) { s.hub.Serve(ctx, c) },
+		Serve:     func(ctx context.Context, c *socketio.Session) { s.hub.Serve(ctx, c) },
 	})
 	routes := http.NewServeMux()
 	routes.Handle(live.SocketPath, sockets)

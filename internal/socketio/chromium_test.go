@@ -43,28 +43,28 @@ func socketAddress(t *testing.T, path string) string {
 }
 
 // dialPage opens a socket of the page's own.
-func dialPage(t *testing.T, path string, limit int64) *socket {
+func dialPage(t *testing.T, path string, limit int64) *webSocket {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	s, err := dialSocket(ctx, socketAddress(t, path), &ClientOptions{MaxMessage: limit})
+	s, err := dialWebSocket(ctx, socketAddress(t, path), &ClientOptions{MaxMessage: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.(*socket)
+	return s.(*webSocket)
 }
 
-func writeText(t *testing.T, s *socket, texts ...string) {
+func writeText(t *testing.T, s *webSocket, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		if err := s.Write(frame{data: []byte(text)}); err != nil {
+		if err := s.Write(message{data: []byte(text)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // readUntil reads messages until one begins like this.
-func readUntil(t *testing.T, s *socket, prefix string) {
+func readUntil(t *testing.T, s *webSocket, prefix string) {
 	t.Helper()
 	for {
 		f, err := s.Read()
@@ -78,7 +78,7 @@ func readUntil(t *testing.T, s *socket, prefix string) {
 }
 
 // joinPage opens a socket and completes the handshake on it.
-func joinPage(t *testing.T, limit int64) *socket {
+func joinPage(t *testing.T, limit int64) *webSocket {
 	t.Helper()
 	s := dialPage(t, "/plain", limit)
 	writeText(t, s, "40")
@@ -87,7 +87,7 @@ func joinPage(t *testing.T, limit int64) *socket {
 }
 
 // readEnd reads until nothing more comes.
-func readEnd(s *socket) (messages int, err error) {
+func readEnd(s *webSocket) (messages int, err error) {
 	for ; ; messages++ {
 		if _, err := s.Read(); err != nil {
 			return messages, err
@@ -106,24 +106,24 @@ func TestPageSocketLetsGo(t *testing.T) {
 		{"dial with an ended context", func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err := dialSocket(ctx, socketAddress(t, "/slow"), &ClientOptions{MaxMessage: limit}); !errors.Is(err, context.Canceled) {
+			if _, err := dialWebSocket(ctx, socketAddress(t, "/slow"), &ClientOptions{MaxMessage: limit}); !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
 		}},
 		{"abandoned handshake", func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
-			if _, err := dialSocket(ctx, socketAddress(t, "/slow"), &ClientOptions{MaxMessage: limit}); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := dialWebSocket(ctx, socketAddress(t, "/slow"), &ClientOptions{MaxMessage: limit}); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v", err)
 			}
 		}},
 		{"refused handshake", func(t *testing.T) {
-			if _, err := dialSocket(t.Context(), socketAddress(t, "/refuse"), &ClientOptions{MaxMessage: limit}); !errors.Is(err, errHandshake) {
+			if _, err := dialWebSocket(t.Context(), socketAddress(t, "/refuse"), &ClientOptions{MaxMessage: limit}); !errors.Is(err, errHandshake) {
 				t.Errorf("got %v", err)
 			}
 		}},
 		{"address that is none", func(t *testing.T) {
-			if _, err := dialSocket(t.Context(), "ws://[secret", &ClientOptions{MaxMessage: limit}); !errors.Is(err, errHandshake) {
+			if _, err := dialWebSocket(t.Context(), "ws://[secret", &ClientOptions{MaxMessage: limit}); !errors.Is(err, errHandshake) {
 				t.Errorf("got %v", err)
 			}
 		}},
@@ -131,7 +131,7 @@ func TestPageSocketLetsGo(t *testing.T) {
 			s := dialPage(t, "/plain", limit)
 			s.Abort()
 			s.Abort()
-			if err := s.Write(frame{data: []byte("40")}); !errors.Is(err, errAborted) {
+			if err := s.Write(message{data: []byte("40")}); !errors.Is(err, errAborted) {
 				t.Errorf("Write: %v", err)
 			}
 		}},
@@ -156,7 +156,7 @@ func TestPageSocketLetsGo(t *testing.T) {
 			s := joinPage(t, limit)
 			writeText(t, s, `42["kill me"]`)
 			_, _ = readEnd(s)
-			if err := s.Write(frame{data: []byte("2")}); err == nil {
+			if err := s.Write(message{data: []byte("2")}); err == nil {
 				t.Error("Write after the end")
 			}
 			if err := s.Close(); err != nil {
@@ -179,7 +179,7 @@ func TestPageSocketLetsGo(t *testing.T) {
 			defer s.Abort()
 			writeText(t, s, `42["stop reading",1000]`)
 			time.AfterFunc(500*time.Millisecond, s.Abort)
-			data := frame{binary: true, data: make([]byte, 900_000)}
+			data := message{binary: true, data: make([]byte, 900_000)}
 			var err error
 			for range 200 {
 				if err = s.Write(data); err != nil {
@@ -214,7 +214,7 @@ func TestPageSocketBoundsWhatIsNotRead(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("everything was kept")
 	}
-	const most = floodFactor * limit / frameCost
+	const most = unreadFactor * limit / messageCost
 	n, err := readEnd(s)
 	if n == 0 || n > most {
 		t.Errorf("%d messages were kept, allowed are %d", n, most)
@@ -226,7 +226,7 @@ func TestPageSocketBoundsWhatIsNotRead(t *testing.T) {
 
 func TestPageSocketRefusesALongMessage(t *testing.T) {
 	const limit = 1000
-	for name, asks := range map[string][]frame{
+	for name, asks := range map[string][]message{
 		"text": {{data: []byte(`42["large",2000]`)}},
 		"binary": {
 			{data: []byte(`451-["echo",{"_placeholder":true,"num":0}]`)},

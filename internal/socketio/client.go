@@ -1,23 +1,181 @@
 package socketio
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Client is one Socket.IO connection that comes back by itself. Its methods may
-// be called from any goroutine but a Tap.
+// ClientOptions are the options of [NewClient]. The zero value of each field
+// means its default (wire-protocol §1.6 where it names one).
+type ClientOptions struct {
+	// Path is where the server is mounted; default "/socket.io".
+	Path string
+	// Query is added to the URL, sorted by name, before EIO and transport.
+	Query map[string]string
+	// Auth is sent with each handshake; it must marshal to a JSON object. Nil
+	// sends none. [Client.SetAuth] replaces it.
+	Auth any
+
+	// ConnectTimeout bounds one attempt, from dialling to the server's answer to
+	// the handshake; default 20 s.
+	ConnectTimeout time.Duration
+	// ReconnectAttempts is how many attempts to connect again may fail in a row;
+	// default 5, negative for no limit. With 0 the client ends with its first
+	// failure.
+	ReconnectAttempts *int
+	// ReconnectDelay is waited before the first attempt to connect again; default
+	// 250 ms. Each further wait is twice as long, up to ReconnectDelayMax; default
+	// 2 s. Each is varied at random by up to half of it, so that clients don't come
+	// back all at once.
+	ReconnectDelay    time.Duration
+	ReconnectDelayMax time.Duration
+
+	// MaxMessage bounds one incoming WebSocket message in bytes; default 16 MiB,
+	// because the server is one that the client has chosen. A larger one ends the
+	// client.
+	MaxMessage int64
+	// SendBuffer bounds the bytes that wait to be sent, while disconnected and
+	// while connected each; default 16 MiB. Beyond it, Emit returns
+	// [ErrBufferFull]. What the system or the browser holds comes on top, 1 MiB
+	// and one message in a page.
+	SendBuffer int
+
+	// Tests replace the transport and the random numbers.
+	dial   dialFunc
+	random func() float64
+}
+
+func (o ClientOptions) withDefaults() ClientOptions {
+	o.Path = cmp.Or(o.Path, "/socket.io")
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 20*time.Second)
+	o.ReconnectAttempts = cmp.Or(o.ReconnectAttempts, new(5))
+	o.ReconnectDelay = cmp.Or(o.ReconnectDelay, 250*time.Millisecond)
+	o.ReconnectDelayMax = cmp.Or(o.ReconnectDelayMax, 2*time.Second)
+	o.MaxMessage = cmp.Or(o.MaxMessage, 16<<20)
+	o.SendBuffer = cmp.Or(o.SendBuffer, 16<<20)
+	if o.dial == nil {
+		o.dial = dialWebSocket
+	}
+	if o.random == nil {
+		o.random = rand.Float64
+	}
+	return o
+}
+
+// backoff returns the wait before attempt n, counted from 0.
+func (o *ClientOptions) backoff(n int) time.Duration {
+	wait, limit := float64(o.ReconnectDelay), float64(o.ReconnectDelayMax)
+	for ; n > 0 && wait < limit; n-- {
+		wait *= 2
+	}
+	return time.Duration(min(wait*(0.5+o.random()), limit))
+}
+
+// socketURL returns the address of the WebSocket (wire-protocol §1.6, §1.7).
+func socketURL(base string, o *ClientOptions) (string, error) {
+	u, err := url.Parse(strings.TrimSuffix(base, "/"))
+	if err != nil {
+		// The text of a url.Error repeats the address, which may carry a secret.
+		var bad *url.Error
+		if errors.As(err, &bad) {
+			err = bad.Err
+		}
+		return "", fmt.Errorf("socketio: parse address: %w", err)
+	}
+	switch u.Scheme {
+	case "http", "ws":
+		u.Scheme = "ws"
+	case "https", "wss":
+		u.Scheme = "wss"
+	default:
+		return "", fmt.Errorf("socketio: address with scheme %q, want http, https, ws or wss", u.Scheme)
+	}
+	if u.Host == "" {
+		return "", errors.New("socketio: address without a host")
+	}
+	// As in the official client, a path in the address would name a namespace.
+	if u.Path != "" {
+		return "", errors.New("socketio: address with a path; only the default namespace is supported")
+	}
+	query := url.Values{}
+	for name, value := range o.Query {
+		query.Set(name, value)
+	}
+	query.Del("EIO")
+	query.Del("transport")
+	u.RawQuery = strings.TrimPrefix(query.Encode()+"&EIO=4&transport=websocket", "&")
+	u.Fragment = ""
+	u.Path = strings.TrimSuffix(o.Path, "/") + "/"
+	return u.String(), nil
+}
+
+// encodeAuth marshals what goes into the handshake.
+func encodeAuth(auth any) (map[string]json.RawMessage, error) {
+	raw, err := json.Marshal(auth)
+	if err != nil {
+		return nil, fmt.Errorf("socketio: encode auth: %w", err)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return nil, errors.New("socketio: auth must be a JSON object") // err could quote it
+	}
+	return object, nil
+}
+
+// phase is the state of a client.
+type phase int
+
+const (
+	phaseIdle    phase = iota // before Open
+	phaseWaiting              // for the next attempt
+	phaseDialing              // for the WebSocket
+	phaseOpening              // for the Engine.IO open packet
+	phaseJoining              // for the answer to the connect packet
+	phaseConnected
+	phaseEnded // events may still wait to be taken
+)
+
+// dialFunc opens a WebSocket. Ending ctx abandons it.
+type dialFunc func(ctx context.Context, url string, o *ClientOptions) (transport, error)
+
+// dialed is the result of a dial.
+type dialed struct {
+	dial int // its number
+	t    transport
+	err  error
+}
+
+// maxBuffered bounds the number of events kept for or before a handshake: each
+// has a cost beyond its bytes.
+const maxBuffered = 4096
+
+var (
+	errConnectTimeout = errors.New("socketio: connect: timeout")
+	errNoSessionID    = errors.New("the server's answer has no session id")
+)
+
+// Client is a Socket.IO connection that reconnects by itself. Its methods may be
+// called from any goroutine.
 type Client struct {
-	peer
+	endpoint
 	opts      ClientOptions
 	url       string
+	wg        sync.WaitGroup
 	closing   chan struct{}
 	closeOnce sync.Once
 	dialed    chan dialed
-	state     atomic.Pointer[clientState] // what the owner shows to others
+	id        atomic.Value // string
 
 	// What follows belongs to the goroutine of run.
 
@@ -26,7 +184,7 @@ type Client struct {
 	attempt int         // attempts made since the last connection
 	timer   *time.Timer // the present phase's
 	abandon context.CancelFunc
-	round   int // counts dials, to know an abandoned one's result
+	dials   int // counts them, so that the result of an abandoned one is ignored
 
 	heartbeat time.Duration // ping interval and time-out together
 	deadline  time.Time     // when the next ping is overdue
@@ -34,15 +192,21 @@ type Client struct {
 	offset    string        // recovery: the last event seen
 	early     []packet      // came in before the answer to the handshake
 	earlySize int           // bytes of early
-	buffer    []packet      // emitted while not connected
-	buffered  int           // bytes of buffer
+	buffer    []buffered    // emitted while not connected
+	bufferLen int           // bytes of buffer
+	acks      map[int64]chan<- ackResult
+	lastID    int64
 }
 
-// clientState is what the getters see.
-type clientState struct {
-	id        string
-	connected bool
-	recovered bool
+// buffered is an encoded event that waits for a connection.
+type buffered struct {
+	id       int64
+	messages []message
+}
+
+type ackResult struct {
+	args Args
+	err  error
 }
 
 // NewClient prepares a connection to the server at address, an http, https, ws
@@ -60,21 +224,21 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		peer:    newPeer(o.Tap),
-		opts:    o,
-		url:     target,
-		closing: make(chan struct{}),
-		dialed:  make(chan dialed),
-		auth:    auth,
-		timer:   stoppedTimer(),
+		endpoint: newEndpoint(),
+		opts:     o,
+		url:      target,
+		closing:  make(chan struct{}),
+		dialed:   make(chan dialed),
+		auth:     auth,
+		timer:    stoppedTimer(),
+		acks:     map[int64]chan<- ackResult{},
 	}
-	c.state.Store(&clientState{})
+	c.id.Store("")
 	go c.run()
 	return c, nil
 }
 
-// Open starts connecting; what comes of it is on Events. Calling it again does
-// nothing.
+// Open starts connecting; the result is on Events. Calling it again does nothing.
 func (c *Client) Open() {
 	c.do(func() {
 		if c.phase == phaseIdle {
@@ -89,7 +253,7 @@ func (c *Client) Open() {
 // ends it with a Disconnected when a connection was up, and drops what has not
 // been taken before.
 //
-// A reader that stops reading holds back the socket; after 10 s it is cut
+// A reader that stops reading holds back the connection; after 10 s it is aborted
 // (TransportError with [ErrSlowConsumer]), and the next attempt to connect waits
 // until there is room again.
 func (c *Client) Events() <-chan Event { return c.events.ch }
@@ -98,30 +262,52 @@ func (c *Client) Events() <-chan Event { return c.events.ch }
 // is kept and sent as soon as the next one is up, before its Connected event. It
 // never waits for the network: [ErrBufferFull] means that SendBuffer is used up.
 func (c *Client) Emit(name string, args ...any) error {
-	pkt, err := newEvent(name, args)
+	p, err := newEvent(name, args)
 	if err != nil {
 		return err
 	}
-	return c.doErr(func() error { return c.send(pkt) })
+	return c.doErr(func() error { return c.send(p) })
 }
 
-// Call sends an event that asks for an acknowledgement, and returns what the
-// server answers with. It ends early with ctx, and with [ErrDisconnected] when
-// the connection that carried the event goes away; made while disconnected, it
-// waits for the next connection.
+// Call sends an event that asks for an acknowledgement, and returns the server's
+// answer. It ends early with ctx, and with [ErrDisconnected] when the connection
+// that carried the event is lost; made while disconnected, it waits for the next
+// connection.
 func (c *Client) Call(ctx context.Context, name string, args ...any) (Args, error) {
-	return c.call(ctx, name, args, c.send, c.unbuffer)
+	p, err := newEvent(name, args)
+	if err != nil {
+		return nil, err
+	}
+	answer := make(chan ackResult, 1)
+	err = c.doErr(func() error {
+		p.id = c.lastID
+		c.lastID++
+		if err := c.send(p); err != nil {
+			return err
+		}
+		c.acks[p.id] = answer
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case r := <-answer:
+		return r.args, r.err
+	case <-ctx.Done():
+		c.do(func() {
+			delete(c.acks, p.id)
+			c.unbuffer(p.id)
+		})
+		return nil, fmt.Errorf("socketio: call %q: %w", name, ctx.Err())
+	case <-c.done:
+		return nil, ErrClosed
+	}
 }
 
-// ID returns the session id the server gave (wire-protocol §1.9.3), or "" when
-// not connected.
-func (c *Client) ID() string { return c.state.Load().id }
-
-// Connected reports whether the handshake is complete and the socket up.
-func (c *Client) Connected() bool { return c.state.Load().connected }
-
-// Recovered reports whether the present connection continues the one before.
-func (c *Client) Recovered() bool { return c.state.Load().recovered }
+// ID returns the session id that the server gave (wire-protocol §1.9.3), or ""
+// when not connected.
+func (c *Client) ID() string { return c.id.Load().(string) }
 
 // SetAuth replaces what the next handshake sends. It must marshal to a JSON
 // object, or be nil.
@@ -137,15 +323,26 @@ func (c *Client) SetAuth(auth any) error {
 }
 
 // Reconnect connects now instead of after the current wait, with a new count of
-// attempts. A connection that is up is dropped (ForcedClose) without telling the
-// server, so that the server may recover it. Before Open and after the end it
-// does nothing.
+// attempts. A connection that is up is dropped (ForcedClose) without a disconnect
+// packet, so that the server may recover it. Before Open and after the end it does
+// nothing.
 func (c *Client) Reconnect() {
-	c.do(c.reconnectNow)
+	c.do(func() {
+		switch c.phase {
+		case phaseIdle, phaseEnded:
+			return
+		case phaseConnected:
+			c.disconnected(ForcedClose, nil)
+		default:
+			c.dropConnection()
+		}
+		c.attempt = 1
+		c.reconnect()
+	})
 }
 
-// Close disconnects and waits until the socket is closed and the goroutines are
-// gone: for a peer that takes nothing any more, 3 s. Calling it again does nothing.
+// Close disconnects and waits until the socket is closed and the goroutines have
+// ended: for a peer that doesn't read, 3 s. Calling it again does nothing.
 func (c *Client) Close() error {
 	c.closeOnce.Do(func() { close(c.closing) })
 	<-c.done
@@ -153,20 +350,407 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// handshake returns the payload of the connect packet.
-func handshake(auth map[string]json.RawMessage, pid, offset string) (json.RawMessage, error) {
-	if pid == "" {
-		if auth == nil {
-			return nil, nil
+// run is the client's owner goroutine.
+func (c *Client) run() {
+	defer close(c.done)
+	for c.phase != phaseEnded || len(c.events.pending) > 0 {
+		in, resumed := c.input()
+		if resumed && c.phase == phaseConnected {
+			c.expectPing()
 		}
-		return json.Marshal(auth)
+		events, head := c.events.head()
+		select {
+		case f := <-c.calls:
+			f()
+		case events <- head:
+			c.events.sent()
+		case d := <-c.dialed:
+			c.onDialed(d)
+		case r := <-in:
+			c.onReceived(r)
+		case <-c.timer.C:
+			c.onTimer()
+		case <-c.stall.C:
+			c.lost(TransportError, ErrSlowConsumer)
+		case <-c.closing:
+			c.shutDown()
+			return
+		}
 	}
-	object := map[string]json.RawMessage{"pid": quote(pid)}
-	if offset != "" {
-		object["offset"] = quote(offset)
+	c.events.finish(nil)
+}
+
+// shutDown ends the client for Close.
+func (c *Client) shutDown() {
+	var last *Event
+	if c.phase == phaseConnected {
+		disconnect := packet{typ: typeDisconnect, id: noID}
+		c.conn.out.push(disconnect.encode()...)
+		c.conn.close()
+		last = &Event{Kind: Disconnected, Reason: ClientDisconnect}
 	}
-	for name, value := range auth {
-		object[name] = value
+	c.end()
+	c.events.finish(last)
+}
+
+// end releases everything but the events that have still to be taken.
+func (c *Client) end() {
+	c.dropConnection()
+	c.phase = phaseEnded
+	c.timer.Stop()
+	c.stall.Stop()
+	c.buffer = nil
+	c.failAcks(ErrClosed)
+}
+
+// dropConnection aborts the connection unless it is being closed, or abandons the
+// dial that may bring one. A closing handshake with a peer that may be unreachable
+// would only take time.
+func (c *Client) dropConnection() {
+	if c.abandon != nil {
+		c.abandon()
+		c.abandon = nil
 	}
-	return json.Marshal(object)
+	if c.conn != nil {
+		c.conn.abort()
+		c.conn = nil
+	}
+	c.id.Store("")
+}
+
+// connect begins one attempt.
+func (c *Client) connect() {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.abandon = cancel
+	c.dials++
+	c.phase = phaseDialing
+	c.timer.Reset(c.opts.ConnectTimeout)
+	dial := c.dials
+	c.wg.Go(func() {
+		defer cancel()
+		t, err := c.opts.dial(ctx, c.url, &c.opts)
+		select {
+		case c.dialed <- dialed{dial, t, err}:
+		case <-ctx.Done():
+			if t != nil {
+				t.Abort()
+			}
+		}
+	})
+}
+
+func (c *Client) reconnect() {
+	c.events.push(Event{Kind: Reconnecting, Attempt: c.attempt})
+	c.connect()
+}
+
+func (c *Client) onDialed(d dialed) {
+	if d.dial != c.dials || c.phase != phaseDialing {
+		if d.t != nil {
+			c.wg.Go(d.t.Abort)
+		}
+		return
+	}
+	c.abandon = nil
+	if d.err != nil {
+		c.failed(fmt.Errorf("socketio: connect: %w", d.err))
+		return
+	}
+	c.conn = newConnection(d.t, c.opts.SendBuffer, &c.wg)
+	c.early, c.earlySize = nil, 0
+	c.phase = phaseOpening
+}
+
+func (c *Client) onTimer() {
+	switch c.phase {
+	case phaseWaiting:
+		if c.events.full() {
+			// The events of attempts would pile up while none is taken.
+			c.timer.Reset(c.opts.ReconnectDelay)
+			return
+		}
+		c.reconnect()
+	case phaseDialing, phaseOpening, phaseJoining:
+		c.failed(errConnectTimeout)
+	case phaseConnected:
+		if c.paused {
+			c.expectPing() // the ping may be behind what is not read
+			return
+		}
+		c.lost(PingTimeout, nil)
+	}
+}
+
+// expectPing starts the wait for the server's next ping (wire-protocol §1.9.1).
+func (c *Client) expectPing() {
+	c.deadline = time.Now().Add(c.heartbeat)
+	c.timer.Reset(c.heartbeat)
+}
+
+// onReceived takes one packet of the present connection.
+func (c *Client) onReceived(r received) {
+	if r.err != nil {
+		c.lost(disconnectReason(r.err))
+		return
+	}
+	switch r.engine {
+	case engineOpen:
+		c.onOpen(r.data)
+	case enginePing:
+		c.conn.out.push(enginePacket(enginePong, r.data))
+		if c.phase == phaseConnected {
+			c.expectPing()
+		}
+	case engineClose:
+		c.lost(TransportClose, nil)
+	case engineMessage:
+		// This client has not asked for other namespaces.
+		if r.packet.namespace == rootNamespace {
+			c.onPacket(r.packet)
+		}
+	}
+}
+
+func (c *Client) onOpen(data []byte) {
+	if c.phase != phaseOpening {
+		c.violated("second open packet")
+		return
+	}
+	open, err := decodeOpen(data)
+	if err != nil {
+		c.lost(ParseError, err)
+		return
+	}
+	c.heartbeat = time.Duration(open.PingInterval+open.PingTimeout) * time.Millisecond
+	connect := packet{typ: typeConnect, id: noID}
+	if connect.data, err = c.connectPayload(); err != nil {
+		c.lost(TransportError, err)
+		return
+	}
+	c.phase = phaseJoining
+	c.conn.out.push(connect.encode()...)
+}
+
+// connectPayload returns the payload of the connect packet: auth and, to recover
+// the session, its pid and offset.
+func (c *Client) connectPayload() (json.RawMessage, error) {
+	payload := map[string]json.RawMessage{}
+	if c.pid != "" {
+		payload["pid"] = quote(c.pid)
+	}
+	if c.offset != "" {
+		payload["offset"] = quote(c.offset)
+	}
+	maps.Copy(payload, c.auth)
+	if len(payload) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(payload)
+}
+
+func (c *Client) onPacket(p packet) {
+	switch p.typ {
+	case typeConnect:
+		c.onConnect(p.data)
+	case typeConnectError:
+		c.onRefused(p.data)
+	case typeDisconnect:
+		c.lost(ServerDisconnect, nil)
+	case typeEvent, typeAck:
+		switch c.phase {
+		case phaseJoining:
+			c.keepEarly(p)
+		case phaseConnected:
+			c.deliver(p)
+		default:
+			c.violated("event before the handshake")
+		}
+	}
+}
+
+// deliver takes an event or acknowledgement on a connection that is up.
+func (c *Client) deliver(p packet) {
+	if p.typ == typeAck {
+		c.acknowledge(p.id, ackResult{args: p.args})
+		return
+	}
+	c.receive(p)
+	// An event that asks for an acknowledgement has no offset.
+	if last := len(p.args) - 1; c.pid != "" && p.id == noID && last >= 0 {
+		var offset string
+		if json.Unmarshal(p.args[last], &offset) == nil {
+			c.offset = offset
+		}
+	}
+}
+
+// keepEarly keeps an event that comes before the answer to the handshake: the
+// official server replays what was missed before it says that it has recovered.
+func (c *Client) keepEarly(p packet) {
+	c.early = append(c.early, p)
+	c.earlySize += p.args.size()
+	if len(c.early) > maxBuffered || int64(c.earlySize) > c.opts.MaxMessage {
+		c.violated("too much before the handshake is complete")
+	}
+}
+
+// onConnect completes the handshake. What was emitted meanwhile is sent before the
+// Connected event (wire-protocol §8.2).
+func (c *Client) onConnect(data json.RawMessage) {
+	if c.phase != phaseJoining {
+		c.violated("connect packet that was not asked for")
+		return
+	}
+	var answer struct {
+		SID string `json:"sid"`
+		PID string `json:"pid"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil || answer.SID == "" {
+		c.lost(ParseError, fmt.Errorf("%w: %w", errProtocol, errNoSessionID))
+		return
+	}
+	recovered := answer.PID != "" && answer.PID == c.pid
+	if !recovered {
+		c.offset = ""
+	}
+	c.pid = answer.PID
+	c.phase = phaseConnected
+	c.attempt = 0
+	c.expectPing()
+	c.id.Store(answer.SID)
+
+	buffer := c.buffer
+	c.buffer, c.bufferLen = nil, 0
+	for _, b := range buffer {
+		c.conn.out.push(b.messages...)
+	}
+	c.events.push(Event{Kind: Connected, Recovered: recovered})
+	early := c.early
+	c.early = nil
+	for _, p := range early {
+		c.deliver(p)
+	}
+}
+
+// onRefused ends the client: a refusal of the handshake is final.
+func (c *Client) onRefused(data json.RawMessage) {
+	if c.phase != phaseJoining {
+		c.violated("refusal outside the handshake")
+		return
+	}
+	refused := &RefusedError{}
+	if json.Unmarshal(data, &refused.Message) != nil {
+		var object struct {
+			Message string          `json:"message"`
+			Data    json.RawMessage `json:"data"`
+		}
+		_ = json.Unmarshal(data, &object) // a message of another type is left out
+		refused.Message, refused.Data = object.Message, object.Data
+	}
+	c.events.push(Event{Kind: ConnectError, Err: refused})
+	c.conn.close()
+	c.end()
+}
+
+func (c *Client) violated(what string) { c.lost(ParseError, violation("%s", what)) }
+
+// lost handles the end of the present connection.
+func (c *Client) lost(reason Reason, err error) {
+	if c.phase != phaseConnected {
+		if err == nil {
+			err = fmt.Errorf("socketio: connect: %s", reason)
+		}
+		c.failed(err)
+		return
+	}
+	if reason == ServerDisconnect {
+		c.conn.close()
+	}
+	c.disconnected(reason, err)
+	if reason == ServerDisconnect || reason == ParseError {
+		c.end()
+		return
+	}
+	c.retry()
+}
+
+// disconnected ends everything that depends on the connection.
+func (c *Client) disconnected(reason Reason, err error) {
+	c.dropConnection()
+	c.failAcks(ErrDisconnected)
+	c.events.push(Event{Kind: Disconnected, Reason: reason, Err: err})
+}
+
+// failed is the end of an attempt that did not reach a connection.
+func (c *Client) failed(err error) {
+	c.dropConnection()
+	c.events.push(Event{Kind: ConnectError, Err: err})
+	c.retry()
+}
+
+// retry waits for the next attempt, or ends the client after the last.
+func (c *Client) retry() {
+	if limit := *c.opts.ReconnectAttempts; limit >= 0 && c.attempt >= limit {
+		if limit > 0 {
+			c.events.push(Event{Kind: ReconnectFailed})
+		}
+		c.end()
+		return
+	}
+	c.phase = phaseWaiting
+	c.timer.Reset(c.opts.backoff(c.attempt))
+	c.attempt++
+}
+
+// send transmits an event now, or keeps it for the next connection.
+func (c *Client) send(p packet) error {
+	if c.phase == phaseConnected && !c.paused && time.Now().After(c.deadline) {
+		// After a computer's sleep the timer may not have run yet.
+		c.lost(PingTimeout, nil)
+	}
+	if c.phase == phaseEnded {
+		return ErrClosed
+	}
+	messages := p.encode()
+	if c.phase == phaseConnected {
+		if !c.conn.out.offer(messages...) {
+			return ErrBufferFull
+		}
+		return nil
+	}
+	size := bytesOf(messages)
+	if c.bufferLen > 0 && c.bufferLen+size > c.opts.SendBuffer || len(c.buffer) >= maxBuffered {
+		return ErrBufferFull
+	}
+	c.buffer = append(c.buffer, buffered{p.id, messages})
+	c.bufferLen += size
+	return nil
+}
+
+// unbuffer drops a call that has been given up.
+func (c *Client) unbuffer(id int64) {
+	c.buffer = slices.DeleteFunc(c.buffer, func(b buffered) bool {
+		if b.id != id {
+			return false
+		}
+		c.bufferLen -= bytesOf(b.messages)
+		return true
+	})
+}
+
+// acknowledge ends a call. An id without a call is late or made up, and ignored.
+func (c *Client) acknowledge(id int64, r ackResult) {
+	if answer, ok := c.acks[id]; ok {
+		delete(c.acks, id)
+		answer <- r
+	}
+}
+
+// failAcks ends the calls that have been sent.
+func (c *Client) failAcks(err error) {
+	for id := range c.acks {
+		if !slices.ContainsFunc(c.buffer, func(b buffered) bool { return b.id == id }) {
+			c.acknowledge(id, ackResult{err: err})
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/jsonbounds"
@@ -44,8 +45,8 @@ const rootNamespace = "/"
 const (
 	// maxAttachments is the official parser's own limit.
 	maxAttachments = 10
-	// maxDepth bounds the nesting of JSON, so that a message of brackets can't
-	// cost a deep stack in whoever decodes it.
+	// maxDepth bounds the nesting of JSON, and with it the stack that decoding
+	// needs.
 	maxDepth = 64
 	// maxArgs bounds the arguments of one event; each costs a slice header.
 	maxArgs = 256
@@ -61,7 +62,8 @@ var reservedNames = []string{
 	"connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
 }
 
-// errProtocol is wrapped by every complaint about what a peer has sent.
+// errProtocol is wrapped by every error about a message that breaks the protocol
+// or a bound.
 var errProtocol = errors.New("socketio: protocol violation")
 
 func violation(format string, args ...any) error {
@@ -75,7 +77,9 @@ type packet struct {
 	id        int64 // acknowledgement id, or noID
 	name      string
 	args      Args
-	// data is the payload of connect and connectError, which are no arrays.
+	// attachments are the binary messages that follow the text.
+	attachments [][]byte
+	// data is the payload of connect and connectError, which are objects.
 	data json.RawMessage
 	// missing counts attachments that have still to arrive.
 	missing int
@@ -156,14 +160,14 @@ func (p *packet) decodePayload(text []byte) error {
 			return err
 		}
 		if !json.Valid(text) {
-			return violation("payload is no JSON")
+			return violation("payload is not JSON")
 		}
 		switch first := firstByte(text); {
 		case first == '{', first == '"' && p.typ == typeConnectError:
 			p.data = slices.Clone(text)
 			return nil
 		}
-		return violation("payload is no object")
+		return violation("payload is not an object")
 	default:
 		if p.typ == typeAck && p.id == noID {
 			return violation("acknowledgement without id")
@@ -175,7 +179,7 @@ func (p *packet) decodePayload(text []byte) error {
 // decodeArgs splits the array of an event or acknowledgement into raw values.
 func (p *packet) decodeArgs(text []byte) error {
 	if firstByte(text) != '[' {
-		return violation("payload is no array")
+		return violation("payload is not an array")
 	}
 	if err := checkBounds(text); err != nil {
 		return err
@@ -196,68 +200,62 @@ func (p *packet) decodeArgs(text []byte) error {
 		case c == '-' || c >= '0' && c <= '9': // JavaScript may name an event by a number
 			p.name = string(raw[0])
 		default:
-			return violation("event name is no string")
+			return violation("event name is not a string")
 		}
 		if slices.Contains(reservedNames, p.name) {
 			return violation("reserved event name %q", p.name)
 		}
 		raw = raw[1:]
 	}
-	p.args.raw = raw
+	p.args = raw
 	return nil
 }
 
-// attach adds one binary message to a packet that waits for it. With the last
-// one, every placeholder is checked to point at an attachment.
+// attach adds one binary message to a packet that waits for it. The last one
+// completes the arguments.
 func (p *packet) attach(data []byte) error {
-	if p.missing == 0 {
-		return violation("binary message that no packet announced")
-	}
-	p.args.attachments = append(p.args.attachments, data)
+	p.attachments = append(p.attachments, data)
 	p.missing--
 	if p.missing > 0 {
 		return nil
 	}
-	for _, raw := range p.args.raw {
-		if _, err := placeholders(raw, len(p.args.attachments)); err != nil {
-			return err
-		}
-	}
-	return nil
+	attachments := p.attachments
+	p.attachments = nil
+	return inlineAttachments(p.args, attachments)
 }
 
-// appendText appends the packet as text, without the Engine.IO digit. Extra
-// values are appended to the arguments of an event.
-func (p *packet) appendText(dst []byte, extra ...json.RawMessage) []byte {
-	typ := p.typ
-	n := len(p.args.attachments)
-	if n > 0 {
-		typ += typeBinaryEvent - typeEvent
-	}
-	dst = append(dst, '0'+byte(typ))
-	if n > 0 {
-		dst = strconv.AppendInt(dst, int64(n), 10)
-		dst = append(dst, '-')
+// encode returns the packet as an Engine.IO message: one text, and its
+// attachments.
+func (p *packet) encode() []message {
+	text := []byte{engineMessage, '0' + byte(p.typ)}
+	if n := len(p.attachments); n > 0 {
+		text[1] += byte(typeBinaryEvent - typeEvent)
+		text = fmt.Appendf(text, "%d-", n)
 	}
 	if p.namespace != "" && p.namespace != rootNamespace {
-		dst = append(dst, p.namespace...)
-		dst = append(dst, ',')
+		text = append(append(text, p.namespace...), ',')
 	}
 	if p.id != noID {
-		dst = strconv.AppendInt(dst, p.id, 10)
+		text = strconv.AppendInt(text, p.id, 10)
 	}
-	if p.typ != typeEvent && p.typ != typeAck {
-		return append(dst, p.data...)
+	switch p.typ {
+	case typeEvent:
+		text = appendArray(text, append(Args{quote(p.name)}, p.args...))
+	case typeAck:
+		text = appendArray(text, p.args)
+	default:
+		text = append(text, p.data...)
 	}
+	messages := []message{{data: text}}
+	for _, data := range p.attachments {
+		messages = append(messages, message{binary: true, data: data})
+	}
+	return messages
+}
+
+func appendArray(dst []byte, values Args) []byte {
 	dst = append(dst, '[')
-	values := p.args.raw
-	if p.typ == typeEvent {
-		dst = append(dst, quote(p.name)...)
-		if len(values)+len(extra) > 0 {
-			dst = append(dst, ',')
-		}
-	}
-	for i, raw := range slices.Concat(values, extra) {
+	for i, raw := range values {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -267,12 +265,15 @@ func (p *packet) appendText(dst []byte, extra ...json.RawMessage) []byte {
 }
 
 // quote returns s as a JSON string.
-func quote(s string) []byte {
-	b, err := json.Marshal(s)
+func quote(s string) json.RawMessage { return marshal(s) }
+
+// marshal encodes a value that can always be encoded.
+func marshal(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // a string always marshals
+		panic(err)
 	}
-	return b
+	return raw
 }
 
 func countDigits(b []byte) int {
@@ -301,4 +302,93 @@ func checkBounds(text []byte) error {
 		return violation("%v", err)
 	}
 	return nil
+}
+
+// openPacket is the payload of the Engine.IO open packet; times are
+// milliseconds.
+type openPacket struct {
+	SID          string   `json:"sid"`
+	Upgrades     []string `json:"upgrades"`
+	PingInterval int64    `json:"pingInterval"`
+	PingTimeout  int64    `json:"pingTimeout"`
+	MaxPayload   int64    `json:"maxPayload"`
+}
+
+// maxHeartbeat bounds what a server may ask for, so that the sum fits any timer.
+const maxHeartbeat = 24 * time.Hour
+
+func decodeOpen(data []byte) (openPacket, error) {
+	var open openPacket
+	if err := json.Unmarshal(data, &open); err != nil {
+		return open, violation("open packet: %v", err)
+	}
+	for _, ms := range []int64{open.PingInterval, open.PingTimeout} {
+		if ms <= 0 || ms > maxHeartbeat.Milliseconds() {
+			return open, violation("open packet: heartbeat of %d ms", ms)
+		}
+	}
+	return open, nil
+}
+
+// enginePacket returns an Engine.IO packet as a text message.
+func enginePacket(typ byte, data []byte) message {
+	return message{data: append([]byte{typ}, data...)}
+}
+
+// received is an Engine.IO packet that has come in, or the error that ended the
+// reading.
+type received struct {
+	engine byte // engineOpen …
+	data   []byte
+	packet packet // engineMessage
+	err    error
+}
+
+// decoder turns messages into packets; it holds the one that waits for its
+// attachments.
+type decoder struct {
+	pending *packet
+}
+
+// decode reads one message. The result has no engine type while attachments are
+// missing. Heartbeats may come between a packet and its attachments, other text
+// messages may not.
+func (d *decoder) decode(m message) (received, error) {
+	if m.binary {
+		if d.pending == nil {
+			return received{}, violation("binary message that no packet announced")
+		}
+		if err := d.pending.attach(m.data); err != nil {
+			return received{}, err
+		}
+		return d.complete(*d.pending), nil
+	}
+	if len(m.data) == 0 {
+		return received{}, violation("empty message")
+	}
+	in := received{engine: m.data[0], data: m.data[1:]}
+	if in.engine < engineOpen || in.engine > engineNoop {
+		return received{}, violation("unknown Engine.IO packet type %q", in.engine)
+	}
+	if in.engine != engineMessage {
+		return in, nil
+	}
+	if d.pending != nil {
+		return received{}, violation("text where an attachment belongs")
+	}
+	p, err := decodePacket(in.data)
+	if err != nil {
+		return received{}, err
+	}
+	return d.complete(p), nil
+}
+
+// complete returns p, or keeps it until its attachments have come.
+func (d *decoder) complete(p packet) received {
+	if p.missing > 0 {
+		d.pending = &p
+		return received{}
+	}
+	d.pending = nil
+	return received{engine: engineMessage, packet: p}
 }

@@ -10,12 +10,11 @@ import (
 	"testing"
 )
 
-func rawArgs(values ...string) Args {
-	var raw []json.RawMessage
+func rawArgs(values ...string) (args Args) {
 	for _, v := range values {
-		raw = append(raw, json.RawMessage(v))
+		args = append(args, json.RawMessage(v))
 	}
-	return RawArgs(raw...)
+	return args
 }
 
 func TestDecodePacket(t *testing.T) {
@@ -54,8 +53,8 @@ func TestDecodePacket(t *testing.T) {
 			t.Errorf("%s: %v", tc.text, err)
 			continue
 		}
-		if len(got.args.raw) == 0 {
-			got.args.raw = nil
+		if len(got.args) == 0 {
+			got.args = nil
 		}
 		if !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", tc.text, got, tc.want)
@@ -132,7 +131,7 @@ func TestDecodePacketAllowsWhatIsWithinBounds(t *testing.T) {
 	}
 }
 
-func TestAppendText(t *testing.T) {
+func TestEncode(t *testing.T) {
 	for _, tc := range []struct {
 		p    packet
 		want string
@@ -145,16 +144,13 @@ func TestAppendText(t *testing.T) {
 		{packet{typ: typeAck, id: 4}, `34[]`},
 		{packet{typ: typeAck, id: 4, args: rawArgs(`1`, `2`)}, `34[1,2]`},
 		{packet{typ: typeConnectError, id: noID, namespace: "/x", data: json.RawMessage(`{}`)}, `4/x,{}`},
-		{packet{typ: typeEvent, id: noID, name: "a", args: Args{attachments: [][]byte{{1}, {2}}}}, `52-["a"]`},
-		{packet{typ: typeAck, id: 1, args: Args{attachments: [][]byte{{1}}}}, `61-1[]`},
+		{packet{typ: typeEvent, id: noID, name: "a", attachments: [][]byte{{1}, {2}}}, `52-["a"]`},
+		{packet{typ: typeAck, id: 1, attachments: [][]byte{{1}}}, `61-1[]`},
 	} {
-		if got := string(tc.p.appendText(nil)); got != tc.want {
-			t.Errorf("got %s, want %s", got, tc.want)
+		got := tc.p.encode()
+		if text := string(got[0].data); text != "4"+tc.want || len(got) != 1+len(tc.p.attachments) {
+			t.Errorf("got %s in %d messages, want 4%s", text, len(got), tc.want)
 		}
-	}
-	offset := packet{typ: typeEvent, id: noID, name: "a"}
-	if got := string(offset.appendText(nil, json.RawMessage(`"7"`))); got != `2["a","7"]` {
-		t.Errorf("with an offset: %s", got)
 	}
 }
 
@@ -167,7 +163,7 @@ type shot struct {
 
 func TestBinaryBecomesAttachmentsAnywhere(t *testing.T) {
 	small := Binary{9}
-	args, err := encodeArgs([]any{
+	args, attachments, err := encodeArgs([]any{
 		Binary("whole"),
 		shot{Name: binaryMark[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")},
 		map[string]any{"list": []any{1, Binary{}, nil, Binary(nil)}},
@@ -180,26 +176,23 @@ func TestBinaryBecomesAttachmentsAnywhere(t *testing.T) {
 		`{"name":"` + binaryMark[:5] + `","data":{"_placeholder":true,"num":1},"small":{"_placeholder":true,"num":2},"plain":"cGxhaW4="}`,
 		`{"list":[1,{"_placeholder":true,"num":3},null,null]}`,
 	} {
-		if got := string(args.Raw(i)); got != want {
+		if got := string(args[i]); got != want {
 			t.Errorf("argument %d: got %s, want %s", i, got, want)
 		}
 	}
-	if want := [][]byte{[]byte("whole"), {1, 2, 3}, {9}, {}}; fmt.Sprint(args.attachments) != fmt.Sprint(want) {
-		t.Errorf("attachments %v, want %v", args.attachments, want)
+	if want := [][]byte{[]byte("whole"), {1, 2, 3}, {9}, {}}; fmt.Sprint(attachments) != fmt.Sprint(want) {
+		t.Errorf("attachments %v, want %v", attachments, want)
 	}
 
+	if err := inlineAttachments(args, attachments); err != nil {
+		t.Fatal(err)
+	}
 	var got shot
 	if err := args.Decode(1, &got); err != nil {
 		t.Fatal(err)
 	}
 	if want := (shot{Name: binaryMark[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")}); !reflect.DeepEqual(got, want) {
 		t.Errorf("decoded %+v, want %+v", got, want)
-	}
-	if data, ok := args.Bytes(0); !ok || string(data) != "whole" {
-		t.Errorf("Bytes(0) = %q, %v", data, ok)
-	}
-	if data, ok := args.Bytes(1); ok {
-		t.Errorf("Bytes(1) = %q, want none: it only contains binary data", data)
 	}
 	var whole Binary
 	if err := args.Decode(0, &whole); err != nil || string(whole) != "whole" {
@@ -217,7 +210,7 @@ func TestEncodeArgsBounds(t *testing.T) {
 		"arguments":   make([]any, maxArgs+1),
 		"channel":     {make(chan int)},
 	} {
-		if _, err := encodeArgs(values); err == nil {
+		if _, _, err := encodeArgs(values); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -235,32 +228,26 @@ func TestArgsThatAreNotThere(t *testing.T) {
 			t.Errorf("Decode(%d): %v, want %s", i, err, want)
 		}
 	}
-	if a.Raw(1) != nil || a.Raw(-1) != nil {
-		t.Error("Raw returns something for no argument")
-	}
 }
 
-func TestPlaceholders(t *testing.T) {
-	for _, tc := range []struct {
-		raw  string
-		want []span
-	}{
-		{`1`, nil},
-		{`"_placeholder"`, nil},
-		{`{"_placeholder":true,"num":1}`, []span{{0, 29, 1}}},
-		{`{"num":0,"_placeholder":true,"more":[{}]}`, []span{{0, 41, 0}}},
-		{`{"_placeholder":false,"num":9}`, nil},
-		{`{"_placeholder":"true","num":9}`, nil},
-		{`{"_PLACEHOLDER":true,"num":9}`, nil},
-		{`{"_placeholder":true,"num":9,"_placeholder":1}`, nil},
-		{`[{"_placeholder":true,"num":0},[{"_placeholder":true,"num":1}]]`, []span{{1, 30, 0}, {32, 61, 1}}},
-		{`{"\u005fplaceholder":true,"num":0}`, []span{{0, 34, 0}}},
-		{`{"_placeholder":true,"num":0,"in":{"_placeholder":true,"num":1}}`, []span{{0, 64, 0}}},
-		{`{"_placeholder":{"_placeholder":true,"num":1}}`, []span{{16, 45, 1}}},
+func TestInlineAttachments(t *testing.T) {
+	for raw, want := range map[string]string{
+		`1.50`:                          `1.50`,
+		`"_placeholder"`:                `"_placeholder"`,
+		`{"_placeholder":true,"num":1}`: `"Yg=="`,
+		`{"num":0,"_placeholder":true,"more":[{}]}`:                        `"YQ=="`,
+		`{"_placeholder":false,"num":9}`:                                   `{"_placeholder":false,"num":9}`,
+		`{"_placeholder":"true","num":9}`:                                  `{"_placeholder":"true","num":9}`,
+		`{"_PLACEHOLDER":true,"num":9}`:                                    `{"_PLACEHOLDER":true,"num":9}`,
+		`{"_placeholder":true,"num":9,"_placeholder":1}`:                   `{"_placeholder":1,"num":9}`,
+		`[{"_placeholder":true,"num":0},[{"_placeholder":true,"num":1}]]`:  `["YQ==",["Yg=="]]`,
+		`{"\u005fplaceholder":true,"num":0}`:                               `"YQ=="`,
+		`{"_placeholder":true,"num":0,"in":{"_placeholder":true,"num":1}}`: `"YQ=="`,
+		`{"_placeholder":{"_placeholder":true,"num":1}}`:                   `{"_placeholder":"Yg=="}`,
 	} {
-		got, err := placeholders([]byte(tc.raw), 2)
-		if err != nil || !reflect.DeepEqual(got, tc.want) {
-			t.Errorf("%s: got %v, %v; want %v", tc.raw, got, err, tc.want)
+		args := rawArgs(raw)
+		if err := inlineAttachments(args, [][]byte{{'a'}, {'b'}}); err != nil || string(args[0]) != want {
+			t.Errorf("%s: got %s, %v; want %s", raw, args[0], err, want)
 		}
 	}
 	for _, raw := range []string{
@@ -271,31 +258,33 @@ func TestPlaceholders(t *testing.T) {
 		`{"_placeholder":true,"num":"0"}`,
 		`{"_placeholder":true,"num":{}}`,
 		`[[{"_placeholder":true,"num":2}]]`,
+		`[{"_placeholder":true,"num":0},{"_placeholder":true,"num":0}]`,
 	} {
-		if got, err := placeholders([]byte(raw), 2); !errors.Is(err, errProtocol) {
-			t.Errorf("%s: got %v, %v; want a protocol violation", raw, got, err)
+		args := rawArgs(raw)
+		if err := inlineAttachments(args, [][]byte{{'a'}, {'b'}}); !errors.Is(err, errProtocol) {
+			t.Errorf("%s: got %s, %v; want a protocol violation", raw, args[0], err)
 		}
 	}
 }
 
 // feed decodes messages like a link does; text and binary alternate by type.
-func feed(messages ...any) ([]inbound, error) {
+func feed(messages ...any) ([]received, error) {
 	var d decoder
-	var out []inbound
+	var out []received
 	for _, m := range messages {
-		f := frame{}
+		var in message
 		switch m := m.(type) {
 		case string:
-			f.data = []byte(m)
+			in.data = []byte(m)
 		case []byte:
-			f = frame{binary: true, data: m}
+			in = message{binary: true, data: m}
 		}
-		in, err := d.decode(f)
+		r, err := d.decode(in)
 		if err != nil {
 			return out, err
 		}
-		if in.engine != 0 {
-			out = append(out, in)
+		if r.engine != 0 {
+			out = append(out, r)
 		}
 	}
 	return out, nil
@@ -310,8 +299,7 @@ func TestDecoderAssemblesAttachments(t *testing.T) {
 		t.Fatalf("got %+v", got)
 	}
 	two := got[1].packet
-	first, _ := two.args.Bytes(0)
-	second, _ := two.args.Bytes(1)
+	first, second := binary(t, two.args, 0), binary(t, two.args, 1)
 	if two.name != "two" || string(first) != "b" || string(second) != "a" {
 		t.Errorf("got %s(%q, %q)", two.name, first, second)
 	}
@@ -369,7 +357,7 @@ func FuzzDecodePacket(f *testing.F) {
 			}
 			return
 		}
-		if p.typ > typeConnectError || p.missing > maxAttachments || p.args.Len() > maxArgs || len(p.namespace) > maxNamespace {
+		if p.typ > typeConnectError || p.missing > maxAttachments || len(p.args) > maxArgs || len(p.namespace) > maxNamespace {
 			t.Fatalf("beyond its bounds: %+v", p)
 		}
 		for p.missing > 0 {
@@ -377,18 +365,19 @@ func FuzzDecodePacket(f *testing.F) {
 				return
 			}
 		}
-		for i := range p.args.Len() {
+		for i := range p.args {
 			var v any
 			if err := p.args.Decode(i, &v); err != nil && !strings.Contains(err.Error(), "cannot unmarshal number") {
 				t.Fatalf("argument %d of an accepted packet: %v", i, err)
 			}
 		}
 		// What was accepted survives another trip.
-		again, err := decodePacket(p.appendText(nil))
+		encoded := p.encode()[0].data[1:]
+		again, err := decodePacket(encoded)
 		if err != nil {
-			t.Fatalf("%s from %s: %v", p.appendText(nil), text, err)
+			t.Fatalf("%s from %s: %v", encoded, text, err)
 		}
-		if again.typ != p.typ || again.id != p.id || again.name != p.name || again.namespace != p.namespace || again.args.Len() != p.args.Len() {
+		if again.typ != p.typ || again.id != p.id || again.name != p.name || again.namespace != p.namespace || len(again.args) != len(p.args) {
 			t.Fatalf("%+v became %+v", p, again)
 		}
 	})
@@ -400,7 +389,7 @@ func FuzzDecoder(f *testing.F) {
 	f.Add([]byte(`0{"sid":"a","pingInterval":1,"pingTimeout":1}`), []byte(""), []byte(`41`))
 	f.Fuzz(func(t *testing.T, first, attachment, last []byte) {
 		var d decoder
-		for _, m := range []frame{{data: first}, {binary: true, data: attachment}, {data: last}} {
+		for _, m := range []message{{data: first}, {binary: true, data: attachment}, {data: last}} {
 			in, err := d.decode(m)
 			if err != nil {
 				if !errors.Is(err, errProtocol) {
@@ -438,10 +427,10 @@ func FuzzRoundTrip(f *testing.F) {
 			p.id = id
 		}
 		var d decoder
-		var got inbound
-		for _, m := range p.frames() {
+		var got received
+		for _, m := range p.encode() {
 			if got, err = d.decode(m); err != nil {
-				t.Fatalf("own frame refused: %v", err)
+				t.Fatalf("own message refused: %v", err)
 			}
 		}
 		var wantName string // JSON replaces what is no UTF-8
@@ -451,12 +440,15 @@ func FuzzRoundTrip(f *testing.F) {
 		if got.packet.id != p.id || got.packet.name != wantName {
 			t.Fatalf("sent %+v, got %+v", p, got.packet)
 		}
-		if len(got.packet.args.attachments) != len(p.args.attachments) {
-			t.Fatalf("sent %d attachments, got %d", len(p.args.attachments), len(got.packet.args.attachments))
-		}
-		for i, want := range p.args.attachments {
-			if !bytes.Equal(got.packet.args.attachments[i], want) || !bytes.Equal(want, data) {
-				t.Fatalf("attachment %d: sent %v, got %v", i, data, got.packet.args.attachments[i])
+		if nested && data != nil {
+			var back map[string][]json.RawMessage
+			if err := got.packet.args.Decode(0, &back); err != nil || len(back) != 1 {
+				t.Fatalf("decoded %v, %v", back, err)
+			}
+			for _, list := range back {
+				if raw, _ := json.Marshal(data); !bytes.Equal(list[0], raw) {
+					t.Fatalf("decoded %s, want %s", list[0], raw)
+				}
 			}
 		}
 		if !nested && data != nil {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 // pipeEnd is one end of a socket of channels for virtual time: a bubble of synctest can't wait
 // for real ones.
 type pipeEnd struct {
-	in, out chan frame
+	in, out chan message
 	down    chan struct{} // closed when either side has closed
 	once    *sync.Once
 }
@@ -38,12 +38,12 @@ type pipeEnd struct {
 var errPipeDown = errors.New("pipe: down")
 
 func pipe(buffer int) (*pipeEnd, *pipeEnd) {
-	there, back := make(chan frame, buffer), make(chan frame, buffer)
+	there, back := make(chan message, buffer), make(chan message, buffer)
 	down, once := make(chan struct{}), new(sync.Once)
 	return &pipeEnd{there, back, down, once}, &pipeEnd{back, there, down, once}
 }
 
-func (p *pipeEnd) Read() (frame, error) {
+func (p *pipeEnd) Read() (message, error) {
 	select {
 	case f := <-p.in: // what came before the end is read before it
 		return f, nil
@@ -53,11 +53,11 @@ func (p *pipeEnd) Read() (frame, error) {
 	case f := <-p.in:
 		return f, nil
 	case <-p.down:
-		return frame{}, io.EOF
+		return message{}, io.EOF
 	}
 }
 
-func (p *pipeEnd) Write(f frame) error {
+func (p *pipeEnd) Write(f message) error {
 	select {
 	case p.out <- f:
 		return nil
@@ -93,7 +93,7 @@ func wires(t *testing.T, o *ClientOptions) <-chan wire {
 func (w wire) send(texts ...string) {
 	w.t.Helper()
 	for _, text := range texts {
-		if err := w.Write(frame{data: []byte(text)}); err != nil {
+		if err := w.Write(message{data: []byte(text)}); err != nil {
 			w.t.Fatalf("send %s: %v", text, err)
 		}
 	}
@@ -168,8 +168,8 @@ func describe(ev Event) string {
 	switch ev.Kind {
 	case Message:
 		var raw []string
-		for i := range ev.Args.Len() {
-			raw = append(raw, string(ev.Args.Raw(i)))
+		for i := range len(ev.Args) {
+			raw = append(raw, string(ev.Args[i]))
 		}
 		return ev.Name + "(" + strings.Join(raw, ",") + ")"
 	case Disconnected:
@@ -182,10 +182,10 @@ func describe(ev Event) string {
 		}
 	case Reconnecting:
 		return "Reconnecting " + offsetText(uint64(ev.Attempt))
-	case 0:
+	case "":
 		return "closed"
 	}
-	return ev.Kind.String()
+	return string(ev.Kind)
 }
 
 // expectEvents takes events, which must read like this.

@@ -3,8 +3,11 @@
 package socketio
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"sync"
@@ -14,63 +17,52 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Defaults of [ServerOptions]: those of the official server where it has them,
-// and the recovery window of wire-protocol §1.9.5.
+// DefaultRecovery is the usual recovery window (wire-protocol §1.9.5).
+const DefaultRecovery = 20 * time.Second
+
 const (
-	DefaultPingInterval     = 25 * time.Second
-	DefaultPingTimeout      = 20 * time.Second
-	DefaultMaxPayload       = 1_000_000 // bytes
-	DefaultHandshakeTimeout = 45 * time.Second
-	DefaultRecovery         = 20 * time.Second
-	DefaultServerBuffer     = 8 << 20 // bytes
-	DefaultMaxKept          = 1000
+	defaultPingInterval = 25 * time.Second
+	// handshakeTimeout bounds the time from the WebSocket to a complete handshake,
+	// Authorize included.
+	handshakeTimeout = 45 * time.Second
+	// maxInGap bounds the sessions that wait for their client at one time. One more
+	// ends at once.
+	maxInGap = 1000
 )
 
 // ServerOptions are the options of [NewServer]. The zero value of each field but
-// Recovery means its default.
+// Recovery means its default; the times are those of the official server.
 type ServerOptions struct {
-	// PingInterval is the time between pings, PingTimeout how long a pong may
-	// take.
+	// PingInterval is the time between pings, default 25 s; PingTimeout how long a
+	// pong may take, default 20 s.
 	PingInterval time.Duration
 	PingTimeout  time.Duration
-	// MaxPayload bounds one incoming WebSocket message in bytes.
+	// MaxPayload bounds one incoming WebSocket message in bytes; default 1,000,000.
 	MaxPayload int64
-	// ConnectTimeout bounds the time from the socket to a complete handshake,
-	// Authorize included.
-	ConnectTimeout time.Duration
 
-	// Recovery is how long a session outlives its socket; 0 switches recovery
+	// Recovery is how long a session outlives its connection; 0 switches recovery
 	// off. [DefaultRecovery] is the usual value; [Server.SetRecovery] changes it.
 	Recovery time.Duration
-	// MaxKept bounds the sessions that wait for their client at one time. One
-	// more ends at once.
-	MaxKept int
 
-	// SendBuffer bounds the bytes that wait to be sent on one connection. A peer
-	// that reads too slowly for it is disconnected.
+	// SendBuffer bounds the bytes that wait to be sent on one connection; default
+	// 8 MiB. A client that reads too slowly for it is disconnected.
 	SendBuffer int
 
-	// Authorize, when set, accepts a handshake or refuses it: the client is told
-	// the error's text, or Message and Data of a [RefusedError]. It is also asked
+	// Authorize, when set, accepts a handshake or refuses it: the client gets the
+	// error's text, or Message and Data of a [RefusedError]. It is also called
 	// before a recovery, and must return when ctx ends.
 	Authorize func(ctx context.Context, h Handshake) error
 	// Serve runs once for each session, on a goroutine of its own. When it
 	// returns, the client is disconnected; ctx ends with the session.
-	Serve func(ctx context.Context, c *Conn)
-
-	// Tap, when set, sees every event in both directions.
-	Tap Tap
+	Serve func(ctx context.Context, c *Session)
 }
 
-// Handshake is what a client has said before it was connected. All of it is
+// Handshake is what a client has sent before it was connected. All of it is
 // untrusted.
 type Handshake struct {
 	Query      url.Values
 	Auth       json.RawMessage // the connect packet's object, or nil
-	Header     http.Header
 	RemoteAddr string
-	// Recovering is true when the client asks for a session that is there.
-	Recovering bool
 }
 
 // Server is the remote side of many connections: an http.Handler to be mounted
@@ -79,43 +71,42 @@ type Server struct {
 	opts     ServerOptions
 	recovery atomic.Int64 // time.Duration
 	refuse   atomic.Bool  // the next recovery
-	kept     atomic.Int64 // sessions without a socket
+	inGap    atomic.Int64 // sessions without a connection
+	maxInGap int64
 	quit     chan struct{}
 
-	mu     sync.Mutex
-	closed bool
-	conns  map[string]*Conn // by pid, for sessions that can be recovered
-	wg     sync.WaitGroup
+	mu       sync.Mutex
+	closed   bool
+	sessions map[string]*Session // by pid, those that can be recovered
+	wg       sync.WaitGroup
 }
 
 var _ http.Handler = (*Server)(nil)
 
 // NewServer returns a server. Close ends it.
 func NewServer(o ServerOptions) *Server {
-	setDefault(&o.PingInterval, DefaultPingInterval)
-	setDefault(&o.PingTimeout, DefaultPingTimeout)
-	setDefault(&o.MaxPayload, DefaultMaxPayload)
-	setDefault(&o.ConnectTimeout, DefaultHandshakeTimeout)
-	setDefault(&o.SendBuffer, DefaultServerBuffer)
-	setDefault(&o.MaxKept, DefaultMaxKept)
+	o.PingInterval = cmp.Or(o.PingInterval, defaultPingInterval)
+	o.PingTimeout = cmp.Or(o.PingTimeout, 20*time.Second)
+	o.MaxPayload = cmp.Or(o.MaxPayload, 1_000_000)
+	o.SendBuffer = cmp.Or(o.SendBuffer, 8<<20)
 	if o.Serve == nil {
-		o.Serve = func(ctx context.Context, _ *Conn) { <-ctx.Done() }
+		o.Serve = func(ctx context.Context, _ *Session) { <-ctx.Done() }
 	}
-	s := &Server{opts: o, quit: make(chan struct{}), conns: map[string]*Conn{}}
+	s := &Server{opts: o, quit: make(chan struct{}), sessions: map[string]*Session{}, maxInGap: maxInGap}
 	s.SetRecovery(o.Recovery)
 	return s
 }
 
-// SetRecovery changes how long sessions outlive their socket, from the next drop
-// on. With 0, new sessions are not offered recovery, and those that were offered
-// it end with their socket.
+// SetRecovery changes how long sessions outlive their connection, from the next
+// drop on. With 0, new sessions are not offered recovery, and those that were
+// offered it end with their connection.
 func (s *Server) SetRecovery(window time.Duration) { s.recovery.Store(int64(window)) }
 
 // RefuseNextRecovery makes the next attempt to recover a session fail: the old
 // session ends, the client gets a new one.
 func (s *Server) RefuseNextRecovery() { s.refuse.Store(true) }
 
-// Close cuts every connection, as the end of the process would, and waits until
+// Close aborts every connection, as the end of the process would, and waits until
 // each Serve has returned. Clients will try to connect again.
 func (s *Server) Close() error {
 	s.mu.Lock()
@@ -139,9 +130,10 @@ func (s *Server) spawn(f func()) bool {
 	return true
 }
 
-// ServeHTTP accepts one WebSocket and hands it over; anything else is answered
-// with the codes of the official server. Pages of every origin may connect: what
-// counts is the handshake's auth, which no browser adds by itself.
+// ServeHTTP accepts one WebSocket and runs the connection; anything else is
+// answered with the error codes of the official server. Pages of every origin may
+// connect: a session depends on the handshake's auth, which no browser adds by
+// itself.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	switch {
@@ -165,46 +157,148 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // Accept has answered
 	}
-	h := Handshake{Query: query, Header: r.Header.Clone(), RemoteAddr: r.RemoteAddr}
-	s.accept(newSocket(ws, s.opts.MaxPayload), h)
+	s.accept(newWebSocket(ws, s.opts.MaxPayload), Handshake{Query: query, RemoteAddr: r.RemoteAddr})
 }
 
-// refuse answers a request that is no handshake.
+// refuse answers a request that is not a WebSocket handshake.
 func refuse(w http.ResponseWriter, status, code int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// A client that is gone does not miss the answer.
+	// An error means that the client has gone.
 	_ = json.NewEncoder(w).Encode(struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}{code, message})
 }
 
-// accept starts the handshake on a new socket.
+// accept starts the handshake on a new transport.
 func (s *Server) accept(t transport, h Handshake) {
-	if !s.spawn(func() { s.greet(t, h) }) {
+	if !s.spawn(func() { s.handshake(t, h) }) {
 		t.Abort()
 	}
 }
 
-// lookUp finds the session that a handshake wants to recover.
-func (s *Server) lookUp(pid string) *Conn {
-	if pid == "" {
-		return nil
+// handshake waits for the client's connect packet (wire-protocol §1.9.2) and ends
+// when a session has taken the connection over or it is closed.
+func (s *Server) handshake(t transport, h Handshake) {
+	conn := newConnection(t, s.opts.SendBuffer, &s.wg)
+	conn.heartbeat = &heartbeat{timer: time.NewTimer(s.opts.PingInterval), interval: s.opts.PingInterval, timeout: s.opts.PingTimeout}
+	conn.out.push(enginePacket(engineOpen, marshal(openPacket{
+		SID: rand.Text(), Upgrades: []string{}, MaxPayload: s.opts.MaxPayload,
+		PingInterval: s.opts.PingInterval.Milliseconds(), PingTimeout: s.opts.PingTimeout.Milliseconds(),
+	})))
+
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
+	defer cancel()
+	var authorized chan error // nil before the connect packet
+	for {
+		select {
+		case r := <-conn.in:
+			connect, ok := conn.onHandshake(r)
+			if !ok || connect != nil && authorized != nil {
+				conn.abort()
+				return
+			}
+			if connect == nil {
+				continue
+			}
+			h.Auth = connect.data
+			authorized = make(chan error, 1)
+			if s.opts.Authorize == nil {
+				authorized <- nil
+				continue
+			}
+			h, result := h, authorized
+			s.spawn(func() { result <- s.opts.Authorize(ctx, h) })
+		case <-conn.heartbeat.timer.C:
+			if !conn.heartbeat.ping(conn.out, 0) {
+				conn.abort()
+				return
+			}
+		case err := <-authorized:
+			if err != nil {
+				conn.refuse(err)
+			}
+			if err != nil || !s.admit(conn, h) {
+				conn.close()
+			}
+			return
+		case <-ctx.Done():
+			conn.abort()
+			return
+		case <-s.quit:
+			conn.abort()
+			return
+		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.conns[pid]
 }
 
-func (s *Server) remember(c *Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conns[c.pid] = c
+// onHandshake takes one packet before the handshake is complete, and returns it
+// when it is the connect packet; false means that the client has broken the
+// protocol or left.
+func (c *connection) onHandshake(r received) (connect *packet, ok bool) {
+	if r.err != nil {
+		return nil, false
+	}
+	c.heartbeat.received()
+	switch {
+	case r.engine == enginePong:
+		c.heartbeat.pong()
+		return nil, true
+	case r.engine == engineUpgrade, r.engine == engineNoop:
+		return nil, true
+	case r.engine != engineMessage, r.packet.typ != typeConnect:
+		return nil, false
+	case r.packet.namespace != rootNamespace:
+		return nil, c.refuseNamespace(r.packet.namespace)
+	}
+	return &r.packet, true
 }
 
-func (s *Server) forgetConn(c *Conn) {
+// admit gives the connection to the session that the client asks to recover, or
+// to a new one. False means that the server is closed.
+func (s *Server) admit(conn *connection, h Handshake) bool {
+	var recovery struct {
+		PID    string `json:"pid"`
+		Offset string `json:"offset"`
+	}
+	_ = json.Unmarshal(h.Auth, &recovery) // a field of another type makes no recovery
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conns, c.pid)
+	old := s.sessions[recovery.PID]
+	s.mu.Unlock()
+	if old != nil {
+		recovered := false
+		if old.do(func() { recovered = old.resume(conn, h, recovery.Offset) }) && recovered {
+			return true
+		}
+	}
+	return s.startSession(conn, h)
+}
+
+// refuse sends the reason why the handshake is not accepted (wire-protocol §1.9.2).
+func (c *connection) refuse(err error) {
+	answer := struct {
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data,omitempty"`
+	}{Message: err.Error()}
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		answer.Message = refused.Message
+		if json.Valid(refused.Data) {
+			answer.Data = refused.Data
+		}
+	}
+	c.answer(typeConnectError, answer)
+}
+
+// refuseNamespace answers a connect packet for another than the default namespace.
+func (c *connection) refuseNamespace(name string) bool {
+	p := packet{typ: typeConnectError, id: noID, namespace: name, data: json.RawMessage(`{"message":"Invalid namespace"}`)}
+	return c.out.offer(p.encode()...)
+}
+
+// answer sends the answer to the client's connect packet.
+func (c *connection) answer(typ packetType, payload any) {
+	p := packet{typ: typ, id: noID, data: marshal(payload)}
+	c.out.push(p.encode()...)
 }

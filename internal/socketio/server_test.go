@@ -17,15 +17,15 @@ import (
 type host struct {
 	t *testing.T
 	*Server
-	sessions chan *Conn
-	ends     chan *Conn // sessions whose ctx has ended
-	last     *pipeEnd   // the server's end of the newest socket
+	sessions chan *Session
+	ends     chan *Session // sessions whose ctx has ended
+	last     *pipeEnd      // the server's end of the newest socket
 }
 
 func newHost(t *testing.T, o ServerOptions) *host {
-	h := &host{t: t, sessions: make(chan *Conn, 2000), ends: make(chan *Conn, 2000)}
+	h := &host{t: t, sessions: make(chan *Session, 2000), ends: make(chan *Session, 2000)}
 	if o.Serve == nil {
-		o.Serve = func(ctx context.Context, c *Conn) {
+		o.Serve = func(ctx context.Context, c *Session) {
 			h.sessions <- c
 			<-ctx.Done()
 			h.ends <- c
@@ -37,10 +37,10 @@ func newHost(t *testing.T, o ServerOptions) *host {
 }
 
 // dial connects a Client.
-func (h *host) dial(_ context.Context, _ string, o *ClientOptions) (transport, error) {
+func (h *host) dial(context.Context, string, *ClientOptions) (transport, error) {
 	a, b := pipe(2048)
 	h.last = b
-	h.accept(b, Handshake{RemoteAddr: "pipe", Header: o.Header})
+	h.accept(b, Handshake{RemoteAddr: "pipe"})
 	return a, nil
 }
 
@@ -52,7 +52,7 @@ func (h *host) raw(buffer int) wire {
 }
 
 // client connects a Client and returns it with its session.
-func (h *host) client(o ClientOptions) (*Client, *Conn) {
+func (h *host) client(o ClientOptions) (*Client, *Session) {
 	h.t.Helper()
 	o.dial = h.dial
 	c := newTestClient(h.t, o)
@@ -119,8 +119,8 @@ func TestServerClosesAfterTheHandshakeTimeLimit(t *testing.T) {
 		w.expect(`2`)
 		w.send(`3`)
 		w.expectEnd()
-		if got := time.Since(start); got != DefaultHandshakeTimeout {
-			t.Errorf("after %v, want %v", got, DefaultHandshakeTimeout)
+		if got := time.Since(start); got != handshakeTimeout {
+			t.Errorf("after %v, want %v", got, handshakeTimeout)
 		}
 	})
 }
@@ -226,7 +226,7 @@ func TestAuthorize(t *testing.T) {
 			w.send(`40{"token":"t"}`)
 			w.expect(tc.want)
 			w.expectEnd()
-			if string(got.Auth) != `{"token":"t"}` || got.Recovering {
+			if string(got.Auth) != `{"token":"t"}` {
 				t.Errorf("asked with %+v", got)
 			}
 			if len(h.sessions) != 0 {
@@ -258,7 +258,7 @@ func TestAuthorizeIsBoundedAndDoesNotStopHeartbeats(t *testing.T) {
 
 func TestServeReturningDisconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{Recovery: DefaultRecovery, Serve: func(_ context.Context, c *Conn) {
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery, Serve: func(_ context.Context, c *Session) {
 			if err := c.Emit("bye", c.ID()); err != nil {
 				t.Error(err)
 			}
@@ -273,19 +273,19 @@ func TestServeReturningDisconnects(t *testing.T) {
 func TestServerSideReasons(t *testing.T) {
 	for _, tc := range []struct {
 		reason Reason
-		end    func(h *host, w wire, c *Conn)
+		end    func(h *host, w wire, c *Session)
 	}{
-		{ClientNamespaceDisconnect, func(_ *host, w wire, _ *Conn) { w.send(`41`) }},
-		{ServerNamespaceDisconnect, func(_ *host, _ wire, c *Conn) { c.Close() }},
-		{ServerShuttingDown, func(h *host, _ wire, _ *Conn) { h.Close() }},
-		{TransportClose, func(_ *host, w wire, _ *Conn) { w.Abort() }},
-		{TransportClose, func(_ *host, w wire, _ *Conn) { w.send(`1`) }},
-		{TransportClose, func(_ *host, _ wire, c *Conn) { c.Drop() }},
+		{ClientNamespaceDisconnect, func(_ *host, w wire, _ *Session) { w.send(`41`) }},
+		{ServerNamespaceDisconnect, func(_ *host, _ wire, c *Session) { c.Close() }},
+		{ServerShuttingDown, func(h *host, _ wire, _ *Session) { h.Close() }},
+		{TransportClose, func(_ *host, w wire, _ *Session) { w.Abort() }},
+		{TransportClose, func(_ *host, w wire, _ *Session) { w.send(`1`) }},
+		{TransportClose, func(_ *host, _ wire, c *Session) { c.Drop() }},
 	} {
 		t.Run(string(tc.reason), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				conns, seen := make(chan *Conn, 1), make(chan string, 4)
-				h := newHost(t, ServerOptions{Serve: func(ctx context.Context, c *Conn) {
+				conns, seen := make(chan *Session, 1), make(chan string, 4)
+				h := newHost(t, ServerOptions{Serve: func(ctx context.Context, c *Session) {
 					conns <- c
 					for ev := range c.Events() {
 						seen <- describe(ev)
@@ -324,11 +324,11 @@ func TestRecoveryReplaysWhatWasMissed(t *testing.T) {
 		c.Emit("up", "buffered")
 		expectEvents(t, s.Events(), "Disconnected transport close", "Connected recovered", `up("buffered")`)
 		expectEvents(t, c.Events(), "Disconnected transport close", "Reconnecting 1", "Connected recovered",
-			`gap(2,{"_placeholder":true,"num":0},"2")`, `gap(3,"3")`)
+			`gap(2,"dHdv","2")`, `gap(3,"3")`)
 		s.Emit("after", 4)
 		expectEvents(t, c.Events(), `after(4,"4")`)
-		if c.ID() != id || !c.Recovered() || !s.Recovered() {
-			t.Errorf("id %s (was %s), recovered %v and %v", c.ID(), id, c.Recovered(), s.Recovered())
+		if c.ID() != id {
+			t.Errorf("id %s, was %s", c.ID(), id)
 		}
 		if len(h.sessions) != 0 || len(h.ends) != 0 {
 			t.Error("the session did not simply go on")
@@ -466,9 +466,9 @@ func TestWithoutRecoveryTheSocketIsTheSession(t *testing.T) {
 
 func TestRecoveryIsAuthorized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var recovering []bool
+		asked := 0
 		h := newHost(t, ServerOptions{Recovery: DefaultRecovery, Authorize: func(_ context.Context, h Handshake) error {
-			recovering = append(recovering, h.Recovering)
+			asked++
 			if !strings.Contains(string(h.Auth), "good") {
 				return errors.New("unauthorized")
 			}
@@ -484,8 +484,8 @@ func TestRecoveryIsAuthorized(t *testing.T) {
 		if again := h.raw(8).enter(`{"pid":"` + j.PID + `","token":"good"}`); again != j {
 			t.Errorf("got %+v, want %+v", again, j)
 		}
-		if got := fmt.Sprint(recovering); got != "[false true true]" {
-			t.Errorf("Recovering was %s", got)
+		if asked != 3 {
+			t.Errorf("Authorize was called %d times, want 3", asked)
 		}
 		if auth := string(s.Handshake().Auth); !strings.Contains(auth, "pid") {
 			t.Errorf("Handshake is not the newest: %s", auth)
@@ -493,7 +493,7 @@ func TestRecoveryIsAuthorized(t *testing.T) {
 	})
 }
 
-func TestHistoryIsForgottenWithThePong(t *testing.T) {
+func TestRecoveryBufferIsForgottenWithThePong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
 		_, s := h.client(ClientOptions{})
@@ -501,13 +501,13 @@ func TestHistoryIsForgottenWithThePong(t *testing.T) {
 			s.Emit("a")
 		}
 		kept := func() (n int) {
-			s.do(func() { n = len(s.history.kept) })
+			s.do(func() { n = len(s.sent.events) })
 			return n
 		}
 		if got := kept(); got != 3 {
 			t.Errorf("%d events kept before the ping, want 3", got)
 		}
-		time.Sleep(DefaultPingInterval)
+		time.Sleep(defaultPingInterval)
 		synctest.Wait()
 		if got := kept(); got != 0 {
 			t.Errorf("%d events kept after the pong, want 0", got)
@@ -515,44 +515,45 @@ func TestHistoryIsForgottenWithThePong(t *testing.T) {
 	})
 }
 
-func TestHistory(t *testing.T) {
-	var h history
-	for i := range maxHistoryEvents + 2 {
-		if got, want := h.next(), uint64(i+1); got != want {
+func TestRecoveryBuffer(t *testing.T) {
+	var b recoveryBuffer
+	for i := range maxRecoveryEvents + 2 {
+		b.add([]message{{data: []byte{byte(i)}}})
+		if got, want := b.last, uint64(i+1); got != want {
 			t.Fatalf("offset %d, want %d", got, want)
 		}
-		h.add([]frame{{data: []byte{byte(i)}}})
 	}
 	for offset, want := range map[string]int{
 		"":                              -1,
 		"0":                             -1,
 		"1":                             -1,
-		"2":                             maxHistoryEvents,
-		"3":                             maxHistoryEvents - 1,
-		offsetText(h.last):              0,
-		offsetText(h.last + 1):          -1,
+		"2":                             maxRecoveryEvents,
+		"3":                             maxRecoveryEvents - 1,
+		offsetText(b.last):              0,
+		offsetText(b.last + 1):          -1,
 		"nonsense":                      -1,
 		"-1":                            -1,
 		"99999999999999999999999999999": -1,
 	} {
-		got, ok := h.since(offset)
+		got, ok := b.since(offset)
 		if ok != (want >= 0) || ok && len(got) != want {
 			t.Errorf("since %q: %d events, %v; want %d", offset, len(got), ok, want)
 		}
 	}
-	h.add([]frame{{data: make([]byte, maxHistoryBytes)}})
-	if len(h.kept) != 1 || h.bytes != maxHistoryBytes {
-		t.Errorf("%d events with %d bytes kept", len(h.kept), h.bytes)
+	b.add([]message{{data: make([]byte, maxRecoveryBytes)}})
+	if len(b.events) != 1 || b.bytes != maxRecoveryBytes {
+		t.Errorf("%d events with %d bytes kept", len(b.events), b.bytes)
 	}
-	h.add([]frame{{data: []byte{1}}})
-	if got, ok := h.since(offsetText(h.last - 1)); !ok || len(got) != 1 {
+	b.add([]message{{data: []byte{1}}})
+	if got, ok := b.since(offsetText(b.last - 1)); !ok || len(got) != 1 {
 		t.Errorf("the newest event is not kept: %d, %v", len(got), ok)
 	}
 }
 
-func TestKeptSessionsAreBounded(t *testing.T) {
+func TestSessionsWithoutConnectionAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{Recovery: DefaultRecovery, MaxKept: 2})
+		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+		h.maxInGap = 2
 		for range 3 {
 			w := h.raw(8)
 			w.enter("")
@@ -567,11 +568,11 @@ func TestKeptSessionsAreBounded(t *testing.T) {
 		if got := len(h.ends); got != 3 {
 			t.Errorf("%d sessions ended after the window, want 3", got)
 		}
-		if got := h.kept.Load(); got != 0 {
+		if got := h.inGap.Load(); got != 0 {
 			t.Errorf("%d sessions counted as kept", got)
 		}
-		if len(h.conns) != 0 {
-			t.Errorf("%d sessions remembered", len(h.conns))
+		if len(h.Server.sessions) != 0 {
+			t.Errorf("%d sessions remembered", len(h.Server.sessions))
 		}
 	})
 }
@@ -625,49 +626,12 @@ func TestServeThatDoesNotReadLosesTheSocket(t *testing.T) {
 	})
 }
 
-func TestServerCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
-		c, s := h.client(ClientOptions{ReconnectDelay: time.Second, ReconnectJitter: -1})
-		go func() {
-			ev := <-c.Events()
-			ev.Reply("pong", Binary{1})
-		}()
-		args, err := s.Call(t.Context(), "ping", 1)
-		if err != nil || args.Len() != 2 || string(args.Raw(0)) != `"pong"` {
-			t.Errorf("got %d arguments, %s, %v", args.Len(), args.Raw(0), err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := s.Call(ctx, "ignored"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("ignored: %v", err)
-		}
-		lost := make(chan error)
-		go func() {
-			_, err := s.Call(t.Context(), "lost")
-			lost <- err
-		}()
-		synctest.Wait()
-		s.Drop()
-		if err := <-lost; err != ErrDisconnected {
-			t.Errorf("lost: %v, want ErrDisconnected", err)
-		}
-		if _, err := s.Call(t.Context(), "gap"); err != ErrDisconnected {
-			t.Errorf("in the gap: %v, want ErrDisconnected", err)
-		}
-		s.Close()
-		if _, err := s.Call(t.Context(), "late"); err != ErrClosed {
-			t.Errorf("late: %v, want ErrClosed", err)
-		}
-	})
-}
-
 func TestServerCloseEndsEverySession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, ServerOptions{Recovery: time.Hour})
 		waiting := h.raw(8)
 		waiting.open()
-		_, live := h.client(ClientOptions{NoReconnect: true})
+		_, live := h.client(ClientOptions{ReconnectAttempts: new(0)})
 		dropped := h.raw(8)
 		dropped.enter("")
 		gone := <-h.sessions
@@ -677,7 +641,7 @@ func TestServerCloseEndsEverySession(t *testing.T) {
 			t.Errorf("%d sessions ended, want 2", got)
 		}
 		waiting.expectEnd()
-		for _, c := range []*Conn{live, gone} {
+		for _, c := range []*Session{live, gone} {
 			if err := c.Emit("late"); err != ErrClosed {
 				t.Errorf("Emit: %v, want ErrClosed", err)
 			}
@@ -685,29 +649,6 @@ func TestServerCloseEndsEverySession(t *testing.T) {
 		h.raw(8).expectEnd() // nobody is let in any more
 		if err := h.Close(); err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-func TestTapSeesBothDirections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var client, server []string
-		tap := func(log *[]string) Tap {
-			return func(dir Direction, name string, args Args) {
-				*log = append(*log, fmt.Sprintf("%s %s %d", dir, name, args.Len()))
-			}
-		}
-		h := newHost(t, ServerOptions{Recovery: DefaultRecovery, Tap: tap(&server)})
-		c, s := h.client(ClientOptions{Tap: tap(&client)})
-		c.Emit("up", 1)
-		expectEvents(t, s.Events(), "up(1)")
-		s.Emit("down")
-		expectEvents(t, c.Events(), `down("1")`)
-		if got := fmt.Sprint(client); got != "[out up 1 in down 1]" {
-			t.Errorf("the client's tap saw %s", got)
-		}
-		if got := fmt.Sprint(server); got != "[in up 1 out down 0]" {
-			t.Errorf("the server's tap saw %s", got)
 		}
 	})
 }

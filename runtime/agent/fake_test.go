@@ -312,7 +312,7 @@ func (s *socket) say(name string, payload any) {
 	if err != nil {
 		s.world.t.Error(err)
 	}
-	s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.RawArgs(b)})
+	s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{b}})
 }
 
 // segment sends a piece of an answer.

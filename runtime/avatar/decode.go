@@ -12,7 +12,7 @@ import (
 // rest of the event (wire-protocol §0.3).
 func decode[T any](ev socketio.Event) T {
 	var v T
-	if ev.Args.Len() > 0 {
+	if len(ev.Args) > 0 {
 		// encoding/json fills every field that fits before it reports the one
 		// that does not.
 		_ = ev.Args.Decode(0, &v)

@@ -156,7 +156,7 @@ func (s *fakeSocket) say(name string, payload any) {
 	if err != nil {
 		s.service.t.Error(err)
 	}
-	s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.RawArgs(b)})
+	s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{b}})
 }
 
 // names lists what the client sent, without what is checked elsewhere.

@@ -327,7 +327,7 @@ func TestEveryServerEventReachesTheSession(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
 				s := r.mustConnect()
 				r.forget()
-				s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.RawArgs([]byte(payload))})
+				s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{[]byte(payload)}})
 				if got := r.heardNames(); len(got) == 0 && !quiet[name] {
 					t.Errorf("%s %s: nothing was heard", name, payload)
 				}

@@ -50,8 +50,7 @@ func (s *Session) open() (*link, error) {
 	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{
 		Query:             s.query(),
 		Auth:              auth(s.token),
-		NoReconnect:       !s.reconnects(),
-		ReconnectAttempts: *s.opts.MaxReconnectAttempts,
+		ReconnectAttempts: s.opts.MaxReconnectAttempts,
 		ReconnectDelay:    s.opts.ReconnectionDelay,
 		ReconnectDelayMax: s.opts.ReconnectionDelayMax,
 	})

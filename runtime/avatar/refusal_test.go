@@ -158,7 +158,7 @@ func TestNoReconnectAttempts(t *testing.T) {
 	none := 0
 	run(t, Options{MaxReconnectAttempts: &none}, func(r *rig) {
 		s := r.mustConnect()
-		if o := s.options; !o.NoReconnect {
+		if o := s.options; *o.ReconnectAttempts != 0 {
 			t.Errorf("dialled with %+v", o)
 		}
 		r.forget()
@@ -178,7 +178,7 @@ func TestNoReconnectAttempts(t *testing.T) {
 		}
 	})
 	run(t, Options{}, func(r *rig) {
-		if o := r.mustConnect().options; o.NoReconnect || o.ReconnectAttempts != 5 {
+		if o := r.mustConnect().options; *o.ReconnectAttempts != 5 {
 			t.Errorf("by default: %+v", o)
 		}
 	})

@@ -85,7 +85,7 @@ type Voice interface {
 	Speak(ctx context.Context, text string) (*voice.Speech, error)
 }
 
-// Conn is the service's end of a control socket; [socketio.Conn] is one.
+// Conn is the service's end of a control socket; [socketio.Session] is one.
 type Conn interface {
 	ID() string
 	Handshake() socketio.Handshake
@@ -100,7 +100,7 @@ var (
 	_ Threads  = (*store.Store)(nil)
 	_ Tokens   = (*token.Authority)(nil)
 	_ Voice    = voice.Voice(nil)
-	_ Conn     = (*socketio.Conn)(nil)
+	_ Conn     = (*socketio.Session)(nil)
 )
 
 // Hub runs the sessions of a service. Its methods may be called from any

@@ -14,65 +14,64 @@ import (
 	"github.com/coder/websocket"
 )
 
-// socket is a WebSocket of github.com/coder/websocket.
-type socket struct {
+// webSocket is a WebSocket of github.com/coder/websocket.
+type webSocket struct {
 	ws *websocket.Conn
 }
 
-var _ transport = (*socket)(nil)
+var _ transport = (*webSocket)(nil)
 
-// newSocket sets the read limit, which is 32 KiB otherwise.
-func newSocket(ws *websocket.Conn, limit int64) *socket {
+// newWebSocket sets the read limit, which is 32 KiB otherwise.
+func newWebSocket(ws *websocket.Conn, limit int64) *webSocket {
 	ws.SetReadLimit(limit)
-	return &socket{ws: ws}
+	return &webSocket{ws: ws}
 }
 
-func (s *socket) Read() (frame, error) {
+func (s *webSocket) Read() (message, error) {
 	typ, data, err := s.ws.Read(context.Background())
 	switch {
 	case err == nil:
-		return frame{binary: typ == websocket.MessageBinary, data: data}, nil
+		return message{binary: typ == websocket.MessageBinary, data: data}, nil
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return frame{}, errTooBig
+		return message{}, errTooBig
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), websocket.CloseStatus(err) != -1:
-		return frame{}, io.EOF
+		return message{}, io.EOF
 	}
-	return frame{}, fmt.Errorf("socketio: read: %w", err)
+	return message{}, fmt.Errorf("socketio: read: %w", err)
 }
 
-func (s *socket) Write(f frame) error {
+func (s *webSocket) Write(m message) error {
 	typ := websocket.MessageText
-	if f.binary {
+	if m.binary {
 		typ = websocket.MessageBinary
 	}
-	if err := s.ws.Write(context.Background(), typ, f.data); err != nil {
+	if err := s.ws.Write(context.Background(), typ, m.data); err != nil {
 		return fmt.Errorf("socketio: write: %w", err)
 	}
 	return nil
 }
 
-// Close says goodbye.
-func (s *socket) Close() error {
+// Close makes the closing handshake.
+func (s *webSocket) Close() error {
 	if err := s.ws.Close(websocket.StatusNormalClosure, ""); err != nil {
 		return fmt.Errorf("socketio: close: %w", err)
 	}
 	return nil
 }
 
-// Abort cuts the connection.
-func (s *socket) Abort() {
-	_ = s.ws.CloseNow() // it is of no use any more, whatever the error
+// Abort closes the TCP connection.
+func (s *webSocket) Abort() {
+	_ = s.ws.CloseNow() // after an error nothing else can be done
 }
 
-// dialSocket opens a WebSocket.
-func dialSocket(ctx context.Context, address string, o *ClientOptions) (transport, error) {
+// dialWebSocket opens a WebSocket.
+func dialWebSocket(ctx context.Context, address string, o *ClientOptions) (transport, error) {
 	// A transport of its own for each dial, because a refused handshake would
 	// leave an idle connection behind.
 	rt := http.DefaultTransport.(*http.Transport).Clone()
 	rt.DisableKeepAlives = true
 	ws, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: rt},
-		HTTPHeader: o.Header,
 	})
 	if err != nil {
 		// The text of a url.Error repeats the address with its query.
@@ -82,5 +81,5 @@ func dialSocket(ctx context.Context, address string, o *ClientOptions) (transpor
 		}
 		return nil, err
 	}
-	return newSocket(ws, o.MaxMessage), nil
+	return newWebSocket(ws, o.MaxMessage), nil
 }

@@ -1,0 +1,268 @@
+package socketio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+)
+
+// transport is one WebSocket, or a test's stand-in for one.
+type transport interface {
+	// Read waits for the next message. io.EOF means that the peer has closed.
+	Read() (message, error)
+	Write(message) error
+	// Close makes the closing handshake; it may wait for the peer, a bounded time.
+	Close() error
+	// Abort ends the WebSocket at once, and unblocks Read and Write.
+	Abort()
+}
+
+// message is one WebSocket message.
+type message struct {
+	binary bool
+	data   []byte
+}
+
+// errTooBig is returned by a transport's Read for a message beyond the limit.
+var errTooBig = fmt.Errorf("%w: message too big", errProtocol)
+
+// flushTimeout bounds how long a connection that is being closed may go on
+// writing to a peer that doesn't read.
+const flushTimeout = 3 * time.Second
+
+// connection is a transport with the two goroutines that read and write it. It
+// belongs to one owner at a time, which receives from in.
+type connection struct {
+	t         transport
+	in        chan received
+	out       *sendQueue
+	heartbeat *heartbeat    // of a server's connection
+	ended     bool          // close or abort was called; the owner's
+	quit      chan struct{} // closed by close and abort: nothing receives from in any more
+	written   chan struct{} // closed when the writer has nothing left to write
+	wg        *sync.WaitGroup
+}
+
+// newConnection starts serving t. Its goroutines, counted in wg, end after close
+// or abort; then t is closed. At most limit bytes wait to be written.
+func newConnection(t transport, limit int, wg *sync.WaitGroup) *connection {
+	c := &connection{
+		t: t, in: make(chan received), out: newSendQueue(limit),
+		quit: make(chan struct{}), written: make(chan struct{}), wg: wg,
+	}
+	wg.Go(c.read)
+	wg.Go(c.write)
+	return c
+}
+
+// close writes what waits, and then closes the transport.
+func (c *connection) close() {
+	if !c.end(false) {
+		return
+	}
+	c.wg.Go(func() {
+		limit := time.NewTimer(flushTimeout)
+		defer limit.Stop()
+		select {
+		case <-c.written:
+		case <-limit.C:
+			c.t.Abort()
+		}
+	})
+}
+
+// abort ends the connection without a closing handshake.
+func (c *connection) abort() {
+	if c.end(true) {
+		c.wg.Go(c.t.Abort) // natively it may wait for the transport's own goroutines
+	}
+}
+
+func (c *connection) end(discard bool) bool {
+	if c.ended {
+		return false
+	}
+	c.ended = true
+	close(c.quit)
+	c.out.close(discard)
+	if c.heartbeat != nil {
+		c.heartbeat.timer.Stop()
+	}
+	return true
+}
+
+// read decodes messages until the transport fails, the peer breaks the protocol
+// or the connection ends.
+func (c *connection) read() {
+	var d decoder
+	for {
+		var in received
+		m, err := c.t.Read()
+		if err == nil {
+			in, err = d.decode(m)
+		}
+		if err == nil && in.engine == 0 {
+			continue // more attachments have to come
+		}
+		in.err = err
+		select {
+		case c.in <- in:
+		case <-c.quit:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// write sends what is queued and closes the transport at the end.
+func (c *connection) write() {
+	defer close(c.written)
+	for {
+		messages, state := c.out.take()
+		for _, m := range messages {
+			if err := c.t.Write(m); err != nil {
+				c.t.Abort() // read reports the error
+				return
+			}
+		}
+		switch state {
+		case queueDiscarded:
+			return
+		case queueClosed:
+			_ = c.t.Close() // fails when the peer has gone, which is the same end
+			return
+		}
+	}
+}
+
+// disconnectReason returns the reason for the end of a transport, and the error
+// where it says more than the reason.
+func disconnectReason(err error) (Reason, error) {
+	switch {
+	case errors.Is(err, errProtocol):
+		return ParseError, err
+	case errors.Is(err, io.EOF):
+		return TransportClose, nil
+	}
+	return TransportError, err
+}
+
+type queueState int
+
+const (
+	queueOpen      queueState = iota
+	queueClosed               // what is queued is still to be written
+	queueDiscarded            // nothing is
+)
+
+// sendQueue is the bounded queue between a connection's owner, which never waits,
+// and its writer, which waits for the transport.
+type sendQueue struct {
+	limit int
+
+	mu       sync.Mutex
+	changed  sync.Cond
+	messages []message
+	bytes    int
+	state    queueState
+}
+
+func newSendQueue(limit int) *sendQueue {
+	q := &sendQueue{limit: limit}
+	q.changed.L = &q.mu
+	return q
+}
+
+// offer queues all messages of one packet, or none when they don't fit. A packet
+// larger than the limit fits when nothing else waits.
+func (q *sendQueue) offer(messages ...message) bool { return q.add(messages, q.limit) }
+
+// push queues messages however much waits: heartbeats and handshakes, which are
+// small, and what another bound has admitted.
+func (q *sendQueue) push(messages ...message) { q.add(messages, math.MaxInt) }
+
+func (q *sendQueue) add(messages []message, limit int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	size := bytesOf(messages)
+	if q.state != queueOpen || q.bytes > 0 && size > limit-q.bytes {
+		return false
+	}
+	q.messages = append(q.messages, messages...)
+	q.bytes += size
+	q.changed.Signal()
+	return true
+}
+
+// take waits for messages or the end of the queue. What it returns counts against
+// the limit until the next call, because it is being written.
+func (q *sendQueue) take() ([]message, queueState) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.bytes = bytesOf(q.messages)
+	for len(q.messages) == 0 && q.state == queueOpen {
+		q.changed.Wait()
+	}
+	messages := q.messages
+	q.messages = nil
+	return messages, q.state
+}
+
+func (q *sendQueue) close(discard bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.state = queueClosed
+	if discard {
+		q.state, q.messages = queueDiscarded, nil
+	}
+	q.changed.Signal()
+}
+
+func bytesOf(messages []message) int {
+	n := 0
+	for _, m := range messages {
+		n += len(m.data)
+	}
+	return n
+}
+
+// heartbeat is the server's part of a connection that finds out whether the
+// client is still there.
+type heartbeat struct {
+	timer    *time.Timer
+	interval time.Duration
+	timeout  time.Duration
+	waiting  bool   // for a pong
+	offset   uint64 // of the last event sent before the ping
+}
+
+// ping runs when the timer has fired: it sends a ping, or returns false when the
+// pong is overdue.
+func (h *heartbeat) ping(out *sendQueue, offset uint64) bool {
+	if h.waiting {
+		return false
+	}
+	h.waiting, h.offset = true, offset
+	out.push(enginePacket(enginePing, nil))
+	h.timer.Reset(h.timeout)
+	return true
+}
+
+// received extends the wait for a pong: the client may be busy sending what is in
+// front of it.
+func (h *heartbeat) received() {
+	if h.waiting {
+		h.timer.Reset(h.timeout)
+	}
+}
+
+// pong ends the wait; the next ping is due an interval later.
+func (h *heartbeat) pong() {
+	h.waiting = false
+	h.timer.Reset(h.interval)
+}

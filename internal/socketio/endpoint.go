@@ -1,0 +1,181 @@
+package socketio
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// maxStall bounds how long a reader of Events that doesn't read may hold back
+// the connection. It is below the usual ping time-out (20 s), so that the other
+// side does not lose the connection first.
+const maxStall = 10 * time.Second
+
+// endpoint is what a Client and a Session have in common. All of it but the
+// channels belongs to the owner goroutine.
+type endpoint struct {
+	calls chan func()   // run on the owner goroutine
+	done  chan struct{} // closed when the owner has returned
+
+	events eventQueue
+	conn   *connection // nil while there is none
+	paused bool        // conn is not read, because events is full
+	stall  *time.Timer // runs while paused
+}
+
+func newEndpoint() endpoint {
+	return endpoint{
+		calls:  make(chan func()),
+		done:   make(chan struct{}),
+		events: newEventQueue(),
+		stall:  stoppedTimer(),
+	}
+}
+
+// stoppedTimer returns a timer that runs after Reset.
+func stoppedTimer() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+// do runs f on the owner goroutine and waits for it; false means that the
+// connection is over and f has not run.
+func (e *endpoint) do(f func()) bool {
+	ran := make(chan struct{})
+	select {
+	case e.calls <- func() { f(); close(ran) }:
+		<-ran
+		return true
+	case <-e.done:
+		return false
+	}
+}
+
+// doErr is do for a function that may fail.
+func (e *endpoint) doErr(f func() error) error {
+	err := ErrClosed
+	e.do(func() { err = f() })
+	return err
+}
+
+// newEvent encodes an event on the caller's goroutine.
+func newEvent(name string, values []any) (packet, error) {
+	p := packet{typ: typeEvent, id: noID, name: name}
+	if slices.Contains(reservedNames, name) {
+		return p, fmt.Errorf("socketio: %q is a reserved event name", name)
+	}
+	var err error
+	p.args, p.attachments, err = encodeArgs(values)
+	return p, err
+}
+
+// receive takes an event that has come in.
+func (e *endpoint) receive(p packet) {
+	ev := Event{Kind: Message, Name: p.name, Args: p.args}
+	if p.id != noID {
+		ev.Reply = e.replier(e.conn, p.id)
+	}
+	e.events.push(ev)
+}
+
+// replier returns the function that acknowledges one event, on the connection
+// that the event came from.
+func (e *endpoint) replier(conn *connection, id int64) func(...any) error {
+	replied := false // the owner's
+	return func(values ...any) error {
+		args, attachments, err := encodeArgs(values)
+		if err != nil {
+			return err
+		}
+		return e.doErr(func() error {
+			switch {
+			case replied:
+				return ErrReplied
+			case e.conn != conn:
+				return ErrDisconnected
+			}
+			ack := packet{typ: typeAck, id: id, args: args, attachments: attachments}
+			if !conn.out.offer(ack.encode()...) {
+				return ErrBufferFull
+			}
+			replied = true
+			return nil
+		})
+	}
+}
+
+// input returns the channel to receive packets from: nil while there is no
+// connection or while events is full. resumed is true when reading begins again
+// after a pause, in which a heartbeat may have gone unseen.
+func (e *endpoint) input() (in <-chan received, resumed bool) {
+	paused := e.conn != nil && e.events.full()
+	switch {
+	case paused && !e.paused:
+		e.stall.Reset(maxStall)
+	case !paused && e.paused:
+		e.stall.Stop()
+		resumed = e.conn != nil
+	}
+	e.paused = paused
+	if e.conn == nil || paused {
+		return nil, resumed
+	}
+	return e.conn.in, resumed
+}
+
+const (
+	// maxPendingEvents and maxPendingBytes bound what waits for the reader of
+	// Events. Beyond them the socket is not read.
+	maxPendingEvents = 256
+	maxPendingBytes  = 4 << 20
+)
+
+// eventQueue keeps events for the reader of Events, so that the owner never waits.
+// Only the owner uses it.
+type eventQueue struct {
+	// ch holds one event, so that finish finds room for the last one.
+	ch      chan Event
+	pending []Event
+	bytes   int
+}
+
+func newEventQueue() eventQueue { return eventQueue{ch: make(chan Event, 1)} }
+
+func (q *eventQueue) push(ev Event) {
+	q.pending = append(q.pending, ev)
+	q.bytes += ev.Args.size()
+}
+
+// head returns what a select may send: the channel is nil when no event waits.
+func (q *eventQueue) head() (chan<- Event, Event) {
+	if len(q.pending) == 0 {
+		return nil, Event{}
+	}
+	return q.ch, q.pending[0]
+}
+
+// sent removes the head.
+func (q *eventQueue) sent() {
+	q.bytes -= q.pending[0].Args.size()
+	q.pending[0] = Event{} // so that its arguments can be freed
+	q.pending = q.pending[1:]
+}
+
+func (q *eventQueue) full() bool {
+	return len(q.pending) >= maxPendingEvents || q.bytes >= maxPendingBytes
+}
+
+// finish closes the channel. A last event takes the place of those that have not
+// been taken.
+func (q *eventQueue) finish(last *Event) {
+	if last != nil {
+		select {
+		case <-q.ch:
+		default:
+		}
+		q.ch <- *last
+	}
+	q.pending = nil
+	close(q.ch)
+}

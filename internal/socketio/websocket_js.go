@@ -1,0 +1,240 @@
+//go:build js && wasm
+
+package socketio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"syscall/js"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+)
+
+// Why this is not github.com/coder/websocket is in docs/architecture.md.
+
+var (
+	// errHandshake has no cause, because a browser hides it from the page.
+	errHandshake = errors.New("socketio: the WebSocket handshake failed")
+	errBroken    = errors.New("socketio: the WebSocket failed")
+	errAborted   = errors.New("socketio: the WebSocket was aborted")
+)
+
+const (
+	// normalClosure is the only code of RFC 6455's own that a browser lets a page
+	// send; with another one the socket would stay open.
+	normalClosure = 1000
+	// closeTimeout bounds the wait for the peer's answer to the closing handshake.
+	closeTimeout = 5 * time.Second
+	// unreadFactor times the limit of a message is how much may wait to be read:
+	// a page can't make the browser read less from the network.
+	unreadFactor = 2
+	// messageCost is what a message that waits costs beyond its bytes, so that a
+	// flood of empty ones is bounded too.
+	messageCost = 64
+	// maxBufferedAmount is how many bytes the browser may hold for the network
+	// before Write waits, and drainPoll how often Write looks: there is no event
+	// for it.
+	maxBufferedAmount = 1 << 20
+	drainPoll         = 20 * time.Millisecond
+)
+
+// webSocket is the page's WebSocket. A wasm program has one thread, so its fields
+// need no lock.
+type webSocket struct {
+	ws    js.Value
+	scope *jsbridge.Scope
+	limit int64 // bytes of one message
+
+	unread     []message
+	unreadCost int64
+	arrived    chan struct{} // holds a token when unread has grown
+	err        error         // why nothing more comes
+	ended      chan struct{} // closed when err is set
+}
+
+var _ transport = (*webSocket)(nil)
+
+// dialWebSocket opens a WebSocket.
+func dialWebSocket(ctx context.Context, address string, o *ClientOptions) (transport, error) {
+	constructor, err := jsbridge.Get(js.Global(), "WebSocket")
+	if err != nil {
+		return nil, err
+	}
+	ws, err := jsbridge.New(constructor, address)
+	if err != nil {
+		return nil, errHandshake // the error's text repeats the address with the query
+	}
+	s := &webSocket{
+		ws: ws, scope: jsbridge.NewScope(nil), limit: o.MaxMessage,
+		arrived: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	opened := make(chan struct{})
+	if err := s.listen(opened); err != nil {
+		s.Abort()
+		return nil, err
+	}
+	select {
+	case <-opened:
+		return s, nil
+	case <-s.ended:
+		s.Abort()
+		return nil, errHandshake
+	case <-ctx.Done():
+		s.Abort()
+		return nil, ctx.Err()
+	}
+}
+
+func (s *webSocket) listen(opened chan<- struct{}) error {
+	if err := jsbridge.Set(s.ws, "binaryType", "arraybuffer"); err != nil {
+		return err
+	}
+	for event, fn := range map[string]func(js.Value){
+		"open":    func(js.Value) { close(opened) },
+		"message": s.onMessage,
+		"error":   func(js.Value) { s.fail(errBroken) }, // a close event follows
+		"close":   func(js.Value) { s.fail(io.EOF) },
+	} {
+		if _, err := s.scope.Listen(s.ws, event, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onMessage queues a message. The browser calls it, so it must not wait.
+func (s *webSocket) onMessage(event js.Value) {
+	if s.err != nil {
+		return
+	}
+	m, err := s.message(event)
+	cost := int64(len(m.data)) + messageCost
+	switch {
+	case err != nil:
+		s.fail(err)
+	case s.unreadCost > 0 && s.unreadCost+cost > unreadFactor*s.limit:
+		s.fail(ErrSlowConsumer)
+	default:
+		s.unread = append(s.unread, m)
+		s.unreadCost += cost
+		select {
+		case s.arrived <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// message copies the message of an event, unless it is longer than the limit.
+func (s *webSocket) message(event js.Value) (message, error) {
+	data, err := jsbridge.Get(event, "data")
+	if err != nil {
+		return message{}, err
+	}
+	if data.Type() == js.TypeString {
+		text := []byte(data.String())
+		return message{data: text}, s.checkSize(len(text))
+	}
+	size, err := jsbridge.Get(data, "byteLength")
+	if err == nil {
+		err = s.checkSize(size.Int())
+	}
+	m := message{binary: true}
+	if err == nil {
+		err = jsbridge.FromJS("message", data, &m.data)
+	}
+	return m, err
+}
+
+func (s *webSocket) checkSize(size int) error {
+	if int64(size) > s.limit {
+		return errTooBig
+	}
+	return nil
+}
+
+// fail records why nothing more comes; the first cause counts.
+func (s *webSocket) fail(err error) {
+	if s.err == nil {
+		s.err = err
+		close(s.ended)
+	}
+}
+
+// Read returns what came before the end, then the end.
+func (s *webSocket) Read() (message, error) {
+	for len(s.unread) == 0 {
+		if s.err != nil {
+			return message{}, s.err
+		}
+		select {
+		case <-s.arrived:
+		case <-s.ended:
+		}
+	}
+	m := s.unread[0]
+	s.unread[0] = message{} // so that its bytes can be freed
+	s.unread = s.unread[1:]
+	s.unreadCost -= int64(len(m.data)) + messageCost
+	return m, nil
+}
+
+// Write hands m to the browser. It waits while the browser holds much already,
+// because the browser itself never makes a page wait: a peer that doesn't read
+// would fill its memory.
+func (s *webSocket) Write(m message) error {
+	for s.err == nil && s.bufferedAmount() > maxBufferedAmount {
+		select {
+		case <-time.After(drainPoll):
+		case <-s.ended:
+		}
+	}
+	if s.err != nil {
+		return s.err
+	}
+	payload := any(string(m.data))
+	if m.binary {
+		bytes, err := jsbridge.ToJS(m.data)
+		if err != nil {
+			return err
+		}
+		payload = bytes
+	}
+	_, err := jsbridge.Call(s.ws, "send", payload)
+	return err
+}
+
+// bufferedAmount returns the bytes that the browser has not given to the network.
+func (s *webSocket) bufferedAmount() int {
+	amount, err := jsbridge.Get(s.ws, "bufferedAmount")
+	if err != nil || amount.Type() != js.TypeNumber {
+		return 0 // a page may have replaced WebSocket by one without this property
+	}
+	return amount.Int()
+}
+
+// Close makes the closing handshake after what the browser still holds.
+func (s *webSocket) Close() error {
+	_, err := jsbridge.Call(s.ws, "close", normalClosure)
+	limit := time.NewTimer(closeTimeout)
+	defer limit.Stop()
+	select {
+	case <-s.ended:
+	case <-limit.C: // the browser goes on closing by itself
+	}
+	s.release()
+	return err
+}
+
+// Abort closes without waiting; also a handshake that is still under way.
+func (s *webSocket) Abort() {
+	_, _ = jsbridge.Call(s.ws, "close", normalClosure) // after an error nothing else can be done
+	s.release()
+}
+
+// release removes the listeners and unblocks every call that waits.
+func (s *webSocket) release() {
+	s.scope.End()
+	s.fail(errAborted)
+}
