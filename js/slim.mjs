@@ -1,14 +1,20 @@
 // Makes a WebAssembly file of the Go linker smaller to download, without changing
-// what it does. Two things cost more than they give:
+// what it does. In two steps, of which the first alone and both together were
+// measured (brotli, Go 1.26, -gcflags=all=-l):
+//
+//                       agentruntime.wasm   chat.wasm
+//   as linked               1,213,958        847,847
+//   data segments joined    1,096,761 -10 %  766,194 -10 %
+//   tables dropped too      1,023,694 -16 %  709,116 -16 %
 //
 // - The linker cuts the data wherever eight zeros stand in a row, into some 60,000
 //   segments with a header each, which compress badly. Here they become a few.
-// - The tables for the traces of panics tell file and line of every instruction and
-//   the name of every function. What is left are the names of this project's
-//   functions and of the runtime's; others are not in a trace.
+// - The tables for the traces of panics have file and line of every instruction and
+//   the name of every function. Only the names of this project's functions and of
+//   the runtime's stay.
 //
-// What they save is in docs/architecture.md. A file whose tables look otherwise than
-// expected (another version of Go) keeps them.
+// A file whose tables look otherwise than expected (another version of Go) keeps
+// them.
 
 const magic = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]
 const dataSection = 11

@@ -65,8 +65,8 @@ func TestProgramsAreLoadedByNeed(t *testing.T) {
 		"appInit of either entry is content with the small": {`await init(chat); await init(a)`, 1, 0},
 		"appInit of either entry is content with the large": {`await init(a); await init(chat); await chat.load()`, 0, 1},
 		"what is being loaded counts":                       {`await Promise.all([a.load(), init(chat), chat.load()])`, 0, 1},
-		"the small one by name":                             {`await a.load({program: "chat"}); await init(a)`, 1, 0},
-		"both, the small one first":                         {`await chat.load(); await a.load(); await init(chat)`, 1, 1},
+		"the chat program by name":                          {`await a.load({program: "chat"}); await init(a)`, 1, 0},
+		"both, the chat program first":                      {`await chat.load(); await a.load(); await init(chat)`, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, "", "")
@@ -111,7 +111,7 @@ func TestBothProgramsLiveAndEndTogether(t *testing.T) {
 		t.Errorf("new globals %q, exits %q, %d sessions", got.Globals, got.Exits, got.Sessions)
 	}
 	if h := got.Held; h[0] == 0 || h[1] <= h[0] || h[2] != 0 {
-		t.Errorf("callbacks: %d of the small program, %d of both, %d at the end", h[0], h[1], h[2])
+		t.Errorf("callbacks: %d of the chat program, %d of both, %d at the end", h[0], h[1], h[2])
 	}
 }
 
@@ -142,7 +142,7 @@ func TestFailuresNameTheirProgram(t *testing.T) {
 	p.Do(nil, `await chat.load(); await a.load()`) // none of them stands in the way of the next
 }
 
-// A page whose host has one file only may load the large program for texts too.
+// A page whose host has one file only may load the full program for texts too.
 func TestWasmOptionsAreForTheProgramThatIsLoaded(t *testing.T) {
 	s := newSite(t, "", "")
 	s.serve()

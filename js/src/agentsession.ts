@@ -1,13 +1,12 @@
 import { plainAgent, type AgentOptions, type PlainAgent } from "./agentoptions.js"
 import { AvatarSession } from "./avatar.js"
 import { ChatSession } from "./chatsession.js"
-import type { AgentError } from "./errors.js"
 import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn } from "./events.js"
 import { fullProgram } from "./full.js"
-import { Inner } from "./inner.js"
-import { lendFunctions, optionsOf } from "./options.js"
+import { optionsOf } from "./options.js"
 import type { Methods } from "./program.js"
-import { opening, Session, type CallOptions, type DisconnectOptions, type Opening } from "./session.js"
+import { Remote } from "./remote.js"
+import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
 
 /** The payload of `transportChanged`: the session inside, before it connects. */
 export type TransportChange = { mode: "avatar"; transport: AvatarSession } | { mode: "chat"; transport: ChatSession }
@@ -21,14 +20,8 @@ export interface AgentSessionEvents extends Omit<AgentEvents, "transportChanged"
   transportChanged: TransportChange
 }
 
-/** A transport that Go has made, and its facade. */
-interface Carrier {
-  inner: Inner
-  transport: AvatarSession | ChatSession
-}
-
 /** The transport of each mode that was made last. */
-type Carriers = Partial<Record<AgentMode, Carrier>>
+type Transports = Partial<Record<AgentMode, AvatarSession | ChatSession>>
 
 /**
  * One conversation with an agent, in text or with its face and voice
@@ -40,7 +33,7 @@ type Carriers = Partial<Record<AgentMode, Carrier>>
  * not replayed.
  */
 export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
-  readonly #carriers: Carriers
+  readonly #transports: Transports
 
   /**
    * Throws for bad options, also of the transport that comes second:
@@ -49,9 +42,9 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    */
   constructor(options: AgentOptions) {
     const plain = plainAgent(options)
-    const carriers: Carriers = {}
-    super(initial(plain), openingAgent(plain, carriers))
-    this.#carriers = carriers
+    const transports: Transports = {}
+    super(initial(plain), remoteOf(plain, transports))
+    this.#transports = transports
   }
 
   // --- The conversation's life
@@ -62,8 +55,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * meanwhile.
    */
   async connect(options?: CallOptions): Promise<void> {
-    const { signal } = optionsOf(options)
-    await this.stayAwake("connect", signal)
+    await this.callActive("connect", options)
   }
 
   /**
@@ -77,8 +69,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * `aborted`. The service hears of no end: the conversation goes on.
    */
   async switchMode(mode: AgentMode, options?: CallOptions): Promise<void> {
-    const { signal } = optionsOf(options)
-    await this.live.later("switchMode", signal, mode)
+    await this.live.call("switchMode", options, mode)
   }
 
   /**
@@ -88,13 +79,8 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    */
   disconnect(options?: DisconnectOptions): void {
     const { final = true, reason = "disconnect" } = optionsOf(options)
-    if (this.link.pending) this.leaveEarly(reason)
-    else this.link.now("disconnect", { final, reason })
-  }
-
-  override async dispose(): Promise<void> {
-    for (const { inner } of Object.values(this.#carriers)) inner.remember()
-    await super.dispose()
+    if (this.remote.pending) this.leaveEarly(reason)
+    else this.remote.callSync("disconnect", { final, reason })
   }
 
   // --- Talking
@@ -109,8 +95,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * when the session is not connected or a ninth text would wait, and `aborted`.
    */
   async sendText(text: string, options?: CallOptions): Promise<ChatTurn | boolean> {
-    const { signal } = optionsOf(options)
-    return this.live.later("sendText", signal, text)
+    return this.live.call("sendText", options, text)
   }
 
   // --- Properties
@@ -141,19 +126,19 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * properties keep their last value.
    */
   get transport(): AvatarSession | ChatSession | undefined {
-    return this.#carriers[this.mode]?.transport
+    return this.#transports[this.mode]
   }
 
   // --- Inside
 
-  protected override received<K extends keyof AgentSessionEvents>(name: K, payload: unknown): void {
-    if (name !== "transportChanged") return super.received(name, payload)
+  protected override received<K extends keyof AgentSessionEvents>(event: K, payload: unknown): void {
+    if (event !== "transportChanged") return super.received(event, payload)
     const { mode } = payload as { mode: AgentMode }
-    super.received(name, { mode, transport: this.#carriers[mode]?.transport })
+    super.received(event, { mode, transport: this.#transports[mode] })
   }
 
-  protected override resting(state: AgentState): boolean {
-    return rest.includes(state)
+  protected override inactive(state: AgentState): boolean {
+    return state === "idle" || this.final(state)
   }
 
   protected override final(state: AgentState): boolean {
@@ -164,14 +149,10 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
     this.close({ state: "closed", reason: "user_requested" }, reason)
   }
 
-  protected override broken(last: AgentSnapshot, reason: AgentError): AgentSnapshot {
-    for (const { inner } of Object.values(this.#carriers)) inner.lost(reason)
+  protected override afterCrash(last: AgentSnapshot): AgentSnapshot {
     return { ...last, state: "failed" }
   }
 }
-
-// In these nothing happens by itself.
-const rest: readonly AgentState[] = ["idle", "failed", "closed"]
 
 /** The properties before the runtime is there. */
 function initial(plain: PlainAgent): AgentSnapshot {
@@ -179,21 +160,20 @@ function initial(plain: PlainAgent): AgentSnapshot {
   return { state: "idle", mode: plain.mode, timings: {}, ...(threadId !== undefined && { threadId }) }
 }
 
-/** Makes a session that gives each transport to carriers before it connects. */
-function openingAgent(options: PlainAgent, carriers: Carriers): Opening {
-  return opening(fullProgram, options, (go, plain, dispatch, remote) => {
-    const { avatar, chat, ...rest } = plain
-    const take = (mode: AgentMode, methods: Methods) => {
-      const inner = new Inner(remote, methods)
-      carriers[mode] = { inner, transport: mode === "avatar" ? new AvatarSession(inner) : new ChatSession(inner) }
-      return inner.grip()
-    }
-    const request = {
-      ...lendFunctions(rest, remote),
-      avatar: lendFunctions(avatar, remote),
-      chat: lendFunctions(chat, remote),
-      take: remote.lend(take).call,
-    }
-    return go.agentSession(request, dispatch)
+/** Makes a session that puts each transport into transports before it connects. */
+function remoteOf(options: PlainAgent, transports: Transports): Remote {
+  return new Remote({
+    find: fullProgram,
+    options,
+    open: (go, options, dispatch, remote) => {
+      const { avatar, chat, ...rest } = options as PlainAgent
+      const take = (mode: AgentMode, methods: Methods) => {
+        const { remote: held, dispatch, gone } = remote.hold(methods)
+        transports[mode] = mode === "avatar" ? new AvatarSession(held) : new ChatSession(held)
+        return { dispatch, gone }
+      }
+      const plain = { ...rest, take, avatar: withCallbacks(avatar, remote), chat: withCallbacks(chat, remote) }
+      return go.agentSession(withCallbacks(plain, remote), dispatch)
+    },
   })
 }

@@ -2,9 +2,9 @@ import { checkElement, plainAvatar, type AvatarOptions } from "./avataroptions.j
 import { localError } from "./errors.js"
 import type { AvatarEvents, AvatarMode, AvatarState, AgentAbilities, Configuration, Disclosure, Kickoff, Snapshot } from "./events.js"
 import { fullProgram } from "./full.js"
-import { Inner } from "./inner.js"
 import { logUnneeded, optionsOf, type PlainOptions } from "./options.js"
-import { openingOf, Session, type CallOptions, type DisconnectOptions } from "./session.js"
+import { Remote } from "./remote.js"
+import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
 
 /** A microphone or a speaker; the label is hidden until the microphone is permitted. */
 export interface Device {
@@ -13,15 +13,12 @@ export interface Device {
   groupId: string
 }
 
-/** What of the page a session is bound to. */
+/** The elements and the stream that a session is bound to. */
 interface Elements {
   avatarStream?: MediaStream | null
   videoEl?: HTMLMediaElement | null
   audioEl?: HTMLMediaElement | null
 }
-
-// In these nothing happens by itself.
-const rest: readonly AvatarState[] = ["idle", "disconnected", "error"]
 
 /**
  * A live session with an agent that has a face and a voice.
@@ -32,20 +29,20 @@ const rest: readonly AvatarState[] = ["idle", "disconnected", "error"]
  * events are not replayed.
  */
 export class AvatarSession extends Session<AvatarEvents, Snapshot> {
-  /** What of the page is bound without the runtime, or after it. */
+  /** The elements that are bound before the runtime is there, and after it. */
   #elements: Elements = {}
-  #level = false
-  /** It was left before the program was there, which will tell of it. */
+  #levelWanted = false
+  /** The session was left before the program was there, which will emit the change too. */
   #leftEarly = false
 
   /** Throws `bad_request`, `validation_error`, `unknown_capability` or `insecure_transport` for bad options. */
   constructor(options: AvatarOptions)
   /** @internal */
-  constructor(inner: Inner)
-  constructor(from: AvatarOptions | Inner) {
-    const plain = from instanceof Inner ? {} : plainAvatar(from)
-    super(initial(plain), from instanceof Inner ? from : openingOf("avatarSession", fullProgram, plain))
-    if (from instanceof Inner) return
+  constructor(remote: Remote)
+  constructor(from: AvatarOptions | Remote) {
+    const plain = from instanceof Remote ? {} : plainAvatar(from)
+    super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
+    if (from instanceof Remote) return
     logUnneeded(plain)
     this.#elements = { videoEl: from.videoEl ?? null, audioEl: from.audioEl ?? null }
   }
@@ -58,14 +55,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
    * and `setToken()`, because disconnecting forgets the token.
    */
   async connect(options?: CallOptions): Promise<void> {
-    const { signal } = optionsOf(options)
-    await this.stayAwake("connect", signal)
+    await this.callActive("connect", options)
   }
 
   /** Opens the connection and joins ahead of time, without microphone or media. */
   async prepare(options?: CallOptions): Promise<void> {
-    const { signal } = optionsOf(options)
-    await this.stayAwake("prepare", signal)
+    await this.callActive("prepare", options)
   }
 
   /**
@@ -75,9 +70,9 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   disconnect(options?: DisconnectOptions): void {
     const { final = true, reason } = optionsOf(options)
     const withdrawn = localError("connect_failed", "the session was disconnected")
-    for (const method of ["connect", "prepare"]) this.link.withdraw(method, withdrawn)
-    this.link.now("disconnect", { final, reason })
-    if (this.link.pending) this.leaveEarly()
+    for (const method of ["connect", "prepare"]) this.remote.withdraw(method, withdrawn)
+    this.remote.callSync("disconnect", { final, reason })
+    if (this.remote.pending) this.leaveEarly()
   }
 
   /** `disconnect` for a person's stop button. */
@@ -88,7 +83,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** Waits until an agent is free; rejects with `capacity_timeout`. */
   async waitForCapacity(options?: { maxWaitMs?: number; pollIntervalMs?: number } & CallOptions): Promise<{ available: true; details?: unknown }> {
     const { signal, ...times } = optionsOf(options)
-    return this.link.later("waitForCapacity", signal, times)
+    return this.remote.call("waitForCapacity", { signal }, times)
   }
 
   // --- Talking
@@ -98,35 +93,33 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
    * first. During a turn that can't be interrupted it waits.
    */
   async speak(text: string, options?: CallOptions): Promise<boolean> {
-    const { signal } = optionsOf(options)
-    return this.live.later("speak", signal, text)
+    return this.live.call("speak", options, text)
   }
 
   /** Silences the avatar now. */
   interrupt(): void {
-    this.live.now("interrupt")
+    this.live.callSync("interrupt")
   }
 
   startTapToTalk(): void {
-    this.live.now("startTapToTalk")
+    this.live.callSync("startTapToTalk")
   }
 
   endTapToTalk(): void {
-    this.live.now("endTapToTalk")
+    this.live.callSync("endTapToTalk")
   }
 
   pause(): void {
-    this.live.now("pause")
+    this.live.callSync("pause")
   }
 
   async resume(options?: CallOptions): Promise<void> {
-    const { signal } = optionsOf(options)
-    await this.live.later("resume", signal)
+    await this.live.call("resume", options)
   }
 
   /** Confirms the notice; releases a start that waits for it. */
   acknowledgeDisclosure(): void {
-    this.link.now("acknowledgeDisclosure")
+    this.remote.callSync("acknowledgeDisclosure")
   }
 
   /** The notice of the `disclosure` event, null before connecting. */
@@ -140,55 +133,51 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   /** A cheap sign of life; does nothing without a connection. */
   keepAlive(): void {
-    if (this.link.present) this.link.now("keepAlive")
+    if (this.remote.present) this.remote.callSync("keepAlive")
   }
 
   // --- Context
 
   /** Sends one still of a shared screen, a JPEG or PNG. */
   sendScreenShot(image: ArrayBuffer | ArrayBufferView): void {
-    this.live.now("sendScreenShot", image)
+    this.live.callSync("sendScreenShot", image)
   }
 
-  /** Tells the brain of a click on something it made. */
+  /** Reports a click on something that the brain made. */
   notifyHtmlElementClick(info: Record<string, unknown>): void {
-    this.live.now("notifyHtmlElementClick", info)
+    this.live.callSync("notifyHtmlElementClick", info)
   }
 
   submitStructuredDataForm(values: Record<string, unknown>): void {
-    this.live.now("submitStructuredDataForm", values)
+    this.live.callSync("submitStructuredDataForm", values)
   }
 
   // --- Microphone
 
   mute(): void {
-    this.link.now("mute")
+    this.remote.callSync("mute")
   }
 
   unmute(): void {
-    this.link.now("unmute")
+    this.remote.callSync("unmute")
   }
 
   /** Asks for the microphone and attaches it. */
   async startMic(options?: CallOptions): Promise<void> {
-    const { signal } = optionsOf(options)
-    await this.live.later("startMic", signal)
+    await this.live.call("startMic", options)
   }
 
   async switchMic(deviceId: string, options?: CallOptions): Promise<void> {
-    const { signal } = optionsOf(options)
-    await this.live.later("switchMic", signal, deviceId)
+    await this.live.call("switchMic", options, deviceId)
   }
 
   async listDevices(options?: CallOptions): Promise<{ mics: Device[]; speakers: Device[] }> {
-    const { signal } = optionsOf(options)
-    return this.link.later("listDevices", signal)
+    return this.remote.call("listDevices", options)
   }
 
   /** Caps the microphone's sender, in kbit/s; 0 removes the cap. */
   async setAsrBandwidth(kbps: number, options?: CallOptions): Promise<void> {
-    const { signal } = optionsOf(options)
-    await this.live.later("setAsrBandwidth", signal, kbps)
+    await this.live.call("setAsrBandwidth", options, kbps)
   }
 
   // --- Picture and voice
@@ -196,42 +185,40 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** Shows the picture elsewhere; null nowhere. */
   setVideoEl(element: HTMLMediaElement | null): void {
     checkElement("videoEl", element)
-    this.link.now("setVideoEl", element)
+    this.remote.callSync("setVideoEl", element)
     this.#elements.videoEl = element
   }
 
   /** Plays the voice elsewhere; null merges it back into the picture's element. */
   setAudioEl(element: HTMLMediaElement | null): void {
     checkElement("audioEl", element)
-    this.link.now("setAudioEl", element)
+    this.remote.callSync("setAudioEl", element)
     this.#elements.audioEl = element
   }
 
   muteAudioOutput(): void {
-    this.link.now("muteAudioOutput")
+    this.remote.callSync("muteAudioOutput")
   }
 
   unmuteAudioOutput(): void {
-    this.link.now("unmuteAudioOutput")
+    this.remote.callSync("unmuteAudioOutput")
   }
 
   /** 0 to 1; what is beyond is brought inside. */
   setAudioOutputVolume(volume: number): void {
     if (typeof volume !== "number" || Number.isNaN(volume)) throw localError("bad_request", "the volume is no number")
-    this.link.now("setAudioOutputVolume", Math.min(Math.max(volume, 0), 1))
+    this.remote.callSync("setAudioOutputVolume", Math.min(Math.max(volume, 0), 1))
   }
 
   /** Chooses the speaker, `""` for the default; false if that is refused or unsupported. */
   async setAudioOutput(deviceId: string, options?: CallOptions): Promise<boolean> {
-    const { signal } = optionsOf(options)
     if (typeof deviceId !== "string") throw localError("bad_request", "deviceId must be a string")
-    return this.link.later("setAudioOutput", signal, deviceId)
+    return this.remote.call("setAudioOutput", options, deviceId)
   }
 
   /** Plays again after `playback_blocked`; call it in a click. */
   async startPlayback(options?: CallOptions): Promise<boolean> {
-    const { signal } = optionsOf(options)
-    return this.link.later("startPlayback", signal)
+    return this.remote.call("startPlayback", options)
   }
 
   // --- Properties
@@ -244,12 +231,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.values.mode
   }
 
-  /** The avatar talks. */
+  /** Whether the avatar talks. */
   get speaking(): boolean {
     return this.values.speaking
   }
 
-  /** The brain was asked and has shown nothing yet. */
+  /** Whether the brain was asked and has shown nothing yet. */
   get responsePending(): boolean {
     return this.values.responsePending
   }
@@ -284,12 +271,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.values.partnerId
   }
 
-  /** Not muted. */
+  /** Whether the microphone is not muted. */
   get micEnabled(): boolean {
     return this.values.micEnabled
   }
 
-  /** A microphone is attached. */
+  /** Whether a microphone is attached. */
   get micStarted(): boolean {
     return this.values.micStarted
   }
@@ -322,12 +309,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   // --- Inside
 
   get #bound(): Elements {
-    if (this.link.present) this.#elements = (this.link.now("elements") as Elements | undefined) ?? this.#elements
+    if (this.remote.present) this.#elements = (this.remote.callSync("elements") as Elements | undefined) ?? this.#elements
     return this.#elements
   }
 
-  protected override resting(state: AvatarState): boolean {
-    return rest.includes(state)
+  protected override inactive(state: AvatarState): boolean {
+    return state === "idle" || state === "disconnected" || state === "error"
   }
 
   protected override final(): boolean {
@@ -340,25 +327,30 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     for (const state of ["disconnecting", "disconnected"] as const) super.received("stateChange", { state })
   }
 
-  protected override received<K extends keyof AvatarEvents>(name: K, payload: unknown): void {
-    if (!this.#leftEarly || name !== "stateChange") return super.received(name, payload)
-    // Told already. The call takes effect all the same, because it forgets the token.
+  protected override received<K extends keyof AvatarEvents>(event: K, payload: unknown): void {
+    if (!this.#leftEarly || event !== "stateChange") return super.received(event, payload)
+    // These changes were emitted already. The call itself takes effect, because it
+    // makes the session forget the token.
     const { state } = payload as AvatarEvents["stateChange"]
     this.#leftEarly = state !== "disconnected"
   }
 
-  protected override broken(last: Snapshot): Snapshot {
+  protected override afterCrash(last: Snapshot): Snapshot {
     this.#elements = { ...this.#elements, avatarStream: null }
     return { ...last, state: "error", speaking: false, responsePending: false, micStarted: false }
   }
 
-  /** The level is measured only while somebody listens. */
+  /** The level is measured only while its events have listeners. */
   protected override listenersChanged(): void {
-    const wanted = this.heard("localMicLevel") || this.heard("localSpeakingChanged")
-    if (wanted === this.#level) return
-    this.#level = wanted
-    this.tell("wantLevel", wanted)
+    const wanted = this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged")
+    if (wanted === this.#levelWanted) return
+    this.#levelWanted = wanted
+    this.callIfThere("wantLevel", wanted)
   }
+}
+
+function remoteOf(options: PlainOptions): Remote {
+  return new Remote({ find: fullProgram, options, open: (go, options, dispatch, remote) => go.avatarSession(withCallbacks(options, remote), dispatch) })
 }
 
 /** The properties before the runtime is there. */

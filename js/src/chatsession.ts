@@ -1,9 +1,9 @@
 import { plainChat, type ChatOptions, type TurnOptions } from "./chatoptions.js"
 import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Kickoff, Segment } from "./events.js"
-import { Inner } from "./inner.js"
+import { chatProgram } from "./load.js"
 import { logUnneeded, optionsOf, type PlainOptions } from "./options.js"
-import { openingOf, Session, type CallOptions, type DisconnectOptions } from "./session.js"
-import { chatProgram } from "./small.js"
+import { Remote } from "./remote.js"
+import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
 
 /**
  * A conversation with an agent in text (session-api A.2): no connection, no
@@ -14,16 +14,16 @@ import { chatProgram } from "./small.js"
  * (docs/errors.md). Attach listeners before `connect()`: events are not replayed.
  */
 export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
-  /** `connect` was called, and what comes behind it can count on it. */
+  /** `connect` was called: calls behind it wait for the program too. */
   #begun = false
 
   /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
   constructor(options: ChatOptions)
   /** @internal */
-  constructor(inner: Inner)
-  constructor(from: ChatOptions | Inner) {
-    const plain = from instanceof Inner ? {} : plainChat(from)
-    super(initial(plain), from instanceof Inner ? from : openingOf("chatSession", chatProgram, plain))
+  constructor(remote: Remote)
+  constructor(from: ChatOptions | Remote) {
+    const plain = from instanceof Remote ? {} : plainChat(from)
+    super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
     logUnneeded(plain)
   }
 
@@ -31,9 +31,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
 
   /** Opens the session, once, and sends the kickoff. The service is not asked. Rejects with `invalid_state`, or `load_failed`. */
   async connect(options?: CallOptions): Promise<void> {
-    const { signal } = optionsOf(options)
     this.#begun = true
-    await this.stayAwake("connect", signal)
+    await this.callActive("connect", options)
   }
 
   /**
@@ -43,8 +42,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
    */
   disconnect(options?: DisconnectOptions): void {
     const { final = true, reason = "disconnect" } = optionsOf(options)
-    if (this.link.pending) this.leaveEarly(reason)
-    else this.link.now("disconnect", { final, reason })
+    if (this.remote.pending) this.leaveEarly(reason)
+    else this.remote.callSync("disconnect", { final, reason })
   }
 
   // --- Talking
@@ -60,7 +59,7 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
    */
   async sendText(text: string, options?: TurnOptions): Promise<ChatTurn> {
     const { signal, ...asks } = optionsOf(options)
-    return this.live.later("sendText", signal, text, asks)
+    return this.live.call("sendText", { signal }, text, asks)
   }
 
   /**
@@ -102,11 +101,11 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
 
   // --- Inside
 
-  protected override get live(): typeof this.link {
-    return this.#begun && !this.link.present ? this.link : super.live
+  protected override get live(): Remote {
+    return this.#begun && !this.remote.present ? this.remote : super.live
   }
 
-  protected override resting(state: ChatState): boolean {
+  protected override inactive(state: ChatState): boolean {
     return state !== "connected"
   }
 
@@ -118,9 +117,13 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
     this.close({ state: "closed" }, reason)
   }
 
-  protected override broken(last: ChatSnapshot): ChatSnapshot {
+  protected override afterCrash(last: ChatSnapshot): ChatSnapshot {
     return { ...last, state: "closed", responsePending: false }
   }
+}
+
+function remoteOf(options: PlainOptions): Remote {
+  return new Remote({ find: chatProgram, options, open: (go, options, dispatch, remote) => go.chatSession(withCallbacks(options, remote), dispatch) })
 }
 
 /** The properties before the runtime is there. */

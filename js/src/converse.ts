@@ -1,8 +1,8 @@
 import { checkTurn, type TurnOptions } from "./chatoptions.js"
-import { bad, checkFunctions, checkTalking, givenOf, oneOf, plainAsked, plainPlace, type Capabilities, type Place, type PlainOptions, type RequestVars, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
-import { chatProgram } from "./small.js"
-import { pullExport } from "./stream.js"
 import type { ChatTurn, Segment } from "./events.js"
+import { chatProgram } from "./load.js"
+import { bad, checkFunctions, checkTalking, givenOf, oneOf, plainAsked, plainPlace, type Capabilities, type Place, type PlainOptions, type RequestVars, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
+import { pullExport } from "./stream.js"
 
 /** Options of `converse`: a token, a message, and whatever should differ from the defaults. */
 export type ConverseOptions = WithToken<ConverseSettings>

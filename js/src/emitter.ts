@@ -1,4 +1,8 @@
-/** Options of `on` and `once`. */
+import { cancelled, checkSignal, localError } from "./errors.js"
+import { optionsOf } from "./options.js"
+import { Stream } from "./stream.js"
+
+/** Options of methods that listen. */
 export interface ListenOptions {
   /** Removes the listener when it is aborted. */
   signal?: AbortSignal | undefined
@@ -15,7 +19,7 @@ interface Entry {
  *
  * The Go side makes one call of `emit` per event. A listener that throws does not
  * keep the others from being called: the exception is emitted as `error`, and
- * reported to the page like any uncaught one when nobody listens to that.
+ * reported to the page like any uncaught one when `error` has no listener.
  */
 export class Emitter<Events extends { error: unknown }> {
   readonly #entries = new Map<keyof Events, Entry[]>()
@@ -56,12 +60,12 @@ export class Emitter<Events extends { error: unknown }> {
     }
   }
 
-  /** Whether anybody listens to an event. */
-  protected heard(event: keyof Events): boolean {
+  /** Whether an event has listeners. */
+  protected hasListeners(event: keyof Events): boolean {
     return this.#entries.has(event)
   }
 
-  /** Called when listeners came or went. */
+  /** Called when listeners were added or removed. */
   protected listenersChanged(): void {}
 
   #failed(event: keyof Events, exception: unknown): void {
@@ -87,5 +91,74 @@ export class Emitter<Events extends { error: unknown }> {
     if (entries.length > 0) this.#entries.set(event, entries)
     else this.#entries.delete(event)
     this.listenersChanged()
+  }
+}
+
+/** An emitter of a session, whose events end with `ended`: to wait for, or to iterate over. */
+export class SessionEmitter<Events extends { error: unknown; ended: unknown }> extends Emitter<Events> {
+  /** Ends a stream, and which event it is for. */
+  readonly #streams = new Map<() => void, keyof Events>()
+  /** `ended` was emitted, and the session can't begin again. */
+  #ended = false
+  /** No event follows, not even those that come after `ended`. */
+  #silent = false
+
+  /**
+   * Resolves with the payload of the next event of that name. Rejects with code
+   * `ended` when the session ends first, or has ended for good; `aborted` when
+   * signal is aborted. `sessionCompleted` comes after `ended`, and is waited for.
+   */
+  async next<K extends keyof Events>(event: K, options?: ListenOptions): Promise<Events[K]> {
+    const past = this.#past(event)
+    const stream = this.stream(event, options)
+    const { done, value } = await stream.next()
+    if (!done) {
+      void stream.return?.()
+      return value
+    }
+    throw localError("ended", past ? `there is no ${String(event)} any more: the session has ended` : `the session ended before ${String(event)}`)
+  }
+
+  /**
+   * The events of that name from now on, to iterate over with `for await`. Ends
+   * when the session ends, at once when that was for good, or the loop is left;
+   * throws with code `aborted` when signal is aborted.
+   */
+  stream<K extends keyof Events>(event: K, options?: ListenOptions): AsyncIterableIterator<Events[K]> {
+    const { signal } = optionsOf(options)
+    checkSignal(signal)
+    return new Stream(({ put, end, fail }) => {
+      if (signal?.aborted) return fail(cancelled(signal))
+      if (this.#past(event)) return end()
+      const done = new AbortController()
+      const until = { signal: done.signal }
+      this.on(event, put, until)
+      // `sessionCompleted` comes when the service has answered, after `ended`.
+      if (event !== "ended" && event !== "sessionCompleted") this.once("ended", end, until)
+      this.#streams.set(end, event)
+      signal?.addEventListener("abort", () => fail(cancelled(signal)), until)
+      return {
+        stop: () => {
+          done.abort()
+          this.#streams.delete(end)
+        },
+      }
+    })
+  }
+
+  /** The session ends, and can't begin again. */
+  protected endsForGood(): void {
+    this.#ended = true
+  }
+
+  /** Ends the streams that wait for what comes after `ended`; all of them if nothing follows for good. */
+  protected silent(forGood: boolean): void {
+    this.#silent ||= forGood
+    for (const [end, event] of this.#streams) if (forGood || event === "sessionCompleted") end()
+  }
+
+  /** Whether no event of that name can come any more. */
+  #past(event: keyof Events): boolean {
+    return this.#silent || (this.#ended && event !== "sessionCompleted")
   }
 }

@@ -112,3 +112,43 @@ export function localError(
 ): AgentError {
   return new AgentError({ code, type: docs + code, title: titles[code], detail, ...more })
 }
+
+/**
+ * Settles like promise, or rejects with code `aborted` as soon as signal is
+ * aborted; what promise is of goes on, because others may wait for it too.
+ */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise
+  return new Promise((resolve, reject) => {
+    checkSignal(signal)
+    const abort = () => reject(cancelled(signal))
+    if (signal.aborted) abort()
+    signal.addEventListener("abort", abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort))
+  })
+}
+
+/** Throws `bad_request` unless signal is an AbortSignal or left out. */
+export function checkSignal(signal: AbortSignal | undefined): void {
+  if (signal != null && typeof signal.addEventListener !== "function") {
+    throw localError("bad_request", `signal must be an AbortSignal, got ${typeof signal}`)
+  }
+}
+
+/** The error of a call that its caller cancelled. */
+export function cancelled(signal: AbortSignal): AgentError {
+  return withCause(localError("aborted", "the caller cancelled"), signal)
+}
+
+/** Makes the reason of a signal the cause of the error of a call that it ended: the very value, of any type. */
+export function withCause<T>(error: T, signal: AbortSignal): T {
+  if (error instanceof AgentError && error.code === "aborted") {
+    Object.defineProperty(error, "cause", { value: signal.reason, configurable: true, writable: true })
+  }
+  return error
+}
+
+/** The message of whatever was thrown. */
+export function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}

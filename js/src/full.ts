@@ -1,8 +1,7 @@
 import { requestInit, type AppInitOptions, type AppInitResult } from "./appinit.js"
 import { localError } from "./errors.js"
+import { chatProgram, program, type LoadOptions as FileOptions, type ProgramFile, type ProgramName } from "./load.js"
 import type { Program } from "./program.js"
-import { program, type LoadOptions as FileOptions, type ProgramFile, type ProgramName } from "./runtime.js"
-import { chatProgram } from "./small.js"
 
 /** The program that can do everything. */
 const full: ProgramFile = {
@@ -11,6 +10,7 @@ const full: ProgramFile = {
   mark: "avatarSession",
   // The literal form is what bundlers look for, to copy the file.
   url: () => new URL("./agentruntime.wasm", import.meta.url),
+  globals: ["document", "WebAssembly"], // there is no media in a worker
 }
 
 /** The program for what needs media. */

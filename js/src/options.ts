@@ -1,6 +1,5 @@
 import type { Kickoff } from "./events.js"
 import { AgentError, localError } from "./errors.js"
-import type { PageFunction, Remote } from "./remote.js"
 
 /** A token, or an object that has one, such as appInit's reply. */
 export type Token = string | { ks: string }
@@ -304,12 +303,6 @@ export function checkKind(given: PlainOptions): void {
 export function checkTalking(given: PlainOptions): void {
   checkKind(given)
   if (given["kind"] === "admin") throw localError("wrong_token_scope", "an admin token is not for talking; use a conversation or agent token")
-}
-
-/** Has the functions among the options called through remote, and the rest left out. */
-export function lendFunctions(options: PlainOptions, remote: Pick<Remote, "lend">): PlainOptions {
-  const lent = Object.entries(options).filter(([name, value]) => typeof value === "function" && !unneeded.includes(name))
-  return { ...options, ...Object.fromEntries(lent.map(([name, fn]) => [name, remote.lend(fn as PageFunction).call])) }
 }
 
 /** Says once that options are of no use here. */

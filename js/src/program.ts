@@ -1,51 +1,42 @@
 import { makeGlue } from "agentruntime:glue"
-import { because } from "./abort.js"
-import { AgentError, localError } from "./errors.js"
-import { text } from "./compile.js"
+import { AgentError, localError, messageOf, withCause } from "./errors.js"
 
-/** What a Go program hands over (internal/page, cmd/wasm). */
-export interface Exports extends VisitorExports {
+/** What a Go program exports (internal/page, cmd/wasm). */
+export interface Exports extends Record<AsyncExport, Async>, Record<StreamExport, (...args: object[]) => Methods | AgentError> {
   readonly version: string
   dispose(): void
-  appInit(signal: AbortSignal | undefined, options: object): Promise<unknown>
-  /** Make sessions; `dispatch` takes their events. Those of avatars and agents are in the full program only. */
+  holds(): Holdings
   chatSession: OpenSession
+  /** Of the full program alone, like the next. */
   avatarSession: OpenSession
   agentSession: OpenSession
-  /** A turn without a session: as it comes, and complete. */
-  converse(request: object): Methods | AgentError
-  converseOnce(signal: AbortSignal | undefined, request: object): Promise<unknown>
-  holds(): Holdings
 }
 
-/** A call of a visitor. */
-type VisitorCall = (signal: AbortSignal | undefined, access: object, about: object) => Promise<unknown>
+/** Calls without a session that have one result. */
+export type AsyncExport =
+  | "appInit"
+  | "converseOnce"
+  | "threadList"
+  | "threadGet"
+  | "threadRename"
+  | "threadDelete"
+  | "threadTranscript"
+  | "threadSetAnalysis"
+  | "threadClearAnalysis"
+  | "messageList"
+  | "messageGet"
+  | "messageShare"
+  | "feedbackAdd"
+  | "followupsSuggested"
+  | "assistantStatus"
 
-/** A call of a visitor that gives one thing after another. */
-type VisitorList = (access: object, about: object) => Methods | AgentError
+/** Calls without a session that give a sequence. */
+export type StreamExport = "converse" | "threadAll" | "messageAll"
 
-/** The calls of a visitor (internal/page/visitor_js.go). */
-export interface VisitorExports
-  extends Record<
-      | "threadList"
-      | "threadGet"
-      | "threadRename"
-      | "threadDelete"
-      | "threadTranscript"
-      | "threadSetAnalysis"
-      | "threadClearAnalysis"
-      | "messageList"
-      | "messageGet"
-      | "messageShare"
-      | "feedbackAdd"
-      | "followupsSuggested"
-      | "assistantStatus",
-      VisitorCall
-    >,
-    Record<"threadAll" | "messageAll", VisitorList> {}
+type Async = (signal: AbortSignal | undefined, ...args: object[]) => Promise<unknown>
 
-/** Makes a session. */
-export type OpenSession = (options: object, dispatch: (name: string, payload: unknown) => void) => Methods | AgentError
+/** Makes a session; dispatch takes its events. */
+type OpenSession = (options: object, dispatch: (name: string, payload: unknown) => void) => Methods | AgentError
 
 /**
  * The methods of an object of the Go program. Some return at once, with an
@@ -74,6 +65,7 @@ export class Program {
   /** Settles with the exit code when the program has ended; never rejects. */
   readonly ended: Promise<number>
   readonly #exports: Exports
+  /** Rejects the calls that are open. */
   readonly #open = new Set<(reason: AgentError) => void>()
   #end: AgentError | undefined
 
@@ -105,13 +97,13 @@ export class Program {
       // Undefined when the call itself was the end of the program.
       const answer: Promise<T> | undefined = start(this.#exports)
       this.#open.add(reject)
-      const refuse = (reason: unknown) => reject(signal?.aborted ? because(reason, signal) : reason)
+      const refuse = (reason: unknown) => reject(signal?.aborted ? withCause(reason, signal) : reason)
       answer?.then(resolve, refuse).finally(() => this.#open.delete(reject))
     })
   }
 
   /** Makes a call that returns at once. */
-  now<T>(start: (exports: Exports) => T | AgentError): T {
+  callSync<T>(start: (exports: Exports) => T | AgentError): T {
     if (this.#end) throw this.#end
     const result = start(this.#exports)
     if (result instanceof AgentError) throw result
@@ -135,7 +127,7 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
   try {
     instance = await WebAssembly.instantiate(module, go.importObject)
   } catch (cause) {
-    throw localError("load_failed", `the WebAssembly file does not fit this package: ${text(cause)}`, { cause })
+    throw localError("load_failed", `the WebAssembly file does not fit this package: ${messageOf(cause)}`, { cause })
   }
 
   let exports: Exports | undefined
@@ -164,17 +156,18 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
 type Go = InstanceType<ReturnType<typeof makeGlue>["Go"]>
 
 /**
- * Watches for the end of the program. From then on its timers are gone, and the
- * listeners that it left behind do nothing, where wasm_exec.js would throw into
- * the page's window.onerror on each event.
+ * Watches for the end of the program, and stops its timers then. From then on the
+ * listeners that it left behind do nothing, where wasm_exec.js would throw into the
+ * page's window.onerror on each event. trap takes an exception that ends the
+ * program.
  */
 function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void } {
   let settle: (code: number) => void
   const code = new Promise<number>((resolve) => (settle = resolve))
   /** What the program refers to; wasm_exec.js forgets the list as it ends. */
   let held: readonly unknown[] = []
-  /** What has cut the program short, until that is told. */
-  let cut: { cause: unknown } | undefined
+  /** The exception that has ended the program, until it is reported. */
+  let trapped: { cause: unknown } | undefined
   go.exit = (code) => {
     go.exited = true
     for (const timer of go._scheduledTimeouts.values()) clearTimeout(timer)
@@ -182,60 +175,60 @@ function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void 
     settle(code)
   }
   code.then((code) => {
-    if (code !== 0) held.forEach(hangUp)
+    if (code !== 0) held.forEach(close)
     held = []
   })
-  const fall = () => {
-    if (!cut) return
+  const report = () => {
+    if (!trapped) return
     go.exit(crashed)
-    console.error("agentruntime:", cut.cause)
-    cut = undefined
+    console.error("agentruntime:", trapped.cause)
+    trapped = undefined
   }
   const resume = go._resume
   go._resume = () => {
-    fall()
+    report()
     if (go.exited) return
     held = go._values
     try {
       resume.call(go)
     } catch (cause) {
-      // Go can end inside a call that it makes itself, when that calls back; what
-      // the glue then misses on the way out is of no matter to anybody.
+      // Go can end inside a call that it makes itself, when that calls back: then
+      // exceptions on the way out have no meaning.
       if (go.exited) return
-      // The stack may be so full that nothing can be called here: then the program
-      // is over as soon as this is, and the next one who calls it tells.
-      let ours = true
+      // The stack may be so full that no function can be called here. Then the
+      // program is marked as ended, and the next call reports it.
+      let trap = true
       try {
-        ours = isTrap(cause)
+        trap = isTrap(cause)
       } catch {}
       // Other exceptions come from the page, through a getter for example, and
       // the program goes on.
-      if (!ours) throw cause
+      if (!trap) throw cause
       go.exited = true
-      cut = { cause }
+      trapped = { cause }
       try {
-        fall()
+        report()
       } catch {}
     }
   }
   return {
     code,
     trap: (cause) => {
-      cut = { cause }
-      fall()
+      trapped = { cause }
+      report()
     },
   }
 }
 
-/** Tells what has cut the Go program itself short: a trap, or a stack that is full. */
+/** Whether an exception has ended the Go program itself: a trap, or a stack that is full. */
 function isTrap(cause: unknown): boolean {
-  return cause instanceof WebAssembly.RuntimeError || /maximum call stack|too much recursion/i.test(text(cause))
+  return cause instanceof WebAssembly.RuntimeError || /maximum call stack|too much recursion/i.test(messageOf(cause))
 }
 
-/** Ends what a program cut short has left open: nobody else is left to close the visitor's microphone. */
-function hangUp(value: unknown): void {
+/** Closes what a crashed program has left open, such as the visitor's microphone. */
+function close(value: unknown): void {
   try {
-    if (value instanceof MediaStream) value.getTracks().forEach(hangUp)
+    if (value instanceof MediaStream) value.getTracks().forEach(close)
     else if (value instanceof MediaStreamTrack) value.stop()
     else if ([RTCPeerConnection, WebSocket, BroadcastChannel, AudioContext].some((kind) => value instanceof kind)) (value as WebSocket).close()
   } catch {
@@ -243,7 +236,7 @@ function hangUp(value: unknown): void {
   }
 }
 
-/** Runs fn with global variables that are put back before anybody else runs. */
+/** Runs fn with global variables that are put back before other code of the page runs. */
 function withGlobals<T>(values: Record<string, unknown>, fn: () => T): T {
   const before = new Map<string, PropertyDescriptor | undefined>()
   for (const [name, value] of Object.entries(values)) {

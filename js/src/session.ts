@@ -1,12 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { AgentError, localError } from "./errors.js"
-import type { OAuthRequired, ToolCall } from "./events.js"
-import { Inner } from "./inner.js"
-import { type argTypes, checkSchema, lendFunctions, optionsOf, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
-import type { Exports, Methods, Program } from "./program.js"
-import { Remote, type Lent } from "./remote.js"
-import { Waiting } from "./waiting.js"
+import { SessionEmitter } from "./emitter.js"
+import { localError, type AgentError } from "./errors.js"
+import { SILENT_OPENING, SILENT_OPENING_LABEL, type OAuthRequired, type ToolCall } from "./events.js"
+import { type argTypes, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
+import type { Callback, Remote } from "./remote.js"
 
 /** Options of every method that waits. */
 export interface CallOptions {
@@ -50,37 +48,24 @@ export interface DisconnectOptions {
   reason?: string
 }
 
-/** How a session of the program is made. */
-export interface Opening {
-  /** Gives the program. */
-  find: () => Promise<Program>
-  open: (go: Exports, dispatch: (name: string, payload: unknown) => void, remote: Remote) => Methods | AgentError
+/**
+ * Tells whether a text stands for an opening that is not spoken, so that a page
+ * can leave it out.
+ */
+export function isSilentOpening(text: string | null | undefined): boolean {
+  const trimmed = text?.trim()
+  return trimmed === SILENT_OPENING || trimmed === SILENT_OPENING_LABEL
 }
 
-/** Makes a session of options, which are forgotten then: they hold the token. */
-export function opening<Plain extends PlainOptions>(
-  find: () => Promise<Program>,
-  options: Plain,
-  open: (go: Exports, plain: Plain, dispatch: (name: string, payload: unknown) => void, remote: Remote) => Methods | AgentError,
-): Opening {
-  let plain: Plain | undefined = options
-  return {
-    find,
-    open: (go, dispatch, remote) => {
-      const given = plain!
-      plain = undefined
-      return open(go, given, dispatch, remote)
-    },
-  }
+/** Options whose functions are callbacks of remote. */
+export function withCallbacks(options: PlainOptions, remote: Remote): PlainOptions {
+  const callbackOf = (value: unknown) => (typeof value === "function" ? remote.callback(value as () => unknown).call : value)
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, callbackOf(value)]))
 }
 
-/** Makes a session of that kind. */
-export function openingOf(kind: "avatarSession" | "chatSession", find: () => Promise<Program>, options: PlainOptions): Opening {
-  return opening(find, options, (go, plain, dispatch, remote) => go[kind](lendFunctions(plain, remote), dispatch))
-}
-
-// Only what is at rest may be collected, whatever the page holds.
-const awake = new Set<unknown>()
+// Sessions that must not be collected, even when the page has forgotten them:
+// something still happens in them.
+const active = new Set<unknown>()
 
 // Older browsers lack it, and a class can't have a member without a name.
 const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")
@@ -89,29 +74,21 @@ const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.f
 export abstract class Session<
   Events extends { stateChange: unknown; error: unknown; ended: unknown },
   Values extends { state: string },
-> extends Waiting<Events> {
-  readonly #link: Remote | Inner
-  /** What properties say without the runtime, or after it. */
+> extends SessionEmitter<Events> {
+  readonly #remote: Remote
+  /** The properties before the runtime is there, and after it. */
   #last: Values
   #disposing: Promise<void> | undefined
 
-  constructor(initial: Values, from: Opening | Inner) {
+  constructor(initial: Values, remote: Remote) {
     super()
     this.#last = initial
-    const owner = {
-      receive: (name: string, payload: unknown) => this.received(name as keyof Events, payload),
-      lost: (reason: AgentError) => this.#lost(reason),
-      leaving: () => void (this.#last = this.values),
-      over: () => this.#over(true),
-    }
-    if (from instanceof Inner) {
-      this.#link = from
-      from.belongsTo(owner)
-    } else {
-      const remote: Remote = new Remote(owner, from.find, (go, dispatch) => from.open(go, dispatch, remote))
-      this.#link = remote
-      remote.load()
-    }
+    this.#remote = remote
+    remote.attach({
+      receive: (event, payload) => this.received(event as keyof Events, payload),
+      ending: () => void (this.#last = this.values),
+      ended: (crash) => (crash ? this.#crashed(crash) : this.#stopped(true)),
+    })
   }
 
   // --- Of every session
@@ -127,8 +104,7 @@ export abstract class Session<
       throw localError("bad_request", "a tool handler needs a name and a function")
     }
     checkSchema(argsSchema)
-    const lent = this.#link.lend(handler)
-    return this.#register("addToolHandler", lent, name, lent.call, argsSchema)
+    return this.#register("addToolHandler", handler, (callback) => [name, callback, argsSchema])
   }
 
   /**
@@ -137,36 +113,33 @@ export abstract class Session<
    */
   onOAuthRequired(handler: (request: OAuthRequired) => unknown): () => void {
     if (typeof handler !== "function") throw localError("bad_request", "a consent handler needs a function")
-    const lent = this.#link.lend(handler)
-    return this.#register("addConsentHandler", lent, lent.call)
+    return this.#register("addConsentHandler", handler, (callback) => [callback])
   }
 
   /** Answers a call that the brain waits for. Rejects with `bad_request` or `invalid_state`; every other outcome is in the result. */
   async respondToTool(id: string | undefined, response: Record<string, unknown>, options?: CallOptions): Promise<ToolAnswer> {
-    const { signal } = optionsOf(options)
-    return this.live.later("respondToTool", signal, id, response)
+    return this.live.call("respondToTool", options, id, response)
   }
 
   /** Tells the brain what the visitor has before them. Throws `bad_request` or `invalid_state`. */
   setDynamicPrompt(data: Record<string, unknown>): void {
-    this.live.now("setDynamicPrompt", data)
+    this.live.callSync("setDynamicPrompt", data)
   }
 
   /** Merges prompt variables; `""` or null clears one, undefined leaves it. Throws `validation_error` or `invalid_state`. */
   updateRequestVars(vars: RequestVars): void {
     const plain = plainVars(vars)
-    this.live.now("updateRequestVars", plain)
+    this.live.callSync("updateRequestVars", plain)
   }
 
   /** Replaces the token for everything that needs one later. Throws `bad_request`, and in text `invalid_state` after the end. */
   setToken(token: Token): void {
-    this.#link.now("setToken", tokenOf(token))
+    this.#remote.callSync("setToken", tokenOf(token))
   }
 
   /** Tells the service now that the conversation is over; it is told once. Rejects with `invalid_state` after the end. */
   async completeThread(options?: CallOptions): Promise<Completion> {
-    const { signal } = optionsOf(options)
-    return this.#link.later("completeThread", signal)
+    return this.#remote.call("completeThread", options)
   }
 
   /** Disconnects and frees everything. The session can't be used afterwards. */
@@ -179,110 +152,110 @@ export abstract class Session<
     return this.dispose()
   }
 
-  // --- For those who extend it
+  // --- For derived classes
 
   /** The Go side. */
-  protected get link(): Remote | Inner {
-    return this.#link
+  protected get remote(): Remote {
+    return this.#remote
   }
 
   /** The Go side, for calls that need a connected session. Throws `invalid_state` when there can't be one. */
-  protected get live(): Remote | Inner {
-    if (!this.#link.present) throw localError("invalid_state", `the session is ${this.#last.state}, not connected`)
-    return this.#link
+  protected get live(): Remote {
+    if (!this.#remote.present) throw localError("invalid_state", `the session is ${this.#last.state}, not connected`)
+    return this.#remote
   }
 
   /** The properties. */
   protected get values(): Values {
-    if (this.#link.present) this.#last = (this.#link.now("properties") as Values | undefined) ?? this.#last
+    if (this.#remote.present) this.#last = (this.#remote.callSync("properties") as Values | undefined) ?? this.#last
     return this.#last
   }
 
-  /** Whether nothing happens by itself in a state: a session that the page has forgotten may go. */
-  protected abstract resting(state: Values["state"]): boolean
+  /** Whether nothing happens in a state unless the page calls a method: a session that the page has forgotten may be collected. */
+  protected abstract inactive(state: Values["state"]): boolean
 
   /** Whether a state is the last: the session can't begin again. */
   protected abstract final(state: Values["state"]): boolean
 
-  /** Tells what the program would tell of a session that is left before there is a program. */
+  /** Emits what the program would for a session that is left before there is a program. */
   protected abstract leaveEarly(reason: string): void
 
-  /** What the program's crash leaves behind. */
-  protected abstract broken(last: Values, reason: AgentError): Values
+  /** The properties after a crash of the program. */
+  protected abstract afterCrash(last: Values): Values
 
   /** Takes an event. */
-  protected received<K extends keyof Events>(name: K, payload: unknown): void {
-    if (name === "stateChange") {
+  protected received<K extends keyof Events>(event: K, payload: unknown): void {
+    if (event === "stateChange") {
       const { state } = payload as { state: Values["state"] }
       this.#last = { ...this.#last, state }
-      if (this.resting(state)) this.#rest()
-      else awake.add(this)
+      if (this.inactive(state)) this.#settle()
+      else active.add(this)
     }
-    if (name === "ended" && this.final(this.#last.state)) this.endsForGood()
-    this.emit(name, payload as Events[K])
+    if (event === "ended" && this.final(this.#last.state)) this.endsForGood()
+    this.emit(event, payload as Events[K])
   }
 
-  /** Ends a session that can't begin again, and of which there will be no other side. */
+  /** Ends a session that can't begin again, and that will have no Go side. */
   protected close(change: Events["stateChange"], reason: string): void {
-    this.#link.abandon(localError("invalid_state", "the session was disconnected"))
+    this.#remote.abandon(localError("invalid_state", "the session was disconnected"))
     this.received("stateChange", change)
     this.received("ended", { reason })
-    this.#over(true)
+    this.#stopped(true)
   }
 
-  /** Calls a method for which the session must live until it has settled. */
-  protected async stayAwake(method: string, signal: AbortSignal | undefined): Promise<void> {
-    awake.add(this)
+  /** Calls a method, and keeps the session from being collected until it has settled. */
+  protected async callActive(method: string, options: CallOptions | undefined): Promise<void> {
+    active.add(this)
     try {
-      await this.#link.later(method, signal)
+      await this.#remote.call(method, options)
     } finally {
-      if (this.resting(this.values.state)) this.#rest()
+      if (this.inactive(this.values.state)) this.#settle()
     }
   }
 
-  /** May be forgotten, once the service heard of the end and the page of how that went. */
-  async #rest(): Promise<void> {
-    if (!this.#link.present) return void awake.delete(this)
+  /** Calls a method that has no effect on a session which is gone. */
+  protected callIfThere(method: string, ...args: unknown[]): void {
+    if (this.#remote.present || this.#remote.pending) this.#remote.callSync(method, ...args)
+  }
+
+  /** Lets the session be collected, once the service was told of the end and the page of how that went. */
+  async #settle(): Promise<void> {
+    if (!this.#remote.present) return void active.delete(this)
     try {
-      await this.#link.later("settle", undefined)
+      await this.#remote.call("settle", undefined)
     } catch {
-      return // it went meanwhile
+      return // it ended meanwhile
     }
     const { state } = this.values
-    if (this.resting(state)) this.#over(this.final(state)) // else it began again
+    if (this.inactive(state)) this.#stopped(this.final(state)) // else it began again
   }
 
-  /** Nothing happens any more by itself, or at all. */
-  #over(forGood: boolean): void {
-    awake.delete(this)
+  /** Nothing happens any more unless the page calls a method, or for good. */
+  #stopped(forGood: boolean): void {
+    active.delete(this)
     this.silent(forGood)
   }
 
   async #dispose(): Promise<void> {
-    if (this.#link.pending) this.leaveEarly("disconnect")
-    this.#last = this.values
-    await this.#link.dispose()
-    this.#over(true)
+    if (this.#remote.pending) this.leaveEarly("disconnect")
+    await this.#remote.dispose()
+    this.#stopped(true)
   }
 
-  /** Calls a method that has no effect on a session which is gone. */
-  protected tell(method: string, ...args: unknown[]): void {
-    if (this.#link.present || !(this.#link instanceof Inner)) this.#link.now(method, ...args)
-  }
-
-  #register(method: string, lent: Lent, ...args: unknown[]): () => void {
-    this.#link.now(method, lent.number, ...args)
+  #register(method: string, handler: (...args: never[]) => unknown, args: (callback: Callback["call"]) => unknown[]): () => void {
+    const { id, call, release } = this.#remote.callback(handler)
+    this.#remote.callSync(method, id, ...args(call))
     return () => {
-      lent.forget()
-      this.tell("removeHandler", lent.number)
+      release()
+      this.callIfThere("removeHandler", id)
     }
   }
 
-  /** The program crashed: nobody is left to end the session but this side. */
-  #lost(reason: AgentError): void {
-    const alive = !this.resting(this.#last.state)
-    this.#last = this.broken(this.#last, reason)
-    awake.delete(this)
+  /** Emits what the program can't emit any more. */
+  #crashed(reason: AgentError): void {
+    const alive = !this.inactive(this.#last.state)
+    this.#last = this.afterCrash(this.#last)
+    active.delete(this)
     this.endsForGood()
     this.emit("error", reason as Events["error"])
     this.emit("stateChange", { state: this.#last.state } as Events["stateChange"])

@@ -1,5 +1,4 @@
-import { cancelled, checkSignal } from "./abort.js"
-import type { AgentError } from "./errors.js"
+import { cancelled, checkSignal, type AgentError } from "./errors.js"
 import type { Exports, Methods, Program } from "./program.js"
 
 /** Where a stream's values go. */
@@ -18,18 +17,18 @@ export interface Feed {
   stop(): Promise<void> | void
 }
 
-// A loop that is this far behind has stopped; what is older is dropped, so that
-// it can't fill the memory.
-const most = 10_000
+// A loop that is so many values behind has stopped; older ones are dropped, so that
+// they can't fill the memory.
+const maxBuffered = 10_000
 
 type Taker<T> = { resolve: (result: IteratorResult<T>) => void; reject: (reason: unknown) => void }
 
-/** An iteration: keeps what comes until the loop takes it. */
+/** An iteration: buffers what comes until the loop takes it. */
 export class Stream<T> implements AsyncIterableIterator<T> {
-  readonly #kept: T[] = []
+  readonly #buffer: T[] = []
   readonly #takers: Taker<T>[] = []
   readonly #feed: Feed | void
-  #over = false
+  #done = false
   #reason: unknown
 
   /** Makes a stream of what open puts into the sink; open may also end it at once. */
@@ -38,26 +37,26 @@ export class Stream<T> implements AsyncIterableIterator<T> {
       put: (value) => this.#put(value),
       end: () => void this.#end(),
       fail: (reason) => {
-        if (!this.#over) this.#reason = reason
+        if (!this.#done) this.#reason = reason
         void this.#end()
       },
     })
-    if (this.#over) void this.#feed?.stop()
+    if (this.#done) void this.#feed?.stop()
   }
 
   next(): Promise<IteratorResult<T>> {
     return new Promise((resolve, reject) => {
       const taker = { resolve, reject }
-      if (this.#kept.length > 0) return resolve({ done: false, value: this.#kept.shift()! })
-      if (this.#over) return this.#finish(taker)
+      if (this.#buffer.length > 0) return resolve({ done: false, value: this.#buffer.shift()! })
+      if (this.#done) return this.#finish(taker)
       this.#takers.push(taker)
       this.#feed?.want?.()
     })
   }
 
-  /** Leaves the stream; resolves when what stands behind it has ended. */
+  /** Leaves the stream; resolves when its feed has ended. */
   async return(): Promise<IteratorResult<T>> {
-    this.#kept.length = 0
+    this.#buffer.length = 0
     this.#reason = undefined
     await this.#end()
     return { done: true, value: undefined }
@@ -68,21 +67,21 @@ export class Stream<T> implements AsyncIterableIterator<T> {
   }
 
   #put(value: T): void {
-    if (this.#over) return
+    if (this.#done) return
     const taker = this.#takers.shift()
     if (taker) return taker.resolve({ done: false, value })
-    this.#kept.push(value)
-    if (this.#kept.length > most) this.#kept.shift()
+    this.#buffer.push(value)
+    if (this.#buffer.length > maxBuffered) this.#buffer.shift()
   }
 
   async #end(): Promise<void> {
-    if (this.#over) return
-    this.#over = true
+    if (this.#done) return
+    this.#done = true
     for (const taker of this.#takers.splice(0)) this.#finish(taker)
     await this.#feed?.stop()
   }
 
-  /** The reason is told once; after it the iteration is just over. */
+  /** The reason is thrown once; after it the iteration is just over. */
   #finish(taker: Taker<T>): void {
     const reason = this.#reason
     this.#reason = undefined
@@ -91,7 +90,7 @@ export class Stream<T> implements AsyncIterableIterator<T> {
   }
 }
 
-/** A sequence of the Go program, behind which its goroutine waits to be asked. */
+/** A sequence of the Go program, whose goroutine waits until a value is asked for. */
 export interface Source<T> {
   /** The next value; the goroutine goes on to the one after it, and no further. */
   next(): Promise<IteratorResult<T>>
@@ -100,8 +99,8 @@ export interface Source<T> {
 }
 
 /**
- * The sequence behind an object of the program. Once gone tells why, the object is
- * gone, and its methods must not be called.
+ * The sequence of an object of the program. Once gone returns an error, its methods
+ * must not be called.
  */
 export function sourceOf<T>(program: Program, methods: Methods, gone: () => AgentError | undefined = () => program.end): Source<T> {
   const call = <R>(name: string) => program.call(() => methods[name]?.() as Promise<R>)
@@ -125,7 +124,7 @@ export function pullExport<T>(
 ): AsyncIterableIterator<T> {
   return pull(async () => {
     const program = await find()
-    return sourceOf(program, program.now(start))
+    return sourceOf(program, program.callSync(start))
   }, signal)
 }
 
@@ -135,26 +134,26 @@ export function pullExport<T>(
  * `aborted`. One that the page has forgotten is ended when it is collected.
  */
 export function pull<T>(open: () => Promise<Source<T>>, signal?: AbortSignal): AsyncIterableIterator<T> {
-  const tap = new Tap(open)
+  const reader = new Reader(open)
   const stream = new Stream<T>((sink) => {
     checkSignal(signal)
     if (signal?.aborted) return sink.fail(cancelled(signal))
-    const unhook = signal && hook(signal, new WeakRef(sink))
+    const forget = signal && failOnAbort(signal, new WeakRef(sink))
     return {
-      want: () => tap.pass(sink),
+      want: () => reader.read(sink),
       stop: () => {
-        unhook?.()
-        collector.unregister(tap)
-        return tap.close()
+        forget?.()
+        collector.unregister(reader)
+        return reader.close()
       },
     }
   })
-  collector.register(stream, tap, tap)
+  collector.register(stream, reader, reader)
   return stream
 }
 
-/** What a stream asks for values; it must not know the stream, which it outlives. */
-class Tap<T> {
+/** What a stream asks for values. It must not refer to the stream, which is collected before it is closed. */
+class Reader<T> {
   readonly #open: () => Promise<Source<T>>
   #source: Promise<Source<T>> | undefined
 
@@ -162,8 +161,8 @@ class Tap<T> {
     this.#open = open
   }
 
-  /** Hands one more value on. */
-  pass({ put, end, fail }: Sink<T>): void {
+  /** Puts one more value into the sink. */
+  read({ put, end, fail }: Sink<T>): void {
     this.#source ??= this.#open()
     this.#source.then((source) => source.next()).then((result) => (result.done ? end() : put(result.value)), fail)
   }
@@ -177,11 +176,11 @@ class Tap<T> {
   }
 }
 
-/** Fails the sink when signal is aborted; the page's signal doesn't keep it. */
-function hook<T>(signal: AbortSignal, sink: WeakRef<Sink<T>>): () => void {
+/** Fails the sink when signal is aborted; the page's signal doesn't keep it from being collected. */
+function failOnAbort<T>(signal: AbortSignal, sink: WeakRef<Sink<T>>): () => void {
   const abort = () => sink.deref()?.fail(cancelled(signal))
   signal.addEventListener("abort", abort, { once: true })
   return () => signal.removeEventListener("abort", abort)
 }
 
-const collector = new FinalizationRegistry<{ close(): unknown }>((tap) => void tap.close())
+const collector = new FinalizationRegistry<{ close(): unknown }>((reader) => void reader.close())

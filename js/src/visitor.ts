@@ -1,8 +1,8 @@
 import { localError } from "./errors.js"
 import type { SegmentType } from "./events.js"
+import { chatProgram } from "./load.js"
 import { checkFunctions, checkKind, givenOf, isArray, optionsOf, plainPlace, readable, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
-import type { VisitorExports } from "./program.js"
-import { chatProgram } from "./small.js"
+import type { AsyncExport, StreamExport } from "./program.js"
 import type { CallOptions } from "./session.js"
 import { pullExport } from "./stream.js"
 
@@ -220,13 +220,13 @@ export interface Visitor {
  */
 export function visitor(access: VisitorAccess): Visitor {
   const plain = plainAccess(access)
-  const call = async <T>(name: Call, about: object, options?: CallOptions): Promise<T> => {
+  const call = async <T>(name: AsyncExport, about: object, options?: CallOptions): Promise<T> => {
     const { signal } = optionsOf(options)
     checkQuery(name, about)
     const running = await chatProgram({ signal })
     return running.call((go) => go[name](signal, plain, about) as Promise<T>, signal)
   }
-  const stream = <T>(name: List, about: object, options?: CallOptions): AsyncIterableIterator<T> => {
+  const stream = <T>(name: StreamExport, about: object, options?: CallOptions): AsyncIterableIterator<T> => {
     const find = async () => {
       checkQuery(name, about)
       return chatProgram()
@@ -267,18 +267,15 @@ export function visitor(access: VisitorAccess): Visitor {
 }
 
 type DeletedIds = string[] | [ids: string[]]
-type List = "threadAll" | "messageAll"
-type Call = Exclude<keyof VisitorExports, List>
-
 /** What each list can be asked, beside its filter and its pager. */
-const questions: Partial<Record<Call | List, readonly string[]>> = { threadList: [], threadAll: [], messageList: ["threadId"], messageAll: ["threadId"] }
+const questions: Partial<Record<AsyncExport | StreamExport, readonly string[]>> = { threadList: [], threadAll: [], messageList: ["threadId"], messageAll: ["threadId"] }
 
 /**
  * Refuses what would be no condition, so that the list would have everything in
  * it: keys that there are none of, a thread without an id, and numbers and dates of
  * a filter that JSON writes as null.
  */
-function checkQuery(name: Call | List, about: unknown): void {
+function checkQuery(name: AsyncExport | StreamExport, about: unknown): void {
   const own = questions[name]
   if (!own || about == null) return
   if (typeof about !== "object") throw localError("validation_error", "the query must be an object")

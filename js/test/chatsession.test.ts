@@ -6,7 +6,7 @@ import type { ChatOptions } from "../src/chatoptions.js"
 import { ChatSession } from "../src/chatsession.js"
 import { AgentError, localError } from "../src/errors.js"
 import type { ChatEvents } from "../src/events.js"
-import { dispose } from "../src/runtime.js"
+import { dispose } from "../src/load.js"
 import { FakeProgram, FakeSource, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)

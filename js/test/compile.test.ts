@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { afterEach, mock, test } from "node:test"
-import { compile } from "../src/compile.js"
+import { compile } from "../src/load.js"
 import { settle } from "./fake.js"
 
 const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0) // a module with nothing in it

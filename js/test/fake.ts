@@ -1,6 +1,6 @@
 import { AgentError } from "../src/errors.js"
 import { Program, type Exports, type Methods } from "../src/program.js"
-import { adopt, type ProgramName } from "../src/runtime.js"
+import { adopt, type ProgramName } from "../src/load.js"
 
 /** A program that writes down what it is asked, in place of the Go one. */
 export class FakeProgram {

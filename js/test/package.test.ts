@@ -85,7 +85,7 @@ test("no entry leaves files of an earlier build behind", () => {
   assert.deepEqual(found.sort(), [...named].sort())
 })
 
-test("the chat entry does not know the large program", () => {
+test("the chat entry does not have the address of agentruntime.wasm", () => {
   const seen = new Set<string>()
   const read = (name: string): string => {
     if (seen.has(name)) return ""

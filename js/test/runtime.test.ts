@@ -1,21 +1,21 @@
 import assert from "node:assert/strict"
 import { beforeEach, mock, test } from "node:test"
 import { AvatarSession } from "../src/avatar.js"
+import { appInit as chatInit, load as loadChat } from "../src/chat.js"
 import { localError } from "../src/errors.js"
 import { appInit, fullProgram, load } from "../src/full.js"
-import { diagnostics, dispose } from "../src/runtime.js"
-import { appInit as chatInit, chatProgram, load as loadChat } from "../src/small.js"
+import { chatProgram, diagnostics, dispose } from "../src/load.js"
 import { FakeProgram, settle } from "./fake.js"
 
 beforeEach(() => dispose())
 
 test("what needs no media runs in the program that is there, in the full one if both are", async () => {
-  const small = await new FakeProgram().load("chat")
-  small.held = 1
-  assert.equal((await chatProgram()).now((go) => go.holds().goroutines), 1)
+  const chat = await new FakeProgram().load("chat")
+  chat.held = 1
+  assert.equal((await chatProgram()).callSync((go) => go.holds().goroutines), 1)
   const full = await new FakeProgram().load("full")
   full.held = 2
-  assert.equal((await chatProgram()).now((go) => go.holds().goroutines), 2)
+  assert.equal((await chatProgram()).callSync((go) => go.holds().goroutines), 2)
 })
 
 test("what needs no media waits for a program that is being loaded", async () => {
@@ -25,23 +25,23 @@ test("what needs no media waits for a program that is being loaded", async () =>
   assert.equal(await waiting, await fullProgram())
 })
 
-test("what needs media does not run in the small program", async () => {
-  const small = await new FakeProgram().load("chat")
+test("what needs media does not run in the chat program", async () => {
+  const chat = await new FakeProgram().load("chat")
   await assert.rejects(fullProgram(), { code: "load_failed" }) // in node there is nothing to load
   const full = await new FakeProgram().load("full")
   const session = new AvatarSession({ token: "t" })
   await settle()
-  assert.deepEqual([small.sessions, full.sessions], [0, 1])
+  assert.deepEqual([chat.sessions, full.sessions], [0, 1])
   await session.dispose()
 })
 
 test("appInit of either entry asks the program that is there", async () => {
-  const small = await new FakeProgram().load("chat")
+  const chat = await new FakeProgram().load("chat")
   await appInit({ widgetId: "a" })
   await chatInit({ widgetId: "b" })
   const full = await new FakeProgram().load("full")
   await chatInit({ widgetId: "c" })
-  assert.deepEqual(small.inits, ["a", "b"])
+  assert.deepEqual(chat.inits, ["a", "b"])
   assert.deepEqual(full.inits, ["c"])
 })
 
@@ -57,22 +57,22 @@ test("load is content with what is there, and not with what is smaller", async (
 })
 
 test("a load that failed is forgotten, and the other program is not", async () => {
-  const small = await new FakeProgram().load("chat")
-  small.held = 1
+  const chat = await new FakeProgram().load("chat")
+  chat.held = 1
   const { failed } = new FakeProgram().loading("full")
   const waiting = chatProgram()
   failed(localError("load_failed", "not there"))
   await assert.rejects(waiting, { code: "load_failed" })
-  assert.equal((await chatProgram()).now((go) => go.holds().goroutines), 1)
+  assert.equal((await chatProgram()).callSync((go) => go.holds().goroutines), 1)
 })
 
 test("a program that ends is forgotten alone", async () => {
-  const small = await new FakeProgram().load("chat")
+  const chat = await new FakeProgram().load("chat")
   const full = await new FakeProgram().load("full")
-  small.held = 1
+  chat.held = 1
   full.end(2)
   await settle()
-  assert.equal((await chatProgram()).now((go) => go.holds().goroutines), 1)
+  assert.equal((await chatProgram()).callSync((go) => go.holds().goroutines), 1)
 })
 
 test("dispose ends a download under way", async () => {
@@ -97,9 +97,9 @@ test("dispose ends a download under way", async () => {
 
 test("dispose ends both programs, and diagnostics tells of both", async () => {
   assert.deepEqual(await diagnostics(), { sessions: 0, callbacks: 0, goroutines: 0 })
-  const small = await new FakeProgram().load("chat")
+  const chat = await new FakeProgram().load("chat")
   const full = await new FakeProgram().load("full")
-  small.sessions = 2
+  chat.sessions = 2
   full.sessions = 3
   assert.deepEqual(await diagnostics(), { sessions: 5, callbacks: 0, goroutines: 2 })
   const open = [fullProgram, chatProgram].map(async (find) => (await find()).call(() => new Promise(() => {})))

@@ -4,8 +4,8 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { localError } from "../src/errors.js"
 import { Remote } from "../src/remote.js"
-import { dispose } from "../src/runtime.js"
-import { chatProgram } from "../src/small.js"
+import { dispose } from "../src/load.js"
+import { chatProgram } from "../src/load.js"
 import { pull, pullExport } from "../src/stream.js"
 import { FakeProgram, settle } from "./fake.js"
 
@@ -163,11 +163,11 @@ test("a stream that the page has forgotten is ended when it is collected, whatev
   assert.equal(sequence.left, 1)
 })
 
-const owner = { receive() {}, lost() {}, over() {} }
+const owner = { receive() {}, ending() {}, ended() {} }
 
 function remote(program: FakeProgram, sequence: Sequence): Remote {
   program.results["listen"] = () => ({ next: () => sequence.next(), return: () => sequence.return() })
-  return new Remote(owner, chatProgram, (go, dispatch) => go.chatSession({}, dispatch))
+  return new Remote({ find: chatProgram, options: {}, open: (go, options, dispatch) => go.chatSession(options, dispatch) })
 }
 
 test("a session's stream waits for the program, and its method for the loop", async () => {
@@ -188,7 +188,7 @@ test("disposing a session ends its streams, and calls nothing that is gone", asy
   const sequence = new Sequence()
   const session = remote(program, sequence)
   const stream = session.stream("listen", undefined)
-  session.load()
+  session.attach(owner)
   const next = stream.next()
   await settle()
   const disposed = session.dispose()

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Waiting } from "../src/waiting.js"
+import { SessionEmitter } from "../src/emitter.js"
 
 interface Events {
   text: string
@@ -11,7 +11,7 @@ interface Events {
 const end = { reason: "disconnect" }
 
 test("next resolves with the next event of its name", async () => {
-  const session = new Waiting<Events>()
+  const session = new SessionEmitter<Events>()
   const next = session.next("text")
   session.emit("text", "a")
   session.emit("text", "b")
@@ -19,7 +19,7 @@ test("next resolves with the next event of its name", async () => {
 })
 
 test("next rejects when the session ends first, but not when its end is what it waits for", async () => {
-  const session = new Waiting<Events>()
+  const session = new SessionEmitter<Events>()
   const text = session.next("text")
   const ended = session.next("ended")
   session.emit("ended", end)
@@ -28,7 +28,7 @@ test("next rejects when the session ends first, but not when its end is what it 
 })
 
 test("next rejects with aborted", async () => {
-  const session = new Waiting<Events>()
+  const session = new SessionEmitter<Events>()
   const controller = new AbortController()
   const next = session.next("text", { signal: controller.signal })
   controller.abort("enough")
@@ -37,7 +37,7 @@ test("next rejects with aborted", async () => {
 })
 
 test("a stream has the events from its making to the end", async () => {
-  const session = new Waiting<Events>()
+  const session = new SessionEmitter<Events>()
   session.emit("text", "before")
   const stream = session.stream("text")
   session.emit("text", "a")
@@ -56,7 +56,7 @@ test("a stream has the events from its making to the end", async () => {
 })
 
 test("leaving the loop ends the stream", async () => {
-  const session = new Waiting<Events>()
+  const session = new SessionEmitter<Events>()
   const stream = session.stream("text")
   session.emit("text", "a")
   session.emit("text", "b")
@@ -69,7 +69,7 @@ test("leaving the loop ends the stream", async () => {
 })
 
 test("a stream that is cancelled gives what it has, then throws once", async () => {
-  const session = new Waiting<Events>()
+  const session = new SessionEmitter<Events>()
   const controller = new AbortController()
   const stream = session.stream("text", { signal: controller.signal })
   session.emit("text", "a")
@@ -81,7 +81,7 @@ test("a stream that is cancelled gives what it has, then throws once", async () 
 })
 
 test("a loop that stopped does not fill the memory", async () => {
-  const session = new Waiting<Events>()
+  const session = new SessionEmitter<Events>()
   const stream = session.stream("text")
   for (let i = 0; i < 10_005; i++) session.emit("text", String(i))
   assert.deepEqual(await stream.next(), { done: false, value: "5" })
