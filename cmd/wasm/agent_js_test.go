@@ -26,11 +26,12 @@ const holder = `(() => {
 		taken: [],
 		asked: [],
 		take(kind, methods) {
-			const one = {kind, methods, events: [], state: methods.properties().state, gone: false}
+			let end
+			const one = {kind, methods, events: [], state: methods.properties().state, gone: false, ended: new Promise((resolve) => end = resolve)}
 			holder.taken.push(one)
 			return {
 				dispatch: (name, payload) => one.events.push(name),
-				gone: () => { one.gone = true; one.state = methods.properties().state },
+				gone: () => { one.gone = true; one.state = methods.properties().state; end() },
 			}
 		},
 		restore: () => { globalThis.fetch = original },
@@ -247,12 +248,14 @@ func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
 	}
 }
 
-// live is the number of callbacks once those who were let go are gone: a switch
-// does not wait for that.
+// live is the number of callbacks after the end of the transport before this one,
+// for which a switch does not wait.
 func (r *agentRig) live() int {
 	r.t.Helper()
 	taken := r.holder.Get("taken")
-	r.until("end of a transport that was let go", func() bool { return taken.Index(taken.Length() - 2).Get("gone").Bool() })
+	if _, err := jsbridge.Await(r.t.Context(), taken.Index(taken.Length()-2).Get("ended")); err != nil {
+		r.t.Fatal(err)
+	}
 	return jsbridge.LiveFuncs()
 }
 

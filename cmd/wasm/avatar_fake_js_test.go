@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"sync"
 	"syscall/js"
 	"testing"
@@ -151,8 +150,9 @@ type rig struct {
 	sessions *avatarSessions
 	socket   *fakeSocket
 
-	mu     sync.Mutex
-	events []heard
+	mu      sync.Mutex
+	events  []heard
+	arrived chan struct{} // closed and replaced at each event
 }
 
 type heard struct {
@@ -162,7 +162,7 @@ type heard struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, program: page.New(context.Background()), sessions: newAvatarSessions()}
+	r := &rig{t: t, program: page.New(context.Background()), sessions: newAvatarSessions(), arrived: make(chan struct{})}
 	r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
 	r.sessions.deps = func(p *media.Plane) avatar.Deps {
 		return avatar.Deps{
@@ -193,6 +193,8 @@ func (r *rig) make(open page.Open, options js.Value) session {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.events = append(r.events, heard{args[0].String(), args[1]})
+		close(r.arrived)
+		r.arrived = make(chan struct{})
 		return nil
 	})
 	r.t.Cleanup(dispatch.Release)
@@ -232,27 +234,30 @@ func (s session) connect() {
 	s.await("avatarStopTalking")
 }
 
-// await waits for an event and returns its payload.
-func (s session) await(name string) (payload js.Value) {
-	s.t.Helper()
-	s.until("event "+name, func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		i := slices.IndexFunc(s.events, func(e heard) bool { return e.name == name })
-		if i >= 0 {
-			payload = s.events[i].payload
-		}
-		return i >= 0
-	})
-	return payload
-}
+// await waits for the first event of a name and returns its payload.
+func (s session) await(name string) js.Value { return s.awaitNth(name, 1) }
 
-// until waits for a condition.
-func (r *rig) until(what string, holds func() bool) {
-	r.t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("no %s", what)
+// awaitNth waits for the nth event of a name and returns its payload.
+func (s session) awaitNth(name string, n int) js.Value {
+	s.t.Helper()
+	late := time.After(patience)
+	for {
+		s.mu.Lock()
+		arrived, found := s.arrived, 0
+		for _, e := range s.events {
+			if e.name != name {
+				continue
+			}
+			if found++; found == n {
+				s.mu.Unlock()
+				return e.payload
+			}
+		}
+		s.mu.Unlock()
+		select {
+		case <-arrived:
+		case <-late:
+			s.t.Fatalf("%d events %s, want %d", found, name, n)
 		}
 	}
 }

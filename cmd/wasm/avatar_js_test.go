@@ -261,10 +261,7 @@ func TestToolsAreJudgedAndHandledByThePage(t *testing.T) {
 		t.Errorf("denied %q", got)
 	}
 	s.await("toolCallInvalid")
-	s.await("toolCallResult")
-	for end := time.Now().Add(patience); countOf(s.names(), "toolCallResult") < 2 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
+	s.awaitNth("toolCallResult", 2)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var results []string

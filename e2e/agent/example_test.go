@@ -325,7 +325,10 @@ func TestKeysReachEverything(t *testing.T) {
 	var got []string
 	for range 30 { // more than there are
 		var at string
+		// The focus may scroll the log, and its button to the end comes and goes with
+		// the scroll event of the next frame.
 		p.Do(&at, `
+			await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
 			const e = document.activeElement
 			if (e === document.body) return ""
 			const drawn = e.type === "radio" ? e.parentElement : e // a switch is drawn by its labels

@@ -4,6 +4,7 @@ package page
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"syscall/js"
 	"testing"
@@ -57,8 +58,9 @@ type rig struct {
 	exports js.Value
 	brain   js.Value
 
-	mu     sync.Mutex
-	events []heard
+	mu      sync.Mutex
+	events  []heard
+	arrived chan struct{} // closed and replaced at each event
 }
 
 type heard struct {
@@ -68,7 +70,7 @@ type heard struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, program: New(context.Background()), brain: eval(brain)}
+	r := &rig{t: t, program: New(context.Background()), brain: eval(brain), arrived: make(chan struct{})}
 	t.Cleanup(func() { r.brain.Call("restore") })
 	t.Cleanup(r.program.Close)
 	var err error
@@ -91,6 +93,8 @@ func (r *rig) open(kind, options string) object {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.events = append(r.events, heard{args[0].String(), args[1]})
+		close(r.arrived)
+		r.arrived = make(chan struct{})
 		return nil
 	})
 	r.t.Cleanup(dispatch.Release)
@@ -173,18 +177,22 @@ func (r *rig) names() []string {
 // event waits for an event and returns its payload.
 func (r *rig) event(name string) js.Value {
 	r.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	late := time.After(patience)
+	for {
 		r.mu.Lock()
-		for _, e := range r.events {
-			if e.name == name {
-				r.mu.Unlock()
-				return e.payload
-			}
+		arrived := r.arrived
+		i := slices.IndexFunc(r.events, func(e heard) bool { return e.name == name })
+		if i >= 0 {
+			defer r.mu.Unlock()
+			return r.events[i].payload
 		}
 		r.mu.Unlock()
+		select {
+		case <-arrived:
+		case <-late:
+			r.t.Fatalf("no event %s", name)
+		}
 	}
-	r.t.Fatalf("no event %s", name)
-	return js.Undefined()
 }
 
 // eval returns the value of a JavaScript expression.

@@ -19,9 +19,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/coder/websocket"
 	"github.com/pion/webrtc/v4"
-	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 func main() {
