@@ -7,11 +7,11 @@ import (
 )
 
 // ErrPublic means that an address can be reached from other machines and that
-// nobody allowed it.
+// public addresses were not allowed.
 var ErrPublic = errors.New("address is not on loopback; allow public addresses to use it")
 
-// checkLoopback returns an error unless host:port is on loopback. A name counts
-// when it is localhost: any other could mean anything tomorrow.
+// checkLoopback returns an error unless host:port is on loopback. Of
+// names only localhost counts: others depend on name resolution.
 func checkLoopback(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -51,8 +51,8 @@ func (i *Info) Agent(name string) (AgentInfo, bool) {
 	return AgentInfo{}, false
 }
 
-// PageInfo is what a page that the service serves is told: whom it can talk to,
-// and how it has to ask for that here.
+// PageInfo is the information for a page that the service serves: the agents, and
+// the options of sessions with them.
 type PageInfo struct {
 	// Addresses are options for the runtime's appInit.
 	Addresses struct {
@@ -68,7 +68,7 @@ type PageInfo struct {
 	Agents    []AgentInfo `json:"agents"`
 }
 
-// pageInfo is the part of i that a page may know.
+// pageInfo is the part of i without secrets.
 func (i *Info) pageInfo() PageInfo {
 	p := PageInfo{PartnerID: i.PartnerID, Agents: i.Agents}
 	p.Addresses.AgenticURL, p.Addresses.GenieURL, p.Addresses.OVPURL = i.AgenticURL, i.GenieURL, i.OVPURL
@@ -108,8 +108,8 @@ const (
 	turnTLSPort = 443
 )
 
-// turnServer is how clients are told of the relay: by its host alone when it
-// listens where they would look, otherwise with its port.
+// turnServer is the address of the relay for clients: its host alone when it listens
+// on the ports of the four-URL expansion, otherwise with its port.
 func (s *Service) turnServer() string {
 	var host string
 	found := map[int]bool{}
@@ -125,7 +125,7 @@ func (s *Service) turnServer() string {
 }
 
 // origin is the address of a listener as a URL. One that listens everywhere is
-// called by its loopback name.
+// given its loopback name.
 func origin(l net.Listener) string {
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {

@@ -19,13 +19,13 @@ type Options struct {
 	// 127.0.0.1:0.
 	Addr string
 	// TURNListen are the addresses of the relay, each with UDP and TCP; default
-	// one free port of 127.0.0.1. With ports 80 and 443, clients that only know
-	// the four-URL expansion can use it (wire-protocol §6.2).
+	// one free port of 127.0.0.1. With ports 80 and 443, clients that only use
+	// the four-URL expansion find it (wire-protocol §6.2).
 	TURNListen []string
 	// MediaAddr is the UDP address of pictures and voices; default 127.0.0.1:0. The
 	// relay has to reach it, a client need not.
 	MediaAddr string
-	// PublicURL is what clients are told instead of Addr, as in
+	// PublicURL replaces Addr in the replies to clients, as in
 	// "https://agent.example" when something that ends TLS stands in front.
 	PublicURL string
 	// AllowPublic permits the addresses above to be outside loopback. The control
@@ -46,8 +46,8 @@ type Options struct {
 	// Voice is one of the kinds of package voice, default the best there is.
 	Voice  string
 	Speech endpoint.Endpoint
-	// Transcription gives the words of what is heard; without one, the agent says
-	// honestly that it heard somebody.
+	// Transcription gives the words of speech; without one, the agent says that it
+	// has no words.
 	Transcription endpoint.Endpoint
 
 	// Sockets, HTTP and Relay are the conditions of the network at the start; they

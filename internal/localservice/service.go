@@ -31,7 +31,7 @@ const (
 	// turnLife is how long relay credentials from appInit last: as long as the
 	// longest conversation token, because a session does not ask for new ones.
 	turnLife = token.MaxUserTTL
-	// headerTimeout and maxHeader bound what a client may do before it is known.
+	// headerTimeout and maxHeader bound the start of a request.
 	headerTimeout = 10 * time.Second
 	maxHeader     = 64 << 10
 	// idleTimeout is how long a connection may wait for its next request.
@@ -252,8 +252,8 @@ func recovery(d time.Duration) time.Duration {
 	}
 }
 
-// hosts tells a page where its session finds its counterparts, with fresh
-// credentials for the relay.
+// hosts are the addresses in the reply of appInit, with fresh credentials for the
+// relay.
 func (s *Service) hosts(context.Context, store.Agent) (api.Hosts, error) {
 	c, err := s.relay.Credentials(rand.Text(), turnLife)
 	if err != nil {
@@ -266,9 +266,9 @@ func (s *Service) hosts(context.Context, store.Agent) (api.Hosts, error) {
 	}, nil
 }
 
-// serveInfo tells a page what it may know.
+// serveInfo serves the information for pages.
 func (s *Service) serveInfo(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(s.info.pageInfo()) // a client that is gone does not miss it
+	_ = json.NewEncoder(w).Encode(s.info.pageInfo()) // fails only when the client is gone
 }

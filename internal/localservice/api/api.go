@@ -142,7 +142,7 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// noRoute tells a wrong method from a wrong path, in JSON like every other error.
+// noRoute refuses a wrong method with 405 and a wrong path with 404, in JSON.
 func (s *server) noRoute(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		other := r.Clone(r.Context())
@@ -186,7 +186,7 @@ func anyone(token.Claims) bool   { return true }
 func admins(c token.Claims) bool { return c.Kind() == token.Admin }
 
 // owners are the tokens of a particular user. A widget token is the same for all
-// visitors of a page, so it must not see anybody's threads.
+// visitors of a page, so it must not reach any thread lists.
 func owners(c token.Claims) bool { return c.Kind() != token.Widget }
 
 // talkers may hold a conversation: a widget token only after appInit has bound it

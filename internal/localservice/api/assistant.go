@@ -71,8 +71,8 @@ type statusAvatar struct {
 	Name string `json:"name"`
 }
 
-// status says what the token can count on. Nobody is asked for consent here, so
-// it is always given.
+// status says what the token can count on. This service asks for no consent to
+// AI, so it is always given.
 func (s *server) status(c *call) (any, error) {
 	who, err := s.Dialogue.Caller(c.ctx(), c.claims)
 	if err != nil {

@@ -216,7 +216,7 @@ func (f *filter) order() store.Order {
 	return order
 }
 
-// done returns the first error; a key that nobody has taken is one.
+// done returns the first error; a key that was not read is one.
 func (f *filter) done() error {
 	if f.err != nil {
 		return f.err

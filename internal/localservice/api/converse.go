@@ -96,7 +96,7 @@ func (s *server) converse(c *call) (any, error) {
 	return streamed{}, s.endStream(out, err)
 }
 
-// pump runs a turn and does what it wants with the stream. The turn runs in a
+// pump runs a turn and writes its segments to the stream. The turn runs in a
 // goroutine of its own, so that this one, the only writer, can also send
 // keepalives; it returns when the turn is over. The turn's context ends when the
 // client's connection is seen to go.
@@ -128,7 +128,7 @@ func (s *server) pump(client context.Context, out *stream, turn func(context.Con
 		case err := <-done:
 			return err
 		}
-		if err != nil { // the client is gone, or a script says so
+		if err != nil { // the client is gone, or a script cuts the stream
 			cancel(cause(err))
 			return errors.Join(err, <-done)
 		}
@@ -145,8 +145,8 @@ func cause(err error) error {
 }
 
 // endStream ends the reply in the way that is left. Before the first byte there
-// is still a status to choose; a thread of somebody else is an error segment all
-// the same (wire-protocol §9.6).
+// is still a status to choose; a thread of another user is an error segment
+// all the same (wire-protocol §9.6).
 func (s *server) endStream(out *stream, err error) error {
 	switch {
 	case errors.Is(err, dialogue.ErrNoPermission):
@@ -223,7 +223,7 @@ func (s *stream) end() error {
 	s.begin()
 	if s.sse {
 		if err := s.send("data: [DONE]\n\n"); err != nil {
-			return nil //nolint:nilerr // the client is gone, after it had everything
+			return nil //nolint:nilerr // the client is gone, after it had received everything
 		}
 	}
 	s.control.SetWriteDeadline(time.Time{}) //nolint:errcheck // as in send

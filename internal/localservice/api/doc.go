@@ -4,6 +4,6 @@
 //
 // It owns what is HTTP: paths, status codes, error bodies, framing, CORS, and the
 // bounds of what a client may send. Who may see which thread is decided by the
-// store's scope; what a turn is, by the dialogue package. It must not know of
-// sockets or media, nor how a brain thinks.
+// store's scope; what a turn is, by the dialogue package. It is
+// independent of sockets, media and brains.
 package api

@@ -67,7 +67,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		w.Header().Set("Connection", "close") // the rest of the body would look like the next request
 		err = problem(http.StatusRequestTimeout, "the body took too long")
-	case errors.Is(err, context.Canceled), errors.Is(err, dialogue.ErrClientGone): // nobody reads the reply
+	case errors.Is(err, context.Canceled), errors.Is(err, dialogue.ErrClientGone): // the client is gone
 		err = problem(http.StatusServiceUnavailable, "cancelled")
 	default:
 		s.log.Error("request failed", "path", r.URL.Path, "error", err)

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
 
-// Codes of the session API's exceptions. A client tells them from a token by the
-// body alone: the status is 200 (wire-protocol §9.7).
+// Codes of the session API's exceptions. A client distinguishes them from a token by
+// the body alone: the status is 200 (wire-protocol §9.7).
 const (
 	codeStart   = "START_SESSION_ERROR"
 	codeMissing = "MISSING_MANDATORY_PARAMETER"
@@ -21,7 +21,7 @@ const (
 	codeWidget  = "INVALID_WIDGET_ID"
 )
 
-// sessionStart mints a token for whoever knows the admin secret.
+// sessionStart mints a token for a caller with the admin secret.
 func (s *server) sessionStart(w http.ResponseWriter, r *http.Request) {
 	text, err := s.startSession(r)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *server) startSession(r *http.Request) (string, error) {
 	return text, err
 }
 
-// sessionStartWidget mints the token of a widget, for anybody.
+// sessionStartWidget mints the token of a widget, without authentication.
 func (s *server) sessionStartWidget(w http.ResponseWriter, r *http.Request) {
 	err := parseForm(r)
 	if err == nil && r.PostForm.Get("widgetId") == "" {
@@ -109,7 +109,7 @@ func (s *server) sessionEnd(w http.ResponseWriter, r *http.Request) {
 func (s *server) ping(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, true) }
 
 // parseForm reads a form-encoded body. Only the body counts: a secret in a query
-// would end up in somebody's log.
+// would end up in logs.
 func parseForm(r *http.Request) error {
 	err := r.ParseForm()
 	var tooLarge *http.MaxBytesError

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 )
 
-// pagePolicy lets a page of this file have its own style and form, and no frame
-// around it that could make somebody click.
+// pagePolicy lets a page of this file have its own style and form, and forbids
+// frames around it.
 const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // writePage writes a small page; body is HTML.
@@ -32,7 +32,7 @@ func writePage(w http.ResponseWriter, status int, title, body string) {
 }
 
 // consentPage is where a provider would ask a user to allow what the agent wants
-// to do (wire-protocol §10.8). Here it says what it is: a pretended one.
+// to do (wire-protocol §10.8). Here the tool is simulated, and the page says so.
 func (s *server) consentPage(w http.ResponseWriter, r *http.Request) {
 	state := r.URL.Query().Get(dialogue.ConsentState)
 	name, given, ok := s.Dialogue.AskedConsent(state)
@@ -42,7 +42,7 @@ func (s *server) consentPage(w http.ResponseWriter, r *http.Request) {
 	case given:
 		writePage(w, http.StatusOK, name+" is allowed", "<p>You can close this page. Now ask the agent again.</p>")
 	default:
-		writePage(w, http.StatusOK, name, `<p>The agent wants to use this. It is a pretended one: nothing is behind it.</p>`+
+		writePage(w, http.StatusOK, name, `<p>The agent wants to use this. It is simulated: nothing is behind it.</p>`+
 			`<form method="post"><input type="hidden" name="`+dialogue.ConsentState+`" value="`+html.EscapeString(state)+`">`+
 			`<button autofocus>Allow</button></form>`)
 	}

@@ -10,7 +10,7 @@ const (
 )
 
 // Loudness measures consecutive windows of pcm, each window samples long (the last may be shorter), on a scale from 0,
-// silent, to 1, the loudest window of pcm. The scale is logarithmic, as the ear is, and relative, so that a quiet voice
+// silent, to 1, the loudest window of pcm. The scale is logarithmic, as hearing is, and relative, so that a quiet voice
 // moves a mouth as much as a loud one.
 func Loudness(pcm []int16, window int) []float64 {
 	if window <= 0 || len(pcm) == 0 {

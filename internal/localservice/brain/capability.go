@@ -25,7 +25,7 @@ const (
 	UserForm       = "user_properties_form"
 )
 
-// offByDefault lists the capabilities that are off unless somebody turns them
+// offByDefault lists the capabilities that are off unless they are switched
 // on; all others are on.
 var offByDefault = map[string]bool{
 	"avatar": true, AvatarFiller: true, ShowContent: true, VideoGallery: true,

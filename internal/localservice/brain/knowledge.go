@@ -15,11 +15,11 @@ import (
 var builtin embed.FS
 
 // maxDocument bounds one Markdown file, in bytes; a larger one is an error
-// instead of a slow start.
+// not a slow start.
 const maxDocument = 4 << 20
 
-// DefaultKnowledge is what the demo brain knows when no folder is given: a few
-// pages about the project.
+// DefaultKnowledge are the documents when no folder is given: a few pages about the
+// project.
 func DefaultKnowledge() fs.FS {
 	folder, err := fs.Sub(builtin, "knowledge")
 	if err != nil { // the name is a constant

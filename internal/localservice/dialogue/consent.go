@@ -23,8 +23,8 @@ const oauthRequired = "oauth_required"
 // rememberedConsents is how many requests for consent are known, the newest ones.
 const rememberedConsents = 4096
 
-// consents are the requests for consent, by the state in their address. They live
-// as long as the process: nothing real hangs on them.
+// consents are the requests for consent, by the state in their address. They
+// live as long as the process, because the tools are simulated.
 type consents struct {
 	byState map[string]*consent
 	states  []string // oldest first
@@ -36,8 +36,8 @@ type consent struct {
 	given                bool
 }
 
-// AskedConsent returns what the user is asked to allow under a state, and false
-// for one that nobody was given.
+// AskedConsent returns the name of the tool that a state is for, and whether the
+// user has allowed it; ok is false for an unknown state.
 func (s *Service) AskedConsent(state string) (name string, given, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	// ErrNoPermission means that the thread belongs to somebody else, or is not
-	// there: a caller can't find out which. Its text is on the wire
+	// ErrNoPermission means that the thread belongs to another user, or does not
+	// exist; callers get the same error for both. Its text is on the wire
 	// (wire-protocol §9.6).
 	//lint:ignore ST1005 clients match this text, capital letter and all
 	ErrNoPermission = errors.New("No permission for thread")
@@ -27,7 +27,7 @@ var (
 	// partner does not have.
 	ErrNoAgent = errors.New("no such agent")
 
-	// ErrBusy means that too many turns wait for the same thread.
+	// ErrBusy means that too many turns are queued for the same thread.
 	ErrBusy = errors.New("too many turns wait for this thread")
 
 	// ErrAborted is the cause of a turn that [Service.Abort] ended.
@@ -58,7 +58,7 @@ type Service struct {
 
 	// mu guards the registries below. Turns themselves share nothing.
 	mu       sync.Mutex
-	lanes    map[string]*lane // by thread id, while a turn runs or waits
+	queues   map[string]*turnQueue // by thread id, while a turn runs or waits
 	calls    calls
 	consents consents
 }
@@ -73,11 +73,11 @@ func New(c Config) *Service {
 	}
 	return &Service{
 		store: c.Store, brain: c.Brain, log: c.Logger, site: c.Site,
-		lanes: map[string]*lane{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},
+		queues: map[string]*turnQueue{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},
 	}
 }
 
-// Caller is somebody with a valid token, and the agent that the token means.
+// Caller is a valid token and its agent.
 type Caller struct {
 	Claims token.Claims
 	Agent  store.Agent

@@ -286,7 +286,7 @@ func TestTurnsOfOneThreadRunInOrder(t *testing.T) {
 	waiting := func(n int) {
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 			f.mu.Lock()
-			users := f.lanes[thread.ID].users
+			users := f.queues[thread.ID].users
 			f.mu.Unlock()
 			if users == n {
 				return
@@ -323,8 +323,8 @@ func TestTurnsOfOneThreadRunInOrder(t *testing.T) {
 	if last := history[len(history)-1]; last != fmt.Sprint("ai: ", 2*maxWaiting) {
 		t.Errorf("the last turn saw %s lines, want %d", last, 2*maxWaiting)
 	}
-	if len(f.lanes) != 0 {
-		t.Errorf("%d lanes are left, want none", len(f.lanes))
+	if len(f.queues) != 0 {
+		t.Errorf("%d queues are left, want none", len(f.queues))
 	}
 }
 
@@ -390,8 +390,8 @@ func TestFinishedCallsAreForgottenInTime(t *testing.T) {
 		id, _ := s.expect(store.Scope{}, "x")
 		s.giveUp(id)
 	}
-	if len(s.calls.byID) != rememberedCalls || len(s.calls.over) != rememberedCalls {
-		t.Errorf("%d calls are known, %d in order; want %d", len(s.calls.byID), len(s.calls.over), rememberedCalls)
+	if len(s.calls.byID) != rememberedCalls || len(s.calls.finished) != rememberedCalls {
+		t.Errorf("%d calls are known, %d in order; want %d", len(s.calls.byID), len(s.calls.finished), rememberedCalls)
 	}
 }
 

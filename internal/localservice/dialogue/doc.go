@@ -5,5 +5,5 @@
 // what was said, makes numbered segments of what a brain says, and holds the tool
 // calls that wait for a page's answer.
 //
-// It must not know of HTTP, sockets, speech or pictures.
+// It is independent of HTTP, sockets, speech and pictures.
 package dialogue

@@ -85,8 +85,8 @@ func (s *sink) block(seg converse.Segment) error {
 	return s.send(seg)
 }
 
-// close ends the spoken block. Its last piece is empty: a brain does not know
-// which piece is the last, and holding one back would delay the voice.
+// close ends the spoken block. Its last piece is empty: brains do not mark
+// their last piece, and holding one back would delay the voice.
 func (s *sink) close() error {
 	if s.open == "" {
 		return nil
@@ -206,8 +206,8 @@ func (s *sink) Call(ctx context.Context, calls ...brain.Call) ([]brain.Result, e
 }
 
 // fused sends several calls in one segment, named after the last one; the
-// tool_response segments that follow, in call order, tell the client whose the
-// other arguments are (wire-protocol §10.6). Nobody waits for fused calls.
+// tool_response segments that follow, in call order, name the tools of the other
+// arguments (wire-protocol §10.6). Fused calls do not block.
 func (s *sink) fused(calls []brain.Call) ([]brain.Result, error) {
 	if len(calls) == 0 {
 		return nil, nil

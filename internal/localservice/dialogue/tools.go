@@ -15,28 +15,26 @@ import (
 // ErrUnknownCall means that no tool call with that id was made for the caller.
 var ErrUnknownCall = errors.New("no such tool call")
 
-// rememberedCalls is how many calls that are over are still known, so that a late
-// answer can be told from a wrong one.
+// rememberedCalls is how many finished calls are kept, so that a late answer is not
+// refused like a wrong one.
 const rememberedCalls = 4096
 
-// What the brain is told when a tool gave no answer. A page that does not answer
-// is not a failure (local-service choice E8).
+// Results of tools without an answer. A page that does not answer is not a failure (local-service choice E8).
 var (
 	timedOut   = json.RawMessage(`{"status":"timeout"}`)
 	dispatched = json.RawMessage(`{"status":"dispatched"}`)
 )
 
-// calls are the tool calls that wait for an answer, and the last ones that don't
-// any more.
+// calls are the tool calls that wait for an answer, and the last finished ones.
 type calls struct {
-	byID map[string]*pending
-	over []string // oldest first
+	byID     map[string]*pending
+	finished []string // oldest first
 }
 
 type pending struct {
 	owner  store.Scope
 	name   string
-	answer chan json.RawMessage // nil once the call is over
+	answer chan json.RawMessage // nil once the call is finished
 }
 
 // ToolAnswer is what a page answers to a blocking client tool
@@ -49,8 +47,8 @@ type ToolAnswer struct {
 }
 
 // ToolResponse hands an answer to the turn that waits for it. An answer that
-// comes too late, or twice, is accepted and dropped; one that nobody asked this
-// caller for is [ErrUnknownCall].
+// comes too late, or twice, is accepted and dropped; one without a call of this
+// caller is [ErrUnknownCall].
 func (s *Service) ToolResponse(scope store.Scope, a ToolAnswer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +64,7 @@ func (s *Service) ToolResponse(scope store.Scope, a ToolAnswer) error {
 	return nil
 }
 
-// expect registers a call, before the page can know of it.
+// expect registers a call, before it is sent to the page.
 func (s *Service) expect(owner store.Scope, name string) (id string, answer <-chan json.RawMessage) {
 	p := &pending{owner: owner, name: name, answer: make(chan json.RawMessage, 1)}
 	id = uuid.NewString()
@@ -76,17 +74,17 @@ func (s *Service) expect(owner store.Scope, name string) (id string, answer <-ch
 	return id, p.answer
 }
 
-// retire marks a call as over. The caller holds mu.
+// retire marks a call as finished. The caller holds mu.
 func (s *Service) retire(id string, p *pending) {
 	p.answer = nil
-	s.calls.over = append(s.calls.over, id)
-	if len(s.calls.over) > rememberedCalls {
-		delete(s.calls.byID, s.calls.over[0])
-		s.calls.over = s.calls.over[1:]
+	s.calls.finished = append(s.calls.finished, id)
+	if len(s.calls.finished) > rememberedCalls {
+		delete(s.calls.byID, s.calls.finished[0])
+		s.calls.finished = s.calls.finished[1:]
 	}
 }
 
-// giveUp marks a call as over unless its answer has done so already.
+// giveUp marks a call as finished unless its answer has done so already.
 func (s *Service) giveUp(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -71,8 +71,8 @@ type TurnResult struct {
 // A turn that brings variables to an agent that takes none is empty: nothing is
 // emitted and nothing stored (wire-protocol §10.3). A turn whose ctx ends stops at
 // once, keeps in the thread what was said so far, and returns the context's
-// error. An aborted turn ends with a user-interruption and is not an error. A
-// brain that fails is told to the client by an error segment.
+// error. An aborted turn ends with a user-interruption and is not an error. When
+// the brain fails, the client gets an error segment.
 func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
 	if utf8.RuneCountInString(req.Text) > MaxText {
 		return TurnResult{}, ErrTooLong
@@ -100,7 +100,7 @@ func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 	return s.run(turnCtx, who, req, emit)
 }
 
-// run is a turn that has its thread for itself.
+// run is a turn that no other turn of its thread overlaps.
 func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
 	began := time.Now()
 	question, thread, answerID, err := s.prepare(ctx, who, req)
@@ -240,7 +240,7 @@ func (s *Service) finish(ctx context.Context, out *sink, stopped slog.Attr, err 
 		return out.end()
 	case errors.Is(context.Cause(ctx), ErrAborted):
 		log.Info("turn stopped", "reason", "aborted", stopped)
-		out.ctx = context.WithoutCancel(ctx) // the client is still there to hear it
+		out.ctx = context.WithoutCancel(ctx) // the client is still connected
 		if err := out.block(converse.Segment{Type: converse.UserInterruption, Content: converse.String("")}); err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ const (
 	Connected State = "connected" // the socket is up
 	Joined    State = "joined"    // the thread is ready
 	Ready     State = "ready"     // it has its media and waits for the approval
-	Listening State = "listening" // nobody speaks
+	Listening State = "listening" // neither side speaks
 	Thinking  State = "thinking"  // the brain works and nothing was said yet
 	Talking   State = "talking"   // the agent speaks
 	Paused    State = "paused"
@@ -187,8 +187,7 @@ func (s *Session) Fatal(ctx context.Context, event, code string) error {
 	})
 }
 
-// FailVideo tells the client that the picture can't be made any more, and hangs
-// up (wire-protocol §4.8).
+// FailVideo reports that the picture can't be made any more, and hangs up (wire-protocol §4.8).
 func (s *Session) FailVideo(ctx context.Context) error {
 	return s.do(ctx, func() error {
 		s.emit(control.StvTaskFail, control.Empty{})

@@ -44,7 +44,7 @@ func (s *Session) join(r control.JoinRequest) {
 	})
 }
 
-// admit finds out who wants to talk to whom: the token inside the join counts,
+// admit returns the caller of a join: the token inside the join counts,
 // and must be of the same partner as the socket's (choice A6).
 func (s *Session) admit(c control.Context) (dialogue.Caller, error) {
 	claims := s.caller
@@ -63,7 +63,7 @@ func (s *Session) admit(c control.Context) (dialogue.Caller, error) {
 	return s.cfg.Dialogue.Caller(s.ctx, claims)
 }
 
-// errRequest means that a join asks for what can't be.
+// errRequest means that a join is invalid.
 var errRequest = errors.New("bad join")
 
 // mayTalk reports whether a token opens conversations: it names a brain
@@ -94,7 +94,7 @@ func (s *Session) admitted(c control.Context, who dialogue.Caller, err error) {
 	}
 	s.log = s.log.With("agent", who.Agent.Name, "room", s.room)
 	s.emit(control.ClientConfig, control.ConfigurationEnvelope{ClientConfiguration: s.configuration()})
-	place := s.place()
+	place := s.dialogueContext()
 	s.spawn(func() {
 		var first converse.Segment
 		thread, err := s.cfg.Dialogue.Open(s.ctx, who, c.ThreadID, place)
@@ -164,7 +164,7 @@ func isRequestError(err error) bool {
 	return false
 }
 
-// configuration is what the client is told of its agent (wire-protocol §4.2).
+// configuration describes the agent to the client (wire-protocol §4.2).
 func (s *Session) configuration() control.Configuration {
 	p := s.profile
 	c := control.Configuration{
@@ -186,7 +186,7 @@ func (s *Session) configuration() control.Configuration {
 	return c
 }
 
-// answerAvailability tells whether a conversation could start now, before and
+// answerAvailability reports whether a conversation could start now, before and
 // after a join (wire-protocol §3.4).
 func (s *Session) answerAvailability() {
 	s.emit(control.AvailabilityResult, s.hub.availability(s.downlink != nil))

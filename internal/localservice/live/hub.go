@@ -33,7 +33,7 @@ type Config struct {
 	Voice    Voice
 	Media    Media
 
-	// MediaURL is where the media live; clients are told, for information.
+	// MediaURL is the address of the media, which clients get for information.
 	MediaURL string
 	// MaxCalls is how many pictures and voices there can be at once.
 	MaxCalls int
@@ -141,7 +141,7 @@ func (h *Hub) Authorize(ctx context.Context, hs socketio.Handshake) error {
 	return nil
 }
 
-// errUnauthorized is all that a client is told of a token that is not accepted
+// errUnauthorized is the only reply to a token that is not accepted
 // (choice A4).
 var errUnauthorized = &socketio.RefusedError{Message: "unauthorized"}
 
@@ -151,7 +151,7 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 	s := newSession(ctx, h, conn)
 	s.token, s.use = tokenOf(hs), useOf(hs)
 	debugMode := hs.Query.Get("debugMode")
-	s.debugs = debugMode == "true" || debugMode == "1" // choice F11
+	s.debugEvents = debugMode == "true" || debugMode == "1" // choice F11
 
 	// Counts as an action of its own: a token may be allowed to connect, and no
 	// more.
@@ -175,10 +175,10 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 func newSession(ctx context.Context, h *Hub, conn Conn) *Session {
 	s := &Session{
 		inbox: newInbox(), cfg: &h.cfg, hub: h, conn: conn, since: time.Now(),
-		log: h.cfg.Logger.With("session", conn.ID()), remembered: make(chan struct{}),
+		log: h.cfg.Logger.With("session", conn.ID()), stored: make(chan struct{}),
 		ended: make(chan struct{}),
 	}
-	close(s.remembered)
+	close(s.stored)
 	s.ctx, s.stop = context.WithCancel(ctx)
 	return s
 }

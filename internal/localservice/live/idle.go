@@ -62,7 +62,7 @@ func (s *Session) endConversation() {
 // hangUp closes the socket, after what was emitted before it.
 func (s *Session) hangUp() {
 	if p := s.active; p != nil {
-		s.drop(p, fate{spoken: p.spoken(time.Now())})
+		s.drop(p, outcome{spoken: p.spoken(time.Now())})
 		s.silence()
 	}
 	if err := s.conn.Close(); err != nil {

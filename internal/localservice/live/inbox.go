@@ -6,7 +6,7 @@ import (
 )
 
 // inbox is how everything but the socket reaches the session goroutine: the
-// brain, the playout, the ears, timers, the control address. It has no bound,
+// brain, the playout, the microphone, timers, the control address. It has no bound,
 // because a producer must never wait for a session that may be waiting for
 // that producer (to stop the playout while it reports a mark). What goes in is
 // bounded where it is made: one turn at a time, one microphone, a few timers.

@@ -11,8 +11,8 @@ import (
 
 // Media makes the peers of a session.
 type Media interface {
-	// OpenVideo makes a picture with a voice. Its id is not to be guessed: who
-	// knows the address can be its one viewer.
+	// OpenVideo makes a picture with a voice. Its id is unguessable, because
+	// the address is all that its one viewer needs.
 	OpenVideo(room string) (d Downlink, id, url string, err error)
 	// OpenVoice makes a voice without a picture, for which the service sends the
 	// offer.
@@ -22,7 +22,7 @@ type Media interface {
 	OpenMicrophone(handler SpeechHandler, tapOnly bool) (Microphone, error)
 }
 
-// Downlink is the agent as it is seen and heard. No method waits.
+// Downlink is the agent's picture and voice. No method waits.
 type Downlink interface {
 	// Play queues mono sound with rate samples a second, after a silence.
 	Play(silence time.Duration, pcm []int16, rate int)
@@ -193,8 +193,8 @@ func (s *Session) voiceCandidate(c control.ClientCandidate) {
 	}
 }
 
-// voiceFailed tells the client; what pion says may quote addresses, so it stays
-// in the log.
+// voiceFailed reports an error to the client, without the text of pion, which may
+// quote addresses.
 func (s *Session) voiceFailed(text string, err error) {
 	s.log.Warn("voice peer", "problem", text, "err", err)
 	s.emit(control.VoiceError, control.PeerError{Error: text})

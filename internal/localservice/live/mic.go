@@ -125,8 +125,8 @@ func (s *Session) microphoneCandidate(c control.ClientCandidate) {
 	}
 }
 
-// microphoneFailed tells the client (choice C8); what pion says may quote
-// addresses, so it stays in the log.
+// microphoneFailed reports an error to the client (choice C8), without the text of
+// pion, which may quote addresses.
 func (s *Session) microphoneFailed(text string, err error) {
 	s.log.Warn("microphone", "problem", text, "err", err)
 	s.emit(control.ASRError, control.PeerError{Error: text})
@@ -151,7 +151,7 @@ func (s *Session) speechRecognized(text string) {
 	if s.profile.TapToTalk {
 		by = byTap
 	}
-	if text = clip(strings.TrimSpace(text)); text == "" {
+	if text = truncate(strings.TrimSpace(text)); text == "" {
 		return // an empty window is no turn
 	}
 	s.debug(control.DebugSpeechDetected, control.SpeechDetected{Transcript: text, IsFinal: true, SegmentType: "final"})

@@ -18,13 +18,13 @@ import (
 // session's own.
 type Session struct {
 	*inbox
-	cfg    *Config
-	hub    *Hub
-	conn   Conn
-	token  string // of the handshake
-	caller token.Claims
-	use    token.Use
-	debugs bool // the client asked for debug events
+	cfg         *Config
+	hub         *Hub
+	conn        Conn
+	token       string // of the handshake
+	caller      token.Claims
+	use         token.Use
+	debugEvents bool // the client requested debug events
 
 	recovered bool // the socket was gone and came back
 	log       *slog.Logger
@@ -47,13 +47,13 @@ type Session struct {
 	roomTimer        *timer // until the first stvNewSession
 
 	// The conversation.
-	active     *speech
-	remembered chan struct{} // closed when the thread knows of the last turn
-	waiting    string        // said while the agent could not be interrupted
-	lastLine   string        // for a replay
-	idle       *timer
-	checkedIn  bool
-	limits     [2]*timer // the warning and the end of the whole conversation
+	active    *speech
+	stored    chan struct{} // closed when the last turn is stored
+	waiting   string        // said while the agent could not be interrupted
+	lastLine  string        // for a replay
+	idle      *timer
+	checkedIn bool
+	limits    [2]*timer // the warning and the end of the whole conversation
 
 	// A pause: first paused, after its window released, with the client's wish
 	// to go on resuming, and with its approval none of them.
@@ -124,7 +124,7 @@ func (s *Session) emit(name string, payload any) {
 // debug sends a diagnostic event to clients that asked for them
 // (wire-protocol §4.10).
 func (s *Session) debug(name string, payload any) {
-	if s.debugs {
+	if s.debugEvents {
 		s.emit(name, payload)
 	}
 }

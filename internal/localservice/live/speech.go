@@ -36,12 +36,12 @@ type speech struct {
 	cancel context.CancelFunc
 
 	// The brain's side.
-	fate       chan fate     // takes one when the utterance is over
-	remembered chan struct{} // closed when the thread knows what was heard
-	split      splitter
-	answered   bool      // the brain is done, or had nothing to do with it
-	turnEnded  bool      // agent_end_turn was sent
-	held       []message // what has to wait for the first sound, in order
+	outcome   chan outcome  // takes one when the utterance is over
+	stored    chan struct{} // closed when the thread has what was played
+	split     splitter
+	answered  bool      // the brain is done, or had nothing to do with it
+	turnEnded bool      // agent_end_turn was sent
+	held      []message // what has to wait for the first sound, in order
 
 	// The voice's side.
 	sentences []string // not voiced yet
@@ -51,16 +51,16 @@ type speech struct {
 	generated bool // stvFinishedGenerating was sent
 
 	// The playout's side.
-	silent  bool // a silent line: it takes time, and nothing is heard
+	silent  bool // a silent line: it takes time, without sound
 	chunks  []chunk
 	next    int       // first chunk that was not sent
-	clips   []clipAt  // sound that was not heard to its end
-	end     time.Time // when the last sound that we have will have been heard
+	clips   []clipAt  // sound that was not played to its end
+	end     time.Time // when the last sound will have been played
 	started bool
 	tick    *timer
 }
 
-// chunk is a caption with the time at which its sound is heard.
+// chunk is a caption with the time at which its sound plays.
 type chunk struct {
 	text     string
 	at       time.Time
@@ -86,12 +86,12 @@ func (p *speech) thinking() bool {
 }
 
 // awaitsSound reports whether a sentence is on its way to the voice and none
-// was heard yet.
+// was played yet.
 func (p *speech) awaitsSound() bool {
 	return !p.started && (p.voicing || len(p.sentences) > 0)
 }
 
-// spoken returns the text that had been heard at now. Of a chunk that is cut,
+// spoken returns the text that has been played at now. Of a chunk that is cut,
 // as many words count as its time allows.
 func (p *speech) spoken(now time.Time) string {
 	var words []string
@@ -126,7 +126,7 @@ func (p *speech) complete() bool {
 func (s *Session) newSpeech(by trigger, asked string) *speech {
 	p := &speech{
 		id: newSpeechID(by, asked), by: by, asked: asked, cause: by.brain(),
-		fate: make(chan fate, 1), remembered: make(chan struct{}),
+		outcome: make(chan outcome, 1), stored: make(chan struct{}),
 	}
 	p.ctx, p.cancel = context.WithCancel(s.ctx)
 	return p
@@ -257,8 +257,8 @@ func (s *Session) caption(p *speech, c chunk) {
 const waits = true
 
 // send emits an event of an utterance, or holds it while the first sound is on
-// its way: with a fast brain the answer would otherwise be over before the
-// agent opens its mouth. Order is kept.
+// its way: with a fast brain the answer would otherwise end before the agent
+// speaks. Order is kept.
 func (s *Session) send(p *speech, wait bool, name string, payload any) {
 	if len(p.held) > 0 || wait && p.awaitsSound() {
 		p.held = append(p.held, message{name, payload})
@@ -278,9 +278,9 @@ func (s *Session) release(p *speech) {
 	p.held = nil
 }
 
-// finish ends an utterance that was heard to its end.
+// finish ends an utterance that was played to its end.
 func (s *Session) finish(p *speech) {
-	s.drop(p, fate{kept: true})
+	s.drop(p, outcome{kept: true})
 	if len(p.said) > 0 || p.silent {
 		s.emit(control.StvFinishedTalking, control.FinishedTalking{AgentContent: strings.Join(p.sounding, " ")})
 	}
@@ -290,10 +290,10 @@ func (s *Session) finish(p *speech) {
 
 // drop takes p off the session: its brain, its voice and its timer end, and
 // nothing of it is sent any more.
-func (s *Session) drop(p *speech, f fate) {
+func (s *Session) drop(p *speech, f outcome) {
 	s.active = nil
 	p.cancel()
-	p.fate <- f
+	p.outcome <- f
 	p.tick.stop()
 	if len(p.said) > 0 {
 		s.lastLine = strings.Join(append(p.said, p.sentences...), " ")

@@ -33,7 +33,7 @@ func (s *Session) attentive() bool {
 // textEntered takes typed text, or the marker that goes before it
 // (wire-protocol §3.6). Partial text is nothing to act on.
 func (s *Session) textEntered(t control.Text) {
-	text := clip(strings.TrimSpace(t.Text))
+	text := truncate(strings.TrimSpace(t.Text))
 	switch {
 	case !t.IsFinal && t.IsSpeechStart && text == "":
 		s.bargeIn()
@@ -57,7 +57,7 @@ func (s *Session) userSaid(by trigger, text string) {
 	case p.thinking():
 		s.merge(p, text)
 	case !s.profile.InterruptionsEnabled:
-		s.waiting = clip(joinLines(s.waiting, text))
+		s.waiting = truncate(joinLines(s.waiting, text))
 	default:
 		s.interrupt(p)
 		s.begin(by, uuid.NewString(), text, text)
@@ -74,8 +74,8 @@ func (s *Session) begin(by trigger, turnID, asked, said string) {
 // merge starts the brain over with what the user added: the same turn under a
 // new speechId (wire-protocol §3.6, choice B13).
 func (s *Session) merge(p *speech, added string) {
-	s.drop(p, fate{forget: true})
-	s.ask(s.newSpeech(p.by, clip(joinLines(p.asked, added))), p.turnID, added, false)
+	s.drop(p, outcome{forget: true})
+	s.ask(s.newSpeech(p.by, truncate(joinLines(p.asked, added))), p.turnID, added, false)
 }
 
 func (s *Session) ask(p *speech, turnID, said string, isNew bool) {
@@ -92,18 +92,18 @@ func (s *Session) ask(p *speech, turnID, said string, isNew bool) {
 }
 
 // asker returns the life of a turn beside the session: the brain, and when it is
-// known what was heard of the answer, the thread's memory of it. The next turn
-// waits for that: it must not see what nobody heard.
+// known how much of the answer was played, the correction of the thread. The next
+// turn waits for that: it must not see text that was not played.
 func (s *Session) asker(p *speech) func() {
-	before := s.remembered
-	s.remembered = p.remembered
+	before := s.stored
+	s.stored = p.stored
 	request := dialogue.TurnRequest{
-		ThreadID: s.thread.ID, Text: p.asked, Context: s.place(),
+		ThreadID: s.thread.ID, Text: p.asked, Context: s.dialogueContext(),
 		Capabilities: s.context.Capabilities, Experience: experience, Fast: true,
 		Trigger: p.cause, Image: s.stills.take(),
 	}
 	return func() {
-		defer close(p.remembered)
+		defer close(p.stored)
 		<-before
 		var result dialogue.TurnResult
 		turnErr := p.ctx.Err() // cut or merged before it began: not worth a question in the thread
@@ -114,17 +114,17 @@ func (s *Session) asker(p *speech) func() {
 			})
 		}
 		s.post(func() { s.answered(p, turnErr) })
-		fate := <-p.fate
-		if result.MessageID == "" || fate.kept {
+		outcome := <-p.outcome
+		if result.MessageID == "" || outcome.kept {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), rememberTimeout)
 		defer cancel()
 		var err error
-		if fate.forget {
+		if outcome.forget {
 			err = s.cfg.Dialogue.Forget(ctx, result.MessageID)
 		} else {
-			err = s.cfg.Dialogue.KeepSpoken(ctx, s.who, result.MessageID, fate.spoken)
+			err = s.cfg.Dialogue.KeepSpoken(ctx, s.who, result.MessageID, outcome.spoken)
 		}
 		if err != nil {
 			s.log.Warn("the thread could not be corrected", "err", err)
@@ -132,11 +132,11 @@ func (s *Session) asker(p *speech) func() {
 	}
 }
 
-// fate says what of an answer belongs into the thread (wire-protocol §7.8).
-type fate struct {
-	kept   bool   // all of it: it was heard to its end
+// outcome says what of an answer belongs into the thread (wire-protocol §7.8).
+type outcome struct {
+	kept   bool   // all of it: it was played to its end
 	forget bool   // none, not even the question: it goes on in another turn
-	spoken string // otherwise, what was heard
+	spoken string // otherwise, what was played
 }
 
 // segment passes on what the brain says, and gives what is spoken to the
@@ -200,8 +200,8 @@ func (s *Session) afterSpeech(p *speech) {
 	}
 }
 
-// bargeIn takes the user's wish to be heard: it cuts an utterance that may be
-// cut and does nothing when the agent is silent (wire-protocol §7.8).
+// bargeIn cuts an utterance that may be cut, and does nothing when the agent is
+// silent (wire-protocol §7.8).
 func (s *Session) bargeIn() {
 	p := s.active
 	if !s.attentive() || p == nil || p.by.uninterruptible() || p.thinking() || !s.profile.InterruptionsEnabled {
@@ -210,15 +210,15 @@ func (s *Session) bargeIn() {
 	s.interrupt(p)
 }
 
-// interrupt cuts p because the user wants to speak (wire-protocol §7.8).
+// interrupt cuts p because the user speaks (wire-protocol §7.8).
 func (s *Session) interrupt(p *speech) {
 	s.cut(p, func() { s.emit(control.AgentInterrupted, control.Empty{}) })
 }
 
-// cut ends p at once. The thread keeps what was heard, no more (choice E17).
+// cut ends p at once. The thread keeps only what was played (choice E17).
 func (s *Session) cut(p *speech, announce func()) {
 	spoken := p.spoken(time.Now())
-	s.drop(p, fate{spoken: spoken})
+	s.drop(p, outcome{spoken: spoken})
 	s.silence()
 	announce()
 	if len(p.said) > 0 || p.silent {
@@ -238,8 +238,8 @@ func joinLines(a, b string) string {
 	return a + "\n" + b
 }
 
-// clip cuts text to what a turn may hold.
-func clip(text string) string {
+// truncate cuts text to what a turn may hold.
+func truncate(text string) string {
 	n := 0
 	for i := range text {
 		if n == maxText {

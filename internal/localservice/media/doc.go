@@ -3,14 +3,13 @@
 //
 // A [Server] owns one UDP socket for all peers. A [Stream] is one goroutine that owns what an avatar shows and says: every 20 ms it
 // takes a piece of voice from the utterances that were given to [Stream.Play], every 40 ms it asks a [Picture] for the next frame, and
-// while a viewer is connected it sends both, in silence too. A [Voice] is a stream that is only heard. A [Microphone] answers offers and
-// hands out what it hears as PCM; its decoder knows all modes of Opus, so how loud the user is can be measured in the sound and no
-// header extension (RFC 6464) has to tell.
+// while a viewer is connected it sends both, in silence too. A [Voice] is a stream without a picture. A [Microphone] answers offers and
+// decodes the incoming track to PCM; its decoder has all modes of Opus, so the level is measured in the sound and needs no header
+// extension (RFC 6464).
 //
 // Clients' ICE candidates are accepted and not used. The server's only candidate is the address of its socket, which every client
-// reaches directly or through the relay, and its checks teach us where the client is. So no session description can make the server send
+// reaches directly or through the relay, and its checks reveal the client's address. So no session description can make the server send
 // packets to strangers, or resolve names, or dial TCP.
 //
-// The package doesn't know who talks to whom or why: no control-plane events, no turns, no agents. It doesn't make pictures, voices or
-// words; it carries them.
+// The package is independent of control-plane events, turns and agents. It carries pictures and voices and does not make them.
 package media

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// MicrophoneRate is the sample rate of what a microphone hears.
+	// MicrophoneRate is the sample rate of a microphone's sound.
 	MicrophoneRate = 16000
 	// microphoneSlot is how many samples are handed out at a time.
 	microphoneSlot = MicrophoneRate / int(time.Second/slotTime)
 	// longestPacket is what an Opus packet decodes to at most, in samples: 120 ms (RFC 6716 §2.1.4).
 	longestPacket = MicrophoneRate * 120 / 1000
-	// dryAfter is the time without packets after which silence is heard: packets of 60 ms and some jitter are no silence.
+	// dryAfter is the time without packets after which silence is handed out: packets of 60 ms and some jitter are no silence.
 	dryAfter = 100 * time.Millisecond
 	// longestGap is how many lost packets are replaced by silence: more is a new beginning.
 	longestGap = 10
@@ -36,7 +36,7 @@ var (
 // Microphone is the peer that carries a user's voice up (wire-protocol §5). Its methods may be called concurrently.
 type Microphone struct {
 	server *Server
-	hear   func(pcm []int16)
+	onPCM   func(pcm []int16)
 
 	mu         sync.Mutex
 	closed     bool
@@ -53,11 +53,11 @@ type MicrophoneStats struct {
 	Refused   int // that could not be decoded or came too fast
 }
 
-// NewMicrophone makes a microphone that waits for an offer. While sound arrives, hear is called with 20 ms of mono PCM at
-// [MicrophoneRate] at a time; when it stops arriving, with silence, so that 20 ms heard are 20 ms passed. hear is called from
+// NewMicrophone makes a microphone that waits for an offer. While sound arrives, onPCM is called with 20 ms of mono PCM at
+// [MicrophoneRate] at a time; when it stops arriving, with silence, so that the sound keeps time. onPCM is called from
 // one goroutine at a time, possibly until shortly after Close; it must not wait and must not keep pcm. The microphone must be closed.
-func (s *Server) NewMicrophone(hear func(pcm []int16)) *Microphone {
-	m := &Microphone{server: s, hear: hear}
+func (s *Server) NewMicrophone(onPCM func(pcm []int16)) *Microphone {
+	m := &Microphone{server: s, onPCM: onPCM}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -163,7 +163,7 @@ func (m *Microphone) Close() {
 
 // listen decodes a track until its peer is closed.
 func (m *Microphone) listen(pc *webrtc.PeerConnection, track *webrtc.TrackRemote) {
-	ear, err := newEar(m.hear)
+	decoder, err := newTrackDecoder(m.onPCM)
 	if err != nil {
 		m.server.log.Error("no decoder", "err", err)
 		return
@@ -176,7 +176,7 @@ func (m *Microphone) listen(pc *webrtc.PeerConnection, track *webrtc.TrackRemote
 		}
 		n, _, err := track.Read(buf)
 		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
-			ear.silence(1)
+			decoder.silence(1)
 			wait = slotTime
 			continue
 		}
@@ -188,18 +188,18 @@ func (m *Microphone) listen(pc *webrtc.PeerConnection, track *webrtc.TrackRemote
 		if p.Unmarshal(buf[:n]) != nil {
 			continue
 		}
-		ear.take(&p)
+		decoder.take(&p)
 		m.count(pc, func(stats *MicrophoneStats) {
-			ear.stats.Connected = stats.Connected
-			*stats = ear.stats
+			decoder.stats.Connected = stats.Connected
+			*stats = decoder.stats
 		})
 	}
 }
 
-// ear turns the packets of one track into slots of sound.
-type ear struct {
+// trackDecoder turns the packets of one track into slots of sound.
+type trackDecoder struct {
 	decoder opus.Decoder
-	hear    func(pcm []int16)
+	onPCM    func(pcm []int16)
 	started time.Time
 	next    uint16 // sequence number
 	pcm     [longestPacket]int16
@@ -209,13 +209,13 @@ type ear struct {
 	stats   MicrophoneStats
 }
 
-func newEar(hear func(pcm []int16)) (*ear, error) {
-	e := &ear{hear: hear}
+func newTrackDecoder(onPCM func(pcm []int16)) (*trackDecoder, error) {
+	e := &trackDecoder{onPCM: onPCM}
 	return e, e.decoder.Init(MicrophoneRate, 1)
 }
 
 // take decodes a packet. One that comes after its successor is too late.
-func (e *ear) take(p *rtp.Packet) {
+func (e *trackDecoder) take(p *rtp.Packet) {
 	now := time.Now()
 	if e.started.IsZero() {
 		e.started, e.next = now, p.SequenceNumber
@@ -245,7 +245,7 @@ func (e *ear) take(p *rtp.Packet) {
 }
 
 // silence hands out so many slots of silence.
-func (e *ear) silence(slots int) {
+func (e *trackDecoder) silence(slots int) {
 	var quiet [microphoneSlot]int16
 	for range slots {
 		e.give(quiet[:])
@@ -253,13 +253,13 @@ func (e *ear) silence(slots int) {
 }
 
 // give hands pcm out in slots.
-func (e *ear) give(pcm []int16) {
+func (e *trackDecoder) give(pcm []int16) {
 	for len(pcm) > 0 {
 		n := copy(e.slot[e.filled:], pcm)
 		pcm = pcm[n:]
 		if e.filled += n; e.filled == microphoneSlot {
 			e.filled = 0
-			e.hear(e.slot[:])
+			e.onPCM(e.slot[:])
 		}
 	}
 }

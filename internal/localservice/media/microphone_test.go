@@ -282,11 +282,11 @@ func TestMicrophoneRefuses(t *testing.T) {
 	}
 }
 
-// hearPackets gives the payloads to an ear as a stream without loss and returns what it heard.
-func hearPackets(t testing.TB, numbers []uint16, payload []byte) (*ear, []int16) {
+// hearPackets gives the payloads to a decoder as a stream without loss and returns what it returned.
+func hearPackets(t testing.TB, numbers []uint16, payload []byte) (*trackDecoder, []int16) {
 	t.Helper()
 	var r recording
-	e, err := newEar(r.hear)
+	e, err := newTrackDecoder(r.hear)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestLostPacketsAreHeardAsSilence(t *testing.T) {
 func TestEarDecodesNoFasterThanTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard int
-		e, err := newEar(func(pcm []int16) { heard += len(pcm) })
+		e, err := newTrackDecoder(func(pcm []int16) { heard += len(pcm) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,7 +343,7 @@ func TestEarDecodesNoFasterThanTime(t *testing.T) {
 
 func TestDecodedSpeechIsTheSpeechThatWasSent(t *testing.T) {
 	var r recording
-	e, err := newEar(r.hear)
+	e, err := newTrackDecoder(r.hear)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +412,7 @@ func FuzzEar(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, number uint16, payload []byte) {
 		heard := 0
-		e, err := newEar(func(pcm []int16) { heard += len(pcm) })
+		e, err := newTrackDecoder(func(pcm []int16) { heard += len(pcm) })
 		if err != nil {
 			t.Fatal(err)
 		}

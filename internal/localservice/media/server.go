@@ -41,7 +41,7 @@ var errBusy = errors.New("media: too many peers")
 
 // Picture draws an avatar for one viewer. A stream calls it from its own goroutine, 25 times a second, so it must not wait.
 type Picture interface {
-	// Next returns the next frame, encoded (H264 as an Annex B access unit). Loudness, 0 to 1, is that of the voice heard
+	// Next returns the next frame, encoded (H264 as an Annex B access unit). Loudness, 0 to 1, is that of the voice
 	// with it. With keyFrame set, the frame must be one that can be decoded without those before it.
 	Next(loudness float64, keyFrame bool) []byte
 }
@@ -153,7 +153,7 @@ func (s *Server) Close() {
 	_ = s.mux.Close()
 }
 
-// newPeer makes a peer connection that knows exactly the given codecs. role is our part in the DTLS handshake.
+// newPeer makes a peer connection with exactly the given codecs. role is our part in the DTLS handshake.
 func (s *Server) newPeer(role webrtc.DTLSRole, codecs ...codec) (*webrtc.PeerConnection, error) {
 	engine := &webrtc.MediaEngine{}
 	for _, c := range codecs {

@@ -38,8 +38,8 @@ func newTrack(c codec, id string) (*track, error) {
 	}, nil
 }
 
-// send sends payloads as the packets of one slot and returns how many bytes they are. A failed write is a lost packet: whether the peer is
-// gone is told by its connection state.
+// send sends payloads as the packets of one slot and returns how many bytes they are. A failed write is a lost packet: the connection
+// state shows whether the peer is gone.
 func (t *track) send(slot int64, marker bool, payloads ...[]byte) int {
 	size := 0
 	for i, payload := range payloads {

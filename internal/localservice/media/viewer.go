@@ -200,7 +200,7 @@ func (v *viewer) close() {
 	}
 }
 
-// kill stops the transport below DTLS, so that the viewer is not told.
+// kill stops the transport below DTLS, so that the viewer gets no close message.
 func (v *viewer) kill() {
 	v.mu.Lock()
 	pc := v.pc

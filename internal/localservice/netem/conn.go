@@ -49,11 +49,11 @@ func Redirect(c net.Conn, l *Link) {
 	out := s.out
 	s.mu.Unlock()
 	s.in.mu.Lock()
-	in := s.in.lane
+	in := s.in.queue
 	s.in.mu.Unlock()
-	for _, lane := range []*lane{in, out} {
-		if lane != nil {
-			signal(lane.filled) // its consumer has to look at the new conditions
+	for _, queue := range []*delayQueue{in, out} {
+		if queue != nil {
+			signal(queue.filled) // its consumer has to look at the new conditions
 		}
 	}
 }
@@ -67,7 +67,7 @@ type stream struct {
 	writing sync.Mutex // one writer at a time
 
 	mu        sync.Mutex
-	out       *lane
+	out       *delayQueue
 	shut      bool
 	lingering *time.Timer        // runs while a closed stream delivers its last bytes
 	deadline  *deadline.Deadline // of writes
@@ -102,8 +102,8 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// outbound returns the lane that writes go to, starting it if the conditions ask for one; nil means to write directly.
-func (s *stream) outbound() (*lane, error) {
+// outbound returns the queue that writes go to, starting it if the conditions ask for one; nil means to write directly.
+func (s *stream) outbound() (*delayQueue, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shut {
@@ -114,7 +114,7 @@ func (s *stream) outbound() (*lane, error) {
 			return nil, err
 		}
 		link := s.route.Load()
-		out := newLane(link, &s.route, false)
+		out := newDelayQueue(link, &s.route, false)
 		link.start(func() { s.deliver(out) })
 		s.out = out
 	}
@@ -122,7 +122,7 @@ func (s *stream) outbound() (*lane, error) {
 }
 
 // deliver writes what has travelled until the stream is closed or can't be written.
-func (s *stream) deliver(out *lane) {
+func (s *stream) deliver(out *delayQueue) {
 	stop := context.AfterFunc(out.ctx, func() { _ = s.Conn.Close() }) // ends a write that the peer doesn't read
 	defer stop()
 	for {
@@ -154,7 +154,7 @@ func (s *stream) deliver(out *lane) {
 // closeWriter is what TCP connections have beyond net.Conn.
 type closeWriter interface{ CloseWrite() error }
 
-// CloseWrite tells the peer, after the last byte, that no more will come. net/http needs it to let a refused upload read its answer.
+// CloseWrite closes the sending direction after the last byte. net/http needs it to let a refused upload read its answer.
 func (s *stream) CloseWrite() error {
 	half, ok := s.Conn.(closeWriter)
 	if !ok {

@@ -16,7 +16,7 @@ import (
 const readSize = 64 << 10
 
 // inbound is the reading half of a wrapped connection. It reads directly until the conditions matter for the first time; from then on
-// a goroutine reads ahead into a lane, because only so several pieces can travel at once.
+// a goroutine reads ahead into a queue, because only so several pieces can travel at once.
 type inbound struct {
 	route   *route
 	packets bool
@@ -27,7 +27,7 @@ type inbound struct {
 	rest    unit       // of a stream: what the last reader had no room for
 
 	mu       sync.Mutex
-	lane     *lane
+	queue    *delayQueue
 	shut     bool
 	deadline *deadline.Deadline
 }
@@ -79,10 +79,10 @@ func (in *inbound) deliver(p []byte, u unit) (int, net.Addr, error) {
 	return n, u.addr, nil
 }
 
-// travelled returns the lane that reads come from, starting it if the conditions ask for one; nil means to read directly.
-func (in *inbound) travelled() (*lane, error) {
+// travelled returns the queue that reads come from, starting it if the conditions ask for one; nil means to read directly.
+func (in *inbound) travelled() (*delayQueue, error) {
 	in.mu.Lock()
-	l := in.lane
+	l := in.queue
 	in.mu.Unlock()
 	if l != nil || in.route.perfect() {
 		return l, nil
@@ -94,18 +94,18 @@ func (in *inbound) travelled() (*lane, error) {
 	return l, err
 }
 
-// start makes the lane. The wrapped connection's own deadline is lifted, because reading ahead must not fail by it.
-func (in *inbound) start() (*lane, error) {
+// start makes the queue. The wrapped connection's own deadline is lifted, because reading ahead must not fail by it.
+func (in *inbound) start() (*delayQueue, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.shut {
 		return nil, net.ErrClosed
 	}
-	in.lane = newLane(in.route.Load(), in.route, in.packets)
-	return in.lane, in.limit(time.Time{})
+	in.queue = newDelayQueue(in.route.Load(), in.route, in.packets)
+	return in.queue, in.limit(time.Time{})
 }
 
-func (in *inbound) readAhead(l *lane) {
+func (in *inbound) readAhead(l *delayQueue) {
 	stop := context.AfterFunc(l.ctx, in.interrupt)
 	defer stop()
 	buf := make([]byte, readSize)
@@ -117,7 +117,7 @@ func (in *inbound) readAhead(l *lane) {
 			}
 		}
 		if err != nil {
-			_ = l.put(unit{err: err}, nil) // fails only when the lane is closed
+			_ = l.put(unit{err: err}, nil) // fails only when the queue is closed
 			return
 		}
 	}
@@ -130,7 +130,7 @@ func (in *inbound) setDeadline(t time.Time) error {
 		return net.ErrClosed
 	}
 	in.deadline.Set(t)
-	if in.lane != nil {
+	if in.queue != nil {
 		return nil
 	}
 	return in.limit(t)
@@ -144,8 +144,8 @@ func (in *inbound) close() {
 		return
 	}
 	in.shut = true
-	if in.lane != nil {
-		in.lane.close(net.ErrClosed)
+	if in.queue != nil {
+		in.queue.close(net.ErrClosed)
 	}
 	in.interrupt()
 }
@@ -155,7 +155,7 @@ func (in *inbound) interrupt() {
 	_ = in.limit(time.Unix(1, 0)) // fails only on a connection that is closed already
 }
 
-// explain turns the time-out by which close ends a direct read into what the reader has to know.
+// explain turns the time-out by which close ends a direct read into net.ErrClosed.
 func (in *inbound) explain(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err

@@ -29,7 +29,7 @@ type Conditions struct {
 	Loss float64
 	// Bandwidth is in bits per second; 0 means no limit.
 	Bandwidth int64
-	// Cut stops everything: packets are lost, streams stand still until the cut is mended.
+	// Cut stops everything: packets are lost, streams stop until Cut is false again.
 	Cut bool
 }
 

@@ -156,9 +156,9 @@ func TestCutStreamAcceptsABoundedAmount(t *testing.T) {
 		if err := near.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
-		n, err := near.Write(make([]byte, 3*laneLimit))
-		if n != laneLimit || !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("write = %d, %v; want %d, deadline exceeded", n, err, laneLimit)
+		n, err := near.Write(make([]byte, 3*queueLimit))
+		if n != queueLimit || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("write = %d, %v; want %d, deadline exceeded", n, err, queueLimit)
 		}
 	})
 }

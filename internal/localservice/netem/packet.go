@@ -28,7 +28,7 @@ type packets struct {
 	in    inbound
 
 	mu   sync.Mutex
-	out  *lane
+	out  *delayQueue
 	shut bool
 }
 
@@ -51,7 +51,7 @@ func (c *packets) WriteTo(p []byte, addr net.Addr) (int, error) {
 	return len(p), nil
 }
 
-func (c *packets) outbound() (*lane, error) {
+func (c *packets) outbound() (*delayQueue, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.shut {
@@ -59,13 +59,13 @@ func (c *packets) outbound() (*lane, error) {
 	}
 	if c.out == nil {
 		link := c.route.Load()
-		c.out = newLane(link, &c.route, true)
+		c.out = newDelayQueue(link, &c.route, true)
 		link.start(func() { c.deliver(c.out) })
 	}
 	return c.out, nil
 }
 
-func (c *packets) deliver(out *lane) {
+func (c *packets) deliver(out *delayQueue) {
 	for {
 		u, err := out.take(nil)
 		if err != nil {

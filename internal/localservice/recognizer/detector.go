@@ -34,7 +34,7 @@ const (
 const (
 	// floorFrames is how far back the noise floor is looked for: speech pauses within three seconds, noise doesn't.
 	floorFrames = 150
-	// learnFrames must have been heard before anything counts as speech, and before the floor is known.
+	// learnFrames must have passed before anything counts as speech, and before the noise floor is used.
 	learnFrames = 10
 	// Speech begins with onsetVoiced voiced frames among the last onsetWindow (at most 8): 80 ms, so that a click is none and the onset comes
 	// well within 200 ms.
@@ -69,12 +69,12 @@ type Detector struct {
 
 	lastIn, lastOut float64 // of the high-pass
 
-	frames int       // heard, up to learnFrames
+	frames int       // so far, up to learnFrames
 	levels []float64 // of the last floorFrames frames that were not digital silence
 	next   int       // where the next level goes, once levels is full
 
 	recent   uint8   // a bit per frame, the newest lowest: voiced
-	earlier  []int16 // the last preRoll frames while nobody speaks
+	earlier  []int16 // the last preRoll frames while there is no speech
 	speaking bool
 	tap      bool
 	turn     []int16 // of the turn, when speaking or tap
@@ -194,7 +194,7 @@ func (d *Detector) isVoiced(frame []int16) bool {
 	learned := d.frames == learnFrames
 	d.frames = min(d.frames+1, learnFrames)
 	if math.IsInf(level, -1) {
-		return false // a muted track, or none: it tells nothing of the room
+		return false // a muted track, or none: no sample of the room's noise
 	}
 	above := float64(onsetAbove)
 	if d.speaking || d.tap && d.voiced > 0 {

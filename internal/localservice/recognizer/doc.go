@@ -1,8 +1,8 @@
-// Package recognizer finds out when a user speaks, and what: voice-activity detection on the sound of a microphone, and transcription of
+// Package recognizer detects when a user speaks, and the words: voice-activity detection on the sound of a microphone, and transcription of
 // what was said.
 //
 // A [Detector] is a pure function of sound: its only clock is the number of samples it was fed, so it behaves the same in a test and on a
 // live microphone. A [Listener] puts a detector and a [Transcriber] together for one session and reports what happens.
 //
-// The package knows nothing of WebRTC, codecs, turns of a conversation or what an agent does with the words.
+// The package is independent of WebRTC, codecs, and the turns of a conversation.
 package recognizer

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// DefaultModel is the transcription model that compatible servers know.
+	// DefaultModel is the transcription model that compatible servers have.
 	DefaultModel = "whisper-1"
 	// transcribeTimeout bounds a transcription with its retry. A user has repeated the question by then.
 	transcribeTimeout = 30 * time.Second

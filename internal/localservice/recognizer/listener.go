@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// backlog is how many turns may wait for the transcriber. Nobody says more in the time that one transcription may take.
+// backlog is how many turns may wait for the transcriber. More cannot be said in the time that one transcription may take.
 const backlog = 16
 
 var errBacklog = errors.New("recognizer: the transcriber doesn't keep up")
@@ -47,7 +47,7 @@ type Listener struct {
 	mu       sync.Mutex
 	detector *Detector
 	muted    bool
-	zero     []int16 // what is heard instead while muted
+	zero     []int16 // replaces the sound while muted
 }
 
 // NewListener returns a listener that reports to notify, which must not wait and must not call the listener. Nothing is reported
@@ -69,10 +69,10 @@ func (l *Listener) Hear(pcm []int16) {
 		}
 		pcm = l.zero[:len(pcm)]
 	}
-	l.detector.Feed(pcm, func() { l.report(Event{Kind: SpeechStarted}) }, l.understand)
+	l.detector.Feed(pcm, func() { l.report(Event{Kind: SpeechStarted}) }, l.enqueue)
 }
 
-// Mute makes the listener hear silence, so that what was said before still becomes a turn.
+// Mute replaces the sound by silence, so that speech before it still becomes a turn.
 func (l *Listener) Mute(on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,20 +91,20 @@ func (l *Listener) CloseTap() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t, ok := l.detector.CloseTap(); ok {
-		l.understand(t)
+		l.enqueue(t)
 	}
 }
 
-// Close forgets what has not been understood yet.
+// Close drops what has not been transcribed yet.
 func (l *Listener) Close() {
 	l.cancel()
 	l.task.Wait()
-	l.mu.Lock() // whoever reports now has finished
+	l.mu.Lock() // a report under way has finished
 	defer l.mu.Unlock()
 }
 
-// understand queues a turn.
-func (l *Listener) understand(t Turn) {
+// enqueue queues a turn for transcription.
+func (l *Listener) enqueue(t Turn) {
 	select {
 	case l.turns <- t:
 	default:

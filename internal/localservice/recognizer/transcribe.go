@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// ErrNoTranscriber means that speech was heard and nobody is there to understand it. A conversation should say so.
+// ErrNoTranscriber means that speech was detected and no transcriber is configured.
 var ErrNoTranscriber = errors.New("recognizer: no transcriber")
 
-// Transcriber understands speech.
+// Transcriber turns speech into text.
 type Transcriber interface {
 	// Transcribe returns the words in pcm, which is mono with rate samples per second. No words are "".
 	Transcribe(ctx context.Context, pcm []int16, rate int) (text string, err error)
@@ -21,7 +21,7 @@ var (
 	_ Transcriber = (*Endpoint)(nil)
 )
 
-// None understands nothing and says so with [ErrNoTranscriber].
+// None returns [ErrNoTranscriber].
 type None struct{}
 
 // Transcribe implements [Transcriber].
@@ -29,8 +29,7 @@ func (None) Transcribe(context.Context, []int16, int) (string, error) {
 	return "", ErrNoTranscriber
 }
 
-// Script understands what it was told beforehand, a line for each call, whatever is said; after the last line it understands
-// nothing, as [None]. It is for tests and demos and may be used concurrently.
+// Script returns fixed lines, one for each call; after the last line it behaves as [None]. It is for tests and demos and may be used concurrently.
 type Script struct {
 	mu    sync.Mutex
 	lines []string

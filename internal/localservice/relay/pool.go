@@ -41,7 +41,7 @@ func newPool(peers []netip.AddrPort, userQuota, quota int) *pool {
 	return p
 }
 
-// permits is TURN's own check, which knows only the host; relayed checks the port too.
+// permits is TURN's own check, which has only the host; relayed checks the port too.
 func (p *pool) permits(host net.IP) bool {
 	addr, ok := netip.AddrFromSlice(host)
 	for peer := range p.peers {

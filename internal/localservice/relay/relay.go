@@ -2,8 +2,8 @@
 // media server over UDP or TCP (wire-protocol §6.2, §6.3).
 //
 // It hands out time-limited credentials ([Server.Credentials]) and relays to the addresses it was given and to nothing else, so that it
-// is no open proxy into the machine or its network. It owns its listeners, allocations and quotas; it knows nothing of sessions, of
-// what is relayed, and of WebRTC.
+// is no open proxy into the machine or its network. It owns its listeners, allocations and quotas; it is independent of sessions,
+// of the payload, and of WebRTC.
 package relay
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// realm names the server in the authentication exchange; clients show it to nobody.
+	// realm names the server in the authentication exchange; clients do not show it.
 	realm = "agentruntime"
 	// defaultAddr is a loopback port of the system's choice.
 	defaultAddr = "127.0.0.1:0"
@@ -40,7 +40,7 @@ type Config struct {
 	// Peers are the only addresses that packets are relayed to and from: the media server's. The relayed addresses are on the same
 	// host as the first of them.
 	Peers []netip.AddrPort
-	// StaticUser and StaticPassword are accepted without expiry when both are set. They are for clients that know only a built-in pair
+	// StaticUser and StaticPassword are accepted without expiry when both are set. They are for clients that have only a built-in pair
 	// (wire-protocol §6.2).
 	StaticUser, StaticPassword string
 	// UserQuota is how many allocations one user may hold at a time, Quota how many all users may. Defaults 256 and 1024; a page needs up to

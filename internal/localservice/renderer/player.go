@@ -38,7 +38,7 @@ type Player struct {
 	keyWanted bool
 }
 
-// NewPlayer returns a player at rest. Players with the same seed that hear the same voice show the same frames.
+// NewPlayer returns a player at rest. Players with the same seed and the same loudness show the same frames.
 func NewPlayer(c Codec, seed uint64) *Player {
 	p := &Player{
 		shared: h264Footage(),
@@ -58,7 +58,7 @@ func NewPlayer(c Codec, seed uint64) *Player {
 // RequestKeyFrame makes the next frame a key frame, for a viewer that came late or lost something (RFC 4585 PLI).
 func (p *Player) RequestKeyFrame() { p.keyWanted = true }
 
-// Next returns the next frame. Loudness is that of the voice which is heard while the frame is seen, from 0 (silent) to
+// Next returns the next frame. Loudness is that of the voice during the frame, from 0 (silent) to
 // 1 (as loud as the voice gets); see audio.Loudness.
 func (p *Player) Next(loudness float64) Frame {
 	shape := p.mouth.follow(loudness)

@@ -26,7 +26,7 @@ const busyTimeout = 5000
 
 var (
 	// ErrNotFound means that there is no such row, or that the caller's scope
-	// does not reach it: the two can't be told apart from outside.
+	// does not reach it: callers get the same error for both.
 	ErrNotFound = errors.New("not found")
 
 	// ErrShared means that a shared message was to be deleted.
@@ -95,7 +95,7 @@ func openPool(path string, size int, pragma string) (*sql.DB, error) {
 			"journal_mode(WAL)", "foreign_keys(1)", pragma,
 		},
 		// A transaction that reads first and writes later must not find, on its
-		// first write, that somebody else wrote in between.
+		// first write, that another one wrote in between.
 		"_txlock": {"immediate"},
 	}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}

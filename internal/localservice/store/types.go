@@ -151,7 +151,7 @@ type Message struct {
 	ReplyTo   string // of an answer: the id of the line it answers
 	Title     string // of a shared copy
 	Parts     []Part
-	Rating    *Feedback // nil when nobody rated it
+	Rating    *Feedback // nil without a rating
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -176,7 +176,7 @@ type Passage struct {
 	Source  string // where it came from, as a file name
 }
 
-// Scope is how far a caller reaches. The zero scope reaches nothing.
+// Scope is the access of a caller. The zero scope has access to nothing.
 type Scope struct {
 	PartnerID int64
 	Admin     bool // every thread of the partner

@@ -58,7 +58,7 @@ type Grant struct {
 	Privileges string
 }
 
-// Start mints a token for whoever knows the partner's secret. The rules are those
+// Start mints a token for a caller with the partner's secret. The rules are those
 // of service.md, Authentication; a broken one is a [Refusal].
 func (a *Authority) Start(ctx context.Context, g Grant) (string, error) {
 	secret, known, err := a.secretFor(ctx, g.PartnerID)
@@ -236,8 +236,8 @@ func (a *Authority) secretFor(ctx context.Context, partnerID int64) (string, boo
 	return secret, err == nil, err
 }
 
-// equal compares secrets in a time that says nothing of either, not even the
-// length: both are hashed first.
+// equal compares secrets in a time that depends on neither, not even on
+// the length: both are hashed first.
 func equal(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

@@ -3,7 +3,7 @@
 //
 // A token is real: its privileges are encrypted and authenticated with a key
 // derived from the partner's admin secret, it expires, it can be ended, and the
-// restrictions it carries are enforced on every use. It must not know which
-// routes exist: callers ask [Authority.Check] who somebody is and decide what
-// that kind of caller may do.
+// restrictions it carries are enforced on every use. It is
+// independent of routes: callers get the claims from [Authority.Check] and decide
+// what that kind of token may do.
 package token

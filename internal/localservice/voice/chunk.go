@@ -16,7 +16,7 @@ const (
 	abbreviationLetters = 3
 	// A digit takes as long to say as a word of so many letters.
 	digitLetters = 4
-	// Windows in which sound is told from silence.
+	// Length of the windows that count as sound or silence.
 	soundWindow = 10 * time.Millisecond
 )
 

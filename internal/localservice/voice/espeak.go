@@ -20,7 +20,7 @@ const (
 
 	// Every other phrase is spoken at these volumes in the two renderings.
 	espeakVolumeHeard, espeakVolumeProbe = "99", "50"
-	// A window is of a marked phrase when the probe is softer than this share of the sound that is heard.
+	// A window is of a marked phrase when the probe is softer than this share of the sound that is used.
 	espeakMarked = 0.75
 	// Windows with less than this RMS level say nothing.
 	espeakQuiet = 10
@@ -82,7 +82,7 @@ func (e *espeak) render(ctx context.Context, phrases []string, volume string) (p
 	command.Stderr = &limitedWriter{to: &complaint, left: 200, drop: true}
 	err = command.Run()
 	switch {
-	case sound.Len() == maxSound: // the program's own error is only that nobody listens any more
+	case sound.Len() == maxSound: // the program's own error is only the closed pipe
 		return nil, 0, errTooMuchSound
 	case err != nil:
 		return nil, 0, fmt.Errorf("run %s: %w: %s", espeakProgram, err, bytes.TrimSpace(complaint.Bytes()))

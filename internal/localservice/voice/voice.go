@@ -2,7 +2,7 @@
 //
 // Three voices speak: an OpenAI-compatible endpoint where one is configured, espeak-ng where it is installed, and a small
 // synthesiser of our own, so that there is always a sound. The package does not split an answer into sentences, encode,
-// or play; it knows nothing of sessions. It must not be linked into WebAssembly.
+// or play; it is independent of sessions. It must not be linked into WebAssembly.
 package voice
 
 import (
@@ -65,7 +65,7 @@ const (
 type Config struct {
 	Kind     string // empty is Auto
 	Endpoint endpoint.Endpoint
-	// Log is told when a voice failed and the built-in one stepped in; nil is slog.Default.
+	// Log gets a warning when the built-in voice replaces one that failed; nil is slog.Default.
 	Log *slog.Logger
 }
 

@@ -18,7 +18,7 @@ const (
 )
 
 // decodeWAV reads 16 bit PCM, mixed to mono. Lengths that exceed the data are taken as "to the end", because a writer to
-// a pipe doesn't know them.
+// a pipe has no way to fill them in.
 func decodeWAV(data []byte) (pcm []int16, rate int, err error) {
 	if len(data) < riffHeader || string(data[:4]) != "RIFF" || string(data[8:12]) != "WAVE" {
 		return nil, 0, errors.New("decode WAV: no RIFF header")

@@ -1,4 +1,4 @@
-// Package clip is what the stage and the program that makes its pictures agree on: which clips there are, how long
+// Package clip is the contract between the renderer and the program that makes its clips: which clips there are, how long
 // they run, and the file that carries them.
 //
 // A clip is a short piece of encoded video that begins with a key frame and depends on nothing before it, so a player

@@ -111,12 +111,12 @@ func (c *canvas) paintRow(row int, from, to float64, paint color.RGBA) {
 	first := max(int(math.Ceil(from*oversample-0.5)), 0)
 	last := min(int(math.Ceil(to*oversample-0.5)), len(line))
 	for x := first; x < last; x++ {
-		line[x] = over(line[x], paint)
+		line[x] = blend(line[x], paint)
 	}
 }
 
-// over lays a colour on another; alpha is the share of the upper one.
-func over(lower, upper color.RGBA) color.RGBA {
+// blend lays a colour on another; alpha is the share of the upper one.
+func blend(lower, upper color.RGBA) color.RGBA {
 	mix := func(a, b uint8) uint8 {
 		return uint8((int(a)*(255-int(upper.A)) + int(b)*int(upper.A)) / 255)
 	}

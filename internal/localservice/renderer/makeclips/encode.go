@@ -26,7 +26,7 @@ const (
 // encodeH264 makes constrained baseline, one slice for each frame, for level 3.0.
 func encodeH264(set *clip.Set, id clip.ID, film []*image.RGBA) error {
 	// The first frame is encoded twice: the second IDR picture has the idr_pic_id 1, which takes as many bits as 2, so
-	// the stage can make each into the other.
+	// the renderer can make each into the other.
 	film = append(film[:1:1], film...)
 	stream, err := ffmpeg(film, "-c:v", "libx264", "-profile:v", "baseline", "-level", "3.0", "-preset", "veryslow",
 		"-qp", "25", "-threads", "1", "-force_key_frames", "expr:lt(n,2)", "-f", "h264", "-x264-params",

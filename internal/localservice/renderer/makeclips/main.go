@@ -1,5 +1,5 @@
-// Command makeclips draws the face of the stage and encodes its clips, one file for H264 and one for VP8. It is run by
-// "go generate" in the stage's directory and needs ffmpeg with libx264 and libvpx; nothing else does.
+// Command makeclips draws the face of the renderer and encodes its clips, one file for H264 and one for VP8. It is run by
+// "go generate" in the renderer's directory and needs ffmpeg with libx264 and libvpx; nothing else does.
 //
 // With -png it writes each face as a picture instead, to be looked at.
 package main

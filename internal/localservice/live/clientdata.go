@@ -55,7 +55,7 @@ func isPicture(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("\xff\xd8\xff")) || bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n"))
 }
 
-// replaceContext replaces what the brain knows of the page; what is not there is
+// replaceContext replaces the page's context for the brain; missing fields are
 // cleared. It counts from the next turn (wire-protocol §3.9, choice A20).
 func (s *Session) replaceContext(c control.GenieContext) {
 	if !s.joined {
@@ -68,8 +68,8 @@ func (s *Session) replaceContext(c control.GenieContext) {
 	s.context = c
 }
 
-// place is where the conversation happens, as the dialogue wants to know it.
-func (s *Session) place() dialogue.Context {
+// dialogueContext is the context of the next turn.
+func (s *Session) dialogueContext() dialogue.Context {
 	return dialogue.Context{
 		Vars: s.context.RequestVars, ContextID: s.context.ContextID, ContextType: s.context.ContextType,
 		Avatar: true, ScreenShare: s.stills.accepted > 0,
@@ -79,7 +79,7 @@ func (s *Session) place() dialogue.Context {
 // clicked starts a turn about an element that the user clicked
 // (wire-protocol §3.11, choice A21).
 func (s *Session) clicked(c control.HTMLClick) {
-	text := clip(c.HTMLText)
+	text := truncate(c.HTMLText)
 	p := s.active
 	if text == "" || !s.attentive() || p != nil && (p.by.uninterruptible() || !s.profile.InterruptionsEnabled) {
 		return

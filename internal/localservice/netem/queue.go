@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// laneLimit bounds the bytes that travel in one direction of one connection. A stream's writer then waits, as it would for a full
+	// queueLimit bounds the bytes that travel in one direction of one connection. A stream's writer then waits, as it would for a full
 	// socket buffer; a packet is lost.
-	laneLimit = 1 << 20
+	queueLimit = 1 << 20
 	// maxQueueing is how long a packet waits at most for the packets before it to be clocked out; routers drop at about this point.
 	maxQueueing = 500 * time.Millisecond
 	// segment is the size in bytes in which a stream is clocked out when bandwidth is limited: an Ethernet frame's worth.
@@ -27,10 +27,10 @@ type unit struct {
 	due  time.Time
 }
 
-// lane is one direction of one connection: a queue whose units become available when the link has carried them.
+// queue is one direction of one connection: a queue whose units become available when the link has carried them.
 // It has one producer and one consumer.
-type lane struct {
-	link    *Link           // that runs the lane's goroutine
+type delayQueue struct {
+	link    *Link           // that runs the queue's goroutine
 	ctx     context.Context // of link
 	route   *route          // to the conditions
 	packets bool            // lose units instead of waiting
@@ -46,18 +46,18 @@ type lane struct {
 
 	closeOnce sync.Once
 	closed    chan struct{}
-	cause     error // why the lane was closed; set before closed is closed
+	cause     error // why the queue was closed; set before closed is closed
 }
 
-func newLane(l *Link, r *route, packets bool) *lane {
-	return &lane{
+func newDelayQueue(l *Link, r *route, packets bool) *delayQueue {
+	return &delayQueue{
 		link: l, ctx: l.ctx, route: r, packets: packets,
 		filled: make(chan struct{}, 1), freed: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 }
 
 // close drops what is under way; put and take return cause from now on.
-func (l *lane) close(cause error) {
+func (l *delayQueue) close(cause error) {
 	l.closeOnce.Do(func() {
 		l.cause = cause
 		close(l.closed)
@@ -66,7 +66,7 @@ func (l *lane) close(cause error) {
 
 // put hands u to the link. A stream waits for room until expired is closed; a packet is lost when there is none. The data must not be
 // changed afterwards.
-func (l *lane) put(u unit, expired <-chan struct{}) error {
+func (l *delayQueue) put(u unit, expired <-chan struct{}) error {
 	select {
 	case <-l.closed:
 		return l.cause
@@ -88,15 +88,15 @@ func (l *lane) put(u unit, expired <-chan struct{}) error {
 	return nil
 }
 
-// enqueue reports whether the link has dealt with u; only for a full stream lane it is false.
-func (l *lane) enqueue(u unit) bool {
+// enqueue reports whether the link has dealt with u; only for a full stream queue it is false.
+func (l *delayQueue) enqueue(u unit) bool {
 	c := l.route.conditions()
 	if l.packets && u.err == nil && (c.Cut || rand.Float64() < c.Loss) {
 		return true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if u.err == nil && l.size > 0 && l.size+len(u.data) > laneLimit {
+	if u.err == nil && l.size > 0 && l.size+len(u.data) > queueLimit {
 		return l.packets
 	}
 	now := time.Now()
@@ -126,7 +126,7 @@ func (l *lane) enqueue(u unit) bool {
 }
 
 // take waits for the next unit to arrive, until expired is closed.
-func (l *lane) take(expired <-chan struct{}) (unit, error) {
+func (l *delayQueue) take(expired <-chan struct{}) (unit, error) {
 	for {
 		u, ok, wait, changed := l.dequeue()
 		if ok {
@@ -139,7 +139,7 @@ func (l *lane) take(expired <-chan struct{}) (unit, error) {
 }
 
 // wait returns nil when another look at the queue is worth while.
-func (l *lane) wait(d time.Duration, changed, expired <-chan struct{}) error {
+func (l *delayQueue) wait(d time.Duration, changed, expired <-chan struct{}) error {
 	var arrival <-chan time.Time
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -162,7 +162,7 @@ func (l *lane) wait(d time.Duration, changed, expired <-chan struct{}) error {
 
 // dequeue returns the first unit if it has arrived; otherwise how long that will take (0: not before something is put or the
 // conditions change) and the channel that is closed when the conditions change.
-func (l *lane) dequeue() (u unit, ok bool, wait time.Duration, changed <-chan struct{}) {
+func (l *delayQueue) dequeue() (u unit, ok bool, wait time.Duration, changed <-chan struct{}) {
 	st := l.route.Load().state.Load()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,7 +188,7 @@ func (l *lane) dequeue() (u unit, ok bool, wait time.Duration, changed <-chan st
 }
 
 // dropPackets loses what is under way, but keeps the end of the stream.
-func (l *lane) dropPackets() {
+func (l *delayQueue) dropPackets() {
 	kept := l.queue[:0]
 	for _, u := range l.queue {
 		if u.err != nil {
@@ -200,7 +200,7 @@ func (l *lane) dropPackets() {
 }
 
 // arrivesBy returns when the last unit that was put arrives.
-func (l *lane) arrivesBy() time.Time {
+func (l *delayQueue) arrivesBy() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last

@@ -3,8 +3,8 @@
 //
 // No encoder runs here. Every state of the face is a clip that was encoded ahead of time (see the package clip and the
 // program makeclips); a Player only chooses, for each frame, whether to go on in its clip or to enter another by its
-// key frame. It owns neither clock nor track: whoever does calls Next, and knows how to packetise what it returns. The
-// package knows nothing of sessions, peers or speech.
+// key frame. It owns neither clock nor track: the caller of Next does, and packetises the frames. The package is
+// independent of sessions, peers and speech.
 package renderer
 
 import (
@@ -24,7 +24,7 @@ const (
 	FrameRate = clip.FrameRate // frames a second: call Next every 40 ms
 )
 
-// Codec is a video codec that the stage has clips in.
+// Codec is a video codec of the clips.
 type Codec int
 
 // The codecs. H264 is constrained baseline, level 3.0 (local-service-choices D9).
@@ -61,11 +61,11 @@ var (
 func load(name string) *footage {
 	file, err := files.ReadFile(name)
 	if err != nil {
-		panic(fmt.Sprintf("stage: %v", err))
+		panic(fmt.Sprintf("renderer: %v", err))
 	}
 	set, err := clip.Unmarshal(file)
 	if err != nil {
-		panic(fmt.Sprintf("stage: %s: %v", name, err))
+		panic(fmt.Sprintf("renderer: %s: %v", name, err))
 	}
 	shared := &footage{set: set}
 	for id, frames := range set.Clips {

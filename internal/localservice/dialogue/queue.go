@@ -7,18 +7,18 @@ import (
 )
 
 // maxWaiting is how many turns may wait for one thread: enough for two sessions
-// of one user that talk at once, too few to fill the memory with.
+// of one user that talk at once, too few to use much memory.
 const maxWaiting = 8
 
-// lane lets one turn at a time run on a thread. It exists while somebody runs or
-// waits, so the table of lanes is as large as the number of open requests.
-type lane struct {
-	free    chan struct{} // holds a token while nobody runs; waiters are served in order
+// turnQueue lets one turn at a time run on a thread. It exists while a turn runs
+// or waits, so the table of queues is as large as the number of open requests.
+type turnQueue struct {
+	free    chan struct{} // holds a token while no turn runs; turns get it in order
 	users   int           // running and waiting
 	running *running
 }
 
-// running is the turn that has the lane.
+// running is the turn that has the thread.
 type running struct {
 	owner  store.Scope
 	cancel context.CancelCauseFunc
@@ -28,11 +28,11 @@ type running struct {
 // returns ends with ctx, and by [Service.Abort]; leave must be called.
 func (s *Service) enter(ctx context.Context, owner store.Scope, threadID string) (turnCtx context.Context, leave func(), err error) {
 	s.mu.Lock()
-	l := s.lanes[threadID]
+	l := s.queues[threadID]
 	if l == nil {
-		l = &lane{free: make(chan struct{}, 1)}
+		l = &turnQueue{free: make(chan struct{}, 1)}
 		l.free <- struct{}{}
-		s.lanes[threadID] = l
+		s.queues[threadID] = l
 	}
 	if l.users > maxWaiting {
 		s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Service) enter(ctx context.Context, owner store.Scope, threadID string)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if l.users--; l.users == 0 {
-			delete(s.lanes, threadID)
+			delete(s.queues, threadID)
 		}
 	}
 	select {
@@ -74,7 +74,7 @@ func (s *Service) enter(ctx context.Context, owner store.Scope, threadID string)
 func (s *Service) Abort(scope store.Scope, threadID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.lanes[threadID]
+	l := s.queues[threadID]
 	if l == nil || l.running == nil {
 		return
 	}
