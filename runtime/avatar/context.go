@@ -18,6 +18,7 @@ func (s *Session) UpdateRequestVars(vars map[string]any) error {
 	if err := s.live(); err != nil {
 		return err
 	}
+	s.base.Secrets.AddNamed(vars)
 	s.base.Work.Do(func() { s.mergeVars(vars) })
 	return nil
 }
@@ -42,6 +43,7 @@ func (s *Session) SetDynamicPrompt(data any) error {
 	if err != nil {
 		return err
 	}
+	s.base.Secrets.AddNamed(vars)
 	s.base.Work.Do(func() { s.mergeVars(vars) })
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
@@ -100,6 +101,12 @@ type ConnectivityChanged struct {
 	Attempt     int    `json:"attempt,omitempty"`
 	MaxAttempts int    `json:"maxAttempts,omitempty"`
 	Detail      string `json:"detail,omitempty"`
+}
+
+// Redacted implements [event.Diagnostic].
+func (c ConnectivityChanged) Redacted() Event {
+	c.Detail = fault.Redact(c.Detail)
+	return c
 }
 
 // MediaRecovering is emitted when the repair of a peer begins.
@@ -212,6 +219,12 @@ type AgentActionDenied struct {
 	Reason string `json:"reason"`
 	// ToolName is set for tool calls.
 	ToolName string `json:"toolName,omitempty"`
+}
+
+// Redacted implements [event.Diagnostic].
+func (a AgentActionDenied) Redacted() Event {
+	a.Reason = fault.Redact(a.Reason)
+	return a
 }
 
 // IdleWarning precedes the end of an idle session.

@@ -224,7 +224,7 @@ func (s *Session) rebuilt(p *procedure, l *link, n int, err error) {
 		s.end(fault.New(fault.ReconnectFailed, "the session could not be rebuilt").InPhase(fault.PhaseReconnect).Because(err), "reconnect_failed")
 		return
 	}
-	s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Detail: fault.Redact(err.Error())})
+	s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Detail: err.Error()})
 	s.recovery.window = s.base.After(s.opts.Limits.ColdBackoff, func() { s.rebuildAttempt(n+1, false) })
 }
 

@@ -150,7 +150,7 @@ func (s *Session) mended(l *link, c media.Channel, method, state string, err err
 		s.base.Emit(MediaRecovered{Channel: c, Method: method})
 		return
 	}
-	s.base.Emit(ConnectivityChanged{Channel: string(c), State: "recover_failed", Detail: fault.Redact(err.Error())})
+	s.base.Emit(ConnectivityChanged{Channel: string(c), State: "recover_failed", Detail: err.Error()})
 	switch {
 	case s.state != Connected:
 		p.ice = "failed" // looked at again when the socket is back

@@ -223,6 +223,11 @@ func New(o Options, d Deps) (*Session, error) {
 		},
 		OnEvent: o.OnEvent, OnAuditEvent: o.OnAuditEvent, Log: o.Log,
 	})
+	s.base.Secrets.Add(o.Token)
+	s.base.Secrets.AddNamed(vars)
+	if o.TURNCredentials != nil {
+		s.base.Secrets.Add(o.TURNCredentials.Credential)
+	}
 	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
 	s.tools = session.Tools{
 		Base: &s.base, Fetch: d.Fetch, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
@@ -317,6 +322,7 @@ func (s *Session) SetToken(token string) error {
 	if token == "" {
 		return fault.New(fault.BadRequest, "token is required")
 	}
+	s.base.Secrets.Add(token)
 	s.base.Work.Do(func() {
 		s.token = token
 		if s.link != nil {

@@ -103,7 +103,6 @@ func (s *Session) nextPieces() {
 }
 
 func (s *Session) deny(action AgentAction, reason string) {
-	reason = fault.Redact(reason)
 	if action.RuntimeName != "" {
 		s.lane.refused = true
 	}

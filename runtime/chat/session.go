@@ -103,6 +103,8 @@ func New(o Options, d Deps) (*Session, error) {
 		},
 		OnEvent: o.OnEvent, OnAuditEvent: o.OnAuditEvent, Log: o.Log,
 	})
+	s.base.Secrets.Add(o.Token)
+	s.base.Secrets.AddNamed(vars)
 	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
 	s.tools = session.Tools{
 		Base: &s.base, Fetch: d.Fetch, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
@@ -262,6 +264,7 @@ func (s *Session) SetToken(token string) error {
 	if state := s.Snapshot().State; state == Closed {
 		return fault.New(fault.InvalidState, "the session is closed")
 	}
+	s.base.Secrets.Add(token)
 	s.base.Work.Do(func() {
 		if s.state != Closed {
 			s.token = token
@@ -282,6 +285,7 @@ func (s *Session) UpdateRequestVars(vars map[string]any) error {
 	if err := s.live(); err != nil {
 		return err
 	}
+	s.base.Secrets.AddNamed(vars)
 	s.base.Work.Do(func() { s.vars = session.Merged(s.vars, vars) })
 	return nil
 }

@@ -30,8 +30,7 @@ func RefusalOf(errs []Segment, t Turn) *fault.Error {
 			code = fault.ThreadAccessDenied
 		}
 	}
-	// Redacted before it is cut: half a secret would not be recognised.
-	detail := firstChars(fault.Redact(strings.Join(texts, "; ")), maxRefusal)
+	detail := fault.Excerpt(strings.Join(texts, "; "), maxRefusal)
 	return fault.New(code, detail).WithStatus(200).At(path).WithBody(map[string]any{
 		"errors":   plain(errs),
 		"threadId": t.ThreadID,

@@ -136,8 +136,7 @@ func (r *Reply) badLine(text []byte, subtype string) (Segment, bool) {
 	if r.bad++; r.bad > maxBadLines {
 		return Segment{}, false
 	}
-	// Redacted before it is cut: half a secret would not be recognised.
-	return errorSegment(firstChars(fault.Redact(Clean(string(text))), unparseableChars), subtype), true
+	return errorSegment(fault.Excerpt(Clean(string(text)), unparseableChars), subtype), true
 }
 
 func errorSegment(content, subtype string) Segment {

@@ -15,6 +15,13 @@ type Event interface {
 	Name() string
 }
 
+// Diagnostic is an event with text of errors, which may quote secrets.
+type Diagnostic interface {
+	Event
+	// Redacted returns the event as the application gets it.
+	Redacted() Event
+}
+
 // ResponsePending says that the brain was prompted; strictly paired with
 // [ResponseSettled].
 type ResponsePending struct{}
@@ -145,6 +152,12 @@ type Warning struct {
 	Kind string `json:"kind,omitempty" ts:"'video' | 'audio'"`
 	// RequestVarKeys are names only.
 	RequestVarKeys []string `json:"requestVarKeys,omitempty"`
+}
+
+// Redacted implements [Diagnostic].
+func (w Warning) Redacted() Event {
+	w.Detail = fault.Redact(w.Detail)
+	return w
 }
 
 // Failed is a problem that ends the session, or an attempt or a turn that failed:

@@ -1,10 +1,9 @@
 // Package fault is the one error type of the runtime and every code it can
 // carry, each declared once, in the table of this package.
 //
-// It also owns redaction: whatever leaves an Error as text or JSON, and any
-// other text that a package hands to a log, an event or a page through Redact
-// and RedactValue, is free of tokens, passwords, TURN credentials, private
-// addresses and request variables (session-api.md C.1).
+// It also owns redaction (session-api.md C.1), which is applied where text leaves
+// the runtime: in an Error, and where a session hands events, audits and its log to
+// the application (runtime/session) or a panic to the console (internal/jsbridge).
 //
 // It knows nothing about sessions, sockets, HTTP clients or JavaScript, and
 // imports no other package of this module, so that every one of them may
@@ -42,8 +41,9 @@ const docsBase = "https://github.com/agentruntime/agentruntime/blob/main/docs/er
 
 // Error is the error of every exported call of the runtime (session-api.md
 // C.1). Build one with New, From, FromStatus or FromBody: they redact what
-// they are given. The With methods change the receiver and return it, so an
-// Error is finished by the goroutine that made it before anybody else sees it.
+// they are given. Its text and its JSON are redacted too, for fields that were
+// assigned by hand. The With methods change the receiver and return it, so that an
+// Error is finished before another goroutine gets it.
 type Error struct {
 	// Code is the stable name to switch on.
 	Code Code
@@ -146,7 +146,7 @@ func (e *Error) Because(err error) *Error {
 	if err == nil {
 		return e
 	}
-	e.Cause = cause{err}
+	e.Cause = cause{err, Redact(err.Error())}
 	info, _ := Lookup(e.Code)
 	if info.Retry == RetryIfAborted && (errors.Is(err, context.Canceled) || errors.Is(err, Aborted)) {
 		e.Retryable = true
@@ -242,12 +242,14 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	return json.Marshal(safe)
 }
 
-// cause hides an error's own text and fields behind its redacted text, however
-// it is printed. It has no Unwrap, so that walking the chain by hand doesn't
-// reach the raw text either.
-type cause struct{ err error }
+// cause hides an error behind its redacted text, however it is printed. It has no
+// Unwrap, so that walking the chain by hand doesn't reach the raw text either.
+type cause struct {
+	err  error
+	text string
+}
 
-func (c cause) Error() string        { return Redact(c.err.Error()) }
-func (c cause) GoString() string     { return strconv.Quote(c.Error()) }
+func (c cause) Error() string        { return c.text }
+func (c cause) GoString() string     { return strconv.Quote(c.text) }
 func (c cause) Is(target error) bool { return errors.Is(c.err, target) }
 func (c cause) As(target any) bool   { return errors.As(c.err, target) }

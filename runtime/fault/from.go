@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"unicode/utf8"
 )
 
 // maxMessage is how many characters of a server's text are kept
@@ -101,7 +100,7 @@ func FromBody(status int, body []byte) *Error {
 	// The service's own name for the refusal, such as AVATAR_NOT_FOUND, is
 	// what callers branch on (service.md "Avatars").
 	if name, ok := object["code"].(string); ok && name != "" && code == APIException {
-		e.WithTitle(clip(name))
+		e.WithTitle(Excerpt(name, maxMessage))
 	}
 	return e
 }
@@ -120,7 +119,7 @@ func (e *Error) WithHeaders(header HeaderGetter) *Error {
 		if e.Headers == nil {
 			e.Headers = make(map[string]string)
 		}
-		e.Headers[name] = Redact(clip(value))
+		e.Headers[name] = Excerpt(value, maxMessage)
 		if strings.HasSuffix(name, "request-id") {
 			e.RequestID = e.Headers[name] // x-request-id comes last and wins
 		}
@@ -245,7 +244,7 @@ func parseReply(body []byte) reply {
 	if err = json.Unmarshal(body, &r.body); err != nil {
 		r.body = nil
 		if text := strings.TrimSpace(r.raw); text != "" {
-			r.body = clip(Redact(text))
+			r.body = Excerpt(text, maxMessage)
 		}
 	}
 	return r
@@ -256,9 +255,9 @@ func parseReply(body []byte) reply {
 func (r reply) message() string {
 	switch body := r.body.(type) {
 	case string:
-		return clip(Redact(body))
+		return Excerpt(body, maxMessage)
 	case map[string]any:
-		return clip(Redact(objectMessage(body)))
+		return Excerpt(objectMessage(body), maxMessage)
 	}
 	return ""
 }
@@ -301,13 +300,4 @@ func joinDetails(items []any) string {
 		}
 	}
 	return strings.Join(parts, "; ")
-}
-
-// clip shortens s to maxMessage characters. Text is redacted before it is
-// clipped: a secret cut in half could no longer be recognised.
-func clip(s string) string {
-	if utf8.RuneCountInString(s) <= maxMessage {
-		return s
-	}
-	return string([]rune(s)[:maxMessage])
 }

@@ -1,95 +1,145 @@
 package fault
 
 import (
+	"cmp"
 	"net/netip"
+	"reflect"
+	"slices"
 	"strings"
 )
 
 // Redacted stands where a secret was.
 const Redacted = "[redacted]"
 
-// tokenPrefix begins every platform token: base64url of "v2|" (wire-protocol
-// §1.3).
-const tokenPrefix = "djJ8"
-
-// minHexSecret is the length from which a run of hexadecimal digits is taken
-// for a secret: admin secrets have 32 (session-api.md C.1). Ids of the service
-// have 24, or are UUIDs with dashes.
-const minHexSecret = 32
-
-// Redact returns s without what must not leave the runtime: platform tokens,
-// also when they are broken into lines, JSON web tokens, credentials behind KS,
-// Bearer and Basic, user and password in URLs, the values of secret-looking
-// names in JSON, query strings and headers (ks, token, password, credential,
-// secret, …), request variables, 32-digit hexadecimal secrets and private
-// network addresses. URLs, JSON and headers are recognised when they are
-// percent-encoded, too. Loopback addresses stay: they say nothing about a
-// network, and local work needs them.
+// Redact returns s without what must not leave the runtime:
 //
-// It works on any text, however broken, and redacting twice changes nothing.
+//   - the values of every session's [Secrets];
+//   - tokens of the service and JSON web tokens, also broken into lines;
+//   - credentials behind KS, Bearer and Basic, and in header lines;
+//   - user and password in URLs, also in turn: and stun: addresses;
+//   - the values of names such as token, password and credential, and request
+//     variables, in JSON, in query strings and as Go prints them;
+//   - hexadecimal secrets, and private network addresses. Loopback addresses stay:
+//     they reveal nothing about a network, and local work needs them.
+//
+// All of this is also found when it is escaped as in JSON strings, URLs or HTML, in
+// several layers, and in base64. Redacting twice changes nothing. The time is linear
+// in the length of s.
 func Redact(s string) string {
-	// What one rule leaves may be a value for another, "ks=[]djJ8…" for
-	// example; a second round settles that. Clean text goes through once.
+	// What a cut leaves may be a secret of another kind, "ks=[]djJ8…" for example,
+	// which the next round finds. Clean text takes one round.
+	const maxRounds = 8
 	for range maxRounds {
-		before := s
-		s = redactTokens(s) // first, because a pair ends with its line
-		s = redactPairs(s)
-		s = redactWebTokens(s)
-		s = redactUserinfo(s)
-		s = redactSchemes(s)
-		s = redactHex(s)
-		s = redactAddresses(s)
-		if s == before {
+		f := finder{source: s}
+		f.search(layer{text: s}, 0)
+		if len(f.spans) == 0 {
 			break
 		}
+		s = f.redacted()
 	}
 	return s
 }
 
-// maxRounds bounds the work on text made to be difficult.
-const maxRounds = 8
-
-// rewriter copies src with pieces replaced by the marker. It allocates only
-// when there is something to replace.
-type rewriter struct {
-	src  string
-	done int // src before done has been copied
-	out  strings.Builder
-}
-
-// cut replaces src[from:to], unless it already is the marker.
-func (r *rewriter) cut(from, to int) {
-	if r.src[from:to] == Redacted {
-		return
-	}
-	r.out.WriteString(r.src[r.done:from])
-	r.out.WriteString(Redacted)
-	r.done = to
-}
-
-func (r *rewriter) String() string {
-	if r.done == 0 && r.out.Len() == 0 {
-		return r.src
-	}
-	r.out.WriteString(r.src[r.done:])
-	return r.out.String()
-}
-
-// redactTokens removes everything that begins like a platform token.
-func redactTokens(s string) string {
-	r := rewriter{src: s}
-	for i := 0; ; {
-		at := strings.Index(s[i:], tokenPrefix)
-		if at < 0 {
-			return r.String()
+// Excerpt returns the first characters of the redacted text, at most limit. Text is
+// redacted before it is cut, because half a secret would not be recognised.
+func Excerpt(text string, limit int) string {
+	text = Redact(text)
+	for i := range text {
+		if limit--; limit < 0 {
+			return text[:i]
 		}
-		start := i + at
-		i = start + len(tokenPrefix)
-		end := tokenEnd(s, i)
-		if end > i {
-			end = wrappedEnd(s, end)
-			r.cut(start, end)
-			i = end
+	}
+	return text
+}
+
+// finder collects the parts of source that are secret.
+type finder struct {
+	source string
+	spans  []span
+}
+
+// span is the part of a text from one offset to another.
+type span struct{ from, to int }
+
+// redacted returns the source with the marker in place of the spans, which may
+// overlap.
+func (f *finder) redacted() string {
+	slices.SortFunc(f.spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	var out strings.Builder
+	done := 0
+	for i := 0; i < len(f.spans); {
+		joined := f.spans[i]
+		for i++; i < len(f.spans) && f.spans[i].from <= joined.to; i++ {
+			joined.to = max(joined.to, f.spans[i].to)
+		}
+		out.WriteString(f.source[done:joined.from])
+		out.WriteString(Redacted)
+		done = joined.to
+	}
+	out.WriteString(f.source[done:])
+	return out.String()
+}
+
+const (
+	maxLayers = 6 // of escapes in one another
+	maxBase64 = 2 // of base64 in base64
+)
+
+// search adds the secrets of l, and those in what its escapes and its base64 stand
+// for.
+func (f *finder) search(l layer, base64s int) {
+	for range maxLayers {
+		cut := func(from, to int) {
+			if from < to && l.text[from:to] != Redacted {
+				f.spans = append(f.spans, l.span(from, to))
+			}
+		}
+		findKnown(l.text, cut)
+		findTokens(l.text, cut)
+		findPairs(l.text, cut)
+		findLogins(l.text, cut)
+		findCredentials(l.text, cut)
+		if base64s == 0 { // the bytes of a picture may look like these by chance
+			findHex(l.text, cut)
+			findAddresses(l.text, cut)
+		}
+		if base64s < maxBase64 {
+			for inner := range l.base64() {
+				f.search(inner, base64s+1)
+			}
+		}
+		var escaped bool
+		if l, escaped = l.unescaped(); !escaped {
+			return
+		}
+	}
+}
+
+// The beginnings of a token of the service, base64url of "v2|" (wire-protocol
+// §1.3), and of a JSON web token, base64url of `{"`.
+const (
+	tokenPrefix    = "djJ8"
+	webTokenPrefix = "eyJ"
+	minWebToken    = 20 // characters; no JSON web token is shorter
+)
+
+func findTokens(s string, cut func(from, to int)) {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case strings.HasPrefix(s[i:], tokenPrefix):
+			end := run(s, i, isTokenChar)
+			if end > i+len(tokenPrefix) {
+				end = wrappedEnd(s, end, isTokenChar)
+				cut(i, end)
+			}
+			i = end - 1
+		case strings.HasPrefix(s[i:], webTokenPrefix):
+			end := run(s, i, isWebTokenChar)
+			if end-i >= minWebToken && strings.Contains(s[i:end], ".") {
+				end = wrappedEnd(s, end, isWebTokenChar)
+				cut(i, i+len(strings.TrimRight(s[i:end], ".")))
+			}
+			i = end - 1
 		}
 	}
 }
@@ -100,19 +150,14 @@ func redactTokens(s string) string {
 const minWrapped = 28
 
 // wrappedEnd returns where a token ends whose first line ends at i.
-func wrappedEnd(s string, i int) int {
+func wrappedEnd(s string, i int, in func(byte) bool) int {
 	for {
-		next := i
-		for _, part := range [...]string{"\r", `\r`, "\n", `\n`} {
-			if strings.HasPrefix(s[next:], part) {
-				next += len(part)
-			}
-		}
+		next := skip(s, i, "\r\n")
 		if next == i {
 			return i
 		}
 		next = skip(s, next, " \t")
-		end := tokenEnd(s, next)
+		end := run(s, next, in)
 		if end-next < minWrapped || !strings.ContainsAny(s[next:end], "0123456789") {
 			return i
 		}
@@ -120,153 +165,64 @@ func wrappedEnd(s string, i int) int {
 	}
 }
 
-func tokenEnd(s string, i int) int {
-	for i < len(s) && isTokenChar(s[i]) {
-		i++
-	}
-	return i
-}
-
-// webTokenPrefix begins every JSON web token: base64url of `{"`.
-const webTokenPrefix = "eyJ"
-
-// minWebToken is shorter than any JSON web token can be.
-const minWebToken = 20
-
-// redactWebTokens removes JSON web tokens, which the endpoint of a brain or a
-// gateway may use.
-func redactWebTokens(s string) string {
-	r := rewriter{src: s}
-	for i := 0; ; {
-		at := strings.Index(s[i:], webTokenPrefix)
-		if at < 0 {
-			return r.String()
-		}
-		start := i + at
-		end := start
-		for end < len(s) && (isNameChar(s[end]) || s[end] == '.') {
-			end++
-		}
-		i = end
-		end = start + len(strings.TrimRight(s[start:end], "."))
-		if end-start >= minWebToken && strings.Contains(s[start:end], ".") {
-			r.cut(start, end)
-		}
-	}
-}
-
-// redactSchemes removes the credentials that follow an authentication scheme.
-// Prose such as "KS expired" stays: a credential has a digit or a symbol in
-// it, or is long.
-func redactSchemes(s string) string {
-	r := rewriter{src: s}
-	for i := 0; i < len(s); {
-		if !isNameChar(s[i]) {
-			i++
+// findCredentials finds what follows the name of an authentication scheme. Text
+// such as "KS expired" stays: a credential has a digit or a symbol in it, or is
+// long.
+func findCredentials(s string, cut func(from, to int)) {
+	for i := 0; i < len(s); i++ {
+		end := run(s, i, isNameChar)
+		if end == i {
 			continue
 		}
-		end := nameEnd(s, i)
 		switch strings.ToLower(s[i:end]) {
 		case "ks", "bearer", "basic":
-			start := skip(s, end, " \t+\"'")
-			stop := start
-			for stop < len(s) && (isTokenChar(s[stop]) || strings.IndexByte(".~|:", s[stop]) >= 0) {
-				stop++
-			}
-			if start > end && looksSecret(s[start:stop]) {
-				r.cut(start, stop)
-				end = stop
+			from := skip(s, end, " \t+\"':=")
+			to := run(s, from, func(c byte) bool { return isTokenChar(c) || strings.IndexByte(".~|:", c) >= 0 })
+			if from > end && looksSecret(s[from:to]) {
+				cut(from, to)
+				end = to
 			}
 		}
-		i = end
+		i = end - 1
 	}
-	return r.String()
 }
 
-// redactUserinfo removes user and password from URLs, also from turn: and
-// stun: addresses, which have no slashes, and from percent-encoded ones.
-func redactUserinfo(s string) string {
-	if strings.IndexByte(s, '@') < 0 && !strings.Contains(s, encodedAt) {
-		return s
-	}
-	r := rewriter{src: s}
+// looksSecret tells a credential from a word.
+func looksSecret(s string) bool {
+	const short, long = 6, 20
+	return len(s) >= long || len(s) >= short && strings.ContainsAny(s, "0123456789_+/=~|.")
+}
+
+// findLogins finds user and password in URLs.
+func findLogins(s string, cut func(from, to int)) {
+	last := strings.LastIndexByte(s, '@')
 	searched := 0 // there is no @ between here and the next delimiter
-	for i := 0; i < len(s); i++ {
-		start, encoded := authority(s, i)
-		if start < 0 || start < searched {
+	for i := 0; i < last; i++ {
+		if s[i] != ':' {
 			continue
 		}
-		at, end := userinfo(s, start, encoded)
-		if at < 0 {
-			searched = end
+		from := i + 1
+		if strings.HasPrefix(s[from:], "//") {
+			from += len("//")
+		} else if !isTURN(s[:i]) {
 			continue
 		}
-		if at > start {
-			r.cut(start, at)
+		if from < searched {
+			continue
 		}
-		i = at
-	}
-	return r.String()
-}
-
-// authority returns where the part of an address begins that may have a login,
-// if the colon after its scheme is at i; -1 if there is none.
-func authority(s string, i int) (start int, encoded bool) {
-	colon := i + 1
-	switch {
-	case s[i] == ':':
-	case s[i] == '%' && foldPrefix(s[i:], "%3A"):
-		colon, encoded = i+len("%3A"), true
-	default:
-		return -1, false
-	}
-	// Some writers of JSON escape each slash.
-	for _, slashes := range [...]string{"//", `\/\/`, "%2F%2F"} {
-		if foldPrefix(s[colon:], slashes) {
-			return colon + len(slashes), encoded
+		to := from
+		for to < len(s) && strings.IndexByte(" \t\r\n\"'`<>/?#\\&", s[to]) < 0 {
+			to++
 		}
-	}
-	if isTurnScheme(s[:i]) {
-		return colon, encoded
-	}
-	return -1, false
-}
-
-const encodedAt = "%40"
-
-// userinfo returns where the authority that begins at start ends, and its last
-// @; -1 when it has none.
-func userinfo(s string, start int, encoded bool) (at, end int) {
-	at = -1
-	for end = start; end < len(s) && strings.IndexByte(" \t\r\n\"'`<>/?#\\&", s[end]) < 0; end++ {
-		switch {
-		case s[end] == '@':
-			at = end
-		case encoded && s[end] == '%' && strings.HasPrefix(s[end:], encodedAt):
-			at = end
-		case encoded && hasAnyPrefix(s[end:], "%2F", "%3F", "%23", "%22", "%20", "%26"):
-			return at, end
+		if at := strings.LastIndexByte(s[from:to], '@'); at >= 0 {
+			cut(from, from+at)
 		}
+		searched = to
 	}
-	return at, end
 }
 
-// foldPrefix is strings.HasPrefix for percent-encoded text, whose digits have
-// two spellings.
-func foldPrefix(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
-}
-
-func hasAnyPrefix(s string, prefixes ...string) bool {
-	for _, p := range prefixes {
-		if foldPrefix(s, p) {
-			return true
-		}
-	}
-	return false
-}
-
-func isTurnScheme(before string) bool {
+// isTURN reports whether a TURN or STUN scheme is at the end of before.
+func isTURN(before string) bool {
 	for _, scheme := range [...]string{"turn", "turns", "stun", "stuns"} {
 		if n := len(before) - len(scheme); n >= 0 && strings.EqualFold(before[n:], scheme) {
 			return n == 0 || !isNameChar(before[n-1])
@@ -275,104 +231,215 @@ func isTurnScheme(before string) bool {
 	return false
 }
 
-// redactHex removes long runs of hexadecimal digits.
-func redactHex(s string) string {
-	r := rewriter{src: s}
-	for i := 0; i < len(s); {
-		end := i
-		for end < len(s) && isHex(s[end]) {
-			end++
-		}
+// minHexSecret is the length from which a run of hexadecimal digits is taken
+// for a secret: admin secrets have 32 (session-api.md C.1). Ids of the service
+// have 24, or are UUIDs with dashes.
+const minHexSecret = 32
+
+func findHex(s string, cut func(from, to int)) {
+	for i := 0; i < len(s); i++ {
+		end := run(s, i, isHex)
 		if end-i >= minHexSecret {
-			r.cut(i, end)
+			cut(i, end)
 		}
-		i = end + 1
+		i = max(i, end)
 	}
-	return r.String()
 }
 
-// redactAddresses removes private and link-local IP addresses.
-func redactAddresses(s string) string {
-	r := rewriter{src: s}
-	for i := 0; i < len(s); {
-		end := i
-		for end < len(s) && isAddressChar(s[end]) {
-			end++
+// findAddresses finds private and link-local IP addresses.
+func findAddresses(s string, cut func(from, to int)) {
+	for i := 0; i < len(s); i++ {
+		if i > 0 && (isHex(s[i-1]) || s[i] == ':' && s[i-1] == ':') {
+			continue // in the middle of a number or of a gap
 		}
-		for i < end {
-			if n, private := addressPrefix(s[i:end]); n > 0 {
-				if private {
-					r.cut(i, i+n)
-				}
-				i += n
-				continue
+		if n, private := addressAt(s[i:]); n > 0 {
+			if private {
+				cut(i, i+n)
 			}
-			// The run may have something before the address, like
-			// "src:10.0.0.1" read as "c:10.0.0.1": try again behind its next
-			// separator.
-			next := strings.IndexAny(s[i:end], ":.")
-			if next < 0 {
-				break
-			}
-			i += next + 1
+			i += n - 1
 		}
-		i = end + 1
 	}
-	return r.String()
 }
 
-const (
-	maxIPv4 = len("255.255.255.255")
-	maxIPv6 = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
-)
-
-// addressPrefix returns the length of the IP address at the beginning of run,
-// which may go on with a port or a full stop, and whether it is private or
-// link-local. The length is 0 when there is no address.
-func addressPrefix(run string) (n int, private bool) {
-	sep := strings.IndexAny(run, ":.")
-	if sep < 0 || sep > len("ffff") {
+// addressAt returns the length of the IP address that s begins with, 0 if it does
+// not, and whether the address is private or link-local.
+func addressAt(s string) (n int, private bool) {
+	const maxLength = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
+	n = run(s[:min(len(s), maxLength)], 0, func(c byte) bool { return isHex(c) || c == ':' || c == '.' })
+	if sep := strings.IndexAny(s[:n], ":."); sep < 0 || sep > len("ffff") {
 		return 0, false
 	}
-	limit := maxIPv6
-	if run[sep] == '.' {
-		limit = maxIPv4
-	}
-	for n = min(len(run), limit); n >= len("::1"); n-- {
-		if n < len(run) && isHex(run[n]) && isHex(run[n-1]) {
-			continue // would cut a group in two
+	for ; n >= len("::1"); n-- { // a port or a full stop may follow
+		if n < len(s) && isHex(s[n]) && isHex(s[n-1]) {
+			continue // would cut a number in two
 		}
-		if addr, err := netip.ParseAddr(run[:n]); err == nil {
-			addr = addr.Unmap()
-			return n, addr.IsPrivate() || addr.IsLinkLocalUnicast()
+		if address, err := netip.ParseAddr(s[:n]); err == nil {
+			address = address.Unmap()
+			return n, address.IsPrivate() || address.IsLinkLocalUnicast()
 		}
 	}
 	return 0, false
 }
 
-// looksSecret tells a credential from a word of prose.
-func looksSecret(s string) bool {
-	const short, long = 6, 20
-	return len(s) >= long || len(s) >= short && strings.ContainsAny(s, "0123456789_+/=~|.")
+// nameKind says how the value of a name has to be treated.
+type nameKind uint8
+
+const (
+	plainName  nameKind = iota
+	tokenName           // also a word of messages: "invalid token: expired"
+	secretName          // the value is secret, whatever it looks like
+	headerName          // the value reaches to the end of the line
+	wholeName           // the value is secret as a whole, objects included
+)
+
+// classify finds the names whose values are secrets, in any of the spellings
+// access_token, access-token and accessToken.
+func classify(name string) nameKind {
+	name = strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
+	switch name {
+	case "ks", "jwt":
+		return tokenName
+	case "pass", "passwd", "pwd", "icepwd", "credentials", "privatekey", "signature":
+		return secretName
+	case "authorization", "proxyauthorization", "cookie", "setcookie":
+		return headerName
+	case "requestvars", "secrets":
+		return wholeName
+	}
+	for _, suffix := range [...]string{"secret", "password", "passphrase", "credential", "apikey"} {
+		if strings.HasSuffix(name, suffix) {
+			return secretName
+		}
+	}
+	if strings.HasSuffix(name, "token") {
+		return tokenName
+	}
+	return plainName
 }
 
-func isTokenChar(c byte) bool {
-	return isNameChar(c) || c == '+' || c == '/' || c == '=' || c == '%'
+// findPairs finds the values of secret names: "ks":"…" in JSON, ks=… in query
+// strings and forms, headers, and what Go prints for maps and structs.
+func findPairs(s string, cut func(from, to int)) {
+	for i := 0; i < len(s); i++ {
+		end := run(s, i, isNameChar)
+		if end == i {
+			continue
+		}
+		if kind := classify(s[i:end]); kind != plainName {
+			if from, to := pairValue(s, end, kind); to > from {
+				cut(from, to)
+				end = to
+			}
+		}
+		i = end - 1
+	}
 }
+
+// pairValue finds the value that belongs to a name ending at i. The result is
+// empty when no value follows, or one that may stay.
+func pairValue(s string, i int, kind nameKind) (from, to int) {
+	const quotes = "\"'`"
+	quoted := i < len(s) && strings.IndexByte(quotes, s[i]) >= 0
+	if quoted {
+		i++
+	}
+	i = skip(s, i, " \t")
+	if i == len(s) || s[i] != ':' && s[i] != '=' {
+		return 0, 0
+	}
+	from = skip(s, i+1, " \t\r\n")
+	message := s[i] == ':' && !quoted && from > i+1
+	switch {
+	case from == len(s):
+		return 0, 0
+	case strings.IndexByte(quotes, s[from]) >= 0:
+		return from + 1, closingQuote(s, from)
+	case s[from] == '{':
+		if kind == wholeName {
+			return from, groupEnd(s, from)
+		}
+		return 0, 0 // each name in it is looked at
+	case s[from] == '[' && !strings.HasPrefix(s[from:], Redacted):
+		return from, groupEnd(s, from)
+	}
+
+	delimiters := " \t\r\n,;&\"'`<>(){}]\\"
+	if kind == headerName {
+		if strings.HasPrefix(s[from:], Redacted) {
+			return 0, 0 // what follows the marker is not of this header any more
+		}
+		delimiters = "\r\n\"'`"
+	}
+	for to = from; to < len(s); {
+		if strings.HasPrefix(s[to:], Redacted) {
+			to += len(Redacted)
+		} else if strings.IndexByte(delimiters, s[to]) < 0 {
+			to++
+		} else {
+			break
+		}
+	}
+	switch value := s[from:to]; {
+	case value == "null", value == "true", value == "false", value == "undefined":
+		return 0, 0
+	case message && kind == tokenName && !looksSecret(value), isSecretName(value):
+		return 0, 0
+	}
+	return from, to
+}
+
+// isSecretName reports whether what looks like a value is a name with a value of
+// its own, as in "wrong secret: password: …".
+func isSecretName(value string) bool {
+	end := run(value, 0, isNameChar)
+	return (value[end:] == ":" || value[end:] == "=") && classify(value[:end]) != plainName
+}
+
+// closingQuote returns where the string ends whose opening quote is at i.
+func closingQuote(s string, i int) int {
+	quote := s[i]
+	for i++; i < len(s) && s[i] != quote; i++ {
+		if s[i] == '\\' {
+			i++
+		}
+	}
+	return min(i, len(s))
+}
+
+// groupEnd returns the end of the object or array that begins at i, or of s.
+// Brackets inside strings don't count.
+func groupEnd(s string, i int) int {
+	depth := 0
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			i = closingQuote(s, i)
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(s)
+}
+
+func isTokenChar(c byte) bool { return isNameChar(c) || c == '+' || c == '/' || c == '=' }
+
+func isWebTokenChar(c byte) bool { return isNameChar(c) || c == '.' || c == '=' }
 
 func isNameChar(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-func isAddressChar(c byte) bool { return isHex(c) || c == ':' || c == '.' }
-
 func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// nameEnd returns the end of the run of name characters that begins at i.
-func nameEnd(s string, i int) int {
-	for i < len(s) && isNameChar(s[i]) {
+// run returns the end of the run of characters from i on that are in a set.
+func run(s string, i int, in func(byte) bool) int {
+	for i < len(s) && in(s[i]) {
 		i++
 	}
 	return i
@@ -380,8 +447,68 @@ func nameEnd(s string, i int) int {
 
 // skip returns the first index from i on whose byte is not in set.
 func skip(s string, i int, set string) int {
-	for i < len(s) && strings.IndexByte(set, s[i]) >= 0 {
-		i++
+	return len(s) - len(strings.TrimLeft(s[i:], set))
+}
+
+// RedactValue returns a copy of v, made of JSON's own types, in which every
+// string went through Redact and the values of secret names are gone. Lists, maps
+// and values of another type can't be checked, and are gone too.
+func RedactValue(v any) any { return redactValue(v, maxDepth) }
+
+// maxDepth bounds the nesting of what RedactValue returns; deeper parts are gone.
+const maxDepth = 32
+
+func redactValue(v any, depth int) any {
+	if depth == 0 {
+		return Redacted
 	}
-	return i
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case error:
+		return Redact(v.Error())
+	case []byte:
+		return Redact(string(v))
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = redactValue(v[i], depth-1)
+		}
+		return out
+	case map[string]any:
+		return redactMembers(v, depth)
+	case map[string]string:
+		return redactMembers(v, depth)
+	}
+	switch rv := reflect.ValueOf(v); {
+	case rv.Kind() == reflect.String:
+		return Redact(rv.String())
+	case rv.Kind() >= reflect.Bool && rv.Kind() <= reflect.Float64:
+		return v
+	}
+	return Redacted
+}
+
+func redactMembers[T any](members map[string]T, depth int) any {
+	out := make(map[string]any, len(members))
+	for name, value := range members {
+		out[Redact(name)] = redactNamed(classify(name), value, depth-1)
+	}
+	return out
+}
+
+// redactNamed redacts the value of a name.
+func redactNamed(kind nameKind, value any, depth int) any {
+	switch value.(type) {
+	case nil, bool:
+		return value
+	case map[string]any:
+		if kind != wholeName {
+			return redactValue(value, depth)
+		}
+	}
+	if kind == plainName {
+		return redactValue(value, depth)
+	}
+	return Redacted
 }

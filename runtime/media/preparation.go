@@ -163,7 +163,7 @@ func (p *Plane) addTo(peer *peer) func(control.Candidate) {
 		}
 		p.spawn(func() {
 			if err := peer.addCandidate(c); err != nil {
-				p.cfg.Log("debug", "a candidate was refused", map[string]any{"error": fault.Redact(err.Error())})
+				p.cfg.Log("debug", "a candidate was refused", map[string]any{"error": err.Error()})
 			}
 		})
 	}

@@ -157,15 +157,9 @@ func refusal(resp *fetch.Response) error {
 	}
 	f := fault.New(fault.WHEPFailed, detail).InPhase(fault.PhaseWHEP).WithStatus(resp.Status)
 	if text := strings.TrimSpace(string(body)); text != "" {
-		f.WithBody(quote(text))
+		f.WithBody(fault.Excerpt(strings.ToValidUTF8(text, "\uFFFD"), maxQuote))
 	}
 	return f
-}
-
-// quote shortens a text after redaction, which needs whole words.
-func quote(text string) string {
-	runes := []rune(fault.Redact(strings.ToValidUTF8(text, "\uFFFD")))
-	return string(runes[:min(len(runes), maxQuote)])
 }
 
 // badAnswer is the error of an answer that can't be used.
@@ -238,7 +232,7 @@ func (v *viewer) request() *fetch.Request { return &fetch.Request{Method: "DELET
 func (v *viewer) report(status int, err error) {
 	switch {
 	case err != nil:
-		v.whep.log("warn", "the viewer was not released", map[string]any{"error": fault.Redact(noReply(err).Error())})
+		v.whep.log("warn", "the viewer was not released", map[string]any{"error": noReply(err).Error()})
 	case status < 200 || status > 299:
 		v.whep.log("warn", "the viewer was not released", map[string]any{"status": status})
 	}

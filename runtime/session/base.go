@@ -34,6 +34,8 @@ type Actor struct{ PartnerID, SubjectID, ThreadID string }
 // second queue, so that a slow or re-entrant listener never holds the session up.
 type Base struct {
 	Work Queue
+	// Secrets are left out of everything that the session logs and reports.
+	Secrets *fault.Secrets
 
 	heard   Queue
 	unheard atomic.Int64 // events that the listener has not heard yet
@@ -42,6 +44,7 @@ type Base struct {
 
 // Start sets b up. It comes before everything else.
 func (b *Base) Start(h Hooks) {
+	b.Secrets = fault.NewSecrets(b)
 	b.hooks = h
 	b.hooks.Log = Logger(h.Log)
 	b.Work.after = h.Publish
@@ -54,6 +57,9 @@ func (b *Base) Start(h Hooks) {
 func (b *Base) Emit(e event.Event) {
 	if b.hooks.OnEvent == nil {
 		return
+	}
+	if d, ok := e.(event.Diagnostic); ok {
+		e = d.Redacted()
 	}
 	b.hooks.Publish()
 	b.unheard.Add(1)
@@ -68,10 +74,9 @@ func (b *Base) Warn(code fault.Code, detail string) {
 	b.Warning(event.Warning{Code: code, Detail: detail})
 }
 
-// Warning emits w with its code's message, and nothing secret in its detail.
+// Warning emits w with its code's message.
 func (b *Base) Warning(w event.Warning) {
 	w.Message = fault.New(w.Code, "").Title
-	w.Detail = fault.Redact(w.Detail)
 	b.Emit(w)
 }
 
@@ -93,15 +98,19 @@ func (b *Base) Audit(kind, outcome, reason string) {
 // goroutine.
 func (b *Base) Log(level, message string, data map[string]any) { b.hooks.Log(level, message, data) }
 
-// Logger makes log, which may be nil, safe to call: nothing secret reaches it, and
-// what it breaks is its own.
+// Logger makes log, which may be nil, safe to call: message and data are redacted,
+// and a panic in log ends nothing.
 func Logger(log func(level, message string, data map[string]any)) func(level, message string, data map[string]any) {
 	if log == nil {
 		return func(string, string, map[string]any) {}
 	}
 	return func(level, message string, data map[string]any) {
 		_, _ = Guarded(func() (any, error) {
-			log(level, fault.Redact(message), data)
+			var clean map[string]any
+			if len(data) > 0 {
+				clean, _ = fault.RedactValue(data).(map[string]any)
+			}
+			log(level, fault.Redact(message), clean)
 			return nil, nil
 		})
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -191,6 +192,30 @@ func TestWarningsAndAuditsAreRedacted(t *testing.T) {
 			t.Errorf("logged %q", s.logged)
 		}
 	})
+}
+
+// TestLogIsRedacted covers the data of a message, and the secrets that only their
+// session can recognise.
+func TestLogIsRedacted(t *testing.T) {
+	var logged string
+	var b Base
+	b.Start(Hooks{Log: func(level, message string, data map[string]any) { logged = fmt.Sprint(level, message, data) }})
+	defer b.Secrets.Forget()
+	b.Secrets.Add("correct horse")
+	b.Secrets.AddNamed(map[string]any{"pinSecret": "battery staple", "name": "Annabella"})
+	b.Log("warn", "refused correct horse", map[string]any{
+		"error": errors.New("login of Annabella with battery%20staple"), "password": "x", "status": int64(403), "deep": []any{"correct horse"},
+	})
+	for _, secret := range []string{"correct", "battery", "staple", "password:x"} {
+		if strings.Contains(logged, secret) {
+			t.Errorf("%q is in %s", secret, logged)
+		}
+	}
+	for _, kept := range []string{"warn", "refused", "Annabella", "403"} {
+		if !strings.Contains(logged, kept) {
+			t.Errorf("%q is not in %s", kept, logged)
+		}
+	}
 }
 
 func TestAnAttemptToCompleteIsAnEvent(t *testing.T) {

@@ -68,6 +68,7 @@ func New(o Options) (*Client, error) {
 		base: base, token: o.Token, kind: o.Kind,
 		fetch: o.Fetch, onResponse: o.OnResponse, close: func() {},
 	}
+	fault.NewSecrets(c).Add(o.Token)
 	if c.fetch == nil {
 		transport := fetch.New()
 		c.fetch, c.close = transport, transport.Close
