@@ -73,8 +73,8 @@ func (s *Session) disconnect(o DisconnectOptions) {
 	s.base.Audit("session.disconnect", "ended", o.Reason)
 	// The completion request leaves first: on a page that goes away nothing
 	// after it is sure to leave (wire-protocol §8.8).
-	if s.completer != nil && !o.Keep {
-		s.completer.Complete(o.Reason)
+	if s.notifier != nil && !o.Keep {
+		s.notifier.Notify(o.Reason)
 	}
 	s.forgetTurn()
 	s.tearDown(cutShort(nil))
@@ -135,7 +135,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.tools.Forget()
 	s.forgetPieces()
 	s.life.paused = false
-	s.dropCompleter()
+	s.dropNotifier()
 	if s.life.die != nil {
 		s.life.die()
 	}
@@ -155,15 +155,15 @@ func (s *Session) begin() {
 	s.life.ctx, s.life.die = context.WithCancel(context.Background())
 	s.turn.kicked = false
 	s.config = nil
-	s.dropCompleter()
-	s.completer = s.newCompleter(s.deps.Page)
+	s.dropNotifier()
+	s.notifier = s.newNotifier(s.deps.Page)
 	s.arm()
 	s.base.Audit("session.connect", "started", "")
 }
 
-// newCompleter returns what tells the service of the end; page is nil for a
+// newNotifier returns what tells the service of the end; page is nil for a
 // session that is not connected, of which other tabs should hear nothing.
-func (s *Session) newCompleter(page sessionend.Page) *sessionend.Completer {
+func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
 	return sessionend.New(sessionend.Options{
 		URL:      *s.opts.GenieURL,
 		Fetch:    s.deps.Fetch,
@@ -179,20 +179,20 @@ func (s *Session) newCompleter(page sessionend.Page) *sessionend.Completer {
 	})
 }
 
-// dropCompleter lets go of the completer; Close waits for what it has sent.
-func (s *Session) dropCompleter() {
-	if c := s.completer; c != nil {
-		s.completer, s.told = nil, c
+// dropNotifier closes the notifier, and keeps it for Settle, which waits for its request.
+func (s *Session) dropNotifier() {
+	if c := s.notifier; c != nil {
+		s.notifier, s.told = nil, c
 		c.Close()
 		s.readers.Go(c.Wait)
 	}
 }
 
-// arm tells the completer what its request will say, so that it can leave
+// arm sets what the notifier's request carries, so that it can leave
 // without asking anybody.
 func (s *Session) arm() {
-	if s.completer != nil {
-		s.completer.Arm(s.thread, s.token)
+	if s.notifier != nil {
+		s.notifier.SetThread(s.thread, s.token)
 	}
 }
 
@@ -226,12 +226,12 @@ func (s *Session) network(online bool) {
 // once the session is disconnected, and with aborted at the end of ctx (timeout for a
 // deadline), which does not take the signal back; every other outcome is in the result.
 func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error) {
-	c, err := session.Ask(ctx, &s.base, func(reply chan<- *sessionend.Completer) {
-		if s.completer == nil && (s.state == Idle || s.state == Broken) {
-			s.completer = s.newCompleter(nil)
+	c, err := session.Ask(ctx, &s.base, func(reply chan<- *sessionend.Notifier) {
+		if s.notifier == nil && (s.state == Idle || s.state == Broken) {
+			s.notifier = s.newNotifier(nil)
 			s.arm()
 		}
-		reply <- s.completer
+		reply <- s.notifier
 	})
 	if err != nil {
 		return sessionend.Result{}, err
@@ -239,7 +239,7 @@ func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error)
 	if c == nil {
 		return sessionend.Result{}, fault.New(fault.InvalidState, "the session is not connected")
 	}
-	r, err := c.CompleteNow(ctx)
+	r, err := c.NotifyNow(ctx)
 	if err != nil {
 		return r, session.EndOf(ctx)
 	}

@@ -181,8 +181,8 @@ type Session struct {
 	recovery recoveryState
 	output   outputState
 
-	completer *sessionend.Completer
-	told      *sessionend.Completer // that of the life before
+	notifier *sessionend.Notifier
+	told     *sessionend.Notifier // that of the life before
 }
 
 // New returns a session in state idle; it opens nothing. The error is a

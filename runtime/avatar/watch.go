@@ -208,8 +208,8 @@ func (s *Session) checkEmptyTurn() {
 // touch notes that the conversation goes on: the idle limit and the hidden
 // page's grace start again.
 func (s *Session) touch() {
-	if s.completer != nil {
-		s.completer.Activity()
+	if s.notifier != nil {
+		s.notifier.Activity()
 	}
 	s.life.idle.Stop()
 	limit := *s.opts.IdleTimeout

@@ -36,7 +36,7 @@ func (s *Session) begin(t *turn) {
 	t.ctx, t.cancel = context.WithCancelCause(t.ctx)
 	t.vars = s.vars
 	t.reply.OnWidget = func(w converse.Widget) { s.base.Emit(WidgetShown{Widget: w}) }
-	s.completer.Activity()
+	s.notifier.Activity()
 	if t.kickoff {
 		sent := *s.kickoff
 		sent.Sent = true
@@ -102,7 +102,7 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 	if s.turn != t {
 		return // the session was closed
 	}
-	s.completer.Activity()
+	s.notifier.Activity()
 	if s.thread == "" && seg.ThreadID != "" {
 		s.thread = seg.ThreadID
 		s.arm()

@@ -65,8 +65,8 @@ type Session struct {
 	life context.Context // handlers are called with it
 	die  context.CancelFunc
 
-	completer *sessionend.Completer
-	free      func() // closes what is the session's own of deps
+	notifier *sessionend.Notifier
+	free     func() // closes what is the session's own of deps
 }
 
 // New returns a session in state idle; it opens nothing. The error is a
@@ -219,11 +219,11 @@ func (s *Session) close(o DisconnectOptions, err *fault.Error) {
 		t.settle(s, behind)
 	}
 	s.waiting = nil
-	if s.completer != nil {
+	if s.notifier != nil {
 		if !o.Keep {
-			s.completer.Complete(o.Reason)
+			s.notifier.Notify(o.Reason)
 		}
-		s.completer.Close()
+		s.notifier.Close()
 	}
 }
 
@@ -253,7 +253,7 @@ func (s *Session) Close() {
 // Settle returns when a session that was disconnected has nothing more to tell: the
 // service heard of the end, or could not hear of it in time, and the listener heard
 // how that went. So it must not be called by a listener.
-func (s *Session) Settle() { s.base.Settle(&s.completer) }
+func (s *Session) Settle() { s.base.Settle(&s.notifier) }
 
 // SetToken replaces the token for later turns, tool answers and the completion
 // signal. Errors: bad_request, invalid_state.
@@ -327,13 +327,13 @@ func (s *Session) RespondToTool(ctx context.Context, id string, response map[str
 // once the session is closed, and with aborted at the end of ctx (timeout for a
 // deadline), which does not take the signal back; every other outcome is in the result.
 func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error) {
-	c, err := session.Ask(ctx, &s.base, func(reply chan<- *sessionend.Completer) {
+	c, err := session.Ask(ctx, &s.base, func(reply chan<- *sessionend.Notifier) {
 		if s.state == Closed {
 			reply <- nil
 			return
 		}
 		s.watch()
-		reply <- s.completer
+		reply <- s.notifier
 	})
 	if err != nil {
 		return sessionend.Result{}, err
@@ -341,7 +341,7 @@ func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error)
 	if c == nil {
 		return sessionend.Result{}, fault.New(fault.InvalidState, "the session is closed")
 	}
-	r, err := c.CompleteNow(ctx)
+	r, err := c.NotifyNow(ctx)
 	if err != nil {
 		return r, session.EndOf(ctx)
 	}
@@ -350,10 +350,10 @@ func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error)
 
 // watch makes what tells the service of the end, once: a session tells it once.
 func (s *Session) watch() {
-	if s.completer != nil {
+	if s.notifier != nil {
 		return
 	}
-	s.completer = sessionend.New(sessionend.Options{
+	s.notifier = sessionend.New(sessionend.Options{
 		URL:      *s.opts.GenieURL,
 		Fetch:    s.deps.Fetch,
 		Send:     s.deps.Send,
@@ -366,11 +366,11 @@ func (s *Session) watch() {
 	s.arm()
 }
 
-// arm tells the completer what its request will say, so that it can leave
+// arm sets what the notifier's request carries, so that it can leave
 // without asking anybody.
 func (s *Session) arm() {
-	if s.completer != nil {
-		s.completer.Arm(s.thread, s.token)
+	if s.notifier != nil {
+		s.notifier.SetThread(s.thread, s.token)
 	}
 }
 

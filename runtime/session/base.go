@@ -134,8 +134,8 @@ func (b *Base) WaitHeard() {
 
 // Settle returns when the request that told of the end is over, and the listener has
 // heard how it went. last is who sent it, if anybody, and belongs to the queue.
-func (b *Base) Settle(last **sessionend.Completer) {
-	var c *sessionend.Completer
+func (b *Base) Settle(last **sessionend.Notifier) {
+	var c *sessionend.Notifier
 	b.Work.Call(func() { c = *last })
 	if c != nil {
 		c.Wait()

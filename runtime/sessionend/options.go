@@ -36,14 +36,14 @@ type Settings struct {
 	// PresenceStale is the silence after which a tab has the thread no more.
 	PresenceStale time.Duration `json:"presenceStaleMs" default:"12s"`
 
-	// Once is shared by the completers of one conversation; nil for a completer of
+	// Once is shared by the notifiers of one conversation; nil for a notifier of
 	// its own.
 	Once *Once `json:"-"`
 
 	tab string // this tab's id between tabs
 }
 
-// Once lets several completers send one signal between them: while a conversation
+// Once lets several notifiers send one signal between them: while a conversation
 // moves to another session, both of them see the page go away.
 type Once struct{ sent atomic.Bool }
 
@@ -55,7 +55,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Options are the parts of a [Completer].
+// Options are the parts of a [Notifier].
 type Options struct {
 	// URL is the brain's base address.
 	URL      string

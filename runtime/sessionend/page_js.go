@@ -76,7 +76,7 @@ type broadcast struct {
 }
 
 func (b *broadcast) Post(message string) {
-	// It fails only once the channel is closed, when nobody listens.
+	// It fails only when the channel is closed.
 	_, _ = jsbridge.Call(b.channel, "postMessage", message)
 }
 

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// maxPeers bounds what other scripts of the same origin can make us remember.
+// maxPeers bounds the memory that other scripts of the same origin can fill.
 const maxPeers = 64
 
-// tab is this program's id between tabs: two sessions of one page on one thread,
-// as in a switch between text and face, are no peers of each other.
+// tab is this program's id between tabs. It is the same for all sessions of a page:
+// two of them on one thread, as in a switch between text and avatar, do not count as
+// two tabs.
 var tab = strconv.FormatUint(rand.Uint64(), 36)
 
-// presence knows which other tabs hold the same thread (wire-protocol §8.10).
+// presence keeps which other tabs hold the same thread (wire-protocol §8.10).
 type presence struct {
 	id      string
 	channel Channel
@@ -33,7 +34,8 @@ type notice struct {
 	T  string `json:"t"` // hello, ack, alive, bye
 }
 
-// openPresence announces this tab, or returns nil where tabs can't talk.
+// openPresence announces this tab, or returns nil where there are no channels between
+// tabs.
 func openPresence(page Page, s Settings, thread string) *presence {
 	p := &presence{id: s.tab, stale: s.PresenceStale, peers: map[string]time.Time{}}
 	p.mu.Lock() // a message may come before the channel is known
@@ -115,7 +117,7 @@ func (p *presence) close() {
 		return
 	}
 	p.beat.Stop()
-	p.post("bye") // who stays must not leave the end to this tab
+	p.post("bye") // a tab that stays must report the end itself
 	p.channel.Close()
 	p.channel = nil
 }

@@ -106,7 +106,7 @@ func (c *tabChannel) Close() {
 }
 
 type rig struct {
-	*Completer
+	*Notifier
 	brain    *brain
 	page     *page
 	mu       sync.Mutex
@@ -116,7 +116,7 @@ type rig struct {
 
 func newRig(t *testing.T, browser *tabs, s Settings) *rig {
 	r := &rig{brain: &brain{status: 200}, page: &page{tabs: browser}}
-	r.Completer = New(Options{
+	r.Notifier = New(Options{
 		URL: "https://brain.example/", Fetch: r.brain, Send: r.brain, Page: r.page, Settings: s,
 		Leave: func(reason string) { r.left = append(r.left, reason) },
 		Attempt: func(a Attempt) {
@@ -131,7 +131,7 @@ func newRig(t *testing.T, browser *tabs, s Settings) *rig {
 
 // now sends the signal and waits.
 func (r *rig) now() Result {
-	result, _ := r.CompleteNow(context.Background()) // which does not end
+	result, _ := r.NotifyNow(context.Background()) // which does not end
 	return result
 }
 
@@ -145,18 +145,18 @@ func TestTheSignalIsSentOnce(t *testing.T) {
 		if got := r.now(); got.Reason != "no_thread" {
 			t.Errorf("without a thread: %+v", got)
 		}
-		r.Arm("5f0c", "")
+		r.SetThread("5f0c", "")
 		if got := r.now(); got.Reason != "no_token" {
 			t.Errorf("without a token: %+v", got)
 		}
-		r.Arm("5f0c", "token")
+		r.SetThread("5f0c", "token")
 		if got := r.now(); got != (Result{OK: true, Reason: "manual"}) {
 			t.Errorf("first: %+v", got)
 		}
 		if got := r.now(); got != (Result{OK: true, Reason: "already_sent"}) {
 			t.Errorf("second: %+v", got)
 		}
-		r.Complete("disconnect")
+		r.Notify("disconnect")
 		synctest.Wait()
 		if got := r.brain.seen(); !slices.Equal(got, []string{request}) {
 			t.Errorf("requests = %q", got)
@@ -170,7 +170,7 @@ func TestTheSignalIsSentOnce(t *testing.T) {
 func TestAFailedSignalMayBeTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})
-		r.Arm("5f0c", "token")
+		r.SetThread("5f0c", "token")
 		r.brain.status = 503
 		if got := r.now(); got != (Result{Reason: "http_error", Status: 503}) {
 			t.Errorf("refused: %+v", got)
@@ -190,7 +190,7 @@ func TestAFailedSignalMayBeTriedAgain(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if got, err := r.CompleteNow(ctx); got != (Result{}) || !errors.Is(err, context.DeadlineExceeded) {
+		if got, err := r.NotifyNow(ctx); got != (Result{}) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("not waited for: %+v, %v", got, err)
 		}
 		r.Wait()
@@ -207,17 +207,17 @@ func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})
 		r.Wait() // for nothing
-		r.Arm("5f0c", "token")
+		r.SetThread("5f0c", "token")
 		r.brain.delay = time.Minute
 		began := time.Now()
-		r.Complete("disconnect")
+		r.Notify("disconnect")
 		r.Close()
 		r.Wait()
 		if took := time.Since(began); took != 5*time.Second || !reflect.DeepEqual(r.attempts, []Attempt{{Reason: "disconnect"}}) {
 			t.Errorf("after %v: %+v", took, r.attempts)
 		}
 		r.brain.delay = time.Second
-		r.Complete("disconnect")
+		r.Notify("disconnect")
 		r.Wait()
 		if want := (Attempt{Reason: "disconnect", Sent: true}); len(r.attempts) != 2 || r.attempts[1] != want {
 			t.Errorf("%+v", r.attempts)
@@ -229,7 +229,7 @@ func TestWait(t *testing.T) {
 func TestPageExitSendsInsideTheListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})
-		r.Arm("5f0c", "token")
+		r.SetThread("5f0c", "token")
 		r.page.listener.Hide(false)
 		if got := r.brain.seen(); !slices.Equal(got, []string{request}) || !slices.Equal(r.left, []string{"pagehide"}) {
 			t.Errorf("when the listener returned: %q, left %v", got, r.left)
@@ -240,7 +240,7 @@ func TestPageExitSendsInsideTheListener(t *testing.T) {
 func TestTheBackForwardCacheKeepsTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})
-		r.Arm("5f0c", "token")
+		r.SetThread("5f0c", "token")
 		r.page.listener.Hide(true)
 		synctest.Wait()
 		if len(r.left) != 0 || len(r.attempts) != 1 || r.attempts[0].Reason != "pagehide_bfcache" {
@@ -252,7 +252,7 @@ func TestTheBackForwardCacheKeepsTheSession(t *testing.T) {
 func TestAHiddenPageHasAGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})
-		r.Arm("5f0c", "token")
+		r.SetThread("5f0c", "token")
 		r.page.listener.Visible(false)
 		time.Sleep(29 * time.Second)
 		r.Activity() // the avatar still talks
@@ -275,8 +275,8 @@ func TestAnotherTabWithTheThreadSuppressesTheSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		browser := newBrowser()
 		one, two := newRig(t, browser, Settings{tab: "1"}), newRig(t, browser, Settings{tab: "2"})
-		one.Arm("5f0c", "token")
-		two.Arm("5f0c", "token")
+		one.SetThread("5f0c", "token")
+		two.SetThread("5f0c", "token")
 		time.Sleep(5 * time.Second) // a beat later
 		if got := one.now(); got != (Result{OK: true, Reason: "suppressed", Peers: 1}) {
 			t.Errorf("first tab: %+v", got)
@@ -294,8 +294,8 @@ func TestATabThatKeepsItsConversationIsGoneToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		browser := newBrowser()
 		one, two := newRig(t, browser, Settings{tab: "1"}), newRig(t, browser, Settings{tab: "2"})
-		one.Arm("5f0c", "token")
-		two.Arm("5f0c", "token")
+		one.SetThread("5f0c", "token")
+		two.SetThread("5f0c", "token")
 		time.Sleep(5 * time.Second)
 		one.Close()
 		synctest.Wait()
@@ -311,8 +311,8 @@ func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		browser := newBrowser()
 		one, two := newRig(t, browser, Settings{}), newRig(t, browser, Settings{})
-		one.Arm("5f0c", "token")
-		two.Arm("5f0c", "token")
+		one.SetThread("5f0c", "token")
+		two.SetThread("5f0c", "token")
 		time.Sleep(5 * time.Second)
 		if got := one.now(); got != (Result{OK: true, Reason: "manual"}) {
 			t.Errorf("%+v", got)
@@ -320,14 +320,14 @@ func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
 	})
 }
 
-// TestCompletersOfOneConversationSendOnce: when the page goes away during a
+// TestNotifiersOfOneConversationSendOnce: when the page goes away during a
 // switch, both hear it.
-func TestCompletersOfOneConversationSendOnce(t *testing.T) {
+func TestNotifiersOfOneConversationSendOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		browser, once := newBrowser(), new(Once)
 		one, two := newRig(t, browser, Settings{Once: once}), newRig(t, browser, Settings{Once: once})
-		one.Arm("5f0c", "token")
-		two.Arm("5f0c", "token")
+		one.SetThread("5f0c", "token")
+		two.SetThread("5f0c", "token")
 		one.brain.status = 500
 		if got := one.now(); got.OK {
 			t.Errorf("%+v", got)
@@ -349,7 +349,7 @@ func TestAHiddenPageCanHaveNoGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		none := time.Duration(0)
 		r := newRig(t, newBrowser(), Settings{HiddenGrace: &none})
-		r.Arm("5f0c", "token")
+		r.SetThread("5f0c", "token")
 		r.page.listener.Visible(false)
 		synctest.Wait()
 		if got := r.brain.seen(); !slices.Equal(got, []string{request}) {
@@ -361,7 +361,7 @@ func TestAHiddenPageCanHaveNoGrace(t *testing.T) {
 func TestASilentTabIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})
-		r.Arm("5f0c", "token")
+		r.SetThread("5f0c", "token")
 		for _, message := range []string{"no JSON", `{"v":2,"id":"x","t":"alive"}`, `{"v":1,"id":"x","t":"alive"}`} {
 			r.presence.receive(message)
 		}
@@ -375,7 +375,7 @@ func TestASilentTabIsForgotten(t *testing.T) {
 func TestSwitchedOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{CompleteOnEnd: new(bool)})
-		r.Arm("5f0c", "token")
+		r.SetThread("5f0c", "token")
 		if got := r.now(); got.Reason != "disabled" || len(r.brain.seen()) != 0 {
 			t.Errorf("%+v", got)
 		}

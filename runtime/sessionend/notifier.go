@@ -1,0 +1,259 @@
+// Package sessionend reports the end of a conversation to the service, at once
+// and exactly once, also when the page goes away (wire-protocol §8.8 to §8.10).
+// Without the report the service notices after about ten minutes.
+//
+// It owns the page's life cycle as far as conversations need it: hiding, showing,
+// the back-forward cache, online and offline, and the other tabs that hold the same
+// thread. It must not import sockets, media or turns.
+package sessionend
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// The reasons. The requests of a page that goes away have no time limit, because
+// nothing waits for their reply (wire-protocol §8.9).
+const (
+	reasonPageHide    = "pagehide"
+	reasonBFCache     = "pagehide_bfcache"
+	reasonHiddenGrace = "hidden_grace"
+	reasonManual      = "manual"
+)
+
+// Notifier reports the end of one conversation. A mutex guards its fields, because
+// its methods are called from the page's listeners, which must not wait for a queue.
+// Only NotifyNow and Wait wait.
+type Notifier struct {
+	o    Options
+	stop func()
+
+	mu       sync.Mutex
+	thread   string
+	token    string
+	closed   bool
+	request  chan struct{} // closed when the last request has ended; nil without one
+	hidden   *time.Timer   // running while the page is hidden
+	presence *presence
+}
+
+// New returns a Notifier that listens to the page until Close.
+func New(o Options) *Notifier {
+	o.Settings = o.Settings.withDefaults()
+	if o.Network == nil {
+		o.Network = func(bool) {}
+	}
+	n := &Notifier{o: o, stop: func() {}}
+	if o.Page == nil || !*o.Settings.PageLifecycle {
+		return n
+	}
+	n.stop = o.Page.Watch(Listener{Hide: n.hide, Show: n.show, Visible: n.visible, Online: o.Network})
+	return n
+}
+
+// SetThread sets the thread and the token of the request. They must be known before
+// the page goes away, when there is no time left to ask for them.
+func (n *Notifier) SetThread(thread, token string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.token = token
+	if thread == "" || thread == n.thread || n.closed {
+		return
+	}
+	n.thread = thread
+	if n.presence != nil {
+		n.presence.close()
+		n.presence = nil
+	}
+	if n.o.Page != nil && *n.o.Settings.CrossTabPresence && *n.o.Settings.CompleteOnEnd {
+		n.presence = openPresence(n.o.Page, n.o.Settings, thread)
+	}
+}
+
+// Activity restarts the time for which a hidden page may stay hidden.
+func (n *Notifier) Activity() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.hidden != nil {
+		n.hidden.Reset(*n.o.Settings.HiddenGrace)
+	}
+}
+
+// Close stops listening, to the page and to other tabs. Requests under way go
+// on.
+func (n *Notifier) Close() {
+	n.stop()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	n.stopGrace()
+	if n.presence != nil {
+		n.presence.close()
+		n.presence = nil
+	}
+}
+
+// Notify sends the request for reason without waiting for the reply.
+func (n *Notifier) Notify(reason string) { n.start(reason, func(Result) {}) }
+
+// NotifyNow sends the request and waits for the reply. The error is the end of ctx,
+// which does not end the request.
+func (n *Notifier) NotifyNow(ctx context.Context) (Result, error) {
+	done := make(chan Result, 1)
+	n.start(reasonManual, func(r Result) { done <- r })
+	select {
+	case r := <-done:
+		return r, nil
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+}
+
+// start begins an attempt. The request is under way when it returns.
+func (n *Notifier) start(reason string, done func(Result)) {
+	r, request := n.begin()
+	if request == nil {
+		if r.Reason == "suppressed" {
+			n.report(Attempt{Reason: reason, Suppressed: true, Peers: r.Peers})
+		}
+		done(r)
+		return
+	}
+	finish := func(r Result) {
+		if !r.OK {
+			n.o.Settings.Once.sent.Store(false) // a later trigger may try again
+		}
+		n.report(Attempt{Reason: reason, Sent: r.OK})
+		done(r)
+	}
+	switch reason {
+	case reasonPageHide, reasonBFCache, reasonHiddenGrace:
+		n.o.Send.Send(request, func(status int, err error) {
+			if err == nil && status/100 != 2 {
+				err = fault.FromStatus(status, nil, nil)
+			}
+			finish(result(err))
+		})
+	default:
+		finished := make(chan struct{})
+		n.mu.Lock()
+		n.request = finished
+		n.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), n.o.Settings.CompleteTimeout)
+		request.Keepalive = true
+		go func() {
+			defer close(finished)
+			defer cancel()
+			finish(result(fetch.Once(ctx, n.o.Fetch, request, nil)))
+		}()
+	}
+}
+
+// Wait returns when no request is under way, which takes no longer than
+// Settings.CompleteTimeout. It does not wait for the requests of a page that goes away.
+func (n *Notifier) Wait() {
+	n.mu.Lock()
+	request := n.request
+	n.mu.Unlock()
+	if request != nil {
+		<-request
+	}
+}
+
+func result(err error) Result {
+	switch f := fault.From(err); {
+	case f == nil:
+		return Result{OK: true, Reason: reasonManual}
+	case f.Status != 0:
+		return Result{Reason: "http_error", Status: f.Status}
+	default:
+		return Result{Reason: "network_error"}
+	}
+}
+
+// begin claims the one request of the conversation, or returns why there is none.
+func (n *Notifier) begin() (Result, *fetch.Request) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case !*n.o.Settings.CompleteOnEnd:
+		return Result{Reason: "disabled"}, nil
+	case n.thread == "":
+		return Result{Reason: "no_thread"}, nil
+	case n.token == "":
+		return Result{Reason: "no_token"}, nil
+	case !n.o.Settings.Once.sent.CompareAndSwap(false, true):
+		return Result{OK: true, Reason: "already_sent"}, nil
+	}
+	if n.presence != nil {
+		if peers := n.presence.leave(); peers > 0 {
+			return Result{OK: true, Reason: "suppressed", Peers: peers}, nil
+		}
+	}
+	body, err := fetch.JSON(map[string]string{"id": n.thread})
+	if err != nil {
+		return Result{Reason: "network_error"}, nil
+	}
+	return Result{}, &fetch.Request{
+		URL:    strings.TrimSuffix(n.o.URL, "/") + n.o.Settings.CompletePath,
+		Header: fetch.Header{"authorization": "KS " + n.token},
+		Body:   body,
+	}
+}
+
+func (n *Notifier) report(a Attempt) {
+	if n.o.Attempt != nil {
+		n.o.Attempt(a)
+	}
+}
+
+// hide is the pagehide listener: everything must be under way when it returns.
+func (n *Notifier) hide(persisted bool) {
+	if persisted {
+		if *n.o.Settings.CompleteOnBFCache {
+			n.Notify(reasonBFCache)
+		}
+		return
+	}
+	n.Notify(reasonPageHide)
+	n.o.Leave(reasonPageHide)
+}
+
+func (n *Notifier) show(persisted bool) {
+	if persisted {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.stopGrace()
+	}
+}
+
+func (n *Notifier) visible(visible bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stopGrace()
+	if !visible && !n.closed && *n.o.Settings.CompleteOnHiddenGrace {
+		n.hidden = time.AfterFunc(*n.o.Settings.HiddenGrace, n.hiddenTooLong)
+	}
+}
+
+func (n *Notifier) hiddenTooLong() {
+	n.mu.Lock()
+	gone := n.hidden == nil // shown or closed as the time ran out
+	n.mu.Unlock()
+	if !gone {
+		n.Notify(reasonHiddenGrace)
+	}
+}
+
+// stopGrace is called with mu held.
+func (n *Notifier) stopGrace() {
+	if n.hidden != nil {
+		n.hidden.Stop()
+		n.hidden = nil
+	}
+}
