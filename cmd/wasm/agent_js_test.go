@@ -16,7 +16,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
 // holder is the facade's side: it takes transports and answers turns in text.
@@ -57,9 +56,9 @@ func newAgentRig(t *testing.T) *agentRig {
 	r := &agentRig{newRig(t), eval(holder)}
 	t.Cleanup(func() { r.holder.Call("restore") })
 	deps := r.sessions.deps
-	r.sessions.deps = func(p *media.Plane) avatar.Deps {
+	r.sessions.deps = func() avatar.Deps {
 		r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
-		return deps(p)
+		return deps()
 	}
 	return r
 }
@@ -185,8 +184,8 @@ func TestAFailedSwitchKeepsTheConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	deps := r.sessions.deps
-	r.sessions.deps = func(p *media.Plane) avatar.Deps {
-		d := deps(p)
+	r.sessions.deps = func() avatar.Deps {
+		d := deps()
 		r.socket.silent = true
 		return d
 	}

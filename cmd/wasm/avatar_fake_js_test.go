@@ -114,12 +114,12 @@ func cutPrefix(s, prefix string) (string, bool) {
 	return s[len(prefix):], true
 }
 
-// fakePlane has the real microphone and screen, and peers that do nothing.
-type fakePlane struct{ avatar.Plane }
+// fakeMedia has the real microphone and renderer, and peers that do nothing.
+type fakeMedia struct{ *media.Engine }
 
-func (fakePlane) NewDownlink(func(media.Event)) avatar.Downlink { return fakePeer{} }
-func (fakePlane) NewUplink(func(media.Event)) avatar.Uplink     { return fakeUplink{} }
-func (fakePlane) NewVoice(func(media.Event)) avatar.Voice       { return nil }
+func (fakeMedia) NewSubscriber(func(media.Event)) avatar.Subscriber { return fakePeer{} }
+func (fakeMedia) NewPublisher(func(media.Event)) avatar.Publisher   { return fakePublisher{} }
+func (fakeMedia) NewVoice(func(media.Event)) avatar.Voice           { return nil }
 
 type fakePeer struct{}
 
@@ -129,14 +129,14 @@ func (fakePeer) Renew(context.Context)                                 {}
 func (fakePeer) Stats(context.Context) (media.Stats, error)            { return media.Stats{}, nil }
 func (fakePeer) Close()                                                {}
 
-type fakeUplink struct{ fakePeer }
+type fakePublisher struct{ fakePeer }
 
-func (fakeUplink) Offer(context.Context, bool) (control.Description, error) {
+func (fakePublisher) Offer(context.Context, bool) (control.Description, error) {
 	return control.Description{Type: "offer", SDP: "v=0"}, nil
 }
-func (fakeUplink) Answer(context.Context, control.Description) error { return nil }
-func (fakeUplink) AddCandidate(control.ServerCandidate)              {}
-func (fakeUplink) SetBandwidth(context.Context, int) error           { return nil }
+func (fakePublisher) Answer(context.Context, control.Description) error { return nil }
+func (fakePublisher) AddCandidate(control.ServerCandidate)              {}
+func (fakePublisher) SetBandwidth(context.Context, int) error           { return nil }
 
 // fakeSender forgets what it is asked to send.
 type fakeSender struct{}
@@ -164,9 +164,9 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, program: page.New(context.Background()), sessions: newAvatarSessions(), arrived: make(chan struct{})}
 	r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
-	r.sessions.deps = func(p *media.Plane) avatar.Deps {
+	r.sessions.deps = func() avatar.Deps {
 		return avatar.Deps{
-			Plane: fakePlane{avatar.OnMedia(p)},
+			Media: func(e *media.Engine) avatar.Media { return fakeMedia{e} },
 			Dial:  func(string, socketio.ClientOptions) (avatar.Socket, error) { return r.socket, nil },
 			Fetch: r.sessions.http, Send: fakeSender{},
 		}

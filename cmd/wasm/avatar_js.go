@@ -14,26 +14,20 @@ import (
 	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // avatarSessions makes the avatar sessions of this program.
 type avatarSessions struct {
 	http *fetch.Transport
-	// deps makes the other parts of a session; tests replace it.
-	deps func(*media.Plane) avatar.Deps
+	// deps makes the parts of a session; tests replace it.
+	deps func() avatar.Deps
 }
 
 func newAvatarSessions() *avatarSessions {
 	http := fetch.New()
-	return &avatarSessions{http: http, deps: func(p *media.Plane) avatar.Deps {
-		return avatar.Deps{
-			Plane: avatar.OnMedia(p),
-			Fetch: http,
-			Send:  http,
-			Page:  sessionend.BrowserPage(),
-		}
+	return &avatarSessions{http: http, deps: func() avatar.Deps {
+		return avatar.Deps{Fetch: http, Send: http, Page: sessionend.BrowserPage()}
 	}}
 }
 
@@ -57,29 +51,25 @@ func (s *avatarSessions) make(h *page.Handle, given avatar.Options) (*avatar.Ses
 		return nil, page.Methods{}, err
 	}
 	given.OnPanic = h.Failed
-	config := given.Media()
-	config.Client, config.Sender = s.http, s.http
-	plane := media.NewPlane(config)
-	session, err := avatar.New(given, s.deps(plane))
+	session, err := avatar.New(given, s.deps())
 	if err != nil {
-		plane.Close()
 		return nil, page.Methods{}, err
 	}
-	return session, avatarMethods(session, plane), nil
+	return session, avatarMethods(session), nil
 }
 
 // avatarMethods lists what js/src/avatar.ts calls besides what every session has
 // (session-api A.1.3).
-func avatarMethods(a *avatar.Session, plane *media.Plane) page.Methods {
+func avatarMethods(a *avatar.Session) page.Methods {
+	engine := a.Engine()
 	return page.Methods{
 		Sync: map[string]page.Sync{
 			"properties": page.Properties(a.Snapshot),
 			"elements": func(page.Args) (any, error) {
-				screen := plane.Screen()
 				return map[string]any{
-					"avatarStream": screen.Stream(),
-					"videoEl":      screen.VideoEl(),
-					"audioEl":      screen.AudioEl(),
+					"avatarStream": engine.AvatarStream(),
+					"videoEl":      engine.VideoEl(),
+					"audioEl":      engine.AudioEl(),
 				}, nil
 			},
 
@@ -99,11 +89,11 @@ func avatarMethods(a *avatar.Session, plane *media.Plane) page.Methods {
 			"mute":   page.Do(a.Mute),
 			"unmute": page.Do(a.Unmute),
 			"wantLevel": func(args page.Args) (any, error) {
-				plane.Microphone().WantLevel(args.At(0).Truthy())
+				engine.MeasureLevel(args.At(0).Truthy())
 				return nil, nil
 			},
-			"setVideoEl":           func(args page.Args) (any, error) { return nil, plane.Screen().SetVideoEl(args.At(0)) },
-			"setAudioEl":           func(args page.Args) (any, error) { return nil, plane.Screen().SetAudioEl(args.At(0)) },
+			"setVideoEl":           func(args page.Args) (any, error) { return nil, engine.SetVideoEl(args.At(0)) },
+			"setAudioEl":           func(args page.Args) (any, error) { return nil, engine.SetAudioEl(args.At(0)) },
 			"muteAudioOutput":      page.Do(a.MuteAudioOutput),
 			"unmuteAudioOutput":    page.Do(a.UnmuteAudioOutput),
 			"setAudioOutputVolume": page.Set("volume", a.SetAudioOutputVolume),
@@ -138,7 +128,7 @@ func avatarMethods(a *avatar.Session, plane *media.Plane) page.Methods {
 			"startMic":        page.Wait(a.StartMic),
 			"switchMic":       page.Tell("deviceId", a.SwitchMic),
 			"setAsrBandwidth": page.Tell("kbps", a.SetASRBandwidth),
-			"listDevices":     page.Get(plane.ListDevices),
+			"listDevices":     page.Get(engine.ListDevices),
 			"setAudioOutput": page.Ask("deviceId", func(ctx context.Context, device string) (bool, error) {
 				return a.SetAudioOutput(ctx, device), nil
 			}),

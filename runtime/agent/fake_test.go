@@ -104,7 +104,7 @@ func (w *world) deps() Deps {
 			if err := opened(Avatar); err != nil {
 				return nil, nil, err
 			}
-			s, err := avatar.New(o, avatar.Deps{Plane: &plane{world: w}, Dial: w.dial, Fetch: w, Send: w, Page: w.page})
+			s, err := avatar.New(o, avatar.Deps{Media: func(*media.Engine) avatar.Media { return &engine{world: w} }, Dial: w.dial, Fetch: w, Send: w, Page: w.page})
 			return s, release(Avatar), err
 		},
 		Chat: func(o chat.Options) (*chat.Session, func(), error) {
@@ -360,57 +360,50 @@ func (w *world) spoken() []string {
 	return texts
 }
 
-// plane makes peers that do at once what they are asked.
-type plane struct{ world *world }
+// engine makes peers that do at once what they are asked.
+type engine struct{ world *world }
 
-func (p *plane) NewDownlink(func(media.Event)) avatar.Downlink { return downlink{} }
-func (p *plane) NewUplink(func(media.Event)) avatar.Uplink     { return uplink{} }
-func (p *plane) NewVoice(func(media.Event)) avatar.Voice       { return nil } // no test is in audio mode
-func (p *plane) Microphone() avatar.Microphone                 { return microphone{} }
-func (p *plane) Screen() avatar.Screen                         { return screen{} }
+func (e *engine) NewSubscriber(func(media.Event)) avatar.Subscriber { return subscriber{} }
+func (e *engine) NewPublisher(func(media.Event)) avatar.Publisher   { return publisher{} }
+func (e *engine) NewVoice(func(media.Event)) avatar.Voice           { return nil } // no test is in audio mode
 
-func (p *plane) Close() {
-	if p.world.closed != nil {
-		<-p.world.closed
+func (e *engine) Close() {
+	if e.world.closed != nil {
+		<-e.world.closed
 	}
 }
 
-type downlink struct{}
+type subscriber struct{}
 
-func (downlink) Subscribe(context.Context, string) error { return nil }
-func (downlink) Playable(context.Context, bool) (media.Picture, error) {
+func (subscriber) Subscribe(context.Context, string) error { return nil }
+func (subscriber) Playable(context.Context, bool) (media.Picture, error) {
 	return media.Picture{Width: 640, Height: 360}, nil
 }
-func (downlink) Renew(context.Context)                      {}
-func (downlink) Stats(context.Context) (media.Stats, error) { return media.Stats{}, nil }
-func (downlink) Close()                                     {}
+func (subscriber) Renew(context.Context)                      {}
+func (subscriber) Stats(context.Context) (media.Stats, error) { return media.Stats{}, nil }
+func (subscriber) Close()                                     {}
 
-type uplink struct{}
+type publisher struct{}
 
-func (uplink) Offer(context.Context, bool) (control.Description, error) {
+func (publisher) Offer(context.Context, bool) (control.Description, error) {
 	return control.Description{Type: "offer", SDP: "v=0"}, nil
 }
-func (uplink) Answer(context.Context, control.Description) error { return nil }
-func (uplink) AddCandidate(control.ServerCandidate)              {}
-func (uplink) Stats(context.Context) (media.Stats, error)        { return media.Stats{}, nil }
-func (uplink) SetBandwidth(context.Context, int) error           { return nil }
-func (uplink) Close()                                            {}
+func (publisher) Answer(context.Context, control.Description) error { return nil }
+func (publisher) AddCandidate(control.ServerCandidate)              {}
+func (publisher) Stats(context.Context) (media.Stats, error)        { return media.Stats{}, nil }
+func (publisher) SetBandwidth(context.Context, int) error           { return nil }
+func (publisher) Close()                                            {}
 
-type microphone struct{}
-
-func (microphone) Start(context.Context) error          { return errors.New("none") }
-func (microphone) Switch(context.Context, string) error { return nil }
-func (microphone) Started() bool                        { return false }
-func (microphone) SetEnabled(bool)                      {}
-func (microphone) Stop()                                {}
-
-type screen struct{}
-
-func (screen) SetMuted(bool)                          {}
-func (screen) SetVolume(float64)                      {}
-func (screen) SetOutput(context.Context, string) bool { return true }
-func (screen) Resume(context.Context) bool            { return true }
-func (screen) Clear()                                 {}
+func (*engine) StartMic(context.Context) error               { return errors.New("none") }
+func (*engine) SwitchMic(context.Context, string) error      { return nil }
+func (*engine) MicStarted() bool                             { return false }
+func (*engine) SetMicEnabled(bool)                           {}
+func (*engine) StopMic()                                     {}
+func (*engine) SetOutputMuted(bool)                          {}
+func (*engine) SetOutputVolume(float64)                      {}
+func (*engine) SetOutputDevice(context.Context, string) bool { return true }
+func (*engine) ResumePlayback(context.Context) bool          { return true }
+func (*engine) ClearTracks()                                 {}
 
 // page tells the sessions of it what the browser does.
 type page struct {

@@ -289,7 +289,7 @@ func (s *Session) watchLane(ctx context.Context, l *link, p plan, reply control.
 
 // subscribe posts the offer, and repairs a session that is gone once
 // (wire-protocol §6.6).
-func (s *Session) subscribe(ctx context.Context, l *link, down Downlink, url string) error {
+func (s *Session) subscribe(ctx context.Context, l *link, down Subscriber, url string) error {
 	err := down.Subscribe(ctx, url)
 	var gone *media.Gone
 	if errors.As(err, &gone) {
@@ -301,7 +301,7 @@ func (s *Session) subscribe(ctx context.Context, l *link, down Downlink, url str
 	return err
 }
 
-func (s *Session) resubscribe(ctx context.Context, l *link, down Downlink, gone *media.Gone) (url string, err error) {
+func (s *Session) resubscribe(ctx context.Context, l *link, down Subscriber, gone *media.Gone) (url string, err error) {
 	down.Renew(ctx)
 	reply, err := l.hs.requestSession(ctx, l.room)
 	if err != nil {

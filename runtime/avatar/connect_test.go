@@ -31,7 +31,7 @@ func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
 		if s.options.Query["stickyId"] != r.Snapshot().StickyID || len(r.Snapshot().StickyID) != 16 || s.options.Query["partnerId"] != "5501" {
 			t.Errorf("query = %v", s.options.Query)
 		}
-		if got := r.plane.down.posts; !slices.Equal(got, []string{"https://media.example/whep/s-1"}) {
+		if got := r.media.down.posts; !slices.Equal(got, []string{"https://media.example/whep/s-1"}) {
 			t.Errorf("posted to %v", got)
 		}
 		var join control.JoinRequest
@@ -181,19 +181,19 @@ func TestASRErrorEndsConnect(t *testing.T) {
 
 func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.plane.subscribe = func(context.Context, string) error {
-			if len(r.plane.down.posts) == 1 {
+		r.media.subscribe = func(context.Context, string) error {
+			if len(r.media.down.posts) == 1 {
 				return &media.Gone{Status: 409}
 			}
 			return nil
 		}
 		s := r.connectOnly()
-		if n := len(s.payloads(control.StvNewSession)); n != 2 || r.plane.down.renewed != 1 {
-			t.Errorf("%d session requests, %d renewals", n, r.plane.down.renewed)
+		if n := len(s.payloads(control.StvNewSession)); n != 2 || r.media.down.renewed != 1 {
+			t.Errorf("%d session requests, %d renewals", n, r.media.down.renewed)
 		}
 	})
 	run(t, Options{}, func(r *rig) {
-		r.plane.subscribe = func(context.Context, string) error { return &media.Gone{Status: 404} }
+		r.media.subscribe = func(context.Context, string) error { return &media.Gone{Status: 404} }
 		err := r.Connect(context.Background())
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Code != fault.STVSessionGone || e.Status != 404 || !e.Retryable {
@@ -204,10 +204,10 @@ func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
 
 func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.plane.playable = func(context.Context) (media.Picture, error) { return media.Picture{Missing: true}, nil }
+		r.media.playable = func(context.Context) (media.Picture, error) { return media.Picture{Missing: true}, nil }
 		r.connectOnly()
-		if r.plane.down.renewed != 1 || len(r.plane.down.posts) != 2 {
-			t.Errorf("renewed %d, posts %v", r.plane.down.renewed, r.plane.down.posts)
+		if r.media.down.renewed != 1 || len(r.media.down.posts) != 2 {
+			t.Errorf("renewed %d, posts %v", r.media.down.renewed, r.media.down.posts)
 		}
 		if ready := all[MediaReady](r); len(ready) != 1 || !ready[0].Degraded {
 			t.Errorf("mediaReady = %+v", ready)
@@ -227,8 +227,8 @@ func TestAudioModeTakesTheServicesVoice(t *testing.T) {
 			s.say(control.VoiceOffer, control.Offer{Offer: control.Description{Type: "offer", SDP: "v=0"}})
 		}
 		s := r.connectOnly()
-		if r.Snapshot().Mode != Audio || len(r.plane.down.posts) != 0 {
-			t.Errorf("mode %s, posts %v", r.Snapshot().Mode, r.plane.down.posts)
+		if r.Snapshot().Mode != Audio || len(r.media.down.posts) != 0 {
+			t.Errorf("mode %s, posts %v", r.Snapshot().Mode, r.media.down.posts)
 		}
 		if got := s.payloads(control.VoiceAnswer); len(got) != 1 {
 			t.Errorf("answers = %v", got)

@@ -7,7 +7,7 @@
 // at any time is a [Snapshot] that the queue publishes; what listeners hear is a
 // second queue, so that a slow or re-entrant listener never holds the session up.
 //
-// The package knows the control plane and asks interfaces for media ([Plane])
+// The package knows the control plane and asks interfaces for media ([Media])
 // and sockets ([Socket]). It must not import syscall/js, and must not know
 // whether it runs in a page.
 package avatar

@@ -183,11 +183,12 @@ func (s *fakeSocket) payloads(name string) []string {
 	return found
 }
 
-// fakePlane makes peers that do at once what they are asked.
-type fakePlane struct {
-	down *fakeDownlink
-	up   *fakeUplink
-	mic  fakeMic
+// fakeMedia makes peers that do at once what they are asked.
+type fakeMedia struct {
+	fakeMic
+	fakeRenderer
+	down *fakeSubscriber
+	up   *fakePublisher
 	// subscribe, when set, decides what POSTing to a URL gives.
 	subscribe func(ctx context.Context, url string) error
 	playable  func(ctx context.Context) (media.Picture, error)
@@ -195,81 +196,82 @@ type fakePlane struct {
 	open      int // peers not closed
 }
 
-func (p *fakePlane) NewDownlink(notify func(media.Event)) Downlink {
-	p.down = &fakeDownlink{plane: p, notify: notify}
+func (p *fakeMedia) NewSubscriber(notify func(media.Event)) Subscriber {
+	p.down = &fakeSubscriber{media: p, notify: notify}
 	p.open++
 	return p.down
 }
 
-func (p *fakePlane) NewUplink(notify func(media.Event)) Uplink {
-	p.up = &fakeUplink{plane: p, notify: notify}
+func (p *fakeMedia) NewPublisher(notify func(media.Event)) Publisher {
+	p.up = &fakePublisher{media: p, notify: notify}
 	p.open++
 	return p.up
 }
 
-func (p *fakePlane) NewVoice(func(media.Event)) Voice { return &fakeVoice{} }
-func (p *fakePlane) Microphone() Microphone           { return &p.mic }
-func (p *fakePlane) Screen() Screen                   { return fakeScreen{} }
-func (p *fakePlane) Close()                           {}
+func (p *fakeMedia) NewVoice(func(media.Event)) Voice { return &fakeVoice{} }
+func (p *fakeMedia) Close()                           {}
 
-type fakeDownlink struct {
-	plane   *fakePlane
+// instead is what [Deps] take.
+func instead(m Media) func(*media.Engine) Media { return func(*media.Engine) Media { return m } }
+
+type fakeSubscriber struct {
+	media   *fakeMedia
 	notify  func(media.Event)
 	posts   []string
 	renewed int
 	closed  bool
 }
 
-func (d *fakeDownlink) Subscribe(ctx context.Context, url string) error {
+func (d *fakeSubscriber) Subscribe(ctx context.Context, url string) error {
 	d.posts = append(d.posts, url)
-	if d.plane.subscribe != nil {
-		return d.plane.subscribe(ctx, url)
+	if d.media.subscribe != nil {
+		return d.media.subscribe(ctx, url)
 	}
 	return nil
 }
 
-func (d *fakeDownlink) Playable(ctx context.Context, _ bool) (media.Picture, error) {
-	if d.plane.playable != nil {
-		return d.plane.playable(ctx)
+func (d *fakeSubscriber) Playable(ctx context.Context, _ bool) (media.Picture, error) {
+	if d.media.playable != nil {
+		return d.media.playable(ctx)
 	}
 	return media.Picture{Width: 640, Height: 360}, nil
 }
-func (d *fakeDownlink) Renew(context.Context)                      { d.renewed++ }
-func (d *fakeDownlink) Stats(context.Context) (media.Stats, error) { return d.plane.stats, nil }
-func (d *fakeDownlink) Close() {
+func (d *fakeSubscriber) Renew(context.Context)                      { d.renewed++ }
+func (d *fakeSubscriber) Stats(context.Context) (media.Stats, error) { return d.media.stats, nil }
+func (d *fakeSubscriber) Close() {
 	if !d.closed {
 		d.closed = true
-		d.plane.open--
+		d.media.open--
 	}
 }
 
-type fakeUplink struct {
-	plane    *fakePlane
+type fakePublisher struct {
+	media    *fakeMedia
 	notify   func(media.Event)
 	restarts int
 	caps     []int // SetBandwidth
 	closed   bool
 }
 
-func (u *fakeUplink) Offer(_ context.Context, restart bool) (control.Description, error) {
+func (u *fakePublisher) Offer(_ context.Context, restart bool) (control.Description, error) {
 	if restart {
 		u.restarts++
 	}
 	return control.Description{Type: "offer", SDP: "v=0"}, nil
 }
-func (u *fakeUplink) Answer(context.Context, control.Description) error { return nil }
-func (u *fakeUplink) AddCandidate(control.ServerCandidate)              {}
-func (u *fakeUplink) Stats(context.Context) (media.Stats, error)        { return media.Stats{}, nil }
+func (u *fakePublisher) Answer(context.Context, control.Description) error { return nil }
+func (u *fakePublisher) AddCandidate(control.ServerCandidate)              {}
+func (u *fakePublisher) Stats(context.Context) (media.Stats, error)        { return media.Stats{}, nil }
 
-func (u *fakeUplink) SetBandwidth(_ context.Context, kbps int) error {
+func (u *fakePublisher) SetBandwidth(_ context.Context, kbps int) error {
 	u.caps = append(u.caps, kbps)
 	return nil
 }
 
-func (u *fakeUplink) Close() {
+func (u *fakePublisher) Close() {
 	if !u.closed {
 		u.closed = true
-		u.plane.open--
+		u.media.open--
 	}
 }
 
@@ -288,33 +290,33 @@ type fakeMic struct {
 	stopped int
 }
 
-func (m *fakeMic) Start(context.Context) error {
+func (m *fakeMic) StartMic(context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.started = m.err == nil
 	return m.err
 }
-func (m *fakeMic) Switch(context.Context, string) error { return nil }
-func (m *fakeMic) Started() bool {
+func (m *fakeMic) SwitchMic(context.Context, string) error { return nil }
+func (m *fakeMic) MicStarted() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.started
 }
-func (m *fakeMic) SetEnabled(bool) {}
-func (m *fakeMic) Stop() {
+func (m *fakeMic) SetMicEnabled(bool) {}
+func (m *fakeMic) StopMic() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.started = false
 	m.stopped++
 }
 
-type fakeScreen struct{}
+type fakeRenderer struct{}
 
-func (fakeScreen) SetMuted(bool)                          {}
-func (fakeScreen) SetVolume(float64)                      {}
-func (fakeScreen) SetOutput(context.Context, string) bool { return true }
-func (fakeScreen) Resume(context.Context) bool            { return true }
-func (fakeScreen) Clear()                                 {}
+func (fakeRenderer) SetOutputMuted(bool)                          {}
+func (fakeRenderer) SetOutputVolume(float64)                      {}
+func (fakeRenderer) SetOutputDevice(context.Context, string) bool { return true }
+func (fakeRenderer) ResumePlayback(context.Context) bool          { return true }
+func (fakeRenderer) ClearTracks()                                 {}
 
 // fakeHTTP records the requests that reach the brain.
 type fakeHTTP struct {
@@ -349,19 +351,22 @@ type rig struct {
 	*Session
 	t       *testing.T
 	service *fakeService
-	plane   *fakePlane
+	media   *fakeMedia
 	http    *fakeHTTP
 
 	mu     sync.Mutex
 	events []Event
 }
 
+// micReports is an event of the microphone.
+func (r *rig) micReports(ev media.Event) { r.base.Work.Post(func() { r.micEvent(ev) }) }
+
 // run calls f with a rig; no goroutine may be left when it ends, which the
 // bubble checks.
 func run(t *testing.T, o Options, f func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{t: t, service: newFakeService(t), plane: &fakePlane{}, http: &fakeHTTP{status: 200}}
+		r := &rig{t: t, service: newFakeService(t), media: &fakeMedia{}, http: &fakeHTTP{status: 200}}
 		o.Token = cmp.Or(o.Token, "token")
 		if o.GenieURL == nil {
 			o.GenieURL = new("https://brain.example")
@@ -371,7 +376,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 			defer r.mu.Unlock()
 			r.events = append(r.events, e)
 		}
-		s, err := New(o, Deps{Plane: r.plane, Dial: r.service.dial, Fetch: r.http})
+		s, err := New(o, Deps{Media: instead(r.media), Dial: r.service.dial, Fetch: r.http})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,8 +384,8 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		defer func() {
 			s.Disconnect(DisconnectOptions{})
 			synctest.Wait()
-			if r.plane.open != 0 {
-				t.Errorf("%d peers are still open", r.plane.open)
+			if r.media.open != 0 {
+				t.Errorf("%d peers are still open", r.media.open)
 			}
 			for i := range r.service.dialled() {
 				if !r.service.socket(i).closed {
@@ -396,8 +401,8 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 func (r *rig) mustConnect() *fakeSocket {
 	r.t.Helper()
 	s := r.connectOnly()
-	r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
-	r.plane.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+	r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+	r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
 	s.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
 	synctest.Wait()
 	return s

@@ -26,7 +26,7 @@ func TestEveryClientEventIsProduced(t *testing.T) {
 			s.say(control.JoinComplete, control.Empty{})
 		}
 		s := r.mustConnect()
-		r.plane.up.notify(media.Event{Kind: media.Candidate, Channel: media.ChannelASR, Candidate: &control.Candidate{Candidate: "candidate:1 1 udp 1 127.0.0.1 9 typ host"}})
+		r.media.up.notify(media.Event{Kind: media.Candidate, Channel: media.ChannelASR, Candidate: &control.Candidate{Candidate: "candidate:1 1 udp 1 127.0.0.1 9 typ host"}})
 		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
 			r.t.Fatal(err)
 		}

@@ -222,7 +222,7 @@ func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var states []State
-		service, plane := newFakeService(t), &fakePlane{}
+		service, media := newFakeService(t), &fakeMedia{}
 		o := Options{
 			Options: session.Options{
 				Token: "token",
@@ -238,7 +238,7 @@ func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
 				OnAuditEvent: func(AuditEvent) { panic("audit") },
 			},
 		}
-		s, err := New(o, Deps{Plane: plane, Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
+		s, err := New(o, Deps{Media: instead(media), Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,27 +254,19 @@ func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
 
 // slowMic is granted late.
 type slowMic struct {
-	fakeMic
+	fakeMedia
 	granted time.Duration
 }
 
-func (m *slowMic) Start(ctx context.Context) error {
+func (m *slowMic) StartMic(ctx context.Context) error {
 	time.Sleep(m.granted)
-	return m.fakeMic.Start(ctx)
+	return m.fakeMedia.StartMic(ctx)
 }
-
-type slowMicPlane struct {
-	*fakePlane
-	mic slowMic
-}
-
-func (p *slowMicPlane) Microphone() Microphone { return &p.mic }
 
 func TestAMicrophoneGrantedAfterTheEndIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		service, plane := newFakeService(t), &slowMicPlane{fakePlane: &fakePlane{}}
-		plane.mic.granted = time.Minute
-		s, err := New(Options{Options: session.Options{Token: "token"}}, Deps{Plane: plane, Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
+		service, media := newFakeService(t), &slowMic{granted: time.Minute}
+		s, err := New(Options{Options: session.Options{Token: "token"}}, Deps{Media: instead(media), Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +276,7 @@ func TestAMicrophoneGrantedAfterTheEndIsStopped(t *testing.T) {
 		s.Disconnect(DisconnectOptions{})
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if plane.mic.Started() || s.Snapshot().MicStarted {
+		if media.MicStarted() || s.Snapshot().MicStarted {
 			t.Error("the microphone is on")
 		}
 	})
@@ -305,8 +297,8 @@ func TestStartMicIsSeenWhenItReturns(t *testing.T) {
 func TestAMicrophoneThatIsLostWarns(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		r.plane.mic.Stop()
-		r.plane.up.notify(media.Event{Kind: media.MicEnded, Err: fault.New(fault.MicNotFound, "unplugged")})
+		r.media.StopMic()
+		r.micReports(media.Event{Kind: media.MicEnded, Err: fault.New(fault.MicNotFound, "unplugged")})
 		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.MicNotFound || r.Snapshot().MicStarted {
 			t.Errorf("warnings %+v, started %v", w, r.Snapshot().MicStarted)
 		}
@@ -321,8 +313,8 @@ func TestAudioModeKeepsNoPeerForAPicture(t *testing.T) {
 			s.say(control.AskPermissions, control.Empty{})
 		}
 		r.connectOnly()
-		if !r.plane.down.closed || r.plane.up.closed {
-			t.Errorf("picture's peer closed %v, microphone's %v", r.plane.down.closed, r.plane.up.closed)
+		if !r.media.down.closed || r.media.up.closed {
+			t.Errorf("picture's peer closed %v, microphone's %v", r.media.down.closed, r.media.up.closed)
 		}
 	})
 }
@@ -389,9 +381,9 @@ func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 		s.say(control.UnsupportedClient, control.Unsupported{Code: token})
 		s.say(control.VoiceError, control.PeerError{Error: "KS " + token})
 		s.push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("bad auth " + token)})
-		r.plane.down.notify(media.Event{Kind: media.AttachFailed, Media: "video", Err: errors.New(token)})
-		r.plane.subscribe = func(context.Context, string) error { return errors.New("POST with " + token) }
-		r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+		r.media.down.notify(media.Event{Kind: media.AttachFailed, Media: "video", Err: errors.New(token)})
+		r.media.subscribe = func(context.Context, string) error { return errors.New("POST with " + token) }
+		r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
 		time.Sleep(2 * time.Minute)
 		r.Disconnect(DisconnectOptions{})
 		synctest.Wait()

@@ -44,13 +44,13 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 // Stop is Disconnect with the reason "stop", for a person's kill switch.
 func (s *Session) Stop() { s.Disconnect(DisconnectOptions{Reason: "stop"}) }
 
-// Close disconnects and releases the plane, for good. It returns when nothing of the
+// Close disconnects and closes the media engine, for good. It returns when nothing of the
 // session is left: the sockets are closed, the service was told of the end, or could
 // not be told in time (Options.CompleteTimeout), and the listener has heard everything. So
 // it must not be called by a listener.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
-	s.base.Work.Call(s.deps.Plane.Close)
+	s.base.Work.Call(s.media.Close)
 	s.readers.Wait()
 	s.free()
 	s.base.WaitHeard()
@@ -126,8 +126,8 @@ func (s *Session) tearDown(cause *fault.Error) {
 	}
 	s.dropPrepared(nil)
 	s.drop()
-	s.deps.Plane.Microphone().Stop()
-	s.deps.Plane.Screen().Clear()
+	s.media.StopMic()
+	s.media.ClearTracks()
 	s.forgetTurn()
 	s.forgetHeld()
 	s.turn.ended = nil

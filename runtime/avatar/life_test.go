@@ -69,7 +69,7 @@ func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
 	run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
 		s := r.mustConnect()
 		s.brain("a", converse.Segment{Type: converse.Avatar, ThreadID: "5f0c"})
-		first := r.plane.down
+		first := r.media.down
 		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.PingTimeout})
 		s.push(socketio.Event{Kind: socketio.Connected})
 		synctest.Wait()
@@ -80,7 +80,7 @@ func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
 		if len(joins) != 2 || !strings.Contains(joins[1], `"threadId":"5f0c"`) || !strings.Contains(joins[1], `"request_vars":{"a":1}`) {
 			t.Errorf("joins = %v", joins)
 		}
-		if !first.closed || r.plane.down == first || r.service.dialled() != 1 {
+		if !first.closed || r.media.down == first || r.service.dialled() != 1 {
 			t.Error("want new peers on the same socket")
 		}
 		held := r.speakLater("Held by the new opening")
@@ -135,18 +135,18 @@ func TestMediaLadder(t *testing.T) {
 	t.Run("the microphone restarts ICE", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.plane.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
-			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "ice-restart" || r.plane.up.restarts != 1 {
-				t.Errorf("recovered %+v after %d restarts", got, r.plane.up.restarts)
+			r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
+			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "ice-restart" || r.media.up.restarts != 1 {
+				t.Errorf("recovered %+v after %d restarts", got, r.media.up.restarts)
 			}
 		})
 	})
 	t.Run("a short disconnection heals by itself", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
+			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
 			time.Sleep(second)
-			r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
 			time.Sleep(5 * second)
 			if got := all[MediaRecovering](r); len(got) != 0 {
 				t.Errorf("recovering %+v", got)
@@ -156,16 +156,16 @@ func TestMediaLadder(t *testing.T) {
 	t.Run("a long one subscribes again", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
+			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
 			time.Sleep(1500 * time.Millisecond)
-			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "re-subscribe" || r.plane.down.renewed != 1 {
-				t.Errorf("recovered %+v after %d renewals", got, r.plane.down.renewed)
+			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "re-subscribe" || r.media.down.renewed != 1 {
+				t.Errorf("recovered %+v after %d renewals", got, r.media.down.renewed)
 			}
 		})
 	})
 	t.Run("a stalled picture is rebuilt at the third stall", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
-			r.plane.stats = media.Stats{Known: true, HasVideo: true, VideoBytes: 1000} // and no more
+			r.media.stats = media.Stats{Known: true, HasVideo: true, VideoBytes: 1000} // and no more
 			r.mustConnect()
 			time.Sleep(17 * second)
 			if got := all[MediaRecovering](r); len(got) != 2 {
@@ -179,11 +179,11 @@ func TestMediaLadder(t *testing.T) {
 	t.Run("what can't be mended is rebuilt", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.plane.subscribe = func(context.Context, string) error {
-				r.plane.subscribe = nil
+			r.media.subscribe = func(context.Context, string) error {
+				r.media.subscribe = nil
 				return fault.New(fault.WHEPFailed, "no")
 			}
-			r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
 			synctest.Wait()
 			if r.service.dialled() != 2 || r.Snapshot().State != Connected {
 				t.Errorf("%d sockets, state %s", r.service.dialled(), r.Snapshot().State)
@@ -223,7 +223,7 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 		s.say(control.PauseSessionExpired, control.Empty{})
 		s.say(control.SessionReadyForResume, control.Empty{})
 		synctest.Wait()
-		first := r.plane.down
+		first := r.media.down
 		session := r.service.answer[control.StvNewSession]
 		r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
 			s.say(control.ResumingSession, control.Empty{})
@@ -233,7 +233,7 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if !first.closed || r.plane.down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
+		if !first.closed || r.media.down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
 		}
 		if n := len(s.payloads(control.ApprovedPermissions)); n != 2 {

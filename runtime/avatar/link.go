@@ -18,15 +18,15 @@ const (
 )
 
 // link is one server-side session: a socket, the room it joined, and its peers.
-// A rebuild makes a new one; what an old one still says is not heard.
+// A rebuild makes a new one; events of old ones are dropped.
 type link struct {
 	socket Socket
 	hs     *handshake
 	room   string
 	joined bool // steps 1 to 3 of wire-protocol §2.3 are done
 
-	down  Downlink
-	up    Uplink
+	down  Subscriber
+	up    Publisher
 	voice Voice // audio mode
 
 	approved bool // ApprovedPermissions was sent
@@ -41,7 +41,7 @@ type link struct {
 	hello      control.Hello
 	greeted    bool   // streamReady was emitted
 	shown      bool   // mediaReady was emitted
-	subscribed string // where the downlink was subscribed last
+	subscribed string // where the picture was subscribed last
 }
 
 // open dials the control socket and begins to read it.
@@ -175,12 +175,12 @@ func (s *Session) notify(l *link) func(media.Event) {
 // which runs beside the queue: l forgets its peers when it is closed.
 func (s *Session) newMedia(l *link) peers {
 	s.recovery.peers = nil // of the peers before; these report from now on
-	l.down = s.deps.Plane.NewDownlink(s.notify(l))
-	l.up = s.deps.Plane.NewUplink(s.notify(l))
+	l.down = s.media.NewSubscriber(s.notify(l))
+	l.up = s.media.NewPublisher(s.notify(l))
 	return peers{l.down, l.up}
 }
 
 type peers struct {
-	down Downlink
-	up   Uplink
+	down Subscriber
+	up   Publisher
 }

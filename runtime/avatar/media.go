@@ -1,17 +1,95 @@
 package avatar
 
-import "github.com/agentruntime/agentruntime/runtime/media"
+import (
+	"context"
 
-// OnMedia returns p as the [Plane] of a session.
-func OnMedia(p *media.Plane) Plane { return mediaPlane{p} }
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
 
-// mediaPlane gives the methods of a [media.Plane] the results that [Plane] names.
-type mediaPlane struct{ *media.Plane }
+// Media is what a session uses of a [media.Engine], whose methods say what each
+// of these does.
+type Media interface {
+	NewSubscriber(notify func(media.Event)) Subscriber
+	NewPublisher(notify func(media.Event)) Publisher
+	NewVoice(notify func(media.Event)) Voice
 
-func (p mediaPlane) NewDownlink(notify func(media.Event)) Downlink {
-	return p.Plane.NewDownlink(notify)
+	StartMic(ctx context.Context) error
+	SwitchMic(ctx context.Context, deviceID string) error
+	MicStarted() bool
+	SetMicEnabled(on bool)
+	StopMic()
+
+	SetOutputMuted(muted bool)
+	SetOutputVolume(v float64)
+	SetOutputDevice(ctx context.Context, deviceID string) bool
+	ResumePlayback(ctx context.Context) bool
+	ClearTracks()
+
+	Close()
 }
-func (p mediaPlane) NewUplink(notify func(media.Event)) Uplink { return p.Plane.NewUplink(notify) }
-func (p mediaPlane) NewVoice(notify func(media.Event)) Voice   { return p.Plane.NewVoice(notify) }
-func (p mediaPlane) Microphone() Microphone                    { return p.Plane.Microphone() }
-func (p mediaPlane) Screen() Screen                            { return p.Plane.Screen() }
+
+// The peers of a [Media].
+type (
+	Subscriber interface {
+		Subscribe(ctx context.Context, url string) error
+		Playable(ctx context.Context, recovering bool) (media.Picture, error)
+		Renew(ctx context.Context)
+		Stats(ctx context.Context) (media.Stats, error)
+		Close()
+	}
+	Publisher interface {
+		Offer(ctx context.Context, restart bool) (control.Description, error)
+		Answer(ctx context.Context, d control.Description) error
+		AddCandidate(c control.ServerCandidate)
+		Stats(ctx context.Context) (media.Stats, error)
+		SetBandwidth(ctx context.Context, kbps int) error
+		Close()
+	}
+	Voice interface {
+		Accept(ctx context.Context, offer control.Description) (control.Description, error)
+		AddCandidate(c control.Candidate)
+		Close()
+	}
+)
+
+// engineMedia gives the methods of an engine the result types of [Media].
+type engineMedia struct{ *media.Engine }
+
+func (e engineMedia) NewSubscriber(notify func(media.Event)) Subscriber {
+	return e.Engine.NewSubscriber(notify)
+}
+
+func (e engineMedia) NewPublisher(notify func(media.Event)) Publisher {
+	return e.Engine.NewPublisher(notify)
+}
+func (e engineMedia) NewVoice(notify func(media.Event)) Voice { return e.Engine.NewVoice(notify) }
+
+// openMedia makes the media engine of the session.
+func (s *Session) openMedia() {
+	o, d := &s.opts, &s.deps
+	s.engine = media.New(media.Config{
+		Client: d.Fetch, Sender: d.Send,
+		Limits:                 o.Limits,
+		TURNServer:             o.TURNServerURL,
+		TURNCredentials:        o.TURNCredentials,
+		ICEServers:             o.ICEServers,
+		ICEPolicy:              o.ICETransportPolicy,
+		Firefox:                o.Firefox,
+		AllowPrivateHosts:      o.AllowPrivateHosts,
+		AllowInsecureTransport: o.AllowInsecureTransport,
+		VideoCodec:             o.VideoCodec,
+		MicBitrate:             o.MaxASRBitrate,
+		OnMicrophone:           func(ev media.Event) { s.base.Work.Post(func() { s.micEvent(ev) }) },
+		Log:                    s.base.Log,
+		Platform:               o.Platform,
+	})
+	s.media = engineMedia{s.engine}
+	if d.Media != nil {
+		s.media = d.Media(s.engine)
+	}
+}
+
+// Engine returns the media engine, for what a page does with its elements and
+// devices. What the session does by itself goes through the session's methods.
+func (s *Session) Engine() *media.Engine { return s.engine }

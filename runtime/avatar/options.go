@@ -117,25 +117,6 @@ func OptionsFor(r *appinit.Result) Options {
 	return o
 }
 
-// Media returns how o wants the peers made: all of the configuration but the
-// transport.
-func (o *Options) Media() media.Config {
-	return media.Config{
-		Limits:                 o.Limits,
-		TURNServer:             o.TURNServerURL,
-		TURNCredentials:        o.TURNCredentials,
-		ICEServers:             o.ICEServers,
-		ICEPolicy:              o.ICETransportPolicy,
-		Firefox:                o.Firefox,
-		AllowPrivateHosts:      o.AllowPrivateHosts,
-		AllowInsecureTransport: o.AllowInsecureTransport,
-		VideoCodec:             o.VideoCodec,
-		MicBitrate:             o.MaxASRBitrate,
-		Log:                    o.Log,
-		Platform:               o.Platform,
-	}
-}
-
 // Format prints nothing, whatever the verb: the token, the login and the variables
 // are private.
 func (Options) Format(w fmt.State, _ rune) {

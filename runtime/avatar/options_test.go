@@ -28,7 +28,7 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 		"state of capability":   {Options{Options: session.Options{Token: "t", Capabilities: map[string]string{"avatar": "yes"}}}, fault.BadRequest},
 		"allowed with a switch": {Options{Options: session.Options{Token: "t", AllowInsecureTransport: true}, ConversationURL: "http://talk.example"}, ""},
 	} {
-		_, err := New(c.o, Deps{Plane: &fakePlane{}})
+		_, err := New(c.o, Deps{Media: instead(&fakeMedia{})})
 		if c.want == "" && err != nil || c.want != "" && !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
@@ -36,7 +36,7 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 }
 
 func TestDefaultsAreTheProtocols(t *testing.T) {
-	s, err := New(Options{Options: session.Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &Kickoff{Text: "  "}}}, Deps{Plane: &fakePlane{}})
+	s, err := New(Options{Options: session.Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &Kickoff{Text: "  "}}}, Deps{Media: instead(&fakeMedia{})})
 	if err != nil {
 		t.Fatal(err)
 	}

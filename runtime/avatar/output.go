@@ -28,7 +28,7 @@ func (s *Session) Unmute() { s.setMic(true, control.UnmuteUser) }
 func (s *Session) setMic(on bool, event string) {
 	s.base.Work.Do(func() {
 		s.output.micOn = on
-		s.deps.Plane.Microphone().SetEnabled(on)
+		s.media.SetMicEnabled(on)
 		if s.state == Connected { // else it would wait for a session that never heard the mute
 			s.tell(event, control.Empty{})
 		}
@@ -49,11 +49,10 @@ func (s *Session) StartMic(ctx context.Context) error {
 // openMic starts the microphone. A session that ended meanwhile keeps none: it
 // stopped the microphone before this one was there.
 func (s *Session) openMic(ctx context.Context) error {
-	mic := s.deps.Plane.Microphone()
-	err := mic.Start(ctx)
+	err := s.media.StartMic(ctx)
 	s.base.Work.Call(func() { // also publishes that it is started
 		if err == nil && (s.life.ctx == nil || s.life.ctx.Err() != nil) {
-			mic.Stop()
+			s.media.StopMic()
 			err = fault.New(fault.InvalidState, "the session ended before the microphone was there")
 		}
 	})
@@ -84,7 +83,7 @@ func (s *Session) SwitchMic(ctx context.Context, deviceID string) error {
 	if !s.Snapshot().MicStarted {
 		return fault.New(fault.MicNotStarted, "the microphone is not started")
 	}
-	err := s.deps.Plane.Microphone().Switch(ctx, deviceID)
+	err := s.media.SwitchMic(ctx, deviceID)
 	s.base.Work.Call(func() {}) // publishes what it changed
 	return err
 }
@@ -95,7 +94,7 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 	if err := s.live(); err != nil {
 		return err
 	}
-	up, err := session.Ask(ctx, &s.base, func(reply chan<- Uplink) {
+	up, err := session.Ask(ctx, &s.base, func(reply chan<- Publisher) {
 		s.output.asrKbps = &kbps
 		if s.link == nil {
 			reply <- nil
@@ -110,7 +109,7 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 }
 
 // capMic gives the microphone's new peer the cap that the application set.
-func (s *Session) capMic(up Uplink) {
+func (s *Session) capMic(up Publisher) {
 	if s.output.asrKbps == nil {
 		return
 	}
@@ -163,7 +162,7 @@ func (s *Session) acceptVoice(l *link, offer control.Description) {
 	if l.voice != nil {
 		l.voice.Close()
 	}
-	l.voice = s.deps.Plane.NewVoice(s.notify(l))
+	l.voice = s.media.NewVoice(s.notify(l))
 	voice := l.voice
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.ASR)
 	s.base.Spawn(func() {
@@ -190,7 +189,7 @@ func (s *Session) UnmuteAudioOutput() { s.setMuted(false) }
 func (s *Session) setMuted(muted bool) {
 	s.base.Work.Do(func() {
 		s.output.muted = muted
-		s.deps.Plane.Screen().SetMuted(muted)
+		s.media.SetOutputMuted(muted)
 	})
 }
 
@@ -203,7 +202,7 @@ func (s *Session) SetAudioOutputVolume(v float64) error {
 	v = min(max(v, 0), 1)
 	s.base.Work.Do(func() {
 		s.output.volume = v
-		s.deps.Plane.Screen().SetVolume(v)
+		s.media.SetOutputVolume(v)
 	})
 	return nil
 }
@@ -211,10 +210,10 @@ func (s *Session) SetAudioOutputVolume(v float64) error {
 // SetAudioOutput chooses the speaker, "" for the default; false if that is
 // refused or unsupported.
 func (s *Session) SetAudioOutput(ctx context.Context, deviceID string) bool {
-	return s.deps.Plane.Screen().SetOutput(ctx, deviceID)
+	return s.media.SetOutputDevice(ctx, deviceID)
 }
 
 // StartPlayback plays again after playback_blocked; call it from a click.
 func (s *Session) StartPlayback(ctx context.Context) bool {
-	return s.deps.Plane.Screen().Resume(ctx)
+	return s.media.ResumePlayback(ctx)
 }

@@ -74,8 +74,8 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 		r.forget()
 		s.say(control.ASRError, control.PeerError{Error: "decoder failed"})
 		r.wantEvents("mediaRecovering", "mediaRecovered")
-		if r.plane.up.restarts != 1 || r.service.dialled() != 1 {
-			t.Errorf("%d restarts, %d sockets", r.plane.up.restarts, r.service.dialled())
+		if r.media.up.restarts != 1 || r.service.dialled() != 1 {
+			t.Errorf("%d restarts, %d sockets", r.media.up.restarts, r.service.dialled())
 		}
 		if got := all[MediaRecovering](r)[0]; got != (MediaRecovering{Channel: media.ChannelASR, State: "error"}) {
 			t.Errorf("recovering %+v", got)
@@ -105,7 +105,7 @@ func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
 		s.drop(socketio.TransportClose)
 		s.back(false)
 		synctest.Wait()
-		if got := r.plane.up.caps; !slices.Equal(got, []int{24}) {
+		if got := r.media.up.caps; !slices.Equal(got, []int{24}) {
 			t.Errorf("after a rebuild: %v", got)
 		}
 		if err := r.Pause(); err != nil {
@@ -117,14 +117,14 @@ func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := r.plane.up.caps; !slices.Equal(got, []int{24}) {
+		if got := r.media.up.caps; !slices.Equal(got, []int{24}) {
 			t.Errorf("after a pause: %v", got)
 		}
 		if err := r.SetASRBandwidth(context.Background(), 0); err != nil { // no cap
 			t.Fatal(err)
 		}
 		r.rebuildNow(t)
-		if got := r.plane.up.caps; !slices.Equal(got, []int{0}) { // that of the options is off too
+		if got := r.media.up.caps; !slices.Equal(got, []int{0}) { // that of the options is off too
 			t.Errorf("of a cap that was removed: %v", got)
 		}
 	})
@@ -146,7 +146,7 @@ func TestAHardwareMuteNamesItsTrack(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
 		track := new(int)
-		r.plane.up.notify(media.Event{Kind: media.HardwareMute, Muted: true, Track: media.Track{Native: track}})
+		r.micReports(media.Event{Kind: media.HardwareMute, Muted: true, Track: media.Track{Native: track}})
 		if got := all[HardwareMuteChanged](r); len(got) != 1 || got[0] != (HardwareMuteChanged{Muted: true, Track: track}) {
 			t.Errorf("heard %+v", got)
 		}

@@ -32,14 +32,14 @@ type peerHealth struct {
 // dead reports whether the connection ended for good.
 func (p *peerHealth) dead() bool { return p.state == "failed" || p.state == "closed" }
 
-// peerEvent handles what a peer, the microphone or an element reports.
+// peerEvent handles what a peer or an element reports.
 func (s *Session) peerEvent(l *link, ev media.Event) {
 	if s.link != l {
 		return
 	}
 	switch ev.Kind {
 	case media.Milestone:
-		s.mark(ev.Mark)
+		s.mark(ev.Phase)
 	case media.TrackAdded:
 		s.base.Emit(TrackAdded{Track: ev.Track.Native, Streams: ev.Track.Streams})
 	case media.VideoSize:
@@ -52,8 +52,6 @@ func (s *Session) peerEvent(l *link, ev media.Event) {
 		s.sendCandidate(ev)
 	case media.ICEState, media.PeerState, media.NoCandidates:
 		s.peerState(ev)
-	default:
-		s.micEvent(ev)
 	}
 }
 

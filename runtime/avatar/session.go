@@ -58,7 +58,8 @@ type Socket interface {
 // Deps are the parts a session is built on. The zero value is a program's: what is
 // nil is made of the options, and closed with the session.
 type Deps struct {
-	Plane Plane
+	// Media returns what the session uses in place of the engine, or around it.
+	Media func(*media.Engine) Media
 	Dial  func(url string, o socketio.ClientOptions) (Socket, error)
 	Fetch fetch.Client
 	Send  fetch.Sender
@@ -68,15 +69,10 @@ type Deps struct {
 }
 
 // own fills in what d lacks and returns what closes the transport.
-func (d *Deps) own(o *Options) (free func()) {
+func (d *Deps) own() (free func()) {
 	free = fetch.Own(&d.Fetch, &d.Send)
 	if d.Dial == nil {
 		d.Dial = dial
-	}
-	if d.Plane == nil {
-		config := o.Media()
-		config.Client, config.Sender = d.Fetch, d.Send
-		d.Plane = OnMedia(media.NewPlane(config))
 	}
 	return free
 }
@@ -148,6 +144,9 @@ type Session struct {
 	opts Options
 	deps Deps
 
+	engine *media.Engine
+	media  Media // engine, but for tests
+
 	base session.Base // its queue owns what follows snapshot
 
 	free    func()         // closes what is the session's own of deps
@@ -200,7 +199,7 @@ func New(o Options, d Deps) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	free := d.own(&o)
+	free := d.own()
 	s := &Session{
 		opts: o, deps: d, free: free,
 		state: Idle, mode: Video,
@@ -234,6 +233,7 @@ func New(o Options, d Deps) (*Session, error) {
 		Life:   func() context.Context { return s.life.ctx },
 		Caller: func() session.Caller { return session.Caller{Token: s.token, Place: s.link} },
 	}
+	s.openMedia()
 	s.publish()
 	return s, nil
 }
@@ -257,7 +257,7 @@ func (s *Session) publish() {
 		Kickoff:         s.turn.kickoff,
 		Capabilities:    capabilitiesOf(s.config), ClientConfig: s.config,
 		PartnerID: s.opts.PartnerID, StickyID: s.sticky,
-		MicEnabled: s.output.micOn, MicStarted: s.deps.Plane.Microphone().Started(),
+		MicEnabled: s.output.micOn, MicStarted: s.media.MicStarted(),
 		ThreadID:         s.thread,
 		AudioOutputMuted: s.output.muted, AudioVolume: s.output.volume,
 		Disclosure: s.life.disclosure, Gated: s.gated(),

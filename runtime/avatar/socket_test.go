@@ -25,7 +25,7 @@ func (s *fakeSocket) back(recovered bool) {
 // a frame without looking at the socket.
 func TestAFatalEventEndsTheWaitForThePicture(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.plane.playable = func(ctx context.Context) (media.Picture, error) {
+		r.media.playable = func(ctx context.Context) (media.Picture, error) {
 			r.service.socket(0).say(control.RemovePeer, control.Empty{})
 			<-ctx.Done()
 			return media.Picture{}, context.Cause(ctx)
@@ -93,8 +93,8 @@ func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
-		r.plane.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+		r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+		r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
 		time.Sleep(time.Minute)
 		if state := r.Snapshot().State; state != Connected {
 			t.Errorf("state %s a minute later", state)
@@ -106,8 +106,8 @@ func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 // succeeds.
 func TestADropAtTheEndOfAConnectIsWatched(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.plane.playable = func(context.Context) (media.Picture, error) {
-			r.plane.playable = nil
+		r.media.playable = func(context.Context) (media.Picture, error) {
+			r.media.playable = nil
 			r.service.socket(0).drop(socketio.TransportClose)
 			time.Sleep(time.Millisecond) // until it was heard
 			return media.Picture{Width: 1, Height: 1}, nil
@@ -237,13 +237,13 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 func TestARepairThatADropCutIsTakenUpAgain(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		r.plane.subscribe = func(context.Context, string) error {
-			r.plane.subscribe = nil
+		r.media.subscribe = func(context.Context, string) error {
+			r.media.subscribe = nil
 			s.drop(socketio.TransportClose)
 			time.Sleep(time.Millisecond) // until it was heard
 			return fault.New(fault.WHEPFailed, "no network")
 		}
-		r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+		r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
 		time.Sleep(2 * time.Millisecond)
 		s.back(true)
 		if got := all[MediaRecovered](r); len(got) != 1 || r.service.dialled() != 1 {
@@ -256,9 +256,9 @@ func TestARepairThatADropCutIsTakenUpAgain(t *testing.T) {
 // its state is not reported again.
 func TestAPeerThatFailedDuringTheHandshakeIsRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.plane.playable = func(context.Context) (media.Picture, error) {
-			r.plane.playable = nil
-			r.plane.up.notify(media.Event{Kind: media.PeerState, Channel: media.ChannelASR, State: "failed"})
+		r.media.playable = func(context.Context) (media.Picture, error) {
+			r.media.playable = nil
+			r.media.up.notify(media.Event{Kind: media.PeerState, Channel: media.ChannelASR, State: "failed"})
 			return media.Picture{Width: 640, Height: 360}, nil
 		}
 		r.connectOnly()

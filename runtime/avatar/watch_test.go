@@ -172,9 +172,9 @@ func TestFailEndsTheSession(t *testing.T) {
 // reported before the session is connected, and not again.
 func TestPeersThatConnectedDuringTheHandshakeAreNotRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.plane.playable = func(context.Context) (media.Picture, error) {
-			r.plane.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
-			r.plane.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+		r.media.playable = func(context.Context) (media.Picture, error) {
+			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+			r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
 			return media.Picture{Width: 640, Height: 360}, nil
 		}
 		r.connectOnly()

@@ -57,9 +57,9 @@ func TestGate(t *testing.T) {
 				time.Sleep(time.Minute) // so that negative times are possible
 				const early = 5 * time.Second
 				g := newGate()
-				g.learn(func(f *facts) { f.applied = time.Now().Add(early) })
+				g.update(func(f *facts) { f.applied = time.Now().Add(early) })
 				for _, e := range test.events {
-					time.AfterFunc(early+e.after, func() { g.learn(e.what) })
+					time.AfterFunc(early+e.after, func() { g.update(e.what) })
 				}
 				time.Sleep(early)
 				synctest.Wait()
@@ -76,7 +76,7 @@ func TestGate(t *testing.T) {
 func TestGateEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		g.learn(func(f *facts) { f.applied = time.Now() })
+		g.update(func(f *facts) { f.applied = time.Now() })
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, fault.New(fault.Timeout, "RecoverTimeout").InPhase(fault.PhaseWHEP))
 		defer cancel()
 		_, err := g.wait(ctx, true, 6*time.Second)

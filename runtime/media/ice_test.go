@@ -84,7 +84,7 @@ func TestICEServersFromJSON(t *testing.T) {
 
 func TestFallbackCredentialsWarnOnce(t *testing.T) {
 	var warnings []string
-	NewPlane(Config{TURNServer: "turn.example", Log: func(level, message string, _ map[string]any) {
+	New(Config{TURNServer: "turn.example", Log: func(level, message string, _ map[string]any) {
 		warnings = append(warnings, level+": "+message)
 	}}).Close()
 	want := []string{"warn: security: the relay is used with the built-in credentials that everybody knows; pass turnCredentials"}
@@ -121,7 +121,7 @@ func TestDownlinkPolicy(t *testing.T) {
 		{Config{ICEPolicy: "relay"}, relay, true, "relay"},
 		{Config{ICEPolicy: "relay"}, nil, false, "relay"},
 	} {
-		if got := test.config.downlinkPolicy(test.servers, test.firefox); got != test.want {
+		if got := test.config.subscriberPolicy(test.servers, test.firefox); got != test.want {
 			t.Errorf("policy %q, firefox %v, %d servers: %s, want %s", test.config.ICEPolicy, test.firefox, len(test.servers), got, test.want)
 		}
 	}

@@ -104,9 +104,9 @@ func newElement(t *testing.T, kind string, muted bool) js.Value {
 	return el
 }
 
-// newPagePlane makes a plane of this page. When the test ends, everything must be
+// newPageEngine makes a engine of this page. When the test ends, everything must be
 // gone: callbacks, and peers.
-func newPagePlane(t *testing.T, change func(*Config)) *Plane {
+func newPageEngine(t *testing.T, change func(*Config)) *Engine {
 	t.Helper()
 	live := jsbridge.LiveFuncs()
 	peers := eval(t, `
@@ -120,7 +120,7 @@ func newPagePlane(t *testing.T, change func(*Config)) *Plane {
 	if change != nil {
 		change(&cfg)
 	}
-	p := NewPlane(cfg)
+	p := New(cfg)
 	t.Cleanup(func() {
 		p.Close()
 		peers.Call("restore")
@@ -131,10 +131,10 @@ func newPagePlane(t *testing.T, change func(*Config)) *Plane {
 }
 
 // watch subscribes to a new stream and waits until it is playable.
-func watch(t *testing.T, p *Plane, j *journal) (d *Downlink, url string, size Picture) {
+func watch(t *testing.T, p *Engine, j *journal) (d *Subscriber, url string, size Picture) {
 	t.Helper()
 	url = newStream(t)
-	d = p.NewDownlink(j.notify)
+	d = p.NewSubscriber(j.notify)
 	t.Cleanup(d.Close)
 	ctx := testContext(t)
 	if err := d.Subscribe(ctx, url); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 var (
@@ -27,15 +28,15 @@ type peerOptions struct {
 	policy  string
 	receive []string    // kinds of the receiving transceivers, in order
 	codec   string      // of received video; "" is the platform's choice
-	mic     *Microphone // sends, when set
+	mic     *microphone // sends, when set
 }
 
 // peer is a peer connection. pion negotiates in both builds: natively it is the
 // implementation, in a page it drives the browser's RTCPeerConnection. What its
 // page build lacks is in peer_js.go.
 type peer struct {
-	plane *Plane
-	pc    *webrtc.PeerConnection
+	engine *Engine
+	pc     *webrtc.PeerConnection
 	platformPeer
 
 	ctx  context.Context // ends with close
@@ -47,8 +48,8 @@ type peer struct {
 	idle    chan struct{} // closed when closing and not busy
 }
 
-func newPeer(p *Plane, o peerOptions, on func(Event)) (*peer, error) {
-	peer := &peer{plane: p, idle: make(chan struct{})}
+func newPeer(p *Engine, o peerOptions, on func(Event)) (*peer, error) {
+	peer := &peer{engine: p, idle: make(chan struct{})}
 	api, err := peer.newAPI(on)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func pionServers(servers []ICEServer) []webrtc.ICEServer {
 // setUp adds listeners and transceivers.
 func (p *peer) setUp(o peerOptions, on func(Event)) error {
 	// pion calls its handlers on goroutines of its own.
-	guarded := func(ev Event) { p.plane.guard(func() { on(ev) }) }
+	guarded := func(ev Event) { p.engine.guard(func() { on(ev) }) }
 	p.pc.OnICEConnectionStateChange(func(s webrtc.ICEConnectionState) {
 		guarded(Event{Kind: ICEState, State: s.String()})
 	})
@@ -110,7 +111,7 @@ func (p *peer) setUp(o peerOptions, on func(Event)) error {
 			continue
 		}
 		if err := prefer(transceiver, "video/"+o.codec); err != nil {
-			p.plane.cfg.Log("warn", "the preferred video codec can't be used", map[string]any{"codec": o.codec, "error": err.Error()})
+			p.engine.cfg.Log("warn", "the preferred video codec can't be used", map[string]any{"codec": o.codec, "error": err.Error()})
 		}
 	}
 	if o.mic != nil {
@@ -126,7 +127,7 @@ func (p *peer) do(ctx context.Context, operation func() error) error {
 		return errClosed
 	}
 	result := make(chan error, 1)
-	p.plane.spawn(func() {
+	p.engine.spawn(func() {
 		defer p.finish()
 		result <- recovered(operation)
 	})
@@ -187,7 +188,7 @@ func (p *peer) close() {
 	}
 	p.stop()
 	p.release()
-	p.plane.spawn(func() {
+	p.engine.spawn(func() {
 		select {
 		case <-p.idle:
 		case <-time.After(closeLimit):
@@ -251,4 +252,165 @@ func (p *peer) addCandidate(c control.Candidate) error {
 			Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex, UsernameFragment: c.UsernameFragment,
 		})
 	})
+}
+
+// pendingPeer is a peer in the making: its offer and its TURN allocation are
+// under way before anybody needs them, so that the first picture waits for
+// neither.
+type pendingPeer struct {
+	ready chan struct{} // closed when peer, offer and err are final
+	stop  context.CancelFunc
+
+	mu     sync.Mutex
+	peer   *peer
+	closed bool
+	err    error
+}
+
+// prepare starts a peer; on hears its events until it is closed. With offer
+// unset the peer will answer one.
+func (e *Engine) prepare(o peerOptions, offer bool, on func(Event)) *pendingPeer {
+	ctx, stop := context.WithCancel(context.Background())
+	pr := &pendingPeer{ready: make(chan struct{}), stop: stop}
+	e.spawn(func() {
+		defer close(pr.ready)
+		peer, err := newPeer(e, o, func(ev Event) {
+			if !pr.isClosed() {
+				on(ev)
+			}
+		})
+		if err == nil && !pr.own(peer) {
+			peer.close()
+			err = errClosed
+		}
+		if err == nil && offer {
+			err = peer.offer(ctx, false)
+		}
+		if err != nil {
+			pr.fail(err)
+		}
+	})
+	return pr
+}
+
+func (pr *pendingPeer) own(peer *peer) bool {
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	if !pr.closed {
+		pr.peer = peer
+	}
+	return !pr.closed
+}
+
+func (pr *pendingPeer) fail(err error) {
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	pr.err = fault.New(fault.ConnectFailed, "the peer connection could not be made").Because(err)
+}
+
+func (pr *pendingPeer) isClosed() bool {
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	return pr.closed
+}
+
+// wait returns the peer once it is ready.
+func (pr *pendingPeer) wait(ctx context.Context) (*peer, error) {
+	select {
+	case <-pr.ready:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	switch {
+	case pr.closed:
+		return nil, errClosed
+	case pr.err != nil:
+		return nil, pr.err
+	}
+	return pr.peer, nil
+}
+
+// stats is zero while there is no peer.
+func (pr *pendingPeer) stats(ctx context.Context) (Stats, error) {
+	pr.mu.Lock()
+	peer := pr.peer
+	pr.mu.Unlock()
+	if peer == nil {
+		return Stats{}, nil
+	}
+	report, err := peer.stats(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	return parseStats(report), nil
+}
+
+// close ends the peer. It does not wait.
+func (pr *pendingPeer) close() {
+	pr.mu.Lock()
+	peer, first := pr.peer, !pr.closed
+	pr.closed = true
+	pr.mu.Unlock()
+	pr.stop()
+	if first && peer != nil {
+		peer.close()
+	}
+}
+
+// maxEarly bounds the candidates that are kept for a peer without a remote
+// description; a server has a handful.
+const maxEarly = 100
+
+// candidates keeps the remote side's candidates until they can be applied.
+type candidates struct {
+	mu    sync.Mutex
+	apply func(control.Candidate) // nil until the remote description is set
+	early []control.Candidate
+}
+
+func (c *candidates) add(candidate control.Candidate) {
+	c.mu.Lock()
+	apply := c.apply
+	if apply == nil && len(c.early) < maxEarly {
+		c.early = append(c.early, candidate)
+	}
+	c.mu.Unlock()
+	if apply != nil {
+		apply(candidate)
+	}
+}
+
+// hold keeps candidates again.
+func (c *candidates) hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.apply = nil
+}
+
+// open applies the candidates kept and those to come.
+func (c *candidates) open(apply func(control.Candidate)) {
+	c.mu.Lock()
+	early := c.early
+	c.apply, c.early = apply, nil
+	c.mu.Unlock()
+	for _, candidate := range early {
+		apply(candidate)
+	}
+}
+
+// addTo returns a function that gives candidates to peer. What the peer refuses
+// is only logged: other candidates may do (wire-protocol §5.2).
+func (e *Engine) addTo(peer *peer) func(control.Candidate) {
+	return func(c control.Candidate) {
+		if c.Candidate == "" {
+			return // the end of candidates, which peers find out by themselves
+		}
+		e.spawn(func() {
+			if err := peer.addCandidate(c); err != nil {
+				e.cfg.Log("debug", "a candidate was refused", map[string]any{"error": err.Error()})
+			}
+		})
+	}
 }

@@ -28,7 +28,7 @@ func (p *peer) newAPI(func(Event)) (*webrtc.API, error) {
 	if !isFunction(property(js.Global(), "RTCPeerConnection")) {
 		return nil, errors.New("this browser has no RTCPeerConnection")
 	}
-	p.scope = jsbridge.NewScope(p.plane.cfg.OnPanic)
+	p.scope = jsbridge.NewScope(p.engine.cfg.OnPanic)
 	return webrtc.NewAPI(), nil
 }
 
@@ -121,9 +121,9 @@ func prefer(transceiver *webrtc.RTPTransceiver, mimeType string) error {
 
 // send adds the microphone's transceiver: with its track, or empty
 // (wire-protocol §5.3).
-func (p *peer) send(m *Microphone) error {
+func (p *peer) send(m *microphone) error {
 	init := map[string]any{"direction": "sendonly"}
-	if kbps := p.plane.cfg.MicBitrate; kbps > 0 {
+	if kbps := p.engine.cfg.MicBitrate; kbps > 0 {
 		init["sendEncodings"] = []any{map[string]any{"maxBitrate": kbps * 1000}}
 	}
 	what := js.ValueOf("audio")

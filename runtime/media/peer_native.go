@@ -36,7 +36,7 @@ func (p *peer) newAPI(on func(Event)) (*webrtc.API, error) {
 	// The service's candidates have addresses, and no multicast socket is opened
 	// to resolve names.
 	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
-	settings.SetIncludeLoopbackCandidate(p.plane.cfg.AllowPrivateHosts)
+	settings.SetIncludeLoopbackCandidate(p.engine.cfg.AllowPrivateHosts)
 	// pion waits 2 s for something better before it takes a relayed pair. With
 	// the policy relay nothing better comes, and the picture would be 2 s late.
 	settings.SetRelayAcceptanceMinWait(0)
@@ -54,7 +54,7 @@ func (p *peer) newAPI(on func(Event)) (*webrtc.API, error) {
 	}
 	recorder.OnNewPeerConnection(func(_ string, sent stats.Getter) { p.sent = sent })
 	registry.Add(recorder)
-	registry.Add(sightFactory{func(picture Picture) {
+	registry.Add(keyFrameDetectors{func(picture Picture) {
 		on(Event{Kind: VideoSize, Picture: picture, painted: true})
 	}})
 	return webrtc.NewAPI(webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry), webrtc.WithSettingEngine(settings)), nil
@@ -82,7 +82,7 @@ func (p *peer) listen(on func(Event)) error {
 			// is no picture.
 			_ = p.pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(t.SSRC())}})
 		}
-		if handle := p.plane.cfg.OnTrack; handle != nil {
+		if handle := p.engine.cfg.OnTrack; handle != nil {
 			handle(t)
 		}
 		for buffer := make([]byte, receiveBuffer); ; {
@@ -110,13 +110,13 @@ func prefer(transceiver *webrtc.RTPTransceiver, mimeType string) error {
 
 // send adds the microphone's track. Its reports are read so that the other
 // side's view of it is known, and lost packets are sent again.
-func (p *peer) send(m *Microphone) error {
+func (p *peer) send(m *microphone) error {
 	transceiver, err := p.pc.AddTransceiverFromTrack(m.track, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendrecv})
 	if err != nil {
 		return err
 	}
 	p.sender = transceiver.Sender()
-	p.plane.spawn(func() {
+	p.engine.spawn(func() {
 		for buffer := make([]byte, receiveBuffer); ; {
 			if _, _, err := p.sender.Read(buffer); err != nil {
 				return

@@ -21,14 +21,14 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-func newTestPlane(t *testing.T, change func(*Config)) *Plane {
+func newTestEngine(t *testing.T, change func(*Config)) *Engine {
 	t.Helper()
 	transport := fetch.New()
 	cfg := Config{Client: transport, Sender: transport, AllowPrivateHosts: true, ICEPolicy: "all"}
 	if change != nil {
 		change(&cfg)
 	}
-	p := NewPlane(cfg)
+	p := New(cfg)
 	t.Cleanup(func() {
 		p.Close()
 		transport.Close()
@@ -36,13 +36,13 @@ func newTestPlane(t *testing.T, change func(*Config)) *Plane {
 	return p
 }
 
-func TestDownlinkThroughTheRelay(t *testing.T) {
+func TestSubscriberThroughTheRelay(t *testing.T) {
 	for _, codec := range []string{"H264", "VP8"} {
 		t.Run(codec, func(t *testing.T) {
 			s := newTestService(t)
 			stream, url := s.stream()
 			kinds := make(chan string, 2)
-			p := newTestPlane(t, func(c *Config) {
+			p := newTestEngine(t, func(c *Config) {
 				c.ICEPolicy, c.ICEServers, c.VideoCodec = "relay", s.iceServers(), codec
 				c.OnTrack = func(track *webrtc.TrackRemote) { // reads one packet, and leaves the rest
 					if _, _, err := track.ReadRTP(); err == nil {
@@ -51,7 +51,7 @@ func TestDownlinkThroughTheRelay(t *testing.T) {
 				}
 			})
 			j := newJournal()
-			d := p.NewDownlink(j.notify)
+			d := p.NewSubscriber(j.notify)
 			ctx := testContext(t)
 			if err := d.Subscribe(ctx, url); err != nil {
 				t.Fatal(err)
@@ -94,9 +94,9 @@ func TestDownlinkThroughTheRelay(t *testing.T) {
 func TestRenewReleasesBeforeItSubscribesAgain(t *testing.T) {
 	s := newTestService(t)
 	_, url := s.stream()
-	p := newTestPlane(t, nil)
+	p := newTestEngine(t, nil)
 	j := newJournal()
-	d := p.NewDownlink(j.notify)
+	d := p.NewSubscriber(j.notify)
 	defer d.Close()
 	ctx := testContext(t)
 	for range 2 {
@@ -127,14 +127,14 @@ func TestRenewReleasesBeforeItSubscribesAgain(t *testing.T) {
 func TestGoneSessions(t *testing.T) {
 	s := newTestService(t)
 	stream, url := s.stream()
-	p := newTestPlane(t, nil)
+	p := newTestEngine(t, nil)
 	ctx := testContext(t)
-	first := p.NewDownlink(newJournal().notify)
+	first := p.NewSubscriber(newJournal().notify)
 	defer first.Close()
 	if err := first.Subscribe(ctx, url); err != nil {
 		t.Fatal(err)
 	}
-	second := p.NewDownlink(newJournal().notify)
+	second := p.NewSubscriber(newJournal().notify)
 	defer second.Close()
 	var gone *Gone
 	if err := second.Subscribe(ctx, url); !errors.As(err, &gone) || gone.Status != 409 {
@@ -149,8 +149,8 @@ func TestGoneSessions(t *testing.T) {
 
 func TestUnusableAnswerIsReleased(t *testing.T) {
 	s := newTestService(t)
-	p := newTestPlane(t, nil)
-	d := p.NewDownlink(newJournal().notify)
+	p := newTestEngine(t, nil)
+	d := p.NewSubscriber(newJournal().notify)
 	defer d.Close()
 	err := d.Subscribe(testContext(t), s.http.URL+"/garbage")
 	var f *fault.Error
@@ -164,9 +164,9 @@ func TestUnusableAnswerIsReleased(t *testing.T) {
 
 func TestRefusedSubscription(t *testing.T) {
 	s := newTestService(t)
-	p := newTestPlane(t, nil)
+	p := newTestEngine(t, nil)
 	for _, status := range []int{400, 403, 415, 500} {
-		d := p.NewDownlink(newJournal().notify)
+		d := p.NewSubscriber(newJournal().notify)
 		err := d.Subscribe(testContext(t), fmt.Sprintf("%s/status/%d", s.http.URL, status))
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != fault.WHEPFailed || f.Status != status || f.Retryable || f.Body != "refused on purpose" {
@@ -191,8 +191,8 @@ func TestAnswerAfterCloseIsReleased(t *testing.T) {
 		_, _ = w.Write([]byte(testAnswer))
 	}))
 	defer slow.Close()
-	p := newTestPlane(t, nil)
-	d := p.NewDownlink(newJournal().notify)
+	p := newTestEngine(t, nil)
+	d := p.NewSubscriber(newJournal().notify)
 	ctx, cancel := context.WithCancelCause(testContext(t))
 	ended := make(chan error, 1)
 	go func() { ended <- d.Subscribe(ctx, slow.URL+"/s") }()
@@ -223,8 +223,8 @@ func TestCloseDuringSubscribe(t *testing.T) {
 		_, _ = w.Write([]byte(testAnswer))
 	}))
 	defer slow.Close()
-	p := newTestPlane(t, nil)
-	d := p.NewDownlink(newJournal().notify)
+	p := newTestEngine(t, nil)
+	d := p.NewSubscriber(newJournal().notify)
 	ended := make(chan error, 1)
 	go func() { ended <- d.Subscribe(testContext(t), slow.URL+"/s") }()
 	<-arrived
@@ -239,9 +239,9 @@ func TestCloseDuringSubscribe(t *testing.T) {
 }
 
 func TestPeersClosedAtOnceLeaveNothing(t *testing.T) {
-	p := newTestPlane(t, nil)
+	p := newTestEngine(t, nil)
 	for range 5 {
-		d, u, v := p.NewDownlink(newJournal().notify), p.NewUplink(newJournal().notify), p.NewVoice(newJournal().notify)
+		d, u, v := p.NewSubscriber(newJournal().notify), p.NewPublisher(newJournal().notify), p.NewVoice(newJournal().notify)
 		d.Close()
 		u.Close()
 		v.Close()
@@ -256,8 +256,8 @@ func TestPeersClosedAtOnceLeaveNothing(t *testing.T) {
 }
 
 func TestBadICEServersAreAnError(t *testing.T) {
-	p := newTestPlane(t, func(c *Config) { c.ICEServers = []ICEServer{{URLs: []string{"http://no.turn"}}} })
-	d := p.NewDownlink(newJournal().notify)
+	p := newTestEngine(t, func(c *Config) { c.ICEServers = []ICEServer{{URLs: []string{"http://no.turn"}}} })
+	d := p.NewSubscriber(newJournal().notify)
 	defer d.Close()
 	if err := d.Subscribe(testContext(t), "http://127.0.0.1:9/"); !errors.Is(err, fault.ConnectFailed) {
 		t.Errorf("error %v", err)
@@ -273,7 +273,9 @@ const speechFile = "../../internal/localservice/media/testdata/speech.opus"
 func TestMicrophoneReachesTheService(t *testing.T) {
 	s := newTestService(t)
 	opened := make(chan string, 8)
-	p := newTestPlane(t, func(c *Config) {
+	j := newJournal()
+	p := newTestEngine(t, func(c *Config) {
+		c.OnMicrophone = j.notify
 		c.OpenMicrophone = func(id string) (Source, error) {
 			opened <- id
 			return OggFile(speechFile)
@@ -283,8 +285,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 	h := &hearing{loud: make(chan float64, 1)}
 	mic := s.media.NewMicrophone(h.hear)
 	defer mic.Close()
-	j := newJournal()
-	u := p.NewUplink(j.notify)
+	u := p.NewPublisher(j.notify)
 	defer u.Close()
 	handshake := func(restart bool) string {
 		t.Helper()
@@ -316,16 +317,16 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 		t.Errorf("offer %s", first)
 	}
 	j.await(t, "asr ice connected")
-	if p.Microphone().Started() || j.count("asr kind 9 false <nil>") != 0 {
+	if p.MicStarted() || j.count("asr kind 9 false <nil>") != 0 {
 		t.Error("the microphone is on before it is started")
 	}
-	if err := p.Microphone().Start(ctx); err != nil {
+	if err := p.StartMic(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Microphone().Start(ctx); err != nil || len(opened) != 1 || <-opened != "" {
+	if err := p.StartMic(ctx); err != nil || len(opened) != 1 || <-opened != "" {
 		t.Errorf("a second start: %v", err)
 	}
-	if n := j.count(describe(Event{Kind: MicStarted, Channel: ChannelASR})); n != 1 || !p.Microphone().Started() {
+	if n := j.count(describe(Event{Kind: MicStarted, Channel: ChannelASR})); n != 1 || !p.MicStarted() {
 		t.Errorf("started %d times", n)
 	}
 	select {
@@ -344,7 +345,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 	if credentials(first) == credentials(second) || credentials(second) == "" {
 		t.Error("the restart has the ICE credentials of before")
 	}
-	if err := p.Microphone().Switch(ctx, "other"); err != nil || <-opened != "other" {
+	if err := p.SwitchMic(ctx, "other"); err != nil || <-opened != "other" {
 		t.Errorf("switch: %v", err)
 	}
 	select {
@@ -356,8 +357,8 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 	case <-ctx.Done():
 		t.Fatalf("the service heard nothing after the restart and the switch: %+v, %q", mic.Stats(), j.lines)
 	}
-	p.Microphone().Stop()
-	if p.Microphone().Started() {
+	p.StopMic()
+	if p.MicStarted() {
 		t.Error("still started")
 	}
 }
@@ -371,9 +372,9 @@ func credentials(sdp string) string {
 	return ""
 }
 
-func TestUplinkRefusesWhatIsNoAnswer(t *testing.T) {
-	p := newTestPlane(t, nil)
-	u := p.NewUplink(newJournal().notify)
+func TestPublisherRefusesWhatIsNoAnswer(t *testing.T) {
+	p := newTestEngine(t, nil)
+	u := p.NewPublisher(newJournal().notify)
 	defer u.Close()
 	ctx := testContext(t)
 	if _, err := u.Offer(ctx, false); err != nil {
@@ -399,7 +400,7 @@ func TestVoiceIsAnswered(t *testing.T) {
 	if _, err := service.AddTrack(track); err != nil {
 		t.Fatal(err)
 	}
-	p := newTestPlane(t, nil)
+	p := newTestEngine(t, nil)
 	j := newJournal()
 	v := p.NewVoice(func(ev Event) {
 		if ev.Kind == Candidate {
@@ -456,10 +457,10 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(testAnswer + "s=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\na=mid:0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:1\r\n")
 	f.Add(testAnswer + "s=-\r\nt=0 0\r\na=group:BUNDLE 0 1\r\na=ice-ufrag:a\r\na=ice-pwd:b\r\na=fingerprint:sha-256 AA\r\na=setup:passive\r\n" +
 		"m=video 9 UDP/TLS/RTP/SAVPF 96\r\na=mid:0\r\na=sendonly\r\na=rtpmap:96 VP8/90000\r\na=candidate:1 1 udp 1 127.0.0.1 9 typ host\r\n")
-	p := NewPlane(Config{Client: hanging{}, AllowPrivateHosts: true})
+	p := New(Config{Client: hanging{}, AllowPrivateHosts: true})
 	f.Cleanup(p.Close)
 	f.Fuzz(func(t *testing.T, sdp string) {
-		d := p.NewDownlink(func(Event) {})
+		d := p.NewSubscriber(func(Event) {})
 		defer d.Close()
 		peer, err := d.current().wait(t.Context())
 		if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	server "github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
-	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
+	face "github.com/agentruntime/agentruntime/internal/localservice/renderer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,11 +68,11 @@ type testService struct {
 func newTestService(t testing.TB) *testService {
 	t.Helper()
 	m, err := server.New(server.Config{NewPicture: func(mimeType string) (server.Picture, error) {
-		codec := renderer.H264
+		codec := face.H264
 		if mimeType == "video/VP8" {
-			codec = renderer.VP8
+			codec = face.VP8
 		}
-		return &picture{renderer.NewPlayer(codec, 1)}, nil
+		return &picture{face.NewPlayer(codec, 1)}, nil
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func (h *hearing) hear(pcm []int16) {
 }
 
 // picture is a face.
-type picture struct{ player *renderer.Player }
+type picture struct{ player *face.Player }
 
 func (p *picture) Next(loudness float64, keyFrame bool) []byte {
 	if keyFrame {

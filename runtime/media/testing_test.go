@@ -52,7 +52,7 @@ func describe(ev Event) string {
 	case VideoSize:
 		return fmt.Sprintf("%s size %dx%d", ev.Channel, ev.Picture.Width, ev.Picture.Height)
 	case Milestone:
-		return fmt.Sprintf("%s mark %s", ev.Channel, ev.Mark)
+		return fmt.Sprintf("%s mark %s", ev.Channel, ev.Phase)
 	case Candidate:
 		return fmt.Sprintf("%s candidate", ev.Channel)
 	default:

@@ -45,7 +45,7 @@ func main() {
 	if session, err := avatar.New(avatar.Options{Options: session.Options{Token: name}}, avatar.Deps{}); err == nil {
 		session.Close()
 	}
-	media.NewPlane(media.Config{}).Close()
+	media.New(media.Config{}).Close()
 	println(len(control.FatalEvents()))
 	if conn, _, err := websocket.Dial(context.Background(), name, nil); err == nil {
 		conn.CloseNow()

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Platform is what a page has: elements, and what it wants of the microphone.
+// Platform is what a page has: elements, and options of the microphone.
 // Undefined and null are the defaults.
 type Platform struct {
 	// VideoEl shows the picture, and plays the voice unless AudioEl is set.
@@ -36,26 +36,27 @@ func (p *Platform) Check() error {
 	return CheckElement("audioEl", p.AudioEl)
 }
 
-type housekeeper struct{ scope *jsbridge.Scope }
+type platformEngine struct{ scope *jsbridge.Scope }
 
-func (p *Plane) begin() {
-	p.scope = jsbridge.NewScope(p.cfg.OnPanic)
-	p.mic = &Microphone{plane: p, enabled: true, muteDelay: muteDelay}
-	p.screen = newScreen(p)
+func (e *Engine) begin() {
+	e.scope = jsbridge.NewScope(e.cfg.OnPanic)
+	e.microphone = &microphone{engine: e, enabled: true, muteDelay: muteDelay}
+	e.renderer = newRenderer(e)
 }
 
-// spawn runs fn on a goroutine whose panic is not the end of the page.
-func (p *Plane) spawn(fn func()) { p.scope.Go(fn) }
+// spawn runs fn on a goroutine; a panic in it is reported and does not end the
+// page.
+func (e *Engine) spawn(fn func()) { e.scope.Go(fn) }
 
-// guard runs fn; a panic in it is reported and not the end of the page.
-func (p *Plane) guard(fn func()) { p.scope.Do(fn) }
+// guard is spawn on the calling goroutine.
+func (e *Engine) guard(fn func()) { e.scope.Do(fn) }
 
 // Close releases the microphone and the elements.
-func (p *Plane) Close() {
-	p.mic.WantLevel(false)
-	p.mic.Stop()
-	p.screen.close()
-	p.scope.End()
+func (e *Engine) Close() {
+	e.MeasureLevel(false)
+	e.StopMic()
+	e.renderer.close()
+	e.scope.End()
 }
 
 func isFirefox() bool {
@@ -96,12 +97,11 @@ func numberOf(v js.Value, name string) int {
 
 func isFunction(v js.Value) bool { return v.Type() == js.TypeFunction }
 
-// Document events tell whether anything is painted.
 func document() js.Value { return property(js.Global(), "document") }
 
 // ListDevices lists the devices that the browser shows; none without its API
 // (session-api A.1.3).
-func (p *Plane) ListDevices(ctx context.Context) (Devices, error) {
+func (e *Engine) ListDevices(ctx context.Context) (Devices, error) {
 	found := Devices{Mics: []Device{}, Speakers: []Device{}}
 	devices := property(navigator(), "mediaDevices")
 	if !isFunction(property(devices, "enumerateDevices")) {

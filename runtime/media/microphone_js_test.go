@@ -37,16 +37,16 @@ func prompts(t *testing.T) js.Value {
 }
 
 // uplink connects a peer to the service's microphone called id.
-func uplink(t *testing.T, p *Plane, j *journal, id string) *Uplink {
+func uplink(t *testing.T, p *Engine, j *journal, id string) *Publisher {
 	t.Helper()
-	u := p.NewUplink(j.notify)
+	u := p.NewPublisher(j.notify)
 	t.Cleanup(u.Close)
 	shake(t, u, id, false)
 	j.await(t, "asr ice connected")
 	return u
 }
 
-func shake(t *testing.T, u *Uplink, id string, restart bool) (offer string) {
+func shake(t *testing.T, u *Publisher, id string, restart bool) (offer string) {
 	t.Helper()
 	ctx := testContext(t)
 	d, err := u.Offer(ctx, restart)
@@ -84,27 +84,30 @@ func heard(t *testing.T, id string) {
 
 const loudness = 0.02 // the service reports what is louder
 
-var micStarted = describe(Event{Kind: MicStarted, Channel: ChannelASR})
+var (
+	micStarted   = describe(Event{Kind: MicStarted, Channel: ChannelASR})
+	micUnplugged = describe(Event{Kind: MicEnded, Channel: ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")})
+)
 
 func TestPageMicrophone(t *testing.T) {
 	asked := prompts(t)
-	p := newPagePlane(t, nil)
-	m := p.Microphone()
 	j := newJournal()
+	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
+	m := p.microphone
 	u := uplink(t, p, j, "page")
-	if asked.Get("count").Int() != 0 || m.Started() {
+	if asked.Get("count").Int() != 0 || m.MicStarted() {
 		t.Fatal("the device was asked for before anybody wanted it")
 	}
 	ends := make(chan error, 3)
 	for range 3 {
-		go func() { ends <- m.Start(testContext(t)) }()
+		go func() { ends <- m.StartMic(testContext(t)) }()
 	}
 	for range 3 {
 		if err := <-ends; err != nil {
 			t.Fatal(err)
 		}
 	}
-	if asked.Get("count").Int() != 1 || j.count(micStarted) != 1 || !m.Started() {
+	if asked.Get("count").Int() != 1 || j.count(micStarted) != 1 || !m.MicStarted() {
 		t.Errorf("%v prompts, %d reports", asked.Get("count"), j.count(micStarted))
 	}
 	if got, want := asked.Get("constraints").Index(0).String(), `{"audio":{"autoGainControl":true,"echoCancellation":true,"noiseSuppression":true},"video":false}`; canonical(got) != canonical(want) {
@@ -125,11 +128,11 @@ func TestPageMicrophone(t *testing.T) {
 		t.Error(err)
 	}
 
-	m.SetEnabled(false)
+	m.SetMicEnabled(false)
 	if m.capture.track.Get("enabled").Bool() {
 		t.Error("the track is not muted")
 	}
-	m.SetEnabled(true)
+	m.SetMicEnabled(true)
 
 	devices, err := p.ListDevices(testContext(t))
 	if err != nil || len(devices.Mics) == 0 || devices.Mics[0].ID == "" || devices.Speakers == nil {
@@ -137,7 +140,7 @@ func TestPageMicrophone(t *testing.T) {
 	}
 	last := devices.Mics[len(devices.Mics)-1].ID
 	before := m.capture.track
-	if err := m.Switch(testContext(t), last); err != nil {
+	if err := m.SwitchMic(testContext(t), last); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(asked.Get("constraints").Index(1).String(), `"deviceId":{"exact":"`+last+`"}`) {
@@ -148,7 +151,7 @@ func TestPageMicrophone(t *testing.T) {
 	}
 	heard(t, "page")
 
-	if err := m.Switch(testContext(t), "no such device"); !errors.Is(err, fault.MicNotFound) || !m.Started() {
+	if err := m.SwitchMic(testContext(t), "no such device"); !errors.Is(err, fault.MicNotFound) || !m.MicStarted() {
 		t.Errorf("unknown device: %v", err)
 	}
 
@@ -165,8 +168,8 @@ func TestPageMicrophone(t *testing.T) {
 		t.Error("the restart has the ICE credentials of before")
 	}
 	heard(t, "next")
-	m.Stop()
-	if asked.Call("live").Int() != 0 || m.Started() {
+	m.StopMic()
+	if asked.Call("live").Int() != 0 || m.MicStarted() {
 		t.Error("a device is still open")
 	}
 	until(t, "the empty slot", func() bool { return next.peer.sender.Get("track").IsNull() })
@@ -203,16 +206,16 @@ func credentials(sdp string) string {
 
 func TestMicrophoneBeforeTheUplink(t *testing.T) {
 	prompts(t)
-	p := newPagePlane(t, func(c *Config) { c.MicBitrate = 20 })
-	p.Microphone().SetEnabled(false)
-	if err := p.Microphone().Start(testContext(t)); err != nil {
+	j := newJournal()
+	p := newPageEngine(t, func(c *Config) { c.MicBitrate, c.OnMicrophone = 20, j.notify })
+	p.SetMicEnabled(false)
+	if err := p.StartMic(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
-	if p.mic.capture.track.Get("enabled").Bool() {
+	if p.microphone.capture.track.Get("enabled").Bool() {
 		t.Error("muting before there was a track was forgotten")
 	}
-	p.Microphone().SetEnabled(true)
-	j := newJournal()
+	p.SetMicEnabled(true)
 	u := uplink(t, p, j, "early")
 	j.await(t, micStarted)
 	heard(t, "early")
@@ -226,7 +229,7 @@ func TestMicrophoneBeforeTheUplink(t *testing.T) {
 
 func TestMicrophoneErrors(t *testing.T) {
 	asked := prompts(t)
-	p := newPagePlane(t, nil)
+	p := newPageEngine(t, nil)
 	for name, want := range map[string]fault.Code{
 		"NotAllowedError": fault.MicPermissionDenied, "SecurityError": fault.MicPermissionDenied,
 		"NotFoundError": fault.MicNotFound, "OverconstrainedError": fault.MicNotFound,
@@ -234,17 +237,17 @@ func TestMicrophoneErrors(t *testing.T) {
 		"TypeError": fault.DevicesPermissionDenied,
 	} {
 		asked.Set("error", name)
-		if err := p.Microphone().Start(testContext(t)); !errors.Is(err, want) || p.Microphone().Started() {
+		if err := p.StartMic(testContext(t)); !errors.Is(err, want) || p.MicStarted() {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
 	asked.Set("error", "")
-	if err := p.Microphone().Start(testContext(t)); err != nil {
+	if err := p.StartMic(testContext(t)); err != nil {
 		t.Errorf("after all that: %v", err)
 	}
-	p.Microphone().Stop()
+	p.StopMic()
 	replace(t, js.Global().Get("navigator"), "mediaDevices", js.Undefined())
-	if err := p.Microphone().Start(testContext(t)); !errors.Is(err, fault.DevicesPermissionDenied) {
+	if err := p.StartMic(testContext(t)); !errors.Is(err, fault.DevicesPermissionDenied) {
 		t.Errorf("no devices: %v", err)
 	}
 	if devices, err := p.ListDevices(testContext(t)); err != nil || len(devices.Mics)+len(devices.Speakers) != 0 {
@@ -255,17 +258,17 @@ func TestMicrophoneErrors(t *testing.T) {
 func TestLateStreamIsStopped(t *testing.T) {
 	asked := prompts(t)
 	asked.Call("hold")
-	p := newPagePlane(t, nil)
-	m := p.Microphone()
+	p := newPageEngine(t, nil)
+	m := p.microphone
 	end := make(chan error, 1)
-	go func() { end <- m.Start(testContext(t)) }()
+	go func() { end <- m.StartMic(testContext(t)) }()
 	until(t, "the prompt", func() bool { return asked.Get("count").Int() == 1 })
-	m.Stop()
+	m.StopMic()
 	asked.Call("open")
 	if err := <-end; !errors.Is(err, fault.InvalidState) {
 		t.Errorf("error %v", err)
 	}
-	if asked.Get("streams").Length() != 1 || asked.Call("live").Int() != 0 || m.Started() {
+	if asked.Get("streams").Length() != 1 || asked.Call("live").Int() != 0 || m.MicStarted() {
 		t.Error("the late stream is open")
 	}
 }
@@ -278,9 +281,9 @@ func TestMicConstraints(t *testing.T) {
 		{"false", "default", `{"audio":{"deviceId":{"exact":"default"}},"video":false}`},
 		{"({noiseSuppression: false, channelCount: 1})", "", `{"audio":{"autoGainControl":true,"channelCount":1,"echoCancellation":true,"noiseSuppression":false},"video":false}`},
 	} {
-		p := newPagePlane(t, func(c *Config) { c.MicConstraints = eval(t, "return "+test.own) })
+		p := newPageEngine(t, func(c *Config) { c.MicConstraints = eval(t, "return "+test.own) })
 		got := eval(t, `const sort = v => v && typeof v === "object" ? Object.fromEntries(Object.keys(v).sort().map(k => [k, sort(v[k])])) : v;
-			return JSON.stringify(sort({audio: a, video: false}))`, p.mic.constraints(test.device)).String()
+			return JSON.stringify(sort({audio: a, video: false}))`, p.microphone.constraints(test.device)).String()
 		if got != test.want {
 			t.Errorf("%s, device %q: %s", test.own, test.device, got)
 		}
@@ -296,21 +299,21 @@ func TestNoiseProcessor(t *testing.T) {
 	stops := eval(t, "return {count: 0}")
 	for _, test := range []struct {
 		name, body string
-		sent       func(m *Microphone) bool
+		sent       func(m *microphone) bool
 	}{
-		{"a stream", "return async s => a", func(m *Microphone) bool { return m.capture.stream.Equal(made) }},
-		{"at once", "return s => a", func(m *Microphone) bool { return m.capture.stream.Equal(made) }},
-		{"a stream and its end", "return async s => ({stream: a, stop() { b.count++; return Promise.reject(new Error('late')) }})", func(m *Microphone) bool { return m.capture.stream.Equal(made) }},
-		{"nothing", "return async s => null", func(m *Microphone) bool { return m.capture.stream.Equal(m.capture.raw) }},
+		{"a stream", "return async s => a", func(m *microphone) bool { return m.capture.stream.Equal(made) }},
+		{"at once", "return s => a", func(m *microphone) bool { return m.capture.stream.Equal(made) }},
+		{"a stream and its end", "return async s => ({stream: a, stop() { b.count++; return Promise.reject(new Error('late')) }})", func(m *microphone) bool { return m.capture.stream.Equal(made) }},
+		{"nothing", "return async s => null", func(m *microphone) bool { return m.capture.stream.Equal(m.capture.raw) }},
 	} {
-		p := newPagePlane(t, func(c *Config) { c.NoiseProcessor = eval(t, test.body, made, stops) })
-		if err := p.Microphone().Start(testContext(t)); err != nil {
+		p := newPageEngine(t, func(c *Config) { c.NoiseProcessor = eval(t, test.body, made, stops) })
+		if err := p.StartMic(testContext(t)); err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
-		if !test.sent(p.mic) {
+		if !test.sent(p.microphone) {
 			t.Errorf("%s: another stream is sent", test.name)
 		}
-		p.Microphone().Stop()
+		p.StopMic()
 		if asked.Call("live").Int() != 0 {
 			t.Errorf("%s: the device is open", test.name)
 		}
@@ -324,8 +327,8 @@ func TestNoiseProcessor(t *testing.T) {
 	for name, body := range map[string]string{
 		"rejects": "return async s => { throw new Error('dsp') }", "throws": "return s => { throw 7 }",
 	} {
-		p := newPagePlane(t, func(c *Config) { c.NoiseProcessor = eval(t, body) })
-		if err := p.Microphone().Start(testContext(t)); !errors.Is(err, fault.NoiseProcessorFailed) || p.Microphone().Started() {
+		p := newPageEngine(t, func(c *Config) { c.NoiseProcessor = eval(t, body) })
+		if err := p.StartMic(testContext(t)); !errors.Is(err, fault.NoiseProcessorFailed) || p.MicStarted() {
 			t.Errorf("%s: %v", name, err)
 		}
 		if asked.Call("live").Int() != 0 {
@@ -336,12 +339,12 @@ func TestNoiseProcessor(t *testing.T) {
 
 func TestHardwareMute(t *testing.T) {
 	prompts(t)
-	p := newPagePlane(t, nil)
-	m := p.Microphone()
 	j := newJournal()
-	u := p.NewUplink(j.notify)
+	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
+	m := p.microphone
+	u := p.NewPublisher(j.notify)
 	t.Cleanup(u.Close)
-	if err := m.Start(testContext(t)); err != nil {
+	if err := m.StartMic(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	track := m.capture.track
@@ -371,12 +374,26 @@ func TestHardwareMute(t *testing.T) {
 		}
 	}
 	fire("ended") // unplugged
-	j.await(t, describe(Event{Kind: MicEnded, Channel: ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")}))
-	if m.Started() || track.Get("readyState").String() != "ended" {
+	j.await(t, micUnplugged)
+	if m.MicStarted() || track.Get("readyState").String() != "ended" {
 		t.Error("the microphone is not clean")
 	}
-	if err := m.Start(testContext(t)); err != nil || j.count(micStarted) != 2 {
+	if err := m.StartMic(testContext(t)); err != nil || j.count(micStarted) != 2 {
 		t.Errorf("plugged in again: %v, %d starts", err, j.count(micStarted))
+	}
+}
+
+func TestADeviceThatDisappearsWithoutAPublisherIsReported(t *testing.T) {
+	prompts(t)
+	j := newJournal()
+	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
+	if err := p.StartMic(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	p.capture.track.Call("dispatchEvent", js.Global().Get("Event").New("ended"))
+	j.await(t, micUnplugged)
+	if p.MicStarted() {
+		t.Error("still started")
 	}
 }
 
@@ -384,23 +401,23 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 	prompts(t)
 	contexts := eval(t, "return []")
 	replace(t, js.Global(), "AudioContext", eval(t, "return function() { const c = new a(); b.push(c); return c }", js.Global().Get("AudioContext"), contexts))
-	p := newPagePlane(t, nil)
-	m := p.Microphone()
 	levels := make(chan float64, 100)
-	u := p.NewUplink(func(ev Event) {
-		if ev.Kind == Level {
-			select {
-			case levels <- ev.Level:
-			default:
+	p := newPageEngine(t, func(c *Config) {
+		c.OnMicrophone = func(ev Event) {
+			if ev.Kind == Level {
+				select {
+				case levels <- ev.Level:
+				default:
+				}
 			}
 		}
 	})
-	t.Cleanup(u.Close)
-	m.WantLevel(true)
+	m := p.microphone
+	m.MeasureLevel(true)
 	if contexts.Length() != 0 {
 		t.Error("measuring without a microphone")
 	}
-	if err := m.Start(testContext(t)); err != nil {
+	if err := m.StartMic(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	loud := func() {
@@ -420,14 +437,14 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 		}
 	}
 	loud()
-	if err := m.Switch(testContext(t), ""); err != nil {
+	if err := m.SwitchMic(testContext(t), ""); err != nil {
 		t.Fatal(err)
 	}
 	for len(levels) > 0 {
 		<-levels
 	}
 	loud()
-	m.WantLevel(false)
+	m.MeasureLevel(false)
 	if n := contexts.Length(); n != 2 {
 		t.Errorf("%d audio contexts", n)
 	}
@@ -438,7 +455,7 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 
 func TestVoiceInThePage(t *testing.T) {
 	audio := newElement(t, "audio", true)
-	p := newPagePlane(t, func(c *Config) { c.AudioEl, c.ICEPolicy = audio, "all" })
+	p := newPageEngine(t, func(c *Config) { c.AudioEl, c.ICEPolicy = audio, "all" })
 	service := eval(t, `const c = new AudioContext(), pc = new RTCPeerConnection();
 		pc.addTrack(c.createMediaStreamDestination().stream.getTracks()[0]);
 		pc.done = () => { pc.close(); return c.close() };

@@ -72,18 +72,18 @@ func TestMicrophoneSendsInRealTime(t *testing.T) {
 			{}, // no sound, no time
 			{Data: []byte("c"), Duration: 40 * time.Millisecond},
 		}}
-		p := NewPlane(Config{Platform: Platform{OpenMicrophone: func(string) (Source, error) { return source, nil }}})
+		p := New(Config{Platform: Platform{OpenMicrophone: func(string) (Source, error) { return source, nil }}})
 		sent := &packets{start: time.Now()}
-		if _, err := p.mic.track.Bind(sent); err != nil {
+		if _, err := p.microphone.track.Bind(sent); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.mic.Start(t.Context()); err != nil {
+		if err := p.StartMic(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Millisecond)
-		p.mic.SetEnabled(false) // "c" is not heard
+		p.SetMicEnabled(false) // "c" is not heard
 		time.Sleep(80 * time.Millisecond)
-		p.mic.SetEnabled(true)
+		p.SetMicEnabled(true)
 		time.Sleep(20 * time.Millisecond)
 		p.Close()
 		quiet := string(silence.Data)
@@ -97,34 +97,33 @@ func TestMicrophoneSendsInRealTime(t *testing.T) {
 				t.Errorf("packet %d: %q at %v, want %q at %v", i, sent.data[i], sent.at[i], wantData[i], wantAt[i])
 			}
 		}
-		if !source.closed || p.mic.Started() {
+		if !source.closed || p.MicStarted() {
 			t.Error("the source was not closed")
 		}
 	})
 }
 
 func TestMicrophoneErrors(t *testing.T) {
-	if err := newTestPlane(t, nil).Microphone().Start(t.Context()); !errors.Is(err, fault.MicNotFound) {
+	if err := newTestEngine(t, nil).StartMic(t.Context()); !errors.Is(err, fault.MicNotFound) {
 		t.Errorf("no source: %v", err)
 	}
 	broken := errors.New("broken")
-	p := newTestPlane(t, func(c *Config) {
+	p := newTestEngine(t, func(c *Config) {
 		c.OpenMicrophone = func(string) (Source, error) { return nil, broken }
 	})
-	if err := p.Microphone().Start(t.Context()); !errors.Is(err, fault.MicNotFound) || !errors.Is(err, broken) || p.Microphone().Started() {
+	if err := p.StartMic(t.Context()); !errors.Is(err, fault.MicNotFound) || !errors.Is(err, broken) || p.MicStarted() {
 		t.Errorf("broken source: %v", err)
 	}
 	j := newJournal()
-	p = newTestPlane(t, func(c *Config) {
+	p = newTestEngine(t, func(c *Config) { // without a publisher
 		c.OpenMicrophone = func(string) (Source, error) { return &script{end: broken}, nil }
+		c.OnMicrophone = j.notify
 	})
-	u := p.NewUplink(j.notify)
-	defer u.Close()
-	if err := p.Microphone().Start(t.Context()); err != nil {
+	if err := p.StartMic(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	j.await(t, describe(Event{Kind: MicEnded, Channel: ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Because(broken)}))
-	if p.Microphone().Started() {
+	if p.MicStarted() {
 		t.Error("still started")
 	}
 }

@@ -36,7 +36,7 @@ func TestPageShowsTheAvatar(t *testing.T) {
 	for _, codec := range []string{"", "VP8", "no such codec"} {
 		t.Run("codec "+codec, func(t *testing.T) {
 			video := newElement(t, "video", true)
-			p := newPagePlane(t, func(c *Config) { c.VideoEl, c.VideoCodec = video, codec })
+			p := newPageEngine(t, func(c *Config) { c.VideoEl, c.VideoCodec = video, codec })
 			j := newJournal()
 			d, url, size := watch(t, p, j)
 			if size != (Picture{Width: 640, Height: 360}) {
@@ -50,7 +50,7 @@ func TestPageShowsTheAvatar(t *testing.T) {
 					t.Errorf("%q was reported %d times", line, n)
 				}
 			}
-			stream := p.Screen().Stream()
+			stream := p.AvatarStream()
 			if !video.Get("srcObject").Equal(stream) || len(tracksOf(stream)) != 2 || !video.Get("playsInline").Bool() {
 				t.Errorf("the element shows %v", tracksOf(stream))
 			}
@@ -73,14 +73,14 @@ func TestPageShowsTheAvatar(t *testing.T) {
 			if after := stream.Call("getVideoTracks").Index(0).Get("id").String(); after == before || len(tracksOf(stream)) != 2 {
 				t.Errorf("tracks %v, the picture's %s before and %s after", tracksOf(stream), before, after)
 			}
-			if !p.Screen().Stream().Equal(stream) || !video.Get("srcObject").Equal(stream) || video.Get("writes").Int() != 1 {
+			if !p.AvatarStream().Equal(stream) || !video.Get("srcObject").Equal(stream) || video.Get("writes").Int() != 1 {
 				t.Errorf("srcObject was written %v times", video.Get("writes"))
 			}
 			if video.Get("paused").Bool() {
 				t.Error("the picture does not go on")
 			}
 			d.Close()
-			p.Screen().Clear()
+			p.ClearTracks()
 			if !video.Get("srcObject").IsNull() || len(tracksOf(stream)) != 0 {
 				t.Error("the element still has the stream")
 			}
@@ -93,7 +93,7 @@ func TestPageShowsTheAvatar(t *testing.T) {
 
 // A page that goes away runs nothing after its pagehide listener returned.
 func TestTheReleaseLeavesBeforeCloseReturns(t *testing.T) {
-	p := newPagePlane(t, nil)
+	p := newPageEngine(t, nil)
 	d, url, _ := watch(t, p, newJournal())
 	sent := eval(t, "return []")
 	own := js.Global().Get("fetch")
@@ -107,7 +107,7 @@ func TestTheReleaseLeavesBeforeCloseReturns(t *testing.T) {
 
 func TestPlayIsCalledOncePerBinding(t *testing.T) {
 	video, audio := newElement(t, "video", true), newElement(t, "audio", true)
-	p := newPagePlane(t, func(c *Config) { c.VideoEl, c.AudioEl = video, audio })
+	p := newPageEngine(t, func(c *Config) { c.VideoEl, c.AudioEl = video, audio })
 	watch(t, p, newJournal())
 	for _, el := range []js.Value{video, audio} {
 		if el.Get("plays").Int() != 1 || el.Get("writes").Int() != 1 {
@@ -117,28 +117,28 @@ func TestPlayIsCalledOncePerBinding(t *testing.T) {
 	if v, a := tracksOf(video.Get("srcObject")), tracksOf(audio.Get("srcObject")); !reflect.DeepEqual(v, []string{"video"}) || !reflect.DeepEqual(a, []string{"audio"}) {
 		t.Errorf("video shows %v, audio %v", v, a)
 	}
-	if len(tracksOf(p.Screen().Stream())) != 2 {
+	if len(tracksOf(p.AvatarStream())) != 2 {
 		t.Error("the merged stream lacks a track")
 	}
 }
 
 func TestElementsAreSwapped(t *testing.T) {
 	first, second, audio := newElement(t, "video", true), newElement(t, "video", true), newElement(t, "audio", true)
-	p := newPagePlane(t, func(c *Config) { c.VideoEl = first })
-	screen := p.Screen()
-	screen.SetVolume(0.5)
+	p := newPageEngine(t, func(c *Config) { c.VideoEl = first })
+	renderer := p.renderer
+	renderer.SetOutputVolume(0.5)
 	watch(t, p, newJournal())
-	all := screen.Stream()
+	all := renderer.AvatarStream()
 	if first.Get("volume").Float() != 0.5 {
 		t.Error("the volume was not applied")
 	}
-	screen.SetMuted(false)
+	renderer.SetOutputMuted(false)
 	if first.Get("muted").Bool() {
 		t.Error("the element is still muted")
 	}
-	screen.SetMuted(true)
+	renderer.SetOutputMuted(true)
 
-	if err := screen.SetAudioEl(audio); err != nil {
+	if err := renderer.SetAudioEl(audio); err != nil {
 		t.Fatal(err)
 	}
 	if audio.Get("volume").Float() != 0.5 || !audio.Get("muted").Bool() {
@@ -147,31 +147,31 @@ func TestElementsAreSwapped(t *testing.T) {
 	if first.Get("srcObject").Equal(all) || len(tracksOf(first.Get("srcObject"))) != 1 {
 		t.Error("the picture's element still has the voice")
 	}
-	if err := screen.SetVideoEl(second); err != nil {
+	if err := renderer.SetVideoEl(second); err != nil {
 		t.Fatal(err)
 	}
 	if !first.Get("srcObject").IsNull() || len(tracksOf(second.Get("srcObject"))) != 1 {
 		t.Error("the picture did not move")
 	}
-	if err := screen.SetAudioEl(js.Null()); err != nil {
+	if err := renderer.SetAudioEl(js.Null()); err != nil {
 		t.Fatal(err)
 	}
-	if !second.Get("srcObject").Equal(all) || !audio.Get("srcObject").IsNull() || !screen.VideoEl().Equal(second) || !screen.AudioEl().IsNull() {
+	if !second.Get("srcObject").Equal(all) || !audio.Get("srcObject").IsNull() || !renderer.VideoEl().Equal(second) || !renderer.AudioEl().IsNull() {
 		t.Error("the voice was not merged back")
 	}
-	if err := screen.SetVideoEl(js.ValueOf("#video")); !errors.Is(err, fault.BadRequest) {
+	if err := renderer.SetVideoEl(js.ValueOf("#video")); !errors.Is(err, fault.BadRequest) {
 		t.Errorf("a selector: %v", err)
 	}
 	if err := CheckElement("videoEl", js.ValueOf(map[string]any{"srcObject": nil})); !errors.Is(err, fault.BadRequest) {
 		t.Errorf("an object that can't play: %v", err)
 	}
-	if !screen.SetOutput(testContext(t), "") || screen.SetOutput(testContext(t), "no such device") {
+	if !renderer.SetOutputDevice(testContext(t), "") || renderer.SetOutputDevice(testContext(t), "no such device") {
 		t.Error("the choice of a speaker is reported wrong")
 	}
 }
 
 func TestNoElement(t *testing.T) {
-	p := newPagePlane(t, nil)
+	p := newPageEngine(t, nil)
 	j := newJournal()
 	_, _, size := watch(t, p, j)
 	if size.Missing {
@@ -188,7 +188,7 @@ func TestNoElement(t *testing.T) {
 			}
 		}
 	}
-	if len(tracksOf(p.Screen().Stream())) != 2 {
+	if len(tracksOf(p.AvatarStream())) != 2 {
 		t.Error("the stream lacks a track")
 	}
 }
@@ -197,7 +197,7 @@ func TestHiddenPageNeedsNoFrame(t *testing.T) {
 	replace(t, js.Global().Get("document"), "visibilityState", "hidden")
 	video := newElement(t, "video", true)
 	replace(t, video, "requestVideoFrameCallback", eval(t, "return () => 0")) // nothing is painted
-	p := newPagePlane(t, func(c *Config) { c.VideoEl = video })
+	p := newPageEngine(t, func(c *Config) { c.VideoEl = video })
 	if _, _, size := watch(t, p, newJournal()); size.Missing {
 		t.Error("a hidden page waited for a frame")
 	}
@@ -206,7 +206,7 @@ func TestHiddenPageNeedsNoFrame(t *testing.T) {
 func TestFrozenPictureIsMissing(t *testing.T) {
 	video := newElement(t, "video", true)
 	replace(t, video, "requestVideoFrameCallback", eval(t, "return () => 0"))
-	p := newPagePlane(t, func(c *Config) {
+	p := newPageEngine(t, func(c *Config) {
 		c.VideoEl = video
 		c.Limits.FirstFrame = 1e9 // a second
 	})
@@ -217,7 +217,7 @@ func TestFrozenPictureIsMissing(t *testing.T) {
 
 func TestBlockedPlayback(t *testing.T) {
 	video := newElement(t, "video", false)
-	p := newPagePlane(t, func(c *Config) { c.VideoEl = video })
+	p := newPageEngine(t, func(c *Config) { c.VideoEl = video })
 	blocked := eval(t, `return () => { a.plays++; return Promise.reject(new DOMException("no gesture", "NotAllowedError")) }`, video)
 	replace(t, video, "play", blocked)
 	j := newJournal()
@@ -234,26 +234,26 @@ func TestBlockedPlayback(t *testing.T) {
 			t.Errorf("blocked %q", ev.Media)
 		}
 	}
-	if p.Screen().Resume(testContext(t)) {
+	if p.ResumePlayback(testContext(t)) {
 		t.Error("resumed without a gesture")
 	}
 	video.Set("muted", true)
 	replace(t, video, "play", eval(t, "return () => HTMLMediaElement.prototype.play.call(a)", video))
-	if !p.Screen().Resume(testContext(t)) || video.Get("paused").Bool() {
+	if !p.ResumePlayback(testContext(t)) || video.Get("paused").Bool() {
 		t.Error("not resumed")
 	}
 }
 
 func TestNothingBoundDoesNotResume(t *testing.T) {
-	p := newPagePlane(t, nil)
-	if p.Screen().Resume(testContext(t)) {
+	p := newPageEngine(t, nil)
+	if p.ResumePlayback(testContext(t)) {
 		t.Error("resumed nothing")
 	}
 }
 
 func TestPageOwnElementThatThrows(t *testing.T) {
 	bad := eval(t, `return {get srcObject() { return null }, set srcObject(v) { throw new TypeError("no streams here") }, play() {}}`)
-	p := newPagePlane(t, func(c *Config) { c.VideoEl = bad })
+	p := newPageEngine(t, func(c *Config) { c.VideoEl = bad })
 	j := newJournal()
 	watch(t, p, j)
 	found := false
@@ -268,11 +268,11 @@ func TestPageOwnElementThatThrows(t *testing.T) {
 // Closing a peer while Chromium dispatches its track event would hang the page.
 func TestCloseFromATrackListener(t *testing.T) {
 	url := newStream(t)
-	p := newPagePlane(t, nil)
+	p := newPageEngine(t, nil)
 	j := newJournal()
-	var d *Downlink
+	var d *Subscriber
 	states := eval(t, "return []")
-	d = p.NewDownlink(func(ev Event) {
+	d = p.NewSubscriber(func(ev Event) {
 		j.notify(ev)
 		if ev.Kind == TrackAdded {
 			pc := d.current().peer.pc
@@ -292,8 +292,8 @@ func TestCloseFromATrackListener(t *testing.T) {
 }
 
 func TestPageRefusesGarbage(t *testing.T) {
-	p := newPagePlane(t, nil)
-	d := p.NewDownlink(newJournal().notify)
+	p := newPageEngine(t, nil)
+	d := p.NewSubscriber(newJournal().notify)
 	defer d.Close()
 	err := d.Subscribe(testContext(t), serverURL(t)+"/garbage")
 	var f *fault.Error
@@ -304,9 +304,9 @@ func TestPageRefusesGarbage(t *testing.T) {
 }
 
 func TestPageStatusCodes(t *testing.T) {
-	p := newPagePlane(t, nil)
+	p := newPageEngine(t, nil)
 	for _, status := range []int{404, 409} {
-		d := p.NewDownlink(newJournal().notify)
+		d := p.NewSubscriber(newJournal().notify)
 		var gone *Gone
 		if err := d.Subscribe(testContext(t), serverURL(t)+"/status/"+strconv.Itoa(status)); !errors.As(err, &gone) || gone.Status != status {
 			t.Errorf("%d: %v", status, err)
@@ -317,7 +317,7 @@ func TestPageStatusCodes(t *testing.T) {
 
 func TestWebKitIsAskedAgainWithoutQueries(t *testing.T) {
 	seen := eval(t, "return []")
-	p := newPagePlane(t, func(c *Config) {
+	p := newPageEngine(t, func(c *Config) {
 		c.ICEServers, c.TURNServer, c.TURNCredentials = nil, "turn.example", &Credentials{Username: "u", Credential: "c"}
 	})
 	own := js.Global().Get("RTCPeerConnection")
@@ -325,7 +325,7 @@ func TestWebKitIsAskedAgainWithoutQueries(t *testing.T) {
 		b.push(config.iceServers[0].urls.join(), config.iceTransportPolicy, config.bundlePolicy);
 		if (config.iceServers[0].urls.some(u => u.includes("?"))) throw new SyntaxError("TURN URL query string is not allowed");
 		return new a(config) }`, own, seen))
-	d := p.NewDownlink(newJournal().notify)
+	d := p.NewSubscriber(newJournal().notify)
 	defer d.Close()
 	if _, err := d.current().wait(testContext(t)); err != nil {
 		t.Fatal(err)
@@ -338,9 +338,9 @@ func TestWebKitIsAskedAgainWithoutQueries(t *testing.T) {
 }
 
 func TestPageWithoutWebRTC(t *testing.T) {
-	p := newPagePlane(t, nil)
+	p := newPageEngine(t, nil)
 	replace(t, js.Global(), "RTCPeerConnection", js.Undefined())
-	d := p.NewDownlink(newJournal().notify)
+	d := p.NewSubscriber(newJournal().notify)
 	defer d.Close()
 	if err := d.Subscribe(testContext(t), serverURL(t)+"/garbage"); !errors.Is(err, fault.ConnectFailed) {
 		t.Errorf("error %v", err)
@@ -349,11 +349,11 @@ func TestPageWithoutWebRTC(t *testing.T) {
 
 func TestManyCyclesLeaveNothing(t *testing.T) {
 	video := newElement(t, "video", true)
-	p := newPagePlane(t, func(c *Config) { c.VideoEl = video })
+	p := newPageEngine(t, func(c *Config) { c.VideoEl = video })
 	url := newStream(t)
 	before := jsbridge.LiveFuncs()
 	for range 10 {
-		d, u, v := p.NewDownlink(newJournal().notify), p.NewUplink(newJournal().notify), p.NewVoice(newJournal().notify)
+		d, u, v := p.NewSubscriber(newJournal().notify), p.NewPublisher(newJournal().notify), p.NewVoice(newJournal().notify)
 		ctx := testContext(t)
 		if err := d.Subscribe(ctx, url); err != nil {
 			t.Fatal(err)
@@ -365,7 +365,7 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 		d.Close()
 		u.Close()
 		v.Close()
-		p.Screen().Clear()
+		p.ClearTracks()
 	}
 	until(t, "the release of all callbacks", func() bool { return jsbridge.LiveFuncs() == before })
 }
@@ -386,12 +386,12 @@ func onOffer(t *testing.T, fn func()) {
 // The promises of a closed RTCPeerConnection never settle: whoever waited for one
 // would wait forever.
 func TestClosingDuringAnOperationLeavesNothing(t *testing.T) {
-	var d *Downlink
+	var d *Subscriber
 	onOffer(t, func() { d.Close() })
-	p := newPagePlane(t, nil)
+	p := newPageEngine(t, nil)
 	before := runtime.NumGoroutine()
 	for range 10 {
-		d = p.NewDownlink(newJournal().notify)
+		d = p.NewSubscriber(newJournal().notify)
 		if _, err := d.current().wait(testContext(t)); !errors.Is(err, errClosed) {
 			t.Errorf("error %v", err)
 		}
@@ -405,16 +405,16 @@ func TestAnOperationThatNeverEndsDoesNotKeepAPeerOpen(t *testing.T) {
 	own := closeLimit
 	closeLimit = time.Millisecond
 	t.Cleanup(func() { closeLimit = own })
-	p := newPagePlane(t, nil) // waits for the end of all peers
-	d := p.NewDownlink(newJournal().notify)
+	p := newPageEngine(t, nil) // waits for the end of all peers
+	d := p.NewSubscriber(newJournal().notify)
 	until(t, "the peer", func() bool { return d.current().peer != nil })
 	d.Close()
 }
 
 func TestAPanicInAStateListenerIsReported(t *testing.T) {
 	reported := make(chan error, 100)
-	p := newPagePlane(t, func(c *Config) { c.OnPanic = func(err error) { reported <- err } })
-	d := p.NewDownlink(func(ev Event) {
+	p := newPageEngine(t, func(c *Config) { c.OnPanic = func(err error) { reported <- err } })
+	d := p.NewSubscriber(func(ev Event) {
 		if ev.Kind == ICEState {
 			panic("on purpose")
 		}

@@ -1,0 +1,340 @@
+// Package media carries picture and voice: the WHEP subscription that receives
+// the avatar, the peer that sends the microphone, the ICE servers of both, the
+// playable gate, and statistics (wire-protocol §5 and §6).
+//
+// pion/webrtc negotiates in both builds. In a page it drives the browser's
+// RTCPeerConnection, and tracks go to elements; natively a microphone is a
+// source of Opus samples, and tracks go to [Platform].OnTrack. The package must
+// not import anything about turns, the control socket or sessions; what happens
+// is reported as [Event]s.
+//
+// Files without a suffix are the same in both builds. The files _js.go and
+// _native.go define the microphone, the renderer, [Platform] and the rest of a
+// peer, with the same methods.
+package media
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Channel names a peer in events (wire-protocol §8.5).
+type Channel string
+
+// The channels.
+const (
+	ChannelASR   Channel = "asr"   // the microphone's uplink
+	ChannelSTV   Channel = "stv"   // the avatar's downlink
+	ChannelVoice Channel = "voice" // the agent's voice in audio mode
+)
+
+// Event is one thing that happened to a peer, a device or an element. Events of
+// one peer come in order; a notify function must not block. A peer that was
+// closed or renewed reports nothing more.
+type Event struct {
+	Kind    EventKind
+	Channel Channel
+
+	State     string             // ICEState, PeerState: as the browser spells it
+	Candidate *control.Candidate // Candidate
+	Track     Track              // TrackAdded, HardwareMute
+	Picture   Picture            // VideoSize
+	Phase     string             // Milestone: a name of session-api A.1.4
+	Media     string             // PlaybackBlocked, AttachFailed: "video" or "audio"
+	Muted     bool               // HardwareMute
+	Level     float64            // Level: 0 to 1
+	Err       error              // AttachFailed, MicEnded
+
+	painted bool // VideoSize: a frame of that size was shown
+}
+
+// EventKind says which fields of an [Event] count.
+type EventKind int
+
+// The kinds of events.
+const (
+	ICEState        EventKind = iota // the ICE connection state changed
+	PeerState                        // the connection state changed, or signalling closed ("closed")
+	NoCandidates                     // gathering ended and found nothing (wire-protocol §8.5)
+	Candidate                        // a local candidate to send on (uplink, voice)
+	TrackAdded                       // a remote track arrived
+	VideoSize                        // the picture's size is known, once per subscription
+	Milestone                        // a phase of the connect timings was reached
+	PlaybackBlocked                  // the browser refused to play without a gesture
+	AttachFailed                     // a track could not be bound to its element
+	MicStarted                       // the microphone is attached
+	MicEnded                         // the device went away; Err says why
+	HardwareMute                     // the system or the device muted the microphone, or unmuted it
+	Level                            // the level of the microphone
+)
+
+// The milestones that this package reports (session-api A.1.4).
+const (
+	phaseWHEPSent   = "whepSent"
+	phaseWHEPAnswer = "whepAnswer"
+	phaseFirstTrack = "firstTrack"
+	phaseFirstFrame = "firstFrame"
+)
+
+// Track is a remote track, or the device's that was muted: in a page the
+// browser's MediaStreamTrack and its streams, natively pion's TrackRemote.
+type Track struct {
+	Kind string // "video" or "audio"
+	ID   string
+	// Native is *webrtc.TrackRemote natively, and the js.Value of the track in
+	// a page.
+	Native any
+	// Streams is the js.Value of the track event's streams in a page.
+	Streams any
+}
+
+// Picture is the size of the decoded picture in pixels, 0×0 when it is not
+// known.
+type Picture struct {
+	Width  int `json:"videoWidth"`
+	Height int `json:"videoHeight"`
+	// Missing is set when no frame came in time (wire-protocol §6.9).
+	Missing bool `json:"-"`
+}
+
+// Gone reports that the service no longer has the avatar's session, or has
+// another viewer on it (wire-protocol §6.6).
+type Gone struct {
+	Status int // 404 or 409
+}
+
+func (g *Gone) Error() string { return fmt.Sprintf("the avatar's session is gone (%d)", g.Status) }
+
+// Devices are the microphones and speakers that can be chosen
+// (session-api A.1.3, listDevices).
+type Devices struct {
+	Mics     []Device `json:"mics"`
+	Speakers []Device `json:"speakers"`
+}
+
+// Device is one of them. A browser hides the label until the microphone is
+// permitted.
+type Device struct {
+	ID      string `json:"deviceId"`
+	Label   string `json:"label"`
+	GroupID string `json:"groupId"`
+}
+
+// Config says how the peers of a session are made. Client and Sender are
+// required; the zero value of everything else is its default.
+type Config struct {
+	Client fetch.Client // posts offers
+	Sender fetch.Sender // releases viewers, also from a page that goes away
+	Limits control.Limits
+
+	// TURNServer is the relay's host, TURNCredentials its login: the fallback
+	// pair of wire-protocol §6.2 when nil.
+	TURNServer      string
+	TURNCredentials *Credentials
+	// ICEServers replace what TURNServer would give.
+	ICEServers []ICEServer
+	// ICEPolicy is "relay" or "all" for what is received. Default "relay"; "all" in
+	// Firefox, or without ICE servers.
+	ICEPolicy string
+	// Firefox says that the browser is one. Default: what it says itself.
+	Firefox *bool
+
+	// AllowPrivateHosts and AllowInsecureTransport are for development.
+	AllowPrivateHosts      bool
+	AllowInsecureTransport bool
+
+	// VideoCodec, such as "H264" or "VP8", is the only one offered when set.
+	VideoCodec string
+	// OnMicrophone gets the events of the microphone, which needs no peer to have
+	// some: MicStarted, MicEnded, HardwareMute, Level. It must not block.
+	OnMicrophone func(Event)
+	// MicBitrate caps the microphone's sender, in kbit/s. 0 is no cap.
+	MicBitrate int
+
+	// Log receives diagnostics; nothing in it is secret.
+	Log func(level, message string, data map[string]any)
+
+	Platform
+}
+
+// Engine makes the peers of one session. Its microphone and its renderer outlive
+// peers.
+type Engine struct {
+	cfg     Config
+	servers []ICEServer
+	policy  string // of the subscriber
+	whep    *whep
+	*microphone
+	*renderer
+	platformEngine
+}
+
+// New returns an Engine. It uses no device and no server yet.
+func New(cfg Config) *Engine {
+	cfg.Limits = cfg.Limits.WithDefaults()
+	if cfg.Log == nil {
+		cfg.Log = func(string, string, map[string]any) {}
+	}
+	if cfg.OnMicrophone == nil {
+		cfg.OnMicrophone = func(Event) {}
+	}
+	firefox := isFirefox()
+	if cfg.Firefox != nil {
+		firefox = *cfg.Firefox
+	}
+	servers, fallback := cfg.iceServers()
+	if fallback {
+		cfg.Log("warn", "security: the relay is used with the built-in credentials that everybody knows; pass turnCredentials", nil)
+	}
+	e := &Engine{cfg: cfg, servers: servers, policy: cfg.subscriberPolicy(servers, firefox)}
+	e.whep = &whep{
+		client: cfg.Client, sender: cfg.Sender, limits: cfg.Limits, log: cfg.Log,
+		rules: addressRules{allowPrivate: cfg.AllowPrivateHosts, allowInsecure: cfg.AllowInsecureTransport},
+	}
+	e.begin()
+	return e
+}
+
+// ICEServer is one STUN or TURN server, as RTCPeerConnection takes it.
+type ICEServer struct {
+	URLs       []string `json:"urls"`
+	Username   string   `json:"username,omitempty"`
+	Credential string   `json:"credential,omitempty"`
+}
+
+// UnmarshalJSON takes a single URL too, as RTCPeerConnection does.
+func (s *ICEServer) UnmarshalJSON(b []byte) error {
+	type plain ICEServer
+	var one struct {
+		plain
+		URLs json.RawMessage `json:"urls"`
+	}
+	if err := json.Unmarshal(b, &one); err != nil {
+		return err
+	}
+	*s = ICEServer(one.plain)
+	var url string
+	if json.Unmarshal(one.URLs, &url) == nil && url != "" {
+		s.URLs = []string{url}
+		return nil
+	}
+	return json.Unmarshal(one.URLs, &s.URLs)
+}
+
+// Credentials log in to the relay (wire-protocol §1.4).
+type Credentials struct {
+	Username   string `json:"username"`
+	Credential string `json:"credential"`
+	Expiry     int64  `json:"expiry,omitempty"` // seconds since 1970
+}
+
+// String and GoString keep the login out of logs.
+func (Credentials) String() string { return fault.Redacted }
+
+// GoString returns what String does.
+func (Credentials) GoString() string { return fault.Redacted }
+
+// String and GoString leave the login out.
+func (s ICEServer) String() string { return strings.Join(s.URLs, " ") }
+
+// GoString returns what String does.
+func (s ICEServer) GoString() string { return s.String() }
+
+// fallbackCredentials are public (wire-protocol §6.2).
+var fallbackCredentials = Credentials{Username: "kaltura", Credential: "avatar"}
+
+// The ICE transport policies.
+const (
+	policyRelay = "relay"
+	policyAll   = "all"
+)
+
+// iceServers returns the ICE servers of both peers, and whether the fallback
+// credentials are in them.
+func (c *Config) iceServers() (servers []ICEServer, fallback bool) {
+	if len(c.ICEServers) > 0 {
+		return c.ICEServers, false
+	}
+	urls := turnURLs(c.TURNServer)
+	if urls == nil {
+		return nil, false
+	}
+	login := fallbackCredentials
+	if c.TURNCredentials != nil {
+		login = *c.TURNCredentials
+	}
+	return []ICEServer{{URLs: urls, Username: login.Username, Credential: login.Credential}}, c.TURNCredentials == nil
+}
+
+// turnURLs expands a relay's host to its four URLs (wire-protocol §6.2). A host
+// that names a port or a transport is one URL as it stands: the expansion would
+// be wrong for it.
+func turnURLs(server string) []string {
+	host := strings.TrimSuffix(strings.TrimSpace(server), "/")
+	scheme := "turn:"
+	for _, prefix := range []string{"turn:", "turns:"} {
+		if len(host) >= len(prefix) && strings.EqualFold(host[:len(prefix)], prefix) {
+			scheme, host = prefix, host[len(prefix):]
+			break
+		}
+	}
+	host = strings.TrimPrefix(host, "//")
+	if host == "" {
+		return nil
+	}
+	if strings.Contains(host, "?") || hasPort(host) {
+		return []string{scheme + host}
+	}
+	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
+		host = "[" + host + "]" // IPv6
+	}
+	return []string{
+		"turn:" + host + ":80?transport=udp",
+		"turn:" + host + ":443?transport=udp",
+		"turn:" + host + ":80?transport=tcp",
+		"turns:" + host + ":443?transport=tcp",
+	}
+}
+
+// hasPort tells a port from the colons of an IPv6 address.
+func hasPort(host string) bool {
+	_, port, found := strings.Cut(host[strings.LastIndex(host, "]")+1:], ":")
+	return found && !strings.Contains(port, ":")
+}
+
+// withoutQueries is what WebKit accepts when it refuses "?transport="
+// (wire-protocol §6.2).
+func withoutQueries(servers []ICEServer) []ICEServer {
+	plain := make([]ICEServer, len(servers))
+	for i, s := range servers {
+		plain[i] = s
+		plain[i].URLs = make([]string, len(s.URLs))
+		for k, u := range s.URLs {
+			plain[i].URLs[k], _, _ = strings.Cut(u, "?")
+		}
+	}
+	return plain
+}
+
+// refusesQueries recognises the exception of a browser that accepts no query in
+// TURN URLs.
+func refusesQueries(message string) bool {
+	return strings.Contains(strings.ToLower(message), "turn url query string")
+}
+
+// subscriberPolicy is the ICE transport policy of what is received
+// (wire-protocol §6.3). Without any server "relay" would find no candidate.
+func (c *Config) subscriberPolicy(servers []ICEServer, firefox bool) string {
+	switch {
+	case c.ICEPolicy != "":
+		return c.ICEPolicy
+	case firefox || len(servers) == 0:
+		return policyAll
+	}
+	return policyRelay
+}

@@ -1,0 +1,73 @@
+//go:build !js
+
+package media
+
+import (
+	"context"
+	"sync"
+
+	"github.com/pion/webrtc/v4"
+)
+
+// Platform is what a native program has in place of elements and devices.
+type Platform struct {
+	// OnTrack receives the agent's tracks, each on a goroutine of its own. What
+	// is unread when it returns, or when it is nil, is read and discarded. The
+	// track ends with the peer.
+	OnTrack func(*webrtc.TrackRemote)
+	// OpenMicrophone opens what is sent as the visitor's voice, "" being the
+	// default device. Without it there is no microphone. The source is closed
+	// by Stop if it is an io.Closer.
+	OpenMicrophone func(deviceID string) (Source, error)
+}
+
+type platformEngine struct{ tasks sync.WaitGroup }
+
+func (e *Engine) begin() {
+	e.microphone = newMicrophone(e)
+	e.renderer = &renderer{}
+}
+
+func (e *Engine) spawn(fn func()) { e.tasks.Go(fn) }
+
+// guard runs fn; natively a panic is a program's to handle.
+func (e *Engine) guard(fn func()) { fn() }
+
+// Close stops the microphone and waits until the closed peers have ended. It
+// must not be called from OnTrack.
+func (e *Engine) Close() {
+	e.StopMic()
+	e.tasks.Wait()
+}
+
+func isFirefox() bool { return false }
+
+// ListDevices lists nothing: OpenMicrophone gives names a meaning.
+func (e *Engine) ListDevices(context.Context) (Devices, error) {
+	return Devices{Mics: []Device{}, Speakers: []Device{}}, nil
+}
+
+// renderer stands for the elements of a page. Natively tracks go to
+// [Platform].OnTrack, and there is nothing to set.
+type renderer struct{}
+
+// attach leaves the tracks to OnTrack. The gate may wait for a frame: the peer
+// reports the first key frame.
+func (r *renderer) attach(_ Track, _ bool, g *gate, _ func(Event)) {
+	g.update(func(f *facts) { f.element, f.frames = true, true })
+}
+
+// SetOutputMuted does nothing.
+func (r *renderer) SetOutputMuted(bool) {}
+
+// SetOutputVolume does nothing.
+func (r *renderer) SetOutputVolume(float64) {}
+
+// SetOutputDevice returns false: there is no speaker.
+func (r *renderer) SetOutputDevice(context.Context, string) bool { return false }
+
+// ResumePlayback returns true: nothing waits for a click.
+func (r *renderer) ResumePlayback(context.Context) bool { return true }
+
+// ClearTracks does nothing.
+func (r *renderer) ClearTracks() {}

@@ -1,0 +1,488 @@
+//go:build js && wasm
+
+package media
+
+import (
+	"context"
+	"errors"
+	"syscall/js"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+var errMicStopped = fault.New(fault.InvalidState, "the microphone was stopped while it was asked for")
+
+// muteDelay is how long a mute by the system lasts before it is reported:
+// devices flicker when they change hands (wire-protocol §5.4).
+const muteDelay = 5 * time.Second
+
+// Microphone is a capture device behind the track of the publishers. It is used by
+// the page's one thread, so its state needs no lock where nothing waits.
+type microphone struct {
+	engine    *Engine
+	publisher *Publisher // the present one, nil between connections
+	enabled   bool
+	capture   *capture // what is sent, nil while not started
+	asked     *request // the acquisition under way
+	meter     *meter   // while the level is wanted and there is a capture
+	wanted    bool
+
+	muteDelay time.Duration
+}
+
+// request is one acquisition. There is never a second one beside it, so the
+// browser asks the person once.
+type request struct {
+	done      chan struct{}
+	err       error
+	cancelled bool
+}
+
+// StartMic asks for the device and attaches it to the present and later publishers.
+// A second call while the first waits joins it: one prompt. With a live
+// microphone it does nothing. Errors: mic_permission_denied, mic_not_found,
+// mic_in_use, devices_permission_denied, noise_processor_failed,
+// mic_attach_failed; invalid_state when Stop came first.
+func (m *microphone) StartMic(ctx context.Context) error {
+	if m.capture != nil {
+		return nil
+	}
+	if m.asked == nil {
+		m.ask("")
+	}
+	return m.asked.wait(ctx)
+}
+
+// SwitchMic takes another device in place of the present one, "" for the default;
+// the present one stays if that fails. Errors are those of Start.
+func (m *microphone) SwitchMic(ctx context.Context, deviceID string) error {
+	for m.asked != nil {
+		_ = m.asked.wait(ctx) // its caller gets the error
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	m.ask(deviceID)
+	return m.asked.wait(ctx)
+}
+
+func (r *request) wait(ctx context.Context) error {
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// MicStarted reports whether a device is open.
+func (m *microphone) MicStarted() bool { return m.capture != nil }
+
+// SetMicEnabled mutes and unmutes; it works before there is a track.
+func (m *microphone) SetMicEnabled(on bool) {
+	m.enabled = on
+	if m.capture != nil {
+		_ = jsbridge.Set(m.capture.track, "enabled", on)
+	}
+}
+
+// StopMic releases the device. A stream that a prompt still open gives later is
+// stopped at once.
+func (m *microphone) StopMic() {
+	if m.asked != nil {
+		m.asked.cancelled = true
+		m.asked = nil
+	}
+	m.drop()
+}
+
+// MeasureLevel starts and stops the measuring of the level, reported every 50 ms
+// as [Level] events while there is a microphone.
+func (m *microphone) MeasureLevel(on bool) {
+	m.wanted = on
+	m.measure()
+}
+
+// ask begins an acquisition.
+func (m *microphone) ask(deviceID string) {
+	r := &request{done: make(chan struct{})}
+	m.asked = r
+	m.engine.spawn(func() {
+		defer close(r.done)
+		r.err = m.acquire(r, deviceID)
+		if m.asked == r {
+			m.asked = nil
+		}
+	})
+}
+
+func (m *microphone) acquire(r *request, deviceID string) error {
+	c, err := m.open(deviceID)
+	if err == nil && r.cancelled {
+		c.end()
+		err = errMicStopped
+	}
+	if err != nil {
+		return err
+	}
+	before := m.capture
+	c.announced = before != nil // a switch is no start
+	m.use(c)
+	err = m.attach()
+	if err != nil && m.capture == c {
+		m.use(before)
+		c.end()
+		return fault.New(fault.MicAttachFailed, "").Because(err)
+	}
+	if before != nil {
+		before.end() // only now, so that the voice has no gap
+	}
+	if m.capture != c {
+		return errMicStopped
+	}
+	return nil
+}
+
+// open opens a device, from the prompt to the page's processor.
+func (m *microphone) open(deviceID string) (*capture, error) {
+	devices := property(navigator(), "mediaDevices")
+	if !isFunction(property(devices, "getUserMedia")) {
+		return nil, fault.New(fault.DevicesPermissionDenied, "this page has no access to devices: it needs https or localhost, and the permission of its frame")
+	}
+	promise, err := jsbridge.Call(devices, "getUserMedia", map[string]any{"audio": m.constraints(deviceID), "video": false})
+	if err == nil {
+		promise, err = jsbridge.Await(context.Background(), promise)
+	}
+	if err != nil {
+		return nil, deviceFault(err)
+	}
+	c := &capture{raw: promise, stream: promise, scope: jsbridge.NewScope(m.engine.cfg.OnPanic)}
+	if err := c.process(m.engine.cfg.NoiseProcessor); err != nil {
+		c.end()
+		return nil, fault.New(fault.NoiseProcessorFailed, "").Because(err)
+	}
+	device, err1 := audioTrack(c.raw)
+	track, err2 := audioTrack(c.stream)
+	if err := errors.Join(err1, err2); err != nil {
+		c.end()
+		return nil, fault.New(fault.MicNotFound, "the microphone's stream has no track").Because(err)
+	}
+	c.track = track
+	m.observe(c, device)
+	return c, nil
+}
+
+// constraints are the defaults with the page's own on top (wire-protocol §5.4).
+func (m *microphone) constraints(deviceID string) any {
+	own := m.engine.cfg.MicConstraints
+	if own.Type() == js.TypeBoolean && !own.Bool() && deviceID == "" {
+		return true
+	}
+	audio := map[string]any{}
+	if own.Type() != js.TypeBoolean || own.Bool() {
+		audio["echoCancellation"], audio["noiseSuppression"], audio["autoGainControl"] = true, true, true
+	}
+	merged := js.ValueOf(audio)
+	if own.Type() == js.TypeObject {
+		if all, err := jsbridge.Call(property(js.Global(), "Object"), "assign", merged, own); err == nil {
+			merged = all
+		}
+	}
+	if deviceID != "" {
+		_ = jsbridge.Set(merged, "deviceId", map[string]any{"exact": deviceID})
+	}
+	return merged
+}
+
+// deviceFault is the error for an exception of the devices API
+// (wire-protocol §5.4).
+func deviceFault(err error) error {
+	code := fault.DevicesPermissionDenied
+	var thrown *jsbridge.Error
+	if errors.As(err, &thrown) {
+		switch thrown.Name {
+		case "NotAllowedError", "SecurityError":
+			code = fault.MicPermissionDenied
+		case "NotFoundError", "OverconstrainedError":
+			code = fault.MicNotFound
+		case "NotReadableError", "AbortError":
+			code = fault.MicInUse
+		}
+	}
+	return fault.New(code, "").Because(err)
+}
+
+// observe watches the device's track.
+func (m *microphone) observe(c *capture, device js.Value) {
+	mute := func(muted bool) {
+		c.muted = muted
+		m.report(Event{Kind: HardwareMute, Muted: muted, Track: Track{Kind: "audio", ID: stringOf(device, "id"), Native: device}})
+	}
+	for event, handle := range map[string]func(){
+		"mute": func() {
+			if c.muting == nil {
+				c.muting = time.AfterFunc(m.muteDelay, func() {
+					if c.muting != nil { // neither unmuted nor ended meanwhile
+						c.muting = nil
+						mute(true)
+					}
+				})
+			}
+		},
+		"unmute": func() {
+			c.stopMuting()
+			if c.muted {
+				mute(false)
+			}
+		},
+		"ended": func() {
+			if m.capture == c {
+				m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")})
+				m.drop()
+			}
+		},
+	} {
+		// Only a track that the page replaced can refuse a listener.
+		_, _ = c.scope.Listen(device, event, func(js.Value) { handle() })
+	}
+}
+
+// use makes c what is sent, nil nothing.
+func (m *microphone) use(c *capture) {
+	m.capture = c
+	if c != nil {
+		_ = jsbridge.Set(c.track, "enabled", m.enabled)
+	}
+	m.measure()
+}
+
+// drop closes the device.
+func (m *microphone) drop() {
+	c := m.capture
+	if c == nil {
+		return
+	}
+	m.use(nil)
+	c.end()
+	m.engine.spawn(func() { _ = m.attach() })
+}
+
+// attach gives the present track to the present publisher, and reports the first
+// time.
+func (m *microphone) attach() error {
+	p, c := m.publisher, m.capture
+	if p == nil {
+		return nil
+	}
+	peer, err := p.wait(context.Background())
+	if err != nil {
+		return nil // the methods of the publisher return this error
+	}
+	track := js.Null()
+	if c != nil {
+		track = c.track
+	}
+	if m.publisher != p || m.capture != c {
+		return nil // the change of these attaches by itself
+	}
+	if err := peer.replaceTrack(track); err != nil && !errors.Is(err, errClosed) {
+		return err
+	}
+	if c != nil && m.capture == c && m.publisher == p && !c.announced {
+		c.announced = true
+		m.report(Event{Kind: MicStarted})
+	}
+	return nil
+}
+
+// join makes u the present publisher.
+func (m *microphone) join(p *Publisher) {
+	m.publisher = p
+	if m.capture == nil {
+		return
+	}
+	m.engine.spawn(func() {
+		if err := m.attach(); err != nil {
+			m.engine.cfg.Log("warn", "the microphone could not be attached", map[string]any{"error": err.Error()})
+		}
+	})
+}
+
+func (m *microphone) leave(p *Publisher) {
+	if m.publisher == p {
+		m.publisher = nil
+	}
+}
+
+// report hands an event to the owner of the engine.
+func (m *microphone) report(ev Event) {
+	ev.Channel = ChannelASR
+	m.engine.cfg.OnMicrophone(ev)
+}
+
+// measure starts or stops the meter as the switch and the capture require.
+func (m *microphone) measure() {
+	if m.meter != nil && (!m.wanted || m.capture == nil || !m.meter.stream.Equal(m.capture.stream)) {
+		m.meter.close()
+		m.meter = nil
+	}
+	if m.meter == nil && m.wanted && m.capture != nil {
+		m.meter = newMeter(m)
+	}
+}
+
+// capture is a device that is open.
+type capture struct {
+	raw       js.Value // the device's stream, stopped at the end
+	stream    js.Value // what is sent: raw, or what the page's processor made of it
+	track     js.Value
+	stopExtra js.Value // the processor's stop function
+	scope     *jsbridge.Scope
+	muting    *time.Timer // runs while a mute is not reported yet
+	muted     bool        // reported
+	announced bool        // MicStarted was reported
+}
+
+// process passes the device's stream through the page's processor. The result
+// belongs to the page: only its own stop function ends it.
+func (c *capture) process(processor js.Value) error {
+	if !isFunction(processor) {
+		return nil
+	}
+	result, err := jsbridge.Invoke(processor, c.raw)
+	if err == nil {
+		result, err = jsbridge.Await(context.Background(), result)
+	}
+	if err != nil || !result.Truthy() {
+		return err
+	}
+	c.stream = result
+	if stream := property(result, "stream"); !missing(stream) {
+		c.stream = stream
+		if stop := property(result, "stop"); isFunction(stop) {
+			c.stopExtra = result
+		}
+	}
+	return nil
+}
+
+func audioTrack(stream js.Value) (js.Value, error) {
+	tracks, err := jsbridge.Call(stream, "getAudioTracks")
+	if err != nil {
+		return tracks, err
+	}
+	track := property(tracks, "0")
+	if missing(track) {
+		return track, errors.New("no audio track")
+	}
+	return track, nil
+}
+
+func (c *capture) stopMuting() {
+	if c.muting != nil {
+		c.muting.Stop()
+		c.muting = nil
+	}
+}
+
+// end closes the device and stops the page's processor.
+func (c *capture) end() {
+	c.scope.End()
+	c.stopMuting()
+	if tracks, err := jsbridge.Call(c.raw, "getTracks"); err == nil {
+		for i := range numberOf(tracks, "length") {
+			if track, err := jsbridge.Get(tracks, i); err == nil {
+				_, _ = jsbridge.Call(track, "stop")
+			}
+		}
+	}
+	if c.stopExtra.IsUndefined() {
+		return
+	}
+	if result, err := jsbridge.Call(c.stopExtra, "stop"); err == nil {
+		// Awaited so that a rejection isn't an unhandled one in the page.
+		c.scope.Go(func() { _, _ = jsbridge.Await(context.Background(), result) })
+	}
+}
+
+// The level's scale: the analyser gives levelBins bytes, whose sum is 0 to 4080
+// (session-api A.1.1, localVadThreshold).
+const (
+	levelBins   = 16
+	maxLevel    = levelBins * 255
+	levelPeriod = 50 * time.Millisecond // session-api A.1.5, localMicLevel
+)
+
+// meter measures the level of one stream, with an AudioContext that lives as
+// long as it.
+type meter struct {
+	stream  js.Value
+	context js.Value
+	stop    context.CancelFunc
+}
+
+// newMeter starts measuring the microphone's stream. Without Web Audio there is
+// no level.
+func newMeter(m *microphone) *meter {
+	ctx, stop := context.WithCancel(context.Background())
+	mt := &meter{stream: m.capture.stream, stop: stop}
+	analyser, err := mt.connect()
+	if err != nil {
+		m.engine.cfg.Log("warn", "the microphone's level can't be measured", map[string]any{"error": err.Error()})
+		return mt
+	}
+	m.engine.spawn(func() {
+		bins, err := jsbridge.New(property(js.Global(), "Uint8Array"), levelBins)
+		ticker := time.NewTicker(levelPeriod)
+		defer ticker.Stop()
+		for err == nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if _, err = jsbridge.Call(analyser, "getByteFrequencyData", bins); err == nil {
+				m.report(Event{Kind: Level, Level: levelOf(bins)})
+			}
+		}
+	})
+	return mt
+}
+
+func (mt *meter) connect() (analyser js.Value, err error) {
+	if mt.context, err = jsbridge.New(property(js.Global(), "AudioContext")); err != nil {
+		return analyser, err
+	}
+	source, err := jsbridge.Call(mt.context, "createMediaStreamSource", mt.stream)
+	if err != nil {
+		return analyser, err
+	}
+	if analyser, err = jsbridge.Call(mt.context, "createAnalyser"); err != nil {
+		return analyser, err
+	}
+	if err = jsbridge.Set(analyser, "fftSize", 2*levelBins); err != nil {
+		return analyser, err
+	}
+	_, err = jsbridge.Call(source, "connect", analyser)
+	return analyser, err
+}
+
+func levelOf(bins js.Value) float64 {
+	var bytes [levelBins]byte
+	js.CopyBytesToGo(bytes[:], bins)
+	sum := 0
+	for _, b := range bytes {
+		sum += int(b)
+	}
+	return float64(sum) / maxLevel
+}
+
+// close releases the audio hardware.
+func (mt *meter) close() {
+	mt.stop()
+	if mt.context.Truthy() {
+		_, _ = jsbridge.Call(mt.context, "close")
+	}
+}

@@ -1,0 +1,360 @@
+//go:build !js
+
+package media
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pion/webrtc/v4"
+	pionmedia "github.com/pion/webrtc/v4/pkg/media"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Source is a microphone outside a page: Opus samples, which are sent in real
+// time however fast they come.
+type Source interface {
+	// Next returns the next sample. io.EOF is the end of the speech, after
+	// which the microphone is silent; another error ends the microphone.
+	Next(ctx context.Context) (Sample, error)
+}
+
+// Sample is one Opus packet.
+type Sample struct {
+	Data     []byte
+	Duration time.Duration
+}
+
+// silence is what is sent while muted and after the end of the source, because
+// a browser's microphone never stops sending either: one frame of 20 ms.
+var silence = Sample{Data: []byte{0xF8, 0xFF, 0xFE}, Duration: 20 * time.Millisecond}
+
+// maxBehind is how far sending may be behind the clock and still catch up. After
+// more, as when a laptop slept, it goes on from where it is.
+const maxBehind = time.Second
+
+// Microphone sends a [Source] to the publishers.
+type microphone struct {
+	engine *Engine
+	track  *webrtc.TrackLocalStaticSample // the same one in every publisher
+
+	mu        sync.Mutex
+	publisher *Publisher
+	enabled   bool
+	playing   *playing // nil while not started
+	announced bool
+}
+
+// playing is a source that is being sent.
+type playing struct {
+	source Source
+	stop   context.CancelFunc
+}
+
+func newMicrophone(p *Engine) *microphone {
+	// The parameters are constant; the constructor has nothing to refuse.
+	track, _ := webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "audio", "microphone")
+	return &microphone{engine: p, track: track, enabled: true}
+}
+
+// StartMic opens the default device and sends it. With a live microphone it does
+// nothing. The error is mic_not_found.
+func (m *microphone) StartMic(ctx context.Context) error {
+	if m.MicStarted() {
+		return nil
+	}
+	return m.SwitchMic(ctx, "")
+}
+
+// SwitchMic takes another device in place of the present one; that stays if there
+// is an error, which is mic_not_found.
+func (m *microphone) SwitchMic(_ context.Context, deviceID string) error {
+	if m.engine.cfg.OpenMicrophone == nil {
+		return fault.New(fault.MicNotFound, "this session was given no microphone")
+	}
+	source, err := m.engine.cfg.OpenMicrophone(deviceID)
+	if err != nil {
+		return fault.New(fault.MicNotFound, "the microphone's source can't be opened").Because(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p := &playing{source: source, stop: stop}
+	m.mu.Lock()
+	before := m.playing
+	m.playing = p
+	m.mu.Unlock()
+	if before != nil {
+		before.end()
+	}
+	m.engine.spawn(func() { m.send(ctx, p) })
+	m.announce()
+	return nil
+}
+
+func (p *playing) end() {
+	p.stop()
+	if closer, ok := p.source.(io.Closer); ok {
+		_ = closer.Close()
+	}
+}
+
+// MicStarted reports whether a source is being sent.
+func (m *microphone) MicStarted() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.playing != nil
+}
+
+// SetMicEnabled mutes and unmutes; a muted source is read on and discarded.
+func (m *microphone) SetMicEnabled(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.enabled = on
+}
+
+// StopMic closes the source.
+func (m *microphone) StopMic() {
+	m.mu.Lock()
+	p := m.playing
+	m.playing, m.announced = nil, false
+	m.mu.Unlock()
+	if p != nil {
+		p.end()
+	}
+}
+
+// MeasureLevel does nothing: the samples are encoded.
+func (m *microphone) MeasureLevel(bool) {}
+
+// send sends the source of p in real time.
+func (m *microphone) send(ctx context.Context, p *playing) {
+	due := time.Now()
+	for spoken := false; ; {
+		sample := silence
+		if !spoken {
+			next, err := p.source.Next(ctx)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case errors.Is(err, io.EOF):
+				spoken = true
+			case err != nil:
+				m.lose(p, err)
+				return
+			case next.Duration <= 0:
+				continue
+			default:
+				sample = next
+			}
+		}
+		m.write(sample)
+		due = due.Add(sample.Duration)
+		if time.Since(due) > maxBehind {
+			due = time.Now()
+		}
+		select {
+		case <-time.After(time.Until(due)):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// write sends a sample, or silence as long as it.
+func (m *microphone) write(s Sample) {
+	m.mu.Lock()
+	enabled := m.enabled
+	m.mu.Unlock()
+	if !enabled {
+		s.Data = silence.Data
+	}
+	// The state of a peer reports that it can't send.
+	_ = m.track.WriteSample(pionmedia.Sample{Data: s.Data, Duration: s.Duration})
+}
+
+// lose ends a microphone whose source failed.
+func (m *microphone) lose(p *playing, err error) {
+	m.mu.Lock()
+	present := m.playing == p
+	m.mu.Unlock()
+	if !present {
+		return
+	}
+	m.StopMic()
+	m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Because(err)})
+}
+
+// announce reports once that the microphone is attached, which it is to any
+// publisher.
+func (m *microphone) announce() {
+	m.mu.Lock()
+	first := m.publisher != nil && m.playing != nil && !m.announced
+	m.announced = m.announced || first
+	m.mu.Unlock()
+	if first {
+		m.report(Event{Kind: MicStarted})
+	}
+}
+
+func (m *microphone) report(ev Event) {
+	ev.Channel = ChannelASR
+	m.engine.cfg.OnMicrophone(ev)
+}
+
+// join makes u the present publisher.
+func (m *microphone) join(p *Publisher) {
+	m.mu.Lock()
+	m.publisher = p
+	m.mu.Unlock()
+	m.announce()
+}
+
+func (m *microphone) leave(p *Publisher) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.publisher == p {
+		m.publisher = nil
+	}
+}
+
+// maxPacket bounds an Opus packet, which a broken file could make endless.
+const maxPacket = 64 << 10
+
+// The parts of an Ogg page (RFC 3533 §6).
+const (
+	oggHeader    = 27
+	oggSegments  = 26 // where the number of segments is
+	oggContinued = 1  // flag: begins in the middle of a packet
+	oggFull      = 255
+)
+
+var errNotOgg = errors.New("not an Ogg stream")
+
+// OggFile opens a file of Opus in Ogg, such as opusenc and ffmpeg write, as a
+// source for OpenMicrophone.
+func OggFile(path string) (Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &oggSource{file: f, reader: bufio.NewReader(f)}, nil
+}
+
+// oggSource takes packets out of pages. A page holds many packets, and a packet
+// may go on in the next page.
+type oggSource struct {
+	file    io.Closer
+	reader  *bufio.Reader
+	lacing  []byte // what is left of the page's segment table
+	resumed bool   // the page goes on with a packet of the page before
+}
+
+// Next implements [Source].
+func (o *oggSource) Next(ctx context.Context) (Sample, error) {
+	for ctx.Err() == nil {
+		data, err := o.packet()
+		if err != nil {
+			return Sample{}, err
+		}
+		if head := string(data[:min(len(data), 8)]); head == "OpusHead" || head == "OpusTags" {
+			continue
+		}
+		if d := opusDuration(data); d > 0 {
+			return Sample{Data: data, Duration: d}, nil
+		}
+	}
+	return Sample{}, ctx.Err()
+}
+
+// Close closes the file.
+func (o *oggSource) Close() error { return o.file.Close() }
+
+// packet returns the next packet, put together from its segments.
+func (o *oggSource) packet() ([]byte, error) {
+	var data []byte
+	for {
+		for len(o.lacing) == 0 {
+			if err := o.page(); err != nil {
+				if err == io.EOF && len(data) > 0 {
+					err = io.ErrUnexpectedEOF
+				}
+				return nil, err
+			}
+			if !o.resumed {
+				data = nil // the rest of a packet whose page is missing
+			}
+		}
+		n := int(o.lacing[0])
+		o.lacing = o.lacing[1:]
+		start := len(data)
+		if start+n > maxPacket {
+			return nil, fmt.Errorf("ogg: a packet is longer than %d bytes", maxPacket)
+		}
+		data = append(data, make([]byte, n)...)
+		if _, err := io.ReadFull(o.reader, data[start:]); err != nil {
+			return nil, noEOF(err)
+		}
+		if n < oggFull {
+			return data, nil
+		}
+	}
+}
+
+// page reads the header of a page.
+func (o *oggSource) page() error {
+	var header [oggHeader]byte
+	if _, err := io.ReadFull(o.reader, header[:]); err != nil {
+		return err // io.EOF between pages is the end
+	}
+	if !strings.HasPrefix(string(header[:]), "OggS") {
+		return errNotOgg
+	}
+	o.resumed = header[5]&oggContinued != 0
+	o.lacing = make([]byte, header[oggSegments])
+	_, err := io.ReadFull(o.reader, o.lacing)
+	return noEOF(err)
+}
+
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// opusDuration is the duration of a packet, by its first bytes (RFC 6716 §3.1
+// and §3.2); 0 for one that can't be.
+func opusDuration(packet []byte) time.Duration {
+	if len(packet) == 0 {
+		return 0
+	}
+	toc := packet[0]
+	config := toc >> 3
+	var frame time.Duration
+	switch {
+	case config < 12: // SILK
+		frame = []time.Duration{10, 20, 40, 60}[config%4] * time.Millisecond
+	case config < 16: // hybrid
+		frame = []time.Duration{10, 20}[config%2] * time.Millisecond
+	default: // CELT
+		frame = 2500 * time.Microsecond << (config % 4)
+	}
+	frames := 1
+	switch toc & 3 {
+	case 1, 2:
+		frames = 2
+	case 3:
+		if len(packet) < 2 {
+			return 0
+		}
+		frames = int(packet[1] & 0x3F)
+	}
+	return time.Duration(frames) * frame
+}

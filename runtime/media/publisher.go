@@ -1,0 +1,136 @@
+package media
+
+import (
+	"context"
+	"errors"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+// Publisher is the peer that carries the microphone (wire-protocol §5).
+type Publisher struct {
+	*pendingPeer
+	engine *Engine
+	notify func(Event)
+	remote candidates
+}
+
+// NewPublisher starts a peer for the microphone, with its track if there is one,
+// and otherwise with an empty sender that takes the track later without
+// renegotiation. Its offer and its TURN allocation are under way when NewPublisher
+// returns.
+func (e *Engine) NewPublisher(notify func(Event)) *Publisher {
+	p := &Publisher{engine: e, notify: notify}
+	// Policy "all" on every browser (wire-protocol §5.3).
+	p.pendingPeer = e.prepare(peerOptions{policy: policyAll, mic: e.microphone}, true, p.receive)
+	e.microphone.join(p)
+	return p
+}
+
+func (p *Publisher) receive(ev Event) {
+	ev.Channel = ChannelASR
+	p.notify(ev)
+}
+
+// Offer returns the offer, with the candidates found so far; restart asks for
+// new ICE credentials on the same peer (wire-protocol §5.6).
+func (p *Publisher) Offer(ctx context.Context, restart bool) (control.Description, error) {
+	peer, err := p.wait(ctx)
+	if err == nil && restart {
+		p.remote.hold() // the candidates from now on belong to the next answer
+		err = peer.offer(ctx, true)
+	}
+	if err != nil {
+		return control.Description{}, err
+	}
+	return control.Description{Type: "offer", SDP: peer.localSDP()}, nil
+}
+
+// Answer applies the service's answer, and the candidates that came before it.
+func (p *Publisher) Answer(ctx context.Context, d control.Description) error {
+	peer, err := p.wait(ctx)
+	if err != nil {
+		return err
+	}
+	if !looksLikeSDP(d.SDP) {
+		return errNotSDP
+	}
+	if err := peer.answer(ctx, d.SDP); err != nil {
+		return err
+	}
+	p.remote.open(p.engine.addTo(peer))
+	return nil
+}
+
+// AddCandidate may be called before the answer: the candidate is kept until
+// then.
+func (p *Publisher) AddCandidate(c control.ServerCandidate) {
+	p.remote.add(control.Candidate{Candidate: c.Candidate, SDPMLineIndex: &c.SDPMLineIndex})
+}
+
+// Stats reports what went out so far; loss and jitter are the service's figures.
+func (p *Publisher) Stats(ctx context.Context) (Stats, error) { return p.stats(ctx) }
+
+// SetBandwidth caps the sender, in kbit/s; 0 removes the cap.
+func (p *Publisher) SetBandwidth(ctx context.Context, kbps int) error {
+	peer, err := p.wait(ctx)
+	if err != nil {
+		return err
+	}
+	return peer.setBandwidth(ctx, kbps)
+}
+
+// Close ends the peer; the microphone stays. It does not wait.
+func (p *Publisher) Close() {
+	p.engine.microphone.leave(p)
+	p.close()
+}
+
+var errNotSDP = errors.New("the session description must begin with v=0")
+
+// Voice is the peer of the audio-mode downlink: the service offers, this side answers
+// (wire-protocol §4.11).
+type Voice struct {
+	*pendingPeer
+	engine *Engine
+	notify func(Event)
+	remote candidates
+}
+
+// NewVoice starts a peer for the agent's voice.
+func (e *Engine) NewVoice(notify func(Event)) *Voice {
+	v := &Voice{engine: e, notify: notify}
+	v.pendingPeer = e.prepare(peerOptions{policy: e.policy}, false, v.receive)
+	return v
+}
+
+func (v *Voice) receive(ev Event) {
+	ev.Channel = ChannelVoice
+	v.notify(ev)
+	if ev.Kind == TrackAdded {
+		v.engine.renderer.attach(ev.Track, true, newGate(), v.receive)
+	}
+}
+
+// Accept applies the service's offer and returns the answer. Our candidates
+// follow as events.
+func (v *Voice) Accept(ctx context.Context, offer control.Description) (control.Description, error) {
+	peer, err := v.wait(ctx)
+	if err != nil {
+		return control.Description{}, err
+	}
+	if !looksLikeSDP(offer.SDP) {
+		return control.Description{}, errNotSDP
+	}
+	if err := peer.accept(ctx, offer.SDP); err != nil {
+		return control.Description{}, err
+	}
+	v.remote.open(v.engine.addTo(peer))
+	return control.Description{Type: "answer", SDP: peer.localSDP()}, nil
+}
+
+// AddCandidate may be called before Accept: the candidate is kept until then.
+func (v *Voice) AddCandidate(c control.Candidate) { v.remote.add(c) }
+
+// Close ends the peer. It does not wait.
+func (v *Voice) Close() { v.close() }

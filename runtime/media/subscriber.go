@@ -1,0 +1,335 @@
+package media
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Subscriber is one WHEP subscription (wire-protocol §6). Subscribe, Playable and
+// Renew are called one after the other; Stats and Close at any time.
+type Subscriber struct {
+	engine *Engine
+	notify func(Event)
+
+	mu      sync.Mutex
+	present *subscription // events of earlier ones are dropped
+	closed  bool
+}
+
+// subscription is one try to subscribe: a peer, and perhaps a viewer at the server.
+type subscription struct {
+	*pendingPeer
+	gate    *gate
+	renewed bool // not the first of its Subscriber
+
+	mu         sync.Mutex
+	viewer     *viewer
+	ended      bool
+	seen       map[string]bool // milestones, and "size"
+	subscribed bool
+	noRoute    bool // gathering found nothing
+}
+
+// NewSubscriber starts a peer for the avatar's picture and voice: its offer and
+// its TURN allocation are under way when NewSubscriber returns.
+func (e *Engine) NewSubscriber(notify func(Event)) *Subscriber {
+	s := &Subscriber{engine: e, notify: notify}
+	s.begin(false)
+	return s
+}
+
+// begin makes a new subscription the present one and returns the one before.
+func (s *Subscriber) begin(renewed bool) (before *subscription) {
+	sub := &subscription{gate: newGate(), renewed: renewed, seen: map[string]bool{}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before = s.present
+	if s.closed {
+		return before
+	}
+	s.present = sub
+	sub.pendingPeer = s.engine.prepare(
+		peerOptions{policy: s.engine.policy, receive: []string{"video", "audio"}, codec: s.engine.cfg.VideoCodec},
+		true, func(ev Event) { s.receive(sub, ev) },
+	)
+	return before
+}
+
+func (s *Subscriber) current() *subscription {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.present
+}
+
+// Subscribe posts the offer to url and applies the answer. A 404 or 409 comes
+// back as [Gone]. Other errors are whep_timeout, whep_failed, whep_private_ip,
+// insecure_transport, and the end of ctx.
+func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
+	sub := s.current()
+	peer, err := sub.wait(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return cutShort(ctx)
+	case err != nil:
+		return err
+	}
+	answer, place, err := s.engine.whep.subscribe(ctx, url, peer.localSDP(), func() { s.mark(sub, phaseWHEPSent) })
+	if err != nil {
+		return err
+	}
+	if !sub.hold(place) {
+		place.abandon()
+		return errClosed
+	}
+	s.mark(sub, phaseWHEPAnswer)
+	if err := peer.answer(ctx, answer); err != nil {
+		closed := sub.isClosed()
+		sub.end()
+		switch {
+		case ctx.Err() != nil:
+			return cutShort(ctx)
+		case closed:
+			return errClosed
+		}
+		return badAnswer(0, err)
+	}
+	sub.gate.update(func(f *facts) { f.applied = time.Now() })
+	if sub.subscribe() {
+		s.receive(sub, Event{Kind: NoCandidates, Channel: ChannelSTV})
+	}
+	return nil
+}
+
+// Playable waits for the gate of wire-protocol §6.9 and returns the size of the
+// picture: 0×0 when it isn't known, with Missing set when no frame came
+// in time. Recovering waits for no frame.
+func (s *Subscriber) Playable(ctx context.Context, recovering bool) (Picture, error) {
+	sub := s.current()
+	p, err := sub.gate.wait(ctx, recovering, s.engine.cfg.Limits.FirstFrame)
+	if err != nil || p.Width > 0 || p.Missing {
+		return p, err
+	}
+	// No element reports it, but the decoder does.
+	if st, err := sub.stats(ctx); err == nil && st.Picture.Width > 0 {
+		s.receive(sub, Event{Kind: VideoSize, Channel: ChannelSTV, Picture: st.Picture})
+		return st.Picture, nil
+	}
+	return p, nil
+}
+
+// Renew closes the peer, releases the viewer and waits for that, and starts a
+// new peer that can be subscribed again. Its tracks will appear in the same
+// streams.
+func (s *Subscriber) Renew(ctx context.Context) {
+	before := s.begin(true)
+	before.close()
+	before.leave().release(ctx)
+}
+
+// Stats reports what came in so far.
+func (s *Subscriber) Stats(ctx context.Context) (Stats, error) { return s.current().stats(ctx) }
+
+// Close ends the peer and releases the viewer with a request that outlives the
+// page. It does not wait.
+func (s *Subscriber) Close() {
+	s.mu.Lock()
+	s.closed = true
+	sub := s.present
+	s.mu.Unlock()
+	sub.end()
+}
+
+// hold keeps the viewer for its release; false when it came too late.
+func (sub *subscription) hold(v *viewer) bool {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	if !sub.ended {
+		sub.viewer = v
+	}
+	return !sub.ended
+}
+
+// leave returns the viewer to release; none can be held from then on.
+func (sub *subscription) leave() *viewer {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.ended = true
+	v := sub.viewer
+	sub.viewer = nil
+	return v
+}
+
+// end releases the viewer without waiting and closes the peer. The request comes
+// first: a page that goes away may not get further.
+func (sub *subscription) end() {
+	sub.leave().abandon()
+	sub.close()
+}
+
+// subscribe records that the answer was applied, and reports whether gathering
+// has already ended without a candidate.
+func (sub *subscription) subscribe() (noRoute bool) {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.subscribed = true
+	return sub.noRoute
+}
+
+// first reports whether something happens for the first time.
+func (sub *subscription) first(what string) bool {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	first := !sub.seen[what]
+	sub.seen[what] = true
+	return first
+}
+
+// early records that gathering found nothing, and reports whether the answer was
+// not applied yet.
+func (sub *subscription) early() bool {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.noRoute = true
+	return !sub.subscribed
+}
+
+// receive handles the events of a peer and its element, and passes them on.
+func (s *Subscriber) receive(sub *subscription, ev Event) {
+	if s.current() != sub || sub.isClosed() {
+		return
+	}
+	ev.Channel = ChannelSTV
+	switch ev.Kind {
+	case TrackAdded:
+		s.mark(sub, phaseFirstTrack)
+		s.notify(ev)
+		sub.gate.update(func(f *facts) {
+			f.video = f.video || ev.Track.Kind == "video"
+			if f.track.IsZero() {
+				f.track = time.Now()
+			}
+		})
+		s.engine.renderer.attach(ev.Track, sub.renewed, sub.gate, func(ev Event) { s.receive(sub, ev) })
+		return
+	case VideoSize:
+		if ev.painted {
+			s.mark(sub, phaseFirstFrame)
+			sub.gate.update(func(f *facts) { f.painted = ev.Picture })
+		}
+		if !sub.first("size") {
+			return
+		}
+	case PlaybackBlocked:
+		if ev.Media == "video" {
+			sub.gate.update(func(f *facts) { f.blocked = true })
+		}
+	case NoCandidates:
+		// Before there is a subscription nobody misses it, and in audio mode
+		// there will be none.
+		if sub.early() {
+			return
+		}
+	case Candidate:
+		return // WHEP has no trickling (wire-protocol §6.4)
+	}
+	s.notify(ev)
+}
+
+// mark reports a milestone once per subscription.
+func (s *Subscriber) mark(sub *subscription, name string) {
+	if sub.first(name) && s.current() == sub {
+		s.notify(Event{Kind: Milestone, Channel: ChannelSTV, Phase: name})
+	}
+}
+
+// The playable gate's waits (wire-protocol §6.9).
+const (
+	canPlaySettle = 100 * time.Millisecond // after canplay
+	trackFallback = 2 * time.Second        // after the track, when canplay never comes
+	bareSettle    = 300 * time.Millisecond // without an element, and after the cap
+)
+
+// facts are what the playable gate knows. Zero times have not come.
+type facts struct {
+	applied time.Time // the answer was applied: the cap counts from here
+	track   time.Time // the first track arrived
+	canPlay time.Time // the element said that it can play
+
+	element bool // there is an element for the picture
+	frames  bool // it tells of frames that it paints
+	video   bool // there is a video track
+	hidden  bool // the page isn't visible, so nothing is painted
+	blocked bool // the browser refused to play, so nothing is painted
+
+	painted Picture
+}
+
+// verdict is the table of wire-protocol §6.9: whether the picture counts as
+// playable now, and if not, when to look again though nothing happens.
+func (f facts) verdict(now time.Time, recovering bool, limit time.Duration) (playable bool, p Picture, again time.Time) {
+	if f.painted.Width > 0 {
+		return true, f.painted, time.Time{}
+	}
+	capped := f.applied.Add(limit)
+	if !recovering && f.element && f.frames && f.video && !f.hidden && !f.blocked {
+		return !now.Before(capped), Picture{Missing: true}, capped
+	}
+	again = capped.Add(bareSettle)
+	earlier := func(since time.Time, wait time.Duration) {
+		if at := since.Add(wait); !since.IsZero() && at.Before(again) {
+			again = at
+		}
+	}
+	if f.element {
+		earlier(f.canPlay, canPlaySettle)
+		earlier(f.track, trackFallback+canPlaySettle)
+	} else {
+		earlier(f.track, bareSettle)
+	}
+	return !now.Before(again), Picture{}, again
+}
+
+// gate collects the facts of one subscription and waits for a verdict.
+type gate struct {
+	mu      sync.Mutex
+	facts   facts
+	changed chan struct{} // has a value when facts changed
+}
+
+func newGate() *gate { return &gate{changed: make(chan struct{}, 1)} }
+
+// update changes the facts.
+func (g *gate) update(change func(*facts)) {
+	g.mu.Lock()
+	change(&g.facts)
+	g.mu.Unlock()
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}
+
+// wait returns when the picture counts as playable. One goroutine may wait at a
+// time.
+func (g *gate) wait(ctx context.Context, recovering bool, limit time.Duration) (Picture, error) {
+	for {
+		g.mu.Lock()
+		f := g.facts
+		g.mu.Unlock()
+		playable, p, again := f.verdict(time.Now(), recovering, limit)
+		if playable {
+			return p, nil
+		}
+		timer := time.NewTimer(time.Until(again))
+		select {
+		case <-timer.C:
+		case <-g.changed:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return Picture{}, cutShort(ctx)
+		}
+	}
+}
