@@ -1,33 +1,10 @@
-import {
-  checkFunctions,
-  checkTalking,
-  givenOf,
-  oneOf,
-  plainSession,
-  type Capabilities,
-  type PlainOptions,
-  type ResponseInfo,
-  type SessionSettings,
-  type TokenKind,
-  type WithToken,
-} from "./options.js"
+import { checkTalking, givenOf, oneOf, plainSession, type PlainOptions, type WithToken } from "./options.js"
+import { chatChecks, experiences, type ChatSettings } from "./settings.js"
+
+export type { ChatSettings } from "./settings.js"
 
 /** Options of `ChatSession`: a token, and whatever should differ from the defaults. */
 export type ChatOptions = WithToken<ChatSettings>
-
-/** What a `ChatSession` can be told (session-api A.2.1). */
-export interface ChatSettings extends SessionSettings {
-  /** What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`. */
-  kind?: TokenKind | undefined
-  /** Sent with every turn as given; the service's veto wins. */
-  capabilities?: Capabilities | undefined
-  /** What an error inside a good reply does: fail the turn (default), or warn and keep its text. */
-  onErrorSegment?: "throw" | "warn" | undefined
-  /** Called for every HTTP reply to a turn. */
-  onResponse?: ((response: ResponseInfo) => void) | undefined
-}
-
-const experiences = ["markdown", "summarization", "flashcards", "avatar_only"] as const
 
 /** What a single turn may ask for (service.md "Converse request"). */
 export interface TurnOptions {
@@ -43,9 +20,7 @@ export interface TurnOptions {
 export function plainChat(options: unknown): PlainOptions {
   const given = givenOf(options)
   checkTalking(given)
-  oneOf("onErrorSegment", given["onErrorSegment"], ["throw", "warn"])
-  checkFunctions(given, ["onResponse"])
-  return plainSession(given)
+  return plainSession(given, chatChecks)
 }
 
 /** Throws `validation_error` for what a turn can't ask for. */

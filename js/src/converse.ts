@@ -1,7 +1,7 @@
 import { checkTurn, type TurnOptions } from "./chatoptions.js"
 import type { ChatTurn, Segment } from "./events.js"
 import { chatProgram } from "./load.js"
-import { bad, checkFunctions, checkTalking, givenOf, oneOf, plainAsked, plainPlace, type Capabilities, type Place, type PlainOptions, type RequestVars, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
+import { bad, checkFunctions, checkTalking, givenOf, oneOf, plainAsked, plainOf, plainPlace, type Capabilities, type Place, type PlainOptions, type RequestVars, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
 import { pullExport } from "./stream.js"
 
 /** Options of `converse`: a token, a message, and whatever should differ from the defaults. */
@@ -69,5 +69,5 @@ function plainTurn(options: unknown, outcomes: readonly string[]): PlainOptions 
   checkTurn(given)
   const { userMessage } = given
   if (typeof userMessage !== "string" || userMessage.trim() === "") throw bad("userMessage is required")
-  return { ...plainPlace(given), ...plainAsked(given) }
+  return { ...plainPlace(plainOf(given, { sse: "boolean" })), ...plainAsked(given) }
 }

@@ -24,8 +24,9 @@ func (m Mode) check() error {
 	return nil
 }
 
-// Options configure a [Session] (session-api A.3.1). What stands in the embedded
-// options is for both transports; Avatar and Chat hold what is their own, and wins.
+// Options are what an agent session can be told (session-api A.3.1). What stands at the
+// top is for both transports, and each takes what it has a use for; the options in avatar
+// and chat win.
 //
 // The thread and the kickoff are the conversation's: those in Avatar and Chat count
 // for the first transport alone. Capabilities and variables are merged by name.
@@ -35,8 +36,10 @@ type Options struct {
 	// Mode is the first transport.
 	Mode Mode `json:"mode" enum:"avatar,chat" default:"avatar" ts:"AgentMode"`
 
-	Avatar avatar.Options `json:"-"`
-	Chat   chat.Options   `json:"-"`
+	// Avatar is for the avatar alone.
+	Avatar avatar.Options `json:"-" js:"avatar" ts:"AvatarSettings & OwnToken"`
+	// Chat is for turns in text alone.
+	Chat chat.Options `json:"-" js:"chat" ts:"ChatSettings & OwnToken"`
 }
 
 // Deps make the transports. The zero value is a program's: both are made of their

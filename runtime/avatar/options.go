@@ -12,27 +12,27 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// Options configure a [Session] (session-api A.1.1).
+// Options are what a live session can be told (session-api A.1.1).
 type Options struct {
 	session.Options
 
-	// ConversationURL is the host of the control socket, from appInit. Its default is
+	// ConversationURL is the host of the control socket, from `appInit`. Its default is
 	// the same in every region (wire-protocol §1.2).
 	ConversationURL string `json:"conversationManagerUrl" ts:"string | URL" check:"socket" default:"https://conversation.avatar.us.kaltura.ai"`
-	// SRSBaseURL is the media host, from appInit.
+	// SRSBaseURL is the media host, from `appInit`.
 	SRSBaseURL string `json:"srsBaseUrl" ts:"string | URL" check:"address,empty"`
-	// TURNServerURL is the relay, from appInit: a host, which stands for the four
+	// TURNServerURL is the relay, from `appInit`: a host, which stands for the four
 	// addresses of wire-protocol §6.2, or an address with a port or a transport, which
 	// is used as it is.
 	TURNServerURL string `json:"turnServerUrl" check:"-"`
-	// TURNCredentials log in to the relay.
+	// TURNCredentials are the login to the relay.
 	TURNCredentials *media.Credentials `json:"turnCredentials" ts:"TurnCredentials" check:"object"`
 	// ICEServers are used in place of what TURNServerURL gives.
 	ICEServers []media.ICEServer `json:"iceServers" ts:"RTCIceServer[]"`
 	// ICETransportPolicy is for the avatar's media. Default relay, in Firefox all
 	// (wire-protocol §6.3).
 	ICETransportPolicy string `json:"iceTransportPolicy" enum:"relay,all"`
-	// VideoCodec, such as VP8, is the only one to offer.
+	// VideoCodec is the only codec to offer, such as VP8.
 	VideoCodec string `json:"preferredVideoCodec"`
 	// Firefox says that the browser is one. Default: what it says itself.
 	Firefox *bool `json:"isFirefox"`
@@ -45,26 +45,27 @@ type Options struct {
 
 	// EntryID is the media item that the session is about.
 	EntryID string `json:"entryId"`
-	// ContextID and ContextType are the scope of the session (sys__context_id, …_type).
-	ContextID   string `json:"contextId"`
+	// ContextID is the scope of the session (sys__context_id).
+	ContextID string `json:"contextId"`
+	// ContextType is the kind of that scope (sys__context_type).
 	ContextType string `json:"contextType"`
-	// DisclosureText is the notice of the disclosure event.
+	// DisclosureText is the notice of the `disclosure` event.
 	DisclosureText string `json:"disclosureText" default:"You are talking to an AI avatar."`
-	// RequireDisclosureAck holds the start until acknowledgeDisclosure().
+	// RequireDisclosureAck holds the start until `acknowledgeDisclosure()`.
 	RequireDisclosureAck bool `json:"requireDisclosureAck"`
 
 	media.Platform
 
-	// MicStart is immediate, which asks for the microphone beside connecting, or
-	// deferred, with startMic().
+	// MicStart says when the microphone is asked for: immediate, beside connecting, or
+	// deferred, with `startMic()`.
 	MicStart MicStart `json:"micStartMode" enum:"immediate,deferred" default:"immediate"`
-	// LocalVADThreshold is the level at which localSpeakingChanged turns true, 0 to 4080.
+	// LocalVADThreshold is the level at which `localSpeakingChanged` turns true, 0 to 4080.
 	LocalVADThreshold *float64 `json:"localVadThreshold" default:"300"`
 	// MaxASRBitrate caps the microphone's sender, in kbit/s; 0 is no cap.
 	MaxASRBitrate int `json:"maxAsrBitrateKbps"`
 
-	// BeforeSend changes a typed text or blocks it: an error, in a page false or a
-	// throw, refuses it with guardrail_blocked.
+	// BeforeSend changes a typed text or blocks it, with an error, in a page with false
+	// or a throw: the text is refused with `guardrail_blocked`.
 	BeforeSend func(ctx context.Context, text string, about SendInfo) (string, error) `json:"-" js:"onBeforeSend" ts:"(text: string, about: SendInfo) => Promised<string | false | void>"`
 	// OnAgentAction may veto what the agent starts, with an error, in a page with false
 	// or a throw.
@@ -87,10 +88,10 @@ type Options struct {
 	// ReconnectWindow bounds the time without a connection.
 	ReconnectWindow time.Duration `json:"reconnectWindowMs" default:"22s"`
 	// Limits are single time limits.
-	Limits control.Limits `json:"timeouts" ts:"Partial<Timeouts>" check:"limits"`
+	Limits control.Limits `json:"timeouts" ts:"Timeouts" check:"limits"`
 	// NetworkAware reacts to the browser's online and offline.
 	NetworkAware *bool `json:"networkAware" default:"true"`
-	// StatsInterval is the period of connectionQuality; 0 is off.
+	// StatsInterval is the period of `connectionQuality`; 0 is off.
 	StatsInterval time.Duration `json:"statsIntervalMs"`
 	// Debug mirrors typed texts to the service's debug event.
 	Debug bool `json:"debug"`
@@ -135,18 +136,20 @@ const (
 
 // SendInfo tells BeforeSend what a text is.
 type SendInfo struct {
-	Kind     string `json:"kind"` // "speak" or "spiralRecovery"
+	Kind     string `json:"kind" ts:"'speak' | 'spiralRecovery'"`
 	ThreadID string `json:"threadId,omitempty"`
 }
 
 // ActionPolicy says what the agent may start by itself (session-api A.1.1,
-// option 39); nil is allowed.
+// option 39); what is not given is allowed.
 type ActionPolicy struct {
-	Navigate           *bool    `json:"navigate"`
-	GenUI              *bool    `json:"genui"`
-	StructuredDataForm *bool    `json:"structuredDataForm"`
-	ToolCalls          *bool    `json:"toolCall"`
-	Tools              []string `json:"tools"` // when not nil, the only tools allowed
+	Navigate           *bool `json:"navigate" ts:"'off' | boolean"`
+	GenUI              *bool `json:"genui" ts:"'off' | boolean"`
+	StructuredDataForm *bool `json:"structuredDataForm" ts:"'off' | boolean"`
+	// ToolCalls allows tools; a list, Tools, is of the only ones that are allowed.
+	ToolCalls *bool `json:"toolCall" ts:"'off' | boolean | string[]"`
+	// Tools, when not nil, are the only tools allowed.
+	Tools []string `json:"tools" ts:"-"`
 }
 
 // idleWarningLead is how long before the end of an idle session it is warned of.

@@ -13,14 +13,14 @@ import (
 // AgentAction is something the agent starts by itself: a tool call, a widget, a
 // navigation or a form (session-api A.1.1, option 38).
 type AgentAction struct {
-	Type        string `json:"type"`               // toolCall, genui, navigate, structuredDataForm
+	Type        string `json:"type" ts:"'toolCall' | 'genui' | 'navigate' | 'structuredDataForm'"`
 	ToolName    string `json:"toolName,omitempty"` // of a toolCall
 	Runtime     string `json:"runtime,omitempty"`
 	RuntimeName string `json:"runtimeName,omitempty"`
 	WidgetName  string `json:"widgetName,omitempty"`
 	// Payload is the arguments of a toolCall, else the content of the segment.
 	Payload json.RawMessage `json:"payload,omitempty"`
-	Source  string          `json:"source"` // always "agent"
+	Source  string          `json:"source" ts:"'agent'"`
 }
 
 // laneState keeps the brain's pieces in order while the application considers

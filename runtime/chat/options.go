@@ -8,12 +8,12 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// Options configure a [Session] (session-api A.2.1).
+// Options are what a conversation in text can be told (session-api A.2.1).
 type Options struct {
 	session.Options
 
-	// Kind is what the token was minted as, from appInit. An admin's is refused with
-	// wrong_token_scope.
+	// Kind is what the token was minted as, from `appInit`. An admin's is refused with
+	// `wrong_token_scope`.
 	Kind appinit.TokenKind `json:"kind"`
 	// OnErrorSegment says what an error inside a good reply does: throw fails the turn,
 	// warn emits a warning and keeps its text (service.md, "Refusals with HTTP 200").

@@ -6,7 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/options"
 )
 
-// Limits are the time limits of a live session, all of them overridable
+// Limits are the time limits of a live session, each of which can be replaced
 // (wire-protocol §2.2; session-api A.1.2).
 type Limits struct {
 	// Overall bounds a whole connect, a cold rebuild, or the rebuild after an

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-//go:generate go run ../../internal/eventsgen
+//go:generate go run ../../internal/typegen
 
 // Event is something that happened in a session.
 type Event interface {

@@ -226,7 +226,7 @@ func (s *ICEServer) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(one.URLs, &s.URLs)
 }
 
-// Credentials log in to the relay (wire-protocol §1.4).
+// Credentials are the login to the relay (wire-protocol §1.4).
 type Credentials struct {
 	Username   string `json:"username"`
 	Credential string `json:"credential"`

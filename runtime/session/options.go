@@ -13,17 +13,18 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// Options are what sessions of every kind can be told (session-api A.1.1). The zero
-// value of every field but Token means its default. internal/options describes the
-// tags, from which the TypeScript types, their checks and docs/options.md are
-// written too; a duration is a number of milliseconds there.
+// Options are what sessions of every kind can be told (session-api A.1.1).
+//
+// The zero value of every field but Token means its default. internal/options
+// describes the tags, from which the TypeScript types, their checks and
+// docs/options.md are written too; a duration is a number of milliseconds there.
 type Options struct {
 	// Token is the conversation token. Required.
 	Token string `json:"token" ts:"-"`
 
 	// Region picks the default of GenieURL: nvp1 (US, the default) or frp2 (EU).
 	Region *string `json:"region" ts:"Region"`
-	// GenieURL is the brain's host, from appInit.
+	// GenieURL is the brain's host, from `appInit`.
 	GenieURL *string `json:"genieUrl" ts:"string | URL" check:"address"`
 	// AllowInsecureTransport allows http: and ws: to public hosts. For tests only.
 	AllowInsecureTransport bool `json:"allowInsecureTransport"`
@@ -35,17 +36,18 @@ type Options struct {
 
 	// ThreadID continues a stored dialogue.
 	ThreadID string `json:"threadId"`
-	// Capabilities are what the agent may do, beside what is on by itself.
+	// Capabilities are what the agent may do. With an avatar they are merged over avatar
+	// and generate_followup_questions on; in text they go with every turn as given.
 	Capabilities map[string]string `json:"capabilities" ts:"Capabilities"`
 	// RequestVars are the variables of the prompt: strings, numbers, booleans and null.
 	RequestVars map[string]any `json:"requestVars" ts:"RequestVars"`
 	// Kickoff is the first user turn, which the session sends by itself, once. With
-	// echo it is shown as a transcript.
+	// `echo` it is shown as a transcript.
 	Kickoff *event.Kickoff `json:"kickoff" ts:"string | (Pick<Kickoff, 'text'> & Partial<Pick<Kickoff, 'echo'>>) | null"`
 
-	// BrainStall is the period of brainStalled; 0 is off.
+	// BrainStall is the period of `brainStalled`; 0 is off.
 	BrainStall *time.Duration `json:"brainStallMs" default:"12s"`
-	// ToolSpiralLimit is the number of tool calls in a turn before toolSpiralDetected;
+	// ToolSpiralLimit is the number of tool calls in a turn before `toolSpiralDetected`;
 	// 0 is off.
 	ToolSpiralLimit *int `json:"toolSpiralLimit" default:"10"`
 

@@ -10,7 +10,7 @@ import (
 )
 
 // Settings say when the service is told that a conversation is over (session-api
-// A.1.1, options 56 to 67). The zero value means every default.
+// A.1.1, options 56 to 67).
 type Settings struct {
 	// CompleteOnEnd tells the service when the conversation is over.
 	CompleteOnEnd *bool `json:"sessionCompleteOnEnd" default:"true"`

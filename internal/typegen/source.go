@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
@@ -24,6 +25,7 @@ type pkg struct {
 	dir    string
 	types  map[string]*decl
 	consts map[string][]string // values of string constants, by the name of their type
+	lists  map[string][]string // literals in lists of strings, by the name of their variable
 	names  map[string]string   // names of events, by their type
 }
 
@@ -44,6 +46,9 @@ type event struct {
 	decl *decl
 }
 
+// page selects the files that a page is built of.
+var page = build.Context{GOOS: "js", GOARCH: "wasm", Compiler: "gc"}
+
 func (m *module) load(dir string) (*pkg, error) {
 	if p, ok := m.packages[dir]; ok {
 		return p, nil
@@ -52,10 +57,14 @@ func (m *module) load(dir string) (*pkg, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pkg{dir: dir, types: map[string]*decl{}, consts: map[string][]string{}, names: map[string]string{}}
+	p := &pkg{dir: dir, types: map[string]*decl{}, consts: map[string][]string{}, lists: map[string][]string{}, names: map[string]string{}}
 	m.packages[dir] = p
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") || strings.HasSuffix(e.Name(), "_js.go") {
+		ours, err := page.MatchFile(filepath.Join(m.root, dir), e.Name())
+		if err != nil {
+			return nil, err
+		}
+		if !ours || !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, dir, e.Name()), nil, parser.ParseComments)
@@ -93,8 +102,20 @@ func (p *pkg) add(file *ast.File) {
 	}
 }
 
-// addConst notes the value of a constant of a named type that is spelled out.
+// addConst notes the value of a constant of a named type that is spelled out, and the
+// elements of a list of strings.
 func (p *pkg) addConst(spec *ast.ValueSpec) {
+	for i, v := range spec.Values {
+		list, ok := v.(*ast.CompositeLit)
+		if !ok {
+			continue
+		}
+		for _, e := range list.Elts {
+			if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				p.lists[spec.Names[i].Name] = append(p.lists[spec.Names[i].Name], lit.Value)
+			}
+		}
+	}
 	typ, ok := spec.Type.(*ast.Ident)
 	if !ok {
 		return

@@ -34,6 +34,8 @@ var renamed = map[string]string{
 	"runtime/converse.Turn":         "ChatTurn",
 	"runtime/converse.Call":         "TurnCall",
 	"runtime/converse.Malformed":    "MalformedWidget",
+	"runtime/event.Audit":           "AuditEvent",
+	"internal/fetch.Report":         "ResponseInfo",
 }
 
 // types makes TypeScript of Go types, each once.
@@ -43,6 +45,7 @@ type types struct {
 	order   []*decl
 	written map[*decl]string
 	events  map[string]string // name in JavaScript of an event's type
+	options map[string]string // name in JavaScript of an option's field
 }
 
 func newTypes(m *module) *types {
@@ -64,13 +67,9 @@ func (t *types) properties(d *decl) ([]property, error) {
 	}
 	var list []property
 	for _, f := range s.Fields.List {
-		tag := reflect.StructTag("")
-		if f.Tag != nil {
-			text, err := strconv.Unquote(f.Tag.Value)
-			if err != nil {
-				return nil, err
-			}
-			tag = reflect.StructTag(text)
+		tag, err := tagOf(f)
+		if err != nil {
+			return nil, err
 		}
 		name, options, _ := strings.Cut(tag.Get("json"), ",")
 		if len(f.Names) == 0 {
@@ -144,6 +143,8 @@ func (t *types) typeOf(d *decl, e ast.Expr) (string, error) {
 		switch fmt.Sprint(e.X, ".", e.Sel) {
 		case "json.RawMessage":
 			return "unknown", nil
+		case "time.Duration":
+			return "number", nil
 		case "fault.Error":
 			return "AgentError", nil
 		case "fault.Code":
@@ -195,7 +196,7 @@ func (t *types) declare(d *decl, name string) (string, error) {
 		}
 		return doc + "export interface " + name + " {\n" + members(list) + "}\n", nil
 	case *ast.Ident:
-		values := slices.Clone(d.pkg.consts[d.name])
+		values := closed(d)
 		if len(values) == 0 {
 			return fmt.Sprintf("%sexport type %s = string\n", doc, name), nil
 		}
@@ -207,6 +208,11 @@ func (t *types) declare(d *decl, name string) (string, error) {
 		typ, err := t.typeOf(d, d.expr)
 		return fmt.Sprintf("%sexport type %s = %s\n", doc, name, typ), err
 	}
+}
+
+// closed are the values of a named type, as literals, but for the empty one.
+func closed(d *decl) []string {
+	return slices.DeleteFunc(slices.Clone(d.pkg.consts[d.name]), func(v string) bool { return v == `""` })
 }
 
 // members are the lines of an interface.

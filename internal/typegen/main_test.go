@@ -35,7 +35,7 @@ func TestCommentsSpeakOfWhatAPageHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := regexp.MustCompile(`(?i)\b(nil|in go|struct|goroutine)\b`)
-	for _, line := range strings.Split(files[typesFile], "\n") {
+	for _, line := range strings.Split(files[typesFile]+files[optionsTypes], "\n") {
 		if word := of.FindString(line); word != "" {
 			t.Errorf("%q says %q", strings.TrimSpace(line), word)
 		}

@@ -1,7 +1,8 @@
-// Command eventsgen reads the declarations and comments of the events that
-// sessions emit, and of a turn in text, and writes the two texts that tell pages
-// of them: js/src/events.ts, the types, and docs/events.md, the tables of events
-// for people. It knows Go's syntax trees and nothing of what a session does.
+// Command typegen reads the declarations and comments of the events that sessions
+// emit, of a turn in text and of the options, and writes what describes them outside
+// Go: js/src/events.ts and js/src/settings.ts, the TypeScript types and the table by
+// which options are checked, and docs/events.md and docs/options.md. It works on
+// Go's syntax trees.
 //
 // Run it with go generate ./runtime/event.
 package main
@@ -15,8 +16,10 @@ import (
 
 // The files that are written, from the root of the module.
 const (
-	typesFile = "js/src/events.ts"
-	docFile   = "docs/events.md"
+	typesFile      = "js/src/events.ts"
+	docFile        = "docs/events.md"
+	optionsTypes   = "js/src/settings.ts"
+	optionsDocFile = "docs/options.md"
 )
 
 // kind is one kind of session: its package, and what its types are called in
@@ -55,5 +58,9 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{typesFile: text, docFile: doc}, nil
+	options, optionsDoc, err := types.optionsFile()
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{typesFile: text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc}, nil
 }

@@ -1,0 +1,385 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+)
+
+// optionType is a struct of options: what it is called in TypeScript, and what it has
+// there beside the fields of Go.
+type optionType struct {
+	dir, typ, name, extends string
+	checks                  string // the name of its table; none without one
+	required                bool   // fields are optional only with omitempty
+}
+
+// optionTypes are the structs of options, each behind those that it embeds.
+var optionTypes = []optionType{
+	{dir: "runtime/media", typ: "Credentials", name: "TurnCredentials", required: true},
+	{dir: "runtime/sessionend", typ: "Settings", name: "CompletionSettings", checks: "completionChecks"},
+	{dir: "runtime/session", typ: "Options", name: "SessionSettings", extends: "Unneeded", checks: "sessionChecks"},
+	{dir: "runtime/control", typ: "Limits", name: "Timeouts", checks: "timeoutChecks"},
+	{dir: "runtime/avatar", typ: "ActionPolicy", name: "AgentActions"},
+	{dir: "runtime/avatar", typ: "Options", name: "AvatarSettings", checks: "avatarChecks"},
+	{dir: "runtime/chat", typ: "Options", name: "ChatSettings", checks: "chatChecks"},
+	{dir: "runtime/agent", typ: "Options", name: "AgentSettings", checks: "agentChecks", extends: "Pick<ChatSettings, \"kind\">, " +
+		"Pick<AvatarSettings, \"conversationManagerUrl\" | \"srsBaseUrl\" | \"turnServerUrl\" | \"turnCredentials\">"},
+}
+
+// option is one option as JavaScript has it.
+type option struct {
+	property
+	goName, preset, check, unit string
+}
+
+// optionList are the options of d, those of embedded structs that have no interface of
+// their own included, and the interfaces of the others.
+func (t *types) optionList(d *decl, required bool) (list []option, extends []string, err error) {
+	s, ok := d.expr.(*ast.StructType)
+	if !ok {
+		return nil, nil, fmt.Errorf("%s is no struct", d.name)
+	}
+	for _, f := range s.Fields.List {
+		tag, err := tagOf(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(f.Names) == 0 {
+			inner, err := t.module.resolve(d, f.Type)
+			if err != nil || inner == nil {
+				return nil, nil, fmt.Errorf("%s embeds what is no type of this module: %v", d.name, err)
+			}
+			if o := optionTypeOf(inner); o != nil {
+				extends = append(extends, o.name)
+				continue
+			}
+			more, _, err := t.optionList(inner, required)
+			if err != nil {
+				return nil, nil, err
+			}
+			list = append(list, more...)
+			continue
+		}
+		json, more, _ := strings.Cut(tag.Get("json"), ",")
+		name := json
+		if js := tag.Get("js"); js != "" {
+			name = js
+		}
+		if name == "-" || name == "" || tag.Get("ts") == "-" {
+			continue
+		}
+		typ, err := t.optionType(d, f, tag)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s.%s: %w", d.name, f.Names[0].Name, err)
+		}
+		o := option{goName: path.Base(d.pkg.dir) + "." + d.name + "." + f.Names[0].Name, check: t.checkOf(d, f, tag)}
+		o.property = property{name: name, typ: typ, doc: t.optionDoc(f, name), optional: !required || strings.Contains(more, "omitempty")}
+		o.preset, o.unit = presetOf(f, tag)
+		list = append(list, o)
+	}
+	return list, extends, nil
+}
+
+func tagOf(f *ast.Field) (reflect.StructTag, error) {
+	if f.Tag == nil {
+		return "", nil
+	}
+	text, err := strconv.Unquote(f.Tag.Value)
+	return reflect.StructTag(text), err
+}
+
+func optionTypeOf(d *decl) *optionType {
+	for i := range optionTypes {
+		if o := &optionTypes[i]; o.dir == d.pkg.dir && o.typ == d.name {
+			return o
+		}
+	}
+	return nil
+}
+
+// optionType is the type of an option in TypeScript.
+func (t *types) optionType(d *decl, f *ast.Field, tag reflect.StructTag) (string, error) {
+	if typ := tag.Get("ts"); typ != "" {
+		return strings.ReplaceAll(typ, "'", `"`), nil
+	}
+	if values := tag.Get("enum"); values != "" {
+		return strings.Join(quoted(strings.Split(values, ",")), " | "), nil
+	}
+	return t.typeOf(d, f.Type)
+}
+
+func quoted(values []string) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = strconv.Quote(v)
+	}
+	return list
+}
+
+// checkOf is the check of an option as a literal of TypeScript, "" for none.
+func (t *types) checkOf(d *decl, f *ast.Field, tag reflect.StructTag) string {
+	typ := deref(f.Type)
+	switch check := tag.Get("check"); {
+	case check == "-":
+		return ""
+	case check != "":
+		return strconv.Quote(check)
+	case tag.Get("enum") != "":
+		return "[" + strings.Join(quoted(strings.Split(tag.Get("enum"), ",")), ", ") + "]"
+	case tag.Get("ts") == "Region":
+		return "regions"
+	}
+	switch typ := typ.(type) {
+	case *ast.FuncType:
+		return `"function"`
+	case *ast.ArrayType:
+		return `"array"`
+	case *ast.Ident:
+		switch typ.Name {
+		case "string":
+			return `"string"`
+		case "bool":
+			return `"boolean"`
+		case "int":
+			return `"count"`
+		case "float64":
+			return `"number"`
+		}
+	case *ast.SelectorExpr:
+		if fmt.Sprint(typ.X, ".", typ.Sel) == "time.Duration" {
+			return `"number"`
+		}
+	}
+	named, err := t.module.resolve(d, typ)
+	if err == nil && named != nil && len(named.pkg.consts[named.name]) > 0 {
+		return "[" + strings.Join(closed(named), ", ") + "]"
+	}
+	return ""
+}
+
+// presetOf is an option's default as a literal of TypeScript, and its unit.
+func presetOf(f *ast.Field, tag reflect.StructTag) (preset, unit string) {
+	preset, given := tag.Lookup("default")
+	typ := deref(f.Type)
+	switch kind := fmt.Sprint(typ); {
+	case isDuration(typ):
+		if d, err := time.ParseDuration(preset); err == nil {
+			preset = strconv.FormatInt(d.Milliseconds(), 10)
+		}
+		return preset, "ms"
+	case !given && kind == "bool" && typ == f.Type:
+		return "false", ""
+	case given && kind != "bool" && kind != "int" && kind != "float64":
+		return strconv.Quote(preset), ""
+	}
+	return preset, ""
+}
+
+func isDuration(e ast.Expr) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	return ok && fmt.Sprint(sel.X, ".", sel.Sel) == "time.Duration"
+}
+
+// optionDoc is the comment of an option for people who write JavaScript: without its
+// own name in front, and with the names that the other options have there.
+func (t *types) optionDoc(f *ast.Field, name string) string {
+	doc := strings.Join(strings.Fields(f.Doc.Text()+f.Comment.Text()), " ")
+	if doc == "" {
+		return ""
+	}
+	if len(f.Names) == 1 {
+		doc = strings.TrimPrefix(doc, f.Names[0].Name+" ")
+	}
+	for _, verb := range []string{"is ", "are "} {
+		doc = strings.TrimPrefix(doc, verb)
+	}
+	for goName, js := range t.options {
+		doc = replaceWord(doc, goName, "`"+js+"`")
+	}
+	return strings.ToUpper(doc[:1]) + links.Replace(doc[1:])
+}
+
+// nameOptions notes what the options are called in JavaScript.
+func (t *types) nameOptions() error {
+	t.options = map[string]string{}
+	for _, o := range optionTypes {
+		p, err := t.module.load(o.dir)
+		if err != nil {
+			return err
+		}
+		s, ok := p.types[o.typ].expr.(*ast.StructType)
+		if !ok {
+			return fmt.Errorf("%s.%s is no struct", o.dir, o.typ)
+		}
+		for _, f := range s.Fields.List {
+			tag, err := tagOf(f)
+			if err != nil {
+				return err
+			}
+			name, _, _ := strings.Cut(tag.Get("json"), ",")
+			if js := tag.Get("js"); js != "" {
+				name = js
+			}
+			if len(f.Names) == 1 && name != "-" && name != "" && words.MatchString(f.Names[0].Name) {
+				t.options[f.Names[0].Name] = name
+			}
+		}
+	}
+	return nil
+}
+
+// words matches names that can't be taken for a word of a sentence.
+var words = regexp.MustCompile(`^[A-Z].*[a-z].*[A-Z]|^[A-Z]{2,}[a-z]`)
+
+const optionsHeader = `// Generated from the options of each session by "go generate ./runtime/event"; don't edit.
+
+import type { AgentMode, Kickoff } from "./events.js"
+import type { Capabilities, OwnToken, RequestVars, Unneeded } from "./options.js"
+
+/** How an option is checked: by its kind, or by the values that it can have. */
+export type Check =
+  | "string"
+  | "id"
+  | "boolean"
+  | "number"
+  | "count"
+  | "integer"
+  | "array"
+  | "object"
+  | "function"
+  | "element"
+  | "limits"
+  | "address"
+  | "address,empty"
+  | "socket"
+  | readonly string[]
+
+type Promised<T> = T | Promise<T>
+`
+
+// optionsFile is settings.ts and options.md.
+func (t *types) optionsFile() (text, doc string, err error) {
+	if err := t.nameOptions(); err != nil {
+		return "", "", err
+	}
+	written := len(t.order)
+	var b, tables, page strings.Builder
+	page.WriteString(optionsIntro)
+	for _, o := range optionTypes {
+		d := t.module.packages[o.dir].types[o.typ]
+		list, extends, err := t.optionList(d, o.required)
+		if err != nil {
+			return "", "", err
+		}
+		if o.extends != "" {
+			extends = append(extends, o.extends)
+		}
+		base := ""
+		if len(extends) > 0 {
+			base = " extends " + strings.Join(extends, ", ")
+		}
+		about, _, _ := strings.Cut(d.doc, "\n\n") // what comes behind is for Go
+		about = sentence(t.prose(about, d), d.name)
+		fmt.Fprintf(&b, "\n%sexport interface %s%s {\n", comment("", about), o.name, base)
+		for _, p := range list {
+			fmt.Fprintf(&b, "%s  %s\n", comment("  ", p.full()), p.member())
+		}
+		b.WriteString("}\n")
+		if o.checks != "" {
+			fmt.Fprintf(&tables, "\nexport const %s: Readonly<Record<string, Check>> = {\n", o.checks)
+			for _, p := range list {
+				if p.check != "" {
+					fmt.Fprintf(&tables, "  %s: %s,\n", p.name, p.check)
+				}
+			}
+			tables.WriteString("}\n")
+		}
+		fmt.Fprintf(&page, "\n## `%s`\n\n%s\n\n| Option | Type | Default | Meaning | Go |\n| --- | --- | --- | --- | --- |\n", o.name, about)
+		for _, p := range list {
+			preset := "–"
+			if p.preset != "" {
+				preset = "`" + p.preset + "`"
+			}
+			fmt.Fprintf(&page, "| `%s` | `%s` | %s | %s | `%s` |\n", p.name, cell(p.typ), preset, cell(p.doc), p.goName)
+		}
+	}
+	for _, name := range [][2]string{{"runtime/event", "Audit"}, {"internal/fetch", "Report"}, {"runtime/avatar", "SendInfo"}, {"runtime/avatar", "AgentAction"}} {
+		if err := t.useOf(name[0], name[1]); err != nil { // what the functions among the options are called with
+			return "", "", err
+		}
+	}
+	for _, d := range t.order[written:] {
+		b.WriteString("\n" + t.written[d])
+	}
+	fmt.Fprintf(&b, "\n/** The names of the limits in `timeouts`. */\nexport type TimeoutName = keyof Timeouts\n")
+	fmt.Fprintf(&b, "\nexport const regions = [%s] as const\n\n/** The service's regions. */\nexport type Region = (typeof regions)[number]\n", strings.Join(quoted(appinit.Regions()), ", "))
+	converse, err := t.module.load("runtime/converse")
+	if err != nil {
+		return "", "", err
+	}
+	for _, l := range []struct{ name, goName, about string }{
+		{"capabilityNames", "capabilities", "Names of what an agent can be allowed to do."},
+		{"reservedVars", "reservedVars", "The variables that the service sets on every turn."},
+		{"argTypes", "argTypes", "The types of a tool's arguments."},
+		{"experiences", "experiences", "The forms of an answer that a turn can ask for."},
+	} {
+		values := converse.lists[l.goName]
+		if len(values) == 0 {
+			return "", "", fmt.Errorf("runtime/converse has no list %s", l.goName)
+		}
+		fmt.Fprintf(&b, "\n/** %s */\nexport const %s = [\n  %s,\n] as const\n", l.about, l.name, strings.Join(values, ",\n  "))
+	}
+	return optionsHeader + b.String() + tables.String(), page.String(), nil
+}
+
+// full is the comment of an option with its default and its unit.
+func (o *option) full() string {
+	doc := o.doc
+	switch {
+	case o.preset != "" && o.unit != "":
+		doc += " Default " + o.preset + " " + o.unit + "."
+	case o.preset != "":
+		doc += " Default `" + o.preset + "`."
+	case o.unit != "":
+		doc += " In " + o.unit + "."
+	}
+	return strings.TrimSpace(doc)
+}
+
+// member is the line of an option in its interface.
+func (o *option) member() string {
+	typ := o.typ
+	if o.optional {
+		if strings.Contains(typ, "=>") {
+			typ = "(" + typ + ")"
+		}
+		return o.name + "?: " + typ + " | undefined"
+	}
+	return o.name + ": " + typ
+}
+
+// sentence is what a comment says of a type, without the type's name in Go.
+func sentence(doc, name string) string {
+	doc = strings.TrimPrefix(doc, name+" ")
+	doc = ofType.ReplaceAllString(doc, "")
+	return strings.ToUpper(doc[:1]) + doc[1:]
+}
+
+var ofType = regexp.MustCompile(`^(are|is|says?) `)
+
+const optionsIntro = `# Options
+
+<!-- Generated from the options of each session by "go generate ./runtime/event"; don't edit. -->
+
+Every option of the sessions, by the TypeScript interface that has it. A session of a kind takes those of ` + "`SessionSettings`" + ` and
+` + "`CompletionSettings`" + ` too, and a token, as ` + "`token` or `ks`" + `. Constructors throw for what is not allowed. In a page times are
+milliseconds; in Go they are a ` + "`time.Duration`" + `, and a nil pointer means the default.
+`

@@ -1,0 +1,501 @@
+// Generated from the options of each session by "go generate ./runtime/event"; don't edit.
+
+import type { AgentMode, Kickoff } from "./events.js"
+import type { Capabilities, OwnToken, RequestVars, Unneeded } from "./options.js"
+
+/** How an option is checked: by its kind, or by the values that it can have. */
+export type Check =
+  | "string"
+  | "id"
+  | "boolean"
+  | "number"
+  | "count"
+  | "integer"
+  | "array"
+  | "object"
+  | "function"
+  | "element"
+  | "limits"
+  | "address"
+  | "address,empty"
+  | "socket"
+  | readonly string[]
+
+type Promised<T> = T | Promise<T>
+
+/** The login to the relay (wire-protocol §1.4). */
+export interface TurnCredentials {
+  username: string
+  credential: string
+  /** Seconds since 1970 */
+  expiry?: number | undefined
+}
+
+/** When the service is told that a conversation is over (session-api A.1.1, options 56 to 67). */
+export interface CompletionSettings {
+  /** Tells the service when the conversation is over. Default `true`. */
+  sessionCompleteOnEnd?: boolean | undefined
+  /** The route of the request. Default `"/thread/session_completed"`. */
+  sessionCompletePath?: string | undefined
+  /** Bounds the request, except when the page goes away. Default 5000 ms. */
+  sessionCompleteTimeoutMs?: number | undefined
+  /** Listens to the page: hiding, showing, online and offline. Default `true`. */
+  pageLifecycleAware?: boolean | undefined
+  /**
+   * How long a page may be hidden, with nothing said, before the conversation counts as over; 0
+   * is at once. Default 30000 ms.
+   */
+  hiddenGraceMs?: number | undefined
+  /** Tells the service when `hiddenGraceMs` is over. Default `true`. */
+  completeOnHiddenGrace?: boolean | undefined
+  /** Tells it when the page goes into the back-forward cache. Default `true`. */
+  completeOnBfcache?: boolean | undefined
+  /** Tells nothing while another tab has the thread. Default `true`. */
+  crossTabPresence?: boolean | undefined
+  /** Begins the name of the channel between tabs. Default `"kaltura-agents:thread"`. */
+  presenceChannelPrefix?: string | undefined
+  /** The period in which a tab tells the others that it has the thread. Default 4000 ms. */
+  presenceHeartbeatMs?: number | undefined
+  /** The silence after which a tab has the thread no more. Default 12000 ms. */
+  presenceStaleMs?: number | undefined
+}
+
+/** What sessions of every kind can be told (session-api A.1.1). */
+export interface SessionSettings extends CompletionSettings, Unneeded {
+  /** Picks the default of `genieUrl`: nvp1 (US, the default) or frp2 (EU). */
+  region?: Region | undefined
+  /** The brain's host, from `appInit`. */
+  genieUrl?: string | URL | undefined
+  /** Allows http: and ws: to public hosts. For tests only. Default `false`. */
+  allowInsecureTransport?: boolean | undefined
+  /** The account's id. Default: read from the token. */
+  partnerId?: string | number | undefined
+  /** An opaque id of the visitor for audit events; nothing personal. */
+  subjectId?: string | undefined
+  /** Continues a stored dialogue. */
+  threadId?: string | undefined
+  /**
+   * What the agent may do. With an avatar they are merged over avatar and
+   * generate_followup_questions on; in text they go with every turn as given.
+   */
+  capabilities?: Capabilities | undefined
+  /** The variables of the prompt: strings, numbers, booleans and null. */
+  requestVars?: RequestVars | undefined
+  /**
+   * The first user turn, which the session sends by itself, once. With `echo` it is shown as a
+   * transcript.
+   */
+  kickoff?: string | (Pick<Kickoff, "text"> & Partial<Pick<Kickoff, "echo">>) | null | undefined
+  /** The period of `brainStalled`; 0 is off. Default 12000 ms. */
+  brainStallMs?: number | undefined
+  /** The number of tool calls in a turn before `toolSpiralDetected`; 0 is off. Default `10`. */
+  toolSpiralLimit?: number | undefined
+  /** Receives redacted security events. */
+  onAuditEvent?: ((event: AuditEvent) => void) | undefined
+  /** Receives diagnostics; nothing in them is secret. */
+  logger?: ((level: string, message: string, data?: Record<string, unknown>) => void) | undefined
+}
+
+/**
+ * The time limits of a live session, each of which can be replaced (wire-protocol §2.2;
+ * session-api A.1.2).
+ */
+export interface Timeouts {
+  /**
+   * Bounds a whole connect, a cold rebuild, or the rebuild after an expired pause. Its deadline
+   * is fixed once, when the handshake starts. Default 30000 ms.
+   */
+  overall?: number | undefined
+  /** Bounds the time from the open socket to ServerConnected. Default 10000 ms. */
+  serverConnect?: number | undefined
+  /** Bounds the time from Join to ClientConfig. Default 5000 ms. */
+  joinRoom?: number | undefined
+  /** Bounds the time from Join to its end. Default 20000 ms. */
+  joinComplete?: number | undefined
+  /** Bounds each of ShowAgent and AskPermissions. Default 10000 ms. */
+  agent?: number | undefined
+  /** Bounds each of ASRReady and ASRAnswer. Default 30000 ms. */
+  asr?: number | undefined
+  /** Bounds the time from the media answer to the first painted frame. Default 6000 ms. */
+  firstFrame?: number | undefined
+  /** The life of a prepared socket that is not used. Default 60000 ms. */
+  prepareIdle?: number | undefined
+  /** Bounds one WHEP POST with its body. Default 5000 ms. */
+  whepTry?: number | undefined
+  /** The number of tries. Default `3`. */
+  whepTries?: number | undefined
+  /** The wait between tries. Default 1000 ms. */
+  whepBackoff?: number | undefined
+  /** Bounds one WHEP DELETE. Default 3000 ms. */
+  whepRelease?: number | undefined
+  /** Bounds one recovery of the avatar's peer. Default 15000 ms. */
+  recover?: number | undefined
+  /** The period of the check of the peers. Default 1000 ms. */
+  healthTick?: number | undefined
+  /** How long no new bytes of the picture may come. Default 4000 ms. */
+  videoStall?: number | undefined
+  /** The number of full rebuilds before the session gives up. Default `2`. */
+  coldAttempts?: number | undefined
+  /** The wait between them. Default 500 ms. */
+  coldBackoff?: number | undefined
+}
+
+/** What the agent may start by itself (session-api A.1.1, option 39); what is not given is allowed. */
+export interface AgentActions {
+  navigate?: "off" | boolean | undefined
+  genui?: "off" | boolean | undefined
+  structuredDataForm?: "off" | boolean | undefined
+  /** Allows tools; a list, Tools, is of the only ones that are allowed. */
+  toolCall?: "off" | boolean | string[] | undefined
+}
+
+/** What a live session can be told (session-api A.1.1). */
+export interface AvatarSettings extends SessionSettings {
+  /**
+   * The host of the control socket, from `appInit`. Its default is the same in every region
+   * (wire-protocol §1.2). Default `"https://conversation.avatar.us.kaltura.ai"`.
+   */
+  conversationManagerUrl?: string | URL | undefined
+  /** The media host, from `appInit`. */
+  srsBaseUrl?: string | URL | undefined
+  /**
+   * The relay, from `appInit`: a host, which stands for the four addresses of wire-protocol
+   * §6.2, or an address with a port or a transport, which is used as it is.
+   */
+  turnServerUrl?: string | undefined
+  /** The login to the relay. */
+  turnCredentials?: TurnCredentials | undefined
+  /** Used in place of what `turnServerUrl` gives. */
+  iceServers?: RTCIceServer[] | undefined
+  /** For the avatar's media. Default relay, in Firefox all (wire-protocol §6.3). */
+  iceTransportPolicy?: "relay" | "all" | undefined
+  /** The only codec to offer, such as VP8. */
+  preferredVideoCodec?: string | undefined
+  /** Says that the browser is one. Default: what it says itself. */
+  isFirefox?: boolean | undefined
+  /**
+   * Allows media at private addresses (wire-protocol §6.7), for development against a local
+   * service. Default `false`.
+   */
+  allowPrivateHosts?: boolean | undefined
+  /**
+   * Keeps a session on one server over a page reload: 16 characters of a-z and 0-9. Default
+   * random.
+   */
+  stickyId?: string | undefined
+  /** The media item that the session is about. */
+  entryId?: string | undefined
+  /** The scope of the session (sys__context_id). */
+  contextId?: string | undefined
+  /** The kind of that scope (sys__context_type). */
+  contextType?: string | undefined
+  /** The notice of the `disclosure` event. Default `"You are talking to an AI avatar."`. */
+  disclosureText?: string | undefined
+  /** Holds the start until `acknowledgeDisclosure()`. Default `false`. */
+  requireDisclosureAck?: boolean | undefined
+  /** Shows the picture, and plays the voice unless AudioEl is set. */
+  videoEl?: HTMLMediaElement | null | undefined
+  /** Plays the voice. */
+  audioEl?: HTMLMediaElement | null | undefined
+  /**
+   * Merged over echo cancellation, noise suppression and automatic gain; false is none of them
+   * (wire-protocol §5.4).
+   */
+  micConstraints?: MediaTrackConstraints | false | undefined
+  /** The page's own audio processing; something falsy leaves the microphone's stream as it is. */
+  noiseProcessor?: ((stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>) | undefined
+  /**
+   * Says when the microphone is asked for: immediate, beside connecting, or deferred, with
+   * `startMic()`. Default `"immediate"`.
+   */
+  micStartMode?: "immediate" | "deferred" | undefined
+  /** The level at which `localSpeakingChanged` turns true, 0 to 4080. Default `300`. */
+  localVadThreshold?: number | undefined
+  /** Caps the microphone's sender, in kbit/s; 0 is no cap. */
+  maxAsrBitrateKbps?: number | undefined
+  /**
+   * Changes a typed text or blocks it, with an error, in a page with false or a throw: the text
+   * is refused with `guardrail_blocked`.
+   */
+  onBeforeSend?: ((text: string, about: SendInfo) => Promised<string | false | void>) | undefined
+  /** May veto what the agent starts, with an error, in a page with false or a throw. */
+  onAgentAction?: ((action: AgentAction) => Promised<boolean | void>) | undefined
+  /** The policy that is asked before `onAgentAction`. */
+  agentActions?: AgentActions | undefined
+  /** Bounds the typed turns in any 60 s; 0 is any number. */
+  maxTurnsPerMinute?: number | undefined
+  /** Ends the session when nothing happens for that long; 0 is never. Default 900000 ms. */
+  idleTimeoutMs?: number | undefined
+  /**
+   * Bounds the tries to reconnect the socket (wire-protocol §1.6). With 0 the session ends
+   * with its socket; a negative number leaves the bound to `reconnectWindowMs`. Default `5`.
+   */
+  maxReconnectAttempts?: number | undefined
+  /** The wait before the first try to reconnect. Default 250 ms. */
+  reconnectionDelay?: number | undefined
+  /** The longest wait between tries. Default 2000 ms. */
+  reconnectionDelayMax?: number | undefined
+  /** Bounds the time without a connection. Default 22000 ms. */
+  reconnectWindowMs?: number | undefined
+  /** Single time limits. */
+  timeouts?: Timeouts | undefined
+  /** Reacts to the browser's online and offline. Default `true`. */
+  networkAware?: boolean | undefined
+  /** The period of `connectionQuality`; 0 is off. In ms. */
+  statsIntervalMs?: number | undefined
+  /** Mirrors typed texts to the service's debug event. Default `false`. */
+  debug?: boolean | undefined
+  /**
+   * The number of tool calls with nothing to hear or see before a rebuild. Default three times
+   * `toolSpiralLimit`; 0 is off.
+   */
+  hardToolSpiralLimit?: number | undefined
+  /** Asks the lost question again after that. Default `true`. */
+  recoverFromSpiral?: boolean | undefined
+  /** Tells the service of the end although it ended the conversation. Default `false`. */
+  completeOnServerEnd?: boolean | undefined
+}
+
+/** What a conversation in text can be told (session-api A.2.1). */
+export interface ChatSettings extends SessionSettings {
+  /** What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`. */
+  kind?: TokenKind | undefined
+  /**
+   * Says what an error inside a good reply does: throw fails the turn, warn emits a warning and
+   * keeps its text (service.md, "Refusals with HTTP 200"). Default `"throw"`.
+   */
+  onErrorSegment?: "throw" | "warn" | undefined
+  /** Called for every HTTP reply to a turn, in order with the events, before those of its segments. */
+  onResponse?: ((response: ResponseInfo) => void) | undefined
+}
+
+/**
+ * What an agent session can be told (session-api A.3.1). What stands at the top is for both
+ * transports, and each takes what it has a use for; the options in avatar and chat win.
+ */
+export interface AgentSettings extends SessionSettings, Pick<ChatSettings, "kind">, Pick<AvatarSettings, "conversationManagerUrl" | "srsBaseUrl" | "turnServerUrl" | "turnCredentials"> {
+  /** The first transport. Default `"avatar"`. */
+  mode?: AgentMode | undefined
+  /** For the avatar alone. */
+  avatar?: AvatarSettings & OwnToken | undefined
+  /** For turns in text alone. */
+  chat?: ChatSettings & OwnToken | undefined
+}
+
+/**
+ * TokenKind is what a token was minted as. The text of a token doesn't tell it, so whoever
+ * mints one records it, and a call for which the kind is wrong can be refused before anything
+ * is sent (service.md "Authentication" rule 6).
+ */
+export type TokenKind = "widget" | "conversation" | "agent" | "admin"
+
+/** AuditEvent is a redacted security event (session-api C.4). */
+export interface AuditEvent {
+  /** RFC 3339, in UTC */
+  ts: string
+  type: string
+  outcome: string
+  reason?: string
+  partnerId?: string
+  subjectId?: string
+  threadId?: string
+}
+
+/**
+ * ResponseInfo describes a reply for the application that watches them (session-api A.2.1,
+ * onResponse).
+ */
+export interface ResponseInfo {
+  method: string
+  /** `path` is that of the request, without the query. */
+  path: string
+  status: number
+  /** `ok` tells whether the status is a 2xx. The body may hold an error all the same. */
+  ok: boolean
+  /** `attempt` counts the requests of one call, from 1. */
+  attempt: number
+  /** `requestId` is the service's trace id, empty if it sent none. */
+  requestId?: string
+  /** `headers` are those of the reply, with lower-case names. */
+  headers: Record<string, string>
+}
+
+/** SendInfo tells BeforeSend what a text is. */
+export interface SendInfo {
+  kind: "speak" | "spiralRecovery"
+  threadId?: string
+}
+
+/**
+ * AgentAction is something the agent starts by itself: a tool call, a widget, a navigation or a
+ * form (session-api A.1.1, option 38).
+ */
+export interface AgentAction {
+  type: "toolCall" | "genui" | "navigate" | "structuredDataForm"
+  /** of a toolCall */
+  toolName?: string
+  runtime?: string
+  runtimeName?: string
+  widgetName?: string
+  /** `payload` is the arguments of a toolCall, else the content of the segment. */
+  payload?: unknown
+  source: "agent"
+}
+
+/** The names of the limits in `timeouts`. */
+export type TimeoutName = keyof Timeouts
+
+export const regions = ["nvp1", "frp2"] as const
+
+/** The service's regions. */
+export type Region = (typeof regions)[number]
+
+/** Names of what an agent can be allowed to do. */
+export const capabilityNames = [
+  "use_knowledge_base",
+  "use_content_search",
+  "use_get_entry_content",
+  "generate_followup_questions",
+  "include_sources",
+  "use_related_files",
+  "video_gallery",
+  "external_video",
+  "show_link",
+  "avatar",
+  "avatar_filler",
+  "avatar_show_content",
+  "kaltura_genie_experiences",
+  "use_web_search",
+  "screen_share_analysis",
+  "think_process",
+] as const
+
+/** The variables that the service sets on every turn. */
+export const reservedVars = [
+  "sys__thread_id",
+  "sys__message_id",
+  "sys__user_id",
+  "sys__user_message",
+  "sys__ks",
+  "sys__is_new_thread",
+  "sys__context_id",
+  "sys__context_type",
+  "sys__avatar_enabled",
+  "sys__avatar_share_screen_enabled",
+  "secrets",
+  "sys__user_obj",
+] as const
+
+/** The types of a tool's arguments. */
+export const argTypes = [
+  "str",
+  "int",
+  "float",
+  "bool",
+  "list",
+  "dict",
+] as const
+
+/** The forms of an answer that a turn can ask for. */
+export const experiences = [
+  "markdown",
+  "summarization",
+  "flashcards",
+  "avatar_only",
+] as const
+
+export const completionChecks: Readonly<Record<string, Check>> = {
+  sessionCompleteOnEnd: "boolean",
+  sessionCompletePath: "string",
+  sessionCompleteTimeoutMs: "number",
+  pageLifecycleAware: "boolean",
+  hiddenGraceMs: "number",
+  completeOnHiddenGrace: "boolean",
+  completeOnBfcache: "boolean",
+  crossTabPresence: "boolean",
+  presenceChannelPrefix: "string",
+  presenceHeartbeatMs: "number",
+  presenceStaleMs: "number",
+}
+
+export const sessionChecks: Readonly<Record<string, Check>> = {
+  region: regions,
+  genieUrl: "address",
+  allowInsecureTransport: "boolean",
+  partnerId: "id",
+  subjectId: "string",
+  threadId: "string",
+  brainStallMs: "number",
+  toolSpiralLimit: "count",
+  onAuditEvent: "function",
+  logger: "function",
+}
+
+export const timeoutChecks: Readonly<Record<string, Check>> = {
+  overall: "number",
+  serverConnect: "number",
+  joinRoom: "number",
+  joinComplete: "number",
+  agent: "number",
+  asr: "number",
+  firstFrame: "number",
+  prepareIdle: "number",
+  whepTry: "number",
+  whepTries: "count",
+  whepBackoff: "number",
+  whepRelease: "number",
+  recover: "number",
+  healthTick: "number",
+  videoStall: "number",
+  coldAttempts: "count",
+  coldBackoff: "number",
+}
+
+export const avatarChecks: Readonly<Record<string, Check>> = {
+  conversationManagerUrl: "socket",
+  srsBaseUrl: "address,empty",
+  turnCredentials: "object",
+  iceServers: "array",
+  iceTransportPolicy: ["relay", "all"],
+  preferredVideoCodec: "string",
+  isFirefox: "boolean",
+  allowPrivateHosts: "boolean",
+  stickyId: "string",
+  entryId: "string",
+  contextId: "string",
+  contextType: "string",
+  disclosureText: "string",
+  requireDisclosureAck: "boolean",
+  videoEl: "element",
+  audioEl: "element",
+  noiseProcessor: "function",
+  micStartMode: ["immediate", "deferred"],
+  localVadThreshold: "number",
+  maxAsrBitrateKbps: "count",
+  onBeforeSend: "function",
+  onAgentAction: "function",
+  agentActions: "object",
+  maxTurnsPerMinute: "count",
+  idleTimeoutMs: "number",
+  maxReconnectAttempts: "integer",
+  reconnectionDelay: "number",
+  reconnectionDelayMax: "number",
+  reconnectWindowMs: "number",
+  timeouts: "limits",
+  networkAware: "boolean",
+  statsIntervalMs: "number",
+  debug: "boolean",
+  hardToolSpiralLimit: "count",
+  recoverFromSpiral: "boolean",
+  completeOnServerEnd: "boolean",
+}
+
+export const chatChecks: Readonly<Record<string, Check>> = {
+  kind: ["widget", "conversation", "agent", "admin"],
+  onErrorSegment: ["throw", "warn"],
+  onResponse: "function",
+}
+
+export const agentChecks: Readonly<Record<string, Check>> = {
+  mode: ["avatar", "chat"],
+}
