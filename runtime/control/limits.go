@@ -51,11 +51,8 @@ type Limits struct {
 	ColdBackoff time.Duration `json:"coldBackoff" default:"500ms"`
 }
 
-// DefaultLimits are the values of wire-protocol §2.2.
-func DefaultLimits() Limits { return Limits{}.WithDefaults() }
-
-// WithDefaults returns l with the default in place of every zero; a session has
-// checked the values.
+// WithDefaults returns l with the default of wire-protocol §2.2 in place of every
+// zero. The values of a session are checked before.
 func (l Limits) WithDefaults() Limits {
 	_ = options.Complete(&l)
 	return l

@@ -119,7 +119,7 @@ func ServerEvents() []string {
 	}
 }
 
-// FatalEvents lists the events after which the service hangs up
+// FatalEvents lists the events after which the service closes the socket
 // (wire-protocol §4.3).
 func FatalEvents() []string {
 	return []string{ThrowToNoAgent, ThrowToExceededTier, ThrowToBadRequest, RemovePeer, UnsupportedClient}
@@ -133,7 +133,7 @@ const (
 	SuffixGoodbye = "-hangup-message"
 )
 
-// SilentOpening is the opening phrase that means "say nothing"
+// SilentOpening is the opening phrase of an agent without an opening turn
 // (wire-protocol §7.6); compare after trimming white space.
 const SilentOpening = "<blank>"
 

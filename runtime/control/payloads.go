@@ -149,7 +149,7 @@ type PermissionRequest struct {
 	Constraints Constraints `json:"constraints"`
 }
 
-// Constraints say which devices the service would like.
+// Constraints are the devices that the service asks for.
 type Constraints struct {
 	Audio any `json:"audio"` // bool, or an object
 	Video any `json:"video"`
