@@ -149,21 +149,11 @@ const (
 // dialFunc opens a WebSocket. Ending ctx abandons it.
 type dialFunc func(ctx context.Context, url string, o *ClientOptions) (transport, error)
 
-// dialed is the result of a dial.
-type dialed struct {
-	dial int // its number
-	t    transport
-	err  error
-}
-
 // maxBuffered bounds the number of events kept for or before a handshake: each
 // has a cost beyond its bytes.
 const maxBuffered = 4096
 
-var (
-	errConnectTimeout = errors.New("socketio: connect: timeout")
-	errNoSessionID    = errors.New("the server's answer has no session id")
-)
+var errConnectTimeout = errors.New("socketio: connect: timeout")
 
 // Client is a Socket.IO connection that reconnects by itself. Its methods may be
 // called from any goroutine.
@@ -174,17 +164,15 @@ type Client struct {
 	wg        sync.WaitGroup
 	closing   chan struct{}
 	closeOnce sync.Once
-	dialed    chan dialed
 	id        atomic.Value // string
 
 	// What follows belongs to the goroutine of run.
 
 	phase   phase
 	auth    map[string]json.RawMessage
-	attempt int         // attempts made since the last connection
-	timer   *time.Timer // the present phase's
-	abandon context.CancelFunc
-	dials   int // counts them, so that the result of an abandoned one is ignored
+	attempt int                // attempts made since the last connection
+	timer   *time.Timer        // the present phase's
+	abandon context.CancelFunc // a dial under way
 
 	heartbeat time.Duration // ping interval and time-out together
 	deadline  time.Time     // when the next ping is overdue
@@ -228,7 +216,6 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 		opts:     o,
 		url:      target,
 		closing:  make(chan struct{}),
-		dialed:   make(chan dialed),
 		auth:     auth,
 		timer:    stoppedTimer(),
 		acks:     map[int64]chan<- ackResult{},
@@ -364,8 +351,6 @@ func (c *Client) run() {
 			f()
 		case events <- head:
 			c.events.sent()
-		case d := <-c.dialed:
-			c.onDialed(d)
 		case r := <-in:
 			c.onReceived(r)
 		case <-c.timer.C:
@@ -422,19 +407,27 @@ func (c *Client) dropConnection() {
 func (c *Client) connect() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.abandon = cancel
-	c.dials++
 	c.phase = phaseDialing
 	c.timer.Reset(c.opts.ConnectTimeout)
-	dial := c.dials
 	c.wg.Go(func() {
 		defer cancel()
 		t, err := c.opts.dial(ctx, c.url, &c.opts)
-		select {
-		case c.dialed <- dialed{dial, t, err}:
-		case <-ctx.Done():
-			if t != nil {
-				t.Abort()
+		c.do(func() {
+			if ctx.Err() != nil {
+				return // abandoned
 			}
+			c.abandon = nil
+			if err != nil {
+				c.failed(fmt.Errorf("socketio: connect: %w", err))
+				return
+			}
+			c.conn = newConnection(t, c.opts.SendBuffer, &c.wg)
+			c.early, c.earlySize = nil, 0
+			c.phase = phaseOpening
+			t = nil
+		})
+		if t != nil {
+			t.Abort()
 		}
 	})
 }
@@ -442,23 +435,6 @@ func (c *Client) connect() {
 func (c *Client) reconnect() {
 	c.events.push(Event{Kind: Reconnecting, Attempt: c.attempt})
 	c.connect()
-}
-
-func (c *Client) onDialed(d dialed) {
-	if d.dial != c.dials || c.phase != phaseDialing {
-		if d.t != nil {
-			c.wg.Go(d.t.Abort)
-		}
-		return
-	}
-	c.abandon = nil
-	if d.err != nil {
-		c.failed(fmt.Errorf("socketio: connect: %w", d.err))
-		return
-	}
-	c.conn = newConnection(d.t, c.opts.SendBuffer, &c.wg)
-	c.early, c.earlySize = nil, 0
-	c.phase = phaseOpening
 }
 
 func (c *Client) onTimer() {
@@ -536,10 +512,10 @@ func (c *Client) onOpen(data []byte) {
 func (c *Client) connectPayload() (json.RawMessage, error) {
 	payload := map[string]json.RawMessage{}
 	if c.pid != "" {
-		payload["pid"] = quote(c.pid)
+		payload["pid"] = marshal(c.pid)
 	}
 	if c.offset != "" {
-		payload["offset"] = quote(c.offset)
+		payload["offset"] = marshal(c.offset)
 	}
 	maps.Copy(payload, c.auth)
 	if len(payload) == 0 {
@@ -606,7 +582,7 @@ func (c *Client) onConnect(data json.RawMessage) {
 		PID string `json:"pid"`
 	}
 	if err := json.Unmarshal(data, &answer); err != nil || answer.SID == "" {
-		c.lost(ParseError, fmt.Errorf("%w: %w", errProtocol, errNoSessionID))
+		c.violated("connect packet without a session id")
 		return
 	}
 	recovered := answer.PID != "" && answer.PID == c.pid

@@ -27,7 +27,7 @@ func newEndpoint() endpoint {
 	return endpoint{
 		calls:  make(chan func()),
 		done:   make(chan struct{}),
-		events: newEventQueue(),
+		events: eventQueue{ch: make(chan Event, 1)},
 		stall:  stoppedTimer(),
 	}
 }
@@ -139,8 +139,6 @@ type eventQueue struct {
 	pending []Event
 	bytes   int
 }
-
-func newEventQueue() eventQueue { return eventQueue{ch: make(chan Event, 1)} }
 
 func (q *eventQueue) push(ev Event) {
 	q.pending = append(q.pending, ev)

@@ -1,6 +1,7 @@
 package socketio
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,6 +144,9 @@ func decodePacket(text []byte) (packet, error) {
 
 // decodePayload checks what each packet type may carry.
 func (p *packet) decodePayload(text []byte) error {
+	if err := jsonbounds.Check(text, maxDepth, maxArgs+1); err != nil { // the event's name is not an argument
+		return violation("payload: %v", err)
+	}
 	switch p.typ {
 	case typeDisconnect:
 		if len(text) > 0 || p.id != noID {
@@ -156,18 +160,14 @@ func (p *packet) decodePayload(text []byte) error {
 		if len(text) == 0 && p.typ == typeConnect {
 			return nil
 		}
-		if err := checkBounds(text); err != nil {
-			return err
-		}
 		if !json.Valid(text) {
 			return violation("payload is not JSON")
 		}
-		switch first := firstByte(text); {
-		case first == '{', first == '"' && p.typ == typeConnectError:
-			p.data = slices.Clone(text)
-			return nil
+		p.data = bytes.TrimLeft(slices.Clone(text), " \t\r\n")
+		if first := p.data[0]; first != '{' && (first != '"' || p.typ != typeConnectError) {
+			return violation("payload is not an object")
 		}
-		return violation("payload is not an object")
+		return nil
 	default:
 		if p.typ == typeAck && p.id == noID {
 			return violation("acknowledgement without id")
@@ -178,15 +178,12 @@ func (p *packet) decodePayload(text []byte) error {
 
 // decodeArgs splits the array of an event or acknowledgement into raw values.
 func (p *packet) decodeArgs(text []byte) error {
-	if firstByte(text) != '[' {
-		return violation("payload is not an array")
-	}
-	if err := checkBounds(text); err != nil {
-		return err
-	}
 	var raw []json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return violation("payload: %v", err)
+	}
+	if raw == nil {
+		return violation("payload is not an array")
 	}
 	if p.typ == typeEvent {
 		if len(raw) == 0 {
@@ -240,7 +237,7 @@ func (p *packet) encode() []message {
 	}
 	switch p.typ {
 	case typeEvent:
-		text = appendArray(text, append(Args{quote(p.name)}, p.args...))
+		text = appendArray(text, append(Args{marshal(p.name)}, p.args...))
 	case typeAck:
 		text = appendArray(text, p.args)
 	default:
@@ -264,9 +261,6 @@ func appendArray(dst []byte, values Args) []byte {
 	return append(dst, ']')
 }
 
-// quote returns s as a JSON string.
-func quote(s string) json.RawMessage { return marshal(s) }
-
 // marshal encodes a value that can always be encoded.
 func marshal(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
@@ -276,33 +270,7 @@ func marshal(v any) json.RawMessage {
 	return raw
 }
 
-func countDigits(b []byte) int {
-	n := 0
-	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-		n++
-	}
-	return n
-}
-
-// firstByte returns the first byte of a JSON value, or 0.
-func firstByte(b []byte) byte {
-	for _, c := range b {
-		switch c {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
-// checkBounds refuses JSON that is nested too deeply or, as an array, too long.
-func checkBounds(text []byte) error {
-	if err := jsonbounds.Check(text, maxDepth, maxArgs+1); err != nil { // the event's name is not an argument
-		return violation("%v", err)
-	}
-	return nil
-}
+func countDigits(b []byte) int { return len(b) - len(bytes.TrimLeft(b, "0123456789")) }
 
 // openPacket is the payload of the Engine.IO open packet; times are
 // milliseconds.

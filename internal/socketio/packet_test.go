@@ -434,7 +434,7 @@ func FuzzRoundTrip(f *testing.F) {
 			}
 		}
 		var wantName string // JSON replaces what is no UTF-8
-		if err := json.Unmarshal(quote(name), &wantName); err != nil {
+		if err := json.Unmarshal(marshal(name), &wantName); err != nil {
 			t.Fatal(err)
 		}
 		if got.packet.id != p.id || got.packet.name != wantName {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -181,7 +182,7 @@ func describe(ev Event) string {
 			return "Connected recovered"
 		}
 	case Reconnecting:
-		return "Reconnecting " + offsetText(uint64(ev.Attempt))
+		return "Reconnecting " + strconv.Itoa(ev.Attempt)
 	case "":
 		return "closed"
 	}

@@ -39,11 +39,9 @@ type ServerOptions struct {
 	PingTimeout  time.Duration
 	// MaxPayload bounds one incoming WebSocket message in bytes; default 1,000,000.
 	MaxPayload int64
-
 	// Recovery is how long a session outlives its connection; 0 switches recovery
 	// off. [DefaultRecovery] is the usual value; [Server.SetRecovery] changes it.
 	Recovery time.Duration
-
 	// SendBuffer bounds the bytes that wait to be sent on one connection; default
 	// 8 MiB. A client that reads too slowly for it is disconnected.
 	SendBuffer int
@@ -80,8 +78,6 @@ type Server struct {
 	sessions map[string]*Session // by pid, those that can be recovered
 	wg       sync.WaitGroup
 }
-
-var _ http.Handler = (*Server)(nil)
 
 // NewServer returns a server. Close ends it.
 func NewServer(o ServerOptions) *Server {
@@ -136,21 +132,23 @@ func (s *Server) spawn(f func()) bool {
 // itself.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
+	code, message := 0, ""
 	switch {
 	case query.Get("transport") != "websocket":
-		refuse(w, http.StatusBadRequest, 0, "Transport unknown")
-		return
+		message = "Transport unknown"
 	case query.Has("sid"):
-		refuse(w, http.StatusBadRequest, 1, "Session ID unknown")
-		return
+		code, message = 1, "Session ID unknown"
 	case r.Method != http.MethodGet:
-		refuse(w, http.StatusBadRequest, 2, "Bad handshake method")
-		return
+		code, message = 2, "Bad handshake method"
 	case query.Get("EIO") != "4":
-		refuse(w, http.StatusBadRequest, 5, "Unsupported protocol version")
-		return
+		code, message = 5, "Unsupported protocol version"
 	case r.Header.Get("Upgrade") == "":
-		refuse(w, http.StatusBadRequest, 3, "Bad request")
+		code, message = 3, "Bad request"
+	}
+	if message != "" {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(marshal(map[string]any{"code": code, "message": message})) // fails when the client has gone
 		return
 	}
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
@@ -158,17 +156,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	s.accept(newWebSocket(ws, s.opts.MaxPayload), Handshake{Query: query, RemoteAddr: r.RemoteAddr})
-}
-
-// refuse answers a request that is not a WebSocket handshake.
-func refuse(w http.ResponseWriter, status, code int, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	// An error means that the client has gone.
-	_ = json.NewEncoder(w).Encode(struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	}{code, message})
 }
 
 // accept starts the handshake on a new transport.

@@ -228,7 +228,7 @@ func (c *Session) send(p packet) error {
 		return ErrClosed
 	}
 	if c.pid != "" {
-		p.args = append(p.args, quote(offsetText(c.sent.last+1)))
+		p.args = append(p.args, marshal(formatOffset(c.sent.last+1)))
 	}
 	messages := p.encode()
 	if c.pid != "" {
@@ -379,5 +379,5 @@ func (b *recoveryBuffer) since(offset string) ([][]message, bool) {
 	return b.events[seen-b.base:], true
 }
 
-// offsetText is an offset as it is sent.
-func offsetText(offset uint64) string { return strconv.FormatUint(offset, 10) }
+// formatOffset returns an offset as it is sent.
+func formatOffset(offset uint64) string { return strconv.FormatUint(offset, 10) }
