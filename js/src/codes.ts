@@ -1,4 +1,4 @@
-// Generated from runtime/fault/table.go by "go generate ./runtime/fault"; don't edit.
+// Generated from runtime/fault/codes.go by "go generate ./runtime/fault"; don't edit.
 
 /** Every code of an error that the runtime knows; docs/errors.md has their meanings. */
 export type KnownErrorCode =

@@ -1,6 +1,8 @@
 package fault
 
-import "slices"
+import (
+	"slices"
+)
 
 // Code is the stable machine name of an error or a warning: the thing to
 // switch on. A Code is itself an error, so errors.Is(err, fault.Timeout) asks
@@ -138,3 +140,185 @@ var FatalCodes = [...]Code{CapacityUnavailable, TierExceeded, BadRequest, PeerRe
 
 // Fatal reports whether c is one of FatalCodes.
 func (c Code) Fatal() bool { return slices.Contains(FatalCodes[:], c) }
+
+// Group says where a code is met; docs/errors.md has one section for each.
+type Group string
+
+// The groups, in the order of docs/errors.md.
+const (
+	GroupSession    Group = "Live session"
+	GroupMicrophone Group = "Microphone"
+	GroupChat       Group = "Text turns"
+	GroupHTTP       Group = "HTTP replies"
+	GroupManagement Group = "Management and site manifest"
+	GroupWarning    Group = "Warnings"
+)
+
+// Groups lists the groups in the order of docs/errors.md.
+var Groups = [...]Group{GroupSession, GroupMicrophone, GroupChat, GroupHTTP, GroupManagement, GroupWarning}
+
+// Retry says whether trying the same thing again may help.
+type Retry uint8
+
+const (
+	// RetryNo: Appendix A says false, or promises nothing.
+	RetryNo Retry = iota
+	// RetryYes: a later attempt may succeed.
+	RetryYes
+	// RetryUnlessStatus: true for a failure of the network, false once the
+	// server has answered with an HTTP status.
+	RetryUnlessStatus
+	// RetryIfAborted: true only when the caller cut the attempt short.
+	RetryIfAborted
+)
+
+// String returns the word used in docs/errors.md.
+func (r Retry) String() string {
+	switch r {
+	case RetryYes:
+		return "yes"
+	case RetryUnlessStatus:
+		return "unless a status came back"
+	case RetryIfAborted:
+		return "when aborted"
+	default:
+		return "no"
+	}
+}
+
+// Info is the declaration of one code.
+type Info struct {
+	Code  Code
+	Group Group
+	// Title is a short name for people, Meaning one line of explanation. It
+	// is also the detail of an error that has none of its own.
+	Title, Meaning string
+	// Status is the number the code always carries (wire-protocol §4.3); 0
+	// when the status comes from a reply or there is none.
+	Status int
+	Retry  Retry
+}
+
+const (
+	// statusCapacity and statusTier are the service's own numbers for the
+	// two capacity refusals, outside the range of HTTP (wire-protocol §4.3).
+	statusCapacity = 6001
+	statusTier     = 6002
+	// statusRemoved is what a removed participant is reported with.
+	statusRemoved = 401
+)
+
+// table declares every code, once.
+var table = [...]Info{
+	{Code: BadRequest, Group: GroupSession, Title: "Bad request", Meaning: "an argument or an address is wrong, or the server refused the request as invalid"},
+	{Code: InvalidState, Group: GroupSession, Title: "Not allowed now", Meaning: "the call does not fit the state the session is in"},
+	{Code: ValidationError, Group: GroupSession, Title: "Validation failed", Meaning: "request variables or fields have a form that is not accepted"},
+	{Code: UnknownCapability, Group: GroupSession, Title: "Unknown capability", Meaning: "the name is not one of the known capabilities"},
+	{Code: InsecureTransport, Group: GroupSession, Title: "Insecure transport", Meaning: "plain http or ws to a public host; use https or wss"},
+	{Code: RegionUnavailable, Group: GroupSession, Title: "Not offered in this region", Meaning: "the region has no such service and no address was given for it"},
+	{Code: Timeout, Group: GroupSession, Title: "Timed out", Meaning: "a step took too long; the phase tells which", Retry: RetryYes},
+	{Code: ConnectFailed, Group: GroupSession, Title: "Connecting failed", Meaning: "connecting failed for another reason, or was cut short by a disconnect", Retry: RetryIfAborted},
+	{Code: CapacityUnavailable, Group: GroupSession, Title: "No free agent", Meaning: "every avatar is in use; try again later", Status: statusCapacity, Retry: RetryYes},
+	{Code: TierExceeded, Group: GroupSession, Title: "Plan limit reached", Meaning: "the account's plan allows no further session", Status: statusTier},
+	{Code: PeerRemoved, Group: GroupSession, Title: "Removed by the server", Meaning: "the server removed this participant", Status: statusRemoved},
+	{Code: UnsupportedClient, Group: GroupSession, Title: "Client refused", Meaning: "the server could not set up a session for this client"},
+	{Code: CapacityTimeout, Group: GroupSession, Title: "No capacity in time", Meaning: "waiting for a free avatar took too long"},
+	{Code: SocketError, Group: GroupSession, Title: "Socket error", Meaning: "the control socket was refused or failed"},
+	{Code: STVTaskFail, Group: GroupSession, Title: "Video engine failed", Meaning: "the server's video engine reported a failure"},
+	{Code: WHEPFailed, Group: GroupSession, Title: "Video subscription failed", Meaning: "the media server could not be reached or refused the subscription", Retry: RetryUnlessStatus},
+	{Code: WHEPTimeout, Group: GroupSession, Title: "Video subscription timed out", Meaning: "the media server did not answer in time", Retry: RetryYes},
+	{Code: WHEPPrivateIP, Group: GroupSession, Title: "Private media address", Meaning: "the media address is private and allowPrivateHosts is off"},
+	{Code: STVSessionGone, Group: GroupSession, Title: "Video session gone", Meaning: "the video session no longer exists, also after one repair", Retry: RetryYes},
+	{Code: MediaRecoverFailed, Group: GroupSession, Title: "Media recovery failed", Meaning: "media could not be recovered in place; a rebuild follows"},
+	{Code: ReconnectFailed, Group: GroupSession, Title: "Reconnecting failed", Meaning: "every reconnect attempt failed", Retry: RetryYes},
+	{Code: ReconnectTimeout, Group: GroupSession, Title: "Reconnecting timed out", Meaning: "the connection did not come back within the reconnect window"},
+	{Code: ResumeFailed, Group: GroupSession, Title: "Resume failed", Meaning: "a paused session could not be rebuilt"},
+	{Code: DisclosureRequired, Group: GroupSession, Title: "Disclosure not acknowledged", Meaning: "turns are held until the disclosure is acknowledged"},
+	{Code: RateLimited, Group: GroupSession, Title: "Too many requests", Meaning: "a rate limit was reached, here or on the server"},
+	{Code: GuardrailBlocked, Group: GroupSession, Title: "Blocked by guardrail", Meaning: "the page's guardrail refused the text"},
+	{Code: CapabilityDisabled, Group: GroupSession, Title: "Capability is off", Meaning: "the call needs a capability that is switched off"},
+	{Code: Ended, Group: GroupSession, Title: "Session ended", Meaning: "the session is over"},
+	{Code: InternalError, Group: GroupSession, Title: "Internal error", Meaning: "the runtime itself failed; please report it"},
+	{Code: LoadFailed, Group: GroupSession, Title: "Runtime not loaded", Meaning: "the page could not fetch, compile or start the WebAssembly file; the message names the address and the cause"},
+	{Code: HandlerFailed, Group: GroupSession, Title: "Handler failed", Meaning: "a handler of yours, for a tool or a consent, threw or rejected; the detail says with what"},
+
+	{Code: MicNotStarted, Group: GroupMicrophone, Title: "Microphone not started", Meaning: "the call needs a running microphone"},
+	{Code: MicPermissionDenied, Group: GroupMicrophone, Title: "Microphone not permitted", Meaning: "the person or the page's policy refused the microphone"},
+	{Code: MicNotFound, Group: GroupMicrophone, Title: "No microphone", Meaning: "no microphone is present, or none fits the constraints"},
+	{Code: MicInUse, Group: GroupMicrophone, Title: "Microphone busy", Meaning: "the microphone exists but could not be opened"},
+	{Code: MicAttachFailed, Group: GroupMicrophone, Title: "Microphone not attached", Meaning: "a microphone was opened but could not be attached to the connection"},
+	{Code: DevicesPermissionDenied, Group: GroupMicrophone, Title: "Devices not available", Meaning: "opening the microphone failed for another reason"},
+	{Code: NoiseProcessorFailed, Group: GroupMicrophone, Title: "Audio processor failed", Meaning: "the page's own audio processor threw"},
+
+	{Code: Aborted, Group: GroupChat, Title: "Aborted", Meaning: "the caller cancelled"},
+	{Code: NetworkError, Group: GroupChat, Title: "Network error", Meaning: "the request got no HTTP reply, or the reply broke off", Retry: RetryUnlessStatus},
+	{Code: ThreadAccessDenied, Group: GroupChat, Title: "Thread belongs to someone else", Meaning: "the thread belongs to another user; start without it or use the user who created it"},
+	{Code: StreamError, Group: GroupChat, Title: "The turn failed", Meaning: "the server reported an error inside the reply; detail and body tell which"},
+	{Code: ClientVariablesDisabled, Group: GroupChat, Title: "Request variables are off", Meaning: "the agent does not take variables from the client; switch \"client variables\" on in the agent's settings, or send none"},
+
+	{Code: Unauthorized, Group: GroupHTTP, Title: "Not authorised", Meaning: "HTTP 401: the token is missing, expired or not valid"},
+	{Code: Forbidden, Group: GroupHTTP, Title: "Forbidden", Meaning: "HTTP 403: the token does not allow this"},
+	{Code: NotFound, Group: GroupHTTP, Title: "Not found", Meaning: "HTTP 404: it does not exist, or not for this token"},
+	{Code: MethodNotAllowed, Group: GroupHTTP, Title: "Method not allowed", Meaning: "HTTP 405: the address does not take this method"},
+	{Code: Conflict, Group: GroupHTTP, Title: "Conflict", Meaning: "HTTP 409: it clashes with what exists, such as a name in use"},
+	{Code: ServerError, Group: GroupHTTP, Title: "Server error", Meaning: "HTTP 500 or above, or a good status without the body it needs"},
+	{Code: OtherError, Group: GroupHTTP, Title: "Unexpected status", Meaning: "an HTTP status that has no code of its own"},
+	{Code: APIException, Group: GroupHTTP, Title: "Refused by the service", Meaning: "HTTP 200 with an error in the body, for example a token of the wrong kind"},
+	{Code: InvalidResponse, Group: GroupHTTP, Title: "Unreadable reply", Meaning: "a reply that looks like JSON but does not parse, or lacks what it must have"},
+	{Code: ResponseTooLarge, Group: GroupHTTP, Title: "Reply too large", Meaning: "the reply is larger than 10 MiB"},
+	{Code: OVPError, Group: GroupHTTP, Title: "Session API error", Meaning: "a call inside a session API multirequest failed"},
+	{Code: GenieIDMismatch, Group: GroupHTTP, Title: "Configuration mismatch", Meaning: "token and agent name different configurations"},
+	{Code: IntellectNotFound, Group: GroupHTTP, Title: "Intellect not found", Meaning: "the agent has no intellect"},
+	{Code: AgentNotFound, Group: GroupHTTP, Title: "Agent not found", Meaning: "no agent has this id"},
+	{Code: CatalogItemNotFound, Group: GroupHTTP, Title: "Catalog item not found", Meaning: "no catalog item has this id"},
+	{Code: InvalidInsightSettings, Group: GroupHTTP, Title: "Invalid insight settings", Meaning: "the insight settings are not acceptable"},
+	{Code: VoiceNotFoundElevenLabs, Group: GroupHTTP, Title: "Voice not found", Meaning: "the voice provider ElevenLabs does not know this voice id"},
+	{Code: VoiceNotFoundCartesia, Group: GroupHTTP, Title: "Voice not found", Meaning: "the voice provider Cartesia does not know this voice id"},
+	{Code: VoiceNotFoundProviderA, Group: GroupHTTP, Title: "Voice not found", Meaning: "voice provider A does not know this voice id"},
+	{Code: VoiceNotFoundProviderB, Group: GroupHTTP, Title: "Voice not found", Meaning: "voice provider B does not know this voice id"},
+	{Code: InvalidFilter, Group: GroupHTTP, Title: "Invalid filter", Meaning: "the list filter has a type the service does not know"},
+	{Code: MissingDiscriminator, Group: GroupHTTP, Title: "Missing type field", Meaning: "an object lacks the field that tells its type"},
+
+	{Code: WrongTokenScope, Group: GroupManagement, Title: "Wrong kind of token", Meaning: "this call needs a token of another kind"},
+	{Code: EntitlementViolation, Group: GroupManagement, Title: "Entitlement violation", Meaning: "the token must not switch entitlement off"},
+	{Code: TTLTooLong, Group: GroupManagement, Title: "Token life too long", Meaning: "the requested token life is above the maximum"},
+	{Code: SessionFailed, Group: GroupManagement, Title: "No token", Meaning: "the session API did not return a token"},
+	{Code: NoSecret, Group: GroupManagement, Title: "No admin secret", Meaning: "the call needs the admin secret, on a server"},
+	{Code: NoFormData, Group: GroupManagement, Title: "No form data", Meaning: "the environment cannot build an upload"},
+	{Code: ConfirmationRequired, Group: GroupManagement, Title: "Confirmation required", Meaning: "a permanent deletion has to be confirmed"},
+	{Code: ProtectedResource, Group: GroupManagement, Title: "Protected", Meaning: "the agent is marked as being in production"},
+	{Code: ToolInUse, Group: GroupManagement, Title: "Tool in use", Meaning: "an intellect still names this tool"},
+	{Code: SkillInUse, Group: GroupManagement, Title: "Skill in use", Meaning: "an intellect still names this skill"},
+	{Code: KnowledgeInUse, Group: GroupManagement, Title: "Knowledge in use", Meaning: "an intellect still names this knowledge record"},
+	{Code: CapabilityVetoed, Group: GroupManagement, Title: "Capability vetoed", Meaning: "the stored configuration forbids this capability"},
+	{Code: PromptLintFailed, Group: GroupManagement, Title: "Prompt check failed", Meaning: "a prompt has findings that must be fixed"},
+	{Code: ProvisionFailed, Group: GroupManagement, Title: "Provisioning failed", Meaning: "one step failed; the body has it and what exists already"},
+	{Code: InvalidURL, Group: GroupManagement, Title: "Invalid address", Meaning: "a tool's address is not a usable URL"},
+	{Code: BadJSONPath, Group: GroupManagement, Title: "Invalid JSON path", Meaning: "a JSON path does not parse"},
+	{Code: BadArg, Group: GroupManagement, Title: "Invalid argument", Meaning: "site manifest: an argument is wrong"},
+	{Code: HTTPError, Group: GroupManagement, Title: "HTTP error", Meaning: "site manifest: the server answered with an error status"},
+	{Code: TooLarge, Group: GroupManagement, Title: "Too large", Meaning: "site manifest: the file is too large"},
+	{Code: BadManifest, Group: GroupManagement, Title: "Invalid manifest", Meaning: "site manifest: the file is not a manifest"},
+
+	{Code: KickoffFailed, Group: GroupWarning, Title: "Kickoff not sent", Meaning: "the first turn could not be sent"},
+	{Code: EmptyTurnWithRequestVars, Group: GroupWarning, Title: "Silent turn", Meaning: "a turn came back empty while request variables are set: the agent probably does not take them; switch \"client variables\" on in the agent's settings, or send none"},
+	{Code: PlaybackBlocked, Group: GroupWarning, Title: "Playback blocked", Meaning: "the browser refused to play without a gesture"},
+	{Code: MediaAttachFailed, Group: GroupWarning, Title: "Media not attached", Meaning: "a track could not be bound to its element"},
+	{Code: MediaNoVideo, Group: GroupWarning, Title: "No picture", Meaning: "no picture arrived, also after a second subscription"},
+	{Code: PrepareExpired, Group: GroupWarning, Title: "Preparation expired", Meaning: "a prepared connection was not used in time"},
+	{Code: WHEPDeleteFailed, Group: GroupWarning, Title: "Viewer not released", Meaning: "releasing the video subscription failed"},
+	{Code: ReservedUserAttrUnresolved, Group: GroupWarning, Title: "User attribute unknown", Meaning: "a prompt refers to an attribute the user does not have"},
+}
+
+// Codes returns the declaration of every code, in the order of docs/errors.md.
+func Codes() []Info { return append([]Info(nil), table[:]...) }
+
+// Lookup returns the declaration of c, and false for a code that has none.
+func Lookup(c Code) (Info, bool) {
+	for i := range table {
+		if table[i].Code == c {
+			return table[i], true
+		}
+	}
+	return Info{}, false
+}

@@ -208,14 +208,16 @@ func (e *Error) Is(target error) bool {
 func (e *Error) Unwrap() error { return e.Cause }
 
 // MarshalJSON returns the safe form that JavaScript gets from toJSON()
-// (session-api.md C.1). Fields assigned by hand are redacted here too.
+// (session-api.md C.1).
 func (e *Error) MarshalJSON() ([]byte, error) {
 	safe := map[string]any{
 		"type": e.Type(), "code": string(e.Code), "title": Redact(e.Title), "retryable": e.Retryable,
 	}
-	for name, text := range map[string]string{
-		"detail": e.Detail, "phase": string(e.Phase), "instance": e.Instance, "requestId": e.RequestID,
-	} {
+	texts := map[string]string{"detail": e.Detail, "phase": string(e.Phase), "instance": e.Instance, "requestId": e.RequestID}
+	if e.Cause != nil {
+		texts["cause"] = e.Cause.Error()
+	}
+	for name, text := range texts {
 		if text != "" {
 			safe[name] = Redact(text)
 		}
@@ -230,14 +232,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 		safe["body"] = RedactValue(e.Body)
 	}
 	if len(e.Timings) > 0 {
-		timings := make(map[string]any, len(e.Timings))
-		for phase, ms := range e.Timings {
-			timings[phase] = ms
-		}
-		safe["timings"] = timings
-	}
-	if e.Cause != nil {
-		safe["cause"] = Redact(e.Cause.Error())
+		safe["timings"] = e.Timings
 	}
 	return json.Marshal(safe)
 }

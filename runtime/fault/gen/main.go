@@ -31,7 +31,7 @@ func files() map[string]string {
 
 const intro = `# Errors and warnings
 
-<!-- Generated from runtime/fault/table.go by "go generate ./runtime/fault"; don't edit. -->
+<!-- Generated from runtime/fault/codes.go by "go generate ./runtime/fault"; don't edit. -->
 
 Every error of the runtime is one type: ` + "`fault.Error`" + ` in Go, ` + "`AgentError`" + ` (a real ` + "`Error`" + `) in JavaScript.
 Switch on its ` + "`code`" + `; the texts are for people and may change.

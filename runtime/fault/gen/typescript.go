@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-const header = `// Generated from runtime/fault/table.go by "go generate ./runtime/fault"; don't edit.
+const header = `// Generated from runtime/fault/codes.go by "go generate ./runtime/fault"; don't edit.
 `
 
 // typeScript renders the codes as types. A server may send codes of its own, so
