@@ -95,7 +95,7 @@ function wasm(name, command) {
   }
 }
 
-/** Prints the sizes of a program and tells whether its brotli form is within its budget. */
+/** Prints the sizes of a program and returns whether its brotli form is within its budget. */
 function weigh(name) {
   const [raw, gzip, brotli] = ["", ".gz", ".br"].map((form) => readFileSync(join(dist, name + form)).length)
   const budget = budgets[name]

@@ -39,4 +39,4 @@ export function glueModule(source) {
   return `export function makeGlue() {\nconst glue = {};\n${kept}\nreturn glue;\n}\n`
 }
 
-const changed = (how) => new Error(`this toolchain's wasm_exec.js is not as glue.mjs knows it: it ${how}`)
+const changed = (how) => new Error(`this toolchain's wasm_exec.js is not as glue.mjs expects it: it ${how}`)

@@ -91,7 +91,7 @@ const header = Buffer.from([0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8])
 // Where the parts of runtime._func are, in bytes.
 const func = { name: 4, stack: 16, file: 20, line: 24, tables: 28, size: 44 }
 
-// The functions whose names stay. The runtime knows its own goroutines by theirs.
+// The functions whose names stay. The runtime recognizes its own goroutines by theirs.
 const namesKept = /^main\.|^runtime\.|agentruntime/
 
 /**

@@ -117,18 +117,18 @@ func titled[R any](name string, call func(c *visitor.Client, ctx context.Context
 
 // visitorOf reads the two arguments of every call of a visitor.
 func visitorOf[A any](a Args) (client *visitor.Client, about A, err error) {
-	var who access
-	if err = a.Into("access", 0, &who); err != nil {
+	var from access
+	if err = a.Into("access", 0, &from); err != nil {
 		return nil, about, err
 	}
 	if err = a.Into("arguments", 1, &about); err != nil {
 		return nil, about, err
 	}
-	client, err = visitor.New(who.options())
+	client, err = visitor.New(from.options())
 	return client, about, err
 }
 
-// access is who calls the service without a session, and where it is.
+// access are the token and the addresses for calls without a session.
 type access struct {
 	visitor.Options
 	OnResponse js.Value `json:"onResponse"`
@@ -193,9 +193,9 @@ func brainOf(a Args) (b converse.Brain, o turnOptions, err error) {
 	if err = o.Kind.Talking(); err != nil {
 		return b, o, err
 	}
-	who := o.options()
-	base, err := appinit.Config{Region: who.Region, GenieURL: who.GenieURL, Policy: who.Policy}.GenieBase()
-	return converse.Brain{Fetch: who.Fetch, URL: base, Token: who.Token, OnResponse: who.OnResponse}, o, err
+	v := o.options()
+	base, err := appinit.Config{Region: v.Region, GenieURL: v.GenieURL, Policy: v.Policy}.GenieBase()
+	return converse.Brain{Fetch: v.Fetch, URL: base, Token: v.Token, OnResponse: v.OnResponse}, o, err
 }
 
 func converseStream(ctx context.Context, a Args) (iter.Seq2[converse.Segment, error], error) {

@@ -66,7 +66,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * switching, or ended meanwhile) and `aborted`.
    *
    * A turn in text that is not complete when the new transport is up rejects with
-   * `aborted`. The service hears of no end: the conversation goes on.
+   * `aborted`. The service is not told of an end: the conversation goes on.
    */
   async switchMode(mode: AgentMode, options?: CallOptions): Promise<void> {
     await this.live.call("switchMode", options, mode)
@@ -122,7 +122,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   /**
    * The session inside, for everything that is not forwarded: an `AvatarSession`
    * or a `ChatSession`, undefined until the runtime is there. This session connects
-   * and disposes it. Once it is let go its methods throw `invalid_state`, and its
+   * and disposes it. After that its methods throw `invalid_state`, and its
    * properties keep their last value.
    */
   get transport(): AvatarSession | ChatSession | undefined {

@@ -85,8 +85,8 @@ export async function dispose(): Promise<void> {
 }
 
 /**
- * What the runtime holds now: for tests, and for a page that wants to see that
- * nothing stays behind. Nothing at all when it is not loaded.
+ * What the runtime holds now: for tests, and for a page that checks that nothing
+ * stays behind. All counts are 0 when it is not loaded.
  */
 export async function diagnostics(): Promise<Holdings> {
   const sum: Holdings = { sessions: 0, callbacks: 0, goroutines: 0 }

@@ -103,7 +103,7 @@ export class Remote {
 
   /**
    * Calls a method that returns at once. Does nothing when the object is gone, but
-   * throws for one that its holder has let go.
+   * throws for one that its holder has ended.
    */
   callSync(method: string, ...args: unknown[]): unknown {
     if (this.#gone && this.#holder) throw this.#gone

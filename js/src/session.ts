@@ -218,7 +218,7 @@ export abstract class Session<
     if (this.#remote.present || this.#remote.pending) this.#remote.callSync(method, ...args)
   }
 
-  /** Lets the session be collected, once the service was told of the end and the page of how that went. */
+  /** Lets the session be collected, once the service was told of the end and the page got the result. */
   async #settle(): Promise<void> {
     if (!this.#remote.present) return void active.delete(this)
     try {

@@ -41,22 +41,26 @@ export type FilterTime = string | number | Date
 /** The order of a list. */
 export type Order = "+createdAt" | "-createdAt" | "+updatedAt" | "-updatedAt"
 
-/** Selects threads; all of it must fit. Unknown keys reject with `validation_error`. */
-export interface ThreadFilter {
-  agentIdEquals?: string | undefined
-  contextIdEqual?: string | undefined
+/** What both kinds of records can be selected by. */
+interface RecordFilter {
   createdAtGreaterThanOrEqual?: FilterTime | undefined
   createdAtLessThanOrEqual?: FilterTime | undefined
   idEquals?: string | undefined
   idsIn?: string[] | undefined
-  isEverywhere?: boolean | undefined
   orderBy?: Order | undefined
-  partnerIdEquals?: string | number | undefined
-  statusEquals?: string | undefined
-  statusIn?: string[] | undefined
   updatedAtGreaterThanOrEqual?: FilterTime | undefined
   updatedAtLessThanOrEqual?: FilterTime | undefined
   userIdEquals?: string | undefined
+}
+
+/** Selects threads; all of it must fit. Unknown keys reject with `validation_error`. */
+export interface ThreadFilter extends RecordFilter {
+  agentIdEquals?: string | undefined
+  contextIdEqual?: string | undefined
+  isEverywhere?: boolean | undefined
+  partnerIdEquals?: string | number | undefined
+  statusEquals?: string | undefined
+  statusIn?: string[] | undefined
 }
 
 export interface ThreadQuery {
@@ -65,19 +69,11 @@ export interface ThreadQuery {
 }
 
 /** Selects messages; all of it must fit. Unknown keys reject with `validation_error`. */
-export interface MessageFilter {
-  createdAtGreaterThanOrEqual?: FilterTime | undefined
-  createdAtLessThanOrEqual?: FilterTime | undefined
+export interface MessageFilter extends RecordFilter {
   genieIdEquals?: string | number | undefined
-  idEquals?: string | undefined
-  idsIn?: string[] | undefined
   isPositiveEquals?: boolean | undefined
   isPositiveIn?: boolean[] | undefined
-  orderBy?: Order | undefined
   threadIdEquals?: string | undefined
-  updatedAtGreaterThanOrEqual?: FilterTime | undefined
-  updatedAtLessThanOrEqual?: FilterTime | undefined
-  userIdEquals?: string | undefined
 }
 
 export interface MessageQuery {
@@ -157,7 +153,7 @@ export interface ThreadTranscript {
 /** A question to begin with: its text, or the service's record of it. */
 export type SuggestedQuestion = string | { question?: string | null; [key: string]: unknown }
 
-/** What a conversation with a token can count on, as the service tells: there may be more in it. */
+/** What a conversation with a token can count on, as the service reports it: there may be more in it. */
 export interface AssistantStatus {
   /** The visitor may talk to an AI. */
   aiConsent?: boolean | null
@@ -168,57 +164,24 @@ export interface AssistantStatus {
   [key: string]: unknown
 }
 
+/** What `visitor` returns. */
+export type Visitor = ReturnType<typeof visitor>
+
 /**
- * The calls of a visitor beside a conversation (service.md "Threads",
- * "Messages, feedback, followups" and "Converse and status"). Each is one
- * request, and takes `{ signal }` last. The lists of `all` are read page by page,
- * as they are needed, to an empty page or as many as the service counts; one that
- * returns the same page again and again is an `invalid_response`.
+ * Returns the calls of one visitor beside a conversation (service.md "Threads",
+ * "Messages, feedback, followups" and "Converse and status"); nothing is sent or
+ * loaded yet. Throws `bad_request` without a token, for an unknown kind or region
+ * and for a bad address, and `insecure_transport`.
+ *
+ * Each call is one request, and takes `{ signal }` last. The lists of `all` are read
+ * page by page, as they are needed, to an empty page or as many as the service
+ * counts; one that returns the same page again and again is an `invalid_response`.
  *
  * Ids that are empty reject with `bad_request`, filters that can't be right with
  * `validation_error`, before anything is sent. Others: the codes of HTTP
  * (docs/errors.md), `network_error`, `invalid_response`, `aborted`, `load_failed`.
  */
-export interface Visitor {
-  threads: {
-    list(query?: ThreadQuery, options?: CallOptions): Promise<Page<Thread>>
-    /** What changes meanwhile may come twice or be left out: collect first what is to be deleted. */
-    all(query?: ThreadQuery, options?: CallOptions): AsyncIterableIterator<Thread>
-    /** Rejects with `not_found` when there is none, or when it is another user's. */
-    get(id: string, options?: CallOptions): Promise<Thread>
-    rename(id: string, title: string, options?: CallOptions): Promise<Thread>
-    /** Takes ids, or an array of them. Resolves to those that were deleted; ids that are unknown, or another user's, are left out. */
-    delete(...ids: DeletedIds | [...ids: DeletedIds, options: CallOptions]): Promise<Page<Thread>>
-    transcript(id: string, options?: CallOptions): Promise<ThreadTranscript>
-    /** Merges values into the thread's analysis, key by key; none at all is a `bad_request`. */
-    setAnalysis(id: string, values: Record<string, unknown>, options?: CallOptions): Promise<Thread>
-    clearAnalysis(id: string, options?: CallOptions): Promise<Thread>
-  }
-  messages: {
-    list(query?: MessageQuery, options?: CallOptions): Promise<Page<Message>>
-    all(query?: MessageQuery, options?: CallOptions): AsyncIterableIterator<Message>
-    get(id: string, options?: CallOptions): Promise<Message>
-    /** Makes a copy that others can read too; it can't be deleted. */
-    share(id: string, newTitle: string, options?: CallOptions): Promise<{ newMessageId: string }>
-  }
-  feedback: {
-    /** Rates an answer by the `messageId` of its turn. The same again changes nothing, the other rating replaces it. */
-    add(messageId: string, positive: boolean, options?: CallOptions): Promise<void>
-    add(messageId: string, positive: boolean, comment?: string, options?: CallOptions): Promise<void>
-  }
-  followups: {
-    /** Questions to begin a conversation with: the agent's, not a thread's. They may differ from call to call. */
-    suggested(options?: CallOptions): Promise<SuggestedQuestion[]>
-  }
-  status(options?: CallOptions): Promise<AssistantStatus>
-}
-
-/**
- * Returns the calls of one visitor; nothing is sent or loaded yet. Throws
- * `bad_request` without a token, for an unknown kind or region and for a bad
- * address, and `insecure_transport`.
- */
-export function visitor(access: VisitorAccess): Visitor {
+export function visitor(access: VisitorAccess) {
   const plain = plainAccess(access)
   const call = async <T>(name: AsyncExport, about: object, options?: CallOptions): Promise<T> => {
     const { signal } = optionsOf(options)
@@ -235,40 +198,51 @@ export function visitor(access: VisitorAccess): Visitor {
   }
   return {
     threads: {
-      list: (query = {}, options) => call("threadList", query, options),
-      all: (query = {}, options) => stream("threadAll", query, options),
-      get: (id, options) => call("threadGet", { id }, options),
-      rename: (id, title, options) => call("threadRename", { id, title }, options),
-      delete: async (...args) => {
+      list: (query: ThreadQuery = {}, options?: CallOptions) => call<Page<Thread>>("threadList", query, options),
+      /** What changes meanwhile may come twice or be left out: collect first what is to be deleted. */
+      all: (query: ThreadQuery = {}, options?: CallOptions) => stream<Thread>("threadAll", query, options),
+      /** Rejects with `not_found` when there is none, or when it is another user's. */
+      get: (id: string, options?: CallOptions) => call<Thread>("threadGet", { id }, options),
+      rename: (id: string, title: string, options?: CallOptions) => call<Thread>("threadRename", { id, title }, options),
+      /** Takes ids, or an array of them. Resolves to those that were deleted; ids that are unknown, or another user's, are left out. */
+      delete: async (...args: DeletedIds | [...ids: DeletedIds, options: CallOptions]) => {
         const last = args.at(-1)
         const options = typeof last === "object" && !isArray("the ids", last) ? last : undefined
         const ids = readable("the ids", () => (options === undefined ? args : args.slice(0, -1)).flat())
-        return call("threadDelete", { ids }, options as CallOptions | undefined)
+        return call<Page<Thread>>("threadDelete", { ids }, options as CallOptions | undefined)
       },
-      transcript: (id, options) => call("threadTranscript", { id }, options),
-      setAnalysis: (id, values, options) => call("threadSetAnalysis", { id, values }, options),
-      clearAnalysis: (id, options) => call("threadClearAnalysis", { id }, options),
+      transcript: (id: string, options?: CallOptions) => call<ThreadTranscript>("threadTranscript", { id }, options),
+      /** Merges values into the thread's analysis, key by key; none at all is a `bad_request`. */
+      setAnalysis: (id: string, values: Record<string, unknown>, options?: CallOptions) => call<Thread>("threadSetAnalysis", { id, values }, options),
+      clearAnalysis: (id: string, options?: CallOptions) => call<Thread>("threadClearAnalysis", { id }, options),
     },
     messages: {
-      list: (query = {}, options) => call("messageList", query, options),
-      all: (query = {}, options) => stream("messageAll", query, options),
-      get: (id, options) => call("messageGet", { id }, options),
-      share: (id, title, options) => call("messageShare", { id, title }, options),
+      list: (query: MessageQuery = {}, options?: CallOptions) => call<Page<Message>>("messageList", query, options),
+      all: (query: MessageQuery = {}, options?: CallOptions) => stream<Message>("messageAll", query, options),
+      get: (id: string, options?: CallOptions) => call<Message>("messageGet", { id }, options),
+      /** Makes a copy that others can read too; it can't be deleted. */
+      share: (id: string, newTitle: string, options?: CallOptions) => call<{ newMessageId: string }>("messageShare", { id, title: newTitle }, options),
     },
     feedback: {
-      add: async (messageId: string, positive: boolean, said?: string | CallOptions | null, options?: CallOptions) => {
+      /** Rates an answer by the `messageId` of its turn. The same again changes nothing, the other rating replaces it. */
+      add: async (messageId: string, positive: boolean, ...rest: [options?: CallOptions | undefined] | [comment?: string | undefined, options?: CallOptions | undefined]): Promise<void> => {
+        const [said, options] = rest as [said?: string | CallOptions | null, options?: CallOptions]
         const [comment, last] = typeof said === "object" ? [undefined, said ?? options] : [said, options]
         await call("feedbackAdd", { messageId, positive, comment }, last)
       },
     },
-    followups: { suggested: (options) => call("followupsSuggested", {}, options) },
-    status: (options) => call("assistantStatus", {}, options),
+    followups: {
+      /** Questions to begin a conversation with: the agent's, not a thread's. They may differ from call to call. */
+      suggested: (options?: CallOptions) => call<SuggestedQuestion[]>("followupsSuggested", {}, options),
+    },
+    status: (options?: CallOptions) => call<AssistantStatus>("assistantStatus", {}, options),
   }
 }
 
 type DeletedIds = string[] | [ids: string[]]
-/** What each list can be asked, beside its filter and its pager. */
-const questions: Partial<Record<AsyncExport | StreamExport, readonly string[]>> = { threadList: [], threadAll: [], messageList: ["threadId"], messageAll: ["threadId"] }
+
+/** The keys of each list's query, beside its filter and its pager. */
+const queryKeys: Partial<Record<AsyncExport | StreamExport, readonly string[]>> = { threadList: [], threadAll: [], messageList: ["threadId"], messageAll: ["threadId"] }
 
 /**
  * Refuses what would be no condition, so that the list would have everything in
@@ -276,7 +250,7 @@ const questions: Partial<Record<AsyncExport | StreamExport, readonly string[]>> 
  * a filter that JSON writes as null.
  */
 function checkQuery(name: AsyncExport | StreamExport, about: unknown): void {
-  const own = questions[name]
+  const own = queryKeys[name]
   if (!own || about == null) return
   if (typeof about !== "object") throw localError("validation_error", "the query must be an object")
   checkKeys("the query", about, ["filter", "pager", ...own])
@@ -298,7 +272,7 @@ function checkKeys(what: string, given: object | null | undefined, known: readon
   throw localError("validation_error", `${what} has no ${key}; the keys are ${known.join(", ")}`)
 }
 
-/** Checks who a visitor is as the Go side does. */
+/** Checks the access as the Go side does. */
 function plainAccess(access: unknown): PlainOptions {
   const given = givenOf(access)
   checkKind(given)

@@ -83,8 +83,8 @@ export class FakeProgram {
   }
 
   /** Gives the page a session that the last one holds, as an agent session does. */
-  give(mode: string): FakeInner {
-    return new FakeInner(this.options["take"] as Take, mode)
+  give(mode: string): FakeTransport {
+    return new FakeTransport(this.options["take"] as Take, mode)
   }
 
   /** The names of the methods called so far. */
@@ -143,7 +143,7 @@ export class FakeSource {
 type Take = (mode: string, methods: Methods) => { dispatch: (name: string, payload: unknown) => void; gone: () => void }
 
 /** A session that another one holds, in place of the Go one. */
-export class FakeInner {
+export class FakeTransport {
   readonly calls: unknown[][] = []
   readonly properties: Record<string, unknown> = { state: "idle" }
   readonly results: Record<string, (...args: unknown[]) => unknown> = {}
