@@ -19,7 +19,7 @@ import (
 const opening = "Receptionist: Hello there! I'm Robin, the demo receptionist. How can I help you?"
 
 // open opens the page with an agent, ready to be asked in text.
-func open(t *testing.T, agent string) (*pagetest.House, *pagetest.Page) {
+func open(t *testing.T, agent string) (*pagetest.Server, *pagetest.Page) {
 	h := pagetest.New(t, localservice.Options{})
 	p := h.Open("/example/agent/?agent=" + agent)
 	p.Ready()
@@ -31,8 +31,8 @@ func open(t *testing.T, agent string) (*pagetest.House, *pagetest.Page) {
 func face(p *pagetest.Page) {
 	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
 	p.Keys(kb.ArrowRight)
-	p.Becomes(`document.getElementById("stage").dataset.state === "live"`)
-	p.Becomes(`document.getElementById("mode").getAttribute("aria-busy") === "false"`)
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live"`)
+	p.AwaitTrue(`document.getElementById("mode").getAttribute("aria-busy") === "false"`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 }
 
@@ -40,7 +40,7 @@ func face(p *pagetest.Page) {
 func text(p *pagetest.Page) {
 	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
 	p.Keys(kb.ArrowLeft)
-	p.Becomes(`document.getElementById("face").hidden && document.getElementById("mode").getAttribute("aria-busy") === "false"`)
+	p.AwaitTrue(`document.getElementById("face").hidden && document.getElementById("mode").getAttribute("aria-busy") === "false"`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 }
 
@@ -51,24 +51,24 @@ func TestSwitchKeepsTheConversation(t *testing.T) {
 	h, p := open(t, "receptionist")
 	p.Ask("My name is Ada.", "Ada")
 	face(p)
-	thread := h.Only().ThreadID
-	p.Hears("How can I help you?")
+	thread := h.OnlySession().ThreadID
+	p.AwaitAnnouncement("How can I help you?")
 	var got struct{ Colours int }
-	p.Do(&got, `const {picture} = await import("/e2e/pagetest/page/senses.js"); return {Colours: (await picture(document.getElementById("video"))).colours}`)
+	p.Do(&got, `const {picture} = await import("/e2e/pagetest/page/measure.js"); return {Colours: (await picture(document.getElementById("video"))).colours}`)
 	if got.Colours < 100 {
 		t.Errorf("the picture has %d colours", got.Colours)
 	}
 	p.Ask("What is my name?", "Your name is Ada.")
-	p.Becomes(`document.querySelector("[name=mode]:checked").value === "avatar"`)
+	p.AwaitTrue(`document.querySelector("[name=mode]:checked").value === "avatar"`)
 	text(p)
 	p.Ask("What did we talk about?", "What is my name?")
-	p.WantSaid(
+	p.WantTranscript(
 		"You: My name is Ada.", "Receptionist: Nice to meet you, Ada. I'll remember your name.",
 		opening,
 		"You: What is my name?", "Receptionist: Your name is Ada.",
 		"You: What did we talk about?", "Receptionist: You said this: My name is Ada. What is my name?",
 	)
-	if asked := h.Asked(thread); !slices.Equal(asked, []string{"My name is Ada.", "What is my name?", "What did we talk about?"}) {
+	if asked := h.UserMessages(thread); !slices.Equal(asked, []string{"My name is Ada.", "What is my name?", "What did we talk about?"}) {
 		t.Errorf("the thread has %q", asked)
 	}
 	if n := h.Count("POST", "/thread/session_completed"); n != 0 {
@@ -87,10 +87,10 @@ rules:
 	p := h.Open("/example/agent/?agent=silent")
 	p.Ready()
 	p.Keys("Forever\r")
-	p.Becomes(`document.querySelector(".turn:last-child .text").textContent.startsWith("on and on and")`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child .text").textContent.startsWith("on and on and")`)
 	face(p)
-	p.Becomes(`document.querySelector(".turn:last-child .remark")?.textContent === "This answer was cut short."`)
-	p.Becomes(`document.getElementById("stop").hidden && document.getElementById("status").textContent === ""`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child .remark")?.textContent === "This answer was cut short."`)
+	p.AwaitTrue(`document.getElementById("stop").hidden && document.getElementById("status").textContent === ""`)
 	p.Ask("Who are you?", "I'm Sam")
 }
 
@@ -102,15 +102,15 @@ func TestFaceThatIsNotThere(t *testing.T) {
 	h.Control("/capacity", map[string]any{"exhausted": true})
 	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
 	p.Keys(kb.ArrowRight)
-	p.Becomes(`document.querySelector(".note")?.textContent ===
+	p.AwaitTrue(`document.querySelector(".note")?.textContent ===
 		"All agents are busy right now. Please try again in a moment. The conversation goes on in text."`)
-	p.Becomes(`document.querySelector("[name=mode]:checked").value === "chat" && document.getElementById("face").hidden`)
-	p.Becomes(`document.activeElement.value === "chat"`)
+	p.AwaitTrue(`document.querySelector("[name=mode]:checked").value === "chat" && document.getElementById("face").hidden`)
+	p.AwaitTrue(`document.activeElement.value === "chat"`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 	p.Ask("What is my name?", "Your name is Ada.")
 	h.Control("/capacity", map[string]any{"exhausted": false})
 	face(p)
-	p.Hears("How can I help you?")
+	p.AwaitAnnouncement("How can I help you?")
 	p.Ask("What is my name?", "Your name is Ada.")
 }
 
@@ -119,16 +119,16 @@ func TestVoiceIsStopped(t *testing.T) {
 	h, p := open(t, "silent")
 	face(p)
 	p.Keys("Tell me a long story.\r")
-	p.Becomes(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
-	p.Becomes(`!document.getElementById("stop").hidden && !document.getElementById("send").hidden`)
+	p.AwaitTrue(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
+	p.AwaitTrue(`!document.getElementById("stop").hidden && !document.getElementById("send").hidden`)
 	p.Keys("\x1b")
-	p.Becomes(`document.getElementById("caption").textContent === "" && document.getElementById("stop").hidden`)
-	if state := h.Only().State; state != live.Listening {
+	p.AwaitTrue(`document.getElementById("caption").textContent === "" && document.getElementById("stop").hidden`)
+	if state := h.OnlySession().State; state != live.Listening {
 		t.Errorf("after Escape the service is %s", state)
 	}
 	// What is typed cuts a voice short.
 	p.Keys("Tell me a long story.\r")
-	p.Becomes(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
+	p.AwaitTrue(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
 	p.Ask("Who are you?", "I'm Sam")
 }
 
@@ -141,25 +141,25 @@ func TestMicrophone(t *testing.T) {
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
 	}
-	p.Becomes(`document.getElementById("mic").disabled`)
+	p.AwaitTrue(`document.getElementById("mic").disabled`)
 	face(p)
 	p.Press("#mic")
-	p.Becomes(`document.getElementById("status").textContent === "The microphone is not allowed here. You can type instead."`)
-	p.Becomes(`document.getElementById("mic").ariaPressed === "false"`)
+	p.AwaitTrue(`document.getElementById("status").textContent === "The microphone is not allowed here. You can type instead."`)
+	p.AwaitTrue(`document.getElementById("mic").ariaPressed === "false"`)
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {
 		t.Fatal(err)
 	}
 	p.Press("#mic")
-	p.Becomes(`document.getElementById("mic").ariaPressed === "true" && document.getElementById("mic").textContent === "Microphone on"`)
-	p.Hears("I'm Sam")
-	if said := p.Said(); said[0] != "You: Who are you?" {
+	p.AwaitTrue(`document.getElementById("mic").ariaPressed === "true" && document.getElementById("mic").textContent === "Microphone on"`)
+	p.AwaitAnnouncement("I'm Sam")
+	if said := p.Transcript(); said[0] != "You: Who are you?" {
 		t.Errorf("the log shows %q", said)
 	}
 	p.Press("#sound")
-	p.Becomes(`document.getElementById("sound").textContent === "Sound off" && document.getElementById("video").muted`)
-	p.Becomes(`document.getElementById("sound").ariaPressed === "false"`)
+	p.AwaitTrue(`document.getElementById("sound").textContent === "Sound off" && document.getElementById("video").muted`)
+	p.AwaitTrue(`document.getElementById("sound").ariaPressed === "false"`)
 	text(p)
-	p.Becomes(`watched.count().microphones === 0 && watched.count().peers === 0`)
+	p.AwaitTrue(`watched.count().microphones === 0 && watched.count().peers === 0`)
 }
 
 // An agent that is tapped hears between two taps, or while the button is held;
@@ -170,52 +170,52 @@ func TestTapToTalk(t *testing.T) {
 	p := h.Open("/example/agent/?agent=tap")
 	p.Ready()
 	face(p)
-	p.Hears("Hold the button while you speak.")
-	p.Becomes(`document.getElementById("mic").hidden`)
-	if want := (pagetest.Thing{Role: "button", Name: "Tap or hold to talk"}); !slices.Contains(p.Things(), want) {
+	p.AwaitAnnouncement("Hold the button while you speak.")
+	p.AwaitTrue(`document.getElementById("mic").hidden`)
+	if want := (pagetest.AccessibilityNode{Role: "button", Name: "Tap or hold to talk"}); !slices.Contains(p.AccessibilityNodes(), want) {
 		t.Errorf("no %+v", want)
 	}
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
 	}
 	p.Press("#tap")
-	p.Becomes(`document.getElementById("status").textContent === "The microphone is not allowed here. You can type instead."`)
+	p.AwaitTrue(`document.getElementById("status").textContent === "The microphone is not allowed here. You can type instead."`)
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {
 		t.Fatal(err)
 	}
 	const (
 		listens = `document.getElementById("tap").ariaPressed === "true" && document.getElementById("tap").textContent === "Listening. Tap when done"`
 		rests   = `document.getElementById("tap").ariaPressed === "false"`
-		spoken  = `const {Ear} = await import("/e2e/pagetest/page/senses.js"); const ear = await Ear.at(watched.microphones.at(-1)); await ear.loud(); await ear.close()`
+		spoken  = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js"); const meter = await LevelMeter.at(watched.microphones.at(-1)); await meter.loud(); await meter.close()`
 	)
 
 	p.Press("#tap")
-	p.Becomes(listens)
+	p.AwaitTrue(listens)
 	p.Do(nil, spoken)
 	p.Press("#tap")
-	p.Becomes(rests)
-	p.Hears("I'm Toni")
+	p.AwaitTrue(rests)
+	p.AwaitAnnouncement("I'm Toni")
 
 	// Held, as long as somebody speaks.
 	hold(t, p, "#tap", func() {
-		p.Becomes(listens)
+		p.AwaitTrue(listens)
 		p.Do(nil, `await new Promise((resolve) => setTimeout(resolve, 500))`) // longer than a tap
 		p.Do(nil, spoken)
 	})
-	p.Becomes(rests)
-	p.Hears("your name")
-	if said := p.Said(); len(said) != 5 || said[1] != "You: Who are you?" || said[3] != "You: What is my name?" {
+	p.AwaitTrue(rests)
+	p.AwaitAnnouncement("your name")
+	if said := p.Transcript(); len(said) != 5 || said[1] != "You: Who are you?" || said[3] != "You: What is my name?" {
 		t.Errorf("the log shows %q", said)
 	}
 
 	// Nothing is said, by keyboard: the agent need not be waited for.
 	p.Do(nil, `watched.microphones.at(-1).enabled = false; document.getElementById("tap").focus()`)
 	p.Keys(" ")
-	p.Becomes(listens)
+	p.AwaitTrue(listens)
 	p.Keys(" ")
-	p.Becomes(rests + ` && !document.getElementById("stop").hidden`)
+	p.AwaitTrue(rests + ` && !document.getElementById("stop").hidden`)
 	p.Keys("\x1b")
-	p.Becomes(`document.getElementById("stop").hidden && document.activeElement.id === "tap"`)
+	p.AwaitTrue(`document.getElementById("stop").hidden && document.activeElement.id === "tap"`)
 }
 
 // hold has the mouse down on an element while during runs.
@@ -238,7 +238,7 @@ func TestSpokenAnswerIsRated(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "receptionist")
 	face(p)
-	p.Hears("How can I help you?")
+	p.AwaitAnnouncement("How can I help you?")
 	p.Ask("My name is Ada.", "Nice to meet you, Ada.")
 	p.Ask("What is my name?", "Your name is Ada.")
 	var rateable []int
@@ -249,8 +249,8 @@ func TestSpokenAnswerIsRated(t *testing.T) {
 	rate := func(turn, label, want string) {
 		t.Helper()
 		p.Press(turn + ` [aria-label="` + label + `"]`)
-		p.Becomes(`document.querySelector('` + turn + ` [aria-pressed="true"]')?.ariaLabel === "` + label + `" && document.getElementById("announcer").textContent === "Thank you."`)
-		v := h.Await(label, func(v pagetest.Visit) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
+		p.AwaitTrue(`document.querySelector('` + turn + ` [aria-pressed="true"]')?.ariaLabel === "` + label + `" && document.getElementById("announcer").textContent === "Thank you."`)
+		v := h.Await(label, func(v pagetest.Request) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
 		if v.Status != http.StatusOK {
 			t.Errorf("%s: status %d", label, v.Status)
 		}
@@ -265,11 +265,11 @@ func TestToolsStay(t *testing.T) {
 	_, p := open(t, "tools")
 	p.Ask("Save a note: one", "The page answered save_note: notes 1, status saved.")
 	face(p)
-	p.Hears("Ask me to save a note")
+	p.AwaitAnnouncement("Ask me to save a note")
 	p.Ask("Save a note: two", "notes 2")
 	text(p)
 	p.Ask("Save a note: three", "The page answered save_note: notes 3, status saved.")
-	p.Becomes(`[...document.querySelectorAll(".notes span")].map((note) => note.textContent).join() === "one,two,three"`)
+	p.AwaitTrue(`[...document.querySelectorAll(".notes span")].map((note) => note.textContent).join() === "one,two,three"`)
 }
 
 // What the service ends goes on when the visitor wants it.
@@ -279,13 +279,13 @@ func TestEndedConversationGoesOn(t *testing.T) {
 	p.Ask("My name is Ada.", "Ada")
 	face(p)
 	h.Control("/sessions/newest/end", nil)
-	p.Becomes(`document.getElementById("face").hidden && document.getElementById("text").disabled`)
-	p.Becomes(`document.activeElement.textContent === "Go on"`) // the text can't have the focus any more
-	p.Becomes(`document.querySelectorAll(".chip").length === 0`)
+	p.AwaitTrue(`document.getElementById("face").hidden && document.getElementById("text").disabled`)
+	p.AwaitTrue(`document.activeElement.textContent === "Go on"`) // the text can't have the focus any more
+	p.AwaitTrue(`document.querySelectorAll(".chip").length === 0`)
 	p.Keys("\r")
-	p.Becomes(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.id === "text"`)
 	p.Ask("What is my name?", "Your name is Ada.")
-	if said := p.Said(); !strings.HasPrefix(said[0], "You: My name is Ada.") {
+	if said := p.Transcript(); !strings.HasPrefix(said[0], "You: My name is Ada.") {
 		t.Errorf("the log shows %q", said)
 	}
 }
@@ -317,10 +317,10 @@ func TestPhoneHasRoomForBoth(t *testing.T) {
 func TestKeysReachEverything(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
-	p.Becomes(`document.querySelectorAll(".chip").length === 3`)
+	p.AwaitTrue(`document.querySelectorAll(".chip").length === 3`)
 	face(p)
-	p.Hears("How can I help you?")
-	p.Becomes(`document.querySelector(".latest").hidden && document.activeElement.id === "text"`)
+	p.AwaitAnnouncement("How can I help you?")
+	p.AwaitTrue(`document.querySelector(".latest").hidden && document.activeElement.id === "text"`)
 	p.Do(nil, `document.querySelector("nav a").focus()`)
 	var got []string
 	for range 30 { // more than there are
@@ -353,9 +353,9 @@ func TestEverybodyCanUseIt(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
 	face(p)
-	p.Hears("How can I help you?")
-	things := p.Things()
-	for _, want := range []pagetest.Thing{
+	p.AwaitAnnouncement("How can I help you?")
+	things := p.AccessibilityNodes()
+	for _, want := range []pagetest.AccessibilityNode{
 		{Role: "heading", Name: "Text and face"},
 		{Role: "group", Name: "How the agent answers"},
 		{Role: "radio", Name: "Text"},

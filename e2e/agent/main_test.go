@@ -6,4 +6,4 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
-func TestMain(m *testing.M) { pagetest.Main(m, pagetest.Talking) }
+func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }

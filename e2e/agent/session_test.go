@@ -12,23 +12,25 @@ import (
 
 const folder = "/e2e/agent/testdata/"
 
-// stage opens the empty page of these tests, whose scripts find what agent.js has.
-func stage(t *testing.T) (*pagetest.House, *pagetest.Page) {
+// openPage opens the empty page of these tests, whose scripts find what agent.js has.
+func openPage(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 	t.Helper()
 	h := pagetest.New(t, localservice.Options{})
 	p := h.Open(folder)
-	p.Prelude = `const {AvatarSession, ChatSession, connect, diagnostics, Ear, failure, held, load, picture, settled} = await import("` + folder + `agent.js")`
+	p.Prelude = `const {AvatarSession, ChatSession, connect, diagnostics, LevelMeter, failure, held, load, picture, settled} = await import("` + folder + `agent.js")`
 	return h, p
 }
 
 // completions counts the visits that told of an end.
-func completions(h *pagetest.House) int { return h.Count(http.MethodPost, "/thread/session_completed") }
+func completions(h *pagetest.Server) int {
+	return h.Count(http.MethodPost, "/thread/session_completed")
+}
 
 // What is said in one transport is known in the other, there is a face and a voice
 // in between, and the service hears of one end.
 func TestOneConversationOverBothTransports(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	var got struct {
 		Text, Spoken, Again, Everything string
 		Picture                         struct{ Width, Height, Colours int }
@@ -55,13 +57,13 @@ func TestOneConversationOverBothTransports(t *testing.T) {
 		await session.switchMode("avatar")
 		const avatar = session.transport
 		const seen = await picture(avatar.videoEl)
-		const ear = await Ear.at(tracks[0])
-		const heard = ear.loud().then(() => true)
+		const meter = await LevelMeter.at(tracks[0])
+		const heard = meter.loud().then(() => true)
 		const from = talk.now
 		const left = await session.sendText("What is my name?")
 		const spoken = await talk.spoken("name", from)
 		const loud = await heard
-		await ear.close()
+		await meter.close()
 		threads.push(session.threadId)
 		await session.switchMode("chat")
 		const again = (await session.sendText("What did I say first?")).text
@@ -101,7 +103,7 @@ func TestOneConversationOverBothTransports(t *testing.T) {
 		talk.session.disconnect()
 		await talk.session.dispose()
 		return talk.changes`)
-	h.AwaitCompletion(got.Thread)
+	h.AwaitSessionCompleted(got.Thread)
 	if n := completions(h); n != 1 {
 		t.Errorf("told of %d ends", n)
 	}
@@ -119,7 +121,7 @@ func TestOneConversationOverBothTransports(t *testing.T) {
 
 func TestTextsDuringASwitchArrive(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	var got struct {
 		Results []any
 		Ninth   string
@@ -151,19 +153,19 @@ func TestTextsDuringASwitchArrive(t *testing.T) {
 		t.Errorf("sent on the way back: %q", got.InText)
 	}
 	want := []string{"My name is Sam.", "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight", "What is my name?"}
-	if asked := h.Asked(got.Thread); !slices.Equal(asked, want) {
+	if asked := h.UserMessages(got.Thread); !slices.Equal(asked, want) {
 		t.Errorf("the service heard %q, want %q", asked, want)
 	}
 }
 
 func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	p.Allow("the server responded with a status of 503")
 	p.Do(nil, `
 		globalThis.talk = await connect({avatar: {timeouts: {whepTries: 1}}})
 		await talk.session.sendText("My name is Sam.")`)
-	h.Shut(func(w http.ResponseWriter, r *http.Request) bool {
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasPrefix(r.URL.Path, "/rtc/") {
 			return false
 		}
@@ -195,7 +197,7 @@ func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
 	if want := []string{"switching", "transport avatar", "transport chat", "connected"}; !slices.Equal(got.Changes, want) {
 		t.Errorf("changes %q, want %q", got.Changes, want)
 	}
-	h.Shut(nil)
+	h.Intercept(nil)
 	var spoken string
 	p.Do(&spoken, `
 		await talk.session.switchMode("avatar")
@@ -211,16 +213,16 @@ func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
 
 func TestAClosedTabTellsOfItsEndOnce(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	var thread string
 	p.Do(&thread, `
 		globalThis.talk = await connect()
 		await talk.session.sendText("My name is Sam.")
 		await talk.session.switchMode("avatar")
 		return talk.session.threadId`)
-	p.Leave()
-	h.AwaitCompletion(thread)
-	h.AwaitRelease()
+	p.CloseTab()
+	h.AwaitSessionCompleted(thread)
+	h.AwaitUnsubscribe()
 	if n := completions(h); n != 1 {
 		t.Errorf("told of %d ends", n)
 	}
@@ -234,7 +236,7 @@ type holdings struct {
 
 func TestTwentySwitchesLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	var got struct{ Before, Text, Later, After holdings }
 	p.Do(&got, `
 		await load()

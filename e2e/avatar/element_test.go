@@ -11,7 +11,7 @@ import (
 func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var got struct{ Video, Audio, Merged []string }
 	p.Do(&got, `
 		const video = document.getElementById("video")
@@ -19,9 +19,9 @@ func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 		const talk = await open({videoEl: video, audioEl: audio})
 		await talk.session.connect()
 		const kinds = (element) => element.srcObject.getTracks().map(({kind}) => kind).toSorted()
-		const ear = await Ear.at(audio.srcObject.getAudioTracks()[0])
-		await ear.loud()
-		await ear.close()
+		const meter = await LevelMeter.at(audio.srcObject.getAudioTracks()[0])
+		await meter.loud()
+		await meter.close()
 		await picture(video)
 		const before = {video: kinds(video), audio: kinds(audio)}
 		talk.session.setAudioEl(null)
@@ -37,7 +37,7 @@ func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 func TestWithoutElementsThereAreTracks(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var got struct {
 		Kinds, Stream []string
 		Same          bool
@@ -47,9 +47,9 @@ func TestWithoutElementsThereAreTracks(t *testing.T) {
 		const talk = await open()
 		const {session} = talk
 		await session.connect()
-		const ear = await talk.ear()
-		await ear.loud()
-		await ear.close()
+		const meter = await talk.meter()
+		await meter.loud()
+		await meter.close()
 		const stream = session.avatarStream
 		const video = document.getElementById("video")
 		session.setVideoEl(video)
@@ -69,16 +69,16 @@ func TestWithoutElementsThereAreTracks(t *testing.T) {
 func TestAudioOnlyAgentIsHeard(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var got struct {
 		Mode, Ready, Said string
 	}
 	p.Do(&got, `
 		const talk = await open({agent: "audio", audioEl: document.getElementById("audio")})
 		await talk.session.connect()
-		const ear = await talk.ear()
-		await ear.loud()
-		await ear.close()
+		const meter = await talk.meter()
+		await meter.loud()
+		await meter.close()
 		await talk.silence()
 		return {mode: talk.session.mode, ready: talk.all("mediaReady")[0].mode, said: talk.texts("final").join(" ")}`)
 	if got.Mode != "audio" || got.Ready != "audio" || got.Said != "Hello! You can hear me, but you can't see me." {

@@ -17,7 +17,7 @@ const connected = `
 func TestDisconnectTellsTheService(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var thread string
 	p.Do(&thread, connected)
 	var got struct {
@@ -46,8 +46,8 @@ func TestDisconnectTellsTheService(t *testing.T) {
 	if got.Sent.Reason != "disconnect" || !got.Sent.Sent {
 		t.Errorf("sessionCompleted %+v", got.Sent)
 	}
-	h.AwaitCompletion(thread)
-	h.AwaitRelease()
+	h.AwaitSessionCompleted(thread)
+	h.AwaitUnsubscribe()
 	if n := h.Count("POST", "/thread/session_completed"); n != 1 {
 		t.Errorf("the service was told %d times", n)
 	}
@@ -56,12 +56,13 @@ func TestDisconnectTellsTheService(t *testing.T) {
 func TestClosedTabTellsTheService(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	h.LeaveUntilTold(func() (p *pagetest.Page, thread string) {
-		p = stage(h)
+	pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
+		p := openPage(h)
+		var thread string
 		p.Do(&thread, connected)
-		return p, thread
+		return h, p, []string{thread}
 	})
-	h.AwaitRelease()
+	h.AwaitUnsubscribe()
 }
 
 // A page that goes into the back-forward cache may come back, so that its
@@ -69,19 +70,19 @@ func TestClosedTabTellsTheService(t *testing.T) {
 func TestPageLeftBehindTellsTheService(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var thread string
 	p.Do(&thread, connected)
 	if err := p.Navigate(p.Context(), "about:blank"); err != nil {
 		t.Fatal(err)
 	}
-	h.AwaitCompletion(thread)
+	h.AwaitSessionCompleted(thread)
 }
 
 func TestHiddenPageCompletesAfterItsGrace(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var thread string
 	p.Do(&thread, `
 		globalThis.talk = await open({agent: "silent", hiddenGraceMs: 300, videoEl: document.getElementById("video")})
@@ -91,7 +92,7 @@ func TestHiddenPageCompletesAfterItsGrace(t *testing.T) {
 	if err := p.SetHidden(p.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	h.AwaitCompletion(thread)
+	h.AwaitSessionCompleted(thread)
 	if err := p.SetHidden(p.Context(), false); err != nil {
 		t.Fatal(err)
 	}

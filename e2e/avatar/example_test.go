@@ -20,26 +20,26 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil { // the visitor only types
 		t.Fatal(err)
 	}
-	p.Becomes(`document.activeElement.id === "start" && !document.activeElement.disabled`)
+	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
 	p.Keys("\r")
-	p.Becomes(`document.getElementById("stage").dataset.state === "live"`)
-	p.Becomes(`document.getElementById("caption").textContent !== ""`)
-	p.Becomes(`document.getElementById("said").textContent.includes("How can I help you?")`)
-	p.Becomes(`document.activeElement.id === "text"`)
-	p.Becomes(`document.getElementById("waterfall").hidden === false`)
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live"`)
+	p.AwaitTrue(`document.getElementById("caption").textContent !== ""`)
+	p.AwaitTrue(`document.getElementById("said").textContent.includes("How can I help you?")`)
+	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.getElementById("waterfall").hidden === false`)
 	var got seen
-	if err := p.Eval(p.Context(), `import("/e2e/pagetest/page/senses.js").then(({picture}) => picture(document.getElementById("video")))`, &got); err != nil {
+	if err := p.Eval(p.Context(), `import("/e2e/pagetest/page/measure.js").then(({picture}) => picture(document.getElementById("video")))`, &got); err != nil {
 		t.Fatal(err)
 	}
 	got.want(t)
 
 	p.Keys("Tell me a long story.\r")
-	p.Becomes(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
-	thread := h.Only().ThreadID
+	p.AwaitTrue(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
+	thread := h.OnlySession().ThreadID
 	p.Keys("\x1b")
-	p.Becomes(`document.getElementById("caption").textContent === ""`)
-	p.Becomes(`document.getElementById("events").textContent.includes("interrupted")`)
-	if state := h.Only().State; state != live.Listening {
+	p.AwaitTrue(`document.getElementById("caption").textContent === ""`)
+	p.AwaitTrue(`document.getElementById("events").textContent.includes("interrupted")`)
+	if state := h.OnlySession().State; state != live.Listening {
 		t.Errorf("after Escape the service is %s", state)
 	}
 	if said := p.Text("#said"); !strings.Contains(said, "Tell me a long story.") || !strings.Contains(said, "Once upon a time") {
@@ -47,12 +47,12 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	}
 
 	// Disconnect is the last of the controls, before the text.
-	p.Becomes(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.id === "text"`)
 	p.Keys("\t", chromedp.KeyModifiers(8)) // shift
-	p.Becomes(`document.activeElement.id === "stop"`)
+	p.AwaitTrue(`document.activeElement.id === "stop"`)
 	p.Keys("\r")
-	p.Becomes(`document.getElementById("stage").dataset.state === "idle" && document.activeElement.id === "start"`)
-	h.AwaitCompletion(thread)
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle" && document.activeElement.id === "start"`)
+	h.AwaitSessionCompleted(thread)
 	if status := p.Text("#status"); status != "The conversation is over." {
 		t.Errorf("the page says %q", status)
 	}
@@ -63,13 +63,13 @@ func TestExamplePageSaysWhatIsWrong(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
 	h.Control("/capacity", map[string]any{"exhausted": true})
 	p := h.Open("/example/avatar/")
-	p.Becomes(`document.activeElement.id === "start"`)
+	p.AwaitTrue(`document.activeElement.id === "start"`)
 	p.Keys("\r")
-	p.Becomes(`document.getElementById("status").hasAttribute("data-bad")`)
+	p.AwaitTrue(`document.getElementById("status").hasAttribute("data-bad")`)
 	if status := p.Text("#status"); status != "All agents are busy right now. Please try again in a moment." {
 		t.Errorf("the page says %q", status)
 	}
 	h.Control("/capacity", map[string]any{"exhausted": false})
 	p.Keys("\r")
-	p.Becomes(`document.getElementById("stage").dataset.state === "live"`)
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live"`)
 }

@@ -26,7 +26,7 @@ func (r rejection) want(t *testing.T, code, phase string) {
 func TestBadTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	p.Allow("401")
 	var got struct {
 		Init, Connect rejection
@@ -44,7 +44,7 @@ func TestBadTokenIsRefused(t *testing.T) {
 func TestUnknownRegionIsRefused(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var got struct{ Init, Session rejection }
 	p.Do(&got, `
 		const init = await failure(open({init: {region: "moon"}}))
@@ -57,7 +57,7 @@ func TestUnknownRegionIsRefused(t *testing.T) {
 func TestFullServiceIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	for _, test := range []struct{ setting, code string }{
 		{"exhausted", "capacity_unavailable"},
 		{"tierExceeded", "tier_exceeded"},
@@ -83,14 +83,14 @@ func TestFullServiceIsSaidAtOnce(t *testing.T) {
 func TestConnectTimeLimitsNameTheirPhase(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	p.Allow("WebSocket is closed before the connection is established") // says Chromium itself
 	for _, test := range []struct{ path, timeouts, code, phase string }{
 		{"/socket.io/", "{serverConnect: 300}", "timeout", "serverConnect"},
 		{"/socket.io/", "{overall: 300}", "timeout", "connect"},
 		{"/rtc/v1/", "{whepTry: 200, whepTries: 2, whepBackoff: 50}", "whep_timeout", "whep"},
 	} {
-		h.Shut(func(_ http.ResponseWriter, r *http.Request) bool {
+		h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 			if !strings.HasPrefix(r.URL.Path, test.path) {
 				return false
 			}
@@ -104,6 +104,6 @@ func TestConnectTimeLimitsNameTheirPhase(t *testing.T) {
 			talk.session.disconnect()
 			return result`)
 		got.want(t, test.code, test.phase)
-		h.Shut(nil)
+		h.Intercept(nil)
 	}
 }

@@ -20,7 +20,7 @@ type holdings struct {
 
 func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var got struct{ Before, After holdings }
 	start := time.Now()
 	p.Do(&got, `

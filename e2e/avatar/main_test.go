@@ -6,13 +6,13 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
-func TestMain(m *testing.M) { pagetest.Main(m, pagetest.Talking) }
+func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
 
 const folder = "/e2e/avatar/testdata/"
 
-// stage opens the empty page of these tests, whose scripts find what talk.js has.
-func stage(h *pagetest.House) *pagetest.Page {
+// openPage opens the empty page of these tests, whose scripts find what talk.js has.
+func openPage(h *pagetest.Server) *pagetest.Page {
 	p := h.Open(folder)
-	p.Prelude = `const {agents, failure, Ear, held, open, picture, relayed, settled} = await import("` + folder + `talk.js")`
+	p.Prelude = `const {agents, failure, LevelMeter, held, open, picture, relayed, settled} = await import("` + folder + `talk.js")`
 	return p
 }

@@ -18,7 +18,7 @@ rules:
 
 func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{Script: hears})
-	p := stage(h)
+	p := openPage(h)
 	var got struct {
 		Ms          float64
 		User, Spoke string
@@ -28,18 +28,18 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 		const talk = await open({agent: "silent", micStartMode: "deferred", videoEl: document.getElementById("video")})
 		const {session} = talk
 		await session.connect()
-		const ear = await talk.ear()
+		const meter = await talk.meter()
 		await session.speak("Tell me a long story.")
-		await ear.loud()
+		await meter.loud()
 		const from = talk.now
 		await session.startMic()
 		await talk.until("interrupted", undefined, from)
 		const cut = performance.now()
-		await ear.quiet(200)
-		const ms = ear.lastLoud - cut
+		await meter.quiet(200)
+		const ms = meter.lastLoud - cut
 		const {text: user} = await talk.until("transcript", ({type}) => type === "user", from)
 		const {text: spoke} = await talk.until("transcript", ({type, text}) => type === "final" && text.includes("nine"), from)
-		await ear.close()
+		await meter.close()
 		return {ms, user, spoke, microphones: held().microphones}`)
 	t.Logf("silent %.0f ms after the event", got.Ms)
 	if got.Ms > silenceLimit {
@@ -51,7 +51,7 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 	if got.Microphones != 1 {
 		t.Errorf("%d microphones are open", got.Microphones)
 	}
-	if h.Only().Microphone == nil {
+	if h.OnlySession().Microphone == nil {
 		t.Error("the service has no microphone")
 	}
 }
@@ -59,7 +59,7 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 func TestDeniedMicrophoneIsAWarning(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestDeniedMicrophoneIsAWarning(t *testing.T) {
 func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{Script: hears})
-	p := stage(h)
+	p := openPage(h)
 	var got struct {
 		Before, After, Muted int
 		Heard                string
@@ -116,7 +116,7 @@ func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
 func TestAnotherMicrophoneTakesOver(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{Script: hears})
-	p := stage(h)
+	p := openPage(h)
 	var got struct {
 		Mics         int
 		Wanted, Used string

@@ -22,9 +22,9 @@ const tellsName = `
 func TestDroppedSocketIsRecovered(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	p.Do(nil, tellsName)
-	before := h.Only().ID
+	before := h.OnlySession().ID
 	h.Control("/sessions/newest/drop", nil)
 	var got struct {
 		States []string
@@ -37,7 +37,7 @@ func TestDroppedSocketIsRecovered(t *testing.T) {
 	if got.Text != "Your name is Ada." {
 		t.Errorf("the agent said %q", got.Text)
 	}
-	if s := h.Only(); s.ID != before || !s.Recovered {
+	if s := h.OnlySession(); s.ID != before || !s.Recovered {
 		t.Errorf("the service has session %s (recovered %v), it was %s", s.ID, s.Recovered, before)
 	}
 	want := []string{"preparing", "connecting", "connected", "reconnecting", "connected"}
@@ -49,10 +49,10 @@ func TestDroppedSocketIsRecovered(t *testing.T) {
 func TestRefusedRecoveryIsRebuiltOnTheSameThread(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var thread string
 	p.Do(&thread, tellsName)
-	before := h.Only().ID
+	before := h.OnlySession().ID
 	h.Control("/recovery", map[string]any{"refuseNext": true})
 	h.Control("/sessions/newest/drop", nil)
 	var got struct {
@@ -67,7 +67,7 @@ func TestRefusedRecoveryIsRebuiltOnTheSameThread(t *testing.T) {
 		t.Errorf("the agent said %q on thread %s, which was %s", got.Text, got.Thread, thread)
 	}
 	got.Picture.want(t)
-	if s := h.Only(); s.ID == before || s.ThreadID != thread {
+	if s := h.OnlySession(); s.ID == before || s.ThreadID != thread {
 		t.Errorf("the service has session %s on thread %s", s.ID, s.ThreadID)
 	}
 	if got.Peers != 2 {

@@ -26,7 +26,7 @@ const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help
 func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var got struct {
 		Picture seen
 		Ready   struct {
@@ -44,7 +44,7 @@ func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
 	p.Do(&got, `
 		globalThis.talk = await open({videoEl: document.getElementById("video")})
 		const {session} = talk
-		const heard = talk.ear().then((ear) => ear.loud())
+		const heard = talk.meter().then((meter) => meter.loud())
 		await session.connect()
 		const first = await picture(session.videoEl)
 		await heard
@@ -78,7 +78,7 @@ func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
 	if !slices.Equal(got.Relayed, []string{"relay"}) {
 		t.Errorf("the picture comes through candidates %q, want the relay", got.Relayed)
 	}
-	if s := h.Only(); s.State != live.Listening || s.Agent != "receptionist" {
+	if s := h.OnlySession(); s.State != live.Listening || s.Agent != "receptionist" {
 		t.Errorf("the service has %+v", s)
 	}
 	t.Logf("first frame after %d ms, connected after %d ms", got.Timings["firstFrame"], got.Timings["connected"])

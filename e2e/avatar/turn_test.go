@@ -13,7 +13,7 @@ import (
 func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var got struct {
 		Sent           bool
 		User           []string
@@ -24,13 +24,13 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 	p.Do(&got, `
 		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
 		await talk.session.connect()
-		const ear = await talk.ear()
+		const meter = await talk.meter()
 		await talk.silence() // of the opening, which is none
 		const from = talk.now
 		const sent = await talk.session.speak("My name is Ada.")
-		await ear.loud()
+		await meter.loud()
 		await talk.silence(from)
-		await ear.close()
+		await meter.close()
 		const shown = talk.events.slice(from)
 		return {
 			sent,
@@ -64,7 +64,7 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 			t.Errorf("%s is not before %s: %q", pair[0], pair[1], got.Order)
 		}
 	}
-	if state := h.Only().State; state != live.Listening {
+	if state := h.OnlySession().State; state != live.Listening {
 		t.Errorf("the service is %s", state)
 	}
 }
@@ -72,7 +72,7 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var got struct {
 		Held         bool
 		First, After string
@@ -97,7 +97,7 @@ func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
 func TestKickoffIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var thread string
 	p.Do(&thread, `
 		globalThis.talk = await open({agent: "silent", kickoff: "My name is Ada.", videoEl: document.getElementById("video")})
@@ -129,7 +129,7 @@ func TestKickoffIsSaidOnce(t *testing.T) {
 	if !slices.Equal(got.Shown, []string{"What did I just say?"}) {
 		t.Errorf("the visitor sees %q as their own words", got.Shown)
 	}
-	asked := h.Asked(thread)
+	asked := h.UserMessages(thread)
 	if want := []string{"My name is Ada.", "What did I just say?"}; !slices.Equal(asked, want) {
 		t.Errorf("the service was asked %q, want %q", asked, want)
 	}
@@ -143,7 +143,7 @@ const silenceLimit = 300 // ms
 
 func TestInterruptSilencesAtOnce(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var got struct {
 		Ms       float64
 		Captions int
@@ -154,23 +154,23 @@ func TestInterruptSilencesAtOnce(t *testing.T) {
 		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
 		const {session} = talk
 		await session.connect()
-		const ear = await talk.ear()
+		const meter = await talk.meter()
 		const from = talk.now
 		await session.speak("Tell me a long story.")
 		await talk.until("transcript", ({type}) => type === "partial", from)
-		await ear.loud()
+		await meter.loud()
 		const called = performance.now()
 		session.interrupt()
 		await talk.until("interrupted")
 		const captions = talk.texts("partial").length
-		await ear.quiet(1000)
+		await meter.quiet(1000)
 		const result = {
-			ms: ear.lastLoud - called,
+			ms: meter.lastLoud - called,
 			captions: talk.texts("partial").length - captions,
 			spoke: talk.all("avatarStopTalking", from).map(({text}) => text).join(),
 			settled: !session.responsePending && !session.speaking,
 		}
-		await ear.close()
+		await meter.close()
 		return result`)
 	t.Logf("silent after %.0f ms", got.Ms)
 	if got.Ms > silenceLimit {
@@ -179,7 +179,7 @@ func TestInterruptSilencesAtOnce(t *testing.T) {
 	if got.Captions != 0 || !got.Settled || strings.Contains(got.Spoke, "weather") {
 		t.Errorf("%d captions came later, settled %v, spoke %q", got.Captions, got.Settled, got.Spoke)
 	}
-	if state := h.Only().State; state != live.Listening {
+	if state := h.OnlySession().State; state != live.Listening {
 		t.Errorf("the service is %s", state)
 	}
 }
@@ -187,25 +187,25 @@ func TestInterruptSilencesAtOnce(t *testing.T) {
 func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	p.Do(nil, `
 		globalThis.talk = await open({agent: "silent", videoEl: document.getElementById("video")})
 		const {session} = talk
 		await session.connect()
-		globalThis.ear = await talk.ear()
+		globalThis.meter = await talk.meter()
 		await session.speak("Tell me a long story.")
-		await ear.loud()
+		await meter.loud()
 		session.pause()
-		await ear.quiet(500)
+		await meter.quiet(500)
 		if (!session.paused) throw Error("not paused")`)
-	if state := h.Only().State; state != live.Paused {
+	if state := h.OnlySession().State; state != live.Paused {
 		t.Errorf("the service is %s", state)
 	}
 	var answer string
 	const ask = `
 		const from = talk.now
 		await talk.session.speak("My name is Ada.")
-		await ear.loud()
+		await meter.loud()
 		await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice to meet you"), from)
 		return talk.texts("final", from)[0]`
 	p.Do(&answer, `await talk.session.resume(); await talk.until("resumed");`+ask)
@@ -215,7 +215,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 
 	// The service gives the media up when a pause takes too long.
 	p.Do(nil, `talk.session.pause()`)
-	for h.Only().State != live.Paused { // the page's call is on its way
+	for h.OnlySession().State != live.Paused { // the page's call is on its way
 		p.Do(nil, `await new Promise(requestAnimationFrame)`)
 	}
 	h.Control("/sessions/newest/expire-pause", nil)
@@ -236,7 +236,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 func TestToolsOfThePageAreAnswered(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := stage(h)
+	p := openPage(h)
 	var got struct {
 		Calls  []string
 		Spoke  string

@@ -15,8 +15,8 @@ import (
 )
 
 // completions are the visits that told of an end.
-func completions(h *pagetest.House) (threads []string) {
-	for _, v := range h.Visits() {
+func completions(h *pagetest.Server) (threads []string) {
+	for _, v := range h.Requests() {
 		if strings.HasSuffix(v.Path, "/thread/session_completed") {
 			threads = append(threads, v.Body)
 		}
@@ -26,7 +26,7 @@ func completions(h *pagetest.House) (threads []string) {
 
 func TestTheServiceHearsOfAnEndOnce(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	var got struct {
 		Thread, Kept, State, Reason, Completed string
 		Empty                                  bool
@@ -48,7 +48,7 @@ func TestTheServiceHearsOfAnEndOnce(t *testing.T) {
 			thread: threadId, kept: kept.session.threadId, state: talk.session.state, empty: silent.all("sessionCompleted").length === 0,
 			reason: talk.all("ended").map(({reason}) => reason).join(), completed: told.reason + " " + told.sent,
 		}`)
-	h.AwaitCompletion(got.Thread)
+	h.AwaitSessionCompleted(got.Thread)
 	if ends := completions(h); len(ends) != 1 || strings.Contains(ends[0], got.Kept) {
 		t.Errorf("told of the ends of %q, want %s alone", ends, got.Thread)
 	}
@@ -60,13 +60,14 @@ func TestTheServiceHearsOfAnEndOnce(t *testing.T) {
 func TestAClosedTabTellsOfItsEnd(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{Script: []byte(turns)})
-	h.LeaveUntilTold(func() (p *pagetest.Page, thread string) {
-		p = enter(h)
+	pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
+		p := openAt(h)
+		var thread string
 		p.Do(&thread, `
 			globalThis.talk = await connect()
 			await talk.session.sendText("What is a thread?")
 			return talk.session.threadId`)
-		return p, thread
+		return h, p, []string{thread}
 	})
 	if ends := completions(h); len(ends) != 1 {
 		t.Errorf("told of the ends %q", ends)
@@ -77,9 +78,9 @@ func TestAClosedTabTellsOfItsEnd(t *testing.T) {
 // collector runs before the service has answered.
 func TestAnEndIsToldOfASessionThatIsForgotten(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	asked, answer := make(chan struct{}, 1), make(chan struct{})
-	h.Shut(func(_ http.ResponseWriter, r *http.Request) bool {
+	h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/thread/session_completed") {
 			asked <- struct{}{}
 			<-answer
@@ -113,7 +114,7 @@ func TestAnEndIsToldOfASessionThatIsForgotten(t *testing.T) {
 
 func TestSessionsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
-	_, p := stage(t)
+	_, p := openPage(t)
 	var got struct{ Before, After map[string]int }
 	p.Do(&got, `
 		await load()

@@ -38,7 +38,7 @@ rules:
 `
 
 // open opens the page with an agent, ready to be asked.
-func open(t *testing.T, agent string) (*pagetest.House, *pagetest.Page) {
+func open(t *testing.T, agent string) (*pagetest.Server, *pagetest.Page) {
 	h := pagetest.New(t, localservice.Options{Script: []byte(script)})
 	p := h.Open("/example/chat/?agent=" + agent)
 	p.Ready()
@@ -55,12 +55,12 @@ func TestConversationByKeyboard(t *testing.T) {
 		new MutationObserver(() => announced.push(document.getElementById("announcer").textContent))
 			.observe(document.getElementById("announcer"), {childList: true})`)
 	p.Keys("Stream\r")
-	p.Becomes(`document.querySelector(".turn[data-who=agent] .text")?.innerHTML === "<p>First <strong>bold</strong> words.</p>"`)
-	p.Becomes(`document.activeElement.textContent === "Sunny"`)
+	p.AwaitTrue(`document.querySelector(".turn[data-who=agent] .text")?.innerHTML === "<p>First <strong>bold</strong> words.</p>"`)
+	p.AwaitTrue(`document.activeElement.textContent === "Sunny"`)
 	p.Keys("\t\r")
-	p.Becomes(`document.activeElement.id === "text"`)
-	p.Hears("the end")
-	p.WantSaid("You: Stream", "Tools: First bold words. it is cloudy the end")
+	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitAnnouncement("the end")
+	p.WantTranscript("You: Stream", "Tools: First bold words. it is cloudy the end")
 	var announced []string
 	p.Do(&announced, `return announced`)
 	if want := []string{
@@ -72,21 +72,21 @@ func TestConversationByKeyboard(t *testing.T) {
 
 	// Backwards from the text: the suggestions, the last one first.
 	p.Keys("\t\t", chromedp.KeyModifiers(8)) // shift
-	p.Becomes(`document.activeElement.textContent === "And then?"`)
+	p.AwaitTrue(`document.activeElement.textContent === "And then?"`)
 	p.Keys("\r")
-	p.Becomes(`document.activeElement.id === "text"`)
-	p.Hears("That was all.")
-	p.WantSaid("You: Stream", "Tools: First bold words. it is cloudy the end", "You: And then?", "Tools: That was all.")
-	p.Becomes(`document.querySelector(".suggestions").hidden`)
+	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitAnnouncement("That was all.")
+	p.WantTranscript("You: Stream", "Tools: First bold words. it is cloudy the end", "You: And then?", "Tools: That was all.")
+	p.AwaitTrue(`document.querySelector(".suggestions").hidden`)
 
 	// Shift and Enter begin a line.
 	p.Keys("one")
 	p.Keys("\r", chromedp.KeyModifiers(8))
 	p.Keys("two")
-	p.Becomes(`document.getElementById("text").value.trim() === "one\ntwo"`)
+	p.AwaitTrue(`document.getElementById("text").value.trim() === "one\ntwo"`)
 	p.Keys("\r")
-	p.Hears("You said:")
-	if said := p.Said(); len(said) != 6 || said[4] != "You: one two" {
+	p.AwaitAnnouncement("You said:")
+	if said := p.Transcript(); len(said) != 6 || said[4] != "You: one two" {
 		t.Errorf("the log shows %q", said)
 	}
 }
@@ -94,14 +94,14 @@ func TestConversationByKeyboard(t *testing.T) {
 func TestSuggestionsAreAsked(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
-	p.Becomes(`document.querySelectorAll(".chip").length === 3`)
+	p.AwaitTrue(`document.querySelectorAll(".chip").length === 3`)
 	p.Press(".chip")
-	p.Hears("agentruntime puts a live, talking AI agent into a web page.")
-	if got := p.Said(); len(got) != 2 || got[0] != "You: What is agentruntime?" {
+	p.AwaitAnnouncement("agentruntime puts a live, talking AI agent into a web page.")
+	if got := p.Transcript(); len(got) != 2 || got[0] != "You: What is agentruntime?" {
 		t.Errorf("the log shows %q", got)
 	}
-	p.Becomes(`document.querySelectorAll(".chip").length > 0`)
-	p.Becomes(`document.querySelector(".sources a").href.endsWith("/knowledge/agentruntime.md")`)
+	p.AwaitTrue(`document.querySelectorAll(".chip").length > 0`)
+	p.AwaitTrue(`document.querySelector(".sources a").href.endsWith("/knowledge/agentruntime.md")`)
 }
 
 func TestAnswerIsStopped(t *testing.T) {
@@ -109,19 +109,19 @@ func TestAnswerIsStopped(t *testing.T) {
 	_, p := open(t, "receptionist")
 	streaming := `document.querySelector(".turn:last-child .text").textContent.startsWith("on and on and on")`
 	p.Keys("Forever\r")
-	p.Becomes(streaming)
+	p.AwaitTrue(streaming)
 	p.Keys("\x1b")
-	p.Becomes(`document.querySelector(".turn:last-child .remark")?.textContent === "You stopped this answer."`)
-	p.Becomes(`document.getElementById("stop").hidden`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child .remark")?.textContent === "You stopped this answer."`)
+	p.AwaitTrue(`document.getElementById("stop").hidden`)
 	p.Ask("And then?", "That was all.")
 
 	p.Keys("Forever\r")
-	p.Becomes(streaming)
+	p.AwaitTrue(streaming)
 	p.Keys("\t")
-	p.Becomes(`document.activeElement.id === "stop"`)
+	p.AwaitTrue(`document.activeElement.id === "stop"`)
 	p.Keys("\r")
-	p.Becomes(`document.querySelector(".turn:last-child .remark")?.textContent === "You stopped this answer."`)
-	p.Becomes(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child .remark")?.textContent === "You stopped this answer."`)
+	p.AwaitTrue(`document.activeElement.id === "text"`)
 	p.Ask("And then?", "That was all.")
 }
 
@@ -132,13 +132,13 @@ func TestFailedAnswerIsAskedAgain(t *testing.T) {
 	p.Allow("ERR_INCOMPLETE_CHUNKED_ENCODING")
 	p.Allow("503")
 	p.Keys("Break\r")
-	p.Becomes(`document.querySelector(".turn:last-of-type .text").textContent === "So far so good."`)
-	p.Becomes(`document.activeElement.textContent === "Sunny"`)
+	p.AwaitTrue(`document.querySelector(".turn:last-of-type .text").textContent === "So far so good."`)
+	p.AwaitTrue(`document.activeElement.textContent === "Sunny"`)
 	p.Keys("\r")
-	p.Becomes(`document.querySelector(".turn [role=alert] p")?.textContent.includes("Please")`)
-	p.WantSaid("You: Break", "Receptionist: So far so good.")
+	p.AwaitTrue(`document.querySelector(".turn [role=alert] p")?.textContent.includes("Please")`)
+	p.WantTranscript("You: Break", "Receptionist: So far so good.")
 
-	h.Shut(func(w http.ResponseWriter, r *http.Request) bool {
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/assistant/converse" {
 			w.Header().Set("Access-Control-Allow-Origin", "*")
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -147,11 +147,11 @@ func TestFailedAnswerIsAskedAgain(t *testing.T) {
 		return false
 	})
 	p.Keys("And then?\r")
-	p.Becomes(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "The service has a problem. Please try again."`)
-	h.Shut(nil)
+	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "The service has a problem. Please try again."`)
+	h.Intercept(nil)
 	p.Press(".turn:last-child [role=alert] button")
-	p.Hears("That was all.")
-	p.WantSaid("You: Break", "Receptionist: So far so good.", "You: And then?", "Receptionist: ", "Receptionist: That was all.")
+	p.AwaitAnnouncement("That was all.")
+	p.WantTranscript("You: Break", "Receptionist: So far so good.", "You: And then?", "Receptionist: ", "Receptionist: That was all.")
 }
 
 // A token that has run out is replaced, and the question can be asked again.
@@ -161,7 +161,7 @@ func TestTokenRunsOut(t *testing.T) {
 	p.Allow("401")
 	p.Ask("My name is Ada.", "Ada")
 	before := h.Count(http.MethodPost, "/v1/application/appInit")
-	h.Shut(func(w http.ResponseWriter, r *http.Request) bool {
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/assistant/converse" {
 			w.Header().Set("Access-Control-Allow-Origin", "*")
 			w.WriteHeader(http.StatusUnauthorized)
@@ -170,11 +170,11 @@ func TestTokenRunsOut(t *testing.T) {
 		return false
 	})
 	p.Keys("What is my name?\r")
-	p.Becomes(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "The permission for this conversation has run out. Please try again."`)
-	h.Shut(nil)
-	p.Becomes(`!document.getElementById("text").disabled`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "The permission for this conversation has run out. Please try again."`)
+	h.Intercept(nil)
+	p.AwaitTrue(`!document.getElementById("text").disabled`)
 	p.Press(".turn:last-child [role=alert] button")
-	p.Hears("Your name is Ada.")
+	p.AwaitAnnouncement("Your name is Ada.")
 	if after := h.Count(http.MethodPost, "/v1/application/appInit"); after != before+1 {
 		t.Errorf("tokens were asked for %d times, then %d times", before, after)
 	}
@@ -185,26 +185,26 @@ func TestConversationOutlivesReload(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "receptionist")
 	p.Ask("My name is Ada.", "Ada")
-	before := p.Said()
+	before := p.Transcript()
 	var thread string
 	p.Do(&thread, `return JSON.parse(sessionStorage.getItem("agentruntime chat Receptionist")).threadId`)
 	if err := p.Navigate(p.Context(), h.URL+"/example/chat/?agent=receptionist"); err != nil {
 		t.Fatal(err)
 	}
-	p.Becomes(`document.activeElement.id === "text"`)
-	p.WantSaid(before...)
+	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.WantTranscript(before...)
 	p.Ask("What is my name?", "Ada")
-	if asked := h.Asked(thread); strings.Join(asked, "|") != "My name is Ada.|What is my name?" {
+	if asked := h.UserMessages(thread); strings.Join(asked, "|") != "My name is Ada.|What is my name?" {
 		t.Errorf("the thread has %q", asked)
 	}
 
 	p.Press("#new")
-	p.Becomes(`document.querySelectorAll(".turn").length === 0 && document.querySelectorAll(".chip").length === 3`)
-	h.AwaitCompletion(thread)
-	p.Becomes(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.querySelectorAll(".turn").length === 0 && document.querySelectorAll(".chip").length === 3`)
+	h.AwaitSessionCompleted(thread)
+	p.AwaitTrue(`document.activeElement.id === "text"`)
 	p.Keys("What is my name?\r")
-	p.Becomes(`document.querySelectorAll(".turn").length === 2 && document.getElementById("stop").hidden`)
-	if got := p.Said(); strings.Contains(got[1], "Ada") {
+	p.AwaitTrue(`document.querySelectorAll(".turn").length === 2 && document.getElementById("stop").hidden`)
+	if got := p.Transcript(); strings.Contains(got[1], "Ada") {
 		t.Errorf("the new conversation knows %q", got[1])
 	}
 }
@@ -225,7 +225,7 @@ func TestConversationOutlivesLeaving(t *testing.T) {
 	case <-p.Context().Done():
 		t.Fatal("the page did not come back")
 	}
-	p.Becomes(`document.getElementById("text")?.disabled === false`)
+	p.AwaitTrue(`document.getElementById("text")?.disabled === false`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 	p.Ask("What is my name?", "Your name is Ada.")
 }
@@ -244,11 +244,11 @@ func TestAgentIsChanged(t *testing.T) {
 			field.dispatchEvent(new Event("change"))`)
 	}
 	choose("tools")
-	p.Becomes(`document.querySelectorAll(".turn").length === 0 && document.querySelector(".chip")?.textContent === "Save a note: call back tomorrow"`)
-	p.Becomes(`document.activeElement.id === "agent"`)
+	p.AwaitTrue(`document.querySelectorAll(".turn").length === 0 && document.querySelector(".chip")?.textContent === "Save a note: call back tomorrow"`)
+	p.AwaitTrue(`document.activeElement.id === "agent"`)
 	choose("receptionist")
-	p.Becomes(`document.querySelectorAll(".turn").length === 2 && !document.getElementById("text").disabled`)
-	p.WantSaid("You: And then?", "Receptionist: That was all.")
+	p.AwaitTrue(`document.querySelectorAll(".turn").length === 2 && !document.getElementById("text").disabled`)
+	p.WantTranscript("You: And then?", "Receptionist: That was all.")
 }
 
 // The tools of the page do what the agent asks, and the agent hears of it.
@@ -256,13 +256,13 @@ func TestToolsUseThePage(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "tools")
 	p.Ask("Save a note: call back tomorrow", "The page answered save_note: notes 1, status saved.")
-	p.Becomes(`document.querySelector(".notes li span").textContent === "call back tomorrow"`)
+	p.AwaitTrue(`document.querySelector(".notes li span").textContent === "call back tomorrow"`)
 	p.Ask("Go to page 4", "I asked the page to run go_to_page.")
-	p.Becomes(`document.querySelector(".guide h3").textContent === "Tools"`)
+	p.AwaitTrue(`document.querySelector(".guide h3").textContent === "Tools"`)
 	p.Ask("Highlight another person", "I asked the page to run highlight.")
-	p.Becomes(`document.querySelector("mark") === null`)
+	p.AwaitTrue(`document.querySelector("mark") === null`)
 	p.Ask("Highlight what nobody will read", "I asked the page to run highlight.")
-	p.Becomes(`document.querySelector("mark")?.textContent === "what nobody will read"`)
+	p.AwaitTrue(`document.querySelector("mark")?.textContent === "what nobody will read"`)
 
 	p.Ask("Connect my calendar", "I may not look into your calendar")
 	var link struct{ Href, Rel, Target string }
@@ -271,11 +271,11 @@ func TestToolsUseThePage(t *testing.T) {
 		t.Errorf("consent is asked for with %+v", link)
 	}
 	consent := h.Open(strings.TrimPrefix(link.Href, h.URL))
-	consent.Becomes(`document.activeElement.localName === "button"`)
+	consent.AwaitTrue(`document.activeElement.localName === "button"`)
 	consent.Keys("\r")
-	h.Await("the consent", func(v pagetest.Visit) bool { return v.Method == http.MethodPost && v.Path == "/oauth/consent" })
+	h.Await("the consent", func(v pagetest.Request) bool { return v.Method == http.MethodPost && v.Path == "/oauth/consent" })
 	p.Press(".note button")
-	p.Hears("Your calendar is connected.")
+	p.AwaitAnnouncement("Your calendar is connected.")
 }
 
 func TestAnswerIsCopied(t *testing.T) {
@@ -288,7 +288,7 @@ func TestAnswerIsCopied(t *testing.T) {
 	}
 	p.Ask("What can you do?", "Make flashcards")
 	p.Press(`.about [aria-label="Copy"]`)
-	p.Becomes(`document.getElementById("announcer").textContent === "Copied."`)
+	p.AwaitTrue(`document.getElementById("announcer").textContent === "Copied."`)
 	var copied string
 	p.Do(&copied, `return navigator.clipboard.readText()`)
 	if !strings.Contains(copied, "\n- Make flashcards about threads\n") {
@@ -302,13 +302,13 @@ func TestAnswerIsRated(t *testing.T) {
 	p.Ask("And then?", "That was all.")
 	for label, want := range map[string]string{"Good answer": `"is_positive":true`, "Bad answer": `"is_positive":false`} {
 		p.Press(`.about [aria-label="` + label + `"]`)
-		v := h.Await(label, func(v pagetest.Visit) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
+		v := h.Await(label, func(v pagetest.Request) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
 		if v.Status != http.StatusOK || !v.Authorised {
 			t.Errorf("%s: %+v", label, v)
 		}
-		p.Becomes(`document.querySelector('.about [aria-pressed="true"]')?.ariaLabel === ` + jsonOf(label))
+		p.AwaitTrue(`document.querySelector('.about [aria-pressed="true"]')?.ariaLabel === ` + jsonOf(label))
 	}
-	p.Becomes(`document.querySelectorAll('.about [aria-pressed="true"]').length === 1`)
+	p.AwaitTrue(`document.querySelectorAll('.about [aria-pressed="true"]').length === 1`)
 }
 
 // An agent that takes no variables says so once, and goes on without them.
@@ -317,16 +317,16 @@ func TestDetailsAreRefused(t *testing.T) {
 	_, p := open(t, "novars")
 	p.Ask("And then?", "That was all.")
 	p.Keys("Ask me for my details\r")
-	p.Becomes(`document.querySelector(".form") !== null && document.getElementById("stop").hidden`)
+	p.AwaitTrue(`document.querySelector(".form") !== null && document.getElementById("stop").hidden`)
 	p.Do(nil, `document.querySelector(".form input").focus()`)
 	p.Keys("Ada\r")
-	p.Becomes(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
+	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 	p.Keys("And then?\r")
-	p.Becomes(`document.querySelector(".turn:last-child [role=alert] p")?.textContent.startsWith("This agent takes nothing but questions.")`)
-	p.Becomes(`!document.getElementById("text").disabled`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent.startsWith("This agent takes nothing but questions.")`)
+	p.AwaitTrue(`!document.getElementById("text").disabled`)
 	p.Press(".turn:last-child [role=alert] button")
-	p.Hears("That was all.")
+	p.AwaitAnnouncement("That was all.")
 }
 
 func TestDetailsAreKnown(t *testing.T) {
@@ -335,7 +335,7 @@ func TestDetailsAreKnown(t *testing.T) {
 	p.Ask("Ask me for my details", "Please fill in what you like.")
 	p.Do(nil, `document.querySelector(".form input").focus()`)
 	p.Keys("Grace\r")
-	p.Becomes(`document.querySelector(".form [role=status]").textContent === "Thank you. Receptionist knows it from your next message on."`)
+	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent === "Thank you. Receptionist knows it from your next message on."`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 	p.Ask("What is my name?", "Grace")
 }
@@ -344,14 +344,14 @@ func TestNothingIsSaid(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
 	p.Keys("Nothing\r")
-	p.Becomes(`document.querySelector(".note")?.textContent === "Receptionist had nothing to say."`)
-	p.WantSaid("You: Nothing")
+	p.AwaitTrue(`document.querySelector(".note")?.textContent === "Receptionist had nothing to say."`)
+	p.WantTranscript("You: Nothing")
 }
 
 func TestServiceIsAway(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{Script: []byte(script)})
-	h.Shut(func(w http.ResponseWriter, r *http.Request) bool {
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasPrefix(r.URL.Path, "/example/") || strings.HasPrefix(r.URL.Path, "/js/") {
 			return false
 		}
@@ -360,19 +360,19 @@ func TestServiceIsAway(t *testing.T) {
 	})
 	p := h.Open("/example/chat/")
 	p.Allow("503")
-	p.Becomes(`document.querySelector(".note p")?.textContent === "The service has a problem. Please try again."`)
-	p.Becomes(`document.activeElement.textContent === "Try again"`)
-	h.Shut(nil)
+	p.AwaitTrue(`document.querySelector(".note p")?.textContent === "The service has a problem. Please try again."`)
+	p.AwaitTrue(`document.activeElement.textContent === "Try again"`)
+	h.Intercept(nil)
 	p.Keys("\r")
-	p.Becomes(`!document.getElementById("text").disabled && document.querySelectorAll(".chip").length === 3`)
+	p.AwaitTrue(`!document.getElementById("text").disabled && document.querySelectorAll(".chip").length === 3`)
 }
 
 func TestEverybodyCanUseIt(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
-	p.Becomes(`document.querySelectorAll(".chip").length === 3`)
-	things := p.Things()
-	for _, want := range []pagetest.Thing{
+	p.AwaitTrue(`document.querySelectorAll(".chip").length === 3`)
+	things := p.AccessibilityNodes()
+	for _, want := range []pagetest.AccessibilityNode{
 		{Role: "heading", Name: "Chat with an agent"},
 		{Role: "navigation", Name: "Examples"},
 		{Role: "link", Name: "Both"},
@@ -391,8 +391,8 @@ func TestEverybodyCanUseIt(t *testing.T) {
 	}
 	p.Ask("How do I add an agent to my page?", "Give it an element")
 	p.Keys("Forever\r")
-	p.Becomes(`document.querySelector(".turn:last-child .text").textContent.startsWith("on and on")`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child .text").textContent.startsWith("on and on")`)
 	p.Keys("\x1b")
-	p.Becomes(`document.querySelector(".turn:last-child .remark") !== null`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child .remark") !== null`)
 	p.Accessible()
 }

@@ -13,7 +13,7 @@ import (
 // One question is asked in every way there is, and the answers are the same.
 func TestOneTurnInEveryWay(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	var got struct {
 		Events, Awaited, Streamed, Bare, Once, SSE string
 		Order                                      []string
@@ -69,7 +69,7 @@ const stopLimit = 200 * time.Millisecond
 
 func TestAnAbortedTurnStopsAndTheNextWorks(t *testing.T) {
 	log := newStops()
-	h, p := stageOf(t, localservice.Options{Script: []byte(turns), Logger: slog.New(log)})
+	h, p := openPageOf(t, localservice.Options{Script: []byte(turns), Logger: slog.New(log)})
 	var got struct {
 		Codes         []string
 		Errors        []string
@@ -121,7 +121,7 @@ func TestAnAbortedTurnStopsAndTheNextWorks(t *testing.T) {
 
 func TestABlockingToolIsAnsweredWhileTheReplyStreams(t *testing.T) {
 	t.Parallel()
-	_, p := stage(t)
+	_, p := openPage(t)
 	var got struct {
 		Text, Answered string
 		Call           struct {
@@ -162,7 +162,7 @@ func TestABlockingToolIsAnsweredWhileTheReplyStreams(t *testing.T) {
 
 func TestWidgetsAreTyped(t *testing.T) {
 	t.Parallel()
-	_, p := stage(t)
+	_, p := openPage(t)
 	var got struct {
 		Widgets, Turn []struct {
 			Runtime    string
@@ -204,7 +204,7 @@ func TestWidgetsAreTyped(t *testing.T) {
 
 func TestErrorSegmentsFailOrWarnOrAreReturned(t *testing.T) {
 	t.Parallel()
-	_, p := stage(t)
+	_, p := openPage(t)
 	type outcome struct{ Code, Partial, Text, Warning string }
 	var got struct {
 		Thrown, Denied, Warned, Once, Returned outcome
@@ -249,7 +249,7 @@ func TestErrorSegmentsFailOrWarnOrAreReturned(t *testing.T) {
 
 func TestADialogueIsResumedByItsThread(t *testing.T) {
 	t.Parallel()
-	_, p := stage(t)
+	_, p := openPage(t)
 	var got struct{ Same, Other, Resumed, Fresh string }
 	p.Do(&got, `
 		const first = await connect()

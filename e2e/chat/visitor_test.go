@@ -14,7 +14,7 @@ import (
 
 // mint makes a token for a visitor, as a page's server does (service.md
 // "Authentication" rule 10).
-func mint(t *testing.T, h *pagetest.House, agent, user string) (token string) {
+func mint(t *testing.T, h *pagetest.Server, agent, user string) (token string) {
 	t.Helper()
 	info := h.Info()
 	who, ok := info.Agent(agent)
@@ -37,7 +37,7 @@ func mint(t *testing.T, h *pagetest.House, agent, user string) (token string) {
 
 func TestAVisitorsThreadsMessagesAndRatings(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	p.Allow("the server responded with a status of 404")
 	var got struct {
 		Threads                       []string
@@ -108,7 +108,7 @@ func TestAVisitorsThreadsMessagesAndRatings(t *testing.T) {
 
 func TestWhatAVisitorMustNotAskIsNotSent(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	p.Allow("the server responded with a status of 403")
 	var got struct {
 		Codes     []string
@@ -132,7 +132,7 @@ func TestWhatAVisitorMustNotAskIsNotSent(t *testing.T) {
 		t.Errorf("got %+v, want %q", got, want)
 	}
 	if n := h.Count("POST", "/v1/thread/"); n != 1 {
-		t.Errorf("%d requests about threads, want the one of which the service judges: %+v", n, h.Visits())
+		t.Errorf("%d requests about threads, want the one of which the service judges: %+v", n, h.Requests())
 	}
 	if n := h.Count("POST", "/message/"); n != 0 {
 		t.Errorf("%d requests about messages", n)

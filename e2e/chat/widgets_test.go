@@ -85,7 +85,7 @@ func TestFlashcardsTurn(t *testing.T) {
 	p.Ask("Widgets", "All of them.")
 	card := func(want string) {
 		t.Helper()
-		p.Becomes(`document.querySelector(".flashcards .card").textContent + document.querySelector(".flashcards .place").textContent === ` + jsonOf(want))
+		p.AwaitTrue(`document.querySelector(".flashcards .card").textContent + document.querySelector(".flashcards .place").textContent === ` + jsonOf(want))
 	}
 	p.Do(nil, `[...document.querySelectorAll(".flashcards button")].find((button) => button.textContent === "Show the answer").focus()`)
 	card("QuestionOne?1 of 2")
@@ -112,10 +112,10 @@ func TestFormIsSent(t *testing.T) {
 		document.querySelector(".form [name=user_ok]").checked = true
 		document.querySelector(".form button").focus()`)
 	p.Keys("\r")
-	p.Becomes(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
+	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 	p.Keys("Widgets\r")
-	h.Await("the form's values", func(v pagetest.Visit) bool {
+	h.Await("the form's values", func(v pagetest.Request) bool {
 		for _, value := range []string{`"user_name":"Ada"`, `"user_age":36`, `"user_ok":true`, `"user_about":null`} {
 			if !strings.Contains(v.Body, value) {
 				return false

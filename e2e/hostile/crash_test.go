@@ -38,7 +38,7 @@ func TestTheEndOfTheProgramIsTheEndOfEverythingInIt(t *testing.T) {
 	for name, c := range crashes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, p := stage(t)
+			h, p := openPage(t)
 			p.Allow("WebSocket is closed before the connection is established")
 			for _, text := range c.says {
 				p.Allow(text)
@@ -113,7 +113,7 @@ func TestTheEndOfTheProgramIsTheEndOfEverythingInIt(t *testing.T) {
 			if got.Next != "Nice to meet you, Sam. I'll remember your name." {
 				t.Errorf("the next program says %q", got.Next)
 			}
-			h.awaitEmpty()
+			h.awaitNoSessions()
 		})
 	}
 }
@@ -121,7 +121,7 @@ func TestTheEndOfTheProgramIsTheEndOfEverythingInIt(t *testing.T) {
 // What a page's own fetch gives instead of an answer ends a turn with an error.
 func TestAFetchThatGivesAnythingEndsTheTurn(t *testing.T) {
 	t.Parallel()
-	_, p := stage(t)
+	_, p := openPage(t)
 	p.Allow("panic: ")
 	var got map[string][]string
 	p.Do(&got, `

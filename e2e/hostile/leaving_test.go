@@ -18,7 +18,7 @@ type phase struct {
 
 // told compares what the service was told with what it should be: of the threads in
 // the phases with a reason, once each.
-func told(t *testing.T, h inn, phases map[string]phase, reasons map[string]string) {
+func told(t *testing.T, h server, phases map[string]phase, reasons map[string]string) {
 	t.Helper()
 	all := 0
 	for name, p := range phases {
@@ -26,7 +26,7 @@ func told(t *testing.T, h inn, phases map[string]phase, reasons map[string]strin
 		if reasons[name] != "" {
 			want = 1
 			all++
-			h.AwaitCompletion(p.Thread)
+			h.AwaitSessionCompleted(p.Thread)
 		}
 		n := 0
 		for _, body := range h.completions() {
@@ -45,9 +45,9 @@ func told(t *testing.T, h inn, phases map[string]phase, reasons map[string]strin
 
 // leave opens sessions in every phase, has something happen to the page, and waits
 // until those that are not over have told of it, in time.
-func leave(t *testing.T, options, happens string) (inn, *pagetest.Page, map[string]phase) {
+func leave(t *testing.T, options, happens string) (server, *pagetest.Page, map[string]phase) {
 	t.Helper()
-	h, p := stage(t)
+	h, p := openPage(t)
 	p.Allow("WebSocket is closed before the connection is established")
 	p.Allow("Failed to load resource") // an offer whose session ended before the answer
 	var got map[string]phase
@@ -119,19 +119,29 @@ func TestAPageGoesAwayInEveryPhase(t *testing.T) {
 			t.Errorf("%s: state %s", name, p.State)
 		}
 	}
-	h.awaitEmpty()
+	h.awaitNoSessions()
 }
 
 // A tab that is closed really tells the same, with requests that outlive it.
 func TestATabIsClosedInEveryPhase(t *testing.T) {
 	t.Parallel()
-	h, p, got := leave(t, `{}`, `
-		const threads = {}
-		for (const [name, {session, completions}] of Object.entries(sessions.all)) threads[name] = {thread: session.threadId ?? "", completions}
-		return threads`)
-	p.Leave()
-	told(t, h, got, alive("pagehide"))
-	h.awaitEmpty()
+	reasons := alive("pagehide")
+	var h server
+	var got map[string]phase
+	pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
+		var p *pagetest.Page
+		h, p, got = leave(t, `{}`, `
+			const threads = {}
+			for (const [name, {session, completions}] of Object.entries(sessions.all)) threads[name] = {thread: session.threadId ?? "", completions}
+			return threads`)
+		var threads []string
+		for name := range reasons {
+			threads = append(threads, got[name].Thread)
+		}
+		return h.Server, p, threads
+	})
+	told(t, h, got, reasons)
+	h.awaitNoSessions()
 }
 
 // comeBack goes on with every session of a page that was away, and ends it.
@@ -157,7 +167,7 @@ type away struct {
 
 // cameBack checks that the sessions went on, and that the service was not told again
 // (wire-protocol §8.9: once for a session).
-func cameBack(t *testing.T, h inn, p *pagetest.Page, reason string) {
+func cameBack(t *testing.T, h server, p *pagetest.Page, reason string) {
 	t.Helper()
 	var got away
 	p.Do(&got, comeBack)
@@ -170,7 +180,7 @@ func cameBack(t *testing.T, h inn, p *pagetest.Page, reason string) {
 	reasons["idle"] = "disconnect"
 	check(t, got.After, reasons)
 	told(t, h, got.After, reasons)
-	h.awaitEmpty()
+	h.awaitNoSessions()
 }
 
 // A page in the back-forward cache tells of the end at once, because it may never

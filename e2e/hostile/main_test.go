@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
-func TestMain(m *testing.M) { pagetest.Main(m, pagetest.Talking) }
+func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
 
 // turns are those that the tests cut short.
 const turns = `
@@ -24,18 +24,18 @@ rules:
     steps: [{repeat: {steps: [{say: "and one "}, {pause: 50}]}}]
 `
 
-// inn is a local service that can be asked whether everybody has left.
-type inn struct {
-	*pagetest.House
+// server is a local service whose requests and sessions are counted.
+type server struct {
+	*pagetest.Server
 	t *testing.T
 }
 
-// stage opens an empty page at the local service, whose scripts find what
+// openPage opens an empty page at the local service, whose scripts find what
 // testdata/hostile.js has.
-func stage(t *testing.T) (inn, *pagetest.Page) {
+func openPage(t *testing.T) (server, *pagetest.Page) {
 	t.Helper()
 	// Without recovery, a session ends with its socket.
-	h := inn{pagetest.New(t, localservice.Options{Script: []byte(turns), Recovery: -1}), t}
+	h := server{pagetest.New(t, localservice.Options{Script: []byte(turns), Recovery: -1}), t}
 	const folder = "/e2e/hostile/testdata/"
 	p := h.Open(folder)
 	p.Prelude = `const {
@@ -44,24 +44,24 @@ func stage(t *testing.T) (inn, *pagetest.Page) {
 	return h, p
 }
 
-// awaitEmpty waits until the service has no session any more.
-func (h inn) awaitEmpty() {
+// awaitNoSessions waits until the service has no session.
+func (h server) awaitNoSessions() {
 	h.t.Helper()
 	for sessions := h.Sessions(h.Context()); len(sessions) > 0; sessions = h.Sessions(h.Context()) {
 		select {
-		case <-time.After(glance):
+		case <-time.After(pollInterval):
 		case <-h.Context().Done():
 			h.t.Fatalf("the service still has the sessions %+v", sessions)
 		}
 	}
 }
 
-// glance is how often the service is looked at where it tells nobody of a change.
-const glance = 20 * time.Millisecond
+// pollInterval is how often the service is asked for what it has no event.
+const pollInterval = 20 * time.Millisecond
 
-// completions are the bodies of the requests that told of an end.
-func (h inn) completions() (bodies []string) {
-	for _, v := range h.Visits() {
+// completions are the bodies of the requests that reported an end.
+func (h server) completions() (bodies []string) {
+	for _, v := range h.Requests() {
 		if v.Method == http.MethodPost && strings.HasSuffix(v.Path, "/thread/session_completed") {
 			bodies = append(bodies, v.Body)
 		}

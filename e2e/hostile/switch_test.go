@@ -12,7 +12,7 @@ var codes = []string{"undefined", "true", "false", "text", "aborted", "invalid_s
 // the conversation goes on.
 func TestHammeredSwitchesLeaveAWorkingConversation(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	p.Allow("WebSocket is closed before the connection is established")
 	p.Allow("Failed to load resource") // an offer whose session ended before the answer
 	var got struct {
@@ -114,7 +114,7 @@ func TestHammeredSwitchesLeaveAWorkingConversation(t *testing.T) {
 	for _, left := range got.Left {
 		t.Error("left: ", left)
 	}
-	h.awaitEmpty()
+	h.awaitNoSessions()
 	if ends := h.completions(); len(ends) != 1 {
 		t.Errorf("told of the ends %q", ends)
 	}
@@ -124,7 +124,7 @@ func TestHammeredSwitchesLeaveAWorkingConversation(t *testing.T) {
 // listeners hear of one end, and the service of one too.
 func TestDisconnectInEveryListenerOfASwitch(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	p.Allow("WebSocket is closed before the connection is established")
 	p.Allow("Failed to load resource") // an offer whose session ended before the answer
 	var got struct {
@@ -198,7 +198,7 @@ func TestDisconnectInEveryListenerOfASwitch(t *testing.T) {
 	for _, left := range got.Left {
 		t.Error("left: ", left)
 	}
-	h.awaitEmpty()
+	h.awaitNoSessions()
 	if ends := h.completions(); len(ends) != len(got.Sessions) {
 		t.Errorf("told of %d ends, want %d: %q", len(ends), len(got.Sessions), ends)
 	}

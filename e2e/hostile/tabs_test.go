@@ -18,7 +18,7 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			h, p := stage(t)
+			h, p := openPage(t)
 			var got struct {
 				Thread                 string
 				Threads                []string
@@ -58,7 +58,7 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 				one.session.disconnect()
 				await one.until("sessionCompleted")
 				return one.completions`)
-			h.AwaitCompletion(got.Thread)
+			h.AwaitSessionCompleted(got.Thread)
 			if ends := h.completions(); len(ends) != 1 {
 				t.Errorf("told of the ends %q", ends)
 			}
@@ -82,7 +82,7 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 // its old transport is taken back at once, not with the next beat.
 func TestASwitchIsNoGoodbyeToOtherTabs(t *testing.T) {
 	t.Parallel()
-	h, p := stage(t)
+	h, p := openPage(t)
 	var got struct {
 		Thread      string
 		Said        []string
@@ -121,5 +121,5 @@ func TestASwitchIsNoGoodbyeToOtherTabs(t *testing.T) {
 	if !slices.Equal(got.First, []string{"disconnect suppressed"}) || !slices.Equal(got.Last, []string{"disconnect"}) {
 		t.Errorf("the first tab told %q, the last %q", got.First, got.Last)
 	}
-	h.AwaitCompletion(got.Thread)
+	h.AwaitSessionCompleted(got.Thread)
 }

@@ -22,7 +22,7 @@ import (
 // conversation is an agent session on real transports.
 type conversation struct {
 	*agent.Session
-	*ear
+	*recorder
 	http *counter
 }
 
@@ -65,11 +65,11 @@ const nobody = "http://127.0.0.1:9"
 func newConversation(t *testing.T, service *localservice.Service, change func(*avatar.Options)) *conversation {
 	t.Helper()
 	http, init := arrive(t, service, "silent")
-	c := &conversation{ear: newEar(t), http: &counter{Transport: http}}
+	c := &conversation{recorder: newRecorder(t), http: &counter{Transport: http}}
 	face := avatar.OptionsFor(init)
 	face.AllowPrivateHosts, face.MicStart = true, avatar.MicDeferred
 	change(&face)
-	o := agent.Options{Options: session.Options{Token: init.KS, GenieURL: &init.GenieURL, OnEvent: c.hear}, Mode: agent.Chat, Avatar: face}
+	o := agent.Options{Options: session.Options{Token: init.KS, GenieURL: &init.GenieURL, OnEvent: c.record}, Mode: agent.Chat, Avatar: face}
 	session, err := agent.New(o, agent.Deps{
 		Chat: func(o chat.Options) (*chat.Session, func(), error) {
 			s, err := chat.New(o, chat.Deps{Fetch: c.http, Send: http})
@@ -122,11 +122,11 @@ func TestAConversationOverBothTransports(t *testing.T) {
 	if sent, err := c.SendText(t.Context(), "What is my name?"); !sent.Left || err != nil {
 		t.Fatalf("aloud: %+v, %v", sent, err)
 	}
-	spoken, _ := await(c.ear, from, func(e agent.Transcript) bool { return e.Type == "final" && strings.Contains(e.Text, "name") })
+	spoken, _ := await(c.recorder, from, func(e agent.Transcript) bool { return e.Type == "final" && strings.Contains(e.Text, "name") })
 	if spoken.Text != "Your name is Sam." {
 		t.Errorf("aloud: %q", spoken.Text)
 	}
-	await(c.ear, from, func(e agent.AvatarStopTalking) bool { return strings.Contains(e.Text, "Sam") })
+	await(c.recorder, from, func(e agent.AvatarStopTalking) bool { return strings.Contains(e.Text, "Sam") })
 
 	if err := c.SwitchMode(t.Context(), agent.Chat); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestAConversationOverBothTransports(t *testing.T) {
 	if got := c.http.ends(); len(got) != 1 || got[0] != `{"id":"`+thread+`"}` {
 		t.Errorf("told of the end: %q", got)
 	}
-	if end, _ := await(c.ear, 0, anyOf[agent.Ended]); end.Reason != "disconnect" {
+	if end, _ := await(c.recorder, 0, anyOf[agent.Ended]); end.Reason != "disconnect" {
 		t.Errorf("ended: %q", end.Reason)
 	}
 }
@@ -206,7 +206,7 @@ func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
 			from := s.heard()
 			failed := make(chan error, 1)
 			go func() { failed <- s.SwitchMode(t.Context(), agent.Avatar) }()
-			await(s.ear, from, func(e agent.StateChanged) bool { return e.State == agent.Switching })
+			await(s.recorder, from, func(e agent.StateChanged) bool { return e.State == agent.Switching })
 			if got := s.ask("What is my name?"); got != "Your name is Sam." {
 				t.Errorf("sent during the switch: %q", got)
 			}

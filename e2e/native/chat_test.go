@@ -100,7 +100,7 @@ func (h *house) connect(t *testing.T, agent, user string, o chat.Options) *talk 
 	t.Helper()
 	c := &talk{t: t}
 	info := h.Info()
-	o.Token, o.GenieURL, o.OnEvent = h.token(t, agent, user), &info.GenieURL, c.hear
+	o.Token, o.GenieURL, o.OnEvent = h.token(t, agent, user), &info.GenieURL, c.record
 	s, err := chat.New(o, chat.Deps{Fetch: h.http, Send: h.http})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func (h *house) connect(t *testing.T, agent, user string, o chat.Options) *talk 
 	return c
 }
 
-func (c *talk) hear(e event.Event) {
+func (c *talk) record(e event.Event) {
 	c.mu.Lock()
 	c.events = append(c.events, e)
 	heed := c.heed

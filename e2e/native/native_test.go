@@ -26,20 +26,20 @@ const patience = 30 * time.Second
 // bot is a session and what it has heard.
 type bot struct {
 	*avatar.Session
-	*ear
+	*recorder
 
 	video, audio atomic.Int64 // RTP packets
 }
 
-// ear hears the events of a session.
-type ear struct {
+// recorder records the events of a session.
+type recorder struct {
 	t       *testing.T
 	mu      sync.Mutex
 	events  []avatar.Event
 	changed chan struct{}
 }
 
-func newEar(t *testing.T) *ear { return &ear{t: t, changed: make(chan struct{}, 1)} }
+func newRecorder(t *testing.T) *recorder { return &recorder{t: t, changed: make(chan struct{}, 1)} }
 
 // arrive makes a client and a conversation token for the agent.
 func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.Transport, *appinit.Result) {
@@ -65,7 +65,7 @@ func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.T
 func newBot(t *testing.T, service *localservice.Service, agent string) *bot {
 	t.Helper()
 	_, init := arrive(t, service, agent)
-	b := &bot{ear: newEar(t)}
+	b := &bot{recorder: newRecorder(t)}
 	o := avatar.OptionsFor(init)
 	o.AllowPrivateHosts = true
 	o.MicStart = avatar.MicDeferred
@@ -73,7 +73,7 @@ func newBot(t *testing.T, service *localservice.Service, agent string) *bot {
 		OnTrack:        b.count,
 		OpenMicrophone: func(string) (media.Source, error) { return media.OggFile("../testdata/speech.ogg") },
 	}
-	o.OnEvent = b.hear
+	o.OnEvent = b.record
 	session, err := avatar.New(o, avatar.Deps{})
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func (b *bot) count(track *webrtc.TrackRemote) {
 	}
 }
 
-func (h *ear) hear(e avatar.Event) {
+func (h *recorder) record(e avatar.Event) {
 	h.mu.Lock()
 	h.events = append(h.events, e)
 	h.mu.Unlock()
@@ -106,7 +106,7 @@ func (h *ear) hear(e avatar.Event) {
 }
 
 // heard returns how many events there were.
-func (h *ear) heard() int {
+func (h *recorder) heard() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.events)
@@ -114,7 +114,7 @@ func (h *ear) heard() int {
 
 // await returns the first event from the nth on for which ok says yes, and the
 // number of the one after it.
-func await[T avatar.Event](h *ear, from int, ok func(T) bool) (T, int) {
+func await[T avatar.Event](h *recorder, from int, ok func(T) bool) (T, int) {
 	h.t.Helper()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -163,17 +163,17 @@ func TestASessionWithoutAPage(t *testing.T) {
 	if err := b.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ready, _ := await(b.ear, 0, anyOf[avatar.MediaReady])
+	ready, _ := await(b.recorder, 0, anyOf[avatar.MediaReady])
 	if ready.Mode != avatar.Video || ready.Degraded {
 		t.Errorf("media ready: %+v", ready)
 	}
-	_, next := await(b.ear, 0, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
+	_, next := await(b.recorder, 0, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
 
 	// A typed turn.
 	if sent, err := b.Speak(t.Context(), "What is the password?"); !sent || err != nil {
 		t.Fatalf("speak: %v, %v", sent, err)
 	}
-	answer, next := await(b.ear, next, anyOf[avatar.AvatarStopTalking])
+	answer, next := await(b.recorder, next, anyOf[avatar.AvatarStopTalking])
 	if !strings.Contains(answer.Text, "swordfish") {
 		t.Errorf("the answer was %q", answer.Text)
 	}
@@ -183,12 +183,12 @@ func TestASessionWithoutAPage(t *testing.T) {
 	if err := b.StartMic(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, next = await(b.ear, next, anyOf[avatar.UserStartedTalking])
-	heard, next := await(b.ear, next, func(e avatar.Transcript) bool { return e.Type == "user" })
+	_, next = await(b.recorder, next, anyOf[avatar.UserStartedTalking])
+	heard, next := await(b.recorder, next, func(e avatar.Transcript) bool { return e.Type == "user" })
 	if heard.Text != "Say it again please" {
 		t.Errorf("heard %q", heard.Text)
 	}
-	await(b.ear, next, anyOf[avatar.AvatarStartTalking])
+	await(b.recorder, next, anyOf[avatar.AvatarStartTalking])
 
 	video, audio := b.video.Load(), b.audio.Load()
 	if video == 0 || audio == 0 {
@@ -197,11 +197,11 @@ func TestASessionWithoutAPage(t *testing.T) {
 	t.Logf("%d video and %d voice packets, timings %v", video, audio, b.Snapshot().Timings)
 
 	b.Disconnect(avatar.DisconnectOptions{})
-	done, _ := await(b.ear, 0, anyOf[avatar.SessionCompleted])
+	done, _ := await(b.recorder, 0, anyOf[avatar.SessionCompleted])
 	if !done.Sent || done.Reason != "disconnect" {
 		t.Errorf("completed: %+v", done)
 	}
-	await(b.ear, 0, anyOf[avatar.Ended])
+	await(b.recorder, 0, anyOf[avatar.Ended])
 	b.Close()
 }
 

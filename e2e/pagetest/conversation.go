@@ -12,29 +12,29 @@ import (
 // Ready waits until something can be asked.
 func (p *Page) Ready() {
 	p.t.Helper()
-	p.Becomes(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.id === "text"`)
 }
 
-// Ask types a question, and waits until a screen reader has heard the answer.
+// Ask types a question, and waits until the answer is announced to screen readers.
 func (p *Page) Ask(question, answer string) {
 	p.t.Helper()
 	p.Keys(question + "\r")
-	p.Hears(answer)
+	p.AwaitAnnouncement(answer)
 }
 
-// Hears waits until the last thing that a screen reader heard has a text in it,
-// and the agent is done.
-func (p *Page) Hears(text string) {
+// AwaitAnnouncement waits until the last announcement to screen readers contains a
+// text, and the agent is done.
+func (p *Page) AwaitAnnouncement(text string) {
 	p.t.Helper()
 	quoted, err := json.Marshal(text)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.Becomes(`document.getElementById("announcer").textContent.includes(` + string(quoted) + `) && document.getElementById("stop").hidden`)
+	p.AwaitTrue(`document.getElementById("announcer").textContent.includes(` + string(quoted) + `) && document.getElementById("stop").hidden`)
 }
 
-// Said is the conversation as it is shown, a turn a line.
-func (p *Page) Said() (lines []string) {
+// Transcript is the conversation as it is shown, a turn a line.
+func (p *Page) Transcript() (lines []string) {
 	p.t.Helper()
 	err := p.Eval(p.ctx, `[...document.querySelectorAll("#log .turn")].map((turn) =>
 		turn.ariaLabel + ": " + turn.querySelector(".text").innerText.replace(/\s+/g, " ").trim())`, &lines)
@@ -44,10 +44,10 @@ func (p *Page) Said() (lines []string) {
 	return lines
 }
 
-// WantSaid compares the conversation with what it should be.
-func (p *Page) WantSaid(want ...string) {
+// WantTranscript compares the conversation with what it should be.
+func (p *Page) WantTranscript(want ...string) {
 	p.t.Helper()
-	if got := p.Said(); !slices.Equal(got, want) {
+	if got := p.Transcript(); !slices.Equal(got, want) {
 		p.t.Errorf("the log shows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -1,11 +1,10 @@
 // Package pagetest is what the tests of whole pages share: a local service behind a
-// front door that notes who comes and can be shut, pages in headless Chromium
-// that are driven and listened to, and the rule by which such tests are skipped.
-// What scripts of those pages share is in the folder page, which every house
-// serves.
+// proxy that records requests and can answer them itself, pages in headless
+// Chromium, and the rule by which such tests are skipped. The folder page, which
+// every server serves, has the modules that scripts of those pages share.
 //
-// It is for the packages beside it, e2e/avatar and so on. It must not know what
-// they test: sessions, their events and their options are theirs.
+// It is for the packages beside it, e2e/avatar and so on. What they test (sessions,
+// events, options) does not belong here.
 package pagetest
 
 import (
@@ -24,15 +23,14 @@ const (
 	root = "../.."
 	// patience bounds each test; only a failing one comes near it.
 	patience = 2 * time.Minute
-	// lacks is the exit code of tests that were not run although they had to be.
-	lacks = 1
+	// notRun is the exit code of tests that were not run although they had to be.
+	notRun = 1
 )
 
-// Talking are the options of a browser for pages with a voice: what the
-// microphone hears is e2e/testdata/speech.wav, whose README tells the words and
-// times; sound plays without a click, as most tests are about something else
-// than who may play it.
-var Talking = browsertest.Options{
+// WithVoice are the options of a browser for pages with audio: the microphone plays
+// e2e/testdata/speech.wav, whose README lists the words and their times, and sound
+// plays without a click, because most tests are not about the autoplay policy.
+var WithVoice = browsertest.Options{
 	Microphone: "../testdata/speech.wav",
 	Flags:      []string{"--autoplay-policy=no-user-gesture-required"},
 }
@@ -47,24 +45,24 @@ var browser *browsertest.Browser
 func Main(m *testing.M, o browsertest.Options) { os.Exit(run(m, o)) }
 
 func run(m *testing.M, o browsertest.Options) int {
-	lacking := 0
+	code := 0
 	if os.Getenv("AGENTRUNTIME_REQUIRE_NODE") != "" {
-		lacking = lacks
+		code = notRun
 	}
 	if _, err := os.Stat(filepath.Join(root, "js/dist/agentruntime.wasm")); err != nil {
 		fmt.Println("skipped: js/dist is not built; `make build` does that")
-		return lacking
+		return code
 	}
 	if _, err := browsertest.Find(); err != nil {
 		fmt.Println("skipped:", err)
-		return lacking
+		return code
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var err error
 	if browser, err = browsertest.Start(ctx, o); err != nil {
 		fmt.Println(err)
-		return lacks
+		return notRun
 	}
 	defer browser.Close()
 	return m.Run()

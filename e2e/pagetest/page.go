@@ -16,8 +16,8 @@ import (
 //go:embed page/watch.js
 var watch string
 
-// Page is a page of one test, which fails when the page complains on its
-// console.
+// Page is a page of one test, which fails when the console has an error or
+// a warning.
 type Page struct {
 	*browsertest.Page
 	// Prelude begins each script of [Page.Do], as in an import of what they share.
@@ -38,13 +38,12 @@ func Open(t *testing.T, url string) *Page {
 	return p
 }
 
-// Open opens a path of the house in an isolated page. The page counts what it
-// holds, as page/watch.js tells.
-func (h *House) Open(path string) *Page {
+// Open opens a path of the server in an isolated page, which counts the resources that
+// it holds (page/watch.js).
+func (h *Server) Open(path string) *Page {
 	h.t.Helper()
 	p := newPage(h.ctx, h.t)
-	// The service tells pages' sessions that addresses are on loopback, which the
-	// runtime says once.
+	// The addresses of the service are on loopback, about which the runtime warns once.
 	p.Allow("local or private host")
 	if err := p.AddScript(h.ctx, watch); err != nil {
 		h.t.Fatal(err)
@@ -61,7 +60,7 @@ func newPage(ctx context.Context, t *testing.T) *Page {
 	}
 	p := &Page{Page: tab, t: t, ctx: ctx}
 	t.Cleanup(func() {
-		p.quiet()
+		p.checkConsole()
 		tab.Close()
 	})
 	return p
@@ -77,11 +76,11 @@ func (p *Page) navigate(url string) {
 // Context ends when the test has taken too long.
 func (p *Page) Context() context.Context { return p.ctx }
 
-// Allow permits the page to say something that contains text.
+// Allow permits console messages that contain text.
 func (p *Page) Allow(text string) { p.allowed = append(p.allowed, text) }
 
-// quiet fails the test when the page complained.
-func (p *Page) quiet() {
+// checkConsole fails the test when the console has an error or a warning.
+func (p *Page) checkConsole() {
 next:
 	for _, m := range p.Console() {
 		for _, text := range p.allowed {
@@ -104,8 +103,8 @@ func (p *Page) Do(out any, body string) {
 	}
 }
 
-// Leave closes the tab as a person does, so that the page hears of it.
-func (p *Page) Leave() {
+// CloseTab closes the tab as a person does, so that the page gets its last events.
+func (p *Page) CloseTab() {
 	p.t.Helper()
 	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, page.Close, cdp.Empty{})
@@ -124,9 +123,9 @@ func (p *Page) Keys(keys string, options ...chromedp.KeyOption) {
 	}
 }
 
-// Becomes waits until an expression holds; it is looked at whenever the document,
+// AwaitTrue waits until an expression is true; it is evaluated whenever the document,
 // the focus or a field changes.
-func (p *Page) Becomes(expression string) {
+func (p *Page) AwaitTrue(expression string) {
 	p.t.Helper()
 	err := p.Eval(p.ctx, `new Promise((resolve) => {
 		const over = new AbortController()

@@ -3,7 +3,7 @@ import { AgentSession, appInit } from "/js/dist/index.js"
 import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 
 export { AvatarSession, ChatSession, diagnostics, load } from "/js/dist/index.js"
-export { Ear, picture } from "/e2e/pagetest/page/senses.js"
+export { LevelMeter, picture } from "/e2e/pagetest/page/measure.js"
 export { failure, held, settled } from "/e2e/pagetest/page/tools.js"
 
 const names = [

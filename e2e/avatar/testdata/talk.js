@@ -1,9 +1,9 @@
 // What the tests of a live session have in common: one whose events are on record.
 import { appInit, AvatarSession } from "/js/dist/index.js"
-import { Ear } from "/e2e/pagetest/page/senses.js"
+import { LevelMeter } from "/e2e/pagetest/page/measure.js"
 import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 
-export { Ear, picture, relayed } from "/e2e/pagetest/page/senses.js"
+export { LevelMeter, picture, relayed } from "/e2e/pagetest/page/measure.js"
 export { agents, failure, held, settled } from "/e2e/pagetest/page/tools.js"
 
 /** The events that are kept; nothing is measured of the others, which are many. */
@@ -38,9 +38,9 @@ class Talk extends Recording {
     await this.until("avatarStopTalking", undefined, from)
   }
 
-  /** An ear at the voice that arrives. */
-  async ear() {
+  /** Measures the voice that arrives. */
+  async meter() {
     const { track } = await this.until("track", ({ track }) => track.kind === "audio")
-    return Ear.at(track)
+    return LevelMeter.at(track)
   }
 }

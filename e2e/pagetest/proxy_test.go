@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// A visitor who leaves in the middle of a stream is noted, and the service hears
-// of it.
-func TestDoorNotesVisitorWhoLeaves(t *testing.T) {
+// A request whose client leaves in the middle of a stream is recorded, and ends at
+// the service too.
+func TestProxyRecordsClientThatLeaves(t *testing.T) {
 	left := make(chan struct{})
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // a server hears of the end only after that
+		io.Copy(io.Discard, r.Body) // a server notices the end only after that
 		w.Write([]byte("line\n"))
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -23,9 +23,9 @@ func TestDoorNotesVisitorWhoLeaves(t *testing.T) {
 	defer service.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	h := &House{t: t, ctx: ctx, door: newDoor()}
-	h.door.leadTo(strings.TrimPrefix(service.URL, "http://"))
-	front := httptest.NewServer(h.door)
+	h := &Server{t: t, ctx: ctx, proxy: newProxy()}
+	h.proxy.forwardTo(strings.TrimPrefix(service.URL, "http://"))
+	front := httptest.NewServer(h.proxy)
 	defer front.Close()
 
 	visit, leave := context.WithCancel(ctx)
@@ -48,24 +48,24 @@ func TestDoorNotesVisitorWhoLeaves(t *testing.T) {
 	case <-left:
 	case <-ctx.Done():
 		service.CloseClientConnections()
-		t.Fatal("the service did not hear that the visitor left")
+		t.Fatal("the request did not end at the service")
 	}
-	got := h.Await("the visit", func(Visit) bool { return true })
-	want := Visit{Method: http.MethodPost, Path: "/stream", Body: "question", Authorised: true, Status: http.StatusOK}
+	got := h.Await("the request", func(Request) bool { return true })
+	want := Request{Method: http.MethodPost, Path: "/stream", Body: "question", Authorised: true, Status: http.StatusOK}
 	if got != want {
-		t.Errorf("noted %+v, want %+v", got, want)
+		t.Errorf("recorded %+v, want %+v", got, want)
 	}
 }
 
-// A server closes a request's body when the answer begins; who reads on then gets
-// an error, for which the answer would be cut off.
-func TestDoorReadsNoBodyBehindItsEnd(t *testing.T) {
+// A server closes a request's body when the response begins; a read after that fails
+// and would cut the response off.
+func TestProxyReadsNoBodyAfterItsEnd(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(w, r.Body)
 	}))
 	defer service.Close()
-	d := newDoor()
-	d.leadTo(strings.TrimPrefix(service.URL, "http://"))
+	d := newProxy()
+	d.forwardTo(strings.TrimPrefix(service.URL, "http://"))
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/echo", &once{t: t, text: "question"})
 	r.ContentLength = int64(len("question"))
 	w := httptest.NewRecorder()
@@ -75,7 +75,7 @@ func TestDoorReadsNoBodyBehindItsEnd(t *testing.T) {
 	}
 }
 
-// once is a body whose end is told once.
+// once is a body whose end may be read once.
 type once struct {
 	t     *testing.T
 	text  string
@@ -89,14 +89,14 @@ func (o *once) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	if o.ended {
-		o.t.Error("the body was read behind its end")
+		o.t.Error("the body was read after its end")
 	}
 	o.ended = true
 	return 0, io.EOF
 }
 
-func TestOnlyPagesAreShown(t *testing.T) {
-	s := shown{nil, shownDirs(t)}
+func TestOnlyPagesAreServed(t *testing.T) {
+	s := servedFiles{nil, servedDirs(t)}
 	for _, name := range []string{"go.mod", "js/package.json", "js/distant", "e2e/avatar/testdata/talk.js", "."} {
 		if _, err := s.Open(name); err == nil {
 			t.Errorf("%s is served", name)

@@ -10,14 +10,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Thing is what a screen reader knows of a part of a page.
-type Thing struct{ Role, Name string }
+// AccessibilityNode is what a screen reader gets of a part of a page.
+type AccessibilityNode struct{ Role, Name string }
 
-// Things are the parts of the page that a screen reader knows of, in reading
-// order, without bare texts.
-func (p *Page) Things() []Thing {
+// AccessibilityNodes returns the accessibility tree in reading order, without bare
+// texts.
+func (p *Page) AccessibilityNodes() []AccessibilityNode {
 	p.t.Helper()
-	var things []Thing
+	var list []AccessibilityNode
 	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		tree, err := cdp.Call(ctx, t, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
 		if err != nil {
@@ -29,8 +29,8 @@ func (p *Page) Things() []Thing {
 		}
 		var walk func(*accessibility.Node)
 		walk = func(n *accessibility.Node) {
-			if thing := (Thing{textOf(n.Role), textOf(n.Name)}); !n.Ignored && !slices.Contains(bare, thing.Role) {
-				things = append(things, thing)
+			if node := (AccessibilityNode{textOf(n.Role), textOf(n.Name)}); !n.Ignored && !slices.Contains(unnamedRoles, node.Role) {
+				list = append(list, node)
 			}
 			for _, id := range n.ChildIDs {
 				if child := nodes[id]; child != nil {
@@ -44,14 +44,14 @@ func (p *Page) Things() []Thing {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return things
+	return list
 }
 
 var (
-	// bare are the roles of what has only a text or a place.
-	bare = []string{"StaticText", "InlineTextBox", "none", "generic", "LineBreak", "ListMarker", "MenuListPopup"}
-	// named are the roles that mean nothing without a name.
-	named = []string{
+	// unnamedRoles are the roles of nodes that are only a text or a place.
+	unnamedRoles = []string{"StaticText", "InlineTextBox", "none", "generic", "LineBreak", "ListMarker", "MenuListPopup"}
+	// namedRoles are the roles that must have a name.
+	namedRoles = []string{
 		"article", "button", "checkbox", "combobox", "heading", "img", "image", "link", "log", "navigation",
 		"radio", "radiogroup", "region", "slider", "spinbutton", "switch", "textbox", "toolbar",
 	}
@@ -72,16 +72,16 @@ const narrow = 360
 // small phone has to be scrolled sideways. The page stays narrow.
 func (p *Page) Accessible() {
 	p.t.Helper()
-	for _, thing := range p.Things() {
-		if thing.Name == "" && slices.Contains(named, thing.Role) {
-			p.t.Errorf("a %s has no name", thing.Role)
+	for _, node := range p.AccessibilityNodes() {
+		if node.Name == "" && slices.Contains(namedRoles, node.Role) {
+			p.t.Errorf("a %s has no name", node.Role)
 		}
 	}
-	var faint []string
-	if err := p.Eval(p.ctx, `import("/e2e/pagetest/page/contrast.js").then(({faint}) => faint())`, &faint); err != nil {
+	var lowContrast []string
+	if err := p.Eval(p.ctx, `import("/e2e/pagetest/page/contrast.js").then(({faint}) => faint())`, &lowContrast); err != nil {
 		p.t.Fatal(err)
 	}
-	for _, text := range faint {
+	for _, text := range lowContrast {
 		p.t.Errorf("too little contrast: %s", text)
 	}
 	if err := p.Run(p.ctx, chromedp.EmulateViewport(narrow, 2*narrow)); err != nil {

@@ -1,6 +1,6 @@
-// Tells how loud each block of the sound is that it is given.
+// Reports the level of each block of its input.
 registerProcessor(
-  "ear",
+  "meter",
   class extends AudioWorkletProcessor {
     process([[samples]]) {
       let sum = 0

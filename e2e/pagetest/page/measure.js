@@ -1,41 +1,40 @@
-// An ear that measures what a page would play, and an eye that looks at what it
-// would show.
+// Measures the sound that a page would play and the picture that it would show.
 
-/** Hears a track. */
-export class Ear {
+/** Measures how loud a track is. */
+export class LevelMeter {
   // RMS of a block; speech is about 0.1, comfort noise below 0.001.
   static loud = 0.02
 
   level = 0
   lastLoud = -Infinity // on the clock of performance.now()
-  now = -Infinity // how far it has heard, on the same clock
+  now = -Infinity // the time of the last block, on the same clock
   #waiting = new Set()
   #offset = Infinity
 
   static async at(track) {
-    const ear = new Ear()
-    ear.context = new AudioContext({ latencyHint: "interactive" })
-    await ear.context.audioWorklet.addModule("/e2e/pagetest/page/ear.js")
-    await ear.context.resume()
+    const meter = new LevelMeter()
+    meter.context = new AudioContext({ latencyHint: "interactive" })
+    await meter.context.audioWorklet.addModule("/e2e/pagetest/page/meter.js")
+    await meter.context.resume()
     const stream = new MediaStream([track])
     // Chromium decodes a received track for Web Audio only while an element plays it.
-    ear.element = new Audio()
-    ear.element.muted = true
-    ear.element.srcObject = stream
-    ear.element.play()
-    const node = new AudioWorkletNode(ear.context, "ear")
-    ear.context.createMediaStreamSource(stream).connect(node).connect(ear.context.destination)
-    node.port.onmessage = ({ data }) => ear.#block(data)
-    return ear
+    meter.element = new Audio()
+    meter.element.muted = true
+    meter.element.srcObject = stream
+    meter.element.play()
+    const node = new AudioWorkletNode(meter.context, "meter")
+    meter.context.createMediaStreamSource(stream).connect(node).connect(meter.context.destination)
+    node.port.onmessage = ({ data }) => meter.#block(data)
+    return meter
   }
 
   #block({ at, level }) {
     const arrived = performance.now()
-    // Messages may wait for the page; the fastest one tells the clock's offset.
+    // Messages may wait for the page; the fastest one gives the clock's offset.
     this.#offset = Math.min(this.#offset, arrived - at * 1000)
     this.level = level
     this.now = at * 1000 + this.#offset
-    if (level > Ear.loud) this.lastLoud = this.now
+    if (level > LevelMeter.loud) this.lastLoud = this.now
     for (const check of this.#waiting) check()
   }
 
@@ -51,13 +50,13 @@ export class Ear {
     })
   }
 
-  /** Resolves when something is heard after this call. */
+  /** Resolves when a loud block follows this call. */
   loud() {
     const since = this.now
     return this.#until(() => this.lastLoud > since)
   }
 
-  /** Resolves when nothing was heard for that long. */
+  /** Resolves when no block was loud for that long. */
   quiet(ms) {
     const since = this.now
     return this.#until(() => this.now - Math.max(this.lastLoud, since) > ms)

@@ -13,7 +13,7 @@ import (
 )
 
 // Control gives the service a command at its control address.
-func (h *House) Control(path string, body any) {
+func (h *Server) Control(path string, body any) {
 	h.t.Helper()
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -36,8 +36,8 @@ func (h *House) Control(path string, body any) {
 	}
 }
 
-// Only returns the one live session that the service has.
-func (h *House) Only() live.Info {
+// OnlySession returns the one live session that the service has.
+func (h *Server) OnlySession() live.Info {
 	h.t.Helper()
 	sessions := h.Sessions(h.ctx)
 	if len(sessions) != 1 {
@@ -46,9 +46,9 @@ func (h *House) Only() live.Info {
 	return sessions[0]
 }
 
-// Asked returns what the user said in a thread, as the service keeps it, oldest
-// first.
-func (h *House) Asked(thread string) []string {
+// UserMessages returns the messages of the user in a thread, as the service keeps
+// them, oldest first.
+func (h *Server) UserMessages(thread string) []string {
 	h.t.Helper()
 	info := h.Info()
 	reply, err := http.PostForm(info.OVPURL+"/service/session/action/start", url.Values{
@@ -90,7 +90,7 @@ func (h *House) Asked(thread string) []string {
 	return said
 }
 
-func (h *House) decode(r *http.Response, out any) {
+func (h *Server) decode(r *http.Response, out any) {
 	h.t.Helper()
 	defer r.Body.Close()
 	body, err := io.ReadAll(r.Body)

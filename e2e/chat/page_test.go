@@ -40,20 +40,20 @@ rules:
       - segment: {type: weather, content: sunny}
 `
 
-// stage opens the empty page of these tests, whose scripts find what chat.js has.
-func stage(t *testing.T) (*pagetest.House, *pagetest.Page) {
+// openPage opens the empty page of these tests, whose scripts find what chat.js has.
+func openPage(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 	t.Helper()
-	return stageOf(t, localservice.Options{Script: []byte(turns)})
+	return openPageOf(t, localservice.Options{Script: []byte(turns)})
 }
 
-func stageOf(t *testing.T, o localservice.Options) (*pagetest.House, *pagetest.Page) {
+func openPageOf(t *testing.T, o localservice.Options) (*pagetest.Server, *pagetest.Page) {
 	t.Helper()
 	h := pagetest.New(t, o)
-	return h, enter(h)
+	return h, openAt(h)
 }
 
-// enter opens a page with what the scripts share.
-func enter(h *pagetest.House) *pagetest.Page {
+// openAt opens that page of a server.
+func openAt(h *pagetest.Server) *pagetest.Page {
 	p := h.Open(folder)
 	p.Prelude = `const {arrive, connect, converse, converseOnce, diagnostics, failure, held, load, open, settled, visitor} = await import("` + folder + `chat.js")`
 	return p

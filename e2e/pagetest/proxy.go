@@ -1,0 +1,234 @@
+package pagetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// maxBody bounds what is kept of a request's body, in bytes.
+const maxBody = 1 << 16
+
+// Request is a request that went through the proxy, and the status of its response.
+type Request struct {
+	Method, Path string
+	Body         string // of a POST, its beginning
+	Authorised   bool   // with an Authorization header
+	Status       int    // 0 when the client left before there was one
+}
+
+// Interceptor answers a request in the service's place; it reports whether it did.
+type Interceptor func(http.ResponseWriter, *http.Request) bool
+
+// proxy records requests and forwards them to the service.
+type proxy struct {
+	inner *httputil.ReverseProxy
+
+	mu          sync.Mutex
+	requests    []Request
+	changed     chan struct{} // closed and replaced at each request
+	interceptor Interceptor
+}
+
+func newProxy() *proxy { return &proxy{changed: make(chan struct{})} }
+
+// forwardTo sets the address of the service, before the first request.
+func (d *proxy) forwardTo(addr string) {
+	d.inner = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: addr})
+			r.Out.Host = r.In.Host
+		},
+		// The service distinguishes sockets from other requests by the connection.
+		Transport: &http.Transport{DisableKeepAlives: true},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			w.WriteHeader(http.StatusBadGateway)
+		},
+		ErrorLog: log.New(io.Discard, "", 0), // pages that close in the middle of a response
+	}
+}
+
+func (d *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	interceptor := d.interceptor
+	d.mu.Unlock()
+	v := Request{Method: r.Method, Path: r.URL.Path, Authorised: r.Header.Get("Authorization") != ""}
+	out := &statusWriter{ResponseWriter: w}
+	// The reverse proxy panics when a client leaves in the middle of a response.
+	defer func() {
+		v.Status = out.status
+		d.record(v)
+	}()
+	if r.Method == http.MethodPost {
+		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+		if err != nil {
+			return
+		}
+		v.Body = string(body)
+		var all io.Reader = bytes.NewReader(body)
+		// A body that was read to its end must not be read again: the server closes it
+		// when the response begins, and the transport reports that as a failure.
+		if len(body) == maxBody {
+			all = io.MultiReader(all, r.Body)
+		}
+		r.Body = io.NopCloser(all)
+	}
+	if interceptor == nil || !interceptor(out, r) {
+		d.inner.ServeHTTP(out, r)
+	}
+}
+
+func (d *proxy) record(v Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.requests = append(d.requests, v)
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// seen returns the requests so far, and a channel that the next one closes.
+func (d *proxy) seen() ([]Request, <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.requests, d.changed
+}
+
+// statusWriter keeps the status of a response.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *statusWriter) WriteHeader(status int) {
+	a.status = status
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets the reverse proxy flush and hijack the connection.
+func (a *statusWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// Intercept makes interceptor answer requests from now on; nil ends that.
+func (h *Server) Intercept(interceptor Interceptor) {
+	h.proxy.mu.Lock()
+	defer h.proxy.mu.Unlock()
+	h.proxy.interceptor = interceptor
+}
+
+// Requests returns the requests that are over, in the order of their ends.
+func (h *Server) Requests() []Request {
+	requests, _ := h.proxy.seen()
+	return slices.Clone(requests)
+}
+
+// Count returns how many requests so far have that method and a path with that prefix.
+func (h *Server) Count(method, prefix string) int {
+	n := 0
+	for _, v := range h.Requests() {
+		if v.Method == method && strings.HasPrefix(v.Path, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// Await waits for the first request that fits to be over, and returns it.
+func (h *Server) Await(what string, fits func(Request) bool) Request {
+	h.t.Helper()
+	v, ok := h.await(h.ctx, fits)
+	if !ok {
+		h.t.Fatalf("the service did not see %s; it saw %s", what, summary(h.Requests()))
+	}
+	return v
+}
+
+// await is Await until ctx ends.
+func (h *Server) await(ctx context.Context, fits func(Request) bool) (v Request, ok bool) {
+	for {
+		requests, changed := h.proxy.seen()
+		if i := slices.IndexFunc(requests, fits); i >= 0 {
+			return requests[i], true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return v, false
+		}
+	}
+}
+
+func summary(requests []Request) string {
+	var b strings.Builder
+	for _, v := range requests {
+		if !strings.HasPrefix(v.Path, "/js/") && !strings.HasPrefix(v.Path, "/e2e/") {
+			fmt.Fprintf(&b, "\n\t%s %s %d", v.Method, v.Path, v.Status)
+		}
+	}
+	return b.String()
+}
+
+// reportsEnd returns a filter for the request that reports the end of a thread.
+func reportsEnd(thread string) func(Request) bool {
+	return func(v Request) bool {
+		return v.Method == http.MethodPost && v.Path == "/thread/session_completed" && strings.Contains(v.Body, thread)
+	}
+}
+
+const (
+	// closeTries and closePatience are for a busy machine: Chromium ends a tab half a
+	// second after the request to close it, whether its page has handled that or not.
+	closeTries    = 3
+	closePatience = 10 * time.Second
+)
+
+// CloseUntilReported closes the tab of conversations, and waits until the ends of their
+// threads were reported to the service. It tries again with other tabs when one was
+// ended too early.
+func CloseUntilReported(t *testing.T, begin func() (h *Server, p *Page, threads []string)) *Server {
+	t.Helper()
+	for range closeTries {
+		h, p, threads := begin()
+		p.CloseTab()
+		ctx, cancel := context.WithTimeout(h.ctx, closePatience)
+		reported := !slices.ContainsFunc(threads, func(thread string) bool {
+			_, ok := h.await(ctx, reportsEnd(thread))
+			return !ok
+		})
+		cancel()
+		if reported {
+			for _, thread := range threads {
+				h.AwaitSessionCompleted(thread)
+			}
+			return h
+		}
+		t.Logf("a tab was ended before its page had reported; the service saw %s", summary(h.Requests()))
+	}
+	t.Fatal("the ends were never reported to the service")
+	return nil
+}
+
+// AwaitSessionCompleted waits until the end of the thread was reported to the service.
+func (h *Server) AwaitSessionCompleted(thread string) {
+	h.t.Helper()
+	v := h.Await("session_completed for "+thread, reportsEnd(thread))
+	if v.Status != http.StatusOK || !v.Authorised {
+		h.t.Errorf("session_completed: authorised %v, status %d", v.Authorised, v.Status)
+	}
+}
+
+// AwaitUnsubscribe waits until the page has ended its WHEP session.
+func (h *Server) AwaitUnsubscribe() {
+	h.t.Helper()
+	h.Await("the DELETE of WHEP", func(v Request) bool {
+		return v.Method == http.MethodDelete && strings.HasPrefix(v.Path, "/rtc/v1/") && v.Status == http.StatusOK
+	})
+}
