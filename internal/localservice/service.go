@@ -254,15 +254,14 @@ func recovery(d time.Duration) time.Duration {
 
 // hosts are the addresses in the reply of appInit, with fresh credentials for the
 // relay.
-func (s *Service) hosts(context.Context, store.Agent) (api.Hosts, error) {
+func (s *Service) hosts() (api.Hosts, error) {
 	c, err := s.relay.Credentials(rand.Text(), turnLife)
 	if err != nil {
 		return api.Hosts{}, err
 	}
 	return api.Hosts{
 		ConversationManagerURL: s.info.ConversationManagerURL, SRSBaseURL: s.info.SRSBaseURL,
-		TURNServerURL:   s.info.TURNServerURL,
-		TURNCredentials: &api.TURNCredentials{Username: c.Username, Credential: c.Credential, Expiry: c.Expiry},
+		TURNServerURL: s.info.TURNServerURL, TURNCredentials: &c,
 	}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
@@ -31,9 +32,8 @@ type Config struct {
 	Tokens   *token.Authority
 	Dialogue *dialogue.Service
 
-	// Hosts says where a session with that agent finds its counterparts; it is
-	// called once for each appInit, so that credentials can be fresh.
-	Hosts func(ctx context.Context, agent store.Agent) (Hosts, error)
+	// Hosts is called once for each appInit, so that credentials can be fresh.
+	Hosts func() (Hosts, error)
 
 	Knowledge   fs.FS         // the Markdown files to show, nil for none
 	Logger      *slog.Logger  // nil discards
@@ -44,19 +44,10 @@ type Config struct {
 // Hosts is the part of an appInit reply that depends on where the service runs
 // (wire-protocol §1.4).
 type Hosts struct {
-	ConversationManagerURL string
-	SRSBaseURL             string
-	TURNServerURL          string
-	TURNCredentials        *TURNCredentials // nil when there is no relay
-	PreviewImageURL        string
-	LoadingVideoURL        string
-}
-
-// TURNCredentials let a client use the relay until Expiry, in seconds since 1970.
-type TURNCredentials struct {
-	Username   string `json:"username"`
-	Credential string `json:"credential"`
-	Expiry     int64  `json:"expiry,omitempty"`
+	ConversationManagerURL string             `json:"conversationManagerUrl"`
+	SRSBaseURL             string             `json:"srsBaseUrl"`
+	TURNServerURL          string             `json:"turnServerUrl"`
+	TURNCredentials        *relay.Credentials `json:"turnCredentials,omitempty"` // nil without a relay
 }
 
 type server struct {

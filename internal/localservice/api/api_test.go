@@ -19,6 +19,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -60,10 +61,10 @@ func serve(t *testing.T, b brain.Brain, change func(*Config)) *service {
 	}
 	config := Config{
 		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: b}),
-		Hosts: func(context.Context, store.Agent) (Hosts, error) {
+		Hosts: func() (Hosts, error) {
 			return Hosts{
 				ConversationManagerURL: "http://talk.test", SRSBaseURL: "http://media.test", TURNServerURL: "turn.test",
-				TURNCredentials: &TURNCredentials{"u", "c", 1790000000},
+				TURNCredentials: &relay.Credentials{Username: "u", Credential: "c", Expiry: 1790000000},
 			}, nil
 		},
 	}
@@ -471,7 +472,7 @@ func FuzzBody(f *testing.F) {
 	f.Add(fmt.Sprintf("secret=%s&partnerId=%d&type=2&userId=a&privileges=geniegpcid:1,,", partners[0].Secret, partners[0].ID))
 	handler := New(Config{
 		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: silent}),
-		Hosts: func(context.Context, store.Agent) (Hosts, error) { return Hosts{}, nil },
+		Hosts: func() (Hosts, error) { return Hosts{}, nil },
 	})
 	ks, err := token.NewAuthority(s).Start(f.Context(), token.Grant{
 		PartnerID: partners[0].ID, Secret: partners[0].Secret, Type: token.TypeAdmin, UserID: "root", Privileges: "disableentitlement",

@@ -27,15 +27,13 @@ func (s *server) resolveWidgetID(c *call) (any, error) {
 
 // appInitReply is what a page needs before it can connect (wire-protocol §1.4).
 type appInitReply struct {
-	PartnerID              int64            `json:"partnerId"`
-	KS                     string           `json:"ks"`
-	ConversationManagerURL string           `json:"conversationManagerUrl"`
-	SRSBaseURL             string           `json:"srsBaseUrl"`
-	TURNServerURL          string           `json:"turnServerUrl"`
-	TURNCredentials        *TURNCredentials `json:"turnCredentials,omitempty"`
-	Avatars                []avatar         `json:"avatars"`
+	PartnerID int64  `json:"partnerId"`
+	KS        string `json:"ks"`
+	Hosts
+	Avatars []avatar `json:"avatars"`
 }
 
+// avatar has no pictures of its own yet.
 type avatar struct {
 	ID              string `json:"id"`
 	PreviewImageURL string `json:"previewImageUrl"`
@@ -60,7 +58,7 @@ func (s *server) appInit(c *call) (any, error) {
 	if id := c.claims.ConfigID(); id != 0 && id != agent.ConfigID {
 		return nil, exception("AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH", "AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH")
 	}
-	hosts, err := s.Hosts(c.ctx(), agent)
+	hosts, err := s.Hosts()
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +66,9 @@ func (s *server) appInit(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := appInitReply{
-		PartnerID: agent.PartnerID, KS: ks,
-		ConversationManagerURL: hosts.ConversationManagerURL, SRSBaseURL: hosts.SRSBaseURL,
-		TURNServerURL: hosts.TURNServerURL, TURNCredentials: hosts.TURNCredentials, Avatars: []avatar{},
-	}
+	reply := appInitReply{PartnerID: agent.PartnerID, KS: ks, Hosts: hosts, Avatars: []avatar{}}
 	if !agent.Profile.AudioMode {
-		reply.Avatars = append(reply.Avatars, avatar{
-			ID: agent.ID, PreviewImageURL: hosts.PreviewImageURL, LoadingVideoURL: hosts.LoadingVideoURL, ObjectType: "Object",
-		})
+		reply.Avatars = append(reply.Avatars, avatar{ID: agent.ID, ObjectType: "Object"})
 	}
 	return reply, nil
 }

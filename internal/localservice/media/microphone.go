@@ -36,7 +36,7 @@ var (
 // Microphone is the peer that carries a user's voice up (wire-protocol §5). Its methods may be called concurrently.
 type Microphone struct {
 	server *Server
-	onPCM   func(pcm []int16)
+	onPCM  func(pcm []int16)
 
 	mu         sync.Mutex
 	closed     bool
@@ -199,7 +199,7 @@ func (m *Microphone) listen(pc *webrtc.PeerConnection, track *webrtc.TrackRemote
 // trackDecoder turns the packets of one track into slots of sound.
 type trackDecoder struct {
 	decoder opus.Decoder
-	onPCM    func(pcm []int16)
+	onPCM   func(pcm []int16)
 	started time.Time
 	next    uint16 // sequence number
 	pcm     [longestPacket]int16

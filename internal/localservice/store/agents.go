@@ -47,11 +47,6 @@ func (s *Store) AgentByWidget(ctx context.Context, widgetID string) (Agent, erro
 		`SELECT `+agentColumns+` FROM agents WHERE widget_id = ?`, widgetID), scanAgent)
 }
 
-// PutAgent creates a, or replaces the agent with its id.
-func (s *Store) PutAgent(ctx context.Context, a Agent) error {
-	return putAgent(ctx, s.write, a)
-}
-
 func putAgent(ctx context.Context, db execer, a Agent) error {
 	profile, err := json.Marshal(a.Profile)
 	if err != nil {

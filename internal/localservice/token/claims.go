@@ -62,12 +62,6 @@ func (c *Claims) AgentID() string { return c.grants.agentID }
 // ConfigID is the brain configuration that the token names, or 0.
 func (c *Claims) ConfigID() int64 { return c.grants.configID }
 
-// Role is the role that the token is bound to, or "".
-func (c *Claims) Role() string { return c.grants.role }
-
-// Group is the session group, whose tokens end together, or "".
-func (c *Claims) Group() string { return c.grants.group }
-
 // Entitled reports whether the caller is limited to what belongs to its user.
 func (c *Claims) Entitled() bool { return !c.grants.disableEntitlement }
 

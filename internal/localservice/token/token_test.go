@@ -64,7 +64,7 @@ func TestTokenSaysWhatItWasMintedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.PartnerID != p.ID || c.UserID != "ann" || c.Kind() != Agent || c.AgentID() != "a-1" ||
-		c.ConfigID() != 1001 || c.Role() != PlaybackRole || c.Group() != "g1" || !c.Entitled() {
+		c.ConfigID() != 1001 || c.grants.role != PlaybackRole || c.grants.group != "g1" || !c.Entitled() {
 		t.Errorf("claims %+v", c)
 	}
 }
