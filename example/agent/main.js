@@ -54,7 +54,7 @@ function create(options) {
   return session
 }
 
-// What an avatar tells and the conversation does not pass on.
+// Events of an avatar that the agent session does not pass on.
 function listen(transport) {
   if (avatars.has(transport)) return
   avatars.add(transport)

@@ -1,11 +1,11 @@
-// Chunks arrive about this long before they are heard.
+// Captions arrive about this long before their sound, in milliseconds.
 const lead = 400
-// The last line stays this long after the end.
+// The last line stays this long after the end, in milliseconds.
 const hold = 2000
-// About two lines on a phone.
+// The longest line in characters: about two lines on a phone.
 const room = 94
 
-/** Shows in `line` what the agent is saying, as it is heard. */
+/** Shows captions in `line`, in time with the sound. */
 export class Captions {
   #line
   #text = ""
@@ -26,7 +26,7 @@ export class Captions {
     })
   }
 
-  /** The utterance is over: the line goes after a while. */
+  /** The utterance has ended: the line is cleared after a while. */
   end() {
     this.#fresh = true
     this.#later(hold, () => {
@@ -34,7 +34,7 @@ export class Captions {
     })
   }
 
-  /** The agent was cut: what it would have said is not shown. */
+  /** The agent was interrupted: the rest of the captions is dropped. */
   clear() {
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()

@@ -31,7 +31,7 @@ export class Composer {
     })
   }
 
-  /** What is typed and not sent yet. */
+  /** The text that is not sent yet. */
   get text() {
     return this.#text.value.trim()
   }

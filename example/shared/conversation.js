@@ -1,5 +1,5 @@
-// One conversation at a time with the agent that is picked, and what surrounds it
-// on the page. How it is carried is the page's: see chat/main.js and agent/main.js.
+// One conversation at a time with the selected agent, and the parts of the page around
+// it. The page makes the session: see chat/main.js and agent/main.js.
 import { Composer } from "./composer.js"
 import { Desk } from "./desk.js"
 import { $, icon, make } from "./dom.js"
@@ -11,7 +11,7 @@ import { agentName, readService } from "./service.js"
 import { Talk } from "./talk.js"
 
 export class Conversation {
-  /** What is under way; undefined while none is connected. */
+  /** The connected session, or undefined. */
   session
   composer
   log
@@ -26,7 +26,7 @@ export class Conversation {
   #desk
   #memory
   #visitor // its calls beside the conversation
-  #opening // the latest call of #connect
+  #opening // identifies the latest call of #connect
 
   /**
    * `create(options)` makes a session that is not connected yet; `stop()` is called
@@ -49,7 +49,7 @@ export class Conversation {
     this.log = new Log($("log"), $("announcer"), {
       ask: (text, byKeyboard) => {
         if (!this.session) return // it is not there yet
-        if (byKeyboard) this.composer.focus() // the button goes away
+        if (byKeyboard) this.composer.focus() // the button is removed
         this.#talk.ask(text)
       },
       submit: async (values) => this.#submit(values),
@@ -62,7 +62,7 @@ export class Conversation {
     addEventListener("pagehide", () => this.#save())
   }
 
-  /** Begins with what the service says. */
+  /** Reads the service's information and opens the first conversation. */
   async begin() {
     try {
       this.#service = await readService()
@@ -72,7 +72,7 @@ export class Conversation {
     await this.open()
   }
 
-  /** Opens the conversation with the agent that is picked, where it was left. */
+  /** Opens the conversation with the selected agent where it was left. */
   async open() {
     this.#leave({ final: false })
     const name = agentName()
@@ -173,7 +173,7 @@ export class Conversation {
   }
 }
 
-/** Says what goes on, above the composer. */
+/** Shows the status above the composer. */
 export function status(text, bad = false) {
   $("status").textContent = text
   $("status").toggleAttribute("data-bad", bad)

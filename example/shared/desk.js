@@ -1,5 +1,5 @@
-// What lies beside the conversation, and the tools with which an agent uses it:
-// notes, a guide with pages, and the visitor, who knows the weather.
+// The panels beside the conversation, and the client tools for them: notes, a guide
+// with pages, and a question about the weather for the visitor.
 import { icon, make } from "./dom.js"
 import { guide } from "./guide.js"
 
@@ -16,7 +16,7 @@ export class Desk {
   #place = make("span", { className: "place" })
   #at = 0
 
-  /** Idle tells whether the visitor is not typing; then a question may take the focus. */
+  /** `idle()` is true while the visitor is not typing; then a question may take the focus. */
   constructor(element, log, { idle }) {
     this.#log = log
     this.#idle = idle
@@ -35,7 +35,7 @@ export class Desk {
     this.#turn(0)
   }
 
-  /** Lets a session's agent use what is here. */
+  /** Registers the client tools with a session. */
   serve(session) {
     const tool = (name, schema, run) =>
       session.onToolCall(name, async ({ args, toolMetadata: { id, waitForResponse } }) => {
@@ -58,7 +58,7 @@ export class Desk {
     return { status: "saved", notes: this.#notes.children.length }
   }
 
-  // A page knows no weather, but the visitor can look out of the window.
+  // The visitor answers, because a page has no weather data.
   async #weather(place) {
     const { promise, resolve } = deferred()
     const back = document.activeElement
@@ -95,7 +95,7 @@ export class Desk {
     this.#place.textContent = `${this.#at + 1} of ${guide.length}`
   }
 
-  // On the page of the guide that has the words, which is turned up.
+  // Shows the page of the guide that has the words, and marks them.
   #highlight(text) {
     const wanted = text.toLowerCase()
     const found = guide.findIndex((page) => [page.title, ...page.text].some((part) => part.toLowerCase().includes(wanted)))

@@ -1,13 +1,13 @@
-// The conversation as it is shown. The log itself is silent for screen readers:
-// they hear each answer once it is whole, from the announcer.
+// The messages of the conversation. The log itself is silent for screen readers: the
+// announcer reads each answer when it is complete.
 import { icon, make } from "./dom.js"
 import { GrowingText } from "./markdown.js"
 import { sentence } from "./sentences.js"
 import { draw } from "./widgets.js"
 
-// So close to its end the log follows what is added, in CSS pixels.
+// The log scrolls with new content while it is this close to its end, in CSS pixels.
 const nearEnd = 60
-// How long a button tells that it has done something, in milliseconds.
+// How long a button shows its success, in milliseconds.
 const doneFor = 2000
 
 export class Log {
@@ -33,7 +33,7 @@ export class Log {
     element.addEventListener("scroll", () => {
       const { scrollTop } = element
       const atEnd = element.scrollHeight - scrollTop - element.clientHeight < nearEnd
-      // What is added moves the end away too; only the visitor scrolls up.
+      // New content moves the end away too; only the visitor scrolls up.
       if (atEnd || scrollTop < last) this.#following = atEnd
       this.#latest.hidden = this.#following
       last = scrollTop
@@ -48,20 +48,20 @@ export class Log {
     return this.#entries.length === 0
   }
 
-  /** Shows the end, and goes on doing so. */
+  /** Scrolls to the end, and keeps it in view. */
   follow() {
     this.#following = true
     this.#latest.hidden = true
     this.#element.scrollTop = this.#element.scrollHeight
   }
 
-  /** Says something to screen readers alone. */
+  /** Announces a text to screen readers only. */
   announce(text) {
-    // What is there already would not be said again.
+    // An unchanged text would not be announced again.
     this.#announcer.replaceChildren(make("span", {}, text))
   }
 
-  /** The visitor said that. It stands before an answer that has nothing in it yet. */
+  /** Adds a message of the visitor, before an answer that is still empty. */
   you(text) {
     const turn = article("You", "you", make("div", { className: "text" }, text))
     const last = this.#entries.at(-1)
@@ -72,7 +72,7 @@ export class Log {
     this.follow()
   }
 
-  /** An answer begins. */
+  /** Adds an empty answer. */
   answer(name) {
     const answer = new Answer(name, this, this.#actions)
     this.#entries.push(answer)
@@ -80,21 +80,21 @@ export class Log {
     return answer
   }
 
-  /** Takes back an answer that never came. */
+  /** Removes an answer that stayed empty. */
   drop(answer) {
     this.#entries = this.#entries.filter((entry) => entry !== answer)
     answer.element.remove()
   }
 
-  /** Something about the conversation that nobody said. */
+  /** Adds a note of the page itself. */
   note(...content) {
     const note = make("div", { className: "note" }, ...content)
     this.#turns.append(note)
-    this.announce(texts(note).join(" ")) // or the words on buttons would be one
+    this.announce(texts(note).join(" ")) // textContent would join the labels of buttons
     return note
   }
 
-  /** Offers questions to ask next, at the end of the log, in place of those before. */
+  /** Replaces the suggested questions at the end of the log. */
   suggest(questions, title = "Ask next") {
     const at = [...this.#chips.querySelectorAll("button")].indexOf(document.activeElement)
     this.#questions = questions
@@ -106,7 +106,7 @@ export class Log {
       list.append(make("li", {}, chip))
     }
     this.#chips.replaceChildren(make("p", { ariaHidden: "true" }, title), list)
-    if (at >= 0) [...list.querySelectorAll("button")].slice(0, at + 1).at(-1)?.focus() // a person was there
+    if (at >= 0) [...list.querySelectorAll("button")].slice(0, at + 1).at(-1)?.focus() // the focus was on one of the old buttons
   }
 
   clear() {
@@ -117,7 +117,7 @@ export class Log {
     this.follow()
   }
 
-  /** What restore needs, as plain data. */
+  /** Plain data for restore. */
   toJSON() {
     return { entries: this.#entries, questions: this.#questions }
   }
@@ -140,7 +140,7 @@ export class Log {
   }
 }
 
-/** One answer of the agent, from its first sign to its last. */
+/** One answer of the agent. */
 class Answer {
   element
   #log
@@ -151,7 +151,7 @@ class Answer {
   #tools = make("div", { className: "about", hidden: true })
   #waiting = make("p", { className: "dots", ariaHidden: "true" }, make("span"), make("span"), make("span"))
   #shown = []
-  #heard = [0, 0] // how much was announced of the text, and of the names of the widgets
+  #announced = [0, 0] // lengths of the announced text and of the announced names of widgets
   #id
   #rating
   #outcome
@@ -175,7 +175,7 @@ class Answer {
     this.#growing.add(text)
   }
 
-  /** Adds what is said after what was: a sentence of its own. */
+  /** Adds a sentence. */
   say(sentence) {
     this.add(this.#growing.text === "" ? sentence : ` ${sentence}`)
   }
@@ -188,26 +188,26 @@ class Answer {
     this.#widgets.append(element)
   }
 
-  /** All of it is there, for now: an avatar may go on. */
+  /** The answer is complete for now; an avatar may continue it. */
   end({ silently = false } = {}) {
     this.#waiting.remove()
     this.#growing.end()
     this.#tools.hidden = this.#growing.text === ""
     const names = [...this.#widgets.children].map((widget) => widget.ariaLabel ?? widget.querySelector("summary, strong").textContent)
     const parts = [this.#body.textContent, names.join(", ")]
-    const news = parts.map((part, i) => part.slice(this.#heard[i])).join(" ").trim()
-    this.#heard = parts.map((part) => part.length)
+    const news = parts.map((part, i) => part.slice(this.#announced[i])).join(" ").trim()
+    this.#announced = parts.map((part) => part.length)
     if (news !== "" && !silently) this.#log.announce(`${this.name}: ${news}`)
   }
 
-  /** Tells how it ended, if not by itself. */
+  /** Adds a remark on an answer that did not end by itself. */
   remark(text) {
     this.#waiting.remove()
     this.#outcome = text
     this.element.append(make("p", { className: "remark" }, text))
   }
 
-  /** Tells what went wrong, and offers to try again, which `retry()` does unless it returns false. */
+  /** Shows an error with a button for `retry()`, which returns false if it can't be tried now. */
   fail(text, retry) {
     this.#waiting.remove()
     this.#outcome = text
@@ -220,9 +220,9 @@ class Answer {
     this.element.append(remark)
   }
 
-  /** The service knows the answer by that id: it can be rated. */
+  /** Adds the buttons of a rating, for the message with that id. */
   rateable(id, rating) {
-    if (this.#id) return // another sentence of the same
+    if (this.#id) return // another sentence of the same message
     this.#id = id
     this.#rating = rating
     const buttons = [true, false].map((good) => {

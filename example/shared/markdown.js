@@ -15,7 +15,7 @@ rules.link_open = (tokens, i, options, env, self) => {
   tokens[i].attrSet("rel", "noopener noreferrer")
   return self.renderToken(tokens, i, options)
 }
-// A picture would tell its host who reads: it is a link to itself.
+// A picture would reveal the reader to its host: it becomes a link.
 rules.image = (tokens, i) => {
   const address = tokens[i].attrGet("src")
   const text = escape(tokens[i].content || "picture")

@@ -1,4 +1,4 @@
-// What this tab knows of a conversation after a reload. A widget's token is the
+// What this tab keeps of a conversation for a reload. A widget's token is the
 // same for every visitor, so the service can't be asked for it.
 
 /** The conversation with an agent on a page of that name. */

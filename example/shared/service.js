@@ -1,4 +1,4 @@
-// What the service that serves this page tells it: addresses, and who is there to
+// The information of the service that serves this page: addresses, and the agents to
 // talk to.
 import { $ } from "./dom.js"
 

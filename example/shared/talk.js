@@ -1,8 +1,8 @@
-// What goes on between the page and a session of either kind.
+// Connects a session of either kind with the log and the composer.
 import { make, outward } from "./dom.js"
 import { sentence } from "./sentences.js"
 
-/** A conversation: what the visitor asks goes to the session, what it tells goes into the log. */
+/** Sends the visitor's texts to the session, and shows the session's events in the log. */
 export class Talk {
   #log
   #composer
@@ -11,20 +11,20 @@ export class Talk {
   #renew
   #session
   #name
-  #over // ends the listeners
-  #speech // whose sentences came last
-  #pending = false // the agent was asked
+  #listening // aborts the listeners
+  #speech // speechId of the last sentence
+  #pending = false // a text was sent and not answered yet
   #answering = false
-  #speaking = false // an avatar does, after its answer has come
-  #refusing = false // the agent takes no variables, which it says by saying nothing
-  #answer // the one that is being given, or was last
+  #speaking = false // an avatar speaks, also after the end of its answer
+  #refusing = false // the agent takes no variables and answers with empty turns
+  #answer // the current or last one
   #questions = []
-  #typed = [] // shown when they were sent, not when the session repeats them
-  #asked = "" // last
-  #messages = new Map() // what an avatar says → the message it is of, which can be rated
-  #abort // of the typed turn that is under way
+  #typed = [] // texts that were shown when they were sent, and not yet repeated by the session
+  #asked = "" // the last text
+  #messages = new Map() // speechId → id of the message, for ratings
+  #abort // aborts the current typed turn
 
-  /** `save()` is called when something was said, `renew()` when the session is of no use any more. */
+  /** `save()` is called after each message, `renew()` when the session can't be used any more. */
   constructor({ log, composer, status, save, renew }) {
     this.#log = log
     this.#composer = composer
@@ -33,13 +33,13 @@ export class Talk {
     this.#renew = renew
   }
 
-  /** Talks through that session from now on, to an agent of that name. */
+  /** Uses that session from now on, with an agent of that name. */
   follow(session, name) {
     this.leave()
     this.#session = session
     this.#name = name
-    this.#over = new AbortController()
-    const { signal } = this.#over
+    this.#listening = new AbortController()
+    const { signal } = this.#listening
     const on = (event, listener) => session.on(event, listener, { signal })
     on("transcript", (transcript) => this.#transcript(transcript))
     on("turnStart", ({ isNewTurn }) => this.#begin(isNewTurn))
@@ -68,7 +68,7 @@ export class Talk {
 
   /** Hears no more of the session. */
   leave() {
-    this.#over?.abort()
+    this.#listening?.abort()
     this.#abort?.abort()
     this.#session = this.#answer = this.#abort = undefined
     this.#typed = []
@@ -120,7 +120,7 @@ export class Talk {
   /** Stops the answer that is being written. */
   stop() {
     this.#abort?.abort()
-    this.#settle() // also when nothing was heard, to which no answer comes
+    this.#settle() // also for unrecognised speech, which gets no answer
   }
 
   #settle() {

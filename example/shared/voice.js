@@ -1,22 +1,22 @@
 import { $ } from "./dom.js"
 
 // A press that lasts longer than this is held, in milliseconds: its release is its
-// end. After a shorter one the agent listens until the next.
+// end. After a shorter one the agent listens until the next press.
 const held = 400
 
-/** The buttons for both voices: the visitor's, always heard or while they want it, and the agent's. */
+/** The buttons for the microphone, for tap-to-talk, and for the agent's sound. */
 export class Voice {
   #session
 
-  /** `session()` is the avatar session to speak through; `attempt(action)` tells what goes wrong. */
+  /** `session()` is the avatar session to speak through; `attempt(action)` shows errors. */
   constructor(session, attempt) {
     this.#session = session
     $("mic").addEventListener("click", () => attempt(() => this.#toggleMicrophone()))
     $("sound").addEventListener("click", () => attempt(() => this.#toggleSound()))
-    this.#hearTaps(() => attempt(() => this.#tap()))
+    this.#listenForTaps(() => attempt(() => this.#tap()))
   }
 
-  /** Shows what is on. */
+  /** Updates the buttons. */
   show() {
     const session = this.#session()
     const taps = Boolean(session?.capabilities.tapToTalk) // which the agent decides
@@ -36,7 +36,7 @@ export class Voice {
   }
 
   // Keys and screen readers only click; a pointer is down for a while before.
-  #hearTaps(tap) {
+  #listenForTaps(tap) {
     let since // when the pointer went down that made the agent listen
     $("tap").addEventListener("pointerdown", ({ button, pointerId }) => {
       since = undefined
@@ -50,7 +50,7 @@ export class Voice {
       since = undefined
       if (!short) tap()
     })
-    $("tap").addEventListener("contextmenu", (event) => event.preventDefault()) // a finger that holds is no question for it
+    $("tap").addEventListener("contextmenu", (event) => event.preventDefault()) // holding a finger down would open it
   }
 
   async #tap() {

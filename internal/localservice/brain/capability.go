@@ -1,5 +1,7 @@
 package brain
 
+import "maps"
+
 // States of a capability (wire-protocol §4.9). Disabled, in a stored
 // configuration, vetoes a client's on.
 const (
@@ -16,13 +18,11 @@ const (
 	ThinkProcess = "think_process"
 	AvatarFiller = "avatar_filler"
 
-	ShowContent    = "avatar_show_content" // an avatar may show widgets
-	Experiences    = "kaltura_genie_experiences"
-	ShowLink       = "show_link"
-	VideoGallery   = "video_gallery"
-	ExternalVideo  = "external_video"
-	ContentGallery = "gallery_slides"
-	UserForm       = "user_properties_form"
+	ShowContent   = "avatar_show_content" // an avatar may show widgets
+	Experiences   = "kaltura_genie_experiences"
+	ShowLink      = "show_link"
+	VideoGallery  = "video_gallery"
+	ExternalVideo = "external_video"
 )
 
 // offByDefault lists the capabilities that are off unless they are switched
@@ -35,21 +35,19 @@ var offByDefault = map[string]bool{
 
 // Capabilities are the states after layering: stored ones over the defaults, the
 // client's over the stored ones.
-type Capabilities struct{ states map[string]string }
+type Capabilities map[string]string
 
-// Layer puts what a client asks for over what is stored. A state that is none of
-// the three is passed over.
+// Layer lays the client's states over the stored ones. A state other than the three
+// is ignored.
 func Layer(stored, client map[string]string) Capabilities {
-	states := map[string]string{}
-	for name, state := range stored {
-		states[name] = state
-	}
+	states := Capabilities{}
+	maps.Copy(states, stored)
 	for name, state := range client {
 		if ValidState(state) && states[name] != Disabled {
 			states[name] = state
 		}
 	}
-	return Capabilities{states}
+	return states
 }
 
 // ValidState reports whether state is on, off or disabled.
@@ -57,7 +55,7 @@ func ValidState(state string) bool { return state == On || state == Off || state
 
 // On reports whether a capability is on.
 func (c Capabilities) On(name string) bool {
-	if state, ok := c.states[name]; ok {
+	if state, ok := c[name]; ok {
 		return state == On
 	}
 	return !offByDefault[name]

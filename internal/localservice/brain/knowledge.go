@@ -57,28 +57,19 @@ func ReadKnowledge(folder fs.FS) ([]store.Passage, error) {
 	}
 	var passages []store.Passage
 	for _, name := range names {
-		text, err := readDocument(folder, name)
+		text, err := fs.ReadFile(folder, name)
 		if err != nil {
 			return nil, fmt.Errorf("read knowledge: %w", err)
 		}
-		passages = append(passages, cutMarkdown(name, text)...)
+		if len(text) > maxDocument {
+			return nil, fmt.Errorf("read knowledge: %s: %d bytes, at most %d", name, len(text), maxDocument)
+		}
+		passages = append(passages, cutMarkdown(name, string(text))...)
 	}
 	return passages, nil
 }
 
-func readDocument(folder fs.FS, name string) (string, error) {
-	info, err := fs.Stat(folder, name)
-	if err != nil {
-		return "", err
-	}
-	if info.Size() > maxDocument {
-		return "", fmt.Errorf("%s: %d bytes, at most %d", name, info.Size(), maxDocument)
-	}
-	text, err := fs.ReadFile(folder, name)
-	return string(text), err
-}
-
-// cutMarkdown makes one passage of each section, its Markdown as it stands. The
+// cutMarkdown makes one passage of each section, its Markdown unchanged. The
 // first heading of level one names the document.
 func cutMarkdown(name, text string) []store.Passage {
 	title := strings.TrimSuffix(path.Base(name), path.Ext(name))

@@ -19,16 +19,8 @@ const fence = "```"
 
 // spoken returns the first sentences of a passage, "" when it is code only.
 func spoken(p store.Passage, sentences int) string {
-	text := plain(p.Body)
-	end := 0
-	for range sentences {
-		i := strings.Index(text[end:], ". ")
-		if i < 0 {
-			return text
-		}
-		end += i + 2
-	}
-	return strings.TrimSpace(text[:end])
+	parts := strings.SplitAfterN(plain(p.Body), ". ", sentences+1)
+	return strings.TrimSpace(strings.Join(parts[:min(len(parts), sentences)], ""))
 }
 
 // Marks of Markdown at the start of a line, around links, and inside text.

@@ -2,46 +2,32 @@ package brain
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
+// expression is what stands between double braces.
+var expression = regexp.MustCompile(`(?s)\{\{(.*?)\}\}`)
+
 // Render replaces {{ name }} in a template by the variable of that name, and
-// {{ name | default('text') }} by the text when the variable is empty. A name
-// that is not there is empty. It is the part of Jinja that opening phrases and
-// prompts use; a value is never rendered again, so a user can't write a template.
+// {{ name | default('text') }} by the text when the variable is empty or missing.
+// It is the part of Jinja that opening phrases and prompts use. A value is never
+// rendered again, so that users can't write templates.
 func Render(template string, vars map[string]any) string {
-	var out strings.Builder
-	for {
-		before, rest, found := strings.Cut(template, "{{")
-		out.WriteString(before)
-		if !found {
-			return out.String()
+	return expression.ReplaceAllStringFunc(template, func(match string) string {
+		name, filter, _ := strings.Cut(match[2:len(match)-2], "|")
+		if value := format(vars[strings.TrimSpace(name)]); value != "" {
+			return value
 		}
-		expression, after, closed := strings.Cut(rest, "}}")
-		if !closed { // not a template: leave it as it was written
-			out.WriteString("{{" + rest)
-			return out.String()
+		argument, ok := strings.CutPrefix(strings.TrimSpace(filter), "default(")
+		if !ok {
+			return ""
 		}
-		out.WriteString(evaluate(expression, vars))
-		template = after
-	}
+		return strings.Trim(strings.TrimSpace(strings.TrimSuffix(argument, ")")), `'"`)
+	})
 }
 
-func evaluate(expression string, vars map[string]any) string {
-	name, filter, _ := strings.Cut(expression, "|")
-	if value := format(vars[strings.TrimSpace(name)]); value != "" {
-		return value
-	}
-	argument, ok := strings.CutPrefix(strings.TrimSpace(filter), "default(")
-	if !ok {
-		return ""
-	}
-	argument = strings.TrimSpace(strings.TrimSuffix(argument, ")"))
-	return strings.Trim(argument, `'"`)
-}
-
-// format writes a variable as a person would: no quotes around strings, nothing
-// for null.
+// format writes strings without quotes, null as nothing, and other values as JSON.
 func format(value any) string {
 	switch v := value.(type) {
 	case nil:
