@@ -107,7 +107,7 @@ func FuzzReleaseURL(f *testing.F) {
 	}
 	w := &whep{log: func(string, string, map[string]any) {}}
 	f.Fuzz(func(t *testing.T, location string) {
-		v, err := w.place(sessionURL, location)
+		v, err := w.viewerAt(sessionURL, location)
 		if v == nil || err != nil {
 			return
 		}

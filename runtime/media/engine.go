@@ -301,7 +301,7 @@ func turnURLs(server string) []string {
 	}
 }
 
-// hasPort tells a port from the colons of an IPv6 address.
+// hasPort reports whether host ends in a port; an IPv6 address has colons too.
 func hasPort(host string) bool {
 	_, port, found := strings.Cut(host[strings.LastIndex(host, "]")+1:], ":")
 	return found && !strings.Contains(port, ":")

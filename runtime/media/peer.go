@@ -267,7 +267,7 @@ type pendingPeer struct {
 	err    error
 }
 
-// prepare starts a peer; on hears its events until it is closed. With offer
+// prepare starts a peer; on gets its events until it is closed. With offer
 // unset the peer will answer one.
 func (e *Engine) prepare(o peerOptions, offer bool, on func(Event)) *pendingPeer {
 	ctx, stop := context.WithCancel(context.Background())

@@ -172,7 +172,7 @@ func (s *renderer) applyOutput() {
 	}
 }
 
-// SetOutputMuted silences the voice, or lets it be heard.
+// SetOutputMuted mutes the voice and unmutes it.
 func (s *renderer) SetOutputMuted(muted bool) {
 	s.muted = &muted
 	s.applyOutput()
@@ -215,8 +215,8 @@ func (s *renderer) route(ctx context.Context, el js.Value, deviceID string) bool
 }
 
 // ResumePlayback plays what the browser refused to play, and reports whether all of it
-// plays now. The calls are made before Resume first waits, so that a click
-// counts as their reason.
+// plays now. The calls are made before ResumePlayback first waits, so that a
+// click permits them.
 func (s *renderer) ResumePlayback(ctx context.Context) bool {
 	type subscription struct {
 		promise js.Value

@@ -74,12 +74,12 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 	case err != nil:
 		return err
 	}
-	answer, place, err := s.engine.whep.subscribe(ctx, url, peer.localSDP(), func() { s.mark(sub, phaseWHEPSent) })
+	answer, viewer, err := s.engine.whep.subscribe(ctx, url, peer.localSDP(), func() { s.mark(sub, phaseWHEPSent) })
 	if err != nil {
 		return err
 	}
-	if !sub.hold(place) {
-		place.abandon()
+	if !sub.hold(viewer) {
+		viewer.abandon()
 		return errClosed
 	}
 	s.mark(sub, phaseWHEPAnswer)
@@ -225,8 +225,7 @@ func (s *Subscriber) receive(sub *subscription, ev Event) {
 			sub.gate.update(func(f *facts) { f.blocked = true })
 		}
 	case NoCandidates:
-		// Before there is a subscription nobody misses it, and in audio mode
-		// there will be none.
+		// Reported once the answer is applied; in audio mode it never is.
 		if sub.early() {
 			return
 		}
@@ -250,14 +249,14 @@ const (
 	bareSettle    = 300 * time.Millisecond // without an element, and after the cap
 )
 
-// facts are what the playable gate knows. Zero times have not come.
+// facts are the inputs of the playable gate. Zero times have not come.
 type facts struct {
 	applied time.Time // the answer was applied: the cap counts from here
 	track   time.Time // the first track arrived
-	canPlay time.Time // the element said that it can play
+	canPlay time.Time // the element can play
 
 	element bool // there is an element for the picture
-	frames  bool // it tells of frames that it paints
+	frames  bool // it reports the frames that it paints
 	video   bool // there is a video track
 	hidden  bool // the page isn't visible, so nothing is painted
 	blocked bool // the browser refused to play, so nothing is painted

@@ -34,8 +34,8 @@ type whep struct {
 	log    func(level, message string, data map[string]any)
 }
 
-// reply is the outcome of one POST. viewer is set whenever the server gave us a
-// place, whatever else went wrong.
+// reply is the outcome of one POST. viewer is set whenever the server made one,
+// whatever else failed.
 type reply struct {
 	answer string
 	viewer *viewer
@@ -43,11 +43,11 @@ type reply struct {
 	again  bool // the network failed: another try may help
 }
 
-// subscribe posts the offer and returns the answer and our place at the server,
-// nil if it named none. sent is called when the first request leaves.
+// subscribe posts the offer and returns the answer and the viewer, nil if the
+// server named none. sent is called when the first request leaves.
 //
-// A request under way isn't aborted by ctx: the server might have given us the
-// place already, and only its answer tells how to free it. It is left to end by
+// A request under way isn't aborted by ctx: the server might have made the
+// viewer already, and only its answer names the address for the release. It ends by
 // itself, within the limit of a try.
 func (w *whep) subscribe(ctx context.Context, url, offer string, sent func()) (string, *viewer, error) {
 	if err := w.rules.check(url); err != nil {
@@ -114,7 +114,7 @@ func (w *whep) post(ctx context.Context, url, offer string) reply {
 	if !resp.OK() {
 		return reply{err: refusal(resp)}
 	}
-	place, err := w.place(url, resp.Header.Get("Location"))
+	v, err := w.viewerAt(url, resp.Header.Get("Location"))
 	if err != nil {
 		_ = resp.Body.Close()
 		return reply{err: err}
@@ -122,18 +122,18 @@ func (w *whep) post(ctx context.Context, url, offer string) reply {
 	body, err := fetch.ReadAll(resp, maxAnswer)
 	switch {
 	case errors.Is(err, fault.ResponseTooLarge):
-		return reply{viewer: place, err: badAnswer(resp.Status, err)}
+		return reply{viewer: v, err: badAnswer(resp.Status, err)}
 	case err != nil:
-		return reply{viewer: place, err: noReply(err)}
+		return reply{viewer: v, err: noReply(err)}
 	}
 	answer := string(body)
 	if !looksLikeSDP(answer) {
-		return reply{viewer: place, err: badAnswer(resp.Status, nil)}
+		return reply{viewer: v, err: badAnswer(resp.Status, nil)}
 	}
-	return reply{viewer: place, answer: answer}
+	return reply{viewer: v, answer: answer}
 }
 
-// noReply is the error of a request that the network swallowed.
+// noReply is the error of a request without a reply.
 func noReply(err error) *fault.Error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fault.New(fault.WHEPTimeout, "").InPhase(fault.PhaseWHEP)
@@ -169,15 +169,15 @@ func badAnswer(status int, cause error) *fault.Error {
 		InPhase(fault.PhaseWHEP).WithStatus(status).WithRetryable(false).Because(cause)
 }
 
-// looksLikeSDP tells a session description from an error page that came with a
-// good status. The rest is the peer's to judge.
+// looksLikeSDP distinguishes a session description from an error page with a 2xx
+// status. The peer checks the rest.
 func looksLikeSDP(s string) bool {
 	return strings.HasPrefix(s, "v=0\r\n") || strings.HasPrefix(s, "v=0\n")
 }
 
-// place returns the viewer that location names. A private address is an error
+// viewerAt returns the viewer that location names. A private address is an error
 // and never gets a DELETE (wire-protocol §6.7).
-func (w *whep) place(url, location string) (*viewer, error) {
+func (w *whep) viewerAt(url, location string) (*viewer, error) {
 	address := releaseURL(url, location)
 	if address == "" {
 		w.log("debug", "the media server named no viewer to release", nil)
@@ -193,15 +193,15 @@ func (w *whep) place(url, location string) (*viewer, error) {
 	return &viewer{whep: w, url: address}, nil
 }
 
-// viewer is our place at the media server. It is released at most once; a nil
-// viewer has nothing to release.
+// viewer is the resource of a subscription at the media server. It is released at
+// most once; a nil viewer has nothing to release.
 type viewer struct {
 	whep     *whep
 	url      string
 	released atomic.Bool
 }
 
-// release frees the place and waits for it, up to the limit and no longer than
+// release deletes the viewer and waits for it, up to the limit and no longer than
 // ctx.
 func (v *viewer) release(ctx context.Context) {
 	if v == nil || v.released.Swap(true) {
@@ -220,7 +220,7 @@ func (v *viewer) release(ctx context.Context) {
 	v.report(status, err)
 }
 
-// abandon frees the place without waiting. In a page the request has left when
+// abandon deletes the viewer without waiting. In a page the request has left when
 // abandon returns, even from a pagehide listener.
 func (v *viewer) abandon() {
 	if v != nil && !v.released.Swap(true) {
