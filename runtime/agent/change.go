@@ -30,7 +30,7 @@ func (s *Session) Connect(ctx context.Context) error {
 		s.cancel = cancel
 		s.setState(Connecting, userRequested)
 		t = s.current
-		s.base.Emit(TransportChanged{Mode: t.mode, Transport: t.inner()})
+		s.base.Emit(TransportChanged{Mode: t.mode, Transport: t.line})
 		return nil
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Session) openNext(ctx context.Context, mode Mode) (*transport, error) {
 		return nil, session.EndOf(ctx)
 	}
 	s.adopt(s.current)
-	if s.current.holdKickoff(true) {
+	if s.current.HoldKickoff(true) {
 		s.kickoff = nil
 	}
 	next, err := s.open(mode)
@@ -132,7 +132,7 @@ func (s *Session) openNext(ctx context.Context, mode Mode) (*transport, error) {
 		return nil, err
 	}
 	s.next = next
-	s.base.Emit(TransportChanged{Mode: mode, Transport: next.inner()})
+	s.base.Emit(TransportChanged{Mode: mode, Transport: next.line})
 	return next, nil
 }
 
@@ -152,7 +152,7 @@ func (s *Session) switched(next *transport, err error) error {
 	}
 	old := s.current
 	s.adopt(old)
-	continuity := s.thread != "" && s.thread == next.thread()
+	continuity := s.thread != "" && s.thread == next.Status().ThreadID
 	s.current, s.mode = next, next.mode
 	s.letGo(old, true, "switch")
 	s.adopt(next)
@@ -173,13 +173,13 @@ func (s *Session) stay(next *transport) {
 		s.end(Broken, transportFailed, old.over, true)
 		return
 	}
-	if next != nil && next.kickedOff() {
+	if next != nil && next.used() {
 		s.kickoff = nil // and the old transport keeps its own for ever
 	} else {
-		old.holdKickoff(false)
+		old.HoldKickoff(false)
 	}
 	if next != nil {
-		s.base.Emit(TransportChanged{Mode: old.mode, Transport: old.inner()})
+		s.base.Emit(TransportChanged{Mode: old.mode, Transport: old.line})
 	}
 	s.setState(Connected, transportFailed)
 	s.deliver()
@@ -218,7 +218,7 @@ func (s *Session) checkKnown() {
 		return
 	}
 	t := s.current
-	if s.thread == "" && (t.asked() || t.chat != nil && s.carries(t)) {
+	if s.thread == "" && (t.Status().ResponsePending || t.mode == Chat && s.carries(t)) {
 		return
 	}
 	close(s.known)
@@ -227,7 +227,7 @@ func (s *Session) checkKnown() {
 
 // adopt takes over the thread that t is on, if it knows it.
 func (s *Session) adopt(t *transport) {
-	if id := t.thread(); id != "" {
+	if id := t.Status().ThreadID; id != "" {
 		s.thread = id
 	}
 }
@@ -243,7 +243,7 @@ func (s *Session) refresh(t *transport) {
 func (s *Session) letGo(t *transport, keep bool, reason string) {
 	t.gone = true
 	// The request that the conversation is over leaves first (wire-protocol §8.8).
-	t.disconnect(keep, reason)
+	t.Disconnect(session.DisconnectOptions{Keep: keep, Reason: reason})
 	if t.turn != nil {
 		s.base.Emit(*t.turn)
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // hear takes an event of a transport. It runs on the transport's own goroutine and
@@ -94,12 +95,7 @@ func (s *Session) not(want State) error {
 func (s *Session) over() bool { return s.state == Broken || s.state == Closed }
 
 // DisconnectOptions say how a session is left.
-type DisconnectOptions struct {
-	// Keep leaves the conversation open at the service: no completion signal.
-	Keep bool
-	// Reason is what ended reports. Default "disconnect".
-	Reason string
-}
+type DisconnectOptions = session.DisconnectOptions
 
 // Disconnect ends the session for good and tells the service that the
 // conversation is over. It may be called at any time and more than once; it does

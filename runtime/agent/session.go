@@ -125,11 +125,14 @@ func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 func (s *Session) publish() {
 	snap := &Snapshot{State: s.state, Mode: s.mode, ThreadID: s.thread, Timings: map[string]int64{}}
 	if s.current != nil {
-		snap.Transport = s.current.inner()
+		snap.Transport = s.current.line
 	}
 	for _, t := range []*transport{s.current, s.next} {
-		if t != nil && t.avatar != nil {
-			snap.Timings = t.avatar.Snapshot().Timings
+		if t == nil {
+			continue
+		}
+		if timings := t.Status().Timings; timings != nil {
+			snap.Timings = timings
 		}
 	}
 	s.snapshot.Store(snap)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -128,35 +129,30 @@ func (s *Session) deliver() {
 			return // it may come back, and belongs in its place
 		}
 	}
-	switch {
-	case s.current.chat != nil:
-		for _, x := range ready {
-			s.ask(x)
-		}
-	case len(ready) > 0:
-		s.speak(ready)
+	if len(ready) > 0 {
+		s.current.send(ready)
 	}
 }
 
-// ask sends a turn in text.
-func (s *Session) ask(x *text) {
-	t := s.current
-	x.carrier = t
-	wait := t.chat.Start(x.ctx, x.text, chat.TurnOptions{})
-	s.base.Spawn(func() {
-		turn, err := wait()
-		s.base.Work.Post(func() {
-			// Of a turn that began, the end of its session is aborted.
-			unsent := errors.Is(err, fault.InvalidState)
-			s.carried(t, []*text{x}, Sent{Turn: &turn, Left: err == nil}, err, unsent)
+// ask sends each text as a turn of a chat.
+func (s *Session) ask(t *transport, c *chat.Session, texts []*text) {
+	for _, x := range texts {
+		x.carrier = t
+		wait := c.Start(x.ctx, x.text, chat.TurnOptions{})
+		s.base.Spawn(func() {
+			turn, err := wait()
+			s.base.Work.Post(func() {
+				// Of a turn that began, the end of its session is aborted.
+				unsent := errors.Is(err, fault.InvalidState)
+				s.carried(t, []*text{x}, Sent{Turn: &turn, Left: err == nil}, err, unsent)
+			})
 		})
-	})
+	}
 }
 
 // speak sends texts to the avatar as one turn. It is taken back, if it can be, when
 // one who waits for it goes; the others' go again.
-func (s *Session) speak(texts []*text) {
-	t := s.current
+func (s *Session) speak(t *transport, a *avatar.Session, texts []*text) {
 	words := make([]string, len(texts))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stops := make([]func() bool, len(texts))
@@ -165,7 +161,7 @@ func (s *Session) speak(texts []*text) {
 		words[i] = x.text
 		stops[i] = context.AfterFunc(x.ctx, func() { cancel(context.Cause(x.ctx)) })
 	}
-	wait := t.avatar.Start(ctx, strings.Join(words, "\n"))
+	wait := a.Start(ctx, strings.Join(words, "\n"))
 	s.base.Spawn(func() {
 		left, err := wait()
 		for _, stop := range stops {

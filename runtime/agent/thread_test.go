@@ -104,8 +104,8 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 			s := r.socket()
 			switched := r.switchLater(background, Chat)
 			s.segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "th-1"})
-			if err := <-switched; err != nil || r.current.thread() != "th-1" {
-				t.Errorf("%v, thread %q", err, r.current.thread())
+			if err := <-switched; err != nil || r.current.Status().ThreadID != "th-1" {
+				t.Errorf("%v, thread %q", err, r.current.Status().ThreadID)
 			}
 		})
 	})

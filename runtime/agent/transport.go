@@ -21,6 +21,9 @@ type line interface {
 	UpdateRequestVars(vars map[string]any) error
 	SetToken(token string) error
 	CompleteThread(ctx context.Context) (sessionend.Result, error)
+	Status() session.Status
+	HoldKickoff(hold bool) (used bool)
+	Disconnect(o session.DisconnectOptions)
 	WaitHeard()
 	Close()
 }
@@ -30,13 +33,12 @@ var (
 	_ line = (*chat.Session)(nil)
 )
 
-// transport is one session in the hands of the agent session, and what only its
-// kind can do.
+// transport is one session of either kind that the agent session holds.
 type transport struct {
 	line
 	mode    Mode
-	avatar  *avatar.Session // of its mode, else nil
-	chat    *chat.Session
+	open    func(context.Context) error // connects
+	send    func([]*text)               // sends texts in their order
 	release func()
 
 	// What follows belongs to the session's queue.
@@ -55,18 +57,20 @@ func (s *Session) open(mode Mode) (*transport, error) {
 	// What ends while it is being made is not heard of: the error tells enough.
 	t := &transport{mode: mode, removes: map[*handler]func(){}, gone: true}
 	listen := func(e event.Event) { s.hear(t, e) }
-	_, err := session.Guarded(func() (_ any, err error) {
+	_, err := session.Guarded(func() (any, error) {
 		if mode == Avatar {
 			o := s.avatarOptions()
 			o.OnEvent = listen
-			t.avatar, t.release, err = s.deps.Avatar(o)
-			t.line = t.avatar
-		} else {
-			o := s.chatOptions()
-			o.OnEvent = listen
-			t.chat, t.release, err = s.deps.Chat(o)
-			t.line = t.chat
+			a, release, err := s.deps.Avatar(o)
+			t.line, t.release = a, release
+			t.open, t.send = func(ctx context.Context) error { return a.Connect(ctx) }, func(x []*text) { s.speak(t, a, x) }
+			return nil, err
 		}
+		o := s.chatOptions()
+		o.OnEvent = listen
+		c, release, err := s.deps.Chat(o)
+		t.line, t.release = c, release
+		t.open, t.send = func(context.Context) error { return c.Connect() }, func(x []*text) { s.ask(t, c, x) }
 		return nil, err
 	})
 	if err != nil {
@@ -100,76 +104,25 @@ func (s *Session) transports() []*transport {
 	return slices.DeleteFunc([]*transport{s.current, s.next}, func(t *transport) bool { return t == nil || t.gone })
 }
 
-// inner is what a page or a program gets of the transport.
-func (t *transport) inner() any {
-	if t.mode == Avatar {
-		return t.avatar
-	}
-	return t.chat
-}
-
 // connect returns when everything that belongs to the outcome was heard.
-func (t *transport) connect(ctx context.Context) (err error) {
-	if t.mode == Avatar {
-		err = t.avatar.Connect(ctx)
-	} else {
-		err = t.chat.Connect()
-	}
+func (t *transport) connect(ctx context.Context) error {
+	err := t.open(ctx)
 	t.WaitHeard()
 	return err
 }
 
-func (t *transport) thread() string {
-	if t.mode == Avatar {
-		return t.avatar.Snapshot().ThreadID
-	}
-	return t.chat.Snapshot().ThreadID
-}
-
-// asked reports whether the brain was asked and has shown nothing yet.
-func (t *transport) asked() bool {
-	if t.mode == Avatar {
-		return t.avatar.Snapshot().ResponsePending
-	}
-	return t.chat.Snapshot().ResponsePending
-}
-
 // lost returns the error of a transport that was up and is not any more.
 func (t *transport) lost() error {
-	var down bool
-	if t.mode == Avatar {
-		state := t.avatar.Snapshot().State
-		down = state == avatar.Disconnecting || state == avatar.Disconnected || state == avatar.Broken
-	} else {
-		down = t.chat.Snapshot().State != chat.Connected
-	}
-	if t.over == nil && !down {
+	if t.over == nil && !t.Status().Ended {
 		return nil
 	}
 	return fault.New(fault.ConnectFailed, "the transport ended as soon as it was up").InPhase(fault.PhaseConnect)
 }
 
-// holdKickoff keeps the kickoff from leaving, or lets it leave, and reports whether
-// it is used up. In text it leaves within the connect.
-func (t *transport) holdKickoff(hold bool) (used bool) {
-	return t.mode == Chat || t.avatar.HoldKickoff(hold)
-}
-
-// kickedOff reports whether the kickoff has left in text.
-func (t *transport) kickedOff() bool {
-	if t.mode != Chat {
-		return false
-	}
-	k := t.chat.Snapshot().Kickoff
+// used reports whether the kickoff has left.
+func (t *transport) used() bool {
+	k := t.Status().Kickoff
 	return k != nil && k.Sent
-}
-
-func (t *transport) disconnect(keep bool, reason string) {
-	if t.mode == Avatar {
-		t.avatar.Disconnect(avatar.DisconnectOptions{Keep: keep, Reason: reason})
-	} else {
-		t.chat.Disconnect(chat.DisconnectOptions{Keep: keep, Reason: reason})
-	}
 }
 
 // free returns when a transport that was disconnected is gone. Its bugs are its

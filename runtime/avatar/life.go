@@ -27,12 +27,7 @@ type lifeState struct {
 }
 
 // DisconnectOptions say how a session is left.
-type DisconnectOptions struct {
-	// Keep leaves the conversation open at the service: no completion signal.
-	Keep bool
-	// Reason is what ended and sessionCompleted report. Default "disconnect".
-	Reason string
-}
+type DisconnectOptions = session.DisconnectOptions
 
 // Disconnect ends the session and tells the service that the conversation is
 // over. It may be called at any time and more than once; it does not wait. The

@@ -247,6 +247,15 @@ func (s *Session) Format(w fmt.State, _ rune) {
 // changed.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 
+// Status returns the part of the snapshot that sessions of several kinds have.
+func (s *Session) Status() session.Status {
+	snap := s.Snapshot()
+	return session.Status{
+		ThreadID: snap.ThreadID, Kickoff: snap.Kickoff, ResponsePending: snap.ResponsePending, Timings: snap.Timings,
+		Ended: snap.State == Disconnecting || snap.State == Disconnected || snap.State == Broken,
+	}
+}
+
 // publish makes the state readable for everybody.
 func (s *Session) publish() {
 	snap := &Snapshot{

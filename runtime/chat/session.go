@@ -119,6 +119,18 @@ func New(o Options, d Deps) (*Session, error) {
 // changed.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 
+// Status returns the part of the snapshot that sessions of several kinds have.
+func (s *Session) Status() session.Status {
+	snap := s.Snapshot()
+	return session.Status{
+		ThreadID: snap.ThreadID, Kickoff: snap.Kickoff, ResponsePending: snap.ResponsePending, Ended: snap.State != Connected,
+	}
+}
+
+// HoldKickoff reports that the kickoff is used up: in text it leaves within Connect, so
+// that it can't be held.
+func (s *Session) HoldKickoff(bool) (used bool) { return true }
+
 // publish makes the state readable for everybody.
 func (s *Session) publish() {
 	s.snapshot.Store(&Snapshot{
@@ -173,12 +185,7 @@ func (s *Session) live() error {
 }
 
 // DisconnectOptions say how a session is left.
-type DisconnectOptions struct {
-	// Keep leaves the conversation open at the service: no completion signal.
-	Keep bool
-	// Reason is what ended and sessionCompleted report. Default "disconnect".
-	Reason string
-}
+type DisconnectOptions = session.DisconnectOptions
 
 // Disconnect ends the session for good and tells the service that the
 // conversation is over. It may be called at any time and more than once; it does

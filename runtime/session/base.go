@@ -280,3 +280,20 @@ func (w *Watchdog) fire() {
 	w.Base.Emit(event.BrainStalled{AfterMs: w.Period.Milliseconds() * int64(w.count), Count: w.count})
 	w.timer = w.Base.After(w.Period, w.fire)
 }
+
+// DisconnectOptions say how a session is left.
+type DisconnectOptions struct {
+	// Keep leaves the conversation open at the service: no completion signal.
+	Keep bool
+	// Reason is what ended and sessionCompleted report. Default "disconnect".
+	Reason string
+}
+
+// Status is what sessions that reach the service themselves have in common, as of now.
+type Status struct {
+	ThreadID        string
+	Kickoff         *event.Kickoff
+	ResponsePending bool
+	Ended           bool             // no turn can be sent any more
+	Timings         map[string]int64 // of the connect; nil where it takes no time
+}
