@@ -541,7 +541,8 @@ export interface OtherSegment extends AnySegment {
   type: "init_response" | "think" | "tool" | "tool_response" | "unisphere-tool" | "share" | "thread" | "error" | "interruption" | "user-interruption" | "keepalive"
   /**
    * `content` is a string for most types, and for spoken ones always; an object for
-   * interruption, and sometimes for widgets and share.
+   * interruption, and sometimes for widgets and share. what is not a string is a
+   * json.RawMessage
    */
   content: unknown
 }

@@ -199,11 +199,11 @@ func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.brain("a", converse.Segment{Type: "show-link", Content: converse.String("url: x")})
-		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "show-link-tool"}, Content: converse.String("url: ")})
-		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Content: converse.String("x")})
-		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "followups-tool"}, Content: converse.String("[")})
-		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Content: converse.String("]")})
+		s.brain("a", converse.Segment{Type: "show-link", Content: "url: x"})
+		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "show-link-tool"}, Content: "url: "})
+		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Content: "x"})
+		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "followups-tool"}, Content: "["})
+		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Content: "]"})
 		if d := all[AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
 			t.Errorf("denied %+v", d)
 		}

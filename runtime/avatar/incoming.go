@@ -238,7 +238,7 @@ func parseDelta(raw control.RawText) converse.Segment {
 	}
 	seg, ok := converse.Decode([]byte(raw.Delta))
 	if !ok {
-		seg = converse.Segment{Role: "assistant", Type: converse.Text, Content: converse.String(converse.Clean(raw.Delta))}
+		seg = converse.Segment{Role: "assistant", Type: converse.Text, Content: converse.Clean(raw.Delta)}
 	}
 	seg.Cut()
 	if seg.SpeechID == "" {

@@ -25,7 +25,7 @@ const (
 func delta(seg converse.Segment) string {
 	seg.Role = "assistant"
 	if seg.Content == nil {
-		seg.Content = converse.String("")
+		seg.Content = ""
 	}
 	b, err := json.Marshal(seg)
 	if err != nil {
@@ -190,7 +190,7 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 		s.say(control.UserStartedTalking, control.Empty{})
 		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, TurnID: "t-12", IsNewTurn: true})
 		s.brain(id, converse.Segment{Type: converse.Think, ThreadID: "5f0c", MessageID: "m-9", SegmentStart: true})
-		s.brain(id, converse.Segment{Type: converse.Avatar, Content: converse.String("Two things changed.")})
+		s.brain(id, converse.Segment{Type: converse.Avatar, Content: "Two things changed."})
 		s.say(control.GeneratingSpeech, control.Sentence{Text: "Two things changed.", SpeechID: id})
 		s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "What is new today?"})
 		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "Two things changed.", SpeechID: id, DurationMs: 1200})
@@ -307,11 +307,11 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 		r.forget()
 		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
 		for range 2 {
-			s.brain("a", converse.Segment{Type: converse.Tool, Content: converse.String(`open_doc {"id":1}{"id":2}`)})
+			s.brain("a", converse.Segment{Type: converse.Tool, Content: `open_doc {"id":1}{"id":2}`})
 		}
-		s.brain("a", converse.Segment{Type: converse.ToolResponse, Content: converse.String("show_chart responded with size 113")})
-		s.brain("a", converse.Segment{Type: converse.Tool, Content: converse.String(`erase {"id":3}`)})
-		s.brain("a", converse.Segment{Type: converse.Tool, Content: converse.String(`open_doc {"id":"x"}`)})
+		s.brain("a", converse.Segment{Type: converse.ToolResponse, Content: "show_chart responded with size 113"})
+		s.brain("a", converse.Segment{Type: converse.Tool, Content: `erase {"id":3}`})
+		s.brain("a", converse.Segment{Type: converse.Tool, Content: `open_doc {"id":"x"}`})
 		synctest.Wait()
 		slices.Sort(ran)
 		if want := []string{`open_doc{"id":2}`, `show_chart{"id":1}`}; !slices.Equal(ran, want) {
@@ -333,7 +333,7 @@ func TestABlockingToolIsAnswered(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		s.brain("a", converse.Segment{
-			Type: converse.Tool, Content: converse.String(`save_note {"note":"x"}`),
+			Type: converse.Tool, Content: `save_note {"note":"x"}`,
 			ToolMetadata: &converse.ToolMetadata{ID: "ti-4", Name: "save_note", Type: "client", WaitForResponse: true},
 		})
 		synctest.Wait()
@@ -372,7 +372,7 @@ func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 30 {
-			s.brain("a", converse.Segment{Type: converse.Tool, Content: converse.String(`look {"n":` + string(rune('0'+i%10)) + `}`)})
+			s.brain("a", converse.Segment{Type: converse.Tool, Content: `look {"n":` + string(rune('0'+i%10)) + `}`})
 		}
 		synctest.Wait()
 		if n := len(all[ToolSpiralDetected](r)); n != 1 {
@@ -401,7 +401,7 @@ func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(25 * second)
-		s.brain("a", converse.Segment{Type: converse.Avatar, Content: converse.String("Hi")})
+		s.brain("a", converse.Segment{Type: converse.Avatar, Content: "Hi"})
 		time.Sleep(60 * second)
 		if got := all[BrainStalled](r); !slices.Equal(got, []BrainStalled{{AfterMs: 12000, Count: 1}, {AfterMs: 24000, Count: 2}}) {
 			t.Errorf("stalls = %v", got)

@@ -2,7 +2,6 @@ package avatar
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -19,8 +18,8 @@ type AgentAction struct {
 	RuntimeName string `json:"runtimeName,omitempty"`
 	WidgetName  string `json:"widgetName,omitempty"`
 	// Payload is the arguments of a toolCall, else the content of the segment.
-	Payload json.RawMessage `json:"payload,omitempty"`
-	Source  string          `json:"source" ts:"'agent'"`
+	Payload any    `json:"payload,omitempty"`
+	Source  string `json:"source" ts:"'agent'"`
 }
 
 // laneState keeps the brain's pieces in order while the application considers

@@ -16,13 +16,13 @@ import (
 
 func clientTool(name, args string) converse.Segment {
 	return converse.Segment{
-		Type: converse.Tool, Content: converse.String(name + " " + args),
+		Type: converse.Tool, Content: name + " " + args,
 		ToolMetadata: &converse.ToolMetadata{ID: "inv-" + name, Name: name, Args: json.RawMessage(args), Type: "client"},
 	}
 }
 
 func text(s string) converse.Segment {
-	return converse.Segment{Type: converse.Text, Content: converse.String(s)}
+	return converse.Segment{Type: converse.Text, Content: s}
 }
 
 // said lists tool calls, refusals, texts and turns in the order of their events.
@@ -56,7 +56,11 @@ func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
 	verdict := make(chan error)
 	var seen []string
 	o := Options{OnAgentAction: func(_ context.Context, a AgentAction) error {
-		seen = append(seen, a.Type+" "+a.ToolName+" "+string(a.Payload))
+		payload, err := json.Marshal(a.Payload)
+		seen = append(seen, a.Type+" "+a.ToolName+" "+string(payload))
+		if err != nil {
+			return err
+		}
 		return <-verdict
 	}}
 	run(t, o, func(r *rig) {
@@ -136,8 +140,8 @@ func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.brain("one", converse.Segment{Type: converse.Tool, Content: converse.String(`show {"a":1}{"b":2}`)})
-		s.brain("one", converse.Segment{Type: converse.ToolResponse, Content: converse.String("erase responded with size 2")})
+		s.brain("one", converse.Segment{Type: converse.Tool, Content: `show {"a":1}{"b":2}`})
+		s.brain("one", converse.Segment{Type: converse.ToolResponse, Content: "erase responded with size 2"})
 		if got, want := r.said(), []string{"call show", "denied erase"}; !slices.Equal(got, want) {
 			t.Errorf("heard %q, want %q", got, want)
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/jsonbounds"
 )
 
 // body is the parsed content of a widget. It notes whether any of the keys that
@@ -51,8 +53,8 @@ func parseJSON(text string) (map[string]any, bool) {
 	if !looksLikeJSON(text) {
 		return nil, false
 	}
-	var v any
-	if json.Unmarshal([]byte(text), &v) != nil {
+	v, ok := decodeAny([]byte(text))
+	if !ok {
 		return nil, false
 	}
 	switch v := Scrub(v).(type) {
@@ -62,6 +64,12 @@ func parseJSON(text string) (map[string]any, bool) {
 		return map[string]any{"items": v}, true
 	}
 	return nil, false
+}
+
+// decodeAny decodes a value of no declared type, at most [MaxDepth] levels deep: a
+// page has little stack for a decoder that descends.
+func decodeAny(text []byte) (v any, ok bool) {
+	return v, jsonbounds.Check(text, MaxDepth, 0) == nil && json.Unmarshal(text, &v) == nil
 }
 
 func looksLikeJSON(text string) bool {
@@ -240,4 +248,264 @@ func scalarText(v any) string {
 		return strconv.FormatBool(v)
 	}
 	return ""
+}
+
+// fill puts a body into the field of w's runtime. A body without any key of that
+// runtime stays as it came.
+func (w *Widget) fill(c content) {
+	if c.parsed {
+		b := &body{values: c.values, items: c.items}
+		read := *w
+		if read.read(b); b.hit {
+			*w = read
+			return
+		}
+		if !c.lined || !KnownRuntime(w.Runtime) { // else it was a sentence with a colon
+			w.Body = c.values
+			return
+		}
+	}
+	if w.Runtime == RuntimeSummary {
+		w.Summary = &Summary{Summary: strings.TrimSpace(c.text)}
+		return
+	}
+	w.Raw = c.text
+}
+
+// read takes the keys of w's runtime, under each of the names that they have
+// (wire-protocol §4.4.3).
+func (w *Widget) read(b *body) {
+	switch w.Runtime {
+	case RuntimeFlashcards:
+		w.Flashcards = &Flashcards{
+			Title: b.text("title"),
+			Cards: items(b, flashcard, "cards", "items", "flashcards"),
+		}
+	case RuntimeFollowups:
+		w.Followups = &Followups{Questions: b.texts([]string{"text", "question"}, "questions", "followups", "items")}
+	case RuntimeSources:
+		w.Sources = &Sources{Sources: items(b, source, "sources", "items", "citations")}
+	case RuntimeSummary:
+		w.Summary = &Summary{
+			Title:   b.text("title"),
+			Summary: b.text("summary", "text", "content", "raw"),
+			Bullets: b.texts([]string{"text"}, "bullets", "points", "items"),
+		}
+	case RuntimeVideoGallery:
+		w.VideoGallery = &VideoGallery{Title: b.text("title"), Videos: items(b, video, "videos", "entries", "items")}
+	case RuntimeShowLink:
+		w.ShowLink = &ShowLink{
+			URL:         b.link("url", "linkUrl", "link", "href", "mediaUrl"),
+			Label:       b.text("label", "linkText", "title", "text"),
+			Description: b.text("description"),
+		}
+	case RuntimeExternalVideo:
+		w.ExternalVideo = &ExternalVideo{
+			URL:         b.webLink("url", "videoUrl", "mediaUrl", "src", "embedUrl"),
+			Title:       b.text("title"),
+			Provider:    b.text("provider", "source"),
+			Poster:      b.webLink("poster", "thumbnail", "thumbnailUrl"),
+			Description: b.text("description"),
+		}
+	case RuntimeUserPropertiesForm:
+		w.UserPropertiesForm = &UserPropertiesForm{
+			Title:  b.text("title"),
+			Fields: items(b, formField, "fields", "properties", "items"),
+		}
+	case RuntimeContentGallery:
+		w.ContentGallery = &ContentGallery{Title: b.text("title"), Items: items(b, galleryItem, "items", "slides", "cards")}
+	}
+}
+
+func flashcard(b *body) Flashcard {
+	return Flashcard{
+		Front: b.text("front", "question", "term"),
+		Back:  b.text("back", "answer", "definition"),
+		Label: b.text("label"),
+	}
+}
+
+func source(b *body) Source {
+	s := Source{
+		Title:   b.text("title", "name", "label"),
+		URL:     b.link("url", "link", "href"),
+		Snippet: b.text("snippet", "text", "content"),
+	}
+	if n, ok := b.number("score", "relevance", "similarity"); ok {
+		s.Score = &n
+	}
+	return s
+}
+
+func video(b *body) Video {
+	return Video{
+		EntryID:      b.text("entryId", "entry_id", "id"),
+		Title:        b.text("title", "name"),
+		ThumbnailURL: b.link("thumbnailUrl", "thumbnail", "thumb"),
+		URL:          b.link("url", "playUrl", "link"),
+		Duration:     b.seconds("duration", "length"),
+		Description:  b.text("description"),
+		Alt:          b.text("alt"),
+	}
+}
+
+// fieldTypes are the types of a form's fields; str stands for any other.
+var fieldTypes = []string{"str", "int", "float", "bool", "list", "dict", "email", "phone", "text"}
+
+func formField(b *body) FormField {
+	f := FormField{
+		Key:         b.text("key", "name"),
+		Type:        b.text("type"),
+		Label:       b.text("label", "prompt"),
+		KnownValue:  b.get("knownValue", "known_value"),
+		Required:    b.get("required") == true,
+		Description: b.text("description", "help"),
+	}
+	if !slices.Contains(fieldTypes, f.Type) {
+		f.Type = "str"
+	}
+	return f
+}
+
+func galleryItem(b *body) GalleryItem {
+	return GalleryItem{
+		ID:          b.text("id", "slideId", "key"),
+		Title:       b.text("title", "name", "heading"),
+		Description: b.text("description", "text", "body"),
+		ImageURL:    b.link("imageUrl", "image", "thumbnail"),
+		URL:         b.link("url", "link", "href"),
+		Alt:         b.text("alt"),
+	}
+}
+
+// maxDigits is how many digits of a number survive in a float64: what is longer
+// is an id.
+const maxDigits = 15
+
+// parseLines reads "key: value" lines with one level of lists, whose items are
+// values or such lines again (wire-protocol §4.4.3). ok is false for other text.
+func parseLines(text string) (c content, ok bool) {
+	p := lineParser{values: map[string]any{}, items: map[string][]string{}}
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" && !p.line(line) {
+			return content{}, false
+		}
+	}
+	if len(p.values) == 0 {
+		return content{}, false
+	}
+	clean, ok := Scrub(p.values).(map[string]any)
+	return content{values: clean, items: p.items, parsed: ok, lined: ok}, ok
+}
+
+type lineParser struct {
+	values map[string]any
+	items  map[string][]string // the first lines of the items of each list
+	key    string              // the key whose list may follow
+	dash   int                 // indentation of that list, once it has begun
+	item   map[string]any      // its last item, if that has lines of its own
+}
+
+// line reads one line that is not blank.
+func (p *lineParser) line(line string) bool {
+	text := strings.TrimSpace(line)
+	indent := len(line) - len(strings.TrimLeft(line, " \t"))
+	if rest, isItem := strings.CutPrefix(text, "-"); isItem && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
+		return p.listItem(indent, strings.TrimSpace(rest))
+	}
+	key, value, ok := pair(text)
+	switch {
+	case !ok:
+		return false
+	case p.item != nil && indent > p.dash:
+		p.item[key] = scalar(value)
+	default:
+		p.values[key] = scalar(value)
+		p.key, p.item = "", nil
+		if value == "" {
+			p.key = key
+		}
+	}
+	return true
+}
+
+func (p *lineParser) listItem(indent int, text string) bool {
+	if p.key == "" {
+		if len(p.values) > 0 {
+			return false // the list of a key that has a value
+		}
+		p.key = "items"
+	}
+	list, begun := p.values[p.key].([]any)
+	if !begun {
+		p.dash, p.items[p.key] = indent, nil
+	}
+	if indent != p.dash {
+		return false // a list in a list
+	}
+	p.item = nil
+	item := scalar(text)
+	if key, value, ok := pair(text); ok {
+		p.item = map[string]any{key: scalar(value)}
+		item = p.item
+	}
+	p.values[p.key] = append(list, item)
+	p.items[p.key] = append(p.items[p.key], text)
+	return true
+}
+
+// pair splits "key: value". A key is a word, so that a sentence with a colon in
+// it and an address are none.
+func pair(text string) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(text, ":")
+	if !ok || key == "" || value != "" && value[0] != ' ' && value[0] != '\t' {
+		return "", "", false
+	}
+	for i := range len(key) {
+		if !isWord(key[i]) && (i == 0 || key[i] != '-') {
+			return "", "", false
+		}
+	}
+	return key, strings.TrimSpace(value), true
+}
+
+// scalar is the value that a text spells.
+func scalar(text string) any {
+	switch text {
+	case "true":
+		return true
+	case "false":
+		return false
+	case "null":
+		return nil
+	}
+	if n := len(text); n >= 2 && (text[0] == '"' || text[0] == '\'') && text[n-1] == text[0] {
+		return text[1 : n-1]
+	}
+	if isDecimal(text) {
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			return n
+		}
+	}
+	return text
+}
+
+// isDecimal reports whether text is a number as JSON writes it, without an
+// exponent, and short enough to be one.
+func isDecimal(text string) bool {
+	whole, fraction, point := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	switch {
+	case len(whole)+len(fraction) > maxDigits, !allDigits(whole), point && !allDigits(fraction):
+		return false
+	}
+	return whole == "0" || whole[0] != '0'
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
 }

@@ -58,7 +58,7 @@ func TestAToolIsCalledAFewTimesPerTurnAtMost(t *testing.T) {
 func TestALongTurnIsCut(t *testing.T) {
 	segments := make([]Segment, 2001)
 	for i := range segments {
-		segments[i] = Segment{Type: Text, Content: String("a")}
+		segments[i] = Segment{Type: Text, Content: "a"}
 	}
 	turn, taken := collect(OnceLimits, segments...)
 	if !turn.Truncated || taken != 2000 || len(turn.Text) != 2000 {
@@ -73,7 +73,7 @@ func TestALongTurnIsCut(t *testing.T) {
 func TestEveryTextOfASegmentCounts(t *testing.T) {
 	const fill = 100_000
 	long := strings.Repeat("x", fill)
-	content, extra := String(long), map[string]json.RawMessage{"a": String(long)}
+	content, extra := raw(long), map[string]json.RawMessage{"a": raw(long)}
 	for name, s := range map[string]Segment{
 		"role": {Role: long}, "type": {Type: Type(long)}, "content": {Content: content}, "speechId": {SpeechID: long},
 		"threadId": {ThreadID: long}, "messageId": {MessageID: long}, "openingPhrase": {OpeningPhrase: long}, "extra": {Extra: extra},
@@ -100,13 +100,15 @@ func TestEveryTextOfASegmentCounts(t *testing.T) {
 
 func TestConsentIsAskedForOnce(t *testing.T) {
 	ask := func(content string) Segment {
-		return Segment{Type: Interruption, Content: raw(content), Metadata: &Metadata{Subtype: "oauth_required", ToolName: "mail", ToolDisplayName: "Mail"}}
+		s, _ := Decode([]byte(`{"type":"interruption","content":` + content +
+			`,"metadata":{"subtype":"oauth_required","tool_name":"mail","tool_display_name":"Mail"}}`))
+		return s
 	}
 	turn, _ := collect(Limits{},
 		ask(`{"auth_url":"https://a.example/x"}`), ask(`"https://a.example/x"`), ask(`"https://b.example"`),
 		ask(`"javascript:alert(1)"`), ask(`{}`), ask(`null`),
-		Segment{Type: Interruption, Content: raw(`"https://c.example"`)},
-		Segment{Type: UserInterruption, Content: raw(`"https://d.example"`), Metadata: &Metadata{Subtype: "oauth_required"}},
+		Segment{Type: Interruption, Content: "https://c.example"},
+		Segment{Type: UserInterruption, Content: "https://d.example", Metadata: &Metadata{Subtype: "oauth_required"}},
 	)
 	want := []Consent{{"https://a.example/x", "mail", "Mail"}, {"https://b.example", "mail", "Mail"}}
 	if !reflect.DeepEqual(turn.Consents, want) {
@@ -116,9 +118,9 @@ func TestConsentIsAskedForOnce(t *testing.T) {
 
 func TestATurnSoFarStaysAsItWas(t *testing.T) {
 	var c Collector
-	c.Add(Segment{Type: Text, Content: String("a")})
+	c.Add(Segment{Type: Text, Content: "a"})
 	before := c.Turn()
-	c.Add(Segment{Type: Text, Content: String("b")})
+	c.Add(Segment{Type: Text, Content: "b"})
 	_ = append(before.Segments, Segment{Type: Error})
 	after := c.Turn()
 	if before.Text != "a" || len(before.Segments) != 1 || after.Text != "ab" || after.Segments[1].Type != Text {
@@ -130,8 +132,8 @@ func TestALeanCollectorKeepsWhatATurnIsJudgedBy(t *testing.T) {
 	var shown []Widget
 	c := Collector{Lean: true, Limits: Limits{Segments: 301}, OnWidget: func(w Widget) { shown = append(shown, w) }}
 	for range 100 {
-		c.Add(Segment{Type: Text, Content: String("0123456789abcdef"), ThreadID: "t", MessageID: "m"})
-		c.Add(Segment{Type: Error, Content: String("x")})
+		c.Add(Segment{Type: Text, Content: "0123456789abcdef", ThreadID: "t", MessageID: "m"})
+		c.Add(Segment{Type: Error, Content: "x"})
 		c.Add(*toolSegment(`f {}`))
 	}
 	c.Add(*pieces("followups-tool", `{"items":["a"]}`)[0])

@@ -10,6 +10,12 @@ import (
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
+// quoted returns s as a JSON string.
+func quoted(s string) string {
+	text, _ := json.Marshal(s)
+	return string(text)
+}
+
 func TestDecodeReadsEveryField(t *testing.T) {
 	got, ok := Decode([]byte(` {"role":"assistant","type":"tool","content":"f {}","segmentNumber":3,"et":1.25,
 		"speechId":"s-1","threadId":"t-1","messageId":"m-1","segmentStart":true,"segmentEnd":true,"isFinal":true,
@@ -17,7 +23,7 @@ func TestDecodeReadsEveryField(t *testing.T) {
 		"metadata":{"widgetName":"w","runtimeName":"r-tool","subtype":"s","tool_name":"n","tool_display_name":"N","step":2},
 		"tool_metadata":{"id":"ti-4","name":"f","args":{"a":1},"type":"client","wait_for_response":true,"timeout":30}} `))
 	want := Segment{
-		Role: "assistant", Type: Tool, Content: raw(`"f {}"`), SegmentNumber: 3, Elapsed: 1.25,
+		Role: "assistant", Type: Tool, Content: "f {}", SegmentNumber: 3, Elapsed: 1.25,
 		SpeechID: "s-1", ThreadID: "t-1", MessageID: "m-1", SegmentStart: true, SegmentEnd: true, IsFinal: true,
 		OpeningPhrase: "Hi",
 		Metadata: &Metadata{
@@ -58,7 +64,7 @@ func TestAFieldOfAnotherTypeCostsTheOthersNothing(t *testing.T) {
 		`"Type":"error"`:                               {Extra: map[string]json.RawMessage{"Type": raw(`"error"`)}},
 		`"ty\u0070e":"text"`:                           {},
 	} {
-		want.Type, want.Content = Text, raw(`"hi"`)
+		want.Type, want.Content = Text, "hi"
 		for _, text := range []string{"{" + field + "," + rest + "}", "{" + rest + "," + field + "}"} {
 			if got, ok := Decode([]byte(text)); !ok || !reflect.DeepEqual(got, want) {
 				t.Errorf("Decode(%s) = %+v, %v; want %+v", text, got, ok, want)
@@ -80,21 +86,21 @@ func TestOnlyObjectsAreSegments(t *testing.T) {
 
 func TestContentIsCleaned(t *testing.T) {
 	long := strings.Repeat("é", MaxText)
-	for content, want := range map[string]string{
-		`"plain"`:             `"plain"`,
-		`"tab\tline\nfeed\r"`: `"tab\tline\nfeed\r"`,
-		`"bell\u0007 esc\u001b del` + "\x7f" + `"`: `"bell esc del"`,
-		`"lone \ud800"`:                    `"lone \ud800"`, // U+FFFD as text
-		"\"bad \xc3\"":                     "\"bad \uFFFD\"",
-		`"` + long + `"`:                   `"` + long + `"`,
-		`"` + long + "\x7f" + `z"`:         `"` + long + `z"`, // however long
-		`{"auth_url":"https://a.example"}`: `{"auth_url":"https://a.example"}`,
-		`[1, 2]`:                           `[1, 2]`,
-		`null`:                             `null`,
+	for content, want := range map[string]any{
+		`"plain"`:             "plain",
+		`"tab\tline\nfeed\r"`: "tab\tline\nfeed\r",
+		`"bell\u0007 esc\u001b del` + "\x7f" + `"`: "bell esc del",
+		`"lone \ud800"`:                    "lone \uFFFD",
+		"\"bad \xc3\"":                     "bad \uFFFD",
+		`"` + long + `"`:                   long,
+		`"` + long + "\x7f" + `z"`:         long + "z", // however long
+		`{"auth_url":"https://a.example"}`: raw(`{"auth_url":"https://a.example"}`),
+		`[1, 2]`:                           raw(`[1, 2]`),
+		`null`:                             nil,
 	} {
 		got, ok := Decode([]byte(`{"content":` + content + `}`))
-		if !ok || string(got.Content) != want {
-			t.Errorf("content %.40s became %.60s, %v; want %.60s", content, got.Content, ok, want)
+		if !ok || !reflect.DeepEqual(got.Content, want) {
+			t.Errorf("content %.40s became %.60v, %v; want %.60v", content, got.Content, ok, want)
 		}
 	}
 	if got, _ := Decode([]byte(`{"threadId":"a\u0000b","type":"te\u0007xt"}`)); got.ThreadID != "ab" || got.Type != Text {
@@ -105,22 +111,23 @@ func TestContentIsCleaned(t *testing.T) {
 // TestWhatIsHeardIsCut but for what would not be JSON any more.
 func TestWhatIsHeardIsCut(t *testing.T) {
 	long := strings.Repeat("é", MaxText)
-	whole := String(long + "z")
+	whole := long + "z"
+	object := raw(`{"a":"` + whole + `"}`)
 	for _, c := range []struct {
 		s    Segment
-		want string
+		want any
 	}{
-		{Segment{Type: Avatar, Content: whole}, `"` + long + `"`},
-		{Segment{Type: "code", Content: whole}, `"` + long + `"`},
-		{Segment{Type: Text, Content: String(long)}, `"` + long + `"`},
-		{Segment{Type: Tool, Content: whole}, string(whole)},
-		{Segment{Type: WidgetPiece, Content: whole}, string(whole)},
-		{Segment{Type: "followups", Content: whole}, string(whole)},
-		{Segment{Type: Share, Content: raw(`{"a":` + string(whole) + `}`)}, `{"a":` + string(whole) + `}`},
-		{Segment{Type: Think}, ``},
+		{Segment{Type: Avatar, Content: whole}, long},
+		{Segment{Type: "code", Content: whole}, long},
+		{Segment{Type: Text, Content: long}, long},
+		{Segment{Type: Tool, Content: whole}, whole},
+		{Segment{Type: WidgetPiece, Content: whole}, whole},
+		{Segment{Type: "followups", Content: whole}, whole},
+		{Segment{Type: Share, Content: object}, object},
+		{Segment{Type: Think}, nil},
 	} {
-		if c.s.Cut(); string(c.s.Content) != c.want {
-			t.Errorf("%s became %d bytes, want %d", c.s.Type, len(c.s.Content), len(c.want))
+		if c.s.Cut(); !reflect.DeepEqual(c.s.Content, c.want) {
+			t.Errorf("%s became %d bytes", c.s.Type, len(c.s.ContentString()))
 		}
 	}
 }

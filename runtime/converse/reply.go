@@ -1,6 +1,7 @@
 package converse
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
@@ -72,8 +73,9 @@ func newReply(resp *fetch.Response, askedSSE bool) (*Reply, error) {
 			return nil, r.noBody()
 		}
 		// One line, however it is laid out (wire-protocol §9.2).
-		if json.Valid(data) {
-			data = compact(data)
+		var line bytes.Buffer
+		if json.Compact(&line, data) == nil {
+			data = line.Bytes()
 		}
 		source = bytes.NewReader(data)
 	case "":
@@ -141,7 +143,7 @@ func (r *Reply) badLine(text []byte, subtype string) (Segment, bool) {
 
 func errorSegment(content, subtype string) Segment {
 	return Segment{
-		Role: "assistant", Type: Error, Content: String(content), IsFinal: true,
+		Role: "assistant", Type: Error, Content: content, IsFinal: true,
 		Metadata: &Metadata{Subtype: subtype},
 	}
 }
@@ -167,4 +169,121 @@ func (r *Reply) noBody() *fault.Error {
 func (r *Reply) Close() error {
 	r.closed.Store(true)
 	return r.body.Close()
+}
+
+const (
+	// MaxLine bounds a line of a reply, in bytes, and so the content of a segment: a
+	// long answer, the arguments of a tool and a widget may come whole.
+	MaxLine = 1 << 20
+	// readSize is how much is asked of the body at once: a segment is a few
+	// hundred bytes.
+	readSize = 8 << 10
+)
+
+// lines reads the lines of a reply, however its bytes are cut, in memory that
+// does not grow beyond one line.
+type lines struct {
+	r      *bufio.Reader
+	line   []byte
+	begun  bool  // something was read
+	broken error // of r, once it was met
+}
+
+func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, readSize)} }
+
+var (
+	lineFeed      = []byte("\n")
+	byteOrderMark = []byte("\xEF\xBB\xBF")
+)
+
+// next returns the next line without its line feed, valid until the next call.
+// Of a line longer than [MaxLine] it returns the beginning, and long. What an
+// error cuts off is lost, but the end of the reply ends a line too.
+func (l *lines) next() (line []byte, long bool, err error) {
+	l.line = l.line[:0]
+	for l.broken == nil {
+		text, readErr := l.r.ReadSlice('\n')
+		part, ended := bytes.CutSuffix(text, lineFeed)
+		if room := MaxLine - len(l.line); len(part) > room {
+			part, long = part[:room], true
+		}
+		l.line = append(l.line, part...)
+		if ended {
+			return l.begin(), long, nil
+		}
+		if readErr != bufio.ErrBufferFull {
+			l.broken = readErr
+		}
+	}
+	if l.broken != io.EOF || len(l.line) == 0 {
+		return nil, false, l.broken
+	}
+	return l.begin(), long, nil
+}
+
+// begin returns the line that was read, the first without its byte order mark.
+func (l *lines) begin() []byte {
+	if l.begun {
+		return l.line
+	}
+	l.begun = true
+	return bytes.TrimPrefix(l.line, byteOrderMark)
+}
+
+// The framings of a streamed reply. Each returns the JSON text of a line, empty
+// if it has none.
+
+// ndjson is wire-protocol §9.3.
+func ndjson(line []byte) []byte { return bytes.TrimSpace(line) }
+
+// sse is wire-protocol §9.4: only data lines count, and each is a whole object.
+func sse(line []byte) []byte {
+	data, ok := bytes.CutPrefix(line, []byte("data:"))
+	data = bytes.TrimSpace(data)
+	if !ok || string(data) == "[DONE]" {
+		return nil
+	}
+	return data
+}
+
+// maxRefusal bounds the text of a refusal, in characters (wire-protocol §9.6).
+const maxRefusal = 500
+
+// noPermission is what the service says of a thread of somebody else, in any
+// case (wire-protocol §9.6).
+const noPermission = "no permission for thread"
+
+// RefusalOf returns the error that the error segments of a turn stand for:
+// thread_access_denied or stream_error (wire-protocol §9.6); nil when there are
+// none. Its body holds the segments and what came before them (service.md,
+// "Refusals with HTTP 200").
+func RefusalOf(errs []Segment, t Turn) *fault.Error {
+	if len(errs) == 0 {
+		return nil
+	}
+	code := fault.StreamError
+	texts := make([]string, len(errs))
+	for i := range errs {
+		texts[i] = errs[i].ContentString()
+		if strings.Contains(strings.ToLower(texts[i]), noPermission) {
+			code = fault.ThreadAccessDenied
+		}
+	}
+	detail := fault.Excerpt(strings.Join(texts, "; "), maxRefusal)
+	return fault.New(code, detail).WithStatus(200).At(path).WithBody(map[string]any{
+		"errors":   plain(errs),
+		"threadId": t.ThreadID,
+		"partial":  map[string]any{"text": t.Text, "threadId": t.ThreadID, "messageId": t.MessageID},
+	})
+}
+
+// plain returns segments as an error's body has them: made of JSON's own types,
+// so that they can be redacted.
+func plain(segments []Segment) any {
+	text, err := json.Marshal(segments)
+	if err != nil {
+		return nil
+	}
+	v, _ := decodeAny(text)
+	return v
 }

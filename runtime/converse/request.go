@@ -1,9 +1,16 @@
 package converse
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -52,4 +59,148 @@ func (r Request) Check() error {
 	}
 	_, err := MergeCapabilities(nil, r.Capabilities)
 	return err
+}
+
+// path is the route of a turn in text (wire-protocol §9.1).
+const path = "/assistant/converse"
+
+// Brain is where turns in text are sent. It has no state: turns of one thread
+// are told one after the other by who uses it.
+type Brain struct {
+	// Fetch does the requests; nil means connections that all such brains share.
+	// They are left when nothing was asked for 30 seconds.
+	Fetch fetch.Client
+	// URL is the conversation host, without a path.
+	URL string
+	// Token is the conversation token. It is never printed.
+	Token string
+	// OnResponse, if not nil, is called for every reply, before it is read.
+	OnResponse func(Response)
+}
+
+// shared is the transport of brains that bring none. A Brain has no end at which it
+// could close one of its own, and one for each turn would connect for each.
+var shared = sync.OnceValue(fetch.New)
+
+// Response is what [Brain].OnResponse learns of a reply.
+type Response = fetch.Report
+
+// Open checks r, sends it and returns the reply as soon as it begins. The end of
+// ctx aborts the turn at any moment.
+//
+// The error is a *fault.Error: those of [Request.Check]; the status map of
+// wire-protocol §9.7, with client_variables_disabled; the error inside a good
+// reply that is one JSON object; server_error for a good reply without a body;
+// aborted or timeout when ctx ended; network_error.
+func (b Brain) Open(ctx context.Context, r Request) (*Reply, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	body, err := fetch.JSON(r)
+	if err != nil {
+		return nil, err
+	}
+	request := &fetch.Request{
+		Method: "POST",
+		URL:    strings.TrimRight(b.URL, "/") + path,
+		Header: fetch.Header{"authorization": "KS " + b.Token},
+		Body:   body,
+	}
+	client := b.Fetch
+	if client == nil {
+		client = shared()
+	}
+	resp, err := fetch.Watch(client, b.OnResponse).Do(ctx, request)
+	if err != nil {
+		return nil, failed(err)
+	}
+	if !resp.OK() {
+		return nil, fetch.Refusal(resp, request)
+	}
+	reply, err := newReply(resp, r.SSE)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return reply, nil
+}
+
+// failed is the fault for an error of a fetch.Client or of a reply's body.
+func failed(err error) *fault.Error {
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		f = fault.From(err)
+	default:
+		f = fault.New(fault.NetworkError, "").Because(err)
+	}
+	if f.Instance == "" {
+		f.At(path)
+	}
+	return f
+}
+
+// Stream does a turn and yields every segment of it, those that say of an error
+// included. An error that is none of the brain's ends the sequence, see
+// [Brain.Open] and [Reply.Next]. Leaving the loop aborts the request.
+func (b Brain) Stream(ctx context.Context, r Request) iter.Seq2[Segment, error] {
+	return func(yield func(Segment, error) bool) {
+		reply, err := b.Open(ctx, r)
+		if err != nil {
+			yield(Segment{}, err)
+			return
+		}
+		defer reply.Close()
+		for {
+			seg, err := reply.Next()
+			if err == io.EOF || !yield(seg, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// OnErrorSegment says what becomes of a turn that has error segments
+// (service.md, "Refusals with HTTP 200").
+type OnErrorSegment string
+
+// What to do with error segments. The first is the default; warn is known to
+// sessions only.
+const (
+	Throw  OnErrorSegment = "throw"
+	Return OnErrorSegment = "return"
+	Warn   OnErrorSegment = "warn"
+)
+
+// Once does a turn and returns it as a whole, within [OnceLimits]; a turn that
+// passes one of them is left there, and the request aborted. Errors are those of
+// [Brain.Open], [Reply.Next] and, unless on is [Return], [RefusalOf]; what
+// came before the error is in the Turn.
+func (b Brain) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, error) {
+	if on != "" && on != Throw && on != Return {
+		return Turn{}, fault.New(fault.BadRequest, "onErrorSegment must be throw or return")
+	}
+	c := Collector{Limits: OnceLimits}
+	for seg, err := range b.Stream(ctx, r) {
+		if err != nil {
+			return c.Turn(), err
+		}
+		if !c.Add(seg) {
+			break
+		}
+	}
+	c.End()
+	turn := c.Turn()
+	turn.Warnings = turn.warn(r)
+	if on != Return {
+		if f := RefusalOf(turn.Errors, turn); f != nil {
+			return turn, f
+		}
+	}
+	return turn, nil
+}
+
+// Format prints the host alone, whatever the verb: the token is secret.
+func (b Brain) Format(w fmt.State, _ rune) {
+	_, _ = io.WriteString(w, "brain at "+fault.Redact(b.URL))
 }

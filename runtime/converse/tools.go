@@ -3,10 +3,13 @@ package converse
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/agentruntime/agentruntime/internal/jsonbounds"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // Call is a tool call parsed from a segment (wire-protocol §10.5).
@@ -34,7 +37,7 @@ var noArgs = json.RawMessage(`{}`)
 // text, a name and JSON behind it: content of another type is none, although it
 // has text before its first brace too (wire-protocol §4.4.2, §10.5).
 func ParseCall(s *Segment) (c Call, ok bool) {
-	if c.Raw, ok = unquote(s.Content); !ok {
+	if c.Raw, ok = s.Content.(string); !ok {
 		return Call{}, false
 	}
 	name, rest := c.Raw, ""
@@ -54,7 +57,7 @@ func ParseCall(s *Segment) (c Call, ok bool) {
 	}
 	if m := s.ToolMetadata; m != nil {
 		c.ID, c.Kind, c.Blocking = m.ID, m.Type, m.WaitForResponse
-		if len(objects) == 0 && isObject(m.Args) {
+		if _, isObject := decodeMembers(m.Args); isObject && len(objects) == 0 {
 			c.Args = m.Args
 		}
 	}
@@ -66,7 +69,7 @@ func ParseCall(s *Segment) (c Call, ok bool) {
 func splitObjects(s string) (objects []json.RawMessage) {
 	for decoder := json.NewDecoder(strings.NewReader(s)); ; {
 		var object json.RawMessage
-		if decoder.Decode(&object) != nil || !isObject(object) {
+		if decoder.Decode(&object) != nil || object[0] != '{' {
 			return objects
 		}
 		objects = append(objects, object)
@@ -110,7 +113,7 @@ func ParseConsent(s *Segment) (c Consent, ok bool) {
 	if s.Type != Interruption || s.Metadata == nil || s.Metadata.Subtype != "oauth_required" {
 		return Consent{}, false
 	}
-	values, isObject := parseJSON(string(s.Content))
+	values, isObject := parseJSON(s.ContentString())
 	if !isObject {
 		values = map[string]any{"auth_url": s.ContentString()}
 	}
@@ -119,56 +122,24 @@ func ParseConsent(s *Segment) (c Consent, ok bool) {
 	return c, c.AuthURL != ""
 }
 
-// canonicalDepth is how many levels of a value [Canonical] sorts. Each of them is
-// read once more, and takes of the stack, of which a page has little: arguments
-// that are thousands of levels deep took minutes or ended the program. Nobody
-// means more than a few.
-const canonicalDepth = 64
-
 // Canonical returns JSON with the keys of every object sorted and no white
 // space, so that equal values have equal text; numbers as they were written. What
-// is nested deeper than 64 levels keeps the order of its keys.
+// is nested deeper than [MaxDepth] keeps the order of its keys.
 func Canonical(raw json.RawMessage) string {
-	if !json.Valid(raw) {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	switch {
+	case !json.Valid(raw):
 		return string(raw)
+	case jsonbounds.Check(raw, MaxDepth, 0) != nil:
+		var out bytes.Buffer
+		_ = json.Compact(&out, raw) // it is valid
+		return out.String()
 	}
-	return string(appendCanonical(nil, raw, canonicalDepth))
-}
-
-func appendCanonical(out, text []byte, levels int) []byte {
-	if levels == 0 {
-		return append(out, compact(text)...)
-	}
-	text = skipSpace(text)
-	switch text[0] {
-	case '{':
-		values := map[string][]byte{} // of a name that comes twice the last counts
-		for key, value := range members(text) {
-			values[string(key)] = value
-		}
-		out = append(out, '{')
-		for i, key := range slices.Sorted(maps.Keys(values)) {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = append(append(out, String(key)...), ':')
-			out = appendCanonical(out, values[key], levels-1)
-		}
-		return append(out, '}')
-	case '[':
-		out = append(out, '[')
-		for item := range elements(text) {
-			if out[len(out)-1] != '[' {
-				out = append(out, ',')
-			}
-			out = appendCanonical(out, item, levels-1)
-		}
-		return append(out, ']')
-	case '"':
-		s, _ := unquote(bytes.TrimRight(text, " \t\r\n"))
-		return append(out, String(s)...)
-	}
-	return append(out, bytes.TrimRight(text, " \t\r\n")...)
+	_ = decoder.Decode(&value)
+	sorted, _ := json.Marshal(value) // made of JSON's own types
+	return string(sorted)
 }
 
 // Dispatcher decides which tool calls of a turn run: each distinct call once,
@@ -222,4 +193,87 @@ func (d *Dispatcher) fire(c Call) bool {
 	d.fired[key] = true
 	d.named[c.Name] = true
 	return true
+}
+
+// ArgsSchema checks the arguments of a tool, top level only
+// (wire-protocol §10.7).
+type ArgsSchema map[string]ArgSchema
+
+// ArgSchema is the rule for one argument.
+type ArgSchema struct {
+	Type     string `json:"type"` // str, int, float, bool, list, dict; "" is any
+	Required bool   `json:"required"`
+	Enum     []any  `json:"enum"`
+}
+
+// argTypes are the types that a rule can name.
+var argTypes = []string{"str", "int", "float", "bool", "list", "dict"}
+
+// Valid returns the bad_request of a schema that names a type which is none.
+func (s ArgsSchema) Valid() error {
+	for name, rule := range s {
+		if rule.Type != "" && !slices.Contains(argTypes, rule.Type) {
+			return fault.New(fault.BadRequest, "the type of the argument "+name+" must be one of "+strings.Join(argTypes, ", "))
+		}
+	}
+	return nil
+}
+
+// Check returns what is wrong with args, one sentence for each argument, in the
+// order of their names.
+func (s ArgsSchema) Check(args json.RawMessage) []string {
+	values, ok := decodeMembers(args)
+	if !ok {
+		return []string{"the arguments are no object"}
+	}
+	var errs []string
+	for name, rule := range s {
+		value, ok := values[name]
+		switch {
+		case !ok:
+			if rule.Required {
+				errs = append(errs, name+" is missing")
+			}
+		case !isType(value, rule.Type):
+			errs = append(errs, name+" is no "+rule.Type)
+		case rule.Enum != nil && !oneOf(value, rule.Enum):
+			errs = append(errs, name+" is not one of the allowed values")
+		}
+	}
+	slices.Sort(errs)
+	return errs
+}
+
+func isType(value json.RawMessage, name string) bool {
+	text := strings.TrimSpace(string(value))
+	if text == "" {
+		return false
+	}
+	switch name {
+	case "str":
+		return text[0] == '"'
+	case "int":
+		_, err := strconv.ParseInt(text, 10, 64)
+		return err == nil
+	case "float":
+		_, err := strconv.ParseFloat(text, 64)
+		return err == nil
+	case "bool":
+		return text == "true" || text == "false"
+	case "list":
+		return text[0] == '['
+	case "dict":
+		return text[0] == '{'
+	}
+	return true
+}
+
+func oneOf(value json.RawMessage, enum []any) bool {
+	for _, e := range enum {
+		b, err := json.Marshal(e)
+		if err == nil && Canonical(b) == Canonical(value) {
+			return true
+		}
+	}
+	return false
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func toolSegment(content string) *Segment {
-	return &Segment{Type: Tool, Content: String(content)}
+	return &Segment{Type: Tool, Content: content}
 }
 
 func TestParseCallFollowsTheProtocolsExamples(t *testing.T) {
@@ -37,7 +37,7 @@ func TestParseCallFollowsTheProtocolsExamples(t *testing.T) {
 
 func TestALongCallKeepsItsArguments(t *testing.T) {
 	args := `{"note":"` + strings.Repeat("n", MaxLine/4) + `"}`
-	segment, _ := Decode([]byte(`{"type":"tool","content":` + string(String("save_note "+args)) + `}`))
+	segment, _ := Decode([]byte(`{"type":"tool","content":` + quoted("save_note "+args) + `}`))
 	if got, ok := ParseCall(&segment); !ok || got.Name != "save_note" || string(got.Args) != args {
 		t.Errorf("%v, %q with %d bytes, want %d", ok, got.Name, len(got.Args), len(args))
 	}
@@ -89,7 +89,7 @@ func TestResponseName(t *testing.T) {
 		"the tool open_doc responded quickly": "",
 		"":                                    "",
 	} {
-		if got := ResponseName(&Segment{Content: String(content)}); got != want {
+		if got := ResponseName(&Segment{Content: content}); got != want {
 			t.Errorf("ResponseName(%q) = %q, want %q", content, got, want)
 		}
 	}
@@ -101,11 +101,11 @@ func TestFusedCallsAreRecoveredFromTheirResults(t *testing.T) {
 	if !d.Call(first) || string(first.Args) != `{"id":2}` {
 		t.Fatalf("first call = %+v", first)
 	}
-	second, ok := d.Response(&Segment{Content: String("show_chart responded with size 113")})
+	second, ok := d.Response(&Segment{Content: "show_chart responded with size 113"})
 	if !ok || second.Name != "show_chart" || string(second.Args) != `{"id":1}` {
 		t.Errorf("recovered %+v, %v", second, ok)
 	}
-	if c, ok := d.Response(&Segment{Content: String("open_doc responded with size 104")}); ok {
+	if c, ok := d.Response(&Segment{Content: "open_doc responded with size 104"}); ok {
 		t.Errorf("a tool that was dispatched by name was dispatched again: %+v", c)
 	}
 }
@@ -180,26 +180,28 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// TestDeepValuesAreCanonicalSoon: sorting every level took half a minute for a
-// megabyte, and ended a page's program.
+// TestDeepValuesAreCanonicalSoon: a decoder that descends into a thousand levels
+// ends a page's program.
 func TestDeepValuesAreCanonicalSoon(t *testing.T) {
-	const levels, size = 10_000, 1 << 20
-	for _, level := range [][2]string{{`{"b":`, `,"a":1}`}, {`{"a":`, `}`}, {`[`, `]`}} {
-		nested := func(levels int, within string) string {
-			return strings.Repeat(level[0], levels) + within + strings.Repeat(level[1], levels)
-		}
-		long := `"` + strings.Repeat("y", size-len(nested(levels, ""))) + `"`
-		start := time.Now()
-		got := Canonical([]byte(" " + nested(levels, long)))
-		if took := time.Since(start); took > 10*time.Second {
-			t.Errorf("%d levels of %s took %s", levels, level[0], took)
-		}
-		want := nested(levels, long)
-		if level[1] == `,"a":1}` {
-			want = strings.Repeat(`{"a":1,"b":`, canonicalDepth) + nested(levels-canonicalDepth, long) + strings.Repeat("}", canonicalDepth)
-		}
-		if got != want {
-			t.Errorf("%s was not sorted to the level %d", level[0], canonicalDepth)
+	const size = 1 << 20
+	for _, levels := range []int{MaxDepth, MaxDepth + 1, 10_000} {
+		for _, level := range [][2]string{{`{"b":`, `,"a":1}`}, {`{"a":`, `}`}, {`[`, `]`}} {
+			nested := func(before, after, within string) string {
+				return strings.Repeat(before, levels) + within + strings.Repeat(after, levels)
+			}
+			long := `"` + strings.Repeat("y", size-len(nested(level[0], level[1], ""))) + `"`
+			start := time.Now()
+			got := Canonical([]byte(" " + nested(level[0], level[1], long)))
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("%d levels of %s took %s", levels, level[0], took)
+			}
+			want := nested(level[0], level[1], long)
+			if level[1] == `,"a":1}` && levels <= MaxDepth {
+				want = nested(`{"a":1,"b":`, `}`, long)
+			}
+			if got != want {
+				t.Errorf("%d levels of %s became %.100s", levels, level[0], got)
+			}
 		}
 	}
 }

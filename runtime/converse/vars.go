@@ -94,12 +94,13 @@ func MergeCapabilities(base, caps map[string]string) (map[string]string, error) 
 	return merged, nil
 }
 
-// maxDepth bounds what Scrub keeps of a nested value (wire-protocol §3.11).
-const maxDepth = 64
+// MaxDepth bounds how deep a value is nested that is decoded or sent (wire-protocol
+// §3.11).
+const MaxDepth = 64
 
 // Scrub returns v without the keys that could change the prototype of a
 // JavaScript object, and without what is nested too deep.
-func Scrub(v any) any { return scrub(v, maxDepth) }
+func Scrub(v any) any { return scrub(v, MaxDepth) }
 
 func scrub(v any, depth int) any {
 	switch v := v.(type) {

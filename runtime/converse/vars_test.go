@@ -57,7 +57,7 @@ func TestScrubRemovesWhatCouldReachThePrototype(t *testing.T) {
 	if strings.Contains(string(b), "proto") || strings.Contains(string(b), "constructor") || !strings.Contains(string(b), `{"b":2}`) {
 		t.Errorf("Scrub left %s", b)
 	}
-	if n := strings.Count(string(b), `"a":`); n > maxDepth+1 {
+	if n := strings.Count(string(b), `"a":`); n > MaxDepth+1 {
 		t.Errorf("Scrub kept %d levels", n)
 	}
 }

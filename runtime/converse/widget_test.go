@@ -12,7 +12,7 @@ import (
 func pieces(runtime string, contents ...string) []*Segment {
 	var list []*Segment
 	for i, content := range contents {
-		s := &Segment{Type: WidgetPiece, Content: String(content), SegmentStart: i == 0, SegmentEnd: i == len(contents)-1}
+		s := &Segment{Type: WidgetPiece, Content: content, SegmentStart: i == 0, SegmentEnd: i == len(contents)-1}
 		if strings.HasPrefix(content, "{") && json.Valid([]byte(content)) && len(contents) == 1 {
 			s.Content = raw(content)
 		}
@@ -172,7 +172,7 @@ func TestFencesAreTakenOff(t *testing.T) {
 
 func TestPiecesFindTheirWidget(t *testing.T) {
 	piece := func(runtime, speech, content string) *Segment {
-		s := &Segment{Type: WidgetPiece, SpeechID: speech, Content: String(content)}
+		s := &Segment{Type: WidgetPiece, SpeechID: speech, Content: content}
 		if runtime != "" {
 			s.Metadata = &Metadata{RuntimeName: runtime}
 		}
@@ -181,7 +181,7 @@ func TestPiecesFindTheirWidget(t *testing.T) {
 	followups := func(speech string, questions ...string) Widget {
 		return Widget{Runtime: RuntimeFollowups, SpeechID: speech, Followups: &Followups{Questions: questions}}
 	}
-	text := &Segment{Type: Text, Content: String("aside")}
+	text := &Segment{Type: Text, Content: "aside"}
 	bracket := func(s *Segment) *Segment {
 		s.SegmentStart, s.SegmentEnd = true, true
 		return s
@@ -206,7 +206,7 @@ func TestPiecesFindTheirWidget(t *testing.T) {
 		},
 		{
 			"the runtime as type",
-			[]*Segment{{Type: "followups", Content: String(`["a`)}, {Type: "followups", Content: String(`"]`)}},
+			[]*Segment{{Type: "followups", Content: `["a`}, {Type: "followups", Content: `"]`}},
 			[]Widget{followups("", "a")},
 			nil,
 		},
@@ -253,7 +253,7 @@ func TestPiecesFindTheirWidget(t *testing.T) {
 			nil,
 		},
 		{"empty", []*Segment{piece("followups-tool", "", " "), {Type: WidgetPiece, Content: raw("null")}, {Type: WidgetPiece}}, nil, nil},
-		{"a tool", []*Segment{{Type: Tool, Content: String("f {}"), Metadata: &Metadata{RuntimeName: "followups-tool"}}}, nil, nil},
+		{"a tool", []*Segment{{Type: Tool, Content: "f {}", Metadata: &Metadata{RuntimeName: "followups-tool"}}}, nil, nil},
 	} {
 		got, malformed := assemble(c.segments...)
 		if !reflect.DeepEqual(got, c.want) || !reflect.DeepEqual(malformed, c.malformed) {
@@ -266,7 +266,7 @@ func TestPiecesFindTheirWidget(t *testing.T) {
 func TestALongWidgetIsReadWhole(t *testing.T) {
 	long := strings.Repeat("x", maxWidget/4)
 	body := `{"cards":[{"front":"` + long + `","back":"b"}]}`
-	segment, _ := Decode([]byte(`{"type":"unisphere-tool","content":` + string(String(body)) + `,"metadata":{"runtimeName":"flashcards-tool"}}`))
+	segment, _ := Decode([]byte(`{"type":"unisphere-tool","content":` + quoted(body) + `,"metadata":{"runtimeName":"flashcards-tool"}}`))
 	want := []Widget{{Runtime: RuntimeFlashcards, Flashcards: &Flashcards{Cards: []Flashcard{{Front: long, Back: "b"}}}}}
 	if got, malformed := assemble(&segment); malformed != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d widgets, %.100v, malformed: %.100v", len(got), got, malformed)
@@ -298,7 +298,7 @@ func TestAWidgetEndsWithItsLastPiece(t *testing.T) {
 			early, _ = a.Add(s)
 		}
 		if c.after != "" {
-			a.Add(&Segment{Type: WidgetPiece, Content: String(c.after)})
+			a.Add(&Segment{Type: WidgetPiece, Content: c.after})
 		}
 		late, malformed := a.End()
 		want, none := &early, late
@@ -316,7 +316,7 @@ func TestAWidgetIsBounded(t *testing.T) {
 	var a Assembler
 	a.Add(&Segment{Type: WidgetPiece, Metadata: &Metadata{RuntimeName: "summary-tool"}})
 	for range 200 {
-		a.Add(&Segment{Type: WidgetPiece, Content: String(strings.Repeat("x", MaxText))})
+		a.Add(&Segment{Type: WidgetPiece, Content: strings.Repeat("x", MaxText)})
 	}
 	done, _ := a.End()
 	if len(done) != 1 || len(done[0].Summary.Summary) > maxWidget || len(done[0].Summary.Summary) < maxWidget-MaxText {

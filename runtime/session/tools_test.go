@@ -86,7 +86,7 @@ func runTools(t *testing.T, f func(r *rig)) {
 // tool handles a tool segment with the content and, if id is not empty, of a
 // blocking call.
 func (r *rig) tool(content, id string) {
-	seg := &converse.Segment{Type: converse.Tool, Content: converse.String(content)}
+	seg := &converse.Segment{Type: converse.Tool, Content: content}
 	if id != "" {
 		seg.ToolMetadata = &converse.ToolMetadata{ID: id, Type: "client", WaitForResponse: true}
 	}
@@ -144,7 +144,7 @@ func TestACallTellsAllThatIsKnown(t *testing.T) {
 func TestFusedCallsAreToldApart(t *testing.T) {
 	result := func(r *rig, text string) (name string) {
 		r.inside.Work.Call(func() {
-			if call, ok := r.Response(&converse.Segment{Type: converse.ToolResponse, Content: converse.String(text)}); ok {
+			if call, ok := r.Response(&converse.Segment{Type: converse.ToolResponse, Content: text}); ok {
 				name = call.Name + string(call.Args)
 			}
 		})
@@ -271,7 +271,7 @@ func TestAFloodOfCallsIsCut(t *testing.T) {
 		r.inside.Work.Call(func() {
 			for i := range 2 * maxCalls {
 				r.Segment(&converse.Segment{
-					Type: converse.Tool, Content: converse.String(fmt.Sprintf(`go {"n":%d}`, i)),
+					Type: converse.Tool, Content: fmt.Sprintf(`go {"n":%d}`, i),
 					ToolMetadata: &converse.ToolMetadata{ID: fmt.Sprint(i), WaitForResponse: true},
 				})
 				r.Consent(consent(fmt.Sprintf(`{"auth_url":"https://a.example/%d"}`, i)))
@@ -287,10 +287,9 @@ func TestAFloodOfCallsIsCut(t *testing.T) {
 }
 
 func consent(content string) *converse.Segment {
-	return &converse.Segment{
-		Type: converse.Interruption, Content: json.RawMessage(content),
-		Metadata: &converse.Metadata{Subtype: "oauth_required", ToolName: "mail", ToolDisplayName: "Mail"},
-	}
+	seg, _ := converse.Decode([]byte(`{"type":"interruption","content":` + content +
+		`,"metadata":{"subtype":"oauth_required","tool_name":"mail","tool_display_name":"Mail"}}`))
+	return &seg
 }
 
 func TestConsentIsAskedForOncePerTurn(t *testing.T) {
@@ -363,7 +362,7 @@ func TestAFusedCallIsBoundedToo(t *testing.T) {
 		r.inside.Work.Call(func() {
 			for i := range 2 * maxCalls {
 				text := "tool" + strconv.Itoa(i) + " responded with size 1"
-				if call, ok := r.Response(&converse.Segment{Type: converse.ToolResponse, Content: converse.String(text)}); ok {
+				if call, ok := r.Response(&converse.Segment{Type: converse.ToolResponse, Content: text}); ok {
 					r.Run(call)
 				}
 			}

@@ -70,12 +70,17 @@ type Segments []converse.Segment
 // content.
 func (s *Segments) UnmarshalJSON(data []byte) error {
 	var text string
+	var parts []json.RawMessage
 	var list []converse.Segment
 	switch {
-	case json.Unmarshal(data, &text) != nil:
-		_ = json.Unmarshal(data, &list) // what doesn't fit stays out
-	case text != "":
-		list = []converse.Segment{{Type: converse.Text, Content: converse.String(text)}}
+	case json.Unmarshal(data, &parts) == nil:
+		for _, part := range parts {
+			if segment, ok := converse.Decode(part); ok {
+				list = append(list, segment)
+			}
+		}
+	case json.Unmarshal(data, &text) == nil && text != "":
+		list = []converse.Segment{{Type: converse.Text, Content: text}}
 	}
 	*s = list
 	return nil

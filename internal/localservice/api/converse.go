@@ -124,7 +124,7 @@ func (s *server) pump(client context.Context, out *stream, turn func(context.Con
 		case a := <-acts:
 			err = a(out)
 		case <-silence.C:
-			err = out.write(converse.Segment{Role: "assistant", Type: converse.Keepalive, Content: converse.String("")})
+			err = out.write(converse.Segment{Role: "assistant", Type: converse.Keepalive, Content: ""})
 		case err := <-done:
 			return err
 		}
@@ -151,7 +151,7 @@ func (s *server) endStream(out *stream, err error) error {
 	switch {
 	case errors.Is(err, dialogue.ErrNoPermission):
 		err = out.write(converse.Segment{
-			Role: "assistant", Type: converse.Error, Content: converse.String(dialogue.ErrNoPermission.Error()), IsFinal: true,
+			Role: "assistant", Type: converse.Error, Content: dialogue.ErrNoPermission.Error(), IsFinal: true,
 		})
 	case errors.Is(err, dialogue.ErrTooLong):
 		return invalid("string_too_long", err.Error(), "userMessage")

@@ -36,7 +36,11 @@ func shape(seg converse.Segment) string {
 			text += " " + flag.name
 		}
 	}
-	return text + " " + string(seg.Content)
+	content, err := json.Marshal(seg.Content)
+	if err != nil {
+		return err.Error()
+	}
+	return text + " " + string(content)
 }
 
 var twoThingsShape = []string{

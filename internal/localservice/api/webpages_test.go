@@ -22,7 +22,7 @@ func consentOf(t *testing.T, got turn) string {
 		var content struct {
 			AuthURL string `json:"auth_url"`
 		}
-		if err := json.Unmarshal(seg.Content, &content); err != nil {
+		if err := json.Unmarshal([]byte(seg.ContentString()), &content); err != nil {
 			t.Fatal(err)
 		}
 		want := converse.Metadata{Subtype: "oauth_required", ToolName: "calendar", ToolDisplayName: "Your calendar"}

@@ -60,7 +60,7 @@ func (t *tape) Consented(string) bool { return t.allowed }
 func (t *tape) AskConsent(tool, name string) error { return t.note("consent %s %s", tool, name) }
 
 func (t *tape) Raw(seg converse.Segment) error {
-	return t.note("raw %s %s", seg.Type, seg.Content)
+	return t.note("raw %s %s", seg.Type, seg.ContentString())
 }
 
 func (t *tape) Call(_ context.Context, calls ...Call) ([]Result, error) {

@@ -27,7 +27,7 @@ func asked(t *testing.T, q *Question) (string, []converse.Widget) {
 		runtime, body, _ := strings.Cut(rest, " ")
 		var a converse.Assembler
 		for i, fragment := range strings.Split(body, "|") {
-			seg := converse.Segment{Type: converse.WidgetPiece, Content: converse.String(fragment)}
+			seg := converse.Segment{Type: converse.WidgetPiece, Content: fragment}
 			if i == 0 {
 				seg.Metadata = &converse.Metadata{RuntimeName: runtime}
 			}

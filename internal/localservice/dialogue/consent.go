@@ -98,7 +98,7 @@ func (s *sink) AskConsent(tool, displayName string) error {
 		return err
 	}
 	return s.block(converse.Segment{
-		Type: converse.Interruption, Content: content,
+		Type: converse.Interruption, Content: json.RawMessage(content),
 		Metadata: &converse.Metadata{Subtype: oauthRequired, ToolName: tool, ToolDisplayName: displayName},
 	})
 }

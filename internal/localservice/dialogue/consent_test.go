@@ -26,7 +26,7 @@ func stateOf(t *testing.T, seg converse.Segment) string {
 	var content struct {
 		AuthURL string `json:"auth_url"`
 	}
-	if err := json.Unmarshal(seg.Content, &content); err != nil {
+	if err := json.Unmarshal([]byte(seg.ContentString()), &content); err != nil {
 		t.Fatal(err)
 	}
 	address, err := url.Parse(content.AuthURL)

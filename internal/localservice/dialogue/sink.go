@@ -91,22 +91,22 @@ func (s *sink) close() error {
 	if s.open == "" {
 		return nil
 	}
-	seg := converse.Segment{Type: s.open, Content: converse.String(""), SegmentEnd: true}
+	seg := converse.Segment{Type: s.open, Content: "", SegmentEnd: true}
 	s.open = ""
 	defer func() { s.number++ }()
 	return s.send(seg)
 }
 
 func (s *sink) begin() error {
-	return s.block(converse.Segment{Type: converse.Think, Content: converse.String(""), SegmentStart: true})
+	return s.block(converse.Segment{Type: converse.Think, Content: "", SegmentStart: true})
 }
 
 func (s *sink) end() error {
-	return s.block(converse.Segment{Type: converse.Think, Content: converse.String(""), IsFinal: true})
+	return s.block(converse.Segment{Type: converse.Think, Content: "", IsFinal: true})
 }
 
 func (s *sink) fail(message string) error {
-	return s.block(converse.Segment{Type: converse.Error, Content: converse.String(message), IsFinal: true})
+	return s.block(converse.Segment{Type: converse.Error, Content: message, IsFinal: true})
 }
 
 // Think implements [brain.Sink].
@@ -114,7 +114,7 @@ func (s *sink) Think(text string) error {
 	if !s.thinking {
 		return s.ctx.Err()
 	}
-	return s.block(converse.Segment{Type: converse.Think, Content: converse.String(text)})
+	return s.block(converse.Segment{Type: converse.Think, Content: text})
 }
 
 // Say implements [brain.Sink].
@@ -142,7 +142,7 @@ func (s *sink) say(kind converse.Type, piece string) error {
 		}
 		s.open = kind
 	}
-	err := s.send(converse.Segment{Type: kind, Content: converse.String(piece), SegmentStart: start})
+	err := s.send(converse.Segment{Type: kind, Content: piece, SegmentStart: start})
 	if err == nil {
 		s.text.WriteString(piece)
 	}
@@ -158,7 +158,7 @@ func (s *sink) Widget(runtime string, fragments ...string) error {
 	metadata := &converse.Metadata{WidgetName: widgetName, RuntimeName: runtime}
 	for i, fragment := range fragments {
 		seg := converse.Segment{
-			Type: converse.WidgetPiece, Content: converse.String(fragment),
+			Type: converse.WidgetPiece, Content: fragment,
 			SegmentStart: i == 0, SegmentEnd: i == len(fragments)-1,
 		}
 		if i == 0 {
@@ -171,7 +171,7 @@ func (s *sink) Widget(runtime string, fragments ...string) error {
 	stored, err := json.Marshal(metadata)
 	s.keepText()
 	s.parts = append(s.parts, store.Part{
-		Type: widgetPart, Content: converse.String(strings.Join(fragments, "")), Metadata: stored,
+		Type: widgetPart, Content: jsonText(strings.Join(fragments, "")), Metadata: stored,
 	})
 	return err
 }
@@ -188,7 +188,7 @@ func (s *sink) Call(ctx context.Context, calls ...brain.Call) ([]brain.Result, e
 	id, answer := s.service.expect(s.owner, call.Tool.Name)
 	result := brain.Result{Response: dispatched}
 	err := s.block(converse.Segment{
-		Type: converse.Tool, Content: converse.String(call.Tool.Name + " " + string(call.Args)),
+		Type: converse.Tool, Content: call.Tool.Name + " " + string(call.Args),
 		ToolMetadata: &converse.ToolMetadata{
 			ID: id, Name: call.Tool.Name, Args: call.Args,
 			Type: call.Tool.Type, WaitForResponse: call.Tool.WaitForResponse,
@@ -216,7 +216,7 @@ func (s *sink) fused(calls []brain.Call) ([]brain.Result, error) {
 	for _, call := range calls {
 		content += string(call.Args)
 	}
-	if err := s.block(converse.Segment{Type: converse.Tool, Content: converse.String(content)}); err != nil {
+	if err := s.block(converse.Segment{Type: converse.Tool, Content: content}); err != nil {
 		return nil, err
 	}
 	results := make([]brain.Result, len(calls))
@@ -234,14 +234,14 @@ func (s *sink) fused(calls []brain.Call) ([]brain.Result, error) {
 func (s *sink) responded(call brain.Call, result brain.Result) error {
 	return s.block(converse.Segment{
 		Type:    converse.ToolResponse,
-		Content: converse.String(fmt.Sprintf("%s responded with size %d", call.Tool.Name, len([]rune(string(result.Response))))),
+		Content: fmt.Sprintf("%s responded with size %d", call.Tool.Name, len([]rune(string(result.Response)))),
 	})
 }
 
 // Title implements [brain.Sink].
 func (s *sink) Title(title string) error {
 	s.title = title
-	return s.block(converse.Segment{Type: converse.Thread, Content: converse.String(title)})
+	return s.block(converse.Segment{Type: converse.Thread, Content: title})
 }
 
 // Share implements [brain.Sink].
@@ -256,8 +256,8 @@ func (s *sink) Share(can bool) error {
 // Raw implements [brain.Sink]. The stream may go on for ever; what is kept of it
 // is bounded.
 func (s *sink) Raw(seg converse.Segment) error {
-	if len(seg.Content) == 0 {
-		seg.Content = converse.String("")
+	if seg.Content == nil {
+		seg.Content = ""
 	}
 	if text := seg.ContentString(); seg.Type.Spoken() && s.text.Len()+len(text) <= maxAnswer {
 		s.text.WriteString(text)
@@ -292,5 +292,10 @@ func spokenPart(text string, avatar bool) store.Part {
 	if avatar {
 		kind = converse.Avatar
 	}
-	return store.Part{Type: string(kind), Content: converse.String(text), Metadata: json.RawMessage(`{}`)}
+	return store.Part{Type: string(kind), Content: jsonText(text), Metadata: json.RawMessage(`{}`)}
+}
+
+func jsonText(s string) json.RawMessage {
+	text, _ := json.Marshal(s) // a string always marshals
+	return text
 }

@@ -241,7 +241,7 @@ func (s *Service) finish(ctx context.Context, out *sink, stopped slog.Attr, err 
 	case errors.Is(context.Cause(ctx), ErrAborted):
 		log.Info("turn stopped", "reason", "aborted", stopped)
 		out.ctx = context.WithoutCancel(ctx) // the client is still connected
-		if err := out.block(converse.Segment{Type: converse.UserInterruption, Content: converse.String("")}); err != nil {
+		if err := out.block(converse.Segment{Type: converse.UserInterruption, Content: ""}); err != nil {
 			return err
 		}
 		return out.end()

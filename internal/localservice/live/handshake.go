@@ -109,7 +109,7 @@ func (s *Session) admitted(c control.Context, who dialogue.Caller, err error) {
 func (s *Session) firstSegment(who dialogue.Caller, t store.Thread, place dialogue.Context) (converse.Segment, error) {
 	phrase, messageID, err := s.cfg.Dialogue.Opening(s.ctx, who, t, place)
 	return converse.Segment{
-		Role: "assistant", Type: converse.InitResponse, Content: converse.String(""),
+		Role: "assistant", Type: converse.InitResponse, Content: "",
 		OpeningPhrase: phrase, ThreadID: t.ID, MessageID: messageID,
 	}, err
 }

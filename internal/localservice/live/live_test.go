@@ -312,18 +312,18 @@ func (b *fakeBrain) questions() []string {
 // saying answers like a real dialogue, each piece after pause.
 func saying(pause time.Duration, pieces ...string) func(context.Context, dialogue.TurnRequest, func(converse.Segment)) error {
 	return func(ctx context.Context, _ dialogue.TurnRequest, say func(converse.Segment)) error {
-		say(converse.Segment{Type: converse.Think, Content: converse.String(""), ThreadID: "thread1", MessageID: "m1"})
+		say(converse.Segment{Type: converse.Think, Content: "", ThreadID: "thread1", MessageID: "m1"})
 		for i, piece := range pieces {
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			say(converse.Segment{Type: converse.Avatar, Content: converse.String(piece), SegmentStart: i == 0})
+			say(converse.Segment{Type: converse.Avatar, Content: piece, SegmentStart: i == 0})
 		}
-		say(converse.Segment{Type: converse.Avatar, Content: converse.String(""), SegmentEnd: true})
+		say(converse.Segment{Type: converse.Avatar, Content: "", SegmentEnd: true})
 		say(converse.Segment{Type: converse.Share, Content: json.RawMessage(`{"canShare":true}`)})
-		say(converse.Segment{Type: converse.Think, Content: converse.String(""), IsFinal: true})
+		say(converse.Segment{Type: converse.Think, Content: "", IsFinal: true})
 		return nil
 	}
 }

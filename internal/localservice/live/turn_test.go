@@ -295,14 +295,14 @@ func TestContextIsReplacedFromTheNextTurnOn(t *testing.T) {
 func TestToolCallGoesOutBeforeItsAnswer(t *testing.T) {
 	play(t, talkative(), Timing{}, func(st *stage) {
 		st.brain.answer = func(ctx context.Context, _ dialogue.TurnRequest, say func(converse.Segment)) error {
-			say(converse.Segment{Type: converse.Avatar, Content: converse.String("One moment"), SegmentStart: true})
-			say(converse.Segment{Type: converse.Tool, Content: converse.String(`save_note {"note":"x"}`)})
+			say(converse.Segment{Type: converse.Avatar, Content: "One moment", SegmentStart: true})
+			say(converse.Segment{Type: converse.Tool, Content: `save_note {"note":"x"}`})
 			select {
 			case <-time.After(10 * time.Second):
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			say(converse.Segment{Type: converse.Avatar, Content: converse.String("Saved.")})
+			say(converse.Segment{Type: converse.Avatar, Content: "Saved."})
 			return nil
 		}
 		st.open()
