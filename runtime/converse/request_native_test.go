@@ -1,9 +1,15 @@
+//go:build !js
+
 package converse
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestABrainKeepsItsTokenToItself(t *testing.T) {
@@ -15,4 +21,29 @@ func TestABrainKeepsItsTokenToItself(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzMembers holds the reader of objects against encoding/json.
+func FuzzMembers(f *testing.F) {
+	for _, text := range []string{
+		`{}`, ` { "a" : 1 , "b":[{"c":"]}"}] } `, `{"a\"":"\\","\u0061":{"}":null},"a":true}`, `{"":"","x":-1.5e3}`, `[1]`, `"{"`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if !utf8.Valid(text) || !json.Valid(text) {
+			return // Decode takes care of both
+		}
+		var want map[string]json.RawMessage
+		if err := json.Unmarshal(text, &want); err != nil {
+			want = nil
+		}
+		got := map[string]json.RawMessage{}
+		for key, value := range members(text) {
+			got[string(key)] = value
+		}
+		if !maps.EqualFunc(got, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+			t.Errorf("members(%q) = %q, want %q", text, got, want)
+		}
+	})
 }

@@ -57,7 +57,7 @@ func ParseCall(s *Segment) (c Call, ok bool) {
 	}
 	if m := s.ToolMetadata; m != nil {
 		c.ID, c.Kind, c.Blocking = m.ID, m.Type, m.WaitForResponse
-		if _, isObject := decodeMembers(m.Args); isObject && len(objects) == 0 {
+		if len(objects) == 0 && json.Valid(m.Args) && isObject(m.Args) {
 			c.Args = m.Args
 		}
 	}
@@ -222,8 +222,8 @@ func (s ArgsSchema) Valid() error {
 // Check returns what is wrong with args, one sentence for each argument, in the
 // order of their names.
 func (s ArgsSchema) Check(args json.RawMessage) []string {
-	values, ok := decodeMembers(args)
-	if !ok {
+	var values map[string]json.RawMessage // as they were written: 1.0 is no int
+	if json.Unmarshal(args, &values) != nil || values == nil {
 		return []string{"the arguments are no object"}
 	}
 	var errs []string
