@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -353,4 +354,101 @@ func (s *Session) approve(l *link) {
 	}
 	s.mark("approved")
 	s.turn.hold() // the opening can't be interrupted
+}
+
+// Prepare opens the socket and joins ahead of time, without microphone or media
+// (wire-protocol §2.8). A failure does not block a later Connect. Elsewhere than
+// in idle or disconnected it does nothing.
+func (s *Session) Prepare(ctx context.Context) error {
+	done := make(chan error, 1)
+	s.base.Work.Do(func() { s.prepare(done) })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fault.From(context.Cause(ctx))
+	}
+}
+
+func (s *Session) prepare(done chan error) {
+	switch {
+	case s.state != Idle && s.state != Disconnected, s.prepared != nil:
+		done <- nil
+		return
+	case s.token == "":
+		done <- fault.New(fault.InvalidState, "the session has no token")
+		return
+	case s.preparing != nil:
+		s.preparing.joiners = append(s.preparing.joiners, done)
+		return
+	}
+	l, err := s.open()
+	if err != nil {
+		done <- fault.From(err)
+		return
+	}
+	p := newProcedure(nil).limit(s.opts.Limits.Overall)
+	p.joiners = []chan error{done}
+	s.preparing = p
+	s.prepared = l
+	request := s.joinRequest(l.room)
+	s.base.Spawn(func() {
+		err := s.join(p.ctx, l, plan{join: &request})
+		s.base.Work.Post(func() { s.wasPrepared(p, l, err) })
+	})
+}
+
+func (s *Session) wasPrepared(p *procedure, l *link, err error) {
+	if s.preparing != p {
+		return
+	}
+	if err != nil {
+		s.dropPrepared(fault.From(err))
+		return
+	}
+	s.preparing = nil
+	s.expiry = s.base.After(s.opts.Limits.PrepareIdle, func() {
+		s.dropPrepared(nil)
+		s.base.Warn(fault.PrepareExpired, "")
+	})
+	p.finish(nil)
+}
+
+// receivePrepared throws a prepared socket away that dropped
+// (wire-protocol §2.8). A fatal event is the handshake's to report.
+func (s *Session) receivePrepared(l *link, ev socketio.Event) {
+	switch ev.Kind {
+	case socketio.Connected:
+		l.opened = true
+	case socketio.ConnectError:
+		if refused := refusal(ev.Err); refused != nil {
+			s.dropPrepared(refused)
+		}
+	case socketio.Disconnected, socketio.ReconnectFailed:
+		s.dropPrepared(fault.New(fault.ConnectFailed, "the prepared connection was lost").InPhase(fault.PhaseConnect).WithRetryable(true))
+	}
+}
+
+// takePrepared hands the prepared link over to a connect.
+func (s *Session) takePrepared() *link {
+	l := s.prepared
+	s.prepared = nil
+	s.expiry.Stop()
+	return l
+}
+
+// dropPrepared gives a preparation up, finished or not; cause is for those who
+// wait for it.
+func (s *Session) dropPrepared(cause *fault.Error) {
+	if cause == nil {
+		cause = cutShort(nil)
+	}
+	if l := s.takePrepared(); l != nil {
+		l.hs.abort(cause)
+		l.close()
+	}
+	if p := s.preparing; p != nil {
+		s.preparing = nil
+		p.finish(cause)
+	}
 }

@@ -1,3 +1,15 @@
+// Package avatar is the live session: an agent with a face and a voice, that
+// hears the visitor (session-api part A.1, wire-protocol §2 to §8).
+//
+// A [Session] is one serial queue that owns the session's state. The socket's
+// reader, timers, peers, requests and callers hand it functions to run; nothing
+// else touches the state, and there is no mutex around it. What callers may read
+// at any time is a [Snapshot] that the queue publishes; what listeners hear is a
+// second queue, so that a slow or re-entrant listener never holds the session up.
+//
+// The package knows the control plane and asks interfaces for media ([Media])
+// and sockets ([Socket]). It must not import syscall/js, and must not know
+// whether it runs in a page.
 package avatar
 
 import (
@@ -342,4 +354,42 @@ func (s *Session) SetToken(token string) error {
 		s.arm()
 	})
 	return nil
+}
+
+// procedure is a connect, rebuild, resume or prepare under way: it can be cut
+// short, and ends once.
+type procedure struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	stop   context.CancelFunc // frees the limit's timer
+	done   chan error         // receives the outcome; nil when nobody waits
+
+	joiners []chan error // of a prepare: all who called
+}
+
+// newProcedure returns a procedure that reports on done, without a limit yet.
+func newProcedure(done chan error) *procedure {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &procedure{ctx: ctx, cancel: cancel, stop: func() {}, done: done}
+}
+
+// limit bounds p by the overall limit, which is never paused or extended
+// (wire-protocol §2.2).
+func (p *procedure) limit(d time.Duration) *procedure {
+	p.ctx, p.stop = context.WithTimeoutCause(p.ctx, d, timeout("ConnectTimeout", fault.PhaseConnect))
+	return p
+}
+
+// finish ends p and tells whoever waits.
+func (p *procedure) finish(err error) {
+	p.cancel(err)
+	p.stop()
+	if p.done != nil {
+		p.done <- err
+		p.done = nil
+	}
+	for _, joiner := range p.joiners {
+		joiner <- err
+	}
+	p.joiners = nil
 }
