@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,15 +59,15 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 			r.auto = auto
 			r.when(control.ApprovedPermissions, nil)
 			r.mustConnect()
+			var first sync.Once // of two chat sessions
 			r.inner = func(s *chat.Session, e event.Event) {
 				if e == event.Event(chat.StateChanged{State: chat.Connected}) {
-					s.Disconnect(chatEnd("gone"))
+					first.Do(func() { s.Disconnect(chatEnd("gone")) })
 				}
 			}
 			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.ConnectFailed) {
 				t.Errorf("err = %v", err)
 			}
-			r.inner = nil
 			r.socket().say(control.StvFinishedTalking, control.FinishedTalking{})
 			r.mustSwitch(Chat)
 			r.mustSwitch(Avatar)

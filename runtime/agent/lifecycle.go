@@ -13,7 +13,7 @@ import (
 func (s *Session) hear(t *transport, e event.Event) {
 	s.base.Work.Call(func() { s.receive(t, e) })
 	if s.base.Flooded() {
-		s.base.WaitHeard()
+		s.base.WaitDelivered()
 	}
 }
 
@@ -151,12 +151,6 @@ func (s *Session) crashed(e *fault.Error) {
 	s.end(Broken, transportFailed, &Ended{Reason: string(e.Code)}, true)
 }
 
-// Fail ends this session after a bug that was caught elsewhere, in a callback of
-// the page for example.
-func (s *Session) Fail(err error) {
-	s.base.Work.Post(func() { s.crashed(fault.From(err)) })
-}
-
 // Close disconnects and returns when every transport is gone and the listener has
 // heard everything, so it must not be called by a listener.
 func (s *Session) Close() {
@@ -170,5 +164,5 @@ func (s *Session) Close() {
 func (s *Session) Settle() {
 	s.base.Work.Call(func() {}) // which lets them go
 	s.leaving.Wait()
-	s.base.WaitHeard()
+	s.base.WaitDelivered()
 }

@@ -16,8 +16,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 
@@ -61,6 +59,8 @@ type Snapshot struct {
 // Session is one conversation. Its methods may be called from any goroutine, and
 // from listeners, but for those that wait.
 type Session struct {
+	session.Conversation
+
 	opts Options
 	deps Deps
 
@@ -117,6 +117,18 @@ func New(o Options, d Deps) (*Session, error) {
 		Crashed: s.crashed,
 		OnEvent: o.OnEvent, Log: o.Log, // audit events are the transports'
 	})
+	s.Conversation = session.NewConversation(&s.base, session.Behaviour{
+		Kind:  "agent session",
+		State: func() string { return string(s.Snapshot().State) },
+		Connected: func() bool {
+			state := s.Snapshot().State
+			return state == Connected || state == Switching
+		},
+		Final:     func() bool { return false },
+		SetToken:  s.setToken,
+		MergeVars: s.mergeVars,
+		Crashed:   s.crashed,
+	})
 	s.publish()
 	var err error
 	if s.current, err = s.open(o.Mode); err != nil {
@@ -124,11 +136,6 @@ func New(o Options, d Deps) (*Session, error) {
 	}
 	s.publish()
 	return s, nil
-}
-
-// Format prints no more than the state, whatever the verb: the token is secret.
-func (s *Session) Format(w fmt.State, _ rune) {
-	_, _ = io.WriteString(w, "agent session, "+string(s.Snapshot().State)) // fmt has nobody to tell
 }
 
 // Snapshot returns the session's present properties. What it points to is never

@@ -38,7 +38,7 @@ func (s *Session) Connect(ctx context.Context) error {
 	}
 	err = s.connect(inner, t)
 	err = s.onQueue(func() error { return s.connected(t, outcome(ctx, err)) })
-	s.base.WaitHeard()
+	s.base.WaitDelivered()
 	return err
 }
 
@@ -113,7 +113,7 @@ func (s *Session) SwitchMode(ctx context.Context, mode Mode) error {
 		err = s.connect(inner, next)
 	}
 	err = s.onQueue(func() error { return s.switched(next, outcome(ctx, err)) })
-	s.base.WaitHeard()
+	s.base.WaitDelivered()
 	return err
 }
 
@@ -187,7 +187,7 @@ func (s *Session) stay(next *transport) {
 
 // connect opens t. It runs on the goroutine of who asked for it.
 func (s *Session) connect(ctx context.Context, t *transport) error {
-	s.base.WaitHeard() // so that the page has its listeners at t before
+	s.base.WaitDelivered() // so that the page has its listeners at t before
 	if ctx.Err() != nil {
 		return session.EndOf(ctx)
 	}

@@ -87,56 +87,26 @@ func (s *Session) live(ctx context.Context) (*transport, error) {
 	return t, err
 }
 
-// UpdateRequestVars merges vars into the conversation's variables, for this
-// transport and those to come; "" or nil clears one. Errors: invalid_state,
-// validation_error.
-func (s *Session) UpdateRequestVars(vars map[string]any) error {
-	vars, err := converse.CheckVars(vars)
-	if err != nil {
-		return err
+// mergeVars keeps the variables for later transports and hands them to the present.
+func (s *Session) mergeVars(vars map[string]any) {
+	s.updates = session.Merged(s.updates, vars)
+	for _, t := range s.transports() {
+		t.missed = session.Merged(t.missed, vars)
+		s.refresh(t)
 	}
-	if state := s.Snapshot().State; state != Connected && state != Switching {
-		return fault.New(fault.InvalidState, "the session is "+string(state)+", not connected")
-	}
-	s.base.Work.Do(func() {
-		s.updates = session.Merged(s.updates, vars)
-		for _, t := range s.transports() {
-			t.missed = session.Merged(t.missed, vars)
-			s.refresh(t)
-		}
-	})
-	return nil
 }
 
-// SetDynamicPrompt tells the brain what the visitor has before them: data is
-// stored as JSON in the variable page_context. Errors: invalid_state,
-// bad_request.
-func (s *Session) SetDynamicPrompt(data any) error {
-	vars, err := session.DynamicPrompt(data)
-	if err != nil {
-		return err
+// setToken replaces the token for the present transports and for later ones.
+func (s *Session) setToken(token string) {
+	if s.over() {
+		return
 	}
-	return s.UpdateRequestVars(vars)
-}
-
-// SetToken replaces the token for everything that needs one later. The error is
-// bad_request.
-func (s *Session) SetToken(token string) error {
-	if token == "" {
-		return fault.New(fault.BadRequest, "token is required")
+	s.token, s.opts.Avatar.Token, s.opts.Chat.Token = token, "", ""
+	for _, t := range s.transports() {
+		if err := t.SetToken(token); err != nil { // it ended, and its end will be reported
+			s.base.Log("warn", "token: "+err.Error(), nil)
+		}
 	}
-	s.base.Work.Do(func() {
-		if s.over() {
-			return
-		}
-		s.token, s.opts.Avatar.Token, s.opts.Chat.Token = token, "", ""
-		for _, t := range s.transports() {
-			if err := t.SetToken(token); err != nil { // it ended, and will be heard of
-				s.base.Log("warn", "token: "+err.Error(), nil)
-			}
-		}
-	})
-	return nil
 }
 
 // CompleteThread sends the completion signal now; it is sent once in the life of
@@ -234,7 +204,7 @@ func (s *Session) takeBack(x *text) {
 // settle tells who waits for x, behind all events so far.
 func (s *Session) settle(x *text, what Sent, err error) {
 	s.texts = slices.DeleteFunc(s.texts, func(other *text) bool { return other == x })
-	s.base.AfterHeard(func() { x.ended <- sent{what, err} })
+	s.base.AfterDelivered(func() { x.ended <- sent{what, err} })
 }
 
 // refuseTexts ends those that wait; the others end with their transport.

@@ -24,7 +24,7 @@ type line interface {
 	Status() session.Status
 	HoldKickoff(hold bool) (used bool)
 	Disconnect(o session.DisconnectOptions)
-	WaitHeard()
+	WaitDelivered()
 	Close()
 }
 
@@ -107,7 +107,7 @@ func (s *Session) transports() []*transport {
 // connect returns when everything that belongs to the outcome was heard.
 func (t *transport) connect(ctx context.Context) error {
 	err := t.open(ctx)
-	t.WaitHeard()
+	t.WaitDelivered()
 	return err
 }
 

@@ -78,7 +78,7 @@ func (s *Session) read(socket Socket, hs *handshake) {
 			case s.prepared != nil && s.prepared.socket == socket:
 				s.receivePrepared(s.prepared, ev)
 			}
-			if len(s.lane.waiting) > session.MaxUnheard {
+			if len(s.lane.waiting) > session.MaxUndelivered {
 				decided = s.lane.decided
 			}
 		})
@@ -86,7 +86,7 @@ func (s *Session) read(socket Socket, hs *handshake) {
 			<-decided // the application considers one of very many pieces
 		}
 		if s.base.Flooded() {
-			s.base.WaitHeard()
+			s.base.WaitDelivered()
 		}
 	}
 }

@@ -8,21 +8,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// UpdateRequestVars merges vars into the session's variables and sends all of
-// them; "" or nil clears one. Errors: invalid_state, validation_error.
-func (s *Session) UpdateRequestVars(vars map[string]any) error {
-	vars, err := converse.CheckVars(vars)
-	if err != nil {
-		return err
-	}
-	if err := s.live(); err != nil {
-		return err
-	}
-	s.base.Secrets.AddNamed(vars)
-	s.base.Work.Do(func() { s.mergeVars(vars) })
-	return nil
-}
-
 // mergeVars changes the variables and tells the brain.
 func (s *Session) mergeVars(vars map[string]any) {
 	s.vars = session.Merged(s.vars, vars)
@@ -30,22 +15,6 @@ func (s *Session) mergeVars(vars map[string]any) {
 		Capabilities: s.caps, RequestVars: s.vars,
 		ContextID: s.opts.ContextID, ContextType: s.opts.ContextType,
 	})
-}
-
-// SetDynamicPrompt tells the brain what the visitor has before them: data is
-// stored as JSON in the variable page_context. Errors: invalid_state,
-// bad_request.
-func (s *Session) SetDynamicPrompt(data any) error {
-	if err := s.live(); err != nil {
-		return err
-	}
-	vars, err := session.DynamicPrompt(data)
-	if err != nil {
-		return err
-	}
-	s.base.Secrets.AddNamed(vars)
-	s.base.Work.Do(func() { s.mergeVars(vars) })
-	return nil
 }
 
 // NotifyHTMLElementClick tells the brain of a click on something it made.
@@ -61,7 +30,7 @@ func (s *Session) SubmitStructuredDataForm(values map[string]any) error {
 // SendScreenShot sends one still of a shared screen, a JPEG or PNG. Errors:
 // invalid_state, capability_disabled.
 func (s *Session) SendScreenShot(image []byte) error {
-	if err := s.live(); err != nil {
+	if err := s.Live(); err != nil {
 		return err
 	}
 	if !s.Snapshot().Capabilities.ScreenShare {
@@ -77,7 +46,7 @@ func (s *Session) KeepAlive() {
 }
 
 func (s *Session) tellLive(name string, payload any) error {
-	if err := s.live(); err != nil {
+	if err := s.Live(); err != nil {
 		return err
 	}
 	s.base.Work.Do(func() {

@@ -40,7 +40,7 @@ func (s *Session) setMic(on bool, event string) {
 // invalid_state, mic_permission_denied, mic_not_found, mic_in_use,
 // devices_permission_denied, noise_processor_failed.
 func (s *Session) StartMic(ctx context.Context) error {
-	if err := s.live(); err != nil {
+	if err := s.Live(); err != nil {
 		return err
 	}
 	return s.openMic(ctx)
@@ -77,7 +77,7 @@ func (s *Session) startMicInBackground() {
 // SwitchMic takes another device. Errors: invalid_state, mic_not_started, and
 // those of StartMic.
 func (s *Session) SwitchMic(ctx context.Context, deviceID string) error {
-	if err := s.live(); err != nil {
+	if err := s.Live(); err != nil {
 		return err
 	}
 	if !s.Snapshot().MicStarted {
@@ -91,7 +91,7 @@ func (s *Session) SwitchMic(ctx context.Context, deviceID string) error {
 // SetASRBandwidth caps the microphone's sender, in kbit/s, now and whenever its
 // peer is made again; 0 is no cap.
 func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
-	if err := s.live(); err != nil {
+	if err := s.Live(); err != nil {
 		return err
 	}
 	up, err := session.Ask(ctx, &s.base, func(reply chan<- Publisher) {

@@ -49,7 +49,7 @@ func (s *Session) Close() {
 	s.base.Work.Call(s.media.Close)
 	s.readers.Wait()
 	s.free()
-	s.base.WaitHeard()
+	s.base.WaitDelivered()
 }
 
 // Settle returns when a session that was disconnected has nothing more to tell: the
@@ -175,6 +175,16 @@ func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
 	})
 }
 
+// completingNotifier returns what sends the completion signal on demand. A session
+// that never connected gets one; a disconnected session has none.
+func (s *Session) completingNotifier() *sessionend.Notifier {
+	if s.notifier == nil && (s.state == Idle || s.state == Broken) {
+		s.notifier = s.newNotifier(nil)
+		s.arm()
+	}
+	return s.notifier
+}
+
 // dropNotifier closes the notifier, and keeps it for Settle, which waits for its request.
 func (s *Session) dropNotifier() {
 	if c := s.notifier; c != nil {
@@ -218,30 +228,6 @@ func (s *Session) network(online bool) {
 	}
 }
 
-// CompleteThread sends the completion signal now. It fails with invalid_state
-// once the session is disconnected, and with aborted at the end of ctx (timeout for a
-// deadline), which does not take the signal back; every other outcome is in the result.
-func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error) {
-	c, err := session.Ask(ctx, &s.base, func(reply chan<- *sessionend.Notifier) {
-		if s.notifier == nil && (s.state == Idle || s.state == Broken) {
-			s.notifier = s.newNotifier(nil)
-			s.arm()
-		}
-		reply <- s.notifier
-	})
-	if err != nil {
-		return sessionend.Result{}, err
-	}
-	if c == nil {
-		return sessionend.Result{}, fault.New(fault.InvalidState, "the session is not connected")
-	}
-	r, err := c.NotifyNow(ctx)
-	if err != nil {
-		return r, session.EndOf(ctx)
-	}
-	return r, nil
-}
-
 // disclose tells the visitor, before any speech, that a machine talks
 // (session-api O3).
 func (s *Session) disclose(l *link) {
@@ -277,7 +263,7 @@ func (s *Session) AcknowledgeDisclosure() {
 // when it lasts too long. The error is invalid_state. A second call does
 // nothing.
 func (s *Session) Pause() error {
-	if err := s.live(); err != nil {
+	if err := s.Live(); err != nil {
 		return err
 	}
 	s.base.Work.Do(func() {
@@ -303,7 +289,7 @@ func (s *Session) pauseExpired() {
 // the overall limit; a failure of that ends the session with the same error
 // (wire-protocol §7.9).
 func (s *Session) Resume(ctx context.Context) error {
-	if err := s.live(); err != nil {
+	if err := s.Live(); err != nil {
 		return err
 	}
 	done := make(chan error, 1)

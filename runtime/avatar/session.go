@@ -15,8 +15,6 @@ package avatar
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -153,6 +151,8 @@ type Provenance struct {
 // Session is one live conversation. Its methods may be called from any
 // goroutine, and from listeners.
 type Session struct {
+	session.Transport
+
 	opts Options
 	deps Deps
 
@@ -227,7 +227,7 @@ func New(o Options, d Deps) (*Session, error) {
 	s.turn.kickoff = o.Kickoff
 	s.base.Start(session.Hooks{
 		Publish: s.publish,
-		Crashed: func(e *fault.Error) { s.end(e, string(e.Code)) },
+		Crashed: s.crashed,
 		Actor: func() session.Actor {
 			snap := s.Snapshot()
 			return session.Actor{PartnerID: snap.PartnerID, SubjectID: s.opts.SubjectID, ThreadID: snap.ThreadID}
@@ -239,6 +239,15 @@ func New(o Options, d Deps) (*Session, error) {
 	if o.TURNCredentials != nil {
 		s.base.Secrets.Add(o.TURNCredentials.Credential)
 	}
+	s.Transport = session.NewTransport(session.NewConversation(&s.base, session.Behaviour{
+		Kind:      "avatar session",
+		State:     func() string { return string(s.Snapshot().State) },
+		Connected: func() bool { return s.Snapshot().State == Connected },
+		Final:     func() bool { return false },
+		SetToken:  s.setToken,
+		MergeVars: s.mergeVars,
+		Crashed:   s.crashed,
+	}), &s.tools, s.completingNotifier)
 	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
 	s.tools = session.Tools{
 		Base: &s.base, Fetch: d.Fetch, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
@@ -248,11 +257,6 @@ func New(o Options, d Deps) (*Session, error) {
 	s.openMedia()
 	s.publish()
 	return s, nil
-}
-
-// Format prints no more than the state, whatever the verb: the token is secret.
-func (s *Session) Format(w fmt.State, _ rune) {
-	_, _ = io.WriteString(w, "avatar session, "+string(s.Snapshot().State)) // fmt has nobody to tell
 }
 
 // Snapshot returns the session's present properties. What it points to is never
@@ -305,24 +309,6 @@ func (s *Session) setState(state State) {
 	s.base.Emit(StateChanged{State: state})
 }
 
-// Fail ends this session after a bug that was caught elsewhere, in a callback of
-// the page for example.
-func (s *Session) Fail(err error) {
-	s.base.Work.Post(func() { s.end(fault.From(err), string(fault.InternalError)) })
-}
-
-// WaitHeard returns when the listener has heard everything that happened so far, and
-// what it then asked of the session is under way. It must not be called by a listener.
-func (s *Session) WaitHeard() { s.base.WaitHeard() }
-
-// live returns the error of a call that needs a connected session, nil if it is.
-func (s *Session) live() error {
-	if state := s.Snapshot().State; state != Connected {
-		return fault.New(fault.InvalidState, "the session is "+string(state)+", not connected")
-	}
-	return nil
-}
-
 // mark records that a phase of the connect was reached (session-api A.1.4). The
 // map is replaced, not changed: snapshots hold the old one.
 func (s *Session) mark(phase string) {
@@ -335,25 +321,6 @@ func (s *Session) mark(phase string) {
 	}
 	timings[phase] = time.Since(s.started).Milliseconds()
 	s.timings = timings
-}
-
-// SetToken replaces the token for later handshakes, tool answers and the
-// completion signal.
-func (s *Session) SetToken(token string) error {
-	if token == "" {
-		return fault.New(fault.BadRequest, "token is required")
-	}
-	s.base.Secrets.Add(token)
-	s.base.Work.Do(func() {
-		s.token = token
-		if s.link != nil {
-			if err := s.link.socket.SetAuth(auth(token)); err != nil {
-				s.base.Log("warn", err.Error(), nil)
-			}
-		}
-		s.arm()
-	})
-	return nil
 }
 
 // procedure is a connect, rebuild, resume or prepare under way: it can be cut
@@ -393,3 +360,17 @@ func (p *procedure) finish(err error) {
 	}
 	p.joiners = nil
 }
+
+// setToken keeps the token for later handshakes, of the socket too.
+func (s *Session) setToken(token string) {
+	s.token = token
+	if s.link != nil {
+		if err := s.link.socket.SetAuth(auth(token)); err != nil {
+			s.base.Log("warn", err.Error(), nil)
+		}
+	}
+	s.arm()
+}
+
+// crashed ends this session after a bug in it.
+func (s *Session) crashed(e *fault.Error) { s.end(e, string(e.Code)) }

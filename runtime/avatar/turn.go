@@ -135,7 +135,7 @@ func disclosureRequired() *fault.Error {
 
 // mayType returns what keeps typed text from being sent now.
 func (s *Session) mayType() error {
-	if err := s.live(); err != nil {
+	if err := s.Live(); err != nil {
 		return err
 	}
 	if s.Snapshot().TapToTalkActive {
@@ -325,7 +325,7 @@ func (s *Session) StartTapToTalk() error {
 
 // EndTapToTalk closes the window. The error is invalid_state if none is open.
 func (s *Session) EndTapToTalk() error {
-	if err := s.live(); err != nil {
+	if err := s.Live(); err != nil {
 		return err
 	}
 	if !s.Snapshot().TapToTalkActive {

@@ -130,7 +130,7 @@ func TestAStreamOf100000SegmentsTakesConstantMemory(t *testing.T) {
 		t.Errorf("%d segments in the loop, %d in the listener", n, heard)
 	}
 	// Two events a segment wait for the listener, and a buffer is read ahead.
-	if limit := int64(session.MaxUnheard + 1000); behind > limit {
+	if limit := int64(session.MaxUndelivered + 1000); behind > limit {
 		t.Errorf("the service was %d segments ahead, want at most %d", behind, limit)
 	}
 	if gauge.highest > floodRoom {
@@ -241,7 +241,7 @@ func TestAnAbortStopsAFlood(t *testing.T) {
 		t.Error("no error")
 	}
 	s.Close()
-	if given := f.given.Load(); given > 5000+2*session.MaxUnheard+1000 {
+	if given := f.given.Load(); given > 5000+2*session.MaxUndelivered+1000 {
 		t.Errorf("%d segments were read", given)
 	}
 }

@@ -17,8 +17,6 @@ package chat
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 
@@ -55,6 +53,8 @@ type Snapshot struct {
 // goroutine, and from listeners, but for those that wait for a turn or for the end:
 // a listener that waits keeps the events from being heard that it waits for.
 type Session struct {
+	session.Transport
+
 	opts Options
 	deps Deps
 
@@ -120,6 +120,15 @@ func New(o Options, d Deps) (*Session, error) {
 	})
 	s.base.Secrets.Add(o.Token)
 	s.base.Secrets.AddNamed(vars)
+	s.Transport = session.NewTransport(session.NewConversation(&s.base, session.Behaviour{
+		Kind:      "chat session",
+		State:     func() string { return string(s.Snapshot().State) },
+		Connected: func() bool { return s.Snapshot().State == Connected },
+		Final:     func() bool { return s.Snapshot().State == Closed },
+		SetToken:  func(token string) { s.token = token; s.arm() },
+		MergeVars: func(vars map[string]any) { s.vars = session.Merged(s.vars, vars) },
+		Crashed:   s.crashed,
+	}), &s.tools, s.completingNotifier)
 	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
 	s.tools = session.Tools{
 		Base: &s.base, Fetch: d.Fetch, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
@@ -182,21 +191,9 @@ func (s *Session) connect() error {
 	return nil
 }
 
-// WaitHeard returns when the listener has heard everything that happened so far, and
-// what it then asked of the session is under way. It must not be called by a listener.
-func (s *Session) WaitHeard() { s.base.WaitHeard() }
-
 // not is the error of a call in state that needs another.
 func not(state, want State) error {
 	return fault.New(fault.InvalidState, "the session is "+string(state)+", not "+string(want))
-}
-
-// live returns the error of a call that needs a connected session.
-func (s *Session) live() error {
-	if state := s.Snapshot().State; state != Connected {
-		return not(state, Connected)
-	}
-	return nil
 }
 
 // DisconnectOptions say how a session is left.
@@ -254,12 +251,6 @@ func (s *Session) crashed(err *fault.Error) {
 	s.close(DisconnectOptions{Keep: true, Reason: string(err.Code)}, err)
 }
 
-// Fail ends this session after a bug that was caught elsewhere, in a callback of
-// the page for example.
-func (s *Session) Fail(err error) {
-	s.base.Work.Post(func() { s.crashed(fault.From(err)) })
-}
-
 // Close disconnects and returns when nothing of the session is left: the service
 // was told of the end, or could not be told in time (Options.CompleteTimeout), no
 // reader runs, and the listener has heard everything. So it must not be called by
@@ -277,97 +268,14 @@ func (s *Session) Close() {
 // how that went. So it must not be called by a listener.
 func (s *Session) Settle() { s.base.Settle(&s.notifier) }
 
-// SetToken replaces the token for later turns, tool answers and the completion
-// signal. Errors: bad_request, invalid_state.
-func (s *Session) SetToken(token string) error {
-	if token == "" {
-		return fault.New(fault.BadRequest, "token is required")
+// completingNotifier returns what sends the completion signal on demand, nil after
+// the end.
+func (s *Session) completingNotifier() *sessionend.Notifier {
+	if s.state == Closed {
+		return nil
 	}
-	if state := s.Snapshot().State; state == Closed {
-		return fault.New(fault.InvalidState, "the session is closed")
-	}
-	s.base.Secrets.Add(token)
-	s.base.Work.Do(func() {
-		if s.state != Closed {
-			s.token = token
-			s.arm()
-		}
-	})
-	return nil
-}
-
-// UpdateRequestVars merges vars into the session's variables, all of which go
-// with the next turn; "" or nil clears one. Errors: invalid_state,
-// validation_error.
-func (s *Session) UpdateRequestVars(vars map[string]any) error {
-	vars, err := converse.CheckVars(vars)
-	if err != nil {
-		return err
-	}
-	if err := s.live(); err != nil {
-		return err
-	}
-	s.base.Secrets.AddNamed(vars)
-	s.base.Work.Do(func() { s.vars = session.Merged(s.vars, vars) })
-	return nil
-}
-
-// SetDynamicPrompt tells the brain, with the next turn, what the visitor has
-// before them: data is stored as JSON in the variable page_context. Errors:
-// invalid_state, bad_request.
-func (s *Session) SetDynamicPrompt(data any) error {
-	vars, err := session.DynamicPrompt(data)
-	if err != nil {
-		return err
-	}
-	return s.UpdateRequestVars(vars)
-}
-
-// OnToolCall registers a handler for the tool called name and returns the
-// function that removes it. Handlers of one name run in the order of their
-// registration; of several schemas the newest counts. The error is bad_request.
-func (s *Session) OnToolCall(name string, h session.ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
-	return s.tools.OnToolCall(name, h, schema)
-}
-
-// OnOAuthRequired registers a handler for requests of the visitor's consent and
-// returns the function that removes it. The error is bad_request.
-func (s *Session) OnOAuthRequired(h session.ConsentHandler) (remove func(), err error) {
-	return s.tools.OnOAuthRequired(h)
-}
-
-// RespondToTool answers a call that the brain waits for, while its reply still
-// streams. response is an object. Errors: bad_request, invalid_state.
-func (s *Session) RespondToTool(ctx context.Context, id string, response map[string]any) (session.ToolAnswer, error) {
-	if err := s.live(); err != nil {
-		return session.ToolAnswer{}, err
-	}
-	return s.tools.Respond(ctx, id, response)
-}
-
-// CompleteThread sends the completion signal now. It fails with invalid_state
-// once the session is closed, and with aborted at the end of ctx (timeout for a
-// deadline), which does not take the signal back; every other outcome is in the result.
-func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error) {
-	c, err := session.Ask(ctx, &s.base, func(reply chan<- *sessionend.Notifier) {
-		if s.state == Closed {
-			reply <- nil
-			return
-		}
-		s.watch()
-		reply <- s.notifier
-	})
-	if err != nil {
-		return sessionend.Result{}, err
-	}
-	if c == nil {
-		return sessionend.Result{}, fault.New(fault.InvalidState, "the session is closed")
-	}
-	r, err := c.NotifyNow(ctx)
-	if err != nil {
-		return r, session.EndOf(ctx)
-	}
-	return r, nil
+	s.watch()
+	return s.notifier
 }
 
 // watch makes what tells the service of the end, once: a session tells it once.
@@ -394,9 +302,4 @@ func (s *Session) arm() {
 	if s.notifier != nil {
 		s.notifier.SetThread(s.thread, s.token)
 	}
-}
-
-// Format prints no more than the state, whatever the verb: the token is secret.
-func (s *Session) Format(w fmt.State, _ rune) {
-	_, _ = io.WriteString(w, "chat session, "+string(s.Snapshot().State))
 }

@@ -154,7 +154,7 @@ func (t *turn) settle(s *Session, err error) {
 	if done := t.done; done != nil {
 		t.done = nil
 		result := t.reply.Turn()
-		s.base.AfterHeard(func() { done(result, err) })
+		s.base.AfterDelivered(func() { done(result, err) })
 	}
 }
 
@@ -225,7 +225,7 @@ func (s *Session) begin(t *turn) {
 
 	brain := converse.Brain{Fetch: s.deps.Fetch, URL: *s.opts.GenieURL, Token: s.token}
 	if hear := s.opts.OnResponse; hear != nil {
-		brain.OnResponse = func(r converse.Response) { s.base.AfterHeard(func() { hear(r) }) }
+		brain.OnResponse = func(r converse.Response) { s.base.AfterDelivered(func() { hear(r) }) }
 	}
 	request := converse.Request{
 		UserMessage: t.text, ThreadID: s.thread, RequestVars: t.vars, Capabilities: s.caps,
@@ -253,7 +253,7 @@ func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) 
 		}
 		s.base.Work.Call(func() { s.segment(t, &seg) })
 		if unheard += seg.Size(); unheard > maxUnheard || s.base.Flooded() {
-			s.base.WaitHeard()
+			s.base.WaitDelivered()
 			unheard = 0
 		}
 		if t.segments == nil {

@@ -43,9 +43,9 @@ type Base struct {
 	// Secrets are left out of everything that the session logs and reports.
 	Secrets *fault.Secrets
 
-	heard   Queue
-	unheard atomic.Int64 // events that the listener has not heard yet
-	hooks   Hooks
+	delivery    Queue
+	undelivered atomic.Int64 // events that the listener has not heard yet
+	hooks       Hooks
 }
 
 // Start sets b up. It comes before everything else.
@@ -55,7 +55,7 @@ func (b *Base) Start(h Hooks) {
 	b.hooks.Log = Logger(h.Log)
 	b.Work.after = h.Publish
 	b.Work.caught = b.crashed
-	b.heard.caught = func(p any) { b.Log("error", "a listener panicked: "+panicked(p), nil) }
+	b.delivery.caught = func(p any) { b.Log("error", "a listener panicked: "+panicked(p), nil) }
 }
 
 // Emit hands e to the listener, after everything emitted before it. What the
@@ -68,9 +68,9 @@ func (b *Base) Emit(e event.Event) {
 		e = d.Redacted()
 	}
 	b.hooks.Publish()
-	b.unheard.Add(1)
-	b.heard.Post(func() {
-		defer b.unheard.Add(-1)
+	b.undelivered.Add(1)
+	b.delivery.Post(func() {
+		defer b.undelivered.Add(-1)
 		b.hooks.OnEvent(e)
 	})
 }
@@ -97,7 +97,7 @@ func (b *Base) Audit(kind, outcome, reason string) {
 		At: stamp(time.Now()), Type: kind, Outcome: outcome, Reason: fault.Redact(reason),
 		PartnerID: who.PartnerID, SubjectID: who.SubjectID, ThreadID: who.ThreadID,
 	}
-	b.heard.Post(func() { b.hooks.OnAuditEvent(e) })
+	b.delivery.Post(func() { b.hooks.OnAuditEvent(e) })
 }
 
 // Log gives the application a message for its developers. It may be called on any
@@ -122,19 +122,19 @@ func Logger(log func(level, message string, data map[string]any)) func(level, me
 	}
 }
 
-// MaxUnheard is how many events may wait for the listener before a session reads
+// MaxUndelivered is how many events may wait for the listener before a session reads
 // more slowly, so that a flood from the service can't fill the memory.
-const MaxUnheard = 1024
+const MaxUndelivered = 1024
 
 // Flooded reports whether the listener is that far behind.
-func (b *Base) Flooded() bool { return b.unheard.Load() > MaxUnheard }
+func (b *Base) Flooded() bool { return b.undelivered.Load() > MaxUndelivered }
 
-// WaitHeard returns when everything that was posted so far has happened, the listener
+// WaitDelivered returns when everything that was posted so far has happened, the listener
 // has heard of it, and what it then asked of the session's queue is done. It must not
 // be called by a listener or from the queue.
-func (b *Base) WaitHeard() {
+func (b *Base) WaitDelivered() {
 	b.Work.Call(func() {})
-	b.heard.Call(func() {})
+	b.delivery.Call(func() {})
 	b.Work.Call(func() {})
 }
 
@@ -146,12 +146,12 @@ func (b *Base) Settle(last **sessionend.Notifier) {
 	if c != nil {
 		c.Wait()
 	}
-	b.WaitHeard()
+	b.WaitDelivered()
 }
 
-// AfterHeard runs f when the listener has heard everything so far. It never
+// AfterDelivered runs f when the listener has heard everything so far. It never
 // waits.
-func (b *Base) AfterHeard(f func()) { b.heard.Post(f) }
+func (b *Base) AfterDelivered(f func()) { b.delivery.Post(f) }
 
 // Completed reports an attempt to tell the service of the end of the
 // conversation.

@@ -108,9 +108,9 @@ func TestAListenersPanicEndsNothing(t *testing.T) {
 		s.heed = func(event.Event) { panic("a bug in the page") }
 		s.Emit(event.ResponsePending{})
 		s.Emit(event.ResponseSettled{})
-		s.WaitHeard()
-		if len(s.events) != 2 || len(s.crashes) != 0 || s.Flooded() || s.unheard.Load() != 0 {
-			t.Errorf("%d events, crashes %v, %d unheard", len(s.events), s.crashes, s.unheard.Load())
+		s.WaitDelivered()
+		if len(s.events) != 2 || len(s.crashes) != 0 || s.Flooded() || s.undelivered.Load() != 0 {
+			t.Errorf("%d events, crashes %v, %d unheard", len(s.events), s.crashes, s.undelivered.Load())
 		}
 		if len(s.logged) != 2 || s.logged[0] != "error a listener panicked: a bug in the page" {
 			t.Errorf("logged %q", s.logged)
@@ -140,19 +140,19 @@ func TestEverythingIsHeardInOrder(t *testing.T) {
 	bubble(t, func(s *inside) {
 		release := make(chan struct{})
 		s.heed = func(event.Event) { <-release }
-		for range MaxUnheard + 1 {
+		for range MaxUndelivered + 1 {
 			s.Emit(event.ResponsePending{})
 		}
 		after := -1
-		s.AfterHeard(func() { after = len(s.events) })
+		s.AfterDelivered(func() { after = len(s.events) })
 		s.Emit(event.ResponseSettled{})
 		synctest.Wait()
 		if !s.Flooded() || after != -1 {
 			t.Errorf("flooded %v, after %d", s.Flooded(), after)
 		}
 		close(release)
-		s.WaitHeard()
-		if s.Flooded() || after != MaxUnheard+1 || len(s.events) != MaxUnheard+2 {
+		s.WaitDelivered()
+		if s.Flooded() || after != MaxUndelivered+1 || len(s.events) != MaxUndelivered+2 {
 			t.Errorf("flooded %v, after %d of %d", s.Flooded(), after, len(s.events))
 		}
 	})
@@ -167,7 +167,7 @@ func TestWithoutAListener(t *testing.T) {
 		b.Audit("session.connect", "started", "")
 		b.Log("warn", "nobody reads it", nil)
 		b.Warn(fault.KickoffFailed, "")
-		if b.unheard.Load() != 0 || len(b.heard.waiting) != 0 {
+		if b.undelivered.Load() != 0 || len(b.delivery.waiting) != 0 {
 			t.Error("something waits for a listener that there is not")
 		}
 	})
@@ -179,7 +179,7 @@ func TestWarningsAndAuditsAreRedacted(t *testing.T) {
 		s.Warn(fault.KickoffFailed, "the secret "+secret)
 		s.Audit("guardrail.block", "denied", "the secret "+secret)
 		s.Log("info", "the secret "+secret, nil)
-		s.WaitHeard()
+		s.WaitDelivered()
 		w := all[event.Warning](s)
 		if len(w) != 1 || w[0].Message == "" || strings.Contains(w[0].Detail, secret) {
 			t.Errorf("warned %+v", w)
@@ -370,7 +370,7 @@ func TestWhoWaitsForTheListenerWaitsForItsWishes(t *testing.T) {
 			s.Emit(event.ResponsePending{})
 			time.Sleep(time.Second) // until the listener has asked
 		})
-		s.WaitHeard()
+		s.WaitDelivered()
 		if s.state != 1 {
 			t.Error("what the listener asked for is not done")
 		}

@@ -204,7 +204,7 @@ func (t *Tools) Run(c converse.Call) {
 	}
 	ctx := t.Life()
 	t.Base.Spawn(func() {
-		t.Base.WaitHeard() // the event comes before the handlers
+		t.Base.WaitDelivered() // the event comes before the handlers
 		for _, h := range handlers {
 			if ctx.Err() != nil {
 				return // the session ended
@@ -264,7 +264,7 @@ func (t *Tools) Consent(seg *converse.Segment) {
 	ctx := t.Life()
 	for _, h := range t.consents {
 		t.Base.Spawn(func() {
-			t.Base.WaitHeard() // the event comes before the handlers
+			t.Base.WaitDelivered() // the event comes before the handlers
 			if ctx.Err() != nil {
 				return // the session ended
 			}
@@ -360,9 +360,9 @@ func Merged[V any](vars, more map[string]V) map[string]V {
 // pageContext is the variable of a dynamic prompt (wire-protocol §10.4).
 const pageContext = "page_context"
 
-// DynamicPrompt returns the variables that tell the brain what the visitor has
+// dynamicPrompt returns the variables that tell the brain what the visitor has
 // before them. The error is bad_request.
-func DynamicPrompt(data any) (map[string]any, error) {
+func dynamicPrompt(data any) (map[string]any, error) {
 	b, err := json.Marshal(converse.Scrub(data))
 	if err != nil {
 		return nil, fault.New(fault.BadRequest, "the data is no JSON").Because(err)
