@@ -168,9 +168,11 @@ func TestAToolIsAnsweredWhileTheReplyStreams(t *testing.T) {
 
 func TestHooksOfAChatHearOfReplies(t *testing.T) {
 	r := newRig(t)
+	js.Global().Set("responses", eval("[]"))
+	js.Global().Set("audits", eval("[]"))
 	s := r.open("chatSession", `{token: "secret", genieUrl: "https://brain.example", pageLifecycleAware: false, kind: "agent",
-		onResponse: (r) => { globalThis.responses = [...(globalThis.responses ?? []), r] },
-		onAuditEvent: (e) => { globalThis.audits = [...(globalThis.audits ?? []), e] }}`)
+		onResponse: (r) => { globalThis.responses.push(r) },
+		onAuditEvent: (e) => { globalThis.audits.push(e) }}`)
 	s.later("connect", nil)
 	turn := s.methods.Call("sendText", nil, "Hi")
 	r.asked(1)
@@ -180,9 +182,8 @@ func TestHooksOfAChatHearOfReplies(t *testing.T) {
 	if got := responses.Index(0); responses.Length() != 1 || got.Get("status").Int() != 200 || got.Get("requestId").String() != "r-1" {
 		t.Errorf("responses %s", text(responses))
 	}
-	audits := text(js.Global().Get("audits"))
-	if audits == "" || slices.Contains([]string{"undefined", "[]"}, audits) {
-		t.Errorf("audit events %s", audits)
+	if js.Global().Get("audits").Length() == 0 {
+		t.Error("no audit events")
 	}
 }
 
