@@ -38,6 +38,19 @@ class Talk extends Recording {
     await this.until("avatarStopTalking", undefined, from)
   }
 
+  /**
+   * Has the agent tell a long story. Resolves when its voice is heard, to how long after the service's event: the delay
+   * of the media and of a busy machine, which the end of a speech has as well.
+   */
+  async story(meter) {
+    const from = this.now
+    const heard = meter.loud()
+    await this.session.speak("Tell me a long story.")
+    await this.until("avatarStartTalking", undefined, from)
+    const at = await heard
+    return Math.max(0, at - this.when("avatarStartTalking", from))
+  }
+
   /** Measures the voice that arrives. */
   async meter() {
     const { track } = await this.until("track", ({ track }) => track.kind === "audio")

@@ -50,10 +50,11 @@ export class LevelMeter {
     })
   }
 
-  /** Resolves when a loud block follows this call. */
-  loud() {
+  /** Resolves when a loud block follows this call, to the time of that block. */
+  async loud() {
     const since = this.now
-    return this.#until(() => this.lastLoud > since)
+    await this.#until(() => this.lastLoud > since)
+    return this.lastLoud
   }
 
   /** Resolves when no block was loud for that long. */

@@ -42,6 +42,11 @@ export class Recording {
     })
   }
 
+  /** When the first event with that name came, from a place on, on the clock of performance.now(). */
+  when(name, from = 0) {
+    return this.events.slice(from).find((event) => event.name === name).at
+  }
+
   /** The payloads of all events with that name, from a place on. */
   all(name, from = 0) {
     return this.events.slice(from).filter((event) => event.name === name).map((event) => event.payload)
