@@ -21,7 +21,15 @@ socket.on("connect_error", (err) => {
 });
 socket.on("disconnect", (reason) => print("disconnect", reason));
 socket.onAny((name, ...args) => print("event", name, ...args.filter((a) => typeof a !== "function")));
-socket.on("end", () => process.exit());
+socket.on("end", end);
+
+// Ends with the closing handshake: the exit of a process resets a connection on
+// which something is unread, which is a transport error for the server.
+function end() {
+  socket.off("disconnect");
+  socket.io.engine.transport.ws.addEventListener("close", () => process.exit());
+  socket.io.engine.close();
+}
 
 let first;
 const connections = { n: 0 };
@@ -44,8 +52,8 @@ const scenarios = {
     socket.emit("end");
   },
   "client disconnect": () => {
+    socket.io.engine.transport.ws.addEventListener("close", () => process.exit());
     socket.disconnect();
-    setTimeout(() => process.exit(), 100);
   },
   "server disconnect": () => {
     socket.emit("disconnect me");
@@ -56,11 +64,11 @@ const scenarios = {
   },
   "client ping timeout": () => {
     if (connections.n === 1) socket.emit("stop pings");
-    else process.exit();
+    else end();
   },
   "server ping timeout": () => {
     if (connections.n === 1) socket.io.engine.transport.write = () => {};
-    else process.exit();
+    else end();
   },
   killed: () => {
     socket.once("before", () => socket.emit("seen"));

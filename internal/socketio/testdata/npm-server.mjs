@@ -79,10 +79,16 @@ function serve(io, name, socket) {
     socket.conn.transport.socket.terminate();
   });
   socket.on("break a frame", () => socket.conn.transport.socket._socket.write(Buffer.from([0x83, 0]))); // opcode 3 is reserved
-  socket.on("stop reading", (ms) => {
+  // Of this connection, until another one asks to read again.
+  socket.on("stop reading", (ack) => {
     const ws = socket.conn.transport.socket;
     ws.pause();
-    setTimeout(() => ws.resume(), ms);
+    paused.push(ws);
+    ack();
+  });
+  socket.on("read again", (ack) => {
+    for (const ws of paused.splice(0)) ws.resume();
+    ack();
   });
   socket.on("flood", (n) => {
     for (let i = 0; i < n; i++) socket.emit("f");
@@ -93,6 +99,7 @@ function serve(io, name, socket) {
   socket.on("disconnect", (reason) => reasons.push(reason));
 }
 const reasons = [];
+const paused = [];
 
 http.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${http.address().port}`));
 process.stdin.on("end", () => process.exit(0)).resume();
