@@ -22,31 +22,31 @@ type AgentAction struct {
 	Source  string `json:"source" ts:"'agent'"`
 }
 
-// laneState keeps the brain's pieces in order while the application considers
+// actionQueue keeps the brain's pieces in order while the application considers
 // one of them: what comes behind it waits.
-type laneState struct {
-	considering context.CancelCauseFunc // of the hook under way, nil without one
-	decided     <-chan struct{}         // closed when that ends
-	waiting     []func()
-	refused     bool // the widget that the next fragments belong to
+type actionQueue struct {
+	deciding context.CancelCauseFunc // of the hook under way, nil without one
+	decided  <-chan struct{}         // closed when that ends
+	waiting  []func()
+	refused  bool // the widget that the next fragments belong to
 }
 
 // inOrder runs f after the pieces that came before it.
 func (s *Session) inOrder(f func()) {
-	if s.lane.considering != nil {
-		s.lane.waiting = append(s.lane.waiting, f)
+	if s.actions.deciding != nil {
+		s.actions.waiting = append(s.actions.waiting, f)
 		return
 	}
 	f()
 }
 
-// forgetPieces drops what waits, with the session that it came from.
-func (s *Session) forgetPieces() {
-	if s.lane.considering != nil {
-		s.lane.considering(cutShort(nil))
+// dropSegments drops what waits, with the session that it came from.
+func (s *Session) dropSegments() {
+	if s.actions.deciding != nil {
+		s.actions.deciding(cutShort(nil))
 	}
-	s.lane = laneState{}
-	s.seen.widgets.Discard()
+	s.actions = actionQueue{}
+	s.shown.widgets.Discard()
 }
 
 // ifAllowed runs f unless the policy or the application refuses action; no Type
@@ -65,7 +65,7 @@ func (s *Session) ifAllowed(action AgentAction, f func()) {
 		return
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	s.lane.considering, s.lane.decided = cancel, ctx.Done()
+	s.actions.deciding, s.actions.decided = cancel, ctx.Done()
 	s.base.Spawn(func() {
 		_, err := session.Guarded(func() (any, error) { return nil, s.opts.OnAgentAction(ctx, action) })
 		s.base.Work.Post(func() {
@@ -73,37 +73,37 @@ func (s *Session) ifAllowed(action AgentAction, f func()) {
 				return
 			}
 			cancel(nil)
-			s.lane.considering = nil
+			s.actions.deciding = nil
 			if err != nil {
 				s.deny(action, err.Error())
 			} else {
 				s.base.Audit("agent.action.allow", "allowed", action.Type)
 				s.allow(action, f)
 			}
-			s.nextPieces()
+			s.runWaiting()
 		})
 	})
 }
 
 func (s *Session) allow(action AgentAction, f func()) {
 	if action.RuntimeName != "" {
-		s.lane.refused = false
+		s.actions.refused = false
 	}
 	f()
 }
 
-// nextPieces runs what waited, up to the next piece to consider.
-func (s *Session) nextPieces() {
-	for s.lane.considering == nil && len(s.lane.waiting) > 0 {
-		f := s.lane.waiting[0]
-		s.lane.waiting = s.lane.waiting[1:]
+// runWaiting runs what waited, up to the next piece to consider.
+func (s *Session) runWaiting() {
+	for s.actions.deciding == nil && len(s.actions.waiting) > 0 {
+		f := s.actions.waiting[0]
+		s.actions.waiting = s.actions.waiting[1:]
 		f()
 	}
 }
 
 func (s *Session) deny(action AgentAction, reason string) {
 	if action.RuntimeName != "" {
-		s.lane.refused = true
+		s.actions.refused = true
 	}
 	s.base.Audit("agent.action.deny", "denied", reason)
 	s.base.Emit(AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
@@ -171,15 +171,15 @@ const spiralPrefix = "Please answer in words only this turn, without calling any
 // countTool notices a brain that calls tools and shows nothing for so long that
 // only a rebuild helps (wire-protocol §8.7).
 func (s *Session) countTool() {
-	s.seen.unheard++
+	s.shown.silentTools++
 	hard := *s.opts.HardToolSpiralLimit
-	if hard <= 0 || s.seen.unheard < hard || s.state != Connected {
+	if hard <= 0 || s.shown.silentTools < hard || s.state != Connected {
 		return
 	}
 	lost := s.turn.lastText
-	s.base.Emit(ToolSpiralRecovering{Count: s.seen.unheard, Limit: hard, LastTurnText: lost})
+	s.base.Emit(ToolSpiralRecovering{Count: s.shown.silentTools, Limit: hard, LastTurnText: lost})
 	s.base.Audit("tool.spiral_hard_recovery", "recovering", "")
-	s.seen.unheard = 0
+	s.shown.silentTools = 0
 	s.setPending(false)
 	if *s.opts.RecoverFromSpiral && lost != "" {
 		s.recovery.question = lost
@@ -189,15 +189,15 @@ func (s *Session) countTool() {
 
 // perceived resets what counts silence.
 func (s *Session) perceived() {
-	s.seen.unheard = 0
-	s.seen.perceived = true
+	s.shown.silentTools = 0
+	s.shown.perceived = true
 	s.stall.Disarm()
 }
 
 // checkEmptyTurn warns once when a turn stays empty although variables are set:
 // the service may refuse them silently (wire-protocol §10.3).
 func (s *Session) checkEmptyTurn() {
-	if s.seen.perceived || s.life.warnedEmpty || len(s.vars) == 0 {
+	if s.shown.perceived || s.life.warnedEmpty || len(s.vars) == 0 {
 		return
 	}
 	s.life.warnedEmpty = true
@@ -206,7 +206,7 @@ func (s *Session) checkEmptyTurn() {
 
 // touch notes that the conversation goes on: the idle limit and the hidden
 // page's grace start again.
-func (s *Session) touch() {
+func (s *Session) noteActivity() {
 	if s.notifier != nil {
 		s.notifier.Activity()
 	}
@@ -233,9 +233,9 @@ type (
 	ToolAnswer     = session.ToolAnswer
 )
 
-// perception tells what a turn had for the visitor.
-type perception struct {
-	widgets   converse.Assembler // the one that is not complete yet
-	perceived bool               // something was perceived in this turn
-	unheard   int                // tool segments since the visitor last perceived anything
+// turnOutput tells what a turn had for the visitor.
+type turnOutput struct {
+	widgets     converse.Assembler // the one that is not complete yet
+	perceived   bool               // something was perceived in this turn
+	silentTools int                // tool segments since the visitor last perceived anything
 }

@@ -94,7 +94,7 @@ var capacityBackoff = [...]time.Duration{
 const capacityJitter = 0.15
 
 // askCapacityAgain asks again later while a connect waits for a free avatar.
-func (s *Session) askCapacityAgain(l *link, available bool) {
+func (s *Session) askCapacityAgain(l *connection, available bool) {
 	if available || s.state != Connecting {
 		return
 	}
@@ -103,8 +103,8 @@ func (s *Session) askCapacityAgain(l *link, available bool) {
 	wait = time.Duration(float64(wait) * (1 + capacityJitter*(2*rand.Float64()-1)))
 	l.capacity.Stop()
 	l.capacity = s.base.After(wait, func() {
-		if s.link == l && s.state == Connecting {
-			s.tell(control.CheckAvailability, control.Empty{})
+		if s.conn == l && s.state == Connecting {
+			s.emit(control.CheckAvailability, control.Empty{})
 		}
 	})
 }

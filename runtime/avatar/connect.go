@@ -71,7 +71,7 @@ func (s *Session) connect(done chan error) {
 	})
 }
 
-// connectNow continues on the prepared link, if there is one.
+// connectNow continues on the prepared connection, if there is one.
 func (s *Session) connectNow(p *procedure) {
 	if s.running != p {
 		return // disconnected meanwhile
@@ -89,9 +89,9 @@ func (s *Session) connectNow(p *procedure) {
 			return
 		}
 	}
-	s.link = l
+	s.conn = l
 	if l.joined { // ahead of time, when nobody was told
-		s.greet(l)
+		s.announce(l)
 	}
 	media := s.newMedia(l)
 	p.limit(s.opts.Limits.Overall)
@@ -103,7 +103,7 @@ func (s *Session) connectNow(p *procedure) {
 }
 
 // connected ends a connect.
-func (s *Session) connected(p *procedure, l *link, err error) {
+func (s *Session) connected(p *procedure, l *connection, err error) {
 	if s.running != p {
 		return // disconnected meanwhile
 	}
@@ -133,12 +133,12 @@ func (s *Session) connected(p *procedure, l *link, err error) {
 	s.checkSocket(l)
 }
 
-// drop closes the present link and everything that belongs to it.
+// drop closes the present connection and everything that belongs to it.
 func (s *Session) drop() {
-	if s.link != nil {
-		s.link.hs.abort(cutShort(nil))
-		s.link.close()
-		s.link = nil
+	if s.conn != nil {
+		s.conn.hs.abort(cutShort(nil))
+		s.conn.close()
+		s.conn = nil
 	}
 }
 
@@ -158,7 +158,7 @@ type plan struct {
 
 // establish runs the handshake on l up to the approval. It runs beside the
 // queue and touches the session through it only.
-func (s *Session) establish(ctx context.Context, l *link, p plan) error {
+func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 	if !l.joined {
 		if err := s.join(ctx, l, p); err != nil {
 			return err
@@ -176,9 +176,9 @@ func (s *Session) establish(ctx context.Context, l *link, p plan) error {
 	// both at once.
 	defer context.AfterFunc(l.hs.ctx, func() { cancel(context.Cause(l.hs.ctx)) })()
 	lanes := []func(context.Context) error{
-		func(ctx context.Context) error { return s.speakLane(ctx, l, p) },
+		func(ctx context.Context) error { return s.connectMicrophone(ctx, l, p) },
 		func(ctx context.Context) error {
-			err := s.watchLane(ctx, l, p, reply)
+			err := s.connectPicture(ctx, l, p, reply)
 			if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return timeout("ConnectTimeout", fault.PhaseWHEP) // wire-protocol §6.4
 			}
@@ -208,7 +208,7 @@ func (s *Session) establish(ctx context.Context, l *link, p plan) error {
 }
 
 // join takes steps 1 to 3.
-func (s *Session) join(ctx context.Context, l *link, p plan) error {
+func (s *Session) join(ctx context.Context, l *connection, p plan) error {
 	limits := s.opts.Limits
 	if !p.reuse {
 		hello, err := l.hs.awaitHello(ctx, limits.ServerConnect)
@@ -218,7 +218,7 @@ func (s *Session) join(ctx context.Context, l *link, p plan) error {
 		l.hello = hello
 		s.base.Work.Post(func() {
 			s.mark("serverConnected")
-			s.greet(l)
+			s.announce(l)
 		})
 	}
 	config, err := l.hs.join(ctx, limits, *p.join)
@@ -235,8 +235,8 @@ func (s *Session) join(ctx context.Context, l *link, p plan) error {
 	return nil
 }
 
-// speakLane is lane A: the agent, then the microphone's peer.
-func (s *Session) speakLane(ctx context.Context, l *link, p plan) error {
+// connectMicrophone is lane A: the agent, then the microphone's peer.
+func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) error {
 	if p.agent {
 		if err := l.hs.awaitAgent(ctx, s.opts.Limits); err != nil {
 			return err
@@ -252,11 +252,11 @@ func (s *Session) speakLane(ctx context.Context, l *link, p plan) error {
 	return nil
 }
 
-// watchLane is lane B: the picture, up to the playable gate.
-func (s *Session) watchLane(ctx context.Context, l *link, p plan, reply control.StvNewSessionReply) error {
+// connectPicture is lane B: the picture, up to the playable gate.
+func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, reply control.StvNewSessionReply) error {
 	if audioOnly(reply) {
 		s.base.Work.Post(func() {
-			if s.link == l && l.down == p.down { // made ahead of time, for nothing
+			if s.conn == l && l.down == p.down { // made ahead of time, for nothing
 				l.down.Close()
 				l.down = nil
 			}
@@ -290,7 +290,7 @@ func (s *Session) watchLane(ctx context.Context, l *link, p plan, reply control.
 
 // subscribe posts the offer, and repairs a session that is gone once
 // (wire-protocol §6.6).
-func (s *Session) subscribe(ctx context.Context, l *link, down Subscriber, url string) error {
+func (s *Session) subscribe(ctx context.Context, l *connection, down Subscriber, url string) error {
 	err := down.Subscribe(ctx, url)
 	var gone *media.Gone
 	if errors.As(err, &gone) {
@@ -302,7 +302,7 @@ func (s *Session) subscribe(ctx context.Context, l *link, down Subscriber, url s
 	return err
 }
 
-func (s *Session) resubscribe(ctx context.Context, l *link, down Subscriber, gone *media.Gone) (url string, err error) {
+func (s *Session) resubscribe(ctx context.Context, l *connection, down Subscriber, gone *media.Gone) (url string, err error) {
 	down.Renew(ctx)
 	reply, err := l.hs.requestSession(ctx, l.room)
 	if err != nil {
@@ -319,8 +319,8 @@ func (s *Session) resubscribe(ctx context.Context, l *link, down Subscriber, gon
 	return url, err
 }
 
-func (s *Session) mediaReady(l *link, ready MediaReady) {
-	if s.link != l {
+func (s *Session) mediaReady(l *connection, ready MediaReady) {
+	if s.conn != l {
 		return
 	}
 	s.mode = ready.Mode
@@ -334,17 +334,17 @@ func (s *Session) mediaReady(l *link, ready MediaReady) {
 	}
 }
 
-// greet tells the listener that the service answered, once per link.
-func (s *Session) greet(l *link) {
-	if s.link == l && !l.greeted {
-		l.greeted = true
+// announce tells the listener that the service answered, once per connection.
+func (s *Session) announce(l *connection) {
+	if s.conn == l && !l.announced {
+		l.announced = true
 		s.base.Emit(StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
 	}
 }
 
 // approve lets the opening turn begin, unless something holds it: the
 // disclosure that is not acknowledged, or a pause (wire-protocol §2.11, §7.9).
-func (s *Session) approve(l *link) {
+func (s *Session) approve(l *connection) {
 	if l.approved || s.gated() || s.life.paused {
 		return
 	}
@@ -398,7 +398,7 @@ func (s *Session) prepare(done chan error) {
 	})
 }
 
-func (s *Session) wasPrepared(p *procedure, l *link, err error) {
+func (s *Session) wasPrepared(p *procedure, l *connection, err error) {
 	if s.preparing != p {
 		return
 	}
@@ -416,7 +416,7 @@ func (s *Session) wasPrepared(p *procedure, l *link, err error) {
 
 // receivePrepared throws a prepared socket away that dropped
 // (wire-protocol §2.8). A fatal event is the handshake's to report.
-func (s *Session) receivePrepared(l *link, ev socketio.Event) {
+func (s *Session) receivePrepared(l *connection, ev socketio.Event) {
 	switch ev.Kind {
 	case socketio.Connected:
 		l.opened = true
@@ -429,8 +429,8 @@ func (s *Session) receivePrepared(l *link, ev socketio.Event) {
 	}
 }
 
-// takePrepared hands the prepared link over to a connect.
-func (s *Session) takePrepared() *link {
+// takePrepared hands the prepared connection over to a connect.
+func (s *Session) takePrepared() *connection {
 	l := s.prepared
 	s.prepared = nil
 	s.expiry.Stop()

@@ -18,9 +18,9 @@ const (
 	roomIDLength   = 12
 )
 
-// link is one server-side session: a socket, the room it joined, and its peers.
+// connection is one server-side session: a socket, the room it joined, and its peers.
 // A rebuild makes a new one; events of old ones are dropped.
-type link struct {
+type connection struct {
 	socket Socket
 	hs     *handshake
 	room   string
@@ -40,14 +40,14 @@ type link struct {
 	capacity *session.Timer // until it is asked again
 
 	hello      control.Hello
-	greeted    bool   // streamReady was emitted
+	announced  bool   // streamReady was emitted
 	shown      bool   // mediaReady was emitted
 	subscribed string // where the picture was subscribed last
 }
 
 // open dials the control socket and begins to read it.
-func (s *Session) open() (*link, error) {
-	l := &link{room: session.RandomID(roomIDLength)}
+func (s *Session) open() (*connection, error) {
+	l := &connection{room: session.RandomID(roomIDLength)}
 	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{
 		Query:             s.query(),
 		Auth:              auth(s.token),
@@ -73,13 +73,13 @@ func (s *Session) read(socket Socket, hs *handshake) {
 		var decided <-chan struct{}
 		s.base.Work.Call(func() {
 			switch {
-			case s.link != nil && s.link.socket == socket:
-				s.receive(s.link, ev)
+			case s.conn != nil && s.conn.socket == socket:
+				s.receive(s.conn, ev)
 			case s.prepared != nil && s.prepared.socket == socket:
 				s.receivePrepared(s.prepared, ev)
 			}
-			if len(s.lane.waiting) > session.MaxUndelivered {
-				decided = s.lane.decided
+			if len(s.actions.waiting) > session.MaxUndelivered {
+				decided = s.actions.decided
 			}
 		})
 		if decided != nil {
@@ -104,7 +104,7 @@ func (s *Session) query() map[string]string {
 func auth(token string) any { return map[string]string{"token": token} }
 
 // close lets go of everything that l holds; it does not wait.
-func (l *link) close() {
+func (l *connection) close() {
 	l.capacity.Stop()
 	l.closeMedia()
 	// Closing waits for the socket's goroutines, and read may be waiting for the
@@ -112,7 +112,7 @@ func (l *link) close() {
 	go l.socket.Close()
 }
 
-func (l *link) closeMedia() {
+func (l *connection) closeMedia() {
 	if l.down != nil {
 		l.down.Close()
 		l.down = nil
@@ -165,7 +165,7 @@ func audioOnly(reply control.StvNewSessionReply) bool {
 }
 
 // notify is what the peers of l call: it hands their events to the queue.
-func (s *Session) notify(l *link) func(media.Event) {
+func (s *Session) notify(l *connection) func(media.Event) {
 	return func(ev media.Event) {
 		s.base.Work.Post(func() { s.peerEvent(l, ev) })
 	}
@@ -174,7 +174,7 @@ func (s *Session) notify(l *link) func(media.Event) {
 // newMedia starts the peers of l, so that their offers and relay allocations
 // are ready when the handshake needs them. It returns them for the handshake,
 // which runs beside the queue: l forgets its peers when it is closed.
-func (s *Session) newMedia(l *link) peers {
+func (s *Session) newMedia(l *connection) peers {
 	s.recovery.peers = nil // of the peers before; these report from now on
 	l.down = s.media.NewSubscriber(s.notify(l))
 	l.up = s.media.NewPublisher(s.notify(l))

@@ -11,7 +11,7 @@ import (
 // mergeVars changes the variables and tells the brain.
 func (s *Session) mergeVars(vars map[string]any) {
 	s.vars = session.Merged(s.vars, vars)
-	s.tell(control.UpdateGenieContext, control.GenieContext{
+	s.emit(control.UpdateGenieContext, control.GenieContext{
 		Capabilities: s.caps, RequestVars: s.vars,
 		ContextID: s.opts.ContextID, ContextType: s.opts.ContextType,
 	})
@@ -19,12 +19,12 @@ func (s *Session) mergeVars(vars map[string]any) {
 
 // NotifyHTMLElementClick tells the brain of a click on something it made.
 func (s *Session) NotifyHTMLElementClick(info map[string]any) error {
-	return s.tellLive(control.HTMLElementClick, converse.Scrub(info))
+	return s.emitLive(control.HTMLElementClick, converse.Scrub(info))
 }
 
 // SubmitStructuredDataForm sends the values of a form; there is no reply.
 func (s *Session) SubmitStructuredDataForm(values map[string]any) error {
-	return s.tellLive(control.FormLeadInfo, converse.Scrub(values))
+	return s.emitLive(control.FormLeadInfo, converse.Scrub(values))
 }
 
 // SendScreenShot sends one still of a shared screen, a JPEG or PNG. Errors:
@@ -36,23 +36,23 @@ func (s *Session) SendScreenShot(image []byte) error {
 	if !s.Snapshot().Capabilities.ScreenShare {
 		return fault.New(fault.CapabilityDisabled, "the agent does not look at screens")
 	}
-	return s.tellLive(control.ScreenShareShot, map[string]any{"data": socketio.Binary(image)})
+	return s.emitLive(control.ScreenShareShot, map[string]any{"data": socketio.Binary(image)})
 }
 
 // KeepAlive asks for capacity: a cheap sign of life. Without a socket it does
 // nothing.
 func (s *Session) KeepAlive() {
-	s.base.Work.Do(func() { s.tell(control.CheckAvailability, control.Empty{}) })
+	s.base.Work.Do(func() { s.emit(control.CheckAvailability, control.Empty{}) })
 }
 
-func (s *Session) tellLive(name string, payload any) error {
+func (s *Session) emitLive(name string, payload any) error {
 	if err := s.Live(); err != nil {
 		return err
 	}
 	s.base.Work.Do(func() {
 		if s.state == Connected {
-			s.touch()
-			s.tell(name, payload)
+			s.noteActivity()
+			s.emit(name, payload)
 		}
 	})
 	return nil

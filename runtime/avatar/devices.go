@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// outputState is the microphone's and the speaker's switches.
-type outputState struct {
+// deviceState is the microphone's and the speaker's switches.
+type deviceState struct {
 	micOn    bool
 	muted    bool
 	volume   float64
@@ -27,10 +27,10 @@ func (s *Session) Unmute() { s.setMic(true, control.UnmuteUser) }
 
 func (s *Session) setMic(on bool, event string) {
 	s.base.Work.Do(func() {
-		s.output.micOn = on
+		s.devices.micOn = on
 		s.media.SetMicEnabled(on)
 		if s.state == Connected { // else it would wait for a session that never heard the mute
-			s.tell(event, control.Empty{})
+			s.emit(event, control.Empty{})
 		}
 	})
 }
@@ -95,12 +95,12 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 		return err
 	}
 	up, err := session.Ask(ctx, &s.base, func(reply chan<- Publisher) {
-		s.output.asrKbps = &kbps
-		if s.link == nil {
+		s.devices.asrKbps = &kbps
+		if s.conn == nil {
 			reply <- nil
 			return
 		}
-		reply <- s.link.up
+		reply <- s.conn.up
 	})
 	if err != nil || up == nil {
 		return err
@@ -110,10 +110,10 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 
 // capMic gives the microphone's new peer the cap that the application set.
 func (s *Session) capMic(up Publisher) {
-	if s.output.asrKbps == nil {
+	if s.devices.asrKbps == nil {
 		return
 	}
-	kbps := *s.output.asrKbps
+	kbps := *s.devices.asrKbps
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.ASR)
 	s.base.Spawn(func() {
 		defer cancel()
@@ -137,8 +137,8 @@ func (s *Session) micEvent(ev media.Event) {
 	case media.Level:
 		s.base.Emit(LocalMicLevel{Level: ev.Level})
 		speaking := ev.Level*maxLevel >= *s.opts.LocalVADThreshold
-		if speaking != s.output.speaking {
-			s.output.speaking = speaking
+		if speaking != s.devices.speaking {
+			s.devices.speaking = speaking
 			s.base.Emit(LocalSpeakingChanged{Speaking: speaking})
 		}
 	}
@@ -152,13 +152,13 @@ const maxLevel = 16 * 255
 func (s *Session) sendCandidate(ev media.Event) {
 	names := map[media.Channel]string{media.ChannelASR: control.ASRClientCandidate, media.ChannelVoice: control.VoiceCandidate}
 	if name := names[ev.Channel]; name != "" && ev.Candidate != nil {
-		s.tell(name, control.ClientCandidate{Candidate: *ev.Candidate})
+		s.emit(name, control.ClientCandidate{Candidate: *ev.Candidate})
 	}
 }
 
 // acceptVoice answers the service's offer of the agent's voice in audio mode
 // (wire-protocol §4.11).
-func (s *Session) acceptVoice(l *link, offer control.Description) {
+func (s *Session) acceptVoice(l *connection, offer control.Description) {
 	if l.voice != nil {
 		l.voice.Close()
 	}
@@ -170,11 +170,11 @@ func (s *Session) acceptVoice(l *link, offer control.Description) {
 		answer, err := voice.Accept(ctx, offer)
 		s.base.Work.Post(func() {
 			switch {
-			case s.link != l || l.voice != voice:
+			case s.conn != l || l.voice != voice:
 			case err != nil:
 				s.base.Warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: err.Error()})
 			default:
-				s.tell(control.VoiceAnswer, control.Answer{Answer: answer})
+				s.emit(control.VoiceAnswer, control.Answer{Answer: answer})
 			}
 		})
 	})
@@ -188,7 +188,7 @@ func (s *Session) UnmuteAudioOutput() { s.setMuted(false) }
 
 func (s *Session) setMuted(muted bool) {
 	s.base.Work.Do(func() {
-		s.output.muted = muted
+		s.devices.muted = muted
 		s.media.SetOutputMuted(muted)
 	})
 }
@@ -201,7 +201,7 @@ func (s *Session) SetAudioOutputVolume(v float64) error {
 	}
 	v = min(max(v, 0), 1)
 	s.base.Work.Do(func() {
-		s.output.volume = v
+		s.devices.volume = v
 		s.media.SetOutputVolume(v)
 	})
 	return nil

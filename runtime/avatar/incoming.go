@@ -13,7 +13,7 @@ import (
 )
 
 // receive handles one event of the socket of l.
-func (s *Session) receive(l *link, ev socketio.Event) {
+func (s *Session) receive(l *connection, ev socketio.Event) {
 	switch ev.Kind {
 	case socketio.Connected:
 		s.socketUp(l, ev.Recovered)
@@ -31,7 +31,7 @@ func (s *Session) receive(l *link, ev socketio.Event) {
 }
 
 // message handles one event of wire-protocol §4. Unknown events are ignored.
-func (s *Session) message(l *link, ev socketio.Event) {
+func (s *Session) message(l *connection, ev socketio.Event) {
 	if e := fatal(ev); e != nil {
 		if s.running == nil { // else the handshake reports it
 			s.base.Emit(Failed{Error: e})
@@ -76,8 +76,8 @@ func (s *Session) message(l *link, ev socketio.Event) {
 		s.chunk(decode[control.SpeechChunk](ev))
 	case control.StvStartedTalking:
 		s.turn.speaking = true
-		s.seen.perceived = true
-		s.touch()
+		s.shown.perceived = true
+		s.noteActivity()
 		s.stall.Disarm()
 		s.setPending(false)
 		s.base.Emit(AvatarStartTalking{})
@@ -88,7 +88,7 @@ func (s *Session) message(l *link, ev socketio.Event) {
 	case control.AgentInterrupted:
 		s.interrupted()
 	case control.UserStartedTalking:
-		s.touch()
+		s.noteActivity()
 		s.stall.Disarm()
 		s.base.Emit(UserStartedTalking{})
 	case control.SmartTurnStatus:
@@ -150,7 +150,7 @@ func (s *Session) speechStarts(p control.StartSpeech) {
 		s.tools.NewSpeech()
 		if p.IsNewTurn {
 			s.tools.NewTurn()
-			s.seen.perceived = false
+			s.shown.perceived = false
 		}
 		s.turn.ended = slices.DeleteFunc(s.turn.ended, func(id string) bool { return id == p.SpeechID })
 		s.base.Emit(TurnStarted{SpeechID: &p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
@@ -166,7 +166,7 @@ func (s *Session) turnEnds(speechID, turnID string) {
 	if speechID != "" {
 		s.turn.ended = append(s.turn.ended[max(0, len(s.turn.ended)-maxEnded+1):], speechID)
 	}
-	done, _ := s.seen.widgets.End()
+	done, _ := s.shown.widgets.End()
 	s.show(done)
 	s.base.Emit(TurnEnded{SpeechID: &speechID, TurnID: turnID})
 	if !strings.HasSuffix(speechID, control.SuffixOpening) { // which is no turn of the brain
@@ -183,20 +183,20 @@ func (s *Session) segment(raw control.RawText) {
 	seg := parseDelta(raw)
 	if s.thread == "" && seg.ThreadID != "" {
 		s.thread = seg.ThreadID
-		s.arm()
+		s.updateNotifier()
 	}
 	s.inOrder(func() {
 		// A refused segment is dropped whole (wire-protocol §10.7).
 		action := actionOf(&seg)
-		if action.Type == "" && seg.Type == converse.WidgetPiece && s.lane.refused {
+		if action.Type == "" && seg.Type == converse.WidgetPiece && s.actions.refused {
 			return // goes on with a widget that was refused
 		}
-		s.ifAllowed(action, func() { s.piece(&seg) })
+		s.ifAllowed(action, func() { s.applySegment(&seg) })
 	})
 }
 
 // piece handles a segment that may have its effect.
-func (s *Session) piece(seg *converse.Segment) {
+func (s *Session) applySegment(seg *converse.Segment) {
 	switch seg.Type {
 	case converse.Think:
 		s.setPending(true)
@@ -219,7 +219,7 @@ func (s *Session) piece(seg *converse.Segment) {
 		s.perceived()
 	}
 	s.base.Emit(BrainSegment{Segment: *seg})
-	done, _ := s.seen.widgets.Add(seg)
+	done, _ := s.shown.widgets.Add(seg)
 	s.show(done)
 }
 
@@ -287,15 +287,15 @@ func (s *Session) finishedTalking(p control.FinishedTalking) {
 	id := s.turn.captions.speechID
 	s.turn.speaking = false
 	s.turn.captions.finish()
-	s.touch()
+	s.noteActivity()
 	s.release()
 	s.base.Emit(AvatarStopTalking{Text: spokenLabel(p.AgentContent, id)})
 }
 
 func (s *Session) interrupted() {
 	s.turn.speaking = false
-	s.seen.perceived = true // a turn that was cut is not an empty one
-	s.seen.widgets.Discard()
+	s.shown.perceived = true // a turn that was cut is not an empty one
+	s.shown.widgets.Discard()
 	s.turn.captions.interrupt()
 	s.setPending(false)
 	s.release()
@@ -304,7 +304,7 @@ func (s *Session) interrupted() {
 
 // userTurn handles agentTurnToTalk (wire-protocol §4.7).
 func (s *Session) userTurn(p control.TurnToTalk) {
-	s.touch()
+	s.noteActivity()
 	s.setPending(true)
 	s.stall.Arm()
 	text := converse.Clean(p.UserTranscription)

@@ -176,7 +176,7 @@ func TestMediaLadder(t *testing.T) {
 			}
 		})
 	})
-	t.Run("what can't be mended is rebuilt", func(t *testing.T) {
+	t.Run("what can't be peerRepaired is rebuilt", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
 			r.media.subscribe = func(context.Context, string) error {

@@ -19,8 +19,8 @@ type lifeState struct {
 	paused bool
 	// ctx lasts from a connect to the end of what it began; applications'
 	// functions are called with it.
-	ctx context.Context
-	die context.CancelFunc
+	ctx    context.Context
+	cancel context.CancelFunc
 
 	idle        *session.Timer
 	warnedEmpty bool
@@ -55,7 +55,7 @@ func (s *Session) Close() {
 // Settle returns when a session that was disconnected has nothing more to tell: the
 // service heard of the end, or could not hear of it in time, and the listener heard
 // how that went. So it must not be called by a listener.
-func (s *Session) Settle() { s.base.Settle(&s.told) }
+func (s *Session) Settle() { s.base.Settle(&s.lastNotifier) }
 
 func (s *Session) disconnect(o DisconnectOptions) {
 	if s.state == Disconnected || s.state == Disconnecting {
@@ -72,7 +72,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 	if s.notifier != nil && !o.Keep {
 		s.notifier.Notify(o.Reason)
 	}
-	s.forgetTurn()
+	s.resetTurn()
 	s.tearDown(cutShort(nil))
 	s.token = ""
 	s.setState(Disconnected)
@@ -87,7 +87,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 	if s.state == Disconnected || s.state == Disconnecting {
 		return
 	}
-	s.forgetTurn()
+	s.resetTurn()
 	if err != nil {
 		s.base.Emit(Failed{Error: err})
 	}
@@ -124,16 +124,16 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.drop()
 	s.media.StopMic()
 	s.media.ClearTracks()
-	s.forgetTurn()
-	s.forgetHeld()
+	s.resetTurn()
+	s.failHeld()
 	s.turn.ended = nil
 	s.recovery.question = ""
 	s.tools.Forget()
-	s.forgetPieces()
+	s.dropSegments()
 	s.life.paused = false
 	s.dropNotifier()
-	if s.life.die != nil {
-		s.life.die()
+	if s.life.cancel != nil {
+		s.life.cancel()
 	}
 }
 
@@ -148,12 +148,12 @@ func causeOf(e *fault.Error) error {
 // (wire-protocol §8.8).
 func (s *Session) begin() {
 	s.life.endEmitted = false
-	s.life.ctx, s.life.die = context.WithCancel(context.Background())
-	s.turn.kicked = false
+	s.life.ctx, s.life.cancel = context.WithCancel(context.Background())
+	s.turn.kickoffTaken = false
 	s.config = nil
 	s.dropNotifier()
 	s.notifier = s.newNotifier(s.deps.Page)
-	s.arm()
+	s.updateNotifier()
 	s.base.Audit("session.connect", "started", "")
 }
 
@@ -180,7 +180,7 @@ func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
 func (s *Session) completingNotifier() *sessionend.Notifier {
 	if s.notifier == nil && (s.state == Idle || s.state == Broken) {
 		s.notifier = s.newNotifier(nil)
-		s.arm()
+		s.updateNotifier()
 	}
 	return s.notifier
 }
@@ -188,7 +188,7 @@ func (s *Session) completingNotifier() *sessionend.Notifier {
 // dropNotifier closes the notifier, and keeps it for Settle, which waits for its request.
 func (s *Session) dropNotifier() {
 	if c := s.notifier; c != nil {
-		s.notifier, s.told = nil, c
+		s.notifier, s.lastNotifier = nil, c
 		c.Close()
 		s.readers.Go(c.Wait)
 	}
@@ -196,7 +196,7 @@ func (s *Session) dropNotifier() {
 
 // arm sets what the notifier's request carries, so that it can leave
 // without asking anybody.
-func (s *Session) arm() {
+func (s *Session) updateNotifier() {
 	if s.notifier != nil {
 		s.notifier.SetThread(s.thread, s.token)
 	}
@@ -204,7 +204,7 @@ func (s *Session) arm() {
 
 // network reacts to the browser's online and offline (wire-protocol §8.5).
 func (s *Session) network(online bool) {
-	if !*s.opts.NetworkAware || s.link == nil {
+	if !*s.opts.NetworkAware || s.conn == nil {
 		return
 	}
 	state := "offline"
@@ -216,8 +216,8 @@ func (s *Session) network(online bool) {
 		return
 	}
 	if s.state == ReconnectingState {
-		if s.link.lost != "" {
-			s.link.socket.Reconnect()
+		if s.conn.lost != "" {
+			s.conn.socket.Reconnect()
 		}
 		return
 	}
@@ -230,7 +230,7 @@ func (s *Session) network(online bool) {
 
 // disclose tells the visitor, before any speech, that a machine talks
 // (session-api O3).
-func (s *Session) disclose(l *link) {
+func (s *Session) disclose(l *connection) {
 	s.life.disclosure = &Disclosure{
 		Type:           "ai_disclosure",
 		DisclosureText: s.opts.DisclosureText,
@@ -252,8 +252,8 @@ func (s *Session) AcknowledgeDisclosure() {
 			return
 		}
 		s.life.acknowledged = true
-		if s.state == Connected && s.link != nil {
-			s.approve(s.link)
+		if s.state == Connected && s.conn != nil {
+			s.approve(s.conn)
 			s.sendKickoff()
 		}
 	})
@@ -272,16 +272,16 @@ func (s *Session) Pause() error {
 		}
 		s.life.paused = true
 		s.stall.Disarm()
-		s.tell(control.PauseConversation, control.Empty{})
+		s.emit(control.PauseConversation, control.Empty{})
 	})
 	return nil
 }
 
 // pauseExpired notes that the service freed the media (wire-protocol §7.9).
 func (s *Session) pauseExpired() {
-	if s.link != nil {
-		s.link.released = true
-		s.link.approved = false
+	if s.conn != nil {
+		s.conn.released = true
+		s.conn.approved = false
 	}
 }
 
@@ -307,8 +307,8 @@ func (s *Session) resume(done chan error) {
 		done <- fault.New(fault.InvalidState, "the session is "+string(s.state))
 		return
 	}
-	s.touch()
-	l := s.link
+	s.noteActivity()
+	l := s.conn
 	switch {
 	case l.released:
 		s.rebuildMedia(l, done)
@@ -320,20 +320,20 @@ func (s *Session) resume(done chan error) {
 		done <- nil
 	default:
 		s.life.paused = false
-		s.tell(control.ResumeConversation, control.Empty{})
+		s.emit(control.ResumeConversation, control.Empty{})
 		s.flush()
 		done <- nil
 	}
 }
 
-func (s *Session) rebuildMedia(l *link, done chan error) {
+func (s *Session) rebuildMedia(l *connection, done chan error) {
 	s.setState(Resuming)
 	s.stopWatching()
 	l.closeMedia()
 	media := s.newMedia(l)
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
-	s.tell(control.ResumeConversation, control.Empty{})
+	s.emit(control.ResumeConversation, control.Empty{})
 	s.base.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media})
 		s.base.Work.Post(func() {

@@ -33,8 +33,8 @@ type peerHealth struct {
 func (p *peerHealth) dead() bool { return p.state == "failed" || p.state == "closed" }
 
 // peerEvent handles what a peer or an element reports.
-func (s *Session) peerEvent(l *link, ev media.Event) {
-	if s.link != l {
+func (s *Session) peerEvent(l *connection, ev media.Event) {
+	if s.conn != l {
 		return
 	}
 	switch ev.Kind {
@@ -104,15 +104,15 @@ func (s *Session) peer(c media.Channel) *peerHealth {
 }
 
 // repair mends one peer in place; one repair per channel at a time. What can't
-// be mended is rebuilt.
+// be peerRepaired is rebuilt.
 func (s *Session) repair(c media.Channel, state string) {
 	p := s.peer(c)
-	if s.state != Connected || s.running != nil || p.recovering || s.link.released {
+	if s.state != Connected || s.running != nil || p.recovering || s.conn.released {
 		return
 	}
 	p.recovering = true
 	p.grace.Stop()
-	l := s.link
+	l := s.conn
 	down, up, url := l.down, l.up, l.subscribed
 	s.base.Emit(MediaRecovering{Channel: c, State: state})
 	method, mend := "ice-restart", func(ctx context.Context) error { return l.hs.restartASR(ctx, s.opts.Limits, up) }
@@ -132,12 +132,12 @@ func (s *Session) repair(c media.Channel, state string) {
 	s.base.Spawn(func() {
 		defer cancel()
 		err := mend(ctx)
-		s.base.Work.Post(func() { s.mended(l, c, method, state, err) })
+		s.base.Work.Post(func() { s.peerRepaired(l, c, method, state, err) })
 	})
 }
 
-func (s *Session) mended(l *link, c media.Channel, method, state string, err error) {
-	if s.link != l {
+func (s *Session) peerRepaired(l *connection, c media.Channel, method, state string, err error) {
+	if s.conn != l {
 		return
 	}
 	p := s.peer(c)
@@ -167,7 +167,7 @@ func (s *Session) startWatching() {
 	if s.opts.StatsInterval > 0 {
 		s.measure()
 	}
-	s.touch()
+	s.noteActivity()
 }
 
 func (s *Session) stopWatching() {
@@ -183,7 +183,7 @@ func (s *Session) stopWatching() {
 // (wire-protocol §8.5).
 func (s *Session) tick() {
 	s.recovery.health = s.base.After(s.opts.Limits.HealthTick, s.tick)
-	if s.state != Connected || s.life.paused || s.running != nil || s.link.released {
+	if s.state != Connected || s.life.paused || s.running != nil || s.conn.released {
 		return
 	}
 	for channel, p := range s.recovery.peers {
@@ -196,7 +196,7 @@ func (s *Session) tick() {
 			s.repair(channel, p.ice)
 		}
 	}
-	l := s.link
+	l := s.conn
 	if s.mode == Video && l.down != nil && !s.peer(media.ChannelSTV).recovering {
 		s.withStats(l.down, func(st media.Stats) { s.checkVideo(l, st) })
 	}
@@ -219,9 +219,9 @@ func (s *Session) withStats(p interface {
 
 // checkVideo repairs a picture without new bytes, and rebuilds when repairs
 // don't help. A peer that never had video is not judged.
-func (s *Session) checkVideo(l *link, st media.Stats) {
+func (s *Session) checkVideo(l *connection, st media.Stats) {
 	r := &s.recovery
-	if s.link != l || s.state != Connected || s.life.paused || !st.HasVideo && r.stalls == 0 {
+	if s.conn != l || s.state != Connected || s.life.paused || !st.HasVideo && r.stalls == 0 {
 		return
 	}
 	now := time.Now()
@@ -247,7 +247,7 @@ func (s *Session) checkVideo(l *link, st media.Stats) {
 // measure emits connectionQuality for both peers.
 func (s *Session) measure() {
 	s.recovery.stats = s.base.After(s.opts.StatsInterval, s.measure)
-	l := s.link
+	l := s.conn
 	if s.state != Connected || l == nil {
 		return
 	}
@@ -259,8 +259,8 @@ func (s *Session) measure() {
 	}
 }
 
-func (s *Session) quality(l *link, c media.Channel, st media.Stats) {
-	if s.link != l {
+func (s *Session) quality(l *connection, c media.Channel, st media.Stats) {
+	if s.conn != l {
 		return
 	}
 	if s.recovery.last == nil {

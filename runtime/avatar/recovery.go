@@ -30,7 +30,7 @@ type recoveryState struct {
 }
 
 // socketDown handles a lost socket (wire-protocol §8.2).
-func (s *Session) socketDown(l *link, reason socketio.Reason) {
+func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	l.lost = reason
 	back := recoverable(reason) && s.reconnects()
 	s.base.Emit(ConnectivityChanged{
@@ -49,8 +49,8 @@ func (s *Session) socketDown(l *link, reason socketio.Reason) {
 
 // checkSocket waits for a socket that is down to come back. A procedure under
 // way waits for itself, bounded by its own limits.
-func (s *Session) checkSocket(l *link) {
-	if s.link != l || l.lost == "" || s.running != nil {
+func (s *Session) checkSocket(l *connection) {
+	if s.conn != l || l.lost == "" || s.running != nil {
 		return
 	}
 	reason := l.lost
@@ -121,7 +121,7 @@ func recoverable(reason socketio.Reason) bool {
 }
 
 // socketUp handles a socket that is connected (wire-protocol §8.3).
-func (s *Session) socketUp(l *link, recovered bool) {
+func (s *Session) socketUp(l *connection, recovered bool) {
 	first := !l.opened
 	l.opened, l.lost = true, ""
 	s.mark("socketOpen")
@@ -161,8 +161,8 @@ func (s *Session) rebuild(reason string, reuse bool) {
 	s.recovery.window.Stop()
 	s.stopWatching()
 	s.tools.Forget()
-	s.forgetPieces()
-	s.forgetTurn()
+	s.dropSegments()
+	s.resetTurn()
 	if s.state != ReconnectingState {
 		s.setState(ReconnectingState)
 		s.base.Emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
@@ -171,14 +171,14 @@ func (s *Session) rebuild(reason string, reuse bool) {
 }
 
 func (s *Session) rebuildAttempt(n int, reuse bool) {
-	old := s.link
+	old := s.conn
 	l := old
 	if reuse {
 		// The service sees a new session: the old room and peers are gone.
 		old.closeMedia()
 		old.hs.reset()
-		l = &link{socket: old.socket, hs: old.hs, room: session.RandomID(roomIDLength), opened: true, greeted: true, shown: true}
-		s.link = l
+		l = &connection{socket: old.socket, hs: old.hs, room: session.RandomID(roomIDLength), opened: true, announced: true, shown: true}
+		s.conn = l
 	} else {
 		s.drop()
 		var err error
@@ -186,8 +186,8 @@ func (s *Session) rebuildAttempt(n int, reuse bool) {
 			s.rebuilt(nil, nil, n, err)
 			return
 		}
-		l.greeted, l.shown = true, true
-		s.link = l
+		l.announced, l.shown = true, true
+		s.conn = l
 	}
 	media := s.newMedia(l)
 	p := newProcedure(nil).limit(s.opts.Limits.Overall)
@@ -203,7 +203,7 @@ func (s *Session) rebuildAttempt(n int, reuse bool) {
 	})
 }
 
-func (s *Session) rebuilt(p *procedure, l *link, n int, err error) {
+func (s *Session) rebuilt(p *procedure, l *connection, n int, err error) {
 	s.running = nil
 	if p != nil {
 		p.finish(nil)

@@ -177,23 +177,23 @@ type Session struct {
 	started time.Time        // of the running or last connect
 	timings map[string]int64 // milliseconds since started
 
-	link      *link          // the present connection, nil without one
+	conn      *connection    // the present connection, nil without one
 	running   *procedure     // the connect, rebuild or resume under way
-	prepared  *link          // joining or joined ahead of time
+	prepared  *connection    // joining or joined ahead of time
 	preparing *procedure     // the prepare under way
 	expiry    *session.Timer // of prepared
 
 	turn     turnState
-	lane     laneState
+	actions  actionQueue
 	tools    session.Tools
-	seen     perception
+	shown    turnOutput
 	stall    session.Watchdog
 	life     lifeState
 	recovery recoveryState
-	output   outputState
+	devices  deviceState
 
-	notifier *sessionend.Notifier
-	told     *sessionend.Notifier // that of the life before
+	notifier     *sessionend.Notifier
+	lastNotifier *sessionend.Notifier // of the previous connect
 }
 
 // New returns a session in state idle; it opens nothing. The error is a
@@ -221,8 +221,8 @@ func New(o Options, d Deps) (*Session, error) {
 	}
 	s.opts.PartnerID = cmp.Or(s.opts.PartnerID, session.PartnerOf(o.Token))
 	s.sticky = cmp.Or(s.sticky, session.RandomID(stickyIDLength))
-	s.output.volume = 1
-	s.output.micOn = true
+	s.devices.volume = 1
+	s.devices.micOn = true
 	s.opts.Token = "" // s.token is forgotten with a disconnect
 	s.turn.kickoff = o.Kickoff
 	s.base.Start(session.Hooks{
@@ -252,7 +252,7 @@ func New(o Options, d Deps) (*Session, error) {
 	s.tools = session.Tools{
 		Base: &s.base, Fetch: d.Fetch, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
 		Life:   func() context.Context { return s.life.ctx },
-		Caller: func() session.Caller { return session.Caller{Token: s.token, Place: s.link} },
+		Caller: func() session.Caller { return session.Caller{Token: s.token, Place: s.conn} },
 	}
 	s.openMedia()
 	s.publish()
@@ -282,9 +282,9 @@ func (s *Session) publish() {
 		Kickoff:         s.turn.kickoff,
 		Capabilities:    capabilitiesOf(s.config), ClientConfig: s.config,
 		PartnerID: s.opts.PartnerID, StickyID: s.sticky,
-		MicEnabled: s.output.micOn, MicStarted: s.media.MicStarted(),
+		MicEnabled: s.devices.micOn, MicStarted: s.media.MicStarted(),
 		ThreadID:         s.thread,
-		AudioOutputMuted: s.output.muted, AudioVolume: s.output.volume,
+		AudioOutputMuted: s.devices.muted, AudioVolume: s.devices.volume,
 		Disclosure: s.life.disclosure, Gated: s.gated(),
 	}
 	s.snapshot.Store(snap)
@@ -364,12 +364,12 @@ func (p *procedure) finish(err error) {
 // setToken keeps the token for later handshakes, of the socket too.
 func (s *Session) setToken(token string) {
 	s.token = token
-	if s.link != nil {
-		if err := s.link.socket.SetAuth(auth(token)); err != nil {
+	if s.conn != nil {
+		if err := s.conn.socket.SetAuth(auth(token)); err != nil {
 			s.base.Log("warn", err.Error(), nil)
 		}
 	}
-	s.arm()
+	s.updateNotifier()
 }
 
 // crashed ends this session after a bug in it.

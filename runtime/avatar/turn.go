@@ -24,10 +24,10 @@ type turnState struct {
 	holding bool
 	held    []*heldText
 
-	kickoff  *Kickoff
-	kicked   bool      // the kickoff was taken up in this life
-	kicking  *heldText // the kickoff that was taken up and waits to leave
-	heldBack bool      // the kickoff must not leave (HoldKickoff)
+	kickoff      *Kickoff
+	kickoffTaken bool      // the kickoff was taken up in this life
+	kickoffText  *heldText // the kickoff that was taken up and waits to leave
+	kickoffHeld  bool      // the kickoff must not leave (HoldKickoff)
 	// echo is the kickoff's text until the first user transcript, out of which
 	// it is cut (wire-protocol §7.6).
 	echo string
@@ -52,7 +52,7 @@ const (
 
 // waits reports whether a typed text must wait: a service that pauses, that
 // speaks without listening, or that records a tap-to-talk window loses it.
-func (s *Session) waits() bool { return s.turn.holding || s.life.paused || s.turn.tap }
+func (s *Session) mustWait() bool { return s.turn.holding || s.life.paused || s.turn.tap }
 
 // Speak sends text as one user turn. It cuts an avatar that talks; during a
 // turn that can't be interrupted, and while the session is paused, it waits, and
@@ -83,7 +83,7 @@ func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, er
 			}
 		})
 	}
-	switch err := s.maySpeak(text); {
+	switch err := s.checkText(text); {
 	case err != nil:
 		ended <- outcome{err: err}
 	case s.opts.BeforeSend == nil:
@@ -106,7 +106,7 @@ func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, er
 		case <-ctx.Done():
 		}
 		s.base.Work.Call(func() {
-			if s.takeBack(held) {
+			if s.withdraw(held) {
 				ended <- outcome{err: fault.New(fault.Aborted, "the text was taken back").Because(context.Cause(ctx))}
 			}
 		})
@@ -115,12 +115,12 @@ func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, er
 	})
 }
 
-// maySpeak returns what is wrong with a text, or keeps it from being sent now.
-func (s *Session) maySpeak(text string) error {
+// checkText returns what is wrong with a text, or keeps it from being sent now.
+func (s *Session) checkText(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return fault.New(fault.BadRequest, "the text is empty")
 	}
-	if err := s.mayType(); err != nil {
+	if err := s.checkTyping(); err != nil {
 		return err
 	}
 	if s.Snapshot().Gated {
@@ -133,8 +133,8 @@ func disclosureRequired() *fault.Error {
 	return fault.New(fault.DisclosureRequired, "the disclosure is not acknowledged")
 }
 
-// mayType returns what keeps typed text from being sent now.
-func (s *Session) mayType() error {
+// checkTyping returns what keeps typed text from being sent now.
+func (s *Session) checkTyping() error {
 	if err := s.Live(); err != nil {
 		return err
 	}
@@ -204,8 +204,8 @@ func (s *Session) countTurn() error {
 	return nil
 }
 
-// takeBack removes h, and reports whether it still waited.
-func (s *Session) takeBack(h *heldText) bool {
+// withdraw removes h, and reports whether it still waited.
+func (s *Session) withdraw(h *heldText) bool {
 	i := slices.Index(s.turn.held, h)
 	if i < 0 {
 		return false
@@ -221,21 +221,21 @@ func (s *Session) send(text string) {
 	s.emitText(control.BargeIn())
 	s.emitText(control.Text{Text: text, IsFinal: true})
 	if s.opts.Debug {
-		s.tell(control.DebugTextEntered, control.Text{Text: text, IsFinal: true})
+		s.emit(control.DebugTextEntered, control.Text{Text: text, IsFinal: true})
 	}
-	s.touch()
+	s.noteActivity()
 	s.setPending(true)
 	s.stall.Arm()
 }
 
-func (s *Session) emitText(t control.Text) { s.tell(control.TextEntered, t) }
+func (s *Session) emitText(t control.Text) { s.emit(control.TextEntered, t) }
 
-// tell emits an event on the present link.
-func (s *Session) tell(name string, payload any) {
-	if s.link == nil {
+// emit sends an event on the present connection.
+func (s *Session) emit(name string, payload any) {
+	if s.conn == nil {
 		return
 	}
-	if err := s.link.socket.Emit(name, payload); err != nil {
+	if err := s.conn.socket.Emit(name, payload); err != nil {
 		s.base.Log("warn", "emit "+name+": "+err.Error(), nil)
 	}
 }
@@ -252,7 +252,7 @@ func (s *Session) release() {
 
 // flush sends what waits, as one turn, unless it has to wait on.
 func (s *Session) flush() {
-	if s.waits() || s.state != Connected {
+	if s.mustWait() || s.state != Connected {
 		return
 	}
 	held := s.turn.held
@@ -270,11 +270,11 @@ func (s *Session) flush() {
 	}
 }
 
-// forgetHeld reports the texts that will never be sent.
-func (s *Session) forgetHeld() {
+// failHeld reports the texts that will never be sent.
+func (s *Session) failHeld() {
 	held := s.turn.held
 	s.turn.held = nil
-	s.turn.kicking = nil
+	s.turn.kickoffText = nil
 	s.turn.holding = false
 	for _, h := range held {
 		h.done(false)
@@ -284,12 +284,12 @@ func (s *Session) forgetHeld() {
 // Interrupt silences the avatar. It does not stop the brain. The error is
 // invalid_state while a tap-to-talk window is open or without a connection.
 func (s *Session) Interrupt() error {
-	if err := s.mayType(); err != nil {
+	if err := s.checkTyping(); err != nil {
 		return err
 	}
 	s.base.Work.Do(func() {
 		if s.state == Connected && !s.turn.tap {
-			s.touch()
+			s.noteActivity()
 			s.emitText(control.BargeIn())
 		}
 	})
@@ -299,7 +299,7 @@ func (s *Session) Interrupt() error {
 // StartTapToTalk opens a window in which the visitor speaks. Errors:
 // invalid_state, mic_not_started, capability_disabled, disclosure_required.
 func (s *Session) StartTapToTalk() error {
-	if err := s.mayType(); err != nil {
+	if err := s.checkTyping(); err != nil {
 		return err
 	}
 	snap := s.Snapshot()
@@ -316,8 +316,8 @@ func (s *Session) StartTapToTalk() error {
 			return
 		}
 		s.turn.tap = true
-		s.touch()
-		s.tell(control.TapToTalkStart, control.Empty{})
+		s.noteActivity()
+		s.emit(control.TapToTalkStart, control.Empty{})
 		s.base.Emit(TapToTalkStarted{})
 	})
 	return nil
@@ -336,8 +336,8 @@ func (s *Session) EndTapToTalk() error {
 			return
 		}
 		s.turn.tap = false
-		s.touch()
-		s.tell(control.TapToTalkEnd, control.Empty{})
+		s.noteActivity()
+		s.emit(control.TapToTalkEnd, control.Empty{})
 		s.base.Emit(TapToTalkEnded{})
 		s.setPending(true)
 		s.stall.Arm()
@@ -346,9 +346,9 @@ func (s *Session) EndTapToTalk() error {
 	return nil
 }
 
-// forgetTurn closes what belongs to a server-side session that is gone: no
+// resetTurn closes what belongs to a server-side session that is gone: no
 // answer comes any more, and nobody talks.
-func (s *Session) forgetTurn() {
+func (s *Session) resetTurn() {
 	s.stall.Disarm()
 	s.setPending(false)
 	s.turn.echo = ""
@@ -377,28 +377,28 @@ func (s *Session) setPending(pending bool) {
 // behind the opening turn and the disclosure (wire-protocol §7.6).
 func (s *Session) sendKickoff() {
 	k := s.turn.kickoff
-	if k == nil || k.Sent || s.turn.kicked || s.turn.heldBack || s.gated() || s.life.paused {
+	if k == nil || k.Sent || s.turn.kickoffTaken || s.turn.kickoffHeld || s.gated() || s.life.paused {
 		return
 	}
 	h := &heldText{}
-	s.turn.kicked, s.turn.kicking = true, h
+	s.turn.kickoffTaken, s.turn.kickoffText = true, h
 	ctx := s.life.ctx
 	s.base.Spawn(func() {
 		text, err := s.guard(ctx, k.Text, "speak")
 		s.base.Work.Post(func() {
-			if s.turn.kicking != h {
+			if s.turn.kickoffText != h {
 				return // its life is over, or it was taken back
 			}
 			if err == nil {
 				err = s.countTurn()
 			}
 			if err != nil {
-				s.turn.kicking = nil
+				s.turn.kickoffText = nil
 				s.base.Warn(fault.KickoffFailed, err.Error())
 				return
 			}
 			*h = heldText{text, func(sent bool) {
-				s.turn.kicking = nil
+				s.turn.kickoffText = nil
 				if sent {
 					s.kickoffSent(text)
 				}
@@ -414,16 +414,16 @@ func (s *Session) sendKickoff() {
 // session's queue, so that the answer stays true.
 func (s *Session) HoldKickoff(hold bool) (used bool) {
 	s.base.Work.Call(func() {
-		s.turn.heldBack = hold
-		if h := s.turn.kicking; h != nil && hold {
-			s.takeBack(h)
-			s.turn.kicked, s.turn.kicking = false, nil
+		s.turn.kickoffHeld = hold
+		if h := s.turn.kickoffText; h != nil && hold {
+			s.withdraw(h)
+			s.turn.kickoffTaken, s.turn.kickoffText = false, nil
 		}
 		if !hold && s.state == Connected {
 			s.sendKickoff()
 		}
 		k := s.turn.kickoff
-		used = k == nil || k.Sent || s.turn.kicked && s.turn.kicking == nil
+		used = k == nil || k.Sent || s.turn.kickoffTaken && s.turn.kickoffText == nil
 	})
 	return used
 }

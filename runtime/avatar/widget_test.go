@@ -14,7 +14,7 @@ import (
 )
 
 // piece says one fragment of a widget. Only the first names it.
-func (s *fakeSocket) piece(runtime, content string) {
+func (s *fakeSocket) applySegment(runtime, content string) {
 	seg := map[string]any{"type": converse.WidgetPiece, "content": content}
 	if runtime != "" {
 		seg["metadata"] = map[string]any{"runtimeName": runtime, "widgetName": runtime + "-widget"}
@@ -32,8 +32,8 @@ func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.piece("followups-tool", `{"questions":["Why?",`)
-		s.piece("", `"How?"]}`)
+		s.applySegment("followups-tool", `{"questions":["Why?",`)
+		s.applySegment("", `"How?"]}`)
 		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
 		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
 		r.wantEvents("brainSegment", "brainSegment", "widget", "turnEnd")
@@ -55,7 +55,7 @@ func TestAWidgetIsShownWithItsLastPiece(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.piece("followups-tool", `{"questions":["Why?",`)
+		s.applySegment("followups-tool", `{"questions":["Why?",`)
 		s.say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: `{"type":"unisphere-tool","content":"\"How?\"]}","segmentEnd":true}`})
 		r.wantEvents("brainSegment", "brainSegment", "widget")
 		if got := all[WidgetShown](r); len(got) != 1 || got[0].Followups == nil || !slices.Equal(got[0].Followups.Questions, []string{"Why?", "How?"}) {
@@ -72,8 +72,8 @@ func TestAnotherWidgetEndsTheOneBefore(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.piece("followups-tool", `{"questions":["Why?"]}`)
-		s.piece("sources-tool", `{"sources":[{"title":"Guide"}]}`)
+		s.applySegment("followups-tool", `{"questions":["Why?"]}`)
+		s.applySegment("sources-tool", `{"sources":[{"title":"Guide"}]}`)
 		r.wantEvents("brainSegment", "brainSegment", "widget")
 		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
 		got := all[WidgetShown](r)
@@ -113,17 +113,17 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, c.options, func(r *rig) {
 				s := r.mustConnect()
-				s.piece("followups-tool", `{"questions":["Why?"`)
+				s.applySegment("followups-tool", `{"questions":["Why?"`)
 				if c.cut != nil {
 					s = c.cut(r, s)
 				} else {
-					s.piece("", `]}`)
+					s.applySegment("", `]}`)
 				}
 				s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
 				if got := all[WidgetShown](r); len(got) != 0 {
 					t.Errorf("shown %+v", got)
 				}
-				s.piece("sources-tool", `{"sources":[{"title":"Guide"}]}`)
+				s.applySegment("sources-tool", `{"sources":[{"title":"Guide"}]}`)
 				s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
 				want := 1
 				if c.cut == nil {
