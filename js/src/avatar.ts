@@ -206,7 +206,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   /** 0 to 1; what is beyond is brought inside. */
   setAudioOutputVolume(volume: number): void {
-    if (typeof volume !== "number" || Number.isNaN(volume)) throw localError("bad_request", "the volume is no number")
+    if (typeof volume !== "number" || Number.isNaN(volume)) throw localError("bad_request", "the volume must be a number")
     this.remote.callSync("setAudioOutputVolume", Math.min(Math.max(volume, 0), 1))
   }
 

@@ -171,7 +171,7 @@ export interface AvatarSettings extends SessionSettings {
   iceTransportPolicy?: "relay" | "all" | undefined
   /** The only codec to offer, such as VP8. */
   preferredVideoCodec?: string | undefined
-  /** Says that the browser is one. Default: what it says itself. */
+  /** Applies Firefox's rules. Default: from the user agent. */
   isFirefox?: boolean | undefined
   /**
    * Allows media at private addresses (wire-protocol §6.7), for development against a local

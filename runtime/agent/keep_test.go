@@ -356,7 +356,7 @@ func TestTheEventsThatArePassedOn(t *testing.T) {
 			event.ToolSpiralDetected{},
 			chat.StateChanged{},
 		} {
-			r.Session.hear(r.current, e)
+			r.Session.onEvent(r.current, e)
 		}
 		var got []string
 		for _, e := range r.events() {

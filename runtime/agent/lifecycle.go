@@ -8,9 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// hear takes an event of a transport. It runs on the transport's own goroutine and
+// onEvent takes an event of a transport. It runs on the transport's own goroutine and
 // waits for the queue, so that a flood is felt where it comes from.
-func (s *Session) hear(t *transport, e event.Event) {
+func (s *Session) onEvent(t *transport, e event.Event) {
 	s.base.Work.Call(func() { s.receive(t, e) })
 	if s.base.Flooded() {
 		s.base.WaitDelivered()
@@ -18,7 +18,7 @@ func (s *Session) hear(t *transport, e event.Event) {
 }
 
 func (s *Session) receive(t *transport, e event.Event) {
-	if t.gone {
+	if t.released {
 		return
 	}
 	if t == s.current {
@@ -78,11 +78,11 @@ func (s *Session) pair() {
 	s.pending = pending
 }
 
-// ended handles the end of a transport that nobody asked for.
+// ended handles a transport that ended without being asked to.
 func (s *Session) ended(t *transport, e Ended) {
-	t.over = &e
+	t.ended = &e
 	if t == s.current && s.state == Connected {
-		s.end(Broken, transportFailed, t.over, true)
+		s.end(Broken, transportFailed, t.ended, true)
 	} // else the outcome of the connect or the switch decides
 }
 
@@ -97,16 +97,15 @@ func (s *Session) over() bool { return s.state == Broken || s.state == Closed }
 // DisconnectOptions say how a session is left.
 type DisconnectOptions = session.DisconnectOptions
 
-// Disconnect ends the session for good and tells the service that the
-// conversation is over. It may be called at any time and more than once; it does
+// Disconnect ends the session for good and sends the completion signal. It may be called at any time and more than once; it does
 // not wait. A connect or a switch under way, and texts that wait, fail with
-// invalid_state. The token is forgotten.
+// invalid_state. The token is cleared.
 func (s *Session) Disconnect(o DisconnectOptions) {
 	fill(&o.Reason, "disconnect")
 	s.base.Work.Do(func() {
 		switch s.state {
 		case Closed:
-		case Broken: // whose end was told
+		case Broken: // its end was emitted already
 			s.setState(Closed, userRequested)
 		default:
 			s.end(Closed, userRequested, &Ended{Reason: o.Reason}, o.Keep)
@@ -114,8 +113,8 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 	})
 }
 
-// end lets everything go. told is nil when there was no conversation yet, and the
-// connect that failed tells its caller.
+// end releases everything. told is the event of the end, nil when no conversation had
+// begun: then the error of Connect reports it.
 func (s *Session) end(state State, why string, told *Ended, keep bool) {
 	if s.over() {
 		return
@@ -124,9 +123,9 @@ func (s *Session) end(state State, why string, told *Ended, keep bool) {
 	if told != nil {
 		reason = told.Reason
 	}
-	s.letGo(s.current, keep, reason)
+	s.releaseTransport(s.current, keep, reason)
 	if s.next != nil {
-		s.letGo(s.next, true, reason)
+		s.releaseTransport(s.next, true, reason)
 		s.next = nil
 	}
 	if s.cancel != nil {
@@ -151,16 +150,15 @@ func (s *Session) crashed(e *fault.Error) {
 	s.end(Broken, transportFailed, &Ended{Reason: string(e.Code)}, true)
 }
 
-// Close disconnects and returns when every transport is gone and the listener has
-// heard everything, so it must not be called by a listener.
+// Close disconnects and returns when every transport is closed and the listener has
+// received every event, so a listener must not call it.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
 	s.Settle()
 }
 
-// Settle returns when a session that has ended has nothing more to tell: its transports
-// are gone and the listener has heard everything. So it must not be called by a
-// listener.
+// Settle returns when an ended session emits nothing more: its transports are closed
+// and the listener has received every event. So a listener must not call it.
 func (s *Session) Settle() {
 	s.base.Work.Call(func() {}) // which lets them go
 	s.leaving.Wait()

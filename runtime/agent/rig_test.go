@@ -95,7 +95,7 @@ func all[T event.Event](r *rig) []T {
 	return found
 }
 
-// line is an event in a word or two.
+// transportSession is an event in a word or two.
 func lineOf(e event.Event) string {
 	switch e := e.(type) {
 	case StateChanged:

@@ -4,8 +4,8 @@
 // A [Session] owns the thread, the variables, the handlers of client commands and
 // the texts that were not answered for; a transport (*[avatar.Session] or
 // *[chat.Session]) carries the turns. During a switch there are two: the old one is
-// let go when the new one is up, so that a switch that fails loses nothing. What a
-// transport tells is passed on as it is.
+// released when the new one is up, so that a switch that fails loses nothing. What a
+// transport emits is passed on as it is.
 //
 // The state belongs to a serial queue. A connect and a switch run on the goroutine
 // of their caller, step by step, and post to the queue what changes the state.
@@ -66,7 +66,7 @@ type Session struct {
 
 	base     session.Base // its queue owns what follows snapshot
 	snapshot atomic.Pointer[Snapshot]
-	leaving  sync.WaitGroup // transports that were let go and are not closed yet
+	leaving  sync.WaitGroup // transports that were released and are not closed yet
 
 	state   State
 	mode    Mode
@@ -111,7 +111,7 @@ func New(o Options, d Deps) (*Session, error) {
 		opts: o, deps: d,
 		state: Idle, mode: o.Mode, token: o.Token, thread: thread, kickoff: kickoff, once: new(sessionend.Once),
 	}
-	s.opts.Token = "" // s.token is forgotten with the end
+	s.opts.Token = "" // s.token is the only copy; the end clears it
 	s.base.Start(session.Hooks{
 		Publish: s.publish,
 		Crashed: s.crashed,
@@ -142,11 +142,11 @@ func New(o Options, d Deps) (*Session, error) {
 // changed.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 
-// publish makes the state readable for everybody.
+// publish stores a snapshot of the state, which any goroutine may read.
 func (s *Session) publish() {
 	snap := &Snapshot{State: s.state, Mode: s.mode, ThreadID: s.thread, Timings: map[string]int64{}}
 	if s.current != nil {
-		snap.Transport = s.current.line
+		snap.Transport = s.current.transportSession
 	}
 	for _, t := range []*transport{s.current, s.next} {
 		if t == nil {

@@ -10,7 +10,7 @@ import (
 
 // threadLimit is how long a switch waits for the id of the thread that a first
 // answer is about to tell: without it, the new transport would begin another
-// thread. A brain that takes longer is not waited for.
+// thread. The switch does not wait longer than this.
 const threadLimit = 5 * time.Second
 
 // Connect opens the first transport. A failure is final: the error is the
@@ -30,7 +30,7 @@ func (s *Session) Connect(ctx context.Context) error {
 		s.cancel = cancel
 		s.setState(Connecting, userRequested)
 		t = s.current
-		s.base.Emit(TransportChanged{Mode: t.mode, Transport: t.line})
+		s.base.Emit(TransportChanged{Mode: t.mode, Transport: t.transportSession})
 		return nil
 	})
 	if err != nil {
@@ -66,10 +66,10 @@ func (s *Session) connected(t *transport, err error) error {
 // switching, or ended meanwhile), aborted at the end of ctx (timeout for a
 // deadline). The present mode is no switch.
 //
-// What the old transport is doing goes on until the new one is up. A turn in text
+// The old transport keeps working until the new one is up. A turn in text
 // that is not complete then fails with aborted, with what came of it; in the thread
 // it stays as far as it came. Texts that have not left by then go to the new
-// transport. The service hears nothing of an end: the conversation goes on.
+// transport. No completion signal is sent: the conversation goes on.
 func (s *Session) SwitchMode(ctx context.Context, mode Mode) error {
 	if err := mode.check(); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *Session) openNext(ctx context.Context, mode Mode) (*transport, error) {
 		return nil, err
 	}
 	s.next = next
-	s.base.Emit(TransportChanged{Mode: mode, Transport: next.line})
+	s.base.Emit(TransportChanged{Mode: mode, Transport: next.transportSession})
 	return next, nil
 }
 
@@ -154,7 +154,7 @@ func (s *Session) switched(next *transport, err error) error {
 	s.adopt(old)
 	continuity := s.thread != "" && s.thread == next.Status().ThreadID
 	s.current, s.mode = next, next.mode
-	s.letGo(old, true, "switch")
+	s.releaseTransport(old, true, "switch")
 	s.adopt(next)
 	s.setState(Connected, "")
 	s.base.Emit(ModeChanged{Mode: s.mode, ThreadContinuity: continuity})
@@ -166,11 +166,11 @@ func (s *Session) switched(next *transport, err error) error {
 // transport ended meanwhile.
 func (s *Session) stay(next *transport) {
 	if next != nil {
-		s.letGo(next, true, "switch")
+		s.releaseTransport(next, true, "switch")
 	}
 	old := s.current
-	if old.over != nil {
-		s.end(Broken, transportFailed, old.over, true)
+	if old.ended != nil {
+		s.end(Broken, transportFailed, old.ended, true)
 		return
 	}
 	if next != nil && next.used() {
@@ -179,13 +179,13 @@ func (s *Session) stay(next *transport) {
 		old.HoldKickoff(false)
 	}
 	if next != nil {
-		s.base.Emit(TransportChanged{Mode: old.mode, Transport: old.line})
+		s.base.Emit(TransportChanged{Mode: old.mode, Transport: old.transportSession})
 	}
 	s.setState(Connected, transportFailed)
 	s.deliver()
 }
 
-// connect opens t. It runs on the goroutine of who asked for it.
+// connect opens t. It runs on its caller's goroutine.
 func (s *Session) connect(ctx context.Context, t *transport) error {
 	s.base.WaitDelivered() // so that the page has its listeners at t before
 	if ctx.Err() != nil {
@@ -232,16 +232,16 @@ func (s *Session) adopt(t *transport) {
 	}
 }
 
-// refresh tells t what changed while it could not be told.
+// refresh passes the variables to t that changed while it could not take them.
 func (s *Session) refresh(t *transport) {
-	if len(t.missed) > 0 && t.UpdateRequestVars(t.missed) == nil {
-		t.missed = nil
+	if len(t.pendingVars) > 0 && t.UpdateRequestVars(t.pendingVars) == nil {
+		t.pendingVars = nil
 	}
 }
 
-// letGo leaves a transport behind, and with it the answer that it owes.
-func (s *Session) letGo(t *transport, keep bool, reason string) {
-	t.gone = true
+// releaseTransport leaves a transport behind, and with it the answer that it owes.
+func (s *Session) releaseTransport(t *transport, keep bool, reason string) {
+	t.released = true
 	// The request that the conversation is over leaves first (wire-protocol §8.8).
 	t.Disconnect(session.DisconnectOptions{Keep: keep, Reason: reason})
 	if t.turn != nil {

@@ -94,7 +94,7 @@ func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
 			"state switching user_requested", "transport avatar", "error", "transport chat", "state connected transport_failed",
 			"user: Still there?", "turnStart", "responsePending", "responseSettled", "final: Yes.", "turnEnd",
 		)
-		if s := r.Snapshot(); s.State != Connected || s.Mode != Chat || s.Transport != any(r.current.line.(*chat.Session)) {
+		if s := r.Snapshot(); s.State != Connected || s.Mode != Chat || s.Transport != any(r.current.transportSession.(*chat.Session)) {
 			t.Errorf("%+v", s)
 		}
 		r.when(control.Join, newWorld(t).answer[control.Join])
@@ -281,7 +281,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			r.stuck()
 			switched := r.switchLater(background, Avatar)
 			waits := r.send(background, "Hello?")
-			old := r.current.line.(*chat.Session)
+			old := r.current.transportSession.(*chat.Session)
 			old.Disconnect(chatEnd("gone"))
 			r.want("state switching user_requested", "transport avatar")
 			r.socket().say(control.ThrowToNoAgent, control.Empty{})
@@ -329,7 +329,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			r.forget()
 			r.listen = func(e event.Event) {
 				if c, ok := e.(TransportChanged); ok && c.Mode == Chat {
-					r.next.line.(*chat.Session).Disconnect(chatEnd("gone"))
+					r.next.transportSession.(*chat.Session).Disconnect(chatEnd("gone"))
 				}
 			}
 			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.InvalidState) {

@@ -17,7 +17,7 @@ import (
 
 // handler is a function of the application that every transport gets.
 type handler struct {
-	register func(line) (remove func(), err error)
+	register func(transportSession) (remove func(), err error)
 }
 
 // OnToolCall registers a handler for the tool called name, in this transport and
@@ -27,7 +27,7 @@ func (s *Session) OnToolCall(name string, h session.ToolHandler, schema converse
 	if err := session.CheckToolHandler(name, h, schema); err != nil {
 		return nil, err
 	}
-	return s.lend(&handler{func(l line) (func(), error) { return l.OnToolCall(name, h, schema) }}), nil
+	return s.addHandler(&handler{func(l transportSession) (func(), error) { return l.OnToolCall(name, h, schema) }}), nil
 }
 
 // OnOAuthRequired registers a handler for requests of the visitor's consent, in
@@ -37,31 +37,31 @@ func (s *Session) OnOAuthRequired(h session.ConsentHandler) (remove func(), err 
 	if err := session.CheckConsentHandler(h); err != nil {
 		return nil, err
 	}
-	return s.lend(&handler{func(l line) (func(), error) { return l.OnOAuthRequired(h) }}), nil
+	return s.addHandler(&handler{func(l transportSession) (func(), error) { return l.OnOAuthRequired(h) }}), nil
 }
 
-func (s *Session) lend(h *handler) (remove func()) {
+func (s *Session) addHandler(h *handler) (remove func()) {
 	s.base.Work.Do(func() {
 		if s.over() {
 			return
 		}
 		s.handlers = append(s.handlers, h)
 		for _, t := range s.transports() {
-			t.lend(h)
+			t.addHandler(h)
 		}
 	})
 	return func() {
 		s.base.Work.Do(func() {
 			s.handlers = slices.DeleteFunc(s.handlers, func(other *handler) bool { return other == h })
 			for _, t := range s.transports() {
-				t.takeBack(h)
+				t.removeHandler(h)
 			}
 		})
 	}
 }
 
 // RespondToTool answers a call that the brain waits for. One that came over a
-// transport that was let go since is unknown_or_stale: the turn that it belonged to
+// transport that was released since is unknown_or_stale: the turn that it belonged to
 // is over. response is an object. Errors: bad_request, invalid_state.
 func (s *Session) RespondToTool(ctx context.Context, id string, response map[string]any) (session.ToolAnswer, error) {
 	t, err := s.live(ctx)
@@ -91,7 +91,7 @@ func (s *Session) live(ctx context.Context) (*transport, error) {
 func (s *Session) mergeVars(vars map[string]any) {
 	s.updates = session.Merged(s.updates, vars)
 	for _, t := range s.transports() {
-		t.missed = session.Merged(t.missed, vars)
+		t.pendingVars = session.Merged(t.pendingVars, vars)
 		s.refresh(t)
 	}
 }
@@ -145,7 +145,7 @@ type text struct {
 	text string
 	// carrier is the transport that took it; nil while it waits.
 	carrier *transport
-	ended   chan sent // told once
+	ended   chan sent // receives one value
 }
 
 type sent struct {
@@ -170,7 +170,7 @@ func (s *Session) SendText(ctx context.Context, words string) (Sent, error) {
 	}
 	x := &text{ctx: ctx, text: words, ended: make(chan sent, 1)}
 	s.base.Work.Do(func() { s.take(x) })
-	stop := context.AfterFunc(ctx, func() { s.base.Work.Post(func() { s.takeBack(x) }) })
+	stop := context.AfterFunc(ctx, func() { s.base.Work.Post(func() { s.removeHandler(x) }) })
 	defer stop()
 	end := <-x.ended
 	return end.Sent, end.err
@@ -194,14 +194,14 @@ func (s *Session) take(x *text) {
 	}
 }
 
-// takeBack drops a text that waits. One that a transport has ends with that.
-func (s *Session) takeBack(x *text) {
+// removeHandler drops a text that waits. One that a transport has ends with that.
+func (s *Session) removeHandler(x *text) {
 	if x.carrier == nil && slices.Contains(s.texts, x) {
 		s.settle(x, Sent{}, session.EndOf(x.ctx))
 	}
 }
 
-// settle tells who waits for x, behind all events so far.
+// settle sends the outcome to the caller that waits for x, after all events so far.
 func (s *Session) settle(x *text, what Sent, err error) {
 	s.texts = slices.DeleteFunc(s.texts, func(other *text) bool { return other == x })
 	s.base.AfterDelivered(func() { x.ended <- sent{what, err} })
@@ -231,7 +231,7 @@ func (s *Session) deliver() {
 	for _, x := range s.texts {
 		if x.carrier == nil {
 			ready = append(ready, x)
-		} else if x.carrier.gone && !x.carrier.late {
+		} else if x.carrier.released && !x.carrier.late {
 			return // it may come back, and belongs in its place
 		}
 	}

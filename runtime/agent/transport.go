@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// line is what both kinds of session can do.
-type line interface {
+// transportSession is what both kinds of session can do.
+type transportSession interface {
 	OnToolCall(name string, h session.ToolHandler, schema converse.ArgsSchema) (remove func(), err error)
 	OnOAuthRequired(h session.ConsentHandler) (remove func(), err error)
 	RespondToTool(ctx context.Context, id string, response map[string]any) (session.ToolAnswer, error)
@@ -29,13 +29,13 @@ type line interface {
 }
 
 var (
-	_ line = (*avatar.Session)(nil)
-	_ line = (*chat.Session)(nil)
+	_ transportSession = (*avatar.Session)(nil)
+	_ transportSession = (*chat.Session)(nil)
 )
 
 // transport is one session of either kind that the agent session holds.
 type transport struct {
-	line
+	transportSession
 	mode    Mode
 	open    func(context.Context) error // connects
 	send    func([]*text)               // sends texts in their order
@@ -43,68 +43,68 @@ type transport struct {
 
 	// What follows belongs to the session's queue.
 
-	pending bool                // it owes an answer
-	turn    *TurnEnded          // what the end of the turn under way will be, nil without one
-	missed  map[string]any      // variables that it could not be told yet
-	over    *Ended              // it ended by itself
-	gone    bool                // it was let go, and is not heard any more
-	late    bool                // it was let go long ago: nothing waits for its texts
-	removes map[*handler]func() // of the session's handlers in it
+	pending     bool                // it owes an answer
+	turn        *TurnEnded          // what the end of the turn under way will be, nil without one
+	pendingVars map[string]any      // variables that it could not take yet
+	ended       *Ended              // it ended by itself
+	released    bool                // it was released; its events are ignored
+	late        bool                // it was released long ago: nothing waits for its texts
+	removes     map[*handler]func() // of the session's handlers in it
 }
 
 // open makes a transport that has the session's handlers; it does not connect.
 func (s *Session) open(mode Mode) (*transport, error) {
-	// What ends while it is being made is not heard of: the error tells enough.
-	t := &transport{mode: mode, removes: map[*handler]func(){}, gone: true}
-	listen := func(e event.Event) { s.hear(t, e) }
+	// Events during its construction are ignored: the error reports a failure.
+	t := &transport{mode: mode, removes: map[*handler]func(){}, released: true}
+	listen := func(e event.Event) { s.onEvent(t, e) }
 	_, err := session.Guarded(func() (any, error) {
 		if mode == Avatar {
 			o := s.avatarOptions()
 			o.OnEvent = listen
 			a, release, err := s.deps.Avatar(o)
-			t.line, t.release = a, release
+			t.transportSession, t.release = a, release
 			t.open, t.send = func(ctx context.Context) error { return a.Connect(ctx) }, func(x []*text) { s.speak(t, a, x) }
 			return nil, err
 		}
 		o := s.chatOptions()
 		o.OnEvent = listen
 		c, release, err := s.deps.Chat(o)
-		t.line, t.release = c, release
+		t.transportSession, t.release = c, release
 		t.open, t.send = func(context.Context) error { return c.Connect() }, func(x []*text) { s.ask(t, c, x) }
 		return nil, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	t.gone = false
+	t.released = false
 	for _, h := range s.handlers {
-		t.lend(h)
+		t.addHandler(h)
 	}
 	return t, nil
 }
 
-// lend registers a handler of the session.
-func (t *transport) lend(h *handler) {
+// addHandler registers a handler of the session.
+func (t *transport) addHandler(h *handler) {
 	// Its name and function were checked when the session took it.
-	if remove, err := h.register(t.line); err == nil {
+	if remove, err := h.register(t.transportSession); err == nil {
 		t.removes[h] = remove
 	}
 }
 
-// takeBack removes it.
-func (t *transport) takeBack(h *handler) {
+// removeHandler removes it.
+func (t *transport) removeHandler(h *handler) {
 	if remove := t.removes[h]; remove != nil {
 		delete(t.removes, h)
 		remove()
 	}
 }
 
-// transports are those that were not let go.
+// transports returns those that were not released.
 func (s *Session) transports() []*transport {
-	return slices.DeleteFunc([]*transport{s.current, s.next}, func(t *transport) bool { return t == nil || t.gone })
+	return slices.DeleteFunc([]*transport{s.current, s.next}, func(t *transport) bool { return t == nil || t.released })
 }
 
-// connect returns when everything that belongs to the outcome was heard.
+// connect returns when every event of the outcome was delivered.
 func (t *transport) connect(ctx context.Context) error {
 	err := t.open(ctx)
 	t.WaitDelivered()
@@ -113,7 +113,7 @@ func (t *transport) connect(ctx context.Context) error {
 
 // lost returns the error of a transport that was up and is not any more.
 func (t *transport) lost() error {
-	if t.over == nil && !t.Status().Ended {
+	if t.ended == nil && !t.Status().Ended {
 		return nil
 	}
 	return fault.New(fault.ConnectFailed, "the transport ended as soon as it was up").InPhase(fault.PhaseConnect)
@@ -125,8 +125,8 @@ func (t *transport) used() bool {
 	return k != nil && k.Sent
 }
 
-// free returns when a transport that was disconnected is gone. Its bugs are its
-// own.
+// free returns when a disconnected transport is closed. A panic in it is logged and
+// does not end the agent session.
 func (t *transport) free(base *session.Base) {
 	for _, f := range []func(){t.Close, t.release} {
 		if f == nil {

@@ -69,7 +69,7 @@ func (s *Session) ifAllowed(action AgentAction, f func()) {
 	s.base.Spawn(func() {
 		_, err := session.Guarded(func() (any, error) { return nil, s.opts.OnAgentAction(ctx, action) })
 		s.base.Work.Post(func() {
-			if ctx.Err() != nil { // forgotten, and so is what waited for it
+			if ctx.Err() != nil { // dropped, with everything that waited for it
 				return
 			}
 			cancel(nil)
@@ -109,7 +109,7 @@ func (s *Session) deny(action AgentAction, reason string) {
 	s.base.Emit(AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
 }
 
-// actionOf tells what a segment would start; Type is empty if nothing.
+// actionOf returns what a segment would start; Type is empty if nothing.
 func actionOf(seg *converse.Segment) AgentAction {
 	switch seg.Type {
 	case converse.Tool:
@@ -204,7 +204,7 @@ func (s *Session) checkEmptyTurn() {
 	s.base.Warning(Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.vars)})
 }
 
-// touch notes that the conversation goes on: the idle limit and the hidden
+// noteActivity records activity: the idle limit and the hidden
 // page's grace start again.
 func (s *Session) noteActivity() {
 	if s.notifier != nil {
@@ -233,7 +233,7 @@ type (
 	ToolAnswer     = session.ToolAnswer
 )
 
-// turnOutput tells what a turn had for the visitor.
+// turnOutput is what a turn showed the visitor.
 type turnOutput struct {
 	widgets     converse.Assembler // the one that is not complete yet
 	perceived   bool               // something was perceived in this turn

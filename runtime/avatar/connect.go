@@ -15,7 +15,7 @@ import (
 // Connect runs the whole handshake and returns when the session is usable
 // (session-api A.1.3). The error is a *[fault.Error] that carries the timings;
 // the state is then error, and Disconnect must come before another try. The end
-// of ctx cuts it short and leaves nothing behind.
+// of ctx aborts it and releases everything.
 func (s *Session) Connect(ctx context.Context) error {
 	done := make(chan error, 1)
 	s.base.Work.Do(func() { s.connect(done) })
@@ -90,7 +90,7 @@ func (s *Session) connectNow(p *procedure) {
 		}
 	}
 	s.conn = l
-	if l.joined { // ahead of time, when nobody was told
+	if l.joined { // by Prepare, which emits nothing
 		s.announce(l)
 	}
 	media := s.newMedia(l)
@@ -147,7 +147,7 @@ type plan struct {
 	peers
 	// join is nil when the room is joined already.
 	join *control.JoinRequest
-	// reuse is set on a socket that reconnected by itself: it says no hello.
+	// reuse is set on a socket that reconnected by itself: there is no serverConnected event.
 	reuse bool
 	// agent waits for the agent; the rebuild after a pause does not.
 	agent bool
@@ -193,7 +193,7 @@ func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 		}()
 	}
 	// The first lane to fail ends the other, which is waited for: nothing of a
-	// failed connect may go on behind its back.
+	// failed connect may still run after it returned.
 	var first error
 	for range lanes {
 		if err := <-ends; err != nil && first == nil {
@@ -288,7 +288,7 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 	return nil
 }
 
-// subscribe posts the offer, and repairs a session that is gone once
+// subscribe posts the offer, and asks once for a new video session if this one no longer exists
 // (wire-protocol §6.6).
 func (s *Session) subscribe(ctx context.Context, l *connection, down Subscriber, url string) error {
 	err := down.Subscribe(ctx, url)
@@ -334,7 +334,7 @@ func (s *Session) mediaReady(l *connection, ready MediaReady) {
 	}
 }
 
-// announce tells the listener that the service answered, once per connection.
+// announce emits streamReady, once per connection.
 func (s *Session) announce(l *connection) {
 	if s.conn == l && !l.announced {
 		l.announced = true
@@ -437,8 +437,8 @@ func (s *Session) takePrepared() *connection {
 	return l
 }
 
-// dropPrepared gives a preparation up, finished or not; cause is for those who
-// wait for it.
+// dropPrepared ends a preparation, finished or not. cause is the error of the calls
+// that wait for it.
 func (s *Session) dropPrepared(cause *fault.Error) {
 	if cause == nil {
 		cause = cutShort(nil)

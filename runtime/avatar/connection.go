@@ -103,7 +103,7 @@ func (s *Session) query() map[string]string {
 
 func auth(token string) any { return map[string]string{"token": token} }
 
-// close lets go of everything that l holds; it does not wait.
+// close releases everything that l holds; it does not wait.
 func (l *connection) close() {
 	l.capacity.Stop()
 	l.closeMedia()
@@ -127,7 +127,7 @@ func (l *connection) closeMedia() {
 	}
 }
 
-// joinRequest is the present state of the session as the service is told it.
+// joinRequest is the present state of the session as the join event carries it.
 func (s *Session) joinRequest(room string) control.JoinRequest {
 	return control.NewJoin(room, s.userAgent(), control.Context{
 		KS:           s.token,
@@ -173,7 +173,7 @@ func (s *Session) notify(l *connection) func(media.Event) {
 
 // newMedia starts the peers of l, so that their offers and relay allocations
 // are ready when the handshake needs them. It returns them for the handshake,
-// which runs beside the queue: l forgets its peers when it is closed.
+// which runs beside the queue: closing l clears its peers.
 func (s *Session) newMedia(l *connection) peers {
 	s.recovery.peers = nil // of the peers before; these report from now on
 	l.down = s.media.NewSubscriber(s.notify(l))

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// mergeVars changes the variables and tells the brain.
+// mergeVars changes the variables and sends all of them.
 func (s *Session) mergeVars(vars map[string]any) {
 	s.vars = session.Merged(s.vars, vars)
 	s.emit(control.UpdateGenieContext, control.GenieContext{
@@ -17,7 +17,7 @@ func (s *Session) mergeVars(vars map[string]any) {
 	})
 }
 
-// NotifyHTMLElementClick tells the brain of a click on something it made.
+// NotifyHTMLElementClick reports a click on an element that the brain made.
 func (s *Session) NotifyHTMLElementClick(info map[string]any) error {
 	return s.emitLive(control.HTMLElementClick, converse.Scrub(info))
 }

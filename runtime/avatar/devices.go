@@ -29,7 +29,7 @@ func (s *Session) setMic(on bool, event string) {
 	s.base.Work.Do(func() {
 		s.devices.micOn = on
 		s.media.SetMicEnabled(on)
-		if s.state == Connected { // else it would wait for a session that never heard the mute
+		if s.state == Connected { // a later session starts with the present state
 			s.emit(event, control.Empty{})
 		}
 	})
@@ -180,10 +180,10 @@ func (s *Session) acceptVoice(l *connection, offer control.Description) {
 	})
 }
 
-// MuteAudioOutput silences the avatar here; the service goes on talking.
+// MuteAudioOutput mutes the avatar's voice locally; the service keeps sending it.
 func (s *Session) MuteAudioOutput() { s.setMuted(true) }
 
-// UnmuteAudioOutput lets it be heard again.
+// UnmuteAudioOutput ends MuteAudioOutput.
 func (s *Session) UnmuteAudioOutput() { s.setMuted(false) }
 
 func (s *Session) setMuted(muted bool) {
@@ -197,7 +197,7 @@ func (s *Session) setMuted(muted bool) {
 // brought inside. The error is bad_request for what is no number.
 func (s *Session) SetAudioOutputVolume(v float64) error {
 	if math.IsNaN(v) {
-		return fault.New(fault.BadRequest, "the volume is no number")
+		return fault.New(fault.BadRequest, "the volume must be a number")
 	}
 	v = min(max(v, 0), 1)
 	s.base.Work.Do(func() {

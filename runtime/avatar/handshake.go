@@ -57,13 +57,13 @@ func newHandshake(s socket) *handshake {
 	return c
 }
 
-// answerOrError is what the service says to an offer.
+// answerOrError is the service's reply to an offer.
 type answerOrError struct {
 	answer control.Description
 	err    error
 }
 
-// reset forgets what the last session on this socket was told.
+// reset discards what arrived for the last session on this socket.
 func (c *handshake) reset() {
 	c.config.drain()
 	c.joined.drain()
@@ -235,25 +235,24 @@ func (c *handshake) negotiate(ctx context.Context, l control.Limits, o offerer, 
 	return o.Answer(ctx, got.answer)
 }
 
-// approve tells the service that the media is in place: the opening turn may
+// approve reports to the service that the media is in place: the opening turn may
 // begin (wire-protocol §3.5).
 func (c *handshake) approve(room string) error {
 	return c.socket.Emit(control.ApprovedPermissions, control.Approval{Room: room})
 }
 
-// latch keeps the newest value that came until somebody takes it. One goroutine
-// puts, any takes.
+// latch keeps the newest value until it is taken. One goroutine puts, any takes.
 type latch[T any] chan T
 
 func newLatch[T any]() latch[T] { return make(latch[T], 1) }
 
-// put stores v in place of a value that nobody took.
+// put stores v, in place of a value that was not taken.
 func (l latch[T]) put(v T) {
 	l.drain()
 	l <- v
 }
 
-// drain forgets a value that nobody took, before a request whose reply is the
+// drain discards a value that was not taken, before a request whose reply is the
 // one that counts.
 func (l latch[T]) drain() {
 	select {

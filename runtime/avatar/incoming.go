@@ -157,7 +157,8 @@ func (s *Session) speechStarts(p control.StartSpeech) {
 	})
 }
 
-// turnEnds is told twice of the same turn, in either order, and reports it once.
+// turnEnds reports the end of a turn once: the service sends two events for it, in
+// either order.
 func (s *Session) turnEnds(speechID, turnID string) {
 	s.setPending(false)
 	if slices.Contains(s.turn.ended, speechID) {
@@ -189,7 +190,7 @@ func (s *Session) segment(raw control.RawText) {
 		// A refused segment is dropped whole (wire-protocol §10.7).
 		action := actionOf(&seg)
 		if action.Type == "" && seg.Type == converse.WidgetPiece && s.actions.refused {
-			return // goes on with a widget that was refused
+			return // a later part of a widget that was refused
 		}
 		s.ifAllowed(action, func() { s.applySegment(&seg) })
 	})

@@ -30,9 +30,8 @@ type lifeState struct {
 // DisconnectOptions say how a session is left.
 type DisconnectOptions = session.DisconnectOptions
 
-// Disconnect ends the session and tells the service that the conversation is
-// over. It may be called at any time and more than once; it does not wait. The
-// token is forgotten. A connect under way fails with connect_failed.
+// Disconnect ends the session and sends the completion signal. It may be called at any time and more than once; it does not wait. The
+// token is cleared. A connect under way fails with connect_failed.
 func (s *Session) Disconnect(o DisconnectOptions) {
 	s.base.Work.Do(func() { s.disconnect(o) })
 }
@@ -41,9 +40,9 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 func (s *Session) Stop() { s.Disconnect(DisconnectOptions{Reason: "stop"}) }
 
 // Close disconnects and closes the media engine, for good. It returns when nothing of the
-// session is left: the sockets are closed, the service was told of the end, or could
-// not be told in time (Options.CompleteTimeout), and the listener has heard everything. So
-// it must not be called by a listener.
+// session is left: the sockets are closed, the completion signal was sent
+// or failed within Options.CompleteTimeout, and the listener has received every event.
+// So a listener must not call it.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
 	s.base.Work.Call(s.media.Close)
@@ -52,23 +51,23 @@ func (s *Session) Close() {
 	s.base.WaitDelivered()
 }
 
-// Settle returns when a session that was disconnected has nothing more to tell: the
-// service heard of the end, or could not hear of it in time, and the listener heard
-// how that went. So it must not be called by a listener.
+// Settle returns when a disconnected session emits nothing more: the completion signal
+// was sent or failed, and the listener has received the outcome. So a listener must
+// not call it.
 func (s *Session) Settle() { s.base.Settle(&s.lastNotifier) }
 
 func (s *Session) disconnect(o DisconnectOptions) {
 	if s.state == Disconnected || s.state == Disconnecting {
 		s.dropPrepared(nil)
-		s.token = "" // the ends that nobody asked for keep it (wire-protocol §8.11)
+		s.token = "" // only an end that the application asked for clears it (wire-protocol §8.11)
 		return
 	}
 	o.Reason = cmp.Or(o.Reason, "disconnect")
 	alive := s.state != Idle && s.state != Broken
 	s.setState(Disconnecting)
 	s.base.Audit("session.disconnect", "ended", o.Reason)
-	// The completion request leaves first: on a page that goes away nothing
-	// after it is sure to leave (wire-protocol §8.8).
+	// The completion request leaves first: while a page unloads, nothing
+	// after it is sure to be sent (wire-protocol §8.8).
 	if s.notifier != nil && !o.Keep {
 		s.notifier.Notify(o.Reason)
 	}
@@ -81,7 +80,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 	}
 }
 
-// end ends a session that can't go on; err is nil when the reason says it all
+// end ends a session that can't go on; err is nil when the reason alone is enough
 // (session-api O8).
 func (s *Session) end(err *fault.Error, reason string) {
 	if s.state == Disconnected || s.state == Disconnecting {
@@ -110,7 +109,7 @@ func (s *Session) emitEnded(reason string) {
 	s.base.Emit(Ended{Reason: reason})
 }
 
-// tearDown lets go of everything. The state stays as it is.
+// tearDown releases everything. The state stays as it is.
 func (s *Session) tearDown(cause *fault.Error) {
 	s.stopWatching()
 	s.life.idle.Stop()
@@ -157,8 +156,8 @@ func (s *Session) begin() {
 	s.base.Audit("session.connect", "started", "")
 }
 
-// newNotifier returns what tells the service of the end; page is nil for a
-// session that is not connected, of which other tabs should hear nothing.
+// newNotifier returns the sender of the completion signal; page is nil for a session
+// that is not connected, which must not announce itself to other tabs.
 func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
 	return sessionend.New(sessionend.Options{
 		URL:      *s.opts.GenieURL,
@@ -166,7 +165,7 @@ func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
 		Send:     s.deps.Send,
 		Page:     page,
 		Settings: s.opts.Settings,
-		// The page goes away: everything must be under way when this returns.
+		// The page unloads: every request must be under way when this returns.
 		Leave: func(reason string) {
 			s.Disconnect(DisconnectOptions{Reason: reason})
 		},
@@ -195,7 +194,7 @@ func (s *Session) dropNotifier() {
 }
 
 // arm sets what the notifier's request carries, so that it can leave
-// without asking anybody.
+// without waiting for the queue.
 func (s *Session) updateNotifier() {
 	if s.notifier != nil {
 		s.notifier.SetThread(s.thread, s.token)
@@ -228,7 +227,7 @@ func (s *Session) network(online bool) {
 	}
 }
 
-// disclose tells the visitor, before any speech, that a machine talks
+// disclose emits, before any speech, the notice that a machine talks
 // (session-api O3).
 func (s *Session) disclose(l *connection) {
 	s.life.disclosure = &Disclosure{
@@ -259,8 +258,8 @@ func (s *Session) AcknowledgeDisclosure() {
 	})
 }
 
-// Pause makes the avatar quiet until Resume; the service gives up the media
-// when it lasts too long. The error is invalid_state. A second call does
+// Pause silences the avatar until Resume; the service releases the media
+// when the pause lasts too long. The error is invalid_state. A second call does
 // nothing.
 func (s *Session) Pause() error {
 	if err := s.Live(); err != nil {

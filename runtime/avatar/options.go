@@ -34,7 +34,7 @@ type Options struct {
 	ICETransportPolicy string `json:"iceTransportPolicy" enum:"relay,all"`
 	// VideoCodec is the only codec to offer, such as VP8.
 	VideoCodec string `json:"preferredVideoCodec"`
-	// Firefox says that the browser is one. Default: what it says itself.
+	// Firefox applies Firefox's rules. Default: from the user agent.
 	Firefox *bool `json:"isFirefox"`
 	// AllowPrivateHosts allows media at private addresses (wire-protocol §6.7), for
 	// development against a local service.
@@ -124,7 +124,7 @@ func (Options) Format(w fmt.State, _ rune) {
 	_, _ = io.WriteString(w, "avatar options")
 }
 
-// MicStart says when the microphone is asked for (service.md, "Browser session
+// MicStart is when the microphone is requested (service.md, "Browser session
 // options").
 type MicStart string
 

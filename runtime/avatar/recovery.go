@@ -82,7 +82,7 @@ func (s *Session) connectError(err error) {
 	}
 }
 
-// refusedToken is what the service says to a token that it does not take
+// refusedToken is the service's message for a token that it refuses
 // (wire-protocol §1.9.2).
 const refusedToken = "unauthorized"
 
@@ -128,7 +128,7 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 	s.base.Emit(ConnectivityChanged{Channel: "socket", State: "connected"})
 	if s.running != nil {
 		if !first && !recovered {
-			// The service has forgotten the join that is waited on.
+			// The new session at the service has no join request.
 			s.running.cancel(fault.New(fault.ConnectFailed, "the connection was lost during the handshake").InPhase(fault.PhaseConnect).WithRetryable(true))
 		}
 		return
@@ -219,7 +219,7 @@ func (s *Session) rebuilt(p *procedure, l *connection, n int, err error) {
 		s.checkSocket(l)
 		return
 	}
-	s.drop() // what a failed attempt left must not be heard any more
+	s.drop() // late events of the failed attempt must not have an effect
 	if n >= s.opts.Limits.ColdAttempts {
 		s.end(fault.New(fault.ReconnectFailed, "the session could not be rebuilt").InPhase(fault.PhaseReconnect).Because(err), "reconnect_failed")
 		return

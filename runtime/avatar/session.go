@@ -1,11 +1,11 @@
-// Package avatar is the live session: an agent with a face and a voice, that
-// hears the visitor (session-api part A.1, wire-protocol §2 to §8).
+// Package avatar is the live session: an agent with a face, a voice and
+// speech recognition (session-api part A.1, wire-protocol §2 to §8).
 //
 // A [Session] is one serial queue that owns the session's state. The socket's
 // reader, timers, peers, requests and callers hand it functions to run; nothing
 // else touches the state, and there is no mutex around it. What callers may read
-// at any time is a [Snapshot] that the queue publishes; what listeners hear is a
-// second queue, so that a slow or re-entrant listener never holds the session up.
+// at any time is a [Snapshot] that the queue publishes; a second
+// queue calls the listener, so that a slow or re-entrant one never blocks the session.
 //
 // The package knows the control plane and asks interfaces for media ([Media])
 // and sockets ([Socket]). It must not import syscall/js, and must not know
@@ -223,7 +223,7 @@ func New(o Options, d Deps) (*Session, error) {
 	s.sticky = cmp.Or(s.sticky, session.RandomID(stickyIDLength))
 	s.devices.volume = 1
 	s.devices.micOn = true
-	s.opts.Token = "" // s.token is forgotten with a disconnect
+	s.opts.Token = "" // s.token is the only copy; Disconnect clears it
 	s.turn.kickoff = o.Kickoff
 	s.base.Start(session.Hooks{
 		Publish: s.publish,
@@ -272,7 +272,7 @@ func (s *Session) Status() session.Status {
 	}
 }
 
-// publish makes the state readable for everybody.
+// publish stores a snapshot of the state, which any goroutine may read.
 func (s *Session) publish() {
 	snap := &Snapshot{
 		State: s.state, Mode: s.mode,
@@ -329,9 +329,9 @@ type procedure struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	stop   context.CancelFunc // frees the limit's timer
-	done   chan error         // receives the outcome; nil when nobody waits
+	done   chan error         // receives the outcome; nil without a waiting caller
 
-	joiners []chan error // of a prepare: all who called
+	joiners []chan error // of a prepare: one for each call
 }
 
 // newProcedure returns a procedure that reports on done, without a limit yet.
@@ -347,7 +347,7 @@ func (p *procedure) limit(d time.Duration) *procedure {
 	return p
 }
 
-// finish ends p and tells whoever waits.
+// finish ends p and sends err to the waiting callers.
 func (p *procedure) finish(err error) {
 	p.cancel(err)
 	p.stop()

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// turnState is what the session knows of the talk going on.
+// turnState is the state of the turns under way.
 type turnState struct {
 	speaking bool // the avatar talks
 	pending  bool // the brain was prompted and has shown nothing yet
@@ -39,7 +39,7 @@ type turnState struct {
 	captions captions
 }
 
-// heldText is a typed text that waits. done is told once whether it left.
+// heldText is a typed text that waits. done is called once, with whether it was sent.
 type heldText struct {
 	text string
 	done func(left bool)
@@ -47,7 +47,7 @@ type heldText struct {
 
 const (
 	turnRateWindow = time.Minute
-	maxHeld        = 100 // typed texts that may wait: nobody types that much during an opening
+	maxHeld        = 100 // typed texts that may wait; a visitor does not type more during an opening
 )
 
 // waits reports whether a typed text must wait: a service that pauses, that
@@ -56,8 +56,8 @@ func (s *Session) mustWait() bool { return s.turn.holding || s.life.paused || s.
 
 // Speak sends text as one user turn. It cuts an avatar that talks; during a
 // turn that can't be interrupted, and while the session is paused, it waits, and
-// all that waits leaves as one turn (wire-protocol §7.7). True means sent, false
-// that the session ended first.
+// all that waits leaves as one turn (wire-protocol §7.7). The result is true when it was sent, and false
+// when the session ended first.
 //
 // Errors: invalid_state (not connected, or a tap-to-talk window is open),
 // bad_request (empty), disclosure_required, rate_limited (also when 100 texts
@@ -243,7 +243,7 @@ func (s *Session) emit(name string, payload any) {
 // hold begins a turn that can't be interrupted.
 func (t *turnState) hold() { t.holding = true }
 
-// release ends it and sends what waited, before the listener hears of the end
+// release ends it and sends what waited, before the event of the end
 // (session-api O5).
 func (s *Session) release() {
 	s.turn.holding = false
@@ -346,8 +346,8 @@ func (s *Session) EndTapToTalk() error {
 	return nil
 }
 
-// resetTurn closes what belongs to a server-side session that is gone: no
-// answer comes any more, and nobody talks.
+// resetTurn ends the turns of a server-side session that no longer exists: no answer
+// can come.
 func (s *Session) resetTurn() {
 	s.stall.Disarm()
 	s.setPending(false)

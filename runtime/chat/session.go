@@ -2,10 +2,10 @@
 // as a live session, over a streamed HTTP reply, without a socket, media or a
 // permission prompt (session-api part A.2, wire-protocol §9 and §10).
 //
-// There are three ways to hear an answer, which go together: every event goes to
+// There are three ways to receive an answer, which can be combined: every event goes to
 // Options.OnEvent, [Session.SendText] waits for one turn, and [Session.Stream]
-// iterates over its segments. [Session.Close] is for a program, which it keeps until
-// the service was told of the end; [Session.Disconnect] never waits.
+// iterates over its segments. [Session.Close] is for programs: it waits until
+// the completion signal was sent; [Session.Disconnect] never waits.
 //
 // A [Session] is one serial queue that owns the session's state; each turn is
 // read by a goroutine of its own, which hands the queue one segment after the
@@ -51,7 +51,7 @@ type Snapshot struct {
 
 // Session is one conversation in text. Its methods may be called from any
 // goroutine, and from listeners, but for those that wait for a turn or for the end:
-// a listener that waits keeps the events from being heard that it waits for.
+// a listener that waits blocks the events that it waits for.
 type Session struct {
 	session.Transport
 
@@ -107,7 +107,7 @@ func New(o Options, d Deps) (*Session, error) {
 	if s.opts.PartnerID == "" {
 		s.opts.PartnerID = session.PartnerOf(o.Token)
 	}
-	s.opts.Token, s.opts.RequestVars = "", nil // s.token is forgotten with the end
+	s.opts.Token, s.opts.RequestVars = "", nil // s.token is the only copy; the end clears it
 	s.life, s.die = context.WithCancel(context.Background())
 	s.base.Start(session.Hooks{
 		Publish: s.publish,
@@ -155,7 +155,7 @@ func (s *Session) Status() session.Status {
 // that it can't be held.
 func (s *Session) HoldKickoff(bool) (used bool) { return true }
 
-// publish makes the state readable for everybody.
+// publish stores a snapshot of the state, which any goroutine may read.
 func (s *Session) publish() {
 	s.snapshot.Store(&Snapshot{
 		State: s.state, ThreadID: s.thread, PartnerID: s.opts.PartnerID, Kickoff: s.kickoff, ResponsePending: s.pending,
@@ -185,7 +185,7 @@ func (s *Session) connect() error {
 	s.base.Audit("session.connect", "connected", "")
 	if s.kickoff != nil {
 		t := &turn{text: s.kickoff.Text, kickoff: true, ctx: context.Background()}
-		t.reply.Lean = true // nobody asks for it
+		t.reply.Lean = true // it has no caller
 		s.enter(t)
 	}
 	return nil
@@ -199,10 +199,9 @@ func not(state, want State) error {
 // DisconnectOptions say how a session is left.
 type DisconnectOptions = session.DisconnectOptions
 
-// Disconnect ends the session for good and tells the service that the
-// conversation is over. It may be called at any time and more than once; it does
+// Disconnect ends the session for good and sends the completion signal. It may be called at any time and more than once; it does
 // not wait. The turn under way fails with aborted, those behind it with
-// invalid_state. The token is forgotten.
+// invalid_state. The token is cleared.
 func (s *Session) Disconnect(o DisconnectOptions) {
 	if o.Reason == "" {
 		o.Reason = "disconnect"
@@ -226,7 +225,7 @@ func (s *Session) close(o DisconnectOptions, err *fault.Error) {
 	s.token = ""
 	s.tools.Forget()
 	s.die()
-	under, behind := err, err // a bug must not look as if somebody had asked for it
+	under, behind := err, err // a bug must not look like a requested end
 	if err == nil {
 		under = fault.New(fault.Aborted, "the session was disconnected")
 		behind = fault.New(fault.InvalidState, "the session was disconnected before the turn began")
@@ -263,9 +262,9 @@ func (s *Session) Close() {
 	s.free()
 }
 
-// Settle returns when a session that was disconnected has nothing more to tell: the
-// service heard of the end, or could not hear of it in time, and the listener heard
-// how that went. So it must not be called by a listener.
+// Settle returns when a disconnected session emits nothing more: the completion signal
+// was sent or failed, and the listener has received the outcome. So a listener must
+// not call it.
 func (s *Session) Settle() { s.base.Settle(&s.notifier) }
 
 // completingNotifier returns what sends the completion signal on demand, nil after
@@ -278,7 +277,7 @@ func (s *Session) completingNotifier() *sessionend.Notifier {
 	return s.notifier
 }
 
-// watch makes what tells the service of the end, once: a session tells it once.
+// watch makes the sender of the completion signal, once: a session sends one.
 func (s *Session) watch() {
 	if s.notifier != nil {
 		return
@@ -289,7 +288,7 @@ func (s *Session) watch() {
 		Send:     s.deps.Send,
 		Page:     s.deps.Page,
 		Settings: s.opts.Settings,
-		// The page goes away: everything must be under way when this returns.
+		// The page unloads: every request must be under way when this returns.
 		Leave:   func(reason string) { s.Disconnect(DisconnectOptions{Reason: reason}) },
 		Attempt: s.base.Completed,
 	})
@@ -297,7 +296,7 @@ func (s *Session) watch() {
 }
 
 // arm sets what the notifier's request carries, so that it can leave
-// without asking anybody.
+// without waiting for the queue.
 func (s *Session) arm() {
 	if s.notifier != nil {
 		s.notifier.SetThread(s.thread, s.token)

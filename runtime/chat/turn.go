@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// maxWaiting is how many turns may wait: nobody types that much during an answer.
+// maxWaiting is how many turns may wait; a visitor does not type more during an answer.
 const maxWaiting = 100
 
 // TurnOptions are what a single turn may ask for. The zero value asks for
@@ -36,7 +36,7 @@ type turn struct {
 	cancel context.CancelCauseFunc // nil until the turn begins
 	// forget ends the watch over the caller's context; nil until the turn is queued.
 	forget func() bool
-	// segments takes every segment; nil when nobody iterates.
+	// segments takes every segment; nil without an iterating caller.
 	segments chan<- converse.Segment
 	// done is told the outcome once, when the listener has heard of the end; nil when
 	// nobody waits.
@@ -146,7 +146,7 @@ func (s *Session) takeBack(t *turn, err error) {
 	}
 }
 
-// settle tells who waits for t, once and behind all events so far.
+// settle sends the outcome to the caller that waits for t, once and after all events so far.
 func (t *turn) settle(s *Session, err error) {
 	if t.forget != nil {
 		t.forget()
@@ -184,7 +184,7 @@ func (s *Session) next() {
 const (
 	turnIDLength = 12 // characters
 
-	// keptSegments is how many segments are kept of an answer that somebody waits for:
+	// keptSegments is how many segments are kept of an answer that a caller waits for:
 	// more than any model makes.
 	keptSegments = 20_000
 
@@ -319,7 +319,7 @@ func (s *Session) over(t *turn, err error) {
 		return // the session was closed
 	}
 	if err == nil {
-		t.reply.End() // a widget that was cut off in the middle is none
+		t.reply.End() // a widget whose end is missing is dropped
 		err = s.judge(t)
 	}
 	if err != nil {
@@ -354,7 +354,7 @@ func (s *Session) judge(t *turn) error {
 	return nil
 }
 
-// leave ends t for everybody.
+// leave ends t for its caller and its iterator.
 func (s *Session) leave(t *turn, err error) {
 	s.turn = nil
 	s.stall.Disarm()

@@ -1,4 +1,4 @@
-// Package event declares what sessions of more than one kind tell their
+// Package event declares the events that sessions of more than one kind send to their
 // listeners, each event once: the live session, the chat session and the agent
 // session emit the same types, so that one listener serves all of them
 // (session-api A.1.5, A.2.3, A.3.3).

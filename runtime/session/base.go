@@ -20,12 +20,12 @@ import (
 // Hooks connect a [Base] to the session around it and to the application. Those
 // of the application may be nil.
 type Hooks struct {
-	// Publish makes the session's state readable for everybody. It runs on the
+	// Publish stores a snapshot of the session's state. It runs on the
 	// queue, after each function and before each event.
 	Publish func()
 	// Crashed ends the session after a panic in it. It runs on the queue.
 	Crashed func(*fault.Error)
-	// Actor tells who an audit event is about. It is called on any goroutine.
+	// Actor returns the ids of an audit event. It is called on any goroutine.
 	Actor func() Actor
 
 	OnEvent      func(event.Event)
@@ -33,18 +33,18 @@ type Hooks struct {
 	Log          func(level, message string, data map[string]any)
 }
 
-// Actor is who an audit event is about.
+// Actor is the visitor and the conversation of an audit event.
 type Actor struct{ PartnerID, SubjectID, ThreadID string }
 
-// Base is a session's inside: Work owns its state, and what listeners hear is a
-// second queue, so that a slow or re-entrant listener never holds the session up.
+// Base has the two queues of a session: Work owns its state, and a second one calls
+// the listener, so that a slow or re-entrant listener never blocks the session.
 type Base struct {
 	Work Queue
 	// Secrets are left out of everything that the session logs and reports.
 	Secrets *fault.Secrets
 
 	delivery    Queue
-	undelivered atomic.Int64 // events that the listener has not heard yet
+	undelivered atomic.Int64 // events that the listener has not received yet
 	hooks       Hooks
 }
 
@@ -86,7 +86,7 @@ func (b *Base) Warning(w event.Warning) {
 	b.Emit(w)
 }
 
-// Audit tells the application of what matters to its security
+// Audit emits a redacted security event
 // (session-api C.4).
 func (b *Base) Audit(kind, outcome, reason string) {
 	if b.hooks.OnAuditEvent == nil {
@@ -130,16 +130,16 @@ const MaxUndelivered = 1024
 func (b *Base) Flooded() bool { return b.undelivered.Load() > MaxUndelivered }
 
 // WaitDelivered returns when everything that was posted so far has happened, the listener
-// has heard of it, and what it then asked of the session's queue is done. It must not
-// be called by a listener or from the queue.
+// has received the events, and what it then put on the session's queue is done. It must
+// not be called by a listener or from the queue.
 func (b *Base) WaitDelivered() {
 	b.Work.Call(func() {})
 	b.delivery.Call(func() {})
 	b.Work.Call(func() {})
 }
 
-// Settle returns when the request that told of the end is over, and the listener has
-// heard how it went. last is who sent it, if anybody, and belongs to the queue.
+// Settle returns when the completion signal of last, which may be nil and belongs to the
+// queue, was sent or failed, and the listener has received the outcome.
 func (b *Base) Settle(last **sessionend.Notifier) {
 	var c *sessionend.Notifier
 	b.Work.Call(func() { c = *last })
@@ -149,12 +149,11 @@ func (b *Base) Settle(last **sessionend.Notifier) {
 	b.WaitDelivered()
 }
 
-// AfterDelivered runs f when the listener has heard everything so far. It never
+// AfterDelivered runs f when the listener has received every event so far. It never
 // waits.
 func (b *Base) AfterDelivered(f func()) { b.delivery.Post(f) }
 
-// Completed reports an attempt to tell the service of the end of the
-// conversation.
+// Completed emits the outcome of an attempt to send the completion signal.
 func (b *Base) Completed(a sessionend.Attempt) {
 	b.Work.Post(func() {
 		b.Emit(event.SessionCompleted{Reason: a.Reason, Sent: a.Sent, Suppressed: a.Suppressed, Peers: a.Peers})
@@ -174,7 +173,7 @@ func (b *Base) Spawn(f func()) {
 }
 
 // crashed ends this session, and only this one, after a panic: a bug must not
-// take the page along.
+// end the whole program.
 func (b *Base) crashed(p any) {
 	b.Log("error", "panic: "+panicked(p), nil)
 	b.Work.Post(func() { b.hooks.Crashed(fault.New(fault.InternalError, fault.PanicText(p))) })
@@ -227,7 +226,7 @@ type because struct{ end, cause error }
 func (b *because) Error() string   { return b.end.Error() + ": " + b.cause.Error() }
 func (b *because) Unwrap() []error { return []error{b.end, b.cause} }
 
-// panicked is what p, a recovered panic, says in a log. It is called where the
+// panicked is the text of p, a recovered panic, for a log. It is called where the
 // panic was recovered.
 func panicked(p any) string { return fault.PanicText(p) + "\n" + fault.Stack() }
 

@@ -57,11 +57,11 @@ const (
 	toolAnswerLimit = 15 * time.Second
 )
 
-// maxCalls is how many commands a turn can run, and how many consents it can ask
-// for. No answer needs as many; it bounds what a flood can make us remember.
+// maxCalls bounds the commands that a turn can run and the consents that it can
+// request, so that a flood can't fill the memory.
 const maxCalls = 1000
 
-// Caller is what the service must know of a session to take a tool's answer.
+// Caller is what a request with a tool's answer carries of the session.
 type Caller struct {
 	Token string
 	// Place is the server-side session, if there is one: an answer that was
@@ -81,7 +81,7 @@ type Tools struct {
 	SpiralLimit int
 	// Life is the context that handlers are called with.
 	Life func() context.Context
-	// Caller is asked on the queue.
+	// Caller is called on the queue.
 	Caller func() Caller
 
 	dispatch converse.Dispatcher
@@ -105,17 +105,17 @@ type pendingCall struct {
 	since time.Time
 }
 
-// NewTurn forgets what belongs to the last turn.
+// NewTurn discards what belongs to the last turn.
 func (t *Tools) NewTurn() {
 	t.dispatch.NewTurn()
 	t.asked = nil
 	t.inTurn, t.ran = 0, 0
 }
 
-// NewSpeech forgets what fused calls await: a piece of speech began.
+// NewSpeech discards what fused calls wait for: a new utterance began.
 func (t *Tools) NewSpeech() { t.dispatch.NewSpeech() }
 
-// Forget drops the calls that wait for an answer: nobody will take it.
+// Forget drops the calls that wait for an answer, which the service no longer takes.
 func (t *Tools) Forget() { t.waiting = nil }
 
 // OnToolCall registers a handler for the tool called name and returns the
@@ -365,7 +365,7 @@ const pageContext = "page_context"
 func dynamicPrompt(data any) (map[string]any, error) {
 	b, err := json.Marshal(converse.Scrub(data))
 	if err != nil {
-		return nil, fault.New(fault.BadRequest, "the data is no JSON").Because(err)
+		return nil, fault.New(fault.BadRequest, "the data must be convertible to JSON").Because(err)
 	}
 	return map[string]any{pageContext: string(b)}, nil
 }
