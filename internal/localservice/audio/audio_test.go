@@ -6,6 +6,29 @@ import (
 	"testing"
 )
 
+func TestPCMUFollowsG711(t *testing.T) {
+	for _, test := range []struct {
+		sample int16
+		want   byte
+	}{
+		{0, 0xff},
+		{-1, 0x7f},
+		{4, 0xfe}, // half a step rounds up
+		{1000, 0xce},
+		{-1000, 0x4e},
+		{8059, 0xa0}, // the last of its segment
+		{8060, 0x9f},
+		{math.MaxInt16, 0x80},
+		{math.MinInt16, 0x00},
+	} {
+		frame := EncodePCMU([]byte{1}, []int16{test.sample, test.sample})
+		want := append([]byte{1, test.want}, slices.Repeat([]byte{0xff}, 159)...) // completed with silence
+		if !slices.Equal(frame, want) {
+			t.Errorf("frame of %d is % x …, want % x …", test.sample, frame[:4], want[:4])
+		}
+	}
+}
+
 func TestResampleKeepsToneAndLength(t *testing.T) {
 	for _, rates := range [][2]int{{22050, 16000}, {24000, 16000}, {16000, 8000}, {48000, 16000}, {8000, 16000}, {44100, 16000}} {
 		from, to := rates[0], rates[1]

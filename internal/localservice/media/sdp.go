@@ -126,11 +126,15 @@ func chooseVideo(codecs []codec) (codec, bool) {
 	return c, ok
 }
 
-// chooseAudio returns the codec to send the voice with: the one of every browser that can be encoded without C.
+// chooseAudio returns the codec to send the voice with: the better one of those that can be encoded without C.
 func chooseAudio(codecs []codec) (codec, bool) {
-	c, ok := first(codecs, func(c codec) bool { return c.is(webrtc.MimeTypeG722) })
-	c.MimeType = webrtc.MimeTypeG722
-	return c, ok
+	for _, mimeType := range []string{webrtc.MimeTypeG722, webrtc.MimeTypePCMU} {
+		if c, ok := first(codecs, func(c codec) bool { return c.is(mimeType) }); ok {
+			c.MimeType = mimeType
+			return c, true
+		}
+	}
+	return codec{}, false
 }
 
 // parameter returns a parameter of the format, such as packetization-mode.

@@ -88,8 +88,8 @@ func (p *pictures) draw(slot int64, loudness float64) int {
 // voice is the audio track of a viewer.
 type voice struct {
 	track
-	encoder *audio.G722
-	frame   []byte
+	encode func(dst []byte, pcm []int16) []byte
+	frame  []byte
 }
 
 func newVoice(c codec) (*voice, error) {
@@ -97,11 +97,15 @@ func newVoice(c codec) (*voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &voice{track: *t, encoder: audio.NewG722()}, nil
+	v := &voice{track: *t, encode: audio.EncodePCMU}
+	if c.is(webrtc.MimeTypeG722) {
+		v.encode = audio.NewG722().Encode
+	}
+	return v, nil
 }
 
 // speak sends a slot of voice, nil for silence, and returns its size.
 func (v *voice) speak(slot int64, pcm []int16) int {
-	v.frame = v.encoder.Encode(v.frame[:0], pcm)
+	v.frame = v.encode(v.frame[:0], pcm)
 	return v.send(slot, false, v.frame)
 }

@@ -94,6 +94,7 @@ func TestOffersWithoutOurFirstChoice(t *testing.T) {
 		arrives []string
 		novideo bool
 	}{
+		"PCMU without G722":       {[]webrtc.RTPCodecParameters{offeredH264, offeredPCMU}, []string{webrtc.MimeTypeH264, webrtc.MimeTypePCMU}, false},
 		"VP8 without H264":        {[]webrtc.RTPCodecParameters{offeredVP8, offeredG722}, []string{webrtc.MimeTypeVP8, webrtc.MimeTypeG722}, false},
 		"neither H264 nor VP8":    {[]webrtc.RTPCodecParameters{offeredVP9, offeredOpus, offeredG722}, []string{webrtc.MimeTypeG722}, true},
 		"no audio that we encode": {[]webrtc.RTPCodecParameters{offeredH264, offeredOpus}, []string{webrtc.MimeTypeH264}, false},
