@@ -2,8 +2,8 @@
 // with it.
 //
 // A [Link] holds the [Conditions]; they can be replaced at any time and act on connections that are already open. [Listener] wraps
-// what a server accepts (streams), [PacketConn] wraps a datagram socket. While the conditions are zero, reads and writes go straight
-// to the wrapped connection.
+// what a server accepts (streams), [PacketConn] wraps a datagram socket. All that they carry passes a queue, in which it waits for
+// its time of arrival.
 //
 // The conditions act on each connection, and on each direction of it, separately: a delay of 80 ms is 160 ms for a round trip, and a
 // bandwidth of 1 Mbit/s is what each connection has, not what they share. Order is always kept; jitter changes only the time.
@@ -51,9 +51,6 @@ type route struct{ atomic.Pointer[Link] }
 // conditions returns the conditions of the link that the connection is on.
 func (r *route) conditions() Conditions { return r.Load().Conditions() }
 
-// perfect reports whether traffic needs no treatment.
-func (r *route) perfect() bool { return r.conditions() == Conditions{} }
-
 // state is one setting of the conditions; changed is closed when the next one replaces it.
 type state struct {
 	Conditions
@@ -79,8 +76,8 @@ func (l *Link) Conditions() Conditions {
 	return l.state.Load().Conditions
 }
 
-// Close ends every connection that still carries delayed traffic, drops that traffic, and returns when all goroutines of the link
-// are gone. Connections wrapped afterwards are closed by their first use. Close may be called more than once.
+// Close ends every connection, drops what is under way, and returns when all goroutines of the link are gone. A connection that is
+// wrapped afterwards can't be used. Close may be called more than once.
 func (l *Link) Close() {
 	l.mu.Lock()
 	l.closed = true

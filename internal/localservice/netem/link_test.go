@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -303,11 +304,13 @@ func TestHTTPWorksOverABadLink(t *testing.T) {
 	}
 }
 
-// wire is a datagram socket in memory: what is written to it can be read from it.
+// wire is a datagram socket in memory.
 type wire struct {
 	net.PacketConn
-	queue chan []byte
+	queue chan []byte // what was written to it
+	read  chan []byte // what can be read from it
 	done  chan struct{}
+	once  sync.Once
 }
 
 func (w *wire) WriteTo(p []byte, _ net.Addr) (int, error) {
@@ -317,23 +320,30 @@ func (w *wire) WriteTo(p []byte, _ net.Addr) (int, error) {
 
 func (w *wire) ReadFrom(p []byte) (int, net.Addr, error) {
 	select {
-	case b := <-w.queue:
+	case b := <-w.read:
 		return copy(p, b), &net.UDPAddr{Port: 7}, nil
 	case <-w.done:
 		return 0, nil, net.ErrClosed
 	}
 }
 
-func (w *wire) Close() error                    { close(w.done); return nil }
+func (w *wire) Close() error                    { w.once.Do(func() { close(w.done) }); return nil }
 func (w *wire) SetReadDeadline(time.Time) error { return nil }
 
 func newWire() *wire { return &wire{queue: make(chan []byte, 100_000), done: make(chan struct{})} }
+
+// newLoop returns a socket from which everything that is written to it can be read.
+func newLoop() *wire {
+	w := newWire()
+	w.read = w.queue
+	return w
+}
 
 func TestPacketsAreDelayedBothWays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Conditions{Delay: 30 * time.Millisecond})
 		defer l.Close()
-		c := PacketConn(newWire(), l)
+		c := PacketConn(newLoop(), l)
 		defer c.Close()
 		start := time.Now()
 		if n, err := c.WriteTo([]byte("ping"), &net.UDPAddr{Port: 7}); n != 4 || err != nil {

@@ -1,73 +1,60 @@
 package netem
 
 import (
-	"errors"
+	"context"
 	"net"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/pion/transport/v4/deadline"
 )
+
+// largestDatagram is the most, in bytes, that is read at once.
+const largestDatagram = 64 << 10
 
 // PacketConn returns c as it looks at the near end of the link. A nil link returns c itself.
 func PacketConn(c net.PacketConn, l *Link) net.PacketConn {
 	if l == nil {
 		return c
 	}
-	p := &packets{PacketConn: c}
+	p := &packets{PacketConn: c, deadline: deadline.New()}
 	p.route.Store(l)
-	p.in = inbound{route: &p.route, packets: true, deadline: deadline.New(), read: c.ReadFrom, limit: c.SetReadDeadline}
+	p.in, p.out = newDelayQueue(l.ctx, &p.route, true), newDelayQueue(l.ctx, &p.route, true)
+	l.start(func() { p.in.fill(largestDatagram, c.ReadFrom) })
+	l.start(p.deliver)
 	return p
 }
 
 // packets is a net.PacketConn whose datagrams take the link's time, if they arrive at all.
 type packets struct {
 	net.PacketConn
-	route route
-	in    inbound
-
-	mu   sync.Mutex
-	out  *delayQueue
-	shut bool
+	route    route
+	in, out  *delayQueue
+	deadline *deadline.Deadline // of reads
 }
 
+// ReadFrom cuts off a datagram that doesn't fit, as a socket does.
 func (c *packets) ReadFrom(p []byte) (int, net.Addr, error) {
-	return c.in.readFrom(p)
+	u, err := c.in.receive(c.deadline.Done())
+	return copy(p, u.data), u.addr, err
 }
 
 // WriteTo returns when the packet is under way; it may be lost there.
 func (c *packets) WriteTo(p []byte, addr net.Addr) (int, error) {
-	if c.route.perfect() {
-		return c.PacketConn.WriteTo(p, addr)
+	if c.route.conditions() == (Conditions{}) {
+		return c.PacketConn.WriteTo(p, addr) // all media leave here: spare them a goroutine
 	}
-	out, err := c.outbound()
-	if err == nil {
-		err = out.put(unit{data: slices.Clone(p), addr: addr}, nil)
-	}
-	if err != nil {
+	if err := c.out.put(unit{data: slices.Clone(p), addr: addr}, nil); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-func (c *packets) outbound() (*delayQueue, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.shut {
-		return nil, net.ErrClosed
-	}
-	if c.out == nil {
-		link := c.route.Load()
-		c.out = newDelayQueue(link, &c.route, true)
-		link.start(func() { c.deliver(c.out) })
-	}
-	return c.out, nil
-}
-
-func (c *packets) deliver(out *delayQueue) {
+func (c *packets) deliver() {
+	stop := context.AfterFunc(c.out.ctx, func() { _ = c.PacketConn.Close() }) // ends a read
+	defer stop()
 	for {
-		u, err := out.take(nil)
+		u, err := c.out.take(nil)
 		if err != nil {
 			return
 		}
@@ -77,21 +64,17 @@ func (c *packets) deliver(out *delayQueue) {
 
 // Close loses what is under way.
 func (c *packets) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.shut = true
-	if c.out != nil {
-		c.out.close(net.ErrClosed)
-	}
-	err := c.PacketConn.Close()
-	c.in.close()
-	return err
+	c.in.close(net.ErrClosed)
+	c.out.close(net.ErrClosed)
+	return c.PacketConn.Close()
 }
 
 func (c *packets) SetDeadline(t time.Time) error {
-	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+	c.deadline.Set(t)
+	return c.SetWriteDeadline(t)
 }
 
 func (c *packets) SetReadDeadline(t time.Time) error {
-	return c.in.setDeadline(t)
+	c.deadline.Set(t)
+	return nil
 }

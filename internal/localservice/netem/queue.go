@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,7 +13,7 @@ import (
 const (
 	// queueLimit bounds the bytes that travel in one direction of one connection. A stream's writer then waits, as it would for a full
 	// socket buffer; a packet is lost.
-	queueLimit = 1 << 20
+	queueLimit = 256 << 10
 	// maxQueueing is how long a packet waits at most for the packets before it to be clocked out; routers drop at about this point.
 	maxQueueing = 500 * time.Millisecond
 	// segment is the size in bytes in which a stream is clocked out when bandwidth is limited: an Ethernet frame's worth.
@@ -27,11 +28,10 @@ type unit struct {
 	due  time.Time
 }
 
-// queue is one direction of one connection: a queue whose units become available when the link has carried them.
+// delayQueue is one direction of one connection: a queue whose units become available when the link has carried them.
 // It has one producer and one consumer.
 type delayQueue struct {
-	link    *Link           // that runs the queue's goroutine
-	ctx     context.Context // of link
+	ctx     context.Context // of the link that runs the connection's goroutines
 	route   *route          // to the conditions
 	packets bool            // lose units instead of waiting
 
@@ -49,9 +49,9 @@ type delayQueue struct {
 	cause     error // why the queue was closed; set before closed is closed
 }
 
-func newDelayQueue(l *Link, r *route, packets bool) *delayQueue {
+func newDelayQueue(ctx context.Context, r *route, packets bool) *delayQueue {
 	return &delayQueue{
-		link: l, ctx: l.ctx, route: r, packets: packets,
+		ctx: ctx, route: r, packets: packets,
 		filled: make(chan struct{}, 1), freed: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 }
@@ -62,6 +62,33 @@ func (l *delayQueue) close(cause error) {
 		l.cause = cause
 		close(l.closed)
 	})
+}
+
+// fill puts what is read into the queue, until there is an error, which is put behind it.
+func (l *delayQueue) fill(size int, read func([]byte) (int, net.Addr, error)) {
+	buf := make([]byte, size)
+	for {
+		n, addr, err := read(buf)
+		if n > 0 || l.packets && err == nil {
+			if l.put(unit{data: slices.Clone(buf[:n]), addr: addr}, nil) != nil {
+				return
+			}
+		}
+		if err != nil {
+			_ = l.put(unit{err: err}, nil) // fails only when the queue is closed
+			return
+		}
+	}
+}
+
+// receive is take for the reader of what fill has put: an end stays the end for every later call.
+func (l *delayQueue) receive(expired <-chan struct{}) (unit, error) {
+	u, err := l.take(expired)
+	if err == nil && u.err != nil {
+		err = u.err
+		l.close(err)
+	}
+	return u, err
 }
 
 // put hands u to the link. A stream waits for room until expired is closed; a packet is lost when there is none. The data must not be
