@@ -73,34 +73,34 @@ func New(c Config) http.Handler {
 	s := &server{Config: c, log: c.Logger}
 	mux := http.NewServeMux()
 
-	mux.HandleFunc("POST "+SessionPrefix+"/service/session/action/start", s.sessionStart)
-	mux.HandleFunc("POST "+SessionPrefix+"/service/session/action/startWidgetSession", s.sessionStartWidget)
-	mux.HandleFunc("POST "+SessionPrefix+"/service/session/action/end", s.sessionEnd)
+	mux.Handle("POST "+SessionPrefix+"/service/session/action/start", s.form(s.sessionStart))
+	mux.Handle("POST "+SessionPrefix+"/service/session/action/startWidgetSession", s.form(s.sessionStartWidget))
+	mux.Handle("POST "+SessionPrefix+"/service/session/action/end", s.form(s.sessionEnd))
 	mux.HandleFunc(SessionPrefix+"/service/system/action/ping", s.ping)
 
-	mux.Handle("POST /v1/application/resolveWidgetId", s.route(admins, s.resolveWidgetID))
+	mux.Handle("POST /v1/application/resolveWidgetId", s.route(admins, withBody(s.resolveWidgetID)))
 	mux.Handle("POST /v1/application/appInit", s.route(anyone, s.appInit))
 
-	mux.Handle("POST /assistant/converse", s.route(talkers, s.converse))
-	mux.Handle("POST /assistant/tool_response", s.route(talkers, s.toolResponse))
-	mux.Handle("POST /assistant/abort", s.route(talkers, s.abort))
+	mux.Handle("POST /assistant/converse", s.route(talkers, withBody(s.converse)))
+	mux.Handle("POST /assistant/tool_response", s.route(talkers, withBody(s.toolResponse)))
+	mux.Handle("POST /assistant/abort", s.route(talkers, withBody(s.abort)))
 	mux.Handle("GET /assistant/status", s.route(talkers, s.status))
 	mux.Handle("POST /followup/get-suggested-questions", s.route(talkers, s.suggestedQuestions))
-	mux.Handle("POST /feedback/add", s.route(talkers, s.addFeedback))
-	mux.Handle("POST /thread/session_completed", s.route(talkers, s.sessionCompleted))
+	mux.Handle("POST /feedback/add", s.route(talkers, withBody(s.addFeedback)))
+	mux.Handle("POST /thread/session_completed", s.route(talkers, withID(s.sessionCompleted)))
 
 	mux.HandleFunc("GET "+dialogue.ConsentPath, s.consentPage)
 	mux.HandleFunc("POST "+dialogue.ConsentPath, s.giveConsent)
 	mux.HandleFunc("GET "+brain.DocumentPrefix+"{name...}", s.document)
 
-	mux.Handle("POST /v1/thread/list", s.route(owners, s.threadList))
-	mux.Handle("POST /v1/thread/get", s.route(owners, s.threadGet))
-	mux.Handle("POST /v1/thread/update", s.route(owners, s.threadUpdate))
-	mux.Handle("POST /v1/thread/delete", s.route(owners, s.threadDelete))
-	mux.Handle("POST /v1/thread/get_transcripts", s.route(owners, s.threadTranscript))
-	mux.Handle("POST /message/list", s.route(owners, s.messageList))
-	mux.Handle("POST /message/get", s.route(owners, s.messageGet))
-	mux.Handle("POST /message/share", s.route(owners, s.messageShare))
+	mux.Handle("POST /v1/thread/list", s.route(owners, withBody(s.threadList)))
+	mux.Handle("POST /v1/thread/get", s.route(owners, withID(s.threadGet)))
+	mux.Handle("POST /v1/thread/update", s.route(owners, withBody(s.threadUpdate)))
+	mux.Handle("POST /v1/thread/delete", s.route(owners, withBody(s.threadDelete)))
+	mux.Handle("POST /v1/thread/get_transcripts", s.route(owners, withID(s.threadTranscript)))
+	mux.Handle("POST /message/list", s.route(owners, withBody(s.messageList)))
+	mux.Handle("POST /message/get", s.route(owners, withID(s.messageGet)))
+	mux.Handle("POST /message/share", s.route(owners, withBody(s.messageShare)))
 
 	return s.wrap(mux)
 }
@@ -204,19 +204,21 @@ func (s *server) route(allow guard, handle func(*call) (any, error)) http.Handle
 		if err == nil && !allow(claims) {
 			err = problem(http.StatusForbidden, "a token of this kind may not do that")
 		}
-		if err != nil {
-			s.fail(w, r, err)
-			return
+		var reply any
+		if err == nil {
+			reply, err = handle(&call{w, r, claims})
 		}
-		reply, err := handle(&call{w, r, claims})
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		if _, done := reply.(streamed); !done {
-			writeJSON(w, http.StatusOK, reply)
-		}
+		s.reply(w, r, reply, err)
 	})
+}
+
+// reply writes the outcome of a handler as JSON.
+func (s *server) reply(w http.ResponseWriter, r *http.Request, reply any, err error) {
+	if err != nil {
+		s.fail(w, r, err)
+	} else if _, done := reply.(streamed); !done {
+		writeJSON(w, http.StatusOK, reply)
+	}
 }
 
 // authorize reads "Authorization: KS <token>".

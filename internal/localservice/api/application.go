@@ -8,13 +8,10 @@ import (
 )
 
 // resolveWidgetID returns the widget of an agent.
-func (s *server) resolveWidgetID(c *call) (any, error) {
-	body, err := decode[struct {
-		AgentID string `json:"agentId"`
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) resolveWidgetID(c *call, body struct {
+	AgentID string `json:"agentId"`
+},
+) (any, error) {
 	if body.AgentID == "" {
 		return nil, missing("agentId")
 	}

@@ -12,16 +12,13 @@ import (
 type empty struct{}
 
 // toolResponse takes a page's answer to a blocking tool (wire-protocol §9.8).
-func (s *server) toolResponse(c *call) (any, error) {
-	body, err := decode[struct {
-		Name         *string         `json:"tool_name"`
-		ID           *string         `json:"tool_id"`
-		InvocationID *string         `json:"tool_invocation_id"`
-		Response     json.RawMessage `json:"response"`
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) toolResponse(c *call, body struct {
+	Name         *string         `json:"tool_name"`
+	ID           *string         `json:"tool_id"`
+	InvocationID *string         `json:"tool_invocation_id"`
+	Response     json.RawMessage `json:"response"`
+},
+) (any, error) {
 	switch {
 	case body.Name == nil:
 		return nil, missing("tool_name")
@@ -34,7 +31,7 @@ func (s *server) toolResponse(c *call) (any, error) {
 	case body.Response[0] != '{':
 		return nil, invalid("dict_type", "Input should be a valid dictionary", "response")
 	}
-	err = s.Dialogue.ToolResponse(c.scope(), dialogue.ToolAnswer{
+	err := s.Dialogue.ToolResponse(c.scope(), dialogue.ToolAnswer{
 		Name: *body.Name, ID: *body.ID, InvocationID: *body.InvocationID, Response: body.Response,
 	})
 	if errors.Is(err, dialogue.ErrUnknownCall) {
@@ -45,13 +42,10 @@ func (s *server) toolResponse(c *call) (any, error) {
 
 // abort stops the turn that runs on a thread. It says {} also when there is none:
 // the turn may have ended on its own a moment ago (local-service choice E4).
-func (s *server) abort(c *call) (any, error) {
-	body, err := decode[struct {
-		ThreadID string `json:"threadId"`
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) abort(c *call, body struct {
+	ThreadID string `json:"threadId"`
+},
+) (any, error) {
 	if body.ThreadID == "" {
 		return nil, missing("threadId")
 	}

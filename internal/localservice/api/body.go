@@ -27,15 +27,35 @@ const (
 	maxPageSize     = 500
 )
 
-// decode reads the JSON body into a T. An empty body is an empty object. What
-// does not fit is a 422 that names the field.
-func decode[T any](c *call) (T, error) {
-	var v T
-	text, err := io.ReadAll(c.r.Body)
-	if err != nil {
-		return v, err
+// withBody is a handler that takes the JSON body as a T. An empty body is an empty
+// object. What does not fit is a 422 that names the field.
+func withBody[T any](handle func(*call, T) (any, error)) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		var body T
+		text, err := io.ReadAll(c.r.Body)
+		if err == nil {
+			err = unmarshal(text, &body)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return handle(c, body)
 	}
-	return v, unmarshal(text, &v)
+}
+
+// idRequest is the body of calls about one thing.
+type idRequest struct {
+	ID string `json:"id"`
+}
+
+// withID is a handler of a body that is an [idRequest].
+func withID(handle func(c *call, id string) (any, error)) func(*call) (any, error) {
+	return withBody(func(c *call, body idRequest) (any, error) {
+		if body.ID == "" {
+			return nil, missing("id")
+		}
+		return handle(c, body.ID)
+	})
 }
 
 func unmarshal(text []byte, v any) error {

@@ -55,12 +55,8 @@ func (b *converseRequest) check() error {
 }
 
 // converse streams one turn, a segment a line.
-func (s *server) converse(c *call) (any, error) {
-	body, err := decode[converseRequest](c)
-	if err == nil {
-		err = body.check()
-	}
-	if err != nil {
+func (s *server) converse(c *call, body converseRequest) (any, error) {
+	if err := body.check(); err != nil {
 		return nil, err
 	}
 	who, err := s.Dialogue.Caller(c.ctx(), c.claims)

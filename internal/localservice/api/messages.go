@@ -40,11 +40,7 @@ func viewMessage(m store.Message) messageView {
 	return v
 }
 
-func (s *server) messageList(c *call) (any, error) {
-	body, err := decode[listRequest](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) messageList(c *call, body listRequest) (any, error) {
 	page, err := body.Pager.page(messagePageSize)
 	if err != nil {
 		return nil, err
@@ -72,24 +68,17 @@ func (s *server) messageList(c *call) (any, error) {
 	return viewAll(list, total, viewMessage), err
 }
 
-func (s *server) messageGet(c *call) (any, error) {
-	id, err := s.decodeID(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) messageGet(c *call, id string) (any, error) {
 	m, err := s.Store.Message(c.ctx(), c.scope(), id)
 	return viewMessage(m), err
 }
 
 // messageShare makes a copy that outlives its thread.
-func (s *server) messageShare(c *call) (any, error) {
-	body, err := decode[struct {
-		ID    string `json:"id"`
-		Title string `json:"newTitle"`
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) messageShare(c *call, body struct {
+	ID    string `json:"id"`
+	Title string `json:"newTitle"`
+},
+) (any, error) {
 	if body.ID == "" {
 		return nil, missing("id")
 	}
@@ -116,18 +105,15 @@ type feedbackView struct {
 // Versioning).
 const feedbackSchema = 1
 
-func (s *server) addFeedback(c *call) (any, error) {
-	body, err := decode[struct {
-		SchemaVersion *int `json:"schemaVersion"`
-		Data          *struct {
-			MessageID  string `json:"message_id"`
-			IsPositive *bool  `json:"is_positive"`
-			Comment    string `json:"comment"`
-		} `json:"data"`
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) addFeedback(c *call, body struct {
+	SchemaVersion *int `json:"schemaVersion"`
+	Data          *struct {
+		MessageID  string `json:"message_id"`
+		IsPositive *bool  `json:"is_positive"`
+		Comment    string `json:"comment"`
+	} `json:"data"`
+},
+) (any, error) {
 	switch {
 	case body.SchemaVersion == nil:
 		return nil, missing("schemaVersion")

@@ -21,38 +21,38 @@ const (
 	codeWidget  = "INVALID_WIDGET_ID"
 )
 
-// sessionStart mints a token for a caller with the admin secret.
-func (s *server) sessionStart(w http.ResponseWriter, r *http.Request) {
-	text, err := s.startSession(r)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	writeJSON(w, http.StatusOK, text)
+// form reads the form, runs the handler and writes what it returns as JSON.
+func (s *server) form(handle func(*http.Request) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var reply any
+		err := parseForm(r)
+		if err == nil {
+			reply, err = handle(r)
+		}
+		s.reply(w, r, reply, err)
+	})
 }
 
-func (s *server) startSession(r *http.Request) (string, error) {
-	if err := parseForm(r); err != nil {
-		return "", err
-	}
+// sessionStart mints a token for a caller with the admin secret.
+func (s *server) sessionStart(r *http.Request) (any, error) {
 	g := token.Grant{
 		Secret: r.PostForm.Get("secret"), UserID: r.PostForm.Get("userId"),
 		Privileges: r.PostForm.Get("privileges"),
 	}
 	partnerID, err := number(r, "partnerId", 0)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	kind, err := number(r, "type", token.TypeUser)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	seconds, err := number(r, "expiry", 0)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if g.Secret == "" || partnerID == 0 {
-		return "", exception(codeMissing, "secret and partnerId are required")
+		return nil, exception(codeMissing, "secret and partnerId are required")
 	}
 	g.PartnerID, g.Type = partnerID, int(kind)
 	// Anything longer is refused anyway; this keeps the product below in range.
@@ -66,43 +66,28 @@ func (s *server) startSession(r *http.Request) (string, error) {
 }
 
 // sessionStartWidget mints the token of a widget, without authentication.
-func (s *server) sessionStartWidget(w http.ResponseWriter, r *http.Request) {
-	err := parseForm(r)
-	if err == nil && r.PostForm.Get("widgetId") == "" {
-		err = exception(codeMissing, "widgetId is required")
+func (s *server) sessionStartWidget(r *http.Request) (any, error) {
+	id := r.PostForm.Get("widgetId")
+	if id == "" {
+		return nil, exception(codeMissing, "widgetId is required")
 	}
-	var text string
-	var claims token.Claims
-	if err == nil {
-		text, claims, err = s.Tokens.StartWidget(r.Context(), r.PostForm.Get("widgetId"))
-	}
+	text, claims, err := s.Tokens.StartWidget(r.Context(), id)
 	if errors.Is(err, store.ErrNotFound) {
 		err = exception(codeWidget, "no widget with that id")
 	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	writeJSON(w, http.StatusOK, map[string]any{
+	return map[string]any{
 		"ks": text, "partnerId": claims.PartnerID, "userId": claims.UserID,
 		"objectType": "KalturaStartWidgetSessionResponse",
-	})
+	}, err
 }
 
 // sessionEnd ends a token and its session group.
-func (s *server) sessionEnd(w http.ResponseWriter, r *http.Request) {
-	err := parseForm(r)
-	if err == nil && r.PostForm.Get("ks") == "" {
-		err = exception(codeMissing, "ks is required")
+func (s *server) sessionEnd(r *http.Request) (any, error) {
+	ks := r.PostForm.Get("ks")
+	if ks == "" {
+		return nil, exception(codeMissing, "ks is required")
 	}
-	if err == nil {
-		err = s.Tokens.End(r.Context(), r.PostForm.Get("ks"))
-	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	writeJSON(w, http.StatusOK, nil)
+	return nil, s.Tokens.End(r.Context(), ks)
 }
 
 // ping says that the session API is there (wire-protocol §1.5).

@@ -66,11 +66,7 @@ type listRequest struct {
 	Pager  *pager          `json:"pager"`
 }
 
-func (s *server) threadList(c *call) (any, error) {
-	body, err := decode[listRequest](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) threadList(c *call, body listRequest) (any, error) {
 	page, err := body.Pager.page(threadPageSize)
 	if err != nil {
 		return nil, err
@@ -110,41 +106,21 @@ func narrow(list []string, one string) []string {
 	return []string{}
 }
 
-// idRequest is the body of calls about one thing.
-type idRequest struct {
-	ID string `json:"id"`
-}
-
-func (s *server) decodeID(c *call) (string, error) {
-	body, err := decode[idRequest](c)
-	if err == nil && body.ID == "" {
-		err = missing("id")
-	}
-	return body.ID, err
-}
-
-func (s *server) threadGet(c *call) (any, error) {
-	id, err := s.decodeID(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) threadGet(c *call, id string) (any, error) {
 	t, err := s.Store.Thread(c.ctx(), c.scope(), id)
 	return viewThread(t), err
 }
 
 // threadUpdate renames a thread, merges into its analysis, or clears that
 // (service.md, Threads).
-func (s *server) threadUpdate(c *call) (any, error) {
-	body, err := decode[struct {
-		ID       string  `json:"id"`
-		Title    *string `json:"title"`
-		Metadata *struct {
-			Analysis map[string]any `json:"analysis"`
-		} `json:"thread_metadata"`
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) threadUpdate(c *call, body struct {
+	ID       string  `json:"id"`
+	Title    *string `json:"title"`
+	Metadata *struct {
+		Analysis map[string]any `json:"analysis"`
+	} `json:"thread_metadata"`
+},
+) (any, error) {
 	if body.ID == "" {
 		return nil, missing("id")
 	}
@@ -191,13 +167,10 @@ func changedKeys(analysis, patch map[string]any) []string {
 	return keys
 }
 
-func (s *server) threadDelete(c *call) (any, error) {
-	body, err := decode[struct {
-		IDs []string `json:"thread_ids"`
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) threadDelete(c *call, body struct {
+	IDs []string `json:"thread_ids"`
+},
+) (any, error) {
 	if body.IDs == nil {
 		return nil, missing("thread_ids")
 	}
@@ -209,11 +182,7 @@ func (s *server) threadDelete(c *call) (any, error) {
 }
 
 // threadTranscript returns a thread as text, a line for each message.
-func (s *server) threadTranscript(c *call) (any, error) {
-	id, err := s.decodeID(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) threadTranscript(c *call, id string) (any, error) {
 	if _, err := s.Store.Thread(c.ctx(), c.scope(), id); err != nil {
 		return nil, err
 	}
@@ -236,11 +205,7 @@ func success(data any) map[string]any { return map[string]any{"status": "success
 
 // sessionCompleted records that a conversation is over. Saying it again is
 // harmless (wire-protocol §8.9).
-func (s *server) sessionCompleted(c *call) (any, error) {
-	id, err := s.decodeID(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) sessionCompleted(c *call, id string) (any, error) {
 	first, err := s.Store.CompleteThread(c.ctx(), c.scope(), id)
 	if err != nil {
 		return nil, err

@@ -49,34 +49,55 @@ type Config struct {
 
 type server struct{ Config }
 
+// request is the body of a command for a session.
+type request struct {
+	Stopped *bool           `json:"stopped"` // of stop-video, default true
+	Event   string          `json:"event"`   // of send and fatal
+	Payload json.RawMessage `json:"payload"` // of send
+	Code    string          `json:"code"`    // of fatal
+}
+
+// commands are those for a session, by name.
+var commands = map[string]func(context.Context, *live.Session, *request) error{
+	"drop": func(_ context.Context, x *live.Session, _ *request) error {
+		x.DropSocket()
+		return nil
+	},
+	"kill-media":   func(ctx context.Context, x *live.Session, _ *request) error { return x.KillMedia(ctx) },
+	"fail-video":   func(ctx context.Context, x *live.Session, _ *request) error { return x.FailVideo(ctx) },
+	"end":          func(ctx context.Context, x *live.Session, _ *request) error { return x.End(ctx) },
+	"expire-pause": func(ctx context.Context, x *live.Session, _ *request) error { return x.ExpirePause(ctx) },
+	"stop-video": func(ctx context.Context, x *live.Session, r *request) error {
+		return x.StopVideo(ctx, r.Stopped == nil || *r.Stopped)
+	},
+	"send": func(ctx context.Context, x *live.Session, r *request) error {
+		if r.Event == "" {
+			return badRequest("event is missing")
+		}
+		return x.Send(ctx, r.Event, r.Payload)
+	},
+	"fatal": func(ctx context.Context, x *live.Session, r *request) error { return x.Fatal(ctx, r.Event, r.Code) },
+}
+
 // New returns the handler of every command; docs/local-service.md lists them.
 func New(c Config) http.Handler {
 	s := &server{c}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /sessions", s.list)
-	mux.HandleFunc("GET /sessions/{id}", s.session(func(ctx context.Context, x *live.Session, _ *http.Request) (any, error) {
+	mux.HandleFunc("GET /sessions/{id}", s.session(func(ctx context.Context, x *live.Session, _ *request) (any, error) {
 		return x.Info(ctx)
 	}))
-	for name, command := range map[string]func(context.Context, *live.Session, *http.Request) (any, error){
-		"drop":       drop,
-		"kill-media": func(ctx context.Context, x *live.Session, _ *http.Request) (any, error) { return nil, x.KillMedia(ctx) },
-		"stop-video": stopVideo,
-		"fail-video": func(ctx context.Context, x *live.Session, _ *http.Request) (any, error) { return nil, x.FailVideo(ctx) },
-		"end":        func(ctx context.Context, x *live.Session, _ *http.Request) (any, error) { return nil, x.End(ctx) },
-		"expire-pause": func(ctx context.Context, x *live.Session, _ *http.Request) (any, error) {
-			return nil, x.ExpirePause(ctx)
-		},
-		"send":  send,
-		"fatal": fatal,
-	} {
-		mux.HandleFunc("POST /sessions/{id}/"+name, s.session(command))
+	for name, command := range commands {
+		mux.HandleFunc("POST /sessions/{id}/"+name, s.session(func(ctx context.Context, x *live.Session, r *request) (any, error) {
+			return struct{}{}, command(ctx, x, r)
+		}))
 	}
 	mux.HandleFunc("POST /capacity", s.capacity)
 	mux.HandleFunc("POST /recovery", s.recovery)
 	mux.HandleFunc("GET /links", s.links)
 	mux.HandleFunc("POST /links", s.setLinks)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, &failure{http.StatusNotFound, "no_command", "there is no such command"})
+		reply(w, nil, &failure{http.StatusNotFound, "no_command", "there is no such command"})
 	})
 	return s.guard(mux)
 }
@@ -88,7 +109,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		text, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		got := sha256.Sum256([]byte(text)) // equal lengths, so that the time says nothing
 		if !bearer || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			fail(w, &failure{http.StatusUnauthorized, "unauthorized", "want the header Authorization: Bearer <control token>"})
+			reply(w, nil, &failure{http.StatusUnauthorized, "unauthorized", "want the header Authorization: Bearer <control token>"})
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -100,29 +121,25 @@ func (s *server) guard(next http.Handler) http.Handler {
 func (s *server) list(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	reply(w, map[string]any{"sessions": s.Hub.Sessions(ctx)})
+	reply(w, map[string]any{"sessions": s.Hub.Sessions(ctx)}, nil)
 }
 
-// session is a command for one session: its socket id, its thread's id, or
-// "newest".
-func (s *server) session(command func(context.Context, *live.Session, *http.Request) (any, error)) http.HandlerFunc {
+// session is the handler of a command for one session: its socket id, its thread's
+// id, or "newest".
+func (s *server) session(command func(context.Context, *live.Session, *request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
+		var body request
 		x, err := s.find(ctx, r.PathValue("id"))
-		if err != nil {
-			fail(w, err)
-			return
+		if err == nil {
+			err = decode(r, &body)
 		}
-		result, err := command(ctx, x, r)
-		if err != nil {
-			fail(w, err)
-			return
+		var result any
+		if err == nil {
+			result, err = command(ctx, x, &body)
 		}
-		if result == nil {
-			result = struct{}{}
-		}
-		reply(w, result)
+		reply(w, result, err)
 	}
 }
 
@@ -140,62 +157,19 @@ func (s *server) find(ctx context.Context, id string) (*live.Session, error) {
 	return nil, err
 }
 
-func drop(_ context.Context, x *live.Session, _ *http.Request) (any, error) {
-	x.DropSocket()
-	return nil, nil
-}
-
-func stopVideo(ctx context.Context, x *live.Session, r *http.Request) (any, error) {
-	body := struct {
-		Stopped bool `json:"stopped"`
-	}{true}
-	if err := decode(r, &body); err != nil {
-		return nil, err
-	}
-	return nil, x.StopVideo(ctx, body.Stopped)
-}
-
-func send(ctx context.Context, x *live.Session, r *http.Request) (any, error) {
-	var body struct {
-		Event   string          `json:"event"`
-		Payload json.RawMessage `json:"payload"`
-	}
-	if err := decode(r, &body); err != nil {
-		return nil, err
-	}
-	if body.Event == "" {
-		return nil, badRequest("event is missing")
-	}
-	return nil, x.Send(ctx, body.Event, body.Payload)
-}
-
-func fatal(ctx context.Context, x *live.Session, r *http.Request) (any, error) {
-	var body struct {
-		Event string `json:"event"`
-		Code  string `json:"code"`
-	}
-	if err := decode(r, &body); err != nil {
-		return nil, err
-	}
-	return nil, x.Fatal(ctx, body.Event, body.Code)
-}
-
 func (s *server) capacity(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Exhausted    *bool `json:"exhausted"`
 		TierExceeded *bool `json:"tierExceeded"`
 	}
-	if err := decode(r, &body); err != nil {
-		fail(w, err)
-		return
-	}
-	if body.Exhausted != nil {
+	err := decode(r, &body)
+	if err == nil && body.Exhausted != nil {
 		s.Hub.SetExhausted(*body.Exhausted)
 	}
-	if body.TierExceeded != nil {
+	if err == nil && body.TierExceeded != nil {
 		s.Hub.SetTierExceeded(*body.TierExceeded)
 	}
-	reply(w, struct{}{})
+	reply(w, struct{}{}, err)
 }
 
 func (s *server) recovery(w http.ResponseWriter, r *http.Request) {
@@ -203,17 +177,14 @@ func (s *server) recovery(w http.ResponseWriter, r *http.Request) {
 		RefuseNext bool   `json:"refuseNext"`
 		WindowMs   *int64 `json:"windowMs"`
 	}
-	if err := decode(r, &body); err != nil {
-		fail(w, err)
-		return
-	}
-	if body.WindowMs != nil {
+	err := decode(r, &body)
+	if err == nil && body.WindowMs != nil {
 		s.Recovery.SetRecovery(time.Duration(max(0, *body.WindowMs)) * time.Millisecond)
 	}
-	if body.RefuseNext {
+	if err == nil && body.RefuseNext {
 		s.Recovery.RefuseNextRecovery()
 	}
-	reply(w, struct{}{})
+	reply(w, struct{}{}, err)
 }
 
 func (s *server) links(w http.ResponseWriter, _ *http.Request) {
@@ -221,29 +192,27 @@ func (s *server) links(w http.ResponseWriter, _ *http.Request) {
 	for name, l := range s.Links {
 		conditions[name] = l.Conditions().String()
 	}
-	reply(w, conditions)
+	reply(w, conditions, nil)
 }
 
 // setLinks sets the conditions of the links that are named; all of them, or none
 // when one can't be read.
 func (s *server) setLinks(w http.ResponseWriter, r *http.Request) {
 	var body map[string]string
-	if err := decode(r, &body); err != nil {
-		fail(w, err)
-		return
-	}
+	err := decode(r, &body)
 	parsed := map[string]netem.Conditions{}
 	for name, text := range body {
 		if s.Links[name] == nil {
-			fail(w, badRequest(fmt.Sprintf("there is no link %q", name)))
-			return
+			err = badRequest(fmt.Sprintf("there is no link %q", name))
+		} else if c, wrong := netem.Parse(text); wrong != nil {
+			err = badRequest(wrong.Error())
+		} else {
+			parsed[name] = c
 		}
-		c, err := netem.Parse(text)
-		if err != nil {
-			fail(w, badRequest(err.Error()))
-			return
-		}
-		parsed[name] = c
+	}
+	if err != nil {
+		reply(w, nil, err)
+		return
 	}
 	for name, c := range parsed {
 		s.Links[name].Set(c)
@@ -273,30 +242,29 @@ func decode(r *http.Request, v any) error {
 	return nil
 }
 
-func fail(w http.ResponseWriter, err error) {
-	f := new(failure)
-	switch {
-	case errors.As(err, &f):
-	case errors.Is(err, live.ErrNoSession):
-		f = &failure{http.StatusNotFound, "no_session", err.Error()}
-	case errors.Is(err, live.ErrEnded):
-		f = &failure{http.StatusGone, "session_ended", err.Error()}
-	case errors.Is(err, live.ErrNotPaused):
-		f = &failure{http.StatusConflict, "not_paused", err.Error()}
-	case errors.Is(err, live.ErrNoMedia):
-		f = &failure{http.StatusConflict, "no_media", err.Error()}
-	case errors.Is(err, live.ErrNotFatal):
-		f = &failure{http.StatusBadRequest, "not_fatal", err.Error()}
-	default:
-		f = &failure{http.StatusInternalServerError, "internal", err.Error()}
-	}
-	write(w, f.status, map[string]any{"error": map[string]string{"code": f.code, "message": f.message}})
+// failures are the errors of sessions with their places in HTTP.
+var failures = map[error]failure{
+	live.ErrNoSession: {http.StatusNotFound, "no_session", ""},
+	live.ErrEnded:     {http.StatusGone, "session_ended", ""},
+	live.ErrNotPaused: {http.StatusConflict, "not_paused", ""},
+	live.ErrNoMedia:   {http.StatusConflict, "no_media", ""},
+	live.ErrNotFatal:  {http.StatusBadRequest, "not_fatal", ""},
 }
 
-func reply(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
-
-func write(w http.ResponseWriter, status int, v any) {
+// reply writes v, or err.
+func reply(w http.ResponseWriter, v any, err error) {
+	status := http.StatusOK
+	if err != nil {
+		f := &failure{http.StatusInternalServerError, "internal", err.Error()}
+		for known, as := range failures {
+			if errors.Is(err, known) {
+				f.status, f.code = as.status, as.code
+			}
+		}
+		errors.As(err, &f)
+		status, v = f.status, map[string]any{"error": map[string]string{"code": f.code, "message": f.message}}
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a caller that is gone does not miss it
+	_ = json.NewEncoder(w).Encode(v) // fails only when the caller is gone
 }
