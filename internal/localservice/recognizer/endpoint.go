@@ -3,7 +3,6 @@ package recognizer
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/openai/openai-go/v3"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
@@ -48,7 +48,7 @@ func (e *Endpoint) Transcribe(ctx context.Context, pcm []int16, rate int) (strin
 	ctx, cancel := context.WithTimeout(ctx, transcribeTimeout)
 	defer cancel()
 	params := openai.AudioTranscriptionNewParams{
-		File: openai.File(bytes.NewReader(wav(pcm, rate)), "speech.wav", "audio/wav"), Model: e.model,
+		File: openai.File(bytes.NewReader(audio.EncodeWAV(pcm, rate)), "speech.wav", "audio/wav"), Model: e.model,
 	}
 	answer, err := e.service.New(ctx, params)
 	if err != nil {
@@ -59,33 +59,4 @@ func (e *Endpoint) Transcribe(ctx context.Context, pcm []int16, rate int) (strin
 		return "", fmt.Errorf("transcribe: endpoint returned %d bytes of text, more than can be said in a turn", len(text))
 	}
 	return text, nil
-}
-
-// wav returns pcm as a RIFF file.
-func wav(pcm []int16, rate int) []byte {
-	const (
-		formatSize     = 16
-		headerSize     = 44
-		formatPCM      = 1
-		channels       = 1
-		bytesPerSample = 2
-	)
-	size := len(pcm) * bytesPerSample
-	b := make([]byte, 0, headerSize+size)
-	b = append(b, "RIFF"...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(headerSize-8+size))
-	b = append(b, "WAVEfmt "...)
-	b = binary.LittleEndian.AppendUint32(b, formatSize)
-	b = binary.LittleEndian.AppendUint16(b, formatPCM)
-	b = binary.LittleEndian.AppendUint16(b, channels)
-	b = binary.LittleEndian.AppendUint32(b, uint32(rate))
-	b = binary.LittleEndian.AppendUint32(b, uint32(rate*channels*bytesPerSample))
-	b = binary.LittleEndian.AppendUint16(b, channels*bytesPerSample)
-	b = binary.LittleEndian.AppendUint16(b, 8*bytesPerSample)
-	b = append(b, "data"...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(size))
-	for _, sample := range pcm {
-		b = binary.LittleEndian.AppendUint16(b, uint16(sample))
-	}
-	return b
 }

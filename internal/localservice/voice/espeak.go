@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 )
 
 const (
@@ -87,7 +89,7 @@ func (e *espeak) render(ctx context.Context, phrases []string, volume string) (p
 	case err != nil:
 		return nil, 0, fmt.Errorf("run %s: %w: %s", espeakProgram, err, bytes.TrimSpace(complaint.Bytes()))
 	}
-	return decodeWAV(sound.Bytes())
+	return audio.DecodeWAV(sound.Bytes())
 }
 
 var escapeXML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

@@ -2,7 +2,6 @@ package voice
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/openai/openai-go/v3"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
@@ -91,12 +91,12 @@ func (v *endpointVoice) request(ctx context.Context, text string) (pcm []int16, 
 	switch {
 	case len(data) > maxSound:
 		return nil, 0, errTooMuchSound
-	case len(data) >= riffHeader && string(data[:4]) == "RIFF":
-		if pcm, rate, err = decodeWAV(data); err != nil {
+	case audio.IsWAV(data):
+		if pcm, rate, err = audio.DecodeWAV(data); err != nil {
 			return nil, 0, err
 		}
 	case strings.Contains(response.Header.Get("Content-Type"), "pcm"):
-		pcm, rate = rawPCM(data), endpointRate
+		pcm, rate = audio.PCM(data), endpointRate
 	default:
 		return nil, 0, fmt.Errorf("endpoint answers with %q instead of WAV or PCM", response.Header.Get("Content-Type"))
 	}
@@ -104,12 +104,4 @@ func (v *endpointVoice) request(ctx context.Context, text string) (pcm []int16, 
 		return nil, 0, errors.New("endpoint answers without sound")
 	}
 	return pcm, rate, nil
-}
-
-func rawPCM(data []byte) []int16 {
-	pcm := make([]int16, len(data)/2)
-	for i := range pcm {
-		pcm[i] = int16(binary.LittleEndian.Uint16(data[2*i:]))
-	}
-	return pcm
 }

@@ -135,25 +135,3 @@ func TestEndpointVoiceFailures(t *testing.T) {
 		}
 	}
 }
-
-func TestDecodeWAVMixesChannels(t *testing.T) {
-	pcm, rate, err := decodeWAV(wav(48000, 2, []int16{100, 300, -5, -7}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(pcm, []int16{200, -6}) || rate != 48000 {
-		t.Errorf("samples %v at %d Hz", pcm, rate)
-	}
-}
-
-func FuzzDecodeWAV(f *testing.F) {
-	f.Add(wav(22050, 1, []int16{1, 2, 3}))
-	f.Add(wav(48000, 2, []int16{1, 2, 3, 4})[:40])
-	f.Add([]byte("RIFF\x00\x00\x00\x00WAVEdata\x02\x00\x00\x00ab"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		pcm, rate, err := decodeWAV(data)
-		if err == nil && (rate < lowestRate || rate > highestRate || 2*len(pcm) > len(data)) {
-			t.Errorf("%d samples at %d Hz of %d bytes", len(pcm), rate, len(data))
-		}
-	})
-}
