@@ -4,7 +4,7 @@
 // Needs the Go toolchain of ../go.mod; wasm_exec.js is taken from it, because each
 // version of Go has its own.
 //
-// `node build.mjs sizes` builds nothing and weighs what is there.
+// `node build.mjs sizes` only prints the sizes of the files built before.
 
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -32,8 +32,8 @@ if (process.argv[2] !== "sizes") {
   await bundleExample(build)
   for (const [name, command] of Object.entries(programs)) wasm(name, command)
 }
-const heavy = Object.keys(programs).filter((name) => !weigh(name))
-process.exitCode = heavy.length > 0 ? 1 : 0
+const tooLarge = Object.keys(programs).filter((name) => !checkSize(name))
+process.exitCode = tooLarge.length > 0 ? 1 : 0
 
 /** Writes the .d.ts files; fails on any type error. */
 function types() {
@@ -42,8 +42,8 @@ function types() {
 }
 
 /**
- * Writes a module for each entry. What they share is in modules of its own: a page
- * that imports two entries has one class of each name, and one runtime.
+ * Writes a module for each entry, and shared chunks: a page that imports two entries
+ * gets one copy of each class and one runtime.
  */
 async function modules() {
   const { metafile } = await build({
@@ -58,12 +58,12 @@ async function modules() {
     target: "es2022",
     sourcemap: true,
     minify: true,
-    keepNames: true, // what consoles and stack traces show
+    keepNames: true, // for consoles and stack traces
     define: { AGENTRUNTIME_VERSION: JSON.stringify(version) },
     plugins: [glue],
     logLevel: "warning",
   })
-  // What earlier builds shared has other names.
+  // Chunks of earlier builds have other names.
   const made = Object.keys(metafile.outputs).map((path) => path.replace("dist/", ""))
   for (const name of readdirSync(dist)) if (/\.js(\.map)?$/.test(name) && !made.includes(name)) rmSync(join(dist, name))
 }
@@ -74,17 +74,17 @@ function wasm(name, command) {
   const fresh = file + ".new"
   execFileSync(
     "go",
-    // Not inlining anything is 5 to 8 % less to download; what it costs is in docs/architecture.md.
+    // Without inlining the download is 5 to 8 % smaller; docs/architecture.md has the costs.
     ["build", "-trimpath", "-buildvcs=false", "-gcflags=all=-l", "-ldflags", `-s -w -buildid= -X main.version=${version}`, "-o", fresh, command],
     { cwd: root, stdio: "inherit", env: { ...process.env, GOOS: "js", GOARCH: "wasm" } },
   )
   const bytes = slim(readFileSync(fresh))
-  // Compressing takes longer than all the rest, and the build is reproducible.
+  // Compression is the slowest step, and the build is reproducible.
   if (existsSync(file) && existsSync(file + ".gz") && existsSync(file + ".br") && readFileSync(file).equals(bytes)) {
     rmSync(fresh)
   } else {
     const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants
-    rmSync(file, { force: true }) // an interrupted run must not leave forms of two builds
+    rmSync(file, { force: true }) // an interrupted run must not leave files of two builds
     writeFileSync(file + ".gz", gzipSync(bytes, { level: 9 }))
     writeFileSync(
       file + ".br",
@@ -96,7 +96,7 @@ function wasm(name, command) {
 }
 
 /** Prints the sizes of a program and returns whether its brotli form is within its budget. */
-function weigh(name) {
+function checkSize(name) {
   const [raw, gzip, brotli] = ["", ".gz", ".br"].map((form) => readFileSync(join(dist, name + form)).length)
   const budget = budgets[name]
   console.log(`${name} raw ${raw} gzip ${gzip} brotli ${brotli} (budget ${budget})`)

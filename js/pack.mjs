@@ -1,5 +1,5 @@
-// npm packs what is beside package.json: the README and the licence of the
-// repository are there while it does.
+// npm packs only files beside package.json: this copies the repository's README and
+// licence there before packing, and removes them afterwards.
 
 import { copyFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"

@@ -1,28 +1,26 @@
-// Makes a WebAssembly file of the Go linker smaller to download, without changing
-// what it does. In two steps, of which the first alone and both together were
-// measured (brotli, Go 1.26, -gcflags=all=-l):
+// Reduces the download size of a WebAssembly file of the Go linker without changing
+// its behaviour, in two steps (brotli sizes, Go 1.26, -gcflags=all=-l):
 //
 //                       agentruntime.wasm   chat.wasm
 //   as linked               1,213,958        847,847
 //   data segments joined    1,096,761 -10 %  766,194 -10 %
 //   tables dropped too      1,023,694 -16 %  709,116 -16 %
 //
-// - The linker cuts the data wherever eight zeros stand in a row, into some 60,000
-//   segments with a header each, which compress badly. Here they become a few.
-// - The tables for the traces of panics have file and line of every instruction and
-//   the name of every function. Only the names of this project's functions and of
-//   the runtime's stay.
+// - The linker splits data at every eight zeros, into some 60,000 segments whose
+//   headers compress badly. Here they are joined into a few.
+// - The tables for traces of panics have the file and line of every instruction and
+//   the name of every function. Only the names of functions of this project and of
+//   the runtime are kept.
 //
-// A file whose tables look otherwise than expected (another version of Go) keeps
-// them.
+// Tables of an unknown form (another version of Go) are kept.
 
 const magic = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]
 const dataSection = 11
 
-// Zeros in a row that are worth a segment's header.
+// The number of zeros in a row at which a new segment begins.
 const gap = 256
 
-/** Returns the file made smaller. */
+/** Returns the reduced file. */
 export function slim(file) {
   if (magic.some((byte, i) => file[i] !== byte)) throw new Error("not a WebAssembly file")
   const section = findData(file)
@@ -33,7 +31,7 @@ export function slim(file) {
   return Buffer.concat([file.subarray(0, section.start), Buffer.from([dataSection]), unsigned(body.length), body, file.subarray(section.end)])
 }
 
-/** The data section: where it lies, and its segments as [address, bytes]. */
+/** Returns the position of the data section, and its segments as [address, bytes]. */
 function findData(file) {
   const read = new Reader(file, magic.length)
   while (read.at < file.length) {
@@ -43,9 +41,9 @@ function findData(file) {
     if (id === dataSection) {
       const segments = Array.from({ length: read.unsigned() }, () => {
         // Of memory 0, at a constant address: i32.const … end.
-        if (read.byte() !== 0 || read.byte() !== 0x41) throw new Error("a data segment of another kind than the Go linker's")
+        if (read.byte() !== 0 || read.byte() !== 0x41) throw new Error("unexpected kind of data segment")
         const address = read.signed()
-        if (read.byte() !== 0x0b) throw new Error("a data segment without a constant address")
+        if (read.byte() !== 0x0b) throw new Error("data segment without a constant address")
         return [address, read.bytes(read.unsigned())]
       })
       return { start, end, segments }
@@ -54,14 +52,14 @@ function findData(file) {
   }
 }
 
-/** What the segments put into the memory, from address 0. */
+/** Returns the initial memory that the segments define, from address 0. */
 function image(segments) {
   const memory = Buffer.alloc(Math.max(...segments.map(([address, bytes]) => address + bytes.length)))
   for (const [address, bytes] of segments) bytes.copy(memory, address)
   return memory
 }
 
-/** Cuts memory at long runs of zeros, which it has to begin with. */
+/** Splits memory into segments without its long runs of zeros, which new memory has anyway. */
 function cut(memory) {
   const segments = []
   const zeros = Buffer.alloc(gap)
@@ -91,13 +89,12 @@ const header = Buffer.from([0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8])
 // Where the parts of runtime._func are, in bytes.
 const func = { name: 4, stack: 16, file: 20, line: 24, tables: 28, size: 44 }
 
-// The functions whose names stay. The runtime recognizes its own goroutines by theirs.
+// The functions whose names are kept. The runtime recognizes system goroutines by name.
 const namesKept = /^main\.|^runtime\.|agentruntime/
 
 /**
- * Clears what only traces use. Each function has tables of its own in one pool, and
- * equal ones are shared, also with those that the runtime can't do without: those
- * stay.
+ * Clears the tables that only traces use. Functions share equal tables in one pool,
+ * also with tables that the runtime needs, which are kept.
  */
 function dropTraces(memory) {
   const table = memory.indexOf(header)
@@ -129,9 +126,9 @@ function dropTraces(memory) {
   for (const [start, end] of unneeded) {
     for (let i = start; i < end; i++) if (!needed[i]) memory[table + pool + i] = 0
   }
-  // A function without a table is one of unknown place: "?:0" in a trace.
+  // Without a table a trace shows "?:0" as the place.
   for (const place of places) memory.fill(0, place + func.file, place + func.tables)
-  // Names, and behind them the names of files, which no line refers to any more.
+  // Function names, and the file names after them, which nothing refers to now.
   memory.fill(0, table + names, table + pool)
   for (const [start, name] of named) memory.write(name, start)
 }

@@ -88,7 +88,7 @@ func avatarMethods(a *avatar.Session) page.Methods {
 
 			"mute":   page.Do(a.Mute),
 			"unmute": page.Do(a.Unmute),
-			"wantLevel": func(args page.Args) (any, error) {
+			"measureLevel": func(args page.Args) (any, error) {
 				engine.MeasureLevel(args.At(0).Truthy())
 				return nil, nil
 			},

@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Body is the body of a request, complete before the request starts: a page
-// can't send a body that is still growing.
+// Body is the body of a request, complete before the request starts, because not all
+// browsers can stream one.
 type Body struct {
 	// ContentType becomes the content-type header, unless the request's
 	// Header has one. Empty means that the request has no body.
@@ -23,7 +23,7 @@ type Body struct {
 func JSON(v any) (Body, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return Body{}, fault.New(fault.BadRequest, "the body of the request can't be written as JSON").Because(err)
+		return Body{}, fault.New(fault.BadRequest, "the body of the request must have a JSON form").Because(err)
 	}
 	return Body{"application/json", data}, nil
 }

@@ -17,19 +17,19 @@ const (
 	callRetries = 3
 	retryBase   = 200 * time.Millisecond
 	retryCap    = 10 * time.Second
-	// minJitter to 1 is the random part of a delay that is waited.
+	// Each delay is multiplied by a random factor from minJitter to 1.
 	minJitter = 0.5
 )
 
-// Call does one call of the service's HTTP APIs, once and three more times if
-// need be, each attempt for at most 30 s (wire-protocol §9.7): a request that
-// failed on the network is repeated, one that was answered with 429, 502, 503
-// or 504 only if its method is GET or HEAD or it is Repeatable.
+// Call does one call of the service's HTTP APIs in up to four attempts of at most 30 s
+// each (wire-protocol §9.7): a request that failed on the network is repeated, one
+// that was answered with 429, 502, 503 or 504 only if its method is GET or HEAD or it
+// is Repeatable.
 //
 // The reply's JSON is decoded into out, which may be nil. The error is always
-// a *fault.Error: the status map of §9.7, the error hidden in a reply with a
-// good status (service.md "Refusals with HTTP 200" rule 4), server_error for a
-// good reply without the body that out needs, invalid_response for one that
+// a *fault.Error: the status map of §9.7, the error inside a reply with a 2xx
+// status (service.md "Refusals with HTTP 200" rule 4), server_error for a
+// 2xx reply without the body that out needs, invalid_response for one that
 // doesn't decode, response_too_large above 10 MiB; timeout or aborted when an
 // attempt or ctx ended.
 func Call(ctx context.Context, c Client, r *Request, out any) error {
@@ -88,8 +88,8 @@ func once(ctx context.Context, c Client, r *Request, out any) *fault.Error {
 	return nil
 }
 
-// Refusal reads and closes a reply whose status is not a 2xx and returns the
-// error it stands for.
+// Refusal reads and closes a reply whose status is not a 2xx and returns it as an
+// error.
 func Refusal(resp *Response, r *Request) *fault.Error {
 	_, path := r.place()
 	data, err := ReadAll(resp, 0)
@@ -99,7 +99,7 @@ func Refusal(resp *Response, r *Request) *fault.Error {
 	return fault.FromStatus(resp.Status, data, resp.Header).At(path)
 }
 
-// ended turns an error of Do or of a body into a fault that knows its path.
+// ended turns an error of Do or of a body into a fault with the path of r.
 func ended(err error, r *Request) *fault.Error {
 	f := fault.From(err)
 	if f.Instance == "" {

@@ -1,11 +1,11 @@
 // Package fetch is HTTP for the runtime: the page's own fetch under js, net/http
-// natively, behind one small interface. It also knows how a reply of the
-// service's HTTP APIs is turned into a value or an error (Call, Refusal).
+// natively, behind one small interface. It also turns replies of the service's HTTP
+// APIs into values or errors (Call, Refusal).
 //
-// It owns requests, streamed replies, their abort through context, and the
-// keepalive request of a page that is going away. It must not know endpoints,
-// tokens' meaning or sessions, and nothing outside the native half may import
-// net/http, whose client alone would double the size of the wasm.
+// It handles requests, streamed replies, their abort through context, and keepalive
+// requests of a page that is unloaded. It must not depend on endpoints, the meaning of
+// tokens or sessions, and only the native files may import net/http, whose client
+// alone would double the size of the wasm.
 package fetch
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // Client does HTTP requests. Transport is one; tests may bring their own.
 type Client interface {
-	// Do sends r and returns as soon as the reply's headers are there,
+	// Do sends r and returns as soon as the reply's headers have arrived,
 	// whatever its status is. The caller closes the reply's Body. The end of
 	// ctx aborts the request at any moment, also in the middle of the body.
 	//
@@ -30,14 +30,14 @@ type Client interface {
 	Do(ctx context.Context, r *Request) (*Response, error)
 }
 
-// Sender starts requests that nobody waits for.
+// Sender starts requests in the background.
 type Sender interface {
 	// Send starts r with keepalive and returns at once. In a page the request
 	// is on its way when Send returns, so that it survives the page even if
 	// Send was called from a pagehide listener. done, if not nil, is called
 	// later on another goroutine with the reply's status, or with the error
-	// of a request that got no reply; it is never called in a page that is
-	// gone. Browsers refuse keepalive bodies above 64 KiB in total.
+	// of a request that got no reply; it is never called after the page
+	// was unloaded. Browsers refuse keepalive bodies above 64 KiB in total.
 	Send(r *Request, done func(status int, err error))
 }
 
@@ -46,8 +46,8 @@ var (
 	_ Sender = (*Transport)(nil)
 )
 
-// Own fills in what is nil of a client and a sender with a Transport of their owner's
-// own, and returns what closes it.
+// Own replaces a nil client and sender by one new Transport, and returns the function
+// that closes it.
 func Own(client *Client, sender *Sender) (free func()) {
 	if *client != nil && *sender != nil {
 		return func() {}
@@ -73,9 +73,9 @@ type Request struct {
 	Body   Body
 	// Keepalive lets the request outlive the page. Send sets it by itself.
 	Keepalive bool
-	// Repeatable says that the service takes the request twice without harm, so
-	// that Call may repeat it like a GET. Nothing of it is sent: a header would
-	// have to be allowed by the service's CORS rules.
+	// Repeatable means that the request is idempotent, so that Call may repeat it
+	// like a GET. It is not sent, because the service's CORS rules would have to
+	// allow a header.
 	Repeatable bool
 }
 
@@ -103,7 +103,7 @@ func (r *Response) RequestID() string {
 }
 
 // Header is a set of HTTP headers with lower-case names. Several values of one
-// name are joined with ", ", which is all that a page gets to see.
+// name are joined with ", ", as in a page.
 type Header map[string]string
 
 // Get returns the value of the header with the given name in any case.
@@ -140,21 +140,21 @@ func (r *Request) method() string {
 	return r.Method
 }
 
-// check refuses what a browser and net/http would refuse with errors of their
-// own kinds, which couldn't be told from a failing network. The messages don't
-// repeat values: they may be secret.
+// check rejects invalid requests, because the errors of browsers and net/http for them
+// look like those of a failing network. Messages don't repeat values, which may be
+// secret.
 func (r *Request) check() error {
 	u, err := url.Parse(r.URL)
 	switch {
 	case err != nil:
-		return fault.New(fault.BadRequest, "the address of the request does not parse")
+		return fault.New(fault.BadRequest, "the address of the request must be a URL")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fault.New(fault.BadRequest, "the address of the request is not an absolute http or https URL")
+		return fault.New(fault.BadRequest, "the address of the request must be an absolute http or https URL")
 	case u.User != nil:
-		return fault.New(fault.BadRequest, "the address of the request has a user or password in it")
+		return fault.New(fault.BadRequest, "the address of the request must not have a user or password in it")
 	}
 	if !isToken(r.method()) {
-		return fault.New(fault.BadRequest, "the method of the request is not valid")
+		return fault.New(fault.BadRequest, "the method of the request must be an HTTP token")
 	}
 	for name, value := range r.Header {
 		if !isToken(name) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c >= 0x7F }) {
@@ -181,8 +181,8 @@ func (r *Request) place() (hostPath, path string) {
 	return u.Host + u.Path, u.Path
 }
 
-// failure turns what went wrong with a request into the error that Client
-// promises; without a better one it is what.
+// failure returns the error of a failed request that Client specifies; what is the
+// default.
 func failure(ctx context.Context, err error, what *fault.Error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -201,8 +201,8 @@ func (r *Request) unanswered() *fault.Error {
 	return fault.New(fault.NetworkError, r.method()+" "+hostPath+" got no reply"+perhaps).At(path)
 }
 
-// unreadable is the error of a reply that broke off or is none. The service has
-// had the request, and may have done what it asks for.
+// unreadable is the error of an incomplete or invalid reply. The service may have
+// executed the request.
 func (r *Request) unreadable() *fault.Error {
 	hostPath, path := r.place()
 	return fault.New(fault.NetworkError, "the reply to "+r.method()+" "+hostPath+" could not be read to its end").

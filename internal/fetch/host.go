@@ -7,9 +7,9 @@ import (
 )
 
 // PrivateHost reports whether host (without port, with or without the brackets
-// of IPv6) is written as one that the public network can't reach: localhost or
-// a loopback, private or link-local address (wire-protocol §6.7). Only the text
-// counts; nothing is looked up.
+// of IPv6) is localhost or a loopback, private or link-local address
+// (wire-protocol §6.7). Names are not resolved. isPrivate of js/src/options.ts is the
+// same rule for hosts that a browser has normalized.
 func PrivateHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -58,12 +58,12 @@ func ipv4Number(s string) (uint64, bool) {
 	base := 10
 	switch {
 	case s == "0x":
-		return 0, true // as browsers have it
+		return 0, true // as in browsers
 	case strings.HasPrefix(s, "0x"):
 		base, s = 16, s[2:]
 	case len(s) > 1 && s[0] == '0':
 		base, s = 8, s[1:]
 	}
-	n, err := strconv.ParseUint(s, base, 40) // more than any part may have
+	n, err := strconv.ParseUint(s, base, 40) // wider than any part, so that larger numbers are detected
 	return n, err == nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 )
 
-// errClosed is what reading returns once the body was closed.
+// errClosed is the error of reading a closed body.
 var errClosed = errors.New("read from a closed reply body")
 
-// perhaps ends the message for a request without a reply: a page learns no more
-// of all these than "Failed to fetch".
+// perhaps ends the message for a request without a reply, because browsers report all
+// these causes as "Failed to fetch".
 const perhaps = ": is the page online, the address right, and the request allowed " +
 	"by the server's CORS headers and by connect-src of the page's Content-Security-Policy?"
 
@@ -25,16 +25,15 @@ var (
 	arrayFrom      = js.Global().Get("Array").Get("from").Call("bind", js.Global().Get("Array"))
 )
 
-// Transport does requests with the page's fetch. It is looked up for every
-// request, so that a page that wraps fetch, for tests or for statistics, sees
-// ours too.
+// Transport does requests with the page's fetch. It reads the global fetch for every
+// request, so that a page can wrap it, for tests or for statistics.
 type Transport struct{}
 
 // New returns a Transport.
 func New() *Transport { return &Transport{} }
 
-// Close does nothing: connections belong to the browser, and waiting for a
-// request of Send would hold up the page.
+// Close does nothing: the browser owns the connections, and requests of Send outlive
+// the page.
 func (t *Transport) Close() {}
 
 // Do implements Client. It waits, so it must not be called in a callback.
@@ -49,7 +48,7 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 	inner, cancel := context.WithCancel(ctx)
 	signal, unhook := jsbridge.SignalFromContext(inner)
 	done := func() {
-		unhook() // nothing is left to abort
+		unhook() // the reply is complete
 		cancel()
 	}
 	promise, err := start(r, signal, r.Keepalive)
@@ -78,8 +77,8 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 	return resp, nil
 }
 
-// Send implements Sender. Everything up to the call of fetch happens before it
-// returns: what a page that is being unloaded does later is not sure to happen.
+// Send implements Sender. It calls fetch before it returns, because a page that is
+// being unloaded may not run any later code.
 func (t *Transport) Send(r *Request, done func(status int, err error)) {
 	if done == nil {
 		done = func(int, error) {}
@@ -123,11 +122,11 @@ func start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
 	init.Set("headers", headers)
 	init.Set("signal", signal)
 	init.Set("keepalive", keepalive)
-	init.Set("credentials", "omit") // the token is the only login
+	init.Set("credentials", "omit") // the token is the only credential
 	init.Set("cache", "no-store")
 	init.Set("redirect", "follow")
-	// Other hosts learn where the page is from, whatever its own policy, but
-	// not its path, which may name a person.
+	// Sends the page's origin to other hosts, whatever its own policy is, but not
+	// its path, which may identify a person.
 	init.Set("referrerPolicy", "strict-origin")
 	if len(r.Body.Data) > 0 {
 		data := uint8ArrayCtor.New(len(r.Body.Data))
@@ -141,8 +140,8 @@ func start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
 	return jsbridge.Invoke(fetch, r.URL, init)
 }
 
-// response reads status, address and headers of a reply. The reply may come
-// from a page's own fetch, so that any property may be missing or throw.
+// response reads status, address and headers of a reply. The page may have
+// replaced fetch, so any property may be missing or throw.
 func response(reply js.Value) (*Response, error) {
 	status, err := jsbridge.Get(reply, "status")
 	if err != nil {
@@ -150,7 +149,7 @@ func response(reply js.Value) (*Response, error) {
 	}
 	resp := &Response{Header: Header{}}
 	if status.IsUndefined() || jsbridge.FromJS("status", status, &resp.Status) != nil {
-		return nil, errors.New("fetch gave no Response")
+		return nil, errors.New("fetch must return a Response")
 	}
 	if u, err := jsbridge.Get(reply, "url"); err == nil && u.Type() == js.TypeString {
 		resp.URL = u.String()
@@ -165,11 +164,11 @@ func response(reply js.Value) (*Response, error) {
 	}
 	var list [][]string
 	if jsbridge.FromJS("headers", pairs, &list) != nil {
-		return nil, errors.New("fetch gave headers that are none")
+		return nil, errors.New("the headers of fetch's Response must be iterable")
 	}
 	for _, pair := range list {
 		if len(pair) != 2 {
-			return nil, errors.New("fetch gave headers that are none")
+			return nil, errors.New("the headers of fetch's Response must be iterable")
 		}
 		resp.Header.Set(pair[0], pair[1])
 	}
@@ -186,7 +185,7 @@ func streamReader(reply js.Value) (js.Value, error) {
 	return jsbridge.Call(stream, "getReader")
 }
 
-// discard tells the browser that nobody will read the reply.
+// discard cancels a reply that will not be read.
 func discard(reply js.Value) {
 	stream, err := jsbridge.Get(reply, "body")
 	if err != nil || !stream.Truthy() {
@@ -197,15 +196,15 @@ func discard(reply js.Value) {
 	}
 }
 
-// body reads a reply's stream, one chunk per read from the browser, so that an
-// unread reply holds up the sender.
+// body reads a reply's stream, one chunk per read from the browser, so that
+// backpressure reaches the sender.
 type body struct {
 	ctx, inner  context.Context // of Do; and the one that Close ends
 	abort, done func()
 	request     *Request
 	reader      js.Value
 	rest        []byte // of the last chunk
-	err         error  // the end, once it was met
+	err         error  // io.EOF or an error, after the last chunk
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -220,7 +219,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next waits for one chunk. After the end nothing is held any more.
+// next waits for one chunk. At the end it releases the reader and the context.
 func (b *body) next() ([]byte, error) {
 	chunk, err := b.pull()
 	switch {
@@ -253,7 +252,8 @@ func (b *body) pull() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A page's own stream may give anything, whose length throws for example.
+	// The stream of a replaced fetch may return anything, such as a chunk whose length
+	// throws.
 	var chunk struct {
 		Done  bool   `json:"done"`
 		Value []byte `json:"value"`
@@ -263,7 +263,7 @@ func (b *body) pull() ([]byte, error) {
 	case err == nil && chunk.Done:
 		return nil, io.EOF
 	case err != nil || chunk.Value == nil:
-		return nil, errors.New("fetch gave a body that isn't made of bytes")
+		return nil, errors.New("the body of fetch's Response must consist of bytes")
 	}
 	return chunk.Value, nil
 }

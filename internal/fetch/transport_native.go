@@ -29,8 +29,8 @@ const (
 	maxRedirects = 20
 )
 
-// perhaps adds nothing to the message for a request without a reply: the cause
-// tells what happened.
+// perhaps adds nothing to the message for a request without a reply, because the
+// error has the cause.
 const perhaps = ""
 
 // Transport does requests with net/http, over connections of its own and
@@ -40,7 +40,7 @@ type Transport struct {
 	sends  sync.WaitGroup
 }
 
-// New returns a Transport. Close it in the end.
+// New returns a Transport. The caller must close it.
 func New() *Transport {
 	return &Transport{client: http.Client{
 		Transport: &http.Transport{
@@ -52,7 +52,7 @@ func New() *Transport {
 			MaxIdleConnsPerHost: idlePerHost,
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			// net/http tells the next host the whole address it comes from.
+			// net/http would send the whole previous address to the next host.
 			req.Header.Del("Referer")
 			if len(via) > maxRedirects {
 				return errors.New("too many redirects")
@@ -74,8 +74,8 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	// Ended by Close of the body too, so that a reply that is left early
-	// doesn't go on.
+	// Close of the body ends it too, which aborts a reply that was not read to its
+	// end.
 	inner, cancel := context.WithCancel(ctx)
 	resp, err := t.do(inner, r)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *Transport) Send(r *Request, done func(status int, err error)) {
 		status := 0
 		if err == nil {
 			status = resp.Status
-			_, _ = ReadAll(resp, 0) // lets the connection be used again
+			_, _ = ReadAll(resp, 0) // so that the connection can be reused
 		}
 		if done != nil {
 			done(status, err)
@@ -125,14 +125,14 @@ func (t *Transport) do(ctx context.Context, r *Request) (*http.Response, error) 
 	resp, err := t.client.Do(req)
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
-		err = withURL.Err // the address, with its query, is not for messages
+		err = withURL.Err // without the address, whose query may be secret
 	}
 	return resp, err
 }
 
-// body is a reply's body whose errors are the ones that Client promises.
+// body is a reply's body with the errors that Client specifies.
 type body struct {
-	ctx     context.Context // of Do: tells its end from a failing network
+	ctx     context.Context // of Do, to distinguish its end from a failing network
 	cancel  context.CancelFunc
 	request *Request
 	body    io.ReadCloser

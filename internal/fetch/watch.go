@@ -5,21 +5,20 @@ import (
 	"maps"
 )
 
-// Report describes a reply for the application that watches them (session-api
-// A.2.1, onResponse).
+// Report describes a reply for the application (session-api A.2.1, onResponse).
 type Report struct {
 	Method string `json:"method"`
-	// Path is that of the request, without the query.
+	// Path is the path of the request, without the query.
 	Path   string `json:"path"`
 	Status int    `json:"status"`
-	// OK tells whether the status is a 2xx. The body may hold an error all the
-	// same.
+	// OK means that the status is a 2xx. The body may contain an error
+	// nevertheless.
 	OK bool `json:"ok"`
 	// Attempt counts the requests of one call, from 1.
 	Attempt int `json:"attempt"`
 	// RequestID is the service's trace id, empty if it sent none.
 	RequestID string `json:"requestId,omitempty"`
-	// Headers are those of the reply, with lower-case names.
+	// Headers are the reply's headers, with lower-case names.
 	Headers map[string]string `json:"headers"`
 }
 
@@ -46,7 +45,7 @@ func (w *watched) Do(ctx context.Context, r *Request) (*Response, error) {
 		return nil, err
 	}
 	headers := maps.Clone(reply.Header)
-	delete(headers, "set-cookie") // a secret, which pages never get to see
+	delete(headers, "set-cookie") // secret, and not visible in pages
 	_, path := r.place()
 	w.report(Report{
 		Method: r.method(), Path: path, Status: reply.Status, OK: reply.OK(), Attempt: w.attempt,

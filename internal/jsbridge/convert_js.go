@@ -17,8 +17,8 @@ import (
 const (
 	// maxDepth bounds the nesting of a value, so that a cycle ends as an error.
 	maxDepth = 100
-	// maxParts bounds the parts of one value: more is a proxy that makes them
-	// up, and would freeze the tab.
+	// maxParts bounds the parts of one value, because a proxy can generate any
+	// number of them and freeze the tab.
 	maxParts = 1 << 20
 	// maxBytes bounds one Uint8Array. A Go program that runs out of memory
 	// cannot recover, and the tab has 4 GiB at most.
@@ -36,7 +36,7 @@ const (
 // become the value that their JSON or text spells. Unlike there a nil slice or map is an
 // empty one; a nil pointer or interface is null. Invalid UTF-8 becomes U+FFFD.
 //
-// An integer beyond 2^53 is an error, because JavaScript would see another one.
+// An integer beyond 2^53 is an error, because JavaScript would round it.
 func ToJS(v any) (js.Value, error) {
 	if v == nil {
 		return js.Undefined(), nil
@@ -55,9 +55,9 @@ func ToJS(v any) (js.Value, error) {
 // is, unknown properties are ignored, and a lone surrogate becomes U+FFFD. For an
 // any or a json.RawMessage the value is what JSON.stringify makes of it.
 //
-// A value of the wrong type or out of range, a getter that throws, a cycle and
-// whatever else JavaScript can come up with is a bad_request that names the place:
-// "options.requestVars.a must be a string, got object". Values are not quoted,
+// A value of the wrong type or out of range, a getter that throws, a cycle and any
+// other invalid value is a bad_request that names the place:
+// "options.requestVars.a must be a string, got object". Values are not quoted, because
 // they may be secret.
 func FromJS(name string, v js.Value, out any) error {
 	rv := reflect.ValueOf(out).Elem()
@@ -67,7 +67,7 @@ func FromJS(name string, v js.Value, out any) error {
 	return nil
 }
 
-// plan says how the values of one Go type are converted.
+// plan is how the values of one Go type are converted.
 type plan struct {
 	form   form
 	t      reflect.Type
@@ -120,7 +120,7 @@ func (p *plan) addParts() {
 	}
 }
 
-// selfMarshalers are the interfaces that make encoding/json leave a type to itself.
+// selfMarshalers are the interfaces by which a type overrides encoding/json.
 var selfMarshalers = [...]reflect.Type{
 	reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
 	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
@@ -200,9 +200,8 @@ func (w *walk) count() *valueError {
 	return nil
 }
 
-// valueError says which part of a value cannot be converted, and why: problem
-// goes on where path ends. Not with a colon, because the redaction of texts takes
-// what follows "token:" for one.
+// valueError is the part of a value that cannot be converted, and the reason. Error
+// joins them without a colon, because redaction takes text after "token:" for one.
 type valueError struct{ path, problem string }
 
 func (e *valueError) Error() string {
@@ -234,7 +233,7 @@ func inconvertible(err error) *valueError { return problem("cannot be converted:
 // field is one property of a struct's object.
 type field struct {
 	name      string
-	key       js.Value // name, so that it crosses the border once
+	key       js.Value // name, converted once
 	index     []int    // through embedded structs
 	plan      *plan
 	omitEmpty bool

@@ -1,39 +1,36 @@
-// Package jsbridge is the border between Go and the page's JavaScript: calls
-// that can fail, promises, abort signals, events, values and the ownership of
-// callbacks. Everything but this comment is built for js/wasm only.
+// Package jsbridge connects Go and the page's JavaScript: calls that can fail,
+// promises, abort signals, events, conversion of values and ownership of callbacks. Everything but this comment is built for js/wasm only.
 //
-// It owns the knowledge of syscall/js and its traps, so that nobody else needs
-// it. It must not know sessions, sockets, media or any option's meaning, and it
-// imports nothing of the project but runtime/fault.
+// It works around the pitfalls of syscall/js in one place. It must not depend on
+// sessions, sockets, media or the meaning of options, and imports no package of this
+// module but runtime/fault.
 //
 // # Calls into JavaScript
 //
-// js.Value.Get, Set, Index, Length, Delete and InstanceOf let an exception tear
-// through the Go stack: recover sees nothing and no defer runs. They are for
-// objects made here. Everything that belongs to the page goes through [Get],
-// [Set], [Call], [Invoke] and [New], which return what was thrown as an [*Error].
+// An exception in js.Value.Get, Set, Index, Length, Delete or InstanceOf unwinds the Go
+// stack without running recover or deferred functions. Use them only for objects made
+// here. For objects of the page use [Get], [Set], [Call], [Invoke] and [New], which
+// return exceptions as an [*Error].
 //
 // # Calls from JavaScript
 //
-// A callback must not wait: nothing else in the tab runs until it returns. It
-// copies its arguments, hands over to a goroutine and returns. A callback cannot
-// throw either: an asynchronous export returns a [Promise], a synchronous one
-// [Result]. A panic in any of them is logged once with its stack and becomes an
-// internal_error; the page and the other sessions live on.
+// A callback must not wait, because nothing else in the tab runs until it returns: it
+// copies its arguments, starts a goroutine and returns. It cannot throw either: an
+// asynchronous export returns a [Promise], a synchronous one [Result]. A panic in any
+// of them is logged once with its stack and becomes an internal_error; other sessions
+// continue.
 //
 // Every callback is a [Func] with an owner that releases it, normally a [Scope];
 // [LiveFuncs] counts the ones that are not released yet.
 //
 // # Events
 //
-// The table of listeners lives in TypeScript (js/src/emitter.ts), not here:
-// [Emitter] makes one call per event with the name and the converted payload, no
-// matter how many listeners there are, and none when a page adds or removes one.
-// A listener costs no Func, keeps its identity for off, and a throw stays in
-// JavaScript.
+// Listeners are stored in TypeScript (js/src/emitter.ts): [Emitter] makes one call per
+// event with the name and the converted payload, however many listeners there are. A
+// listener therefore needs no Func, and its exceptions stay in JavaScript.
 //
 // # The end of the program
 //
-// When the Go program ends, nothing here can run any more. The loader in js/
-// keeps the list of open calls and rejects them.
+// When the Go program ends, none of this can run. The loader in js/ keeps the list of
+// pending calls and rejects them.
 package jsbridge

@@ -10,8 +10,8 @@ import (
 )
 
 // Error is an exception that JavaScript threw, or the reason of a rejected
-// promise. js.Error is not used because its Error method reads the message of
-// whatever was thrown, which need not be an object and may throw again.
+// promise. js.Error is not used, because its Error method reads the message of the
+// thrown value, which need not be an object and may throw again.
 type Error struct {
 	Name    string   // of the exception, such as "TypeError"; empty if it has none
 	Message string   // of the exception, or the text of a thrown value
@@ -26,7 +26,7 @@ func (e *Error) Error() string {
 	return e.Name + ": " + e.Message
 }
 
-// thrown reads an exception, which may be any value at all.
+// thrown reads an exception, which may be any value.
 func thrown(v js.Value) *Error {
 	e := &Error{Value: v}
 	if k := kind(v); k == "object" || k == "function" {
@@ -68,8 +68,8 @@ func recovered(r any) error {
 	}
 }
 
-// Caught returns an error that another library caught for us: a js.Error in it
-// becomes an *Error, everything else stays.
+// Caught converts an error that another library has caught: a js.Error in it becomes an
+// *Error, other errors are returned unchanged.
 func Caught(err error) error {
 	var caught js.Error
 	if errors.As(err, &caught) {
@@ -78,8 +78,8 @@ func Caught(err error) error {
 	return err
 }
 
-// during says what was done when err happened. It is fmt.Errorf for a page, which
-// does without fmt.
+// during says what was done when err happened. It replaces fmt.Errorf, because fmt
+// would enlarge the page's program.
 func during(what string, err error) error { return &failure{what, err} }
 
 type failure struct {
@@ -90,8 +90,8 @@ type failure struct {
 func (f *failure) Error() string { return f.what + ": " + f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// guard is deferred around every entry: it recovers a panic, logs it and tells
-// onPanic, if there is one.
+// guard is deferred around every entry: it recovers a panic, logs it and calls
+// onPanic unless that is nil.
 func guard(onPanic func(error)) {
 	r := recover()
 	if r == nil {
@@ -148,7 +148,7 @@ func ErrorValue(err error) js.Value {
 	}
 	v, convErr := errorValue(fault.From(err))
 	if convErr != nil {
-		// Left for a page that broke Object or for a body that is no JSON.
+		// For a page that has replaced Object, or a body that is not JSON.
 		v, convErr = errorValue(fault.New(fault.InternalError, convErr.Error()))
 	}
 	if convErr != nil {

@@ -102,8 +102,8 @@ func (p *plan) numberFromJS(v js.Value, out reflect.Value) *valueError {
 	return nil
 }
 
-// jsonFromJS takes the way over JSON.stringify, which knows Date, toJSON, cycles
-// and whatever else can be inside a value of no declared type.
+// jsonFromJS converts through JSON.stringify, which handles Date, toJSON, cycles and
+// everything else in a value without a declared type.
 func (p *plan) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 	encoded, err := Invoke(jsonStringify, v)
 	if err != nil {
@@ -167,7 +167,7 @@ func bytesFromJS(v js.Value, out reflect.Value) *valueError {
 }
 
 // byteView returns a Uint8Array over an ArrayBuffer or any view of one, also when
-// it comes from another frame and is no instance of our Uint8Array.
+// it comes from another frame and is not an instance of this Uint8Array.
 func byteView(v js.Value) (js.Value, error) {
 	isView, err := Invoke(bufferIsView, v)
 	if err != nil {
@@ -188,8 +188,8 @@ func byteView(v js.Value) (js.Value, error) {
 	return New(uint8ArrayCtor, parts[:]...)
 }
 
-// length reads the length of an array or a buffer, which a proxy can claim to be
-// anything.
+// length reads and checks the length of an array or a buffer, because a proxy can
+// return anything.
 func length(v js.Value, limit int) (int, *valueError) {
 	n, err := Get(v, "length")
 	if err != nil {
@@ -204,8 +204,8 @@ func length(v js.Value, limit int) (int, *valueError) {
 	return n.Int(), nil
 }
 
-// readInto converts the property key of v. Every part counts, so that a long
-// array of nothing is bounded as well.
+// readInto converts the property key of v. Absent parts count too, so that
+// a long array of undefined is bounded.
 func (p *plan) readInto(v js.Value, key any, out reflect.Value, w *walk) *valueError {
 	if err := w.count(); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 func Promise(fn func() (any, error)) js.Value {
 	promise, resolve, reject := resolvers()
 	go func() {
-		// Stays when fn ends the goroutine (runtime.Goexit) instead of returning.
+		// The result if fn ends the goroutine (runtime.Goexit) instead of returning.
 		err := errors.New("the call ended without a result")
 		var result js.Value
 		defer func() {
@@ -76,9 +76,9 @@ func resolvers() (promise, resolve, reject js.Value) {
 // (see SignalFromContext). Await must not be called in a callback.
 //
 // The two callbacks are released when they are called, never earlier: calling a
-// released one prints an error on the page's console. So that this happens also
-// for a promise that never settles, they wait for a race between the promise and
-// a gate which opens when ctx ends.
+// released one prints an error on the page's console. To release them also for
+// a promise that never settles, they wait for a race between the promise and another
+// one that is resolved when ctx ends.
 func Await(ctx context.Context, promise js.Value) (js.Value, error) {
 	gate, open, _ := resolvers()
 	type result struct {
@@ -124,8 +124,8 @@ func ContextFromSignal(parent context.Context, signal js.Value) (context.Context
 		ctx, cancel := context.WithCancel(parent)
 		return ctx, cancel, nil
 	}
-	// Told by its shape, because a signal of another frame or of a polyfill is
-	// no instance of our AbortSignal.
+	// Checked by its properties, because a signal of another frame or of a polyfill
+	// is not an instance of this AbortSignal.
 	aborted, err := Get(signal, "aborted")
 	if err != nil || kind(aborted) != "boolean" {
 		return nil, nil, fault.New(fault.BadRequest, "signal must be an AbortSignal, got "+kind(signal))
@@ -140,7 +140,7 @@ func ContextFromSignal(parent context.Context, signal js.Value) (context.Context
 	if aborted.Bool() {
 		abort()
 	}
-	// However the context ends, the listener goes; an ended parent is enough.
+	// Removes the listener however the context ends, also with its parent.
 	context.AfterFunc(ctx, scope.End)
 	return ctx, func() {
 		scope.End()

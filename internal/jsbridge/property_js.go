@@ -8,7 +8,7 @@ import (
 )
 
 // The page's constructors and functions, looked up once: each look-up by name
-// costs about 2 µs, and a page that replaces one later doesn't reach us.
+// costs about 2 µs, and functions that the page replaces later are not used.
 var (
 	arrayCtor      = js.Global().Get("Array")
 	dataViewCtor   = js.Global().Get("DataView")
@@ -102,7 +102,7 @@ func Invoke(fn js.Value, args ...any) (result js.Value, err error) {
 }
 
 // stringValue is js.ValueOf for a string that may begin with a byte order mark.
-// The decoder of wasm_exec.js swallows one; a second one in front is the one to lose.
+// The decoder of wasm_exec.js removes one, so a second one is put in front.
 func stringValue(s string) js.Value {
 	const mark = "\uFEFF"
 	if len(s) >= len(mark) && s[:len(mark)] == mark {

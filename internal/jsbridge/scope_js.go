@@ -8,8 +8,7 @@ import (
 )
 
 // Scope owns callbacks and listeners for as long as a session, an element or a
-// request lives. It belongs to the Go side that made it; like everything around
-// js.Value it is used by one thread and needs no lock.
+// request lives. Like all users of js.Value it runs on one thread and needs no lock.
 type Scope struct {
 	onPanic func(error)
 	ends    []*ending
@@ -44,8 +43,8 @@ func (s *Scope) Listen(target js.Value, event string, fn func(event js.Value)) (
 		return nil, err
 	}
 	return s.add(func() {
-		// Released even when this fails: a target that cannot remove a
-		// listener is gone for good, a closed foreign window for example.
+		// Release f even when this fails: such a target, a closed window for
+		// example, dispatches no more events.
 		_, _ = Call(target, "removeEventListener", event, f)
 		f.Release()
 	}), nil
@@ -112,8 +111,8 @@ func arg(args []js.Value, i int) js.Value {
 // share one thread and change only where they wait, so it needs no lock.
 var liveFuncs int
 
-// LiveFuncs returns the number of Funcs that exist and are not released. It is
-// back at its old value when everything that listened or waited has ended.
+// LiveFuncs returns the number of Funcs that exist and are not released. It
+// returns to its old value when all listeners and waiting calls have ended.
 func LiveFuncs() int { return liveFuncs }
 
 // Func is a Go function that JavaScript can call, through its Value. It is never
@@ -130,7 +129,7 @@ func FuncOf(fn func(this js.Value, args []js.Value) any) *Func {
 	return guardedFunc(nil, fn)
 }
 
-// guardedFunc is FuncOf with somebody to tell about a panic; onPanic may be nil.
+// guardedFunc is FuncOf with a handler of panics; onPanic may be nil.
 func guardedFunc(onPanic func(error), fn func(this js.Value, args []js.Value) any) *Func {
 	f := js.FuncOf(func(this js.Value, args []js.Value) (result any) {
 		result = js.Undefined()
@@ -164,9 +163,9 @@ type Emitter struct{ dispatch js.Value }
 func NewEmitter(dispatch js.Value) Emitter { return Emitter{dispatch} }
 
 // Emit converts payload with ToJS (nil is undefined) and calls the listeners
-// before it returns. They may call back into Go, so no lock may be held. The error
-// tells of a payload that cannot be converted or a dispatch function that threw;
-// what a listener throws stays in JavaScript.
+// before it returns. They may call back into Go, so no lock may be held. It fails
+// for a payload that cannot be converted and for an exception of dispatch; exceptions
+// of listeners stay in JavaScript.
 func (e Emitter) Emit(name string, payload any) error {
 	v := js.Undefined()
 	if payload != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// stream hands the items of a sequence to JavaScript, one for each that it asks
-// for: the sequence waits while nobody does.
+// stream passes the items of a sequence to JavaScript, one for each call of next; the
+// sequence waits between calls.
 type stream struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	items  chan any // closed when the sequence has ended
-	err    error    // why it ended, until somebody was told; written before items is closed
+	err    error    // of the sequence, until next has returned it; written before items is closed
 	begin  func()   // nil once it has begun, or never will
 }
 
@@ -26,13 +26,13 @@ type stream struct {
 //   - next() returns a promise of {value}, and of {done: true} at the end. An
 //     error of the sequence rejects one promise, and ends it.
 //   - return() ends the sequence early and releases everything. Its promise
-//     resolves when the sequence has ended. Nothing must be called after it, and
-//     whoever has a stream must call it in the end, also after the last item.
+//     resolves when the sequence has ended. It must be the last call, also after the
+//     last item.
 //
-// The sequence is ranged over on a goroutine of its own from the first next on.
-// Its context ends with return(), with ctx and with the scope, whose End waits
-// for it; one that was cut short ends with the error aborted, because it must not
-// look complete. A panic is told to the scope. The error is open's.
+// The first next starts a goroutine that ranges over the sequence. Its context ends
+// with return(), with ctx and with the scope, whose End waits for it; a sequence that
+// is cut short ends with the error aborted, so that it does not look complete. A panic
+// is reported to the scope. The error is open's.
 func (s *Scope) Stream(ctx context.Context, open func(context.Context) (iter.Seq2[any, error], error)) (js.Value, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	sequence, err := open(ctx)
@@ -88,7 +88,7 @@ type result struct {
 	Value any  `json:"value,omitempty"`
 }
 
-// next waits for the next item. Who asks first gets the first.
+// next waits for the next item. Calls get items in their order.
 func (st *stream) next() (any, error) {
 	if st.begin != nil {
 		st.begin()

@@ -101,7 +101,7 @@ func jsonToJS(v reflect.Value) (js.Value, *valueError) {
 		}
 		return stringValue(string(text)), nil
 	default:
-		// It reads itself only, and is written by its kind.
+		// The type only unmarshals itself; it is converted by its kind.
 		byKind := &plan{form: kindForm(v.Type().Elem()), t: v.Type().Elem()}
 		byKind.addParts()
 		return byKind.toJS(v.Elem(), &walk{})
@@ -132,8 +132,7 @@ func (p *plan) listToJS(v reflect.Value, w *walk) (js.Value, *valueError) {
 }
 
 func (p *plan) mapToJS(v reflect.Value, w *walk) (js.Value, *valueError) {
-	// In the order of their names, like encoding/json: what is sent and shown is the
-	// same each time.
+	// In the order of names, like encoding/json, so that the output is reproducible.
 	values := make(map[string]reflect.Value, v.Len())
 	for entries := v.MapRange(); entries.Next(); {
 		values[entries.Key().String()] = entries.Value()
@@ -145,7 +144,7 @@ func (p *plan) mapToJS(v reflect.Value, w *walk) (js.Value, *valueError) {
 			return js.Undefined(), err.in("." + key)
 		}
 		if key == "__proto__" {
-			// Assigning would exchange the object's prototype instead.
+			// Assigning would replace the object's prototype.
 			reflectDefine.Invoke(object, key, map[string]any{
 				"value": item, "writable": true, "enumerable": true, "configurable": true,
 			})

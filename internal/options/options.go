@@ -1,14 +1,12 @@
 // Package options fills in and checks structs of options by the tags of their
-// fields, so that an option's default and its allowed values stand where the
-// option is declared. internal/typegen writes the TypeScript types and checks from
+// fields, so that an option's default and its allowed values are declared with the option. internal/typegen writes the TypeScript types and checks from
 // the same tags.
 //
 //	default:"12s"          the value in place of zero, or of a nil pointer
 //	enum:"relay,all"       the strings that are allowed beside the empty one
 //	check:"integer"        numbers below zero are allowed
 //
-// A nil pointer means that the option was not given, where zero, false or an empty
-// text is a value.
+// Options for which zero, false or "" is a value are pointers; nil means not given.
 package options
 
 import (
@@ -55,8 +53,8 @@ func fields(t reflect.Type) []reflect.StructField {
 
 var duration = reflect.TypeFor[time.Duration]()
 
-// fill sets v to the value that text stands for. A default that its type can't have
-// is a bug in the declaration.
+// fill sets v to the value that text stands for. An invalid default is a bug
+// in the declaration and panics.
 func fill(v reflect.Value, text string) {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))

@@ -13,15 +13,15 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// ChatOptions are the options of session-api A.2.1 in the one form that
-// js/src/options.ts brings them into.
+// ChatOptions are the options of session-api A.2.1 as js/src/chatoptions.ts converts
+// them.
 type ChatOptions struct {
 	chat.Options
 	SessionHooks
 	OnResponse js.Value `json:"onResponse"`
 }
 
-// Session returns the options of the session; its listener is not among them.
+// Session returns the options of the session, without its listener.
 func (o *ChatOptions) Session() chat.Options {
 	s := o.Options
 	o.Into(&s.Options)

@@ -11,23 +11,22 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// A page can call three kinds of functions: methods of a session, and exports of a
+// The kinds of functions that a page can call, as methods of a session or exports of a
 // program.
 type (
 	// Sync returns at once, with an AgentError in place of a result when it
 	// failed. It must not wait.
 	Sync func(Args) (any, error)
 
-	// Async takes an AbortSignal or undefined in front of its arguments and
-	// returns a promise. The context ends with the signal, the session or the
+	// Async takes an AbortSignal or undefined as its first argument and returns a
+	// promise. The context ends with the signal, the session or the
 	// program.
 	Async func(context.Context, Args) (any, error)
 
-	// Streaming returns at once what TypeScript makes an AsyncIterableIterator of
-	// (js/src/stream.ts). The context ends when the page leaves the stream, or
-	// aborts it, or with the session or the program; the sequence must end then.
-	// It is ranged over from the first item that the page asks for, and at most
-	// one item ahead of the page.
+	// Streaming returns at once a sequence, which js/src/stream.ts turns into an
+	// AsyncIterableIterator. The context ends when the page leaves or aborts the
+	// stream, or with the session or the program; the sequence must end then. The
+	// range over it starts at the first next(), at most one item ahead of the page.
 	Streaming func(context.Context, Args) (iter.Seq2[any, error], error)
 )
 
@@ -49,7 +48,7 @@ func (a Args) At(i int) js.Value {
 	return js.Undefined()
 }
 
-// Into converts argument i, which messages call name. The error is bad_request.
+// Into converts argument i, which error messages call name. The error is bad_request.
 func (a Args) Into(name string, i int, out any) error { return jsbridge.FromJS(name, a.At(i), out) }
 
 // Do is a method without arguments and result.
@@ -152,7 +151,7 @@ func Properties[S any](snapshot func() *S) Sync {
 // missing returns the error of a page that left an argument out.
 func missing(name string) error { return fault.New(fault.BadRequest, name+" is missing") }
 
-// owner is what a call is made for: a program or one of its sessions.
+// owner is a program or one of its sessions; it owns calls, streams and callbacks.
 type owner struct {
 	ctx    context.Context // ends with the owner
 	cancel context.CancelFunc

@@ -15,7 +15,7 @@ type SessionHooks struct {
 	Logger       js.Value `json:"logger"`
 }
 
-// Into gives them to the options of a session.
+// Into sets them in the options of a session.
 func (h *SessionHooks) Into(o *session.Options) {
 	o.OnAuditEvent = Hook[event.Audit](h.OnAuditEvent)
 	o.Log = Logger(h.Logger)

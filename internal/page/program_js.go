@@ -1,12 +1,12 @@
 //go:build js && wasm
 
-// Package page is what a Go program hands to the loader in js/: how it starts and
-// ends, the sessions of the page, and the exports that every program has.
+// Package page is the interface of a Go program to the loader in js/: its start and
+// end, the sessions of the page, and the exports common to both programs.
 //
-// It owns the form in which calls, options, events and streams cross to
-// TypeScript. What differs between kinds of sessions is in tables ([Methods]). It
-// must not hold any logic of a session, and it must not import what only
-// agentruntime.wasm has: the avatar session, media, the control socket.
+// It defines how calls, options, events and streams cross to TypeScript; the methods
+// of each kind of session are in tables ([Methods]). It must not contain the logic of
+// a session, nor import packages that only agentruntime.wasm has: the avatar session,
+// media and the control socket.
 package page
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 )
 
-// exitTrouble is the exit code when the loader is missing or not as expected.
-const exitTrouble = 2
+// exitNoLoader is the exit code when the loader is missing or invalid.
+const exitNoLoader = 2
 
 // Main hands the program's exports to the loader and returns when the page disposes
 // the program. sessions are the kinds of sessions that the program has besides the
@@ -31,7 +31,7 @@ const exitTrouble = 2
 func Main(version string, sessions map[string]Open) {
 	if err := run(version, sessions); err != nil {
 		jsbridge.Log("error", "agentruntime: "+err.Error())
-		syscall.Exit(exitTrouble)
+		syscall.Exit(exitNoLoader)
 	}
 }
 
@@ -70,11 +70,11 @@ const loaderVariable = "AGENTRUNTIME_LOADER"
 func findLoader() (js.Value, error) {
 	name, ok := syscall.Getenv(loaderVariable)
 	if !ok {
-		return js.Undefined(), errors.New("start me with the loader in js/, which names itself in the environment")
+		return js.Undefined(), errors.New("the program must be started by the loader in js/, which sets " + loaderVariable + "")
 	}
 	loader, err := jsbridge.Get(js.Global(), name)
 	if err == nil && loader.Type() != js.TypeObject {
-		err = errors.New("the loader is not where the environment says")
+		err = errors.New("the global variable that " + loaderVariable + " names must be the loader")
 	}
 	return loader, err
 }
@@ -85,7 +85,7 @@ type Program struct {
 	live map[*Handle]struct{}
 }
 
-// New returns a program that ends with ctx. It has to be closed.
+// New returns a program that ends with ctx. The caller must close it.
 func New(ctx context.Context) *Program {
 	return &Program{newOwner(ctx, nil), map[*Handle]struct{}{}}
 }
@@ -118,7 +118,7 @@ func (p *Program) exports(sessions map[string]Open) map[string]any {
 	return object
 }
 
-// holdings are counts with which a test or a page can see that nothing stays behind.
+// holdings are counts by which tests and pages detect leaks.
 type holdings struct {
 	Sessions   int `json:"sessions"`
 	Callbacks  int `json:"callbacks"`

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// Session is what sessions of every kind have for their facade in js/.
+// Session has the methods that all kinds of sessions export to js/.
 type Session interface {
 	SetToken(token string) error
 	UpdateRequestVars(vars map[string]any) error
@@ -31,8 +31,8 @@ type Session interface {
 	Close()
 }
 
-// Open makes a session of a kind from the options that its facade gives. The
-// methods are those that are particular to the kind.
+// Open makes a session from the options of its TypeScript class. The methods are those
+// that only this kind of session has.
 type Open func(h *Handle, options js.Value) (Session, Methods, error)
 
 // Handle is the page's side of one session.
@@ -69,8 +69,8 @@ func (p *Program) Open(open Open, options, dispatch js.Value) (map[string]any, e
 	return object, nil
 }
 
-// dispose ends the session and frees what it holds of the page. It returns when
-// its last event was delivered.
+// dispose ends the session and releases its callbacks. It returns after its last event
+// was delivered.
 func (h *Handle) dispose() {
 	if _, ok := h.program.live[h]; !ok {
 		return
@@ -81,11 +81,10 @@ func (h *Handle) dispose() {
 	h.end()
 }
 
-// OpenInside makes a session that h's session holds. take, a function of the page,
-// gets the kind and the methods of the new session, and returns an object with two
-// functions: dispatch takes the events, and gone is called when the methods must
-// not be called any more. release frees what the page holds of the session, after
-// that was closed.
+// OpenInside makes a session that belongs to h's session. take, a function of the page,
+// gets the kind and the methods of the new session and returns an object with two
+// functions: dispatch is called for each event, and gone before the methods become
+// invalid. Call release after the session was closed.
 func (h *Handle) OpenInside(kind string, take js.Value, open func(*Handle) (Session, Methods, error)) (release func(), err error) {
 	inside := h.program.newHandle()
 	s, methods, err := open(inside)
@@ -107,7 +106,7 @@ func (h *Handle) OpenInside(kind string, take js.Value, open func(*Handle) (Sess
 	}, nil
 }
 
-// give hands methods to the page and returns the function gone.
+// give passes methods to the page and returns the function gone.
 func (h *Handle) give(kind string, take js.Value, methods map[string]any) (gone js.Value, err error) {
 	facade, err := invoke(take, kind, methods)
 	if err != nil {
@@ -156,7 +155,7 @@ func (h *Handle) Failed(err error) {
 	}
 }
 
-// Listen is the listener that hands a session's events to the page.
+// Listen is the session's listener; it passes the events to the page.
 func (h *Handle) Listen(e event.Event) {
 	var payload any = e
 	if failed, ok := e.(event.Failed); ok {
@@ -167,8 +166,8 @@ func (h *Handle) Listen(e event.Event) {
 	}
 }
 
-// addToolHandler registers a function of the page for a tool: number, name,
-// function, schema. The number is the page's choice, for removeHandler.
+// addToolHandler registers a function of the page for a tool. Its arguments are a
+// number that the page chooses for removeHandler, the name, the function, the schema.
 func (h *Handle) addToolHandler(a Args) (any, error) {
 	var (
 		name   string
@@ -184,7 +183,7 @@ func (h *Handle) addToolHandler(a Args) (any, error) {
 }
 
 // addConsentHandler registers a function of the page for requests of the visitor's
-// consent: number, function.
+// consent. Its arguments are the number and the function.
 func (h *Handle) addConsentHandler(a Args) (any, error) {
 	return h.keep(a, func() (func(), error) { return h.session.OnOAuthRequired(handler[event.OAuthRequired](h, a.At(1))) })
 }
@@ -201,7 +200,7 @@ func handler[E any](h *Handle, fn js.Value) func(context.Context, E) (any, error
 	}
 }
 
-// keep registers a handler and keeps the function that removes it.
+// keep registers a handler and stores the function that removes it.
 func (h *Handle) keep(a Args, register func() (func(), error)) (any, error) {
 	var id int
 	if err := a.Into("handler", 0, &id); err != nil {
@@ -256,8 +255,8 @@ func Disconnect(f func(keep bool, reason string)) Sync {
 	}
 }
 
-// The options of a session that are functions of the page. A function that is not
-// given is nil in Go.
+// Functions of the page among the options of a session. A function that was not given
+// becomes nil in Go.
 
 // Given reports whether the page gave a function.
 func Given(fn js.Value) bool { return !fn.IsUndefined() && !fn.IsNull() }

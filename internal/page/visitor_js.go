@@ -76,8 +76,7 @@ func visitorMethods() Methods {
 	}
 }
 
-// visiting makes an export of a call of a visitor, with the access in front of its
-// arguments.
+// visiting makes an export of a visitor's call. Its first argument is the access.
 func visiting[A, R any](call func(*visitor.Client, context.Context, A) (R, error)) Async {
 	return func(ctx context.Context, a Args) (any, error) {
 		client, about, err := visitorOf[A](a)
@@ -105,7 +104,7 @@ type aboutTitle struct {
 	Title *string `json:"title"`
 }
 
-// titled is such a call. Messages call the title name.
+// titled makes a call of aboutTitle; error messages call the title name.
 func titled[R any](name string, call func(c *visitor.Client, ctx context.Context, id, title string) (R, error)) func(*visitor.Client, context.Context, aboutTitle) (any, error) {
 	return func(c *visitor.Client, ctx context.Context, a aboutTitle) (any, error) {
 		if a.Title == nil {
@@ -134,18 +133,19 @@ type access struct {
 	OnResponse js.Value `json:"onResponse"`
 }
 
-// options returns what a visitor's client takes of it.
+// options returns the options of the visitor's client.
 func (a *access) options() visitor.Options {
 	o := a.Options
 	o.Warn, o.Fetch, o.OnResponse = warn, fetch.New(), Hook[fetch.Report](a.OnResponse)
 	return o
 }
 
-// warned are the warnings that the console has shown. It stays small: warnings are
-// about hosts, of which a page has few.
+// warned has the warnings that the console has shown. It stays small, because warnings
+// are about hosts, of which a page has few.
 var warned = map[string]bool{}
 
-// warn warns on the console, once in a page: a single call has no logger.
+// warn writes a warning to the console once per page, because calls without a session
+// have no logger.
 func warn(w *fault.Error) {
 	if text := w.Message(); !warned[text] {
 		warned[text] = true

@@ -1,12 +1,12 @@
 import type { AgentMode } from "./events.js"
 import { plainAvatar } from "./avataroptions.js"
 import { plainChat } from "./chatoptions.js"
-import { givenOf, logUnneeded, plainAsked, plainOf, type PlainOptions, type WithToken } from "./options.js"
+import { givenOf, logUnneeded, plainAgentOptions, plainOf, type PlainOptions, type WithToken } from "./options.js"
 import { agentChecks, type AgentSettings } from "./settings.js"
 
 export type { AgentSettings } from "./settings.js"
 
-/** Options of `AgentSession`: a token, and whatever should differ from the defaults. */
+/** Options of `AgentSession`: a token, and any other option. */
 export type AgentOptions = WithToken<AgentSettings>
 
 /** The options of an `AgentSession` in the form that cmd/wasm takes. */
@@ -16,17 +16,18 @@ export interface PlainAgent extends PlainOptions {
   chat: PlainOptions
 }
 
-/** Checks the options of an `AgentSession`, those of both transports, and brings them into one form. */
+/** Checks the options of an `AgentSession`, those of both transports, and converts them. */
 export function plainAgent(options: unknown): PlainAgent {
   const { mode = "avatar", avatar = {}, chat = {}, ...shared } = givenOf(options)
   plainOf({ mode }, agentChecks)
   const own = { avatar: givenOf(avatar), chat: givenOf(chat) }
   logUnneeded(shared, own.avatar, own.chat)
-  // These stand apart: a transport's own are merged over them, name by name.
+  // Not passed to each transport: its own variables and capabilities are merged over
+  // these name by name.
   const { requestVars, capabilities, ...each } = shared
   return {
     mode: mode as AgentMode,
-    ...plainAsked(shared),
+    ...plainAgentOptions(shared),
     logger: shared["logger"],
     avatar: plainAvatar(over(each, own.avatar)),
     chat: plainChat(over(each, own.chat)),

@@ -8,27 +8,27 @@ import type { Methods } from "./program.js"
 import { Remote } from "./remote.js"
 import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
 
-/** The payload of `transportChanged`: the session inside, before it connects. */
+/** The payload of `transportChanged`: the new transport, before it connects. */
 export type TransportChange = { mode: "avatar"; transport: AvatarSession } | { mode: "chat"; transport: ChatSession }
 
 /** Events of an `AgentSession`, by name, with their payloads. */
 export interface AgentSessionEvents extends Omit<AgentEvents, "transportChanged"> {
   /**
-   * Comes before the new transport connects, so that listeners of its own can be
-   * attached, and again with the old one when a switch fails.
+   * Emitted before the new transport connects, so that listeners can be attached to
+   * it, and again with the old one when a switch fails.
    */
   transportChanged: TransportChange
 }
 
-/** The transport of each mode that was made last. */
+/** The latest transport of each mode. */
 type Transports = Partial<Record<AgentMode, AvatarSession | ChatSession>>
 
 /**
  * One conversation with an agent, in text or with its face and voice
- * (session-api A.3). `switchMode` takes it from one to the other, with its
- * thread, variables, handlers and waiting texts.
+ * (session-api A.3). `switchMode` moves it from one to the other, with its
+ * thread, variables, handlers and queued texts.
  *
- * Making one starts loading the runtime. Errors are `AgentError`s: switch on
+ * The constructor starts loading the runtime. Errors are `AgentError`s: switch on
  * their `code` (docs/errors.md). Attach listeners before `connect()`: events are
  * not replayed.
  */
@@ -36,7 +36,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   readonly #transports: Transports
 
   /**
-   * Throws for bad options, also of the transport that comes second:
+   * Throws for bad options, also of the transport that is not used first:
    * `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport`
    * or `wrong_token_scope`.
    */
@@ -47,35 +47,34 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
     this.#transports = transports
   }
 
-  // --- The conversation's life
+  // --- Connecting
 
   /**
-   * Opens the first transport, once. Its failure is final: rejects with the
-   * transport's error, or `invalid_state` when the session is disconnected
-   * meanwhile.
+   * Opens the first transport; call it once. A failure ends the session: rejects with
+   * the transport's error, or `invalid_state` when the session is disconnected first.
    */
   async connect(options?: CallOptions): Promise<void> {
     await this.callActive("connect", options)
   }
 
   /**
-   * Takes the conversation to the other transport; the present mode is no switch.
-   * The old transport goes when the new one is up; when that fails, the
-   * conversation stays where it was, and this rejects with the transport's error.
+   * Moves the conversation to the other transport; does nothing for the current mode.
+   * The old transport is closed once the new one is connected. If that fails, the old
+   * one stays, and this rejects with the new transport's error.
    * Other codes: `bad_request`, `invalid_state` (not connected, already
-   * switching, or ended meanwhile) and `aborted`.
+   * switching, or ended during the switch) and `aborted`.
    *
-   * A turn in text that is not complete when the new transport is up rejects with
-   * `aborted`. The service is not told of an end: the conversation goes on.
+   * A text turn that is not complete when the new transport is connected rejects with
+   * `aborted`. No end of the conversation is reported to the service.
    */
   async switchMode(mode: AgentMode, options?: CallOptions): Promise<void> {
     await this.live.call("switchMode", options, mode)
   }
 
   /**
-   * Ends the session for good, and tells the service that the conversation is
-   * over unless `final` is false. Allowed at any time. A connect or a switch under
-   * way, and texts that wait, reject with `invalid_state`.
+   * Ends the session for good, and reports the end of the conversation to the service
+   * unless `final` is false. Allowed at any time. A pending connect or switch, and
+   * queued texts, reject with `invalid_state`.
    */
   disconnect(options?: DisconnectOptions): void {
     const { final = true, reason = "disconnect" } = optionsOf(options)
@@ -86,13 +85,13 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   // --- Talking
 
   /**
-   * Sends one turn. In text it resolves with the answer when that is complete;
-   * with the avatar as soon as the text has left, with true, or false when the
-   * session ended first. During a switch up to 8 texts wait, and leave through
-   * whatever transport carries the conversation then.
+   * Sends one turn. In text it resolves with the complete answer; with the
+   * avatar with true as soon as the text is sent, or false when the session ended
+   * first. During a switch up to 8 texts are queued, and sent on the transport that
+   * carries the conversation afterwards.
    *
    * Rejects like `sendText` and `speak` of the transports, with `invalid_state`
-   * when the session is not connected or a ninth text would wait, and `aborted`.
+   * when the session is not connected or the queue is full, and `aborted`.
    */
   async sendText(text: string, options?: CallOptions): Promise<ChatTurn | boolean> {
     return this.live.call("sendText", options, text)
@@ -120,16 +119,16 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   }
 
   /**
-   * The session inside, for everything that is not forwarded: an `AvatarSession`
-   * or a `ChatSession`, undefined until the runtime is there. This session connects
-   * and disposes it. After that its methods throw `invalid_state`, and its
-   * properties keep their last value.
+   * The current transport, for methods that this class lacks: an `AvatarSession` or a
+   * `ChatSession`, undefined until the runtime is loaded. This session connects and
+   * disposes it; afterwards its methods throw `invalid_state`, and its properties
+   * keep their last value.
    */
   get transport(): AvatarSession | ChatSession | undefined {
     return this.#transports[this.mode]
   }
 
-  // --- Inside
+  // --- Internals
 
   protected override received<K extends keyof AgentSessionEvents>(event: K, payload: unknown): void {
     if (event !== "transportChanged") return super.received(event, payload)
@@ -154,13 +153,13 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   }
 }
 
-/** The properties before the runtime is there. */
+/** The properties until the runtime is loaded. */
 function initial(plain: PlainAgent): AgentSnapshot {
   const threadId = plain[plain.mode]["threadId"] as string | undefined
   return { state: "idle", mode: plain.mode, timings: {}, ...(threadId !== undefined && { threadId }) }
 }
 
-/** Makes a session that puts each transport into transports before it connects. */
+/** Stores each transport in transports before it connects. */
 function remoteOf(options: PlainAgent, transports: Transports): Remote {
   return new Remote({
     find: fullProgram,

@@ -1,13 +1,13 @@
 import type { Region, TurnCredentials } from "./options.js"
 import type { Program } from "./program.js"
 
-/** Options of `appInit`: a widget id or a token, and where the service is. */
+/** Options of `appInit`: a widget id or a token, and the service's address. */
 export type AppInitOptions = AppInitAddresses & (ByWidget | ByToken)
 
 interface ByWidget {
   /** The public id of the agent's widget. */
   widgetId: string
-  /** Tried first; when it has expired, a fresh one is made of the widget id. */
+  /** Tried first. When it has expired, a new one is requested with the widget id. */
   token?: string
 }
 
@@ -38,7 +38,7 @@ export interface AppInitResult {
   partnerId: string
   /** The conversation token. */
   ks: string
-  /** `"widget"` when the token was made of the widget id; it has no threads of its own then. */
+  /** `"widget"` when the token was requested with the widget id. It has no threads. */
   kind?: "widget"
   /** Origin of the control socket. */
   conversationManagerUrl: string
@@ -55,14 +55,14 @@ export interface AppInitResult {
   genieUrl: string
 }
 
-/** Pictures to show until the avatar is on screen. */
+/** Media to show until the avatar's picture arrives. */
 export interface AvatarPreview {
   id: string
   previewImageUrl: string
   loadingVideoUrl: string
 }
 
-/** `appInit`, in the program that find gives. */
+/** Calls `appInit` in the program that find loads. */
 export async function requestInit(find: (wait: { signal: AbortSignal | undefined }) => Promise<Program>, options: AppInitOptions): Promise<AppInitResult> {
   const { signal, ...rest } = options ?? {}
   const running = await find({ signal })
@@ -75,7 +75,7 @@ export async function requestInit(find: (wait: { signal: AbortSignal | undefined
   return running.call((go) => go.appInit(signal, request) as Promise<AppInitResult>, signal)
 }
 
-/** The text of a URL object; anything else is for the Go side to judge. */
+/** Returns the text of a URL object; the Go program checks it. */
 function address<T>(url: T | URL): T | string {
   return url instanceof URL ? url.href : url
 }

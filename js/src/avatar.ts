@@ -23,16 +23,16 @@ interface Elements {
 /**
  * A live session with an agent that has a face and a voice.
  *
- * Making one starts loading the runtime; `connect()` waits for it, and what is
- * called before it is there takes effect in order. Errors are `AgentError`s:
+ * The constructor starts loading the runtime. `connect()` waits for it; other calls
+ * made before it is loaded take effect in order. Errors are `AgentError`s:
  * switch on their `code` (docs/errors.md). Attach listeners before `connect()`:
  * events are not replayed.
  */
 export class AvatarSession extends Session<AvatarEvents, Snapshot> {
-  /** The elements that are bound before the runtime is there, and after it. */
+  /** The elements last bound, for when no runtime is running. */
   #elements: Elements = {}
-  #levelWanted = false
-  /** The session was left before the program was there, which will emit the change too. */
+  #levelEnabled = false
+  /** `disconnect` was called before the program was loaded; the program will emit the change again. */
   #leftEarly = false
 
   /** Throws `bad_request`, `validation_error`, `unknown_capability` or `insecure_transport` for bad options. */
@@ -47,12 +47,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     this.#elements = { videoEl: from.videoEl ?? null, audioEl: from.audioEl ?? null }
   }
 
-  // --- The conversation's life
+  // --- Connecting
 
   /**
-   * Connects; resolves when the agent is there. The error of a failed connect
-   * carries `phase` and `timings`; `disconnect()` must come before another try,
-   * and `setToken()`, because disconnecting forgets the token.
+   * Connects; resolves when the agent is ready. The error of a failed connect
+   * carries `phase` and `timings`. Call `disconnect()` and `setToken()` before
+   * another try: disconnecting discards the token.
    */
   async connect(options?: CallOptions): Promise<void> {
     await this.callActive("connect", options)
@@ -64,7 +64,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   }
 
   /**
-   * Ends the session, and tells the service that the conversation is over unless
+   * Ends the session, and reports the end of the conversation to the service unless
    * `final` is false. Allowed at any time.
    */
   disconnect(options?: DisconnectOptions): void {
@@ -75,7 +75,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     if (this.remote.pending) this.leaveEarly()
   }
 
-  /** `disconnect` for a person's stop button. */
+  /** `disconnect` with the reason `stop`, for a stop button. */
   stop(): void {
     this.disconnect({ reason: "stop" })
   }
@@ -90,13 +90,13 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   /**
    * Sends a typed turn; true when it was sent, false when the session ended
-   * first. During a turn that can't be interrupted it waits.
+   * first. Waits for the end of a turn that can't be interrupted.
    */
   async speak(text: string, options?: CallOptions): Promise<boolean> {
     return this.live.call("speak", options, text)
   }
 
-  /** Silences the avatar now. */
+  /** Stops the agent's speech. */
   interrupt(): void {
     this.live.callSync("interrupt")
   }
@@ -117,7 +117,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     await this.live.call("resume", options)
   }
 
-  /** Confirms the notice; releases a start that waits for it. */
+  /** Confirms the disclosure; a connect that waits for it continues. */
   acknowledgeDisclosure(): void {
     this.remote.callSync("acknowledgeDisclosure")
   }
@@ -131,7 +131,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.values.stickyId
   }
 
-  /** A cheap sign of life; does nothing without a connection. */
+  /** Sends a keep-alive event; does nothing without a connection. */
   keepAlive(): void {
     if (this.remote.present) this.remote.callSync("keepAlive")
   }
@@ -143,7 +143,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     this.live.callSync("sendScreenShot", image)
   }
 
-  /** Reports a click on something that the brain made. */
+  /** Reports a click on HTML that the agent generated. */
   notifyHtmlElementClick(info: Record<string, unknown>): void {
     this.live.callSync("notifyHtmlElementClick", info)
   }
@@ -162,7 +162,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     this.remote.callSync("unmute")
   }
 
-  /** Asks for the microphone and attaches it. */
+  /** Opens the microphone and attaches it. */
   async startMic(options?: CallOptions): Promise<void> {
     await this.live.call("startMic", options)
   }
@@ -182,14 +182,14 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   // --- Picture and voice
 
-  /** Shows the picture elsewhere; null nowhere. */
+  /** Shows the picture in another element; null detaches it. */
   setVideoEl(element: HTMLMediaElement | null): void {
     checkElement("videoEl", element)
     this.remote.callSync("setVideoEl", element)
     this.#elements.videoEl = element
   }
 
-  /** Plays the voice elsewhere; null merges it back into the picture's element. */
+  /** Plays the voice in another element; null plays it in the picture's element. */
   setAudioEl(element: HTMLMediaElement | null): void {
     checkElement("audioEl", element)
     this.remote.callSync("setAudioEl", element)
@@ -204,7 +204,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     this.remote.callSync("unmuteAudioOutput")
   }
 
-  /** 0 to 1; what is beyond is brought inside. */
+  /** Sets the volume, clamped to 0 to 1. Throws `bad_request` for anything but a number. */
   setAudioOutputVolume(volume: number): void {
     if (typeof volume !== "number" || Number.isNaN(volume)) throw localError("bad_request", "the volume must be a number")
     this.remote.callSync("setAudioOutputVolume", Math.min(Math.max(volume, 0), 1))
@@ -216,7 +216,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.remote.call("setAudioOutput", options, deviceId)
   }
 
-  /** Plays again after `playback_blocked`; call it in a click. */
+  /** Plays again after `playback_blocked`; call it in a click handler. */
   async startPlayback(options?: CallOptions): Promise<boolean> {
     return this.remote.call("startPlayback", options)
   }
@@ -236,7 +236,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.values.speaking
   }
 
-  /** Whether the brain was asked and has shown nothing yet. */
+  /** Whether a turn was sent and no part of its answer has come yet. */
   get responsePending(): boolean {
     return this.values.responsePending
   }
@@ -258,7 +258,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.values.kickoff
   }
 
-  /** What the service said the agent can do. */
+  /** What the agent can do, as the service reports it. */
   get capabilities(): AgentAbilities {
     return this.values.capabilities
   }
@@ -306,7 +306,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.#bound.avatarStream ?? null
   }
 
-  // --- Inside
+  // --- Internals
 
   get #bound(): Elements {
     if (this.remote.present) this.#elements = (this.remote.callSync("elements") as Elements | undefined) ?? this.#elements
@@ -318,7 +318,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   }
 
   protected override final(): boolean {
-    return false // until it is disposed
+    return false // it can connect again until it is disposed
   }
 
   protected override leaveEarly(): void {
@@ -329,8 +329,8 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   protected override received<K extends keyof AvatarEvents>(event: K, payload: unknown): void {
     if (!this.#leftEarly || event !== "stateChange") return super.received(event, payload)
-    // These changes were emitted already. The call itself takes effect, because it
-    // makes the session forget the token.
+    // leaveEarly has emitted these changes. The queued call itself still runs, because
+    // it discards the token.
     const { state } = payload as AvatarEvents["stateChange"]
     this.#leftEarly = state !== "disconnected"
   }
@@ -342,10 +342,10 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   /** The level is measured only while its events have listeners. */
   protected override listenersChanged(): void {
-    const wanted = this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged")
-    if (wanted === this.#levelWanted) return
-    this.#levelWanted = wanted
-    this.callIfThere("wantLevel", wanted)
+    const enabled = this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged")
+    if (enabled === this.#levelEnabled) return
+    this.#levelEnabled = enabled
+    this.callUnlessGone("measureLevel", enabled)
   }
 }
 
@@ -353,7 +353,7 @@ function remoteOf(options: PlainOptions): Remote {
   return new Remote({ find: fullProgram, options, open: (go, options, dispatch, remote) => go.avatarSession(withCallbacks(options, remote), dispatch) })
 }
 
-/** The properties before the runtime is there. */
+/** The properties until the runtime is loaded. */
 function initial(plain: PlainOptions): Snapshot {
   const { kickoff = null, partnerId = "", stickyId = "", threadId } = plain as Partial<Snapshot>
   return {

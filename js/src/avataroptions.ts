@@ -4,10 +4,10 @@ import { avatarChecks, type AvatarSettings } from "./settings.js"
 export { checkElement } from "./options.js"
 export type { AgentAction, AvatarSettings, SendInfo, TimeoutName } from "./settings.js"
 
-/** Options of `AvatarSession`: a token, and whatever should differ from the defaults. */
+/** Options of `AvatarSession`: a token, and any other option. */
 export type AvatarOptions = WithToken<AvatarSettings>
 
-/** Checks the options of an `AvatarSession` and brings them into the form that cmd/wasm takes. */
+/** Checks the options of an `AvatarSession` and converts them to the form that cmd/wasm takes. */
 export function plainAvatar(options: unknown): PlainOptions {
   const given = givenOf(options)
   const { turnServerUrl, iceServers, agentActions, stickyId = randomID() } = given as AvatarSettings
@@ -32,7 +32,7 @@ function policyOf(actions: NonNullable<AvatarSettings["agentActions"]>): PlainOp
   }
 }
 
-// They tell sessions apart and open nothing.
+// Identifies a session; it grants no access, so it need not be unpredictable.
 function randomID(): string {
   return Array.from({ length: 16 }, () => Math.floor(Math.random() * 36).toString(36)).join("")
 }

@@ -2,8 +2,8 @@
  * agentruntime/chat: the part of the package for pages without an avatar. It loads
  * chat.wasm, and never agentruntime.wasm.
  *
- * What it has in common with `agentruntime` is the same: classes, and the running
- * program, when a page imports both.
+ * A page that imports `agentruntime` too shares classes and the running program
+ * between both.
  */
 import { requestInit, type AppInitOptions, type AppInitResult } from "./appinit.js"
 import { chatProgram, type LoadOptions } from "./load.js"
@@ -43,11 +43,10 @@ export * from "./visitor.js"
 export const version: string = AGENTRUNTIME_VERSION
 
 /**
- * Loads what this entry of the package needs, once per page: chat.wasm, unless the
- * page has the full runtime already. Further calls wait for the same load, and
- * their options other than `signal` change nothing. Every other call loads by
- * itself; calling `load` early saves that time, and is the place for options.
- * After a failure, and after the runtime has ended, the next call loads anew.
+ * Loads chat.wasm, once per page, unless the page has loaded the full runtime.
+ * Further calls wait for the same load and ignore options other than `signal`. Other
+ * calls load by themselves; call `load` to load early or to set options. After a
+ * failure, and after the runtime has ended, the next call loads again.
  *
  * Rejects with code `load_failed`, whose message names the address and the cause, or
  * `aborted` by signal or `dispose`.
@@ -56,7 +55,7 @@ export async function load(options: LoadOptions = {}): Promise<void> {
   await chatProgram(options)
 }
 
-/** Asks the service what a session needs to connect. */
+/** Requests what a session needs to connect from the service. */
 export function appInit(options: AppInitOptions): Promise<AppInitResult> {
   return requestInit(chatProgram, options)
 }

@@ -6,16 +6,16 @@ import { Remote } from "./remote.js"
 import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
 
 /**
- * A conversation with an agent in text (session-api A.2): no connection, no
- * media, no prompt for a microphone.
+ * A text conversation with an agent (session-api A.2): no permanent connection, no
+ * media, no permission for a microphone.
  *
- * Making one starts loading the runtime; calls that are made before it is there
- * take effect in order. Errors are `AgentError`s: switch on their `code`
+ * The constructor starts loading the runtime; calls made before it is loaded take
+ * effect in order. Errors are `AgentError`s: switch on their `code`
  * (docs/errors.md). Attach listeners before `connect()`: events are not replayed.
  */
 export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
-  /** `connect` was called: calls behind it wait for the program too. */
-  #begun = false
+  /** `connect` was called: later calls wait for the program to load. */
+  #connectCalled = false
 
   /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
   constructor(options: ChatOptions)
@@ -27,18 +27,18 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
     logUnneeded(plain)
   }
 
-  // --- The conversation's life
+  // --- Connecting
 
-  /** Opens the session, once, and sends the kickoff. The service is not asked. Rejects with `invalid_state`, or `load_failed`. */
+  /** Opens the session and sends the kickoff; call it once. Without a kickoff nothing is sent. Rejects with `invalid_state`, or `load_failed`. */
   async connect(options?: CallOptions): Promise<void> {
-    this.#begun = true
+    this.#connectCalled = true
     await this.callActive("connect", options)
   }
 
   /**
-   * Ends the session for good, and tells the service that the conversation is
-   * over unless `final` is false. Allowed at any time. The turn under way rejects
-   * with `aborted`, those behind it with `invalid_state`.
+   * Ends the session for good, and reports the end of the conversation to the service
+   * unless `final` is false. Allowed at any time. The current turn rejects with
+   * `aborted`, queued ones with `invalid_state`.
    */
   disconnect(options?: DisconnectOptions): void {
     const { final = true, reason = "disconnect" } = optionsOf(options)
@@ -49,30 +49,30 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   // --- Talking
 
   /**
-   * Sends one turn and resolves with the answer when it is complete. Turns run one
-   * after another, and at most 100 wait.
+   * Sends one turn and resolves with the complete answer. Turns run one after another;
+   * at most 100 are queued.
    *
    * Rejects with `bad_request` (empty), `validation_error` (options),
    * `invalid_state` (not connected), `rate_limited`, `aborted`, the codes of HTTP,
    * `network_error`, `server_error`, `client_variables_disabled`; and
-   * `thread_access_denied` and `stream_error`, whose `body` has what came before.
+   * `thread_access_denied` and `stream_error`, whose `body` has the answer up to the error.
    */
   async sendText(text: string, options?: TurnOptions): Promise<ChatTurn> {
-    const { signal, ...asks } = optionsOf(options)
-    return this.live.call("sendText", { signal }, text, asks)
+    const { signal, ...rest } = optionsOf(options)
+    return this.live.call("sendText", { signal }, text, rest)
   }
 
   /**
    * Sends one turn when the loop begins, and yields every segment of the answer as
-   * it comes, error segments too; the turn's error is thrown at the end. What the
-   * loop has not taken is not read ahead. Leaving the loop aborts the turn.
+   * it arrives, error segments too; the turn's error is thrown at the end. Nothing is
+   * read ahead of the loop. Leaving the loop aborts the turn.
    *
-   * Never await another turn inside the loop: it waits for the loop, and the loop
-   * for it. A loop that is held up holds every later turn.
+   * Never await another turn inside the loop: later turns start only after the loop
+   * has ended, so both would wait forever.
    */
   streamText(text: string, options?: TurnOptions): AsyncIterableIterator<Segment> {
-    const { signal, ...asks } = optionsOf(options)
-    return this.live.stream("streamText", signal, text, asks)
+    const { signal, ...rest } = optionsOf(options)
+    return this.live.stream("streamText", signal, text, rest)
   }
 
   // --- Properties
@@ -94,15 +94,15 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
     return this.values.kickoff
   }
 
-  /** The brain was asked and has shown nothing yet. */
+  /** Whether a turn was sent and no part of its answer has come yet. */
   get responsePending(): boolean {
     return this.values.responsePending
   }
 
-  // --- Inside
+  // --- Internals
 
   protected override get live(): Remote {
-    return this.#begun && !this.remote.present ? this.remote : super.live
+    return this.#connectCalled && !this.remote.present ? this.remote : super.live
   }
 
   protected override inactive(state: ChatState): boolean {
@@ -126,7 +126,7 @@ function remoteOf(options: PlainOptions): Remote {
   return new Remote({ find: chatProgram, options, open: (go, options, dispatch, remote) => go.chatSession(withCallbacks(options, remote), dispatch) })
 }
 
-/** The properties before the runtime is there. */
+/** The properties until the runtime is loaded. */
 function initial(plain: PlainOptions): ChatSnapshot {
   const { kickoff = null, partnerId = "", threadId } = plain as Partial<ChatSnapshot>
   return { state: "idle", partnerId, kickoff, responsePending: false, ...(threadId !== undefined && { threadId }) }

@@ -1,7 +1,7 @@
 /**
  * agentruntime/compat: everything of `agentruntime`, and the same classes under
- * the names of the service's reference client, so that a page written for that
- * one changes an import.
+ * the names of the service's reference client, so that a page
+ * written for it only has to change an import.
  */
 export * from "./index.js"
 export { AgentSession as KalturaAgentSession } from "./agentsession.js"

@@ -2,7 +2,7 @@ import { cancelled, checkSignal, localError } from "./errors.js"
 import { optionsOf } from "./options.js"
 import { Stream } from "./stream.js"
 
-/** Options of methods that listen. */
+/** Options of methods that add a listener. */
 export interface ListenOptions {
   /** Removes the listener when it is aborted. */
   signal?: AbortSignal | undefined
@@ -17,9 +17,9 @@ interface Entry {
  * Events of a session. `Events` maps each event's name to its payload; events
  * without one have `undefined`.
  *
- * The Go side makes one call of `emit` per event. A listener that throws does not
- * keep the others from being called: the exception is emitted as `error`, and
- * reported to the page like any uncaught one when `error` has no listener.
+ * An exception of a listener does not keep the other listeners from being called: it
+ * is emitted as `error`, or reported as an uncaught exception when `error` has no
+ * listener.
  */
 export class Emitter<Events extends { error: unknown }> {
   readonly #entries = new Map<keyof Events, Entry[]>()
@@ -34,12 +34,12 @@ export class Emitter<Events extends { error: unknown }> {
     return this.#add(event, { listener, once: true }, options?.signal)
   }
 
-  /** Removes a listener that `on` or `once` added, as often as it was added. */
+  /** Removes every registration of a listener that `on` or `once` added. */
   off<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void): void {
     this.#keep(event, (entry) => entry.listener !== listener)
   }
 
-  /** Removes the listeners of one event, or all. */
+  /** Removes the listeners of one event, or of all events. */
   removeAllListeners(event?: keyof Events): void {
     if (event === undefined) this.#entries.clear()
     else this.#entries.delete(event)
@@ -48,8 +48,8 @@ export class Emitter<Events extends { error: unknown }> {
 
   /** Calls the listeners of an event in the order in which they were added. */
   emit<K extends keyof Events>(event: K, payload: Events[K]): void {
-    // Listeners that are added or removed meanwhile count from the next event on:
-    // the lists are replaced, never changed.
+    // Listeners added or removed by a listener count from the next event on, because
+    // the lists are replaced, not changed.
     for (const entry of this.#entries.get(event) ?? []) {
       if (entry.once) this.#keep(event, (other) => other !== entry)
       try {
@@ -74,7 +74,7 @@ export class Emitter<Events extends { error: unknown }> {
   }
 
   #add(event: keyof Events, entry: Entry, signal: AbortSignal | undefined): () => void {
-    if (typeof entry.listener !== "function") throw new TypeError(`the listener of ${String(event)} is not a function`)
+    if (typeof entry.listener !== "function") throw new TypeError(`the listener of ${String(event)} must be a function`)
     if (signal?.aborted) return () => {}
     this.#entries.set(event, [...(this.#entries.get(event) ?? []), entry])
     const remove = () => {
@@ -94,19 +94,19 @@ export class Emitter<Events extends { error: unknown }> {
   }
 }
 
-/** An emitter of a session, whose events end with `ended`: to wait for, or to iterate over. */
+/** An emitter whose events end with `ended`, and can be awaited or iterated over. */
 export class SessionEmitter<Events extends { error: unknown; ended: unknown }> extends Emitter<Events> {
-  /** Ends a stream, and which event it is for. */
+  /** The event of each stream, by the function that ends the stream. */
   readonly #streams = new Map<() => void, keyof Events>()
-  /** `ended` was emitted, and the session can't begin again. */
+  /** `ended` was emitted, and the session can't connect again. */
   #ended = false
-  /** No event follows, not even those that come after `ended`. */
+  /** No event follows, not even `sessionCompleted`, which comes after `ended`. */
   #silent = false
 
   /**
    * Resolves with the payload of the next event of that name. Rejects with code
    * `ended` when the session ends first, or has ended for good; `aborted` when
-   * signal is aborted. `sessionCompleted` comes after `ended`, and is waited for.
+   * signal is aborted. `sessionCompleted` comes after `ended` and can still be awaited then.
    */
   async next<K extends keyof Events>(event: K, options?: ListenOptions): Promise<Events[K]> {
     const past = this.#past(event)
@@ -116,13 +116,13 @@ export class SessionEmitter<Events extends { error: unknown; ended: unknown }> e
       void stream.return?.()
       return value
     }
-    throw localError("ended", past ? `there is no ${String(event)} any more: the session has ended` : `the session ended before ${String(event)}`)
+    throw localError("ended", past ? `the session has ended: no ${String(event)} follows` : `the session ended before ${String(event)}`)
   }
 
   /**
-   * The events of that name from now on, to iterate over with `for await`. Ends
-   * when the session ends, at once when that was for good, or the loop is left;
-   * throws with code `aborted` when signal is aborted.
+   * The events of that name from now on, to iterate over with `for await`. Ends when
+   * the session ends; at once when it has ended for good. Throws with code `aborted`
+   * when signal is aborted.
    */
   stream<K extends keyof Events>(event: K, options?: ListenOptions): AsyncIterableIterator<Events[K]> {
     const { signal } = optionsOf(options)
@@ -133,7 +133,7 @@ export class SessionEmitter<Events extends { error: unknown; ended: unknown }> e
       const done = new AbortController()
       const until = { signal: done.signal }
       this.on(event, put, until)
-      // `sessionCompleted` comes when the service has answered, after `ended`.
+      // `sessionCompleted` follows `ended`, when the service has answered.
       if (event !== "ended" && event !== "sessionCompleted") this.once("ended", end, until)
       this.#streams.set(end, event)
       signal?.addEventListener("abort", () => fail(cancelled(signal)), until)
@@ -146,18 +146,18 @@ export class SessionEmitter<Events extends { error: unknown; ended: unknown }> e
     })
   }
 
-  /** The session ends, and can't begin again. */
+  /** Called when the session ends and can't connect again. */
   protected endsForGood(): void {
     this.#ended = true
   }
 
-  /** Ends the streams that wait for what comes after `ended`; all of them if nothing follows for good. */
+  /** Ends the streams of `sessionCompleted`, or all streams if the session can't connect again. */
   protected silent(forGood: boolean): void {
     this.#silent ||= forGood
     for (const [end, event] of this.#streams) if (forGood || event === "sessionCompleted") end()
   }
 
-  /** Whether no event of that name can come any more. */
+  /** Whether no event of that name can follow. */
   #past(event: keyof Events): boolean {
     return this.#silent || (this.#ended && event !== "sessionCompleted")
   }

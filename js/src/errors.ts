@@ -1,6 +1,6 @@
 import type { ErrorCode } from "./codes.js"
 
-/** What an AgentError is made of; the JSON form of the Go side's errors. */
+/** The fields of an AgentError; the JSON form of the Go program's errors. */
 export interface AgentErrorFields {
   type?: string
   code: ErrorCode
@@ -19,7 +19,7 @@ export interface AgentErrorFields {
 
 /**
  * The error of every call of this package. Switch on `code`; `message` is for
- * people. Tokens and other secrets are removed before it is made.
+ * people. Tokens and other secrets are already removed.
  */
 export class AgentError extends Error {
   /** Stable machine name, such as `"capacity_unavailable"`; see docs/errors.md. */
@@ -59,15 +59,15 @@ export class AgentError extends Error {
       if (fields[key] !== undefined) Object.defineProperty(this, key, { value: fields[key], enumerable })
     }
     for (const key of ["status", "phase", "instance", "requestId"] as const) add(key, true)
-    // Not enumerable: error collectors copy what they can list, and a reply has
-    // more in it than a log should keep.
+    // Not enumerable, because error collectors copy enumerable fields, and a reply may
+    // contain data that a log should not keep.
     for (const key of ["headers", "body", "timings"] as const) add(key, false)
   }
 
   /** The safe form, for logs and for sending elsewhere. */
   toJSON(): Record<string, unknown> {
     return {
-      ...(this as object), // what is enumerable: code to requestId
+      ...(this as object), // enumerable fields: code to requestId
       name: this.name,
       message: this.message,
       headers: this.headers,
@@ -78,18 +78,18 @@ export class AgentError extends Error {
   }
 }
 
-// On the prototype, like the name of every built-in error.
+// On the prototype, as with built-in errors.
 Object.defineProperty(AgentError.prototype, "name", { value: "AgentError", configurable: true, writable: true })
 
-/** The Go side gives the cause as text. */
+/** The Go program passes the cause as text. */
 function asError(cause: unknown): unknown {
   return typeof cause === "string" ? new Error(cause) : cause
 }
 
-// Where the Go side keeps the meaning of each code (runtime/fault).
+// The meaning of each code, generated from runtime/fault.
 const docs = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#"
 
-// The codes that are needed where there is no Go side to ask.
+// Titles of the codes that are used without the Go program.
 const titles = {
   aborted: "Aborted",
   bad_request: "Bad request",
@@ -104,7 +104,7 @@ const titles = {
   wrong_token_scope: "Wrong kind of token",
 } as const
 
-/** Makes an error for what happens outside of the Go program. */
+/** Makes an error outside of the Go program. */
 export function localError(
   code: keyof typeof titles,
   detail: string,
@@ -115,7 +115,7 @@ export function localError(
 
 /**
  * Settles like promise, or rejects with code `aborted` as soon as signal is
- * aborted; what promise is of goes on, because others may wait for it too.
+ * aborted; the work behind promise continues, because other callers may wait for it.
  */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise
@@ -128,19 +128,19 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   })
 }
 
-/** Throws `bad_request` unless signal is an AbortSignal or left out. */
+/** Throws `bad_request` unless signal is an AbortSignal, null or undefined. */
 export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal != null && typeof signal.addEventListener !== "function") {
     throw localError("bad_request", `signal must be an AbortSignal, got ${typeof signal}`)
   }
 }
 
-/** The error of a call that its caller cancelled. */
+/** The error of a call whose signal was aborted. */
 export function cancelled(signal: AbortSignal): AgentError {
   return withCause(localError("aborted", "the caller cancelled"), signal)
 }
 
-/** Makes the reason of a signal the cause of the error of a call that it ended: the very value, of any type. */
+/** Sets the reason of signal, unchanged and of any type, as the cause of an `aborted` error. */
 export function withCause<T>(error: T, signal: AbortSignal): T {
   if (error instanceof AgentError && error.code === "aborted") {
     Object.defineProperty(error, "cause", { value: signal.reason, configurable: true, writable: true })
@@ -148,7 +148,7 @@ export function withCause<T>(error: T, signal: AbortSignal): T {
   return error
 }
 
-/** The message of whatever was thrown. */
+/** The message of a thrown value. */
 export function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }

@@ -3,14 +3,14 @@ import { localError } from "./errors.js"
 import { chatProgram, program, type LoadOptions as FileOptions, type ProgramFile, type ProgramName } from "./load.js"
 import type { Program } from "./program.js"
 
-/** The program that can do everything. */
+/** The program with media. */
 const full: ProgramFile = {
   program: "full",
   name: "agentruntime.wasm",
-  mark: "avatarSession",
+  requiredExport: "avatarSession",
   // The literal form is what bundlers look for, to copy the file.
   url: () => new URL("./agentruntime.wasm", import.meta.url),
-  globals: ["document", "WebAssembly"], // there is no media in a worker
+  globals: ["document", "WebAssembly"], // media needs a page, not a worker
 }
 
 /** The program for what needs media. */
@@ -19,18 +19,17 @@ export const fullProgram = (options?: FileOptions): Promise<Program> => program(
 /** Options of `load`. */
 export interface LoadOptions extends FileOptions {
   /**
-   * What the page will need: `"full"` (default) for avatars, `"chat"` for text
-   * alone, which is met by the full program too when that is there.
+   * `"full"` (default) for avatars, `"chat"` for text alone. The full program serves
+   * both once it is loaded.
    */
   program?: ProgramName
 }
 
 /**
- * Loads the runtime, once per page: further calls wait for the same load, and
- * their options other than `program` and `signal` change nothing. Every other call
- * of this package loads by itself what it needs; calling `load` early saves that
- * time, and is the place for options. After a failure, and after the runtime has
- * ended, the next call loads it anew.
+ * Loads the runtime, once per page: further calls wait for the same load and ignore
+ * options other than `program` and `signal`. Other calls of this package load what
+ * they need by themselves; call `load` to load early or to set options. After a
+ * failure, and after the runtime has ended, the next call loads again.
  *
  * Rejects with code `load_failed`, whose message names the address and the cause, or
  * `aborted` by signal or `dispose`.
@@ -40,7 +39,7 @@ export async function load({ program = "full", ...options }: LoadOptions = {}): 
   await (program === "full" ? fullProgram : chatProgram)(options)
 }
 
-/** Asks the service what a session needs to connect. */
+/** Requests what a session needs to connect from the service. */
 export function appInit(options: AppInitOptions): Promise<AppInitResult> {
   return requestInit((wait) => program("chat", full, wait), options)
 }

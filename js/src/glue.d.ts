@@ -12,7 +12,7 @@ declare module "agentruntime:glue" {
     _scheduledTimeouts: Map<number, ReturnType<typeof setTimeout>>
   }
 
-  /** Evaluates wasm_exec.js with what it would put on the page kept in one object. */
+  /** Evaluates wasm_exec.js, and returns what it would define as globals in one object. */
   export function makeGlue(): { Go: new () => Go; fs: object; process: object; path: object }
 }
 

@@ -1,8 +1,8 @@
 /**
  * agentruntime: a live, talking AI agent in a page.
  *
- * Importing this module does nothing yet; it works without a window too, for
- * rendering on a server. A page without an avatar imports `agentruntime/chat`.
+ * Importing this module has no side effects and works without a window, for rendering
+ * on a server. A page without an avatar imports `agentruntime/chat`.
  */
 export type { AgentOptions, AgentSettings } from "./agentoptions.js"
 export { AgentSession, type AgentSessionEvents, type TransportChange } from "./agentsession.js"

@@ -2,8 +2,8 @@ import { localError, messageOf, untilAborted } from "./errors.js"
 import { start, type Exports, type Holdings, type Program } from "./program.js"
 
 /**
- * The package has two programs. `full` is agentruntime.wasm and can do
- * everything; `chat` is chat.wasm, smaller, without media and the control socket.
+ * The package has two programs: `full` is agentruntime.wasm, `chat` is the smaller
+ * chat.wasm without media and the control socket.
  */
 export type ProgramName = "full" | "chat"
 
@@ -11,11 +11,11 @@ export type ProgramName = "full" | "chat"
 export interface LoadOptions {
   /** Where the program's file is served. Default: next to this module. */
   wasmUrl?: string | URL
-  /** A compiled module, for pages that fetch it themselves or keep it over a reload. */
+  /** A compiled module, for pages that fetch or cache it themselves. */
   wasmModule?: WebAssembly.Module
-  /** Called once when the Go program ends; 0 after `dispose()`, else it crashed. */
+  /** Called once when the Go program ends: with 0 after `dispose()`, another code after a crash. */
   onExit?: (code: number) => void
-  /** Ends the waiting; the loading itself goes on for others. */
+  /** Stops waiting; the load itself continues for other callers. */
   signal?: AbortSignal | undefined
 }
 
@@ -24,51 +24,50 @@ export interface ProgramFile {
   readonly program: ProgramName
   /** The file's name, for messages. */
   readonly name: string
-  /** Where it is unless the page says otherwise. */
+  /** The default address. */
   readonly url: () => URL
-  /** An export by which the file is recognized. */
-  readonly mark: keyof Exports
+  /** An export that the file must have. */
+  readonly requiredExport: keyof Exports
   /** Global variables that the program needs. */
   readonly globals: readonly string[]
 }
 
-/** The program without media. That of the rest is in full.ts, so that pages without an avatar don't have its address. */
+/** The program without media. The other is declared in full.ts, so that bundlers don't copy its file for pages without an avatar. */
 const chat: ProgramFile = {
   program: "chat",
   name: "chat.wasm",
-  mark: "chatSession",
+  requiredExport: "chatSession",
   // The literal form is what bundlers look for, to copy the file.
   url: () => new URL("./chat.wasm", import.meta.url),
   globals: ["location", "WebAssembly"], // it runs in a worker too
 }
 
-/** A program for what needs no media. */
+/** Returns a program for calls that need no media. */
 export const chatProgram = (options?: LoadOptions): Promise<Program> => program("chat", chat, options)
 
-// One of each for all users of this copy of the package.
+// One of each for all importers of this module.
 const current: Record<ProgramName, Promise<Program> | undefined> = { full: undefined, chat: undefined }
 
-/** Ends the downloads under way. */
+/** Aborts the downloads in progress. */
 let downloads = new AbortController()
 
 /**
- * A program that can do what `need` names, running or being loaded; file is
- * loaded if there is none.
+ * Returns a program that can do what `need` names; loads file if there is none.
  *
- * The rule for the whole package: what needs the full program (AvatarSession,
- * AgentSession) runs in that one. What needs no media runs in whichever is there
- * already, in the full one if both are; if none is, what belongs to texts loads
- * chat.wasm. `appInit` loads the program of its entry of the package.
+ * Everything in the package follows one rule: AvatarSession and AgentSession need the
+ * full program. Calls without media use a program that is loaded or loading, the full
+ * one first; otherwise they load chat.wasm, except `appInit`, which loads the program
+ * of its entry of the package.
  */
 export function program(need: ProgramName, file: ProgramFile, options: LoadOptions = {}): Promise<Program> {
-  const there = current.full ?? (need === "chat" ? current.chat : undefined)
-  return untilAborted(there ?? adopt(open(file, options), file.program, options.onExit), options.signal)
+  const existing = current.full ?? (need === "chat" ? current.chat : undefined)
+  return untilAborted(existing ?? adopt(open(file, options), file.program, options.onExit), options.signal)
 }
 
 /**
- * Ends the runtime with everything that it holds; open calls reject with code
- * `aborted`. The promise resolves when it is gone. For a module that is replaced
- * while the page stays: `import.meta.hot?.dispose(dispose)`.
+ * Ends the runtime and everything in it; pending calls reject with code `aborted`. The
+ * promise resolves when it has ended. For hot module replacement:
+ * `import.meta.hot?.dispose(dispose)`.
  */
 export async function dispose(): Promise<void> {
   const loading = [current.full, current.chat]
@@ -85,8 +84,8 @@ export async function dispose(): Promise<void> {
 }
 
 /**
- * What the runtime holds now: for tests, and for a page that checks that nothing
- * stays behind. All counts are 0 when it is not loaded.
+ * Counts what the runtime holds now, for tests and for detecting leaks in a page. All
+ * counts are 0 when it is not loaded.
  */
 export async function diagnostics(): Promise<Holdings> {
   const sum: Holdings = { sessions: 0, callbacks: 0, goroutines: 0 }
@@ -99,23 +98,23 @@ export async function diagnostics(): Promise<Holdings> {
   return sum
 }
 
-/** Takes a program that is being started as the one of its name. */
+/** Makes a program that is being started the current one of its name. */
 export function adopt(loading: Promise<Program>, name: ProgramName, onExit?: (code: number) => void): Promise<Program> {
   current[name] = loading
-  const forget = () => {
+  const clear = () => {
     if (current[name] === loading) current[name] = undefined
   }
   loading.then(async (program) => {
     const code = await program.ended
-    forget()
+    clear()
     onExit?.(code)
-  }, forget)
+  }, clear)
   return loading
 }
 
 async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Promise<Program> {
   const missing = file.globals.find((name) => !(name in globalThis))
-  if (missing) throw localError("load_failed", `${file.name} needs a page of a browser with WebAssembly: there is no ${missing} here`)
+  if (missing) throw localError("load_failed", `${file.name} needs a browser with WebAssembly: ${missing} is not defined`)
   return start(wasmModule ?? (await compile(wasmUrl === undefined ? file.url() : absolute(wasmUrl), file.name, downloads.signal)), file)
 }
 
@@ -123,17 +122,17 @@ function absolute(url: string | URL): URL {
   try {
     return new URL(url, typeof document === "undefined" ? location.href : document.baseURI)
   } catch (cause) {
-    throw localError("load_failed", "wasmUrl is not a URL", { cause })
+    throw localError("load_failed", "wasmUrl must be a URL", { cause })
   }
 }
 
-// How long a download may bring nothing, in ms. A bad network brings a piece now
-// and then; one that brings none for so long seldom goes on.
+// The longest pause of a download, in ms. A slow network delivers data within it; a
+// longer pause seldom ends.
 const stallMs = 20_000
 
 /**
- * Fetches and compiles the WebAssembly file at url, which messages call name.
- * Fails with the reason of signal when that is aborted, and when nothing comes.
+ * Fetches and compiles the WebAssembly file at url; messages use name. Rejects with
+ * the reason of signal when that is aborted, and when the download stalls.
  */
 export async function compile(url: URL, name: string, signal: AbortSignal): Promise<WebAssembly.Module> {
   const download = new AbortController()
@@ -142,7 +141,7 @@ export async function compile(url: URL, name: string, signal: AbortSignal): Prom
   const stalled = () =>
     download.abort(localError("load_failed", `${url.href} stopped coming: nothing for ${stallMs / 1000} seconds`, { retryable: true }))
   let timer = setTimeout(stalled, stallMs)
-  /** Starts the timer anew with each piece, and stops it after the last. */
+  /** Restarts the timer at each chunk, and stops it at the end. */
   const watch = async ({ body }: Response) => {
     const reader = body?.getReader()
     while (reader && !(await reader.read()).done) {
@@ -151,7 +150,7 @@ export async function compile(url: URL, name: string, signal: AbortSignal): Prom
     }
     clearTimeout(timer)
   }
-  // A page's own fetch may ignore signals.
+  // A page may replace fetch by one that ignores signals.
   const aborted = new Promise<never>((_, reject) => download.signal.addEventListener("abort", () => reject(download.signal.reason)))
   try {
     if (signal.aborted) abort()
@@ -165,12 +164,12 @@ export async function compile(url: URL, name: string, signal: AbortSignal): Prom
   }
 }
 
-// Browsers stream only this type, without parameters.
+// compileStreaming accepts only this type, without parameters.
 const wasmType = "application/wasm"
 
 // Vite's development server moves modules away from the files beside them, and
-// answers with the page where nothing is.
-const advice = 'Say where it is with the option wasmUrl; with Vite, set optimizeDeps: { exclude: ["agentruntime"] }'
+// answers with the page's HTML for unknown paths.
+const advice = 'Set the option wasmUrl to its address; with Vite, set optimizeDeps: { exclude: ["agentruntime"] }'
 
 async function fetchModule(url: URL, name: string, signal: AbortSignal, watch: (copy: Response) => Promise<void>): Promise<WebAssembly.Module> {
   const failed = (what: string, more?: { cause?: unknown; status?: number; retryable?: boolean }) => localError("load_failed", `${url.href} ${what}`, more)
@@ -183,15 +182,15 @@ async function fetchModule(url: URL, name: string, signal: AbortSignal, watch: (
   const { status } = response
   if (!response.ok) throw failed(`cannot be fetched: HTTP ${status}; is ${name} served there? ${advice}`, { status, retryable: status >= 500 })
   const type = (response.headers.get("content-type") ?? "").trim().toLowerCase()
-  // A copy, because the response itself has the address by which browsers keep
-  // what they compiled. An error of the copy is one of the response too.
+  // Watch a copy and compile the response itself, because browsers cache compiled code
+  // by its URL. An error of the copy is one of the response too.
   watch(response.clone()).catch(() => {})
   try {
     if (type === wasmType) return await WebAssembly.compileStreaming(response)
     return await WebAssembly.compile(await response.arrayBuffer())
   } catch (cause) {
     const why = messageOf(cause)
-    // Each engine has its own words for a policy's refusal, but all name it.
+    // The messages of engines differ, but all mention the policy.
     if (/content security policy|\bcsp\b|unsafe-eval/i.test(why)) {
       throw localError("load_failed", `the page's Content Security Policy forbids WebAssembly: add 'wasm-unsafe-eval' to script-src (${why})`, { cause })
     }

@@ -35,7 +35,7 @@ export type Capabilities = Partial<Record<CapabilityName, CapabilityState | unde
 export type Place = Pick<SessionSettings, "region" | "genieUrl" | "allowInsecureTransport">
 
 /**
- * What other clients have injected. This runtime has it itself: given here it is
+ * Dependencies that the reference client takes. This runtime has its own: they are
  * ignored, with one line in the log.
  */
 export interface Unneeded {
@@ -71,22 +71,22 @@ const unneeded: readonly string[] = [
   "transportFactories",
 ] satisfies (keyof Unneeded)[]
 
-/** Options in the one form that the Go side takes. */
+/** Options in the form that the Go program takes. */
 export type PlainOptions = Record<string, unknown>
 
-// The tables of settings.ts are written from the tags that the Go side checks with,
-// because its program may not be there yet. Those in cmd/wasm/testdata hold both sides
-// to the same answers.
+// Constructors throw before the Go program is loaded, so options are checked here too,
+// by the tables that settings.ts generates from Go's tags. The cases in
+// cmd/wasm/testdata test both sides.
 
-/** The options that were given: undefined and null are as good as nothing. */
+/** Returns the options without those that are undefined or null. */
 export function givenOf(options: unknown): PlainOptions {
   if (typeof options !== "object" || options === null) throw bad("the options must be an object")
   return readable("the options", () => Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)))
 }
 
 /**
- * What read returns. A getter or a proxy may throw anything; whatever is no
- * AgentError becomes `bad_request`, which does not repeat it: it may be secret.
+ * Returns the result of read. Exceptions of getters and proxies become `bad_request`,
+ * whose message does not repeat them because they may contain secrets.
  */
 export function readable<T>(what: string, read: () => T): T {
   try {
@@ -96,12 +96,12 @@ export function readable<T>(what: string, read: () => T): T {
   }
 }
 
-/** The options of a method, for which null is as good as nothing. */
+/** Copies the options of a method; null and undefined become `{}`. */
 export function optionsOf<T extends object>(options: T | null | undefined): T {
   return readable("the options", () => ({ ...options }) as T)
 }
 
-/** Checks the options that the tables name and brings them into the form that the Go side takes. */
+/** Checks the options named in the tables and converts them to the form that the Go program takes. */
 export function plainOf(given: PlainOptions, ...tables: Readonly<Record<string, Check>>[]): PlainOptions {
   const plain = { ...given }
   for (const [name, check] of tables.flatMap((table) => Object.entries(table))) {
@@ -144,42 +144,42 @@ const kinds = {
   function: { is: (value: unknown) => typeof value === "function", called: "a function" },
 }
 
-/** Checks who asks, and where, and brings it into one form. */
+/** Checks the token and the service's address, and converts them. */
 export function plainPlace(given: PlainOptions): PlainOptions {
   return { ...plainOf(given, sessionChecks), token: tokenOf(given["token"] ?? given["ks"]) }
 }
 
-/** Checks what sessions of every kind take, and the options of the other tables, and brings them into one form. */
+/** Checks the options of every session and those of checks, and converts them. */
 export function plainSession(given: PlainOptions, checks: Readonly<Record<string, Check>>): PlainOptions {
   const { kickoff } = given
   return {
     ...plainOf(given, completionChecks, sessionChecks, checks),
-    ...plainAsked(given),
+    ...plainAgentOptions(given),
     token: tokenOf(given["token"] ?? given["ks"]),
     ...(kickoff !== undefined && { kickoff: readable("kickoff", () => kickoffOf(kickoff)) }),
   }
 }
 
-/** What a session or a turn asks of the agent: variables and capabilities, as far as given, without what is undefined. */
-export function plainAsked(given: PlainOptions): PlainOptions {
+/** Checks variables and capabilities, if given, and removes undefined values. */
+export function plainAgentOptions(given: PlainOptions): PlainOptions {
   return {
     ...("requestVars" in given && { requestVars: plainVars(given["requestVars"]) }),
     ...("capabilities" in given && { capabilities: plainCapabilities(given["capabilities"]) }),
   }
 }
 
-/** Checks what a token is said to be. */
+/** Checks the option kind. */
 export function checkKind(given: PlainOptions): void {
   plainOf(given, { kind: chatChecks["kind"]! })
 }
 
-/** The same where the token is to talk: an admin's must not be in a page. */
-export function checkTalking(given: PlainOptions): void {
+/** Checks the kind of a token for conversations: an admin token must not be in a page. */
+export function checkConversationKind(given: PlainOptions): void {
   checkKind(given)
-  if (given["kind"] === "admin") throw localError("wrong_token_scope", "an admin token is not for talking; use a conversation or agent token")
+  if (given["kind"] === "admin") throw localError("wrong_token_scope", "an admin token must not be used to converse; use a conversation or agent token")
 }
 
-/** Throws `bad_request` for what can't play media. */
+/** Throws `bad_request` unless element is a media element, null or undefined. */
 export function checkElement(name: string, element: unknown): void {
   if (element == null) return
   const like = element as { srcObject?: unknown; play?: unknown }
@@ -187,7 +187,7 @@ export function checkElement(name: string, element: unknown): void {
   throw bad(`${name} must be a media element: it needs srcObject and play()`)
 }
 
-/** Says once that options are of no use here. */
+/** Logs once which options are ignored because the runtime does not need them. */
 export function logUnneeded(...options: PlainOptions[]): void {
   const names = unneeded.filter((name) => options.some((some) => name in some))
   if (names.length === 0) return
@@ -197,14 +197,14 @@ export function logUnneeded(...options: PlainOptions[]): void {
   else console.info("agentruntime:", message)
 }
 
-/** The text of a token. */
+/** Returns the text of a token. Throws `bad_request` without one. */
 export function tokenOf(token: unknown): string {
   const text = readable("token", () => (typeof token === "object" && token !== null ? (token as { ks?: unknown }).ks : token))
   if (typeof text !== "string" || text === "") throw bad("token is required: a string, or an object with ks")
   return text
 }
 
-/** Prompt variables without those that are undefined. Throws `validation_error` for what can't be one. */
+/** Returns prompt variables without undefined ones. Throws `validation_error` for an invalid one. */
 export function plainVars(vars: unknown): PlainOptions {
   const entries = readable("requestVars", () => {
     if (typeof vars !== "object" || vars === null || Array.isArray(vars)) throw localError("validation_error", "requestVars must be an object")
@@ -213,15 +213,15 @@ export function plainVars(vars: unknown): PlainOptions {
   for (const [name, value] of entries) {
     if ((reservedVars as readonly string[]).includes(name) || /^(sys__user_obj|secrets)\./.test(name)) throw localError("validation_error", `the variable ${name} is reserved`)
     if (value !== null && !["string", "number", "boolean"].includes(typeof value)) {
-      throw localError("validation_error", `the variable ${name} is no string, number, boolean or null`)
+      throw localError("validation_error", `the variable ${name} must be a string, a number, a boolean or null`)
     }
-    // JSON has no such number: it would be null, which clears the variable.
-    if (typeof value === "number" && !Number.isFinite(value)) throw localError("validation_error", `the variable ${name} is ${value}`)
+    // JSON.stringify would write null, which clears the variable.
+    if (typeof value === "number" && !Number.isFinite(value)) throw localError("validation_error", `the variable ${name} must be a finite number`)
   }
   return Object.fromEntries(entries)
 }
 
-/** Capabilities without those that are undefined. Throws `bad_request` or `unknown_capability`. */
+/** Returns capabilities without undefined ones. Throws `bad_request` or `unknown_capability`. */
 function plainCapabilities(capabilities: unknown): PlainOptions {
   if (!isRecord("capabilities", capabilities)) throw bad("capabilities must be an object")
   const entries = readable("capabilities", () => Object.entries(capabilities))
@@ -252,12 +252,12 @@ function addressOf(name: string, address: unknown, check: "address" | "address,e
   return text
 }
 
-/** Whether a host, as URL spells it, is one that the public network can't reach. */
+/** PrivateHost of internal/fetch, for a hostname as URL normalizes it. Both are tested with internal/fetch/testdata/hosts.json. */
 function isPrivate(host: string): boolean {
   return (
     /^(.*\.)?localhost\.?$/.test(host) ||
     /^(127|10)\.\d+\.\d+\.\d+$|^192\.168\.|^172\.(1[6-9]|2\d|3[01])\.|^169\.254\.|^0\.0\.0\.0$/.test(host) ||
-    /^\[(::1?|f[cd].*|fe[89ab].*)\]$/.test(host)
+    /^\[(::1?\]|f[cd]\w\w:|fe[89ab]\w:|::ffff:((7f\w\w|a\w\w|c0a8|ac1\w|a9fe):|0:0\]))/.test(host)
   )
 }
 
@@ -267,7 +267,7 @@ function kickoffOf(kickoff: unknown): Kickoff | undefined {
   return text.trim() === "" ? undefined : { text, echo, sent: false }
 }
 
-/** Throws `bad_request` for what is no schema of a tool's arguments. */
+/** Throws `bad_request` for an invalid schema of a tool's arguments. */
 export function checkSchema(schema: unknown): void {
   if (schema == null) return
   if (!isRecord("the schema of a tool", schema)) throw bad("the schema of a tool must be an object")
@@ -280,7 +280,7 @@ export function checkSchema(schema: unknown): void {
   }
 }
 
-/** Whether value is an array; a proxy that was revoked throws when it is asked. */
+/** Whether value is an array. Throws `bad_request` for a revoked proxy. */
 export function isArray(what: string, value: unknown): value is unknown[] {
   return readable(what, () => Array.isArray(value))
 }
@@ -289,19 +289,19 @@ function isRecord(what: string, value: unknown): value is Record<string, unknown
   return typeof value === "object" && value !== null && !isArray(what, value)
 }
 
-/** Throws `bad_request` for what is given and no function. */
+/** Throws `bad_request` unless each of names is a function or not given. */
 export function checkFunctions(given: PlainOptions, names: readonly string[]): void {
   for (const name of names) {
     if (name in given && typeof given[name] !== "function") throw bad(`${name} must be a function`)
   }
 }
 
-/** Throws for a value that is given and none of these. */
+/** Throws code unless value is undefined or one of values. */
 export function oneOf(name: string, value: unknown, values: readonly string[], code: "bad_request" | "validation_error" = "bad_request"): void {
   if (value !== undefined && !values.includes(value as string)) throw localError(code, `${name} must be one of ${values.join(", ")}`)
 }
 
-/** The error of an option that can't be right. */
+/** Returns a `bad_request`. */
 export function bad(detail: string): Error {
   return localError("bad_request", detail)
 }

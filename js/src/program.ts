@@ -7,12 +7,12 @@ export interface Exports extends Record<AsyncExport, Async>, Record<StreamExport
   dispose(): void
   holds(): Holdings
   chatSession: OpenSession
-  /** Of the full program alone, like the next. */
+  /** Only in the full program, like agentSession. */
   avatarSession: OpenSession
   agentSession: OpenSession
 }
 
-/** Calls without a session that have one result. */
+/** Calls without a session that return a promise. */
 export type AsyncExport =
   | "appInit"
   | "converseOnce"
@@ -30,22 +30,22 @@ export type AsyncExport =
   | "followupsSuggested"
   | "assistantStatus"
 
-/** Calls without a session that give a sequence. */
+/** Calls without a session that return a sequence. */
 export type StreamExport = "converse" | "threadAll" | "messageAll"
 
 type Async = (signal: AbortSignal | undefined, ...args: object[]) => Promise<unknown>
 
-/** Makes a session; dispatch takes its events. */
+/** Creates a session; dispatch is called for each of its events. */
 type OpenSession = (options: object, dispatch: (name: string, payload: unknown) => void) => Methods | AgentError
 
 /**
  * The methods of an object of the Go program. Some return at once, with an
- * AgentError where they would throw; the others take an AbortSignal in front and
- * return a promise.
+ * AgentError instead of throwing; the others take an AbortSignal first and return a
+ * promise.
  */
 export type Methods = Readonly<Record<string, (...args: unknown[]) => unknown>>
 
-/** What the Go program holds at a moment. */
+/** Counts of what the Go program holds now. */
 export interface Holdings {
   /** Sessions that are not disposed. */
   sessions: number
@@ -54,22 +54,22 @@ export interface Holdings {
   goroutines: number
 }
 
-/** Exit code of a program that was cut short; Go uses it for panics. */
+/** Exit code of a program that a trap has ended; Go exits with it after a panic. */
 const crashed = 2
 
-/** Where a starting program finds its loader; there for one synchronous call. */
+/** The global variable with the loader, which exists while the program starts. */
 const loaderName = "agentruntime:loader"
 
-/** A running Go program and the calls that it has not answered yet. */
+/** A running Go program and its pending calls. */
 export class Program {
   /** Settles with the exit code when the program has ended; never rejects. */
   readonly ended: Promise<number>
   readonly #exports: Exports
-  /** Rejects the calls that are open. */
+  /** Reject functions of the pending calls. */
   readonly #open = new Set<(reason: AgentError) => void>()
   #end: AgentError | undefined
 
-  /** Why there is no program any more. */
+  /** Why the program has ended, undefined while it runs. */
   get end(): AgentError | undefined {
     return this.#end
   }
@@ -88,13 +88,13 @@ export class Program {
   }
 
   /**
-   * Makes a call whose promise also rejects when the program ends first. signal is
-   * the one that the call got: when it ended the call, its reason is the cause.
+   * Makes a call whose promise also rejects when the program ends. If signal, the one
+   * passed to the call, was aborted, its reason becomes the cause of the error.
    */
   call<T>(start: (exports: Exports) => Promise<T>, signal?: AbortSignal | null): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#end) return reject(this.#end)
-      // Undefined when the call itself was the end of the program.
+      // Undefined when the program has ended during the call.
       const answer: Promise<T> | undefined = start(this.#exports)
       this.#open.add(reject)
       const refuse = (reason: unknown) => reject(signal?.aborted ? withCause(reason, signal) : reason)
@@ -110,17 +110,17 @@ export class Program {
     return result
   }
 
-  /** Ends the program; what is open rejects with code `aborted`. */
+  /** Ends the program; pending calls reject with code `aborted`. */
   dispose(): void {
     if (!this.#end) this.#exports.dispose()
   }
 }
 
 /**
- * Starts a program of a compiled module, which has to be the one that file means.
- * Nothing of it stays on the page.
+ * Starts the program of a compiled module, and checks that it is the expected one.
+ * It leaves no global variables on the page.
  */
-export async function start(module: WebAssembly.Module, file: { readonly name: string; readonly mark: keyof Exports }): Promise<Program> {
+export async function start(module: WebAssembly.Module, file: { readonly name: string; readonly requiredExport: keyof Exports }): Promise<Program> {
   const { Go, fs, process, path } = makeGlue()
   const go = new Go()
   let instance: WebAssembly.Instance
@@ -134,8 +134,8 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
   const loader = { AgentError, ready: (ready: Exports) => (exports = ready) }
   const ending = guard(go)
   go.env = { AGENTRUNTIME_LOADER: loaderName }
-  // Package initialisers and main run inside run(), up to where main waits, and
-  // read these there.
+  // run() executes package initialisers and main until main waits; they read these
+  // variables.
   withGlobals({ fs, process, path, [loaderName]: loader }, () => go.run(instance)).catch(ending.trap)
 
   if (!exports) throw localError("load_failed", "the WebAssembly file is not agentruntime: it exports nothing")
@@ -146,9 +146,9 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
       `the WebAssembly file is version ${exports.version}, the package ${AGENTRUNTIME_VERSION}: deploy both together`,
     )
   }
-  if (!(file.mark in exports)) {
+  if (!(file.requiredExport in exports)) {
     exports.dispose()
-    throw localError("load_failed", `the WebAssembly file is not ${file.name}: it has no ${file.mark}`)
+    throw localError("load_failed", `the WebAssembly file is not ${file.name}: it has no export ${file.requiredExport}`)
   }
   return new Program(exports, ending.code)
 }
@@ -156,15 +156,14 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
 type Go = InstanceType<ReturnType<typeof makeGlue>["Go"]>
 
 /**
- * Watches for the end of the program, and stops its timers then. From then on the
- * listeners that it left behind do nothing, where wasm_exec.js would throw into the
- * page's window.onerror on each event. trap takes an exception that ends the
- * program.
+ * Detects the end of the program and stops its timers. Callbacks that the program
+ * left registered do nothing afterwards; wasm_exec.js would throw on each call. trap
+ * handles an exception that ends the program.
  */
 function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void } {
   let settle: (code: number) => void
   const code = new Promise<number>((resolve) => (settle = resolve))
-  /** What the program refers to; wasm_exec.js forgets the list as it ends. */
+  /** JavaScript values that the program refers to; wasm_exec.js clears its list at the end. */
   let held: readonly unknown[] = []
   /** The exception that has ended the program, until it is reported. */
   let trapped: { cause: unknown } | undefined
@@ -192,17 +191,17 @@ function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void 
     try {
       resume.call(go)
     } catch (cause) {
-      // Go can end inside a call that it makes itself, when that calls back: then
-      // exceptions on the way out have no meaning.
+      // The program can end inside a callback of a call that it makes. Exceptions
+      // while that call returns have no meaning.
       if (go.exited) return
-      // The stack may be so full that no function can be called here. Then the
-      // program is marked as ended, and the next call reports it.
+      // After a stack overflow no function can be called here: then mark the program
+      // as ended, so that the next call reports it.
       let trap = true
       try {
         trap = isTrap(cause)
       } catch {}
-      // Other exceptions come from the page, through a getter for example, and
-      // the program goes on.
+      // Other exceptions come from code of the page, such as a getter; the program
+      // continues.
       if (!trap) throw cause
       go.exited = true
       trapped = { cause }
@@ -220,29 +219,28 @@ function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void 
   }
 }
 
-/** Whether an exception has ended the Go program itself: a trap, or a stack that is full. */
+/** Whether an exception has ended the Go program: a trap or a stack overflow. */
 function isTrap(cause: unknown): boolean {
   return cause instanceof WebAssembly.RuntimeError || /maximum call stack|too much recursion/i.test(messageOf(cause))
 }
 
-/** Closes what a crashed program has left open, such as the visitor's microphone. */
+/** Closes what a crashed program has left open, such as a microphone or a connection. */
 function close(value: unknown): void {
   try {
     if (value instanceof MediaStream) value.getTracks().forEach(close)
     else if (value instanceof MediaStreamTrack) value.stop()
     else if ([RTCPeerConnection, WebSocket, BroadcastChannel, AudioContext].some((kind) => value instanceof kind)) (value as WebSocket).close()
   } catch {
-    // The others are to be closed all the same.
+    // Close the others too.
   }
 }
 
-/** Runs fn with global variables that are put back before other code of the page runs. */
+/** Runs fn with global variables and restores their previous values. */
 function withGlobals<T>(values: Record<string, unknown>, fn: () => T): T {
   const before = new Map<string, PropertyDescriptor | undefined>()
   for (const [name, value] of Object.entries(values)) {
     const old = Object.getOwnPropertyDescriptor(globalThis, name)
-    // The value alone of a variable that a script declared: its other attributes
-    // cannot be changed.
+    // Only the value of an existing variable: other attributes may be read-only.
     const set = Reflect.defineProperty(globalThis, name, old ? { value } : { value, configurable: true, writable: true })
     if (set) before.set(name, old)
   }

@@ -4,28 +4,28 @@ import type { Exports, Methods, Program } from "./program.js"
 import type { CallOptions } from "./session.js"
 import { pull, sourceOf } from "./stream.js"
 
-/** Takes what comes from an object of the program. */
+/** Receives the events of an object of the program. */
 export interface Owner {
   receive(event: string, payload: unknown): void
-  /** Called while the object's properties can be read for the last time. */
+  /** Called before the object ends; its properties can still be read. */
   ending(): void
   /** Called when the object has ended, with the error if the program crashed. No event follows. */
   ended(crash?: AgentError): void
 }
 
-/** How an object is made: in the program that find gives, of options. */
+/** How to create an object: find loads the program, open creates it there from options. */
 export interface Recipe {
   find: () => Promise<Program>
   options: PlainOptions
   open: (go: Exports, options: PlainOptions, dispatch: Dispatch, remote: Remote) => Methods | AgentError
 }
 
-/** Takes the events of an object. */
+/** Called for each event of an object. */
 export type Dispatch = (event: string, payload: unknown) => void
 
 type PageFunction = (...args: never[]) => unknown
 
-/** A function of the page that the program may call, under a number of its own. */
+/** A function of the page that the program may call, with its number. */
 export interface Callback {
   id: number
   call: (...args: unknown[]) => unknown
@@ -41,28 +41,28 @@ interface PendingCall {
 }
 
 /**
- * The facade's end of an object of the Go program. Calls that are made before there
- * is a program wait, and take effect in their order once there is one.
+ * The TypeScript side of an object of the Go program. Calls made before the program
+ * is loaded wait, and run in order once it is.
  *
- * The program never collects what it got from JavaScript, so what it has of this
- * object are weak references. When the page has forgotten the owner, this object is
- * collected with it, and the Go side is disposed.
+ * The program never releases the JavaScript functions it has got, so they hold this
+ * object by weak references only. When the page drops the owner, this object is
+ * collected with it, and the object in the program is disposed.
  */
 export class Remote {
-  /** Forgotten once it has been used: the options hold the token. */
+  /** Cleared after use, because the options hold the token. */
   #recipe: Recipe | undefined
   #owner: Owner | undefined
   #queue: PendingCall[] = []
   #loading = false
   #program: Program | undefined
   #methods: Methods | undefined
-  /** Why there is no object any more. */
+  /** Why the object has ended. */
   #gone: AgentError | undefined
   readonly #callbacks = new Map<number, PageFunction>()
   #lastID = 0
-  /** What the collector gets when this object is collected. */
+  /** Passed to the finalizer when this object is collected. */
   readonly #handle: { methods?: Methods } = {}
-  /** The objects that this one holds, or the one that holds this one (`hold`). */
+  /** The objects made by `hold`, and the object that made this one. */
   readonly #held = new Set<Remote>()
   #holder: Remote | undefined
 
@@ -71,16 +71,13 @@ export class Remote {
     if (recipe) collector.register(this, this.#handle, this.#handle)
   }
 
-  /** Names the owner, and loads the program unless it is loaded or being loaded. */
+  /** Sets the owner and starts loading the program. */
   attach(owner: Owner): void {
     this.#owner = owner
     this.#load()
   }
 
-  /**
-   * The facade's end of an object that this one has made in the program, and ends by
-   * calling gone.
-   */
+  /** Makes the TypeScript side of an object that this one has made in the program; calling gone ends it. */
   hold(methods: Methods): { remote: Remote; dispatch: Dispatch; gone: () => void } {
     const remote = new Remote()
     remote.#program = this.#program
@@ -88,22 +85,22 @@ export class Remote {
     remote.#holder = this
     this.#held.add(remote)
     const weak = new WeakRef(remote)
-    return { remote, dispatch: Remote.#dispatch(weak), gone: Remote.#letGo(weak) }
+    return { remote, dispatch: Remote.#dispatch(weak), gone: Remote.#releaser(weak) }
   }
 
-  /** Whether the object is there. */
+  /** Whether the object exists. */
   get present(): boolean {
     return this.#methods !== undefined && !this.#gone
   }
 
-  /** Whether there is no object yet, and may be one. */
+  /** Whether the object is still to be made. */
   get pending(): boolean {
     return this.#methods === undefined && !this.#gone
   }
 
   /**
-   * Calls a method that returns at once. Does nothing when the object is gone, but
-   * throws for one that its holder has ended.
+   * Calls a method that returns at once. Does nothing after the object has ended, but
+   * throws if its holder has ended it.
    */
   callSync(method: string, ...args: unknown[]): unknown {
     if (this.#gone && this.#holder) throw this.#gone
@@ -113,7 +110,7 @@ export class Remote {
     return undefined
   }
 
-  /** Calls a method that waits. */
+  /** Calls a method that returns a promise. */
   async call<T>(method: string, options: CallOptions | null | undefined, ...args: unknown[]): Promise<T> {
     const { signal } = optionsOf(options)
     return this.#whenPresent(method, signal, (program) =>
@@ -122,15 +119,15 @@ export class Remote {
   }
 
   /**
-   * Iterates over what a method makes. It is called when the first value is asked
-   * for; disposing this object ends the iteration with code `aborted`.
+   * Iterates over the sequence that a method returns. It is called for the first
+   * `next()`; disposing this object ends the iteration with code `aborted`.
    */
   stream<T>(method: string, signal: AbortSignal | undefined, ...args: unknown[]): AsyncIterableIterator<T> {
     const open = async (program: Program) => sourceOf<T>(program, this.#invoke(method, args) as Methods, () => this.#gone)
     return pull(() => this.#whenPresent(method, undefined, open), signal)
   }
 
-  /** Starts a call now, or as soon as there is an object. */
+  /** Starts a call as soon as the object exists. */
   #whenPresent<T>(method: string, signal: AbortSignal | undefined, start: (program: Program) => Promise<T>): Promise<T> {
     if (this.#gone) return Promise.reject(this.#gone)
     if (this.#program && this.#methods) return start(this.#program)
@@ -165,27 +162,27 @@ export class Remote {
     for (const call of withdrawn) call.reject?.(reason)
   }
 
-  /** A function that calls fn, for as long as this object lives and the callback is not released. */
+  /** Returns a function that calls fn until this object is collected or the callback is released. */
   callback(fn: PageFunction): Callback {
     const id = ++this.#lastID
     this.#callbacks.set(id, fn)
     return { id, call: Remote.#call(new WeakRef(this), id), release: () => void this.#callbacks.delete(id) }
   }
 
-  /** There will be no object; calls that wait for it reject with reason. */
+  /** Ends an object that was not made yet; calls that wait reject with reason. */
   abandon(reason: AgentError): void {
     if (this.pending) this.#end(reason)
   }
 
   /** Ends the object and frees what it holds; resolves when that is done. */
   async dispose(): Promise<void> {
-    if (this.#holder) throw localError("invalid_state", "the agent session holds this transport, and disposes it")
+    if (this.#holder) throw localError("invalid_state", "dispose the agent session instead: it owns this transport")
     if (this.#gone) return
     const methods = this.#methods
     for (const one of [...this.#held, this]) one.#owner?.ending()
     this.#end(localError("aborted", "the session was disposed"))
     await this.#program?.call(() => methods?.["dispose"]?.() as Promise<void>).catch(() => {
-      // The program ended first, and everything with it.
+      // The program has ended, and the object with it.
     })
     this.#callbacks.clear()
   }
@@ -215,7 +212,7 @@ export class Remote {
     try {
       this.#methods = this.#handle.methods = program.callSync((go) => recipe.open(go, recipe.options, Remote.#dispatch(weak), this))
     } catch (reason) {
-      this.#end(reason as AgentError) // the options are refused
+      this.#end(reason as AgentError) // the program rejects the options
       return this.#owner?.ended()
     }
     Remote.#watch(weak, program)
@@ -260,9 +257,8 @@ export class Remote {
     this.#owner?.ended()
   }
 
-  // What the program gets is made in functions of its own: a closure keeps alive
-  // whatever the other closures of its function refer to, so made in a method it
-  // could keep the object itself.
+  // The functions that the program gets are made in static methods: closures of one
+  // function share a scope, so a closure made in a method could keep `this` alive.
 
   static #dispatch(weak: WeakRef<Remote>): Dispatch {
     return weakly(weak, (remote, event: string, payload: unknown) => remote.#owner?.receive(event, payload))
@@ -272,7 +268,7 @@ export class Remote {
     return weakly(weak, (remote, ...args: unknown[]) => remote.#callbacks.get(id)?.(...(args as never[])))
   }
 
-  static #letGo(weak: WeakRef<Remote>): () => void {
+  static #releaser(weak: WeakRef<Remote>): () => void {
     return weakly(weak, (remote) => remote.#release())
   }
 
@@ -281,7 +277,7 @@ export class Remote {
   }
 }
 
-/** A function that calls fn with the object that weak refers to, while it lives. */
+/** Returns a function that calls fn with the object of weak, or does nothing once that is collected. */
 function weakly<Args extends unknown[], R>(weak: WeakRef<Remote>, fn: (remote: Remote, ...args: Args) => R): (...args: Args) => R | undefined {
   return (...args) => {
     const remote = weak.deref()
@@ -291,7 +287,7 @@ function weakly<Args extends unknown[], R>(weak: WeakRef<Remote>, fn: (remote: R
 
 /** The error of an object that its holder has ended. */
 function released(): AgentError {
-  return localError("invalid_state", "the agent session has let this transport go")
+  return localError("invalid_state", "the agent session has ended this transport")
 }
 
 const collector = new FinalizationRegistry<{ methods?: Methods }>(({ methods }) => void methods?.["dispose"]?.())

@@ -48,26 +48,23 @@ export interface DisconnectOptions {
   reason?: string
 }
 
-/**
- * Tells whether a text stands for an opening that is not spoken, so that a page
- * can leave it out.
- */
+/** Whether a text stands for an opening that is not spoken, which a page should not show. */
 export function isSilentOpening(text: string | null | undefined): boolean {
   const trimmed = text?.trim()
   return trimmed === SILENT_OPENING || trimmed === SILENT_OPENING_LABEL
 }
 
-/** Options whose functions are callbacks of remote. */
+/** Returns options with each function replaced by a callback of remote. */
 export function withCallbacks(options: PlainOptions, remote: Remote): PlainOptions {
   const callbackOf = (value: unknown) => (typeof value === "function" ? remote.callback(value as () => unknown).call : value)
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, callbackOf(value)]))
 }
 
-// Sessions that must not be collected, even when the page has forgotten them:
-// something still happens in them.
+// Keeps sessions that are connected or have calls under way from being collected,
+// also when the page holds no reference.
 const active = new Set<unknown>()
 
-// Older browsers lack it, and a class can't have a member without a name.
+// Older browsers lack it, and a computed member needs a value.
 const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")
 
 /** What sessions of every kind have. Values are the properties of one. */
@@ -91,13 +88,13 @@ export abstract class Session<
     })
   }
 
-  // --- Of every session
+  // --- Public methods
 
   /**
    * Registers a handler for a client command and returns the function that
    * removes it. What it returns becomes `toolCallResult`; the brain is answered
    * with `respondToTool`. Allowed at any time. Throws `bad_request`, also for a
-   * schema that names another type than the six.
+   * schema with an unknown type.
    */
   onToolCall(name: string, handler: (call: ToolCall) => unknown, argsSchema?: Record<string, ArgRule>): () => void {
     if (typeof name !== "string" || name.trim() === "" || typeof handler !== "function") {
@@ -116,12 +113,12 @@ export abstract class Session<
     return this.#register("addConsentHandler", handler, (callback) => [callback])
   }
 
-  /** Answers a call that the brain waits for. Rejects with `bad_request` or `invalid_state`; every other outcome is in the result. */
+  /** Answers a tool call. Rejects with `bad_request` or `invalid_state`; every other outcome is in the result. */
   async respondToTool(id: string | undefined, response: Record<string, unknown>, options?: CallOptions): Promise<ToolAnswer> {
     return this.live.call("respondToTool", options, id, response)
   }
 
-  /** Tells the brain what the visitor has before them. Throws `bad_request` or `invalid_state`. */
+  /** Sends data about what the visitor sees, for the agent's prompt. Throws `bad_request` or `invalid_state`. */
   setDynamicPrompt(data: Record<string, unknown>): void {
     this.live.callSync("setDynamicPrompt", data)
   }
@@ -137,7 +134,7 @@ export abstract class Session<
     this.#remote.callSync("setToken", tokenOf(token))
   }
 
-  /** Tells the service now that the conversation is over; it is told once. Rejects with `invalid_state` after the end. */
+  /** Reports the end of the conversation to the service now, at most once. Rejects with `invalid_state` after the end. */
   async completeThread(options?: CallOptions): Promise<Completion> {
     return this.#remote.call("completeThread", options)
   }
@@ -154,12 +151,12 @@ export abstract class Session<
 
   // --- For derived classes
 
-  /** The Go side. */
+  /** The session of the Go program. */
   protected get remote(): Remote {
     return this.#remote
   }
 
-  /** The Go side, for calls that need a connected session. Throws `invalid_state` when there can't be one. */
+  /** The same, for calls that need a connected session. Throws `invalid_state` when it is not connected. */
   protected get live(): Remote {
     if (!this.#remote.present) throw localError("invalid_state", `the session is ${this.#last.state}, not connected`)
     return this.#remote
@@ -171,19 +168,19 @@ export abstract class Session<
     return this.#last
   }
 
-  /** Whether nothing happens in a state unless the page calls a method: a session that the page has forgotten may be collected. */
+  /** Whether nothing happens in a state unless the page calls a method: an unreferenced session may be collected in it. */
   protected abstract inactive(state: Values["state"]): boolean
 
   /** Whether a state is the last: the session can't begin again. */
   protected abstract final(state: Values["state"]): boolean
 
-  /** Emits what the program would for a session that is left before there is a program. */
+  /** Emits the events of a disconnect that comes before the program is loaded. */
   protected abstract leaveEarly(reason: string): void
 
   /** The properties after a crash of the program. */
   protected abstract afterCrash(last: Values): Values
 
-  /** Takes an event. */
+  /** Receives an event of the program. */
   protected received<K extends keyof Events>(event: K, payload: unknown): void {
     if (event === "stateChange") {
       const { state } = payload as { state: Values["state"] }
@@ -195,7 +192,7 @@ export abstract class Session<
     this.emit(event, payload as Events[K])
   }
 
-  /** Ends a session that can't begin again, and that will have no Go side. */
+  /** Ends a session for good before it was made in the program. */
   protected close(change: Events["stateChange"], reason: string): void {
     this.#remote.abandon(localError("invalid_state", "the session was disconnected"))
     this.received("stateChange", change)
@@ -213,24 +210,24 @@ export abstract class Session<
     }
   }
 
-  /** Calls a method that has no effect on a session which is gone. */
-  protected callIfThere(method: string, ...args: unknown[]): void {
+  /** Calls a method, or does nothing after the session has ended. */
+  protected callUnlessGone(method: string, ...args: unknown[]): void {
     if (this.#remote.present || this.#remote.pending) this.#remote.callSync(method, ...args)
   }
 
-  /** Lets the session be collected, once the service was told of the end and the page got the result. */
+  /** Allows the session to be collected once the end was reported to the service and the page got the result. */
   async #settle(): Promise<void> {
     if (!this.#remote.present) return void active.delete(this)
     try {
       await this.#remote.call("settle", undefined)
     } catch {
-      return // it ended meanwhile
+      return // the program ended
     }
     const { state } = this.values
-    if (this.inactive(state)) this.#stopped(this.final(state)) // else it began again
+    if (this.inactive(state)) this.#stopped(this.final(state)) // otherwise the page has reconnected
   }
 
-  /** Nothing happens any more unless the page calls a method, or for good. */
+  /** Called when no event follows, forGood when the session can't connect again. */
   #stopped(forGood: boolean): void {
     active.delete(this)
     this.silent(forGood)
@@ -247,11 +244,11 @@ export abstract class Session<
     this.#remote.callSync(method, id, ...args(call))
     return () => {
       release()
-      this.callIfThere("removeHandler", id)
+      this.callUnlessGone("removeHandler", id)
     }
   }
 
-  /** Emits what the program can't emit any more. */
+  /** Emits the last events in place of the program, which has crashed. */
   #crashed(reason: AgentError): void {
     const alive = !this.inactive(this.#last.state)
     this.#last = this.afterCrash(this.#last)

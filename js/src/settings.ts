@@ -301,22 +301,19 @@ export interface AuditEvent {
   threadId?: string
 }
 
-/**
- * ResponseInfo describes a reply for the application that watches them (session-api A.2.1,
- * onResponse).
- */
+/** ResponseInfo describes a reply for the application (session-api A.2.1, onResponse). */
 export interface ResponseInfo {
   method: string
-  /** `path` is that of the request, without the query. */
+  /** `path` is the path of the request, without the query. */
   path: string
   status: number
-  /** `ok` tells whether the status is a 2xx. The body may hold an error all the same. */
+  /** `ok` means that the status is a 2xx. The body may contain an error nevertheless. */
   ok: boolean
   /** `attempt` counts the requests of one call, from 1. */
   attempt: number
   /** `requestId` is the service's trace id, empty if it sent none. */
   requestId?: string
-  /** `headers` are those of the reply, with lower-case names. */
+  /** `headers` are the reply's headers, with lower-case names. */
   headers: Record<string, string>
 }
 

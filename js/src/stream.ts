@@ -1,29 +1,28 @@
 import { cancelled, checkSignal, type AgentError } from "./errors.js"
 import type { Exports, Methods, Program } from "./program.js"
 
-/** Where a stream's values go. */
+/** Receives the values of a stream. */
 export interface Sink<T> {
   put(value: T): void
   end(): void
-  /** Ends the iteration; the loop throws reason once, after what it has not taken yet. */
+  /** Ends the iteration; the loop throws reason once, after the buffered values. */
   fail(reason: unknown): void
 }
 
-/** Where a stream's values come from. */
+/** The source of a stream's values. */
 export interface Feed {
-  /** The loop waits for a value. */
-  want?(): void
-  /** The iteration is over. */
+  /** Called when the loop waits for a value. */
+  pull?(): void
+  /** Called when the iteration is over. */
   stop(): Promise<void> | void
 }
 
-// A loop that is so many values behind has stopped; older ones are dropped, so that
-// they can't fill the memory.
+// Bounds the memory of a loop that has stalled: the oldest values are dropped.
 const maxBuffered = 10_000
 
 type Taker<T> = { resolve: (result: IteratorResult<T>) => void; reject: (reason: unknown) => void }
 
-/** An iteration: buffers what comes until the loop takes it. */
+/** An iteration that buffers values until the loop takes them. */
 export class Stream<T> implements AsyncIterableIterator<T> {
   readonly #buffer: T[] = []
   readonly #takers: Taker<T>[] = []
@@ -31,7 +30,7 @@ export class Stream<T> implements AsyncIterableIterator<T> {
   #done = false
   #reason: unknown
 
-  /** Makes a stream of what open puts into the sink; open may also end it at once. */
+  /** Makes a stream of the values that open puts into the sink. */
   constructor(open: (sink: Sink<T>) => Feed | void) {
     this.#feed = open({
       put: (value) => this.#put(value),
@@ -50,11 +49,11 @@ export class Stream<T> implements AsyncIterableIterator<T> {
       if (this.#buffer.length > 0) return resolve({ done: false, value: this.#buffer.shift()! })
       if (this.#done) return this.#finish(taker)
       this.#takers.push(taker)
-      this.#feed?.want?.()
+      this.#feed?.pull?.()
     })
   }
 
-  /** Leaves the stream; resolves when its feed has ended. */
+  /** Ends the iteration; resolves when its feed has stopped. */
   async return(): Promise<IteratorResult<T>> {
     this.#buffer.length = 0
     this.#reason = undefined
@@ -81,7 +80,7 @@ export class Stream<T> implements AsyncIterableIterator<T> {
     await this.#feed?.stop()
   }
 
-  /** The reason is thrown once; after it the iteration is just over. */
+  /** Rejects with the reason once; afterwards the iteration is done. */
   #finish(taker: Taker<T>): void {
     const reason = this.#reason
     this.#reason = undefined
@@ -90,17 +89,17 @@ export class Stream<T> implements AsyncIterableIterator<T> {
   }
 }
 
-/** A sequence of the Go program, whose goroutine waits until a value is asked for. */
+/** A sequence of the Go program, whose goroutine waits for each call of next. */
 export interface Source<T> {
-  /** The next value; the goroutine goes on to the one after it, and no further. */
+  /** Returns the next value; the goroutine prepares one more at most. */
   next(): Promise<IteratorResult<T>>
-  /** Ends the sequence and frees it; must be the last call, also after the last value. */
+  /** Ends and frees the sequence; must be the last call, also after the last value. */
   return(): Promise<void>
 }
 
 /**
- * The sequence of an object of the program. Once gone returns an error, its methods
- * must not be called.
+ * Returns the sequence with these methods, which must not be called once gone returns
+ * an error.
  */
 export function sourceOf<T>(program: Program, methods: Methods, gone: () => AgentError | undefined = () => program.end): Source<T> {
   const call = <R>(name: string) => program.call(() => methods[name]?.() as Promise<R>)
@@ -116,7 +115,7 @@ export function sourceOf<T>(program: Program, methods: Methods, gone: () => Agen
   }
 }
 
-/** Iterates over what an export of the program that find gives makes. */
+/** Iterates over the sequence that an export returns, in the program that find loads. */
 export function pullExport<T>(
   find: () => Promise<Program>,
   start: (go: Exports) => Methods | AgentError,
@@ -129,20 +128,20 @@ export function pullExport<T>(
 }
 
 /**
- * Iterates over what open gives, which is opened when the first value is asked
- * for. Leaving the loop ends the sequence, and so does signal, with code
- * `aborted`. One that the page has forgotten is ended when it is collected.
+ * Iterates over the sequence that open returns; open is called for the first `next()`.
+ * Leaving the loop ends the sequence, and so does signal, with code `aborted`. A
+ * stream that is collected ends its sequence too.
  */
 export function pull<T>(open: () => Promise<Source<T>>, signal?: AbortSignal): AsyncIterableIterator<T> {
   const reader = new Reader(open)
   const stream = new Stream<T>((sink) => {
     checkSignal(signal)
     if (signal?.aborted) return sink.fail(cancelled(signal))
-    const forget = signal && failOnAbort(signal, new WeakRef(sink))
+    const removeListener = signal && failOnAbort(signal, new WeakRef(sink))
     return {
-      want: () => reader.read(sink),
+      pull: () => reader.read(sink),
       stop: () => {
-        forget?.()
+        removeListener?.()
         collector.unregister(reader)
         return reader.close()
       },
@@ -152,7 +151,7 @@ export function pull<T>(open: () => Promise<Source<T>>, signal?: AbortSignal): A
   return stream
 }
 
-/** What a stream asks for values. It must not refer to the stream, which is collected before it is closed. */
+/** Reads values for a stream. It must not refer to the stream, so that the stream can be collected first. */
 class Reader<T> {
   readonly #open: () => Promise<Source<T>>
   #source: Promise<Source<T>> | undefined
@@ -171,12 +170,12 @@ class Reader<T> {
     try {
       await (await this.#source)?.return()
     } catch {
-      // It was never opened, or the program ended first and everything with it.
+      // It was never opened, or the program has ended.
     }
   }
 }
 
-/** Fails the sink when signal is aborted; the page's signal doesn't keep it from being collected. */
+/** Fails the sink when signal is aborted; holds it weakly so that the signal does not keep it alive. */
 function failOnAbort<T>(signal: AbortSignal, sink: WeakRef<Sink<T>>): () => void {
   const abort = () => sink.deref()?.fail(cancelled(signal))
   signal.addEventListener("abort", abort, { once: true })

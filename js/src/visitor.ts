@@ -6,16 +6,16 @@ import type { AsyncExport, StreamExport } from "./program.js"
 import type { CallOptions } from "./session.js"
 import { pullExport } from "./stream.js"
 
-/** Who a visitor is, and where the service: what `appInit` resolves to can be spread into it. */
+/** The visitor's token and the service's address; the result of `appInit` can be spread into it. */
 export type VisitorAccess = WithToken<
   Place & {
     /**
-     * What the token was minted as, from `appInit`. A widget's has no threads or
-     * messages of its own: calls about them reject with `wrong_token_scope`, and
-     * nothing is sent. Left out, the service judges.
+     * The kind of the token, from `appInit`. A widget token has no threads or messages:
+     * calls about them reject with `wrong_token_scope` without a request. Without a
+     * kind the service decides.
      */
     kind?: TokenKind
-    /** Called for every HTTP reply, also those that are followed by another attempt. */
+    /** Called for every HTTP reply, also of attempts that are repeated. */
     onResponse?: (response: ResponseInfo) => void
   }
 >
@@ -30,7 +30,7 @@ export interface Pager {
 
 /** One page of a list. */
 export interface Page<T> {
-  /** How many there are on all pages. */
+  /** The number of objects on all pages. */
   totalCount: number
   objects: T[]
 }
@@ -41,7 +41,7 @@ export type FilterTime = string | number | Date
 /** The order of a list. */
 export type Order = "+createdAt" | "-createdAt" | "+updatedAt" | "-updatedAt"
 
-/** What both kinds of records can be selected by. */
+/** Conditions for threads and messages. */
 interface RecordFilter {
   createdAtGreaterThanOrEqual?: FilterTime | undefined
   createdAtLessThanOrEqual?: FilterTime | undefined
@@ -53,7 +53,7 @@ interface RecordFilter {
   userIdEquals?: string | undefined
 }
 
-/** Selects threads; all of it must fit. Unknown keys reject with `validation_error`. */
+/** Selects the threads that meet all conditions. Unknown keys reject with `validation_error`. */
 export interface ThreadFilter extends RecordFilter {
   agentIdEquals?: string | undefined
   contextIdEqual?: string | undefined
@@ -68,7 +68,7 @@ export interface ThreadQuery {
   pager?: Pager | undefined
 }
 
-/** Selects messages; all of it must fit. Unknown keys reject with `validation_error`. */
+/** Selects the messages that meet all conditions. Unknown keys reject with `validation_error`. */
 export interface MessageFilter extends RecordFilter {
   genieIdEquals?: string | number | undefined
   isPositiveEquals?: boolean | undefined
@@ -90,8 +90,8 @@ export interface MessageQuery {
 export type RecordTime = string | number
 
 /**
- * A stored dialogue, as the service keeps it: there may be more in it, or less
- * (service.md "Thread").
+ * A stored dialogue as the service returns it: fields may be missing, and there may be
+ * others (service.md "Thread").
  */
 export interface Thread {
   id: string
@@ -106,8 +106,8 @@ export interface Thread {
 }
 
 /**
- * A piece of a stored message: a `Segment` in the service's own form, without what
- * it had only while it was streamed.
+ * A segment of a stored message in the service's form, without the fields that a
+ * `Segment` has only while it is streamed.
  */
 export interface StoredSegment {
   type: SegmentType
@@ -118,42 +118,42 @@ export interface StoredSegment {
 }
 
 /**
- * One line of a thread, or a shared copy of one, as the service keeps it: there may
- * be more in it, or less.
+ * A message of a thread, or a shared copy of one, as the service returns it: fields
+ * may be missing, and there may be others.
  */
 export interface Message {
   id: string
-  /** None for a shared copy. */
+  /** Absent from a shared copy. */
   thread_id?: string | null
   user_id?: string | null
   genie_id?: string | number | null
-  /** Whose line it is: `human`, `ai` or `opening`. */
+  /** The author: `human`, `ai` or `opening`. */
   type?: string | null
-  /** That of a shared copy. */
+  /** The title of a shared copy. */
   title?: string | null
-  /** The visitor's rating, if there is one. */
+  /** The visitor's rating. */
   is_positive?: boolean | null
-  /** Of the rating. */
+  /** The comment on the rating. */
   comment?: string | null
   created_at?: RecordTime | null
   updated_at?: RecordTime | null
-  /** What it says, piece by piece, or plain text. */
+  /** Segments or plain text. */
   content?: StoredSegment[] | string | null
   [key: string]: unknown
 }
 
 /** A thread as plain text. */
 export interface ThreadTranscript {
-  /** One turn on a line, behind its role and a colon. */
+  /** One turn per line: its role, a colon and its text. */
   text: string
-  /** The same, turn by turn; the role is `human`, `ai` or `opening`, empty for text in front of the first. */
+  /** The turns; the role is `human`, `ai` or `opening`, empty for text in front of the first. */
   turns: { role: string; text: string }[]
 }
 
-/** A question to begin with: its text, or the service's record of it. */
+/** A suggested first question: its text, or the service's record of it. */
 export type SuggestedQuestion = string | { question?: string | null; [key: string]: unknown }
 
-/** What a conversation with a token can count on, as the service reports it: there may be more in it. */
+/** The abilities of a conversation with a token, as the service reports them; there may be other fields. */
 export interface AssistantStatus {
   /** The visitor may talk to an AI. */
   aiConsent?: boolean | null
@@ -168,17 +168,17 @@ export interface AssistantStatus {
 export type Visitor = ReturnType<typeof visitor>
 
 /**
- * Returns the calls of one visitor beside a conversation (service.md "Threads",
- * "Messages, feedback, followups" and "Converse and status"); nothing is sent or
+ * Returns the calls of one visitor outside of a conversation (service.md "Threads",
+ * "Messages, feedback, followups" and "Converse and status"). Nothing is requested or
  * loaded yet. Throws `bad_request` without a token, for an unknown kind or region
  * and for a bad address, and `insecure_transport`.
  *
- * Each call is one request, and takes `{ signal }` last. The lists of `all` are read
- * page by page, as they are needed, to an empty page or as many as the service
- * counts; one that returns the same page again and again is an `invalid_response`.
+ * Each call is one request and takes `{ signal }` as its last argument. The lists of
+ * `all` are read page by page as the loop needs them, until an empty page or the
+ * service's total count; the same page repeatedly is an `invalid_response`.
  *
- * Ids that are empty reject with `bad_request`, filters that can't be right with
- * `validation_error`, before anything is sent. Others: the codes of HTTP
+ * Empty ids reject with `bad_request`, invalid filters with `validation_error`,
+ * without a request. Others: the codes of HTTP
  * (docs/errors.md), `network_error`, `invalid_response`, `aborted`, `load_failed`.
  */
 export function visitor(access: VisitorAccess) {
@@ -199,12 +199,12 @@ export function visitor(access: VisitorAccess) {
   return {
     threads: {
       list: (query: ThreadQuery = {}, options?: CallOptions) => call<Page<Thread>>("threadList", query, options),
-      /** What changes meanwhile may come twice or be left out: collect first what is to be deleted. */
+      /** Threads that change during the loop may come twice or be missing: collect their ids before deleting. */
       all: (query: ThreadQuery = {}, options?: CallOptions) => stream<Thread>("threadAll", query, options),
-      /** Rejects with `not_found` when there is none, or when it is another user's. */
+      /** Rejects with `not_found` for an unknown id or another user's thread. */
       get: (id: string, options?: CallOptions) => call<Thread>("threadGet", { id }, options),
       rename: (id: string, title: string, options?: CallOptions) => call<Thread>("threadRename", { id, title }, options),
-      /** Takes ids, or an array of them. Resolves to those that were deleted; ids that are unknown, or another user's, are left out. */
+      /** Takes ids, or an array of them. Resolves to the deleted threads, without unknown ones and those of other users. */
       delete: async (...args: DeletedIds | [...ids: DeletedIds, options: CallOptions]) => {
         const last = args.at(-1)
         const options = typeof last === "object" && !isArray("the ids", last) ? last : undefined
@@ -212,7 +212,7 @@ export function visitor(access: VisitorAccess) {
         return call<Page<Thread>>("threadDelete", { ids }, options as CallOptions | undefined)
       },
       transcript: (id: string, options?: CallOptions) => call<ThreadTranscript>("threadTranscript", { id }, options),
-      /** Merges values into the thread's analysis, key by key; none at all is a `bad_request`. */
+      /** Merges values into the thread's analysis, key by key; no values are a `bad_request`. */
       setAnalysis: (id: string, values: Record<string, unknown>, options?: CallOptions) => call<Thread>("threadSetAnalysis", { id, values }, options),
       clearAnalysis: (id: string, options?: CallOptions) => call<Thread>("threadClearAnalysis", { id }, options),
     },
@@ -220,11 +220,11 @@ export function visitor(access: VisitorAccess) {
       list: (query: MessageQuery = {}, options?: CallOptions) => call<Page<Message>>("messageList", query, options),
       all: (query: MessageQuery = {}, options?: CallOptions) => stream<Message>("messageAll", query, options),
       get: (id: string, options?: CallOptions) => call<Message>("messageGet", { id }, options),
-      /** Makes a copy that others can read too; it can't be deleted. */
+      /** Makes a copy that other users can read. It can't be deleted. */
       share: (id: string, newTitle: string, options?: CallOptions) => call<{ newMessageId: string }>("messageShare", { id, title: newTitle }, options),
     },
     feedback: {
-      /** Rates an answer by the `messageId` of its turn. The same again changes nothing, the other rating replaces it. */
+      /** Rates an answer by the `messageId` of its turn. A repeated rating changes nothing, the opposite one replaces it. */
       add: async (messageId: string, positive: boolean, ...rest: [options?: CallOptions | undefined] | [comment?: string | undefined, options?: CallOptions | undefined]): Promise<void> => {
         const [said, options] = rest as [said?: string | CallOptions | null, options?: CallOptions]
         const [comment, last] = typeof said === "object" ? [undefined, said ?? options] : [said, options]
@@ -232,7 +232,7 @@ export function visitor(access: VisitorAccess) {
       },
     },
     followups: {
-      /** Questions to begin a conversation with: the agent's, not a thread's. They may differ from call to call. */
+      /** The agent's suggested first questions. They may differ from call to call. */
       suggested: (options?: CallOptions) => call<SuggestedQuestion[]>("followupsSuggested", {}, options),
     },
     status: (options?: CallOptions) => call<AssistantStatus>("assistantStatus", {}, options),
@@ -241,13 +241,12 @@ export function visitor(access: VisitorAccess) {
 
 type DeletedIds = string[] | [ids: string[]]
 
-/** The keys of each list's query, beside its filter and its pager. */
+/** The keys of each list's query besides filter and pager. */
 const queryKeys: Partial<Record<AsyncExport | StreamExport, readonly string[]>> = { threadList: [], threadAll: [], messageList: ["threadId"], messageAll: ["threadId"] }
 
 /**
- * Refuses what would be no condition, so that the list would have everything in
- * it: keys that there are none of, a thread without an id, and numbers and dates of
- * a filter that JSON writes as null.
+ * Rejects conditions that the service would ignore and return everything: unknown
+ * keys, an empty thread id, and numbers and dates that JSON writes as null.
  */
 function checkQuery(name: AsyncExport | StreamExport, about: unknown): void {
   const own = queryKeys[name]
@@ -259,10 +258,10 @@ function checkQuery(name: AsyncExport | StreamExport, about: unknown): void {
     return { filter, pager, threadId }
   })
   checkKeys("pager", pager, ["pageIndex", "pageSize"])
-  if (threadId === "") throw localError("validation_error", "threadId is empty; leave it out for the messages of all threads")
+  if (threadId === "") throw localError("validation_error", "threadId must not be empty; leave it out for the messages of all threads")
   for (const [key, value] of readable("the query", () => Object.entries(filter ?? {}))) {
     const number = value instanceof Date ? value.getTime() : value
-    if (typeof number === "number" && !Number.isFinite(number)) throw localError("validation_error", `filter.${key} is an invalid date or number`)
+    if (typeof number === "number" && !Number.isFinite(number)) throw localError("validation_error", `filter.${key} must be a valid date or a finite number`)
   }
 }
 
@@ -272,7 +271,7 @@ function checkKeys(what: string, given: object | null | undefined, known: readon
   throw localError("validation_error", `${what} has no ${key}; the keys are ${known.join(", ")}`)
 }
 
-/** Checks the access as the Go side does. */
+/** Checks the access as the Go program does, and converts it. */
 function plainAccess(access: unknown): PlainOptions {
   const given = givenOf(access)
   checkKind(given)

@@ -268,8 +268,8 @@ test("the level is measured while somebody listens", async () => {
   remove()
   program.dispatch("localSpeakingChanged", { speaking: true })
   assert.deepEqual(program.calls, [
-    ["wantLevel", true],
-    ["wantLevel", false],
+    ["measureLevel", true],
+    ["measureLevel", false],
   ])
 })
 

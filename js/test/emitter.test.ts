@@ -151,7 +151,7 @@ test("removeAllListeners removes those of one event, or all", () => {
 
 test("a listener that is no function is refused where it is given", () => {
   // @ts-expect-error a listener is a function
-  assert.throws(() => new Emitter<Events>().on("text", "x"), { name: "TypeError", message: "the listener of text is not a function" })
+  assert.throws(() => new Emitter<Events>().on("text", "x"), { name: "TypeError", message: "the listener of text must be a function" })
 })
 
 export function typesOnly(emitter: Emitter<Events>): void {

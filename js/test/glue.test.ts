@@ -17,7 +17,7 @@ test("the globals of wasm_exec.js become properties of the glue object", () => {
 })
 
 test("a changed wasm_exec.js fails the build", () => {
-  assert.throws(() => glueModule(original + "globalThis.fs = null"), /mentions globalThis\.fs 3 times, not 2/)
-  assert.throws(() => glueModule(original.replace("globalThis.path = {}", "")), /mentions globalThis\.path 1 times, not 2/)
+  assert.throws(() => glueModule(original + "globalThis.fs = null"), /refers to globalThis\.fs 3 times, not 2/)
+  assert.throws(() => glueModule(original.replace("globalThis.path = {}", "")), /refers to globalThis\.path 1 times, not 2/)
   assert.throws(() => glueModule(original + "process.exit()"), /uses process\.exit/)
 })

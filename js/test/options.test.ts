@@ -13,10 +13,9 @@ interface Case {
   code: string
 }
 
-/** The cases that the Go side reads too, by their file in cmd/wasm/testdata. */
-function cases(file: string): Case[] {
-  // Seen from the bundled test.
-  return JSON.parse(readFileSync(new URL(`../../../cmd/wasm/testdata/${file}`, import.meta.url), "utf8"))
+/** Test cases that the tests of a Go package read too. The path starts at the bundled test. */
+function shared<T>(folder: string, file: string): T {
+  return JSON.parse(readFileSync(new URL(`../../../${folder}/testdata/${file}`, import.meta.url), "utf8")) as T
 }
 
 /** The code that options are refused with, "" if they are fine. */
@@ -30,14 +29,20 @@ function refusal(options: unknown, check: (options: unknown) => unknown = plainA
   }
 }
 
-for (const { name, options, code } of cases("options.json")) {
+for (const { name, options, code } of shared<Case[]>("cmd/wasm", "options.json")) {
   test(`options of an avatar: ${name}`, () => assert.equal(refusal(options), code))
   test(`options of an agent's avatar: ${name}`, () => assert.equal(refusal({ mode: "chat", chat: { token: "t" }, avatar: options }, plainAgent), code))
 }
 
-for (const { name, options, code } of cases("chatoptions.json")) {
+for (const { name, options, code } of shared<Case[]>("cmd/wasm", "chatoptions.json")) {
   test(`options of a chat: ${name}`, () => assert.equal(refusal(options, plainChat), code))
   test(`options of an agent's chat: ${name}`, () => assert.equal(refusal({ avatar: { token: "t" }, chat: options }, plainAgent), code))
+}
+
+for (const [kind, hosts] of Object.entries(shared<Record<"private" | "public", string[]>>("internal/fetch", "hosts.json"))) {
+  test(`http to a ${kind} host`, () => {
+    for (const host of hosts) assert.equal(refusal({ token: "t", genieUrl: `http://${host}` }), kind === "public" ? "insecure_transport" : "", host)
+  })
 }
 
 test("what only JavaScript can get wrong", () => {

@@ -102,7 +102,7 @@ test("load without a window rejects with load_failed", async () => {
   await assert.rejects(load(), (error) => {
     assert.ok(error instanceof AgentError)
     assert.equal(error.code, "load_failed")
-    assert.match(error.message, /needs a page/)
+    assert.match(error.message, /needs a browser/)
     return true
   })
   await dispose()

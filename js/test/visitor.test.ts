@@ -76,7 +76,7 @@ test("a date that is none is no missing condition", async () => {
   for (const when of [new Date("soon"), NaN, Infinity]) {
     const filter = { createdAtLessThanOrEqual: when }
     for (const call of [threads.list({ filter }), messages.list({ filter }), threads.all({ filter }).next(), messages.all({ filter }).next()]) {
-      await assert.rejects(call, { code: "validation_error", message: "filter.createdAtLessThanOrEqual is an invalid date or number" })
+      await assert.rejects(call, { code: "validation_error", message: "filter.createdAtLessThanOrEqual must be a valid date or a finite number" })
     }
   }
   const unreadable = Object.defineProperty({}, "filter", { get: () => assert.fail("secret") })
@@ -91,7 +91,7 @@ test("a query that would be no condition is refused", async () => {
     [{ filters: {} }, "the query has no filters; the keys are filter, pager, threadId", "the query has no filters; the keys are filter, pager"],
     [{ threadID: "a" }, "the query has no threadID; the keys are filter, pager, threadId", "the query has no threadID; the keys are filter, pager"],
     [{ pager: { size: 5 } }, "pager has no size; the keys are pageIndex, pageSize", "pager has no size; the keys are pageIndex, pageSize"],
-    [{ threadId: "" }, "threadId is empty; leave it out for the messages of all threads", "the query has no threadId; the keys are filter, pager"],
+    [{ threadId: "" }, "threadId must not be empty; leave it out for the messages of all threads", "the query has no threadId; the keys are filter, pager"],
     ["a", "the query must be an object", "the query must be an object"],
   ]
   for (const [query, ofMessages, ofThreads] of refused) {

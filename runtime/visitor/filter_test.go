@@ -82,7 +82,7 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 		{func(ctx context.Context, c *visitor.Client) error {
 			_, err := c.SetAnalysis(ctx, "t-1", map[string]any{"f": func() {}})
 			return err
-		}, fault.BadRequest, "the body of the request can't be written as JSON"},
+		}, fault.BadRequest, "the body of the request must have a JSON form"},
 		{func(ctx context.Context, c *visitor.Client) error { _, err := c.DeleteThreads(ctx); return err }, fault.BadRequest, "no thread to delete"},
 		{func(ctx context.Context, c *visitor.Client) error {
 			_, err := c.DeleteThreads(ctx, "t-1", "")
