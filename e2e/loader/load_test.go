@@ -90,7 +90,7 @@ func TestLoadFailuresNameAddressAndCause(t *testing.T) {
 		{"/empty.wasm", []string{"not agentruntime"}, 0, false},
 		{"/old.wasm", []string{"0.0.1", "deploy both together"}, 0, false},
 		{"http://127.0.0.1:1/x.wasm", []string{"http://127.0.0.1:1/x.wasm", "cannot be fetched"}, 0, true},
-		{"http://", []string{"wasmUrl is not a URL"}, 0, false},
+		{"http://", []string{"wasmUrl must be a URL"}, 0, false},
 	} {
 		t.Run(test.url, func(t *testing.T) {
 			var got rejection

@@ -130,7 +130,7 @@ func TestFailuresNameTheirProgram(t *testing.T) {
 		`chat.load({wasmUrl: "/missing.wasm"})`:               {"HTTP 404", "chat.wasm"},
 		`chat.load({wasmUrl: "/old-chat.wasm"})`:              {"0.0.1", "deploy both together"},
 		`a.load({wasmUrl: "` + small + `"})`:                  {"not agentruntime.wasm", "avatarSession"},
-		`chat.load({wasmUrl: "http://"})`:                     {"wasmUrl is not a URL"},
+		`chat.load({wasmUrl: "http://"})`:                     {"wasmUrl must be a URL"},
 		`a.load({program: "chat", wasmUrl: "/"})`:             {"not a WebAssembly file"},
 	} {
 		t.Run(strings.Trim(script, "()"), func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestSmallProgramRunsInAWorker(t *testing.T) {
 	})`)
 	want := []string{
 		"connected", "closed", "disconnect",
-		"load_failed", "agentruntime.wasm needs a page of a browser with WebAssembly: there is no document here",
+		"load_failed", "agentruntime.wasm needs a browser with WebAssembly: document is not defined",
 	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("the worker saw %q", seen)

@@ -240,7 +240,7 @@ function addressOf(name: string, address: unknown, check: "address" | "address,e
   try {
     url = new URL(text)
   } catch {
-    throw bad(`${name} is not a URL`)
+    throw bad(`${name} must be a URL`)
   }
   const schemes = check === "socket" ? ["https:", "http:", "wss:", "ws:"] : ["https:", "http:"]
   if (!schemes.includes(url.protocol)) throw bad(`${name} must begin with one of ${schemes.join(", ")}`)

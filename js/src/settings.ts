@@ -31,32 +31,32 @@ export interface TurnCredentials {
   expiry?: number | undefined
 }
 
-/** When the service is told that a conversation is over (session-api A.1.1, options 56 to 67). */
+/** When the end of a conversation is reported to the service (session-api A.1.1, options 56 to 67). */
 export interface CompletionSettings {
-  /** Tells the service when the conversation is over. Default `true`. */
+  /** Reports the end of the conversation to the service. Default `true`. */
   sessionCompleteOnEnd?: boolean | undefined
   /** The route of the request. Default `"/thread/session_completed"`. */
   sessionCompletePath?: string | undefined
-  /** Bounds the request, except when the page goes away. Default 5000 ms. */
+  /** Bounds the request, except when the page is unloaded. Default 5000 ms. */
   sessionCompleteTimeoutMs?: number | undefined
   /** Listens to the page: hiding, showing, online and offline. Default `true`. */
   pageLifecycleAware?: boolean | undefined
   /**
-   * How long a page may be hidden, with nothing said, before the conversation counts as over; 0
-   * is at once. Default 30000 ms.
+   * How long a page may be hidden, without activity, before the conversation counts as ended; 0
+   * is immediately. Default 30000 ms.
    */
   hiddenGraceMs?: number | undefined
-  /** Tells the service when `hiddenGraceMs` is over. Default `true`. */
+  /** Reports the end when `hiddenGraceMs` is over. Default `true`. */
   completeOnHiddenGrace?: boolean | undefined
-  /** Tells it when the page goes into the back-forward cache. Default `true`. */
+  /** Reports it when the page enters the back-forward cache. Default `true`. */
   completeOnBfcache?: boolean | undefined
-  /** Tells nothing while another tab has the thread. Default `true`. */
+  /** Suppresses the report while another tab has the thread. Default `true`. */
   crossTabPresence?: boolean | undefined
   /** Begins the name of the channel between tabs. Default `"kaltura-agents:thread"`. */
   presenceChannelPrefix?: string | undefined
-  /** The period in which a tab tells the others that it has the thread. Default 4000 ms. */
+  /** The period in which a tab announces its thread to the others. Default 4000 ms. */
   presenceHeartbeatMs?: number | undefined
-  /** The silence after which a tab has the thread no more. Default 12000 ms. */
+  /** The time after its last message when a tab is ignored. Default 12000 ms. */
   presenceStaleMs?: number | undefined
 }
 
@@ -283,9 +283,9 @@ export interface AgentSettings extends SessionSettings, Pick<ChatSettings, "kind
 }
 
 /**
- * TokenKind is what a token was minted as. The text of a token doesn't tell it, so whoever
- * mints one records it, and a call for which the kind is wrong can be refused before anything
- * is sent (service.md "Authentication" rule 6).
+ * TokenKind is the kind of a token. It can't be read from the token, so the creator of the
+ * token passes it on; calls that the kind does not allow are rejected without a request
+ * (service.md "Authentication" rule 6).
  */
 export type TokenKind = "widget" | "conversation" | "agent" | "admin"
 

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Policy is how strictly an address is judged (service.md "Regions and base
+// Policy is how addresses are checked (service.md "Regions and base
 // addresses" rules 5 and 6). Sessions use it too, for the conversation host and
 // the WHEP base (wire-protocol §1.1).
 type Policy struct {
@@ -38,15 +38,15 @@ func (p Policy) check(name, address string, schemes ...string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case address == "":
-		return "", fault.New(fault.BadRequest, name+" is empty; leave it out to use the region's address")
+		return "", fault.New(fault.BadRequest, name+" must not be empty; leave it out to use the region's address")
 	case err != nil:
-		return "", fault.New(fault.BadRequest, name+" is not a URL")
+		return "", fault.New(fault.BadRequest, name+" must be a URL")
 	case !slices.Contains(schemes, u.Scheme):
 		return "", fault.New(fault.BadRequest, name+" must begin with one of "+strings.Join(schemes, ", "))
 	case u.User != nil:
 		return "", fault.New(fault.BadRequest, name+" must not have a user or password in it")
 	case u.Hostname() == "":
-		return "", fault.New(fault.BadRequest, name+" has no host")
+		return "", fault.New(fault.BadRequest, name+" must have a host")
 	case strings.ContainsAny(address, "?#"):
 		return "", fault.New(fault.BadRequest, name+" must not have a query or fragment: paths are appended to it")
 	}
@@ -58,7 +58,7 @@ func (p Policy) check(name, address string, schemes ...string) (string, error) {
 	return strings.TrimSuffix(address, "/"), nil
 }
 
-// insecure refuses or warns of an address without encryption (rule 5).
+// insecure rejects an address without encryption, or warns (rule 5).
 func (p Policy) insecure(name string, u *url.URL) error {
 	what := name + " uses " + u.Scheme + " to "
 	var warning string

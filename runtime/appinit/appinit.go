@@ -1,9 +1,9 @@
-// Package appinit finds the way in: regions and base addresses, the widget
-// token, and appInit, which tells a page its conversation token and hosts
-// (service.md "Regions and base addresses", wire-protocol §1.1–1.4).
+// Package appinit prepares a conversation: regions and base addresses, the widget
+// token, and appInit, which returns the conversation token and hosts (service.md
+// "Regions and base addresses", wire-protocol §1.1–1.4).
 //
-// It owns the address rules, which sessions apply to their own hosts too. It
-// must not know sessions, sockets or media, and never sees an admin secret.
+// It has the address rules, which sessions apply to their own hosts too. It must not
+// depend on sessions, sockets or media, and never gets an admin secret.
 package appinit
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Options say who asks, and where. One of WidgetID and Token is required.
+// Options are the options of [Init]. One of WidgetID and Token is required.
 type Options struct {
 	Config
-	// WidgetID gets a token of its own with startWidgetSession.
+	// WidgetID is exchanged for a widget token with startWidgetSession.
 	WidgetID string `json:"widgetId"`
 	// Token is a widget token, or the agent token of one visitor. It is tried
 	// first when there is a WidgetID as well.
@@ -28,8 +28,8 @@ type Options struct {
 }
 
 // Result is what a page needs to begin a session (wire-protocol §1.4), and the
-// conversation host, which appInit doesn't tell (service.md "Application
-// utilities"). The reply's flags that service.md calls unstable are left out.
+// conversation host, which appInit doesn't return (service.md "Application
+// utilities"). It has no flags that service.md calls unstable.
 type Result struct {
 	PartnerID string `json:"partnerId"`
 	KS        string `json:"ks"`
@@ -52,7 +52,7 @@ type Result struct {
 type TURNCredentials struct {
 	Username   string `json:"username"`
 	Credential string `json:"credential"`
-	// Expiry is in seconds since 1970, 0 if the service doesn't tell.
+	// Expiry is in seconds since 1970, 0 if unknown.
 	Expiry int64 `json:"expiry,omitempty"`
 }
 
@@ -75,9 +75,8 @@ func (c TURNCredentials) String() string { return fault.Redacted }
 // GoString keeps the login out of logs.
 func (c TURNCredentials) GoString() string { return c.String() }
 
-// Init asks appInit with o's token, or with the token of o's widget. When the
-// service answers 401 and a widget id is known, it asks once more with a fresh
-// widget token. Addresses are checked before any request; the error is always
+// Init calls appInit with o's token, or with the token of o's widget. When the service
+// answers 401 and there is a widget id, it calls once more with a new widget token. Addresses are checked before any request; the error is always
 // a *fault.Error, with api_exception for a token of the wrong kind.
 func Init(ctx context.Context, o Options) (*Result, error) {
 	if o.Token == "" && o.WidgetID == "" {
@@ -105,7 +104,7 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 	return p.appInit(ctx, token, WidgetToken)
 }
 
-// place is where the calls of one Init go.
+// place has the addresses for the calls of one Init.
 type place struct {
 	addresses Addresses
 	client    fetch.Client
@@ -155,7 +154,7 @@ func (p *place) appInit(ctx context.Context, token string, kind TokenKind) (*Res
 		return nil, err
 	}
 	// The fields whose JSON type varies come first: the shallower one wins. So
-	// does Kind, which is ours and not for the service to say.
+	// does Kind, which the service must not set.
 	var reply struct {
 		Kind            json.RawMessage `json:"kind"`
 		PartnerID       json.RawMessage `json:"partnerId"`

@@ -2,17 +2,17 @@ package appinit
 
 import "github.com/agentruntime/agentruntime/runtime/fault"
 
-// TokenKind is what a token was minted as. The text of a token doesn't tell it,
-// so whoever mints one records it, and a call for which the kind is wrong can be
-// refused before anything is sent (service.md "Authentication" rule 6).
+// TokenKind is the kind of a token. It can't be read from the token, so the creator of
+// the token passes it on; calls that the kind does not allow are rejected without a
+// request (service.md "Authentication" rule 6).
 type TokenKind string
 
 // The kinds of tokens.
 const (
-	// UnknownToken is the kind of a token of which only the text is known.
+	// UnknownToken is the kind of a token without that information.
 	UnknownToken TokenKind = ""
-	// WidgetToken is made of a widget id and the same for every visitor. What
-	// appInit makes of one can converse, but has no threads of its own.
+	// WidgetToken comes from a widget id and is the same for every visitor. The
+	// token that appInit returns for it can converse, but has no threads.
 	WidgetToken TokenKind = "widget"
 	// ConversationToken talks to one brain configuration.
 	ConversationToken TokenKind = "conversation"
@@ -31,14 +31,14 @@ func (k TokenKind) Known() bool {
 	return false
 }
 
-// Talking returns the error of a token that must not talk: bad_request for an unknown
-// kind, wrong_token_scope for an admin's.
+// Talking returns an error for a token that must not converse: bad_request for an
+// unknown kind, wrong_token_scope for an admin token.
 func (k TokenKind) Talking() error {
 	switch {
 	case !k.Known():
 		return fault.New(fault.BadRequest, "kind must be one of widget, conversation, agent, admin")
 	case k == AdminToken:
-		return fault.New(fault.WrongTokenScope, "an admin token is not for talking; use a conversation or agent token")
+		return fault.New(fault.WrongTokenScope, "an admin token must not be used to converse; use a conversation or agent token")
 	}
 	return nil
 }

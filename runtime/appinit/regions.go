@@ -51,12 +51,12 @@ func Regions() []string {
 }
 
 // Config says where the services are. A nil address means the region's own, a
-// nil region means nvp1; an empty string is an error, because it is more likely
-// a variable that was never set than a wish (service.md "Regions and base
+// nil region means nvp1; an empty string is an error, because it is probably an
+// unset variable (service.md "Regions and base
 // addresses" rules 1 and 6).
 //
-// An admin secret is no part of it: it belongs to a server and is sent to the
-// session API alone (rule 4).
+// It has no admin secret, which belongs to a server and is sent to the session API
+// only (rule 4).
 type Config struct {
 	Region       *string `json:"region"`
 	AgenticURL   *string `json:"agenticUrl"`
@@ -83,7 +83,7 @@ func (c Config) Resolve() (Addresses, error) {
 	}
 	r, ok := lookup(code)
 	if !ok {
-		// Never the default region: data must not end up on another continent.
+		// Not the default region, because data must stay in the chosen one.
 		return Addresses{}, fault.New(fault.BadRequest, "unknown region; supported are "+strings.Join(Regions(), ", "))
 	}
 	a := Addresses{region: code, bases: make(map[Service]string)}
@@ -114,8 +114,7 @@ func (a Addresses) Base(s Service) (string, error) {
 	return base, nil
 }
 
-// GenieBase returns the address of the conversation host, for those who need no
-// other. Errors are those of Resolve and Base.
+// GenieBase returns the address of the conversation host only. Errors are those of Resolve and Base.
 func (c Config) GenieBase() (string, error) {
 	addresses, err := c.Resolve()
 	if err != nil {

@@ -26,7 +26,7 @@ func CheckVars(vars map[string]any) (map[string]any, error) {
 			return nil, fault.New(fault.ValidationError, "the variable "+name+" is reserved")
 		}
 		if !isScalar(value) {
-			return nil, fault.New(fault.ValidationError, "the variable "+name+" is no string, number, boolean or null")
+			return nil, fault.New(fault.ValidationError, "the variable "+name+" must be a string, a number, a boolean or null")
 		}
 		checked[name] = value
 	}

@@ -1,10 +1,9 @@
-// Package sessionend reports the end of a conversation to the service, at once
-// and exactly once, also when the page goes away (wire-protocol §8.8 to §8.10).
-// Without the report the service notices after about ten minutes.
+// Package sessionend reports the end of a conversation to the service, immediately and
+// once, also when the page is unloaded (wire-protocol §8.8 to §8.10). Without the
+// report the service detects the end after about ten minutes.
 //
-// It owns the page's life cycle as far as conversations need it: hiding, showing,
-// the back-forward cache, online and offline, and the other tabs that hold the same
-// thread. It must not import sockets, media or turns.
+// It handles the page's life cycle as far as conversations need it: hiding, showing,
+// the back-forward cache, online and offline, and other tabs with the same thread. It must not import sockets, media or turns.
 package sessionend
 
 import (
@@ -17,8 +16,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// The reasons. The requests of a page that goes away have no time limit, because
-// nothing waits for their reply (wire-protocol §8.9).
+// The reasons. Requests of a page that is unloaded have no time limit, because nothing
+// waits for their reply (wire-protocol §8.9).
 const (
 	reasonPageHide    = "pagehide"
 	reasonBFCache     = "pagehide_bfcache"
@@ -56,8 +55,8 @@ func New(o Options) *Notifier {
 	return n
 }
 
-// SetThread sets the thread and the token of the request. They must be known before
-// the page goes away, when there is no time left to ask for them.
+// SetThread sets the thread and the token of the request. They must be set before
+// the page is unloaded, when nothing can be requested any more.
 func (n *Notifier) SetThread(thread, token string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -75,7 +74,7 @@ func (n *Notifier) SetThread(thread, token string) {
 	}
 }
 
-// Activity restarts the time for which a hidden page may stay hidden.
+// Activity restarts HiddenGrace, the time limit of a hidden page.
 func (n *Notifier) Activity() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -84,8 +83,7 @@ func (n *Notifier) Activity() {
 	}
 }
 
-// Close stops listening, to the page and to other tabs. Requests under way go
-// on.
+// Close stops listening to the page and to other tabs. Pending requests continue.
 func (n *Notifier) Close() {
 	n.stop()
 	n.mu.Lock()
@@ -154,8 +152,8 @@ func (n *Notifier) start(reason string, done func(Result)) {
 	}
 }
 
-// Wait returns when no request is under way, which takes no longer than
-// Settings.CompleteTimeout. It does not wait for the requests of a page that goes away.
+// Wait returns when no request is pending, after Settings.CompleteTimeout at the
+// latest. It does not wait for requests of a page that is unloaded.
 func (n *Notifier) Wait() {
 	n.mu.Lock()
 	request := n.request
@@ -176,7 +174,7 @@ func result(err error) Result {
 	}
 }
 
-// begin claims the one request of the conversation, or returns why there is none.
+// begin returns the conversation's only request, or the reason for not sending one.
 func (n *Notifier) begin() (Result, *fetch.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -212,7 +210,7 @@ func (n *Notifier) report(a Attempt) {
 	}
 }
 
-// hide is the pagehide listener: everything must be under way when it returns.
+// hide is the pagehide listener: requests must be started before it returns.
 func (n *Notifier) hide(persisted bool) {
 	if persisted {
 		if *n.o.Settings.CompleteOnBFCache {

@@ -9,31 +9,31 @@ import (
 	"github.com/agentruntime/agentruntime/internal/options"
 )
 
-// Settings say when the service is told that a conversation is over (session-api
+// Settings are when the end of a conversation is reported to the service (session-api
 // A.1.1, options 56 to 67).
 type Settings struct {
-	// CompleteOnEnd tells the service when the conversation is over.
+	// CompleteOnEnd reports the end of the conversation to the service.
 	CompleteOnEnd *bool `json:"sessionCompleteOnEnd" default:"true"`
 	// CompletePath is the route of the request.
 	CompletePath string `json:"sessionCompletePath" default:"/thread/session_completed"`
-	// CompleteTimeout bounds the request, except when the page goes away.
+	// CompleteTimeout bounds the request, except when the page is unloaded.
 	CompleteTimeout time.Duration `json:"sessionCompleteTimeoutMs" default:"5s"`
 	// PageLifecycle listens to the page: hiding, showing, online and offline.
 	PageLifecycle *bool `json:"pageLifecycleAware" default:"true"`
-	// HiddenGrace is how long a page may be hidden, with nothing said, before the
-	// conversation counts as over; 0 is at once.
+	// HiddenGrace is how long a page may be hidden, without activity, before the
+	// conversation counts as ended; 0 is immediately.
 	HiddenGrace *time.Duration `json:"hiddenGraceMs" default:"30s"`
-	// CompleteOnHiddenGrace tells the service when HiddenGrace is over.
+	// CompleteOnHiddenGrace reports the end when HiddenGrace is over.
 	CompleteOnHiddenGrace *bool `json:"completeOnHiddenGrace" default:"true"`
-	// CompleteOnBFCache tells it when the page goes into the back-forward cache.
+	// CompleteOnBFCache reports it when the page enters the back-forward cache.
 	CompleteOnBFCache *bool `json:"completeOnBfcache" default:"true"`
-	// CrossTabPresence tells nothing while another tab has the thread.
+	// CrossTabPresence suppresses the report while another tab has the thread.
 	CrossTabPresence *bool `json:"crossTabPresence" default:"true"`
 	// PresencePrefix begins the name of the channel between tabs.
 	PresencePrefix string `json:"presenceChannelPrefix" default:"kaltura-agents:thread"`
-	// PresenceBeat is the period in which a tab tells the others that it has the thread.
+	// PresenceBeat is the period in which a tab announces its thread to the others.
 	PresenceBeat time.Duration `json:"presenceHeartbeatMs" default:"4s"`
-	// PresenceStale is the silence after which a tab has the thread no more.
+	// PresenceStale is the time after its last message when a tab is ignored.
 	PresenceStale time.Duration `json:"presenceStaleMs" default:"12s"`
 
 	// Once is shared by the notifiers of one conversation; nil for a notifier of
@@ -43,8 +43,8 @@ type Settings struct {
 	tab string // this tab's id between tabs
 }
 
-// Once lets several notifiers send one signal between them: while a conversation
-// moves to another session, both of them see the page go away.
+// Once makes several notifiers send one report: while a conversation moves to another
+// session, both sessions get the page's events.
 type Once struct{ sent atomic.Bool }
 
 // withDefaults returns s with every default; a session has checked the values.
@@ -64,8 +64,8 @@ type Options struct {
 	Page     Page // nil natively
 	Settings Settings
 
-	// Leave is called when the page goes away for good, after the completion
-	// request has left. What it starts before it returns still leaves too.
+	// Leave is called when the page is unloaded, after the completion request was
+	// started. Requests that it starts before it returns are sent too.
 	Leave func(reason string)
 	// Network is called when the browser goes online or offline; may be nil.
 	Network func(online bool)
@@ -73,8 +73,7 @@ type Options struct {
 	Attempt func(Attempt)
 }
 
-// Attempt is one try to tell the service (session-api A.1.5,
-// sessionCompleted).
+// Attempt is one attempt to report the end (session-api A.1.5, sessionCompleted).
 type Attempt struct {
 	Reason     string
 	Sent       bool

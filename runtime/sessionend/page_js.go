@@ -21,15 +21,15 @@ func (browserPage) Watch(l Listener) (stop func()) {
 			panic(err) // every window and document takes listeners
 		}
 	}
-	// A getter that throws, unless it is called so, takes the goroutine along.
+	// js.Value.Get would end the goroutine without a recover if a getter throws.
 	is := func(object js.Value, key string, want js.Value) bool {
 		v, err := jsbridge.Get(object, key)
 		return err == nil && v.Equal(want)
 	}
 	persisted := func(event js.Value) bool { return is(event, "persisted", js.ValueOf(true)) }
 	hidden := func() bool { return is(document, "visibilityState", js.ValueOf("hidden")) }
-	// The request of a page that goes away starts in this very callback: after
-	// it returns nothing is sure to run (wire-protocol §8.8).
+	// The request of a page that is unloaded starts inside this callback, because code
+	// after it may not run (wire-protocol §8.8).
 	listen(window, "pagehide", func(event js.Value) { l.Hide(persisted(event)) })
 	listen(window, "pageshow", func(event js.Value) { l.Show(persisted(event)) })
 	if document.Truthy() { // a worker has none
@@ -39,7 +39,7 @@ func (browserPage) Watch(l Listener) (stop func()) {
 	}
 	listen(window, "online", func(js.Value) { l.Online(true) })
 	listen(window, "offline", func(js.Value) { l.Online(false) })
-	if hidden() { // and nothing would tell of it
+	if hidden() { // no event follows for a page that is hidden already
 		l.Visible(false)
 	}
 	return scope.End
@@ -56,7 +56,7 @@ func (browserPage) Channel(name string, receive func(message string)) Channel {
 	}
 	channel, err := jsbridge.New(constructor, name)
 	if err != nil {
-		return nil // a sandboxed frame refuses: this tab is alone
+		return nil // a sandboxed frame throws; it has no other tabs
 	}
 	scope := jsbridge.NewScope(nil)
 	_, err = scope.Listen(channel, "message", func(event js.Value) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// maxPeers bounds the memory that other scripts of the same origin can fill.
+// maxPeers bounds the memory for messages of other scripts of the same origin.
 const maxPeers = 64
 
 // tab is this program's id between tabs. It is the same for all sessions of a page:
@@ -16,7 +16,7 @@ const maxPeers = 64
 // two tabs.
 var tab = strconv.FormatUint(rand.Uint64(), 36)
 
-// presence keeps which other tabs hold the same thread (wire-protocol §8.10).
+// presence tracks which other tabs have the same thread (wire-protocol §8.10).
 type presence struct {
 	id      string
 	channel Channel
@@ -38,7 +38,7 @@ type notice struct {
 // tabs.
 func openPresence(page Page, s Settings, thread string) *presence {
 	p := &presence{id: s.tab, stale: s.PresenceStale, peers: map[string]time.Time{}}
-	p.mu.Lock() // a message may come before the channel is known
+	p.mu.Lock() // a message may come before p.channel is set
 	defer p.mu.Unlock()
 	p.channel = page.Channel(s.PresencePrefix+":"+thread, p.receive)
 	if p.channel == nil {
@@ -75,7 +75,7 @@ func (p *presence) receive(message string) {
 		return
 	}
 	if n.ID == p.id {
-		if n.T == "bye" { // of another session of this tab, which goes while this one stays
+		if n.T == "bye" { // from another session of this tab, which has ended
 			p.post("alive")
 		}
 		return
@@ -117,7 +117,7 @@ func (p *presence) close() {
 		return
 	}
 	p.beat.Stop()
-	p.post("bye") // a tab that stays must report the end itself
+	p.post("bye") // the remaining tab must report the end
 	p.channel.Close()
 	p.channel = nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 )
 
-// Followup is a question that a visitor could ask.
+// Followup is a suggested question.
 type Followup struct {
 	Text string
 	// Raw is the whole record: the text alone, as a rule.
@@ -21,8 +21,7 @@ func (f *Followup) UnmarshalJSON(data []byte) error {
 		f.Raw = bytes.Clone(data)
 		return nil
 	}
-	// service.md shows no record of one; the type of its filter calls it a
-	// question.
+	// service.md does not show this record; its filter names the field question.
 	var record struct {
 		Question string `json:"question"`
 	}
@@ -31,31 +30,30 @@ func (f *Followup) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON writes the record as the service did.
+// MarshalJSON returns the service's record.
 func (f Followup) MarshalJSON() ([]byte, error) { return write(f.Text, f.Raw) }
 
-// Followups returns questions to begin a conversation with, none when the agent
-// has none. They are the agent's, not a thread's, and may differ from call to
-// call. It may be called with a widget's token too.
+// Followups returns the agent's suggested first questions, which may differ from call to
+// call. It may be called with a widget token too.
 func (c *Client) Followups(ctx context.Context) ([]Followup, error) {
 	followups := []Followup{}
 	err := c.post(ctx, "/followup/get-suggested-questions?new_response=true", struct{}{}, &followups)
 	return followups, err
 }
 
-// Status is what a conversation with this token can count on.
+// Status has the abilities of a conversation with this token.
 type Status struct {
-	// AIConsent tells whether the visitor may talk to an AI.
+	// AIConsent means that the visitor may talk to an AI.
 	AIConsent bool `json:"aiConsent"`
 	// Avatar describes the agent's avatar; see HasAvatar.
 	Avatar json.RawMessage `json:"avatar"`
-	// IdentifiedUser tells whether the token carries a user id.
+	// IdentifiedUser means that the token has a user id.
 	IdentifiedUser bool `json:"identifiedUser"`
 	// Raw is the whole reply.
 	Raw json.RawMessage `json:"-"`
 }
 
-// HasAvatar reports whether the agent can be seen.
+// HasAvatar reports whether the agent has an avatar.
 func (s *Status) HasAvatar() bool { return len(s.Avatar) > 0 && string(s.Avatar) != "null" }
 
 // UnmarshalJSON reads the known fields and keeps the reply.
@@ -64,13 +62,13 @@ func (s *Status) UnmarshalJSON(data []byte) error {
 	return read(data, (*fields)(s), &s.Raw)
 }
 
-// MarshalJSON writes the reply as the service did.
+// MarshalJSON returns the service's reply.
 func (s Status) MarshalJSON() ([]byte, error) {
 	type fields Status
 	return write(fields(s), s.Raw)
 }
 
-// Status returns the assistant's status. It may be called with a widget's token
+// Status returns the assistant's status. It may be called with a widget token
 // too.
 func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	err = c.call(ctx, &fetch.Request{Method: "GET", URL: c.base + "/assistant/status", Header: fetch.Header{}}, &s)

@@ -8,12 +8,12 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Options say who asks, and where. Token is required.
+// Options are the options of [New]. Token is required.
 type Options struct {
 	// Token is the conversation token.
 	Token string `json:"token"`
-	// Kind is what the token was minted as, see [appinit.Result]. Default
-	// unknown, which leaves the judgement to the service.
+	// Kind is the kind of the token, see [appinit.Result]. With the default,
+	// unknown, the service decides which calls are allowed.
 	Kind appinit.TokenKind `json:"kind"`
 
 	// Region picks the default GenieURL: "nvp1" (default) or "frp2".
@@ -24,8 +24,8 @@ type Options struct {
 
 	// Fetch does the requests; nil means a fetch.Transport of the Client's own.
 	Fetch fetch.Client `json:"-"`
-	// OnResponse, if not nil, is called for each reply, also those that are
-	// followed by another attempt, before the call returns.
+	// OnResponse, if not nil, is called for each reply, also of attempts
+	// that are repeated, before the call returns.
 	OnResponse func(Response) `json:"-"`
 }
 
@@ -35,7 +35,7 @@ func (o Options) String() string { return "visitor options " + fault.Redacted }
 // GoString keeps the token out of logs.
 func (o Options) GoString() string { return o.String() }
 
-// Response is what [Options.OnResponse] learns of a reply.
+// Response describes a reply for [Options.OnResponse].
 type Response = fetch.Report
 
 // Client makes the calls of one visitor. Its methods may be called by several
@@ -76,8 +76,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close gives back the connections that c has opened itself; those of
-// [Options.Fetch] stay. Calls are not ended by it, but by their contexts.
+// Close closes connections that c has opened itself, not those of [Options.Fetch]. It
+// does not end calls; their contexts do.
 func (c *Client) Close() { c.close() }
 
 // String keeps the token out of logs.
@@ -86,8 +86,7 @@ func (c *Client) String() string { return "visitor at " + c.base + " " + fault.R
 // GoString keeps the token out of logs.
 func (c *Client) GoString() string { return c.String() }
 
-// personal is post for the threads and messages of one user, which a widget
-// token has not.
+// personal is post for threads and messages. It rejects a widget token, which has none.
 func (c *Client) personal(ctx context.Context, path string, body, out any) error {
 	if c.kind == appinit.WidgetToken {
 		return fault.New(fault.WrongTokenScope,
@@ -114,8 +113,7 @@ type idBody struct {
 	ID string `json:"id"`
 }
 
-// required refuses an id that is empty: it is more likely a variable that was
-// never set than a wish.
+// required rejects an empty id, which is probably an unset variable.
 func required(name, id string) error {
 	if id == "" {
 		return fault.New(fault.BadRequest, name+" is empty")

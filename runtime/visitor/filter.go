@@ -9,18 +9,17 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Filter selects what a list has in it, by the keys of [ThreadQuery] and
-// [MessageQuery]; all of them must fit. A nil value is no condition. Values are
-// what their key says: a text, an id, a list of texts, a boolean, a time
-// (time.Time, RFC 3339 text or seconds since 1970) or an order.
+// Filter selects the objects of a list that meet all conditions, by the keys of
+// [ThreadQuery] and [MessageQuery]. A nil value is no condition. Depending on its key
+// a value is a text, an id, a list of texts, a boolean, a time (time.Time, RFC 3339
+// text or seconds since 1970) or an order.
 //
-// A key that the service doesn't know and a value that can't be right are
-// refused with validation_error. An id that is empty is one of them: it is more
-// likely a variable that was never set than a wish. An objectType is overruled: each
-// list has its own (service.md "Threads").
+// An unknown key and an invalid value are a validation_error. So is an empty id, which
+// is probably an unset variable. An objectType is replaced by that of the list
+// (service.md "Threads").
 type Filter map[string]any
 
-// rule says what the value of a filter's key must be.
+// rule is the check of the value of a filter's key.
 type rule struct {
 	want  string
 	holds func(value any) bool // of JSON's own types
@@ -77,7 +76,7 @@ var messageKeys = map[string]rule{
 	"userIdEquals":                aUser,
 }
 
-// merge checks f and returns it as it is sent: under objectType, whatever f has.
+// merge checks f and returns it with objectType, as it is sent.
 func (f Filter) merge(objectType string, keys map[string]rule) (map[string]any, error) {
 	merged := map[string]any{"objectType": objectType}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
@@ -99,13 +98,13 @@ func (f Filter) merge(objectType string, keys map[string]rule) (map[string]any, 
 		if !rule.holds(value) {
 			return nil, fault.New(fault.ValidationError, "filter."+key+" must be "+rule.want)
 		}
-		merged[key] = json.RawMessage(encoded) // a large number would not survive being a float64
+		merged[key] = json.RawMessage(encoded) // a float64 would round a large number
 	}
 	return merged, nil
 }
 
 func unknownKey(key string, keys map[string]rule) error {
-	why := "filter." + key + " is not known"
+	why := "filter." + key + " is an unknown key"
 	if key == "agentIdIn" {
 		why = "there is no filter.agentIdIn; ask for each agent with agentIdEquals"
 	}

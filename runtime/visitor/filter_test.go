@@ -46,9 +46,9 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 		detail string
 	}{
 		{filter("agentIdIn", []string{"a"}), fault.ValidationError, "there is no filter.agentIdIn; ask for each agent with agentIdEquals" + threadKeys},
-		{filter("titleEquals", "x"), fault.ValidationError, "filter.titleEquals is not known" + threadKeys},
-		{filter("threadIdEquals", "t-1"), fault.ValidationError, "filter.threadIdEquals is not known" + threadKeys},
-		{filter("unknown", nil), fault.ValidationError, "filter.unknown is not known" + threadKeys},
+		{filter("titleEquals", "x"), fault.ValidationError, "filter.titleEquals is an unknown key" + threadKeys},
+		{filter("threadIdEquals", "t-1"), fault.ValidationError, "filter.threadIdEquals is an unknown key" + threadKeys},
+		{filter("unknown", nil), fault.ValidationError, "filter.unknown is an unknown key" + threadKeys},
 		{filter("agentIdEquals", ""), fault.ValidationError, "filter.agentIdEquals" + text},
 		{filter("idEquals", 7), fault.ValidationError, "filter.idEquals" + text},
 		{filter("contextIdEqual", []string{"x"}), fault.ValidationError, "filter.contextIdEqual" + text},
@@ -65,10 +65,10 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 		{filter("orderBy", "createdAt"), fault.ValidationError, order},
 		{filter("orderBy", ""), fault.ValidationError, order},
 		{filter("idEquals", func() {}), fault.ValidationError, "filter.idEquals" + text},
-		{threads(nil, visitor.Pager{PageIndex: new(0)}), fault.ValidationError, "pager.pageIndex starts at 1"},
+		{threads(nil, visitor.Pager{PageIndex: new(0)}), fault.ValidationError, "pager.pageIndex must be 1 or more"},
 		{threads(nil, visitor.Pager{PageSize: new(0)}), fault.ValidationError, "pager.pageSize must be from 1 to 500"},
 		{threads(nil, visitor.Pager{PageSize: new(501)}), fault.ValidationError, "pager.pageSize must be from 1 to 500"},
-		{messages(visitor.MessageQuery{Filter: visitor.Filter{"agentIdEquals": "a"}}), fault.ValidationError, "filter.agentIdEquals is not known" + messageKeys},
+		{messages(visitor.MessageQuery{Filter: visitor.Filter{"agentIdEquals": "a"}}), fault.ValidationError, "filter.agentIdEquals is an unknown key" + messageKeys},
 		{messages(visitor.MessageQuery{Filter: visitor.Filter{"threadIdEquals": ""}}), fault.ValidationError, "filter.threadIdEquals" + text},
 		{messages(visitor.MessageQuery{Filter: visitor.Filter{"isPositiveIn": []any{"true"}}}), fault.ValidationError, "filter.isPositiveIn must be a list of true and false"},
 		{messages(visitor.MessageQuery{Filter: visitor.Filter{"isPositiveEquals": 1}}), fault.ValidationError, "filter.isPositiveEquals must be true or false"},
@@ -78,12 +78,12 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 		{func(ctx context.Context, c *visitor.Client) error {
 			_, err := c.SetAnalysis(ctx, "t-1", nil)
 			return err
-		}, fault.BadRequest, "no value to set; clearing the analysis is a call of its own"},
+		}, fault.BadRequest, "values must have a key; clear the analysis to remove all"},
 		{func(ctx context.Context, c *visitor.Client) error {
 			_, err := c.SetAnalysis(ctx, "t-1", map[string]any{"f": func() {}})
 			return err
 		}, fault.BadRequest, "the body of the request must have a JSON form"},
-		{func(ctx context.Context, c *visitor.Client) error { _, err := c.DeleteThreads(ctx); return err }, fault.BadRequest, "no thread to delete"},
+		{func(ctx context.Context, c *visitor.Client) error { _, err := c.DeleteThreads(ctx); return err }, fault.BadRequest, "an id of a thread is required"},
 		{func(ctx context.Context, c *visitor.Client) error {
 			_, err := c.DeleteThreads(ctx, "t-1", "")
 			return err

@@ -64,9 +64,9 @@ type Shared struct {
 	NewMessageID string `json:"newMessageId"`
 }
 
-// ShareMessage makes a copy of a message under a title of its own, which others
-// can read too. A copy can't be deleted. The error is server_error when the
-// service tells of none.
+// ShareMessage makes a copy of a message under a title of its own, which other
+// users can read. A copy can't be deleted. The error is server_error when the
+// service returns no id of the copy.
 func (c *Client) ShareMessage(ctx context.Context, id, newTitle string) (Shared, error) {
 	const path = "/message/share"
 	if err := required("the message's id", id); err != nil {
@@ -89,8 +89,8 @@ func (c *Client) ShareMessage(ctx context.Context, id, newTitle string) (Shared,
 const feedbackSchema = 1
 
 // AddFeedback rates an answer, whose id came with its segments; comment may be
-// empty. The same rating again changes nothing, the other one replaces it. It
-// may be called with a widget's token too.
+// empty. A repeated rating changes nothing, the opposite one replaces it. It
+// may be called with a widget token too.
 func (c *Client) AddFeedback(ctx context.Context, messageID string, positive bool, comment string) error {
 	if err := required("the message's id", messageID); err != nil {
 		return err
@@ -107,6 +107,6 @@ func (c *Client) AddFeedback(ctx context.Context, messageID string, positive boo
 	if err != nil {
 		return err
 	}
-	// The service takes one rating twice without harm.
+	// A repeated rating has no effect.
 	return c.call(ctx, &fetch.Request{URL: c.base + "/feedback/add", Body: body, Repeatable: true}, nil)
 }

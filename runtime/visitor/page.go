@@ -10,20 +10,20 @@ import (
 
 // Sizes of pages (service.md "Limits", wire-protocol §9.10).
 const (
-	// ThreadPageSize is how many threads are on a page, unless said otherwise.
+	// ThreadPageSize is the default number of threads on a page.
 	ThreadPageSize = 30
-	// MessagePageSize is how many messages are on a page, unless said otherwise.
+	// MessagePageSize is the default number of messages on a page.
 	MessagePageSize = 50
-	// MaxPageSize is how many there can be on any page.
+	// MaxPageSize is the largest page size.
 	MaxPageSize = 500
 )
 
-// samePages is how many pages in a row may begin with the same object. Two may
-// when a page of them is added meanwhile; a service that doesn't count pages
-// would be asked for ever.
+// samePages is how many successive pages may begin with the same object. Two may when
+// objects are added between requests; more mean that the service ignores the page
+// number.
 const samePages = 2
 
-// Pager cuts a page out of a list. Nil fields mean the defaults.
+// Pager selects a page of a list. Nil fields mean the defaults.
 type Pager struct {
 	// PageIndex is the number of the page, from 1. Default 1.
 	PageIndex *int `json:"pageIndex"`
@@ -34,7 +34,7 @@ type Pager struct {
 
 // Page is a part of a list.
 type Page[T any] struct {
-	// TotalCount is how many there are on all pages.
+	// TotalCount is the number of objects on all pages.
 	TotalCount int `json:"totalCount"`
 	Objects    []T `json:"objects"`
 }
@@ -68,7 +68,7 @@ func (l *listing) body(f Filter, p Pager) (b listBody, err error) {
 		b.Pager.PageSize = *p.PageSize
 	}
 	if b.Pager.PageIndex < 1 {
-		return b, fault.New(fault.ValidationError, "pager.pageIndex starts at 1")
+		return b, fault.New(fault.ValidationError, "pager.pageIndex must be 1 or more")
 	}
 	if b.Pager.PageSize < 1 || b.Pager.PageSize > MaxPageSize {
 		return b, fault.New(fault.ValidationError, "pager.pageSize must be from 1 to "+strconv.Itoa(MaxPageSize))
@@ -76,7 +76,7 @@ func (l *listing) body(f Filter, p Pager) (b listBody, err error) {
 	return b, nil
 }
 
-// page asks for the page of l that b names.
+// page requests the page of l that b names.
 func page[T any](ctx context.Context, c *Client, l *listing, b listBody) (Page[T], error) {
 	var p Page[T]
 	err := c.personal(ctx, l.path, b, &p)
@@ -86,8 +86,7 @@ func page[T any](ctx context.Context, c *Client, l *listing, b listBody) (Page[T
 	return p, err
 }
 
-// check refuses a reply that is no list: taken for an empty one, it would say
-// that the visitor has nothing.
+// check rejects a reply that is not a list, which would look like an empty list.
 func (p *Page[T]) check(path string) error {
 	if p.Objects == nil {
 		return fault.New(fault.InvalidResponse, "the reply has no objects").At(path)
@@ -95,9 +94,8 @@ func (p *Page[T]) check(path string) error {
 	return nil
 }
 
-// all asks for one page after the other, as they are needed. It ends when it has
-// seen as many as there are, or with a page that is empty: a count that is too low
-// is not believed, and one that is too high is not waited for.
+// all requests one page after the other as needed. It ends when it has seen as many
+// objects as TotalCount, or with an empty page, in case the count is too high.
 func all[T interface{ key() string }](ctx context.Context, c *Client, l *listing, f Filter, p Pager) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -106,8 +104,8 @@ func all[T interface{ key() string }](ctx context.Context, c *Client, l *listing
 			yield(none, err)
 			return
 		}
-		// Counted, not worked out from the page's number: the service may put
-		// fewer on a page than it was asked to.
+		// Counted rather than computed from the page's number, because a page may
+		// have fewer objects than requested.
 		seen := (body.Pager.PageIndex - 1) * body.Pager.PageSize
 		begins, same := "", 0
 		for ; ; body.Pager.PageIndex++ {

@@ -25,34 +25,34 @@ type Thread struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// ThreadMetadata is what was found out about a thread.
+// ThreadMetadata is the service's analysis of a thread.
 type ThreadMetadata struct {
 	Analysis map[string]any `json:"analysis"`
 }
 
-// Message is one line of a thread, or a shared copy of one.
+// Message is a message of a thread, or a shared copy of one.
 type Message struct {
 	ID       string `json:"id"`
 	ThreadID string `json:"thread_id"` // "" for a shared copy
 	UserID   string `json:"user_id"`
 	// GenieID is the number of the brain configuration.
 	GenieID ID `json:"genie_id"`
-	// Type tells whose line it is: human, ai, or opening (wire-protocol §9.5).
+	// Type is the author: human, ai or opening (wire-protocol §9.5).
 	Type string `json:"type"`
-	// Title is that of a shared copy.
+	// Title is the title of a shared copy.
 	Title string `json:"title"`
 	// IsPositive is the visitor's rating, nil if there is none.
 	IsPositive *bool  `json:"is_positive"`
 	Comment    string `json:"comment"` // of the rating
 	CreatedAt  Time   `json:"created_at"`
 	UpdatedAt  Time   `json:"updated_at"`
-	// Segments are what the message says, in the form in which it was streamed.
+	// Segments are the content, in the form in which it was streamed.
 	Segments Segments `json:"content"`
 	// Raw is the whole record.
 	Raw json.RawMessage `json:"-"`
 }
 
-// Text returns what the message says, without its widgets.
+// Text returns the text of the message, without its widgets.
 func (m *Message) Text() string {
 	var text strings.Builder
 	for i := range m.Segments {
@@ -66,8 +66,7 @@ func (m *Message) Text() string {
 // Segments are the content of a stored message.
 type Segments []converse.Segment
 
-// UnmarshalJSON reads a list of segments, or plain text; anything else is no
-// content.
+// UnmarshalJSON reads a list of segments, or plain text; anything else becomes empty.
 func (s *Segments) UnmarshalJSON(data []byte) error {
 	var text string
 	var parts []json.RawMessage
@@ -88,7 +87,7 @@ func (s *Segments) UnmarshalJSON(data []byte) error {
 
 // Errors of records; the page that one is on becomes an invalid_response.
 var (
-	errNoObject  = errors.New("a record that is no object")
+	errNoObject  = errors.New("a record that is not an object")
 	errNoThread  = errors.New("a thread without an id")
 	errNoMessage = errors.New("a message without an id")
 )
@@ -109,7 +108,7 @@ func (t *Thread) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the record as the service did.
+// MarshalJSON returns the service's record.
 func (t Thread) MarshalJSON() ([]byte, error) {
 	type fields Thread
 	return write(fields(t), t.Raw)
@@ -121,12 +120,12 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if err := read(data, (*fields)(m), &m.Raw); err != nil {
 		return err
 	}
-	// A rating of another type must not be taken for a bad one: a pointer to
-	// false is what is left of it.
+	// A rating of another type leaves a pointer to false, which must not be taken for
+	// a negative rating.
 	var record struct {
 		IsPositive json.RawMessage `json:"is_positive"`
 	}
-	_ = json.Unmarshal(data, &record) // the same text was read above
+	_ = json.Unmarshal(data, &record) // data is valid, it was read above
 	m.IsPositive = nil
 	switch string(record.IsPositive) {
 	case "true":
@@ -140,16 +139,16 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the record as the service did.
+// MarshalJSON returns the service's record.
 func (m Message) MarshalJSON() ([]byte, error) {
 	type fields Message
 	return write(fields(m), m.Raw)
 }
 
-// read decodes a record into fields, and keeps it in raw. A field of another
-// type than ours stays empty, because service.md shows the names of many fields
-// and the types of few; encoding/json goes on after such an error. A record that
-// is no object is none: who reads a field of null in a page gets an exception.
+// read decodes a record into fields, and keeps it in raw. A field of
+// another type stays empty, because service.md documents few types; encoding/json
+// continues after such an error. A record that is not an object is an error, because
+// pages could not read its fields.
 func read(data []byte, fields any, raw *json.RawMessage) error {
 	if !bytes.HasPrefix(data, []byte("{")) {
 		return errNoObject
@@ -162,7 +161,7 @@ func read(data []byte, fields any, raw *json.RawMessage) error {
 	return err
 }
 
-// write encodes a record: raw, or the fields of one that was made by hand.
+// write encodes a record: raw, or its fields when it did not come from the service.
 func write(fields any, raw json.RawMessage) ([]byte, error) {
 	if raw != nil {
 		return raw, nil
@@ -200,8 +199,8 @@ const naive = "2006-01-02T15:04:05.999999999"
 const milliseconds = 1e11
 
 // Time returns t as Go has it: RFC 3339, with or without an offset, or seconds or
-// milliseconds since 1970, because service.md doesn't say which of them it is. It
-// is zero when the service gave none that is understood.
+// milliseconds since 1970, because service.md doesn't specify which. It
+// is zero for any other text.
 func (t Time) Time() time.Time {
 	for _, layout := range [...]string{time.RFC3339, naive} {
 		if parsed, err := time.Parse(layout, string(t)); err == nil {

@@ -32,15 +32,14 @@ func (c *Client) Threads(ctx context.Context, q ThreadQuery) (Page[Thread], erro
 // when it is needed. An error comes last, with a zero Thread; invalid_response
 // when the service returns one page again and again.
 //
-// The service counts pages anew for each of them: a thread that is touched
-// meanwhile may come twice, and after a deletion others may be left out. Collect
-// first what is to be deleted.
+// The service computes each page anew: a thread that changes during the iteration may
+// come twice, and a deletion may skip others. Collect the ids before deleting.
 func (c *Client) AllThreads(ctx context.Context, q ThreadQuery) iter.Seq2[Thread, error] {
 	return all[Thread](ctx, c, &threads, q.Filter, q.Pager)
 }
 
-// Thread returns a thread. The error is not_found when there is none with that
-// id, or when it is another user's.
+// Thread returns a thread. The error is not_found for an unknown id and for another
+// user's thread.
 func (c *Client) Thread(ctx context.Context, id string) (Thread, error) {
 	return c.oneThread(ctx, "/v1/thread/get", id, idBody{id})
 }
@@ -55,11 +54,11 @@ func (c *Client) RenameThread(ctx context.Context, id, title string) (Thread, er
 
 // SetAnalysis merges values into the analysis of a thread, key by key, and
 // returns the thread; keys that values doesn't have keep their value. Lifecycle
-// rules of the service may react to a key that changes. Values must become JSON;
-// without any the error is bad_request, because ClearAnalysis is another wish.
+// rules of the service may react to a key that changes. Values must have a JSON
+// form; without any the error is bad_request; use ClearAnalysis to remove them.
 func (c *Client) SetAnalysis(ctx context.Context, id string, values map[string]any) (Thread, error) {
 	if len(values) == 0 {
-		return Thread{}, fault.New(fault.BadRequest, "no value to set; clearing the analysis is a call of its own")
+		return Thread{}, fault.New(fault.BadRequest, "values must have a key; clear the analysis to remove all")
 	}
 	return c.updateMetadata(ctx, id, map[string]any{"analysis": values})
 }
@@ -83,13 +82,13 @@ func (c *Client) oneThread(ctx context.Context, path, id string, body any) (t Th
 	return t, err
 }
 
-// DeleteThreads deletes threads and returns those that it deleted. Ids that
-// there are not, and those of other users, are left out and no error: a
-// TotalCount of 0 means that nothing was deleted.
+// DeleteThreads deletes threads and returns those that it deleted. Unknown
+// ids and those of other users are ignored: a TotalCount of 0 means that nothing was
+// deleted.
 func (c *Client) DeleteThreads(ctx context.Context, ids ...string) (deleted Page[Thread], err error) {
 	const path = "/v1/thread/delete"
 	if len(ids) == 0 {
-		return deleted, fault.New(fault.BadRequest, "no thread to delete")
+		return deleted, fault.New(fault.BadRequest, "an id of a thread is required")
 	}
 	for _, id := range ids {
 		if err := required("a thread's id", id); err != nil {

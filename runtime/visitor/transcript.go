@@ -22,7 +22,7 @@ type Turn struct {
 	Text string `json:"text"`
 }
 
-// Transcript returns what was said in a thread (wire-protocol §9.10).
+// Transcript returns the transcript of a thread (wire-protocol §9.10).
 func (c *Client) Transcript(ctx context.Context, id string) (Transcript, error) {
 	const path = "/v1/thread/get_transcripts"
 	if err := required("the thread's id", id); err != nil {
@@ -40,11 +40,11 @@ func (c *Client) Transcript(ctx context.Context, id string) (Transcript, error) 
 	return Transcript{*reply.Data, turns(*reply.Data)}, nil
 }
 
-// roles are how the lines of a transcript begin.
+// roles are the beginnings of lines of a transcript.
 var roles = [...]string{"human", "ai", "opening"}
 
 // turns reads the lines of a transcript. A line without a role belongs to the
-// turn before it: what somebody says may have line breaks in it.
+// previous turn, whose text may have line breaks.
 func turns(text string) []Turn {
 	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\r\n")
 	list := []Turn{}
