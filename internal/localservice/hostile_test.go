@@ -194,9 +194,9 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestNobodyReachesAnotherUsersThreadBySocket: an id is all that the intruder
+// TestThreadsOfOtherUsersAreRefusedBySocket: an id is all that the intruder
 // has, and it learns nothing from trying.
-func TestNobodyReachesAnotherUsersThreadBySocket(t *testing.T) {
+func TestThreadsOfOtherUsersAreRefusedBySocket(t *testing.T) {
 	t.Parallel()
 	info := start(t, localservice.Options{Script: script(fine)}).Info()
 	agent, _ := info.Agent("silent")

@@ -325,7 +325,7 @@ func TestWHEPStatusCodes(t *testing.T) {
 	}
 }
 
-func TestAudioModeIsHeard(t *testing.T) {
+func TestAudioModeSendsTheVoice(t *testing.T) {
 	t.Parallel()
 	s := startNode(t, "a")["a"]
 	service := start(t, localservice.Options{})

@@ -195,9 +195,9 @@ func TestMessageRoutes(t *testing.T) {
 	}
 }
 
-// TestNobodyReachesAnotherUsersThread tries every route that takes an id with the
+// TestThreadsOfOtherUsersAreRefused tries every route that takes an id with the
 // ids of somebody else.
-func TestNobodyReachesAnotherUsersThread(t *testing.T) {
+func TestThreadsOfOtherUsersAreRefused(t *testing.T) {
 	v := serve(t, nil, nil)
 	ann, bob := v.conversation(store.Receptionist, "ann"), v.conversation(store.Receptionist, "bob")
 	talk := v.ask(ann, "", "My name is Sam")

@@ -79,7 +79,7 @@ func TestConsentIsAskedForAndGiven(t *testing.T) {
 	}
 }
 
-func TestConsentThatNobodyAskedFor(t *testing.T) {
+func TestConsentWithoutARequest(t *testing.T) {
 	v := serve(t, nil, nil)
 	const evil = `"><script>alert(1)</script>`
 	got := v.do(v.request("GET", "/oauth/consent?state="+url.QueryEscape(evil), "", "", ""))

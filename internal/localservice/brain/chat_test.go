@@ -106,7 +106,7 @@ func TestChatStreamsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestChatIsToldWhetherItIsReadOrHeard(t *testing.T) {
+func TestChatPromptDependsOnVoiceOrText(t *testing.T) {
 	for _, tt := range []struct {
 		q    Question
 		want string

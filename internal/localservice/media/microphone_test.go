@@ -100,7 +100,7 @@ func (s *speaker) speak(t testing.TB, packets [][]byte) {
 	}
 }
 
-func TestMicrophoneHearsThroughTheRelay(t *testing.T) {
+func TestMicrophoneReceivesThroughTheRelay(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{})
 	var r recording
@@ -296,7 +296,7 @@ func hearPackets(t testing.TB, numbers []uint16, payload []byte) (*trackDecoder,
 	return e, r.heard()
 }
 
-func TestLostPacketsAreHeardAsSilence(t *testing.T) {
+func TestLostPacketsBecomeSilence(t *testing.T) {
 	payload := opusPackets(t, "testdata/speech.opus")[20]
 	for name, tc := range map[string]struct {
 		numbers       []uint16
@@ -406,7 +406,7 @@ func FuzzMicrophone(f *testing.F) {
 	})
 }
 
-func FuzzEar(f *testing.F) {
+func FuzzMicrophoneDecoder(f *testing.F) {
 	for _, p := range opusPackets(f, "testdata/speech.opus")[:5] {
 		f.Add(uint16(1), p)
 	}

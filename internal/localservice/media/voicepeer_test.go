@@ -25,7 +25,7 @@ func accept(t testing.TB, pc *webrtc.PeerConnection, offer string) string {
 	return answer.SDP
 }
 
-func TestOfferedVoiceIsHeardThroughTheRelay(t *testing.T) {
+func TestOfferedVoiceArrivesThroughTheRelay(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{})
 	v := s.NewVoice()

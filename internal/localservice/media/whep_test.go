@@ -15,7 +15,7 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-func TestViewerSeesAndHearsThroughTheRelay(t *testing.T) {
+func TestViewerReceivesThroughTheRelay(t *testing.T) {
 	for _, transport := range []string{"udp", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()

@@ -268,7 +268,7 @@ func TestTapWindowTakesOverATurn(t *testing.T) {
 	}
 }
 
-func TestPiecesOfAnySizeAreHeardTheSame(t *testing.T) {
+func TestPiecesOfAnySizeGiveTheSameTurns(t *testing.T) {
 	pcm := mix(noise(4*time.Second, -60), speech(t), time.Second)
 	want := listen(&Detector{}, pcm)
 	d := &Detector{}

@@ -99,7 +99,7 @@ func TestTapWindowIsReportedWithAndWithoutWords(t *testing.T) {
 	})
 }
 
-func TestMutedListenerHearsNothingNew(t *testing.T) {
+func TestMutedListenerDetectsNothingNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
 		l := NewListener(NewScript("before", "after"), got.note)

@@ -148,7 +148,7 @@ func TestRelaysToItsPeers(t *testing.T) {
 	}
 }
 
-func TestRelaysToNobodyElse(t *testing.T) {
+func TestRelaysOnlyToItsPeers(t *testing.T) {
 	peer, other := echo(t), echo(t)
 	s := start(t, Config{Peers: []netip.AddrPort{peer}})
 	cred := credentials(t, s, time.Minute)

@@ -236,13 +236,13 @@ func TestScopeHidesOtherUsersThreads(t *testing.T) {
 	ann := Scope{PartnerID: partner, UserID: "ann", TokenID: "t1"}
 	bob := Scope{PartnerID: partner, UserID: "bob", TokenID: "t2"}
 	nobody := Scope{PartnerID: partner, TokenID: "t3"}
-	otherNobody := Scope{PartnerID: partner, TokenID: "t4"}
+	otherAnonymous := Scope{PartnerID: partner, TokenID: "t4"}
 	admin := Scope{PartnerID: partner, UserID: "root", Admin: true}
 	otherPartner := Scope{PartnerID: partner + 1, UserID: "ann", Admin: true}
 
-	anns, nobodys := newThread(t, s, ann), newThread(t, s, nobody)
+	anns, anonymousThread := newThread(t, s, ann), newThread(t, s, nobody)
 	question := say(t, s, anns.ID, Human, "hello", "")
-	say(t, s, nobodys.ID, Human, "hello", "")
+	say(t, s, anonymousThread.ID, Human, "hello", "")
 
 	for _, tt := range []struct {
 		name     string
@@ -254,7 +254,7 @@ func TestScopeHidesOtherUsersThreads(t *testing.T) {
 		{"owner", ann, true, 1, 1},
 		{"other user", bob, false, 0, 0},
 		{"anonymous owner", nobody, false, 1, 1},
-		{"another anonymous", otherNobody, false, 0, 0},
+		{"another anonymous", otherAnonymous, false, 0, 0},
 		{"admin", admin, true, 2, 2},
 		{"admin of another partner", otherPartner, false, 0, 0},
 		{"zero scope", Scope{}, false, 0, 0},
@@ -291,7 +291,7 @@ func TestScopeHidesOtherUsersThreads(t *testing.T) {
 		})
 	}
 	// A page that comes back with a fresh anonymous token knows its thread's id.
-	if _, err := s.Thread(t.Context(), otherNobody, nobodys.ID); err != nil {
+	if _, err := s.Thread(t.Context(), otherAnonymous, anonymousThread.ID); err != nil {
 		t.Errorf("anonymous thread by its id: %v", err)
 	}
 }

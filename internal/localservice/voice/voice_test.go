@@ -68,7 +68,7 @@ func TestBuiltinVoiceStepsIn(t *testing.T) {
 	}
 }
 
-func TestNobodyStepsInForACancelledCall(t *testing.T) {
+func TestCancelledCallHasNoFallback(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	v := &covered{Voice: failing{context.Canceled}, log: slog.New(slog.DiscardHandler)}
