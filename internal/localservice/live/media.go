@@ -169,7 +169,7 @@ func rest(sound *voice.Speech, cut time.Duration) *voice.Speech {
 func (s *Session) offerVoice() {
 	sdp, err := s.voice.Offer()
 	if err != nil {
-		s.voiceFailed("no offer", err)
+		s.peerFailed(control.VoiceError, "no offer", err)
 		return
 	}
 	s.emit(control.VoiceOffer, control.Offer{Offer: control.Description{Type: "offer", SDP: sdp}})
@@ -180,22 +180,25 @@ func (s *Session) voiceAnswer(a control.Answer) {
 		return
 	}
 	if err := s.voice.Answer(a.Answer.SDP); err != nil {
-		s.voiceFailed("answer refused", err)
+		s.peerFailed(control.VoiceError, "answer refused", err)
 	}
 }
 
 func (s *Session) voiceCandidate(c control.ClientCandidate) {
-	if s.voice == nil {
-		return
+	if s.voice != nil {
+		s.addCandidate(s.voice, c)
 	}
-	if err := s.voice.AddCandidate(c.Candidate.Candidate); err != nil {
+}
+
+func (s *Session) addCandidate(peer interface{ AddCandidate(candidate string) error }, c control.ClientCandidate) {
+	if err := peer.AddCandidate(c.Candidate.Candidate); err != nil {
 		s.log.Debug("candidate refused", "err", err)
 	}
 }
 
-// voiceFailed reports an error to the client, without the text of pion, which may
-// quote addresses.
-func (s *Session) voiceFailed(text string, err error) {
-	s.log.Warn("voice peer", "problem", text, "err", err)
-	s.emit(control.VoiceError, control.PeerError{Error: text})
+// peerFailed reports an error to the client (choice C8), without the text of pion,
+// which may quote addresses.
+func (s *Session) peerFailed(event, text string, err error) {
+	s.log.Warn("media peer", "event", event, "problem", text, "err", err)
+	s.emit(event, control.PeerError{Error: text})
 }

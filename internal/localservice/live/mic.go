@@ -82,7 +82,7 @@ func (s *Session) startMicrophone() {
 	s.closeMicrophone()
 	mic, err := s.cfg.Media.OpenMicrophone(speechEvents{s, s.micCount}, s.profile.TapToTalk)
 	if err != nil {
-		s.microphoneFailed("no microphone peer", err)
+		s.peerFailed(control.ASRError, "no microphone peer", err)
 		return
 	}
 	s.mic = mic
@@ -107,7 +107,7 @@ func (s *Session) offerMicrophone(o control.Offer) {
 	}
 	answer, candidates, err := s.mic.Offer(o.Offer.SDP, o.IsReconnect)
 	if err != nil {
-		s.microphoneFailed("offer refused", err)
+		s.peerFailed(control.ASRError, "offer refused", err)
 		return
 	}
 	s.emit(control.ASRAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: answer}})
@@ -117,19 +117,9 @@ func (s *Session) offerMicrophone(o control.Offer) {
 }
 
 func (s *Session) microphoneCandidate(c control.ClientCandidate) {
-	if s.mic == nil {
-		return
+	if s.mic != nil {
+		s.addCandidate(s.mic, c)
 	}
-	if err := s.mic.AddCandidate(c.Candidate.Candidate); err != nil {
-		s.log.Debug("candidate refused", "err", err)
-	}
-}
-
-// microphoneFailed reports an error to the client (choice C8), without the text of
-// pion, which may quote addresses.
-func (s *Session) microphoneFailed(text string, err error) {
-	s.log.Warn("microphone", "problem", text, "err", err)
-	s.emit(control.ASRError, control.PeerError{Error: text})
 }
 
 // speechStarted interrupts the agent

@@ -119,13 +119,7 @@ func (v *viewer) addPictures(c codec) error {
 	if err != nil {
 		return err
 	}
-	sender, err := v.pc.AddTrack(pictures.local)
-	if err != nil {
-		return err
-	}
-	go v.listen(sender)
-	v.stream.do(func() { v.pictures = pictures })
-	return nil
+	return v.add(&pictures.track, func() { v.pictures = pictures })
 }
 
 func (v *viewer) addVoice(c codec) error {
@@ -133,12 +127,17 @@ func (v *viewer) addVoice(c codec) error {
 	if err != nil {
 		return err
 	}
-	sender, err := v.pc.AddTrack(voice.local)
+	return v.add(&voice.track, func() { v.voice = voice })
+}
+
+// add sends a track; set gives it to the stream's goroutine.
+func (v *viewer) add(t *track, set func()) error {
+	sender, err := v.pc.AddTrack(t.local)
 	if err != nil {
 		return err
 	}
 	go v.listen(sender)
-	v.stream.do(func() { v.voice = voice })
+	v.stream.do(set)
 	return nil
 }
 

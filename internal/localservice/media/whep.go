@@ -69,12 +69,8 @@ func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) {
 		notAllowed(w, "POST, OPTIONS")
 		return
 	}
-	id := r.PathValue("session")
-	stream := s.stream(id)
-	if stream != nil && stream.room != r.PathValue("room") {
-		stream = nil
-	}
-	subscribe(w, r, stream, func(viewer string) string { return "/whep/session/" + id + "/viewer/" + viewer })
+	location := "/whep/session/" + r.PathValue("session") + "/viewer/"
+	subscribe(w, r, s.streamAt(r), func(viewer string) string { return location + viewer })
 }
 
 func (s *Server) serveViewer(w http.ResponseWriter, r *http.Request) {
@@ -82,11 +78,16 @@ func (s *Server) serveViewer(w http.ResponseWriter, r *http.Request) {
 		notAllowed(w, "DELETE, OPTIONS")
 		return
 	}
+	unsubscribe(w, s.streamAt(r), r.PathValue("viewer"))
+}
+
+// streamAt returns the stream that the path names, or nil.
+func (s *Server) streamAt(r *http.Request) *Stream {
 	stream := s.stream(r.PathValue("session"))
 	if stream != nil && stream.room != r.PathValue("room") {
-		stream = nil
+		return nil
 	}
-	unsubscribe(w, stream, r.PathValue("viewer"))
+	return stream
 }
 
 // serveFallback serves the address without a path of its own. Its Location is resolved against it by clients (wire-protocol §6.5).
