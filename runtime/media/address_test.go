@@ -57,15 +57,15 @@ func TestMediaAddresses(t *testing.T) {
 		{`https://127.0.0.1\@media.example/`, fault.WHEPFailed, fault.WHEPFailed},
 	} {
 		for _, rules := range []struct {
-			addressRules
+			Config
 			want fault.Code
-		}{{addressRules{}, test.want}, {addressRules{true, true}, test.dev}} {
-			f := rules.check(test.address)
+		}{{Config{}, test.want}, {Config{AllowPrivateHosts: true, AllowInsecureTransport: true}, test.dev}} {
+			f := (&whep{&rules.Config}).check(test.address)
 			switch {
 			case rules.want == "" && f != nil:
-				t.Errorf("%s with %+v: %v", test.address, rules.addressRules, f)
+				t.Errorf("%s in development %t: %v", test.address, rules.AllowPrivateHosts, f)
 			case rules.want != "" && (f == nil || f.Code != rules.want || f.Phase != fault.PhaseWHEP || f.Retryable):
-				t.Errorf("%s with %+v: %v, want %s", test.address, rules.addressRules, f, rules.want)
+				t.Errorf("%s in development %t: %v, want %s", test.address, rules.AllowPrivateHosts, f, rules.want)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func FuzzReleaseURL(f *testing.F) {
 	} {
 		f.Add(location)
 	}
-	w := &whep{log: func(string, string, map[string]any) {}}
+	w := &whep{&Config{Log: func(string, string, map[string]any) {}}}
 	f.Fuzz(func(t *testing.T, location string) {
 		v, err := w.viewerAt(sessionURL, location)
 		if v == nil || err != nil {

@@ -192,10 +192,7 @@ func New(cfg Config) *Engine {
 		cfg.Log("warn", "security: the relay is used with the built-in credentials that everybody knows; pass turnCredentials", nil)
 	}
 	e := &Engine{cfg: cfg, servers: servers, policy: cfg.subscriberPolicy(servers, firefox)}
-	e.whep = &whep{
-		client: cfg.Client, sender: cfg.Sender, limits: cfg.Limits, log: cfg.Log,
-		rules: addressRules{allowPrivate: cfg.AllowPrivateHosts, allowInsecure: cfg.AllowInsecureTransport},
-	}
+	e.whep = &whep{&e.cfg}
 	e.begin()
 	return e
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -26,13 +25,7 @@ const (
 )
 
 // whep does the HTTP of a subscription (wire-protocol §6.4 and §6.5).
-type whep struct {
-	client fetch.Client
-	sender fetch.Sender
-	limits control.Limits
-	rules  addressRules
-	log    func(level, message string, data map[string]any)
-}
+type whep struct{ *Config }
 
 // reply is the outcome of one POST. viewer is set whenever the server made one,
 // whatever else failed.
@@ -50,7 +43,7 @@ type reply struct {
 // viewer already, and only its answer names the address for the release. It ends by
 // itself, within the limit of a try.
 func (w *whep) subscribe(ctx context.Context, url, offer string, sent func()) (string, *viewer, error) {
-	if err := w.rules.check(url); err != nil {
+	if err := w.check(url); err != nil {
 		return "", nil, err
 	}
 	if ctx.Err() != nil {
@@ -77,12 +70,12 @@ func (w *whep) subscribe(ctx context.Context, url, offer string, sent func()) (s
 			return r.answer, r.viewer, nil
 		}
 		r.viewer.abandon()
-		if !r.again || try >= w.limits.WHEPTries {
+		if !r.again || try >= w.Limits.WHEPTries {
 			return "", nil, r.err
 		}
-		w.log("debug", "the media server did not answer; trying again", map[string]any{"try": try})
+		w.Log("debug", "the media server did not answer; trying again", map[string]any{"try": try})
 		select {
-		case <-time.After(w.limits.WHEPBackoff):
+		case <-time.After(w.Limits.WHEPBackoff):
 		case <-ctx.Done():
 			return "", nil, cutShort(ctx)
 		}
@@ -105,9 +98,9 @@ func cutShort(ctx context.Context) error {
 
 // post is one try, from the request to the end of the body.
 func (w *whep) post(ctx context.Context, url, offer string) reply {
-	ctx, cancel := context.WithTimeout(ctx, w.limits.WHEPTry)
+	ctx, cancel := context.WithTimeout(ctx, w.Limits.WHEPTry)
 	defer cancel()
-	resp, err := w.client.Do(ctx, &fetch.Request{URL: url, Body: fetch.Bytes(sdpType, []byte(offer))})
+	resp, err := w.Client.Do(ctx, &fetch.Request{URL: url, Body: fetch.Bytes(sdpType, []byte(offer))})
 	if err != nil {
 		return reply{err: noReply(err), again: true}
 	}
@@ -180,14 +173,14 @@ func looksLikeSDP(s string) bool {
 func (w *whep) viewerAt(url, location string) (*viewer, error) {
 	address := releaseURL(url, location)
 	if address == "" {
-		w.log("debug", "the media server named no viewer to release", nil)
+		w.Log("debug", "the media server named no viewer to release", nil)
 		return nil, nil
 	}
-	if f := w.rules.check(address); f != nil {
+	if f := w.check(address); f != nil {
 		if f.Code == fault.WHEPPrivateIP {
 			return nil, f
 		}
-		w.log("warn", "the viewer can't be released: "+f.Message(), nil)
+		w.Log("warn", "the viewer can't be released: "+f.Message(), nil)
 		return nil, nil
 	}
 	return &viewer{whep: w, url: address}, nil
@@ -207,11 +200,11 @@ func (v *viewer) release(ctx context.Context) {
 	if v == nil || v.released.Swap(true) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, v.whep.limits.WHEPRelease)
+	ctx, cancel := context.WithTimeout(ctx, v.whep.Limits.WHEPRelease)
 	defer cancel()
 	r := v.request()
 	r.Keepalive = true
-	resp, err := v.whep.client.Do(ctx, r)
+	resp, err := v.whep.Client.Do(ctx, r)
 	status := 0
 	if err == nil {
 		status = resp.Status
@@ -224,7 +217,7 @@ func (v *viewer) release(ctx context.Context) {
 // abandon returns, even from a pagehide listener.
 func (v *viewer) abandon() {
 	if v != nil && !v.released.Swap(true) {
-		v.whep.sender.Send(v.request(), v.report)
+		v.whep.Sender.Send(v.request(), v.report)
 	}
 }
 
@@ -233,30 +226,24 @@ func (v *viewer) request() *fetch.Request { return &fetch.Request{Method: "DELET
 func (v *viewer) report(status int, err error) {
 	switch {
 	case err != nil:
-		v.whep.log("warn", "the viewer was not released", map[string]any{"error": noReply(err).Error()})
+		v.whep.Log("warn", "the viewer was not released", map[string]any{"error": noReply(err).Error()})
 	case status < 200 || status > 299:
-		v.whep.log("warn", "the viewer was not released", map[string]any{"status": status})
+		v.whep.Log("warn", "the viewer was not released", map[string]any{"status": status})
 	}
-}
-
-// addressRules say which addresses the media server may have.
-type addressRules struct {
-	allowPrivate  bool // development
-	allowInsecure bool
 }
 
 // check refuses an address before anything is sent to it (wire-protocol §6.7).
 // The text alone decides; nothing is looked up.
-func (r addressRules) check(address string) *fault.Error {
+func (w *whep) check(address string) *fault.Error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return fault.New(fault.WHEPFailed, "the media server's address is not an http or https URL").
 			InPhase(fault.PhaseWHEP).WithRetryable(false)
 	}
 	switch private := privateHost(u.Hostname()); {
-	case private && !r.allowPrivate:
+	case private && !w.AllowPrivateHosts:
 		return fault.New(fault.WHEPPrivateIP, "").InPhase(fault.PhaseWHEP)
-	case !private && u.Scheme == "http" && !r.allowInsecure:
+	case !private && u.Scheme == "http" && !w.AllowInsecureTransport:
 		return fault.New(fault.InsecureTransport, "the media server's address uses http to a public host").InPhase(fault.PhaseWHEP)
 	}
 	return nil

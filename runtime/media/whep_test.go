@@ -88,7 +88,7 @@ func (slow) Close() error { return nil }
 
 func newWHEP(handle func(ctx context.Context, n int, r *fetch.Request) (*fetch.Response, error)) (*whep, *fakeHTTP) {
 	f := &fakeHTTP{handle: handle, start: time.Now()}
-	return &whep{client: f, sender: f, limits: control.Limits{}.WithDefaults(), log: func(string, string, map[string]any) {}}, f
+	return &whep{&Config{Client: f, Sender: f, Limits: control.Limits{}.WithDefaults(), Log: func(string, string, map[string]any) {}}}, f
 }
 
 var errOffline = fault.New(fault.NetworkError, "POST edge.example/secret got no complete reply").Because(errors.New("offline"))
@@ -372,9 +372,9 @@ func TestViewerIsReleasedOnce(t *testing.T) {
 func TestReleaseWaitsNoLongerThanItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged []string
-		w := &whep{client: hanging{}, limits: control.Limits{}.WithDefaults(), log: func(level, message string, _ map[string]any) {
+		w := &whep{&Config{Client: hanging{}, Limits: control.Limits{}.WithDefaults(), Log: func(level, message string, _ map[string]any) {
 			logged = append(logged, level+" "+message)
-		}}
+		}}}
 		start := time.Now()
 		(&viewer{whep: w, url: "https://edge.example/v"}).release(t.Context())
 		if took := time.Since(start); took != 3*time.Second {
