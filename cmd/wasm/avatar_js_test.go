@@ -280,12 +280,3 @@ func TestToolsAreJudgedAndHandledByThePage(t *testing.T) {
 		t.Errorf("results %q", results)
 	}
 }
-
-func countOf(names []string, name string) (n int) {
-	for _, have := range names {
-		if have == name {
-			n++
-		}
-	}
-	return n
-}

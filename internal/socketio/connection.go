@@ -36,14 +36,13 @@ const flushTimeout = 3 * time.Second
 // connection is a transport with the two goroutines that read and write it. It
 // belongs to one owner at a time, which receives from in.
 type connection struct {
-	t         transport
-	in        chan received
-	out       *sendQueue
-	heartbeat *heartbeat    // of a server's connection
-	ended     bool          // close or abort was called; the owner's
-	quit      chan struct{} // closed by close and abort: nothing receives from in any more
-	written   chan struct{} // closed when the writer has nothing left to write
-	wg        *sync.WaitGroup
+	t       transport
+	in      chan received
+	out     *sendQueue
+	ended   bool          // close or abort was called; the owner's
+	quit    chan struct{} // closed by close and abort: nothing receives from in any more
+	written chan struct{} // closed when the writer has nothing left to write
+	wg      *sync.WaitGroup
 }
 
 // newConnection starts serving t. Its goroutines, counted in wg, end after close
@@ -88,9 +87,6 @@ func (c *connection) end(discard bool) bool {
 	c.ended = true
 	close(c.quit)
 	c.out.close(discard)
-	if c.heartbeat != nil {
-		c.heartbeat.timer.Stop()
-	}
 	return true
 }
 
@@ -229,40 +225,4 @@ func bytesOf(messages []message) int {
 		n += len(m.data)
 	}
 	return n
-}
-
-// heartbeat is the server's part of a connection that finds out whether the
-// client is still there.
-type heartbeat struct {
-	timer    *time.Timer
-	interval time.Duration
-	timeout  time.Duration
-	waiting  bool   // for a pong
-	offset   uint64 // of the last event sent before the ping
-}
-
-// ping runs when the timer has fired: it sends a ping, or returns false when the
-// pong is overdue.
-func (h *heartbeat) ping(out *sendQueue, offset uint64) bool {
-	if h.waiting {
-		return false
-	}
-	h.waiting, h.offset = true, offset
-	out.push(enginePacket(enginePing, nil))
-	h.timer.Reset(h.timeout)
-	return true
-}
-
-// received extends the wait for a pong: the client may be busy sending what is in
-// front of it.
-func (h *heartbeat) received() {
-	if h.waiting {
-		h.timer.Reset(h.timeout)
-	}
-}
-
-// pong ends the wait; the next ping is due an interval later.
-func (h *heartbeat) pong() {
-	h.waiting = false
-	h.timer.Reset(h.interval)
 }

@@ -189,7 +189,7 @@ func serveNPMClient(t *testing.T, c *Session, lifecycle chan<- string) {
 		case "disconnect me":
 			c.Close()
 		case "stop pings":
-			c.do(func() { c.conn.heartbeat.timer.Stop() })
+			c.do(func() { c.heartbeat.timer.Stop() })
 		case "kill me":
 			if recovery {
 				c.Emit("before")

@@ -168,8 +168,10 @@ func (s *Server) accept(t transport, h Handshake) {
 // handshake waits for the client's connect packet (wire-protocol §1.9.2) and ends
 // when a session has taken the connection over or it is closed.
 func (s *Server) handshake(t transport, h Handshake) {
-	conn := newConnection(t, s.opts.SendBuffer, &s.wg)
-	conn.heartbeat = &heartbeat{timer: time.NewTimer(s.opts.PingInterval), interval: s.opts.PingInterval, timeout: s.opts.PingTimeout}
+	conn := &serverConnection{
+		connection: newConnection(t, s.opts.SendBuffer, &s.wg),
+		heartbeat:  heartbeat{timer: time.NewTimer(s.opts.PingInterval), interval: s.opts.PingInterval, timeout: s.opts.PingTimeout},
+	}
 	conn.out.push(enginePacket(engineOpen, marshal(openPacket{
 		SID: rand.Text(), Upgrades: []string{}, MaxPayload: s.opts.MaxPayload,
 		PingInterval: s.opts.PingInterval.Milliseconds(), PingTimeout: s.opts.PingTimeout.Milliseconds(),
@@ -223,7 +225,7 @@ func (s *Server) handshake(t transport, h Handshake) {
 // onHandshake takes one packet before the handshake is complete, and returns it
 // when it is the connect packet; false means that the client has broken the
 // protocol or left.
-func (c *connection) onHandshake(r received) (connect *packet, ok bool) {
+func (c *serverConnection) onHandshake(r received) (connect *packet, ok bool) {
 	if r.err != nil {
 		return nil, false
 	}
@@ -244,7 +246,7 @@ func (c *connection) onHandshake(r received) (connect *packet, ok bool) {
 
 // admit gives the connection to the session that the client asks to recover, or
 // to a new one. False means that the server is closed.
-func (s *Server) admit(conn *connection, h Handshake) bool {
+func (s *Server) admit(conn *serverConnection, h Handshake) bool {
 	var recovery struct {
 		PID    string `json:"pid"`
 		Offset string `json:"offset"`
@@ -288,4 +290,46 @@ func (c *connection) refuseNamespace(name string) bool {
 func (c *connection) answer(typ packetType, payload any) {
 	p := packet{typ: typ, id: noID, data: marshal(payload)}
 	c.out.push(p.encode()...)
+}
+
+// serverConnection is a connection of a server, with its heartbeat.
+type serverConnection struct {
+	*connection
+	heartbeat heartbeat
+}
+
+// heartbeat is the server's part of a connection that finds out whether the
+// client is still there.
+type heartbeat struct {
+	timer    *time.Timer
+	interval time.Duration
+	timeout  time.Duration
+	waiting  bool   // for a pong
+	offset   uint64 // of the last event sent before the ping
+}
+
+// ping runs when the timer has fired: it sends a ping, or returns false when the
+// pong is overdue.
+func (h *heartbeat) ping(out *sendQueue, offset uint64) bool {
+	if h.waiting {
+		return false
+	}
+	h.waiting, h.offset = true, offset
+	out.push(enginePacket(enginePing, nil))
+	h.timer.Reset(h.timeout)
+	return true
+}
+
+// received extends the wait for a pong: the client may be busy sending what is in
+// front of it.
+func (h *heartbeat) received() {
+	if h.waiting {
+		h.timer.Reset(h.timeout)
+	}
+}
+
+// pong ends the wait; the next ping is due an interval later.
+func (h *heartbeat) pong() {
+	h.waiting = false
+	h.timer.Reset(h.interval)
 }

@@ -23,16 +23,17 @@ type Session struct {
 
 	// What follows belongs to the goroutine of run.
 
-	pid    string      // the session's secret name; "" without recovery
-	window *time.Timer // runs in a gap, between two connections
-	inGap  bool
-	ended  bool
-	sent   recoveryBuffer
+	heartbeat *heartbeat  // of conn
+	pid       string      // the session's secret name; "" without recovery
+	window    *time.Timer // runs in a gap, between two connections
+	inGap     bool
+	ended     bool
+	sent      recoveryBuffer
 }
 
 // startSession starts a new session on conn; false means that the server is
 // closed.
-func (s *Server) startSession(conn *connection, h Handshake) bool {
+func (s *Server) startSession(conn *serverConnection, h Handshake) bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Session{
 		endpoint: newEndpoint(), s: s, id: rand.Text(), cancel: cancel,
@@ -104,9 +105,9 @@ func (c *Session) run() {
 		in, resumed := c.input()
 		var ping <-chan time.Time
 		if c.conn != nil {
-			ping = c.conn.heartbeat.timer.C
+			ping = c.heartbeat.timer.C
 			if resumed {
-				c.conn.heartbeat.received()
+				c.heartbeat.received()
 			}
 		}
 		events, head := c.events.head()
@@ -135,8 +136,8 @@ func (c *Session) run() {
 }
 
 // join makes conn the session's connection and answers the client's handshake.
-func (c *Session) join(conn *connection) {
-	c.conn = conn
+func (c *Session) join(conn *serverConnection) {
+	c.conn, c.heartbeat = conn.connection, &conn.heartbeat
 	conn.answer(typeConnect, struct {
 		SID string `json:"sid"`
 		PID string `json:"pid,omitempty"`
@@ -146,7 +147,7 @@ func (c *Session) join(conn *connection) {
 // resume continues the session on a new connection and replays what the client has
 // missed (wire-protocol §1.9.5). When that is not possible the session ends,
 // because its client has given it up.
-func (c *Session) resume(conn *connection, h Handshake, offset string) bool {
+func (c *Session) resume(conn *serverConnection, h Handshake, offset string) bool {
 	if c.ended {
 		return false
 	}
@@ -177,7 +178,7 @@ func (c *Session) onReceived(r received) {
 		c.lost(disconnectReason(r.err))
 		return
 	}
-	heartbeat := c.conn.heartbeat
+	heartbeat := c.heartbeat
 	heartbeat.received()
 	switch r.engine {
 	case enginePong:
@@ -212,7 +213,7 @@ func (c *Session) onPacket(p packet) {
 }
 
 func (c *Session) onHeartbeat() {
-	heartbeat := c.conn.heartbeat
+	heartbeat := c.heartbeat
 	if c.paused && heartbeat.waiting {
 		heartbeat.received() // the pong may be behind what is not read
 		return
