@@ -128,23 +128,6 @@ func TestARepeatedCallRunsOncePerTurn(t *testing.T) {
 	}
 }
 
-func FuzzParseCall(f *testing.F) {
-	f.Add(`open_doc {"a":1}{"b":2}`)
-	f.Add(`x {"a":"\"}{"}`)
-	f.Fuzz(func(t *testing.T, content string) {
-		c, ok := ParseCall(toolSegment(content))
-		if !ok {
-			return
-		}
-		for _, raw := range append([]json.RawMessage{c.Args}, c.Fused...) {
-			var m map[string]any
-			if err := json.Unmarshal(raw, &m); err != nil || m == nil {
-				t.Errorf("arguments %q are no object: %v", raw, err)
-			}
-		}
-	})
-}
-
 // TestCallsOfATurnAreBounded in what is remembered of them.
 func TestCallsOfATurnAreBounded(t *testing.T) {
 	var d Dispatcher
