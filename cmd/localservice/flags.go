@@ -21,7 +21,7 @@ import (
 // one server and must not be sent to another by accident.
 const keyVariable = "LOCALSERVICE_API_KEY"
 
-// config is what the command line says.
+// config is the parsed command line.
 type config struct {
 	options  localservice.Options
 	json     bool
@@ -61,7 +61,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.StringVar(&turn, "turn-listen", "127.0.0.1:0", "`addresses` of the TURN relay, UDP and TCP, separated by commas")
 	f.StringVar(&o.MediaAddr, "media-addr", "127.0.0.1:0", "UDP `address` of pictures and voices; the relay has to reach it")
 	f.BoolVar(&o.AllowPublic, "allow-public", false, "permit addresses that other machines can reach")
-	f.StringVar(&o.PublicURL, "public-url", "", "`origin` that clients are told instead of -addr")
+	f.StringVar(&o.PublicURL, "public-url", "", "`origin` that clients get instead of -addr")
 	f.StringVar(&o.Data, "data", "", "`directory` of the database; empty keeps nothing")
 	f.StringVar(&o.Brain, "brain", "", "`kind` of brain: demo or openai; empty is openai with -chat-url, otherwise demo")
 	f.StringVar(&script, "script", "", "YAML `file` that answers before the brain")
@@ -71,7 +71,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.StringVar(&o.Voice, "voice", "auto", "`kind` of voice: auto, espeak, builtin or openai")
 	f.StringVar(&o.Speech.BaseURL, "speech-url", "", "speech endpoint `URL` for -voice openai")
 	f.StringVar(&o.Speech.Model, "speech-model", "", "`model` of the speech endpoint")
-	f.StringVar(&o.Transcription.BaseURL, "transcription-url", "", "transcription endpoint `URL`; without it speech is heard, its words are not")
+	f.StringVar(&o.Transcription.BaseURL, "transcription-url", "", "transcription endpoint `URL`; without it speech is detected but not transcribed")
 	f.StringVar(&o.Transcription.Model, "transcription-model", "", "`model` of the transcription endpoint")
 	f.StringVar(&links, "link", "", "network `conditions`, see below")
 	f.DurationVar(&o.Recovery, "recovery", 0, "how long a session outlives its socket; 0 is 20s, negative is off")
@@ -148,14 +148,13 @@ func (c *config) openKnowledge(dir string) error {
 	return nil
 }
 
-// What is served of the project's directory.
+// The served parts of the project's directory.
 const (
 	exampleDir = "example"
 	bundleDir  = "js/dist"
 )
 
-// examplePages are the pages a person may want to open; the first is where the
-// service's own address leads.
+// examplePages are the example pages; the service's root redirects to the first.
 var examplePages = []struct{ path, about string }{
 	{"/example/avatar/", "a face and a voice"},
 	{"/example/chat/", "text"},
@@ -197,8 +196,8 @@ func nearest() string {
 	}
 }
 
-// shown is the part of a directory that a browser may see: a checkout holds more
-// than pages.
+// shown restricts a directory to the files of the pages, because a checkout holds
+// others.
 type shown struct{ files fs.FS }
 
 func (s shown) Open(name string) (fs.File, error) {

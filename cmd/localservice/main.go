@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return errors.Join(err, service.Close())
 }
 
-// greet tells a person what to do next.
+// greet prints the addresses and how to start.
 func greet(w io.Writer, info localservice.Info) error {
 	pages := "(no pages found; -pages names their directory)"
 	if info.Page != "" {

@@ -14,9 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
-// agentOptions are the options of session-api A.3.1 in the one form that
-// js/src/agentoptions.ts brings them into: those of both transports complete, with
-// what they share in each but for the variables.
+// agentOptions are the options of session-api A.3.1 as js/src/agentoptions.ts converts
+// them: the shared options are repeated in those of each transport, except for the
+// variables.
 type agentOptions struct {
 	agent.Options
 	page.SessionHooks
@@ -84,7 +84,7 @@ func agentMethods(a *agent.Session) page.Methods {
 		Async: map[string]page.Async{
 			"connect":    page.Wait(a.Connect),
 			"switchMode": page.Tell("mode", a.SwitchMode),
-			// The answer in text, or whether the text has left.
+			// Returns the answer in text mode; otherwise whether the text was sent.
 			"sendText": page.Ask("text", func(ctx context.Context, text string) (any, error) {
 				sent, err := a.SendText(ctx, text)
 				if err != nil || sent.Turn == nil {

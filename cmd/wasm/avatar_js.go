@@ -44,7 +44,7 @@ func (s *avatarSessions) open(h *page.Handle, options js.Value) (page.Session, p
 	return session, methods, nil
 }
 
-// make makes a session of given. The error is bad_request for what is no media
+// make makes a session of given. The error is bad_request for an invalid media
 // element.
 func (s *avatarSessions) make(h *page.Handle, given avatar.Options) (*avatar.Session, page.Methods, error) {
 	if err := given.Platform.Check(); err != nil {
@@ -102,7 +102,7 @@ func avatarMethods(a *avatar.Session) page.Methods {
 			"connect": page.Wait(func(ctx context.Context) error {
 				err := a.Connect(ctx)
 				if err != nil && ctx.Err() != nil {
-					// As with every call that its caller cancels.
+					// The same code as for every call that its caller cancels.
 					return fault.New(fault.Aborted, "connecting was cancelled").Because(context.Cause(ctx)).WithTimings(a.Snapshot().Timings)
 				}
 				return err

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 )
 
-// avatarOptions are the options of session-api A.1.1 in the one form that
-// js/src/avataroptions.ts brings them into: the token and the partner id as strings,
+// avatarOptions are the options of session-api A.1.1 as js/src/avataroptions.ts
+// converts them: the token and the partner id as strings,
 // addresses as strings, a kickoff as an object.
 type avatarOptions struct {
 	avatar.Options

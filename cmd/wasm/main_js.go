@@ -3,9 +3,8 @@
 // Command wasm is agentruntime.wasm, the full program: what every program has
 // (internal/page), and the sessions with media.
 //
-// It owns what is particular to those sessions in a page: their options and
-// methods. It must not hold any logic of a session: a method checks its arguments
-// and calls the runtime.
+// It declares the options and methods of those sessions in a page. It must not contain
+// the logic of a session: a method checks its arguments and calls the runtime.
 package main
 
 import "github.com/agentruntime/agentruntime/internal/page"

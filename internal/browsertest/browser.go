@@ -3,13 +3,12 @@
 // Package browsertest drives whole pages in a headless Chromium from Go tests.
 //
 // Tests call Start and NewPage. A Page collects the console, exceptions and its
-// own end, so that a test ends with a reason and never hangs on a page that is
-// gone. Go tests compiled for GOOS=js run under wasmbrowsertest instead, through
+// own end, so that a test fails with a reason instead of waiting for a page that has
+// ended. Go tests compiled for GOOS=js run under wasmbrowsertest instead, through
 // tools/wasm/exec; GoTest does so for a package whose tests need a server.
 //
-// The package knows Chromium and the DevTools protocol (through chromedp). It
-// must not know anything of agentruntime, and nothing outside tests may import
-// it.
+// The package depends on Chromium and the DevTools protocol (through chromedp), not on
+// agentruntime. Only tests may import it.
 package browsertest
 
 import (
@@ -35,7 +34,7 @@ type Options struct {
 	// win over the package's own; --enable-features and --disable-features
 	// add to those, and "--name=false" takes a flag away.
 	Flags []string
-	// Microphone is a WAV file that pages hear, in a loop, as their microphone
+	// Microphone is a WAV file that is played in a loop as the microphone of pages
 	// (append "%noloop" to play it once). Pages then begin with permission to
 	// use it, which SetPermission can take away. Default: no microphone.
 	Microphone string
@@ -59,7 +58,7 @@ type Browser struct {
 
 // Start starts a browser, without its sandbox as root or when
 // AGENTRUNTIME_NO_SANDBOX is set. ctx bounds the start only; the browser runs until
-// Close, or until it dies, which Done tells.
+// Close, or until it ends by itself, which closes Done.
 func Start(ctx context.Context, o Options) (*Browser, error) {
 	flags, err := o.allocatorOptions()
 	if err != nil {
@@ -114,7 +113,7 @@ func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
 		chromedp.Flag("disable-gpu", true),
 		chromedp.Flag("disable-component-update", true),
 		// Chromium refuses to run as root with its sandbox, and cannot have
-		// one in many containers. Everybody else keeps it.
+		// one in many containers. Others use it.
 		chromedp.Flag("no-sandbox", os.Getuid() == 0 || os.Getenv("AGENTRUNTIME_NO_SANDBOX") != ""),
 	)
 	if o.Visible {

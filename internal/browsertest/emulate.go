@@ -77,8 +77,8 @@ func (p *Page) SetCPUThrottle(ctx context.Context, factor float64) error {
 	return nil
 }
 
-// SetHidden minimizes the page's window, so that the page becomes hidden and is
-// told so, or shows it again. The timers of a hidden page run at full speed
+// SetHidden minimizes the page's window, so that the page becomes hidden and gets
+// the event, or shows it again. The timers of a hidden page run at full speed
 // unless Options.Flags has "--disable-background-timer-throttling=false".
 func (p *Page) SetHidden(ctx context.Context, hidden bool) error {
 	state := browser.WindowStateNormal

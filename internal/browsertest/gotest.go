@@ -12,8 +12,8 @@ import (
 )
 
 // GoTest runs the page tests of the package under test, in Chromium, for a test
-// that starts the server which they need: env ("NAME=value") tells them its
-// address. It returns their output, and fails t unless all of them ran and passed.
+// that starts the server which they need, whose address they get in env
+// ("NAME=value"). It returns their output, and fails t unless all of them ran and passed.
 func GoTest(t *testing.T, env ...string) string {
 	t.Helper()
 	if testing.Short() {

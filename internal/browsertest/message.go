@@ -22,17 +22,16 @@ const (
 	TypeDialog = "dialog"
 )
 
-// Message is one thing that a page said on its console.
+// Message is one entry of a page's console.
 type Message struct {
 	// Type is the console method ("log", "debug", "info", "warning",
 	// "error", …), the level of a browser's own entry ("verbose", "info",
 	// "warning", "error"), TypeException or TypeDialog.
 	Type string
-	// Text is what a person would read in the console, for an exception with
-	// its stack.
+	// Text is the text as the console shows it, for an exception with its stack.
 	Text string
 	// Source names the part of the browser that made an entry of its own,
-	// such as "network" or "security". It is empty for what scripts say.
+	// such as "network" or "security". It is empty for messages of scripts.
 	Source string
 	// URL is the script or resource concerned, if known.
 	URL string

@@ -21,7 +21,7 @@ import (
 // that the end interrupted.
 var (
 	// ErrCrashed says that the page's process died, by a browser bug, for
-	// lack of memory or because somebody killed it.
+	// lack of memory or because it was killed.
 	ErrCrashed = errors.New("page crashed")
 	// ErrPageClosed says that the page was closed, by Close or by a script.
 	ErrPageClosed = errors.New("page is closed")

@@ -11,7 +11,7 @@ import (
 // side does not lose the connection first.
 const maxStall = 10 * time.Second
 
-// endpoint is what a Client and a Session have in common. All of it but the
+// endpoint is the common part of a Client and a Session. All of it but the
 // channels belongs to the owner goroutine.
 type endpoint struct {
 	calls chan func()   // run on the owner goroutine

@@ -94,8 +94,8 @@ type Event struct {
 var (
 	// ErrClosed: the connection is over.
 	ErrClosed = errors.New("socketio: connection closed")
-	// ErrDisconnected: the socket went away before the answer came, or there was
-	// none for something that needs one.
+	// ErrDisconnected: the socket was closed before the answer came, or a call
+	// needs one and there is none.
 	ErrDisconnected = errors.New("socketio: disconnected")
 	// ErrBufferFull: more is waiting to be sent than the options allow.
 	ErrBufferFull = errors.New("socketio: send buffer full")

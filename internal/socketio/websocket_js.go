@@ -154,7 +154,7 @@ func (s *webSocket) checkSize(size int) error {
 	return nil
 }
 
-// fail records why nothing more comes; the first cause counts.
+// fail records the error that ends reading; the first one counts.
 func (s *webSocket) fail(err error) {
 	if s.err == nil {
 		s.err = err
@@ -181,8 +181,8 @@ func (s *webSocket) Read() (message, error) {
 }
 
 // Write hands m to the browser. It waits while the browser holds much already,
-// because the browser itself never makes a page wait: a peer that doesn't read
-// would fill its memory.
+// because the browser buffers without limit: a peer that doesn't read would fill
+// its memory.
 func (s *webSocket) Write(m message) error {
 	for s.err == nil && s.bufferedAmount() > maxBufferedAmount {
 		select {

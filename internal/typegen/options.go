@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
 
-// optionType is a struct of options: what it is called in TypeScript, and what it has
-// there beside the fields of Go.
+// optionType is a struct of options: its name in TypeScript, and what its interface
+// has besides the fields of Go.
 type optionType struct {
 	dir, typ, name, extends string
 	checks                  string // the name of its table; none without one
@@ -55,7 +55,7 @@ func (t *types) optionList(d *decl, required bool) (list []option, extends []str
 		if len(f.Names) == 0 {
 			inner, err := t.module.resolve(d, f.Type)
 			if err != nil || inner == nil {
-				return nil, nil, fmt.Errorf("%s embeds what is no type of this module: %v", d.name, err)
+				return nil, nil, fmt.Errorf("%s must embed only types of this module: %v", d.name, err)
 			}
 			if o := optionTypeOf(inner); o != nil {
 				extends = append(extends, o.name)
@@ -217,7 +217,7 @@ func (t *types) nameOptions() error {
 		}
 		s, ok := p.types[o.typ].expr.(*ast.StructType)
 		if !ok {
-			return fmt.Errorf("%s.%s is no struct", o.dir, o.typ)
+			return fmt.Errorf("%s.%s must be a struct", o.dir, o.typ)
 		}
 		for _, f := range s.Fields.List {
 			tag, err := tagOf(f)
@@ -236,7 +236,7 @@ func (t *types) nameOptions() error {
 	return nil
 }
 
-// words matches names that can't be taken for a word of a sentence.
+// words matches names that are not words of a sentence.
 var words = regexp.MustCompile(`^[A-Z].*[a-z].*[A-Z]|^[A-Z]{2,}[a-z]`)
 
 const optionsHeader = `// Generated from the options of each session by "go generate ./runtime/event"; don't edit.

@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// renamed are the types of Go whose names say too little beside those of a page,
-// or that TypeScript has already.
+// renamed are the types of Go whose names are ambiguous in a page or exist in
+// TypeScript.
 var renamed = map[string]string{
 	"runtime/avatar.State":          "AvatarState",
 	"runtime/avatar.Mode":           "AvatarMode",
@@ -63,7 +63,7 @@ type property struct {
 func (t *types) properties(d *decl) ([]property, error) {
 	s, ok := d.expr.(*ast.StructType)
 	if !ok {
-		return nil, fmt.Errorf("%s is no struct", d.name)
+		return nil, fmt.Errorf("%s must be a struct", d.name)
 	}
 	var list []property
 	for _, f := range s.Fields.List {
@@ -75,7 +75,7 @@ func (t *types) properties(d *decl) ([]property, error) {
 		if len(f.Names) == 0 {
 			inner, err := t.module.resolve(d, deref(f.Type))
 			if err != nil || inner == nil {
-				return nil, fmt.Errorf("%s embeds what is no type of this module: %v", d.name, err)
+				return nil, fmt.Errorf("%s must embed only types of this module: %v", d.name, err)
 			}
 			more, err := t.properties(inner)
 			if err != nil {
@@ -231,9 +231,8 @@ func members(list []property) string {
 // segmentType is the one type whose content depends on its type.
 const segmentType = "runtime/converse.Segment"
 
-// segments declares a segment as a union, so that its type tells a page what its
-// content is. The service may send types beside those that are listed: a union
-// that admits any string would tell nothing.
+// segments declares a segment as a union of interfaces, so that TypeScript narrows its
+// content by its type.
 func segments(d *decl, doc, name string, list []property) string {
 	var spoken, other []string
 	for _, value := range d.pkg.consts["Type"] {
@@ -254,15 +253,14 @@ func segments(d *decl, doc, name string, list []property) string {
 		}
 	}
 	return "/** What a segment of any type has. */\nexport interface AnySegment {\n" + members(shared) + "}\n" +
-		"\n/** A segment that a person hears or reads as the answer. */\nexport interface SpokenSegment extends AnySegment {\n  type: " +
+		"\n/** A segment of the answer that is spoken or shown. */\nexport interface SpokenSegment extends AnySegment {\n  type: " +
 		strings.Join(spoken, " | ") + "\n  content: string\n}\n" +
 		"\n/** A segment of another type; the service may send types that are not listed. */\nexport interface OtherSegment extends AnySegment {\n  type: " +
 		strings.Join(other, " | ") + "\n" + members(content) + "}\n" +
 		"\n" + doc + "export type " + name + " = SpokenSegment | OtherSegment\n"
 }
 
-// payload is the type of an event's payload. Empty structs and the error have
-// none of their own.
+// payload is the type of an event's payload. Empty structs and the error share types.
 func (t *types) payload(e event) (string, error) {
 	s, ok := e.decl.expr.(*ast.StructType)
 	switch {
@@ -377,7 +375,7 @@ func (t *types) file() (string, error) {
 	if err := t.useOf("runtime/converse", "Turn"); err != nil { // what a turn in text resolves to
 		return "", err
 	}
-	b.WriteString("\n/** The payload of events that say all with their name. */\nexport type Nothing = Record<string, never>\n")
+	b.WriteString("\n/** The payload of events without data. */\nexport type Nothing = Record<string, never>\n")
 	for _, d := range t.order {
 		b.WriteString("\n" + t.written[d])
 	}
@@ -385,9 +383,9 @@ func (t *types) file() (string, error) {
 	for _, code := range fault.FatalCodes {
 		fatal = append(fatal, strconv.Quote(string(code)))
 	}
-	fmt.Fprintf(&b, "\n/** The codes after which the service has given the session up. */\nexport const FATAL_ERROR_CODES = [%s] as const\n", strings.Join(fatal, ", "))
-	fmt.Fprintf(&b, "\n/** The opening phrase of an agent that says nothing first. */\nexport const SILENT_OPENING = %q\n", control.SilentOpening)
-	fmt.Fprintf(&b, "\n/** What stands for it in `transcript`, `speechChunk` and `avatarStopTalking`. */\nexport const SILENT_OPENING_LABEL = %q\n", avatar.SilentOpeningLabel)
+	fmt.Fprintf(&b, "\n/** The codes after which the service has ended the session. */\nexport const FATAL_ERROR_CODES = [%s] as const\n", strings.Join(fatal, ", "))
+	fmt.Fprintf(&b, "\n/** The opening phrase of an agent without an opening turn. */\nexport const SILENT_OPENING = %q\n", control.SilentOpening)
+	fmt.Fprintf(&b, "\n/** The text in its place in `transcript`, `speechChunk` and `avatarStopTalking`. */\nexport const SILENT_OPENING_LABEL = %q\n", avatar.SilentOpeningLabel)
 	return b.String(), nil
 }
 

@@ -1,6 +1,6 @@
 // Generated from runtime/fault/codes.go by "go generate ./runtime/fault"; don't edit.
 
-/** Every code of an error that the runtime knows; docs/errors.md has their meanings. */
+/** Every error code of the runtime; docs/errors.md has their meanings. */
 export type KnownErrorCode =
   // Live session
   | "bad_request"
@@ -93,7 +93,7 @@ export type KnownErrorCode =
   | "too_large"
   | "bad_manifest"
 
-/** Code of an error: a known one, or one that a server made up. */
+/** Code of an error: one of the runtime, or another one of a server. */
 export type ErrorCode = KnownErrorCode | (string & {})
 
 /** Code of a warning: one that is never thrown, or that of an error which the session survived. */

@@ -272,7 +272,7 @@ export interface AgentEvents {
   ended: Ended
 }
 
-/** The payload of events that say all with their name. */
+/** The payload of events without data. */
 export type Nothing = Record<string, never>
 
 /** AvatarState is where a session is in its life (session-api B.1). */
@@ -530,7 +530,7 @@ export interface AnySegment {
   extra?: Record<string, unknown>
 }
 
-/** A segment that a person hears or reads as the answer. */
+/** A segment of the answer that is spoken or shown. */
 export interface SpokenSegment extends AnySegment {
   type: "text" | "avatar" | "avatar-filler"
   content: string
@@ -1003,11 +1003,11 @@ export interface ChatTurn {
   warnings?: TurnWarning[]
 }
 
-/** The codes after which the service has given the session up. */
+/** The codes after which the service has ended the session. */
 export const FATAL_ERROR_CODES = ["capacity_unavailable", "tier_exceeded", "bad_request", "peer_removed", "unsupported_client"] as const
 
-/** The opening phrase of an agent that says nothing first. */
+/** The opening phrase of an agent without an opening turn. */
 export const SILENT_OPENING = "<blank>"
 
-/** What stands for it in `transcript`, `speechChunk` and `avatarStopTalking`. */
+/** The text in its place in `transcript`, `speechChunk` and `avatarStopTalking`. */
 export const SILENT_OPENING_LABEL = "[silence]"

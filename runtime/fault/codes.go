@@ -134,14 +134,14 @@ const (
 	ReservedUserAttrUnresolved Code = "reserved_user_attr_unresolved"
 )
 
-// FatalCodes are the codes after which the server has given the session up
+// FatalCodes are the codes after which the server has ended the session
 // (wire-protocol §4.3); JavaScript sees them as FATAL_ERROR_CODES.
 var FatalCodes = [...]Code{CapacityUnavailable, TierExceeded, BadRequest, PeerRemoved, UnsupportedClient}
 
 // Fatal reports whether c is one of FatalCodes.
 func (c Code) Fatal() bool { return slices.Contains(FatalCodes[:], c) }
 
-// Group says where a code is met; docs/errors.md has one section for each.
+// Group is where a code occurs; docs/errors.md has a section for each.
 type Group string
 
 // The groups, in the order of docs/errors.md.
@@ -157,11 +157,11 @@ const (
 // Groups lists the groups in the order of docs/errors.md.
 var Groups = [...]Group{GroupSession, GroupMicrophone, GroupChat, GroupHTTP, GroupManagement, GroupWarning}
 
-// Retry says whether trying the same thing again may help.
+// Retry is whether the same call may succeed later.
 type Retry uint8
 
 const (
-	// RetryNo: Appendix A says false, or promises nothing.
+	// RetryNo: Appendix A says false, or nothing.
 	RetryNo Retry = iota
 	// RetryYes: a later attempt may succeed.
 	RetryYes
@@ -216,7 +216,7 @@ var table = [...]Info{
 	{Code: UnknownCapability, Group: GroupSession, Title: "Unknown capability", Meaning: "the name is not one of the known capabilities"},
 	{Code: InsecureTransport, Group: GroupSession, Title: "Insecure transport", Meaning: "plain http or ws to a public host; use https or wss"},
 	{Code: RegionUnavailable, Group: GroupSession, Title: "Not offered in this region", Meaning: "the region has no such service and no address was given for it"},
-	{Code: Timeout, Group: GroupSession, Title: "Timed out", Meaning: "a step took too long; the phase tells which", Retry: RetryYes},
+	{Code: Timeout, Group: GroupSession, Title: "Timed out", Meaning: "a step took too long; the phase names it", Retry: RetryYes},
 	{Code: ConnectFailed, Group: GroupSession, Title: "Connecting failed", Meaning: "connecting failed for another reason, or was cut short by a disconnect", Retry: RetryIfAborted},
 	{Code: CapacityUnavailable, Group: GroupSession, Title: "No free agent", Meaning: "every avatar is in use; try again later", Status: statusCapacity, Retry: RetryYes},
 	{Code: TierExceeded, Group: GroupSession, Title: "Plan limit reached", Meaning: "the account's plan allows no further session", Status: statusTier},
@@ -252,8 +252,8 @@ var table = [...]Info{
 
 	{Code: Aborted, Group: GroupChat, Title: "Aborted", Meaning: "the caller cancelled"},
 	{Code: NetworkError, Group: GroupChat, Title: "Network error", Meaning: "the request got no HTTP reply, or the reply broke off", Retry: RetryUnlessStatus},
-	{Code: ThreadAccessDenied, Group: GroupChat, Title: "Thread belongs to someone else", Meaning: "the thread belongs to another user; start without it or use the user who created it"},
-	{Code: StreamError, Group: GroupChat, Title: "The turn failed", Meaning: "the server reported an error inside the reply; detail and body tell which"},
+	{Code: ThreadAccessDenied, Group: GroupChat, Title: "Thread belongs to another user", Meaning: "the thread belongs to another user; start without it or use the user who created it"},
+	{Code: StreamError, Group: GroupChat, Title: "The turn failed", Meaning: "the server reported an error inside the reply; detail and body have it"},
 	{Code: ClientVariablesDisabled, Group: GroupChat, Title: "Request variables are off", Meaning: "the agent does not take variables from the client; switch \"client variables\" on in the agent's settings, or send none"},
 
 	{Code: Unauthorized, Group: GroupHTTP, Title: "Not authorised", Meaning: "HTTP 401: the token is missing, expired or not valid"},

@@ -5,9 +5,8 @@
 // the runtime: in an Error, and where a session hands events, audits and its log to
 // the application (runtime/session) or a panic to the console (internal/jsbridge).
 //
-// It knows nothing about sessions, sockets, HTTP clients or JavaScript, and
-// imports no other package of this module, so that every one of them may
-// import it.
+// It does not depend on sessions, sockets, HTTP clients or JavaScript, and imports no
+// other package of this module, so that all of them may import it.
 package fault
 
 import (
@@ -20,7 +19,7 @@ import (
 
 //go:generate go run ./gen
 
-// Phase tells which part of connecting failed (wire-protocol Appendix A).
+// Phase is the part of connecting that failed (wire-protocol Appendix A).
 type Phase string
 
 // The phases.
@@ -130,7 +129,7 @@ func (e *Error) WithTimings(timings map[string]int64) *Error {
 }
 
 // At sets the path of the request that failed. Query and fragment are cut off,
-// because they may carry more than a place.
+// because they may contain secrets.
 func (e *Error) At(path string) *Error {
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
@@ -181,7 +180,7 @@ func (e *Error) Error() string {
 // GoString keeps %#v from printing the fields, which would show a raw cause.
 func (e *Error) GoString() string { return "&fault.Error{" + strconv.Quote(e.Error()) + "}" }
 
-// Message returns the text a person should read: the detail, or the title.
+// Message returns the text for people: the detail, or the title.
 func (e *Error) Message() string {
 	if e.Detail != "" {
 		return Redact(e.Detail)

@@ -138,7 +138,7 @@ func TestErrorText(t *testing.T) {
 		err  *Error
 		want string
 	}{
-		{New(Timeout, ""), "timeout: a step took too long; the phase tells which"},
+		{New(Timeout, ""), "timeout: a step took too long; the phase names it"},
 		{New(Timeout, "no answer in 5 s").InPhase(PhaseWHEP), "timeout in phase whep: no answer in 5 s"},
 		{New(NotFound, "no such thread").WithStatus(404).Because(io.EOF), "not_found (status 404): no such thread: EOF"},
 		{&Error{Code: "made_up"}, "made_up"},
@@ -245,8 +245,8 @@ func TestFrom(t *testing.T) {
 		detail string
 	}{
 		{"cancelled", fmt.Errorf("read: %w", context.Canceled), Aborted, "the caller cancelled"},
-		{"deadline", context.DeadlineExceeded, Timeout, "a step took too long; the phase tells which"},
-		{"timeout method", &os.PathError{Op: "read", Err: os.ErrDeadlineExceeded}, Timeout, "a step took too long; the phase tells which"},
+		{"deadline", context.DeadlineExceeded, Timeout, "a step took too long; the phase names it"},
+		{"timeout method", &os.PathError{Op: "read", Err: os.ErrDeadlineExceeded}, Timeout, "a step took too long; the phase names it"},
 		{"bare code", NotFound, NotFound, "HTTP 404: it does not exist, or not for this token"},
 		{"wrapped code", fmt.Errorf("join: %w", Timeout), Timeout, "join: timeout"},
 		{"unknown", io.EOF, InternalError, "the runtime itself failed; please report it"},

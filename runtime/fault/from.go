@@ -22,9 +22,8 @@ const maxKeptBody = 64 << 10
 //   - nil stays nil, and an *Error anywhere in the chain is returned as it is;
 //   - a bare Code becomes an error with that code;
 //   - context.Canceled becomes aborted, a deadline (or any error whose Timeout
-//     method says true) becomes timeout;
-//   - everything else becomes internal_error, with the error as its cause:
-//     what is not understood is the runtime's fault, not the caller's.
+//     method returns true) becomes timeout;
+//   - everything else becomes internal_error, with the error as its cause.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -55,7 +54,7 @@ func From(err error) *Error {
 type HeaderGetter interface{ Get(name string) string }
 
 // diagnosticHeaders are the reply headers kept on an error: they help to find
-// the request in the service's logs and say nothing about the person.
+// the request in the service's logs and contain no personal data.
 var diagnosticHeaders = [...]string{"content-type", "date", "retry-after", "x-kaltura-request-id", "x-request-id"}
 
 // FromStatus makes the error for a reply with an HTTP error status: the map
@@ -65,8 +64,8 @@ func FromStatus(status int, body []byte, header HeaderGetter) *Error {
 	code := statusCode(status)
 	switch status {
 	case 401, 403, 429:
-		// What the caller does about these hangs on the status alone: a new
-		// token, or waiting.
+		// The caller's reaction to these depends on the status alone: a new token,
+		// or a delay.
 	default:
 		if c, ok := patternCode(reply.raw); ok {
 			code = c
@@ -197,7 +196,7 @@ func isException(object map[string]any) bool {
 }
 
 // onlyStatusKeys reports whether object talks about the outcome and nothing
-// else, so that a record with a field called status isn't taken for a refusal.
+// else, so that a record with a field called status isn't taken for an error.
 func onlyStatusKeys(object map[string]any) bool {
 	for key := range object {
 		switch key {
@@ -303,8 +302,8 @@ func joinDetails(items []any) string {
 	return strings.Join(parts, "; ")
 }
 
-// PanicText is what p, a recovered panic, says: nearly always an error or a string.
-// It is for code in a page, which does without fmt.
+// PanicText is the text of p, a recovered panic: nearly always an error or a string.
+// It replaces fmt, which would enlarge the page's program.
 func PanicText(p any) string {
 	switch p := p.(type) {
 	case error:
@@ -314,7 +313,7 @@ func PanicText(p any) string {
 	case interface{ String() string }:
 		return p.String()
 	default:
-		return "a value that is no text"
+		return "a value that is not text"
 	}
 }
 

@@ -26,8 +26,8 @@ const Redacted = "[redacted]"
 // several layers, and in base64. Redacting twice changes nothing. The time is linear
 // in the length of s.
 func Redact(s string) string {
-	// What a cut leaves may be a secret of another kind, "ks=[]djJ8…" for example,
-	// which the next round finds. Clean text takes one round.
+	// The text around a removed secret may be a secret of another kind, such as
+	// "ks=[]djJ8…", which the next round finds. Text without secrets takes one round.
 	const maxRounds = 8
 	for range maxRounds {
 		f := finder{source: s}
@@ -187,7 +187,7 @@ func findCredentials(s string, cut func(from, to int)) {
 	}
 }
 
-// looksSecret tells a credential from a word.
+// looksSecret distinguishes a credential from a word.
 func looksSecret(s string) bool {
 	const short, long = 6, 20
 	return len(s) >= long || len(s) >= short && strings.ContainsAny(s, "0123456789_+/=~|.")
@@ -281,7 +281,7 @@ func addressAt(s string) (n int, private bool) {
 	return 0, false
 }
 
-// nameKind says how the value of a name has to be treated.
+// nameKind is how the value of a name is redacted.
 type nameKind uint8
 
 const (

@@ -19,13 +19,13 @@ var known struct {
 	values  atomic.Pointer[[]string]
 }
 
-// Secrets are the values that a session must not let out: its token, its TURN login,
+// Secrets are the values that a session must not disclose: its token, its TURN login,
 // the variables that are marked secret. Redact finds them in any text, also in that
 // of another session, until Forget. The zero value has none.
 type Secrets struct{ values []string }
 
-// NewSecrets returns an empty set, which is forgotten when owner is collected: what
-// failed in a session may be printed after its end.
+// NewSecrets returns an empty set, which is cleared when owner is collected, because
+// errors of a session may be printed after its end.
 func NewSecrets[T any](owner *T) *Secrets {
 	s := new(Secrets)
 	runtime.AddCleanup(owner, (*Secrets).Forget, s)
@@ -53,7 +53,7 @@ func (s *Secrets) AddNamed(values map[string]any) {
 	}
 }
 
-// Forget gives up all values.
+// Forget removes all values.
 func (s *Secrets) Forget() {
 	known.writing.Lock()
 	defer known.writing.Unlock()
@@ -98,9 +98,8 @@ func findKnown(s string, cut func(from, to int)) {
 	}
 }
 
-// withoutGaps returns s without what a text may be broken into pieces with, and in at
-// the offset of each byte that is left. The plus sign is one too: forms write a space
-// so.
+// withoutGaps returns s without line breaks and similar separators, and in at the
+// offset of each byte that is left. The plus sign is one, a space in forms.
 func withoutGaps(s string, at *[]int) string {
 	var text strings.Builder
 	for i := range len(s) {

@@ -1,6 +1,5 @@
-// Command gen writes what pages are told of the table of package fault: the
-// document docs/errors.md and the TypeScript types js/src/codes.ts. It knows that
-// table and no other package, and no code's meaning of its own.
+// Command gen generates docs/errors.md and the TypeScript types js/src/codes.ts from
+// the table of package fault.
 package main
 
 import (
@@ -43,7 +42,7 @@ Switch on its ` + "`code`" + `; the texts are for people and may change.
 | ` + "`type`" + ` | address of the code in this document, or ` + "`about:blank`" + ` |
 | ` + "`status`" + ` | HTTP status, or the number in the tables below |
 | ` + "`phase`" + ` | part of connecting that failed: ` + "`serverConnect`, `join`, `joinComplete`, `agent`, `asr`, `whep`, `connect`, `reconnect`" + ` |
-| ` + "`retryable`" + ` | the same call may succeed later; ` + "`false`" + ` promises nothing |
+| ` + "`retryable`" + ` | the same call may succeed later; ` + "`false`" + ` does not exclude it |
 | ` + "`instance`, `requestId`" + ` | path of the request, trace id of the service |
 | ` + "`headers`" + ` | a few diagnostic reply headers |
 | ` + "`body`" + ` | the reply or extra data |
@@ -62,7 +61,7 @@ func markdown() string {
 	for _, code := range fault.FatalCodes {
 		fatal = append(fatal, "`"+string(code)+"`")
 	}
-	fmt.Fprintf(&b, "\nAfter these the server has given the session up (`FATAL_ERROR_CODES`): %s.\n", strings.Join(fatal, ", "))
+	fmt.Fprintf(&b, "\nAfter these the server has ended the session (`FATAL_ERROR_CODES`): %s.\n", strings.Join(fatal, ", "))
 	for _, group := range fault.Groups {
 		fmt.Fprintf(&b, "\n## %s\n\n| Code | Title | Meaning | Status | Retryable |\n| --- | --- | --- | --- | --- |\n", group)
 		for _, info := range fault.Codes() {

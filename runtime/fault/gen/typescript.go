@@ -10,9 +10,8 @@ import (
 const header = `// Generated from runtime/fault/codes.go by "go generate ./runtime/fault"; don't edit.
 `
 
-// typeScript renders the codes as types. A server may send codes of its own, so
-// that what an error really has is an open set; the closed one is for tables and
-// switches that want to be complete.
+// typeScript renders the codes as types. A server may send other codes, so the code of
+// an error is an open set; the closed one is for exhaustive tables and switches.
 func typeScript() string {
 	var errors, warnings strings.Builder
 	for _, group := range fault.Groups {
@@ -28,10 +27,10 @@ func typeScript() string {
 		}
 	}
 	return header + `
-/** Every code of an error that the runtime knows; docs/errors.md has their meanings. */
+/** Every error code of the runtime; docs/errors.md has their meanings. */
 export type KnownErrorCode =
 ` + errors.String() + `
-/** Code of an error: a known one, or one that a server made up. */
+/** Code of an error: one of the runtime, or another one of a server. */
 export type ErrorCode = KnownErrorCode | (string & {})
 
 /** Code of a warning: one that is never thrown, or that of an error which the session survived. */
