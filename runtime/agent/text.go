@@ -170,7 +170,7 @@ func (s *Session) SendText(ctx context.Context, words string) (Sent, error) {
 	}
 	x := &text{ctx: ctx, text: words, ended: make(chan sent, 1)}
 	s.base.Work.Do(func() { s.take(x) })
-	stop := context.AfterFunc(ctx, func() { s.base.Work.Post(func() { s.removeHandler(x) }) })
+	stop := context.AfterFunc(ctx, func() { s.base.Work.Post(func() { s.withdraw(x) }) })
 	defer stop()
 	end := <-x.ended
 	return end.Sent, end.err
@@ -194,8 +194,8 @@ func (s *Session) take(x *text) {
 	}
 }
 
-// removeHandler drops a text that waits. One that a transport has ends with that.
-func (s *Session) removeHandler(x *text) {
+// withdraw drops a text that waits. One that a transport has ends with that transport.
+func (s *Session) withdraw(x *text) {
 	if x.carrier == nil && slices.Contains(s.texts, x) {
 		s.settle(x, Sent{}, session.EndOf(x.ctx))
 	}

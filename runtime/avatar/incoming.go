@@ -196,7 +196,7 @@ func (s *Session) segment(raw control.RawText) {
 	})
 }
 
-// piece handles a segment that may have its effect.
+// applySegment applies a segment that the policy and the application allow.
 func (s *Session) applySegment(seg *converse.Segment) {
 	switch seg.Type {
 	case converse.Think:

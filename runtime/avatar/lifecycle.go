@@ -193,7 +193,7 @@ func (s *Session) dropNotifier() {
 	}
 }
 
-// arm sets what the notifier's request carries, so that it can leave
+// updateNotifier sets what the notifier's request carries, so that it can leave
 // without waiting for the queue.
 func (s *Session) updateNotifier() {
 	if s.notifier != nil {

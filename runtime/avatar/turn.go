@@ -50,7 +50,7 @@ const (
 	maxHeld        = 100 // typed texts that may wait; a visitor does not type more during an opening
 )
 
-// waits reports whether a typed text must wait: a service that pauses, that
+// mustWait reports whether a typed text must wait: a service that pauses, that
 // speaks without listening, or that records a tap-to-talk window loses it.
 func (s *Session) mustWait() bool { return s.turn.holding || s.life.paused || s.turn.tap }
 
