@@ -19,6 +19,7 @@ PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser.
 SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader
+NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader)$$')
 
 # internal/maketest counts events.
 GOTEST = go test $(if $(COUNT),-json) -timeout 15m
@@ -43,7 +44,7 @@ check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers
 .PHONY: test
 test: build $(STATICCHECK) ## Every check and test, headless, with a closing line of totals
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest all page vet-native lint-native vet-page lint-page format types sizes npm
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites vet-native native-all page lint-native vet-page lint-page format types sizes npm
 
 .PHONY: verify
 verify: ## What takes longer: inputs of their own for the fuzz targets
@@ -59,13 +60,18 @@ clean: ## Remove what was built
 
 # The parts of the above, each of which can be made alone.
 
-.PHONY: all
-all: # native tests with the race detector, and whole pages
-	$(GOTEST) -race ./...
+.PHONY: suites
+suites: # whole pages; most of a test is waiting for media in real time
+	tools/need.sh browser
+	$(GOTEST) -race -p 1 -parallel 4 $(SUITES)
 
 .PHONY: native
 native:
-	$(GOTEST) -race -short $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader)$$')
+	$(GOTEST) -race -short $(NATIVE)
+
+.PHONY: native-all
+native-all: # native tests, also those that take long
+	$(GOTEST) -race $(NATIVE)
 
 .PHONY: page
 page: # tests of packages, in a page

@@ -10,7 +10,8 @@ import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { brotliCompressSync, constants, gzipSync } from "node:zlib"
+import { promisify } from "node:util"
+import { brotliCompress, constants, gzip } from "node:zlib"
 import { build } from "esbuild"
 import { bundleExample } from "../example/build.mjs"
 import { glue } from "./glue.mjs"
@@ -30,7 +31,7 @@ if (process.argv[2] !== "sizes") {
   types()
   await modules()
   await bundleExample(build)
-  for (const [name, command] of Object.entries(programs)) wasm(name, command)
+  await Promise.all(Object.entries(programs).map(([name, command]) => wasm(name, command)))
 }
 const tooLarge = Object.keys(programs).filter((name) => !checkSize(name))
 process.exitCode = tooLarge.length > 0 ? 1 : 0
@@ -69,7 +70,7 @@ async function modules() {
 }
 
 /** Builds a command for the page, and its compressed forms. */
-function wasm(name, command) {
+async function wasm(name, command) {
   const file = join(dist, name)
   const fresh = file + ".new"
   execFileSync(
@@ -85,11 +86,9 @@ function wasm(name, command) {
   } else {
     const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants
     rmSync(file, { force: true }) // an interrupted run must not leave files of two builds
-    writeFileSync(file + ".gz", gzipSync(bytes, { level: 9 }))
-    writeFileSync(
-      file + ".br",
-      brotliCompressSync(bytes, { params: { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
-    )
+    writeFileSync(file + ".gz", await promisify(gzip)(bytes, { level: 9 }))
+    const params = { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_SIZE_HINT]: bytes.length }
+    writeFileSync(file + ".br", await promisify(brotliCompress)(bytes, { params }))
     writeFileSync(fresh, bytes)
     renameSync(fresh, file)
   }
