@@ -186,7 +186,8 @@ func TestTapToTalk(t *testing.T) {
 	const (
 		listens = `document.getElementById("tap").ariaPressed === "true" && document.getElementById("tap").textContent === "Listening. Tap when done"`
 		rests   = `document.getElementById("tap").ariaPressed === "false"`
-		spoken  = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js"); const meter = await LevelMeter.at(watched.microphones.at(-1)); await meter.loud(); await meter.close()`
+		// Enough of an utterance that the service recognizes it when some of it arrives after the end of the window.
+		spoken  = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js"); const meter = await LevelMeter.at(watched.microphones.at(-1)); await meter.speech(1000); await meter.close()`
 	)
 
 	p.Press("#tap")

@@ -6,6 +6,7 @@ export class LevelMeter {
   static loud = 0.02
 
   level = 0
+  loudBlocks = 0
   lastLoud = -Infinity // on the clock of performance.now()
   now = -Infinity // the time of the last block, on the same clock
   #waiting = new Set()
@@ -34,7 +35,10 @@ export class LevelMeter {
     this.#offset = Math.min(this.#offset, arrived - at * 1000)
     this.level = level
     this.now = at * 1000 + this.#offset
-    if (level > LevelMeter.loud) this.lastLoud = this.now
+    if (level > LevelMeter.loud) {
+      this.lastLoud = this.now
+      this.loudBlocks++
+    }
     for (const check of this.#waiting) check()
   }
 
@@ -55,6 +59,13 @@ export class LevelMeter {
     const since = this.now
     await this.#until(() => this.lastLoud > since)
     return this.lastLoud
+  }
+
+  /** Resolves when so much loud sound has followed this call. */
+  speech(ms) {
+    const block = (128 / this.context.sampleRate) * 1000 // ms
+    const since = this.loudBlocks
+    return this.#until(() => (this.loudBlocks - since) * block >= ms)
   }
 
   /** Resolves when no block was loud for that long. */
