@@ -112,6 +112,26 @@ func initialise(t testing.TB, info localservice.Info, agent string) appInit {
 	return init
 }
 
+// mint makes a user's token, as a page's own server does.
+func mint(t testing.TB, info localservice.Info, user, privileges string) (ks string) {
+	t.Helper()
+	call(t, "", info.OVPURL+"/service/session/action/start", url.Values{
+		"secret": {info.AdminSecret}, "partnerId": {jsonNumber(info.PartnerID)}, "type": {"0"}, "userId": {user},
+		"expiry": {"600"}, "privileges": {privileges}, "format": {"1"},
+	}, &ks)
+	return ks
+}
+
+// conversationToken makes a user's token for an agent.
+func conversationToken(t testing.TB, info localservice.Info, agent, user string) string {
+	t.Helper()
+	a, ok := info.Agent(agent)
+	if !ok {
+		t.Fatalf("there is no agent %q", agent)
+	}
+	return mint(t, info, user, "geniegpcid:"+jsonNumber(a.ConfigID))
+}
+
 // control sends a command to the control address.
 func control(t testing.TB, info localservice.Info, path string, body any) {
 	t.Helper()

@@ -3,8 +3,6 @@ package localservice_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"net/url"
 	"runtime"
 	"strings"
 	"sync"
@@ -26,6 +24,17 @@ type intruder struct {
 // intrude takes a bare socket through the handshake.
 func intrude(t *testing.T, info localservice.Info, ks string) *intruder {
 	t.Helper()
+	i := dialSocket(t, info)
+	i.send(`40{"token":"` + ks + `"}`)
+	if !i.until(`42["onServerConnected"`) {
+		t.Fatal("the intruder was not let in")
+	}
+	return i
+}
+
+// dialSocket opens a bare socket, up to the service's first packet.
+func dialSocket(t *testing.T, info localservice.Info) *intruder {
+	t.Helper()
 	address := "ws" + strings.TrimPrefix(info.ConversationManagerURL, "http") + "/socket.io/?EIO=4&transport=websocket&debugMode=true"
 	ws, reply, err := websocket.Dial(t.Context(), address, nil)
 	if err != nil {
@@ -37,10 +46,6 @@ func intrude(t *testing.T, info localservice.Info, ks string) *intruder {
 	ws.SetReadLimit(-1)
 	i := &intruder{t, ws}
 	i.until("0")
-	i.send(`40{"token":"` + ks + `"}`)
-	if !i.until(`42["onServerConnected"`) {
-		t.Fatal("the intruder was not let in")
-	}
 	return i
 }
 
@@ -57,18 +62,24 @@ func (i *intruder) event(name, payload string) bool {
 
 // until reads up to a frame that begins like that, and reports whether it came.
 func (i *intruder) until(prefix string) bool {
+	_, ok := i.read(prefix)
+	return ok
+}
+
+// read is until, and returns the frame.
+func (i *intruder) read(prefix string) (frame string, ok bool) {
 	ctx, cancel := context.WithTimeout(i.t.Context(), patience)
 	defer cancel()
 	for {
 		_, data, err := i.ws.Read(ctx)
 		if err != nil {
-			return false
+			return "", false
 		}
 		if string(data) == "2" {
 			i.send("3")
 		}
 		if strings.HasPrefix(string(data), prefix) {
-			return true
+			return string(data), true
 		}
 	}
 }
@@ -199,15 +210,7 @@ func heap() int64 {
 func TestThreadsOfOtherUsersAreRefusedBySocket(t *testing.T) {
 	t.Parallel()
 	info := start(t, localservice.Options{Script: script(fine)}).Info()
-	agent, _ := info.Agent("silent")
-	user := func(id string) string {
-		var ks string
-		call(t, "", info.OVPURL+"/service/session/action/start", url.Values{
-			"secret": {info.AdminSecret}, "partnerId": {jsonNumber(info.PartnerID)}, "type": {"0"}, "userId": {id},
-			"expiry": {"600"}, "privileges": {fmt.Sprintf("geniegpcid:%d", agent.ConfigID)}, "format": {"1"},
-		}, &ks)
-		return ks
-	}
+	user := func(id string) string { return conversationToken(t, info, "silent", id) }
 	sam := intrude(t, info, user("sam"))
 	defer func() { _ = sam.ws.CloseNow() }()
 	ks := user("sam")

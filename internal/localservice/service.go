@@ -159,6 +159,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		Dialogue: talk, Threads: s.store, Tokens: tokens, Voice: speaker, Media: factory,
 		MediaURL: base, MaxCalls: o.MaxCalls, Timing: o.Timing, Logger: s.log,
 	})
+	tokens.OnEnd(s.hub.TokenEnded)
 	sockets := socketio.NewServer(socketio.ServerOptions{
 		Recovery:  recovery(o.Recovery),
 		Authorize: s.hub.Authorize,

@@ -312,11 +312,7 @@ func TestRefusals(t *testing.T) {
 	bad.emit("join", map[string]any{"channel": "room", "kaltura": map[string]any{"ks": "djJ8nonsense"}})
 	bad.expect("throwToBadRequest", "disconnect io server disconnect")
 
-	var once string
-	call(t, "", info.OVPURL+"/service/session/action/start", url.Values{
-		"secret": {info.AdminSecret}, "partnerId": {jsonNumber(info.PartnerID)}, "type": {"0"}, "userId": {"sam"},
-		"expiry": {"600"}, "privileges": {"geniegpcid:" + jsonNumber(agent.ConfigID) + ",actionslimit:1"}, "format": {"1"},
-	}, &once)
+	once := mint(t, info, "sam", "geniegpcid:"+jsonNumber(agent.ConfigID)+",actionslimit:1")
 	used := sockets["used up"]
 	used.open(appInit{ConversationManagerURL: init.ConversationManagerURL, KS: once}, nil)
 	used.expect("connect", "unsupportedClient", "disconnect io server disconnect")

@@ -66,6 +66,29 @@ func (s *Session) admit(c control.Context) (dialogue.Caller, error) {
 // errRequest means that a join is invalid.
 var errRequest = errors.New("bad join")
 
+// returned continues a session that was recovered with another token than the one
+// it began with: the session ends with that one too. It must be of the same user.
+func (s *Session) returned() {
+	text := tokenOf(s.conn.Handshake())
+	if text == s.token {
+		return
+	}
+	s.token = text
+	s.spawn(func() {
+		claims, err := s.cfg.Tokens.Check(s.ctx, text, s.use)
+		if err == nil && (claims.PartnerID != s.caller.PartnerID || claims.UserID != s.caller.UserID) {
+			err = fmt.Errorf("%w: token of another user", errRequest)
+		}
+		s.post(func() {
+			if err != nil {
+				s.refuse(err)
+				return
+			}
+			s.caller = claims
+		})
+	})
+}
+
 // mayTalk reports whether a token opens conversations: it names a brain
 // configuration or an agent, and an enriched widget token names both.
 func mayTalk(c *token.Claims) bool {
@@ -97,7 +120,12 @@ func (s *Session) admitted(c control.Context, who dialogue.Caller, err error) {
 	place := s.dialogueContext()
 	s.spawn(func() {
 		var first converse.Segment
-		thread, err := s.cfg.Dialogue.Open(s.ctx, who, c.ThreadID, place)
+		// s.who is set, so that an end of the token after this is seen by TokenEnded.
+		err := s.cfg.Tokens.Valid(s.ctx, who.Claims)
+		var thread store.Thread
+		if err == nil {
+			thread, err = s.cfg.Dialogue.Open(s.ctx, who, c.ThreadID, place)
+		}
 		if err == nil {
 			first, err = s.firstSegment(who, thread, place)
 		}

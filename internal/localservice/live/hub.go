@@ -78,6 +78,7 @@ type Threads interface {
 // Tokens checks tokens; [token.Authority] does.
 type Tokens interface {
 	Check(ctx context.Context, text string, use token.Use) (token.Claims, error)
+	Valid(ctx context.Context, c token.Claims) error
 }
 
 // Voice turns a sentence into sound; every [voice.Voice] does.
@@ -153,14 +154,8 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 	debugMode := hs.Query.Get("debugMode")
 	s.debugEvents = debugMode == "true" || debugMode == "1" // choice F11
 
-	// Counts as an action of its own: a token may be allowed to connect, and no
-	// more.
-	claims, err := h.cfg.Tokens.Check(ctx, s.token, s.use)
-	if err != nil {
-		s.refuse(err)
-		return // which disconnects
-	}
-	s.caller = claims
+	// The session is listed before its token is checked: a token that is ended from
+	// now on is either refused here or its session is found by TokenEnded.
 	h.mu.Lock()
 	h.sessions[conn.ID()] = s
 	h.mu.Unlock()
@@ -169,7 +164,32 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 		defer h.mu.Unlock()
 		delete(h.sessions, conn.ID())
 	}()
+	// Counts as an action of its own: a token may be allowed to connect, and no
+	// more.
+	claims, err := h.cfg.Tokens.Check(ctx, s.token, s.use)
+	if err != nil {
+		defer close(s.ended)
+		s.refuse(err)
+		return // which disconnects
+	}
+	s.caller = claims
 	s.run(conn.Events())
+}
+
+// TokenEnded closes the sessions of tokens that were ended, and does not wait for
+// them. The client is disconnected without an event: when it connects again it
+// gets the reply to any token that is not accepted (choice A5).
+func (h *Hub) TokenEnded(e token.Ended) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.sessions {
+		s.post(func() {
+			if e.Covers(&s.caller) || e.Covers(&s.who.Claims) {
+				s.log.Info("session closed: its token was ended")
+				s.hangUp()
+			}
+		})
+	}
 }
 
 func newSession(ctx context.Context, h *Hub, conn Conn) *Session {

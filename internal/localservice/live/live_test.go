@@ -229,6 +229,8 @@ func (fakeTokens) Check(_ context.Context, text string, _ token.Use) (token.Clai
 	return token.Claims{}, token.ErrInvalid
 }
 
+func (fakeTokens) Valid(context.Context, token.Claims) error { return nil }
+
 // mintedClaims makes claims as a real token carries them.
 func mintedClaims(privileges string) (token.Claims, error) {
 	c := token.Claims{PartnerID: 5, Expiry: time.Now().Add(time.Hour), Privileges: privileges}

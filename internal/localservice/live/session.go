@@ -88,6 +88,7 @@ func (s *Session) run(events <-chan socketio.Event) {
 				s.handle(e.Name, e.Args)
 			case socketio.Connected:
 				s.recovered = true
+				s.returned()
 			}
 		case <-s.ready:
 			for _, f := range s.take() {

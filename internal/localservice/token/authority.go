@@ -43,10 +43,28 @@ type Store interface {
 var _ Store = (*store.Store)(nil)
 
 // Authority mints, checks and ends tokens.
-type Authority struct{ store Store }
+type Authority struct {
+	store Store
+	onEnd func(Ended)
+}
 
 // NewAuthority returns an Authority over s.
-func NewAuthority(s Store) *Authority { return &Authority{store: s} }
+func NewAuthority(s Store) *Authority { return &Authority{store: s, onEnd: func(Ended) {}} }
+
+// OnEnd makes [Authority.End] call f, which must not wait, once the end is stored:
+// from then on every [Authority.Check] fails. It is to be called before the first End.
+func (a *Authority) OnEnd(f func(Ended)) { a.onEnd = f }
+
+// Ended names a token that was ended, with the tokens that end with it.
+type Ended struct {
+	partnerID   int64
+	id, groupID string // groupID is "" for a token without a group
+}
+
+// Covers reports whether the token with these claims is among the ended ones.
+func (e Ended) Covers(c *Claims) bool {
+	return e.partnerID == c.PartnerID && (e.id == c.ID || e.groupID != "" && e.groupID == c.grants.group)
+}
 
 // Grant is what a session is asked to be.
 type Grant struct {
@@ -162,13 +180,27 @@ func (a *Authority) End(ctx context.Context, text string) error {
 		return err
 	}
 	// Members of the group may live longer than this token.
-	return a.store.Revoke(ctx, c.PartnerID, c.ID, c.grants.group, time.Now().Add(MaxAdminTTL))
+	if err := a.store.Revoke(ctx, c.PartnerID, c.ID, c.grants.group, time.Now().Add(MaxAdminTTL)); err != nil {
+		return err
+	}
+	a.onEnd(Ended{c.PartnerID, c.ID, c.grants.group})
+	return nil
 }
 
 // Use describes what a token is presented for.
 type Use struct {
 	Addr netip.Addr // of the client; the zero value fails every iprestrict
 	Path string     // of the request, without query
+}
+
+// Valid returns an error when the token with these claims, which [Authority.Check]
+// has accepted before, has been ended since.
+func (a *Authority) Valid(ctx context.Context, c Claims) error {
+	ended, err := a.store.Revoked(ctx, c.PartnerID, c.ID, c.grants.group)
+	if err == nil && ended {
+		err = ErrEnded
+	}
+	return err
 }
 
 // Check reads a token and enforces its life, its end and its restrictions. Each
@@ -181,12 +213,8 @@ func (a *Authority) Check(ctx context.Context, text string, use Use) (Claims, er
 	if !time.Now().Before(c.Expiry) {
 		return Claims{}, ErrExpired
 	}
-	ended, err := a.store.Revoked(ctx, c.PartnerID, c.ID, c.grants.group)
-	if err != nil {
+	if err := a.Valid(ctx, c); err != nil {
 		return Claims{}, err
-	}
-	if ended {
-		return Claims{}, ErrEnded
 	}
 	if !c.grants.allows(use) {
 		return Claims{}, ErrRestricted
