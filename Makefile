@@ -47,8 +47,9 @@ test: build $(STATICCHECK) ## Every check and test, headless, with a closing lin
 	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites vet-native native-all page lint-native vet-page lint-page format types sizes npm
 
 .PHONY: verify
-verify: ## What takes longer: inputs of their own for the fuzz targets
-	go run ./internal/maketest -j 1 fuzz
+verify: build ## What takes longer: every fault of docs/resilience.md, a soak, inputs of their own for the fuzz targets
+	tools/need.sh browser
+	go run ./internal/maketest -j 1 faults soak fuzz
 
 .PHONY: generate
 generate: ## Write generated files again
@@ -111,6 +112,17 @@ npm: $(NPM)
 	@mkdir -p build
 	npm --prefix js run --silent test >build/npm.tap || { cat build/npm.tap; exit 1; }
 	@grep -E '^# (pass|fail|skipped) ' build/npm.tap
+
+# Native sessions wait most of the time, so more of them than cores run at once.
+.PHONY: faults
+faults: # every fault of docs/resilience.md, whose table is written again
+	$(GOTEST) -count 1 -run TestFaults -parallel 8 ./e2e/faults -all $(if $(COUNT),,-write $$PWD/docs/resilience.md)
+
+SOAK := 2m
+
+.PHONY: soak
+soak: # faults at random, for native sessions and one page
+	$(GOTEST) -count 1 -run TestSoak ./e2e/faults -soak $(SOAK) -sessions 4 -page
 
 # Each fuzz target runs its seeds with the other tests; here it also runs this many
 # inputs of its own. A time instead would now and then end a run with an error.

@@ -187,7 +187,7 @@ func TestTapToTalk(t *testing.T) {
 		listens = `document.getElementById("tap").ariaPressed === "true" && document.getElementById("tap").textContent === "Listening. Tap when done"`
 		rests   = `document.getElementById("tap").ariaPressed === "false"`
 		// Enough of an utterance that the service recognizes it when some of it arrives after the end of the window.
-		spoken  = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js"); const meter = await LevelMeter.at(watched.microphones.at(-1)); await meter.speech(1000); await meter.close()`
+		spoken = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js"); const meter = await LevelMeter.at(watched.microphones.at(-1)); await meter.speech(1000); await meter.close()`
 	)
 
 	p.Press("#tap")

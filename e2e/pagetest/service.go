@@ -2,37 +2,45 @@ package pagetest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
 // Control gives the service a command at its control address.
 func (h *Server) Control(path string, body any) {
 	h.t.Helper()
+	Control(h.ctx, h.t, h.Info(), path, body)
+}
+
+// Control gives a running service a command at its control address.
+func Control(ctx context.Context, t testing.TB, info localservice.Info, path string, body any) {
+	t.Helper()
 	data, err := json.Marshal(body)
 	if err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
-	info := h.Info()
-	r, err := http.NewRequestWithContext(h.ctx, http.MethodPost, info.ControlURL+path, bytes.NewReader(data))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, info.ControlURL+path, bytes.NewReader(data))
 	if err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+info.ControlToken)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(resp.Body)
-		h.t.Fatalf("control %s: %s %s", path, resp.Status, text)
+		t.Fatalf("control %s: %s %s", path, resp.Status, text)
 	}
 }
 
@@ -50,25 +58,31 @@ func (h *Server) OnlySession() live.Info {
 // them, oldest first.
 func (h *Server) UserMessages(thread string) []string {
 	h.t.Helper()
-	info := h.Info()
+	return UserMessages(h.ctx, h.t, h.Info(), thread)
+}
+
+// UserMessages returns the messages of the user in a thread, as a running service
+// keeps them, oldest first.
+func UserMessages(ctx context.Context, t testing.TB, info localservice.Info, thread string) []string {
+	t.Helper()
 	reply, err := http.PostForm(info.OVPURL+"/service/session/action/start", url.Values{
 		"secret": {info.AdminSecret}, "partnerId": {fmt.Sprint(info.PartnerID)}, "type": {"2"}, "format": {"1"},
 		"userId": {"tester"}, "privileges": {"disableentitlement"},
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
 	var admin string
-	h.decode(reply, &admin)
+	decode(t, reply, &admin)
 	filter := fmt.Sprintf(`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q}}`, thread)
-	r, err := http.NewRequestWithContext(h.ctx, http.MethodPost, info.GenieURL+"/message/list", strings.NewReader(filter))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, info.GenieURL+"/message/list", strings.NewReader(filter))
 	if err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "KS "+admin)
 	r.Header.Set("Content-Type", "application/json")
 	if reply, err = http.DefaultClient.Do(r); err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
 	var list struct {
 		Objects []struct {
@@ -76,28 +90,28 @@ func (h *Server) UserMessages(thread string) []string {
 			Content []struct{ Content json.RawMessage }
 		}
 	}
-	h.decode(reply, &list)
-	var said []string
+	decode(t, reply, &list)
+	var texts []string
 	for _, m := range list.Objects {
 		if m.Type == "human" {
 			var text string
 			if err := json.Unmarshal(m.Content[0].Content, &text); err != nil {
-				h.t.Fatal(err)
+				t.Fatal(err)
 			}
-			said = append(said, text)
+			texts = append(texts, text)
 		}
 	}
-	return said
+	return texts
 }
 
-func (h *Server) decode(r *http.Response, out any) {
-	h.t.Helper()
+func decode(t testing.TB, r *http.Response, out any) {
+	t.Helper()
 	defer r.Body.Close()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
 	if err := json.Unmarshal(body, out); err != nil || r.StatusCode != http.StatusOK {
-		h.t.Fatalf("%s %s: %s %s", r.Request.Method, r.Request.URL.Path, r.Status, body)
+		t.Fatalf("%s %s: %s %s", r.Request.Method, r.Request.URL.Path, r.Status, body)
 	}
 }

@@ -1,0 +1,137 @@
+package faults
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// program is the local service as users run it, so that it can be killed.
+var program string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "faults")
+	if err != nil {
+		panic(err)
+	}
+	program = filepath.Join(dir, "localservice")
+	build := exec.Command("go", "build", "-o", program, "github.com/agentruntime/agentruntime/cmd/localservice")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
+	}
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// service is a process of the local service on a store of its own.
+type service struct {
+	localservice.Info
+	t       *testing.T
+	process *exec.Cmd
+	args    []string
+}
+
+// startService starts a service that ends with the test.
+func startService(t *testing.T, args ...string) *service {
+	t.Helper()
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script.yaml")
+	if err := os.WriteFile(script, []byte("rules: [{when: {any: true}, steps: [{say: \"I understand. Please go on.\"}]}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &service{t: t, args: append([]string{"-voice", "builtin", "-data", dir, "-script", script, "-log-level", "error"}, args...)}
+	s.start("-addr", "127.0.0.1:0", "-turn-listen", "127.0.0.1:0")
+	// A later process has the same addresses.
+	s.args = append(s.args, "-addr", strings.TrimPrefix(s.GenieURL, "http://"), "-turn-listen", strings.TrimPrefix(s.TURNServerURL, "turn:"))
+	t.Cleanup(s.kill)
+	return s
+}
+
+// start starts a process and waits until it listens.
+func (s *service) start(args ...string) {
+	s.t.Helper()
+	s.process = exec.Command(program, append(append([]string{"-json"}, s.args...), args...)...)
+	s.process.Stderr = os.Stderr
+	out, err := s.process.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.process.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		s.t.Fatalf("the service did not start: %v", err)
+	}
+	if err := json.Unmarshal(line, &s.Info); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// kill ends the process at once, without a last word to clients.
+func (s *service) kill() {
+	_ = s.process.Process.Kill() // fails when it has ended already
+	_ = s.process.Wait()
+}
+
+func (s *service) control(path string, body any) {
+	s.t.Helper()
+	pagetest.Control(s.t.Context(), s.t, s.Info, path, body)
+}
+
+// links sets conditions of the network.
+func (s *service) links(conditions map[string]string) { s.control("/links", conditions) }
+
+// client is an HTTP client that can have WHEP requests answered by another server.
+type client struct {
+	*fetch.Transport
+	whep atomic.Pointer[string] // base of that server
+}
+
+func (c *client) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	if base := c.whep.Load(); base != nil && strings.Contains(r.URL, "/whep/") {
+		other := *r
+		other.URL = *base + r.URL[strings.Index(r.URL, "/rtc/"):]
+		r = &other
+	}
+	return c.Transport.Do(ctx, r)
+}
+
+// answerWHEP has WHEP requests answered with a status, with 0 never.
+func (c *client) answerWHEP(t *testing.T, status int) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status != 0 {
+			w.WriteHeader(status)
+			return
+		}
+		select {
+		case <-r.Context().Done():
+		case <-time.After(time.Minute):
+		}
+	}))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	c.whep.Store(&server.URL)
+}

@@ -1,0 +1,269 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+)
+
+var (
+	soakTime = flag.Duration("soak", 20*time.Second, "how long the soak breaks things")
+	sessions = flag.Int("sessions", 2, "native sessions of the soak")
+	page     = flag.Bool("page", false, "have a page in headless Chromium beside them")
+	seed     = flag.Uint64("seed", 1, "of the faults of the soak")
+)
+
+// disturbance is a fault of the soak; links are repaired after it.
+type disturbance struct {
+	name  string
+	apply func(s *service, id string)
+}
+
+func link(conditions string, links ...string) disturbance {
+	return disturbance{conditions + " on " + strings.Join(links, ", "), func(s *service, _ string) {
+		c := map[string]string{}
+		for _, l := range links {
+			c[l] = conditions
+		}
+		s.links(c)
+	}}
+}
+
+func command(name string, body any) disturbance {
+	return disturbance{name, func(s *service, id string) { s.tryControl("/sessions/"+id+"/"+name, body) }}
+}
+
+var disturbances = []disturbance{
+	link("cut", "sockets"),
+	link("cut", "relay"),
+	link("cut", "http"),
+	link("loss=20%", "relay"),
+	link("delay=300ms,jitter=100ms", "sockets", "http", "relay"),
+	command("drop", struct{}{}),
+	command("kill-media", struct{}{}),
+	{"recovery refused, then drop", func(s *service, id string) {
+		s.control("/recovery", map[string]any{"refuseNext": true})
+		s.tryControl("/sessions/"+id+"/drop", struct{}{})
+	}},
+}
+
+// tryControl gives a command for a session, which may be gone.
+func (s *service) tryControl(path string, body any) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.ControlURL+path, strings.NewReader(string(data)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.ControlToken)
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	reply.Body.Close()
+}
+
+// ids are the sockets of the live sessions.
+func (s *service) ids() []string {
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.ControlURL+"/sessions", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.ControlToken)
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	var list struct {
+		Sessions []struct{ ID string }
+	}
+	if err := json.NewDecoder(reply.Body).Decode(&list); err != nil {
+		s.t.Fatal(err)
+	}
+	var ids []string
+	for _, x := range list.Sessions {
+		ids = append(ids, x.ID)
+	}
+	return ids
+}
+
+// talker is a native session that asks questions as long as the soak goes on.
+type talker struct {
+	*visitor
+	asked []string
+}
+
+// talk asks questions until ctx ends, each when the last was answered, or was not for
+// a while.
+func (k *talker) talk(ctx context.Context, n int) {
+	for i := 0; ctx.Err() == nil; i++ {
+		text := fmt.Sprintf("What is %d of %d?", i, n)
+		k.asked = append(k.asked, text)
+		at := time.Now()
+		if sent, err := k.Speak(ctx, text); !sent || err != nil {
+			k.mu.Lock()
+			k.refused = append(k.refused, text)
+			over := k.Snapshot().State == avatar.Disconnected
+			k.mu.Unlock()
+			if over {
+				return
+			}
+		}
+		k.await(5*time.Second, func() bool { return k.answered(at) || ctx.Err() != nil })
+	}
+}
+
+// TestSoak breaks the connection of several sessions at random. Afterwards each has
+// a picture, and the service has each text once.
+func TestSoak(t *testing.T) {
+	s := startService(t, "-pages", "../..", "-max-calls", "256")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var talkers []*talker
+	for range *sessions {
+		v := enter(t, s.Info, nil)
+		if err := v.Connect(ctx); err != nil {
+			t.Fatal(err)
+		}
+		talkers = append(talkers, &talker{visitor: v})
+	}
+	var tab *browsertest.Page
+	if *page {
+		tab = openPage(t, s)
+	}
+	for n, k := range talkers {
+		k.speaking.Go(func() { k.talk(ctx, n) })
+	}
+
+	random := rand.New(rand.NewPCG(*seed, 0))
+	var done []string
+	for end := time.Now().Add(*soakTime); time.Now().Before(end); {
+		ids := s.ids()
+		if len(ids) == 0 {
+			break
+		}
+		d := disturbances[random.IntN(len(disturbances))]
+		done = append(done, d.name)
+		d.apply(s, ids[random.IntN(len(ids))])
+		pause(ctx, time.Second+time.Duration(random.Int64N(int64(3*time.Second))))
+		s.links(map[string]string{"sockets": "none", "http": "none", "relay": "none"})
+		pause(ctx, time.Duration(random.Int64N(int64(3*time.Second))))
+	}
+	repaired := time.Now()
+	t.Logf("%d faults: %s", len(done), strings.Join(done, "; "))
+	stop()
+
+	for n, k := range talkers {
+		k.speaking.Wait()
+		k.mu.Lock()
+		k.picture.from(repaired)
+		k.mu.Unlock()
+		alive := k.await(settles, func() bool {
+			_, over := k.ended()
+			return over || !k.picture.first.IsZero() && k.Snapshot().State == avatar.Connected
+		})
+		if err, over := k.ended(); !alive || over {
+			t.Errorf("session %d has no picture after the last fault: %v, %s", n, err, k.story(k.events[0].at))
+			continue
+		}
+		thread := k.Snapshot().ThreadID
+		k.Disconnect(avatar.DisconnectOptions{})
+		kept := pagetest.UserMessages(t.Context(), t, s.Info, thread)
+		k.mu.Lock()
+		reported := slices.Concat(k.unconfirmed, k.refused)
+		k.mu.Unlock()
+		for _, text := range k.asked {
+			times := 0
+			for _, x := range kept {
+				if x == text {
+					times++
+				}
+			}
+			if times > 1 || times == 0 && !slices.Contains(reported, text) {
+				t.Errorf("session %d: %q is in the thread %d times; reported were %q", n, text, times, reported)
+			}
+		}
+		t.Logf("session %d: %d turns, %d reported, longest time without picture %v", n, len(k.asked), len(reported), k.picture.gap.Round(100*time.Millisecond))
+	}
+	if tab != nil {
+		checkPage(t, tab)
+	}
+}
+
+// pause lets a fault last.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// openPage opens the example page of the service and starts its session.
+func openPage(t *testing.T, s *service) *browsertest.Page {
+	t.Helper()
+	options := pagetest.WithVoice
+	browser, err := browsertest.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(browser.Close)
+	tab, err := browser.NewPage(t.Context(), s.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tab.Close)
+	if err := tab.Eval(t.Context(), awaitPage(`!document.getElementById("start").disabled`), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Click(t.Context(), "#start"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Eval(t.Context(), awaitPage(live), nil); err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
+
+// live is true while the page shows a live avatar.
+const live = `document.getElementById("stage").dataset.state === "live" && !document.getElementById("send").disabled`
+
+// awaitPage is a promise that is resolved when the condition holds.
+func awaitPage(condition string) string {
+	return `new Promise((resolve) => { const check = () => (` + condition + `) ? resolve(true) : requestAnimationFrame(check); check() })`
+}
+
+// checkPage waits for a picture in the page.
+func checkPage(t *testing.T, tab *browsertest.Page) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), settles)
+	defer cancel()
+	moving := `(async () => {
+		await ` + awaitPage(live) + `
+		await new Promise((resolve) => document.getElementById("video").requestVideoFrameCallback(resolve))
+		return document.getElementById("status").textContent
+	})()`
+	var status string
+	if err := tab.Eval(ctx, moving, &status); err != nil {
+		_ = tab.Eval(t.Context(), `document.body.innerText`, &status)
+		t.Errorf("the page has no picture after the last fault: %v: %s", err, status)
+	}
+	for _, m := range tab.Console() {
+		if m.Type == browsertest.TypeException {
+			t.Errorf("the page says %v", m)
+		}
+	}
+}

@@ -1,0 +1,361 @@
+// Package faults breaks the connection of native sessions to a real local service
+// in every way that docs/resilience.md lists, and writes what came of it there:
+//
+//	make faults
+//
+// `go test ./e2e/faults` alone runs the rows that take few seconds.
+package faults
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+var (
+	all   = flag.Bool("all", false, "run every row of the table")
+	write = flag.String("write", "", "`file` whose table is replaced")
+)
+
+const (
+	// patience bounds what should take a second or two, on a busy machine.
+	patience = 30 * time.Second
+	// settles bounds the time from a repair to the picture, or to the error.
+	settles = 45 * time.Second
+)
+
+// row is a fault: what breaks, for how long, and what must come of it.
+type row struct {
+	name    string
+	quick   bool // runs without -all too
+	lasts   time.Duration
+	options func(*avatar.Options)
+	breaks  func(*rig)
+	repairs func(*rig)
+	// ends is the error of a session that cannot go on; "" for one that must.
+	ends fault.Code
+	// within bounds the time from the repair to the picture; default 10 s.
+	within time.Duration
+}
+
+// rig is one row under way.
+type rig struct {
+	*service
+	*visitor
+	t *testing.T
+}
+
+func (r *rig) cut(links ...string)  { r.condition("cut", links...) }
+func (r *rig) mend(links ...string) { r.condition("none", links...) }
+
+func (r *rig) condition(c string, links ...string) {
+	conditions := map[string]string{}
+	for _, l := range links {
+		conditions[l] = c
+	}
+	r.service.links(conditions)
+}
+
+// session gives a command for the session.
+func (r *rig) session(command string, body any) {
+	r.control("/sessions/newest/"+command, cmp.Or(body, any(struct{}{})))
+}
+
+// restart kills the service; the repair starts it again on the same store.
+func restart(r *rig) { r.kill() }
+
+// socket is a lost socket that can't be made again for a while.
+func socket(lasts time.Duration, recovery bool) row {
+	how := "recovery granted"
+	if !recovery {
+		how = "recovery refused"
+	}
+	w := row{
+		name: fmt.Sprintf("socket cut for %v, %s", lasts, how), lasts: lasts, quick: lasts == time.Second,
+		breaks: func(r *rig) {
+			if !recovery {
+				r.control("/recovery", map[string]any{"refuseNext": true})
+			}
+			r.session("drop", nil)
+			r.cut("sockets")
+		},
+		repairs: func(r *rig) { r.mend("sockets") },
+	}
+	if lasts > 22*time.Second {
+		w.ends = fault.ReconnectTimeout
+	}
+	return w
+}
+
+func relay(lasts time.Duration) row {
+	return row{
+		name: fmt.Sprintf("relay dead for %v", lasts), lasts: lasts,
+		breaks:  func(r *rig) { r.cut("relay") },
+		repairs: func(r *rig) { r.mend("relay") },
+	}
+}
+
+func condition(name, c string, links ...string) row {
+	return row{
+		name: name, lasts: 15 * time.Second,
+		breaks:  func(r *rig) { r.condition(c, links...) },
+		repairs: func(r *rig) { r.mend(links...) },
+	}
+}
+
+// whep is a broken picture whose WHEP requests are answered with a status.
+func whep(status int) row {
+	name := fmt.Sprintf("media broken, WHEP answers %d", status)
+	if status == 0 {
+		name = "media broken, WHEP hangs"
+	}
+	return row{
+		name: name, lasts: 6 * time.Second,
+		breaks: func(r *rig) {
+			r.http.answerWHEP(r.t, status)
+			r.session("kill-media", nil)
+		},
+		repairs: func(r *rig) { r.http.whep.Store(nil) },
+		within:  20 * time.Second,
+	}
+}
+
+var table = slices.Concat(
+	[]row{
+		socket(time.Second, true), socket(time.Second, false),
+		socket(5*time.Second, true), socket(5*time.Second, false),
+		socket(20*time.Second, true), socket(20*time.Second, false),
+		socket(40*time.Second, true), socket(40*time.Second, false),
+		relay(time.Second), relay(5 * time.Second), relay(15 * time.Second), relay(time.Minute),
+		{
+			name: "video bytes stopped for 20s", lasts: 20 * time.Second,
+			breaks:  func(r *rig) { r.session("stop-video", map[string]any{"stopped": true}) },
+			repairs: func(*rig) {}, // by a new picture, which has bytes
+		},
+		condition("5 % loss", "loss=5%", "relay"),
+		condition("20 % loss", "loss=20%", "relay"),
+		condition("50 % loss", "loss=50%", "relay"),
+		condition("300 ms delay with 100 ms of jitter", "delay=300ms,jitter=100ms", "relay", "sockets", "http"),
+		{
+			name: "service killed and started again after 3 s", lasts: 3 * time.Second,
+			breaks: restart, repairs: func(r *rig) { r.start() }, within: 20 * time.Second,
+		},
+	},
+	[]row{whep(404), whep(409), whep(500), whep(503), whep(0)},
+	[]row{
+		{
+			name: "network changed: socket and media break at once", lasts: time.Second, quick: true,
+			breaks:  func(r *rig) { r.session("kill-media", nil); r.session("drop", nil); r.cut("sockets", "relay", "http") },
+			repairs: func(r *rig) { r.mend("sockets", "relay", "http") },
+			within:  20 * time.Second,
+		},
+		{
+			name: "everything at once: links lossy and slow, media broken, service killed", lasts: 4 * time.Second,
+			breaks: func(r *rig) {
+				r.condition("delay=200ms,jitter=50ms,loss=5%", "sockets", "http", "relay")
+				r.session("kill-media", nil)
+				r.kill()
+			},
+			repairs: func(r *rig) { r.start("-link", "delay=200ms,jitter=50ms,loss=5%") },
+			within:  30 * time.Second,
+		},
+	},
+)
+
+// outcome is what a row found.
+type outcome struct {
+	events         string
+	picture, voice time.Duration // after the repair
+	gap            time.Duration // the longest time without a picture
+	lost, doubled  int           // typed turns
+	unconfirmed    int
+	ended          fault.Code
+	action         string // what the error says
+	ran            bool
+}
+
+func TestFaults(t *testing.T) {
+	outcomes := make([]outcome, len(table))
+	t.Run("rows", func(t *testing.T) {
+		for i, w := range table {
+			if !w.quick && !*all {
+				continue
+			}
+			t.Run(w.name, func(t *testing.T) {
+				t.Parallel()
+				w.run(t, &outcomes[i])
+			})
+		}
+	})
+	text := render(outcomes)
+	t.Log("\n" + text)
+	if *write != "" && !t.Failed() {
+		replaceTable(t, *write, text)
+	}
+}
+
+func (w row) run(t *testing.T, o *outcome) {
+	s := startService(t)
+	v := enter(t, s.Info, w.options)
+	r := &rig{service: s, visitor: v, t: t}
+	if err := v.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	opened := v.await(patience, func() bool {
+		return slices.ContainsFunc(v.events, func(o occurrence) bool { _, ok := o.event.(avatar.AvatarStopTalking); return ok })
+	})
+	if !opened {
+		t.Fatal("the agent did not open the conversation")
+	}
+	r.ask("What is before?", patience)
+
+	broken := time.Now()
+	w.breaks(r)
+	ctx, cancel := context.WithTimeout(t.Context(), w.lasts+settles)
+	defer cancel()
+	v.speak(ctx, "What is during?")
+	// The fault lasts for a time that is part of its definition.
+	select {
+	case <-time.After(w.lasts):
+	case <-t.Context().Done():
+	}
+	v.mu.Lock()
+	v.picture.from(time.Now())
+	v.mu.Unlock()
+	repaired := time.Now()
+	w.repairs(r)
+
+	var failed *fault.Error
+	over := false
+	within := cmp.Or(w.within, 10*time.Second)
+	back := v.await(settles, func() bool {
+		failed, over = v.ended()
+		return over || !v.picture.first.IsZero() && v.Snapshot().State == avatar.Connected
+	})
+	if !back {
+		t.Errorf("neither a picture nor an end within %v: %s", settles, v.story(broken))
+		return
+	}
+	o.ran = true
+	if over {
+		if failed != nil {
+			o.ended, o.action = failed.Code, failed.Error()
+		}
+	} else {
+		o.picture = v.picture.first.Sub(repaired)
+		if o.picture > within {
+			t.Errorf("picture back after %v, want %v: %s", o.picture, within, v.story(broken))
+		}
+		asked := time.Now()
+		r.ask("What is after?", patience)
+		o.voice = time.Since(asked)
+	}
+	v.speaking.Wait()
+	o.ended = cmp.Or(o.ended, "")
+	if o.ended != w.ends {
+		t.Errorf("ended with %q, want %q: %s", o.ended, w.ends, v.story(broken))
+	}
+	o.events = v.story(broken)
+	thread := v.Snapshot().ThreadID
+	v.Disconnect(avatar.DisconnectOptions{})
+	v.mu.Lock()
+	o.gap, o.unconfirmed = v.picture.gap, len(v.unconfirmed)
+	reported := slices.Concat(v.unconfirmed, v.refused)
+	v.mu.Unlock()
+	kept := pagetest.UserMessages(t.Context(), t, s.Info, thread)
+	texts := []string{"What is before?", "What is during?"}
+	if !over {
+		texts = append(texts, "What is after?")
+	}
+	for _, text := range texts {
+		n := 0
+		for _, k := range kept {
+			if k == text {
+				n++
+			}
+		}
+		switch {
+		case n == 0 && !slices.Contains(reported, text):
+			o.lost++
+		case n > 1:
+			o.doubled++
+		}
+	}
+	if o.lost+o.doubled > 0 {
+		t.Errorf("%d turns lost, %d doubled; the thread has %q, reported were %q", o.lost, o.doubled, kept, reported)
+	}
+}
+
+// ask sends a turn and waits for its answer to be spoken.
+func (r *rig) ask(text string, limit time.Duration) {
+	r.t.Helper()
+	asked := time.Now()
+	if sent, err := r.Speak(r.t.Context(), text); !sent || err != nil {
+		r.t.Errorf("%q: %v, %v", text, sent, err)
+		return
+	}
+	if !r.await(limit, func() bool { return r.answered(asked) }) {
+		r.t.Errorf("%q was not answered within %v: %s", text, limit, r.story(asked))
+	}
+}
+
+// story is the summary for callers without the lock.
+func (v *visitor) story(since time.Time) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.summary(since)
+}
+
+// render returns the table as Markdown.
+func render(outcomes []outcome) string {
+	var b strings.Builder
+	b.WriteString("| Fault | Events, seconds after it began | Longest time without picture | Picture back after the repair | Answer to the next question | Turns lost / doubled / reported | Ends with |\n")
+	b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
+	for i, o := range outcomes {
+		if !o.ran {
+			continue
+		}
+		ends, picture, voice := "–", seconds(o.picture), seconds(o.voice)
+		if o.ended != "" {
+			ends, picture, voice = "`"+string(o.ended)+"`", "–", "–"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d / %d / %d | %s |\n",
+			table[i].name, o.events, seconds(o.gap), picture, voice, o.lost, o.doubled, o.unconfirmed, ends)
+	}
+	return b.String()
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// The table is between these lines.
+const (
+	tableStart = "<!-- make faults writes this table -->\n"
+	tableEnd   = "<!-- end of the table -->\n"
+)
+
+func replaceTable(t *testing.T, file, text string) {
+	old, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, found := bytes.Cut(old, []byte(tableStart))
+	_, tail, ended := bytes.Cut(rest, []byte(tableEnd))
+	if !found || !ended {
+		t.Fatalf("%s has no table", file)
+	}
+	day := fmt.Sprintf("\nRun of %s.\n\n", time.Now().Format(time.DateOnly))
+	if err := os.WriteFile(file, slices.Concat(head, []byte(tableStart), []byte(day), []byte(text), []byte("\n"), []byte(tableEnd), tail), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
