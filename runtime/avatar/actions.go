@@ -184,7 +184,7 @@ func (s *Session) countTool() {
 	if *s.opts.RecoverFromSpiral && lost != "" {
 		s.recovery.question = lost
 	}
-	s.rebuild("tool_spiral_hard_limit", false)
+	s.lose(toolSpiral, detail{reason: "tool_spiral_hard_limit"})
 }
 
 // perceived resets what counts silence.

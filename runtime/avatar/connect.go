@@ -107,21 +107,32 @@ func (s *Session) connected(p *procedure, l *connection, err error) {
 	if s.running != p {
 		return // disconnected meanwhile
 	}
-	s.running = nil
 	if err != nil {
-		e := fault.From(err)
-		if e.Code == fault.InternalError {
-			e = fault.New(fault.ConnectFailed, "connecting failed").InPhase(fault.PhaseConnect).Because(err)
-		}
-		e.WithTimings(s.timings)
-		s.tearDown(nil)
-		s.setState(Broken)
-		if e.Code.Fatal() {
-			s.base.Emit(Failed{Error: e})
-		}
-		p.finish(e)
+		s.lose(attemptFailed, detail{err: err})
 		return
 	}
+	s.lose(attemptDone, detail{conn: l})
+}
+
+func (s *Session) connectFailed(err error) {
+	p := s.running
+	s.running = nil
+	e := fault.From(err)
+	if e.Code == fault.InternalError {
+		e = fault.New(fault.ConnectFailed, "connecting failed").InPhase(fault.PhaseConnect).Because(err)
+	}
+	e.WithTimings(s.timings)
+	s.tearDown(nil)
+	s.setState(Broken)
+	if e.Code.Fatal() {
+		s.base.Emit(Failed{Error: e})
+	}
+	p.finish(e)
+}
+
+func (s *Session) connectDone(l *connection) {
+	p := s.running
+	s.running = nil
 	s.disclose(l)
 	s.approve(l)
 	s.setState(Connected)
@@ -130,7 +141,6 @@ func (s *Session) connected(p *procedure, l *connection, err error) {
 	s.startWatching()
 	s.sendKickoff()
 	p.finish(nil)
-	s.checkSocket(l)
 }
 
 // drop closes the present connection and everything that belongs to it.

@@ -381,6 +381,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 			t.Fatal(err)
 		}
 		r.Session = s
+		s.recovery.observe = func(from situation, what loss, to situation) { checkDecision(t, from, what, to) }
 		defer func() {
 			s.Disconnect(DisconnectOptions{})
 			synctest.Wait()
@@ -395,6 +396,17 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		}()
 		f(r)
 	})
+}
+
+// checkDecision holds what a session did after a loss against its decisions.
+func checkDecision(t *testing.T, from situation, what loss, to situation) {
+	step, decided := decisions[from][what]
+	switch {
+	case !decided && to != from:
+		t.Errorf("%s, %s: the session is %s, though nothing is decided", from, what, to)
+	case decided && !slices.Contains(step.to, to):
+		t.Errorf("%s, %s: the session is %s, decided is %v", from, what, to, step.to)
+	}
 }
 
 // mustConnect connects and ends the opening turn.

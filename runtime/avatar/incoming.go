@@ -24,7 +24,7 @@ func (s *Session) receive(l *connection, ev socketio.Event) {
 	case socketio.Reconnecting:
 		s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Attempt: ev.Attempt, MaxAttempts: *s.opts.MaxReconnectAttempts})
 	case socketio.ReconnectFailed:
-		s.socketOver(nil)
+		s.lose(socketSpent, detail{})
 	case socketio.Message:
 		s.message(l, ev)
 	}
@@ -33,9 +33,7 @@ func (s *Session) receive(l *connection, ev socketio.Event) {
 // message handles one event of wire-protocol §4. Unknown events are ignored.
 func (s *Session) message(l *connection, ev socketio.Event) {
 	if e := fatal(ev); e != nil {
-		if s.running == nil { // else the handshake reports it
-			s.base.Emit(Failed{Error: e})
-		}
+		s.lose(serviceFatal, detail{fatal: e})
 		return
 	}
 	switch ev.Name {
@@ -46,7 +44,7 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 	case control.ASRError:
 		if s.running == nil { // else the handshake reports it
 			s.base.Log("warn", "the service lost the microphone: "+converse.Clean(decode[control.PeerError](ev).Error), nil)
-			s.repair(media.ChannelASR, "error")
+			s.lose(peerLost, detail{channel: media.ChannelASR, reason: "error"})
 		}
 	case control.ASRServerCandidate:
 		if l.up != nil {

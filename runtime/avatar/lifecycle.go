@@ -115,6 +115,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.life.idle.Stop()
 	s.stall.Disarm()
 	s.recovery.window.Stop()
+	s.recovery.attempt = 0
 	if p := s.running; p != nil {
 		s.running = nil
 		p.finish(cutShort(causeOf(cause)))
@@ -211,19 +212,8 @@ func (s *Session) network(online bool) {
 		state = "online"
 	}
 	s.base.Emit(ConnectivityChanged{Channel: "network", State: state})
-	if !online {
-		return
-	}
-	if s.state == ReconnectingState {
-		if s.conn.lost != "" {
-			s.conn.socket.Reconnect()
-		}
-		return
-	}
-	for channel, p := range s.recovery.peers {
-		if p.ice == "disconnected" || p.ice == "failed" {
-			s.repair(channel, p.ice)
-		}
+	if online {
+		s.lose(networkBack, detail{})
 	}
 }
 
@@ -336,26 +326,35 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	s.base.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media})
 		s.base.Work.Post(func() {
-			if s.running != p {
-				return
+			switch {
+			case s.running != p:
+			case err != nil:
+				s.lose(attemptFailed, detail{err: err})
+			default:
+				s.lose(attemptDone, detail{conn: l})
 			}
-			s.running = nil
-			if err != nil {
-				e := fault.From(err)
-				if e.Code == fault.InternalError {
-					e = fault.New(fault.ResumeFailed, "the session could not be resumed").Because(err)
-				}
-				p.finish(e)
-				s.end(e, "resume_failed")
-				return
-			}
-			l.released = false
-			s.life.paused = false
-			s.approve(l)
-			s.setState(Connected)
-			s.startWatching()
-			p.finish(nil)
-			s.checkSocket(l)
 		})
 	})
+}
+
+func (s *Session) resumeFailed(err error) {
+	p := s.running
+	s.running = nil
+	e := fault.From(err)
+	if e.Code == fault.InternalError {
+		e = fault.New(fault.ResumeFailed, "the session could not be resumed").Because(err)
+	}
+	p.finish(e)
+	s.end(e, "resume_failed")
+}
+
+func (s *Session) mediaResumed(l *connection) {
+	p := s.running
+	s.running = nil
+	l.released = false
+	s.life.paused = false
+	s.approve(l)
+	s.setState(Connected)
+	s.startWatching()
+	p.finish(nil)
 }

@@ -70,11 +70,11 @@ func (s *Session) peerState(ev media.Event) {
 		case "disconnected":
 			p.grace = s.base.After(iceGrace, func() {
 				if p.ice == "disconnected" {
-					s.repair(ev.Channel, p.ice)
+					s.peerLost(ev.Channel, p.ice)
 				}
 			})
 		case "failed":
-			s.repair(ev.Channel, ev.State)
+			s.peerLost(ev.Channel, ev.State)
 		case "connected", "completed":
 			if ev.Channel == media.ChannelSTV {
 				s.mark("iceConnectedStv")
@@ -83,11 +83,11 @@ func (s *Session) peerState(ev media.Event) {
 	case ev.Kind == media.PeerState:
 		p.state = ev.State
 		if p.dead() {
-			s.repair(ev.Channel, ev.State)
+			s.peerLost(ev.Channel, ev.State)
 		}
 	case ev.Kind == media.NoCandidates:
 		wait := max(0, noCandidates-time.Since(p.began))
-		p.grace = s.base.After(wait, func() { s.repair(ev.Channel, "no candidates") })
+		p.grace = s.base.After(wait, func() { s.peerLost(ev.Channel, "no candidates") })
 	}
 }
 
@@ -103,11 +103,23 @@ func (s *Session) peer(c media.Channel) *peerHealth {
 	return p
 }
 
-// repair mends one peer in place; one repair per channel at a time. What can't
-// be peerRepaired is rebuilt.
+func (s *Session) peerLost(c media.Channel, state string) {
+	s.lose(peerLost, detail{channel: c, reason: state})
+}
+
+// repairPeers mends every peer that is down.
+func (s *Session) repairPeers() {
+	for channel, p := range s.recovery.peers {
+		if p.ice == "disconnected" || p.ice == "failed" {
+			s.peerLost(channel, p.ice)
+		}
+	}
+}
+
+// repair mends one peer in place; one repair per channel at a time.
 func (s *Session) repair(c media.Channel, state string) {
 	p := s.peer(c)
-	if s.state != Connected || s.running != nil || p.recovering || s.conn.released {
+	if p.recovering || s.conn.released {
 		return
 	}
 	p.recovering = true
@@ -149,14 +161,11 @@ func (s *Session) peerRepaired(l *connection, c media.Channel, method, state str
 		return
 	}
 	s.base.Emit(ConnectivityChanged{Channel: string(c), State: "recover_failed", Detail: err.Error()})
-	switch {
-	case s.state != Connected:
-		p.ice = "failed" // looked at again when the socket is back
-	case errors.Is(err, fault.STVSessionGone):
-		s.rebuild(fmt.Sprintf("stv session gone (%d)", fault.From(err).Status), false)
-	default:
-		s.rebuild(fmt.Sprintf("media %s %s", c, state), false)
+	reason := fmt.Sprintf("media %s %s", c, state)
+	if errors.Is(err, fault.STVSessionGone) {
+		reason = fmt.Sprintf("stv session gone (%d)", fault.From(err).Status)
 	}
+	s.lose(repairFailed, detail{channel: c, reason: reason, err: err})
 }
 
 // startWatching begins the periodic checks of a connected session.
@@ -183,17 +192,17 @@ func (s *Session) stopWatching() {
 // (wire-protocol §8.5).
 func (s *Session) tick() {
 	s.recovery.health = s.base.After(s.opts.Limits.HealthTick, s.tick)
-	if s.state != Connected || s.life.paused || s.running != nil || s.conn.released {
+	if s.situation() != live || s.conn.released {
 		return
 	}
 	for channel, p := range s.recovery.peers {
 		switch {
 		case p.dead():
-			s.repair(channel, p.state)
+			s.peerLost(channel, p.state)
 		case p.ice == "failed",
 			p.ice == "disconnected" && time.Since(p.since) > iceGrace,
 			(p.ice == "new" || p.ice == "checking") && time.Since(p.began) > iceNewLimit:
-			s.repair(channel, p.ice)
+			s.peerLost(channel, p.ice)
 		}
 	}
 	l := s.conn
@@ -238,10 +247,10 @@ func (s *Session) checkVideo(l *connection, st media.Stats) {
 	r.stalls++
 	r.videoSince = now
 	if r.stalls > maxStalls {
-		s.rebuild("video stalled", false)
+		s.lose(repairFailed, detail{channel: media.ChannelSTV, reason: "video stalled"})
 		return
 	}
-	s.repair(media.ChannelSTV, "stalled")
+	s.peerLost(media.ChannelSTV, "stalled")
 }
 
 // measure emits connectionQuality for both peers.

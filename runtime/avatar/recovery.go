@@ -15,7 +15,8 @@ const reconnectRetry = "reconnect_retry"
 
 // recoveryState is what is being repaired.
 type recoveryState struct {
-	window   *session.Timer // bounds the time without a socket
+	window   *session.Timer // bounds the time without a socket, and is the wait between rebuilds
+	attempt  int            // of the rebuild under way, from 1; 0 outside of a rebuild
 	question string         // to ask again after a spiral
 
 	peers map[media.Channel]*peerHealth
@@ -27,6 +28,8 @@ type recoveryState struct {
 	videoSeen  bool // the peer has reported video once
 	stalls     int
 	last       map[media.Channel]media.Stats // for connectionQuality
+
+	observe func(from situation, what loss, to situation) // by tests
 }
 
 // socketDown handles a lost socket (wire-protocol §8.2).
@@ -37,48 +40,45 @@ func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 		Channel: "socket", State: "disconnected", Reason: string(reason), Recoverable: &back,
 		Attempt: 1, MaxAttempts: *s.opts.MaxReconnectAttempts,
 	})
-	switch {
-	case !back && s.running != nil:
-		s.running.cancel(fault.New(fault.ConnectFailed, "the connection was closed: "+string(reason)).InPhase(fault.PhaseConnect).WithRetryable(true))
-	case !back:
-		s.end(nil, string(reason))
-	default:
-		s.checkSocket(l)
-	}
-}
-
-// checkSocket waits for a socket that is down to come back. A procedure under
-// way waits for itself, bounded by its own limits.
-func (s *Session) checkSocket(l *connection) {
-	if s.conn != l || l.lost == "" || s.running != nil {
+	if !back {
+		s.lose(socketClosed, detail{reason: string(reason)})
 		return
 	}
-	reason := l.lost
+	s.lose(socketDropped, detail{reason: string(reason)})
+}
+
+// awaitSocket waits for a socket that is down to come back.
+func (s *Session) awaitSocket(reason string) {
 	s.setState(ReconnectingState)
-	s.base.Emit(Reconnecting{Reason: string(reason), Attempt: 1, MaxAttempts: *s.opts.MaxReconnectAttempts})
+	s.base.Emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: *s.opts.MaxReconnectAttempts})
 	s.recovery.window.Stop()
-	s.recovery.window = s.base.After(s.opts.ReconnectWindow, func() {
-		s.end(fault.New(fault.ReconnectTimeout, "the connection did not come back in time").InPhase(fault.PhaseReconnect), "reconnect_timeout")
-	})
+	s.recovery.window = s.base.After(s.opts.ReconnectWindow, func() { s.lose(windowOver, detail{}) })
 }
 
 // reconnects reports whether a socket that is lost is made again.
 func (s *Session) reconnects() bool { return *s.opts.MaxReconnectAttempts != 0 }
 
+// hurry connects a socket that is down now, without the wait before the next attempt.
+func (s *Session) hurry() {
+	if s.conn != nil && s.conn.lost != "" {
+		s.conn.socket.Reconnect()
+	}
+}
+
 // connectError reports an attempt that failed; the socket tries again, unless
 // the service refused it.
 func (s *Session) connectError(err error) {
 	refused := refusal(err)
-	detail := "the service can't be reached"
+	told := "the service can't be reached"
 	if refused != nil {
-		detail = "the service refused the connection"
+		told = "the service refused the connection"
 	}
-	s.base.Emit(Failed{Error: fault.New(fault.SocketError, detail).Because(err)})
+	s.base.Emit(Failed{Error: fault.New(fault.SocketError, told).Because(err)})
 	switch {
-	case refused != nil && s.state == Connecting:
-		s.running.cancel(refused)
-	case refused != nil || !s.reconnects():
-		s.socketOver(err)
+	case refused != nil:
+		s.lose(socketRefused, detail{err: err})
+	case !s.reconnects():
+		s.lose(socketSpent, detail{err: err})
 	}
 }
 
@@ -101,63 +101,34 @@ func refusal(err error) *fault.Error {
 	return e.InPhase(fault.PhaseServerConnect).Because(err)
 }
 
-// socketOver handles a socket that will not come back.
-func (s *Session) socketOver(cause error) {
-	if s.running != nil {
-		s.running.cancel(fault.New(fault.ConnectFailed, "the service can't be reached").InPhase(fault.PhaseServerConnect).Because(cause).WithRetryable(cause == nil))
-		return
-	}
-	s.end(fault.New(fault.ReconnectFailed, "the connection could not be made again").InPhase(fault.PhaseReconnect).Because(cause), "reconnect_failed")
-}
-
-// recoverable reports whether the socket comes back by itself after reason
-// (wire-protocol §8.2).
-func recoverable(reason socketio.Reason) bool {
-	switch reason {
-	case socketio.TransportError, socketio.TransportClose, socketio.ForcedClose, socketio.PingTimeout:
-		return true
-	}
-	return false
-}
-
 // socketUp handles a socket that is connected (wire-protocol §8.3).
 func (s *Session) socketUp(l *connection, recovered bool) {
 	first := !l.opened
 	l.opened, l.lost = true, ""
 	s.mark("socketOpen")
 	s.base.Emit(ConnectivityChanged{Channel: "socket", State: "connected"})
-	if s.running != nil {
-		if !first && !recovered {
-			// The new session at the service has no join request.
-			s.running.cancel(fault.New(fault.ConnectFailed, "the connection was lost during the handshake").InPhase(fault.PhaseConnect).WithRetryable(true))
-		}
-		return
+	switch {
+	case first:
+	case recovered:
+		s.lose(socketKept, detail{conn: l})
+	default:
+		s.lose(socketNew, detail{conn: l})
 	}
-	if first || s.state != ReconnectingState {
-		return
-	}
+}
+
+// socketRecovered goes on where the socket dropped.
+func (s *Session) socketRecovered() {
 	s.recovery.window.Stop()
-	if !recovered {
-		s.rebuild("socket recovery not available", true)
-		return
-	}
 	s.setState(Connected)
 	s.flush()
 	s.base.Emit(Reconnected{Recovered: true})
-	for channel, p := range s.recovery.peers {
-		if p.ice == "disconnected" || p.ice == "failed" {
-			s.repair(channel, p.ice)
-		}
-	}
+	s.repairPeers()
 }
 
 // rebuild makes the whole session again on the same thread, keeping what the
 // application knows of it (wire-protocol §8.4). reuse continues on the socket
 // that has just reconnected by itself.
 func (s *Session) rebuild(reason string, reuse bool) {
-	if s.running != nil {
-		return
-	}
 	s.recovery.window.Stop()
 	s.stopWatching()
 	s.tools.Forget()
@@ -167,10 +138,11 @@ func (s *Session) rebuild(reason string, reuse bool) {
 		s.setState(ReconnectingState)
 		s.base.Emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
 	}
-	s.rebuildAttempt(1, reuse)
+	s.recovery.attempt = 1
+	s.rebuildAttempt(reuse)
 }
 
-func (s *Session) rebuildAttempt(n int, reuse bool) {
+func (s *Session) rebuildAttempt(reuse bool) {
 	old := s.conn
 	l := old
 	if reuse {
@@ -183,7 +155,7 @@ func (s *Session) rebuildAttempt(n int, reuse bool) {
 		s.drop()
 		var err error
 		if l, err = s.open(); err != nil {
-			s.rebuilt(nil, nil, n, err)
+			s.rebuildEnds(nil, nil, err)
 			return
 		}
 		l.announced, l.shown = true, true
@@ -197,35 +169,45 @@ func (s *Session) rebuildAttempt(n int, reuse bool) {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, reuse: reuse, agent: true})
 		s.base.Work.Post(func() {
 			if s.running == p {
-				s.rebuilt(p, l, n, err)
+				s.rebuildEnds(p, l, err)
 			}
 		})
 	})
 }
 
-func (s *Session) rebuilt(p *procedure, l *connection, n int, err error) {
+// rebuildEnds ends one attempt.
+func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
 	s.running = nil
 	if p != nil {
 		p.finish(nil)
 	}
-	if err == nil {
-		s.approve(l)
-		s.setState(Connected)
-		s.base.Emit(Reconnected{Recovered: false})
-		s.startWatching()
-		s.sendKickoff() // if the disclosure held it until now
-		s.askAgain()
-		s.flush()
-		s.checkSocket(l)
+	switch {
+	case err == nil:
+		s.lose(attemptDone, detail{conn: l})
 		return
+	case s.recovery.attempt < s.opts.Limits.ColdAttempts:
+		s.lose(attemptFailed, detail{err: err})
+	default:
+		s.lose(attemptsSpent, detail{err: err})
 	}
+}
+
+func (s *Session) rebuilt(l *connection) {
+	s.recovery.attempt = 0
+	s.approve(l)
+	s.setState(Connected)
+	s.base.Emit(Reconnected{Recovered: false})
+	s.startWatching()
+	s.sendKickoff() // if the disclosure held it until now
+	s.askAgain()
+	s.flush()
+}
+
+func (s *Session) retryRebuild(err error) {
 	s.drop() // late events of the failed attempt must not have an effect
-	if n >= s.opts.Limits.ColdAttempts {
-		s.end(fault.New(fault.ReconnectFailed, "the session could not be rebuilt").InPhase(fault.PhaseReconnect).Because(err), "reconnect_failed")
-		return
-	}
+	s.recovery.attempt++
 	s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Detail: err.Error()})
-	s.recovery.window = s.base.After(s.opts.Limits.ColdBackoff, func() { s.rebuildAttempt(n+1, false) })
+	s.recovery.window = s.base.After(s.opts.Limits.ColdBackoff, func() { s.rebuildAttempt(false) })
 }
 
 // askAgain repeats the question that a spiral swallowed, behind the opening.

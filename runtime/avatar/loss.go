@@ -1,0 +1,286 @@
+package avatar
+
+import (
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// This file is the one place that decides what happens after a loss: of the socket,
+// of a peer, of the network, of an attempt to make them again (wire-protocol §8).
+// Everything that notices one calls [Session.lose]. The decisions are data, from
+// which the diagram of docs/resilience.md is made.
+
+// situation is where a session is, as far as a loss is concerned. It is derived from
+// the session's state, and never stored.
+type situation string
+
+const (
+	outside    situation = "outside" // no session to repair: before connect, and after the end
+	starting   situation = "starting"
+	live       situation = "live"
+	paused     situation = "paused"
+	offline    situation = "offline" // the socket is down, and reconnects by itself
+	rebuilding situation = "rebuilding"
+	resuming   situation = "resuming" // the media of an expired pause are made again
+)
+
+// situations lists those that have decisions, in the order of the docs.
+var situations = []situation{starting, live, paused, offline, rebuilding, resuming}
+
+func (s *Session) situation() situation {
+	switch s.state {
+	case Preparing, Connecting:
+		return starting
+	case ReconnectingState:
+		if s.recovery.attempt > 0 {
+			return rebuilding
+		}
+		return offline
+	case Resuming:
+		if s.running != nil {
+			return resuming
+		}
+		return paused // the service announced it
+	case Connected:
+		if s.life.paused {
+			return paused
+		}
+		return live
+	}
+	return outside
+}
+
+// loss is what happened to a session, the end of a loss included.
+type loss string
+
+const (
+	socketDropped loss = "socket dropped"    // it reconnects by itself
+	socketClosed  loss = "socket closed"     // for good, by the service
+	socketKept    loss = "socket recovered"  // it is back, and the service kept the session
+	socketNew     loss = "session lost"      // the socket is back, and the service knows nothing of the session
+	socketSpent   loss = "no attempts left"  // to connect the socket
+	socketRefused loss = "socket refused"    // the service refuses the connection
+	windowOver    loss = "window over"       // the time without a socket is up
+	networkBack   loss = "network back"      // the browser is online again
+	peerLost      loss = "peer lost"         // a peer has no network, or no bytes come
+	repairFailed  loss = "repair failed"     // a peer can't be mended in place
+	toolSpiral    loss = "tool spiral"       // the brain calls tools and nothing else
+	serviceFatal  loss = "fatal event"       // the service ends the session and says why
+	attemptFailed loss = "attempt failed"    // of a connect, rebuild or resume
+	attemptsSpent loss = "attempts failed"   // the last rebuild
+	attemptDone   loss = "attempt succeeded" // of a connect, rebuild or resume
+)
+
+// losses lists them in the order of the docs.
+var losses = []loss{
+	socketDropped, socketClosed, socketKept, socketNew, socketSpent, socketRefused, windowOver, networkBack,
+	peerLost, repairFailed, toolSpiral, serviceFatal, attemptFailed, attemptsSpent, attemptDone,
+}
+
+// action is what the session does about it.
+type action string
+
+const (
+	awaitSocket   action = "wait for the socket" // at most the window
+	hurry         action = "reconnect now"
+	goOn          action = "go on"
+	repairPeer    action = "repair the peer"
+	repairPeers   action = "repair lost peers"
+	remember      action = "repair it later" // when the session is live again
+	rebuildOnSame action = "rebuild on this socket"
+	rebuildAll    action = "rebuild"
+	retryRebuild  action = "rebuild again"
+	cutAttempt    action = "fail the attempt" // attemptFailed follows
+	report        action = "report the error" // the service closes the socket
+	endSession    action = "end"
+)
+
+// step is a decision: what is done, and the situation afterwards. Of two, it is the
+// second where the session is paused.
+type step struct {
+	do action
+	to []situation
+}
+
+func then(do action, to ...situation) step { return step{do, to} }
+
+// decisions is the state machine. What is not listed changes nothing: a socket that drops
+// during an attempt reconnects within the attempt's own limits, a peer that is lost
+// while another attempt or a pause is under way is looked at afterwards.
+var decisions = map[situation]map[loss]step{
+	starting: {
+		socketClosed:  then(cutAttempt, starting),
+		socketNew:     then(cutAttempt, starting),
+		socketSpent:   then(cutAttempt, starting),
+		socketRefused: then(cutAttempt, starting),
+		attemptFailed: then(endSession, outside),
+		attemptDone:   then(goOn, live),
+	},
+	live: {
+		socketDropped: then(awaitSocket, offline),
+		socketClosed:  then(endSession, outside),
+		networkBack:   then(repairPeers, live),
+		peerLost:      then(repairPeer, live),
+		repairFailed:  then(rebuildAll, rebuilding),
+		toolSpiral:    then(rebuildAll, rebuilding),
+		serviceFatal:  then(report, live),
+	},
+	paused: {
+		socketDropped: then(awaitSocket, offline),
+		socketClosed:  then(endSession, outside),
+		repairFailed:  then(remember, paused),
+		toolSpiral:    then(rebuildAll, rebuilding),
+		serviceFatal:  then(report, paused),
+	},
+	offline: {
+		socketDropped: then(awaitSocket, offline),
+		socketClosed:  then(endSession, outside),
+		socketKept:    then(goOn, live, paused),
+		socketNew:     then(rebuildOnSame, rebuilding),
+		socketSpent:   then(endSession, outside),
+		socketRefused: then(endSession, outside),
+		windowOver:    then(endSession, outside),
+		networkBack:   then(hurry, offline),
+		repairFailed:  then(remember, offline),
+		serviceFatal:  then(report, offline),
+	},
+	rebuilding: {
+		socketClosed:  then(cutAttempt, rebuilding),
+		socketNew:     then(cutAttempt, rebuilding),
+		socketSpent:   then(cutAttempt, rebuilding),
+		socketRefused: then(cutAttempt, rebuilding),
+		networkBack:   then(hurry, rebuilding),
+		attemptFailed: then(retryRebuild, rebuilding),
+		attemptsSpent: then(endSession, outside),
+		attemptDone:   then(goOn, live, paused),
+	},
+	resuming: {
+		socketClosed:  then(cutAttempt, resuming),
+		socketNew:     then(cutAttempt, resuming),
+		socketSpent:   then(cutAttempt, resuming),
+		socketRefused: then(cutAttempt, resuming),
+		attemptFailed: then(endSession, outside),
+		attemptDone:   then(goOn, live),
+	},
+}
+
+// detail is what is known of a loss. Which fields count depends on the loss.
+type detail struct {
+	conn   *connection
+	reason string       // for events
+	err    error        // why an attempt or a repair failed, or the socket was refused
+	fatal  *fault.Error // serviceFatal
+
+	channel media.Channel // peerLost, repairFailed
+}
+
+// lose does what is decided for what, in the present situation.
+func (s *Session) lose(what loss, d detail) {
+	from := s.situation()
+	step, decided := decisions[from][what]
+	if decided {
+		s.act(step.do, from, what, d)
+	}
+	if s.recovery.observe != nil {
+		s.recovery.observe(from, what, s.situation())
+	}
+	if step.do == goOn && s.conn != nil && s.conn.lost != "" {
+		// It dropped during the attempt and is still down.
+		s.lose(socketDropped, detail{reason: string(s.conn.lost)})
+	}
+}
+
+func (s *Session) act(do action, from situation, what loss, d detail) {
+	switch do {
+	case awaitSocket:
+		s.awaitSocket(d.reason)
+	case hurry:
+		s.hurry()
+	case goOn:
+		s.goOn(from, d.conn)
+	case repairPeer:
+		s.repair(d.channel, d.reason)
+	case repairPeers:
+		s.repairPeers()
+	case remember:
+		s.peer(d.channel).ice = "failed"
+	case rebuildOnSame:
+		s.rebuild("socket recovery not available", true)
+	case rebuildAll:
+		s.rebuild(d.reason, false)
+	case retryRebuild:
+		s.retryRebuild(d.err)
+	case cutAttempt:
+		s.cutAttempt(what, d)
+	case report:
+		s.base.Emit(Failed{Error: d.fatal})
+	case endSession:
+		s.endAfter(from, what, d)
+	}
+}
+
+// cutAttempt ends the connect, rebuild or resume under way with the error of a lost
+// socket.
+func (s *Session) cutAttempt(what loss, d detail) {
+	if s.running == nil {
+		return // between two attempts
+	}
+	e := fault.New(fault.ConnectFailed, "the connection was lost during the handshake").InPhase(fault.PhaseConnect).WithRetryable(true)
+	switch what {
+	case socketClosed:
+		e = fault.New(fault.ConnectFailed, "the connection was closed: "+d.reason).InPhase(fault.PhaseConnect).WithRetryable(true)
+	case socketSpent:
+		e = fault.New(fault.ConnectFailed, "the service can't be reached").InPhase(fault.PhaseServerConnect).Because(d.err).WithRetryable(d.err == nil)
+	case socketRefused:
+		e = refusal(d.err)
+	}
+	s.running.cancel(e)
+}
+
+// endAfter ends a session that can't go on, with the error that says why.
+func (s *Session) endAfter(from situation, what loss, d detail) {
+	failed := func(code fault.Code, detail string) {
+		s.end(fault.New(code, detail).InPhase(fault.PhaseReconnect).Because(d.err), string(code))
+	}
+	switch what {
+	case socketClosed:
+		s.end(nil, d.reason)
+	case socketSpent, socketRefused:
+		failed(fault.ReconnectFailed, "the connection could not be made again")
+	case windowOver:
+		failed(fault.ReconnectTimeout, "the connection did not come back in time")
+	case attemptsSpent:
+		failed(fault.ReconnectFailed, "the session could not be rebuilt")
+	case attemptFailed:
+		if from == starting {
+			s.connectFailed(d.err)
+		} else {
+			s.resumeFailed(d.err)
+		}
+	}
+}
+
+// goOn continues a session whose loss is over.
+func (s *Session) goOn(from situation, l *connection) {
+	switch from {
+	case starting:
+		s.connectDone(l)
+	case offline:
+		s.socketRecovered()
+	case rebuilding:
+		s.rebuilt(l)
+	case resuming:
+		s.mediaResumed(l)
+	}
+}
+
+// recoverable reports whether the socket comes back by itself after reason
+// (wire-protocol §8.2).
+func recoverable(reason socketio.Reason) bool {
+	switch reason {
+	case socketio.TransportError, socketio.TransportClose, socketio.ForcedClose, socketio.PingTimeout:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+//go:build !js
+
+package avatar
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// diagram is the state machine as docs/resilience.md shows it.
+func diagram() string {
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n    [*] --> starting : connect\n")
+	state := func(s situation) string {
+		if s == outside {
+			return "[*]"
+		}
+		return string(s)
+	}
+	for _, from := range situations {
+		var edges []string // in the order of the losses, one for each action and target
+		causes := map[string][]string{}
+		for _, what := range losses {
+			step, decided := decisions[from][what]
+			if !decided {
+				continue
+			}
+			for _, to := range step.to {
+				edge := fmt.Sprintf("    %s --> %s : %s", from, state(to), step.do)
+				if causes[edge] == nil {
+					edges = append(edges, edge)
+				}
+				causes[edge] = append(causes[edge], string(what))
+			}
+		}
+		for _, edge := range edges {
+			fmt.Fprintf(&b, "%s (%s)\n", edge, strings.Join(causes[edge], ", "))
+		}
+	}
+	return b.String()
+}
+
+// TestTheDiagramInTheDocsIsTheStateMachine: the docs show the decisions, all of them, as they are.
+func TestTheDiagramInTheDocsIsTheStateMachine(t *testing.T) {
+	page, err := os.ReadFile("../../docs/resilience.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(page), "```mermaid\n")
+	shown, _, closed := strings.Cut(after, "```")
+	if want := diagram(); !found || !closed || shown != want {
+		t.Errorf("docs/resilience.md must contain:\n```mermaid\n%s```", want)
+	}
+}
+
+// TestEveryDecisionIsDeclared: no situation, loss or target is missing from the lists.
+func TestEveryDecisionIsDeclared(t *testing.T) {
+	if len(decisions) != len(situations) {
+		t.Errorf("decisions for %d situations of %d", len(decisions), len(situations))
+	}
+	for from, steps := range decisions {
+		if !slices.Contains(situations, from) {
+			t.Errorf("the situation %q is not listed", from)
+		}
+		for what, step := range steps {
+			if !slices.Contains(losses, what) {
+				t.Errorf("the loss %q is not listed", what)
+			}
+			for _, to := range step.to {
+				if to != outside && !slices.Contains(situations, to) {
+					t.Errorf("%s, %s: unknown target %q", from, what, to)
+				}
+			}
+		}
+	}
+}
