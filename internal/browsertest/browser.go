@@ -14,7 +14,6 @@ package browsertest
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,25 +23,15 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Options configure a browser. The zero value is a silent, headless one.
+// Options configure a browser. The zero value has no microphone.
 type Options struct {
-	// Path is the browser program. Default: what Find returns.
-	Path string
-	// Visible opens a window instead of running headless.
-	Visible bool
 	// Flags are further command line flags, "--name" or "--name=value". They
-	// win over the package's own; --enable-features and --disable-features
-	// add to those, and "--name=false" takes a flag away.
+	// win over the package's own.
 	Flags []string
 	// Microphone is a WAV file that is played in a loop as the microphone of pages
 	// (append "%noloop" to play it once). Pages then begin with permission to
 	// use it, which SetPermission can take away. Default: no microphone.
 	Microphone string
-	// Output receives what the browser process prints. Default: dropped.
-	Output io.Writer
-	// Console is called with each message of each page as it arrives, before
-	// the page records it. It must return quickly. Default: only recorded.
-	Console func(Message)
 }
 
 // closeLimit bounds how long a browser may take to end when asked to.
@@ -65,7 +54,8 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 		return nil, fmt.Errorf("start browser: %w", err)
 	}
 	allocator, stopAllocator := chromedp.NewExecAllocator(context.WithoutCancel(ctx), flags...)
-	bctx, stopBrowser := chromedp.NewContext(allocator, chromedp.WithErrorf(o.complain))
+	// Calls return a broken connection as an error, so chromedp need not print it.
+	bctx, stopBrowser := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}))
 	b := &Browser{ctx: bctx, options: o}
 	b.close = sync.OnceFunc(func() {
 		// Asked to close, the browser removes its temporary files; the others
@@ -90,22 +80,11 @@ func (b *Browser) Done() <-chan struct{} { return b.ctx.Done() }
 // removes its profile. It may be called twice.
 func (b *Browser) Close() { b.close() }
 
-// complain is where chromedp reports a broken connection. Calls return that as
-// an error, so it is of interest only next to the browser's own output.
-func (o Options) complain(format string, args ...any) {
-	if o.Output != nil {
-		fmt.Fprintf(o.Output, "chromedp: "+format+"\n", args...)
-	}
-}
-
 // allocatorOptions turns o into what chromedp starts the browser with.
 func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
-	path := o.Path
-	if path == "" {
-		var err error
-		if path, err = Find(); err != nil {
-			return nil, err
-		}
+	path, err := Find()
+	if err != nil {
+		return nil, err
 	}
 	options := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
 	options = append(options,
@@ -116,12 +95,6 @@ func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
 		// one in many containers. Others use it.
 		chromedp.Flag("no-sandbox", os.Getuid() == 0 || os.Getenv("AGENTRUNTIME_NO_SANDBOX") != ""),
 	)
-	if o.Visible {
-		options = append(options, chromedp.VisibleWindow)
-	}
-	if o.Output != nil {
-		options = append(options, chromedp.CombinedOutput(o.Output))
-	}
 	if o.Microphone != "" {
 		file, noloop := strings.CutSuffix(o.Microphone, "%noloop")
 		// Chromium plays a beep instead of a file that it cannot open.
@@ -142,38 +115,15 @@ func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
 			chromedp.Flag("use-file-for-fake-audio-capture", file),
 		)
 	}
-	return append(options, extraFlags(o.Flags)...), nil
-}
-
-// defaultFeatures are the feature lists that chromedp sets. Chromium obeys only
-// the last flag of a name, so further features must be joined with them.
-var defaultFeatures = map[string]string{
-	"enable-features":  "NetworkService,NetworkServiceInProcess",
-	"disable-features": "Translate,BlinkGenPropertyTrees",
-}
-
-// extraFlags parses flags of the forms "--name" and "--name=value".
-func extraFlags(flags []string) []chromedp.ExecAllocatorOption {
-	features := map[string]string{}
-	var options []chromedp.ExecAllocatorOption
-	for _, flag := range flags {
+	for _, flag := range o.Flags {
 		name, value, hasValue := strings.Cut(strings.TrimLeft(flag, "-"), "=")
-		switch {
-		case defaultFeatures[name] != "":
-			if features[name] == "" {
-				features[name] = defaultFeatures[name]
-			}
-			features[name] += "," + value
-			options = append(options, chromedp.Flag(name, features[name]))
-		case value == "false":
-			options = append(options, chromedp.Flag(name, false))
-		case hasValue:
-			options = append(options, chromedp.Flag(name, value))
-		default:
+		if !hasValue {
 			options = append(options, chromedp.Flag(name, true))
+			continue
 		}
+		options = append(options, chromedp.Flag(name, value))
 	}
-	return options
+	return options, nil
 }
 
 // start makes chromedp start the browser or open the tab of target. When that

@@ -8,7 +8,6 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -18,12 +17,10 @@ import (
 const (
 	Granted = browser.PermissionSettingGranted
 	Denied  = browser.PermissionSettingDenied
-	Prompt  = browser.PermissionSettingPrompt
 )
 
 // SetPermission answers the page's request for a permission, such as
-// "microphone", on every origin. In a headless browser Prompt is a prompt that
-// the user dismisses.
+// "microphone", on every origin.
 func (p *Page) SetPermission(ctx context.Context, name string, setting browser.PermissionSetting) error {
 	tab := chromedp.FromContext(p.tab)
 	_, err := cdp.Call(ctx, tab.Browser, browser.SetPermission, browser.SetPermissionParams{
@@ -65,21 +62,8 @@ func (p *Page) SetOffline(ctx context.Context, offline bool) error {
 	return nil
 }
 
-// SetCPUThrottle slows the page's main thread down by a factor; 1 is full speed.
-func (p *Page) SetCPUThrottle(ctx context.Context, factor float64) error {
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("set CPU throttle: %w", err)
-	}
-	return nil
-}
-
 // SetHidden minimizes the page's window, so that the page becomes hidden and gets
-// the event, or shows it again. The timers of a hidden page run at full speed
-// unless Options.Flags has "--disable-background-timer-throttling=false".
+// the event, or shows it again. The timers of a hidden page run at full speed.
 func (p *Page) SetHidden(ctx context.Context, hidden bool) error {
 	state := browser.WindowStateNormal
 	if hidden {
@@ -123,18 +107,4 @@ func (p *Page) Click(ctx context.Context, selector string) error {
 		return fmt.Errorf("click %s: %w", selector, err)
 	}
 	return nil
-}
-
-// Screenshot returns what the page shows as a PNG image.
-func (p *Page) Screenshot(ctx context.Context) ([]byte, error) {
-	var png []byte
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		var err error
-		png, err = chromedp.CaptureScreenshot()(ctx, t)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("screenshot: %w", err)
-	}
-	return png, nil
 }

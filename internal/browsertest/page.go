@@ -40,14 +40,13 @@ type Page struct {
 
 	mu        sync.Mutex // guards what the DevTools reader and the test share
 	messages  []Message
-	bindings  map[string]func(string)
 	navigated func(url string)
 }
 
 // NewPage opens a page and, if url is not empty, navigates to it and waits for
 // its load event.
 func (b *Browser) NewPage(ctx context.Context, url string) (*Page, error) {
-	p := &Page{browser: b, bindings: map[string]func(string){}}
+	p := &Page{browser: b}
 	p.tab, p.stop = chromedp.NewContext(b.ctx,
 		chromedp.WithNewBrowserContext(), chromedp.WithListener(p.event))
 	p.life, p.end = context.WithCancelCause(p.tab)
@@ -111,13 +110,6 @@ func (p *Page) event(ev any) {
 			_, err := cdp.Call(ctx, t, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 			return err
 		})
-	case *runtime.EventBindingCalled:
-		p.mu.Lock()
-		fn := p.bindings[ev.Name]
-		p.mu.Unlock()
-		if fn != nil {
-			fn(ev.Payload)
-		}
 	case *page.EventFrameNavigated:
 		p.mu.Lock()
 		fn := p.navigated
@@ -131,9 +123,6 @@ func (p *Page) event(ev any) {
 }
 
 func (p *Page) record(m Message) {
-	if console := p.browser.options.Console; console != nil {
-		console(m)
-	}
 	p.mu.Lock()
 	p.messages = append(p.messages, m)
 	p.mu.Unlock()
@@ -203,23 +192,6 @@ func (p *Page) Eval(ctx context.Context, js string, out any) error {
 	})
 	if err != nil {
 		return fmt.Errorf("eval: %w", err)
-	}
-	return nil
-}
-
-// Expose gives scripts of the page a global function name(string) that calls
-// fn. Calls arrive in order, together with console messages. fn must return
-// quickly and must not use the page.
-func (p *Page) Expose(ctx context.Context, name string, fn func(payload string)) error {
-	p.mu.Lock()
-	p.bindings[name] = fn
-	p.mu.Unlock()
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, runtime.AddBinding, runtime.AddBindingParams{Name: name})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("expose %s: %w", name, err)
 	}
 	return nil
 }

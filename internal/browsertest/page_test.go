@@ -7,8 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"image/color"
-	"image/png"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -37,18 +35,15 @@ func TestPage(t *testing.T) {
 		"ConsoleCollectsInOrder":             testConsole,
 		"DialogsDoNotBlock":                  testDialogs,
 		"PagesAreIsolated":                   testIsolation,
-		"ExposedFunctionsCallGo":             testExpose,
 		"AddedScriptRunsFirst":               testAddScript,
 		"NavigationIsReported":               testNavigation,
 		"CrashEndsThePage":                   testCrash,
 		"ClosedTabEndsThePage":               testClosedTab,
 		"BusyPageCanBeClosed":                testBusyClose,
 		"OfflineRefusesRequests":             testOffline,
-		"CPUThrottleSlowsScripts":            testThrottle,
 		"HiddenPageKnowsIt":                  testHidden,
 		"PermissionIsAsSet":                  testPermission,
 		"ClickIsAUserGesture":                testClick,
-		"ScreenshotShowsThePage":             testScreenshot,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b) })
 	}
@@ -142,22 +137,6 @@ func testIsolation(t *testing.T, b *Browser) {
 	defer other.Close()
 	if got := eval[string](t, ctx, other, `localStorage.length + document.cookie`); got != "0" {
 		t.Errorf("the other page sees %q", got)
-	}
-}
-
-func testExpose(t *testing.T, b *Browser) {
-	p, ctx := newPage(t, b, "")
-	calls := make(chan string, 3)
-	if err := p.Expose(ctx, "tell", func(s string) { calls <- s }); err != nil {
-		t.Fatal(err)
-	}
-	eval[any](t, ctx, p, `tell("a"), tell("b")`)
-	if err := p.Navigate(ctx, eval[string](t, ctx, p, `location.href + "again"`)); err != nil {
-		t.Fatal(err)
-	}
-	eval[any](t, ctx, p, `tell("c")`)
-	if got := <-calls + <-calls + <-calls; got != "abc" {
-		t.Errorf("got %q, want abc", got)
 	}
 }
 
@@ -276,28 +255,6 @@ func testOffline(t *testing.T, b *Browser) {
 	}
 }
 
-func testThrottle(t *testing.T, b *Browser) {
-	p, ctx := newPage(t, b, "")
-	const work = `(() => { const t = performance.now(); let x = 0; for (let i = 0; i < 2e7; i++) x += i % 7; return performance.now() - t })()`
-	// A loaded machine distorts all times: the shortest of several says how fast
-	// the page can be, and the margin is wide.
-	shortest := func() float64 {
-		best := eval[float64](t, ctx, p, work)
-		for range 4 {
-			best = min(best, eval[float64](t, ctx, p, work))
-		}
-		return best
-	}
-	fast := shortest()
-	const factor = 20
-	if err := p.SetCPUThrottle(ctx, factor); err != nil {
-		t.Fatal(err)
-	}
-	if slow := shortest(); slow < 2*fast {
-		t.Errorf("%v ms throttled, %v ms at full speed", slow, fast)
-	}
-}
-
 func testHidden(t *testing.T, b *Browser) {
 	p, ctx := newPage(t, b, `<script>seen = []; onvisibilitychange = document.onvisibilitychange =
 		() => seen.push(document.visibilityState)</script>`)
@@ -323,7 +280,6 @@ func testPermission(t *testing.T, b *Browser) {
 	}{
 		{func() error { return p.SetPermission(ctx, "microphone", Granted) }, "granted"},
 		{func() error { return p.SetPermission(ctx, "microphone", Denied) }, "denied"},
-		{func() error { return p.SetPermission(ctx, "microphone", Prompt) }, "prompt"},
 	} {
 		if err := setting.set(); err != nil {
 			t.Fatal(err)
@@ -344,21 +300,6 @@ func testClick(t *testing.T, b *Browser) {
 	}
 	if !eval[bool](t, ctx, p, `gesture`) {
 		t.Error("the click is no user gesture")
-	}
-}
-
-func testScreenshot(t *testing.T, b *Browser) {
-	p, ctx := newPage(t, b, `<body style="background: rgb(10, 200, 30)">`)
-	data, err := p.Screenshot(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := color.RGBAModel.Convert(img.At(5, 5)), (color.RGBA{10, 200, 30, 255}); got != want {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
