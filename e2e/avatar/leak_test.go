@@ -18,6 +18,14 @@ type holdings struct {
 	Sessions, Callbacks, Goroutines                          int
 }
 
+// exceeds reports whether the page holds more of anything than it did. The program's own
+// clock keeps one timer or none.
+func (h holdings) exceeds(before holdings) bool {
+	return h.Peers > before.Peers || h.Sockets > before.Sockets || h.Contexts > before.Contexts || h.Microphones > before.Microphones ||
+		h.Timers > max(1, before.Timers) || h.Listeners > before.Listeners || h.Sessions > before.Sessions ||
+		h.Callbacks > before.Callbacks || h.Goroutines > before.Goroutines
+}
+
 func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
 	p := openPage(h)
@@ -43,13 +51,58 @@ func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
 		await settled(async () => Object.entries(await all()).every(([name, n]) => n <= before[name]))
 		return {before, after: await all()}`)
 	t.Logf("%d sessions in %v; held before %+v", cycles, time.Since(start).Round(time.Second), got.Before)
-	after, before := got.After, got.Before
-	// The program's own clock keeps one timer or none.
-	after.Timers, before.Timers = max(0, after.Timers-1), max(0, before.Timers-1)
-	if after != before {
+	if got.After.exceeds(got.Before) {
 		t.Errorf("held after %+v\n     before %+v", got.After, got.Before)
 	}
 	if sessions := h.Sessions(h.Context()); len(sessions) != 0 {
 		t.Errorf("the service still has %d sessions", len(sessions))
 	}
+}
+
+// Fifty faults, ten for each of five sessions: what a repair or a rebuild makes anew
+// replaces what it had.
+func TestNothingIsLeftAfterFiftyFaults(t *testing.T) {
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	type state struct {
+		Threads []string
+		Held    holdings
+	}
+	var before state
+	p.Do(&before, `
+		const {diagnostics} = await import("/js/dist/index.js")
+		globalThis.all = async () => ({...held(), ...await diagnostics()})
+		globalThis.talks = await Promise.all([0, 1, 2, 3, 4].map(() => open({agent: "silent", videoEl: document.createElement("video")})))
+		for (const talk of talks) {
+			await talk.session.connect()
+			await talk.until("mediaReady")
+		}
+		globalThis.before = await all()
+		return {threads: talks.map(({session}) => session.threadId), held: before}`)
+	for i := range 10 {
+		p.Do(nil, `globalThis.from = talks.map(({now}) => now)`)
+		for _, thread := range before.Threads {
+			if i%5 == 4 {
+				h.Control("/sessions/"+thread+"/kill-media", nil)
+				continue
+			}
+			if i%2 == 1 {
+				h.Control("/recovery", map[string]any{"refuseNext": true})
+			}
+			h.Control("/sessions/"+thread+"/drop", nil)
+		}
+		event := "reconnected"
+		if i%5 == 4 {
+			event = "mediaRecovered"
+		}
+		p.Do(nil, `await Promise.all(talks.map((talk, i) => talk.until("`+event+`", undefined, from[i])))`)
+	}
+	var after holdings
+	p.Do(&after, `
+		await settled(async () => Object.entries(await all()).every(([name, n]) => n <= before[name]))
+		return all()`)
+	if after.exceeds(before.Held) {
+		t.Errorf("held after %+v\n     before %+v", after, before.Held)
+	}
+	p.Do(nil, `for (const {session} of talks) session.disconnect()`)
 }
