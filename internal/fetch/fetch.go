@@ -63,7 +63,9 @@ func Own(client *Client, sender *Sender) (free func()) {
 }
 
 // Request is one HTTP request. A page sends it without cookies or other
-// credentials of its own, past the HTTP cache, and follows redirects.
+// credentials of its own, past the HTTP cache. No redirect is followed, because nearly
+// every request has a token or private content, and a page can't see where it would go:
+// a redirect is a network_error, and nothing arrives at its target.
 type Request struct {
 	// Method is POST by default: nearly every call of the service is one.
 	Method string
@@ -83,8 +85,6 @@ type Request struct {
 type Response struct {
 	Status int
 	Header Header
-	// URL is where the reply came from, after redirects.
-	URL string
 	// Body is never nil. It takes data from the network only as it is read.
 	// Closing it before its end aborts the request.
 	Body io.ReadCloser

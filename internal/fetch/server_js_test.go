@@ -16,3 +16,7 @@ func serverURL(t *testing.T) string {
 	}
 	return u
 }
+
+// trusting returns a Transport; TestInChromium makes the browser accept the
+// certificate of the test server.
+func trusting(t *testing.T) *Transport { return newTransport(t) }

@@ -3,8 +3,10 @@
 package fetch
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -23,13 +25,34 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // serverURL returns the address of a running test server.
 func serverURL(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(newTestServer())
-	t.Cleanup(server.Close)
-	return server.URL
+	s := newTestServer()
+	open := func(start func(*httptest.Server)) string {
+		server := httptest.NewUnstartedServer(s)
+		server.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that a page gives up
+		start(server)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	plain := open((*httptest.Server).Start)
+	s.places = map[string]string{
+		"Plain": plain, "Other": open((*httptest.Server).Start), "Secure": open((*httptest.Server).StartTLS),
+		"Private": strings.Replace(plain, "127.0.0.1", "localhost", 1),
+	}
+	return plain
+}
+
+// trusting returns a Transport that accepts the certificate of the test server.
+func trusting(t *testing.T) *Transport {
+	t.Helper()
+	c := newTransport(t)
+	c.client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+	return c
 }
 
 // TestInChromium runs this package's tests in a page, against a server here.
-func TestInChromium(t *testing.T) { browsertest.GoTest(t, serverVariable+"="+serverURL(t)) }
+func TestInChromium(t *testing.T) {
+	browsertest.GoTest(t, serverVariable+"="+serverURL(t), "AGENTRUNTIME_BROWSER_FLAGS=--ignore-certificate-errors")
+}
 
 // testServer is the other end of the tests. Its waits are events: a handler
 // tells what happened to it on a channel that another request can wait for.
@@ -38,10 +61,13 @@ type testServer struct {
 	mu     sync.Mutex
 	events map[string]chan string
 	sent   atomic.Int64 // bytes written by /endless
+	// places are addresses of this server, by what is special about them.
+	places  map[string]string
+	arrived []string // requests of /target
 }
 
-func newTestServer() http.Handler {
-	s := &testServer{events: map[string]chan string{}}
+func newTestServer() *testServer {
+	s := &testServer{events: map[string]chan string{}, arrived: []string{}}
 	s.HandleFunc("/echo", s.echo)
 	s.HandleFunc("/status", s.status)
 	s.HandleFunc("/body", s.body)
@@ -51,8 +77,16 @@ func newTestServer() http.Handler {
 		writeJSON(w, s.sent.Load())
 	})
 	s.HandleFunc("/break", s.breakOff)
-	s.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "/echo?from=redirect", http.StatusTemporaryRedirect)
+	s.HandleFunc("/places", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.places) })
+	s.HandleFunc("/redirects", func(w http.ResponseWriter, r *http.Request) {
+		code, _ := strconv.Atoi(r.FormValue("code"))
+		http.Redirect(w, r, r.FormValue("to"), code)
+	})
+	s.HandleFunc("/target", s.target)
+	s.HandleFunc("/arrived", func(w http.ResponseWriter, _ *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		writeJSON(w, s.arrived)
 	})
 	s.HandleFunc("/tell", func(_ http.ResponseWriter, r *http.Request) {
 		data, _ := io.ReadAll(r.Body)
@@ -65,17 +99,28 @@ func newTestServer() http.Handler {
 		case <-r.Context().Done():
 		}
 	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Access-Control-Expose-Headers", "*")
-		if r.Method == http.MethodOptions {
-			h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
-			h.Set("Access-Control-Allow-Methods", r.Header.Get("Access-Control-Request-Method"))
-			return
-		}
-		s.ServeHTTP(w, r)
-	})
+	return s
+}
+
+// ServeHTTP implements [http.Handler] with the CORS headers of the service.
+func (s *testServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", "*")
+	if r.Method == http.MethodOptions {
+		h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+		h.Set("Access-Control-Allow-Methods", r.Header.Get("Access-Control-Request-Method"))
+		return
+	}
+	s.ServeMux.ServeHTTP(w, r)
+}
+
+// target is where redirects lead.
+func (s *testServer) target(_ http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrived = append(s.arrived, strings.Join([]string{r.Method, r.Host, r.Header.Get("authorization"), string(body)}, " "))
 }
 
 // event returns the channel with the given name.

@@ -16,7 +16,7 @@ var errClosed = errors.New("read from a closed reply body")
 
 // perhaps ends the message for a request without a reply, because browsers report all
 // these causes as "Failed to fetch".
-const perhaps = ": is the page online, the address right, and the request allowed " +
+const perhaps = ": is the page online, the address right and without a redirect, and the request allowed " +
 	"by the server's CORS headers and by connect-src of the page's Content-Security-Policy?"
 
 var (
@@ -124,7 +124,7 @@ func start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
 	init.Set("keepalive", keepalive)
 	init.Set("credentials", "omit") // the token is the only credential
 	init.Set("cache", "no-store")
-	init.Set("redirect", "follow")
+	init.Set("redirect", "error")
 	// Sends the page's origin to other hosts, whatever its own policy is, but not
 	// its path, which may identify a person.
 	init.Set("referrerPolicy", "strict-origin")
@@ -140,7 +140,7 @@ func start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
 	return jsbridge.Invoke(fetch, r.URL, init)
 }
 
-// response reads status, address and headers of a reply. The page may have
+// response reads status and headers of a reply. The page may have
 // replaced fetch, so any property may be missing or throw.
 func response(reply js.Value) (*Response, error) {
 	status, err := jsbridge.Get(reply, "status")
@@ -150,9 +150,6 @@ func response(reply js.Value) (*Response, error) {
 	resp := &Response{Header: Header{}}
 	if status.IsUndefined() || jsbridge.FromJS("status", status, &resp.Status) != nil {
 		return nil, errors.New("fetch must return a Response")
-	}
-	if u, err := jsbridge.Get(reply, "url"); err == nil && u.Type() == js.TypeString {
-		resp.URL = u.String()
 	}
 	headers, err := jsbridge.Get(reply, "headers")
 	if err != nil {

@@ -58,7 +58,7 @@ func TestSendStartsBeforeItReturns(t *testing.T) {
 	got := eval(t, `const [url, i] = calls[0];
 		return JSON.stringify([url, i.method, i.keepalive, i.credentials, i.redirect, i.cache, i.referrerPolicy,
 			i.headers, new TextDecoder().decode(i.body), String(i.signal)])`).String()
-	const want = `["https://brain.example/x","POST",true,"omit","follow","no-store","strict-origin",` +
+	const want = `["https://brain.example/x","POST",true,"omit","error","no-store","strict-origin",` +
 		`{"content-type":"application/json","authorization":"KS abc"},"{\"id\":\"t-1\"}","undefined"]`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

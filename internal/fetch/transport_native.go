@@ -25,9 +25,10 @@ const (
 	// sendTimeout bounds a request of Send. The end-of-conversation call can
 	// block for about 10 s on the server (wire-protocol §8.9).
 	sendTimeout = 15 * time.Second
-	// maxRedirects is what browsers allow.
-	maxRedirects = 20
 )
+
+// errRedirect is why a redirected request failed.
+var errRedirect = errors.New("the server redirects the request, and redirects are not followed")
 
 // perhaps adds nothing to the message for a request without a reply, because the
 // error has the cause.
@@ -51,14 +52,7 @@ func New() *Transport {
 			IdleConnTimeout:     idleTimeout,
 			MaxIdleConnsPerHost: idlePerHost,
 		},
-		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			// net/http would send the whole previous address to the next host.
-			req.Header.Del("Referer")
-			if len(via) > maxRedirects {
-				return errors.New("too many redirects")
-			}
-			return nil
-		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
 	}}
 }
 
@@ -89,7 +83,6 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 	return &Response{
 		Status: resp.StatusCode,
 		Header: header,
-		URL:    resp.Request.URL.String(),
 		Body:   &body{ctx: ctx, cancel: cancel, request: r, body: resp.Body},
 	}, nil
 }

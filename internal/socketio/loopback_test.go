@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -210,5 +211,27 @@ func TestRefusedHandshakeHidesTheAddress(t *testing.T) {
 			}
 			takeEnd(t, c)
 		})
+	}
+}
+
+// TestRedirectedHandshakeIsRefused redirects to a server that would accept: nothing
+// arrives there. Browsers follow no redirect of a WebSocket.
+func TestRedirectedHandshakeIsRefused(t *testing.T) {
+	var arrived atomic.Int64
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived.Add(1) }))
+	defer target.Close()
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, target.URL+r.URL.RequestURI(), code)
+		}))
+		c := open(t, web.URL, ClientOptions{ReconnectAttempts: new(0), Query: map[string]string{"partnerId": "1"}, Auth: map[string]string{"token": "hush"}})
+		if ev := take(t, c, ConnectError); !strings.Contains(ev.Err.Error(), "redirect") {
+			t.Errorf("%d: %v", code, ev.Err)
+		}
+		takeEnd(t, c)
+		web.Close()
+	}
+	if n := arrived.Load(); n != 0 {
+		t.Errorf("%d requests arrived at the target", n)
 	}
 }

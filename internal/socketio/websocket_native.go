@@ -64,6 +64,9 @@ func (s *webSocket) Abort() {
 	_ = s.ws.CloseNow() // after an error nothing else can be done
 }
 
+// errRedirect is why a redirected handshake failed.
+var errRedirect = errors.New("the server redirects the connection, and redirects are not followed")
+
 // dialWebSocket opens a WebSocket.
 func dialWebSocket(ctx context.Context, address string, o *ClientOptions) (transport, error) {
 	// A transport of its own for each dial, because a refused handshake would
@@ -71,7 +74,11 @@ func dialWebSocket(ctx context.Context, address string, o *ClientOptions) (trans
 	rt := http.DefaultTransport.(*http.Transport).Clone()
 	rt.DisableKeepAlives = true
 	ws, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: rt},
+		HTTPClient: &http.Client{
+			Transport: rt,
+			// As in browsers. The query and the first packet would go to the target.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
+		},
 	})
 	if err != nil {
 		// The text of a url.Error repeats the address with its query.

@@ -169,14 +169,19 @@ func looksLikeSDP(s string) bool {
 }
 
 // viewerAt returns the viewer that location names. A private address is an error
-// and never gets a DELETE (wire-protocol §6.7).
+// and never gets a DELETE (wire-protocol §6.7). Neither does plain http from an https
+// address; another https origin does (§6.5), as the request has no token and no body.
 func (w *whep) viewerAt(url, location string) (*viewer, error) {
 	address := releaseURL(url, location)
 	if address == "" {
 		w.Log("debug", "the media server named no viewer to release", nil)
 		return nil, nil
 	}
-	if f := w.check(address); f != nil {
+	f := w.check(address)
+	if f == nil && hasScheme(url, "https") && !hasScheme(address, "https") {
+		f = fault.New(fault.InsecureTransport, "the media server's https address names an http address")
+	}
+	if f != nil {
 		if f.Code == fault.WHEPPrivateIP {
 			return nil, f
 		}
@@ -276,6 +281,12 @@ func releaseURL(subscribed, location string) string {
 		return location
 	}
 	return resolved.String()
+}
+
+// hasScheme reports whether the address begins with the scheme, in any case.
+func hasScheme(address, scheme string) bool {
+	given, _, _ := strings.Cut(address, ":")
+	return strings.EqualFold(given, scheme)
 }
 
 // isAbsolute reports whether s begins with "scheme://".

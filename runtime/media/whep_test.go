@@ -394,3 +394,25 @@ func (hanging) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error
 	}
 	return never(ctx)
 }
+
+// TestLocationNeverLeavesEncryption gives the viewer of an https address an http
+// address, which the switches for development would allow by itself.
+func TestLocationNeverLeavesEncryption(t *testing.T) {
+	for _, test := range []struct {
+		subscribed, location string
+		released             bool
+	}{
+		{"https://edge.example/p/s", "http://edge.example/viewer/1", false},
+		{"HTTPS://edge.example/p/s", "HTTP://edge.example/viewer/1", false},
+		{"https://edge.example/p/s", "http://127.0.0.1/viewer/1", false},
+		{"https://edge.example/p/s", "https://other.example/viewer/1", true},
+		{"http://127.0.0.1/p/s", "http://127.0.0.1/viewer/1", true},
+	} {
+		w, _ := newWHEP(nil)
+		w.AllowPrivateHosts, w.AllowInsecureTransport = true, true
+		v, err := w.viewerAt(test.subscribed, test.location)
+		if err != nil || (v != nil) != test.released {
+			t.Errorf("%s names %s: viewer %v, %v", test.subscribed, test.location, v, err)
+		}
+	}
+}
