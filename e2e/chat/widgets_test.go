@@ -124,3 +124,38 @@ func TestFormIsSent(t *testing.T) {
 		return v.Path == "/assistant/converse"
 	})
 }
+
+// A field may have the name of a property of the form, which it then hides.
+func TestFormFieldsNamedLikeMethods(t *testing.T) {
+	t.Parallel()
+	names := []string{"append", "addEventListener", "elements", "submit", "id", "children"}
+	script := `
+rules:
+  - when: {exact: "Widgets"}
+    steps:
+      - say: "All of them."
+      - widget: {runtime: user-properties-form-tool, body: {title: "Odd", fields: [`
+	for _, name := range names {
+		script += `{key: ` + name + `, type: str, label: "` + name + `"},`
+	}
+	h := pagetest.New(t, localservice.Options{Script: []byte(strings.TrimSuffix(script, ",") + "]}}\n")})
+	p := h.Open("/example/chat/")
+	p.Ready()
+	p.Ask("Widgets", "All of them.")
+	p.AwaitTrue(`document.querySelectorAll(".form input").length === ` + jsonOf(len(names)))
+	p.Do(nil, `
+		for (const input of document.querySelectorAll(".form input")) input.value = "my " + input.name
+		document.querySelector(".form button").focus()`)
+	p.Keys("\r")
+	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
+	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Keys("Widgets\r")
+	h.Await("the form's values", func(v pagetest.Request) bool {
+		for _, name := range names {
+			if !strings.Contains(v.Body, `"`+name+`":"my `+name+`"`) {
+				return false
+			}
+		}
+		return v.Path == "/assistant/converse"
+	})
+}

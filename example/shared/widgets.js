@@ -139,7 +139,7 @@ function drawForm({ title, fields }, { submit }) {
   const number = ++forms
   const form = make("form", { className: "fields" })
   const boxes = new Map()
-  fields.forEach(({ key, type, label, knownValue, required, description }, i) => {
+  const rows = fields.map(({ key, type, label, knownValue, required, description }, i) => {
     const input = long.includes(type) ? make("textarea", { rows: 2 }) : make("input", inputs[type] ?? { type: "text" })
     Object.assign(input, { id: `form-${number}-${i}`, name: key, required: required && type !== "bool" })
     if (type === "bool") input.checked = knownValue === true
@@ -147,16 +147,18 @@ function drawForm({ title, fields }, { submit }) {
     const about = make("small", { id: `${input.id}-about` }, description ?? "")
     if (description) input.setAttribute("aria-describedby", about.id)
     const caption = make("label", { htmlFor: input.id }, label || key, required ? "" : make("span", { className: "soft" }, " (optional)"))
-    form.append(make("div", { className: "field" }, caption, input, description ? about : ""))
     boxes.set(key, [type, input])
+    return make("div", { className: "field" }, caption, input, description ? about : "")
   })
   const button = make("button", { className: "main" }, "Send")
   const outcome = make("p", { role: "status" })
-  form.append(make("div", { className: "row" }, button, outcome))
   form.addEventListener("submit", async (event) => {
     event.preventDefault()
     outcome.textContent = await submit(Object.fromEntries([...boxes].map(([key, [type, input]]) => [key, valueOf(type, input)])))
   })
+  // The last call of the form's own methods: a field named like one of them, such as
+  // "append", hides it from then on.
+  form.append(...rows, make("div", { className: "row" }, button, outcome))
   return frame("form", title ?? "Please fill in", form)
 }
 
