@@ -2,26 +2,66 @@ package fetch
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// PrivateHost reports whether host (without port, with or without the brackets
-// of IPv6) is localhost or a loopback, private or link-local address
-// (wire-protocol §6.7). Names are not resolved. isPrivate of js/src/options.ts is the
-// same rule for hosts that a browser has normalized.
+// PrivateHost reports whether host (without port, with or without the brackets of IPv6)
+// is in a private network (wire-protocol §6.7): a loopback, private, shared (100.64/10)
+// or link-local address, an IPv6 address with such an IPv4 address in it, or a name that
+// only the local network resolves: localhost, a name below .localhost or .local, or one
+// without a dot. Names are not resolved. isPrivate of js/src/options.ts is the same rule
+// for hosts that a browser has normalized.
 func PrivateHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	addr, err := netip.ParseAddr(host)
+	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 	if err != nil {
 		addr = shortIPv4(host)
 	}
-	addr = addr.Unmap()
-	return addr.IsLoopback() || addr.IsUnspecified() || addr.IsPrivate() || addr.IsLinkLocalUnicast()
+	switch {
+	case addr.IsValid():
+		return privateAddr(addr.WithZone(""))
+	case strings.ContainsFunc(host, func(c rune) bool { return c >= 0x80 }):
+		return false // some letters of other alphabets stand for a dot
+	}
+	return host != "" && !strings.ContainsAny(host, ".:") || strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".local")
+}
+
+func privateAddr(addr netip.Addr) bool {
+	if v4, ok := embedded(addr); ok {
+		addr = v4
+	}
+	return slices.ContainsFunc(privateNets, func(net netip.Prefix) bool { return net.Contains(addr) })
+}
+
+// privateNets are the networks that are not on the internet. Of NAT64 this is the
+// prefix for local use (RFC 8215).
+var privateNets = nets(
+	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16",
+	"fc00::/7", "fe80::/10", "64:ff9b:1::/48",
+)
+
+// withIPv4 are the networks whose addresses contain an IPv4 address: compatible, mapped
+// and NAT64 at the end, 6to4 after the prefix.
+var withIPv4 = nets("::/96", "::ffff:0:0/96", "64:ff9b::/96", "2002::/16")
+
+func nets(texts ...string) (list []netip.Prefix) {
+	for _, text := range texts {
+		list = append(list, netip.MustParsePrefix(text))
+	}
+	return list
+}
+
+// embedded returns the IPv4 address in an IPv6 address. That of ::1 is in 0.0.0.0/8.
+func embedded(addr netip.Addr) (v4 netip.Addr, ok bool) {
+	for _, net := range withIPv4 {
+		if net.Contains(addr) {
+			bytes, from := addr.As16(), net.Bits()/8
+			return netip.AddrFrom4([4]byte(bytes[from : from+4])), true
+		}
+	}
+	return addr, false
 }
 
 // shortIPv4 reads the forms of an IPv4 address that browsers accept besides the

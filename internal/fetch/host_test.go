@@ -27,6 +27,6 @@ func TestPrivateHost(t *testing.T) {
 	check(true, vectors.Private...)
 	check(false, vectors.Public...)
 	// Hosts without the brackets of IPv6, and those that no URL can have.
-	check(true, "::1", "fe80::1%eth0", "::ffff:10.0.0.1")
-	check(false, "", "256.1", "1.2.3.4.5", "4294967296", "0x7f.example", "2001:db8::1")
+	check(true, "::1", "fe80::1%eth0", "::ffff:10.0.0.1", "4294967296")
+	check(false, "", ".", "256.1", "1.2.3.4.5", "0x7f.example", "2001:db8::1", "evil。example", "ｌｏｃａｌ")
 }

@@ -123,6 +123,7 @@ func TestCheckAddress(t *testing.T) {
 		{"http://localhost.example.com", "", insecure, false},
 		{"http://10.0.0.1.example.com", "", insecure, false},
 		{"http://[2001:db8::1]", "", insecure, false},
+		{"http://evil。example", "", insecure, false},
 
 		{"http://localhost:8080/", "http://localhost:8080", "", true},
 		{"http://LOCALHOST", "http://LOCALHOST", "", true},
@@ -135,6 +136,9 @@ func TestCheckAddress(t *testing.T) {
 		{"http://172.31.255.255", "http://172.31.255.255", "", true},
 		{"http://192.168.1.1", "http://192.168.1.1", "", true},
 		{"http://169.254.1.1", "http://169.254.1.1", "", true},
+		{"http://100.64.0.1", "http://100.64.0.1", "", true},
+		{"http://brain.local", "http://brain.local", "", true},
+		{"http://brain:8080", "http://brain:8080", "", true},
 		{"http://[::1]:80", "http://[::1]:80", "", true},
 		{"http://[fd00::1]", "http://[fd00::1]", "", true},
 		{"http://[fe80::1]", "http://[fe80::1]", "", true},
