@@ -197,7 +197,7 @@ func TestSoak(t *testing.T) {
 				t.Errorf("session %d: %q is in the thread %d times; reported were %q", n, text, times, reported)
 			}
 		}
-		t.Logf("session %d: %d turns, %d reported, longest time without picture %v", n, len(k.asked), len(reported), k.picture.gap.Round(100*time.Millisecond))
+		t.Logf("session %d: %d turns, %d reported, longest time without picture %v", n, len(k.asked), len(reported), k.picture.longest().Round(100*time.Millisecond))
 	}
 	if tab != nil {
 		checkPage(t, tab)

@@ -266,11 +266,14 @@ func (w row) run(t *testing.T, o *outcome) {
 	if o.ended != w.ends {
 		t.Errorf("ended with %q, want %q: %s", o.ended, w.ends, v.story(broken))
 	}
+	if n := v.falseRepairs(); n > 0 {
+		t.Errorf("mediaRecovered %d times without a picture: %s", n, v.story(broken))
+	}
 	o.events = v.story(broken)
 	thread := v.Snapshot().ThreadID
 	v.Disconnect(avatar.DisconnectOptions{})
 	v.mu.Lock()
-	o.gap, o.unconfirmed = v.picture.gap, len(v.unconfirmed)
+	o.gap, o.unconfirmed = v.picture.longest(), len(v.unconfirmed)
 	reported := slices.Concat(v.unconfirmed, v.refused)
 	v.mu.Unlock()
 	kept := pagetest.UserMessages(t.Context(), t, s.Info, thread)

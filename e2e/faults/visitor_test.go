@@ -45,19 +45,33 @@ type occurrence struct {
 // stream is the arrival of a track's packets.
 type stream struct {
 	last  time.Time
-	gap   time.Duration // the longest without a packet
-	after time.Time     // a time of interest
-	first time.Time     // the first packet after it
+	gaps  []gap
+	after time.Time // a time of interest
+	first time.Time // the first packet after it
 }
 
+// gap is a time without packets.
+type gap struct{ from, to time.Time }
+
+// shortGap is not kept: packets come in bursts.
+const shortGap = 300 * time.Millisecond
+
 func (s *stream) arrive(now time.Time) {
-	if !s.last.IsZero() {
-		s.gap = max(s.gap, now.Sub(s.last))
+	if !s.last.IsZero() && now.Sub(s.last) > shortGap {
+		s.gaps = append(s.gaps, gap{s.last, now})
 	}
 	s.last = now
 	if s.first.IsZero() && !s.after.IsZero() && now.After(s.after) {
 		s.first = now
 	}
+}
+
+// longest is the longest time without a packet.
+func (s *stream) longest() (d time.Duration) {
+	for _, g := range s.gaps {
+		d = max(d, g.to.Sub(g.from))
+	}
+	return d
 }
 
 func (s *stream) from(t time.Time) { s.after, s.first = t, time.Time{} }
@@ -179,6 +193,24 @@ func (v *visitor) ended() (err *fault.Error, over bool) {
 		}
 	}
 	return err, over
+}
+
+// falseRepairs counts the repairs of the picture that were reported although nothing
+// came for a second around the report.
+func (v *visitor) falseRepairs() (n int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, o := range v.events {
+		if e, ok := o.event.(avatar.MediaRecovered); !ok || e.Channel != media.ChannelSTV {
+			continue
+		}
+		if slices.ContainsFunc(v.picture.gaps, func(g gap) bool {
+			return g.from.Before(o.at.Add(-time.Second/2)) && g.to.After(o.at.Add(time.Second/2))
+		}) {
+			n++
+		}
+	}
+	return n
 }
 
 // speak sends a typed turn beside what the caller does.
