@@ -3,7 +3,7 @@ import { AvatarSession } from "./avatar.js"
 import { ChatSession } from "./chatsession.js"
 import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn } from "./events.js"
 import { fullProgram } from "./full.js"
-import { optionsOf } from "./options.js"
+import { optionsOf, type PlainOptions } from "./options.js"
 import type { Methods } from "./program.js"
 import { Remote } from "./remote.js"
 import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
@@ -120,12 +120,11 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
 
   /**
    * The current transport, for methods that this class lacks: an `AvatarSession` or a
-   * `ChatSession`, undefined until the runtime is loaded. This session connects and
-   * disposes it; afterwards its methods throw `invalid_state`, and its properties
-   * keep their last value.
+   * `ChatSession`. This session connects and disposes it; afterwards its methods throw
+   * `invalid_state`, and its properties keep their last value.
    */
-  get transport(): AvatarSession | ChatSession | undefined {
-    return this.#transports[this.mode]
+  get transport(): AvatarSession | ChatSession {
+    return this.#transports[this.mode]!
   }
 
   // --- Internals
@@ -159,20 +158,28 @@ function initial(plain: PlainAgent): AgentSnapshot {
   return { state: "idle", mode: plain.mode, timings: {}, ...(threadId !== undefined && { threadId }) }
 }
 
-/** Stores each transport in transports before it connects. */
+/** Stores each transport in transports before it connects, the first at once. */
 function remoteOf(options: PlainAgent, transports: Transports): Remote {
-  return new Remote({
+  // The properties of a later transport are those in the program at once.
+  const show = (mode: AgentMode, held: Remote, plain: PlainOptions = {}) => {
+    transports[mode] = mode === "avatar" ? new AvatarSession(held, plain) : new ChatSession(held, plain)
+  }
+  const remote = new Remote({
     find: fullProgram,
     options,
     open: (go, options, dispatch, remote) => {
       const { avatar, chat, ...rest } = options as PlainAgent
       const take = (mode: AgentMode, methods: Methods) => {
-        const { remote: held, dispatch, gone } = remote.hold(methods)
-        transports[mode] = mode === "avatar" ? new AvatarSession(held) : new ChatSession(held)
-        return { dispatch, gone }
+        const held = first ?? remote.reserve()
+        if (!first) show(mode, held)
+        first = undefined
+        return remote.hold(held, methods)
       }
       const plain = { ...rest, take, avatar: withCallbacks(avatar, remote), chat: withCallbacks(chat, remote) }
       return go.agentSession(withCallbacks(plain, remote), dispatch)
     },
   })
+  let first: Remote | undefined = remote.reserve()
+  show(options.mode, first, options[options.mode])
+  return remote
 }

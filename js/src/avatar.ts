@@ -35,16 +35,15 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** `disconnect` was called before the program was loaded; the program will emit the change again. */
   #leftEarly = false
 
-  /** Throws `bad_request`, `validation_error`, `unknown_capability` or `insecure_transport` for bad options. */
+  /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
   constructor(options: AvatarOptions)
   /** @internal */
-  constructor(remote: Remote)
-  constructor(from: AvatarOptions | Remote) {
-    const plain = from instanceof Remote ? {} : plainAvatar(from)
+  constructor(remote: Remote, plain: PlainOptions)
+  constructor(from: AvatarOptions | Remote, plain = plainAvatar(from)) {
     super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
-    if (from instanceof Remote) return
-    logUnneeded(plain)
-    this.#elements = { videoEl: from.videoEl ?? null, audioEl: from.audioEl ?? null }
+    if (!(from instanceof Remote)) logUnneeded(plain)
+    const { videoEl = null, audioEl = null } = plain as Elements
+    this.#elements = { videoEl, audioEl }
   }
 
   // --- Connecting

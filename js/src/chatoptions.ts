@@ -1,4 +1,4 @@
-import { checkConversationKind, givenOf, oneOf, plainSession, type PlainOptions, type WithToken } from "./options.js"
+import { givenOf, oneOf, plainSession, type PlainOptions, type WithToken } from "./options.js"
 import { chatChecks, experiences, type ChatSettings } from "./settings.js"
 
 export type { ChatSettings } from "./settings.js"
@@ -18,9 +18,7 @@ export interface TurnOptions {
 
 /** Checks the options of a `ChatSession` and converts them to the form that internal/page takes. */
 export function plainChat(options: unknown): PlainOptions {
-  const given = givenOf(options)
-  checkConversationKind(given)
-  return plainSession(given, chatChecks)
+  return plainSession(givenOf(options), chatChecks)
 }
 
 /** Throws `validation_error` for an invalid option of a turn. */

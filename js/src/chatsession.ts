@@ -20,11 +20,10 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
   constructor(options: ChatOptions)
   /** @internal */
-  constructor(remote: Remote)
-  constructor(from: ChatOptions | Remote) {
-    const plain = from instanceof Remote ? {} : plainChat(from)
+  constructor(remote: Remote, plain: PlainOptions)
+  constructor(from: ChatOptions | Remote, plain = plainChat(from)) {
     super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
-    logUnneeded(plain)
+    if (!(from instanceof Remote)) logUnneeded(plain)
   }
 
   // --- Connecting

@@ -1,12 +1,12 @@
 import type { Kickoff } from "./events.js"
 import { AgentError, localError } from "./errors.js"
-import { argTypes, capabilityNames, chatChecks, completionChecks, reservedVars, sessionChecks, timeoutChecks, type Check, type SessionSettings } from "./settings.js"
+import { argTypes, capabilityNames, completionChecks, reservedVars, sessionChecks, timeoutChecks, type Check, type SessionSettings, type TokenKind } from "./settings.js"
 
 export { argTypes } from "./settings.js"
 export type { AuditEvent, CompletionSettings, Region, ResponseInfo, SessionSettings, TokenKind, TurnCredentials } from "./settings.js"
 
-/** A token, or an object that has one, such as appInit's reply. */
-export type Token = string | { ks: string }
+/** A token, or an object that has one, such as appInit's reply; its kind and account count where the options don't tell them. */
+export type Token = string | { ks: string; kind?: TokenKind | undefined; partnerId?: string | number | undefined }
 
 /** Options with the token that they need, as `token` or as `ks`. */
 export type WithToken<Settings> = Settings & ({ token: Token; ks?: Token | undefined } | { ks: Token; token?: Token | undefined })
@@ -146,16 +146,22 @@ const kinds = {
 
 /** Checks the token and the service's address, and converts them. */
 export function plainPlace(given: PlainOptions): PlainOptions {
-  return { ...plainOf(given, sessionChecks), token: tokenOf(given["token"] ?? given["ks"]) }
+  const token = given["token"] ?? given["ks"]
+  return { ...plainOf({ ...toldBy(token), ...given }, sessionChecks), token: tokenOf(token) }
 }
 
 /** Checks the options of every session and those of checks, and converts them. */
 export function plainSession(given: PlainOptions, checks: Readonly<Record<string, Check>>): PlainOptions {
   const { kickoff } = given
+  checkConversationKind(given)
+  const token = given["token"] ?? given["ks"]
+  const plain = plainOf({ ...toldBy(token), ...given }, completionChecks, sessionChecks, checks)
+  const text = tokenOf(token)
   return {
-    ...plainOf(given, completionChecks, sessionChecks, checks),
+    ...plain,
     ...plainAgentOptions(given),
-    token: tokenOf(given["token"] ?? given["ks"]),
+    token: text,
+    partnerId: plain["partnerId"] || partnerOf(text),
     ...(kickoff !== undefined && { kickoff: readable("kickoff", () => kickoffOf(kickoff)) }),
   }
 }
@@ -168,15 +174,27 @@ export function plainAgentOptions(given: PlainOptions): PlainOptions {
   }
 }
 
-/** Checks the option kind. */
-export function checkKind(given: PlainOptions): void {
-  plainOf(given, { kind: chatChecks["kind"]! })
+/** Checks the kind of a token for conversations, where it can be known: an admin token must not be in a page. */
+export function checkConversationKind(given: PlainOptions): void {
+  const { kind } = plainOf({ ...toldBy(given["token"] ?? given["ks"]), ...given }, { kind: sessionChecks["kind"]! })
+  if (kind === "admin") throw localError("wrong_token_scope", "an admin token must not be used to converse; use a conversation or agent token")
 }
 
-/** Checks the kind of a token for conversations: an admin token must not be in a page. */
-export function checkConversationKind(given: PlainOptions): void {
-  checkKind(given)
-  if (given["kind"] === "admin") throw localError("wrong_token_scope", "an admin token must not be used to converse; use a conversation or agent token")
+/** Returns kind and account of a token that is given as an object. */
+function toldBy(token: unknown): PlainOptions {
+  if (typeof token !== "object" || token === null) return {}
+  const { kind, partnerId } = readable("token", () => ({ ...token }) as PlainOptions)
+  return { ...(kind != null && { kind }), ...(partnerId != null && { partnerId }) }
+}
+
+/** PartnerOf of runtime/session: the account in a token, "" if it can't be read. Both are tested with runtime/session/testdata/partners.json. */
+function partnerOf(token: string): string {
+  try {
+    const base64 = token.replace(/\..*/s, "").replace(/=+$/, "").replaceAll("-", "+").replaceAll("_", "/")
+    return /^v2\|(\d+)\|/.exec(atob(base64))?.[1] ?? ""
+  } catch {
+    return ""
+  }
 }
 
 /** Throws `bad_request` unless element is a media element, null or undefined. */

@@ -74,18 +74,24 @@ export class Remote {
   /** Sets the owner and starts loading the program. */
   attach(owner: Owner): void {
     this.#owner = owner
-    this.#load()
+    if (!this.#holder) this.#load()
   }
 
-  /** Makes the TypeScript side of an object that this one has made in the program; calling gone ends it. */
-  hold(methods: Methods): { remote: Remote; dispatch: Dispatch; gone: () => void } {
+  /** Makes the TypeScript side of an object that this one will make in the program. */
+  reserve(): Remote {
     const remote = new Remote()
-    remote.#program = this.#program
-    remote.#methods = methods
     remote.#holder = this
     this.#held.add(remote)
+    return remote
+  }
+
+  /** Gives a reserved object the methods of the one that this one has made in the program; calling gone ends it. */
+  hold(remote: Remote, methods: Methods): { dispatch: Dispatch; gone: () => void } {
+    remote.#program = this.#program
+    remote.#methods = methods
+    queueMicrotask(() => remote.#runPending()) // not now, when the program may be making it
     const weak = new WeakRef(remote)
-    return { remote, dispatch: Remote.#dispatch(weak), gone: Remote.#releaser(weak) }
+    return { dispatch: Remote.#dispatch(weak), gone: Remote.#releaser(weak) }
   }
 
   /** Whether the object exists. */
@@ -194,6 +200,7 @@ export class Remote {
   }
 
   #load(): void {
+    if (this.#holder) return this.#holder.#load()
     if (this.#loading || !this.#recipe || this.#gone) return
     this.#loading = true
     this.#recipe.find().then(
@@ -216,6 +223,11 @@ export class Remote {
       return this.#owner?.ended()
     }
     Remote.#watch(weak, program)
+    for (const one of [...this.#held, this]) one.#runPending()
+  }
+
+  #runPending(): void {
+    if (!this.#methods) return
     for (const call of this.#queue.splice(0)) {
       try {
         call.run()
@@ -228,6 +240,7 @@ export class Remote {
   /** Loading failed: calls with a result reject, the others wait for the next try. */
   #failed(reason: AgentError): void {
     this.#loading = false
+    for (const held of this.#held) held.#failed(reason)
     const waiting = this.#queue
     this.#queue = waiting.filter((call) => !call.reject)
     for (const call of waiting) call.reject?.(reason)
@@ -245,7 +258,7 @@ export class Remote {
     this.#gone ??= reason
     collector.unregister(this.#handle)
     for (const call of this.#queue.splice(0)) call.reject?.(reason)
-    for (const held of this.#held) held.#gone ??= released()
+    for (const held of this.#held) held.#end(released())
   }
 
   /** The holder has ended the object. */

@@ -3,7 +3,7 @@
 import { SessionEmitter } from "./emitter.js"
 import { localError, type AgentError } from "./errors.js"
 import { SILENT_OPENING, SILENT_OPENING_LABEL, type OAuthRequired, type ToolCall } from "./events.js"
-import { type argTypes, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
+import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
 import type { Callback, Remote } from "./remote.js"
 
 /** Options of every method that waits. */
@@ -129,8 +129,9 @@ export abstract class Session<
     this.live.callSync("updateRequestVars", plain)
   }
 
-  /** Replaces the token for everything that needs one later. Throws `bad_request`, and in text `invalid_state` after the end. */
+  /** Replaces the token for everything that needs one later. Throws `bad_request`, `wrong_token_scope`, and in text `invalid_state` after the end. */
   setToken(token: Token): void {
+    checkConversationKind({ token })
     this.#remote.callSync("setToken", tokenOf(token))
   }
 

@@ -62,6 +62,8 @@ export interface CompletionSettings {
 
 /** What sessions of every kind can be told (session-api A.1.1). */
 export interface SessionSettings extends CompletionSettings, Unneeded {
+  /** What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`. */
+  kind?: TokenKind | undefined
   /** Picks the default of `genieUrl`: nvp1 (US, the default) or frp2 (EU). */
   region?: Region | undefined
   /** The brain's host, from `appInit`. */
@@ -258,8 +260,6 @@ export interface AvatarSettings extends SessionSettings {
 
 /** What a conversation in text can be told (session-api A.2.1). */
 export interface ChatSettings extends SessionSettings {
-  /** What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`. */
-  kind?: TokenKind | undefined
   /**
    * Says what an error inside a good reply does: throw fails the turn, warn emits a warning and
    * keeps its text (service.md, "Refusals with HTTP 200"). Default `"throw"`.
@@ -416,6 +416,7 @@ export const completionChecks: Readonly<Record<string, Check>> = {
 }
 
 export const sessionChecks: Readonly<Record<string, Check>> = {
+  kind: ["widget", "conversation", "agent", "admin"],
   region: regions,
   genieUrl: "address",
   allowInsecureTransport: "boolean",
@@ -488,7 +489,6 @@ export const avatarChecks: Readonly<Record<string, Check>> = {
 }
 
 export const chatChecks: Readonly<Record<string, Check>> = {
-  kind: ["widget", "conversation", "agent", "admin"],
   onErrorSegment: ["throw", "warn"],
   onResponse: "function",
 }

@@ -1,7 +1,7 @@
 import { localError } from "./errors.js"
 import type { SegmentType } from "./events.js"
 import { chatProgram } from "./load.js"
-import { checkFunctions, checkKind, givenOf, isArray, optionsOf, plainPlace, readable, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
+import { checkFunctions, givenOf, isArray, optionsOf, plainPlace, readable, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
 import type { AsyncExport, StreamExport } from "./program.js"
 import type { CallOptions } from "./session.js"
 import { pullExport } from "./stream.js"
@@ -274,7 +274,6 @@ function checkKeys(what: string, given: object | null | undefined, known: readon
 /** Checks the access as the Go program does, and converts it. */
 function plainAccess(access: unknown): PlainOptions {
   const given = givenOf(access)
-  checkKind(given)
   checkFunctions(given, ["onResponse"])
   return plainPlace(given)
 }

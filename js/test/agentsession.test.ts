@@ -6,7 +6,7 @@ import type { AgentOptions } from "../src/agentoptions.js"
 import { AgentSession, type TransportChange } from "../src/agentsession.js"
 import { AvatarSession } from "../src/avatar.js"
 import { ChatSession } from "../src/chatsession.js"
-import type { AgentError } from "../src/errors.js"
+import { AgentError } from "../src/errors.js"
 import { FakeProgram, FakeSource, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
@@ -26,8 +26,8 @@ async function begun(given: AgentOptions = options) {
 test("before the runtime is there properties have their initial values, and the token is nowhere to be seen", async () => {
   new FakeProgram().loading()
   const session = new AgentSession(options)
-  const { state, mode, threadId, timings, transport } = session
-  assert.deepEqual({ state, mode, threadId, timings, transport }, { state: "idle", mode: "chat", threadId: "th-1", timings: {}, transport: undefined })
+  const { state, mode, threadId, timings } = session
+  assert.deepEqual({ state, mode, threadId, timings }, { state: "idle", mode: "chat", threadId: "th-1", timings: {} })
   assert.equal(new AgentSession({ token: "t" }).mode, "avatar")
   assert.doesNotMatch(JSON.stringify(session), /secret/)
   assert.deepEqual(Object.keys(session), [])
@@ -97,6 +97,51 @@ test("the transport can be listened to before it connects", async () => {
     ["completeThread", undefined],
     ["setToken", "new"],
   ])
+})
+
+test("the first transport is there before the runtime, and its calls wait", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  const session = new AgentSession({ ...options, token: "djJ8NTUwMXxlbmNyeXB0ZWQ" })
+  const transport = session.transport as ChatSession
+  assert.ok(transport instanceof ChatSession)
+  assert.deepEqual([transport.state, transport.threadId, transport.partnerId], ["idle", "th-1", "5501"])
+  const seen: unknown[] = []
+  transport.on("brainSegment", ({ content }) => seen.push(content))
+  transport.setToken("new")
+  const completed = transport.completeThread()
+  Object.assign(program.properties, { mode: "chat", timings: {} })
+  loaded()
+  await settle()
+  const inner = program.give("chat")
+  assert.deepEqual(inner.calls, []) // the program is still making it
+  await settle()
+  inner.dispatch("brainSegment", { content: "Hi" })
+  assert.equal(session.transport, transport)
+  assert.equal(await completed, "completeThread")
+  assert.deepEqual([inner.calls, seen], [[["setToken", "new"], ["completeThread", undefined]], ["Hi"]])
+})
+
+test("the first transport is that of the mode, with the partner of its options", () => {
+  new FakeProgram().loading()
+  const { transport } = new AgentSession({ token: "t", partnerId: 12, avatar: { partnerId: "13" } })
+  assert.ok(transport instanceof AvatarSession)
+  assert.equal(transport.partnerId, "13")
+})
+
+test("calls of the first transport reject when the runtime can't be loaded, and are of no use after an early end", async () => {
+  const { failed } = new FakeProgram().loading()
+  const session = new AgentSession(options)
+  const { transport } = session
+  const completed = transport.completeThread()
+  failed(new AgentError({ code: "load_failed" }))
+  await assert.rejects(completed, { code: "load_failed" })
+  new FakeProgram().loading()
+  const again = transport.completeThread()
+  session.disconnect()
+  await assert.rejects(again, { code: "invalid_state" })
+  assert.throws(() => transport.setToken("new"), { code: "invalid_state" })
+  assert.equal(transport.state, "idle")
 })
 
 test("a switch gives another transport, and the old one is of no use then", async () => {

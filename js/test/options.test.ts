@@ -45,6 +45,24 @@ for (const [kind, hosts] of Object.entries(shared<Record<"private" | "public", s
   })
 }
 
+for (const { token, partner } of shared<{ token: string; partner: string }[]>("runtime/session", "partners.json")) {
+  if (token) test(`the account of the token ${token}`, () => assert.equal(plainChat({ token })["partnerId"], partner))
+}
+
+test("what a token's object tells counts unless the options tell it", () => {
+  const token = { ks: "djJ8NTUwMXxlbmNyeXB0ZWQ", kind: "widget", partnerId: 7 }
+  for (const check of [plainAvatar, plainChat]) {
+    const told = (options: object) => [check(options)["kind"], check(options)["partnerId"]]
+    assert.deepEqual(told({ token }), ["widget", "7"])
+    assert.deepEqual(told({ ks: token, kind: "agent", partnerId: "8" }), ["agent", "8"])
+    assert.deepEqual(told({ token: { ...token, partnerId: null, kind: null } }), [undefined, "5501"])
+  }
+  for (const check of [plainAvatar, plainChat, plainAgent]) {
+    assert.equal(refusal({ token: { ks: "t", kind: "admin" } }, check), "wrong_token_scope")
+    assert.equal(refusal({ token: { ks: "t", kind: "ticket" } }, check), "bad_request")
+  }
+})
+
 test("what only JavaScript can get wrong", () => {
   for (const options of [undefined, null, "token"]) assert.equal(refusal(options), "bad_request")
   assert.equal(refusal({ token: "t", requestVars: "a=b" }), "validation_error")

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -26,5 +28,14 @@ func TestTransportThatWasNeverMadeIsNotHeard(t *testing.T) {
 	})
 	if !errors.Is(err, refused) || heard != 0 {
 		t.Errorf("got error %v and %d events, want %v and none", err, heard, refused)
+	}
+}
+
+func TestAnAdministratorsTokenIsRefused(t *testing.T) {
+	for _, mode := range []Mode{Avatar, Chat} {
+		_, err := New(Options{Options: session.Options{Token: "t", Kind: appinit.AdminToken}, Mode: mode}, Deps{})
+		if !errors.Is(err, fault.WrongTokenScope) {
+			t.Errorf("%s: %v", mode, err)
+		}
 	}
 }

@@ -109,7 +109,7 @@ type Options struct {
 // OptionsFor returns the options with which the visitor that r knows meets the agent.
 func OptionsFor(r *appinit.Result) Options {
 	o := Options{
-		Options:         session.Options{Token: r.KS, PartnerID: r.PartnerID, GenieURL: &r.GenieURL},
+		Options:         session.Options{Token: r.KS, Kind: r.Kind, PartnerID: r.PartnerID, GenieURL: &r.GenieURL},
 		ConversationURL: r.ConversationURL, SRSBaseURL: r.SRSBaseURL, TURNServerURL: r.TURNServerURL,
 	}
 	if c := r.TURNCredentials; c != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -15,6 +16,9 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 		want fault.Code
 	}{
 		"no token":              {Options{}, fault.BadRequest},
+		"unknown kind of token": {Options{Options: session.Options{Token: "t", Kind: "ticket"}}, fault.BadRequest},
+		"administrator's token": {Options{Options: session.Options{Token: "t", Kind: appinit.AdminToken}}, fault.WrongTokenScope},
+		"what appInit gives":    {OptionsFor(&appinit.Result{KS: "t", Kind: appinit.AdminToken, GenieURL: "https://genie.example"}), fault.WrongTokenScope},
 		"unknown region":        {Options{Options: session.Options{Token: "t", Region: text("mars")}}, fault.BadRequest},
 		"empty genieUrl":        {Options{Options: session.Options{Token: "t", GenieURL: text("")}}, fault.BadRequest},
 		"public http":           {Options{Options: session.Options{Token: "t"}, ConversationURL: "http://talk.example"}, fault.InsecureTransport},

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
@@ -12,9 +11,6 @@ import (
 type Options struct {
 	session.Options
 
-	// Kind is what the token was minted as, from `appInit`. An admin's is refused with
-	// `wrong_token_scope`.
-	Kind appinit.TokenKind `json:"kind"`
 	// OnErrorSegment says what an error inside a good reply does: throw fails the turn,
 	// warn emits a warning and keeps its text (service.md, "Refusals with HTTP 200").
 	OnErrorSegment converse.OnErrorSegment `json:"onErrorSegment" enum:"throw,warn" default:"throw"`
@@ -36,9 +32,6 @@ type Deps struct {
 // withDefaults returns o with every default filled in, or the first thing wrong
 // with it.
 func (o Options) withDefaults() (Options, error) {
-	if err := o.Kind.Talking(); err != nil {
-		return o, err
-	}
 	err := o.Complete(&o)
 	return o, err
 }

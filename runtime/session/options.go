@@ -21,6 +21,9 @@ import (
 type Options struct {
 	// Token is the conversation token. Required.
 	Token string `json:"token" ts:"-"`
+	// Kind is what the token was minted as, from `appInit`. An admin's is refused with
+	// `wrong_token_scope`.
+	Kind appinit.TokenKind `json:"kind"`
 
 	// Region picks the default of GenieURL: nvp1 (US, the default) or frp2 (EU).
 	Region *string `json:"region" ts:"Region"`
@@ -67,6 +70,9 @@ type Options struct {
 func (o *Options) Complete(all any) error {
 	if o.Token == "" {
 		return fault.New(fault.BadRequest, "token is required")
+	}
+	if err := o.Kind.Talking(); err != nil {
+		return err
 	}
 	if err := options.Complete(all); err != nil {
 		return err

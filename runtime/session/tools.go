@@ -371,7 +371,8 @@ func dynamicPrompt(data any) (map[string]any, error) {
 }
 
 // PartnerOf reads the partner id from a token, "" if it is not readable
-// (wire-protocol §1.3).
+// (wire-protocol §1.3). partnerOf of js/src/options.ts does the same before the program
+// is loaded.
 func PartnerOf(token string) string {
 	text, _, _ := strings.Cut(token, ".")
 	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -371,4 +372,22 @@ func TestAFusedCallIsBoundedToo(t *testing.T) {
 			t.Errorf("%d calls", calls)
 		}
 	})
+}
+
+// partners are tokens and their accounts. js/test/options.test.ts reads them too,
+// because the facade tells the account before the program is loaded.
+//
+//go:embed testdata/partners.json
+var partners []byte
+
+func TestPartnerOf(t *testing.T) {
+	var cases []struct{ Token, Partner string }
+	if err := json.Unmarshal(partners, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		if got := PartnerOf(c.Token); got != c.Partner {
+			t.Errorf("%q: %q, want %q", c.Token, got, c.Partner)
+		}
+	}
 }
