@@ -126,6 +126,7 @@ type fakePeer struct{}
 func (fakePeer) Subscribe(context.Context, string) error               { return nil }
 func (fakePeer) Playable(context.Context, bool) (media.Picture, error) { return media.Picture{}, nil }
 func (fakePeer) Renew(context.Context)                                 {}
+func (fakePeer) Release(context.Context)                               {}
 func (fakePeer) Stats(context.Context) (media.Stats, error)            { return media.Stats{}, nil }
 func (fakePeer) Close()                                                {}
 

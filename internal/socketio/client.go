@@ -30,6 +30,9 @@ type ClientOptions struct {
 	// ConnectTimeout bounds one attempt, from dialling to the server's answer to
 	// the handshake; default 20 s.
 	ConnectTimeout time.Duration
+	// ReconnectTimeout bounds one attempt to connect again in place of ConnectTimeout,
+	// which is its default.
+	ReconnectTimeout time.Duration
 	// ReconnectAttempts is how many attempts to connect again may fail in a row;
 	// default 5, negative for no limit. With 0 the client ends with its first
 	// failure.
@@ -59,6 +62,7 @@ type ClientOptions struct {
 func (o ClientOptions) withDefaults() ClientOptions {
 	o.Path = cmp.Or(o.Path, "/socket.io")
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 20*time.Second)
+	o.ReconnectTimeout = cmp.Or(o.ReconnectTimeout, o.ConnectTimeout)
 	o.ReconnectAttempts = cmp.Or(o.ReconnectAttempts, new(5))
 	o.ReconnectDelay = cmp.Or(o.ReconnectDelay, 250*time.Millisecond)
 	o.ReconnectDelayMax = cmp.Or(o.ReconnectDelayMax, 2*time.Second)
@@ -170,7 +174,8 @@ type Client struct {
 
 	phase   phase
 	auth    map[string]json.RawMessage
-	attempt int                // attempts made since the last connection
+	attempt int                // attempts since the last connection, or since Reconnect
+	number  int                // attempts since the last connection, as events tell it
 	timer   *time.Timer        // the present phase's
 	abandon context.CancelFunc // a dial under way
 
@@ -309,8 +314,8 @@ func (c *Client) SetAuth(auth any) error {
 	})
 }
 
-// Reconnect connects now instead of after the current wait, with a new count of
-// attempts. A connection that is up is dropped (ForcedClose) without a disconnect
+// Reconnect connects now instead of after the current wait, and ReconnectAttempts and the
+// waits count from here again. A connection that is up is dropped (ForcedClose) without a disconnect
 // packet, so that the server may recover it. Before Open and after the end it does
 // nothing.
 func (c *Client) Reconnect() {
@@ -408,7 +413,11 @@ func (c *Client) connect() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.abandon = cancel
 	c.phase = phaseDialing
-	c.timer.Reset(c.opts.ConnectTimeout)
+	limit := c.opts.ConnectTimeout
+	if c.number > 0 {
+		limit = c.opts.ReconnectTimeout
+	}
+	c.timer.Reset(limit)
 	c.wg.Go(func() {
 		defer cancel()
 		t, err := c.opts.dial(ctx, c.url, &c.opts)
@@ -433,7 +442,8 @@ func (c *Client) connect() {
 }
 
 func (c *Client) reconnect() {
-	c.events.push(Event{Kind: Reconnecting, Attempt: c.attempt})
+	c.number++
+	c.events.push(Event{Kind: Reconnecting, Attempt: c.number})
 	c.connect()
 }
 
@@ -591,7 +601,7 @@ func (c *Client) onConnect(data json.RawMessage) {
 	}
 	c.pid = answer.PID
 	c.phase = phaseConnected
-	c.attempt = 0
+	c.attempt, c.number = 0, 0
 	c.expectPing()
 	c.id.Store(answer.SID)
 

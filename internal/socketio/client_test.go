@@ -745,3 +745,31 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("auth that is no object: %v", err)
 	}
 }
+
+// TestAttemptsAreCountedThroughReconnect: the number in an event is true, whatever the bound
+// of attempts counts.
+func TestAttemptsAreCountedThroughReconnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		o := ClientOptions{ReconnectAttempts: new(-1), ReconnectDelay: time.Hour, ReconnectDelayMax: time.Hour}
+		w := wires(t, &o)
+		dial := o.dial
+		o.dial = func(ctx context.Context, address string, o *ClientOptions) (transport, error) {
+			if down {
+				return nil, errors.New("no route")
+			}
+			return dial(ctx, address, o)
+		}
+		c := newTestClient(t, o)
+		c.Open()
+		no := "ConnectError socketio: connect: no route"
+		expectEvents(t, c.Events(), no, "Reconnecting 1", no)
+		c.Reconnect()
+		expectEvents(t, c.Events(), "Reconnecting 2", no)
+		synctest.Wait()
+		down = false
+		c.Reconnect()
+		(<-w).join()
+		expectEvents(t, c.Events(), "Reconnecting 3", "Connected")
+	})
+}

@@ -86,7 +86,7 @@ type Event struct {
 	// Err belongs to ConnectError, and to Disconnected where it says more than
 	// Reason.
 	Err error
-	// Attempt belongs to Reconnecting and counts from 1.
+	// Attempt belongs to Reconnecting and counts from 1 since the last connection.
 	Attempt int
 }
 

@@ -33,7 +33,11 @@ export interface AvatarEvents {
   mediaRecovering: MediaRecovering
   /** `mediaRecovered` ends a repair that worked. */
   mediaRecovered: MediaRecovered
-  /** `reconnecting` says that the socket is lost, or (`cold`) that a full rebuild began. */
+  /**
+   * `reconnecting` says that the socket is lost, or (`cold`) that a full rebuild began.
+   * `attempt` is the number of the attempt that comes next, `maxAttempts` 0 when only the time
+   * is bounded.
+   */
   reconnecting: Reconnecting
   /** `reconnected` ends a reconnection; `recovered` means that the service kept the session. */
   reconnected: Reconnected
@@ -368,7 +372,10 @@ export interface MediaRecovered {
   method: "ice-restart" | "re-subscribe"
 }
 
-/** `reconnecting` says that the socket is lost, or (`cold`) that a full rebuild began. */
+/**
+ * `reconnecting` says that the socket is lost, or (`cold`) that a full rebuild began. `attempt`
+ * is the number of the attempt that comes next, `maxAttempts` 0 when only the time is bounded.
+ */
 export interface Reconnecting {
   reason: string
   attempt: number

@@ -39,7 +39,7 @@ export interface CompletionSettings {
   sessionCompletePath?: string | undefined
   /** Bounds the request, except when the page is unloaded. Default 5000 ms. */
   sessionCompleteTimeoutMs?: number | undefined
-  /** Listens to the page: hiding, showing, online and offline. Default `true`. */
+  /** Listens to the page: hiding, showing and leaving. Default `true`. */
   pageLifecycleAware?: boolean | undefined
   /**
    * How long a page may be hidden, without activity, before the conversation counts as ended; 0
@@ -230,7 +230,8 @@ export interface AvatarSettings extends SessionSettings {
   idleTimeoutMs?: number | undefined
   /**
    * Bounds the tries to reconnect the socket (wire-protocol §1.6). With 0 the session ends
-   * with its socket; a negative number leaves the bound to `reconnectWindowMs`. Default `5`.
+   * with its socket. A negative number, the default, leaves the bound to `reconnectWindowMs`;
+   * events then have 0 for it. Default `-1`.
    */
   maxReconnectAttempts?: number | undefined
   /** The wait before the first try to reconnect. Default 250 ms. */

@@ -380,6 +380,7 @@ func (subscriber) Playable(context.Context, bool) (media.Picture, error) {
 	return media.Picture{Width: 640, Height: 360}, nil
 }
 func (subscriber) Renew(context.Context)                      {}
+func (subscriber) Release(context.Context)                    {}
 func (subscriber) Stats(context.Context) (media.Stats, error) { return media.Stats{}, nil }
 func (subscriber) Close()                                     {}
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -33,8 +34,9 @@ type connection struct {
 	approved bool // ApprovedPermissions was sent
 	released bool // the pause expired: the service freed the media
 
-	opened bool            // the socket was connected once
-	lost   socketio.Reason // why the socket is down, "" while it is not
+	opened  bool            // the socket was connected once
+	lost    socketio.Reason // why the socket is down, "" while it is not
+	attempt int             // to connect again, the newest since the socket was lost
 
 	refusals int            // answers that no avatar is free
 	capacity *session.Timer // until it is asked again
@@ -45,6 +47,10 @@ type connection struct {
 	subscribed string // where the picture was subscribed last
 }
 
+// reconnectTimeout bounds one attempt to connect again: a network that is away answers
+// nothing, and the next attempt may find it back.
+const reconnectTimeout = 5 * time.Second
+
 // open dials the control socket and begins to read it.
 func (s *Session) open() (*connection, error) {
 	l := &connection{room: session.RandomID(roomIDLength)}
@@ -52,6 +58,7 @@ func (s *Session) open() (*connection, error) {
 		Query:             s.query(),
 		Auth:              auth(s.token),
 		ReconnectAttempts: s.opts.MaxReconnectAttempts,
+		ReconnectTimeout:  reconnectTimeout,
 		ReconnectDelay:    s.opts.ReconnectionDelay,
 		ReconnectDelayMax: s.opts.ReconnectionDelayMax,
 	})

@@ -121,7 +121,8 @@ type MediaRecovered struct {
 	Method  string        `json:"method" ts:"'ice-restart' | 're-subscribe'"`
 }
 
-// Reconnecting says that the socket is lost, or (Cold) that a full rebuild began.
+// Reconnecting says that the socket is lost, or (Cold) that a full rebuild began. Attempt
+// is the number of the attempt that comes next, MaxAttempts 0 when only the time is bounded.
 type Reconnecting struct {
 	Reason      string `json:"reason"`
 	Attempt     int    `json:"attempt"`

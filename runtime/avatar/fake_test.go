@@ -35,6 +35,7 @@ type fakeService struct {
 	sockets []*fakeSocket
 	// answer replies to a client event; tests replace entries or delete them.
 	answer map[string]func(*fakeSocket, sent)
+	silent bool // sockets do not connect
 	// refuse, when set, is what dialling fails with.
 	refuse error
 }
@@ -102,6 +103,9 @@ func (f *fakeService) dialled() int {
 }
 
 func (s *fakeSocket) Open() {
+	if s.service.silent {
+		return
+	}
 	s.push(socketio.Event{Kind: socketio.Connected})
 	s.reply("open", sent{})
 }
@@ -192,6 +196,7 @@ type fakeMedia struct {
 	// subscribe, when set, decides what POSTing to a URL gives.
 	subscribe func(ctx context.Context, url string) error
 	playable  func(ctx context.Context) (media.Picture, error)
+	release   func(ctx context.Context) // of a viewer
 	stats     media.Stats
 	open      int // peers not closed
 }
@@ -238,6 +243,13 @@ func (d *fakeSubscriber) Playable(ctx context.Context, _ bool) (media.Picture, e
 }
 func (d *fakeSubscriber) Renew(context.Context)                      { d.renewed++ }
 func (d *fakeSubscriber) Stats(context.Context) (media.Stats, error) { return d.media.stats, nil }
+func (d *fakeSubscriber) Release(ctx context.Context) {
+	if d.media.release != nil {
+		d.media.release(ctx)
+	}
+	d.Close()
+}
+
 func (d *fakeSubscriber) Close() {
 	if !d.closed {
 		d.closed = true

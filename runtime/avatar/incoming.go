@@ -20,9 +20,10 @@ func (s *Session) receive(l *connection, ev socketio.Event) {
 	case socketio.Disconnected:
 		s.socketDown(l, ev.Reason)
 	case socketio.ConnectError:
-		s.connectError(ev.Err)
+		s.connectError(l, ev.Err)
 	case socketio.Reconnecting:
-		s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Attempt: ev.Attempt, MaxAttempts: *s.opts.MaxReconnectAttempts})
+		l.attempt = ev.Attempt
+		s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Attempt: ev.Attempt, MaxAttempts: s.maxAttempts()})
 	case socketio.ReconnectFailed:
 		s.lose(socketSpent, detail{})
 	case socketio.Message:

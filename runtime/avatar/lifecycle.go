@@ -114,7 +114,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.stopWatching()
 	s.life.idle.Stop()
 	s.stall.Disarm()
-	s.recovery.window.Stop()
+	s.stopWaiting()
 	s.recovery.attempt = 0
 	if p := s.running; p != nil {
 		s.running = nil
@@ -204,7 +204,7 @@ func (s *Session) updateNotifier() {
 
 // network reacts to the browser's online and offline (wire-protocol §8.5).
 func (s *Session) network(online bool) {
-	if !*s.opts.NetworkAware || s.conn == nil {
+	if !*s.opts.NetworkAware || s.situation() == outside {
 		return
 	}
 	state := "offline"
@@ -268,10 +268,7 @@ func (s *Session) Pause() error {
 
 // pauseExpired notes that the service freed the media (wire-protocol §7.9).
 func (s *Session) pauseExpired() {
-	if s.conn != nil {
-		s.conn.released = true
-		s.conn.approved = false
-	}
+	s.lose(pauseOver, detail{})
 }
 
 // Resume ends a pause. After an expired pause the media are made again, within
@@ -319,6 +316,7 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	s.setState(Resuming)
 	s.stopWatching()
 	l.closeMedia()
+	l.approved = false
 	media := s.newMedia(l)
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p

@@ -61,21 +61,24 @@ const (
 	socketNew     loss = "session lost"      // the socket is back, and the service knows nothing of the session
 	socketSpent   loss = "no attempts left"  // to connect the socket
 	socketRefused loss = "socket refused"    // the service refuses the connection
+	windowCloses  loss = "window closing"    // the time without a socket is almost up
 	windowOver    loss = "window over"       // the time without a socket is up
 	networkBack   loss = "network back"      // the browser is online again
 	peerLost      loss = "peer lost"         // a peer has no network, or no bytes come
 	repairFailed  loss = "repair failed"     // a peer can't be mended in place
 	toolSpiral    loss = "tool spiral"       // the brain calls tools and nothing else
 	serviceFatal  loss = "fatal event"       // the service ends the session and says why
+	pauseOver     loss = "pause expired"     // the service released the media
 	attemptFailed loss = "attempt failed"    // of a connect, rebuild or resume
+	attemptFatal  loss = "attempt forbidden" // by a fatal event
 	attemptsSpent loss = "attempts failed"   // the last rebuild
 	attemptDone   loss = "attempt succeeded" // of a connect, rebuild or resume
 )
 
 // losses lists them in the order of the docs.
 var losses = []loss{
-	socketDropped, socketClosed, socketKept, socketNew, socketSpent, socketRefused, windowOver, networkBack,
-	peerLost, repairFailed, toolSpiral, serviceFatal, attemptFailed, attemptsSpent, attemptDone,
+	socketDropped, socketClosed, socketKept, socketNew, socketSpent, socketRefused, windowCloses, windowOver, networkBack,
+	peerLost, repairFailed, toolSpiral, serviceFatal, pauseOver, attemptFailed, attemptFatal, attemptsSpent, attemptDone,
 }
 
 // action is what the session does about it.
@@ -93,6 +96,8 @@ const (
 	retryRebuild  action = "rebuild again"
 	cutAttempt    action = "fail the attempt" // attemptFailed follows
 	report        action = "report the error" // the service closes the socket
+	noteReleased  action = "remember that the media are gone"
+	remakeMedia   action = "make the media again"
 	endSession    action = "end"
 )
 
@@ -125,6 +130,7 @@ var decisions = map[situation]map[loss]step{
 		repairFailed:  then(rebuildAll, rebuilding),
 		toolSpiral:    then(rebuildAll, rebuilding),
 		serviceFatal:  then(report, live),
+		pauseOver:     then(remakeMedia, resuming), // it crossed with resume()
 	},
 	paused: {
 		socketDropped: then(awaitSocket, offline),
@@ -132,6 +138,7 @@ var decisions = map[situation]map[loss]step{
 		repairFailed:  then(remember, paused),
 		toolSpiral:    then(rebuildAll, rebuilding),
 		serviceFatal:  then(report, paused),
+		pauseOver:     then(noteReleased, paused),
 	},
 	offline: {
 		socketDropped: then(awaitSocket, offline),
@@ -140,6 +147,7 @@ var decisions = map[situation]map[loss]step{
 		socketNew:     then(rebuildOnSame, rebuilding),
 		socketSpent:   then(endSession, outside),
 		socketRefused: then(endSession, outside),
+		windowCloses:  then(hurry, offline),
 		windowOver:    then(endSession, outside),
 		networkBack:   then(hurry, offline),
 		repairFailed:  then(remember, offline),
@@ -152,6 +160,7 @@ var decisions = map[situation]map[loss]step{
 		socketRefused: then(cutAttempt, rebuilding),
 		networkBack:   then(hurry, rebuilding),
 		attemptFailed: then(retryRebuild, rebuilding),
+		attemptFatal:  then(endSession, outside),
 		attemptsSpent: then(endSession, outside),
 		attemptDone:   then(goOn, live, paused),
 	},
@@ -213,6 +222,11 @@ func (s *Session) act(do action, from situation, what loss, d detail) {
 		s.retryRebuild(d.err)
 	case cutAttempt:
 		s.cutAttempt(what, d)
+	case noteReleased:
+		s.conn.released = true
+		s.conn.approved = false
+	case remakeMedia:
+		s.rebuildMedia(s.conn, nil)
 	case report:
 		s.base.Emit(Failed{Error: d.fatal})
 	case endSession:
@@ -252,6 +266,9 @@ func (s *Session) endAfter(from situation, what loss, d detail) {
 		failed(fault.ReconnectTimeout, "the connection did not come back in time")
 	case attemptsSpent:
 		failed(fault.ReconnectFailed, "the session could not be rebuilt")
+	case attemptFatal:
+		e := fault.From(d.err)
+		s.end(e, string(e.Code))
 	case attemptFailed:
 		if from == starting {
 			s.connectFailed(d.err)

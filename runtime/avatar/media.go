@@ -36,6 +36,7 @@ type (
 		Playable(ctx context.Context, recovering bool) (media.Picture, error)
 		Renew(ctx context.Context)
 		Stats(ctx context.Context) (media.Stats, error)
+		Release(ctx context.Context)
 		Close()
 	}
 	Publisher interface {

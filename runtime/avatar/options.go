@@ -78,9 +78,9 @@ type Options struct {
 	IdleTimeout *time.Duration `json:"idleTimeoutMs" default:"15m"`
 
 	// MaxReconnectAttempts bounds the tries to reconnect the socket (wire-protocol §1.6).
-	// With 0 the session ends with its socket; a negative number leaves the bound to
-	// ReconnectWindow.
-	MaxReconnectAttempts *int `json:"maxReconnectAttempts" default:"5" check:"integer"`
+	// With 0 the session ends with its socket. A negative number, the default, leaves the
+	// bound to ReconnectWindow; events then have 0 for it.
+	MaxReconnectAttempts *int `json:"maxReconnectAttempts" default:"-1" check:"integer"`
 	// ReconnectionDelay is the wait before the first try to reconnect.
 	ReconnectionDelay time.Duration `json:"reconnectionDelay" default:"250ms"`
 	// ReconnectionDelayMax is the longest wait between tries.

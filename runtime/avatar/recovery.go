@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -15,9 +16,11 @@ const reconnectRetry = "reconnect_retry"
 
 // recoveryState is what is being repaired.
 type recoveryState struct {
-	window   *session.Timer // bounds the time without a socket, and is the wait between rebuilds
-	attempt  int            // of the rebuild under way, from 1; 0 outside of a rebuild
-	question string         // to ask again after a spiral
+	window   *session.Timer  // bounds the time without a socket, and is the wait between rebuilds
+	closing  *session.Timer  // shortly before its end
+	attempt  int             // of the rebuild under way, from 1; 0 outside of a rebuild
+	left     <-chan struct{} // closed when the peers of the attempt before are released
+	question string          // to ask again after a spiral
 
 	peers map[media.Channel]*peerHealth
 
@@ -34,11 +37,11 @@ type recoveryState struct {
 
 // socketDown handles a lost socket (wire-protocol §8.2).
 func (s *Session) socketDown(l *connection, reason socketio.Reason) {
-	l.lost = reason
+	l.lost, l.attempt = reason, 0
 	back := recoverable(reason) && s.reconnects()
 	s.base.Emit(ConnectivityChanged{
 		Channel: "socket", State: "disconnected", Reason: string(reason), Recoverable: &back,
-		Attempt: 1, MaxAttempts: *s.opts.MaxReconnectAttempts,
+		Attempt: 1, MaxAttempts: s.maxAttempts(),
 	})
 	if !back {
 		s.lose(socketClosed, detail{reason: string(reason)})
@@ -47,27 +50,54 @@ func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	s.lose(socketDropped, detail{reason: string(reason)})
 }
 
+// lastCall is how long before the end of the window the socket is connected once more, at
+// once: the wait between attempts, or an attempt that nothing answers, must not use up
+// the rest of the window.
+const lastCall = 1500 * time.Millisecond
+
 // awaitSocket waits for a socket that is down to come back.
 func (s *Session) awaitSocket(reason string) {
 	s.setState(ReconnectingState)
-	s.base.Emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: *s.opts.MaxReconnectAttempts})
-	s.recovery.window.Stop()
+	s.base.Emit(Reconnecting{Reason: reason, Attempt: max(1, s.conn.attempt), MaxAttempts: s.maxAttempts()})
+	s.stopWaiting()
 	s.recovery.window = s.base.After(s.opts.ReconnectWindow, func() { s.lose(windowOver, detail{}) })
+	if early := s.opts.ReconnectWindow - lastCall; early > 0 {
+		s.recovery.closing = s.base.After(early, func() { s.lose(windowCloses, detail{}) })
+	}
 }
+
+// stopWaiting ends the wait for a socket or for the next rebuild.
+func (s *Session) stopWaiting() {
+	s.recovery.window.Stop()
+	s.recovery.closing.Stop()
+}
+
+// maxAttempts is the bound of attempts in events: 0 is none.
+func (s *Session) maxAttempts() int { return max(0, *s.opts.MaxReconnectAttempts) }
+
+// connectAttempts bounds the attempts to reach the service for the first time
+// (wire-protocol §1.6).
+const connectAttempts = 5
 
 // reconnects reports whether a socket that is lost is made again.
 func (s *Session) reconnects() bool { return *s.opts.MaxReconnectAttempts != 0 }
 
-// hurry connects a socket that is down now, without the wait before the next attempt.
+// hurry connects a socket that is down, or begins the next rebuild, without the wait before it.
 func (s *Session) hurry() {
-	if s.conn != nil && s.conn.lost != "" {
-		s.conn.socket.Reconnect()
+	switch {
+	case s.conn != nil:
+		if s.conn.lost != "" || !s.conn.opened {
+			s.conn.socket.Reconnect()
+		}
+	case s.running == nil:
+		s.stopWaiting()
+		s.rebuildAttempt(false)
 	}
 }
 
 // connectError reports an attempt that failed; the socket tries again, unless
 // the service refused it.
-func (s *Session) connectError(err error) {
+func (s *Session) connectError(l *connection, err error) {
 	refused := refusal(err)
 	told := "the service can't be reached"
 	if refused != nil {
@@ -77,7 +107,7 @@ func (s *Session) connectError(err error) {
 	switch {
 	case refused != nil:
 		s.lose(socketRefused, detail{err: err})
-	case !s.reconnects():
+	case !s.reconnects(), !l.opened && s.situation() == starting && l.attempt >= connectAttempts:
 		s.lose(socketSpent, detail{err: err})
 	}
 }
@@ -118,7 +148,7 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 
 // socketRecovered goes on where the socket dropped.
 func (s *Session) socketRecovered() {
-	s.recovery.window.Stop()
+	s.stopWaiting()
 	s.setState(Connected)
 	s.flush()
 	s.base.Emit(Reconnected{Recovered: true})
@@ -129,7 +159,7 @@ func (s *Session) socketRecovered() {
 // application knows of it (wire-protocol §8.4). reuse continues on the socket
 // that has just reconnected by itself.
 func (s *Session) rebuild(reason string, reuse bool) {
-	s.recovery.window.Stop()
+	s.stopWaiting()
 	s.stopWatching()
 	s.tools.Forget()
 	s.dropSegments()
@@ -139,31 +169,69 @@ func (s *Session) rebuild(reason string, reuse bool) {
 		s.base.Emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
 	}
 	s.recovery.attempt = 1
+	s.leaveMedia()
 	s.rebuildAttempt(reuse)
 }
 
-func (s *Session) rebuildAttempt(reuse bool) {
-	old := s.conn
-	l := old
-	if reuse {
-		// The service sees a new session: the old room and peers are gone.
-		old.closeMedia()
-		old.hs.reset()
-		l = &connection{socket: old.socket, hs: old.hs, room: session.RandomID(roomIDLength), opened: true, announced: true, shown: true}
-		s.conn = l
-	} else {
-		s.drop()
-		var err error
-		if l, err = s.open(); err != nil {
-			s.rebuildEnds(nil, nil, err)
-			return
-		}
-		l.announced, l.shown = true, true
-		s.conn = l
+// leaveMedia closes the peers. The next attempt waits until the service has released the
+// viewer of the picture, which only one may have (wire-protocol §8.4, step 2).
+func (s *Session) leaveMedia() {
+	left := make(chan struct{})
+	s.recovery.left = left
+	if s.conn == nil || s.conn.down == nil {
+		close(left)
+		return
 	}
-	media := s.newMedia(l)
+	down := s.conn.down
+	s.conn.down = nil
+	s.conn.closeMedia()
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.WHEPRelease)
+	s.base.Spawn(func() {
+		defer close(left)
+		defer cancel()
+		down.Release(ctx)
+	})
+}
+
+func (s *Session) rebuildAttempt(reuse bool) {
 	p := newProcedure(nil).limit(s.opts.Limits.Overall)
 	s.running = p
+	if !reuse {
+		s.drop()
+	}
+	left := s.recovery.left
+	s.base.Spawn(func() {
+		<-left
+		s.base.Work.Post(func() {
+			if s.running == p {
+				s.rebuildOn(p, reuse)
+			}
+		})
+	})
+}
+
+// rebuildOn makes the session on its present socket, or on a new one.
+func (s *Session) rebuildOn(p *procedure, reuse bool) {
+	if p.ctx.Err() != nil {
+		s.rebuildEnds(p, nil, context.Cause(p.ctx))
+		return
+	}
+	var l *connection
+	if reuse {
+		// The service sees a new session: the old room and peers are gone.
+		old := s.conn
+		old.hs.reset()
+		l = &connection{socket: old.socket, hs: old.hs, room: session.RandomID(roomIDLength), opened: true}
+	} else {
+		var err error
+		if l, err = s.open(); err != nil {
+			s.rebuildEnds(p, nil, err)
+			return
+		}
+	}
+	l.announced, l.shown = true, true
+	s.conn = l
+	media := s.newMedia(l)
 	request := s.joinRequest(l.room)
 	s.base.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, reuse: reuse, agent: true})
@@ -178,13 +246,12 @@ func (s *Session) rebuildAttempt(reuse bool) {
 // rebuildEnds ends one attempt.
 func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
 	s.running = nil
-	if p != nil {
-		p.finish(nil)
-	}
+	p.finish(nil)
 	switch {
 	case err == nil:
 		s.lose(attemptDone, detail{conn: l})
-		return
+	case fault.From(err).Code.Fatal():
+		s.lose(attemptFatal, detail{err: err})
 	case s.recovery.attempt < s.opts.Limits.ColdAttempts:
 		s.lose(attemptFailed, detail{err: err})
 	default:
@@ -204,9 +271,13 @@ func (s *Session) rebuilt(l *connection) {
 }
 
 func (s *Session) retryRebuild(err error) {
+	s.leaveMedia()
 	s.drop() // late events of the failed attempt must not have an effect
 	s.recovery.attempt++
-	s.base.Emit(ConnectivityChanged{Channel: "socket", State: reconnectRetry, Detail: err.Error()})
+	s.base.Emit(ConnectivityChanged{
+		Channel: "socket", State: reconnectRetry, Detail: err.Error(),
+		Attempt: s.recovery.attempt, MaxAttempts: s.opts.Limits.ColdAttempts,
+	})
 	s.recovery.window = s.base.After(s.opts.Limits.ColdBackoff, func() { s.rebuildAttempt(false) })
 }
 

@@ -149,8 +149,8 @@ func TestRetriesOfTheSocketAreCounted(t *testing.T) {
 			got = append(got, c)
 		}
 		want := []ConnectivityChanged{
-			{Channel: "socket", State: "disconnected", Reason: "transport close", Attempt: 1, MaxAttempts: 5},
-			{Channel: "socket", State: "reconnect_retry", Attempt: 2, MaxAttempts: 5},
+			{Channel: "socket", State: "disconnected", Reason: "transport close", Attempt: 1},
+			{Channel: "socket", State: "reconnect_retry", Attempt: 2},
 			{Channel: "socket", State: "connected"},
 		}
 		if len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {

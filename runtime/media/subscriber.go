@@ -130,6 +130,25 @@ func (s *Subscriber) Renew(ctx context.Context) {
 // Stats reports what came in so far.
 func (s *Subscriber) Stats(ctx context.Context) (Stats, error) { return s.current().stats(ctx) }
 
+// Release is Close that waits until the service has released the viewer, at most until
+// the end of ctx, which does not end the request.
+func (s *Subscriber) Release(ctx context.Context) {
+	s.mu.Lock()
+	s.closed = true
+	sub := s.present
+	s.mu.Unlock()
+	sub.close()
+	released := make(chan struct{})
+	go func() {
+		defer close(released)
+		sub.leave().release(context.WithoutCancel(ctx))
+	}()
+	select {
+	case <-released:
+	case <-ctx.Done():
+	}
+}
+
 // Close ends the peer and releases the viewer with a request that outlives the
 // page. It does not wait.
 func (s *Subscriber) Close() {

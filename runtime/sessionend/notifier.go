@@ -48,10 +48,14 @@ func New(o Options) *Notifier {
 		o.Network = func(bool) {}
 	}
 	n := &Notifier{o: o, stop: func() {}}
-	if o.Page == nil || !*o.Settings.PageLifecycle {
+	if o.Page == nil {
 		return n
 	}
-	n.stop = o.Page.Watch(Listener{Hide: n.hide, Show: n.show, Visible: n.visible, Online: o.Network})
+	l := Listener{Hide: func(bool) {}, Show: func(bool) {}, Visible: func(bool) {}, Online: o.Network}
+	if *o.Settings.PageLifecycle {
+		l.Hide, l.Show, l.Visible = n.hide, n.show, n.visible
+	}
+	n.stop = o.Page.Watch(l)
 	return n
 }
 

@@ -18,7 +18,7 @@ type Settings struct {
 	CompletePath string `json:"sessionCompletePath" default:"/thread/session_completed"`
 	// CompleteTimeout bounds the request, except when the page is unloaded.
 	CompleteTimeout time.Duration `json:"sessionCompleteTimeoutMs" default:"5s"`
-	// PageLifecycle listens to the page: hiding, showing, online and offline.
+	// PageLifecycle listens to the page: hiding, showing and leaving.
 	PageLifecycle *bool `json:"pageLifecycleAware" default:"true"`
 	// HiddenGrace is how long a page may be hidden, without activity, before the
 	// conversation counts as ended; 0 is immediately.

@@ -1,0 +1,191 @@
+package avatar
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+)
+
+// TestAFatalEventDuringARebuildEndsTheSession with the error that the service gave, at once.
+func TestAFatalEventDuringARebuildEndsTheSession(t *testing.T) {
+	for event, want := range map[string]fault.Code{
+		control.ThrowToExceededTier: fault.TierExceeded,
+		control.RemovePeer:          fault.PeerRemoved,
+	} {
+		run(t, Options{}, func(r *rig) {
+			s := r.mustConnect()
+			r.forget()
+			r.service.answer[control.Join] = func(s *fakeSocket, _ sent) { s.say(event, control.Empty{}) }
+			s.drop(socketio.TransportClose)
+			s.back(false)
+			synctest.Wait()
+			if e := all[Failed](r); len(e) != 1 || e[0].Code != want {
+				t.Errorf("%s: errors %v, want %s", event, e, want)
+			}
+			if e := all[Ended](r); len(e) != 1 || e[0].Reason != string(want) || r.service.dialled() != 1 {
+				t.Errorf("%s: ended %v, %d sockets", event, e, r.service.dialled())
+			}
+		})
+	}
+}
+
+// TestAPauseThatExpiresDuringResume: the service releases the media while the client's
+// resume is on its way, so that the session must make them again.
+func TestAPauseThatExpiresDuringResume(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		first := r.media.down
+		s.say(control.PauseSessionExpired, control.Empty{})
+		s.say(control.SessionReadyForResume, control.Empty{})
+		s.say(control.ResumingSession, control.Empty{})
+		synctest.Wait()
+		if !first.closed || r.media.down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
+			t.Errorf("the media were not made again: state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
+		}
+		if n := len(s.payloads(control.StvNewSession)); n != 2 {
+			t.Errorf("%d requests for a picture, want 2", n)
+		}
+		if n := len(s.payloads(control.ApprovedPermissions)); n != 2 {
+			t.Errorf("%d approvals, want 2", n)
+		}
+		r.forget()
+		r.media.down.notify(media.Event{Kind: media.PeerState, Channel: media.ChannelSTV, State: "failed"})
+		if got := all[MediaRecovering](r); len(got) != 1 {
+			t.Errorf("the new media are not watched: %v", got)
+		}
+	})
+}
+
+// TestARebuildWaitsForTheViewersRelease, and not for ever: two viewers of one picture are a conflict.
+func TestARebuildWaitsForTheViewersRelease(t *testing.T) {
+	for wait, want := range map[time.Duration]time.Duration{second: second, time.Hour: 3 * second} {
+		run(t, Options{}, func(r *rig) {
+			s := r.mustConnect()
+			r.media.release = func(ctx context.Context) {
+				select {
+				case <-time.After(wait):
+				case <-ctx.Done():
+				}
+			}
+			began := time.Now()
+			s.drop(socketio.TransportClose)
+			s.back(false)
+			time.Sleep(want - time.Millisecond)
+			synctest.Wait()
+			if n := len(s.payloads(control.Join)); n != 1 {
+				t.Errorf("the rebuild began before the viewer was released: %d joins", n)
+			}
+			time.Sleep(2 * time.Millisecond)
+			synctest.Wait()
+			if state := r.Snapshot().State; state != Connected {
+				t.Errorf("%v after the loss: %s", time.Since(began), state)
+			}
+		})
+	}
+}
+
+// TestNoRepairStartsWhilePaused: there is nothing to see or hear, and resuming may make
+// the media again anyway.
+func TestNoRepairStartsWhilePaused(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+		r.media.up.notify(media.Event{Kind: media.PeerState, Channel: media.ChannelASR, State: "failed"})
+		time.Sleep(10 * second)
+		if got := all[MediaRecovering](r); len(got) != 0 {
+			t.Fatalf("repairs during the pause: %v", got)
+		}
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		if got := all[MediaRecovering](r); len(got) != 2 {
+			t.Errorf("repairs after the pause: %v, want both peers", got)
+		}
+	})
+}
+
+// TestRebuildsAreCounted in the event before each further one.
+func TestRebuildsAreCounted(t *testing.T) {
+	run(t, Options{Limits: control.Limits{ColdAttempts: 3}}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		r.service.answer[control.Join] = func(s *fakeSocket, _ sent) { s.push(socketio.Event{Kind: socketio.ReconnectFailed}) }
+		s.drop(socketio.TransportClose)
+		s.back(false)
+		time.Sleep(5 * second)
+		var got []int
+		for _, c := range all[ConnectivityChanged](r) {
+			if c.State == reconnectRetry {
+				got = append(got, c.Attempt, c.MaxAttempts)
+			}
+		}
+		if len(got) != 4 || got[0] != 2 || got[1] != 3 || got[2] != 3 || got[3] != 3 {
+			t.Errorf("attempts and bounds %v, want 2 of 3 and 3 of 3", got)
+		}
+	})
+}
+
+// TestTheNetworkBackBeginsTheNextRebuild without the wait before it.
+func TestTheNetworkBackBeginsTheNextRebuild(t *testing.T) {
+	run(t, Options{Limits: control.Limits{ColdBackoff: time.Hour}}, func(r *rig) {
+		s := r.mustConnect()
+		join := r.service.answer[control.Join]
+		r.service.answer[control.Join] = func(s *fakeSocket, e sent) {
+			r.service.answer[control.Join] = join
+			s.push(socketio.Event{Kind: socketio.ReconnectFailed})
+		}
+		s.drop(socketio.TransportClose)
+		s.back(false)
+		synctest.Wait()
+		if r.Snapshot().State != ReconnectingState {
+			t.Fatalf("state %s, want a wait before the second attempt", r.Snapshot().State)
+		}
+		r.base.Work.Post(func() { r.network(true) })
+		synctest.Wait()
+		if r.Snapshot().State != Connected {
+			t.Errorf("state %s after the network came back", r.Snapshot().State)
+		}
+	})
+}
+
+// TestAServiceThatCannotBeReachedFailsConnect after as many attempts as ever, though those
+// of a reconnect are bounded by the window alone.
+func TestAServiceThatCannotBeReachedFailsConnect(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.answer["open"] = func(s *fakeSocket, _ sent) {}
+		r.service.silent = true
+		go func() {
+			synctest.Wait()
+			for n := 0; n <= 5; n++ {
+				if n > 0 {
+					r.service.socket(0).push(socketio.Event{Kind: socketio.Reconnecting, Attempt: n})
+				}
+				r.service.socket(0).push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("no route")})
+			}
+		}()
+		began := time.Now()
+		err := r.Connect(context.Background())
+		if !errors.Is(err, fault.ConnectFailed) || time.Since(began) != 0 {
+			t.Errorf("%v after %v, want connect_failed with the fifth attempt", err, time.Since(began))
+		}
+	})
+}

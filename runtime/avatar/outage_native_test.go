@@ -1,0 +1,190 @@
+//go:build !js
+
+package avatar
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// network joins a session's sockets to a server in one bubble of virtual time.
+type network struct {
+	accept chan net.Conn
+	closed sync.Once
+	over   chan struct{} // closed with the test
+
+	mu    sync.Mutex
+	down  chan struct{} // closed at the end of the outage; nil without one
+	hang  bool          // what is dialled during it is not answered, rather than refused
+	conns []net.Conn
+}
+
+func (n *network) dial(context.Context, string, string) (net.Conn, error) {
+	n.mu.Lock()
+	down, hang := n.down, n.hang
+	n.mu.Unlock()
+	if down != nil {
+		if hang {
+			<-n.over // a packet that was lost is not sent again
+			return nil, net.ErrClosed
+		}
+		return nil, errors.New("no route to host")
+	}
+	near, far := net.Pipe()
+	n.mu.Lock()
+	n.conns = append(n.conns, near)
+	n.mu.Unlock()
+	n.accept <- far
+	return near, nil
+}
+
+// cut ends every connection, and refuses new ones or leaves them hanging for that long.
+func (n *network) cut(hang bool, length time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down, n.hang = make(chan struct{}), hang
+	for _, c := range n.conns {
+		c.Close()
+	}
+	n.conns = nil
+	time.AfterFunc(length, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		close(n.down)
+		n.down = nil
+	})
+}
+
+// Accept, Close and Addr make n the server's listener.
+func (n *network) Accept() (net.Conn, error) {
+	c, open := <-n.accept
+	if !open {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (n *network) Close() error {
+	n.closed.Do(func() { close(n.accept) })
+	return nil
+}
+
+func (n *network) Addr() net.Addr { return &net.TCPAddr{} }
+
+// serve plays the service's part of the handshake.
+func serve(_ context.Context, c *socketio.Session) {
+	say := func(name string, payload any) { _ = c.Emit(name, payload) }
+	say(control.ServerConnected, control.Hello{})
+	for ev := range c.Events() {
+		switch ev.Name {
+		case control.Join:
+			say(control.ClientConfig, control.ConfigurationEnvelope{})
+			say(control.JoinComplete, control.Empty{})
+		case control.StvNewSession:
+			say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s-1", Status: "ok", WebRTCURL: "https://media.example/whep/s-1"})
+			say(control.ShowAgent, control.Empty{})
+			say(control.AskPermissions, control.PermissionRequest{})
+		case control.ASRInit:
+			say(control.ASRReady, control.Empty{})
+		case control.ASROffer:
+			say(control.ASRAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: "v=0"}})
+		}
+	}
+}
+
+// TestOutagesOfTheWholeWindow: the network is away for 1 to 20 s, a hundred times with other
+// lengths and other waits between attempts, with real sockets; the session comes back each
+// time, and counts its attempts from 1.
+func TestOutagesOfTheWholeWindow(t *testing.T) {
+	random := rand.New(rand.NewPCG(10, 3))
+	for run := range 100 {
+		length := time.Second + time.Duration(random.Int64N(int64(19*time.Second)))
+		if run < 4 {
+			length = 20 * time.Second
+		}
+		hang := run%2 == 0
+		online := run%4 == 3 // the browser reports the end of the outage
+		synctest.Test(t, func(t *testing.T) { outage(t, length, hang, online) })
+		if t.Failed() {
+			t.Fatalf("run %d: an outage of %v, hanging %v", run, length, hang)
+		}
+	}
+}
+
+func outage(t *testing.T, length time.Duration, hang, online bool) {
+	n := &network{accept: make(chan net.Conn), over: make(chan struct{})}
+	server := socketio.NewServer(socketio.ServerOptions{Recovery: socketio.DefaultRecovery, Serve: serve})
+	host := http.Server{Handler: server}
+	hosted := make(chan struct{})
+	go func() {
+		defer close(hosted)
+		_ = host.Serve(n)
+	}()
+	before := http.DefaultTransport
+	http.DefaultTransport = &http.Transport{DialContext: n.dial}
+	defer func() { http.DefaultTransport = before }()
+
+	r := &rig{t: t}
+	r.media = &fakeMedia{}
+	s, err := New(Options{ConversationURL: "http://localhost", Options: session.Options{
+		Token: "token", GenieURL: new("https://brain.example"),
+		OnEvent: func(e Event) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.events = append(r.events, e)
+		},
+	}}, Deps{Media: instead(r.media), Fetch: &fakeHTTP{status: 200}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Session = s
+	if err := s.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.forget()
+	began := time.Now()
+	n.cut(hang, length)
+	time.Sleep(length + time.Millisecond)
+	if online {
+		s.base.Work.Post(func() { s.network(true) })
+		time.Sleep(100 * time.Millisecond)
+		if state := s.Snapshot().State; state != Connected {
+			t.Errorf("%v after the browser is online: %s", time.Since(began)-length, state)
+		}
+	}
+	// At the worst an attempt has just begun that is never answered, and a wait follows it.
+	time.Sleep(reconnectTimeout + 2*time.Second + 100*time.Millisecond)
+	if state := s.Snapshot().State; state != Connected {
+		t.Errorf("%v after the end of the outage: %s", time.Since(began)-length, state)
+	}
+	if got := all[Reconnected](r); len(got) != 1 {
+		t.Errorf("reconnected %v", got)
+	}
+	var attempts, want []int
+	for _, c := range all[ConnectivityChanged](r) {
+		if c.State == reconnectRetry {
+			attempts = append(attempts, c.Attempt)
+			want = append(want, len(attempts))
+		}
+	}
+	if !slices.Equal(attempts, want) || len(attempts) == 0 {
+		t.Errorf("attempts %v, want %v", attempts, want)
+	}
+	s.Close()
+	_ = host.Close()
+	_ = server.Close()
+	close(n.over)
+	<-hosted
+}
