@@ -47,9 +47,9 @@ test: build $(STATICCHECK) ## Every check and test, headless, with a closing lin
 	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites vet-native native-all page lint-native vet-page lint-page format types sizes npm
 
 .PHONY: verify
-verify: build ## What takes longer: every fault of docs/resilience.md, a soak, inputs of their own for the fuzz targets
+verify: build ## What takes longer: every fault of docs/resilience.md, a soak, 1,000 cut connections, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	go run ./internal/maketest -j 1 faults soak fuzz
+	go run ./internal/maketest -j 1 faults soak cuts fuzz
 
 .PHONY: generate
 generate: ## Write generated files again
@@ -135,6 +135,13 @@ fuzz:
 			$(GOTEST) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 0x ./$$(dirname $$file) || exit 1; \
 		done; \
 	done
+
+# How often the connection is cut around a typed turn; with the other tests, 100 times.
+CUTS := 1000
+
+.PHONY: cuts
+cuts:
+	AGENTRUNTIME_CUTS=$(CUTS) $(GOTEST) -race -run '^TestNoTypedTurnIsLost$$' ./e2e/native
 
 # Whole pages again and again, while both cores are kept busy: a test that depends on
 # the speed of the machine fails.

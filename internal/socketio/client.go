@@ -187,7 +187,7 @@ type Client struct {
 	earlySize int           // bytes of early
 	buffer    []buffered    // emitted while not connected
 	bufferLen int           // bytes of buffer
-	acks      map[int64]chan<- ackResult
+	acks      map[int64]func(ackResult)
 	lastID    int64
 }
 
@@ -223,7 +223,7 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 		closing:  make(chan struct{}),
 		auth:     auth,
 		timer:    stoppedTimer(),
-		acks:     map[int64]chan<- ackResult{},
+		acks:     map[int64]func(ackResult){},
 	}
 	c.id.Store("")
 	go c.run()
@@ -277,7 +277,7 @@ func (c *Client) Call(ctx context.Context, name string, args ...any) (Args, erro
 		if err := c.send(p); err != nil {
 			return err
 		}
-		c.acks[p.id] = answer
+		c.acks[p.id] = func(r ackResult) { answer <- r }
 		return nil
 	})
 	if err != nil {
@@ -295,6 +295,38 @@ func (c *Client) Call(ctx context.Context, name string, args ...any) (Args, erro
 	case <-c.done:
 		return nil, ErrClosed
 	}
+}
+
+// Ask sends an event that asks for an acknowledgement, and does not wait for it:
+// acknowledged runs when it comes, on the client's goroutine, where it must neither
+// wait nor call the client.
+//
+// Unlike what is given to Emit, the event is sent on the connection that is up now or
+// not at all: without one the error is [ErrDisconnected]. When that connection is lost
+// first, acknowledged never runs, and the server may have the event or not. So the
+// caller decides alone what is sent again.
+func (c *Client) Ask(name string, acknowledged func(), args ...any) error {
+	p, err := newEvent(name, args)
+	if err != nil {
+		return err
+	}
+	return c.doErr(func() error {
+		c.checkPing()
+		if c.phase != phaseConnected && c.phase != phaseEnded {
+			return ErrDisconnected
+		}
+		p.id = c.lastID
+		c.lastID++
+		if err := c.send(p); err != nil {
+			return err
+		}
+		c.acks[p.id] = func(r ackResult) {
+			if r.err == nil {
+				acknowledged()
+			}
+		}
+		return nil
+	})
 }
 
 // ID returns the session id that the server gave (wire-protocol §1.9.3), or ""
@@ -688,12 +720,17 @@ func (c *Client) retry() {
 	c.attempt++
 }
 
-// send transmits an event now, or keeps it for the next connection.
-func (c *Client) send(p packet) error {
+// checkPing ends a connection whose ping is overdue: after a computer's sleep the
+// timer may not have run yet.
+func (c *Client) checkPing() {
 	if c.phase == phaseConnected && !c.paused && time.Now().After(c.deadline) {
-		// After a computer's sleep the timer may not have run yet.
 		c.lost(PingTimeout, nil)
 	}
+}
+
+// send transmits an event now, or keeps it for the next connection.
+func (c *Client) send(p packet) error {
+	c.checkPing()
 	if c.phase == phaseEnded {
 		return ErrClosed
 	}
@@ -728,7 +765,7 @@ func (c *Client) unbuffer(id int64) {
 func (c *Client) acknowledge(id int64, r ackResult) {
 	if answer, ok := c.acks[id]; ok {
 		delete(c.acks, id)
-		answer <- r
+		answer(r)
 	}
 }
 

@@ -538,6 +538,59 @@ func TestCall(t *testing.T) {
 	})
 }
 
+// TestAskIsNeverSentOnAnotherConnection, so that what is sent again has one owner.
+func TestAskIsNeverSentOnAnotherConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o ClientOptions
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		var answered []string
+		ask := func(name string) error {
+			return c.Ask(name, func() { answered = append(answered, name) }, 1)
+		}
+		if err := ask("early"); err != ErrDisconnected {
+			t.Errorf("before the first connection: %v, want ErrDisconnected", err)
+		}
+		c.Open()
+		s := <-w
+		s.join()
+		expectEvents(t, c.Events(), "Connected")
+		if err := errors.Join(ask("one"), ask("lost")); err != nil {
+			t.Fatal(err)
+		}
+		s.expect(`420["one",1]`, `421["lost",1]`)
+		s.send(`430[]`, `430[]`)
+		synctest.Wait()
+		s.Abort()
+		expectEvents(t, c.Events(), "Disconnected transport close")
+		if err := ask("between"); err != ErrDisconnected {
+			t.Errorf("between two connections: %v, want ErrDisconnected", err)
+		}
+		expectEvents(t, c.Events(), "Reconnecting 1")
+		s = <-w
+		s.join()
+		expectEvents(t, c.Events(), "Connected")
+		s.send(`431[]`) // an answer of another connection
+		if err := ask("two"); err != nil {
+			t.Fatal(err)
+		}
+		s.expect(`422["two",1]`) // and nothing before it
+		s.send(`432[]`)
+		synctest.Wait()
+		if got := strings.Join(answered, " "); got != "one two" {
+			t.Errorf("acknowledged: %s", got)
+		}
+		time.Sleep(time.Minute) // past the ping, as after a computer's sleep
+		if err := ask("asleep"); err != ErrDisconnected {
+			t.Errorf("after the ping time-out: %v, want ErrDisconnected", err)
+		}
+		c.Close()
+		if err := ask("late"); err != ErrClosed {
+			t.Errorf("after Close: %v, want ErrClosed", err)
+		}
+	})
+}
+
 func TestReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o ClientOptions

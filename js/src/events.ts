@@ -70,6 +70,13 @@ export interface AvatarEvents {
   avatarStopTalking: AvatarStopTalking
   /** `interrupted` says that the visitor cut the avatar. */
   interrupted: Nothing
+  /**
+   * `turnUnconfirmed` says that a typed turn was sent and that the service has shown no sign of
+   * it, though speak() answered true: it may be lost. It comes once for a turn: when the
+   * session is rebuilt or ends, or after a minute. A turn that the service is known to
+   * acknowledge is sent again by itself after a lost connection.
+   */
+  turnUnconfirmed: TurnUnconfirmed
   /** `toolSpiralRecovering` precedes a forced rebuild. */
   toolSpiralRecovering: ToolSpiralRecovering
   /** `spiralRecovered` says that the lost question was asked again. */
@@ -252,6 +259,13 @@ export interface AgentEvents {
   /** `interrupted` says that the visitor cut the avatar. */
   interrupted: Nothing
   /**
+   * `turnUnconfirmed` says that a typed turn was sent and that the service has shown no sign of
+   * it, though speak() answered true: it may be lost. It comes once for a turn: when the
+   * session is rebuilt or ends, or after a minute. A turn that the service is known to
+   * acknowledge is sent again by itself after a lost connection.
+   */
+  turnUnconfirmed: TurnUnconfirmed
+  /**
    * `mediaReady` is emitted once per connect: the event to hide a spinner on. `degraded` means
    * that no picture came.
    */
@@ -433,6 +447,18 @@ export interface SpeechChunk {
 /** `avatarStopTalking` carries the text that was really spoken. */
 export interface AvatarStopTalking {
   text: string
+}
+
+/**
+ * `turnUnconfirmed` says that a typed turn was sent and that the service has shown no sign of
+ * it, though speak() answered true: it may be lost. It comes once for a turn: when the session
+ * is rebuilt or ends, or after a minute. A turn that the service is known to acknowledge is
+ * sent again by itself after a lost connection.
+ */
+export interface TurnUnconfirmed {
+  text: string
+  /** `clientTurnId` is the id under which it was sent. */
+  clientTurnId: string
 }
 
 /** `toolSpiralRecovering` precedes a forced rebuild. */

@@ -33,7 +33,7 @@ func (TransportChanged) Name() string { return "transportChanged" }
 func (ModeChanged) Name() string      { return "modeChanged" }
 
 // The events of the transports that are passed on (session-api A.3.3), and the
-// widgets.
+// widgets and unconfirmed turns.
 type (
 	Transcript          = event.Transcript
 	TurnStarted         = event.TurnStarted
@@ -51,6 +51,7 @@ type (
 	AvatarStartTalking  = avatar.AvatarStartTalking
 	AvatarStopTalking   = avatar.AvatarStopTalking
 	Interrupted         = avatar.Interrupted
+	TurnUnconfirmed     = avatar.TurnUnconfirmed
 	MediaReady          = avatar.MediaReady
 	ConnectTimings      = avatar.ConnectTimings
 	MediaRecovering     = avatar.MediaRecovering
@@ -65,7 +66,7 @@ func passedOn(e event.Event) bool {
 	switch e.(type) {
 	case Transcript, TurnStarted, TurnEnded, ToolCalled, ToolCallResult, ToolCallInvalid, OAuthRequired, OAuthRequiredResult,
 		WidgetShown, ResponsePending, ResponseSettled, AgentActionDenied, SpeechChunk, AvatarStartTalking, AvatarStopTalking,
-		Interrupted, MediaReady, ConnectTimings, MediaRecovering, MediaRecovered, Warning, Failed:
+		Interrupted, TurnUnconfirmed, MediaReady, ConnectTimings, MediaRecovering, MediaRecovered, Warning, Failed:
 		return true
 	}
 	return false

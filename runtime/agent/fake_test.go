@@ -279,6 +279,15 @@ func (s *socket) Emit(name string, args ...any) error {
 	return nil
 }
 
+// Ask is Emit to a service that acknowledges.
+func (s *socket) Ask(name string, acknowledged func(), args ...any) error {
+	err := s.Emit(name, args...)
+	if err == nil {
+		acknowledged()
+	}
+	return err
+}
+
 func (s *socket) reply(name string) {
 	s.world.mu.Lock()
 	f := s.world.answer[name]

@@ -309,7 +309,8 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 	})
 }
 
-// TestTheEventsThatArePassedOn are those of session-api A.3.3, and widget.
+// TestTheEventsThatArePassedOn are those of session-api A.3.3, widget and
+// turnUnconfirmed.
 func TestTheEventsThatArePassedOn(t *testing.T) {
 	own := []string{"stateChange", "transportChanged", "modeChanged", "ended"}
 	inner := []string{
@@ -342,6 +343,7 @@ func TestTheEventsThatArePassedOn(t *testing.T) {
 			MediaRecovering{},
 			MediaRecovered{},
 			WidgetShown{},
+			TurnUnconfirmed{},
 			TurnStarted{},
 			TurnEnded{},
 			ResponsePending{},
@@ -362,7 +364,7 @@ func TestTheEventsThatArePassedOn(t *testing.T) {
 		for _, e := range r.events() {
 			got = append(got, e.Name())
 		}
-		want := append(inner, "widget")
+		want := append(inner, "widget", "turnUnconfirmed")
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {

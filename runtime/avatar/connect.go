@@ -359,9 +359,7 @@ func (s *Session) approve(l *connection) {
 		return
 	}
 	l.approved = true
-	if err := l.hs.approve(l.room); err != nil {
-		s.base.Log("warn", err.Error(), nil)
-	}
+	s.tell(control.ApprovedPermissions, control.Approval{Room: l.room})
 	s.mark("approved")
 	s.turn.hold() // the opening can't be interrupted
 }

@@ -31,8 +31,9 @@ type connection struct {
 	up    Publisher
 	voice Voice // audio mode
 
-	approved bool // ApprovedPermissions was sent
-	released bool // the pause expired: the service freed the media
+	untold   []*command // what the service may not have received
+	approved bool       // ApprovedPermissions was sent
+	released bool       // the pause expired: the service freed the media
 
 	opened  bool            // the socket was connected once
 	lost    socketio.Reason // why the socket is down, "" while it is not

@@ -199,6 +199,16 @@ type AvatarStopTalking struct {
 	Text string `json:"text"`
 }
 
+// TurnUnconfirmed says that a typed turn was sent and that the service has shown no
+// sign of it, though speak() answered true: it may be lost. It comes once for a turn:
+// when the session is rebuilt or ends, or after a minute. A turn that the service is
+// known to acknowledge is sent again by itself after a lost connection.
+type TurnUnconfirmed struct {
+	Text string `json:"text"`
+	// ClientTurnID is the id under which it was sent.
+	ClientTurnID string `json:"clientTurnId"`
+}
+
 // Interrupted says that the visitor cut the avatar.
 type Interrupted struct{}
 
@@ -279,6 +289,7 @@ func (SpeechChunk) Name() string          { return "speechChunk" }
 func (AvatarStartTalking) Name() string   { return "avatarStartTalking" }
 func (AvatarStopTalking) Name() string    { return "avatarStopTalking" }
 func (Interrupted) Name() string          { return "interrupted" }
+func (TurnUnconfirmed) Name() string      { return "turnUnconfirmed" }
 func (ToolSpiralRecovering) Name() string { return "toolSpiralRecovering" }
 func (SpiralRecovered) Name() string      { return "spiralRecovered" }
 func (AgentActionDenied) Name() string    { return "agentActionDenied" }

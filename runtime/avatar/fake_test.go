@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,10 @@ type fakeService struct {
 	silent bool // sockets do not connect
 	// refuse, when set, is what dialling fails with.
 	refuse error
+	// acknowledge, when set, decides about the acknowledgement of a typed text, or of an
+	// event that is called what.
+	acknowledge func(what string) bool
+	down        bool // no socket is connected, which the session has still to learn
 }
 
 type fakeSocket struct {
@@ -127,6 +132,27 @@ func (s *fakeSocket) Emit(name string, args ...any) error {
 	return nil
 }
 
+// Ask is Emit with an acknowledgement, which the service gives if it is told how.
+func (s *fakeSocket) Ask(name string, acknowledged func(), args ...any) error {
+	s.service.mu.Lock()
+	acknowledge, down := s.service.acknowledge, s.service.down
+	s.service.mu.Unlock()
+	if down {
+		return socketio.ErrDisconnected
+	}
+	if err := s.Emit(name, args...); err != nil {
+		return err
+	}
+	what := name
+	if text, ok := args[0].(control.Text); ok {
+		what = text.Text
+	}
+	if acknowledge != nil && acknowledge(what) {
+		acknowledged()
+	}
+	return nil
+}
+
 func (s *fakeSocket) reply(name string, p sent) {
 	s.service.mu.Lock()
 	answer := s.service.answer[name]
@@ -174,18 +200,21 @@ func (s *fakeSocket) names() []string {
 	return names
 }
 
-// payloads returns the payloads of the client's events called name.
+// payloads returns the payloads of the client's events called name, without the random
+// ids of turns.
 func (s *fakeSocket) payloads(name string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []string
 	for _, e := range s.sent {
 		if e.name == name {
-			found = append(found, string(e.payload))
+			found = append(found, turnID.ReplaceAllString(string(e.payload), ""))
 		}
 	}
 	return found
 }
+
+var turnID = regexp.MustCompile(`,"clientTurnId":"[a-z0-9]{16}"`)
 
 // fakeMedia makes peers that do at once what they are asked.
 type fakeMedia struct {

@@ -235,12 +235,6 @@ func (c *handshake) negotiate(ctx context.Context, l control.Limits, o offerer, 
 	return o.Answer(ctx, got.answer)
 }
 
-// approve reports to the service that the media is in place: the opening turn may
-// begin (wire-protocol §3.5).
-func (c *handshake) approve(room string) error {
-	return c.socket.Emit(control.ApprovedPermissions, control.Approval{Room: room})
-}
-
 // latch keeps the newest value until it is taken. One goroutine puts, any takes.
 type latch[T any] chan T
 

@@ -188,7 +188,7 @@ func TestTheEndIsTheLastWord(t *testing.T) {
 		}
 		r.forget()
 		s.drop(socketio.ServerDisconnect)
-		r.wantEvents("connectivityChanged", "responseSettled", "stateChange:disconnected", "ended")
+		r.wantEvents("connectivityChanged", "responseSettled", "turnUnconfirmed", "stateChange:disconnected", "ended")
 	})
 }
 

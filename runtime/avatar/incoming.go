@@ -312,6 +312,7 @@ func (s *Session) userTurn(p control.TurnToTalk) {
 		return
 	}
 	s.turn.lastText = text
+	s.repeated(text)
 	if text = s.cutEcho(text); text != "" {
 		s.base.Emit(Transcript{Type: "user", Text: text})
 	}

@@ -72,6 +72,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 		s.notifier.Notify(o.Reason)
 	}
 	s.resetTurn()
+	s.settleAllTurns()
 	s.tearDown(cutShort(nil))
 	s.token = ""
 	s.setState(Disconnected)
@@ -87,6 +88,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 		return
 	}
 	s.resetTurn()
+	s.settleAllTurns()
 	if err != nil {
 		s.base.Emit(Failed{Error: err})
 	}
@@ -261,7 +263,7 @@ func (s *Session) Pause() error {
 		}
 		s.life.paused = true
 		s.stall.Disarm()
-		s.emit(control.PauseConversation, control.Empty{})
+		s.tell(control.PauseConversation, control.Empty{})
 	})
 	return nil
 }
@@ -306,7 +308,7 @@ func (s *Session) resume(done chan error) {
 		done <- nil
 	default:
 		s.life.paused = false
-		s.emit(control.ResumeConversation, control.Empty{})
+		s.tell(control.ResumeConversation, control.Empty{})
 		s.flush()
 		done <- nil
 	}
@@ -320,7 +322,7 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	media := s.newMedia(l)
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
-	s.emit(control.ResumeConversation, control.Empty{})
+	s.tell(control.ResumeConversation, control.Empty{})
 	s.base.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media})
 		s.base.Work.Post(func() {

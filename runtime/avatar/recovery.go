@@ -137,6 +137,10 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 	l.opened, l.lost = true, ""
 	s.mark("socketOpen")
 	s.base.Emit(ConnectivityChanged{Channel: "socket", State: "connected"})
+	if recovered {
+		s.tellAgain(l)
+		s.reconsiderTurns(true)
+	}
 	switch {
 	case first:
 	case recovered:
@@ -164,6 +168,7 @@ func (s *Session) rebuild(reason string, reuse bool) {
 	s.tools.Forget()
 	s.dropSegments()
 	s.resetTurn()
+	s.reconsiderTurns(false)
 	if s.state != ReconnectingState {
 		s.setState(ReconnectingState)
 		s.base.Emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})

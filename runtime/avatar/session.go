@@ -59,6 +59,7 @@ type Socket interface {
 	Open()
 	Events() <-chan socketio.Event
 	Emit(name string, args ...any) error
+	Ask(name string, acknowledged func(), args ...any) error
 	ID() string
 	SetAuth(auth any) error
 	Reconnect()

@@ -32,6 +32,11 @@ type turnState struct {
 	// it is cut (wire-protocol §7.6).
 	echo string
 
+	// unconfirmed are the turns that were sent, in order, and of which the service has
+	// shown no sign.
+	unconfirmed  []*sentTurn
+	acknowledges bool // the service acknowledges what it is sent: it did so once
+
 	sent     []time.Time // typed turns of the last minute
 	lastText string      // what the visitor asked last, for spiral recovery
 	ended    []string    // the speechIds of turns that ended, the newest last
@@ -57,7 +62,8 @@ func (s *Session) mustWait() bool { return s.turn.holding || s.life.paused || s.
 // Speak sends text as one user turn. It cuts an avatar that talks; during a
 // turn that can't be interrupted, and while the session is paused, it waits, and
 // all that waits leaves as one turn (wire-protocol §7.7). The result is true when it was sent, and false
-// when the session ended first.
+// when the session ended first. A connection may break with what was sent: the event turnUnconfirmed
+// reports a turn of which the service has shown no sign.
 //
 // Errors: invalid_state (not connected, or a tap-to-talk window is open),
 // bad_request (empty), disclosure_required, rate_limited (also when 100 texts
@@ -215,17 +221,20 @@ func (s *Session) withdraw(h *heldText) bool {
 }
 
 // send emits one typed turn: the barge-in marker, then the text
-// (wire-protocol §3.6).
-func (s *Session) send(text string) {
-	s.turn.lastText = text
+// (wire-protocol §3.6). It fails without a connection; nothing was sent then.
+func (s *Session) send(text string) error {
 	s.emitText(control.BargeIn())
-	s.emitText(control.Text{Text: text, IsFinal: true})
+	if err := s.deliver(&sentTurn{id: session.RandomID(turnIDLength), text: text}); err != nil {
+		return err
+	}
+	s.turn.lastText = text
 	if s.opts.Debug {
 		s.emit(control.DebugTextEntered, control.Text{Text: text, IsFinal: true})
 	}
 	s.noteActivity()
 	s.setPending(true)
 	s.stall.Arm()
+	return nil
 }
 
 func (s *Session) emitText(t control.Text) { s.emit(control.TextEntered, t) }
@@ -250,13 +259,18 @@ func (s *Session) release() {
 	s.flush()
 }
 
-// flush sends what waits, as one turn, unless it has to wait on.
+// flush sends what has to be sent again, and what waits, as one turn, unless it has to
+// wait on.
 func (s *Session) flush() {
 	if s.mustWait() || s.state != Connected {
 		return
 	}
+	for _, t := range s.turn.unconfirmed {
+		if t.again && s.deliver(t) != nil {
+			return // until the next connection
+		}
+	}
 	held := s.turn.held
-	s.turn.held = nil
 	if len(held) == 0 {
 		return
 	}
@@ -264,7 +278,11 @@ func (s *Session) flush() {
 	for i, h := range held {
 		texts[i] = h.text
 	}
-	s.send(strings.Join(texts, "\n"))
+	if err := s.send(strings.Join(texts, "\n")); err != nil {
+		s.base.Log("info", "a typed turn waits for the connection: "+err.Error(), nil)
+		return
+	}
+	s.turn.held = nil
 	for _, h := range held {
 		h.done(true)
 	}

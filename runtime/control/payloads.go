@@ -68,6 +68,9 @@ type Text struct {
 	Text          string `json:"text"`
 	IsFinal       bool   `json:"isFinal"`
 	IsSpeechStart bool   `json:"isSpeechStart,omitempty"`
+	// ClientTurnID is what the client calls a final text, the same whenever it sends it
+	// again (local-service choice A22).
+	ClientTurnID string `json:"clientTurnId,omitempty"`
 }
 
 // BargeIn is the marker that stops an interruptible utterance

@@ -94,6 +94,7 @@ func New(c Config) http.Handler {
 	}
 	mux.HandleFunc("POST /capacity", s.capacity)
 	mux.HandleFunc("POST /recovery", s.recovery)
+	mux.HandleFunc("POST /turns", s.turns)
 	mux.HandleFunc("GET /links", s.links)
 	mux.HandleFunc("POST /links", s.setLinks)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
@@ -183,6 +184,17 @@ func (s *server) recovery(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil && body.RefuseNext {
 		s.Recovery.RefuseNextRecovery()
+	}
+	reply(w, struct{}{}, err)
+}
+
+func (s *server) turns(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Acknowledged *bool `json:"acknowledged"`
+	}
+	err := decode(r, &body)
+	if err == nil && body.Acknowledged != nil {
+		s.Hub.SetAcknowledging(*body.Acknowledged)
 	}
 	reply(w, struct{}{}, err)
 }

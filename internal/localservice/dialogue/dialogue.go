@@ -196,8 +196,7 @@ func (s *Service) KeepSpoken(ctx context.Context, who Caller, messageID, text st
 	return s.store.SetParts(ctx, messageID, parts)
 }
 
-// Forget removes an answer and the question from the thread, for a turn that the
-// service itself made invalid (deleteFromHistory, wire-protocol §7.8).
-func (s *Service) Forget(ctx context.Context, messageID string) error {
-	return s.store.DeleteTurn(ctx, messageID)
+// HasTurn reports whether the thread has the turn to which a client gave that id.
+func (s *Service) HasTurn(ctx context.Context, threadID, id string) (bool, error) {
+	return s.store.HasTurn(ctx, threadID, id)
 }

@@ -221,15 +221,40 @@ func TestKeepSpokenCutsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestForgetRemovesTheTurn(t *testing.T) {
-	f := open(t, saying("ok"))
+// TestAQuestionTakesThePlaceOfAnother in the thread, and in what the brain is shown.
+func TestAQuestionTakesThePlaceOfAnother(t *testing.T) {
+	var shown []brain.Line
+	f := open(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
+		shown = q.History
+		return out.Say("ok")
+	}))
 	who := f.caller(store.Receptionist, "ann")
 	kept, _ := f.turn(who, TurnRequest{Text: "kept"})
 	gone, _ := f.turn(who, TurnRequest{Text: "gone", ThreadID: kept.ThreadID})
-	if err := f.Forget(t.Context(), gone.MessageID); err != nil {
-		t.Fatal(err)
+	f.turn(who, TurnRequest{Text: "gone too", ThreadID: kept.ThreadID, Replaces: gone.QuestionID})
+	wantLines(t, f.history(kept.ThreadID), "human: kept", "ai: ok", "human: gone too", "ai: ok")
+	if len(shown) != 2 || shown[0].Text != "kept" {
+		t.Errorf("the brain was shown %+v", shown)
 	}
-	wantLines(t, f.history(kept.ThreadID), "human: kept", "ai: ok")
+}
+
+// TestARepeatedTurnIsEmpty: a client may send a turn again whose acknowledgement it
+// has lost.
+func TestARepeatedTurnIsEmpty(t *testing.T) {
+	f := open(t, saying("ok"))
+	who := f.caller(store.Receptionist, "ann")
+	stored := 0
+	ask := TurnRequest{Text: "once", ClientTurns: []string{"t-1"}, Stored: func() { stored++ }}
+	first, _ := f.turn(who, ask)
+	ask.ThreadID = first.ThreadID
+	again, err := f.Turn(t.Context(), who, ask, func(seg converse.Segment) error {
+		t.Errorf("emitted %+v", seg)
+		return nil
+	})
+	if !errors.Is(err, store.ErrRepeated) || again.MessageID != "" || stored != 1 {
+		t.Errorf("again: %+v, %v; stored %d times", again, err, stored)
+	}
+	wantLines(t, f.history(first.ThreadID), "human: once", "ai: ok")
 }
 
 func TestCancelledTurnStopsSoonAndKeepsWhatWasSaid(t *testing.T) {

@@ -51,13 +51,21 @@ type TurnRequest struct {
 	Trigger      string            // what began the turn, "" for the user's own words
 	Image        []byte            // still of a shared screen, nil for none
 	Wire         brain.Wire        // the stream of the reply, nil on a live session
+
+	ClientTurns []string // the ids that the client gave to what is in Text
+	// Replaces is the question that this one takes the place of, "" for none: it and
+	// its answer leave the thread when this one enters it (deleteFromHistory,
+	// wire-protocol §7.8).
+	Replaces string
+	Stored   func() // called once the question is in the store; nil is nothing
 }
 
 // TurnResult is what came of a turn.
 type TurnResult struct {
-	ThreadID  string
-	MessageID string // of the answer, "" when the turn was an empty one
-	Text      string // everything spoken, as far as it came
+	ThreadID   string
+	QuestionID string // "" when the turn was an empty one, as is MessageID
+	MessageID  string // of the answer
+	Text       string // everything spoken, as far as it came
 }
 
 // Turn asks the brain and hands its answer to emit, segment by segment, from the
@@ -69,7 +77,8 @@ type TurnResult struct {
 // segment is emitted.
 //
 // A turn that brings variables to an agent that takes none is empty: nothing is
-// emitted and nothing stored (wire-protocol §10.3). A turn whose ctx ends stops at
+// emitted and nothing stored (wire-protocol §10.3). So is one with a client's id that
+// the thread has; it fails with [store.ErrRepeated]. A turn whose ctx ends stops at
 // once, keeps in the thread what was said so far, and returns the context's
 // error. An aborted turn ends with a user-interruption and is not an error. When
 // the brain fails, the client gets an error segment.
@@ -110,8 +119,11 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	asked := &store.Message{
 		ID: uuid.NewString(), ThreadID: thread.ID, Role: store.Human, Parts: []store.Part{spokenPart(req.Text, false)},
 	}
-	if err := s.store.AddMessage(ctx, asked); err != nil {
+	if err := s.store.AddQuestion(ctx, asked, req.ClientTurns, req.Replaces); err != nil {
 		return TurnResult{}, fmt.Errorf("store question: %w", err)
+	}
+	if req.Stored != nil {
+		req.Stored()
 	}
 	out := &sink{
 		ctx: ctx, service: s, owner: who.Scope(), emit: emit, began: began,
@@ -129,7 +141,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	}
 	stopped := end.logged()
 	saveErr := s.save(ctx, who, thread, asked.ID, out)
-	result := TurnResult{ThreadID: thread.ID, MessageID: answerID, Text: out.text.String()}
+	result := TurnResult{ThreadID: thread.ID, QuestionID: asked.ID, MessageID: answerID, Text: out.text.String()}
 	return result, errors.Join(s.finish(ctx, out, stopped, err), saveErr)
 }
 
@@ -164,6 +176,9 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 	isNew := true
 	lines := make([]brain.Line, 0, len(history))
 	for _, m := range history {
+		if req.Replaces != "" && (m.ID == req.Replaces || m.ReplyTo == req.Replaces) {
+			continue
+		}
 		isNew = isNew && m.Role != store.Human
 		if text := m.Text(); text != "" {
 			lines = append(lines, brain.Line{Agent: m.Role != store.Human, Text: text})

@@ -12,7 +12,7 @@ type arguments interface {
 
 // handlers says what each event does (wire-protocol §3). Unknown events are
 // ignored.
-var handlers = map[string]func(*Session, arguments){
+var handlers = map[string]func(*Session, arguments, reply){
 	control.Join:                with((*Session).join),
 	control.CheckAvailability:   without((*Session).answerAvailability),
 	control.StvNewSession:       without((*Session).newVideoSession),
@@ -22,7 +22,7 @@ var handlers = map[string]func(*Session, arguments){
 	control.ASRClientCandidate:  with((*Session).microphoneCandidate),
 	control.VoiceAnswer:         with((*Session).voiceAnswer),
 	control.VoiceCandidate:      with((*Session).voiceCandidate),
-	control.TextEntered:         with((*Session).textEntered),
+	control.TextEntered:         withReply((*Session).textEntered),
 	control.TapToTalkStart:      without((*Session).openTap),
 	control.TapToTalkEnd:        without((*Session).endTap),
 	control.MuteUser:            without(func(s *Session) { s.mute(true) }),
@@ -36,29 +36,50 @@ var handlers = map[string]func(*Session, arguments){
 }
 
 // handle gives an event to its handler.
-func (s *Session) handle(name string, args arguments) {
+func (s *Session) handle(name string, args arguments, r reply) {
 	h, ok := handlers[name]
 	if !ok {
 		s.log.Debug("unknown event", "event", name)
 		return
 	}
-	h(s, args)
+	h(s, args, r)
 }
 
 // with is a handler of the event's first argument. What can't be read is
-// dropped: an event has no reply that could say so.
-func with[T any](h func(*Session, T)) func(*Session, arguments) {
-	return func(s *Session, args arguments) {
+// dropped: no reply could say so.
+func with[T any](h func(*Session, T)) func(*Session, arguments, reply) {
+	return withReply(func(s *Session, payload T, r reply) {
+		h(s, payload)
+		s.acknowledge(r)
+	})
+}
+
+// withReply is a handler that acknowledges the event itself.
+func withReply[T any](h func(*Session, T, reply)) func(*Session, arguments, reply) {
+	return func(s *Session, args arguments, r reply) {
 		var payload T
 		if err := args.Decode(0, &payload); err != nil {
 			s.log.Debug("event dropped", "err", err)
 			return
 		}
-		h(s, payload)
+		h(s, payload, r)
 	}
 }
 
 // without is a handler of an event that says all by its name.
-func without(h func(*Session)) func(*Session, arguments) {
-	return func(s *Session, _ arguments) { h(s) }
+func without(h func(*Session)) func(*Session, arguments, reply) {
+	return func(s *Session, _ arguments, r reply) {
+		h(s)
+		s.acknowledge(r)
+	}
+}
+
+// acknowledge answers an event that asked for it (choice A22).
+func (s *Session) acknowledge(r reply) {
+	if r == nil || !s.hub.acknowledges() {
+		return
+	}
+	if err := r(); err != nil { // the client will repeat it
+		s.log.Debug("an event is not acknowledged", "err", err)
+	}
 }

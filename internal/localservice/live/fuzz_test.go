@@ -46,7 +46,7 @@ func FuzzEvents(f *testing.F) {
 			s.startMicrophone()
 		}
 		for range 2 {
-			s.handle(event, jsonArgs{[]byte(payload)})
+			s.handle(event, jsonArgs{[]byte(payload)}, nil)
 			for _, message := range s.take() {
 				message()
 			}

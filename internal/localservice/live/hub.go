@@ -67,7 +67,7 @@ type Dialogue interface {
 	Opening(ctx context.Context, who dialogue.Caller, t store.Thread, c dialogue.Context) (phrase, messageID string, err error)
 	Turn(ctx context.Context, who dialogue.Caller, req dialogue.TurnRequest, emit func(converse.Segment) error) (dialogue.TurnResult, error)
 	KeepSpoken(ctx context.Context, who dialogue.Caller, messageID, text string) error
-	Forget(ctx context.Context, messageID string) error
+	HasTurn(ctx context.Context, threadID, id string) (bool, error)
 }
 
 // Threads changes what is stored with a thread; [store.Store] does.
@@ -115,6 +115,7 @@ type Hub struct {
 	calls     int
 	exhausted bool
 	tierFull  bool
+	silent    bool // turns are not acknowledged
 }
 
 // NewHub returns a Hub.
@@ -196,7 +197,7 @@ func newSession(ctx context.Context, h *Hub, conn Conn) *Session {
 	s := &Session{
 		inbox: newInbox(), cfg: &h.cfg, hub: h, conn: conn, since: time.Now(),
 		log: h.cfg.Logger.With("session", conn.ID()), stored: make(chan struct{}),
-		ended: make(chan struct{}),
+		unstored: map[string]*receipt{}, ended: make(chan struct{}),
 	}
 	close(s.stored)
 	s.ctx, s.stop = context.WithCancel(ctx)
@@ -277,6 +278,20 @@ func (h *Hub) SetTierExceeded(on bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tierFull = on
+}
+
+// SetAcknowledging lets the service acknowledge typed turns and drop repeated ones, as
+// it does at first, or not, as the real service may (choice A22).
+func (h *Hub) SetAcknowledging(on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.silent = !on
+}
+
+func (h *Hub) acknowledges() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.silent
 }
 
 // Sessions describes the live sessions, oldest first.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,8 +83,30 @@ func (st *stage) send(event string, payload any) {
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	st.s.post(func() { st.s.handle(event, jsonArgs{raw}) })
+	st.s.post(func() { st.s.handle(event, jsonArgs{raw}, nil) })
 	synctest.Wait()
+}
+
+// receive is send of an event that asks for an acknowledgement; it returns how many
+// came by now.
+func (st *stage) receive(event string, payload any) *atomic.Int32 {
+	st.t.Helper()
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	acknowledged := new(atomic.Int32)
+	st.s.post(func() {
+		st.s.handle(event, jsonArgs{raw}, func(...any) error { acknowledged.Add(1); return nil })
+	})
+	synctest.Wait()
+	return acknowledged
+}
+
+// typeTurn sends a typed turn with an id.
+func (st *stage) typeTurn(id, text string) *atomic.Int32 {
+	st.t.Helper()
+	return st.receive(control.TextEntered, control.Text{Text: text, IsFinal: true, ClientTurnID: id})
 }
 
 func (st *stage) say(text string) {
@@ -247,7 +270,8 @@ type fakeBrain struct {
 	mu       sync.Mutex
 	asked    []dialogue.TurnRequest
 	kept     []string // what KeepSpoken was told
-	forgot   int
+	turns    []string // the ids of what is stored
+	full     bool     // nothing can be stored
 	analysis map[string]any
 }
 
@@ -270,8 +294,16 @@ func (b *fakeBrain) Turn(ctx context.Context, _ dialogue.Caller, req dialogue.Tu
 	b.mu.Lock()
 	b.asked = append(b.asked, req)
 	answer := b.answer
+	result := dialogue.TurnResult{ThreadID: "thread1", QuestionID: fmt.Sprintf("q%d", len(b.asked)), MessageID: "m1"}
+	failed := b.full
+	if !failed {
+		b.turns = append(b.turns, req.ClientTurns...)
+	}
 	b.mu.Unlock()
-	result := dialogue.TurnResult{ThreadID: "thread1", MessageID: "m1"}
+	if failed {
+		return dialogue.TurnResult{}, errors.New("disk full")
+	}
+	req.Stored()
 	if answer == nil {
 		return result, nil
 	}
@@ -286,11 +318,10 @@ func (b *fakeBrain) KeepSpoken(_ context.Context, _ dialogue.Caller, _, text str
 	return nil
 }
 
-func (b *fakeBrain) Forget(context.Context, string) error {
+func (b *fakeBrain) HasTurn(_ context.Context, _, id string) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.forgot++
-	return nil
+	return slices.Contains(b.turns, id), nil
 }
 
 func (b *fakeBrain) UpdateThread(_ context.Context, _ store.Scope, _ string, change func(*store.Thread) error) (store.Thread, error) {

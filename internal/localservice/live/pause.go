@@ -11,7 +11,7 @@ func (s *Session) pause() {
 	s.paused = true
 	s.idle.stop()
 	s.dropTap()
-	s.waiting = ""
+	s.dropWaiting()
 	if p := s.active; p != nil {
 		s.cut(p, func() {})
 	}

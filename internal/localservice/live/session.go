@@ -49,8 +49,9 @@ type Session struct {
 	// The conversation.
 	active    *speech
 	stored    chan struct{} // closed when the last turn is stored
-	waiting   string        // said while the agent could not be interrupted
-	lastLine  string        // for a replay
+	waiting   waiting
+	unstored  map[string]*receipt // by the id that the client gave
+	lastLine  string              // for a replay
 	idle      *timer
 	checkedIn bool
 	limits    [2]*timer // the warning and the end of the whole conversation
@@ -85,7 +86,7 @@ func (s *Session) run(events <-chan socketio.Event) {
 			}
 			switch e.Kind {
 			case socketio.Message:
-				s.handle(e.Name, e.Args)
+				s.handle(e.Name, e.Args, e.Reply)
 			case socketio.Connected:
 				s.recovered = true
 				s.returned()

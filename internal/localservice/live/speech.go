@@ -32,6 +32,10 @@ type speech struct {
 	asked  string // what the user said, "" for the agent's own lines
 	cause  string // what began the turn, as the brain sees it
 
+	receipts []*receipt // of what was typed
+	replaces *speech    // whose question this one is a longer form of, nil for none
+	question string     // the question in the thread; the asker's until stored is closed
+
 	ctx    context.Context // ends the brain and the voice
 	cancel context.CancelFunc
 

@@ -1,15 +1,16 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
@@ -30,52 +31,63 @@ func (s *Session) attentive() bool {
 	return s.approved && !s.paused && !s.released
 }
 
-// textEntered takes typed text, or the marker that goes before it
-// (wire-protocol §3.6). Partial text is nothing to act on.
-func (s *Session) textEntered(t control.Text) {
-	text := truncate(strings.TrimSpace(t.Text))
-	switch {
-	case !t.IsFinal && t.IsSpeechStart && text == "":
-		s.bargeIn()
-	case t.IsFinal && text != "":
-		s.userSaid(byTranscript, text)
-	}
-}
-
-// userSaid takes a finished line of the user, typed or spoken.
-func (s *Session) userSaid(by trigger, text string) {
+// userSaid takes a finished line of the user, typed or spoken, with the receipts of
+// what was typed. It reports whether the line counts.
+func (s *Session) userSaid(by trigger, text string, receipts ...*receipt) bool {
 	if !s.attentive() {
-		return
+		return false
 	}
 	s.userActive()
 	p := s.active
 	switch {
 	case p == nil:
-		s.begin(by, uuid.NewString(), text, text)
+		s.begin(by, uuid.NewString(), text, text, receipts...)
 	case p.by.uninterruptible():
 		s.log.Debug("input during an uninterruptible turn dropped", "speech", p.id)
+		return false
 	case p.thinking():
-		s.merge(p, text)
+		s.merge(p, text, receipts)
 	case !s.profile.InterruptionsEnabled:
-		s.waiting = truncate(joinLines(s.waiting, text))
+		s.waiting.text = truncate(joinLines(s.waiting.text, text))
+		s.waiting.receipts = append(s.waiting.receipts, receipts...)
 	default:
 		s.interrupt(p)
-		s.begin(by, uuid.NewString(), text, text)
+		s.begin(by, uuid.NewString(), text, text, receipts...)
 	}
+	return true
+}
+
+// waiting is what the user said while the agent could not be interrupted.
+type waiting struct {
+	text     string
+	receipts []*receipt
+}
+
+// dropWaiting drops it.
+func (s *Session) dropWaiting() {
+	s.abandon(s.waiting.receipts)
+	s.waiting = waiting{}
 }
 
 // begin starts a turn about asked. The user's own line is said, which is
 // shorter when text is merged into a question that the brain is still thinking
 // about, and empty when the user did not speak.
-func (s *Session) begin(by trigger, turnID, asked, said string) {
-	s.ask(s.newSpeech(by, asked), turnID, said, true)
+func (s *Session) begin(by trigger, turnID, asked, said string, receipts ...*receipt) {
+	p := s.newSpeech(by, asked)
+	p.receipts = receipts
+	s.ask(p, turnID, said, true)
 }
 
 // merge starts the brain over with what the user added: the same turn under a
-// new speechId (wire-protocol §3.6, choice B13).
-func (s *Session) merge(p *speech, added string) {
-	s.drop(p, outcome{forget: true})
-	s.ask(s.newSpeech(p.by, truncate(joinLines(p.asked, added))), p.turnID, added, false)
+// new speechId (wire-protocol §3.6, choice B13). In the thread the longer question
+// takes the place of the shorter one.
+func (s *Session) merge(p *speech, added string, receipts []*receipt) {
+	s.drop(p, outcome{})
+	longer := s.newSpeech(p.by, truncate(joinLines(p.asked, added)))
+	longer.replaces = p
+	longer.receipts = append(p.receipts, receipts...)
+	p.receipts = nil
+	s.ask(longer, p.turnID, added, false)
 }
 
 func (s *Session) ask(p *speech, turnID, said string, isNew bool) {
@@ -101,10 +113,16 @@ func (s *Session) asker(p *speech) func() {
 		ThreadID: s.thread.ID, Text: p.asked, Context: s.dialogueContext(),
 		Capabilities: s.context.Capabilities, Experience: experience, Fast: true,
 		Trigger: p.cause, Image: s.stills.take(),
+		ClientTurns: idsOf(p.receipts),
+		Stored:      func() { s.post(func() { s.settle(p.receipts) }) },
 	}
 	return func() {
 		defer close(p.stored)
 		<-before
+		if p.replaces != nil {
+			request.Replaces = p.replaces.question
+		}
+		p.question = request.Replaces
 		var result dialogue.TurnResult
 		turnErr := p.ctx.Err() // cut or merged before it began: not worth a question in the thread
 		if turnErr == nil {
@@ -112,6 +130,7 @@ func (s *Session) asker(p *speech) func() {
 				s.post(func() { s.segment(p, seg) })
 				return p.ctx.Err()
 			})
+			p.question = cmp.Or(result.QuestionID, p.question)
 		}
 		s.post(func() { s.answered(p, turnErr) })
 		outcome := <-p.outcome
@@ -120,13 +139,7 @@ func (s *Session) asker(p *speech) func() {
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), rememberTimeout)
 		defer cancel()
-		var err error
-		if outcome.forget {
-			err = s.cfg.Dialogue.Forget(ctx, result.MessageID)
-		} else {
-			err = s.cfg.Dialogue.KeepSpoken(ctx, s.who, result.MessageID, outcome.spoken)
-		}
-		if err != nil {
+		if err := s.cfg.Dialogue.KeepSpoken(ctx, s.who, result.MessageID, outcome.spoken); err != nil {
 			s.log.Warn("the thread could not be corrected", "err", err)
 		}
 	}
@@ -135,7 +148,6 @@ func (s *Session) asker(p *speech) func() {
 // outcome says what of an answer belongs into the thread (wire-protocol §7.8).
 type outcome struct {
 	kept   bool   // all of it: it was played to its end
-	forget bool   // none, not even the question: it goes on in another turn
 	spoken string // otherwise, what was played
 }
 
@@ -176,10 +188,15 @@ func closesTurn(seg converse.Segment) bool {
 // answered takes the end of the brain's work. An error of the brain itself came
 // as a segment already; what is left are defects and cancelled turns.
 func (s *Session) answered(p *speech, err error) {
+	s.abandon(p.receipts)
 	if p != s.active {
 		return
 	}
-	if err != nil && !errors.Is(err, context.Canceled) {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+	case errors.Is(err, store.ErrRepeated): // the session of an earlier socket was a moment faster
+		s.log.Info("a repeated turn is dropped")
+	default:
 		s.log.Error("the brain failed", "err", err)
 	}
 	p.answered = true
@@ -189,12 +206,12 @@ func (s *Session) answered(p *speech, err error) {
 
 // afterSpeech goes on when an utterance has ended by itself.
 func (s *Session) afterSpeech(p *speech) {
-	switch text := s.waiting; {
+	switch next := s.waiting; {
 	case p.by == byGoodbye:
 		s.endConversation()
-	case text != "":
-		s.waiting = ""
-		s.begin(byTranscript, uuid.NewString(), text, text)
+	case next.text != "":
+		s.waiting = waiting{}
+		s.begin(byTranscript, uuid.NewString(), next.text, next.text, next.receipts...)
 	default:
 		s.watchIdle()
 	}

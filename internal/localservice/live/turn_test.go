@@ -237,8 +237,8 @@ func TestTextJoinsTheQuestionThatTheBrainIsThinkingAbout(t *testing.T) {
 		if q, want := st.brain.questions(), []string{"How are you", "How are you\ntoday?"}; !slices.Equal(q, want) {
 			t.Errorf("asked %q, want %q", q, want)
 		}
-		if st.brain.forgot != 1 {
-			t.Errorf("the thread forgot %d turns, want 1", st.brain.forgot)
+		if got := st.brain.asked[1].Replaces; got != "q1" {
+			t.Errorf("in the thread it takes the place of %q, want the first question", got)
 		}
 		st.wait(5 * time.Second)
 	})

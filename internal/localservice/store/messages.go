@@ -28,22 +28,64 @@ func (s *Store) AddMessage(ctx context.Context, m *Message) error {
 	if err != nil {
 		return err
 	}
+	return s.tx(ctx, func(tx *sql.Tx) error { return addMessage(ctx, tx, m, parts) })
+}
+
+func addMessage(ctx context.Context, tx *sql.Tx, m *Message, parts []byte) error {
 	m.CreatedAt = fromMillis(millis(time.Now()))
 	m.UpdatedAt = m.CreatedAt
+	result, err := tx.ExecContext(ctx,
+		`INSERT INTO messages (id, thread_id, partner_id, user_id, config_id, role, reply_to, title, parts, created_at, updated_at)
+		 SELECT ?, id, partner_id, user_id, config_id, ?, ?, '', ?, ?, ? FROM threads WHERE id = ? AND deleted_at IS NULL`,
+		m.ID, m.Role, m.ReplyTo, string(parts), millis(m.CreatedAt), millis(m.UpdatedAt), m.ThreadID)
+	if err != nil {
+		return err
+	}
+	if rows, err := result.RowsAffected(); err != nil || rows == 0 {
+		return errors.Join(err, ErrNotFound) // deleted while the turn ran
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE threads SET updated_at = ? WHERE id = ?`, millis(m.CreatedAt), m.ThreadID)
+	return err
+}
+
+// AddQuestion appends what a user said, as AddMessage does, and in the same step notes
+// the ids that the client gave to the turns in it, and removes the question that m
+// replaces, with its answer; "" is none. It fails with [ErrRepeated], and changes
+// nothing, when the thread has one of the ids already.
+func (s *Store) AddQuestion(ctx context.Context, m *Message, turnIDs []string, replaces string) error {
+	parts, err := json.Marshal(m.Parts)
+	if err != nil {
+		return err
+	}
 	return s.tx(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx,
-			`INSERT INTO messages (id, thread_id, partner_id, user_id, config_id, role, reply_to, title, parts, created_at, updated_at)
-			 SELECT ?, id, partner_id, user_id, config_id, ?, ?, '', ?, ?, ? FROM threads WHERE id = ? AND deleted_at IS NULL`,
-			m.ID, m.Role, m.ReplyTo, string(parts), millis(m.CreatedAt), millis(m.UpdatedAt), m.ThreadID)
-		if err != nil {
+		if replaces != "" {
+			_, err := tx.ExecContext(ctx, `DELETE FROM messages WHERE thread_id = ?1 AND (id = ?2 OR reply_to = ?2)`, m.ThreadID, replaces)
+			if err != nil {
+				return err
+			}
+		}
+		if err := addMessage(ctx, tx, m, parts); err != nil {
 			return err
 		}
-		if rows, err := result.RowsAffected(); err != nil || rows == 0 {
-			return errors.Join(err, ErrNotFound) // deleted while the turn ran
+		for _, id := range turnIDs {
+			result, err := tx.ExecContext(ctx,
+				`INSERT INTO client_turns (thread_id, id, message_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.ThreadID, id, m.ID)
+			if err != nil {
+				return err
+			}
+			if rows, err := result.RowsAffected(); err != nil || rows == 0 {
+				return errors.Join(err, ErrRepeated)
+			}
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE threads SET updated_at = ? WHERE id = ?`, millis(m.CreatedAt), m.ThreadID)
-		return err
+		return nil
 	})
+}
+
+// HasTurn reports whether the thread has the turn to which a client gave that id.
+func (s *Store) HasTurn(ctx context.Context, threadID, id string) (bool, error) {
+	var has bool
+	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM client_turns WHERE thread_id = ? AND id = ?)`, threadID, id).Scan(&has)
+	return has, err
 }
 
 // SetParts replaces what a message says.
@@ -54,15 +96,6 @@ func (s *Store) SetParts(ctx context.Context, id string, parts []Part) error {
 	}
 	_, err = s.write.ExecContext(ctx, `UPDATE messages SET parts = ?, updated_at = ? WHERE id = ?`,
 		string(text), millis(time.Now()), id)
-	return err
-}
-
-// DeleteTurn removes an answer and the line that it answers. It does nothing
-// when there is no such answer.
-func (s *Store) DeleteTurn(ctx context.Context, answerID string) error {
-	_, err := s.write.ExecContext(ctx,
-		`DELETE FROM messages WHERE thread_id IS NOT NULL
-		   AND (id = ?1 OR id = (SELECT reply_to FROM messages WHERE id = ?1))`, answerID)
 	return err
 }
 

@@ -29,6 +29,9 @@ var (
 	// does not reach it: callers get the same error for both.
 	ErrNotFound = errors.New("not found")
 
+	// ErrRepeated means that a turn of that id is in the thread already.
+	ErrRepeated = errors.New("the turn is stored already")
+
 	// ErrShared means that a shared message was to be deleted.
 	ErrShared = errors.New("a shared message cannot be deleted")
 )

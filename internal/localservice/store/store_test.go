@@ -370,20 +370,61 @@ func TestDeletedThreadIsGone(t *testing.T) {
 	}
 }
 
-func TestDeleteTurnRemovesQuestionAndAnswer(t *testing.T) {
+// TestATurnThatIsSentAgainIsStoredOnce, also when it has become a part of another
+// question meanwhile.
+func TestATurnThatIsSentAgainIsStoredOnce(t *testing.T) {
 	s := open(t)
 	scope := Scope{PartnerID: onlyPartner(t, s).ID}
-	thread := newThread(t, s, scope)
-	say(t, s, thread.ID, Human, "kept", "")
-	question := say(t, s, thread.ID, Human, "gone", "")
-	answer := say(t, s, thread.ID, AI, "gone too", question.ID)
-	if err := s.DeleteTurn(t.Context(), answer.ID); err != nil {
+	thread, other := newThread(t, s, scope), newThread(t, s, scope)
+	ask := func(thread, text, replaces string, ids ...string) (Message, error) {
+		m := Message{ID: uuid.NewString(), ThreadID: thread, Role: Human, Parts: []Part{{Type: "text", Content: []byte(`"` + text + `"`)}}}
+		return m, s.AddQuestion(t.Context(), &m, ids, replaces)
+	}
+	want := func(lines ...string) {
+		t.Helper()
+		history, err := s.History(t.Context(), thread.ID, 10)
+		got := []string{}
+		for _, m := range history {
+			got = append(got, m.Text())
+		}
+		if err != nil || !slices.Equal(got, lines) {
+			t.Errorf("history %q, %v; want %q", got, err, lines)
+		}
+	}
+	has := func(id string, want bool) {
+		t.Helper()
+		if got, err := s.HasTurn(t.Context(), thread.ID, id); err != nil || got != want {
+			t.Errorf("turn %s: %v, %v; want %v", id, got, err, want)
+		}
+	}
+	has("t-1", false)
+	first, err := ask(thread.ID, "one", "", "t-1")
+	if err != nil {
 		t.Fatal(err)
 	}
-	history, err := s.History(t.Context(), thread.ID, 10)
-	if err != nil || len(history) != 1 || history[0].Text() != "kept" {
-		t.Errorf("history %v, %v; want the first line only", history, err)
+	has("t-1", true)
+	if _, err := ask(thread.ID, "one", "", "t-1"); !errors.Is(err, ErrRepeated) {
+		t.Errorf("the same turn again: %v, want %v", err, ErrRepeated)
 	}
+	if _, err := ask(other.ID, "one", "", "t-1"); err != nil {
+		t.Errorf("the same id in another thread: %v", err)
+	}
+	say(t, s, thread.ID, AI, "answer", first.ID)
+	want("one", "answer")
+	if _, err := ask(thread.ID, "one two", first.ID, "t-1", "t-2"); err != nil {
+		t.Fatal(err)
+	}
+	want("one two")
+	has("t-1", true)
+	has("t-2", true)
+	if _, err := ask(thread.ID, "two", "", "t-2"); !errors.Is(err, ErrRepeated) {
+		t.Errorf("the second part again: %v, want %v", err, ErrRepeated)
+	}
+	if _, err := ask(thread.ID, "three, two", first.ID, "t-3", "t-2"); !errors.Is(err, ErrRepeated) {
+		t.Errorf("a question with a part that is there: %v, want %v", err, ErrRepeated)
+	}
+	has("t-3", false) // with the rest of it
+	want("one two")
 }
 
 func TestHistoryIsTheEndOfTheThread(t *testing.T) {

@@ -1,0 +1,256 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+)
+
+// TestNoTypedTurnIsLost: a session whose connection is cut at random around each turn
+// finds every text in the transcript once, or was told of it. AGENTRUNTIME_CUTS is the
+// number of cuts.
+func TestNoTypedTurnIsLost(t *testing.T) {
+	cuts := 100
+	if text := os.Getenv("AGENTRUNTIME_CUTS"); text != "" {
+		var err error
+		if cuts, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data := t.TempDir()
+	service := start(t, localservice.Options{Data: data, Script: []byte("rules: [{when: {any: true}, steps: [{say: Well.}]}]")})
+	const sessions = 4
+	said := make([][]string, sessions)
+	reported := make([][]string, sessions)
+	threads := make([]string, sessions)
+	t.Run("sessions", func(t *testing.T) {
+		for i := range sessions {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				said[i], reported[i], threads[i] = chatter(t, service, i, cuts/sessions)
+			})
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	if err := service.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	n, told := 0, 0
+	for i, thread := range threads {
+		history, err := db.History(t.Context(), thread, 100_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times := map[string]int{}
+		for _, m := range history {
+			if m.Role == store.Human {
+				for line := range strings.Lines(m.Text()) { // turns that were merged
+					times[strings.TrimSpace(line)]++
+				}
+			}
+		}
+		told += len(reported[i])
+		for _, text := range said[i] {
+			n++
+			if got := times[text]; got > 1 || got == 0 && !slices.Contains(reported[i], text) {
+				t.Errorf("%q is in the transcript %d times", text, got)
+			}
+		}
+	}
+	t.Logf("measured: %d cuts around a typed turn: %d turns, %d reported as unconfirmed", cuts, n, told)
+	if told > n/100 {
+		t.Errorf("%d of %d turns were reported instead of being sent again", told, n)
+	}
+}
+
+// chatter has a session say something with each of so many cuts. It returns what was
+// said, what was reported as unconfirmed, and the thread.
+func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, reported []string, thread string) {
+	random := rand.New(rand.NewPCG(uint64(n), 1))
+	line := newCuttable(t, service.Info().ConversationManagerURL)
+	_, init := arrive(t, service, store.Silent)
+	heard := newRecorder(t)
+	o := avatar.OptionsFor(init)
+	o.ConversationURL = line.url
+	o.AllowPrivateHosts = true
+	o.MicStart = avatar.MicDeferred
+	o.ReconnectionDelay = 5 * time.Millisecond
+	o.OnEvent = heard.record
+	s, err := avatar.New(o, avatar.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer s.Close()
+	if err := s.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	speak := func(text string) {
+		said = append(said, text)
+		wait := s.Start(t.Context(), text)
+		waiting.Go(func() {
+			if sent, err := wait(); !sent || err != nil {
+				t.Errorf("%q: %v, %v", text, sent, err)
+			}
+		})
+	}
+	speak(fmt.Sprintf("session %d begins", n))
+	_, next := await(heard, 0, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
+	for i := range cuts {
+		before := random.IntN(3)
+		if before == 0 {
+			line.lose(random.IntN(2) == 0, random.IntN(2) == 0)
+		}
+		speak(fmt.Sprintf("turn %d of session %d", i, n))
+		time.Sleep(time.Duration(random.IntN(4000)) * time.Microsecond) // how far the text has come is left to chance
+		if before == 1 {
+			line.lose(random.IntN(2) == 0, random.IntN(2) == 0)
+			speak(fmt.Sprintf("and another, %d of session %d", i, n))
+		}
+		if random.IntN(10) == 0 {
+			refuseRecovery(t, service)
+		}
+		line.drop()
+		_, next = await(heard, next, anyOf[avatar.Reconnected])
+	}
+	last := fmt.Sprintf("session %d ends", n)
+	speak(last)
+	_, next = await(heard, next, func(e avatar.Transcript) bool { return e.Type == "user" && strings.HasSuffix(e.Text, last) })
+	await(heard, next, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
+	thread = s.Snapshot().ThreadID
+	s.Disconnect(avatar.DisconnectOptions{})
+	s.Settle()
+	heard.mu.Lock()
+	defer heard.mu.Unlock()
+	for _, e := range heard.events {
+		if e, ok := e.(avatar.TurnUnconfirmed); ok {
+			reported = append(reported, strings.Split(e.Text, "\n")...)
+		}
+	}
+	return said, reported, thread
+}
+
+// refuseRecovery has the service refuse the next recovery of a session.
+func refuseRecovery(t *testing.T, service *localservice.Service) {
+	info := service.Info()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, info.ControlURL+"/recovery", strings.NewReader(`{"refuseNext":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+info.ControlToken)
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		t.Error(reply.Status)
+	}
+}
+
+// cuttable is a way to a server that can lose what is under way and break.
+type cuttable struct {
+	url, target string
+
+	mu    sync.Mutex
+	conns []net.Conn
+	lost  [2]atomic.Bool // what the client and the server send
+}
+
+func newCuttable(t *testing.T, address string) *cuttable {
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cuttable{url: "http://" + listener.Addr().String(), target: u.Host}
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", c.target)
+			if err != nil {
+				t.Error(err)
+				near.Close()
+				continue
+			}
+			c.mu.Lock()
+			c.conns = append(c.conns, near, far)
+			c.mu.Unlock()
+			served.Go(func() { c.pass(far, near, &c.lost[0]) })
+			served.Go(func() { c.pass(near, far, &c.lost[1]) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		c.drop()
+		served.Wait()
+	})
+	return c
+}
+
+func (c *cuttable) pass(to io.WriteCloser, from io.ReadCloser, lost *atomic.Bool) {
+	defer to.Close()
+	defer from.Close()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 && !lost.Load() {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// lose has what is sent from now on not arrive, in one direction or both.
+func (c *cuttable) lose(up, down bool) {
+	c.lost[0].Store(up || !down)
+	c.lost[1].Store(down)
+}
+
+// drop breaks every connection; the next one works.
+func (c *cuttable) drop() {
+	c.mu.Lock()
+	conns := c.conns
+	c.conns = nil
+	c.mu.Unlock()
+	for _, conn := range conns {
+		conn.Close()
+	}
+	c.lost[0].Store(false)
+	c.lost[1].Store(false)
+}

@@ -1,0 +1,96 @@
+package live
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+)
+
+// maxTurnID bounds the id that a client gives to a turn, in bytes; ours send 16.
+const maxTurnID = 64
+
+// reply acknowledges an event; it is nil where the client asked for nothing.
+type reply func(args ...any) error
+
+// receipt is what a client is owed for a typed turn until that is stored
+// (choice A22).
+type receipt struct {
+	id      string  // the client's, "" for none
+	replies []reply // to the turn and to its repetitions
+}
+
+// textEntered takes typed text, or the marker that goes before it
+// (wire-protocol §3.6). Partial text is nothing to act on.
+func (s *Session) textEntered(t control.Text, r reply) {
+	text := truncate(strings.TrimSpace(t.Text))
+	switch {
+	case !t.IsFinal && t.IsSpeechStart && text == "":
+		s.bargeIn()
+	case t.IsFinal && text != "":
+		s.typed(t.ClientTurnID, text, r)
+	}
+}
+
+// typed takes a typed turn. One that came before, perhaps over an earlier socket, is
+// dropped and acknowledged with the first.
+func (s *Session) typed(id, text string, asks reply) {
+	if !s.hub.acknowledges() || len(id) > maxTurnID {
+		s.userSaid(byTranscript, text)
+		return
+	}
+	r := &receipt{id: id}
+	if asks != nil {
+		r.replies = []reply{asks}
+	}
+	if id != "" {
+		if under := s.unstored[id]; under != nil {
+			under.replies = append(under.replies, r.replies...)
+			return
+		}
+		there, err := s.cfg.Dialogue.HasTurn(s.ctx, s.thread.ID, id)
+		if err != nil {
+			s.log.Warn("a repeated turn can't be told", "err", err)
+		}
+		if there {
+			s.settle([]*receipt{r})
+			return
+		}
+		s.unstored[id] = r
+	}
+	if !s.userSaid(byTranscript, text, r) {
+		s.abandon([]*receipt{r})
+	}
+}
+
+// settle acknowledges turns that are stored.
+func (s *Session) settle(receipts []*receipt) {
+	for _, r := range receipts {
+		for _, reply := range r.replies {
+			s.acknowledge(reply)
+		}
+		r.replies = nil
+	}
+	s.abandon(receipts)
+}
+
+// abandon forgets turns that are stored, or never will be: their client may send them
+// again.
+func (s *Session) abandon(receipts []*receipt) {
+	for _, r := range receipts {
+		if s.unstored[r.id] == r {
+			delete(s.unstored, r.id)
+		}
+	}
+}
+
+// idsOf returns the ids that the client gave.
+func idsOf(receipts []*receipt) []string {
+	var ids []string
+	for _, r := range receipts {
+		if r.id != "" && !slices.Contains(ids, r.id) {
+			ids = append(ids, r.id)
+		}
+	}
+	return ids
+}

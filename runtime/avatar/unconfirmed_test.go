@@ -1,0 +1,308 @@
+package avatar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// acknowledging lets the service acknowledge what it gets from now on, except texts and
+// events in lost.
+func (r *rig) acknowledging(lost ...string) {
+	r.service.mu.Lock()
+	defer r.service.mu.Unlock()
+	r.service.acknowledge = func(what string) bool { return !slices.Contains(lost, what) }
+}
+
+// TestALostCommandIsSentAgain: without its approval the service says nothing, and every
+// text waits for ever. Of two about the same thing, the newer is sent.
+func TestALostCommandIsSentAgain(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.acknowledging(control.ApprovedPermissions, control.PauseConversation, control.ResumeConversation, control.UnmuteUser)
+		s := r.connectOnly()
+		r.Mute()
+		r.Unmute()
+		if err := r.UpdateRequestVars(map[string]any{"a": 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.Pause(), r.Resume(context.Background())); err != nil {
+			t.Fatal(err)
+		}
+		sent := len(s.names())
+		r.recover(s)
+		want := []string{control.ApprovedPermissions, control.UnmuteUser, control.ResumeConversation}
+		if got := s.names()[sent:]; !slices.Equal(got, want) {
+			t.Errorf("sent again %q, want %q", got, want)
+		}
+		r.acknowledging()
+		r.recover(s)
+		sent = len(s.names())
+		r.recover(s)
+		if got := s.names()[sent:]; len(got) != 0 {
+			t.Errorf("sent again %q", got)
+		}
+	})
+}
+
+// TestACommandIsSentOnceToAServiceThatDoesNotAcknowledge, unless it never left.
+func TestACommandIsSentOnceToAServiceThatDoesNotAcknowledge(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.Mute()
+		r.service.mu.Lock()
+		r.service.down = true
+		r.service.mu.Unlock()
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		r.service.mu.Lock()
+		r.service.down = false
+		r.service.mu.Unlock()
+		sent := len(s.names())
+		r.recover(s)
+		r.recover(s)
+		if got := s.names()[sent:]; !slices.Equal(got, []string{control.PauseConversation}) {
+			t.Errorf("sent %q, want the pause", got)
+		}
+	})
+}
+
+func (r *rig) say(text string) {
+	r.t.Helper()
+	if sent, err := r.Speak(context.Background(), text); !sent || err != nil {
+		r.t.Fatalf("speak %q: %v, %v", text, sent, err)
+	}
+	synctest.Wait()
+}
+
+// recover cuts the socket; the service keeps the session.
+func (r *rig) recover(s *fakeSocket) {
+	s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+	s.push(socketio.Event{Kind: socketio.Connected, Recovered: true})
+	synctest.Wait()
+}
+
+// replace cuts the socket; the service has a new session, whose opening ends.
+func (r *rig) replace(s *fakeSocket) {
+	s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+	s.push(socketio.Event{Kind: socketio.Connected})
+	synctest.Wait()
+	s.say(control.StvFinishedTalking, control.FinishedTalking{})
+	synctest.Wait()
+}
+
+// typed returns the final texts of s, with a number for each id: turns with the same
+// number are the same turn.
+func (s *fakeSocket) typed() []string {
+	ids, texts := map[string]int{}, []string{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.sent {
+		var t control.Text
+		if err := json.Unmarshal(e.payload, &t); err != nil || e.name != control.TextEntered || !t.IsFinal {
+			continue
+		}
+		if _, known := ids[t.ClientTurnID]; !known {
+			ids[t.ClientTurnID] = len(ids) + 1
+		}
+		texts = append(texts, fmt.Sprint(ids[t.ClientTurnID], " ", t.Text))
+	}
+	return texts
+}
+
+func (r *rig) wantTyped(s *fakeSocket, want ...string) {
+	r.t.Helper()
+	synctest.Wait()
+	if got := s.typed(); !slices.Equal(got, want) {
+		r.t.Errorf("sent %q, want %q", got, want)
+	}
+}
+
+func (r *rig) wantUnconfirmed(want ...string) {
+	r.t.Helper()
+	var got []string
+	for _, e := range all[TurnUnconfirmed](r) {
+		if e.ClientTurnID == "" {
+			r.t.Error("an event without the turn's id")
+		}
+		got = append(got, e.Text)
+	}
+	if !slices.Equal(got, want) {
+		r.t.Errorf("unconfirmed %q, want %q", got, want)
+	}
+}
+
+// TestALostTurnIsSentAgain to a service that acknowledges, in order, under its own id,
+// and without cutting what the avatar may be saying.
+func TestALostTurnIsSentAgain(t *testing.T) {
+	for name, cut := range map[string]func(*rig, *fakeSocket){"recovered": (*rig).recover, "rebuilt": (*rig).replace} {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				s := r.mustConnect()
+				r.acknowledging("two", "three")
+				r.say("one")
+				r.say("two")
+				r.say("three")
+				markers := len(s.payloads(control.TextEntered))
+				cut(r, s)
+				r.wantTyped(s, "1 one", "2 two", "3 three", "2 two", "3 three")
+				if got := len(s.payloads(control.TextEntered)) - markers; got != 2 {
+					t.Errorf("%d events for 2 turns", got)
+				}
+				r.acknowledging()
+				cut(r, s)
+				cut(r, s)
+				r.wantTyped(s, "1 one", "2 two", "3 three", "2 two", "3 three", "2 two", "3 three")
+				time.Sleep(2 * confirmLimit)
+				r.Disconnect(DisconnectOptions{})
+				r.wantUnconfirmed()
+			})
+		})
+	}
+}
+
+// TestALostTurnIsNeverSentTwiceToAServiceThatMayAnswerTwice, but reported once.
+func TestALostTurnIsNeverSentTwiceToAServiceThatMayAnswerTwice(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.say("heard")
+		r.say("heard")
+		r.say(" lost ")
+		s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "heard"})
+		r.recover(s)
+		s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "heard"}) // it was missed
+		r.wantUnconfirmed()
+		r.replace(s)
+		r.wantUnconfirmed(" lost ")
+		r.replace(s)
+		time.Sleep(2 * confirmLimit)
+		r.Disconnect(DisconnectOptions{})
+		r.wantUnconfirmed(" lost ")
+		r.wantTyped(s, "1 heard", "2 heard", "3  lost ")
+	})
+}
+
+// TestATurnWithoutASignIsReportedInTime, whether or not the service acknowledges.
+func TestATurnWithoutASignIsReportedInTime(t *testing.T) {
+	for name, acknowledges := range map[string]bool{"acknowledged before": true, "not": false} {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				s := r.mustConnect()
+				if acknowledges {
+					r.acknowledging("lost")
+					r.say("one")
+				}
+				r.say("lost")
+				time.Sleep(confirmLimit - time.Millisecond)
+				r.wantUnconfirmed()
+				time.Sleep(time.Millisecond)
+				r.wantUnconfirmed("lost")
+				r.recover(s)
+				if got := s.typed(); got[len(got)-1] != fmt.Sprint(len(got), " lost") {
+					t.Errorf("sent %q: a turn that was reported is sent again", got)
+				}
+			})
+		})
+	}
+}
+
+// TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd.
+func TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd(t *testing.T) {
+	for name, end := range map[string]func(*rig, *fakeSocket){
+		"disconnect": func(r *rig, _ *fakeSocket) { r.Disconnect(DisconnectOptions{}) },
+		"lost": func(_ *rig, s *fakeSocket) {
+			s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
+		},
+		"ended": func(_ *rig, s *fakeSocket) { s.say(control.ConversationEnded, control.Empty{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				s := r.mustConnect()
+				r.say("lost")
+				end(r, s)
+				r.wantUnconfirmed("lost")
+				if name != "ended" { // which the service tells first
+					names := r.heardNames()
+					if slices.Index(names, "turnUnconfirmed") > slices.Index(names, "ended") {
+						t.Errorf("events %q", names)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestATextWaitsWhileTheSocketIsDown, before the session has learnt of that.
+func TestATextWaitsWhileTheSocketIsDown(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		down := func(yes bool) {
+			r.service.mu.Lock()
+			defer r.service.mu.Unlock()
+			r.service.down = yes
+		}
+		down(true)
+		left := r.speakLater("Hello")
+		select {
+		case <-left:
+			t.Fatal("reported as sent")
+		default:
+		}
+		down(false)
+		r.recover(s)
+		if !<-left {
+			t.Error("not sent")
+		}
+		r.wantTyped(s, "1 Hello")
+
+		down(true)
+		left = r.speakLater("Never")
+		r.Disconnect(DisconnectOptions{})
+		if <-left {
+			t.Error("reported as sent")
+		}
+		r.wantUnconfirmed("Hello")
+	})
+}
+
+// TestALostTurnWaitsAsATypedOneDoes: the service would drop it during a pause and
+// during the opening.
+func TestALostTurnWaitsAsATypedOneDoes(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.acknowledging("lost")
+		r.say("one")
+		r.say("lost")
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		r.recover(s)
+		r.wantTyped(s, "1 one", "2 lost")
+		next := r.speakLater("next")
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		r.wantTyped(s, "1 one", "2 lost", "2 lost", "3 next")
+		if !<-next {
+			t.Error("not sent")
+		}
+	})
+}
+
+// TestTheKickoffIsConfirmedToo.
+func TestTheKickoffIsConfirmedToo(t *testing.T) {
+	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}}, func(r *rig) {
+		r.mustConnect()
+		r.Disconnect(DisconnectOptions{})
+		r.wantUnconfirmed("Begin")
+	})
+}
