@@ -135,6 +135,7 @@ fuzz:
 			$(GOTEST) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 0x ./$$(dirname $$file) || exit 1; \
 		done; \
 	done
+	$(GOTEST) -run TestIsolation ./internal/localservice/api -isolation-calls 100000
 
 # How often the connection is cut around a typed turn; with the other tests, 100 times.
 CUTS := 1000

@@ -252,11 +252,12 @@ func TestADialogueIsResumedByItsThread(t *testing.T) {
 	_, p := openPage(t)
 	var got struct{ Same, Other, Resumed, Fresh string }
 	p.Do(&got, `
-		const first = await connect()
+		const init = {token: (await arrive()).ks}
+		const first = await connect({init})
 		await first.session.sendText("My name is Sam")
 		const {threadId} = first.session
 		first.session.disconnect({final: false})
-		const second = await connect({threadId})
+		const second = await connect({init, threadId})
 		const {text} = await second.session.sendText("What is my name?")
 		const fresh = await connect({kickoff: "What is my name?"})
 		await fresh.until("turnEnd")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -29,7 +30,7 @@ func TestAnAbortedTurnStopsAtTheService(t *testing.T) {
 				if !errors.Is(err, fault.Aborted) {
 					t.Errorf("ended with %v", err)
 				}
-				line := h.journal.await(t, n, "turn stopped", "thread", thread)
+				line := h.journal.await(t, n, "turn stopped", "thread", store.ThreadLabel(thread))
 				took, brain := line.at.Sub(at), line.values["stopped_after"].Duration()
 				if took > stopLimit || brain > stopLimit || line.values["reason"].String() != "client gone" {
 					t.Errorf("stopped %v after the abort; the service says %v", took, line.values)

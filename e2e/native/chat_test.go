@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -274,7 +275,7 @@ func toldOnce(t *testing.T, h *house) {
 	c.Disconnect(chat.DisconnectOptions{})
 	c.Close()
 	// Close has waited for it.
-	if found, _ := h.journal.lines("session completed", "thread", thread); len(found) != 1 {
+	if found, _ := h.journal.lines("session completed", "thread", store.ThreadLabel(thread)); len(found) != 1 {
 		t.Errorf("the service was told %d times", len(found))
 	}
 	if got := heardAll[chat.SessionCompleted](c); len(got) != 1 || got[0] != (chat.SessionCompleted{Reason: "disconnect", Sent: true}) {

@@ -26,6 +26,7 @@ export class Conversation {
   #desk
   #memory
   #visitor // its calls beside the conversation
+  #token // which the visitor's thread belongs to
   #opening // identifies the latest call of #connect
 
   /**
@@ -80,6 +81,7 @@ export class Conversation {
     const before = this.#memory.read()
     this.log.clear()
     if (before) this.log.restore(before.log, name)
+    this.#token = before?.token
     await this.#connect(before?.threadId)
     if (this.log.empty && this.session) await this.#suggest()
   }
@@ -95,8 +97,10 @@ export class Conversation {
     const opening = (this.#opening = {})
     const name = agentName()
     try {
-      const init = await this.#api.appInit({ widgetId: $("agent").value, ...this.#service.addresses })
+      const token = this.#token && { token: this.#token } // a new one is made of it, or without it
+      const init = await this.#api.appInit({ widgetId: $("agent").value, ...token, ...this.#service.addresses })
       if (opening !== this.#opening) return // another was opened meanwhile
+      this.#token = init.ks
       const options = { ...init, ...this.#service.session }
       this.#visitor = this.#api.visitor(options)
       const session = this.#create({ ...options, threadId })
@@ -148,7 +152,7 @@ export class Conversation {
   }
 
   #save() {
-    if (this.session && !this.log.empty) this.#memory.write({ threadId: this.session.threadId, log: this.log })
+    if (this.session && !this.log.empty) this.#memory.write({ threadId: this.session.threadId, token: this.#token, log: this.log })
   }
 
   #submit(values) {

@@ -1,5 +1,5 @@
-// What this tab keeps of a conversation for a reload. A widget's token is the
-// same for every visitor, so the service can't be asked for it.
+// What this tab keeps of a conversation for a reload. The service knows a visitor by
+// the token that the thread was begun with, and does not list threads for it.
 
 /** The conversation with an agent on a page of that name. */
 export class Memory {
@@ -9,7 +9,7 @@ export class Memory {
     this.#key = `agentruntime ${page} ${agent}`
   }
 
-  /** { threadId, log }, or undefined. */
+  /** { threadId, token, log }, or undefined. */
   read() {
     try {
       const conversation = JSON.parse(sessionStorage.getItem(this.#key))

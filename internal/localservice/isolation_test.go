@@ -2,11 +2,17 @@ package localservice_test
 
 import (
 	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
 	"net/url"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
 // TestEndedTokenClosesItsSockets (service.md, Authentication rule 7; choice A5):
@@ -95,4 +101,127 @@ func TestEndedTokenOfARecoveredSession(t *testing.T) {
 	if s := recoverAs(token("eve")); !s.until(`42["throwToBadRequest"`) || !s.until("41") {
 		t.Error("another user's token recovered the session")
 	}
+}
+
+// TestThreadsOfVisitors: a thread that was begun with a widget token is continued,
+// joined, aborted, rated and ended with that token, or one that appInit makes of
+// it, and with no other widget token. Its id, which is a key, is in no log.
+func TestThreadsOfVisitors(t *testing.T) {
+	t.Parallel()
+	var log syncBuffer
+	service := start(t, localservice.Options{
+		Script: script(`  - {when: {exact: wait}, steps: [{say: "One. "}, {pause: 20000}]}`, fine),
+		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	info := service.Info()
+	sam, eve := initialise(t, info, "silent"), initialise(t, info, "silent")
+	_, said := postJSON(t, info.GenieURL+"/assistant/converse", sam.KS, `{"userMessage":"Hello"}`)
+	var first struct{ ThreadID, MessageID string }
+	if err := json.NewDecoder(strings.NewReader(said)).Decode(&first); err != nil || first.ThreadID == "" {
+		t.Fatalf("%v in %s", err, said)
+	}
+	var renewed appInit // what a page does after a reload
+	call(t, "KS "+sam.KS, info.AgenticURL+"/application/appInit", nil, &renewed)
+
+	thread := `"` + first.ThreadID + `"`
+	rating := `{"schemaVersion":1,"data":{"message_id":"` + first.MessageID + `","is_positive":false}}`
+	for path, body := range map[string]string{
+		"/thread/session_completed": `{"id":` + thread + `}`,
+		"/feedback/add":             rating,
+		"/assistant/converse":       `{"userMessage":"What did I say?","threadId":` + thread + `}`,
+	} {
+		if status, got := postJSON(t, info.GenieURL+path, eve.KS, body); status == http.StatusOK && !strings.Contains(got, "No permission for thread") {
+			t.Errorf("another visitor: %s gives %d %s", path, status, got)
+		}
+		if status, got := postJSON(t, info.GenieURL+path, renewed.KS, body); status != http.StatusOK || strings.Contains(got, `"error"`) {
+			t.Errorf("the same visitor: %s gives %d %s", path, status, got)
+		}
+	}
+	for _, who := range []struct {
+		ks   string
+		want string
+	}{{eve.KS, `42["throwToBadRequest"`}, {renewed.KS, `42["joinComplete"`}} {
+		s := intrude(t, info, who.ks)
+		s.event("join", `{"channel":"room","kaltura":{"ks":"`+who.ks+`","threadId":`+thread+`}}`)
+		if !s.until(who.want) {
+			t.Errorf("a join did not end with %s", who.want)
+		}
+		_ = s.ws.CloseNow() // the rest of the session does not matter
+	}
+
+	// A turn that runs is aborted by its own visitor only.
+	ended := make(chan string, 1)
+	go func() {
+		_, said := postJSON(t, info.GenieURL+"/assistant/converse", sam.KS, `{"userMessage":"wait","threadId":`+thread+`}`)
+		ended <- said
+	}()
+	abort := func(ks string) {
+		t.Helper()
+		if status, got := postJSON(t, info.GenieURL+"/assistant/abort", ks, `{"threadId":`+thread+`}`); status != http.StatusOK {
+			t.Errorf("abort: %d %s", status, got)
+		}
+	}
+	for deadline := time.After(time.Second); ; {
+		abort(eve.KS)
+		select {
+		case said := <-ended:
+			t.Fatalf("another visitor ended the turn: %s", said)
+		case <-deadline:
+		default:
+			continue
+		}
+		break
+	}
+	abort(renewed.KS)
+	if said := <-ended; !strings.Contains(said, "user-interruption") {
+		t.Errorf("the turn ended with %s", said)
+	}
+
+	text := log.String()
+	if strings.Contains(text, first.ThreadID) {
+		t.Error("the thread's id is in the log")
+	}
+	if label := "thread=" + store.ThreadLabel(first.ThreadID); !strings.Contains(text, label) {
+		t.Errorf("the log has no %s", label)
+	}
+}
+
+// postJSON sends JSON with a token and returns the whole reply.
+func postJSON(t testing.TB, address, ks, body string) (status int, text string) {
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	r.Header.Set("Authorization", "KS "+ks)
+	r.Header.Set("Content-Type", "application/json")
+	reply, err := client.Do(r)
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer reply.Body.Close()
+	data, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return reply.StatusCode, string(data)
+}
+
+// syncBuffer is a log that is read while it is written.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }

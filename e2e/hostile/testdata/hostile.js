@@ -9,9 +9,12 @@ export { AgentError, AgentSession, ChatSession, diagnostics, held, settled }
 
 const names = ["stateChange", "transportChanged", "modeChanged", "transcript", "turnStart", "turnEnd", "sessionCompleted", "warning", "error", "ended"]
 
-/** What appInit tells of an agent, with the service's options for sessions. */
+/** What appInit tells of an agent, with the service's options for sessions. All tabs are of one visitor, with one token. */
 export async function arrive(agent = "silent") {
-  return { ...(await appInit({ widgetId: agents[agent], ...service.addresses })), ...service.session }
+  const token = sessionStorage.getItem(agent) // another tab gets a copy
+  const init = await appInit({ widgetId: agents[agent], ...(token && { token }), ...service.addresses })
+  sessionStorage.setItem(agent, init.ks)
+  return { ...init, ...service.session }
 }
 
 /** A conversation over both transports, in text unless options say otherwise; it is not connected. */

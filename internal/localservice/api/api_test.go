@@ -29,8 +29,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // service is a running API with a real store.
 type service struct {
-	t       *testing.T
+	t       testing.TB
 	url     string
+	handler http.Handler
 	store   *store.Store
 	partner store.Partner
 	agents  map[string]store.Agent
@@ -43,7 +44,7 @@ func (f brainFunc) Answer(ctx context.Context, q *brain.Question, out brain.Sink
 	return f(ctx, q, out)
 }
 
-func serve(t *testing.T, b brain.Brain, change func(*Config)) *service {
+func serve(t testing.TB, b brain.Brain, change func(*Config)) *service {
 	t.Helper()
 	s, err := store.Open("")
 	if err != nil {
@@ -71,7 +72,8 @@ func serve(t *testing.T, b brain.Brain, change func(*Config)) *service {
 	if change != nil {
 		change(&config)
 	}
-	server := httptest.NewServer(New(config))
+	handler := New(config)
+	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		server.Close()
 		http.DefaultClient.CloseIdleConnections()
@@ -87,7 +89,7 @@ func serve(t *testing.T, b brain.Brain, change func(*Config)) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &service{t: t, url: server.URL, store: s, partner: partners[0], agents: map[string]store.Agent{}}
+	v := &service{t: t, url: server.URL, handler: handler, store: s, partner: partners[0], agents: map[string]store.Agent{}}
 	for _, a := range agents {
 		v.agents[a.Name] = a
 	}

@@ -151,7 +151,7 @@ func (s *server) threadUpdate(c *call, body struct {
 	})
 	if err == nil && len(changed) > 0 {
 		// Nothing here listens to this event (service.md, Events); the log shows it.
-		s.log.Info("analysis_updated", "thread", t.ID, "keys", changed)
+		s.log.Info("analysis_updated", "thread", store.ThreadLabel(t.ID), "keys", changed)
 	}
 	return viewThread(t), err
 }
@@ -210,6 +210,6 @@ func (s *server) sessionCompleted(c *call, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.log.Info("session completed", "thread", id, "again", !first)
+	s.log.Info("session completed", "thread", store.ThreadLabel(id), "again", !first)
 	return empty{}, nil
 }

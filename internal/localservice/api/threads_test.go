@@ -79,7 +79,7 @@ func TestAnalysisTellsWhatChanged(t *testing.T) {
 		log.Reset()
 		wantStatus(t, tt.metadata, v.post("/v1/thread/update", ks, fmt.Sprintf(`{"id":%q,"thread_metadata":%s}`, talk.threadID, tt.metadata)), 200, "")
 		var got string
-		if _, after, found := strings.Cut(log.String(), "msg=analysis_updated thread="+talk.threadID+" "); found {
+		if _, after, found := strings.Cut(log.String(), "msg=analysis_updated thread="+store.ThreadLabel(talk.threadID)+" "); found {
 			got, _, _ = strings.Cut(after, "\n")
 		}
 		if got != tt.keys {

@@ -92,7 +92,7 @@ func (c *Caller) Scope() store.Scope {
 func ScopeOf(c token.Claims) store.Scope {
 	return store.Scope{
 		PartnerID: c.PartnerID, Admin: c.Kind() == token.Admin && !c.Entitled(),
-		UserID: c.UserID, TokenID: c.ID,
+		UserID: c.UserID, TokenID: c.ID, Widget: c.Kind() == token.Widget,
 	}
 }
 

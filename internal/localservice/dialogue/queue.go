@@ -78,8 +78,7 @@ func (s *Service) Abort(scope store.Scope, threadID string) {
 	if l == nil || l.running == nil {
 		return
 	}
-	owner := l.running.owner
-	if owner.PartnerID == scope.PartnerID && (scope.Admin || owner.UserID == scope.UserID) {
+	if scope.Reaches(l.running.owner) {
 		l.running.cancel(ErrAborted)
 	}
 }

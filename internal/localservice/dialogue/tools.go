@@ -53,8 +53,7 @@ func (s *Service) ToolResponse(scope store.Scope, a ToolAnswer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.calls.byID[a.ID]
-	if p == nil || a.InvocationID != a.ID || a.Name != p.name ||
-		p.owner.PartnerID != scope.PartnerID || p.owner.UserID != scope.UserID {
+	if p == nil || a.InvocationID != a.ID || a.Name != p.name || !scope.Reaches(p.owner) {
 		return ErrUnknownCall
 	}
 	if p.answer != nil {

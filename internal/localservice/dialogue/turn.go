@@ -246,7 +246,7 @@ func (s *Service) save(ctx context.Context, who Caller, t store.Thread, askedID 
 // finish sends the last segment that fits how the turn ended. What it logs of a
 // turn that was stopped says when that was, and how long the brain went on.
 func (s *Service) finish(ctx context.Context, out *sink, stopped slog.Attr, err error) error {
-	log := s.log.With("thread", out.threadID, "message", out.messageID,
+	log := s.log.With("thread", store.ThreadLabel(out.threadID), "message", out.messageID,
 		slog.Duration("took", time.Since(out.began)), "segments", out.sent)
 	var failure *brain.Failure
 	switch {

@@ -154,7 +154,7 @@ func (s *Session) threadReady(t store.Thread, first converse.Segment, err error)
 	}
 	s.joined = true
 	s.thread, s.openingPhrase = t, first.OpeningPhrase
-	s.log = s.log.With("thread", t.ID)
+	s.log = s.log.With("thread", store.ThreadLabel(t.ID))
 	s.emit(control.AgentRawText, control.RawText{Delta: string(delta)})
 	s.emit(control.JoinComplete, control.Empty{})
 	s.log.Info("session joined")

@@ -16,8 +16,11 @@ const messageColumns = `messages.id, coalesce(messages.thread_id, ''), messages.
 	messages.role, messages.reply_to, messages.title, messages.parts, messages.created_at, messages.updated_at,
 	feedback.user_id, feedback.is_positive, feedback.comment, feedback.created_at, feedback.updated_at`
 
-// A message is readable while its thread is; a shared copy has no thread.
+// A message is readable while its thread is; a shared copy has no thread. The
+// parameter is the caller's [Scope.rater]: the rating in a thread is that of its
+// owner, and of a shared copy everybody sees their own.
 const messageTables = `messages LEFT JOIN feedback ON feedback.message_id = messages.id
+	  AND feedback.rater = iif(messages.thread_id IS NULL, ?, '')
 	LEFT JOIN threads ON threads.id = messages.thread_id`
 
 // AddMessage appends m to its thread. The partner, the user and the configuration
@@ -103,13 +106,16 @@ func (s *Store) SetParts(ctx context.Context, id string, parts []Part) error {
 // thread than any model reads, and little enough for many threads at once.
 const HistoryBytes = 4 << 20
 
+// noRater is the rater of messages in threads.
+const noRater = ""
+
 // History returns the last messages of a thread, oldest first: at most limit of
 // them, and at most [HistoryBytes] of content.
 func (s *Store) History(ctx context.Context, threadID string, limit int) ([]Message, error) {
 	history, size := []Message{}, 0
 	rows, err := s.read.QueryContext(ctx,
 		`SELECT `+messageColumns+` FROM `+messageTables+` WHERE messages.thread_id = ? ORDER BY messages.seq DESC LIMIT ?`,
-		threadID, limit)
+		noRater, threadID, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +145,7 @@ func (s *Store) Message(ctx context.Context, scope Scope, id string) (Message, e
 
 func message(ctx context.Context, q querier, scope Scope, id string) (Message, error) {
 	owned := scope.owned("threads")
-	w := &where{}
+	w := &where{args: []any{scope.rater()}}
 	w.add("messages.id = ?", id)
 	w.add("((messages.thread_id IS NULL AND messages.partner_id = ?) OR (threads.deleted_at IS NULL AND "+owned.String()+"))",
 		append([]any{scope.PartnerID}, owned.args...)...)
@@ -193,6 +199,7 @@ func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page
 	if f.OrderBy != "" {
 		order = f.OrderBy.sql("messages")
 	}
+	w.args = append([]any{scope.rater()}, w.args...)
 	return paged(ctx, s.read, scanMessage, messageColumns, messageTables, w, order, page)
 }
 
@@ -215,7 +222,8 @@ func (s *Store) ShareMessage(ctx context.Context, scope Scope, id, title string)
 	return copyID, err
 }
 
-// AddFeedback rates a message that the scope reaches. The same rating again
+// AddFeedback rates a message that the scope reaches; of a shared copy each caller
+// has a rating of their own, which others don't see. The same rating again
 // changes nothing; another one replaces it.
 func (s *Store) AddFeedback(ctx context.Context, scope Scope, f Feedback) (Feedback, error) {
 	err := s.tx(ctx, func(tx *sql.Tx) error {
@@ -224,12 +232,16 @@ func (s *Store) AddFeedback(ctx context.Context, scope Scope, f Feedback) (Feedb
 			return err
 		}
 		now := millis(time.Now())
+		rater := noRater
+		if m.ThreadID == "" {
+			rater = scope.rater()
+		}
 		_, err = tx.ExecContext(ctx,
-			`INSERT INTO feedback (message_id, user_id, is_positive, comment, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-			 ON CONFLICT (message_id) DO UPDATE SET is_positive = excluded.is_positive, comment = excluded.comment,
+			`INSERT INTO feedback (message_id, rater, user_id, is_positive, comment, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+			 ON CONFLICT (message_id, rater) DO UPDATE SET is_positive = excluded.is_positive, comment = excluded.comment,
 			   user_id = excluded.user_id, updated_at = excluded.updated_at
 			 WHERE is_positive <> excluded.is_positive OR comment <> excluded.comment`,
-			m.ID, scope.UserID, f.IsPositive, f.Comment, now, now)
+			m.ID, rater, scope.UserID, f.IsPositive, f.Comment, now, now)
 		if err != nil {
 			return err
 		}

@@ -294,6 +294,64 @@ func TestScopeHidesOtherUsersThreads(t *testing.T) {
 	if _, err := s.Thread(t.Context(), otherAnonymous, anonymousThread.ID); err != nil {
 		t.Errorf("anonymous thread by its id: %v", err)
 	}
+	// A visitor with a widget token does not reach what another token has begun.
+	otherAnonymous.Widget = true
+	if _, err := s.Thread(t.Context(), otherAnonymous, anonymousThread.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("anonymous thread with another widget token: %v, want %v", err, ErrNotFound)
+	}
+}
+
+// TestRatingsOfASharedMessage: each caller has their own, and an older file keeps
+// the ratings that it has.
+func TestRatingsOfASharedMessage(t *testing.T) {
+	dir := t.TempDir()
+	old, err := openPool(filepath.Join(dir, fileName), 1, "foreign_keys(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := apply(t.Context(), old, "migrations/0001_init.sql", 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Exec(`INSERT INTO partners VALUES (1, 's');
+		INSERT INTO threads VALUES ('t', 1, 'ann', '', '', 7, '', 'active', '', '{}', '{}', 0, 0, NULL);
+		INSERT INTO messages VALUES (1, 'm', 't', 1, 'ann', 7, 'ai', '', '', '[]', 0, 0), (2, 'copy', NULL, 1, 'ann', 7, 'ai', '', '', '[]', 0, 0);
+		INSERT INTO feedback VALUES ('m', 'ann', 1, 'good', 0, 0), ('copy', 'ann', 1, 'good', 0, 0)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ann, bob := Scope{PartnerID: 1, UserID: "ann"}, Scope{PartnerID: 1, UserID: "bob"}
+	visitor, other := Scope{PartnerID: 1, TokenID: "v1", Widget: true}, Scope{PartnerID: 1, TokenID: "v2", Widget: true}
+	for _, scope := range []Scope{bob, visitor} {
+		f, err := s.AddFeedback(t.Context(), scope, Feedback{MessageID: "copy", Comment: "bad"})
+		if err != nil || f.IsPositive || f.Comment != "bad" {
+			t.Errorf("feedback of %v: %v, %v", scope, f, err)
+		}
+	}
+	for _, tt := range []struct {
+		scope Scope
+		id    string
+		want  string
+	}{{ann, "m", "good"}, {ann, "copy", "good"}, {bob, "copy", "bad"}, {visitor, "copy", "bad"}, {other, "copy", ""}} {
+		var got string
+		m, err := s.Message(t.Context(), tt.scope, tt.id)
+		if m.Rating != nil {
+			got = m.Rating.Comment
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%v reads the comment %q of %s, want %q (%v)", tt.scope, got, tt.id, tt.want, err)
+		}
+	}
 }
 
 func TestThreadFilters(t *testing.T) {

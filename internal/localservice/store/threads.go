@@ -42,13 +42,18 @@ func (w *where) between(column string, from, to time.Time) {
 func (w *where) String() string { return strings.Join(w.terms, " AND ") }
 
 // owned limits a query on table to what the scope may address by id. Anonymous
-// visitors share the user id "": for them the unguessable thread id is the key,
-// so that a page can resume its thread with a fresh token.
+// callers share the user id "": a visitor with a widget token reaches what was
+// begun with that token, or with one that appInit made from it. For a token that
+// somebody's server made without a user, the unguessable thread id is the key, so
+// that a page can resume its thread with a fresh one.
 func (s Scope) owned(table string) *where {
 	w := &where{}
 	w.add(table+".partner_id = ?", s.PartnerID)
 	if !s.Admin {
 		w.add(table+".user_id = ?", s.UserID)
+		if s.Widget {
+			w.add(table+".token_id = ?", s.TokenID)
+		}
 	}
 	return w
 }

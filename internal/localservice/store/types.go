@@ -1,6 +1,8 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"time"
 )
@@ -159,7 +161,7 @@ type Message struct {
 // Feedback is a rating of an answer.
 type Feedback struct {
 	MessageID  string
-	ThreadID   string
+	ThreadID   string // "" for a shared copy
 	ConfigID   int64
 	UserID     string
 	IsPositive bool
@@ -182,7 +184,39 @@ type Scope struct {
 	Admin     bool // every thread of the partner
 	UserID    string
 	TokenID   string
+	Widget    bool // a visitor of a page, known by its token alone
 }
+
+// Reaches reports whether the scope may address by id what a caller with the scope
+// owner has begun.
+func (s Scope) Reaches(owner Scope) bool {
+	switch {
+	case s.PartnerID != owner.PartnerID:
+		return false
+	case s.Admin:
+		return true
+	default:
+		return s.UserID == owner.UserID && (!s.Widget || s.TokenID == owner.TokenID)
+	}
+}
+
+// rater tells apart whose rating of a shared message is meant.
+func (s Scope) rater() string {
+	if s.UserID != "" {
+		return "user:" + s.UserID
+	}
+	return "token:" + s.TokenID
+}
+
+// ThreadLabel stands for a thread in logs. The id itself is a key: of an anonymous
+// thread it is all that its owner has.
+func ThreadLabel(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:labelBytes])
+}
+
+// labelBytes are enough of a hash to tell threads apart, in bytes.
+const labelBytes = 6
 
 // Page cuts a list. Index starts at 1.
 type Page struct{ Index, Size int }

@@ -1,0 +1,398 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+)
+
+// callsPerWorld is how many random calls are made with the same four identities.
+const callsPerWorld = 50
+
+var isolationCalls = flag.Int("isolation-calls", 2000, "random calls of TestIsolation; more than the default begin with a random seed")
+
+// TestIsolation makes random calls as four identities, two users and two visitors
+// with widget tokens, and compares each reply with a model of who may see what.
+// Every text of an identity has a mark; no reply to another one may contain it,
+// except for a shared message.
+func TestIsolation(t *testing.T) {
+	v := serve(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
+		text := "Heard: " + q.Text
+		for _, line := range q.History { // what the brain is shown must not leak either
+			if !line.Agent {
+				text += " / " + line.Text
+			}
+		}
+		return out.Say(text)
+	}), nil)
+	var seed uint64
+	if *isolationCalls > 2000 {
+		seed = rand.Uint64()
+	}
+	for n := range uint64(*isolationCalls / callsPerWorld) {
+		w := newWorld(t, v, rand.New(rand.NewPCG(seed, n)))
+		for range callsPerWorld {
+			calls[w.random.IntN(len(calls))](w, w.identities[w.random.IntN(len(w.identities))])
+		}
+		if t.Failed() {
+			t.Fatalf("with the seed %d, in world %d", seed, n)
+		}
+	}
+}
+
+// calls are the random calls; each checks its own reply.
+var calls = []func(*world, *identity){
+	(*world).talk, (*world).talk, (*world).rate, (*world).complete, (*world).abort, (*world).get, (*world).rename, (*world).transcript,
+	(*world).list, (*world).messages, (*world).message, (*world).share, (*world).readShared, (*world).rateShared, (*world).remove,
+	(*world).renew,
+}
+
+// identity is somebody who holds a token.
+type identity struct {
+	mark   string // in everything that it says
+	widget bool
+	user   string
+	ks     string
+}
+
+// talked is a thread of the model.
+type talked struct {
+	id       string
+	owner    *identity
+	deleted  bool
+	messages []string // questions and answers
+}
+
+// rated is a message that somebody can rate, with the last rating of each.
+type rated struct {
+	id      string
+	thread  *talked // nil for a shared copy
+	owner   *identity
+	ratings map[*identity]bool
+}
+
+// world is the service with the model of what has happened to it.
+type world struct {
+	t          *testing.T
+	service    *service
+	random     *rand.Rand
+	identities []*identity
+	threads    []*talked
+	answers    []*rated
+	shared     []*rated
+}
+
+func newWorld(t *testing.T, v *service, random *rand.Rand) *world {
+	w := &world{t: t, service: v, random: random}
+	for i := range 4 {
+		who := &identity{mark: uuid.NewString(), widget: i >= 2}
+		if !who.widget {
+			who.user = who.mark
+		}
+		w.identities = append(w.identities, who)
+		w.newToken(who)
+	}
+	return w
+}
+
+// newToken gives an identity its first token, or another one that keeps its reach.
+func (w *world) newToken(who *identity) {
+	agent := w.service.agents["silent"]
+	if !who.widget {
+		w.form("start", url.Values{
+			"format": {"1"}, "secret": {w.service.partner.Secret}, "partnerId": {fmt.Sprint(w.service.partner.ID)},
+			"type": {fmt.Sprint(token.TypeUser)}, "userId": {who.user}, "expiry": {"600"},
+			"privileges": {fmt.Sprintf("geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", agent.ConfigID)},
+		}, &who.ks)
+		return
+	}
+	ks := who.ks
+	if ks == "" {
+		var started struct{ KS string }
+		w.form("startWidgetSession", url.Values{"format": {"1"}, "widgetId": {agent.WidgetID}}, &started)
+		ks = started.KS
+	}
+	var init struct{ KS string }
+	w.decode(w.send("/v1/application/appInit", "KS "+ks, "application/json", "{}"), &init)
+	who.ks = init.KS
+}
+
+func (w *world) renew(who *identity) { w.newToken(who) }
+
+func (w *world) form(action string, fields url.Values, out any) {
+	w.decode(w.send(SessionPrefix+"/service/session/action/"+action, "", "application/x-www-form-urlencoded", fields.Encode()), out)
+}
+
+func (w *world) decode(got reply, out any) {
+	w.t.Helper()
+	if err := json.Unmarshal([]byte(got.body), out); err != nil || got.status != http.StatusOK {
+		w.t.Fatalf("status %d: %v in %s", got.status, err, got.body)
+	}
+}
+
+func (w *world) send(path, auth, contentType, body string) reply {
+	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodPost, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("Authorization", auth)
+	recorder := httptest.NewRecorder()
+	w.service.handler.ServeHTTP(recorder, r)
+	return reply{recorder.Code, recorder.Header(), strings.TrimSpace(recorder.Body.String())}
+}
+
+// call makes a call as an identity. The reply must have that status and no mark of
+// an identity but its own and those of may.
+func (w *world) call(who *identity, path string, body any, status int, may ...*identity) reply {
+	w.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	got := w.send(path, "KS "+who.ks, "application/json", string(text))
+	if got.status != status {
+		w.t.Errorf("%s %s: status %d, want %d: %s", path, text, got.status, status, got.body)
+	}
+	for _, other := range w.identities {
+		if other != who && !slices.Contains(may, other) && strings.Contains(strings.ReplaceAll(got.body, string(text), ""), other.mark) {
+			w.t.Errorf("%s %s: the reply has what another identity said: %s", path, text, got.body)
+		}
+	}
+	return got
+}
+
+// owners is the status of a route that widget tokens may not use.
+func (w *world) owners(who *identity, otherwise int) int {
+	if who.widget {
+		return http.StatusForbidden
+	}
+	return otherwise
+}
+
+func reaches(who *identity, t *talked) bool { return t.owner == who && !t.deleted }
+
+// thread picks a thread of anybody's, nil when there is none.
+func (w *world) thread() *talked { return pick(w.random, w.threads) }
+
+func pick[T any](random *rand.Rand, list []*T) *T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[random.IntN(len(list))]
+}
+
+// found is the status of a call about one thing.
+func found(ok bool) int {
+	if ok {
+		return http.StatusOK
+	}
+	return http.StatusNotFound
+}
+
+// talk says something, in a new thread or in anybody's.
+func (w *world) talk(who *identity) {
+	body := map[string]any{"userMessage": "word " + who.mark}
+	t := w.thread()
+	if w.random.IntN(3) == 0 {
+		t = nil
+	}
+	if t != nil {
+		body["threadId"] = t.id
+	}
+	got := w.call(who, "/assistant/converse", body, http.StatusOK)
+	if t != nil && !reaches(who, t) {
+		if !strings.Contains(got.body, "No permission for thread") {
+			w.t.Errorf("a thread of another identity was continued: %s", got.body)
+		}
+		return
+	}
+	var first struct{ ThreadID, MessageID string }
+	line, _, _ := strings.Cut(got.body, "\n")
+	if err := json.Unmarshal([]byte(line), &first); err != nil || first.MessageID == "" || strings.Contains(got.body, `"type":"error"`) {
+		w.t.Fatalf("%v in %s", err, got.body)
+	}
+	if t == nil {
+		t = &talked{id: first.ThreadID, owner: who}
+		w.threads = append(w.threads, t)
+	}
+	t.messages = append(t.messages, "question", first.MessageID)
+	w.answers = append(w.answers, &rated{id: first.MessageID, thread: t, owner: who, ratings: map[*identity]bool{}})
+}
+
+func (w *world) feedback(who *identity, m *rated, ok bool) {
+	good := w.random.IntN(2) == 0
+	w.call(who, "/feedback/add", map[string]any{
+		"schemaVersion": 1, "data": map[string]any{"message_id": m.id, "is_positive": good, "comment": "by " + who.mark},
+	}, found(ok))
+	if ok {
+		m.ratings[who] = good
+	}
+}
+
+func (w *world) rate(who *identity) {
+	if m := pick(w.random, w.answers); m != nil {
+		w.feedback(who, m, reaches(who, m.thread))
+	}
+}
+
+func (w *world) rateShared(who *identity) {
+	if m := pick(w.random, w.shared); m != nil {
+		w.feedback(who, m, true)
+	}
+}
+
+func (w *world) complete(who *identity) {
+	if t := w.thread(); t != nil {
+		w.call(who, "/thread/session_completed", map[string]any{"id": t.id}, found(reaches(who, t)))
+	}
+}
+
+func (w *world) abort(who *identity) {
+	if t := w.thread(); t != nil {
+		w.call(who, "/assistant/abort", map[string]any{"threadId": t.id}, http.StatusOK)
+	}
+}
+
+func (w *world) get(who *identity) {
+	if t := w.thread(); t != nil {
+		w.call(who, "/v1/thread/get", map[string]any{"id": t.id}, w.owners(who, found(reaches(who, t))))
+	}
+}
+
+func (w *world) rename(who *identity) {
+	if t := w.thread(); t != nil {
+		w.call(who, "/v1/thread/update", map[string]any{"id": t.id, "title": "title " + who.mark}, w.owners(who, found(reaches(who, t))))
+	}
+}
+
+func (w *world) transcript(who *identity) {
+	if t := w.thread(); t != nil {
+		w.call(who, "/v1/thread/get_transcripts", map[string]any{"id": t.id}, w.owners(who, found(reaches(who, t))))
+	}
+}
+
+// list compares all threads that an identity sees with those of the model.
+func (w *world) list(who *identity) {
+	got := w.call(who, "/v1/thread/list", map[string]any{"pager": map[string]int{"pageSize": maxPageSize}}, w.owners(who, http.StatusOK))
+	if who.widget {
+		return
+	}
+	var want []string
+	for _, t := range w.threads {
+		if reaches(who, t) {
+			want = append(want, t.id)
+		}
+	}
+	w.wantIDs(got, want)
+}
+
+func (w *world) wantIDs(got reply, want []string) {
+	w.t.Helper()
+	var list struct{ Objects []struct{ ID string } }
+	w.decode(got, &list)
+	ids := []string{}
+	for _, o := range list.Objects {
+		ids = append(ids, o.ID)
+	}
+	slices.Sort(ids)
+	slices.Sort(want)
+	if !slices.Equal(ids, want) {
+		w.t.Errorf("the list is %q, want %q", ids, want)
+	}
+}
+
+// messages counts what an identity sees of a thread.
+func (w *world) messages(who *identity) {
+	t := w.thread()
+	if t == nil {
+		return
+	}
+	got := w.call(who, "/message/list", map[string]any{
+		"filter": map[string]any{"objectType": "GenieListMessageFilter", "threadIdEquals": t.id}, "pager": map[string]int{"pageSize": maxPageSize},
+	}, w.owners(who, http.StatusOK))
+	if who.widget {
+		return
+	}
+	want := 0
+	if reaches(who, t) {
+		want = len(t.messages)
+	}
+	var list struct{ TotalCount int }
+	if w.decode(got, &list); list.TotalCount != want {
+		w.t.Errorf("%d messages, want %d", list.TotalCount, want)
+	}
+}
+
+func (w *world) message(who *identity) {
+	if m := pick(w.random, w.answers); m != nil {
+		got := w.call(who, "/message/get", map[string]any{"id": m.id}, w.owners(who, found(reaches(who, m.thread))))
+		if got.status == http.StatusOK {
+			w.wantRating(who, m, got)
+		}
+	}
+}
+
+// wantRating compares a message's rating with the identity's own last one.
+func (w *world) wantRating(who *identity, m *rated, got reply) {
+	w.t.Helper()
+	var seen struct {
+		Positive *bool `json:"is_positive"`
+	}
+	w.decode(got, &seen)
+	want, is := m.ratings[who]
+	if (seen.Positive != nil) != is || is && *seen.Positive != want {
+		w.t.Errorf("the rating of an identity that gave %t (%t): %s", want, is, got.body)
+	}
+}
+
+func (w *world) share(who *identity) {
+	m := pick(w.random, w.answers)
+	if m == nil {
+		return
+	}
+	got := w.call(who, "/message/share", map[string]any{"id": m.id}, w.owners(who, found(reaches(who, m.thread))))
+	if got.status != http.StatusOK {
+		return
+	}
+	var reply struct {
+		Data struct{ NewMessageID string }
+	}
+	w.decode(got, &reply)
+	w.shared = append(w.shared, &rated{id: reply.Data.NewMessageID, owner: who, ratings: map[*identity]bool{}})
+}
+
+func (w *world) readShared(who *identity) {
+	if m := pick(w.random, w.shared); m != nil {
+		if got := w.call(who, "/message/get", map[string]any{"id": m.id}, w.owners(who, http.StatusOK), m.owner); got.status == http.StatusOK {
+			w.wantRating(who, m, got)
+		}
+	}
+}
+
+func (w *world) remove(who *identity) {
+	t := w.thread()
+	if t == nil || w.random.IntN(4) != 0 { // so that threads live for a while
+		return
+	}
+	got := w.call(who, "/v1/thread/delete", map[string]any{"thread_ids": []string{t.id}}, w.owners(who, http.StatusOK))
+	if who.widget {
+		return
+	}
+	var want []string
+	if reaches(who, t) {
+		want = []string{t.id}
+		t.deleted = true
+	}
+	w.wantIDs(got, want)
+}
