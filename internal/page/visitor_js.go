@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
@@ -130,7 +131,7 @@ func visitorOf[A any](a Args) (client *visitor.Client, about A, err error) {
 // access are the token and the addresses for calls without a session.
 type access struct {
 	visitor.Options
-	OnResponse js.Value `json:"onResponse"`
+	OnResponse js.Value `json:"onResponse" ts:"-"`
 }
 
 // options returns the options of the visitor's client.
@@ -162,17 +163,23 @@ func appInit(ctx context.Context, a Args) (any, error) {
 	return appinit.Init(ctx, options)
 }
 
-// turnOptions are the options of converse and converseOnce in js/src/converse.ts.
+// turnOptions are the settings of a turn without a session (service.md "Converse
+// request").
 type turnOptions struct {
 	access
-	UserMessage     string                  `json:"userMessage"`
-	SSE             bool                    `json:"sse"`
-	ThreadID        string                  `json:"threadId"`
-	ModelType       string                  `json:"modelType"`
-	ForceExperience string                  `json:"forceExperience"`
-	RequestVars     map[string]any          `json:"requestVars"`
-	Capabilities    map[string]string       `json:"capabilities"`
-	OnErrorSegment  converse.OnErrorSegment `json:"onErrorSegment"`
+	chat.TurnOptions
+	// UserMessage is the user's text.
+	UserMessage string `json:"userMessage" check:"-"`
+	// ThreadID is the stored dialogue to continue. Default: a new one.
+	ThreadID string `json:"threadId,omitempty"`
+	// SSE requests server-sent events instead of lines of JSON; the segments are the same.
+	SSE bool `json:"sse,omitempty"`
+	// RequestVars are the prompt variables of this turn.
+	RequestVars map[string]any `json:"requestVars,omitempty" ts:"RequestVars"`
+	// Capabilities are overrides for this turn.
+	Capabilities map[string]string `json:"capabilities,omitempty" ts:"Capabilities"`
+	// OnErrorSegment is an option of converseOnce only.
+	OnErrorSegment converse.OnErrorSegment `json:"onErrorSegment" ts:"-"`
 }
 
 func (o *turnOptions) request() converse.Request {

@@ -32,6 +32,13 @@ var optionTypes = []optionType{
 	{dir: "runtime/chat", typ: "Options", name: "ChatSettings", checks: "chatChecks"},
 	{dir: "runtime/agent", typ: "Options", name: "AgentSettings", checks: "agentChecks", extends: "Pick<ChatSettings, \"kind\">, " +
 		"Pick<AvatarSettings, \"conversationManagerUrl\" | \"srsBaseUrl\" | \"turnServerUrl\" | \"turnCredentials\">"},
+	{dir: "runtime/appinit", typ: "Config", name: "AppInitAddresses"},
+	{dir: "runtime/visitor", typ: "Options", name: "VisitorSettings", checks: "visitorChecks"},
+	{dir: "runtime/visitor", typ: "Pager", name: "Pager"},
+	{dir: "runtime/visitor", typ: "ThreadQuery", name: "ThreadQuery"},
+	{dir: "runtime/visitor", typ: "MessageQuery", name: "MessageQuery"},
+	{dir: "runtime/chat", typ: "TurnOptions", name: "TurnSettings", checks: "turnChecks"},
+	{dir: "internal/page", typ: "turnOptions", name: "ConverseSettings", checks: "converseChecks", required: true},
 }
 
 // option is one option as JavaScript has it.
@@ -61,11 +68,11 @@ func (t *types) optionList(d *decl, required bool) (list []option, extends []str
 				extends = append(extends, o.name)
 				continue
 			}
-			more, _, err := t.optionList(inner, required)
+			more, bases, err := t.optionList(inner, required)
 			if err != nil {
 				return nil, nil, err
 			}
-			list = append(list, more...)
+			list, extends = append(list, more...), append(extends, bases...)
 			continue
 		}
 		json, more, _ := strings.Cut(tag.Get("json"), ",")
@@ -110,10 +117,19 @@ func (t *types) optionType(d *decl, f *ast.Field, tag reflect.StructTag) (string
 	if typ := tag.Get("ts"); typ != "" {
 		return strings.ReplaceAll(typ, "'", `"`), nil
 	}
-	if values := tag.Get("enum"); values != "" {
-		return strings.Join(quoted(strings.Split(values, ",")), " | "), nil
+	if values := t.valuesOf(tag); len(values) > 0 {
+		return strings.Join(values, " | "), nil
 	}
 	return t.typeOf(d, f.Type)
+}
+
+// valuesOf are the values that an option may have: those in its tag enum, or those of
+// the list in runtime/converse that its tag values names.
+func (t *types) valuesOf(tag reflect.StructTag) []string {
+	if values := tag.Get("enum"); values != "" {
+		return quoted(strings.Split(values, ","))
+	}
+	return t.module.packages["runtime/converse"].lists[tag.Get("values")]
 }
 
 func quoted(values []string) []string {
@@ -132,8 +148,8 @@ func (t *types) checkOf(d *decl, f *ast.Field, tag reflect.StructTag) string {
 		return ""
 	case check != "":
 		return strconv.Quote(check)
-	case tag.Get("enum") != "":
-		return "[" + strings.Join(quoted(strings.Split(tag.Get("enum"), ",")), ", ") + "]"
+	case len(t.valuesOf(tag)) > 0:
+		return "[" + strings.Join(t.valuesOf(tag), ", ") + "]"
 	case tag.Get("ts") == "Region":
 		return "regions"
 	}
@@ -311,8 +327,15 @@ func (t *types) optionsFile() (text, doc string, err error) {
 			fmt.Fprintf(&page, "| `%s` | `%s` | %s | %s | `%s` |\n", p.name, cell(p.typ), preset, cell(p.doc), p.goName)
 		}
 	}
-	for _, name := range [][2]string{{"runtime/event", "Audit"}, {"internal/fetch", "Report"}, {"runtime/avatar", "SendInfo"}, {"runtime/avatar", "AgentAction"}} {
-		if err := t.useOf(name[0], name[1]); err != nil { // what the functions among the options are called with
+	for _, name := range [][2]string{
+		{"runtime/event", "Audit"},
+		{"internal/fetch", "Report"},
+		{"runtime/avatar", "SendInfo"},
+		{"runtime/avatar", "AgentAction"},
+		{"runtime/appinit", "Result"},
+		{"runtime/visitor", "Transcript"},
+	} {
+		if err := t.useOf(name[0], name[1]); err != nil { // the arguments of functions among the options, and results of calls
 			return "", "", err
 		}
 	}
@@ -321,6 +344,7 @@ func (t *types) optionsFile() (text, doc string, err error) {
 	}
 	fmt.Fprintf(&b, "\n/** The names of the limits in `timeouts`. */\nexport type TimeoutName = keyof Timeouts\n")
 	fmt.Fprintf(&b, "\nexport const regions = [%s] as const\n\n/** The service's regions. */\nexport type Region = (typeof regions)[number]\n", strings.Join(quoted(appinit.Regions()), ", "))
+	b.WriteString(filters(t.module.packages["runtime/visitor"]))
 	converse, err := t.module.load("runtime/converse")
 	if err != nil {
 		return "", "", err
@@ -329,7 +353,6 @@ func (t *types) optionsFile() (text, doc string, err error) {
 		{"capabilityNames", "capabilities", "Names of what an agent can be allowed to do."},
 		{"reservedVars", "reservedVars", "The variables that the service sets on every turn."},
 		{"argTypes", "argTypes", "The types of a tool's arguments."},
-		{"experiences", "experiences", "The forms of an answer that a turn can ask for."},
 	} {
 		values := converse.lists[l.goName]
 		if len(values) == 0 {
@@ -338,6 +361,29 @@ func (t *types) optionsFile() (text, doc string, err error) {
 		fmt.Fprintf(&b, "\n/** %s */\nexport const %s = [\n  %s,\n] as const\n", l.about, l.name, strings.Join(values, ",\n  "))
 	}
 	return optionsHeader + b.String() + tables.String(), page.String(), nil
+}
+
+// filterTypes are the types of a filter's values, by the variables of their checks in
+// runtime/visitor.
+var filterTypes = map[string]string{
+	"aText": "string", "aUser": "string", "anID": "string | number", "aList": "string[]", "aSwitch": "boolean",
+	"ratings": "boolean[]", "aTime": "FilterTime", "anOrder": "Order",
+}
+
+// filters declares the conditions of lists.
+func filters(p *pkg) string {
+	var b strings.Builder
+	b.WriteString("\n/** A time in a filter: RFC 3339 text, or seconds since 1970. */\nexport type FilterTime = string | number | Date\n")
+	fmt.Fprintf(&b, "\n/** The order of a list. */\nexport type Order = %s\n", strings.Join(p.lists["orders"], " | "))
+	for _, of := range []string{"thread", "message"} {
+		fmt.Fprintf(&b, "\n/** Selects the %ss that meet all conditions. Unknown keys reject with `validation_error`. */\nexport interface %sFilter {\n",
+			of, strings.ToUpper(of[:1])+of[1:])
+		for _, key := range p.tables[of+"Keys"] {
+			fmt.Fprintf(&b, "  %s?: %s | undefined\n", key[0], filterTypes[key[1]])
+		}
+		b.WriteString("}\n")
+	}
+	return b.String()
 }
 
 // full is the comment of an option with its default and its unit.
@@ -379,7 +425,7 @@ const optionsIntro = `# Options
 
 <!-- Generated from the options of each session by "go generate ./runtime/event"; don't edit. -->
 
-Every option of the sessions, by the TypeScript interface that has it. A session of a kind takes those of ` + "`SessionSettings`" + ` and
+Every option of the sessions, and of calls without one, by the TypeScript interface that has it. A session of a kind takes those of ` + "`SessionSettings`" + ` and
 ` + "`CompletionSettings`" + ` too, and a token, as ` + "`token` or `ks`" + `. Constructors throw for what is not allowed. In a page times are
 milliseconds; in Go they are a ` + "`time.Duration`" + `, and a nil pointer means the default.
 `

@@ -24,9 +24,10 @@ type module struct {
 type pkg struct {
 	dir    string
 	types  map[string]*decl
-	consts map[string][]string // values of string constants, by the name of their type
-	lists  map[string][]string // literals in lists of strings, by the name of their variable
-	names  map[string]string   // names of events, by their type
+	consts map[string][]string    // values of string constants, by the name of their type
+	lists  map[string][]string    // literals in lists of strings, by the name of their variable
+	tables map[string][][2]string // keys and values of maps from strings to variables, by the name of the map
+	names  map[string]string      // names of events, by their type
 }
 
 // decl is one type.
@@ -57,7 +58,7 @@ func (m *module) load(dir string) (*pkg, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pkg{dir: dir, types: map[string]*decl{}, consts: map[string][]string{}, lists: map[string][]string{}, names: map[string]string{}}
+	p := &pkg{dir: dir, types: map[string]*decl{}, consts: map[string][]string{}, lists: map[string][]string{}, tables: map[string][][2]string{}, names: map[string]string{}}
 	m.packages[dir] = p
 	for _, e := range entries {
 		ours, err := page.MatchFile(filepath.Join(m.root, dir), e.Name())
@@ -103,16 +104,24 @@ func (p *pkg) add(file *ast.File) {
 }
 
 // addConst notes the value of a constant of a named type that is spelled out, and the
-// elements of a list of strings.
+// elements of a list of strings or of a map from strings to variables.
 func (p *pkg) addConst(spec *ast.ValueSpec) {
 	for i, v := range spec.Values {
 		list, ok := v.(*ast.CompositeLit)
 		if !ok {
 			continue
 		}
+		name := spec.Names[i].Name
 		for _, e := range list.Elts {
 			if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				p.lists[spec.Names[i].Name] = append(p.lists[spec.Names[i].Name], lit.Value)
+				p.lists[name] = append(p.lists[name], lit.Value)
+			}
+			if pair, ok := e.(*ast.KeyValueExpr); ok {
+				key, isLiteral := pair.Key.(*ast.BasicLit)
+				value, isName := pair.Value.(*ast.Ident)
+				if isLiteral && isName {
+					p.tables[name] = append(p.tables[name], [2]string{strings.Trim(key.Value, `"`), value.Name})
+				}
 			}
 		}
 	}

@@ -35,6 +35,10 @@ var renamed = map[string]string{
 	"runtime/converse.Call":         "TurnCall",
 	"runtime/converse.Malformed":    "MalformedWidget",
 	"runtime/event.Audit":           "AuditEvent",
+	"runtime/appinit.Result":        "AppInitResult",
+	"runtime/appinit.Avatar":        "AvatarPreview",
+	"runtime/visitor.Transcript":    "ThreadTranscript",
+	"runtime/visitor.Turn":          "TranscriptTurn",
 	"internal/fetch.Report":         "ResponseInfo",
 }
 

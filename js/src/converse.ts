@@ -1,35 +1,21 @@
-import { checkTurn, type TurnOptions } from "./chatoptions.js"
+import { checkTurn } from "./chatoptions.js"
 import type { ChatTurn, Segment } from "./events.js"
 import { chatProgram } from "./load.js"
-import { bad, checkFunctions, checkConversationKind, givenOf, oneOf, plainAgentOptions, plainOf, plainPlace, type Capabilities, type Place, type PlainOptions, type RequestVars, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
+import { bad, checkConversationKind, givenOf, oneOf, plainAgentOptions, plainOf, plainPlace, type PlainOptions, type WithToken } from "./options.js"
+import type { CallOptions } from "./session.js"
+import { converseChecks, visitorChecks, type ConverseSettings } from "./settings.js"
 import { pullExport } from "./stream.js"
 
+export type { ConverseSettings } from "./settings.js"
+
 /** Options of `converse`: a token, a message, and any other option. */
-export type ConverseOptions = WithToken<ConverseSettings>
+export type ConverseOptions = WithToken<ConverseSettings & CallOptions>
 
 /** Options of `converseOnce`. */
-export type ConverseOnceOptions = WithToken<ConverseSettings & {
+export type ConverseOnceOptions = WithToken<ConverseSettings & CallOptions & {
   /** Whether an error inside a successful reply rejects (default) or is put into `errors` of the turn. */
   onErrorSegment?: "throw" | "return"
 }>
-
-/** Settings of a turn without a session (service.md "Converse request"). */
-export interface ConverseSettings extends Place, TurnOptions {
-  /** The user's text. */
-  userMessage: string
-  /** The kind of the token, from `appInit`. `"admin"` is refused with `wrong_token_scope`. */
-  kind?: TokenKind | undefined
-  /** The stored dialogue to continue. Default: a new one. */
-  threadId?: string | undefined
-  /** Request server-sent events instead of lines of JSON; the segments are the same. */
-  sse?: boolean | undefined
-  /** Prompt variables of this turn. */
-  requestVars?: RequestVars | undefined
-  /** Overrides for this turn. */
-  capabilities?: Capabilities | undefined
-  /** Called when the reply begins. */
-  onResponse?: ((response: ResponseInfo) => void) | undefined
-}
 
 /**
  * Runs a text turn without a session and yields each segment of the answer as it
@@ -64,10 +50,9 @@ export async function converseOnce(options: ConverseOnceOptions): Promise<ChatTu
 function plainTurn(options: unknown, outcomes: readonly string[]): PlainOptions {
   const given = givenOf(options)
   checkConversationKind(given)
-  checkFunctions(given, ["onResponse"])
   oneOf("onErrorSegment", given["onErrorSegment"], outcomes)
   checkTurn(given)
   const { userMessage } = given
   if (typeof userMessage !== "string" || userMessage.trim() === "") throw bad("userMessage is required")
-  return { ...plainPlace(plainOf(given, { sse: "boolean" })), ...plainAgentOptions(given) }
+  return { ...plainPlace(plainOf(given, visitorChecks, converseChecks)), ...plainAgentOptions(given) }
 }

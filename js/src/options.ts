@@ -317,13 +317,6 @@ function isRecord(what: string, value: unknown): value is Record<string, unknown
   return typeof value === "object" && value !== null && !isArray(what, value)
 }
 
-/** Throws `bad_request` unless each of names is a function or not given. */
-export function checkFunctions(given: PlainOptions, names: readonly string[]): void {
-  for (const name of names) {
-    if (name in given && typeof given[name] !== "function") throw bad(`${name} must be a function`)
-  }
-}
-
 /** Throws code unless value is undefined or one of values. */
 export function oneOf(name: string, value: unknown, values: readonly string[], code: "bad_request" | "validation_error" = "bad_request"): void {
   if (value !== undefined && !values.includes(value as string)) throw localError(code, `${name} must be one of ${values.join(", ")}`)

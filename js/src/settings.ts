@@ -283,6 +283,85 @@ export interface AgentSettings extends SessionSettings, Pick<ChatSettings, "kind
   chat?: ChatSettings & OwnToken | undefined
 }
 
+/** Where the services are (service.md "Regions and base addresses" rules 1 and 6). */
+export interface AppInitAddresses {
+  /** Picks the default addresses: nvp1 (US, the default) or frp2 (EU). */
+  region?: Region | undefined
+  /** The address of the agent service. */
+  agenticUrl?: string | URL | undefined
+  /** The address of the conversation service. */
+  genieUrl?: string | URL | undefined
+  /** The address of the session service, which exchanges a widget id for a token. */
+  ovpUrl?: string | URL | undefined
+  /** Turns the refusal of http to a public host into a warning. For tests only. Default `false`. */
+  allowInsecureTransport?: boolean | undefined
+}
+
+/** The settings of calls without a session. */
+export interface VisitorSettings {
+  /**
+   * The kind of the token, from `appInit`. Without it the service decides which calls are
+   * allowed. Calls about threads and messages fail with `wrong_token_scope` for a widget token,
+   * turns for an admin's, both without a request.
+   */
+  kind?: TokenKind | undefined
+  /** Picks the default of `genieUrl`: nvp1 (US, the default) or frp2 (EU). */
+  region?: Region | undefined
+  /** The address of the conversation service, from `appInit`. */
+  genieUrl?: string | URL | undefined
+  /** Turns the refusal of http to a public host into a warning. For tests only. Default `false`. */
+  allowInsecureTransport?: boolean | undefined
+  /** Called for every HTTP reply, also of attempts that are repeated, before its body is read. */
+  onResponse?: ((response: ResponseInfo) => void) | undefined
+}
+
+/** Selects a page of a list. */
+export interface Pager {
+  /** The number of the page, from 1, which is the default. */
+  pageIndex?: number | undefined
+  /** 1 to 500. Default 30 threads, 50 messages. */
+  pageSize?: number | undefined
+}
+
+/** Selects threads. */
+export interface ThreadQuery {
+  filter?: ThreadFilter | undefined
+  pager?: Pager | undefined
+}
+
+/** Selects messages. */
+export interface MessageQuery {
+  /** Selects the messages of one thread. It wins over the filter's threadIdEquals. */
+  threadId?: string | undefined
+  filter?: MessageFilter | undefined
+  pager?: Pager | undefined
+}
+
+/** The options of a single turn (service.md "Converse request"). */
+export interface TurnSettings {
+  /** The preferred form of the answer; the service may choose another. */
+  forceExperience?: "markdown" | "summarization" | "flashcards" | "avatar_only" | undefined
+  /** The model. Default: the service chooses. */
+  modelType?: "fast" | undefined
+}
+
+/** The settings of a turn without a session (service.md "Converse request"). */
+export interface ConverseSettings extends VisitorSettings, TurnSettings {
+  /** The user's text. */
+  userMessage: string
+  /** The stored dialogue to continue. Default: a new one. */
+  threadId?: string | undefined
+  /**
+   * Requests server-sent events instead of lines of JSON; the segments are the same. Default
+   * `false`.
+   */
+  sse?: boolean | undefined
+  /** The prompt variables of this turn. */
+  requestVars?: RequestVars | undefined
+  /** Overrides for this turn. */
+  capabilities?: Capabilities | undefined
+}
+
 /**
  * TokenKind is the kind of a token. It can't be read from the token, so the creator of the
  * token passes it on; calls that the kind does not allow are rejected without a request
@@ -340,6 +419,59 @@ export interface AgentAction {
   source: "agent"
 }
 
+/** AvatarPreview is what a page can show until the avatar's picture arrives. */
+export interface AvatarPreview {
+  id: string
+  previewImageUrl: string
+  loadingVideoUrl: string
+}
+
+/**
+ * AppInitResult is what a session needs to connect (wire-protocol §1.4), and the conversation
+ * host, which the reply of the service does not have (service.md "Application utilities"). In a
+ * page it can be spread into the options of a session. Flags that service.md calls unstable are
+ * left out.
+ */
+export interface AppInitResult {
+  /** `partnerId` is the account's id. */
+  partnerId: string
+  /** `ks` is the conversation token. */
+  ks: string
+  /**
+   * `kind` is "widget" when the token was requested with the widget id: such a token has no
+   * threads. It is absent for a token that was given.
+   */
+  kind?: "widget"
+  /** `conversationManagerUrl` is the origin of the control socket. */
+  conversationManagerUrl: string
+  /** `srsBaseUrl` is the base address of the media service. */
+  srsBaseUrl: string
+  /** `turnServerUrl` is the host of the TURN relay, or its full address. */
+  turnServerUrl: string
+  turnCredentials?: TurnCredentials
+  avatars: AvatarPreview[]
+  /** `widgetConfig` has display settings, as the service sent them. */
+  widgetConfig?: unknown
+  embedConfig?: unknown
+  /** `genieUrl` is the address of the conversation service: the one given, or the region's. */
+  genieUrl: string
+}
+
+/** TranscriptTurn is one line of a transcript. */
+export interface TranscriptTurn {
+  /** `role` is human, ai or opening; empty for text in front of the first role. */
+  role: string
+  text: string
+}
+
+/** A Transcript is a thread as plain text. */
+export interface ThreadTranscript {
+  /** `text` has one turn per line: its role, a colon and its text. */
+  text: string
+  /** `turns` are the lines of `text`. */
+  turns: TranscriptTurn[]
+}
+
 /** The names of the limits in `timeouts`. */
 export type TimeoutName = keyof Timeouts
 
@@ -347,6 +479,46 @@ export const regions = ["nvp1", "frp2"] as const
 
 /** The service's regions. */
 export type Region = (typeof regions)[number]
+
+/** A time in a filter: RFC 3339 text, or seconds since 1970. */
+export type FilterTime = string | number | Date
+
+/** The order of a list. */
+export type Order = "+createdAt" | "-createdAt" | "+updatedAt" | "-updatedAt"
+
+/** Selects the threads that meet all conditions. Unknown keys reject with `validation_error`. */
+export interface ThreadFilter {
+  agentIdEquals?: string | undefined
+  contextIdEqual?: string | undefined
+  createdAtGreaterThanOrEqual?: FilterTime | undefined
+  createdAtLessThanOrEqual?: FilterTime | undefined
+  idEquals?: string | undefined
+  idsIn?: string[] | undefined
+  isEverywhere?: boolean | undefined
+  orderBy?: Order | undefined
+  partnerIdEquals?: string | number | undefined
+  statusEquals?: string | undefined
+  statusIn?: string[] | undefined
+  updatedAtGreaterThanOrEqual?: FilterTime | undefined
+  updatedAtLessThanOrEqual?: FilterTime | undefined
+  userIdEquals?: string | undefined
+}
+
+/** Selects the messages that meet all conditions. Unknown keys reject with `validation_error`. */
+export interface MessageFilter {
+  createdAtGreaterThanOrEqual?: FilterTime | undefined
+  createdAtLessThanOrEqual?: FilterTime | undefined
+  genieIdEquals?: string | number | undefined
+  idEquals?: string | undefined
+  idsIn?: string[] | undefined
+  isPositiveEquals?: boolean | undefined
+  isPositiveIn?: boolean[] | undefined
+  orderBy?: Order | undefined
+  threadIdEquals?: string | undefined
+  updatedAtGreaterThanOrEqual?: FilterTime | undefined
+  updatedAtLessThanOrEqual?: FilterTime | undefined
+  userIdEquals?: string | undefined
+}
 
 /** Names of what an agent can be allowed to do. */
 export const capabilityNames = [
@@ -392,14 +564,6 @@ export const argTypes = [
   "bool",
   "list",
   "dict",
-] as const
-
-/** The forms of an answer that a turn can ask for. */
-export const experiences = [
-  "markdown",
-  "summarization",
-  "flashcards",
-  "avatar_only",
 ] as const
 
 export const completionChecks: Readonly<Record<string, Check>> = {
@@ -496,4 +660,22 @@ export const chatChecks: Readonly<Record<string, Check>> = {
 
 export const agentChecks: Readonly<Record<string, Check>> = {
   mode: ["avatar", "chat"],
+}
+
+export const visitorChecks: Readonly<Record<string, Check>> = {
+  kind: ["widget", "conversation", "agent", "admin"],
+  region: regions,
+  genieUrl: "address",
+  allowInsecureTransport: "boolean",
+  onResponse: "function",
+}
+
+export const turnChecks: Readonly<Record<string, Check>> = {
+  forceExperience: ["markdown", "summarization", "flashcards", "avatar_only"],
+  modelType: ["fast"],
+}
+
+export const converseChecks: Readonly<Record<string, Check>> = {
+  threadId: "string",
+  sse: "boolean",
 }

@@ -1,86 +1,22 @@
 import { localError } from "./errors.js"
 import type { SegmentType } from "./events.js"
 import { chatProgram } from "./load.js"
-import { checkFunctions, givenOf, isArray, optionsOf, plainPlace, readable, type Place, type PlainOptions, type ResponseInfo, type TokenKind, type WithToken } from "./options.js"
+import { givenOf, isArray, optionsOf, plainOf, plainPlace, readable, type PlainOptions, type WithToken } from "./options.js"
 import type { AsyncExport, StreamExport } from "./program.js"
 import type { CallOptions } from "./session.js"
+import { visitorChecks, type MessageQuery, type ThreadQuery, type ThreadTranscript, type VisitorSettings } from "./settings.js"
 import { pullExport } from "./stream.js"
 
-/** The visitor's token and the service's address; the result of `appInit` can be spread into it. */
-export type VisitorAccess = WithToken<
-  Place & {
-    /**
-     * The kind of the token, from `appInit`. A widget token has no threads or messages:
-     * calls about them reject with `wrong_token_scope` without a request. Without a
-     * kind the service decides.
-     */
-    kind?: TokenKind
-    /** Called for every HTTP reply, also of attempts that are repeated. */
-    onResponse?: (response: ResponseInfo) => void
-  }
->
+export type { FilterTime, MessageFilter, MessageQuery, Order, Pager, ThreadFilter, ThreadQuery, ThreadTranscript } from "./settings.js"
 
-/** A part of a list. */
-export interface Pager {
-  /** From 1, which is the default. */
-  pageIndex?: number | undefined
-  /** 1 to 500. Default 30 threads, 50 messages. */
-  pageSize?: number | undefined
-}
+/** The visitor's token and the service's address; the result of `appInit` can be spread into it. */
+export type VisitorAccess = WithToken<VisitorSettings>
 
 /** One page of a list. */
 export interface Page<T> {
   /** The number of objects on all pages. */
   totalCount: number
   objects: T[]
-}
-
-/** A time in a filter: RFC 3339 text, or seconds since 1970. */
-export type FilterTime = string | number | Date
-
-/** The order of a list. */
-export type Order = "+createdAt" | "-createdAt" | "+updatedAt" | "-updatedAt"
-
-/** Conditions for threads and messages. */
-interface RecordFilter {
-  createdAtGreaterThanOrEqual?: FilterTime | undefined
-  createdAtLessThanOrEqual?: FilterTime | undefined
-  idEquals?: string | undefined
-  idsIn?: string[] | undefined
-  orderBy?: Order | undefined
-  updatedAtGreaterThanOrEqual?: FilterTime | undefined
-  updatedAtLessThanOrEqual?: FilterTime | undefined
-  userIdEquals?: string | undefined
-}
-
-/** Selects the threads that meet all conditions. Unknown keys reject with `validation_error`. */
-export interface ThreadFilter extends RecordFilter {
-  agentIdEquals?: string | undefined
-  contextIdEqual?: string | undefined
-  isEverywhere?: boolean | undefined
-  partnerIdEquals?: string | number | undefined
-  statusEquals?: string | undefined
-  statusIn?: string[] | undefined
-}
-
-export interface ThreadQuery {
-  filter?: ThreadFilter | undefined
-  pager?: Pager | undefined
-}
-
-/** Selects the messages that meet all conditions. Unknown keys reject with `validation_error`. */
-export interface MessageFilter extends RecordFilter {
-  genieIdEquals?: string | number | undefined
-  isPositiveEquals?: boolean | undefined
-  isPositiveIn?: boolean[] | undefined
-  threadIdEquals?: string | undefined
-}
-
-export interface MessageQuery {
-  /** The messages of one thread; wins over the filter's `threadIdEquals`. */
-  threadId?: string | undefined
-  filter?: MessageFilter | undefined
-  pager?: Pager | undefined
 }
 
 /**
@@ -140,14 +76,6 @@ export interface Message {
   /** Segments or plain text. */
   content?: StoredSegment[] | string | null
   [key: string]: unknown
-}
-
-/** A thread as plain text. */
-export interface ThreadTranscript {
-  /** One turn per line: its role, a colon and its text. */
-  text: string
-  /** The turns; the role is `human`, `ai` or `opening`, empty for text in front of the first. */
-  turns: { role: string; text: string }[]
 }
 
 /** A suggested first question: its text, or the service's record of it. */
@@ -273,7 +201,5 @@ function checkKeys(what: string, given: object | null | undefined, known: readon
 
 /** Checks the access as the Go program does, and converts it. */
 function plainAccess(access: unknown): PlainOptions {
-  const given = givenOf(access)
-  checkFunctions(given, ["onResponse"])
-  return plainPlace(given)
+  return plainPlace(plainOf(givenOf(access), visitorChecks))
 }

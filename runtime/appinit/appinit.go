@@ -27,24 +27,31 @@ type Options struct {
 	Client fetch.Client `json:"-"`
 }
 
-// Result is what a page needs to begin a session (wire-protocol §1.4), and the
-// conversation host, which appInit doesn't return (service.md "Application
-// utilities"). It has no flags that service.md calls unstable.
+// Result is what a session needs to connect (wire-protocol §1.4), and the conversation
+// host, which the reply of the service does not have (service.md "Application
+// utilities"). In a page it can be spread into the options of a session. Flags that
+// service.md calls unstable are left out.
 type Result struct {
+	// PartnerID is the account's id.
 	PartnerID string `json:"partnerId"`
-	KS        string `json:"ks"`
-	// Kind is [WidgetToken] when KS was made of a widget id, and unknown when it
-	// was made of [Options.Token].
-	Kind            TokenKind        `json:"kind,omitempty"`
-	ConversationURL string           `json:"conversationManagerUrl"`
-	SRSBaseURL      string           `json:"srsBaseUrl"`
+	// KS is the conversation token.
+	KS string `json:"ks"`
+	// Kind is "widget" when the token was requested with the widget id: such a token
+	// has no threads. It is absent for a token that was given.
+	Kind TokenKind `json:"kind,omitempty" ts:"'widget'"`
+	// ConversationURL is the origin of the control socket.
+	ConversationURL string `json:"conversationManagerUrl"`
+	// SRSBaseURL is the base address of the media service.
+	SRSBaseURL string `json:"srsBaseUrl"`
+	// TURNServerURL is the host of the TURN relay, or its full address.
 	TURNServerURL   string           `json:"turnServerUrl"`
-	TURNCredentials *TURNCredentials `json:"turnCredentials,omitempty"`
+	TURNCredentials *TURNCredentials `json:"turnCredentials,omitempty" ts:"TurnCredentials"`
 	Avatars         []Avatar         `json:"avatars"`
-	WidgetConfig    json.RawMessage  `json:"widgetConfig,omitempty"`
-	EmbedConfig     json.RawMessage  `json:"embedConfig,omitempty"`
-	// GenieURL is the conversation host for HTTP, from the options and the
-	// region.
+	// WidgetConfig has display settings, as the service sent them.
+	WidgetConfig json.RawMessage `json:"widgetConfig,omitempty"`
+	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
+	// GenieURL is the address of the conversation service: the one given, or the
+	// region's.
 	GenieURL string `json:"genieUrl"`
 }
 
@@ -56,7 +63,7 @@ type TURNCredentials struct {
 	Expiry int64 `json:"expiry,omitempty"`
 }
 
-// Avatar is a preview of one avatar, not the picture of the live one.
+// Avatar is what a page can show until the avatar's picture arrives.
 type Avatar struct {
 	ID              string `json:"id"`
 	PreviewImageURL string `json:"previewImageUrl"`
@@ -116,11 +123,8 @@ func newPlace(o Options) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &place{addresses: addresses, client: o.Client, close: func() {}}
-	if p.client == nil {
-		transport := fetch.New()
-		p.client, p.close = transport, transport.Close
-	}
+	p := &place{addresses: addresses, client: o.Client}
+	p.close = fetch.Own(&p.client, new(fetch.Sender))
 	return p, nil
 }
 

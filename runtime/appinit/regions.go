@@ -50,19 +50,25 @@ func Regions() []string {
 	return codes
 }
 
-// Config says where the services are. A nil address means the region's own, a
-// nil region means nvp1; an empty string is an error, because it is probably an
-// unset variable (service.md "Regions and base
-// addresses" rules 1 and 6).
+// Config says where the services are (service.md "Regions and base addresses" rules 1
+// and 6).
 //
-// It has no admin secret, which belongs to a server and is sent to the session API
-// only (rule 4).
+// A nil address means the region's own, a nil region means nvp1; an empty string is an
+// error, because it is probably an unset variable. Config has no admin secret, which
+// belongs to a server and is sent to the session API only (rule 4).
 type Config struct {
-	Region       *string `json:"region"`
-	AgenticURL   *string `json:"agenticUrl"`
-	GenieURL     *string `json:"genieUrl"`
-	OVPURL       *string `json:"ovpUrl"`
-	MessagingURL *string `json:"messagingUrl"`
+	// Region picks the default addresses: nvp1 (US, the default) or frp2 (EU).
+	Region *string `json:"region" ts:"Region"`
+	// AgenticURL is the address of the agent service.
+	AgenticURL *string `json:"agenticUrl" ts:"string | URL"`
+	// GenieURL is the address of the conversation service.
+	GenieURL *string `json:"genieUrl" ts:"string | URL"`
+	// OVPURL is the address of the session service, which exchanges a widget id for a
+	// token.
+	OVPURL *string `json:"ovpUrl" ts:"string | URL"`
+	// MessagingURL is the address of the service for e-mail templates. Pages do not
+	// call it.
+	MessagingURL *string `json:"messagingUrl" ts:"-"`
 	Policy
 }
 

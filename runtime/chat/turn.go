@@ -16,13 +16,12 @@ import (
 // maxWaiting is how many turns may wait; a visitor does not type more during an answer.
 const maxWaiting = 100
 
-// TurnOptions are what a single turn may ask for. The zero value asks for
-// nothing (service.md, "Converse request").
+// TurnOptions are the options of a single turn (service.md "Converse request").
 type TurnOptions struct {
-	// ForceExperience is a hint, see [converse.Request].
-	ForceExperience string `json:"forceExperience"`
-	// ModelType is [converse.ModelFast], or "" to leave it to the service.
-	ModelType string `json:"modelType"`
+	// ForceExperience is the preferred form of the answer; the service may choose another.
+	ForceExperience string `json:"forceExperience" values:"experiences"`
+	// ModelType is the model. Default: the service chooses.
+	ModelType string `json:"modelType" values:"models"`
 }
 
 // turn is one question and its answer. Once it was sent its fields belong to the

@@ -63,7 +63,7 @@ func TestARequestSaysWhatIsSetAndNothingElse(t *testing.T) {
 		{hi, `{"userMessage":"hi","sse":false}`},
 		{
 			Request{
-				UserMessage: "hi", SSE: true, ThreadID: "t", ModelType: ModelFast, ForceExperience: "markdown",
+				UserMessage: "hi", SSE: true, ThreadID: "t", ModelType: "fast", ForceExperience: "markdown",
 				RequestVars: map[string]any{"a": nil, "b": 1}, Capabilities: map[string]string{"avatar": "on"},
 			},
 			`{"userMessage":"hi","sse":true,"threadId":"t","model_type":"fast","force_experience":"markdown","request_vars":{"a":null,"b":1},"capabilities":{"avatar":"on"}}`,

@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// ModelFast is the only value of [Request].ModelType (wire-protocol §9.1).
-const ModelFast = "fast"
+// models are the values of [Request].ModelType (wire-protocol §9.1).
+var models = []string{"fast"}
 
 // experiences are the values of [Request].ForceExperience (service.md, "Converse
 // request").
@@ -30,7 +30,7 @@ type Request struct {
 	SSE bool `json:"sse"`
 	// ThreadID continues a thread; "" begins one.
 	ThreadID string `json:"threadId,omitempty"`
-	// ModelType is [ModelFast], or "" to leave it to the service.
+	// ModelType is fast; with "" the service chooses.
 	ModelType string `json:"model_type,omitempty"`
 	// ForceExperience is a hint, not a promise: markdown, summarization, flashcards
 	// or avatar_only.
@@ -49,8 +49,8 @@ func (r Request) Check() error {
 	switch {
 	case strings.TrimSpace(r.UserMessage) == "":
 		return fault.New(fault.BadRequest, "the message is empty")
-	case r.ModelType != "" && r.ModelType != ModelFast:
-		return fault.New(fault.ValidationError, "modelType must be "+ModelFast+", or left out")
+	case r.ModelType != "" && !slices.Contains(models, r.ModelType):
+		return fault.New(fault.ValidationError, "modelType must be one of "+strings.Join(models, ", "))
 	case r.ForceExperience != "" && !slices.Contains(experiences, r.ForceExperience):
 		return fault.New(fault.ValidationError, "forceExperience must be one of "+strings.Join(experiences, ", "))
 	}

@@ -17,7 +17,7 @@ func TestARequestIsCheckedBeforeItIsSent(t *testing.T) {
 	}{
 		{"the least", Request{UserMessage: "hi"}, ""},
 		{"everything", Request{
-			UserMessage: "hi", SSE: true, ThreadID: "t", ModelType: ModelFast, ForceExperience: "flashcards",
+			UserMessage: "hi", SSE: true, ThreadID: "t", ModelType: "fast", ForceExperience: "flashcards",
 			RequestVars: map[string]any{"a": "b", "n": 1, "f": 1.5, "j": json.Number("2"), "t": true, "none": nil}, Capabilities: map[string]string{"show_link": "off"},
 		}, ""},
 		{"no text", Request{}, fault.BadRequest},

@@ -8,25 +8,28 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Options are the options of [New]. Token is required.
+// Options are the settings of calls without a session.
+//
+// They are the options of [New]; Token is required.
 type Options struct {
 	// Token is the conversation token.
-	Token string `json:"token"`
-	// Kind is the kind of the token, see [appinit.Result]. With the default,
-	// unknown, the service decides which calls are allowed.
+	Token string `json:"token" ts:"-"`
+	// Kind is the kind of the token, from `appInit`. Without it the service decides which
+	// calls are allowed. Calls about threads and messages fail with `wrong_token_scope`
+	// for a widget token, turns for an admin's, both without a request.
 	Kind appinit.TokenKind `json:"kind"`
 
-	// Region picks the default GenieURL: "nvp1" (default) or "frp2".
-	Region *string `json:"region"`
-	// GenieURL is the conversation host, see [appinit.Result].
-	GenieURL *string `json:"genieUrl"`
+	// Region picks the default of GenieURL: nvp1 (US, the default) or frp2 (EU).
+	Region *string `json:"region" ts:"Region"`
+	// GenieURL is the address of the conversation service, from `appInit`.
+	GenieURL *string `json:"genieUrl" ts:"string | URL" check:"address"`
 	appinit.Policy
 
 	// Fetch does the requests; nil means a fetch.Transport of the Client's own.
 	Fetch fetch.Client `json:"-"`
-	// OnResponse, if not nil, is called for each reply, also of attempts
-	// that are repeated, before the call returns.
-	OnResponse func(Response) `json:"-"`
+	// OnResponse is called for every HTTP reply, also of attempts that are repeated,
+	// before its body is read.
+	OnResponse func(Response) `json:"-" js:"onResponse" ts:"(response: ResponseInfo) => void"`
 }
 
 // String keeps the token out of logs.
@@ -66,13 +69,10 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: base, token: o.Token, kind: o.Kind,
-		fetch: o.Fetch, onResponse: o.OnResponse, close: func() {},
+		fetch: o.Fetch, onResponse: o.OnResponse,
 	}
 	fault.NewSecrets(c).Add(o.Token)
-	if c.fetch == nil {
-		transport := fetch.New()
-		c.fetch, c.close = transport, transport.Close
-	}
+	c.close = fetch.Own(&c.fetch, new(fetch.Sender))
 	return c, nil
 }
 

@@ -9,7 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// MessageQuery selects messages. The keys of its filter are
+// MessageQuery selects messages.
+//
+// The keys of its filter are
 // createdAtGreaterThanOrEqual, createdAtLessThanOrEqual, genieIdEquals,
 // idEquals, idsIn, isPositiveEquals, isPositiveIn, orderBy, threadIdEquals,
 // updatedAtGreaterThanOrEqual, updatedAtLessThanOrEqual and userIdEquals.
@@ -17,8 +19,8 @@ type MessageQuery struct {
 	// ThreadID selects the messages of one thread. It wins over the filter's
 	// threadIdEquals.
 	ThreadID string `json:"threadId"`
-	Filter   Filter `json:"filter"`
-	Pager    Pager  `json:"pager"`
+	Filter   Filter `json:"filter" ts:"MessageFilter"`
+	Pager    Pager  `json:"pager" ts:"Pager"`
 }
 
 // filter returns q's filter with the thread in it.

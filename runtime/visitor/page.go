@@ -23,12 +23,11 @@ const (
 // number.
 const samePages = 2
 
-// Pager selects a page of a list. Nil fields mean the defaults.
+// Pager selects a page of a list.
 type Pager struct {
-	// PageIndex is the number of the page, from 1. Default 1.
+	// PageIndex is the number of the page, from 1, which is the default.
 	PageIndex *int `json:"pageIndex"`
-	// PageSize is 1 to [MaxPageSize]. Default [ThreadPageSize] or
-	// [MessagePageSize].
+	// PageSize is 1 to 500. Default 30 threads, 50 messages.
 	PageSize *int `json:"pageSize"`
 }
 

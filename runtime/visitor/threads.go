@@ -7,14 +7,16 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// ThreadQuery selects threads. The keys of its filter are agentIdEquals,
+// ThreadQuery selects threads.
+//
+// The keys of its filter are agentIdEquals,
 // contextIdEqual, createdAtGreaterThanOrEqual, createdAtLessThanOrEqual,
 // idEquals, idsIn, isEverywhere, orderBy, partnerIdEquals, statusEquals,
 // statusIn, updatedAtGreaterThanOrEqual, updatedAtLessThanOrEqual and
 // userIdEquals; orderBy is +createdAt, -createdAt, +updatedAt or -updatedAt.
 type ThreadQuery struct {
-	Filter Filter `json:"filter"`
-	Pager  Pager  `json:"pager"`
+	Filter Filter `json:"filter" ts:"ThreadFilter"`
+	Pager  Pager  `json:"pager" ts:"Pager"`
 }
 
 var threads = listing{"/v1/thread/list", "ListThreadFilter", threadKeys, ThreadPageSize}

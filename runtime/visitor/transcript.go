@@ -7,9 +7,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Transcript is a thread as plain text.
+// A Transcript is a thread as plain text.
 type Transcript struct {
-	// Text has one turn on a line, each behind its role and a colon.
+	// Text has one turn per line: its role, a colon and its text.
 	Text string `json:"text"`
 	// Turns are the lines of Text.
 	Turns []Turn `json:"turns"`
