@@ -1,8 +1,8 @@
 // Command typegen reads the declarations and comments of the events that sessions
-// emit, of a turn in text and of the options, and writes what describes them outside
-// Go: js/src/events.ts and js/src/settings.ts, the TypeScript types and the table by
-// which options are checked, and docs/events.md and docs/options.md. It works on
-// Go's syntax trees.
+// emit, of a turn in text and of the options, and the table of error codes, and writes
+// what describes them outside Go: js/src/events.ts, js/src/settings.ts and
+// js/src/codes.ts, the TypeScript types and the table by which options are checked, and
+// docs/events.md, docs/options.md and docs/errors.md. It works on Go's syntax trees.
 //
 // Run it with go generate ./runtime/event.
 package main
@@ -20,6 +20,8 @@ const (
 	docFile        = "docs/events.md"
 	optionsTypes   = "js/src/settings.ts"
 	optionsDocFile = "docs/options.md"
+	codesFile      = "js/src/codes.ts"
+	codesDocFile   = "docs/errors.md"
 )
 
 // kind is one kind of session: its package, and what its types are called in
@@ -62,5 +64,8 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{typesFile: text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc}, nil
+	return map[string]string{
+		typesFile: text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
+		codesFile: codeTypes(), codesDocFile: codesDoc(),
+	}, nil
 }

@@ -1,4 +1,4 @@
-// Generated from runtime/fault/codes.go by "go generate ./runtime/fault"; don't edit.
+// Generated from runtime/fault/codes.go by "go generate ./runtime/event"; don't edit.
 
 /** Every error code of the runtime; docs/errors.md has their meanings. */
 export type KnownErrorCode =

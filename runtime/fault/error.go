@@ -17,8 +17,6 @@ import (
 	"strings"
 )
 
-//go:generate go run ./gen
-
 // Phase is the part of connecting that failed (wire-protocol Appendix A).
 type Phase string
 

@@ -1,36 +1,15 @@
-// Command gen generates docs/errors.md and the TypeScript types js/src/codes.ts from
-// the table of package fault.
 package main
 
 import (
-	"flag"
 	"fmt"
-	"log"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-func main() {
-	root := flag.String("root", "../..", "the module's directory; go generate runs in the package's")
-	flag.Parse()
-	for path, text := range files() {
-		if err := os.WriteFile(filepath.Join(*root, path), []byte(text), 0o644); err != nil {
-			log.Fatal(err)
-		}
-	}
-}
+const codesIntro = `# Errors and warnings
 
-// files returns the text of each file, by its path from the root of the module.
-func files() map[string]string {
-	return map[string]string{"docs/errors.md": markdown(), "js/src/codes.ts": typeScript()}
-}
-
-const intro = `# Errors and warnings
-
-<!-- Generated from runtime/fault/codes.go by "go generate ./runtime/fault"; don't edit. -->
+<!-- Generated from runtime/fault/codes.go by "go generate ./runtime/event"; don't edit. -->
 
 Every error of the runtime is one type: ` + "`fault.Error`" + ` in Go, ` + "`AgentError`" + ` (a real ` + "`Error`" + `) in JavaScript.
 Switch on its ` + "`code`" + `; the texts are for people and may change.
@@ -53,10 +32,10 @@ Tokens, passwords, TURN credentials, 32-digit hexadecimal secrets, private netwo
 removed from every text and body before it leaves the runtime.
 `
 
-// markdown renders the document.
-func markdown() string {
+// codesDoc is errors.md.
+func codesDoc() string {
 	var b strings.Builder
-	b.WriteString(intro)
+	b.WriteString(codesIntro)
 	var fatal []string
 	for _, code := range fault.FatalCodes {
 		fatal = append(fatal, "`"+string(code)+"`")
@@ -77,4 +56,36 @@ func markdown() string {
 		}
 	}
 	return b.String()
+}
+
+const codesHeader = `// Generated from runtime/fault/codes.go by "go generate ./runtime/event"; don't edit.
+`
+
+// codeTypes is codes.ts. A server may send other codes, so the code of
+// an error is an open set; the closed one is for exhaustive tables and switches.
+func codeTypes() string {
+	var errors, warnings strings.Builder
+	for _, group := range fault.Groups {
+		b := &errors
+		if group == fault.GroupWarning {
+			b = &warnings
+		}
+		fmt.Fprintf(b, "  // %s\n", group)
+		for _, info := range fault.Codes() {
+			if info.Group == group {
+				fmt.Fprintf(b, "  | %q\n", info.Code)
+			}
+		}
+	}
+	return codesHeader + `
+/** Every error code of the runtime; docs/errors.md has their meanings. */
+export type KnownErrorCode =
+` + errors.String() + `
+/** Code of an error: one of the runtime, or another one of a server. */
+export type ErrorCode = KnownErrorCode | (string & {})
+
+/** Code of a warning: one that is never thrown, or that of an error which the session survived. */
+export type WarningCode =
+` + warnings.String() + `  | ErrorCode
+`
 }
