@@ -140,6 +140,7 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 	last := fmt.Sprintf("session %d ends", n)
 	speak(last)
 	_, next = await(heard, next, func(e avatar.Transcript) bool { return e.Type == "user" && strings.HasSuffix(e.Text, last) })
+	_, next = await(heard, next, func(e avatar.Transcript) bool { return e.Type == "final" && e.Text == "Well." })
 	await(heard, next, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
 	thread = s.Snapshot().ThreadID
 	s.Disconnect(avatar.DisconnectOptions{})

@@ -75,6 +75,8 @@ export interface Message {
   updated_at?: RecordTime | null
   /** Segments or plain text. */
   content?: StoredSegment[] | string | null
+  /** Set while an answer is being given, and for good where the service broke off in the middle. The local service's own. */
+  unfinished?: boolean | null
   [key: string]: unknown
 }
 

@@ -46,6 +46,9 @@ type Message struct {
 	Comment    string `json:"comment"` // of the rating
 	CreatedAt  Time   `json:"created_at"`
 	UpdatedAt  Time   `json:"updated_at"`
+	// Unfinished marks an answer that is being given, or in the middle of which the
+	// service broke off. Only the local service says so.
+	Unfinished bool `json:"unfinished"`
 	// Segments are the content, in the form in which it was streamed.
 	Segments Segments `json:"content"`
 	// Raw is the whole record.

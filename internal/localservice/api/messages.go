@@ -22,6 +22,7 @@ type messageView struct {
 	Type       store.Role   `json:"type"`
 	Title      string       `json:"title,omitempty"`
 	Content    []store.Part `json:"content"`
+	Unfinished bool         `json:"unfinished,omitempty"` // our own: it goes on, or broke off
 	IsPositive *bool        `json:"is_positive,omitempty"`
 	Comment    string       `json:"comment,omitempty"`
 	CreatedAt  time.Time    `json:"created_at"`
@@ -31,7 +32,7 @@ type messageView struct {
 func viewMessage(m store.Message) messageView {
 	v := messageView{
 		ID: m.ID, ThreadID: m.ThreadID, GenieID: strconv.FormatInt(m.ConfigID, 10), UserID: m.UserID,
-		Type: m.Role, Title: m.Title, Content: append([]store.Part{}, m.Parts...),
+		Type: m.Role, Title: m.Title, Content: append([]store.Part{}, m.Parts...), Unfinished: m.Unfinished,
 		CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
 	}
 	if m.Rating != nil {

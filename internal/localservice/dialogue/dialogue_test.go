@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,7 +22,12 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(answererDir); dir != "" {
+		answerForEver(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 type brainFunc func(context.Context, *brain.Question, brain.Sink) error
 

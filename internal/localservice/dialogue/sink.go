@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
@@ -46,8 +48,12 @@ type sink struct {
 	calls  int
 	shared bool
 	title  string
-	text   strings.Builder // of everything spoken
-	parts  []store.Part
+
+	draft   *draft
+	mu      sync.Mutex      // guards what follows, which the draft reads
+	text    strings.Builder // of everything spoken
+	parts   []store.Part    // of text, and the widgets
+	inParts int             // bytes of text that are in parts
 }
 
 var _ brain.Sink = (*sink)(nil)
@@ -144,9 +150,17 @@ func (s *sink) say(kind converse.Type, piece string) error {
 	}
 	err := s.send(converse.Segment{Type: kind, Content: piece, SegmentStart: start})
 	if err == nil {
-		s.text.WriteString(piece)
+		s.said(piece)
 	}
 	return err
+}
+
+// said keeps what was spoken.
+func (s *sink) said(text string) {
+	s.mu.Lock()
+	s.text.WriteString(text)
+	s.mu.Unlock()
+	s.draft.changed()
 }
 
 // Widget implements [brain.Sink].
@@ -169,10 +183,13 @@ func (s *sink) Widget(runtime string, fragments ...string) error {
 		}
 	}
 	stored, err := json.Marshal(metadata)
+	s.mu.Lock()
 	s.keepText()
 	s.parts = append(s.parts, store.Part{
 		Type: widgetPart, Content: jsonText(strings.Join(fragments, "")), Metadata: stored,
 	})
+	s.mu.Unlock()
+	s.draft.changed()
 	return err
 }
 
@@ -260,31 +277,29 @@ func (s *sink) Raw(seg converse.Segment) error {
 		seg.Content = ""
 	}
 	if text := seg.ContentString(); seg.Type.Spoken() && s.text.Len()+len(text) <= maxAnswer {
-		s.text.WriteString(text)
+		s.said(text)
 	}
 	return s.block(seg)
 }
 
-// keepText moves what was spoken since the last widget into the stored parts.
+// keepText moves what was spoken since the last widget into the stored parts; the
+// caller has locked.
 func (s *sink) keepText() {
-	kept := 0
-	for _, p := range s.parts {
-		if p.Type != widgetPart {
-			var text string
-			if json.Unmarshal(p.Content, &text) == nil {
-				kept += len(text)
-			}
-		}
-	}
-	if text := s.text.String()[kept:]; text != "" {
+	if text := s.text.String()[s.inParts:]; text != "" {
 		s.parts = append(s.parts, spokenPart(text, s.avatar))
+		s.inParts += len(text)
 	}
 }
 
 // stored returns the parts of the message so far.
 func (s *sink) stored() []store.Part {
-	s.keepText()
-	return s.parts
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	parts := slices.Clone(s.parts)
+	if text := s.text.String()[s.inParts:]; text != "" {
+		parts = append(parts, spokenPart(text, s.avatar))
+	}
+	return parts
 }
 
 func spokenPart(text string, avatar bool) store.Part {

@@ -74,7 +74,8 @@ type TurnResult struct {
 //
 // The first segment carries the ids of the thread and of the answer; the last one
 // is a think or an error with isFinal. The answer is in the store before the last
-// segment is emitted.
+// segment is emitted, which is an error when it could not be stored. Until then it is
+// there as unfinished, at most a second old.
 //
 // A turn that brings variables to an agent that takes none is empty: nothing is
 // emitted and nothing stored (wire-protocol §10.3). So is one with a client's id that
@@ -119,17 +120,28 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	asked := &store.Message{
 		ID: uuid.NewString(), ThreadID: thread.ID, Role: store.Human, Parts: []store.Part{spokenPart(req.Text, false)},
 	}
-	if err := s.store.AddQuestion(ctx, asked, req.ClientTurns, req.Replaces); err != nil {
-		return TurnResult{}, fmt.Errorf("store question: %w", err)
-	}
-	if req.Stored != nil {
-		req.Stored()
-	}
 	out := &sink{
 		ctx: ctx, service: s, owner: who.Scope(), emit: emit, began: began,
 		threadID: thread.ID, messageID: answerID,
 		avatar: req.Context.Avatar, thinking: question.Capabilities.On(brain.ThinkProcess),
 	}
+	switch err := s.addQuestion(ctx, asked, req); {
+	case err == nil:
+	case errors.Is(err, store.ErrRepeated), errors.Is(err, store.ErrNotFound):
+		return TurnResult{}, fmt.Errorf("store question: %w", err)
+	default:
+		s.log.Error("question not stored", "thread", thread.ID, "error", err)
+		return TurnResult{ThreadID: thread.ID}, out.fail("The question could not be stored.")
+	}
+	if req.Stored != nil {
+		req.Stored()
+	}
+	out.draft = &draft{save: func() {
+		if err := s.save(ctx, thread, asked.ID, out, true); err != nil {
+			s.log.Warn("unfinished answer not stored", "thread", thread.ID, "error", err) // its end tells the client
+		}
+	}}
+	defer out.draft.end()
 	end := watch(ctx)
 	defer end.close()
 	err = out.begin()
@@ -140,9 +152,25 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 		err = s.settle(thread, req.Text, out)
 	}
 	stopped := end.logged()
-	saveErr := s.save(ctx, who, thread, asked.ID, out)
+	out.draft.end()
+	saveErr := s.save(ctx, thread, asked.ID, out, false)
+	if saveErr == nil {
+		saveErr = s.saveTitle(ctx, who, thread, out)
+	}
+	if err == nil && saveErr != nil {
+		s.log.Error("answer not stored", "thread", thread.ID, "error", saveErr)
+		err, saveErr = &brain.Failure{Message: "The answer could not be stored."}, nil
+	}
 	result := TurnResult{ThreadID: thread.ID, QuestionID: asked.ID, MessageID: answerID, Text: out.text.String()}
 	return result, errors.Join(s.finish(ctx, out, stopped, err), saveErr)
+}
+
+// addQuestion stores the question even if the turn ends meanwhile: otherwise texts that
+// come faster than the disk would never be stored, because each ends the turn before.
+func (s *Service) addQuestion(ctx context.Context, asked *store.Message, req TurnRequest) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	return s.store.AddQuestion(ctx, asked, req.ClientTurns, req.Replaces)
 }
 
 // ask lets the brain answer. A brain that panics fails this turn, and not the
@@ -221,19 +249,31 @@ func (s *Service) settle(t store.Thread, text string, out *sink) error {
 	return out.close()
 }
 
-// save puts the answer into the thread, also when the turn's context is over.
-func (s *Service) save(ctx context.Context, who Caller, t store.Thread, askedID string, out *sink) error {
+// save puts the answer as it is now into the thread, also when the turn's context is
+// over.
+func (s *Service) save(ctx context.Context, t store.Thread, askedID string, out *sink, unfinished bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	err := s.store.AddMessage(ctx, &store.Message{
-		ID: out.messageID, ThreadID: t.ID, Role: store.AI, ReplyTo: askedID, Parts: out.stored(),
-	})
-	if err == nil && out.title != "" {
-		_, err = s.store.UpdateThread(ctx, who.Scope(), t.ID, func(t *store.Thread) error {
-			t.Title = out.title
-			return nil
-		})
+	return stored(s.store.AddMessage(ctx, &store.Message{
+		ID: out.messageID, ThreadID: t.ID, Role: store.AI, ReplyTo: askedID, Parts: out.stored(), Unfinished: unfinished,
+	}))
+}
+
+// saveTitle gives the thread the title of the turn, if that has one.
+func (s *Service) saveTitle(ctx context.Context, who Caller, t store.Thread, out *sink) error {
+	if out.title == "" {
+		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	_, err := s.store.UpdateThread(ctx, who.Scope(), t.ID, func(t *store.Thread) error {
+		t.Title = out.title
+		return nil
+	})
+	return stored(err)
+}
+
+func stored(err error) error {
 	if errors.Is(err, store.ErrNotFound) { // the thread was deleted meanwhile
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 const messageColumns = `messages.id, coalesce(messages.thread_id, ''), messages.partner_id, messages.user_id, messages.config_id,
-	messages.role, messages.reply_to, messages.title, messages.parts, messages.created_at, messages.updated_at,
+	messages.role, messages.reply_to, messages.title, messages.parts, messages.unfinished, messages.created_at, messages.updated_at,
 	feedback.user_id, feedback.is_positive, feedback.comment, feedback.created_at, feedback.updated_at`
 
 // A message is readable while its thread is; a shared copy has no thread. The
@@ -23,9 +23,9 @@ const messageTables = `messages LEFT JOIN feedback ON feedback.message_id = mess
 	  AND feedback.rater = iif(messages.thread_id IS NULL, ?, '')
 	LEFT JOIN threads ON threads.id = messages.thread_id`
 
-// AddMessage appends m to its thread. The partner, the user and the configuration
-// are those of the thread; it fills the times. When it returns, the message is in
-// the file.
+// AddMessage appends m to its thread; when a message of that id is there, it replaces
+// what that says. The partner, the user and the configuration are those of the thread;
+// it fills the times. When it returns, the message is in the file.
 func (s *Store) AddMessage(ctx context.Context, m *Message) error {
 	parts, err := json.Marshal(m.Parts)
 	if err != nil {
@@ -38,9 +38,10 @@ func addMessage(ctx context.Context, tx *sql.Tx, m *Message, parts []byte) error
 	m.CreatedAt = fromMillis(millis(time.Now()))
 	m.UpdatedAt = m.CreatedAt
 	result, err := tx.ExecContext(ctx,
-		`INSERT INTO messages (id, thread_id, partner_id, user_id, config_id, role, reply_to, title, parts, created_at, updated_at)
-		 SELECT ?, id, partner_id, user_id, config_id, ?, ?, '', ?, ?, ? FROM threads WHERE id = ? AND deleted_at IS NULL`,
-		m.ID, m.Role, m.ReplyTo, string(parts), millis(m.CreatedAt), millis(m.UpdatedAt), m.ThreadID)
+		`INSERT INTO messages (id, thread_id, partner_id, user_id, config_id, role, reply_to, title, parts, unfinished, created_at, updated_at)
+		 SELECT ?, id, partner_id, user_id, config_id, ?, ?, '', ?, ?, ?, ? FROM threads WHERE id = ? AND deleted_at IS NULL
+		 ON CONFLICT (id) DO UPDATE SET parts = excluded.parts, unfinished = excluded.unfinished, updated_at = excluded.updated_at`,
+		m.ID, m.Role, m.ReplyTo, string(parts), m.Unfinished, millis(m.CreatedAt), millis(m.UpdatedAt), m.ThreadID)
 	if err != nil {
 		return err
 	}
@@ -272,7 +273,7 @@ func scanMessage(row scanner) (m Message, err error) {
 	var user, comment sql.NullString
 	var positive sql.NullBool
 	var rated, rerated sql.NullInt64
-	if err := row.Scan(&m.ID, &m.ThreadID, &m.PartnerID, &m.UserID, &m.ConfigID, &m.Role, &m.ReplyTo, &m.Title, &parts,
+	if err := row.Scan(&m.ID, &m.ThreadID, &m.PartnerID, &m.UserID, &m.ConfigID, &m.Role, &m.ReplyTo, &m.Title, &parts, &m.Unfinished,
 		&created, &updated, &user, &positive, &comment, &rated, &rerated); err != nil {
 		return m, err
 	}

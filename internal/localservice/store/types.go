@@ -153,9 +153,12 @@ type Message struct {
 	ReplyTo   string // of an answer: the id of the line it answers
 	Title     string // of a shared copy
 	Parts     []Part
-	Rating    *Feedback // nil without a rating
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	// Unfinished marks an answer that is being given, or that broke off with the
+	// service in the middle.
+	Unfinished bool
+	Rating     *Feedback // nil without a rating
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
 }
 
 // Feedback is a rating of an answer.
