@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,13 @@ import (
 // patience bounds waits for what does happen, on a machine that is busy.
 const patience = 30 * time.Second
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(descriptorLimit) != "" {
+		runLimited()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // start runs a service until the test ends.
 func start(t testing.TB, o localservice.Options) *localservice.Service {

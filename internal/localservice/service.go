@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/accept"
 	"github.com/agentruntime/agentruntime/internal/localservice/api"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/controlapi"
@@ -133,7 +134,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	s.onClose(func() error { peers.Close(); return nil })
 	s.relay, err = relay.New(relay.Config{
 		Listen: o.TURNListen, Peers: []netip.AddrPort{peers.Addr()}, StaticUser: fallbackUser, StaticPassword: fallbackPassword,
-		Link: links["relay"],
+		Link: links["relay"], Logger: s.log,
 	})
 	if err != nil {
 		return err
@@ -227,7 +228,7 @@ func (s *Service) serve(l net.Listener, h http.Handler) {
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connection{}, c) },
 	}
 	s.tasks.Go(func() {
-		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(accept.Listener(l, s.log)); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("http server ended", "err", err)
 		}
 	})

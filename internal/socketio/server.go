@@ -155,7 +155,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // Accept has answered
 	}
-	s.accept(newWebSocket(ws, s.opts.MaxPayload), Handshake{Query: query, RemoteAddr: r.RemoteAddr})
+	s.accept(newWebSocket(ws, maxStranger), Handshake{Query: query, RemoteAddr: r.RemoteAddr})
 }
 
 // accept starts the handshake on a new transport.
@@ -168,8 +168,9 @@ func (s *Server) accept(t transport, h Handshake) {
 // handshake waits for the client's connect packet (wire-protocol §1.9.2) and ends
 // when a session has taken the connection over or it is closed.
 func (s *Server) handshake(t transport, h Handshake) {
+	door := &door{transport: t, left: maxStranger}
 	conn := &serverConnection{
-		connection: newConnection(t, s.opts.SendBuffer, &s.wg),
+		connection: newConnection(door, s.opts.SendBuffer, &s.wg),
 		heartbeat:  heartbeat{timer: time.NewTimer(s.opts.PingInterval), interval: s.opts.PingInterval, timeout: s.opts.PingTimeout},
 	}
 	conn.out.push(enginePacket(engineOpen, marshal(openPacket{
@@ -207,6 +208,8 @@ func (s *Server) handshake(t transport, h Handshake) {
 		case err := <-authorized:
 			if err != nil {
 				conn.refuse(err)
+			} else {
+				door.open(s.opts.MaxPayload)
 			}
 			if err != nil || !s.admit(conn, h) {
 				conn.close()
@@ -290,6 +293,41 @@ func (c *connection) refuseNamespace(name string) bool {
 func (c *connection) answer(typ packetType, payload any) {
 	p := packet{typ: typ, id: noID, data: marshal(payload)}
 	c.out.push(p.encode()...)
+}
+
+// maxStranger bounds what a client may send before its handshake is accepted, in
+// bytes and in all (choice A16, which allows twice as much): heartbeats, and the
+// connect packet, whose token has at most 8 KB.
+const maxStranger = 32 << 10
+
+// door is the transport of a client that may have no right to be here: until open
+// is called, [maxStranger] holds, and no attachment comes in.
+type door struct {
+	transport
+	isOpen atomic.Bool
+	left   int // bytes; the reader's
+}
+
+func (d *door) Read() (message, error) {
+	m, err := d.transport.Read()
+	if err != nil || d.isOpen.Load() {
+		return m, err
+	}
+	if m.binary {
+		return message{}, violation("attachment before the handshake")
+	}
+	if d.left -= len(m.data); d.left < 0 {
+		return message{}, errTooBig
+	}
+	return m, nil
+}
+
+// open lets messages of that size in, in bytes.
+func (d *door) open(maxPayload int64) {
+	if ws, ok := d.transport.(*webSocket); ok {
+		ws.ws.SetReadLimit(maxPayload)
+	}
+	d.isOpen.Store(true)
 }
 
 // serverConnection is a connection of a server, with its heartbeat.

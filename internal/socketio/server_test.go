@@ -48,6 +48,7 @@ func (h *host) dial(context.Context, string, *ClientOptions) (transport, error) 
 // raw connects a hand-driven client.
 func (h *host) raw(buffer int) wire {
 	a, b := pipe(buffer)
+	h.last = b
 	h.accept(b, Handshake{})
 	return wire{h.t, a}
 }
@@ -651,5 +652,70 @@ func TestServerCloseEndsEverySession(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// TestStrangersAreBounded: before its handshake is accepted a client may send 32 KB
+// in all and no attachment, afterwards what the server takes.
+func TestStrangersAreBounded(t *testing.T) {
+	text := func(s string) message { return message{data: []byte(s)} }
+	namespaces := func(n int) (all []message) { // refused, and the client may try again
+		for range n {
+			all = append(all, text("40/"+strings.Repeat("x", 200)))
+		}
+		return all
+	}
+	for name, tt := range map[string]struct {
+		send []message
+		ends bool
+	}{
+		"an attachment":             {[]message{text(`451-["a",{"_placeholder":true,"num":0}]`), {binary: true, data: make([]byte, 10)}}, true},
+		"a connect packet of 1 MB":  {[]message{text(`40{"token":"` + strings.Repeat("x", 1_000_000) + `"}`)}, true},
+		"many small messages":       {namespaces(200), true},
+		"some small messages":       {namespaces(100), false},
+		"a connect packet of 30 KB": {[]message{text(`40{"token":"` + strings.Repeat("x", 30_000) + `"}`)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				authorized := make(chan struct{})
+				h := newHost(t, ServerOptions{Authorize: func(ctx context.Context, _ Handshake) error {
+					select {
+					case <-authorized:
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}})
+				w := h.raw(500)
+				w.open()
+				for _, m := range tt.send {
+					if w.Write(m) != nil {
+						break // closed already
+					}
+				}
+				synctest.Wait()
+				select {
+				case <-h.last.down:
+					if !tt.ends {
+						t.Error("the server closed the socket")
+					}
+				default:
+					if tt.ends {
+						t.Error("the server did not close the socket")
+					}
+				}
+			})
+		})
+	}
+	t.Run("afterwards", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t, ServerOptions{})
+			w := h.raw(8)
+			w.enter("")
+			w.send(`42["a","` + strings.Repeat("x", 900_000) + `"]`)
+			if e := next(t, (<-h.sessions).Events()); e.Name != "a" {
+				t.Errorf("got %v %v", e.Kind, e.Reason)
+			}
+		})
 	})
 }

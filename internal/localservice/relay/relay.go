@@ -10,12 +10,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/accept"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
@@ -48,6 +50,8 @@ type Config struct {
 	UserQuota, Quota int
 	// Link, when set, impairs everything between the clients and the relay.
 	Link *netem.Link
+	// Logger gets the errors of listeners; nil discards.
+	Logger *slog.Logger
 }
 
 // Default quotas, see Config.
@@ -86,6 +90,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Quota == 0 {
 		cfg.Quota = defaultQuota
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
 		secret: rand.Text(),
@@ -126,7 +133,7 @@ func (s *Server) listen(cfg Config, config *turn.ServerConfig) error {
 			PacketConn: netem.PacketConn(packets, cfg.Link), RelayAddressGenerator: s.pool, PermissionHandler: permit,
 		})
 		config.ListenerConfigs = append(config.ListenerConfigs, turn.ListenerConfig{
-			Listener: s.conns.wrap(netem.Listener(stream, cfg.Link)), RelayAddressGenerator: s.pool, PermissionHandler: permit,
+			Listener: s.conns.wrap(netem.Listener(accept.Listener(stream, cfg.Logger), cfg.Link)), RelayAddressGenerator: s.pool, PermissionHandler: permit,
 		})
 	}
 	return nil

@@ -1,0 +1,55 @@
+// Package accept keeps listeners going: an error of the moment, as when the process
+// has no file descriptor left, must not end a service.
+package accept
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+// Bounds of the wait after an error; it doubles from one error to the next.
+const (
+	minWait = 5 * time.Millisecond
+	maxWait = time.Second
+)
+
+// Listener returns ln with an Accept that fails only when ln was closed: after any
+// other error, which it logs, it waits and tries again.
+func Listener(ln net.Listener, log *slog.Logger) net.Listener {
+	return &listener{Listener: ln, log: log, closed: make(chan struct{})}
+}
+
+type listener struct {
+	net.Listener
+	log *slog.Logger
+
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	wait := minWait
+	for {
+		c, err := l.Listener.Accept()
+		if err == nil || errors.Is(err, net.ErrClosed) {
+			return c, err
+		}
+		l.log.Warn("connection not accepted", "address", l.Addr().String(), "err", err, "again_in", wait)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-l.closed:
+			timer.Stop()
+			return nil, net.ErrClosed
+		}
+		wait = min(2*wait, maxWait)
+	}
+}
+
+func (l *listener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}

@@ -1,0 +1,223 @@
+package localservice_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+const crowd = 1000
+
+// at opens a TCP connection to one of the service's addresses.
+func at(t *testing.T, address string) net.Conn {
+	t.Helper()
+	_, address, _ = strings.Cut(address, ":") // turn:host:port
+	c, err := net.Dial("tcp", strings.TrimPrefix(address, "//"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() }) // most are closed before
+	return c
+}
+
+// TestManyConnectionsAtOnce: a thousand clients that come at the same moment all
+// get their answer.
+func TestManyConnectionsAtOnce(t *testing.T) {
+	info := start(t, localservice.Options{}).Info()
+	for address, ask := range map[string]func(net.Conn) error{
+		info.GenieURL: get, info.ControlURL: get, info.TURNServerURL: bind,
+	} {
+		var failed atomic.Int64
+		var all sync.WaitGroup
+		begin := make(chan struct{})
+		for range crowd {
+			all.Go(func() {
+				<-begin
+				c := at(t, address)
+				defer c.Close()
+				if err := ask(c); err != nil {
+					failed.Add(1)
+					t.Log(err)
+				}
+			})
+		}
+		close(begin)
+		all.Wait()
+		if n := failed.Load(); n > 0 {
+			t.Errorf("%s: %d of %d clients got no answer", address, n, crowd)
+		}
+	}
+}
+
+// get sends a request and waits for the response, whatever it is.
+func get(c net.Conn) error {
+	if _, err := io.WriteString(c, "GET /assistant/status HTTP/1.1\r\nHost: "+c.RemoteAddr().String()+"\r\nConnection: close\r\n\r\n"); err != nil {
+		return err
+	}
+	reply, err := io.ReadAll(c)
+	if err == nil && len(reply) == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// bind sends a STUN binding request and waits for the response.
+func bind(c net.Conn) error {
+	request := make([]byte, 20)
+	binary.BigEndian.PutUint16(request, 1)
+	binary.BigEndian.PutUint32(request[4:], 0x2112A442)
+	if _, err := c.Write(request); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(c, request)
+	return err
+}
+
+// TestMemoryOfStrangers: sockets that have sent no token yet, and as much of
+// everything else as they can.
+func TestMemoryOfStrangers(t *testing.T) {
+	info := start(t, localservice.Options{}).Info()
+	const limit = 100 << 20
+	frame := func(op byte, announced, sent int) []byte { // masked with zeros
+		head := append([]byte{0x80 | op, 0x80 | 127}, binary.BigEndian.AppendUint64(nil, uint64(announced))...)
+		return append(append(head, 0, 0, 0, 0), bytes.Repeat([]byte("x"), sent)...)
+	}
+	announce := `45` + `9-["a"]`
+	flood := append([]byte{0x81, 0x80 | byte(len(announce)), 0, 0, 0, 0}, announce...)
+	for range 9 {
+		flood = append(flood, frame(2, 1_000_000, 1_000_000)...)
+	}
+	before := memoryHeld()
+	var all sync.WaitGroup
+	for i := range crowd {
+		c := at(t, info.GenieURL)
+		all.Go(func() {
+			_, _ = io.WriteString(c, "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: "+c.RemoteAddr().String()+
+				"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+			if reply, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || reply.StatusCode != http.StatusSwitchingProtocols {
+				t.Errorf("no socket: %v", err)
+				return
+			}
+			send := flood
+			if i%10 != 0 {
+				send = frame(1, 30_000, 29_999) // the end of the message never comes
+			}
+			_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second)) // a service that reads no further is right
+			_, _ = c.Write(send)
+		})
+	}
+	all.Wait()
+	if used := memoryHeld() - before; used > limit {
+		t.Errorf("%d sockets without a token take %d MB, want at most %d", crowd, used>>20, limit>>20)
+	} else {
+		t.Logf("%d sockets without a token take %d MB", crowd, used>>20)
+	}
+}
+
+// memoryHeld is what the process holds, garbage apart.
+func memoryHeld() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse)
+}
+
+// descriptorLimit is set in the child process of TestDescriptorsUsedUp.
+const descriptorLimit = "LOCALSERVICE_TEST_DESCRIPTORS"
+
+// runLimited is the child process: a service with few file descriptors, until its
+// standard input ends.
+func runLimited() {
+	limit := syscall.Rlimit{Cur: 256, Max: 256}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		panic(err)
+	}
+	s, err := localservice.Start(context.Background(), localservice.Options{Voice: "builtin"})
+	if err != nil {
+		panic(err)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(s.Info()); err != nil {
+		panic(err)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if err := s.Close(); err != nil {
+		panic(err)
+	}
+}
+
+// TestDescriptorsUsedUp: clients use up all file descriptors of the service; once
+// they have gone, its three TCP addresses answer again.
+func TestDescriptorsUsedUp(t *testing.T) {
+	child := exec.CommandContext(t.Context(), os.Args[0])
+	child.Env = append(os.Environ(), descriptorLimit+"=1")
+	child.Stderr = os.Stderr
+	stdin, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(stdin.Close(), child.Wait()); err != nil {
+			t.Error(err)
+		}
+	}()
+	var info localservice.Info
+	if err := json.NewDecoder(stdout).Decode(&info); err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]func(net.Conn) error{info.GenieURL: get, info.ControlURL: get, info.TURNServerURL: bind}
+	for address, ask := range answers {
+		if err := ask(at(t, address)); err != nil {
+			t.Fatalf("%s: %v", address, err)
+		}
+	}
+	var taken []net.Conn
+	for range 150 {
+		for address := range answers {
+			taken = append(taken, at(t, address))
+		}
+	}
+	c := at(t, info.GenieURL)
+	if err := c.SetDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if get(c) == nil {
+		t.Fatal("the descriptors are not used up")
+	}
+	for _, c := range taken {
+		_ = c.Close()
+	}
+	released := time.Now()
+	for address, ask := range answers {
+		c := at(t, address)
+		if err := c.SetDeadline(released.Add(2 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(c); err != nil {
+			t.Errorf("%s: %v after %v", address, err, time.Since(released))
+		}
+	}
+}
