@@ -132,6 +132,11 @@ export interface Timeouts {
   whepRelease?: number | undefined
   /** Bounds one recovery of the avatar's peer. Default 15000 ms. */
   recover?: number | undefined
+  /**
+   * Bounds the time without a picture that repairs and a rebuild did not bring back. Default
+   * 120000 ms.
+   */
+  mediaLost?: number | undefined
   /** The period of the check of the peers. Default 1000 ms. */
   healthTick?: number | undefined
   /** How long no new bytes of the picture may come. Default 4000 ms. */
@@ -608,6 +613,7 @@ export const timeoutChecks: Readonly<Record<string, Check>> = {
   whepBackoff: "number",
   whepRelease: "number",
   recover: "number",
+  mediaLost: "number",
   healthTick: "number",
   videoStall: "number",
   coldAttempts: "count",

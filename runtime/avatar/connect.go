@@ -294,7 +294,10 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 	}
 	ready := MediaReady{Mode: Video, VideoWidth: picture.Width, VideoHeight: picture.Height}
 	ready.Degraded = p.first && picture.Missing
-	s.base.Work.Post(func() { s.mediaReady(l, ready) })
+	s.base.Work.Post(func() {
+		l.missing = !p.first && picture.Missing
+		s.mediaReady(l, ready)
+	})
 	return nil
 }
 

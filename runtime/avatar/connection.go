@@ -45,6 +45,7 @@ type connection struct {
 	hello      control.Hello
 	announced  bool   // streamReady was emitted
 	shown      bool   // mediaReady was emitted
+	missing    bool   // a rebuild brought no picture
 	subscribed string // where the picture was subscribed last
 }
 

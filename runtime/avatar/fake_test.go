@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -227,7 +228,10 @@ type fakeMedia struct {
 	playable  func(ctx context.Context) (media.Picture, error)
 	release   func(ctx context.Context) // of a viewer
 	stats     media.Stats
-	open      int // peers not closed
+	flowing   bool
+	dead      atomic.Bool // no bytes come
+	deaf      atomic.Bool // the microphone does not connect
+	open      int         // peers not closed
 }
 
 func (p *fakeMedia) NewSubscriber(notify func(media.Event)) Subscriber {
@@ -253,6 +257,7 @@ type fakeSubscriber struct {
 	notify  func(media.Event)
 	posts   []string
 	renewed int
+	bytes   atomic.Uint64
 	closed  bool
 }
 
@@ -268,10 +273,37 @@ func (d *fakeSubscriber) Playable(ctx context.Context, _ bool) (media.Picture, e
 	if d.media.playable != nil {
 		return d.media.playable(ctx)
 	}
+	if d.media.dead.Load() {
+		select {
+		case <-time.After(6 * time.Second):
+		case <-ctx.Done():
+			return media.Picture{}, context.Cause(ctx)
+		}
+		return media.Picture{Missing: true}, nil
+	}
+	if d.media.flowing {
+		d.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+	}
 	return media.Picture{Width: 640, Height: 360}, nil
 }
-func (d *fakeSubscriber) Renew(context.Context)                      { d.renewed++ }
-func (d *fakeSubscriber) Stats(context.Context) (media.Stats, error) { return d.media.stats, nil }
+
+func (d *fakeSubscriber) Renew(context.Context) {
+	d.renewed++
+	d.bytes.Store(0)
+}
+
+// Stats are those of the test. With flowing, bytes of the picture come while it is not dead.
+func (d *fakeSubscriber) Stats(context.Context) (media.Stats, error) {
+	if !d.media.flowing {
+		return d.media.stats, nil
+	}
+	if !d.media.dead.Load() {
+		d.bytes.Add(1000)
+	}
+	n := d.bytes.Load()
+	return media.Stats{Known: n > 0, HasVideo: n > 0, VideoBytes: n}, nil
+}
+
 func (d *fakeSubscriber) Release(ctx context.Context) {
 	if d.media.release != nil {
 		d.media.release(ctx)
@@ -300,9 +332,16 @@ func (u *fakePublisher) Offer(_ context.Context, restart bool) (control.Descript
 	}
 	return control.Description{Type: "offer", SDP: "v=0"}, nil
 }
-func (u *fakePublisher) Answer(context.Context, control.Description) error { return nil }
-func (u *fakePublisher) AddCandidate(control.ServerCandidate)              {}
-func (u *fakePublisher) Stats(context.Context) (media.Stats, error)        { return media.Stats{}, nil }
+
+// Answer after a restart connects, unless the microphone's network is dead.
+func (u *fakePublisher) Answer(context.Context, control.Description) error {
+	if u.restarts > 0 && !u.media.deaf.Load() {
+		u.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+	}
+	return nil
+}
+func (u *fakePublisher) AddCandidate(control.ServerCandidate)       {}
+func (u *fakePublisher) Stats(context.Context) (media.Stats, error) { return media.Stats{}, nil }
 
 func (u *fakePublisher) SetBandwidth(_ context.Context, kbps int) error {
 	u.caps = append(u.caps, kbps)

@@ -356,5 +356,6 @@ func (s *Session) mediaResumed(l *connection) {
 	s.approve(l)
 	s.setState(Connected)
 	s.startWatching()
+	s.noPicture(l)
 	p.finish(nil)
 }

@@ -55,30 +55,32 @@ func (s *Session) situation() situation {
 type loss string
 
 const (
-	socketDropped loss = "socket dropped"    // it reconnects by itself
-	socketClosed  loss = "socket closed"     // for good, by the service
-	socketKept    loss = "socket recovered"  // it is back, and the service kept the session
-	socketNew     loss = "session lost"      // the socket is back, and the service knows nothing of the session
-	socketSpent   loss = "no attempts left"  // to connect the socket
-	socketRefused loss = "socket refused"    // the service refuses the connection
-	windowCloses  loss = "window closing"    // the time without a socket is almost up
-	windowOver    loss = "window over"       // the time without a socket is up
-	networkBack   loss = "network back"      // the browser is online again
-	peerLost      loss = "peer lost"         // a peer has no network, or no bytes come
-	repairFailed  loss = "repair failed"     // a peer can't be mended in place
-	toolSpiral    loss = "tool spiral"       // the brain calls tools and nothing else
-	serviceFatal  loss = "fatal event"       // the service ends the session and says why
-	pauseOver     loss = "pause expired"     // the service released the media
-	attemptFailed loss = "attempt failed"    // of a connect, rebuild or resume
-	attemptFatal  loss = "attempt forbidden" // by a fatal event
-	attemptsSpent loss = "attempts failed"   // the last rebuild
-	attemptDone   loss = "attempt succeeded" // of a connect, rebuild or resume
+	socketDropped loss = "socket dropped"                // it reconnects by itself
+	socketClosed  loss = "socket closed"                 // for good, by the service
+	socketKept    loss = "socket recovered"              // it is back, and the service kept the session
+	socketNew     loss = "session lost"                  // the socket is back, and the service knows nothing of the session
+	socketSpent   loss = "no attempts left"              // to connect the socket
+	socketRefused loss = "socket refused"                // the service refuses the connection
+	windowCloses  loss = "window closing"                // the time without a socket is almost up
+	windowOver    loss = "window over"                   // the time without a socket is up
+	networkBack   loss = "network back"                  // the browser is online again
+	peerLost      loss = "peer lost"                     // a peer has no network, or no bytes come
+	repairFailed  loss = "repair failed"                 // a peer can't be mended in place
+	repairVain    loss = "repair failed after a rebuild" // which did not mend the peer either
+	mediaGone     loss = "no picture for too long"       // though it was rebuilt
+	toolSpiral    loss = "tool spiral"                   // the brain calls tools and nothing else
+	serviceFatal  loss = "fatal event"                   // the service ends the session and says why
+	pauseOver     loss = "pause expired"                 // the service released the media
+	attemptFailed loss = "attempt failed"                // of a connect, rebuild or resume
+	attemptFatal  loss = "attempt forbidden"             // by a fatal event
+	attemptsSpent loss = "attempts failed"               // the last rebuild
+	attemptDone   loss = "attempt succeeded"             // of a connect, rebuild or resume
 )
 
 // losses lists them in the order of the docs.
 var losses = []loss{
 	socketDropped, socketClosed, socketKept, socketNew, socketSpent, socketRefused, windowCloses, windowOver, networkBack,
-	peerLost, repairFailed, toolSpiral, serviceFatal, pauseOver, attemptFailed, attemptFatal, attemptsSpent, attemptDone,
+	peerLost, repairFailed, repairVain, mediaGone, toolSpiral, serviceFatal, pauseOver, attemptFailed, attemptFatal, attemptsSpent, attemptDone,
 }
 
 // action is what the session does about it.
@@ -128,6 +130,8 @@ var decisions = map[situation]map[loss]step{
 		networkBack:   then(repairPeers, live),
 		peerLost:      then(repairPeer, live),
 		repairFailed:  then(rebuildAll, rebuilding),
+		repairVain:    then(remember, live),
+		mediaGone:     then(endSession, outside),
 		toolSpiral:    then(rebuildAll, rebuilding),
 		serviceFatal:  then(report, live),
 		pauseOver:     then(remakeMedia, resuming), // it crossed with resume()
@@ -136,6 +140,7 @@ var decisions = map[situation]map[loss]step{
 		socketDropped: then(awaitSocket, offline),
 		socketClosed:  then(endSession, outside),
 		repairFailed:  then(remember, paused),
+		repairVain:    then(remember, paused),
 		toolSpiral:    then(rebuildAll, rebuilding),
 		serviceFatal:  then(report, paused),
 		pauseOver:     then(noteReleased, paused),
@@ -151,6 +156,7 @@ var decisions = map[situation]map[loss]step{
 		windowOver:    then(endSession, outside),
 		networkBack:   then(hurry, offline),
 		repairFailed:  then(remember, offline),
+		repairVain:    then(remember, offline),
 		serviceFatal:  then(report, offline),
 	},
 	rebuilding: {
@@ -182,6 +188,7 @@ type detail struct {
 	fatal  *fault.Error // serviceFatal
 
 	channel media.Channel // peerLost, repairFailed
+	state   string        // of the peer, repairFailed
 }
 
 // lose does what is decided for what, in the present situation.
@@ -213,7 +220,7 @@ func (s *Session) act(do action, from situation, what loss, d detail) {
 	case repairPeers:
 		s.repairPeers()
 	case remember:
-		s.peer(d.channel).ice = "failed"
+		s.peer(d.channel).lost = d.state
 	case rebuildOnSame:
 		s.rebuild("socket recovery not available", true)
 	case rebuildAll:
@@ -266,6 +273,8 @@ func (s *Session) endAfter(from situation, what loss, d detail) {
 		failed(fault.ReconnectTimeout, "the connection did not come back in time")
 	case attemptsSpent:
 		failed(fault.ReconnectFailed, "the session could not be rebuilt")
+	case mediaGone:
+		s.end(fault.New(fault.MediaRecoverFailed, "the picture did not come back").InPhase(fault.PhaseReconnect).Because(d.err).WithRetryable(true), string(fault.MediaRecoverFailed))
 	case attemptFatal:
 		e := fault.From(d.err)
 		s.end(e, string(e.Code))

@@ -189,3 +189,111 @@ func TestAServiceThatCannotBeReachedFailsConnect(t *testing.T) {
 		}
 	})
 }
+
+// TestARelayThatIsDeadForAMinute: no success is told without bytes, the loss is told in time, the
+// session survives without a rebuild for every repair, and the picture comes back soon.
+func TestARelayThatIsDeadForAMinute(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.media.flowing = true
+		r.mustConnect()
+		time.Sleep(5 * second)
+		r.forget()
+		r.media.dead.Store(true)
+		time.Sleep(20 * second)
+		failed := 0
+		for _, c := range all[ConnectivityChanged](r) {
+			if c.State == "recover_failed" {
+				failed++
+			}
+		}
+		if failed == 0 {
+			t.Error("no recover_failed within 20 s")
+		}
+		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.MediaNoVideo {
+			t.Errorf("a rebuild without a picture is connected without a warning: %v", w)
+		}
+		time.Sleep(40 * second)
+		if got := all[MediaRecovered](r); len(got) != 0 {
+			t.Errorf("recovered without bytes: %v", got)
+		}
+		if got := all[Reconnecting](r); len(got) != 1 {
+			t.Errorf("rebuilds: %v, want one", got)
+		}
+		if state := r.Snapshot().State; state != Connected {
+			t.Fatalf("state %s after a minute", state)
+		}
+		r.media.dead.Store(false)
+		time.Sleep(10 * second)
+		if got := all[MediaRecovered](r); len(got) != 1 || got[0].Channel != media.ChannelSTV {
+			t.Errorf("within 10 s of the repair: recovered %v", got)
+		}
+		r.forget()
+		time.Sleep(time.Minute)
+		if got := r.heardNames(); len(got) != 0 {
+			t.Errorf("afterwards: %v", got)
+		}
+	})
+}
+
+// TestAPictureThatNeverComesBackEndsTheSession with an error that says what to do.
+func TestAPictureThatNeverComesBackEndsTheSession(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.media.flowing = true
+		r.mustConnect()
+		time.Sleep(5 * second)
+		r.forget()
+		r.media.dead.Store(true)
+		time.Sleep(4 * time.Minute)
+		if e := all[Failed](r); len(e) != 1 || e[0].Code != fault.MediaRecoverFailed || !e[0].Retryable {
+			t.Errorf("errors %v", e)
+		}
+		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "media_recover_failed" {
+			t.Errorf("ended %v", e)
+		}
+	})
+}
+
+// TestAPeerWithoutCandidatesIsRebuilt: a repair finds no way either.
+func TestAPeerWithoutCandidatesIsRebuilt(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.forget()
+		r.media.dead.Store(true)
+		r.media.down.notify(media.Event{Kind: media.NoCandidates, Channel: media.ChannelSTV})
+		time.Sleep(20 * second)
+		if got := all[MediaRecovered](r); len(got) != 0 {
+			t.Errorf("recovered %v", got)
+		}
+		if got := all[Reconnecting](r); len(got) != 1 || got[0].Reason != "media stv no candidates" || !got[0].Cold {
+			t.Errorf("reconnecting %v", got)
+		}
+	})
+}
+
+// TestAMicrophoneThatStaysDead is not recovered by an answer alone, and does not cost a rebuild
+// for each repair.
+func TestAMicrophoneThatStaysDead(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.media.flowing = true
+		r.mustConnect()
+		r.forget()
+		r.media.deaf.Store(true)
+		r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
+		time.Sleep(11 * second)
+		if got := all[MediaRecovered](r); len(got) != 0 {
+			t.Errorf("recovered %v", got)
+		}
+		if got := all[Reconnecting](r); len(got) != 1 || got[0].Reason != "media asr failed" {
+			t.Errorf("reconnecting %v", got)
+		}
+		r.forget()
+		r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
+		time.Sleep(30 * second)
+		if got := all[Reconnecting](r); len(got) != 0 {
+			t.Errorf("rebuilt again for the same peer: %v", got)
+		}
+		if got := all[MediaRecovering](r); len(got) < 2 {
+			t.Errorf("repairs after a rebuild in vain: %v, want them to go on", got)
+		}
+	})
+}

@@ -16,7 +16,10 @@ const (
 	iceGrace     = 1500 * time.Millisecond // ICE may come back from "disconnected"
 	iceNewLimit  = 10 * time.Second        // "new" or "checking" this long after the peer began
 	noCandidates = 3 * time.Second         // gathering found nothing, judged no earlier than this
+	steady       = 10 * time.Second        // a picture that lasts this long after a repair has recovered
 	maxStalls    = 2                       // re-subscriptions before a rebuild
+	repairPause  = 3 * time.Second         // from the start of a repair in vain to the next
+	maxDark      = 10 * time.Second        // at most so much of one repair counts for mediaLost
 )
 
 // peerHealth is what is known of one peer's network.
@@ -27,6 +30,9 @@ type peerHealth struct {
 	state      string    // of the connection
 	grace      *session.Timer
 	recovering bool
+	lost       string        // why it is repaired again at the next tick, though nothing is reported
+	repaired   time.Time     // the start of the last repair
+	proof      chan struct{} // of the repair under way: receives when its network is connected
 }
 
 // dead reports whether the connection ended for good.
@@ -76,18 +82,34 @@ func (s *Session) peerState(ev media.Event) {
 		case "failed":
 			s.peerLost(ev.Channel, ev.State)
 		case "connected", "completed":
+			p.connected()
+			if ev.Channel == media.ChannelASR {
+				s.mended(ev.Channel)
+			}
 			if ev.Channel == media.ChannelSTV {
 				s.mark("iceConnectedStv")
 			}
 		}
 	case ev.Kind == media.PeerState:
 		p.state = ev.State
+		if p.state == "connected" {
+			p.connected()
+		}
 		if p.dead() {
 			s.peerLost(ev.Channel, ev.State)
 		}
 	case ev.Kind == media.NoCandidates:
 		wait := max(0, noCandidates-time.Since(p.began))
 		p.grace = s.base.After(wait, func() { s.peerLost(ev.Channel, "no candidates") })
+	}
+}
+
+// connected tells the repair under way that the peer's network answers.
+func (p *peerHealth) connected() {
+	p.lost = ""
+	select {
+	case p.proof <- struct{}{}:
+	default: // no repair, or it knows already
 	}
 }
 
@@ -110,7 +132,10 @@ func (s *Session) peerLost(c media.Channel, state string) {
 // repairPeers mends every peer that is down.
 func (s *Session) repairPeers() {
 	for channel, p := range s.recovery.peers {
-		if p.ice == "disconnected" || p.ice == "failed" {
+		switch {
+		case p.lost != "":
+			s.peerLost(channel, p.lost)
+		case p.ice == "disconnected", p.ice == "failed":
 			s.peerLost(channel, p.ice)
 		}
 	}
@@ -122,13 +147,23 @@ func (s *Session) repair(c media.Channel, state string) {
 	if p.recovering || s.conn.released {
 		return
 	}
-	p.recovering = true
+	p.recovering, p.repaired, p.lost = true, time.Now(), ""
+	p.proof = make(chan struct{}, 1)
 	p.grace.Stop()
 	l := s.conn
-	down, up, url := l.down, l.up, l.subscribed
+	answers := !p.dead() && (p.ice == "connected" || p.ice == "completed")
+	down, up, url, proof := l.down, l.up, l.subscribed, p.proof
 	s.base.Emit(MediaRecovering{Channel: c, State: state})
-	method, mend := "ice-restart", func(ctx context.Context) error { return l.hs.restartASR(ctx, s.opts.Limits, up) }
-	limit := s.opts.Limits.ASR
+	method, limit := "ice-restart", s.opts.Limits.ASR
+	mend := func(ctx context.Context) error {
+		if err := l.hs.restartASR(ctx, s.opts.Limits, up); err != nil {
+			return err
+		}
+		if answers {
+			return nil // its state may not change at all
+		}
+		return connects(ctx, proof)
+	}
 	if c == media.ChannelSTV {
 		method, limit = "re-subscribe", s.opts.Limits.Recover
 		mend = func(ctx context.Context) error {
@@ -136,11 +171,14 @@ func (s *Session) repair(c media.Channel, state string) {
 			if err := s.subscribe(ctx, l, down, url); err != nil {
 				return err
 			}
-			_, err := down.Playable(ctx, true)
+			picture, err := down.Playable(ctx, true)
+			if err == nil && picture.Missing {
+				err = fault.New(fault.MediaRecoverFailed, "no bytes came")
+			}
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, timeout("RecoverTimeout", fault.PhaseWHEP))
+	ctx, cancel := context.WithTimeoutCause(l.hs.ctx, limit, timeout("RecoverTimeout", fault.PhaseWHEP))
 	s.base.Spawn(func() {
 		defer cancel()
 		err := mend(ctx)
@@ -148,24 +186,79 @@ func (s *Session) repair(c media.Channel, state string) {
 	})
 }
 
+// connects waits until the network of a peer answers after a restart.
+func connects(ctx context.Context, proof <-chan struct{}) error {
+	limit := time.NewTimer(iceNewLimit)
+	defer limit.Stop()
+	select {
+	case <-proof:
+		return nil
+	case <-limit.C:
+		return fault.New(fault.MediaRecoverFailed, "the network did not connect")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// peerRepaired ends a repair. What can't be mended in place is rebuilt, once: after a
+// rebuild in vain the repairs in place go on, because another one would only cost the
+// visitor more.
 func (s *Session) peerRepaired(l *connection, c media.Channel, method, state string, err error) {
 	if s.conn != l {
 		return
 	}
 	p := s.peer(c)
-	p.recovering = false
+	p.recovering, p.proof = false, nil
 	p.began, p.state = time.Now(), ""
 	s.recovery.videoSeen = false
 	if err == nil {
+		s.mended(c)
 		s.base.Emit(MediaRecovered{Channel: c, Method: method})
 		return
 	}
 	s.base.Emit(ConnectivityChanged{Channel: string(c), State: "recover_failed", Detail: err.Error()})
-	reason := fmt.Sprintf("media %s %s", c, state)
-	if errors.Is(err, fault.STVSessionGone) {
-		reason = fmt.Sprintf("stv session gone (%d)", fault.From(err).Status)
+	d := detail{channel: c, state: state, reason: fmt.Sprintf("media %s %s", c, state), err: err}
+	if c == media.ChannelSTV {
+		s.recovery.dark += min(time.Since(p.repaired), maxDark)
 	}
-	s.lose(repairFailed, detail{channel: c, reason: reason, err: err})
+	switch {
+	case errors.Is(err, fault.STVSessionGone):
+		d.reason = fmt.Sprintf("stv session gone (%d)", fault.From(err).Status)
+		s.lose(repairFailed, d)
+	case c == media.ChannelSTV && s.recovery.dark > s.opts.Limits.MediaLost:
+		s.lose(mediaGone, d)
+	case s.recovery.rebuilt[c]:
+		s.lose(repairVain, d)
+	default:
+		s.markRebuilt(c)
+		s.lose(repairFailed, d)
+	}
+}
+
+// mended notes that a peer works: the next loss begins with a repair in place.
+func (s *Session) mended(c media.Channel) {
+	delete(s.recovery.rebuilt, c)
+	if c == media.ChannelSTV {
+		s.recovery.dark = 0
+	}
+}
+
+// markRebuilt notes that a rebuild is what is left for a peer.
+func (s *Session) markRebuilt(c media.Channel) {
+	if s.recovery.rebuilt == nil {
+		s.recovery.rebuilt = map[media.Channel]bool{}
+	}
+	s.recovery.rebuilt[c] = true
+}
+
+// noPicture tells that a rebuild or a resume brought no picture, and has it repaired.
+func (s *Session) noPicture(l *connection) {
+	if !l.missing {
+		return
+	}
+	s.base.Warn(fault.MediaNoVideo, "the picture did not come back; it is tried again")
+	s.markRebuilt(media.ChannelSTV)
+	s.peer(media.ChannelSTV).lost = "no bytes"
 }
 
 // startWatching begins the periodic checks of a connected session.
@@ -197,6 +290,10 @@ func (s *Session) tick() {
 	}
 	for channel, p := range s.recovery.peers {
 		switch {
+		case p.lost != "":
+			if time.Since(p.repaired) >= repairPause {
+				s.peerLost(channel, p.lost)
+			}
 		case p.dead():
 			s.peerLost(channel, p.state)
 		case p.ice == "failed",
@@ -236,7 +333,10 @@ func (s *Session) checkVideo(l *connection, st media.Stats) {
 	now := time.Now()
 	if !r.videoSeen || st.VideoBytes != r.videoBytes {
 		if r.videoSeen && st.VideoBytes > r.videoBytes {
-			r.stalls = 0
+			s.mended(media.ChannelSTV)
+			if now.Sub(s.peer(media.ChannelSTV).repaired) > steady {
+				r.stalls = 0
+			}
 		}
 		r.videoSeen, r.videoBytes, r.videoSince = true, st.VideoBytes, now
 		return

@@ -30,6 +30,8 @@ type recoveryState struct {
 	videoSince time.Time
 	videoSeen  bool // the peer has reported video once
 	stalls     int
+	dark       time.Duration                 // of repairs in a row that brought no picture
+	rebuilt    map[media.Channel]bool        // the session was rebuilt for it, and it has not worked since
 	last       map[media.Channel]media.Stats // for connectionQuality
 
 	observe func(from situation, what loss, to situation) // by tests
@@ -270,6 +272,7 @@ func (s *Session) rebuilt(l *connection) {
 	s.setState(Connected)
 	s.base.Emit(Reconnected{Recovered: false})
 	s.startWatching()
+	s.noPicture(l)
 	s.sendKickoff() // if the disclosure held it until now
 	s.askAgain()
 	s.flush()

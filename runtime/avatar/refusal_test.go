@@ -73,7 +73,7 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 		s := r.mustConnect()
 		r.forget()
 		s.say(control.ASRError, control.PeerError{Error: "decoder failed"})
-		r.wantEvents("mediaRecovering", "mediaRecovered")
+		r.wantEvents("mediaRecovering", "connectivityChanged", "mediaRecovered")
 		if r.media.up.restarts != 1 || r.service.dialled() != 1 {
 			t.Errorf("%d restarts, %d sockets", r.media.up.restarts, r.service.dialled())
 		}

@@ -40,6 +40,8 @@ type Limits struct {
 
 	// Recover bounds one recovery of the avatar's peer.
 	Recover time.Duration `json:"recover" default:"15s"`
+	// MediaLost bounds the time without a picture that repairs and a rebuild did not bring back.
+	MediaLost time.Duration `json:"mediaLost" default:"2m"`
 	// HealthTick is the period of the check of the peers.
 	HealthTick time.Duration `json:"healthTick" default:"1s"`
 	// VideoStall is how long no new bytes of the picture may come.

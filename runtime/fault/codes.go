@@ -229,7 +229,7 @@ var table = [...]Info{
 	{Code: WHEPTimeout, Group: GroupSession, Title: "Video subscription timed out", Meaning: "the media server did not answer in time", Retry: RetryYes},
 	{Code: WHEPPrivateIP, Group: GroupSession, Title: "Private media address", Meaning: "the media address is private and allowPrivateHosts is off"},
 	{Code: STVSessionGone, Group: GroupSession, Title: "Video session gone", Meaning: "the video session no longer exists, also after one repair", Retry: RetryYes},
-	{Code: MediaRecoverFailed, Group: GroupSession, Title: "Media recovery failed", Meaning: "media could not be recovered in place; a rebuild follows"},
+	{Code: MediaRecoverFailed, Group: GroupSession, Title: "Media recovery failed", Meaning: "the picture could not be recovered, by a rebuild neither; connect again on another network, or go on in text"},
 	{Code: ReconnectFailed, Group: GroupSession, Title: "Reconnecting failed", Meaning: "every reconnect attempt failed", Retry: RetryYes},
 	{Code: ReconnectTimeout, Group: GroupSession, Title: "Reconnecting timed out", Meaning: "the connection did not come back within the reconnect window"},
 	{Code: ResumeFailed, Group: GroupSession, Title: "Resume failed", Meaning: "a paused session could not be rebuilt"},

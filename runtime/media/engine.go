@@ -68,7 +68,7 @@ const (
 	PlaybackBlocked                  // the browser refused to play without a gesture
 	AttachFailed                     // a track could not be bound to its element
 	MicStarted                       // the microphone is attached
-	MicEnded                         // the device went away; Err says why
+	MicEnded                         // the device went away or can't be attached; Err says why
 	HardwareMute                     // the system or the device muted the microphone, or unmuted it
 	Level                            // the level of the microphone
 )

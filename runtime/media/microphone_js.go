@@ -305,7 +305,8 @@ func (m *microphone) join(p *Publisher) {
 	}
 	m.engine.spawn(func() {
 		if err := m.attach(); err != nil {
-			m.engine.cfg.Log("warn", "the microphone could not be attached", map[string]any{"error": err.Error()})
+			// The conversation goes on, but the visitor can't be understood.
+			m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicAttachFailed, "start the microphone again").Because(err)})
 		}
 	})
 }

@@ -397,6 +397,25 @@ func TestADeviceThatDisappearsWithoutAPublisherIsReported(t *testing.T) {
 	}
 }
 
+// TestAMicrophoneThatANewPeerCannotTakeIsReported: after a rebuild the visitor would talk to nobody.
+func TestAMicrophoneThatANewPeerCannotTakeIsReported(t *testing.T) {
+	prompts(t)
+	j := newJournal()
+	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
+	first := p.NewPublisher(j.notify)
+	t.Cleanup(first.Close)
+	if err := p.StartMic(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	senders := js.Global().Get("RTCRtpSender").Get("prototype")
+	works := senders.Get("replaceTrack")
+	senders.Set("replaceTrack", js.Global().Call("eval", "(async () => { throw new Error('no') })"))
+	t.Cleanup(func() { senders.Set("replaceTrack", works) })
+	second := p.NewPublisher(j.notify)
+	t.Cleanup(second.Close)
+	j.await(t, describe(Event{Kind: MicEnded, Channel: ChannelASR, Err: fault.New(fault.MicAttachFailed, "start the microphone again")}))
+}
+
 func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 	prompts(t)
 	contexts := eval(t, "return []")

@@ -2,6 +2,7 @@ package media
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 )
@@ -94,7 +95,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 		}
 		return badAnswer(0, err)
 	}
-	sub.gate.update(func(f *facts) { f.applied = time.Now() })
+	sub.gate.update(func(f *facts) { f.applied, f.picture = time.Now(), sendsPicture(answer) })
 	if sub.subscribe() {
 		s.receive(sub, Event{Kind: NoCandidates, Channel: ChannelSTV})
 	}
@@ -103,12 +104,18 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 
 // Playable waits for the gate of wire-protocol §6.9 and returns the size of the
 // picture: 0×0 when it isn't known, with Missing set when no frame came
-// in time. Recovering waits for no frame.
+// in time. Recovering needs no painted frame, but bytes of the picture, of the voice where
+// the service sends no picture.
 func (s *Subscriber) Playable(ctx context.Context, recovering bool) (Picture, error) {
 	sub := s.current()
 	p, err := sub.gate.wait(ctx, recovering, s.engine.cfg.Limits.FirstFrame)
 	if err != nil || p.Width > 0 || p.Missing {
 		return p, err
+	}
+	if recovering {
+		if p.Missing, err = sub.silent(ctx, s.engine.cfg.Limits.FirstFrame); err != nil || p.Missing {
+			return p, err
+		}
 	}
 	// No element reports it, but the decoder does.
 	if st, err := sub.stats(ctx); err == nil && st.Picture.Width > 0 {
@@ -116,6 +123,51 @@ func (s *Subscriber) Playable(ctx context.Context, recovering bool) (Picture, er
 		return st.Picture, nil
 	}
 	return p, nil
+}
+
+// arrivalPoll is how often a peer is asked whether bytes came: nothing reports it.
+const arrivalPoll = 200 * time.Millisecond
+
+// settled is how long after its first bytes a picture must have more.
+const settled = 500 * time.Millisecond
+
+// sendsPicture reports whether a server's answer has a picture in it.
+func sendsPicture(answer string) bool {
+	_, section, found := strings.Cut(answer, "\nm=video ")
+	section, _, _ = strings.Cut(section, "\nm=")
+	return found && !strings.HasPrefix(section, "0 ") &&
+		!strings.Contains(section, "\na=inactive") && !strings.Contains(section, "\na=recvonly")
+}
+
+// silent reports whether no bytes came within limit of the answer, or can come because
+// there is no way to the server. A picture must go on for a moment: a server may have one
+// frame left to send.
+func (sub *subscription) silent(ctx context.Context, limit time.Duration) (bool, error) {
+	sub.gate.mu.Lock()
+	f := sub.gate.facts
+	sub.gate.mu.Unlock()
+	poll := time.NewTicker(arrivalPoll)
+	defer poll.Stop()
+	var first uint64 // bytes of the picture
+	var since time.Time
+	for {
+		st, err := sub.stats(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return false, cutShort(ctx)
+		case err == nil && !f.picture && st.AudioBytes > 0, first > 0 && st.VideoBytes > first && time.Since(since) > settled:
+			return false, nil
+		case time.Since(f.applied) > limit || sub.unreachable():
+			return true, nil
+		}
+		if first == 0 && st.VideoBytes > 0 {
+			first, since = st.VideoBytes, time.Now()
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // Renew closes the peer, releases the viewer and waits for that, and starts a
@@ -213,6 +265,13 @@ func (sub *subscription) early() bool {
 	return !sub.subscribed
 }
 
+// unreachable reports that gathering ended and found nothing.
+func (sub *subscription) unreachable() bool {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	return sub.noRoute
+}
+
 // receive handles the events of a peer and its element, and passes them on.
 func (s *Subscriber) receive(sub *subscription, ev Event) {
 	if s.current() != sub || sub.isClosed() {
@@ -277,6 +336,7 @@ type facts struct {
 	element bool // there is an element for the picture
 	frames  bool // it reports the frames that it paints
 	video   bool // there is a video track
+	picture bool // the answer promises one, whose track pion reports with its first packet
 	hidden  bool // the page isn't visible, so nothing is painted
 	blocked bool // the browser refused to play, so nothing is painted
 
