@@ -77,7 +77,7 @@ func TestTheEndOfTheProgramIsTheEndOfEverythingInIt(t *testing.T) {
 				const outcomes = Object.fromEntries(await Promise.all(results))
 				const result = {
 					open: outcomes, states: all.map(({session}) => session.state), ends: all.map(({ends}) => ends),
-					errors: all.map((t) => t.all("error").map(told)), held: held(), gone: await diagnostics(), before,
+					errors: all.map((t) => t.all("error").map(errorCode)), held: held(), gone: await diagnostics(), before,
 					late: await outcome(() => chat.session.sendText("Hello?")),
 				}
 				const next = await chatOf()
@@ -99,7 +99,7 @@ func TestTheEndOfTheProgramIsTheEndOfEverythingInIt(t *testing.T) {
 			}
 			for i := range got.States {
 				if !slices.Equal(got.Ends[i], []string{"internal_error"}) || !slices.Equal(got.Errors[i], []string{"internal_error"}) {
-					t.Errorf("session %d told of the ends %q and the errors %q", i, got.Ends[i], got.Errors[i])
+					t.Errorf("session %d emitted the ends %q and the errors %q", i, got.Ends[i], got.Errors[i])
 				}
 			}
 			for _, what := range []string{"peers", "sockets", "microphones", "contexts"} {

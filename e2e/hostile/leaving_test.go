@@ -16,9 +16,9 @@ type phase struct {
 	Ends, Completions   []string
 }
 
-// told compares what the service was told with what it should be: of the threads in
+// wantEnds compares the ends that the service received with what they should be: of the threads in
 // the phases with a reason, once each.
-func told(t *testing.T, h server, phases map[string]phase, reasons map[string]string) {
+func wantEnds(t *testing.T, h server, phases map[string]phase, reasons map[string]string) {
 	t.Helper()
 	all := 0
 	for name, p := range phases {
@@ -35,16 +35,16 @@ func told(t *testing.T, h server, phases map[string]phase, reasons map[string]st
 			}
 		}
 		if n != want || p.Thread == "" {
-			t.Errorf("%s: told %d times of the end of %q, want %d", name, n, p.Thread, want)
+			t.Errorf("%s: received %d times the end of %q, want %d", name, n, p.Thread, want)
 		}
 	}
 	if ends := h.completions(); len(ends) != all {
-		t.Errorf("told of %d ends, want %d", len(ends), all)
+		t.Errorf("received %d ends, want %d", len(ends), all)
 	}
 }
 
 // leave opens sessions in every phase, has something happen to the page, and waits
-// until those that are not over have told of it, in time.
+// until those that are not over have reported it, in time.
 func leave(t *testing.T, options, happens string) (server, *pagetest.Page, map[string]phase) {
 	t.Helper()
 	h, p := openPage(t)
@@ -77,7 +77,7 @@ func alive(reason string) map[string]string {
 	return reasons
 }
 
-// check compares what the sessions told of their ends with the reasons.
+// check compares the ends that the sessions reported with the reasons.
 func check(t *testing.T, phases map[string]phase, reasons map[string]string) {
 	t.Helper()
 	for name, p := range phases {
@@ -102,7 +102,7 @@ func TestAPageGoesAwayInEveryPhase(t *testing.T) {
 		await sessions.all["connecting"].until("stateChange", ({state}) => state === "failed")`)
 	reasons := alive("pagehide")
 	check(t, got, reasons)
-	told(t, h, got, reasons)
+	wantEnds(t, h, got, reasons)
 	calls := map[string]string{"in a turn": "aborted", "connecting": "connect_failed", "switching": "connect_failed"}
 	for name, p := range got {
 		want := []string{"pagehide"}
@@ -140,7 +140,7 @@ func TestATabIsClosedInEveryPhase(t *testing.T) {
 		}
 		return h.Server, p, threads
 	})
-	told(t, h, got, reasons)
+	wantEnds(t, h, got, reasons)
 	h.awaitNoSessions()
 }
 
@@ -165,7 +165,7 @@ type away struct {
 	After map[string]phase
 }
 
-// cameBack checks that the sessions went on, and that the service was not told again
+// cameBack checks that the sessions went on, and that the service got no second report
 // (wire-protocol §8.9: once for a session).
 func cameBack(t *testing.T, h server, p *pagetest.Page, reason string) {
 	t.Helper()
@@ -179,7 +179,7 @@ func cameBack(t *testing.T, h server, p *pagetest.Page, reason string) {
 	reasons := alive(reason)
 	reasons["idle"] = "disconnect"
 	check(t, got.After, reasons)
-	told(t, h, got.After, reasons)
+	wantEnds(t, h, got.After, reasons)
 	h.awaitNoSessions()
 }
 
@@ -212,7 +212,7 @@ func TestAPageIsHiddenInEveryPhase(t *testing.T) {
 			await new Promise((resolve) => setTimeout(resolve, 50))
 			visible("visible")
 		}
-		for (const talk of alive) if (talk.completions.length > 0) throw new Error("told too early")
+		for (const talk of alive) if (talk.completions.length > 0) throw new Error("reported too early")
 		await sessions.open["connecting"]
 		await sessions.open["switching"]
 		visible("hidden")

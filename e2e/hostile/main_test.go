@@ -39,7 +39,7 @@ func openPage(t *testing.T) (server, *pagetest.Page) {
 	const folder = "/e2e/hostile/testdata/"
 	p := h.Open(folder)
 	p.Prelude = `const {
-		aftermath, agentOf, AgentError, anotherTab, AgentSession, arrive, ChatSession, chatOf, converse, diagnostics, dispose, held, holdings, left, load, outcome, phases, scarce, settled, tally, told, within,
+		aftermath, agentOf, AgentError, anotherTab, AgentSession, arrive, ChatSession, chatOf, converse, diagnostics, dispose, errorCode, held, holdings, left, load, outcome, phases, scarce, settled, tally, within,
 	} = await import("` + folder + `hostile.js")`
 	return h, p
 }

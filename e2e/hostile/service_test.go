@@ -107,7 +107,7 @@ func setUp(t *testing.T) *pagetest.Page {
 		const a = await import("/js/dist/chat.js")
 		const secret = %q
 		const access = {token: secret, genieUrl: %q, crossTabPresence: false, brainStallMs: 100, sessionCompleteOnEnd: false}
-		const told = (e) => e instanceof a.AgentError ? e.code : "untyped: " + e
+		const errorCode = (e) => e instanceof a.AgentError ? e.code : "untyped: " + e
 		const all = (e) => [e.message, e.stack, JSON.stringify(e), String(e.cause?.message), JSON.stringify(e.body), JSON.stringify(e.headers), JSON.stringify({...e})].join()
 	`, secret, server.URL)
 	return p
@@ -138,7 +138,7 @@ func TestRepliesOfALiarBecomeTypedErrors(t *testing.T) {
 			try {
 				got[name] = (await session.sendText(name)).text
 			} catch (e) {
-				got[name] = told(e)
+				got[name] = errorCode(e)
 				if (all(e).includes(secret)) leaks.push(name + " " + all(e))
 			}
 		}
@@ -172,7 +172,7 @@ func TestAStormOfAbortsLeavesNothing(t *testing.T) {
 		session.on("brainStalled", () => stalled++)
 		await session.connect()
 		const silence = new AbortController()
-		const silent = session.sendText("never", {signal: silence.signal}).catch(told)
+		const silent = session.sendText("never", {signal: silence.signal}).catch(errorCode)
 		await new Promise((resolve) => session.on("brainStalled", resolve))
 		silence.abort()
 		await silent
@@ -183,12 +183,12 @@ func TestAStormOfAbortsLeavesNothing(t *testing.T) {
 			const ask = asks[Math.floor(Math.random() * asks.length)]
 			const how = i % 4
 			const turn = how < 2
-				? session.sendText(ask, {signal: stop.signal}).then(() => "text", told)
+				? session.sendText(ask, {signal: stop.signal}).then(() => "text", errorCode)
 				: (async () => {
 						try {
 							for await (const _ of session.streamText(ask, {signal: stop.signal})) if (how === 3) break
 							return "text"
-						} catch (e) { return told(e) }
+						} catch (e) { return errorCode(e) }
 					})()
 			if (how > 0 || i % 8) setTimeout(() => stop.abort(), Math.random() * 10)
 			else stop.abort()
@@ -201,7 +201,7 @@ func TestAStormOfAbortsLeavesNothing(t *testing.T) {
 		for await (const _ of twice) throw new Error("a loop that is over goes on")
 		const middle = session.streamText("hang")
 		await middle.next()
-		const rest = [middle.next(), middle.next()].map((p) => p.catch(told))
+		const rest = [middle.next(), middle.next()].map((p) => p.catch(errorCode))
 		await rest[0]
 		const {text} = await (async () => { await middle.return(); return session.sendText("fine") })()
 		await session.dispose()
@@ -262,7 +262,7 @@ func TestAnythingIsRefusedWithATypedError(t *testing.T) {
 		for (const [name, call] of Object.entries(calls)) {
 			for (const [kind, thing] of Object.entries(things)) {
 				let outcome = "nothing"
-				try { await call(thing, kind) } catch (e) { outcome = told(e) }
+				try { await call(thing, kind) } catch (e) { outcome = errorCode(e) }
 				if (outcome === "nothing" || outcome.startsWith("untyped")) wrong.push(name + " " + kind + ": " + outcome)
 			}
 		}

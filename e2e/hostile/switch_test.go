@@ -116,7 +116,7 @@ func TestHammeredSwitchesLeaveAWorkingConversation(t *testing.T) {
 	}
 	h.awaitNoSessions()
 	if ends := h.completions(); len(ends) != 1 {
-		t.Errorf("told of the ends %q", ends)
+		t.Errorf("the reported ends are %q", ends)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestDisconnectInEveryListenerOfASwitch(t *testing.T) {
 			t.Errorf("%s: state %s, ends %q", s.When, s.State, s.Ends)
 		}
 		if !slices.Equal(s.Completions, []string{"first"}) {
-			t.Errorf("%s: the service was told: %q", s.When, s.Completions)
+			t.Errorf("%s: the service received: %q", s.When, s.Completions)
 		}
 		if s.Again != "invalid_state" && s.Again != "aborted" {
 			t.Errorf("%s: a later switch came to %s", s.When, s.Again)
@@ -200,6 +200,6 @@ func TestDisconnectInEveryListenerOfASwitch(t *testing.T) {
 	}
 	h.awaitNoSessions()
 	if ends := h.completions(); len(ends) != len(got.Sessions) {
-		t.Errorf("told of %d ends, want %d: %q", len(ends), len(got.Sessions), ends)
+		t.Errorf("received %d ends, want %d: %q", len(ends), len(got.Sessions), ends)
 	}
 }

@@ -52,7 +52,7 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 				globalThis.one = one
 				return {thread: threadId, threads, known, back, together, at: await at, after, first: two.completions, complaints: other.complaints}`)
 			if ends := h.completions(); len(ends) != 0 {
-				t.Errorf("told of %q while a tab was still there", ends)
+				t.Errorf("%q was reported while a tab was still there", ends)
 			}
 			p.Do(&got.Last, `
 				one.session.disconnect()
@@ -60,10 +60,10 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 				return one.completions`)
 			h.AwaitSessionCompleted(got.Thread)
 			if ends := h.completions(); len(ends) != 1 {
-				t.Errorf("told of the ends %q", ends)
+				t.Errorf("the reported ends are %q", ends)
 			}
 			if how == "disconnected" && !slices.Equal(got.First, []string{"disconnect suppressed"}) || !slices.Equal(got.Last, []string{"disconnect"}) {
-				t.Errorf("the first tab told %q, the last %q", got.First, got.Last)
+				t.Errorf("the first tab reported %q, the last %q", got.First, got.Last)
 			}
 			if got.Known != "Your name is Sam." || got.Back != "Your name is Ada." || got.At != "Your name is Ada." || !strings.Contains(got.After, "My name is Ada.") {
 				t.Errorf("got %+v", got)
@@ -119,7 +119,7 @@ func TestASwitchIsNoGoodbyeToOtherTabs(t *testing.T) {
 		t.Errorf("the tabs said %q, want %q", got.Said, want)
 	}
 	if !slices.Equal(got.First, []string{"disconnect suppressed"}) || !slices.Equal(got.Last, []string{"disconnect"}) {
-		t.Errorf("the first tab told %q, the last %q", got.First, got.Last)
+		t.Errorf("the first tab reported %q, the last %q", got.First, got.Last)
 	}
 	h.AwaitSessionCompleted(got.Thread)
 }

@@ -183,7 +183,7 @@ type Client struct {
 	deadline  time.Time     // when the next ping is overdue
 	pid       string        // recovery: the session's secret name
 	offset    string        // recovery: the last event seen
-	early     []packet      // came in before the answer to the handshake
+	early     []packet      // received before the answer to the handshake
 	earlySize int           // bytes of early
 	buffer    []buffered    // emitted while not connected
 	bufferLen int           // bytes of buffer
@@ -483,7 +483,7 @@ func (c *Client) onTimer() {
 	switch c.phase {
 	case phaseWaiting:
 		if c.events.full() {
-			// The events of attempts would pile up while none is taken.
+			// Unread events of attempts would use memory without a bound.
 			c.timer.Reset(c.opts.ReconnectDelay)
 			return
 		}
@@ -522,7 +522,7 @@ func (c *Client) onReceived(r received) {
 	case engineClose:
 		c.lost(TransportClose, nil)
 	case engineMessage:
-		// This client has not asked for other namespaces.
+		// This client uses no other namespace.
 		if r.packet.namespace == rootNamespace {
 			c.onPacket(r.packet)
 		}
@@ -616,7 +616,7 @@ func (c *Client) keepEarly(p packet) {
 // Connected event (wire-protocol §8.2).
 func (c *Client) onConnect(data json.RawMessage) {
 	if c.phase != phaseJoining {
-		c.violated("connect packet that was not asked for")
+		c.violated("unexpected connect packet")
 		return
 	}
 	var answer struct {
@@ -761,7 +761,7 @@ func (c *Client) unbuffer(id int64) {
 	})
 }
 
-// acknowledge ends a call. An id without a call is late or made up, and ignored.
+// acknowledge ends a call. An id without a call is ignored.
 func (c *Client) acknowledge(id int64, r ackResult) {
 	if answer, ok := c.acks[id]; ok {
 		delete(c.acks, id)

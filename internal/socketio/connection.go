@@ -130,7 +130,7 @@ func (c *connection) write() {
 		case queueDiscarded:
 			return
 		case queueClosed:
-			_ = c.t.Close() // fails when the peer has gone, which is the same end
+			_ = c.t.Close() // fails when the peer has disconnected, which has the same effect
 			return
 		}
 	}

@@ -70,7 +70,7 @@ func newEvent(name string, values []any) (packet, error) {
 	return p, err
 }
 
-// receive takes an event that has come in.
+// receive handles a received event.
 func (e *endpoint) receive(p packet) {
 	ev := Event{Kind: Message, Name: p.name, Args: p.args}
 	if p.id != noID {
@@ -107,7 +107,7 @@ func (e *endpoint) replier(conn *connection, id int64) func(...any) error {
 
 // input returns the channel to receive packets from: nil while there is no
 // connection or while events is full. resumed is true when reading begins again
-// after a pause, in which a heartbeat may have gone unseen.
+// after a pause, in which a heartbeat may have been missed.
 func (e *endpoint) input() (in <-chan received, resumed bool) {
 	paused := e.conn != nil && e.events.full()
 	switch {

@@ -45,7 +45,7 @@ const (
 	Message Kind = "Message"
 )
 
-// Reason is why a connection has ended, in the words of the official libraries.
+// Reason is why a connection has ended, as named in the official libraries.
 type Reason string
 
 // Reasons that a client sees (wire-protocol §1.9.4). After the first two and
@@ -99,7 +99,7 @@ var (
 	ErrDisconnected = errors.New("socketio: disconnected")
 	// ErrBufferFull: more is waiting to be sent than the options allow.
 	ErrBufferFull = errors.New("socketio: send buffer full")
-	// ErrSlowConsumer: Events was full for too long.
+	// ErrSlowConsumer: Events was not read for too long.
 	ErrSlowConsumer = errors.New("socketio: events were not taken in time")
 	// ErrReplied: Reply was called twice.
 	ErrReplied = errors.New("socketio: already acknowledged")

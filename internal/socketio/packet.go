@@ -282,7 +282,7 @@ type openPacket struct {
 	MaxPayload   int64    `json:"maxPayload"`
 }
 
-// maxHeartbeat bounds what a server may ask for, so that the sum fits any timer.
+// maxHeartbeat bounds the times that a server may set, so that their sum fits any timer.
 const maxHeartbeat = 24 * time.Hour
 
 func decodeOpen(data []byte) (openPacket, error) {

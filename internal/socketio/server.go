@@ -148,7 +148,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if message != "" {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write(marshal(map[string]any{"code": code, "message": message})) // fails when the client has gone
+		_, _ = w.Write(marshal(map[string]any{"code": code, "message": message})) // fails when the client has disconnected
 		return
 	}
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})

@@ -155,7 +155,7 @@ func (c *Session) resume(conn *serverConnection, h Handshake, offset string) boo
 	if c.s.refuse.CompareAndSwap(true, false) || c.s.recovery.Load() <= 0 {
 		ok = false
 	}
-	if c.conn != nil { // the client has noticed the drop first
+	if c.conn != nil { // the client has detected the loss first
 		c.disconnected(TransportClose, nil)
 	}
 	if !ok {
@@ -184,7 +184,7 @@ func (c *Session) onReceived(r received) {
 	case enginePong:
 		// The client has everything that was sent before the ping.
 		if heartbeat.waiting {
-			c.sent.forget(heartbeat.offset)
+			c.sent.discard(heartbeat.offset)
 		}
 		heartbeat.pong()
 	case engineClose:
@@ -204,7 +204,7 @@ func (c *Session) onPacket(p packet) {
 		c.lost(ParseError, violation("packet for a namespace that was refused"))
 	case p.typ == typeEvent:
 		c.receive(p)
-	case p.typ == typeAck: // not asked for
+	case p.typ == typeAck: // without a call
 	case p.typ == typeDisconnect:
 		c.disconnect(ClientNamespaceDisconnect)
 	default:
@@ -328,7 +328,7 @@ func (c *Session) closeGap() {
 
 const (
 	// maxRecoveryEvents and maxRecoveryBytes bound what is kept for one session's
-	// recovery. Beyond them the oldest events are forgotten, and a client that
+	// recovery. Beyond them the oldest events are discarded, and a client that
 	// has missed those can't be recovered.
 	maxRecoveryEvents = 1024
 	maxRecoveryBytes  = 4 << 20
@@ -349,12 +349,12 @@ func (b *recoveryBuffer) add(messages []message) {
 	b.bytes += bytesOf(messages)
 	b.last++
 	for len(b.events) > maxRecoveryEvents || b.bytes > maxRecoveryBytes {
-		b.forget(b.base + 1)
+		b.discard(b.base + 1)
 	}
 }
 
-// forget drops the events up to offset: the client has them.
-func (b *recoveryBuffer) forget(offset uint64) {
+// discard removes the events up to offset, which the client has.
+func (b *recoveryBuffer) discard(offset uint64) {
 	for b.base < offset && len(b.events) > 0 {
 		b.bytes -= bytesOf(b.events[0])
 		b.events[0] = nil

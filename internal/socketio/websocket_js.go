@@ -221,7 +221,7 @@ func (s *webSocket) Close() error {
 	defer limit.Stop()
 	select {
 	case <-s.ended:
-	case <-limit.C: // the browser goes on closing by itself
+	case <-limit.C: // the browser continues the closing handshake
 	}
 	s.release()
 	return err

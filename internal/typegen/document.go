@@ -12,8 +12,8 @@ const intro = `# Events
 <!-- Generated from the events.go of each session and runtime/event by "go generate ./runtime/event"; don't edit. -->
 
 In a page: ` + "`session.on(name, listener)`" + `, with the types named below. Natively: ` + "`Options.OnEvent`" + ` of the session's package,
-with the Go type of the last column. Events come in the order in which things happened; nothing is replayed to a listener
-that comes late.
+with the Go type of the last column. Events are emitted in the order of their causes. A listener that is added later gets no
+earlier events.
 `
 
 const table = `

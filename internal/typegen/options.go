@@ -204,8 +204,8 @@ func isDuration(e ast.Expr) bool {
 	return ok && fmt.Sprint(sel.X, ".", sel.Sel) == "time.Duration"
 }
 
-// optionDoc is the comment of an option for people who write JavaScript: without its
-// own name in front, and with the names that the other options have there.
+// optionDoc is the comment of an option with the names of JavaScript, without its own
+// name in front.
 func (t *types) optionDoc(f *ast.Field, name string) string {
 	doc := strings.Join(strings.Fields(f.Doc.Text()+f.Comment.Text()), " ")
 	if doc == "" {
@@ -223,7 +223,7 @@ func (t *types) optionDoc(f *ast.Field, name string) string {
 	return strings.ToUpper(doc[:1]) + links.Replace(doc[1:])
 }
 
-// nameOptions notes what the options are called in JavaScript.
+// nameOptions collects the names of the options in JavaScript.
 func (t *types) nameOptions() error {
 	t.options = map[string]string{}
 	for _, o := range optionTypes {
@@ -412,7 +412,7 @@ func (o *option) member() string {
 	return o.name + ": " + typ
 }
 
-// sentence is what a comment says of a type, without the type's name in Go.
+// sentence is the comment of a type without the type's name in Go.
 func sentence(doc, name string) string {
 	doc = strings.TrimPrefix(doc, name+" ")
 	doc = ofType.ReplaceAllString(doc, "")

@@ -42,7 +42,7 @@ var renamed = map[string]string{
 	"internal/fetch.Report":         "ResponseInfo",
 }
 
-// types makes TypeScript of Go types, each once.
+// types converts Go types to TypeScript, each once.
 type types struct {
 	module  *module
 	names   map[*decl]string
@@ -281,8 +281,8 @@ func (t *types) payload(e event) (string, error) {
 	return t.use(e.decl)
 }
 
-// prose is a Go comment for people who write JavaScript: types that are events
-// have the events' names, fields those of their properties.
+// prose is a Go comment with the names of JavaScript: those of events for their types,
+// those of properties for fields.
 func (t *types) prose(doc string, d *decl) string {
 	doc = strings.Join(strings.Fields(doc), " ")
 	if s, ok := d.expr.(*ast.StructType); ok {
@@ -306,7 +306,7 @@ func (t *types) prose(doc string, d *decl) string {
 	return links.Replace(doc)
 }
 
-// links takes the brackets off what Go's documentation links.
+// links removes the brackets of links in Go comments.
 var links = strings.NewReplacer("[", "", "]", "")
 
 // replaceWord replaces word where it stands alone.

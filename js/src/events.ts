@@ -918,7 +918,7 @@ export interface ChatSnapshot {
   responsePending: boolean
 }
 
-/** AgentState is where a session is in its life (session-api B.3). */
+/** AgentState is the phase of a session (session-api B.3). */
 export type AgentState = "idle" | "connecting" | "connected" | "switching" | "failed" | "closed"
 
 /**

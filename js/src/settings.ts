@@ -276,8 +276,8 @@ export interface ChatSettings extends SessionSettings {
 }
 
 /**
- * What an agent session can be told (session-api A.3.1). What stands at the top is for both
- * transports, and each takes what it has a use for; the options in avatar and chat win.
+ * The options of an agent session (session-api A.3.1). Those at the top are for both
+ * transports, as far as they apply to one; the options in avatar and chat win.
  */
 export interface AgentSettings extends SessionSettings, Pick<ChatSettings, "kind">, Pick<AvatarSettings, "conversationManagerUrl" | "srsBaseUrl" | "turnServerUrl" | "turnCredentials"> {
   /** The first transport. Default `"avatar"`. */

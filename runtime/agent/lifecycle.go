@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// onEvent takes an event of a transport. It runs on the transport's own goroutine and
-// waits for the queue, so that a flood is felt where it comes from.
+// onEvent handles an event of a transport. It runs on the transport's own goroutine and
+// waits for the queue, which slows a transport down that emits too many events.
 func (s *Session) onEvent(t *transport, e event.Event) {
 	s.base.Work.Call(func() { s.receive(t, e) })
 	if s.base.Flooded() {
@@ -42,7 +42,7 @@ func (s *Session) receive(t *transport, e event.Event) {
 		}
 		s.base.Emit(e)
 	case avatar.StateChanged, chat.StateChanged:
-		s.refresh(t) // which may have been out of reach
+		s.refresh(t) // which may not have been connected before
 	default:
 		if passedOn(e) {
 			s.base.Emit(e)
@@ -60,8 +60,8 @@ func same(a, b TurnEnded) bool {
 	return *a.SpeechID == *b.SpeechID
 }
 
-// pair emits responsePending and responseSettled strictly in turn, whichever
-// transport owes the answer (session-api O6).
+// pair emits responsePending and responseSettled strictly in turn, for both
+// transports together (session-api O6).
 func (s *Session) pair() {
 	pending := false
 	for _, t := range s.transports() {
@@ -78,7 +78,7 @@ func (s *Session) pair() {
 	s.pending = pending
 }
 
-// ended handles a transport that ended without being asked to.
+// ended handles a transport that ended without a call of Disconnect.
 func (s *Session) ended(t *transport, e Ended) {
 	t.ended = &e
 	if t == s.current && s.state == Connected {
@@ -113,15 +113,15 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 	})
 }
 
-// end releases everything. told is the event of the end, nil when no conversation had
+// end releases everything. ended is the event of the end, nil when no conversation had
 // begun: then the error of Connect reports it.
-func (s *Session) end(state State, why string, told *Ended, keep bool) {
+func (s *Session) end(state State, why string, ended *Ended, keep bool) {
 	if s.over() {
 		return
 	}
 	reason := transportFailed
-	if told != nil {
-		reason = told.Reason
+	if ended != nil {
+		reason = ended.Reason
 	}
 	s.releaseTransport(s.current, keep, reason)
 	if s.next != nil {
@@ -136,8 +136,8 @@ func (s *Session) end(state State, why string, told *Ended, keep bool) {
 	s.handlers = nil
 	s.setState(state, why)
 	s.refuseTexts()
-	if told != nil {
-		s.base.Emit(*told)
+	if ended != nil {
+		s.base.Emit(*ended)
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *Session) Close() {
 // Settle returns when an ended session emits nothing more: its transports are closed
 // and the listener has received every event. So a listener must not call it.
 func (s *Session) Settle() {
-	s.base.Work.Call(func() {}) // which lets them go
+	s.base.Work.Call(func() {}) // the queue releases them
 	s.leaving.Wait()
 	s.base.WaitDelivered()
 }

@@ -24,9 +24,8 @@ func (m Mode) check() error {
 	return nil
 }
 
-// Options are what an agent session can be told (session-api A.3.1). What stands at the
-// top is for both transports, and each takes what it has a use for; the options in avatar
-// and chat win.
+// Options are the options of an agent session (session-api A.3.1). Those at the top are
+// for both transports, as far as they apply to one; the options in avatar and chat win.
 //
 // The thread and the kickoff are the conversation's: those in Avatar and Chat count
 // for the first transport alone. Capabilities and variables are merged by name.

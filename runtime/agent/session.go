@@ -2,7 +2,7 @@
 // text, and the switch between them (session-api part A.3).
 //
 // A [Session] owns the thread, the variables, the handlers of client commands and
-// the texts that were not answered for; a transport (*[avatar.Session] or
+// the texts that have no outcome; a transport (*[avatar.Session] or
 // *[chat.Session]) carries the turns. During a switch there are two: the old one is
 // released when the new one is up, so that a switch that fails loses nothing. What a
 // transport emits is passed on as it is.
@@ -10,7 +10,7 @@
 // The state belongs to a serial queue. A connect and a switch run on the goroutine
 // of their caller, step by step, and post to the queue what changes the state.
 //
-// The package must not import syscall/js, and must not know how a transport
+// The package must not import syscall/js, and must not depend on how a transport
 // reaches the service.
 package agent
 
@@ -25,7 +25,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// State is where a session is in its life (session-api B.3).
+// State is the phase of a session (session-api B.3).
 type State string
 
 // The states. Broken and Closed are final.

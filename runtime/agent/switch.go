@@ -8,9 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// threadLimit is how long a switch waits for the id of the thread that a first
-// answer is about to tell: without it, the new transport would begin another
-// thread. The switch does not wait longer than this.
+// threadLimit bounds how long a switch waits for the id of the thread, which the first
+// answer contains: without it, the new transport would begin another thread.
 const threadLimit = 5 * time.Second
 
 // Connect opens the first transport. A failure is final: the error is the
@@ -59,8 +58,8 @@ func (s *Session) connected(t *transport, err error) error {
 	return nil
 }
 
-// SwitchMode takes the conversation to the other transport, with its thread,
-// variables, handlers and waiting texts. The old transport goes when the new one is
+// SwitchMode moves the conversation to the other transport, with its thread,
+// variables, handlers and waiting texts. The old transport is released when the new one is
 // up; when that fails the conversation stays where it was, and the error is the
 // transport's. Other errors: bad_request, invalid_state (not connected, already
 // switching, or ended meanwhile), aborted at the end of ctx (timeout for a
@@ -174,7 +173,7 @@ func (s *Session) stay(next *transport) {
 		return
 	}
 	if next != nil && next.used() {
-		s.kickoff = nil // and the old transport keeps its own for ever
+		s.kickoff = nil // and the old transport never sends its own
 	} else {
 		old.HoldKickoff(false)
 	}
@@ -187,7 +186,7 @@ func (s *Session) stay(next *transport) {
 
 // connect opens t. It runs on its caller's goroutine.
 func (s *Session) connect(ctx context.Context, t *transport) error {
-	s.base.WaitDelivered() // so that the page has its listeners at t before
+	s.base.WaitDelivered() // so that listeners are attached to t before
 	if ctx.Err() != nil {
 		return session.EndOf(ctx)
 	}
@@ -211,8 +210,8 @@ func (s *Session) onQueue(f func() error) error {
 	return err
 }
 
-// checkKnown lets a switch go on that waits for the thread's id, when it is known
-// or will not be told.
+// checkKnown ends the wait of a switch for the thread's id, when it is known or can't
+// arrive any more.
 func (s *Session) checkKnown() {
 	if s.known == nil {
 		return
@@ -225,21 +224,21 @@ func (s *Session) checkKnown() {
 	s.known = nil
 }
 
-// adopt takes over the thread that t is on, if it knows it.
+// adopt stores the thread of t, if its id is known.
 func (s *Session) adopt(t *transport) {
 	if id := t.Status().ThreadID; id != "" {
 		s.thread = id
 	}
 }
 
-// refresh passes the variables to t that changed while it could not take them.
+// refresh passes the variables to t that changed while it was not connected.
 func (s *Session) refresh(t *transport) {
 	if len(t.pendingVars) > 0 && t.UpdateRequestVars(t.pendingVars) == nil {
 		t.pendingVars = nil
 	}
 }
 
-// releaseTransport leaves a transport behind, and with it the answer that it owes.
+// releaseTransport disconnects a transport; an answer that has not begun is given up.
 func (s *Session) releaseTransport(t *transport, keep bool, reason string) {
 	t.released = true
 	// The request that the conversation is over leaves first (wire-protocol §8.8).
@@ -251,7 +250,7 @@ func (s *Session) releaseTransport(t *transport, keep bool, reason string) {
 	s.pair()
 	if s.carries(t) {
 		s.base.After(returnLimit, func() {
-			t.late = true
+			t.overdue = true
 			s.deliver()
 		})
 	}

@@ -123,9 +123,9 @@ func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error)
 const (
 	// maxWaiting is how many texts may wait for a switch (session-api A.3.2).
 	maxWaiting = 8
-	// returnLimit is how long a transport that was let go may take to tell which of
-	// its texts never left; later texts wait for that, to keep the order. It takes
-	// long only where the application still considers one (BeforeSend).
+	// returnLimit bounds how long later texts wait until a released transport has
+	// returned those that it did not send, to keep the order. That takes long only
+	// while BeforeSend of the application runs.
 	returnLimit = time.Second
 )
 
@@ -216,8 +216,7 @@ func (s *Session) refuseTexts() {
 	}
 }
 
-// carries reports whether t has a text of which it did not tell yet what became of
-// it.
+// carries reports whether t has a text without an outcome.
 func (s *Session) carries(t *transport) bool {
 	return slices.ContainsFunc(s.texts, func(x *text) bool { return x.carrier == t })
 }
@@ -231,8 +230,8 @@ func (s *Session) deliver() {
 	for _, x := range s.texts {
 		if x.carrier == nil {
 			ready = append(ready, x)
-		} else if x.carrier.released && !x.carrier.late {
-			return // it may come back, and belongs in its place
+		} else if x.carrier.released && !x.carrier.overdue {
+			return // it may be returned, and is the next in order
 		}
 	}
 	if len(ready) > 0 {
@@ -240,7 +239,7 @@ func (s *Session) deliver() {
 	}
 }
 
-// ask sends each text as a turn of a chat.
+// ask sends each text as one turn of a chat.
 func (s *Session) ask(t *transport, c *chat.Session, texts []*text) {
 	for _, x := range texts {
 		x.carrier = t
@@ -256,8 +255,8 @@ func (s *Session) ask(t *transport, c *chat.Session, texts []*text) {
 	}
 }
 
-// speak sends texts to the avatar as one turn. It is taken back, if it can be, when
-// one who waits for it goes; the others' go again.
+// speak sends texts to the avatar as one turn. When the context of one of them ends, the
+// turn is taken back, if it was not sent, and the others are sent again.
 func (s *Session) speak(t *transport, a *avatar.Session, texts []*text) {
 	words := make([]string, len(texts))
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -279,8 +278,8 @@ func (s *Session) speak(t *transport, a *avatar.Session, texts []*text) {
 	})
 }
 
-// carried takes what became of texts that t had. What never left goes again, unless
-// its transport is the present one and would refuse it again.
+// carried handles the outcome of texts that t had. Those that were not sent wait again,
+// unless t is the current transport and would refuse them again.
 func (s *Session) carried(t *transport, texts []*text, what Sent, err error, unsent bool) {
 	for _, x := range texts {
 		switch {

@@ -43,12 +43,12 @@ type transport struct {
 
 	// What follows belongs to the session's queue.
 
-	pending     bool                // it owes an answer
+	pending     bool                // its answer has not begun
 	turn        *TurnEnded          // what the end of the turn under way will be, nil without one
 	pendingVars map[string]any      // variables that it could not take yet
-	ended       *Ended              // it ended by itself
+	ended       *Ended              // it ended without a call of Disconnect
 	released    bool                // it was released; its events are ignored
-	late        bool                // it was released long ago: nothing waits for its texts
+	overdue     bool                // returnLimit has passed since its release: its texts hold up no others
 	removes     map[*handler]func() // of the session's handlers in it
 }
 
@@ -111,7 +111,7 @@ func (t *transport) connect(ctx context.Context) error {
 	return err
 }
 
-// lost returns the error of a transport that was up and is not any more.
+// lost returns the error of a transport that ended right after it had connected.
 func (t *transport) lost() error {
 	if t.ended == nil && !t.Status().Ended {
 		return nil

@@ -1,4 +1,4 @@
-// What the tests of a live session have in common: one whose events are on record.
+// Shared by the tests of a live session: one whose events are recorded.
 import { appInit, AvatarSession } from "/js/dist/index.js"
 import { LevelMeter } from "/e2e/pagetest/page/measure.js"
 import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
@@ -6,7 +6,7 @@ import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 export { LevelMeter, picture, relayed } from "/e2e/pagetest/page/measure.js"
 export { agents, failure, held, settled } from "/e2e/pagetest/page/tools.js"
 
-/** The events that are kept; nothing is measured of the others, which are many. */
+/** The events that are recorded. */
 const names = [
   "stateChange", "streamReady", "capacityChanged", "track", "videoMetadata", "mediaReady", "disclosure", "connectTimings",
   "connectivityChanged", "mediaRecovering", "mediaRecovered", "reconnecting", "reconnected", "connectionQuality", "micStarted",
@@ -39,15 +39,15 @@ class Talk extends Recording {
   }
 
   /**
-   * Has the agent tell a long story. Resolves when its voice is heard, to how long after the service's event: the delay
+   * Has the agent tell a long story. Resolves when its voice is audible, with the time after the service's event: the delay
    * of the media and of a busy machine, which the end of a speech has as well.
    */
   async story(meter) {
     const from = this.now
-    const heard = meter.loud()
+    const loud = meter.loud()
     await this.session.speak("Tell me a long story.")
     await this.until("avatarStartTalking", undefined, from)
-    const at = await heard
+    const at = await loud
     return Math.max(0, at - this.when("avatarStartTalking", from))
   }
 

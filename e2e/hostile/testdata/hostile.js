@@ -1,5 +1,5 @@
-// What the tests of this package have in common: sessions whose events are on
-// record, and promises that must all settle.
+// Shared by the tests of this package: sessions whose events are recorded, and promises
+// that must settle.
 import { AgentError, AgentSession, appInit, ChatSession } from "/js/dist/index.js"
 import { agents, held, Recording, service, settled } from "/e2e/pagetest/page/tools.js"
 import { diagnostics } from "/js/dist/index.js"
@@ -9,7 +9,7 @@ export { AgentError, AgentSession, ChatSession, diagnostics, held, settled }
 
 const names = ["stateChange", "transportChanged", "modeChanged", "transcript", "turnStart", "turnEnd", "sessionCompleted", "warning", "error", "ended"]
 
-/** What appInit tells of an agent, with the service's options for sessions. All tabs are of one visitor, with one token. */
+/** Calls appInit for an agent, and adds the service's options for sessions. All tabs are of one visitor, with one token. */
 export async function arrive(agent = "silent") {
   const token = sessionStorage.getItem(agent) // another tab gets a copy
   const init = await appInit({ widgetId: agents[agent], ...(token && { token }), ...service.addresses })
@@ -20,20 +20,20 @@ export async function arrive(agent = "silent") {
 /** A conversation over both transports, in text unless options say otherwise; it is not connected. */
 export async function agentOf({ avatar, ...options } = {}) {
   const face = { micStartMode: "deferred", videoEl: document.createElement("video"), ...avatar }
-  return new Talk(new AgentSession({ ...(await arrive()), mode: "chat", avatar: face, ...options }))
+  return new TestSession(new AgentSession({ ...(await arrive()), mode: "chat", avatar: face, ...options }))
 }
 
 /** A conversation in text; it is not connected. */
 export async function chatOf(options) {
-  return new Talk(new ChatSession({ ...(await arrive()), ...options }))
+  return new TestSession(new ChatSession({ ...(await arrive()), ...options }))
 }
 
-class Talk extends Recording {
+class TestSession extends Recording {
   #transports = new WeakSet()
 
   constructor(session) {
     super(session, names)
-    // What an agent session does not pass on.
+    // Events that an agent session does not pass on.
     session.on("transportChanged", ({ transport }) => {
       if (this.#transports.has(transport)) return
       this.#transports.add(transport)
@@ -41,31 +41,31 @@ class Talk extends Recording {
     })
   }
 
-  /** The reasons of the ends that this session has told its listeners of. */
+  /** The reasons in the `ended` events of this session. */
   get ends() {
     return this.all("ended").map(({ reason }) => reason)
   }
 
-  /** What became of the signal to the service that the conversation is over, a word an attempt. */
+  /** The outcomes of the completion signal, one word for each attempt. */
   get completions() {
     return this.all("sessionCompleted").map(({ reason, sent, suppressed }) => (sent ? reason : `${reason} ${suppressed ? "suppressed" : "failed"}`))
   }
 }
 
-/** How an error looks: its code, or a complaint that it is not the package's. */
-export const told = (e) => (e instanceof AgentError ? e.code : `untyped: ${e}`)
+/** The code of an error; an error of another class is `untyped`. */
+export const errorCode = (e) => (e instanceof AgentError ? e.code : `untyped: ${e}`)
 
-/** Calls something and returns a promise of what came of it, which never rejects. */
+/** Calls a function and resolves with its result or its error's code. */
 export async function outcome(call) {
   try {
     const value = await call()
     return value?.text ?? String(value)
   } catch (e) {
-    return told(e)
+    return errorCode(e)
   }
 }
 
-/** Resolves with what a promise becomes, or with "pending" after a generous while. */
+/** Resolves with the value of a promise, or with "pending" after ms. */
 export async function within(promise, ms = 30_000) {
   let timer
   const late = new Promise((resolve) => (timer = setTimeout(resolve, ms, "pending")))
@@ -89,7 +89,7 @@ export async function holdings() {
   return { ...all, timers: Math.max(0, all.timers - 1) }
 }
 
-/** What is held more than before, when everything had the time to go. */
+/** The resources that are not released within 20 s, compared with before. */
 export async function left(before) {
   let now
   const more = () => Object.entries(now).filter(([name, n]) => n > before[name])
@@ -100,7 +100,7 @@ export async function left(before) {
   return more().map(([name, n]) => `${n} ${name}, ${before[name]} before`)
 }
 
-/** Compiles a program that gets no more memory than it begins with and some pages of 64 KiB. */
+/** Compiles a program whose memory can grow by a number of pages of 64 KiB only. */
 export async function scarce(url, pages) {
   const bytes = new Uint8Array(await (await fetch(url)).arrayBuffer())
   const read = (at) => {
@@ -140,7 +140,7 @@ export async function anotherTab() {
   return { ...other.hostile, window: other, complaints }
 }
 
-/** Sessions in every phase of their life, by its name, each on a thread of its own, with what is still open of them. */
+/** Sessions in every phase, by its name, each with a thread of its own, and the calls of them that are pending. */
 export async function phases(options) {
   const talked = async (make, first = {}) => {
     const talk = await make({ ...options, ...first })
@@ -182,7 +182,7 @@ export async function phases(options) {
   return { all, open }
 }
 
-/** What became of the sessions of phases, by the phase. */
+/** The outcomes of the sessions of phases, by the phase. */
 export async function aftermath({ all, open }) {
   const result = {}
   for (const [name, talk] of Object.entries(all)) {
