@@ -8,7 +8,6 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -30,34 +29,6 @@ func (p *Page) SetPermission(ctx context.Context, name string, setting browser.P
 	})
 	if err != nil {
 		return fmt.Errorf("set permission %s: %w", name, err)
-	}
-	return nil
-}
-
-// SetOffline makes navigator.onLine false and every new request fail, or ends
-// that. A WebSocket that is open stays open and stalls: what was sent meanwhile
-// arrives when the page is online again.
-func (p *Page) SetOffline(ctx context.Context, offline bool) error {
-	const unlimited = -1
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		conditions := []*network.Conditions{}
-		if offline {
-			conditions = append(conditions, &network.Conditions{
-				Offline: true, DownloadThroughput: unlimited, UploadThroughput: unlimited,
-			})
-		}
-		_, err := cdp.Call(ctx, t, network.EmulateNetworkConditionsByRule,
-			network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: conditions})
-		if err != nil {
-			return err
-		}
-		_, err = cdp.Call(ctx, t, network.OverrideNetworkState, network.OverrideNetworkStateParams{
-			Offline: offline, DownloadThroughput: unlimited, UploadThroughput: unlimited,
-		})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("set offline: %w", err)
 	}
 	return nil
 }

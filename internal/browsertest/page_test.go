@@ -8,8 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +20,6 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
-	"github.com/coder/websocket"
 )
 
 // TestPage runs what needs no browser of its own in one browser.
@@ -40,7 +37,6 @@ func TestPage(t *testing.T) {
 		"CrashEndsThePage":                   testCrash,
 		"ClosedTabEndsThePage":               testClosedTab,
 		"BusyPageCanBeClosed":                testBusyClose,
-		"OfflineRefusesRequests":             testOffline,
 		"HiddenPageKnowsIt":                  testHidden,
 		"PermissionIsAsSet":                  testPermission,
 		"ClickIsAUserGesture":                testClick,
@@ -206,53 +202,6 @@ func testBusyClose(t *testing.T, b *Browser) {
 		t.Errorf("got %v, want %v", p.Err(), ErrPageClosed)
 	}
 	newPage(t, b, "") // the browser itself is well
-}
-
-func testOffline(t *testing.T, b *Browser) {
-	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{OriginPatterns: []string{"127.0.0.1:*"}})
-		if err != nil {
-			return
-		}
-		defer c.CloseNow()
-		for {
-			typ, data, err := c.Read(r.Context())
-			if err != nil || c.Write(r.Context(), typ, data) != nil {
-				return
-			}
-		}
-	}))
-	t.Cleanup(echo.Close)
-	p, ctx := newPage(t, b, "")
-	eval[any](t, ctx, p, `new Promise((resolve, reject) => {
-		socket = new WebSocket("`+strings.Replace(echo.URL, "http", "ws", 1)+`");
-		socket.onopen = () => resolve();
-		socket.onerror = () => reject("no socket");
-		received = "";
-		echoed = new Promise(r => socket.onmessage = e => r(received = e.data));
-	})`)
-	const probe = `fetch("/").then(() => "ok", () => "failed").then(s => s + navigator.onLine)`
-	for _, step := range []struct {
-		offline bool
-		want    string
-	}{{true, "failedfalse"}, {false, "oktrue"}} {
-		if err := p.SetOffline(ctx, step.offline); err != nil {
-			t.Fatal(err)
-		}
-		if got := eval[string](t, ctx, p, probe); got != step.want {
-			t.Errorf("offline %v: got %q, want %q", step.offline, got, step.want)
-		}
-		if step.offline {
-			eval[any](t, ctx, p, `socket.send("stalled")`)
-			const aWhile = `new Promise(r => setTimeout(r, 100)).then(() => received)`
-			if got := eval[string](t, ctx, p, aWhile); got != "" {
-				t.Errorf("the open socket received %q while offline", got)
-			}
-		}
-	}
-	if got := eval[string](t, ctx, p, `echoed`); got != "stalled" {
-		t.Errorf("the open socket received %q", got)
-	}
 }
 
 func testHidden(t *testing.T, b *Browser) {

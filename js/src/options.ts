@@ -34,32 +34,7 @@ export type Capabilities = Partial<Record<CapabilityName, CapabilityState | unde
 /** Where the conversation service is. */
 export type Place = Pick<SessionSettings, "region" | "genieUrl" | "allowInsecureTransport">
 
-/**
- * Dependencies that the reference client takes. This runtime has its own: they are
- * ignored, with one line in the log.
- */
-export interface Unneeded {
-  /** @deprecated not needed */
-  socketFactory?: unknown
-  /** @deprecated not needed */
-  rtcConstructor?: unknown
-  /** @deprecated not needed */
-  rtcRtpReceiverConstructor?: unknown
-  /** @deprecated not needed */
-  mediaStreamConstructor?: unknown
-  /** @deprecated not needed */
-  fetch?: unknown
-  /** @deprecated not needed */
-  getUserMedia?: unknown
-  /** @deprecated not needed */
-  getAudioContext?: unknown
-  /** @deprecated not needed */
-  now?: unknown
-  /** @deprecated not needed */
-  transportFactories?: unknown
-}
-
-const unneeded: readonly string[] = [
+const unneeded = [
   "socketFactory",
   "rtcConstructor",
   "rtcRtpReceiverConstructor",
@@ -69,7 +44,13 @@ const unneeded: readonly string[] = [
   "getAudioContext",
   "now",
   "transportFactories",
-] satisfies (keyof Unneeded)[]
+] as const
+
+/**
+ * Dependencies that the reference client takes. This runtime has its own: they are
+ * ignored, with one line in the log.
+ */
+export type Unneeded = { [Name in (typeof unneeded)[number]]?: unknown }
 
 /** Options in the form that the Go program takes. */
 export type PlainOptions = Record<string, unknown>
