@@ -1,5 +1,5 @@
-// Puts what the example pages take from npm into js/dist/example/, so that they
-// load nothing from elsewhere. js/build.mjs calls it with its own esbuild.
+// Bundles the npm packages of the example pages into js/dist/example/, so that the pages
+// load nothing from other hosts. js/build.mjs passes its esbuild.
 import { fileURLToPath } from "node:url"
 
 export async function bundleExample(build) {

@@ -1,16 +1,16 @@
 // One conversation in text and with a face, in plain JavaScript. The switch is
-// one call, switchMode; the rest shows what happens.
+// one call, switchMode; the rest shows the state.
 import { AgentSession, appInit, load, visitor } from "/js/dist/index.js"
 import { Captions } from "../shared/captions.js"
-import { Conversation, status } from "../shared/conversation.js"
-import { $ } from "../shared/dom.js"
-import { sentence } from "../shared/sentences.js"
-import { Voice } from "../shared/voice.js"
+import { Conversation } from "../shared/conversation.js"
+import { $, status } from "../shared/dom.js"
+import { errorMessage } from "../shared/messages.js"
+import { VoiceControls } from "../shared/voice.js"
 
 const captions = new Captions($("caption"))
 const choices = [...document.getElementsByName("mode")]
-const avatars = new WeakSet() // those that are listened to
-const voice = new Voice(avatar, attempt)
+const avatars = new WeakSet() // those that have listeners
+const voice = new VoiceControls(avatar, attempt)
 const conversation = new Conversation({
   page: "agent",
   api: { appInit, visitor },
@@ -25,22 +25,22 @@ const conversation = new Conversation({
 
 let wanted // the mode that is being switched to
 
-// The runtime loads while the visitor is still reading.
-load().catch((error) => status(sentence(error), true))
+// Loads the runtime before it is needed.
+load().catch((error) => status(errorMessage(error), true))
 conversation.begin()
 
 function create(options) {
-  // What this page can show, and agents leave out unless a page says so.
+  // Widgets that this page can show; agents send them only when they are switched on.
   const capabilities = { show_link: "on", video_gallery: "on", external_video: "on" }
   const session = new AgentSession({
     ...options,
-    mode: "chat", // nothing is asked of the visitor until there is to be a face
+    mode: "chat", // no permission is requested before the mode is avatar
     chat: { capabilities },
     avatar: { videoEl: $("video"), micStartMode: "deferred", capabilities: { ...capabilities, avatar_show_content: "on" } },
   })
-  session.on("transportChanged", ({ mode, transport }) => mode === "avatar" && listen(transport))
+  session.on("transportChanged", ({ mode, transport }) => mode === "avatar" && addListeners(transport))
   session.on("modeChanged", ({ threadContinuity }) => {
-    if (!threadContinuity && !conversation.log.empty) conversation.log.note("The agent could not keep what was said, and begins anew.")
+    if (!threadContinuity && !conversation.log.empty) conversation.log.addNote("The agent could not keep what was said, and begins anew.")
   })
   session.on("mediaReady", () => stage("live"))
   session.on("transcript", ({ type, text }) => type === "partial" && captions.add(text))
@@ -55,10 +55,10 @@ function create(options) {
 }
 
 // Events of an avatar that the agent session does not pass on.
-function listen(transport) {
+function addListeners(transport) {
   if (avatars.has(transport)) return
   avatars.add(transport)
-  for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) transport.on(change, () => voice.show())
+  for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) transport.on(change, () => voice.update())
   transport.on("userStartedTalking", () => captions.clear())
   transport.on("reconnecting", () => status("The connection was lost. Reconnecting…", true))
   transport.on("reconnected", () => status(""))
@@ -78,14 +78,14 @@ async function change(mode) {
     status("")
     if (session === conversation.session) {
       const stays = session.mode === "avatar" ? "The agent stays." : "The conversation goes on in text."
-      conversation.log.note(`${sentence(error)} ${stays}`)
+      conversation.log.addNote(`${errorMessage(error)} ${stays}`)
     }
   }
   wanted = undefined
   show()
 }
 
-/** Shows the face, or none, and what can be done. */
+/** Updates the page for the mode and the session. */
 function show() {
   const { session } = conversation
   const mode = wanted ?? session?.mode ?? "chat"
@@ -99,11 +99,11 @@ function show() {
   if (session?.mode !== "avatar") stage(mode === "chat" ? "idle" : "busy")
   if (mode === "chat") captions.clear()
   for (const id of ["mic", "tap", "sound"]) $(id).disabled = avatar() === undefined
-  conversation.composer.overlapping = avatar() !== undefined // what is typed cuts a voice short
-  voice.show()
+  conversation.composer.overlapping = avatar() !== undefined // a typed text interrupts the voice
+  voice.update()
 }
 
-/** The avatar that is there, if one is. */
+/** Returns the avatar session, if there is one. */
 function avatar() {
   const { session } = conversation
   return session?.mode === "avatar" ? session.transport : undefined
@@ -111,7 +111,7 @@ function avatar() {
 
 const stage = (state) => ($("stage").dataset.state = state)
 
-// A browser that plays no sound without a click gets one.
+// Some browsers play sound only after a click.
 function offerPlayback() {
   status("Click to hear the agent.")
   document.addEventListener("click", () => avatar()?.startPlayback(), { once: true })
@@ -121,7 +121,7 @@ async function attempt(action) {
   try {
     await action()
   } catch (error) {
-    status(sentence(error), true)
+    status(errorMessage(error), true)
   }
 }
 

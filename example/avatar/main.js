@@ -1,16 +1,16 @@
 // An agent with a face, in plain JavaScript. The three lines that a page needs
-// are in start(); the rest shows what happens.
+// are in start(); the rest shows the state.
 import { appInit, AvatarSession, load } from "/js/dist/index.js"
 import { Captions } from "../shared/captions.js"
-import { $, make } from "../shared/dom.js"
+import { $, make, status } from "../shared/dom.js"
 import { Events } from "../shared/events.js"
-import { farewell, sentence } from "../shared/sentences.js"
+import { endMessage, errorMessage } from "../shared/messages.js"
 import { readService } from "../shared/service.js"
-import { press, Voice } from "../shared/voice.js"
+import { setPressed, VoiceControls } from "../shared/voice.js"
 
 const captions = new Captions($("caption"))
 const events = new Events($("events"))
-const voice = new Voice(() => session, attempt)
+const voice = new VoiceControls(() => session, attempt)
 const shown = [
   "stateChange", "disclosure", "micStarted", "interrupted", "turnStart", "turnEnd", "toolCall", "reconnecting", "reconnected",
   "mediaRecovering", "mediaRecovered", "sessionCompleted", "warning", "error",
@@ -20,11 +20,11 @@ const controls = ["mic", "tap", "interrupt", "pause", "sound", "stop", "text", "
 let session
 let service
 
-// The runtime loads while the visitor is still reading.
-load().catch((error) => say(sentence(error), true))
-setUp()
+// Loads the runtime before it is needed.
+load().catch((error) => status(errorMessage(error), true))
+readAgents()
 
-async function setUp() {
+async function readAgents() {
   await attempt(async () => (service = await readService()))
   $("start").disabled = false
   $("start").focus()
@@ -32,65 +32,65 @@ async function setUp() {
 
 async function start() {
   stage("busy")
-  say("Connecting…")
+  status("Connecting…")
   try {
     service ??= await readService()
     const init = await appInit({ widgetId: $("agent").value, ...service.addresses })
     session = new AvatarSession({ ...init, ...service.session, videoEl: $("video"), statsIntervalMs: 1000 })
-    listen(session)
+    addListeners(session)
     await session.connect()
   } catch (error) {
-    over(sentence(error), true)
+    onEnded(errorMessage(error), true)
     events.add("connect", `${error.code ?? ""} ${error.message}`)
   }
 }
 
-function listen(session) {
+function addListeners(session) {
   session.on("mediaReady", () => {
     stage("live")
-    say("")
+    status("")
   })
   session.on("stateChange", ({ state }) => {
     for (const control of controls) control.disabled = state !== "connected"
     $("agent").disabled = state !== "disconnected"
     if (state === "connected") $("text").focus()
-    if (state === "reconnecting") say("The connection was lost. Reconnecting…")
+    if (state === "reconnecting") status("The connection was lost. Reconnecting…")
     if (state === "connected") {
-      say("")
-      voice.show()
+      status("")
+      voice.update()
     }
   })
   session.on("transcript", ({ type, text }) => {
     if (type === "partial") captions.add(text)
-    else if (text !== "[silence]") said(type === "user" ? "You" : "Agent", text)
+    else if (text !== "[silence]") addTranscript(type === "user" ? "You" : "Agent", text)
   })
   session.on("avatarStopTalking", () => captions.end())
   session.on("interrupted", () => captions.clear())
   session.on("userStartedTalking", () => captions.clear())
-  session.on("responsePending", () => say("Thinking…"))
-  session.on("responseSettled", () => say(""))
-  for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => voice.show())
-  session.on("connectTimings", waterfall)
-  session.on("connectionQuality", quality)
+  session.on("responsePending", () => status("Thinking…"))
+  session.on("responseSettled", () => status(""))
+  for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => voice.update())
+  session.on("connectTimings", showTimings)
+  session.on("connectionQuality", showQuality)
   session.on("warning", (warning) => {
     if (warning.code === "playback_blocked") offerPlayback()
-    else say(sentence(warning), true)
-    voice.show()
+    else status(errorMessage(warning), true)
+    voice.update()
   })
-  session.on("ended", ({ reason }) => over(farewell(reason), reason !== "disconnect"))
-  events.follow(session, shown)
+  session.on("ended", ({ reason }) => onEnded(endMessage(reason), reason !== "disconnect"))
+  events.listen(session, shown)
 }
 
-// A browser that plays no sound without a click gets one.
+// Some browsers play sound only after a click.
 function offerPlayback() {
-  say("Click to hear the agent.")
+  status("Click to hear the agent.")
   document.addEventListener("click", () => session?.startPlayback(), { once: true })
 }
 
-function over(text, bad) {
+function onEnded(text, bad) {
   captions.clear()
   stage("idle")
-  say(text, bad)
+  status(text, bad)
   $("quality").textContent = "Not connected."
   for (const control of controls) control.disabled = true
   $("agent").disabled = false
@@ -102,19 +102,14 @@ function over(text, bad) {
 
 const stage = (state) => ($("stage").dataset.state = state)
 
-function say(text, bad = false) {
-  $("status").textContent = text
-  $("status").toggleAttribute("data-bad", bad)
-}
-
-function said(who, text) {
+function addTranscript(who, text) {
   const line = make("li", {}, text)
   line.dataset.who = who
   $("said").append(line)
   $("said").scrollTop = $("said").scrollHeight
 }
 
-// The phases of a connect, for people.
+// Labels of the phases of a connect.
 const steps = {
   micRequested: "Microphone asked for",
   socketOpen: "Socket open",
@@ -132,7 +127,7 @@ const steps = {
   connected: "Connected",
 }
 
-function waterfall(timings) {
+function showTimings(timings) {
   const phases = Object.entries(timings).sort(([, a], [, b]) => a - b)
   const longest = Math.max(...phases.map(([, ms]) => ms), 1)
   $("waterfall").tBodies[0].replaceChildren(
@@ -147,7 +142,7 @@ function waterfall(timings) {
   $("waterfall").hidden = false
 }
 
-function quality({ channel, rttMs, packetLossPct, bitrateKbps }) {
+function showQuality({ channel, rttMs, packetLossPct, bitrateKbps }) {
   if (channel !== "stv") return
   const word = packetLossPct > 5 || rttMs > 400 ? "Poor" : packetLossPct > 1 || rttMs > 150 ? "Fair" : "Good"
   $("quality").textContent =
@@ -162,7 +157,7 @@ $("pause").addEventListener("click", () =>
   attempt(async () => {
     if (session.paused) await session.resume()
     else session.pause()
-    press("pause", session.paused, "Paused", "Pause")
+    setPressed("pause", session.paused, "Paused", "Pause")
   }),
 )
 
@@ -174,7 +169,7 @@ $("typed").addEventListener("submit", (event) => {
   attempt(() => session.speak(text))
 })
 
-// Escape silences the agent, wherever the focus is.
+// Escape interrupts the agent, wherever the focus is.
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && session?.state === "connected") attempt(() => session.interrupt())
 })
@@ -183,6 +178,6 @@ async function attempt(action) {
   try {
     await action()
   } catch (error) {
-    say(sentence(error), true)
+    status(errorMessage(error), true)
   }
 }

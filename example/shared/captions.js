@@ -1,36 +1,36 @@
-// Captions arrive about this long before their sound, in milliseconds.
-const lead = 400
-// The last line stays this long after the end, in milliseconds.
-const hold = 2000
+// The time from a caption to its sound, in milliseconds.
+const leadMs = 400
+// The time that the last line is shown after the end, in milliseconds.
+const holdMs = 2000
 // The longest line in characters: about two lines on a phone.
-const room = 94
+const maxLength = 94
 
 /** Shows captions in `line`, in time with the sound. */
 export class Captions {
   #line
   #text = ""
-  #fresh = true // the next piece begins an utterance
+  #first = true // the next piece begins an utterance
   #timers = new Set()
 
   constructor(line) {
     this.#line = line
   }
 
-  /** Takes a timed piece of the utterance now playing. */
+  /** Adds a timed piece of the utterance that is playing. */
   add(piece) {
-    const fresh = this.#fresh
-    this.#fresh = false
-    this.#later(lead, () => {
-      const next = fresh ? piece : `${this.#text} ${piece}`
-      this.#show(next.length > room ? piece : next)
+    const first = this.#first
+    this.#first = false
+    this.#later(leadMs, () => {
+      const next = first ? piece : `${this.#text} ${piece}`
+      this.#show(next.length > maxLength ? piece : next)
     })
   }
 
   /** The utterance has ended: the line is cleared after a while. */
   end() {
-    this.#fresh = true
-    this.#later(hold, () => {
-      if (this.#fresh) this.#show("")
+    this.#first = true
+    this.#later(holdMs, () => {
+      if (this.#first) this.#show("")
     })
   }
 
@@ -38,7 +38,7 @@ export class Captions {
   clear() {
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()
-    this.#fresh = true
+    this.#first = true
     this.#show("")
   }
 

@@ -1,8 +1,8 @@
 import { $ } from "./dom.js"
 
-/** The field for what the visitor says, and the buttons beside it. */
+/** The text field of the visitor and its buttons. */
 export class Composer {
-  /** Whether the visitor may speak while the agent does. */
+  /** Whether a text can be sent during an answer. */
   overlapping = false
   #busy = false
   #text = $("text")
@@ -47,7 +47,7 @@ export class Composer {
     this.#stop.hidden = !busy
     this.#send.hidden = busy && !this.overlapping
     const gone = [this.#stop, this.#send].some((button) => button.hidden && button === focused)
-    if (gone) this.focus() // not to lose it with the button
+    if (gone) this.focus() // a hidden button loses the focus
   }
 
   focus() {

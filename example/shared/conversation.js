@@ -1,14 +1,14 @@
 // One conversation at a time with the selected agent, and the parts of the page around
 // it. The page makes the session: see chat/main.js and agent/main.js.
 import { Composer } from "./composer.js"
-import { Desk } from "./desk.js"
-import { $, icon, make } from "./dom.js"
+import { $, icon, make, status } from "./dom.js"
 import { Events } from "./events.js"
 import { Log } from "./log.js"
-import { Memory } from "./memory.js"
-import { farewell, sentence } from "./sentences.js"
+import { endMessage, errorMessage } from "./messages.js"
 import { agentName, readService } from "./service.js"
-import { Talk } from "./talk.js"
+import { SessionView } from "./sessionview.js"
+import { SavedConversation } from "./storage.js"
+import { ToolPanel } from "./toolpanel.js"
 
 export class Conversation {
   /** The connected session, or undefined. */
@@ -19,47 +19,47 @@ export class Conversation {
   #api // appInit and visitor
   #create
   #events = new Events($("events"))
-  #shown // names of the events that are listed
+  #eventNames // names of the events that are listed
   #changed
   #service
-  #talk
-  #desk
-  #memory
-  #visitor // its calls beside the conversation
-  #token // which the visitor's thread belongs to
+  #view
+  #tools
+  #saved
+  #visitor // calls outside of the conversation
+  #token // the thread belongs to it
   #opening // identifies the latest call of #connect
 
   /**
    * `create(options)` makes a session that is not connected yet; `stop()` is called
-   * for an answer that is stopped, beside what sendText hears by its signal;
-   * `changed()` when there is another session, or none.
+   * when the visitor stops an answer, after the signal of sendText was aborted;
+   * `changed()` when the session was replaced or has ended.
    */
   constructor({ page, api, create, stop = () => {}, changed = () => {}, events }) {
     this.#page = page
     this.#api = api
     this.#create = create
     this.#changed = changed
-    this.#shown = events
+    this.#eventNames = events
     this.composer = new Composer({
-      ask: (text) => this.#talk.ask(text),
+      ask: (text) => this.#view.ask(text),
       stop: () => {
-        this.#talk.stop()
+        this.#view.stop()
         stop()
       },
     })
     this.log = new Log($("log"), $("announcer"), {
       ask: (text, byKeyboard) => {
-        if (!this.session) return // it is not there yet
+        if (!this.session) return // not connected
         if (byKeyboard) this.composer.focus() // the button is removed
-        this.#talk.ask(text)
+        this.#view.ask(text)
       },
       submit: async (values) => this.#submit(values),
       rate: (id, good) => this.#visitor.feedback.add(id, good),
     })
-    this.#talk = new Talk({ log: this.log, composer: this.composer, status, save: () => this.#save(), renew: () => this.renew() })
-    this.#desk = new Desk($("desk"), this.log, { idle: () => this.composer.text === "" })
+    this.#view = new SessionView({ log: this.log, composer: this.composer, status, save: () => this.#save(), renew: () => this.renew() })
+    this.#tools = new ToolPanel($("desk"), this.log, { idle: () => this.composer.text === "" })
     $("agent").addEventListener("change", () => this.open())
-    $("new").addEventListener("click", () => this.#startAnew())
+    $("new").addEventListener("click", () => this.#startNew())
     addEventListener("pagehide", () => this.#save())
   }
 
@@ -73,12 +73,12 @@ export class Conversation {
     await this.open()
   }
 
-  /** Opens the conversation with the selected agent where it was left. */
+  /** Opens the conversation with the selected agent, with the saved thread and log. */
   async open() {
     this.#leave({ final: false })
     const name = agentName()
-    this.#memory = new Memory(this.#page, name)
-    const before = this.#memory.read()
+    this.#saved = new SavedConversation(this.#page, name)
+    const before = this.#saved.read()
     this.log.clear()
     if (before) this.log.restore(before.log, name)
     this.#token = before?.token
@@ -86,7 +86,7 @@ export class Conversation {
     if (this.log.empty && this.session) await this.#suggest()
   }
 
-  /** Goes on with another session in the same thread. */
+  /** Replaces the session by a new one in the same thread. */
   async renew() {
     const { threadId } = this.session
     this.#leave({ final: false })
@@ -97,16 +97,17 @@ export class Conversation {
     const opening = (this.#opening = {})
     const name = agentName()
     try {
-      const token = this.#token && { token: this.#token } // a new one is made of it, or without it
+      // A new token is made of the saved one, or of the widget when that has expired.
+      const token = this.#token && { token: this.#token }
       const init = await this.#api.appInit({ widgetId: $("agent").value, ...token, ...this.#service.addresses })
-      if (opening !== this.#opening) return // another was opened meanwhile
+      if (opening !== this.#opening) return // a later call has replaced this one
       this.#token = init.ks
       const options = { ...init, ...this.#service.session }
       this.#visitor = this.#api.visitor(options)
       const session = this.#create({ ...options, threadId })
-      this.#events.follow(session, this.#shown)
-      this.#talk.follow(session, name)
-      this.#desk.serve(session)
+      this.#events.listen(session, this.#eventNames)
+      this.#view.attach(session, name)
+      this.#tools.register(session)
       session.on("ended", ({ reason }) => session === this.session && this.#ended(reason))
       await session.connect()
       if (opening !== this.#opening) return session.disconnect({ final: false })
@@ -123,13 +124,13 @@ export class Conversation {
 
   async #suggest() {
     const { session } = this
-    const questions = await this.#visitor.followups.suggested().catch(() => []) // a page can do without
+    const questions = await this.#visitor.followups.suggested().catch(() => []) // the suggestions are optional
     if (session === this.session && this.log.empty) this.log.suggest(questions.map(textOf), "Ask something, for example")
   }
 
-  async #startAnew() {
+  async #startNew() {
     this.#leave({ final: true })
-    this.#memory.forget()
+    this.#saved.remove()
     await this.open()
     this.composer.focus()
   }
@@ -140,7 +141,7 @@ export class Conversation {
     if (session && !how.final) this.#save()
     this.session = undefined
     this.composer.enabled = false
-    this.#talk.leave()
+    this.#view.detach()
     session?.disconnect(how)
     this.#changed()
   }
@@ -148,39 +149,33 @@ export class Conversation {
   #ended(reason) {
     const { threadId } = this.session
     this.#leave({ final: false })
-    this.#failed({ text: farewell(reason) }, () => this.#connect(threadId), "Go on")
+    this.#failed({ text: endMessage(reason) }, () => this.#connect(threadId), "Go on")
   }
 
   #save() {
-    if (this.session && !this.log.empty) this.#memory.write({ threadId: this.session.threadId, token: this.#token, log: this.log })
+    if (this.session && !this.log.empty) this.#saved.write({ threadId: this.session.threadId, token: this.#token, log: this.log })
   }
 
   #submit(values) {
     try {
       this.session.updateRequestVars(values)
     } catch (error) {
-      return sentence(error)
+      return errorMessage(error)
     }
     return `Thank you. ${agentName()} knows it from your next message on.`
   }
 
   #failed(error, retry, label = "Try again") {
-    this.log.suggest([]) // nothing can be asked now
+    this.log.suggest([]) // nothing can be sent now
     const button = make("button", { type: "button" }, icon("again"), label)
-    const note = this.log.note(make("p", {}, error.text ?? sentence(error)), button)
+    const note = this.log.addNote(make("p", {}, error.text ?? errorMessage(error)), button)
     button.addEventListener("click", () => {
       note.remove()
       retry()
     })
-    // What had the focus may be disabled now.
+    // The focused element may be disabled now.
     if ([document.body, $("text"), $("send")].includes(document.activeElement)) button.focus()
   }
-}
-
-/** Shows the status above the composer. */
-export function status(text, bad = false) {
-  $("status").textContent = text
-  $("status").toggleAttribute("data-bad", bad)
 }
 
 /** The text of a suggested question, which the service may send as a record. */

@@ -1,6 +1,12 @@
 /** The element with that id. */
 export const $ = (id) => document.getElementById(id)
 
+/** Shows a text in the status line. */
+export function status(text, bad = false) {
+  $("status").textContent = text
+  $("status").toggleAttribute("data-bad", bad)
+}
+
 /** Makes an element; props are its properties, children elements and texts. */
 export function make(tag, props = {}, ...children) {
   const element = Object.assign(document.createElement(tag), props)
@@ -8,22 +14,22 @@ export function make(tag, props = {}, ...children) {
   return element
 }
 
-/** The address of something on the web, or undefined: what a service sends may be anything. */
+/** Returns the address if it is http or https, else undefined; the service may send any value. */
 export function webAddress(text) {
   if (typeof text !== "string" || text === "" || !URL.canParse(text, location.href)) return undefined
   const url = new URL(text, location.href)
   return url.protocol === "https:" || url.protocol === "http:" ? url.href : undefined
 }
 
-/** A link that opens beside the conversation; what has no web address stays a text. */
-export function outward(address, props, ...children) {
+/** Returns a link that opens in a new tab, or a span when the address is not http or https. */
+export function externalLink(address, props, ...children) {
   const href = webAddress(address)
   if (href === undefined) return make("span", props, ...children)
   return make("a", { ...props, href, target: "_blank", rel: "noopener noreferrer" }, ...children)
 }
 
-// Drawn on a square of 24, with strokes.
-const drawings = {
+// SVG paths in a view box of 24 by 24.
+const paths = {
   send: "M4 12 20 4l-4 16-4-6zM20 4l-8 10",
   stop: "M7 7h10v10H7z",
   copy: "M9 9h10v11H9zM5 15V4h10",
@@ -35,14 +41,14 @@ const drawings = {
   down: "M12 5v14M6 13l6 6 6-6",
 }
 
-/** A small drawing, for the eye alone. */
+/** Returns an icon, which screen readers skip. */
 export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
   svg.setAttribute("viewBox", "0 0 24 24")
   svg.setAttribute("class", "icon")
   svg.setAttribute("aria-hidden", "true")
   const path = document.createElementNS(svg.namespaceURI, "path")
-  path.setAttribute("d", drawings[name])
+  path.setAttribute("d", paths[name])
   svg.append(path)
   return svg
 }

@@ -1,4 +1,4 @@
-/** The pages of the guide, which an agent with tools can turn. */
+/** The pages of the guide, which an agent can show with a client tool. */
 export const guide = [
   {
     title: "Ask",

@@ -1,14 +1,14 @@
-// The messages of the conversation. The log itself is silent for screen readers: the
-// announcer reads each answer when it is complete.
+// The messages of the conversation. The log is not a live region: each complete answer
+// is copied to the announcer, which screen readers read.
 import { icon, make } from "./dom.js"
 import { GrowingText } from "./markdown.js"
-import { sentence } from "./sentences.js"
+import { errorMessage } from "./messages.js"
 import { draw } from "./widgets.js"
 
 // The log scrolls with new content while it is this close to its end, in CSS pixels.
-const nearEnd = 60
+const scrollTolerance = 60
 // How long a button shows its success, in milliseconds.
-const doneFor = 2000
+const successMs = 2000
 
 export class Log {
   #element
@@ -28,17 +28,17 @@ export class Log {
     this.#actions = actions
     element.append(this.#turns, this.#chips)
     element.after(this.#latest)
-    this.#latest.addEventListener("click", () => this.follow())
+    this.#latest.addEventListener("click", () => this.scrollToEnd())
     let last = 0
     element.addEventListener("scroll", () => {
       const { scrollTop } = element
-      const atEnd = element.scrollHeight - scrollTop - element.clientHeight < nearEnd
-      // New content moves the end away too; only the visitor scrolls up.
+      const atEnd = element.scrollHeight - scrollTop - element.clientHeight < scrollTolerance
+      // New content increases the distance to the end too, but only the visitor scrolls up.
       if (atEnd || scrollTop < last) this.#following = atEnd
       this.#latest.hidden = this.#following
       last = scrollTop
     })
-    const grown = new ResizeObserver(() => this.#following && this.follow())
+    const grown = new ResizeObserver(() => this.#following && this.scrollToEnd())
     grown.observe(this.#turns)
     grown.observe(this.#chips)
     grown.observe(element)
@@ -48,8 +48,8 @@ export class Log {
     return this.#entries.length === 0
   }
 
-  /** Scrolls to the end, and keeps it in view. */
-  follow() {
+  /** Scrolls to the end, and again when content is added. */
+  scrollToEnd() {
     this.#following = true
     this.#latest.hidden = true
     this.#element.scrollTop = this.#element.scrollHeight
@@ -62,18 +62,18 @@ export class Log {
   }
 
   /** Adds a message of the visitor, before an answer that is still empty. */
-  you(text) {
+  addUserMessage(text) {
     const turn = article("You", "you", make("div", { className: "text" }, text))
     const last = this.#entries.at(-1)
-    const early = last instanceof Answer && last.empty
-    this.#entries.splice(early ? -1 : this.#entries.length, 0, { who: "you", text })
-    if (early) last.element.before(turn)
+    const unanswered = last instanceof Answer && last.empty
+    this.#entries.splice(unanswered ? -1 : this.#entries.length, 0, { who: "you", text })
+    if (unanswered) last.element.before(turn)
     else this.#turns.append(turn)
-    this.follow()
+    this.scrollToEnd()
   }
 
   /** Adds an empty answer. */
-  answer(name) {
+  addAnswer(name) {
     const answer = new Answer(name, this, this.#actions)
     this.#entries.push(answer)
     this.#turns.append(answer.element)
@@ -81,13 +81,13 @@ export class Log {
   }
 
   /** Removes an answer that stayed empty. */
-  drop(answer) {
+  remove(answer) {
     this.#entries = this.#entries.filter((entry) => entry !== answer)
     answer.element.remove()
   }
 
-  /** Adds a note of the page itself. */
-  note(...content) {
+  /** Adds a message of the page. */
+  addNote(...content) {
     const note = make("div", { className: "note" }, ...content)
     this.#turns.append(note)
     this.announce(texts(note).join(" ")) // textContent would join the labels of buttons
@@ -114,7 +114,7 @@ export class Log {
     this.suggest([])
     this.#turns.replaceChildren()
     this.#announcer.replaceChildren()
-    this.follow()
+    this.scrollToEnd()
   }
 
   /** Plain data for restore. */
@@ -125,18 +125,18 @@ export class Log {
   restore({ entries, questions }, name) {
     for (const { who, text, widgets, id, rating, outcome } of entries) {
       if (who === "you") {
-        this.you(text)
+        this.addUserMessage(text)
         continue
       }
-      const answer = this.answer(name)
+      const answer = this.addAnswer(name)
       if (text) answer.add(text)
       for (const widget of widgets) answer.widget(widget)
       answer.end({ silently: true })
-      if (outcome) answer.remark(outcome)
-      if (id) answer.rateable(id, rating)
+      if (outcome) answer.addRemark(outcome)
+      if (id) answer.showRating(id, rating)
     }
     this.suggest(questions)
-    this.follow()
+    this.scrollToEnd()
   }
 }
 
@@ -148,9 +148,9 @@ class Answer {
   #body = make("div", { className: "text markdown" })
   #growing = new GrowingText(this.#body)
   #widgets = make("div", { className: "widgets" })
-  #tools = make("div", { className: "about", hidden: true })
-  #waiting = make("p", { className: "dots", ariaHidden: "true" }, make("span"), make("span"), make("span"))
-  #shown = []
+  #buttons = make("div", { className: "about", hidden: true })
+  #placeholder = make("p", { className: "dots", ariaHidden: "true" }, make("span"), make("span"), make("span"))
+  #widgetData = []
   #announced = [0, 0] // lengths of the announced text and of the announced names of widgets
   #id
   #rating
@@ -159,40 +159,40 @@ class Answer {
   constructor(name, log, actions) {
     this.#log = log
     this.#actions = actions
-    this.#tools.role = "group"
-    this.#tools.ariaLabel = "About this answer"
-    this.#tools.append(this.#copyButton())
-    this.element = article(name, "agent", this.#waiting, this.#body, this.#widgets, this.#tools)
+    this.#buttons.role = "group"
+    this.#buttons.ariaLabel = "About this answer"
+    this.#buttons.append(this.#copyButton())
+    this.element = article(name, "agent", this.#placeholder, this.#body, this.#widgets, this.#buttons)
     this.name = name
   }
 
   get empty() {
-    return this.#growing.text === "" && this.#shown.length === 0
+    return this.#growing.text === "" && this.#widgetData.length === 0
   }
 
   add(text) {
-    this.#waiting.remove()
+    this.#placeholder.remove()
     this.#growing.add(text)
   }
 
   /** Adds a sentence. */
-  say(sentence) {
+  addSentence(sentence) {
     this.add(this.#growing.text === "" ? sentence : ` ${sentence}`)
   }
 
   widget(widget) {
     const element = draw(widget, this.#actions)
     if (element === undefined) return
-    this.#waiting.remove()
-    this.#shown.push(widget)
+    this.#placeholder.remove()
+    this.#widgetData.push(widget)
     this.#widgets.append(element)
   }
 
   /** The answer is complete for now; an avatar may continue it. */
   end({ silently = false } = {}) {
-    this.#waiting.remove()
+    this.#placeholder.remove()
     this.#growing.end()
-    this.#tools.hidden = this.#growing.text === ""
+    this.#buttons.hidden = this.#growing.text === ""
     const names = [...this.#widgets.children].map((widget) => widget.ariaLabel ?? widget.querySelector("summary, strong").textContent)
     const parts = [this.#body.textContent, names.join(", ")]
     const news = parts.map((part, i) => part.slice(this.#announced[i])).join(" ").trim()
@@ -201,15 +201,15 @@ class Answer {
   }
 
   /** Adds a remark on an answer that did not end by itself. */
-  remark(text) {
-    this.#waiting.remove()
+  addRemark(text) {
+    this.#placeholder.remove()
     this.#outcome = text
     this.element.append(make("p", { className: "remark" }, text))
   }
 
   /** Shows an error with a button for `retry()`, which returns false if it can't be tried now. */
   fail(text, retry) {
-    this.#waiting.remove()
+    this.#placeholder.remove()
     this.#outcome = text
     const button = make("button", { type: "button" }, icon("again"), "Try again")
     const remark = make("div", { className: "remark", role: "alert" }, make("p", {}, text), button)
@@ -221,8 +221,8 @@ class Answer {
   }
 
   /** Adds the buttons of a rating, for the message with that id. */
-  rateable(id, rating) {
-    if (this.#id) return // another sentence of the same message
+  showRating(id, rating) {
+    if (this.#id) return // a further sentence of the same message
     this.#id = id
     this.#rating = rating
     const buttons = [true, false].map((good) => {
@@ -233,7 +233,7 @@ class Answer {
     })
     const mark = () => buttons.forEach((button, i) => (button.ariaPressed = String(this.#rating === (i === 0))))
     mark()
-    this.#tools.append(...buttons)
+    this.#buttons.append(...buttons)
   }
 
   async #rate(good, mark) {
@@ -246,7 +246,7 @@ class Answer {
     } catch (error) {
       this.#rating = before
       mark()
-      this.#log.note(sentence(error))
+      this.#log.addNote(errorMessage(error))
     }
   }
 
@@ -256,18 +256,18 @@ class Answer {
       try {
         await navigator.clipboard.writeText(this.#growing.text)
       } catch {
-        this.#log.note("The browser did not let this page copy.")
+        this.#log.addNote("The browser did not let this page copy.")
         return
       }
       button.dataset.done = ""
       this.#log.announce("Copied.")
-      setTimeout(() => delete button.dataset.done, doneFor)
+      setTimeout(() => delete button.dataset.done, successMs)
     })
     return button
   }
 
   toJSON() {
-    return { who: "agent", text: this.#growing.text, widgets: this.#shown, id: this.#id, rating: this.#rating, outcome: this.#outcome }
+    return { who: "agent", text: this.#growing.text, widgets: this.#widgetData, id: this.#id, rating: this.#rating, outcome: this.#outcome }
   }
 }
 

@@ -1,5 +1,5 @@
-// Texts of the service are Markdown. This is the only place where they become
-// HTML: without any of their own, without pictures, and with links to the web alone.
+// Converts the Markdown of the service to HTML: without HTML in the text, without
+// pictures, and with http and https links only.
 import MarkdownIt from "/js/dist/example/markdown-it.js"
 import { webAddress } from "./dom.js"
 
@@ -15,25 +15,25 @@ rules.link_open = (tokens, i, options, env, self) => {
   tokens[i].attrSet("rel", "noopener noreferrer")
   return self.renderToken(tokens, i, options)
 }
-// A picture would reveal the reader to its host: it becomes a link.
+// Loading a picture would send the address of the visitor to its host, so it becomes a link.
 rules.image = (tokens, i) => {
   const address = tokens[i].attrGet("src")
   const text = escape(tokens[i].content || "picture")
   return address ? `<a href="${escape(address)}" target="_blank" rel="noopener noreferrer">${text}</a>` : text
 }
-// What is too wide scrolls by itself, by keyboard too.
+// Wide elements scroll on their own, also by keyboard.
 const wide = (name) => `class="wide" tabindex="0" role="group" aria-label="${name}"`
 rules.table_open = () => `<div ${wide("Table")}><table>`
 rules.table_close = () => "</table></div>"
 rules.fence = (...args) => `<div ${wide("Code")}>${fence(...args)}</div>`
 rules.code_block = (...args) => `<div ${wide("Code")}>${block(...args)}</div>`
-// The page has the first two levels of headings.
+// The page itself uses the first two levels of headings.
 rules.heading_open = rules.heading_close = (tokens, i, options, env, self) => {
   tokens[i].tag = `h${Math.min(Number(tokens[i].tag.slice(1)) + 2, 6)}`
   return self.renderToken(tokens, i, options)
 }
 
-/** The HTML of each block of a text: one element each. */
+/** Returns the HTML of each block of a text, one element each. */
 function blocks(text) {
   const env = {}
   const tokens = markdown.parse(text, env)
@@ -49,28 +49,28 @@ function blocks(text) {
   return html
 }
 
-/** What of a growing text can be shown: without marks that will mean something else when more of it is there. */
-function settled(text) {
+/** Returns an incomplete text without marks whose meaning depends on what follows. */
+function complete(text) {
   const inCode = (text.match(/^ {0,3}(```|~~~)/gm) ?? []).length % 2 === 1
   if (inCode) return text
   const at = text.lastIndexOf("\n\n") + 1
   let last = text.slice(at)
-  if (/^\n?\|[^\n]*(\n[^\n]*)?$/.test(last)) return text.slice(0, at) // half a table's head
+  if (/^\n?\|[^\n]*(\n[^\n]*)?$/.test(last)) return text.slice(0, at) // the head of a table that is not complete
   last = last
-    .replace(/(^|\n)[\s>#=|*+_~`:-]*(\d+[.)]?)?\s*$/, "") // a line without a word yet
-    .replace(/!?\[[^\]\n]*(\]|\]\([^)\n]*)?$/, "") // half a link
-    .replace(/(^|\s)[*_]+$/, "$1") // emphasis of nothing yet
+    .replace(/(^|\n)[\s>#=|*+_~`:-]*(\d+[.)]?)?\s*$/, "") // a line that has no word
+    .replace(/!?\[[^\]\n]*(\]|\]\([^)\n]*)?$/, "") // a link that is not complete
+    .replace(/(^|\s)[*_]+$/, "$1") // emphasis without a text
   const words = last.replace(/`[^`\n]*`/g, "")
   if (words.includes("`")) return `${text.slice(0, at)}${last}\``
   if (words.split("**").length % 2 === 0) last = `${last.replace(/[*\s]+$/, "")}**`
   return text.slice(0, at) + last
 }
 
-/** A text that is shown while it grows. */
+/** Shows a text while it is streamed. */
 export class GrowingText {
   text = ""
   #element
-  #blocks = [] // as shown
+  #blocks = [] // HTML of the blocks that are shown
   #frame
 
   constructor(element) {
@@ -81,27 +81,26 @@ export class GrowingText {
     this.text += piece
     this.#frame ??= requestAnimationFrame(() => {
       this.#frame = undefined
-      this.#show(settled(this.text))
+      this.#show(complete(this.text))
     })
   }
 
-  /** Shows all of it. */
+  /** Shows the whole text. */
   end() {
     cancelAnimationFrame(this.#frame)
     this.#frame = undefined
     this.#show(this.text)
   }
 
-  // Blocks that stay as they were are not touched: no flicker, and what somebody
-  // has selected in them stays selected.
+  // Replaces only blocks that changed, to prevent flicker and to keep a selection.
   #show(text) {
-    const fresh = blocks(text)
-    const changed = fresh.findIndex((html, i) => html !== this.#blocks[i])
-    const kept = changed < 0 ? fresh.length : changed
+    const next = blocks(text)
+    const changed = next.findIndex((html, i) => html !== this.#blocks[i])
+    const kept = changed < 0 ? next.length : changed
     while (this.#element.children.length > kept) this.#element.lastElementChild.remove()
     const template = document.createElement("template")
-    template.innerHTML = fresh.slice(kept).join("")
+    template.innerHTML = next.slice(kept).join("")
     this.#element.append(...template.content.children)
-    this.#blocks = fresh
+    this.#blocks = next
   }
 }

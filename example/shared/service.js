@@ -1,8 +1,7 @@
-// The information of the service that serves this page: addresses, and the agents to
-// talk to.
+// The information of the service that serves this page: its addresses and agents.
 import { $ } from "./dom.js"
 
-/** Reads it, and offers the agents in the field called agent; ?agent= picks one. */
+/** Reads the information and lists the agents in the select element; ?agent= selects one. */
 export async function readService() {
   const reply = await fetch("/service.json").catch(() => undefined)
   if (!reply?.ok) throw { code: reply ? "server_error" : "network_error" }
@@ -16,7 +15,7 @@ export async function readService() {
   return service
 }
 
-/** The name of the agent that is picked, as a name is written. */
+/** Returns the name of the selected agent, capitalized. */
 export function agentName() {
   const name = $("agent").selectedOptions[0].text
   return name[0].toUpperCase() + name.slice(1)

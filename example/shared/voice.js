@@ -1,30 +1,30 @@
 import { $ } from "./dom.js"
 
-// A press that lasts longer than this is held, in milliseconds: its release is its
-// end. After a shorter one the agent listens until the next press.
-const held = 400
+// A press of the tap-to-talk button that is longer than this, in milliseconds, ends when
+// it is released. A shorter one keeps the window open until the next press.
+const holdMs = 400
 
 /** The buttons for the microphone, for tap-to-talk, and for the agent's sound. */
-export class Voice {
+export class VoiceControls {
   #session
 
-  /** `session()` is the avatar session to speak through; `attempt(action)` shows errors. */
+  /** `session()` returns the avatar session, if there is one; `attempt(action)` shows errors. */
   constructor(session, attempt) {
     this.#session = session
     $("mic").addEventListener("click", () => attempt(() => this.#toggleMicrophone()))
     $("sound").addEventListener("click", () => attempt(() => this.#toggleSound()))
-    this.#listenForTaps(() => attempt(() => this.#tap()))
+    this.#addTapListeners(() => attempt(() => this.#tap()))
   }
 
   /** Updates the buttons. */
-  show() {
+  update() {
     const session = this.#session()
-    const taps = Boolean(session?.capabilities.tapToTalk) // which the agent decides
-    $("mic").hidden = taps
-    $("tap").hidden = !taps
-    press("mic", Boolean(session?.micStarted && session.micEnabled), "Microphone on", "Microphone off")
-    press("tap", Boolean(session?.tapToTalkActive), "Listening. Tap when done", "Tap or hold to talk")
-    press("sound", !session?.audioOutputMuted, "Sound on", "Sound off")
+    const tapToTalk = Boolean(session?.capabilities.tapToTalk)
+    $("mic").hidden = tapToTalk
+    $("tap").hidden = !tapToTalk
+    setPressed("mic", Boolean(session?.micStarted && session.micEnabled), "Microphone on", "Microphone off")
+    setPressed("tap", Boolean(session?.tapToTalkActive), "Listening. Tap when done", "Tap or hold to talk")
+    setPressed("sound", !session?.audioOutputMuted, "Sound on", "Sound off")
   }
 
   async #toggleMicrophone() {
@@ -32,25 +32,25 @@ export class Voice {
     if (!session.micStarted) await session.startMic()
     else if (session.micEnabled) session.mute()
     else session.unmute()
-    this.show()
+    this.update()
   }
 
-  // Keys and screen readers only click; a pointer is down for a while before.
-  #listenForTaps(tap) {
-    let since // when the pointer went down that made the agent listen
+  // Keys and screen readers cause only a click; a pointer is down for some time before it.
+  #addTapListeners(tap) {
+    let since // when the press began that opened the window
     $("tap").addEventListener("pointerdown", ({ button, pointerId }) => {
       since = undefined
       if (button !== 0 || this.#session()?.tapToTalkActive) return
       since = performance.now()
-      $("tap").setPointerCapture(pointerId) // it may be released elsewhere
+      $("tap").setPointerCapture(pointerId) // it may be released outside the button
       tap()
     })
     $("tap").addEventListener("click", () => {
-      const short = performance.now() - since < held
+      const short = performance.now() - since < holdMs
       since = undefined
       if (!short) tap()
     })
-    $("tap").addEventListener("contextmenu", (event) => event.preventDefault()) // holding a finger down would open it
+    $("tap").addEventListener("contextmenu", (event) => event.preventDefault()) // a long touch would open it
   }
 
   async #tap() {
@@ -64,12 +64,12 @@ export class Voice {
     const session = this.#session()
     if (session.audioOutputMuted) session.unmuteAudioOutput()
     else session.muteAudioOutput()
-    this.show()
+    this.update()
   }
 }
 
 /** Shows a button as pressed or not. */
-export function press(id, pressed, on, off) {
+export function setPressed(id, pressed, on, off) {
   $(id).setAttribute("aria-pressed", String(pressed))
   $(id).textContent = pressed ? on : off
 }

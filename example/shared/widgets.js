@@ -1,17 +1,17 @@
-// Draws the widgets of an answer, by DOM calls alone: whatever a text of theirs
-// holds, it stays a text.
-import { icon, make, outward, webAddress } from "./dom.js"
+// Renders the widgets of an answer with DOM calls only, so that their texts are never
+// parsed as HTML.
+import { externalLink, icon, make, webAddress } from "./dom.js"
 
-/** The element of a widget; undefined for what is drawn elsewhere. Actions: submit(values). */
+/** Returns the element of a widget, or undefined for follow-up questions. Actions: submit(values). */
 export function draw(widget, actions) {
-  if (widget.followups) return undefined // they belong to the end of the log
-  for (const [kind, drawing] of Object.entries(drawings)) {
-    if (widget[kind]) return drawing(widget[kind], actions)
+  if (widget.followups) return undefined // the log shows them at its end
+  for (const [kind, render] of Object.entries(renderers)) {
+    if (widget[kind]) return render(widget[kind], actions)
   }
   return unknown(widget)
 }
 
-const drawings = {
+const renderers = {
   flashcards: drawFlashcards,
   sources: drawSources,
   summary: drawSummary,
@@ -27,7 +27,7 @@ function frame(kind, title, ...content) {
   return make("section", { className: `widget ${kind}`, ariaLabel: title }, make("h3", {}, title), ...content)
 }
 
-// One card at a time, with the question up first.
+// Shows one card at a time, its question first.
 function drawFlashcards({ title, cards }) {
   const side = make("p", { className: "side" })
   const words = make("p", { className: "words" })
@@ -66,7 +66,7 @@ function drawFlashcards({ title, cards }) {
 
 function drawSources({ sources }) {
   const list = make("ol", {}, ...sources.map(({ title, url, snippet }) =>
-    make("li", {}, outward(url, {}, title || host(url) || "Untitled"), snippet ? make("p", {}, snippet) : ""),
+    make("li", {}, externalLink(url, {}, title || host(url) || "Untitled"), snippet ? make("p", {}, snippet) : ""),
   ))
   const count = sources.length === 1 ? "1 source" : `${sources.length} sources`
   return make("details", { className: "widget sources" }, make("summary", {}, count), list)
@@ -85,9 +85,9 @@ function drawVideo({ url, title, provider, poster, description }) {
   return card("video", url, title || "A video", description, picture(poster, "", icon("play")), provider && `Watch on ${provider}`)
 }
 
-/** A card that is one link. */
+/** Returns a card that is a link as a whole. */
 function card(kind, url, title, description, image = "", place = host(url)) {
-  return outward(url, { className: `widget tile ${kind}` },
+  return externalLink(url, { className: `widget tile ${kind}` },
     image,
     make("span", { className: "words" },
       make("strong", {}, title),
@@ -111,7 +111,7 @@ function itemTile({ title, description, imageUrl, url, alt }) {
   return card("item", url, title || "Untitled", description, imageUrl ? picture(imageUrl, alt) : "")
 }
 
-/** A picture, and what is drawn when there is none, or over it. */
+/** Returns a picture with an overlay, which is shown alone when the picture cannot be loaded. */
 function picture(address, alt, over = "") {
   const box = make("span", { className: "picture" }, over)
   const src = webAddress(address)
@@ -123,7 +123,7 @@ function picture(address, alt, over = "") {
   return box
 }
 
-// How a field is filled in, by its type.
+// Properties of the input elements, by the type of the field.
 const inputs = {
   email: { type: "email", autocomplete: "email" },
   phone: { type: "tel", autocomplete: "tel" },

@@ -1,6 +1,6 @@
-// What a visitor reads when something goes wrong: what it means for them, and
-// what they can do. Codes are in docs/errors.md.
-const sentences = {
+// Messages for the visitor: the meaning of an error, and what can be done. Codes are in
+// docs/errors.md.
+const messages = {
   aborted: "You stopped that.",
   bad_request: "This page asked for something the service does not accept. Its author should look at the console.",
   capacity_timeout: "All agents are still busy. Please come back a little later.",
@@ -45,18 +45,18 @@ const sentences = {
   whep_timeout: "The picture took too long to arrive. Please try again.",
 }
 
-const ends = {
+const endMessages = {
   conversation_ended: "The agent ended the conversation.",
   disconnect: "The conversation is over.",
   idle_timeout: "The conversation ended because nobody said anything.",
 }
 
-/** Returns the sentence for an error or a warning. */
-export function sentence(error) {
-  return sentences[error?.code] ?? "Something went wrong. Please try again."
+/** Returns the message for an error or a warning. */
+export function errorMessage(error) {
+  return messages[error?.code] ?? "Something went wrong. Please try again."
 }
 
-/** Returns the sentence for the end of a conversation. */
-export function farewell(reason) {
-  return ends[reason] ?? "The conversation is over. You can start a new one."
+/** Returns the message for the end of a conversation. */
+export function endMessage(reason) {
+  return endMessages[reason] ?? "The conversation is over. You can start a new one."
 }

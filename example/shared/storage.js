@@ -1,8 +1,8 @@
-// What this tab keeps of a conversation for a reload. The service knows a visitor by
-// the token that the thread was begun with, and does not list threads for it.
+// Saves a conversation in the tab for a reload, with its token: a thread belongs to the
+// token that it was begun with, and a widget token can't list it.
 
 /** The conversation with an agent on a page of that name. */
-export class Memory {
+export class SavedConversation {
   #key
 
   constructor(page, agent) {
@@ -15,7 +15,7 @@ export class Memory {
       const conversation = JSON.parse(sessionStorage.getItem(this.#key))
       return conversation?.log?.entries ? conversation : undefined
     } catch {
-      return undefined // no storage here, or something else is in it
+      return undefined // no storage, or a value of another format
     }
   }
 
@@ -23,15 +23,15 @@ export class Memory {
     try {
       sessionStorage.setItem(this.#key, JSON.stringify(conversation))
     } catch {
-      // Full, or not allowed: the conversation goes on without.
+      // The storage is full or not allowed; the conversation works without it.
     }
   }
 
-  forget() {
+  remove() {
     try {
       sessionStorage.removeItem(this.#key)
     } catch {
-      // There was none.
+      // There is no storage.
     }
   }
 }

@@ -1,42 +1,42 @@
-// The panels beside the conversation, and the client tools for them: notes, a guide
-// with pages, and a question about the weather for the visitor.
+// The panels beside the conversation and the client tools that change them: notes, a
+// guide with pages, and a question about the weather.
 import { icon, make } from "./dom.js"
 import { guide } from "./guide.js"
 
-// The service waits ten seconds for the answer of a tool; this is a little less.
-const patience = 9000
+// Less than the ten seconds that the service waits for a tool.
+const answerTimeoutMs = 9000
 
-const skies = ["Sunny", "Cloudy", "Rainy", "Snowy"]
+const choices = ["Sunny", "Cloudy", "Rainy", "Snowy"]
 
-export class Desk {
+export class ToolPanel {
   #log
   #idle
   #notes = make("ul", { className: "notes" })
   #page = make("div", { className: "page", tabIndex: 0 })
-  #place = make("span", { className: "place" })
-  #at = 0
+  #position = make("span", { className: "place" })
+  #index = 0
 
-  /** `idle()` is true while the visitor is not typing; then a question may take the focus. */
+  /** `idle()` returns whether the composer is empty; then a question gets the focus. */
   constructor(element, log, { idle }) {
     this.#log = log
     this.#idle = idle
     const previous = make("button", { type: "button" }, "Previous page")
     const next = make("button", { type: "button" }, "Next page")
-    previous.addEventListener("click", () => this.#turn(this.#at - 1))
-    next.addEventListener("click", () => this.#turn(this.#at + 1))
+    previous.addEventListener("click", () => this.#turn(this.#index - 1))
+    next.addEventListener("click", () => this.#turn(this.#index + 1))
     this.#page.role = "group"
     this.#page.ariaLabel = "Page of the guide"
     element.append(
       make("section", { className: "panel", ariaLabel: "Notes" }, make("h2", {}, "Notes"), this.#notes),
       make("section", { className: "panel guide", ariaLabel: "Guide" },
-        make("h2", {}, "Guide"), this.#page, make("div", { className: "row" }, previous, this.#place, next),
+        make("h2", {}, "Guide"), this.#page, make("div", { className: "row" }, previous, this.#position, next),
       ),
     )
     this.#turn(0)
   }
 
   /** Registers the client tools with a session. */
-  serve(session) {
+  register(session) {
     const tool = (name, schema, run) =>
       session.onToolCall(name, async ({ args, toolMetadata: { id, waitForResponse } }) => {
         const result = await run(args)
@@ -58,21 +58,21 @@ export class Desk {
     return { status: "saved", notes: this.#notes.children.length }
   }
 
-  // The visitor answers, because a page has no weather data.
+  // Asks the visitor, because a page has no weather data.
   async #weather(place) {
     const { promise, resolve } = deferred()
     const back = document.activeElement
-    const buttons = skies.map((sky) => {
-      const button = make("button", { type: "button", className: "chip" }, sky)
-      button.addEventListener("click", () => resolve(sky.toLowerCase()))
+    const buttons = choices.map((choice) => {
+      const button = make("button", { type: "button", className: "chip" }, choice)
+      button.addEventListener("click", () => resolve(choice.toLowerCase()))
       return button
     })
-    const question = this.#log.note(
+    const question = this.#log.addNote(
       make("p", {}, `The agent asks you: what is the weather in ${place}?`),
       make("div", { className: "row" }, ...buttons),
     )
     if (this.#idle()) buttons[0].focus()
-    const timer = setTimeout(() => resolve("unknown"), patience)
+    const timer = setTimeout(() => resolve("unknown"), answerTimeoutMs)
     const weather = await promise
     clearTimeout(timer)
     if (question.contains(document.activeElement)) back.focus()
@@ -89,13 +89,13 @@ export class Desk {
   }
 
   #turn(to) {
-    this.#at = (to + guide.length) % guide.length
-    const { title, text } = guide[this.#at]
+    this.#index = (to + guide.length) % guide.length
+    const { title, text } = guide[this.#index]
     this.#page.replaceChildren(make("h3", {}, title), ...text.map((paragraph) => make("p", {}, paragraph)))
-    this.#place.textContent = `${this.#at + 1} of ${guide.length}`
+    this.#position.textContent = `${this.#index + 1} of ${guide.length}`
   }
 
-  // Shows the page of the guide that has the words, and marks them.
+  // Shows the page of the guide that contains the text, and marks it.
   #highlight(text) {
     const wanted = text.toLowerCase()
     const found = guide.findIndex((page) => [page.title, ...page.text].some((part) => part.toLowerCase().includes(wanted)))

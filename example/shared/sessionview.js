@@ -1,9 +1,9 @@
-// Connects a session of either kind with the log and the composer.
-import { make, outward } from "./dom.js"
-import { sentence } from "./sentences.js"
+// Connects a session of any kind with the log and the composer.
+import { externalLink, make } from "./dom.js"
+import { errorMessage } from "./messages.js"
 
 /** Sends the visitor's texts to the session, and shows the session's events in the log. */
-export class Talk {
+export class SessionView {
   #log
   #composer
   #status
@@ -11,20 +11,20 @@ export class Talk {
   #renew
   #session
   #name
-  #listening // aborts the listeners
+  #listeners // an AbortController for the listeners
   #speech // speechId of the last sentence
-  #pending = false // a text was sent and not answered yet
+  #pending = false // a text was sent and its answer has not begun
   #answering = false
-  #speaking = false // an avatar speaks, also after the end of its answer
-  #refusing = false // the agent takes no variables and answers with empty turns
+  #speaking = false // the avatar speaks, which may continue after the end of the answer
+  #variablesRefused = false // the agent accepts no variables: it answers them with empty turns
   #answer // the current or last one
   #questions = []
-  #typed = [] // texts that were shown when they were sent, and not yet repeated by the session
-  #asked = "" // the last text
+  #unconfirmed = [] // texts in the log without a transcript event of the session
+  #lastText = "" // the last text
   #messages = new Map() // speechId → id of the message, for ratings
-  #abort // aborts the current typed turn
+  #abort // an AbortController for the current typed turn
 
-  /** `save()` is called after each message, `renew()` when the session can't be used any more. */
+  /** `save()` is called after each message, `renew()` when the session must be replaced. */
   constructor({ log, composer, status, save, renew }) {
     this.#log = log
     this.#composer = composer
@@ -33,13 +33,13 @@ export class Talk {
     this.#renew = renew
   }
 
-  /** Uses that session from now on, with an agent of that name. */
-  follow(session, name) {
-    this.leave()
+  /** Shows the events of a session, with the name of its agent. */
+  attach(session, name) {
+    this.detach()
     this.#session = session
     this.#name = name
-    this.#listening = new AbortController()
-    const { signal } = this.#listening
+    this.#listeners = new AbortController()
+    const { signal } = this.#listeners
     const on = (event, listener) => session.on(event, listener, { signal })
     on("transcript", (transcript) => this.#transcript(transcript))
     on("turnStart", ({ isNewTurn }) => this.#begin(isNewTurn))
@@ -48,7 +48,7 @@ export class Talk {
     on("avatarStartTalking", () => this.#busy({ speaking: true }))
     on("avatarStopTalking", () => {
       this.#busy({ speaking: false })
-      this.#answer?.end() // of an opening there is no other end
+      this.#answer?.end() // an opening has no turnEnd
     })
     on("interrupted", () => this.#busy({ speaking: false }))
     on("responsePending", () => {
@@ -58,69 +58,69 @@ export class Talk {
     on("responseSettled", () => this.#settle())
     on("brainStalled", () => this.#status(`${name} needs longer than usual.`))
     on("warning", ({ code }) => {
-      if (code === "empty_turn_with_request_vars") this.#refusing = true
+      if (code === "empty_turn_with_request_vars") this.#variablesRefused = true
     })
-    on("oauthRequired", (ask) => this.#consent(ask))
+    on("oauthRequired", (request) => this.#consent(request))
     on("transportChanged", ({ transport }) => {
       transport.on("brainSegment", ({ speechId, messageId }) => messageId && this.#messages.set(speechId, messageId), { signal })
     })
   }
 
-  /** Hears no more of the session. */
-  leave() {
-    this.#listening?.abort()
+  /** Removes the listeners and resets the state. */
+  detach() {
+    this.#listeners?.abort()
     this.#abort?.abort()
     this.#session = this.#answer = this.#abort = undefined
-    this.#typed = []
+    this.#unconfirmed = []
     this.#questions = []
     this.#messages.clear()
-    this.#refusing = false
+    this.#variablesRefused = false
     this.#busy({ answering: false, speaking: false })
     this.#settle()
   }
 
-  /** Asks something; again when it is in the log already. */
+  /** Sends a text; with `again` it is in the log already. */
   async ask(text, { again = false } = {}) {
     const session = this.#session
     const abort = (this.#abort = new AbortController())
     this.#answer = undefined
-    this.#asked = text
-    this.#typed.push(text)
+    this.#lastText = text
+    this.#unconfirmed.push(text)
     this.#log.suggest([])
-    if (!again) this.#log.you(text)
-    this.#log.follow()
+    if (!again) this.#log.addUserMessage(text)
+    this.#log.scrollToEnd()
     try {
       const turn = await session.sendText(text, { signal: abort.signal })
       if (session !== this.#session) return // another conversation has begun
-      if (this.#refusing) throw { code: "client_variables_disabled" }
-      if (turn.messageId) this.#answer?.rateable(turn.messageId)
-      if (turn.empty) this.#log.note(`${this.#name} had nothing to say.`)
+      if (this.#variablesRefused) throw { code: "client_variables_disabled" }
+      if (turn.messageId) this.#answer?.showRating(turn.messageId)
+      if (turn.empty) this.#log.addNote(`${this.#name} had nothing to say.`)
     } catch (error) {
       if (session !== this.#session) return
-      this.#known(text)
-      if (this.#answering) this.#end() // a switch leaves a turn without its end
-      const answer = this.#answer ?? this.#log.answer(this.#name)
-      if (abort.signal.aborted) answer.remark("You stopped this answer.")
-      else if (error.code === "aborted") answer.remark("This answer was cut short.")
-      else answer.fail(sentence(error), () => this.#again(text))
-      // Variables stay with a session, and this agent takes none; a token stays with
-      // it too, and ends some day.
+      this.#confirm(text)
+      if (this.#answering) this.#end() // a switch of the mode ends a turn without turnEnd
+      const answer = this.#answer ?? this.#log.addAnswer(this.#name)
+      if (abort.signal.aborted) answer.addRemark("You stopped this answer.")
+      else if (error.code === "aborted") answer.addRemark("This answer was cut short.")
+      else answer.fail(errorMessage(error), () => this.#retry(text))
+      // A session keeps its variables, which this agent does not accept, and its token,
+      // which has expired: both need a new session.
       if (["client_variables_disabled", "unauthorized"].includes(error.code)) this.#renew()
     }
     this.#save()
   }
 
-  /** Asks once more what is in the log already; false while there is no time for it. */
-  #again(text) {
+  /** Sends a text of the log again; returns false while another turn is under way. */
+  #retry(text) {
     if (this.#pending || this.#answering || !this.#session) return false
     this.ask(text, { again: true })
     return true
   }
 
-  /** Stops the answer that is being written. */
+  /** Stops the current answer. */
   stop() {
     this.#abort?.abort()
-    this.#settle() // also for unrecognised speech, which gets no answer
+    this.#settle() // unrecognised speech gets no answer that would settle it
   }
 
   #settle() {
@@ -130,24 +130,24 @@ export class Talk {
 
   #transcript({ type, text, speechId }) {
     if (type === "user") {
-      // Texts that waited for an opening to end leave as one, a line each.
-      const news = this.#known(text) ? [] : text.split("\n").filter((line) => !this.#known(line))
-      if (news.length > 0) this.#log.you(news.join("\n"))
+      // Texts that waited for the end of an opening are sent as one turn, a line each.
+      const news = this.#confirm(text) ? [] : text.split("\n").filter((line) => !this.#confirm(line))
+      if (news.length > 0) this.#log.addUserMessage(news.join("\n"))
     } else if (type === "final" && text !== "[silence]") {
-      // An opening is spoken without a turn.
+      // An opening has no turn.
       if (speechId && speechId !== this.#speech && !this.#answering) this.#answer = undefined
       this.#speech = speechId
-      this.#answer ??= this.#log.answer(this.#name)
-      if (speechId) this.#answer.say(text) // sentences, without what is between them
+      this.#answer ??= this.#log.addAnswer(this.#name)
+      if (speechId) this.#answer.addSentence(text) // without the white space between sentences
       else this.#answer.add(text)
-      if (this.#messages.has(speechId)) this.#answer.rateable(this.#messages.get(speechId))
+      if (this.#messages.has(speechId)) this.#answer.showRating(this.#messages.get(speechId))
     }
   }
 
-  /** Whether a text is in the log since it was typed. */
-  #known(text) {
-    const at = this.#typed.indexOf(text)
-    if (at >= 0) this.#typed.splice(at, 1)
+  /** Removes a text from the unconfirmed ones; returns whether it was one. */
+  #confirm(text) {
+    const at = this.#unconfirmed.indexOf(text)
+    if (at >= 0) this.#unconfirmed.splice(at, 1)
     return at >= 0
   }
 
@@ -161,7 +161,7 @@ export class Talk {
   #begin(isNewTurn) {
     this.#busy({ answering: true })
     if (!isNewTurn && this.#answer) return
-    if (!this.#answer?.empty) this.#answer = this.#log.answer(this.#name)
+    if (!this.#answer?.empty) this.#answer = this.#log.addAnswer(this.#name)
     this.#questions = []
   }
 
@@ -169,7 +169,7 @@ export class Talk {
     this.#busy({ answering: false })
     this.#status("")
     if (this.#answer?.empty) {
-      this.#log.drop(this.#answer) // nothing was said
+      this.#log.remove(this.#answer) // the turn had no content
       this.#answer = undefined
     }
     this.#answer?.end()
@@ -179,18 +179,18 @@ export class Talk {
 
   #widget(widget) {
     if (widget.followups) this.#questions = widget.followups.questions
-    else (this.#answer ??= this.#log.answer(this.#name)).widget(widget)
+    else (this.#answer ??= this.#log.addAnswer(this.#name)).widget(widget)
   }
 
-  // The visitor allows it on a page of the service, and asks once more.
+  // The visitor gives the permission on a page of the service, and asks again.
   #consent({ authUrl, toolDisplayName, toolName }) {
     const tool = toolDisplayName || toolName || "something of yours"
     const again = make("button", { type: "button" }, "Ask again")
-    const asked = this.#asked
-    again.addEventListener("click", () => this.#answering || this.ask(asked))
-    this.#log.note(
+    const text = this.#lastText
+    again.addEventListener("click", () => this.#answering || this.ask(text))
+    this.#log.addNote(
       make("p", {}, `${this.#name} asks for your permission to use: ${tool}.`),
-      make("div", { className: "row" }, outward(authUrl, { className: "button main" }, "Allow it"), again),
+      make("div", { className: "row" }, externalLink(authUrl, { className: "button main" }, "Allow it"), again),
     )
   }
 }
