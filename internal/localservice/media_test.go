@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -474,4 +475,47 @@ func TestTapToTalk(t *testing.T) {
 		t.Errorf("got %q %s", names(got), got[len(got)-1].Args)
 	}
 	c.until("stvFinishedTalking")
+}
+
+// TestPictureAndVoiceAreOneStream: a page that shows the stream of its last track
+// sees and hears the agent. A test may ask for two streams.
+func TestPictureAndVoiceAreOneStream(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{}, "silent")
+	for _, want := range []int{1, 2, 1} {
+		control(t, c.info, "/media", map[string]any{"separateStreams": want == 2})
+		pc, err := webrtc.NewPeerConnection(webrtc.Configuration{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []webrtc.RTPCodecType{webrtc.RTPCodecTypeVideo, webrtc.RTPCodecTypeAudio} {
+			if _, err := pc.AddTransceiverFromKind(kind, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		offer, err := pc.CreateOffer(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := pc.Close(); err != nil {
+			t.Error(err)
+		}
+		reply, err := client.Post(c.video(), "application/sdp", strings.NewReader(offer.SDP))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(reply.Body)
+		reply.Body.Close()
+		if err != nil || reply.StatusCode != http.StatusCreated {
+			t.Fatalf("%s: %s, %v", reply.Status, answer, err)
+		}
+		streams := map[string]bool{}
+		lines := regexp.MustCompile(`(?m)^a=msid:(\S+)`).FindAllStringSubmatch(string(answer), -1)
+		for _, line := range lines {
+			streams[line[1]] = true
+		}
+		if len(lines) != 2 || len(streams) != want {
+			t.Errorf("the tracks are in %v, want %d streams in:\n%s", streams, want, answer)
+		}
+	}
 }

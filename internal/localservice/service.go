@@ -181,7 +181,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	s.serve(netem.Listener(listener, links["http"]), onLinks(routes, links["sockets"], links["http"]))
 	s.onClose(sockets.Close) // before the HTTP server, which would not wait for its sockets
 
-	return s.startControl(sockets, links)
+	return s.startControl(sockets, peers, links)
 }
 
 // apiPrefixes are the beginnings of the API's paths (service.md).
@@ -192,14 +192,14 @@ var apiPrefixes = []string{
 
 // startControl opens the control address: its own port, on loopback whatever the
 // others are.
-func (s *Service) startControl(sockets *socketio.Server, links map[string]*netem.Link) error {
+func (s *Service) startControl(sockets *socketio.Server, peers *media.Server, links map[string]*netem.Link) error {
 	listener, err := net.Listen("tcp", defaultAddr)
 	if err != nil {
 		return err
 	}
 	s.info.ControlURL, s.info.ControlToken = origin(listener), rand.Text()
 	s.serve(listener, controlapi.New(controlapi.Config{
-		Token: s.info.ControlToken, Hub: s.hub, Recovery: sockets, Links: links, Logger: s.log,
+		Token: s.info.ControlToken, Hub: s.hub, Recovery: sockets, Media: peers, Links: links, Logger: s.log,
 	}))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -36,6 +37,17 @@ func fetch(t *testing.T, method, address string, header http.Header) (*http.Resp
 	return reply, string(body)
 }
 
+// TestNameThatNoFileCanHave: the system refuses it with an error of its own.
+func TestNameThatNoFileCanHave(t *testing.T) {
+	t.Parallel()
+	s := start(t, localservice.Options{Page: "/example/avatar/", Pages: os.DirFS(t.TempDir())})
+	for _, path := range []string{"/example/%00", "/%00", "/example/%00/", "/js/%00.js", "/knowledge/%00.md", "/example/" + strings.Repeat("x", 300)} {
+		if reply, body := fetch(t, "GET", s.Info().GenieURL+path, nil); reply.StatusCode != 404 {
+			t.Errorf("%s: %s %s", path, reply.Status, body)
+		}
+	}
+}
+
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, localservice.Options{Page: "/example/avatar/", Pages: fstest.MapFS{
@@ -55,6 +67,7 @@ func TestPages(t *testing.T) {
 		{"GET", "/", "", 302, "text/html; charset=utf-8", "", "/example/avatar/", "<a href=\"/example/avatar/\">Found</a>.\n\n"},
 		{"GET", "/example/avatar", "", 301, "text/html; charset=utf-8", "", "/example/avatar/", "<a href=\"/example/avatar/\">Moved Permanently</a>.\n\n"},
 		{"GET", "/example/avatar/", "", 200, "text/html; charset=utf-8", "", "", "<p>page"},
+		{"GET", "/example/%00", "", 404, "text/plain; charset=utf-8", "", "", "404 page not found\n"},
 		{"GET", "/js/dist/a.wasm", "", 200, "application/wasm", "", "", "plain"},
 		{"GET", "/js/dist/a.wasm", "gzip, br", 200, "application/wasm", "br", "", "brotli"},
 		{"GET", "/js/dist/a.wasm", "gzip, br;q=0", 200, "application/wasm", "gzip", "", "gzip"},

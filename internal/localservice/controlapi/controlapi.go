@@ -38,11 +38,16 @@ type Recovery interface {
 	RefuseNextRecovery()
 }
 
+// Media decides into how many streams a WHEP answer puts picture and voice;
+// media.Server does.
+type Media interface{ SeparateStreams(on bool) }
+
 // Config is what can be controlled. All fields are required.
 type Config struct {
 	Token    string // for the header Authorization: Bearer
 	Hub      *live.Hub
 	Recovery Recovery
+	Media    Media
 	Links    map[string]*netem.Link // by name
 	Logger   *slog.Logger
 }
@@ -95,6 +100,7 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("POST /capacity", s.capacity)
 	mux.HandleFunc("POST /recovery", s.recovery)
 	mux.HandleFunc("POST /turns", s.turns)
+	mux.HandleFunc("POST /media", s.media)
 	mux.HandleFunc("GET /links", s.links)
 	mux.HandleFunc("POST /links", s.setLinks)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
@@ -195,6 +201,17 @@ func (s *server) turns(w http.ResponseWriter, r *http.Request) {
 	err := decode(r, &body)
 	if err == nil && body.Acknowledged != nil {
 		s.Hub.SetAcknowledging(*body.Acknowledged)
+	}
+	reply(w, struct{}{}, err)
+}
+
+func (s *server) media(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		SeparateStreams *bool `json:"separateStreams"`
+	}
+	err := decode(r, &body)
+	if err == nil && body.SeparateStreams != nil {
+		s.Media.SeparateStreams(*body.SeparateStreams)
 	}
 	reply(w, struct{}{}, err)
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pion/ice/v4"
@@ -69,6 +70,7 @@ type Server struct {
 	settings webrtc.SettingEngine
 	certs    []webrtc.Certificate
 	log      *slog.Logger
+	separate atomic.Bool // streams of picture and voice
 
 	mu          sync.Mutex
 	closed      bool
@@ -77,6 +79,10 @@ type Server struct {
 	microphones map[*Microphone]bool
 	tasks       sync.WaitGroup // peers that are being closed
 }
+
+// SeparateStreams puts picture and voice of the viewers that come from now on into two media streams, or into one, as at the start
+// (choice D10).
+func (s *Server) SeparateStreams(on bool) { s.separate.Store(on) }
 
 // New starts a server.
 func New(cfg Config) (*Server, error) {

@@ -33,11 +33,11 @@ func bareStream(t *testing.T) *Stream {
 func connectBare(t *testing.T, s *Stream, picture Picture) *viewer {
 	t.Helper()
 	video := codec{RTPCodecParameters: offeredH264, kind: webrtc.RTPCodecTypeVideo}
-	pictures, err := newPictures(video, picture)
+	pictures, err := newPictures(video, picture, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	voice, err := newVoice(codec{RTPCodecParameters: offeredG722, kind: webrtc.RTPCodecTypeAudio})
+	voice, err := newVoice(codec{RTPCodecParameters: offeredG722, kind: webrtc.RTPCodecTypeAudio}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,11 +131,11 @@ func TestLateStreamSendsAllVoiceAndTheNewestPicture(t *testing.T) {
 	s.ended = make(chan struct{})
 	close(s.ended) // no goroutine: this test is it
 	connect := func() {
-		pictures, err := newPictures(codec{RTPCodecParameters: offeredH264, kind: webrtc.RTPCodecTypeVideo}, picture)
+		pictures, err := newPictures(codec{RTPCodecParameters: offeredH264, kind: webrtc.RTPCodecTypeVideo}, picture, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		voice, err := newVoice(codec{RTPCodecParameters: offeredG722, kind: webrtc.RTPCodecTypeAudio})
+		voice, err := newVoice(codec{RTPCodecParameters: offeredG722, kind: webrtc.RTPCodecTypeAudio}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

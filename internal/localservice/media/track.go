@@ -25,10 +25,16 @@ type track struct {
 	sequence  uint16
 }
 
-// newTrack starts at a random timestamp and sequence number (RFC 3550 §5.1). The id of the media stream differs per track, as with the
-// remote service (wire-protocol §6.8).
-func newTrack(c codec, id string) (*track, error) {
-	local, err := webrtc.NewTrackLocalStaticRTP(c.RTPCodecCapability, id, id)
+// oneStream is the id of the media stream that both tracks are in (choice D10).
+const oneStream = "agent"
+
+// newTrack starts at a random timestamp and sequence number (RFC 3550 §5.1).
+func newTrack(c codec, id string, separate bool) (*track, error) {
+	stream := oneStream
+	if separate {
+		stream = id
+	}
+	local, err := webrtc.NewTrackLocalStaticRTP(c.RTPCodecCapability, id, stream)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +70,8 @@ type pictures struct {
 	wantKey   bool
 }
 
-func newPictures(c codec, picture Picture) (*pictures, error) {
-	t, err := newTrack(c, "picture")
+func newPictures(c codec, picture Picture, separate bool) (*pictures, error) {
+	t, err := newTrack(c, "picture", separate)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +98,8 @@ type voice struct {
 	frame  []byte
 }
 
-func newVoice(c codec) (*voice, error) {
-	t, err := newTrack(c, "voice")
+func newVoice(c codec, separate bool) (*voice, error) {
+	t, err := newTrack(c, "voice", separate)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func (v *viewer) addPictures(c codec) error {
 	if err != nil {
 		return err
 	}
-	pictures, err := newPictures(c, picture)
+	pictures, err := newPictures(c, picture, v.stream.server.separate.Load())
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (v *viewer) addPictures(c codec) error {
 }
 
 func (v *viewer) addVoice(c codec) error {
-	voice, err := newVoice(c)
+	voice, err := newVoice(c, v.stream.server.separate.Load())
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,9 @@ func (s *Store) open(dir, synchronous string) error {
 		return err
 	}
 	path := filepath.Join(dir, fileName)
+	if err := private(path); err != nil {
+		return err
+	}
 	var err error
 	if s.write, err = openPool(path, 1, "synchronous("+synchronous+")"); err != nil {
 		return err
@@ -82,13 +85,29 @@ func (s *Store) open(dir, synchronous string) error {
 	if err := migrate(ctx, s.write); err != nil {
 		return err
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return err
-	}
 	if s.read, err = openPool(path, readers, "query_only(1)"); err != nil {
 		return err
 	}
 	return s.seed(ctx)
+}
+
+// private makes sure that the database exists and that only its owner can read it
+// and what SQLite keeps beside it, whatever the directory and the umask are. New
+// files beside it get the mode of the database.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} { // an older version left them as the umask had it
+		if err := os.Chmod(path+suffix, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func openPool(path string, size int, pragma string) (*sql.DB, error) {

@@ -123,6 +123,45 @@ func TestDataAreForTheirOwnerOnly(t *testing.T) {
 	}
 }
 
+// TestFilesInADirectoryOfOthers: everybody may enter the directory, and an older
+// version has left files there that everybody may read.
+func TestFilesInADirectoryOfOthers(t *testing.T) {
+	for name, left := range map[string][]string{"new": nil, "left by an older version": {"", "-wal", "-shm"}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.Chmod(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, suffix := range left {
+				if err := os.WriteFile(filepath.Join(dir, fileName+suffix), nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			files, err := os.ReadDir(dir)
+			if err != nil || len(files) != 3 { // the database, -wal and -shm
+				t.Fatalf("%v, %v", files, err)
+			}
+			for _, f := range files {
+				if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s: mode %v, %v", f.Name(), info.Mode(), err)
+				}
+			}
+		})
+	}
+	path := filepath.Join(t.TempDir(), fileName)
+	if err := private(path); err != nil { // before a byte is written
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || info.Size() != 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
 func TestTemporaryDataAreRemoved(t *testing.T) {
 	s, err := Open("")
 	if err != nil {
