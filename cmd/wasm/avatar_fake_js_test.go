@@ -55,6 +55,8 @@ func (s *fakeSocket) Open() {
 	}
 }
 
+func (s *fakeSocket) Ask(name string, _ func(), args ...any) error { return s.Emit(name, args...) }
+
 func (s *fakeSocket) Emit(name string, args ...any) error {
 	b, err := json.Marshal(args[0])
 	if err != nil {

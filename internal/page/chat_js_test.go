@@ -231,7 +231,7 @@ func TestAHandlerThatThrowsEndsNothing(t *testing.T) {
 func TestWhatAChatRefuses(t *testing.T) {
 	s := newRig(t).chat()
 	for method, want := range map[string]string{
-		"setToken": "bad_request", "setDynamicPrompt": "bad_request", "streamText": "bad_request",
+		"setToken": "bad_request", "setDynamicPrompt": "bad_request", "updateRequestVars": "bad_request", "streamText": "bad_request",
 	} {
 		if got := code(s.now(method, eval(`7`))); got != want {
 			t.Errorf("%s gives %q, want %q", method, got, want)

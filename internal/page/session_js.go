@@ -127,7 +127,7 @@ func (h *Handle) methods(s Session, own Methods) map[string]any {
 	object := h.object(Methods{
 		Sync: map[string]Sync{
 			"setToken":          Set("token", s.SetToken),
-			"setDynamicPrompt":  SetObject("data", func(o map[string]any) error { return s.SetDynamicPrompt(o) }),
+			"setDynamicPrompt":  Set("data", func(o map[string]any) error { return s.SetDynamicPrompt(o) }),
 			"updateRequestVars": SetObject("requestVars", s.UpdateRequestVars),
 			"addToolHandler":    h.addToolHandler,
 			"addConsentHandler": h.addConsentHandler,

@@ -118,8 +118,8 @@ export abstract class Session<
     return this.live.call("respondToTool", options, id, response)
   }
 
-  /** Sends data about what the visitor sees, for the agent's prompt. Throws `bad_request` or `invalid_state`. */
-  setDynamicPrompt(data: Record<string, unknown>): void {
+  /** Sends data about what the visitor sees, for the agent's prompt; undefined or null clears it. Throws `bad_request` or `invalid_state`. */
+  setDynamicPrompt(data: Record<string, unknown> | null | undefined): void {
     this.live.callSync("setDynamicPrompt", data)
   }
 

@@ -93,6 +93,10 @@ func (s *Session) connectNow(p *procedure) {
 	if l.joined { // by Prepare, which emits nothing
 		s.announce(l)
 	}
+	for _, ev := range l.early {
+		s.receive(l, ev)
+	}
+	l.early = nil
 	media := s.newMedia(l)
 	p.limit(s.opts.Limits.Overall)
 	request := s.joinRequest(l.room)
@@ -425,12 +429,21 @@ func (s *Session) wasPrepared(p *procedure, l *connection, err error) {
 	p.finish(nil)
 }
 
-// receivePrepared throws a prepared socket away that dropped
-// (wire-protocol §2.8). A fatal event is the handshake's to report.
+// maxEarly bounds what is kept of a prepared connection: the service says a few things
+// during the join, the thread's id among them.
+const maxEarly = 64
+
+// receivePrepared keeps what the service says for the connect that takes the prepared
+// connection, and throws it away when it dropped (wire-protocol §2.8). A fatal event is
+// the handshake's to report.
 func (s *Session) receivePrepared(l *connection, ev socketio.Event) {
 	switch ev.Kind {
 	case socketio.Connected:
 		l.opened = true
+	case socketio.Message:
+		if len(l.early) < maxEarly {
+			l.early = append(l.early, ev)
+		}
 	case socketio.ConnectError:
 		if refused := refusal(ev.Err); refused != nil {
 			s.dropPrepared(refused)

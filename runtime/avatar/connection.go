@@ -25,7 +25,8 @@ type connection struct {
 	socket Socket
 	hs     *handshake
 	room   string
-	joined bool // steps 1 to 3 of wire-protocol §2.3 are done
+	joined bool             // steps 1 to 3 of wire-protocol §2.3 are done
+	early  []socketio.Event // what the service said while this was prepared
 
 	down  Subscriber
 	up    Publisher
@@ -33,6 +34,7 @@ type connection struct {
 
 	untold   []*command // what the service may not have received
 	approved bool       // ApprovedPermissions was sent
+	paused   bool       // the service was told of a pause
 	released bool       // the pause expired: the service freed the media
 
 	opened  bool            // the socket was connected once

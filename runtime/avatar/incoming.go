@@ -121,9 +121,11 @@ func (s *Session) lifecycle(ev socketio.Event) {
 			s.base.After(s.opts.Limits.Recover, s.resumedSilently)
 		}
 	case control.ConversationResumed:
-		s.life.paused = false
 		if s.state == Resuming && s.running == nil {
 			s.setState(Connected)
+		}
+		if s.life.paused && s.running == nil {
+			return // it answers a resume that another pause has followed
 		}
 		s.flush()
 		s.base.Emit(Resumed{})

@@ -250,8 +250,8 @@ func (s *Session) AcknowledgeDisclosure() {
 	})
 }
 
-// Pause silences the avatar until Resume; the service releases the media
-// when the pause lasts too long. The error is invalid_state. A second call does
+// Pause silences the avatar until Resume, and closes a tap-to-talk window; the service
+// releases the media when the pause lasts too long. The error is invalid_state. A second call does
 // nothing.
 func (s *Session) Pause() error {
 	if err := s.Live(); err != nil {
@@ -261,7 +261,10 @@ func (s *Session) Pause() error {
 		if s.state != Connected || s.life.paused {
 			return
 		}
-		s.life.paused = true
+		if s.turn.tap {
+			s.closeTap()
+		}
+		s.life.paused, s.conn.paused = true, true
 		s.stall.Disarm()
 		s.tell(control.PauseConversation, control.Empty{})
 	})
@@ -300,15 +303,16 @@ func (s *Session) resume(done chan error) {
 	switch {
 	case l.released:
 		s.rebuildMedia(l, done)
-	case s.life.paused && !l.approved && !s.gated():
-		// A rebuild during the pause held the start back: only that is missing.
+	default:
+		// A rebuild during the pause held the start back: the service knows nothing of
+		// the pause then, and only the approval is missing (wire-protocol §7.9).
 		s.life.paused = false
+		if l.paused || l.approved || s.gated() {
+			s.tell(control.ResumeConversation, control.Empty{})
+		}
+		l.paused = false
 		s.approve(l)
 		s.sendKickoff()
-		done <- nil
-	default:
-		s.life.paused = false
-		s.tell(control.ResumeConversation, control.Empty{})
 		s.flush()
 		done <- nil
 	}
@@ -322,6 +326,7 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	media := s.newMedia(l)
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
+	l.paused = false
 	s.tell(control.ResumeConversation, control.Empty{})
 	s.base.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media})

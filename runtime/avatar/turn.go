@@ -353,15 +353,20 @@ func (s *Session) EndTapToTalk() error {
 		if !s.turn.tap {
 			return
 		}
-		s.turn.tap = false
-		s.noteActivity()
-		s.emit(control.TapToTalkEnd, control.Empty{})
-		s.base.Emit(TapToTalkEnded{})
+		s.closeTap()
 		s.setPending(true)
 		s.stall.Arm()
 		s.flush()
 	})
 	return nil
+}
+
+// closeTap closes the window that is open.
+func (s *Session) closeTap() {
+	s.turn.tap = false
+	s.noteActivity()
+	s.emit(control.TapToTalkEnd, control.Empty{})
+	s.base.Emit(TapToTalkEnded{})
 }
 
 // resetTurn ends the turns of a server-side session that no longer exists: no answer

@@ -79,7 +79,7 @@ func (c *Conversation) UpdateRequestVars(vars map[string]any) error {
 }
 
 // SetDynamicPrompt tells the brain what the visitor sees on the page: data is stored
-// as JSON in the variable page_context. Errors: bad_request, invalid_state.
+// as JSON in the variable page_context, which nil clears. Errors: bad_request, invalid_state.
 func (c *Conversation) SetDynamicPrompt(data any) error {
 	if err := c.Live(); err != nil {
 		return err

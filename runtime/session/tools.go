@@ -361,8 +361,11 @@ func Merged[V any](vars, more map[string]V) map[string]V {
 const pageContext = "page_context"
 
 // dynamicPrompt returns the variables that tell the brain what the visitor has
-// before them. The error is bad_request.
+// before them; nothing at all clears it. The error is bad_request.
 func dynamicPrompt(data any) (map[string]any, error) {
+	if object, ok := data.(map[string]any); data == nil || ok && object == nil {
+		return map[string]any{pageContext: nil}, nil
+	}
 	b, err := json.Marshal(converse.Scrub(data))
 	if err != nil {
 		return nil, fault.New(fault.BadRequest, "the data must be convertible to JSON").Because(err)

@@ -1,0 +1,138 @@
+package avatar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// TestAPreparedConnectionKnowsItsThread, so that its end can be told.
+func TestAPreparedConnectionKnowsItsThread(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		join := r.service.answer[control.Join]
+		r.service.answer[control.Join] = func(s *fakeSocket, p sent) {
+			delta, err := json.Marshal(converse.Segment{Role: "assistant", Type: converse.InitResponse, Content: "", ThreadID: "thread-1"})
+			if err != nil {
+				t.Error(err)
+			}
+			s.say(control.AgentRawText, control.RawText{Delta: string(delta)})
+			join(s, p)
+		}
+		if err := r.Prepare(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if got := all[BrainSegment](r); len(got) != 0 {
+			t.Errorf("preparing emitted %+v", got)
+		}
+		r.mustConnect()
+		if got := r.Snapshot().ThreadID; got != "thread-1" {
+			t.Errorf("thread %q", got)
+		}
+		if got := all[BrainSegment](r); len(got) != 1 || got[0].ThreadID != "thread-1" {
+			t.Errorf("segments %+v", got)
+		}
+		r.Disconnect(DisconnectOptions{})
+		if got := all[SessionCompleted](r); len(got) != 1 || !got[0].Sent {
+			t.Errorf("completed %+v", got)
+		}
+	})
+}
+
+// TestAnAcknowledgementDuringAPauseCountsWhenThatEnds: the service is told of both, so
+// that the opening comes and texts leave.
+func TestAnAcknowledgementDuringAPauseCountsWhenThatEnds(t *testing.T) {
+	run(t, Options{RequireDisclosureAck: true}, func(r *rig) {
+		s := r.connectOnly()
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		r.AcknowledgeDisclosure()
+		left := r.speakLater("Hello")
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		names := s.names()
+		want := []string{control.PauseConversation, control.ResumeConversation, control.ApprovedPermissions}
+		if got := names[len(names)-3:]; !slices.Equal(got, want) {
+			t.Errorf("sent %q, want %q at the end", got, want)
+		}
+		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		if !<-left {
+			t.Error("the text did not leave")
+		}
+	})
+}
+
+// TestALateConfirmationDoesNotEndAPause that began after the resume it answers.
+func TestALateConfirmationDoesNotEndAPause(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if err := errors.Join(r.Pause(), r.Resume(context.Background()), r.Pause()); err != nil {
+			t.Fatal(err)
+		}
+		s.say(control.ConversationResumed, control.Empty{})
+		left := r.speakLater("Hello")
+		if !r.Snapshot().Paused || len(all[Resumed](r)) != 0 || len(s.payloads(control.TextEntered)) != 0 {
+			t.Errorf("paused %v, events %+v, sent %q", r.Snapshot().Paused, all[Resumed](r), s.payloads(control.TextEntered))
+		}
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		s.say(control.ConversationResumed, control.Empty{})
+		if !<-left || r.Snapshot().Paused || len(all[Resumed](r)) != 1 {
+			t.Errorf("paused %v, events %+v", r.Snapshot().Paused, all[Resumed](r))
+		}
+	})
+}
+
+// TestAPauseClosesTheTapWindow: otherwise typing is refused for ever.
+func TestAPauseClosesTheTapWindow(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if err := r.StartMic(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.StartTapToTalk(), r.Pause()); err != nil {
+			t.Fatal(err)
+		}
+		if r.Snapshot().TapToTalkActive || len(all[TapToTalkEnded](r)) != 1 || r.Snapshot().ResponsePending {
+			t.Errorf("snapshot %+v, ended %d times", r.Snapshot(), len(all[TapToTalkEnded](r)))
+		}
+		names := s.names()
+		want := []string{control.TapToTalkStart, control.TapToTalkEnd, control.PauseConversation}
+		if got := names[len(names)-3:]; !slices.Equal(got, want) {
+			t.Errorf("sent %q, want %q at the end", got, want)
+		}
+	})
+}
+
+func TestADynamicPromptIsCleared(t *testing.T) {
+	var none map[string]any
+	for name, data := range map[string]any{"nil": nil, "nil map": none} {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
+				s := r.mustConnect()
+				if err := errors.Join(r.SetDynamicPrompt(map[string]any{"slide": 3}), r.SetDynamicPrompt(data)); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				for i, want := range []string{`{"a":1,"page_context":"{\"slide\":3}"}`, `{"a":1,"page_context":null}`} {
+					var sent struct {
+						Vars json.RawMessage `json:"request_vars"`
+					}
+					got := s.payloads(control.UpdateGenieContext)
+					if len(got) != 2 || json.Unmarshal([]byte(got[i]), &sent) != nil || string(sent.Vars) != want {
+						t.Errorf("context %d of %q has the variables %s, want %s", i, got, sent.Vars, want)
+					}
+				}
+			})
+		})
+	}
+}
