@@ -164,7 +164,7 @@ func startService(ctx context.Context, dir string, sessions int, voice string) (
 		return nil, err
 	}
 	cmd := exec.Command(program, "-addr", "127.0.0.1:0", "-json", "-log-level", "warn", "-script", script,
-		"-voice", voice, "-max-calls", fmt.Sprint(sessions))
+		"-voice", voice, "-max-calls", fmt.Sprint(2*sessions)) // one address has three quarters
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -3,6 +3,7 @@ package localservice_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -35,8 +36,13 @@ func intrude(t *testing.T, info localservice.Info, ks string) *intruder {
 // dialSocket opens a bare socket, up to the service's first packet.
 func dialSocket(t *testing.T, info localservice.Info) *intruder {
 	t.Helper()
+	return dialSocketWith(t, info, http.DefaultClient)
+}
+
+func dialSocketWith(t *testing.T, info localservice.Info, client *http.Client) *intruder {
+	t.Helper()
 	address := "ws" + strings.TrimPrefix(info.ConversationManagerURL, "http") + "/socket.io/?EIO=4&transport=websocket&debugMode=true"
-	ws, reply, err := websocket.Dial(t.Context(), address, nil)
+	ws, reply, err := websocket.Dial(t.Context(), address, &websocket.DialOptions{HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}

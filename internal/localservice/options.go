@@ -1,6 +1,7 @@
 package localservice
 
 import (
+	"cmp"
 	"io/fs"
 	"log/slog"
 	"time"
@@ -59,6 +60,8 @@ type Options struct {
 	Recovery time.Duration
 	// MaxCalls is how many pictures and voices there can be at once; default 64.
 	MaxCalls int
+	// Quotas of one client.
+	Quotas Quotas
 	// Timing of the sessions.
 	Timing live.Timing
 
@@ -68,6 +71,27 @@ type Options struct {
 	Page  string
 
 	Logger *slog.Logger // nil discards
+}
+
+// Quotas bound what one token and one client's address may take. Zero means the
+// default, a negative number no limit.
+type Quotas struct {
+	// CallsPerToken and CallsPerAddress are pictures and voices at once; default a
+	// quarter and three quarters of MaxCalls, at least one.
+	CallsPerToken, CallsPerAddress int
+	// RelayPerLogin and RelayPerAddress are relayed addresses at once, of 1,024;
+	// default 256 and 768. A page needs up to eight.
+	RelayPerLogin, RelayPerAddress int
+	// ThreadsPerToken and ThreadsPerAddress are new threads in an hour; default
+	// 1,000 and 10,000.
+	ThreadsPerToken, ThreadsPerAddress int
+}
+
+func (q *Quotas) setDefaults(maxCalls int) {
+	q.CallsPerToken = cmp.Or(q.CallsPerToken, max(1, maxCalls/4))
+	q.CallsPerAddress = cmp.Or(q.CallsPerAddress, max(1, maxCalls*3/4))
+	q.ThreadsPerToken = cmp.Or(q.ThreadsPerToken, 1000)
+	q.ThreadsPerAddress = cmp.Or(q.ThreadsPerAddress, 10_000)
 }
 
 // Defaults of [Options].
@@ -104,6 +128,7 @@ func (o *Options) setDefaults() {
 	if o.MaxCalls == 0 {
 		o.MaxCalls = defaultMaxCalls
 	}
+	o.Quotas.setDefaults(o.MaxCalls)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

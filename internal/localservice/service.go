@@ -21,6 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -116,7 +117,8 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	}
 	talk := dialogue.New(dialogue.Config{
 		Store: s.store, Brain: thinker, Logger: s.log,
-		Site: func() string { return s.info.GenieURL }, // known once something listens
+		Site:      func() string { return s.info.GenieURL }, // known once something listens
+		NewThread: newThreads(o.Quotas),
 	})
 	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, Log: s.log})
 	if err != nil {
@@ -132,10 +134,14 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.onClose(func() error { peers.Close(); return nil })
-	s.relay, err = relay.New(relay.Config{
-		Listen: o.TURNListen, Peers: []netip.AddrPort{peers.Addr()}, StaticUser: fallbackUser, StaticPassword: fallbackPassword,
-		Link: links["relay"], Logger: s.log,
-	})
+	relayed := relay.Config{
+		Listen: o.TURNListen, Peers: []netip.AddrPort{peers.Addr()}, Link: links["relay"], Logger: s.log,
+		UserQuota: o.Quotas.RelayPerLogin, AddressQuota: o.Quotas.RelayPerAddress, StaticLife: turnLife,
+	}
+	if !o.AllowPublic { // the pair is known to everybody
+		relayed.StaticUser, relayed.StaticPassword = fallbackUser, fallbackPassword
+	}
+	s.relay, err = relay.New(relayed)
 	if err != nil {
 		return err
 	}
@@ -158,7 +164,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	factory := &mediaFactory{peers: peers, base: base, transcriber: s.transcribers(script, o), log: s.log}
 	s.hub = live.NewHub(live.Config{
 		Dialogue: talk, Threads: s.store, Tokens: tokens, Voice: speaker, Media: factory,
-		MediaURL: base, MaxCalls: o.MaxCalls, Timing: o.Timing, Logger: s.log,
+		MediaURL: base, MaxCalls: o.MaxCalls, CallsPerToken: o.Quotas.CallsPerToken, CallsPerAddress: o.Quotas.CallsPerAddress, Timing: o.Timing, Logger: s.log,
 	})
 	tokens.OnEnd(s.hub.TokenEnded)
 	sockets := socketio.NewServer(socketio.ServerOptions{
@@ -182,6 +188,14 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	s.onClose(sockets.Close) // before the HTTP server, which would not wait for its sockets
 
 	return s.startControl(sockets, peers, links)
+}
+
+// newThreads is the quota of threads that are begun.
+func newThreads(q Quotas) func(tokenID string, from netip.Addr) bool {
+	hour := &quota.Rate{Window: time.Hour}
+	return func(tokenID string, from netip.Addr) bool {
+		return hour.Take(map[string]int{"token " + tokenID: q.ThreadsPerToken, "address " + from.String(): q.ThreadsPerAddress})
+	}
 }
 
 // apiPrefixes are the beginnings of the API's paths (service.md).

@@ -65,7 +65,7 @@ func (s *server) converse(c *call, body converseRequest) (any, error) {
 	}
 	request := dialogue.TurnRequest{
 		Text:         *body.UserMessage,
-		Context:      dialogue.Context{Vars: body.RequestVars},
+		Context:      dialogue.Context{Vars: body.RequestVars, From: remoteAddr(c.r)},
 		MergeVars:    true,
 		Capabilities: body.Capabilities,
 		Fast:         body.ModelType != nil,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"sync"
 
@@ -27,8 +28,9 @@ var (
 	// partner does not have.
 	ErrNoAgent = errors.New("no such agent")
 
-	// ErrBusy means that too many turns are queued for the same thread.
-	ErrBusy = errors.New("too many turns wait for this thread")
+	// ErrBusy means that too many turns are queued for the same thread, or that the
+	// caller has begun too many threads.
+	ErrBusy = errors.New("too many turns wait for this thread, or too many threads were begun")
 
 	// ErrAborted is the cause of a turn that [Service.Abort] ended.
 	ErrAborted = errors.New("turn aborted")
@@ -47,14 +49,19 @@ type Config struct {
 	// Site returns the origin of the service's own pages, for links to them; nil
 	// makes them relative.
 	Site func() string
+
+	// NewThread reports whether a token, by its id, may begin another thread from
+	// that address; nil means always.
+	NewThread func(tokenID string, from netip.Addr) bool
 }
 
 // Service holds the turns that run. All methods may be called from any goroutine.
 type Service struct {
-	store *store.Store
-	brain brain.Brain
-	log   *slog.Logger
-	site  func() string
+	store     *store.Store
+	brain     brain.Brain
+	log       *slog.Logger
+	site      func() string
+	newThread func(tokenID string, from netip.Addr) bool
 
 	// mu guards the registries below. Turns themselves share nothing.
 	mu       sync.Mutex
@@ -71,8 +78,12 @@ func New(c Config) *Service {
 	if c.Site == nil {
 		c.Site = func() string { return "" }
 	}
+	if c.NewThread == nil {
+		c.NewThread = func(string, netip.Addr) bool { return true }
+	}
 	return &Service{
-		store: c.Store, brain: c.Brain, log: c.Logger, site: c.Site,
+		newThread: c.NewThread,
+		store:     c.Store, brain: c.Brain, log: c.Logger, site: c.Site,
 		queues: map[string]*turnQueue{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},
 	}
 }
@@ -128,8 +139,9 @@ type Context struct {
 	Vars        map[string]any // request variables; see [CheckVars]
 	ContextID   string
 	ContextType string
-	Avatar      bool // a live avatar is attached
-	ScreenShare bool // the user shares a screen with it
+	From        netip.Addr // the client
+	Avatar      bool       // a live avatar is attached
+	ScreenShare bool       // the user shares a screen with it
 }
 
 // Open returns the thread with that id, or a new one when threadID is "".
@@ -140,6 +152,9 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 			err = ErrNoPermission
 		}
 		return t, err
+	}
+	if !s.newThread(who.Claims.ID, c.From) {
+		return store.Thread{}, ErrBusy
 	}
 	t := store.Thread{
 		ID: uuid.NewString(), PartnerID: who.Claims.PartnerID, UserID: who.Claims.UserID,

@@ -72,7 +72,7 @@ func (s *Session) replaceContext(c control.GenieContext) {
 func (s *Session) dialogueContext() dialogue.Context {
 	return dialogue.Context{
 		Vars: s.context.RequestVars, ContextID: s.context.ContextID, ContextType: s.context.ContextType,
-		Avatar: true, ScreenShare: s.stills.accepted > 0,
+		From: s.use.Addr, Avatar: true, ScreenShare: s.stills.accepted > 0,
 	}
 }
 

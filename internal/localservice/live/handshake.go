@@ -170,6 +170,8 @@ func (s *Session) refuse(err error) {
 	case s.ctx.Err() != nil:
 	case errors.Is(err, token.ErrRestricted):
 		s.fatal(control.UnsupportedClient, control.Unsupported{Code: codeUsage})
+	case errors.Is(err, dialogue.ErrBusy):
+		s.fatal(control.ThrowToNoAgent, control.Empty{})
 	case isRequestError(err):
 		s.log.Info("join refused", "err", err)
 		s.fatal(control.ThrowToBadRequest, control.Empty{})

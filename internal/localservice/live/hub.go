@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
@@ -37,14 +38,18 @@ type Config struct {
 	MediaURL string
 	// MaxCalls is how many pictures and voices there can be at once.
 	MaxCalls int
-	Timing   Timing
-	Logger   *slog.Logger // nil discards
+	// CallsPerToken and CallsPerAddress bound how many of them one token and one
+	// client's address may have; 0 is no limit.
+	CallsPerToken, CallsPerAddress int
+	Timing                         Timing
+	Logger                         *slog.Logger // nil discards
 }
 
 // Timing holds what a user of the service may want to change. A zero or negative
 // PauseWindow or UnusedRoom means its default; the others are off when zero.
 type Timing struct {
 	PauseWindow time.Duration // until a pause loses its media, default 120 s (choice F1)
+	Unwatched   time.Duration // until a picture or voice that nobody came for gives up its slot, default 30 s
 	UnusedRoom  time.Duration // until a joined room without media is closed, default 120 s (choice A10)
 
 	Conversation time.Duration // a whole conversation (choice A17)
@@ -57,6 +62,7 @@ type Timing struct {
 const (
 	DefaultPauseWindow = 120 * time.Second
 	DefaultUnusedRoom  = 120 * time.Second
+	DefaultUnwatched   = 30 * time.Second
 	DefaultWarning     = 60 * time.Second
 )
 
@@ -113,6 +119,7 @@ type Hub struct {
 	mu        sync.Mutex
 	sessions  map[string]*Session // by socket id
 	calls     int
+	held      quota.Count // of the calls
 	exhausted bool
 	tierFull  bool
 	silent    bool // turns are not acknowledged
@@ -125,6 +132,9 @@ func NewHub(c Config) *Hub {
 	}
 	if c.Timing.PauseWindow <= 0 {
 		c.Timing.PauseWindow = DefaultPauseWindow
+	}
+	if c.Timing.Unwatched <= 0 {
+		c.Timing.Unwatched = DefaultUnwatched
 	}
 	if c.Timing.UnusedRoom <= 0 {
 		c.Timing.UnusedRoom = DefaultUnusedRoom
@@ -223,21 +233,30 @@ func useOf(hs socketio.Handshake) token.Use {
 	return use
 }
 
-// takeSlot takes one of the slots for picture and voice.
-func (h *Hub) takeSlot() bool {
+// takeSlot takes one of the slots for picture and voice, within the quotas.
+func (h *Hub) takeSlot(quotas map[string]int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.exhausted || h.calls >= h.cfg.MaxCalls {
+	if h.exhausted || h.calls >= h.cfg.MaxCalls || !h.held.Take(quotas) {
 		return false
 	}
 	h.calls++
 	return true
 }
 
-func (h *Hub) freeSlot() {
+func (h *Hub) freeSlot(quotas map[string]int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls--
+	h.held.Free(quotas)
+}
+
+// quotas are the session's shares of the slots.
+func (s *Session) quotas() map[string]int {
+	return map[string]int{
+		"token " + s.who.Claims.ID:       s.cfg.CallsPerToken,
+		"address " + s.use.Addr.String(): s.cfg.CallsPerAddress,
+	}
 }
 
 // overTier reports whether the plan's limit is set to be reached.

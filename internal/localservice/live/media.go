@@ -32,6 +32,8 @@ type Downlink interface {
 	// the picture. Clients have to recover from both.
 	Kill()
 	StopVideo(stopped bool)
+	// Watched reports whether a viewer has been connected.
+	Watched() bool
 	// Stats describes the connection.
 	Stats() any
 	Close()
@@ -93,7 +95,7 @@ func (s *Session) openDownlink() (reply control.StvNewSessionReply, err error) {
 	}
 	if s.downlink != nil {
 		s.downlink.Close() // and its slot is used again
-	} else if !s.hub.takeSlot() {
+	} else if !s.hub.takeSlot(s.quotas()) {
 		return reply, errBusy
 	}
 	s.downlink, s.voice = nil, nil
@@ -108,19 +110,32 @@ func (s *Session) openDownlink() (reply control.StvNewSessionReply, err error) {
 	}
 	if err != nil {
 		s.downlink, s.voice = nil, nil
-		s.hub.freeSlot()
+		s.hub.freeSlot(s.quotas())
+		return reply, err
 	}
-	return reply, err
+	s.unwatched.stop()
+	s.unwatched = s.after(s.cfg.Timing.Unwatched, func() {
+		if s.downlink != nil && !s.downlink.Watched() {
+			s.log.Info("slot freed: its viewer did not come")
+			s.freeDownlink()
+		}
+	})
+	return reply, nil
 }
 
 // freeMedia closes picture, voice and microphone.
 func (s *Session) freeMedia() {
+	s.freeDownlink()
+	s.closeMicrophone()
+}
+
+// freeDownlink closes picture and voice, and frees their slot.
+func (s *Session) freeDownlink() {
 	if s.downlink != nil {
 		s.downlink.Close()
 		s.downlink, s.voice = nil, nil
-		s.hub.freeSlot()
+		s.hub.freeSlot(s.quotas())
 	}
-	s.closeMicrophone()
 }
 
 // play queues sound on the downlink. Without one time passes all the same.

@@ -354,3 +354,26 @@ func TestDebugEventsOnlyOnRequest(t *testing.T) {
 		})
 	}
 }
+
+// TestSlotWithoutAViewer: a picture that nobody comes for gives up its slot after
+// 30 s; the session stays and may ask for another.
+func TestSlotWithoutAViewer(t *testing.T) {
+	play(t, talkative(), Timing{}, func(st *stage) {
+		st.media.unwatched = true
+		st.ready()
+		st.wait(DefaultUnwatched - time.Millisecond)
+		if st.hub.calls != 1 {
+			t.Errorf("%d slots are taken before the time, want 1", st.hub.calls)
+		}
+		st.wait(time.Millisecond)
+		if st.hub.calls != 0 || st.media.open != 0 {
+			t.Errorf("%d slots and %d peers are left", st.hub.calls, st.media.open)
+		}
+		st.media.unwatched = false
+		st.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
+		st.wait(2 * DefaultUnwatched)
+		if st.hub.calls != 1 {
+			t.Errorf("%d slots are taken by a session with a viewer, want 1", st.hub.calls)
+		}
+	})
+}

@@ -62,13 +62,14 @@ type Session struct {
 	window                     *timer
 
 	// Media.
-	downlink Downlink
-	voice    VoicePeer // the downlink in audio mode, otherwise nil
-	mic      Microphone
-	micCount int // changes with mic
-	muted    bool
-	tap      tapWindow
-	stills   stills
+	downlink  Downlink
+	unwatched *timer    // until the downlink must have had a viewer
+	voice     VoicePeer // the downlink in audio mode, otherwise nil
+	mic       Microphone
+	micCount  int // changes with mic
+	muted     bool
+	tap       tapWindow
+	stills    stills
 }
 
 // run owns the session until the socket is gone for good.
@@ -104,7 +105,7 @@ func (s *Session) close() {
 	if p := s.active; p != nil {
 		s.cut(p, func() {})
 	}
-	for _, t := range []*timer{s.roomTimer, s.idle, s.window, s.tap.timer, s.limits[0], s.limits[1]} {
+	for _, t := range []*timer{s.roomTimer, s.idle, s.window, s.unwatched, s.tap.timer, s.limits[0], s.limits[1]} {
 		t.stop()
 	}
 	s.freeMedia()

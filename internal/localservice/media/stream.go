@@ -24,6 +24,7 @@ type Stream struct {
 	// Owned by the goroutine.
 	playout playout
 	viewer  *viewer
+	watched bool // a viewer has been connected
 	frozen  bool // StopVideo
 	epoch   time.Time
 	slot    int64 // next to be sent, due at epoch + slot * slotTime
@@ -114,6 +115,12 @@ func (s *Stream) Stats() (stats Stats) {
 		stats.Connected = s.viewer != nil && s.viewer.connected
 	})
 	return stats
+}
+
+// Watched reports whether a viewer has been connected.
+func (s *Stream) Watched() (yes bool) {
+	s.do(func() { yes = s.watched })
+	return yes
 }
 
 // Close ends the stream and closes its viewer. Its URL is unknown from now on.

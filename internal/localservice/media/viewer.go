@@ -168,7 +168,7 @@ func (v *viewer) stateChanged(state webrtc.PeerConnectionState) {
 	case webrtc.PeerConnectionStateConnected:
 		v.stream.do(func() {
 			if !v.connected {
-				v.connected = true
+				v.connected, v.stream.watched = true, true
 				v.stream.stats.Viewers++
 			}
 		})

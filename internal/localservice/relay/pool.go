@@ -5,8 +5,10 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/turn/v5"
 )
 
@@ -23,16 +25,16 @@ type pool struct {
 	host  string
 	peers map[netip.AddrPort]bool
 
-	mu               sync.Mutex
-	userQuota, quota int
-	perUser          map[string]int
-	open             map[*relayed]bool // nil once closed
+	mu                             sync.Mutex
+	userQuota, addressQuota, quota int
+	held                           quota.Count
+	open                           map[*relayed]bool // nil once closed
 }
 
-func newPool(peers []netip.AddrPort, userQuota, quota int) *pool {
+func newPool(peers []netip.AddrPort, userQuota, addressQuota, quota int) *pool {
 	p := &pool{
-		userQuota: userQuota, quota: quota,
-		peers: map[netip.AddrPort]bool{}, perUser: map[string]int{}, open: map[*relayed]bool{},
+		userQuota: userQuota, addressQuota: addressQuota, quota: quota,
+		peers: map[netip.AddrPort]bool{}, open: map[*relayed]bool{},
 	}
 	for _, peer := range peers {
 		p.peers[netip.AddrPortFrom(peer.Addr().Unmap(), peer.Port())] = true
@@ -56,7 +58,17 @@ func (p *pool) permits(host net.IP) bool {
 func (p *pool) hasRoom(user string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.perUser[user] < p.userQuota && len(p.open) < p.quota
+	room := len(p.open) < p.quota && p.held.Take(p.quotas(user))
+	if room {
+		p.held.Free(p.quotas(user))
+	}
+	return room
+}
+
+// quotas are those of a user as userAt names it.
+func (p *pool) quotas(user string) map[string]int {
+	address, _, _ := strings.Cut(user, " ")
+	return map[string]int{"user " + user: p.userQuota, "address " + address: p.addressQuota}
 }
 
 // Validate implements turn.RelayAddressGenerator.
@@ -95,11 +107,10 @@ func (p *pool) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) {
 func (p *pool) add(r *relayed) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.open == nil || p.perUser[r.user] >= p.userQuota || len(p.open) >= p.quota {
+	if p.open == nil || len(p.open) >= p.quota || !p.held.Take(p.quotas(r.user)) {
 		return false
 	}
 	p.open[r] = true
-	p.perUser[r.user]++
 	return true
 }
 
@@ -110,9 +121,7 @@ func (p *pool) remove(r *relayed) {
 		return
 	}
 	delete(p.open, r)
-	if p.perUser[r.user]--; p.perUser[r.user] == 0 {
-		delete(p.perUser, r.user)
-	}
+	p.held.Free(p.quotas(r.user))
 }
 
 // close closes what is open and refuses new allocations.

@@ -42,12 +42,14 @@ type Config struct {
 	// Peers are the only addresses that packets are relayed to and from: the media server's. The relayed addresses are on the same
 	// host as the first of them.
 	Peers []netip.AddrPort
-	// StaticUser and StaticPassword are accepted without expiry when both are set. They are for clients that have only a built-in pair
+	// StaticUser and StaticPassword are accepted for StaticLife after the start when both are set. They are for clients that have only a built-in pair
 	// (wire-protocol §6.2).
 	StaticUser, StaticPassword string
-	// UserQuota is how many allocations one user may hold at a time, Quota how many all users may. Defaults 256 and 1024; a page needs up to
-	// eight, four for each of its two peers.
-	UserQuota, Quota int
+	// StaticLife default is 24 hours.
+	StaticLife time.Duration
+	// UserQuota is how many allocations one login may hold at a time, AddressQuota how many one client's address may, Quota how many all may.
+	// Defaults 256, 768 and 1024; a page needs up to eight, four for each of its two peers.
+	UserQuota, AddressQuota, Quota int
 	// Link, when set, impairs everything between the clients and the relay.
 	Link *netem.Link
 	// Logger gets the errors of listeners; nil discards.
@@ -56,8 +58,10 @@ type Config struct {
 
 // Default quotas, see Config.
 const (
-	defaultUserQuota = 256
-	defaultQuota     = 1024
+	defaultUserQuota    = 256
+	defaultAddressQuota = 768
+	defaultQuota        = 1024
+	defaultStaticLife   = 24 * time.Hour
 )
 
 // Credentials let one user allocate relayed addresses until Expiry. Field names are those of appInit's turnCredentials.
@@ -88,6 +92,12 @@ func New(cfg Config) (*Server, error) {
 	if cfg.UserQuota == 0 {
 		cfg.UserQuota = defaultUserQuota
 	}
+	if cfg.AddressQuota == 0 {
+		cfg.AddressQuota = defaultAddressQuota
+	}
+	if cfg.StaticLife == 0 {
+		cfg.StaticLife = defaultStaticLife
+	}
 	if cfg.Quota == 0 {
 		cfg.Quota = defaultQuota
 	}
@@ -96,7 +106,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		secret: rand.Text(),
-		pool:   newPool(cfg.Peers, cfg.UserQuota, cfg.Quota),
+		pool:   newPool(cfg.Peers, cfg.UserQuota, cfg.AddressQuota, cfg.Quota),
 		conns:  newAcceptor(),
 	}
 	// The loggers of pion write user names, and a client chooses those.
@@ -176,13 +186,26 @@ func closeAll(config turn.ServerConfig) {
 
 // authenticator accepts what Credentials gave out and the static pair.
 func (s *Server) authenticator(cfg Config, quiet logging.LoggerFactory) turn.AuthHandler {
+	staticEnd := time.Now().Add(cfg.StaticLife)
 	timeLimited := turn.LongTermTURNRESTAuthHandler(s.secret, quiet.NewLogger("auth"))
 	return func(r *turn.RequestAttributes) (string, []byte, bool) {
-		if cfg.StaticUser != "" && cfg.StaticPassword != "" && r.Username == cfg.StaticUser {
-			return r.Username, turn.GenerateAuthKey(r.Username, r.Realm, cfg.StaticPassword), true
+		if cfg.StaticUser != "" && cfg.StaticPassword != "" && r.Username == cfg.StaticUser && time.Now().Before(staticEnd) {
+			return userAt(r.SrcAddr, r.Username), turn.GenerateAuthKey(r.Username, r.Realm, cfg.StaticPassword), true
 		}
-		return timeLimited(r)
+		user, key, ok := timeLimited(r)
+		return userAt(r.SrcAddr, user), key, ok
 	}
+}
+
+// userAt is the id of a login that is used from an address: quotas count both.
+func userAt(from net.Addr, user string) string { return hostOf(from) + " " + user }
+
+func hostOf(a net.Addr) string {
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
 }
 
 // Credentials returns credentials for user that expire after ttl. They are made as by the TURN REST API: the user name is "expiry:user",

@@ -381,3 +381,37 @@ func waitFor(t *testing.T, done func() bool) {
 		}
 	}
 }
+
+// TestQuotaOfAnAddress: with as many logins as it likes, a client leaves room for
+// one at another address.
+func TestQuotaOfAnAddress(t *testing.T) {
+	p := newPool([]netip.AddrPort{echo(t)}, 2, 3, 4)
+	add := func(user string) error {
+		c, _, err := p.AllocatePacketConn(turn.AllocateListenerConfig{Network: "udp4", UserID: user})
+		if err == nil {
+			t.Cleanup(func() { _ = c.Close() })
+		}
+		return err
+	}
+	for i, user := range []string{"10.0.0.1 a", "10.0.0.1 a", "10.0.0.1 b"} {
+		if err := add(user); err != nil {
+			t.Errorf("number %d: %v", i, err)
+		}
+	}
+	if p.hasRoom("10.0.0.1 c") || add("10.0.0.1 c") == nil {
+		t.Error("a fourth login of the address was let in")
+	}
+	if !p.hasRoom("10.0.0.2 c") || add("10.0.0.2 c") != nil {
+		t.Error("another address was kept out")
+	}
+}
+
+func TestStaticLoginExpires(t *testing.T) {
+	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, StaticUser: "built-in", StaticPassword: "pair", StaticLife: time.Millisecond})
+	time.Sleep(2 * time.Millisecond) // its life
+	relayed, err := dial(t, s, "udp", "built-in", "pair").Allocate()
+	if err == nil {
+		_ = relayed.Close()
+		t.Error("the static login outlived its life")
+	}
+}
