@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
@@ -171,5 +172,20 @@ func onAgentAction(fn js.Value) func(context.Context, avatar.AgentAction) error 
 			return errRefused
 		}
 		return err
+	}
+}
+
+// onRelayNeeded asks the page for a login to the relay; null is none.
+func onRelayNeeded(fn js.Value) func(context.Context) (*media.Credentials, error) {
+	if !page.Given(fn) {
+		return nil
+	}
+	return func(ctx context.Context) (*media.Credentials, error) {
+		value, err := page.Consult(ctx, fn)
+		if err != nil || !page.Given(value) {
+			return nil, err
+		}
+		login := new(media.Credentials)
+		return login, jsbridge.FromJS("onRelayNeeded's result", value, login)
 	}
 }

@@ -17,6 +17,7 @@ type avatarOptions struct {
 	page.SessionHooks
 	OnBeforeSend  js.Value `json:"onBeforeSend"`
 	OnAgentAction js.Value `json:"onAgentAction"`
+	OnRelayNeeded js.Value `json:"onRelayNeeded"`
 }
 
 // session returns the options of the session.
@@ -26,5 +27,6 @@ func (o *avatarOptions) session(listen func(avatar.Event)) avatar.Options {
 	s.OnEvent = listen
 	s.BeforeSend = beforeSend(o.OnBeforeSend)
 	s.OnAgentAction = onAgentAction(o.OnAgentAction)
+	s.OnRelayNeeded = onRelayNeeded(o.OnRelayNeeded)
 	return s
 }

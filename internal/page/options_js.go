@@ -3,8 +3,10 @@
 package page
 
 import (
+	"context"
 	"syscall/js"
 
+	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -13,10 +15,21 @@ import (
 type SessionHooks struct {
 	OnAuditEvent js.Value `json:"onAuditEvent"`
 	Logger       js.Value `json:"logger"`
+
+	OnTokenNeeded js.Value `json:"onTokenNeeded"`
 }
 
 // Into sets them in the options of a session.
 func (h *SessionHooks) Into(o *session.Options) {
 	o.OnAuditEvent = Hook[event.Audit](h.OnAuditEvent)
 	o.Log = Logger(h.Logger)
+	if fn := h.OnTokenNeeded; Given(fn) {
+		o.OnTokenNeeded = func(ctx context.Context) (token string, err error) {
+			value, err := Consult(ctx, fn)
+			if err == nil {
+				err = jsbridge.FromJS("onTokenNeeded's result", value, &token)
+			}
+			return token, err
+		}
+	}
 }

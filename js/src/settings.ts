@@ -64,6 +64,16 @@ export interface CompletionSettings {
 export interface SessionSettings extends CompletionSettings, Unneeded {
   /** What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`. */
   kind?: TokenKind | undefined
+  /**
+   * Returns a new conversation token. It is called when the service refuses the present one,
+   * with `unauthorized` otherwise, and ahead of its end with `tokenLifeMs`. It has 10 s.
+   */
+  onTokenNeeded?: (() => Promised<string>) | undefined
+  /**
+   * How long each token is valid, from when the session gets it; 0 is not known.
+   * `onTokenNeeded` is called when a fifth of it is left. In ms.
+   */
+  tokenLifeMs?: number | undefined
   /** Picks the default of `genieUrl`: nvp1 (US, the default) or frp2 (EU). */
   region?: Region | undefined
   /** The brain's host, from `appInit`. */
@@ -172,6 +182,11 @@ export interface AvatarSettings extends SessionSettings {
   turnServerUrl?: string | undefined
   /** The login to the relay. */
   turnCredentials?: TurnCredentials | undefined
+  /**
+   * Returns a new login to the relay. It is called before the media are made again, because the
+   * login of the connect may have expired, and has 5 s.
+   */
+  onRelayNeeded?: (() => Promised<TurnCredentials | null | undefined>) | undefined
   /** Used in place of what `turnServerUrl` gives. */
   iceServers?: RTCIceServer[] | undefined
   /** For the avatar's media. Default relay, in Firefox all (wire-protocol §6.3). */
@@ -587,6 +602,8 @@ export const completionChecks: Readonly<Record<string, Check>> = {
 
 export const sessionChecks: Readonly<Record<string, Check>> = {
   kind: ["widget", "conversation", "agent", "admin"],
+  onTokenNeeded: "function",
+  tokenLifeMs: "number",
   region: regions,
   genieUrl: "address",
   allowInsecureTransport: "boolean",
@@ -624,6 +641,7 @@ export const avatarChecks: Readonly<Record<string, Check>> = {
   conversationManagerUrl: "socket",
   srsBaseUrl: "address,empty",
   turnCredentials: "object",
+  onRelayNeeded: "function",
   iceServers: "array",
   iceTransportPolicy: ["relay", "all"],
   preferredVideoCodec: "string",

@@ -111,6 +111,19 @@ func New(o Options, d Deps) (*Session, error) {
 		opts: o, deps: d,
 		state: Idle, mode: o.Mode, token: o.Token, thread: thread, kickoff: kickoff, once: new(sessionend.Once),
 	}
+	if ask := s.opts.OnTokenNeeded; ask != nil {
+		s.opts.OnTokenNeeded = func(ctx context.Context) (string, error) {
+			token, err := ask(ctx)
+			if err == nil && token != "" {
+				s.base.Work.Post(func() { // for the transports to come
+					if s.token != "" {
+						s.token = token
+					}
+				})
+			}
+			return token, err
+		}
+	}
 	s.opts.Token = "" // s.token is the only copy; the end clears it
 	s.base.Start(session.Hooks{
 		Publish: s.publish,

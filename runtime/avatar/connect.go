@@ -111,11 +111,14 @@ func (s *Session) connected(p *procedure, l *connection, err error) {
 	if s.running != p {
 		return // disconnected meanwhile
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		s.lose(attemptDone, detail{conn: l})
+	case s.mayRenew(err):
+		s.lose(tokenRefused, detail{err: err})
+	default:
 		s.lose(attemptFailed, detail{err: err})
-		return
 	}
-	s.lose(attemptDone, detail{conn: l})
 }
 
 func (s *Session) connectFailed(err error) {
@@ -135,6 +138,7 @@ func (s *Session) connectFailed(err error) {
 }
 
 func (s *Session) connectDone(l *connection) {
+	s.recovery.renewed = false
 	p := s.running
 	s.running = nil
 	s.disclose(l)

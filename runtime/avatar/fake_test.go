@@ -118,8 +118,13 @@ func (s *fakeSocket) Open() {
 
 func (s *fakeSocket) Events() <-chan socketio.Event { return s.events }
 func (s *fakeSocket) ID() string                    { return s.id }
-func (s *fakeSocket) SetAuth(any) error             { return nil }
-func (s *fakeSocket) Reconnect()                    {}
+func (s *fakeSocket) SetAuth(auth any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Auth = auth
+	return nil
+}
+func (s *fakeSocket) Reconnect() {}
 
 func (s *fakeSocket) Emit(name string, args ...any) error {
 	b, err := json.Marshal(args[0])
@@ -402,15 +407,21 @@ func (fakeRenderer) ClearTracks()                                 {}
 type fakeHTTP struct {
 	mu       sync.Mutex
 	requests []string
+	tokens   []string                // of the requests
+	accepts  func(token string) bool // nil: any
 	status   int
 }
 
 func (h *fakeHTTP) Do(_ context.Context, r *fetch.Request) (*fetch.Response, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.tokens = append(h.tokens, strings.TrimPrefix(r.Header.Get("authorization"), "KS "))
 	h.requests = append(h.requests, r.URL+" "+string(r.Body.Data))
 	if h.status == 0 {
 		return nil, errors.New("no network")
+	}
+	if token := h.tokens[len(h.tokens)-1]; h.accepts != nil && !h.accepts(token) {
+		return &fetch.Response{Status: 401, Body: noBody{}}, nil
 	}
 	return &fetch.Response{Status: h.status, Body: noBody{}}, nil
 }

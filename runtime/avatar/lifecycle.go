@@ -117,7 +117,8 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.life.idle.Stop()
 	s.stall.Disarm()
 	s.stopWaiting()
-	s.recovery.attempt = 0
+	s.tokens.Stop()
+	s.recovery.attempt, s.recovery.renewed = 0, false
 	if p := s.running; p != nil {
 		s.running = nil
 		p.finish(cutShort(causeOf(cause)))
@@ -157,6 +158,7 @@ func (s *Session) begin() {
 	s.notifier = s.newNotifier(s.deps.Page)
 	s.updateNotifier()
 	s.base.Audit("session.connect", "started", "")
+	s.tokens.Watch()
 }
 
 // newNotifier returns the sender of the completion signal; page is nil for a session
@@ -174,6 +176,7 @@ func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
 		},
 		Network: func(online bool) { s.base.Work.Post(func() { s.network(online) }) },
 		Attempt: s.base.Completed,
+		Renew:   s.tokens.Once(),
 	})
 }
 
@@ -323,13 +326,20 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	s.stopWatching()
 	l.closeMedia()
 	l.approved = false
-	media := s.newMedia(l)
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
 	l.paused = false
 	s.tell(control.ResumeConversation, control.Empty{})
 	s.base.Spawn(func() {
-		err := s.establish(p.ctx, l, plan{peers: media})
+		s.freshRelay(p.ctx)
+		media, err := session.Ask(p.ctx, &s.base, func(reply chan<- peers) {
+			if s.running == p {
+				reply <- s.newMedia(l)
+			}
+		})
+		if err == nil {
+			err = s.establish(p.ctx, l, plan{peers: media})
+		}
 		s.base.Work.Post(func() {
 			switch {
 			case s.running != p:

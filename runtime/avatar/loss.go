@@ -60,6 +60,7 @@ const (
 	socketKept    loss = "socket recovered"              // it is back, and the service kept the session
 	socketNew     loss = "session lost"                  // the socket is back, and the service knows nothing of the session
 	socketSpent   loss = "no attempts left"              // to connect the socket
+	tokenRefused  loss = "token refused"                 // and the application has a function for a new one
 	socketRefused loss = "socket refused"                // the service refuses the connection
 	windowCloses  loss = "window closing"                // the time without a socket is almost up
 	windowOver    loss = "window over"                   // the time without a socket is up
@@ -79,7 +80,7 @@ const (
 
 // losses lists them in the order of the docs.
 var losses = []loss{
-	socketDropped, socketClosed, socketKept, socketNew, socketSpent, socketRefused, windowCloses, windowOver, networkBack,
+	socketDropped, socketClosed, socketKept, socketNew, socketSpent, tokenRefused, socketRefused, windowCloses, windowOver, networkBack,
 	peerLost, repairFailed, repairVain, mediaGone, toolSpiral, serviceFatal, pauseOver, attemptFailed, attemptFatal, attemptsSpent, attemptDone,
 }
 
@@ -99,6 +100,7 @@ const (
 	cutAttempt    action = "fail the attempt" // attemptFailed follows
 	report        action = "report the error" // the service closes the socket
 	noteReleased  action = "remember that the media are gone"
+	renewToken    action = "ask for a new token, and once more"
 	remakeMedia   action = "make the media again"
 	endSession    action = "end"
 )
@@ -120,6 +122,7 @@ var decisions = map[situation]map[loss]step{
 		socketClosed:  then(cutAttempt, starting),
 		socketNew:     then(cutAttempt, starting),
 		socketSpent:   then(cutAttempt, starting),
+		tokenRefused:  then(renewToken, starting),
 		socketRefused: then(cutAttempt, starting),
 		attemptFailed: then(endSession, outside),
 		attemptDone:   then(goOn, live),
@@ -151,6 +154,7 @@ var decisions = map[situation]map[loss]step{
 		socketKept:    then(goOn, live, paused),
 		socketNew:     then(rebuildOnSame, rebuilding),
 		socketSpent:   then(endSession, outside),
+		tokenRefused:  then(renewToken, rebuilding),
 		socketRefused: then(endSession, outside),
 		windowCloses:  then(hurry, offline),
 		windowOver:    then(endSession, outside),
@@ -163,6 +167,7 @@ var decisions = map[situation]map[loss]step{
 		socketClosed:  then(cutAttempt, rebuilding),
 		socketNew:     then(cutAttempt, rebuilding),
 		socketSpent:   then(cutAttempt, rebuilding),
+		tokenRefused:  then(renewToken, rebuilding),
 		socketRefused: then(cutAttempt, rebuilding),
 		networkBack:   then(hurry, rebuilding),
 		attemptFailed: then(retryRebuild, rebuilding),
@@ -232,6 +237,8 @@ func (s *Session) act(do action, from situation, what loss, d detail) {
 	case noteReleased:
 		s.conn.released = true
 		s.conn.approved = false
+	case renewToken:
+		s.renewToken(from)
 	case remakeMedia:
 		s.rebuildMedia(s.conn, nil)
 	case report:
@@ -267,7 +274,10 @@ func (s *Session) endAfter(from situation, what loss, d detail) {
 	switch what {
 	case socketClosed:
 		s.end(nil, d.reason)
-	case socketSpent, socketRefused:
+	case socketRefused:
+		e := refusal(d.err)
+		s.end(e, string(e.Code))
+	case socketSpent:
 		failed(fault.ReconnectFailed, "the connection could not be made again")
 	case windowOver:
 		failed(fault.ReconnectTimeout, "the connection did not come back in time")

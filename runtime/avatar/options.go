@@ -27,6 +27,9 @@ type Options struct {
 	TURNServerURL string `json:"turnServerUrl" check:"-"`
 	// TURNCredentials are the login to the relay.
 	TURNCredentials *media.Credentials `json:"turnCredentials" ts:"TurnCredentials" check:"object"`
+	// OnRelayNeeded returns a new login to the relay. It is called before the media are made
+	// again, because the login of the connect may have expired, and has 5 s.
+	OnRelayNeeded func(ctx context.Context) (*media.Credentials, error) `json:"-" js:"onRelayNeeded" ts:"() => Promised<TurnCredentials | null | undefined>"`
 	// ICEServers are used in place of what TURNServerURL gives.
 	ICEServers []media.ICEServer `json:"iceServers" ts:"RTCIceServer[]"`
 	// ICETransportPolicy is for the avatar's media. Default relay, in Firefox all

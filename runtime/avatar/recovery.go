@@ -20,6 +20,7 @@ type recoveryState struct {
 	closing  *session.Timer  // shortly before its end
 	attempt  int             // of the rebuild under way, from 1; 0 outside of a rebuild
 	left     <-chan struct{} // closed when the peers of the attempt before are released
+	renewed  bool            // the token was renewed because the service refused it, and nothing has worked since
 	question string          // to ask again after a spiral
 
 	peers map[media.Channel]*peerHealth
@@ -107,12 +108,76 @@ func (s *Session) connectError(l *connection, err error) {
 	}
 	s.base.Emit(Failed{Error: fault.New(fault.SocketError, told).Because(err)})
 	switch {
-	case refused != nil:
+	case refused != nil && s.mayRenew(refused) && s.situation() == offline:
+		s.lose(tokenRefused, detail{err: refused})
+	case refused != nil: // in an attempt, its end looks at the error
 		s.lose(socketRefused, detail{err: err})
 	case !s.reconnects(), !l.opened && s.situation() == starting && l.attempt >= connectAttempts:
 		s.lose(socketSpent, detail{err: err})
 	}
 }
+
+// mayRenew reports whether err is a refused token that the application may replace; it is
+// asked once in a row.
+func (s *Session) mayRenew(err error) bool {
+	return errors.Is(err, fault.Unauthorized) && s.opts.OnTokenNeeded != nil && !s.recovery.renewed
+}
+
+// renewToken asks for a new token and begins the connect or the rebuild again.
+func (s *Session) renewToken(from situation) {
+	s.recovery.renewed = true
+	var done chan error
+	if before := s.running; before != nil {
+		done, before.done = before.done, nil
+		before.finish(nil)
+	}
+	p := newProcedure(done)
+	s.running = p
+	if from == offline {
+		s.beginRebuild("the token was refused")
+	}
+	s.leaveMedia()
+	s.drop()
+	s.tokens.Renew(func(err error) {
+		switch {
+		case s.running != p:
+		case err != nil:
+			s.attemptEnds(nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one").InPhase(fault.PhaseServerConnect).Because(err))
+		case p.ctx.Err() != nil:
+			s.attemptEnds(nil, context.Cause(p.ctx))
+		case from == starting:
+			left := s.recovery.left
+			s.base.Spawn(func() {
+				<-left
+				s.base.Work.Post(func() { s.connectNow(p) })
+			})
+		default:
+			p.finish(nil)
+			s.rebuildAttempt(false)
+		}
+	})
+}
+
+// freshRelay gives the media engine a new login to the relay, for the peers to come. It runs
+// beside the queue.
+func (s *Session) freshRelay(ctx context.Context) {
+	if s.opts.OnRelayNeeded == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, relayLimit)
+	defer cancel()
+	login, err := session.Guarded(func() (any, error) { return s.opts.OnRelayNeeded(ctx) })
+	switch c, _ := login.(*media.Credentials); {
+	case err != nil:
+		s.base.Log("warn", "onRelayNeeded failed: "+err.Error(), nil)
+	case c != nil:
+		s.base.Secrets.Add(c.Credential)
+		s.engine.SetRelayLogin(*c)
+	}
+}
+
+// relayLimit bounds one call of OnRelayNeeded.
+const relayLimit = 5 * time.Second
 
 // refusedToken is the service's message for a token that it refuses
 // (wire-protocol §1.9.2).
@@ -165,6 +230,12 @@ func (s *Session) socketRecovered() {
 // application knows of it (wire-protocol §8.4). reuse continues on the socket
 // that has just reconnected by itself.
 func (s *Session) rebuild(reason string, reuse bool) {
+	s.beginRebuild(reason)
+	s.leaveMedia()
+	s.rebuildAttempt(reuse)
+}
+
+func (s *Session) beginRebuild(reason string) {
 	s.stopWaiting()
 	s.stopWatching()
 	s.tools.Forget()
@@ -176,8 +247,6 @@ func (s *Session) rebuild(reason string, reuse bool) {
 		s.base.Emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
 	}
 	s.recovery.attempt = 1
-	s.leaveMedia()
-	s.rebuildAttempt(reuse)
 }
 
 // leaveMedia closes the peers. The next attempt waits until the service has released the
@@ -209,6 +278,7 @@ func (s *Session) rebuildAttempt(reuse bool) {
 	left := s.recovery.left
 	s.base.Spawn(func() {
 		<-left
+		s.freshRelay(p.ctx)
 		s.base.Work.Post(func() {
 			if s.running == p {
 				s.rebuildOn(p, reuse)
@@ -252,12 +322,16 @@ func (s *Session) rebuildOn(p *procedure, reuse bool) {
 
 // rebuildEnds ends one attempt.
 func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
+	if err != nil && s.mayRenew(err) {
+		s.lose(tokenRefused, detail{err: err})
+		return
+	}
 	s.running = nil
 	p.finish(nil)
 	switch {
 	case err == nil:
 		s.lose(attemptDone, detail{conn: l})
-	case fault.From(err).Code.Fatal():
+	case fault.From(err).Code.Fatal(), errors.Is(err, fault.Unauthorized):
 		s.lose(attemptFatal, detail{err: err})
 	case s.recovery.attempt < s.opts.Limits.ColdAttempts:
 		s.lose(attemptFailed, detail{err: err})
@@ -266,8 +340,17 @@ func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
 	}
 }
 
+// attemptEnds ends the connect or the rebuild under way.
+func (s *Session) attemptEnds(l *connection, err error) {
+	if s.situation() == rebuilding {
+		s.rebuildEnds(s.running, l, err)
+		return
+	}
+	s.connected(s.running, l, err)
+}
+
 func (s *Session) rebuilt(l *connection) {
-	s.recovery.attempt = 0
+	s.recovery.attempt, s.recovery.renewed = 0, false
 	s.approve(l)
 	s.setState(Connected)
 	s.base.Emit(Reconnected{Recovered: false})

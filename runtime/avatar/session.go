@@ -187,6 +187,7 @@ type Session struct {
 	turn     turnState
 	actions  actionQueue
 	tools    session.Tools
+	tokens   session.Tokens
 	shown    turnOutput
 	stall    session.Watchdog
 	life     lifeState
@@ -255,6 +256,11 @@ func New(o Options, d Deps) (*Session, error) {
 		Life:   func() context.Context { return s.life.ctx },
 		Caller: func() session.Caller { return session.Caller{Token: s.token, Place: s.conn} },
 	}
+	s.tokens = session.Tokens{
+		Base: &s.base, Need: o.OnTokenNeeded, Life: o.TokenLife,
+		Get: func() string { return s.token }, Set: s.setToken,
+	}
+	s.tools.Tokens = &s.tokens
 	s.openMedia()
 	s.publish()
 	return s, nil
@@ -371,6 +377,7 @@ func (s *Session) setToken(token string) {
 		}
 	}
 	s.updateNotifier()
+	s.tokens.Watch()
 }
 
 // crashed ends this session after a bug in it.

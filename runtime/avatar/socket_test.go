@@ -130,7 +130,7 @@ func TestARefusedReconnectEndsTheSession(t *testing.T) {
 		r.forget()
 		s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
 		r.wantEvents("error", "error", "stateChange:disconnected", "ended")
-		if errs := all[Failed](r); errs[0].Code != fault.SocketError || errs[1].Code != fault.ReconnectFailed {
+		if errs := all[Failed](r); errs[0].Code != fault.SocketError || errs[1].Code != fault.Unauthorized || errs[1].Retryable {
 			t.Errorf("errors %v", errs)
 		}
 	})

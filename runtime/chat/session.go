@@ -74,8 +74,9 @@ type Session struct {
 	pending bool    // responsePending was emitted and not settled
 	warned  bool    // of an empty turn; once in the session's life
 
-	tools session.Tools
-	stall session.Watchdog
+	tools  session.Tools
+	tokens session.Tokens
+	stall  session.Watchdog
 
 	life context.Context // handlers are called with it
 	die  context.CancelFunc
@@ -125,7 +126,7 @@ func New(o Options, d Deps) (*Session, error) {
 		State:     func() string { return string(s.Snapshot().State) },
 		Connected: func() bool { return s.Snapshot().State == Connected },
 		Final:     func() bool { return s.Snapshot().State == Closed },
-		SetToken:  func(token string) { s.token = token; s.arm() },
+		SetToken:  s.setToken,
 		MergeVars: func(vars map[string]any) { s.vars = session.Merged(s.vars, vars) },
 		Crashed:   s.crashed,
 	}), &s.tools, s.completingNotifier)
@@ -135,8 +136,20 @@ func New(o Options, d Deps) (*Session, error) {
 		Life:   func() context.Context { return s.life },
 		Caller: func() session.Caller { return session.Caller{Token: s.token} },
 	}
+	s.tokens = session.Tokens{
+		Base: &s.base, Need: o.OnTokenNeeded, Life: o.TokenLife,
+		Get: func() string { return s.token }, Set: s.setToken,
+	}
+	s.tools.Tokens = &s.tokens
+	s.base.Work.Post(s.tokens.Watch)
 	s.publish()
 	return s, nil
+}
+
+func (s *Session) setToken(token string) {
+	s.token = token
+	s.arm()
+	s.tokens.Watch()
 }
 
 // Snapshot returns the session's present properties. What it points to is never
@@ -223,6 +236,7 @@ func (s *Session) close(o DisconnectOptions, err *fault.Error) {
 	s.setState(Closed)
 	s.base.Emit(Ended{Reason: o.Reason})
 	s.token = ""
+	s.tokens.Stop()
 	s.tools.Forget()
 	s.die()
 	under, behind := err, err // a bug must not look like a requested end
@@ -291,6 +305,7 @@ func (s *Session) watch() {
 		// The page unloads: every request must be under way when this returns.
 		Leave:   func(reason string) { s.Disconnect(DisconnectOptions{Reason: reason}) },
 		Attempt: s.base.Completed,
+		Renew:   s.tokens.Once(),
 	})
 	s.arm()
 }

@@ -234,6 +234,12 @@ func (s *Session) begin(t *turn) {
 	s.base.Spawn(func() {
 		defer s.readers.Done()
 		err := s.read(t, brain, request)
+		if errors.Is(err, fault.Unauthorized) && s.opts.OnTokenNeeded != nil { // before any segment
+			if token, refused := s.tokens.Fresh(t.ctx, brain.Token); refused == nil {
+				brain.Token = token
+				err = s.read(t, brain, request)
+			}
+		}
 		s.base.Work.Post(func() { s.over(t, err) })
 	})
 }

@@ -16,7 +16,9 @@ package media
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -166,8 +168,9 @@ type Config struct {
 // peers.
 type Engine struct {
 	cfg     Config
-	servers []ICEServer
-	policy  string // of the subscriber
+	mu      sync.Mutex  // guards servers
+	servers []ICEServer // replaced, never changed
+	policy  string      // of the subscriber
 	whep    *whep
 	*microphone
 	*renderer
@@ -195,6 +198,25 @@ func New(cfg Config) *Engine {
 	e.whep = &whep{&e.cfg}
 	e.begin()
 	return e
+}
+
+// SetRelayLogin replaces the login to the relay for the peers to come.
+func (e *Engine) SetRelayLogin(c Credentials) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	servers := slices.Clone(e.servers)
+	for i, s := range servers {
+		if slices.ContainsFunc(s.URLs, func(u string) bool { return strings.HasPrefix(strings.ToLower(u), "turn") }) {
+			servers[i].Username, servers[i].Credential = c.Username, c.Credential
+		}
+	}
+	e.servers = servers
+}
+
+func (e *Engine) iceServers() []ICEServer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.servers
 }
 
 // ICEServer is one STUN or TURN server, as RTCPeerConnection takes it.

@@ -54,14 +54,15 @@ func newPeer(p *Engine, o peerOptions, on func(Event)) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
+	servers := p.iceServers()
 	config := webrtc.Configuration{
 		BundlePolicy:       webrtc.BundlePolicyMaxBundle,
 		ICETransportPolicy: webrtc.NewICETransportPolicy(o.policy),
-		ICEServers:         pionServers(p.servers),
+		ICEServers:         pionServers(servers),
 	}
 	peer.pc, err = api.NewPeerConnection(config)
 	if err != nil && refusesQueries(platformError(err).Error()) {
-		config.ICEServers = pionServers(withoutQueries(p.servers))
+		config.ICEServers = pionServers(withoutQueries(servers))
 		peer.pc, err = api.NewPeerConnection(config)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -24,6 +25,14 @@ type Options struct {
 	// Kind is what the token was minted as, from `appInit`. An admin's is refused with
 	// `wrong_token_scope`.
 	Kind appinit.TokenKind `json:"kind"`
+
+	// OnTokenNeeded returns a new conversation token. It is called when the service refuses
+	// the present one, with `unauthorized` otherwise, and ahead of its end with TokenLife. It
+	// has 10 s.
+	OnTokenNeeded func(ctx context.Context) (string, error) `json:"-" js:"onTokenNeeded" ts:"() => Promised<string>"`
+	// TokenLife is how long each token is valid, from when the session gets it; 0 is not
+	// known. OnTokenNeeded is called when a fifth of it is left.
+	TokenLife time.Duration `json:"tokenLifeMs"`
 
 	// Region picks the default of GenieURL: nvp1 (US, the default) or frp2 (EU).
 	Region *string `json:"region" ts:"Region"`

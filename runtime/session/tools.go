@@ -83,6 +83,8 @@ type Tools struct {
 	Life func() context.Context
 	// Caller is called on the queue.
 	Caller func() Caller
+	// Tokens replaces a token that the service refuses; nil: none is replaced.
+	Tokens *Tokens
 
 	dispatch converse.Dispatcher
 	handlers map[string][]*toolHandler
@@ -302,6 +304,11 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 		return ToolAnswer{Reason: "unknown_or_stale"}, nil
 	}
 	answer, err := t.post(ctx, j.caller.Token, j.call.name, id, response)
+	if err == nil && answer.Status == 401 && t.Tokens != nil {
+		if token, refused := t.Tokens.Fresh(ctx, j.caller.Token); refused == nil {
+			answer, err = t.post(ctx, token, j.call.name, id, response)
+		}
+	}
 	if err != nil {
 		return answer, err
 	}

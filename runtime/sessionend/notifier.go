@@ -8,6 +8,7 @@ package sessionend
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -151,7 +152,14 @@ func (n *Notifier) start(reason string, done func(Result)) {
 		go func() {
 			defer close(finished)
 			defer cancel()
-			finish(result(fetch.Once(ctx, n.o.Fetch, request, nil)))
+			err := fetch.Once(ctx, n.o.Fetch, request, nil)
+			if errors.Is(err, fault.Unauthorized) && n.o.Renew != nil {
+				if token, refused := n.o.Renew(ctx); refused == nil {
+					request.Header.Set("authorization", "KS "+token)
+					err = fetch.Once(ctx, n.o.Fetch, request, nil)
+				}
+			}
+			finish(result(err))
 		}()
 	}
 }

@@ -2,6 +2,7 @@ package sessionend
 
 import (
 	"cmp"
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -67,6 +68,9 @@ type Options struct {
 	// Leave is called when the page is unloaded, after the completion request was
 	// started. Requests that it starts before it returns are sent too.
 	Leave func(reason string)
+	// Renew returns a token in place of one that the service refused; may be nil. A page that
+	// is unloaded has no time for it.
+	Renew func(ctx context.Context) (string, error)
 	// Network is called when the browser goes online or offline; may be nil.
 	Network func(online bool)
 	// Attempt is called for every attempt that had a thread to complete.

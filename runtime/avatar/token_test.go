@@ -1,0 +1,178 @@
+package avatar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// issuer mints tokens that live for a minute.
+type issuer struct {
+	mu     sync.Mutex
+	minted []time.Time
+}
+
+func (i *issuer) mint(context.Context) (string, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.minted = append(i.minted, time.Now())
+	return fmt.Sprintf("token-%d", len(i.minted)-1), nil
+}
+
+func (i *issuer) valid(token string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var n int
+	if _, err := fmt.Sscanf(token, "token-%d", &n); err != nil || n >= len(i.minted) {
+		return false
+	}
+	return time.Since(i.minted[n]) < time.Minute
+}
+
+// reconnect is the socket's next attempt: the service looks at the token of the handshake.
+func (s *fakeSocket) reconnect(i *issuer, recovered bool) {
+	s.mu.Lock()
+	token := s.options.Auth.(map[string]string)["token"]
+	s.mu.Unlock()
+	if i.valid(token) {
+		s.back(recovered)
+		return
+	}
+	s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+}
+
+// TestATokenThatLivesAMinute: ten minutes with five drops and two restarts of the service. The
+// session is back each time, and the completion carries a token that is valid. Once the life
+// is known, and the application is asked ahead of its end; once it is not.
+func TestATokenThatLivesAMinute(t *testing.T) {
+	for _, life := range []time.Duration{time.Minute, 0} {
+		synctestIssuer(t, life)
+	}
+}
+
+func synctestIssuer(t *testing.T, life time.Duration) {
+	var i *issuer
+	var r *rig
+	logins := 0
+	o := Options{
+		Options: session.Options{
+			Token: "token-0", ThreadID: "5f0c", TokenLife: life,
+			OnTokenNeeded: func(ctx context.Context) (string, error) { return i.mint(ctx) },
+		},
+		IdleTimeout: new(time.Duration(0)),
+		OnRelayNeeded: func(context.Context) (*media.Credentials, error) {
+			logins++
+			return &media.Credentials{Username: "u", Credential: "c"}, nil
+		},
+	}
+	run(t, o, func(it *rig) {
+		r, i = it, &issuer{}
+		_, _ = i.mint(context.Background())
+		r.service.answer["open"] = func(s *fakeSocket, _ sent) {
+			if !i.valid(s.options.Auth.(map[string]string)["token"]) {
+				s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+				return
+			}
+			s.say(control.ServerConnected, control.Hello{})
+		}
+		s := r.mustConnect()
+		for n, recovered := range []bool{true, false, true, false, true, false, false} {
+			time.Sleep(80 * second)
+			s.drop(socketio.TransportClose)
+			time.Sleep(time.Duration(n) * second)
+			s.reconnect(i, recovered)
+			time.Sleep(5 * second)
+			synctest.Wait()
+			if state := r.Snapshot().State; state != Connected {
+				t.Fatalf("life %v, loss %d: %s, errors %v", life, n, state, all[Failed](r))
+			}
+			s = r.service.socket(r.service.dialled() - 1)
+		}
+		if logins == 0 {
+			t.Error("no new login to the relay was asked for")
+		}
+		if life > 0 && r.service.dialled() != 1 {
+			t.Errorf("%d sockets: the application was not asked ahead of the end", r.service.dialled())
+		}
+		r.http.mu.Lock()
+		r.http.accepts = i.valid
+		r.http.mu.Unlock()
+		time.Sleep(80 * second)
+		r.Disconnect(DisconnectOptions{})
+		r.Settle()
+		r.http.mu.Lock()
+		defer r.http.mu.Unlock()
+		if n := len(r.http.tokens); n == 0 || !i.valid(r.http.tokens[n-1]) {
+			t.Errorf("the completion was sent with %q", r.http.tokens)
+		}
+	})
+}
+
+// TestAFirstTokenThatHasExpiredIsReplaced before the connect fails.
+func TestAFirstTokenThatHasExpiredIsReplaced(t *testing.T) {
+	o := Options{Options: session.Options{Token: "old", OnTokenNeeded: func(context.Context) (string, error) { return "new", nil }}}
+	run(t, o, func(r *rig) {
+		r.refuseAllBut("new")
+		r.connectOnly()
+		if n := r.service.dialled(); n != 2 {
+			t.Errorf("%d sockets, want one with either token", n)
+		}
+	})
+}
+
+func (r *rig) refuseAllBut(token string) {
+	r.service.answer["open"] = func(s *fakeSocket, _ sent) {
+		if s.options.Auth.(map[string]string)["token"] != token {
+			s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+			return
+		}
+		s.say(control.ServerConnected, control.Hello{})
+	}
+}
+
+// TestATokenThatCanNotBeReplacedEndsTheSession with unauthorized: without a function, with one
+// that fails, never answers or has nothing better.
+func TestATokenThatCanNotBeReplacedEndsTheSession(t *testing.T) {
+	for name, need := range map[string]func(context.Context) (string, error){
+		"no function":      nil,
+		"fails":            func(context.Context) (string, error) { return "", errors.New("signed out with s3cret-token") },
+		"panics":           func(context.Context) (string, error) { panic("bug") },
+		"nothing":          func(context.Context) (string, error) { return "", nil },
+		"a refused one":    func(context.Context) (string, error) { return "worse", nil },
+		"the end of a ctx": func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{Options: session.Options{OnTokenNeeded: need}}, func(r *rig) {
+				s := r.mustConnect()
+				s.drop(socketio.TransportClose)
+				r.refuseAllBut("none")
+				r.forget()
+				s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+				time.Sleep(11 * second)
+				errs := all[Failed](r)
+				if len(errs) == 0 || errs[len(errs)-1].Code != fault.Unauthorized || errs[len(errs)-1].Retryable {
+					t.Fatalf("errors %v, want unauthorized, not retryable", errs)
+				}
+				if e := all[Ended](r); len(e) != 1 || e[0].Reason != "unauthorized" {
+					t.Errorf("ended %v", e)
+				}
+				for _, e := range errs {
+					if strings.Contains(e.Error.Error(), "worse") {
+						t.Errorf("a token in %v", e)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// TestATurnThatIsRefusedIsSentWithANewToken, once, and with unauthorized when that is refused too.
+func TestATurnThatIsRefusedIsSentWithANewToken(t *testing.T) {
+	asked := 0
+	o := Options{Options: session.Options{Token: "old", OnTokenNeeded: func(context.Context) (string, error) {
+		asked++
+		return "new-" + strings.Repeat("x", asked), nil
+	}}}
+	run(t, o, func(r *rig) {
+		r.mustConnect()
+		answer := r.later(context.Background(), "Hello")
+		r.asked(0).reply(401, "application/json").write(`{"message":"expired"}`).end()
+		if token := r.asked(1).token; token != "new-x" {
+			t.Fatalf("sent again with %q", token)
+		}
+		r.asked(1).answer().say(`{"role":"assistant","type":"text","content":"Hi.","segmentNumber":1,"isFinal":true}`).end()
+		if got := answer.ended(); got.err != nil || got.turn.Text != "Hi." {
+			t.Errorf("%+v, %v", got.turn, got.err)
+		}
+		answer = r.later(context.Background(), "And now?")
+		r.asked(2).reply(401, "application/json").end()
+		r.asked(3).reply(401, "application/json").end()
+		if got := answer.ended(); !errors.Is(got.err, fault.Unauthorized) || r.requests() != 4 {
+			t.Errorf("%v after %d requests, want unauthorized after 4", got.err, r.requests())
+		}
+	})
+}
+
+// TestTheNextTokenIsAskedForAheadOfTheEnd where the life of tokens is known.
+func TestTheNextTokenIsAskedForAheadOfTheEnd(t *testing.T) {
+	var began time.Time
+	var asked []time.Duration
+	o := Options{Options: session.Options{TokenLife: time.Minute, OnTokenNeeded: func(context.Context) (string, error) {
+		asked = append(asked, time.Since(began))
+		if len(asked) == 2 {
+			return "", errors.New("not now")
+		}
+		return "next", nil
+	}}}
+	run(t, o, func(r *rig) {
+		began = time.Now()
+		r.mustConnect()
+		time.Sleep(100 * time.Second)
+		synctest.Wait()
+		if len(asked) != 3 || asked[0] != 48*time.Second || asked[1] != 96*time.Second || asked[2] != 99*time.Second {
+			t.Errorf("asked after %v, want 48 s, 96 s, and 3 s after the call that failed", asked)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// tokenLimit bounds one call of the application's function for a new token.
+const tokenLimit = 10 * time.Second
+
+// Tokens asks the application for a new token: when the service refuses the present one, and
+// ahead of its end where that is known. It belongs to the queue, but for Fresh.
+type Tokens struct {
+	Base *Base
+	Need func(context.Context) (string, error) // nil: the application has none
+	Life time.Duration                         // of every token; 0 is not known
+	Get  func() string                         // the present token, "" once the session has ended
+	Set  func(token string)                    // replaces it
+
+	ahead   *Timer
+	waiting []func(error) // of the call under way
+}
+
+// Watch asks for the next token when a fifth of the present one's life is left.
+func (t *Tokens) Watch() {
+	t.ahead.Stop()
+	if t.Need != nil && t.Life > 0 && t.Get() != "" {
+		t.ahead = t.Base.After(t.Life-t.Life/5, func() {
+			t.Renew(func(err error) {
+				if err != nil && t.Get() != "" { // the rest of the life has room for some more calls
+					t.ahead = t.Base.After(t.Life/20, func() { t.Renew(func(error) {}) })
+				}
+			})
+		})
+	}
+}
+
+// Stop ends the watch.
+func (t *Tokens) Stop() { t.ahead.Stop() }
+
+// Renew asks for a new token and calls done on the queue. One call at a time is under way;
+// whoever else needs one waits for it.
+func (t *Tokens) Renew(done func(error)) {
+	t.waiting = append(t.waiting, done)
+	if len(t.waiting) > 1 {
+		return
+	}
+	t.Base.Spawn(func() {
+		token, err := AskToken(context.Background(), t.Need)
+		t.Base.Work.Post(func() { t.renewed(token, err) })
+	})
+}
+
+// Once returns a function that asks for a token without keeping it, for a request at the end
+// of a session; nil when the application has none.
+func (t *Tokens) Once() func(context.Context) (string, error) {
+	if t.Need == nil {
+		return nil
+	}
+	return func(ctx context.Context) (string, error) {
+		token, err := AskToken(ctx, t.Need)
+		if err == nil {
+			t.Base.Secrets.Add(token)
+		}
+		return token, err
+	}
+}
+
+// AskToken calls the application's function, which may fail, panic or never return.
+func AskToken(ctx context.Context, need func(context.Context) (string, error)) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, tokenLimit)
+	defer cancel()
+	type answer struct {
+		token string
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		value, err := Guarded(func() (any, error) { return need(ctx) })
+		token, _ := value.(string)
+		answers <- answer{token, err}
+	}()
+	select {
+	case a := <-answers:
+		if a.err == nil && a.token == "" {
+			a.err = fault.New(fault.BadRequest, "onTokenNeeded must return a token")
+		}
+		return a.token, a.err
+	case <-ctx.Done():
+		return "", EndOf(ctx)
+	}
+}
+
+func (t *Tokens) renewed(token string, err error) {
+	waiting := t.waiting
+	t.waiting = nil
+	if err == nil && t.Get() != "" { // a session that has ended keeps none
+		t.Base.Secrets.Add(token)
+		t.Set(token)
+		t.Watch()
+	}
+	if err != nil {
+		t.Base.Log("warn", "onTokenNeeded failed: "+err.Error(), nil)
+	}
+	for _, done := range waiting {
+		done(err)
+	}
+}
+
+// Fresh returns a token to use in place of refused, which the service did not accept. It must
+// not be called from the queue. The error is unauthorized.
+func (t *Tokens) Fresh(ctx context.Context, refused string) (string, error) {
+	if t.Need == nil {
+		return "", fault.New(fault.Unauthorized, "the service refused the token")
+	}
+	result := make(chan error, 1)
+	var token string
+	t.Base.Work.Post(func() {
+		if token = t.Get(); token != refused {
+			result <- nil
+			return
+		}
+		t.Renew(func(err error) {
+			token = t.Get()
+			result <- err
+		})
+	})
+	select {
+	case err := <-result:
+		if err != nil || token == "" {
+			return "", fault.New(fault.Unauthorized, "the service refused the token, and there is no new one").Because(err)
+		}
+		return token, nil
+	case <-ctx.Done():
+		return "", EndOf(ctx)
+	}
+}
