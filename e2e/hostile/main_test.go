@@ -30,13 +30,15 @@ type server struct {
 	t *testing.T
 }
 
+// folder is where the pages of this package are.
+const folder = "/e2e/hostile/testdata/"
+
 // openPage opens an empty page at the local service, whose scripts find what
 // testdata/hostile.js has.
 func openPage(t *testing.T) (server, *pagetest.Page) {
 	t.Helper()
 	// Without recovery, a session ends with its socket.
 	h := server{pagetest.New(t, localservice.Options{Script: []byte(turns), Recovery: -1}), t}
-	const folder = "/e2e/hostile/testdata/"
 	p := h.Open(folder)
 	p.Prelude = `const {
 		aftermath, agentOf, AgentError, anotherTab, AgentSession, arrive, ChatSession, chatOf, converse, diagnostics, dispose, errorCode, held, holdings, left, load, outcome, phases, scarce, settled, tally, within,

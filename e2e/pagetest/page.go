@@ -3,6 +3,7 @@ package pagetest
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"strings"
 	"testing"
 
@@ -64,6 +65,30 @@ func newPage(ctx context.Context, t *testing.T) *Page {
 		tab.Close()
 	})
 	return p
+}
+
+// NewTab opens an address in another tab, with the prelude of p and a process of its own,
+// but with the storage, the locks and the channels that p has.
+func (p *Page) NewTab(url string) *Page {
+	p.t.Helper()
+	tab, err := p.Page.NewTab(p.ctx, url)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(tab.Close)
+	return &Page{Page: tab, Prelude: p.Prelude, t: p.t, ctx: p.ctx}
+}
+
+// Crash kills the process of the tab.
+func (p *Page) Crash() {
+	p.t.Helper()
+	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, page.Crash, cdp.Empty{})
+		return err
+	}))
+	if !errors.Is(err, browsertest.ErrCrashed) {
+		p.t.Error(err)
+	}
 }
 
 func (p *Page) navigate(url string) {

@@ -46,9 +46,17 @@ type Page struct {
 // NewPage opens a page and, if url is not empty, navigates to it and waits for
 // its load event.
 func (b *Browser) NewPage(ctx context.Context, url string) (*Page, error) {
+	return b.newPage(ctx, url, chromedp.WithNewBrowserContext())
+}
+
+// NewTab is NewPage in the browser context of p, which ends with p.
+func (p *Page) NewTab(ctx context.Context, url string) (*Page, error) {
+	return p.browser.newPage(ctx, url, chromedp.WithExistingBrowserContext(chromedp.FromContext(p.tab).BrowserContextID))
+}
+
+func (b *Browser) newPage(ctx context.Context, url string, in chromedp.ContextOption) (*Page, error) {
 	p := &Page{browser: b}
-	p.tab, p.stop = chromedp.NewContext(b.ctx,
-		chromedp.WithNewBrowserContext(), chromedp.WithListener(p.event))
+	p.tab, p.stop = chromedp.NewContext(b.ctx, in, chromedp.WithListener(p.event))
 	p.life, p.end = context.WithCancelCause(p.tab)
 	if err := start(ctx, p.tab, p.stop); err != nil {
 		p.Close()

@@ -119,7 +119,7 @@ func (n *Notifier) NotifyNow(ctx context.Context) (Result, error) {
 
 // start begins an attempt. The request is under way when it returns.
 func (n *Notifier) start(reason string, done func(Result)) {
-	r, request := n.begin()
+	r, request := n.begin(reason)
 	if request == nil {
 		if r.Reason == "suppressed" {
 			n.report(Attempt{Reason: reason, Suppressed: true, Peers: r.Peers})
@@ -127,6 +127,10 @@ func (n *Notifier) start(reason string, done func(Result)) {
 		done(r)
 		return
 	}
+	n.send(reason, request, done)
+}
+
+func (n *Notifier) send(reason string, request *fetch.Request, done func(Result)) {
 	finish := func(r Result) {
 		if !r.OK {
 			n.o.Settings.Once.sent.Store(false) // a later trigger may try again
@@ -186,8 +190,10 @@ func result(err error) Result {
 	}
 }
 
-// begin returns the conversation's only request, or the reason for not sending one.
-func (n *Notifier) begin() (Result, *fetch.Request) {
+// begin returns the conversation's only request, or the reason for not sending one. If
+// other tabs have the thread and it turns out that this one left last, the request is sent
+// then.
+func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
@@ -200,20 +206,22 @@ func (n *Notifier) begin() (Result, *fetch.Request) {
 	case !n.o.Settings.Once.sent.CompareAndSwap(false, true):
 		return Result{OK: true, Reason: "already_sent"}, nil
 	}
-	if n.presence != nil {
-		if peers := n.presence.leave(); peers > 0 {
-			return Result{OK: true, Reason: "suppressed", Peers: peers}, nil
-		}
-	}
 	body, err := fetch.JSON(map[string]string{"id": n.thread})
 	if err != nil {
 		return Result{Reason: "network_error"}, nil
 	}
-	return Result{}, &fetch.Request{
+	request := &fetch.Request{
 		URL:    strings.TrimSuffix(n.o.URL, "/") + n.o.Settings.CompletePath,
 		Header: fetch.Header{"authorization": "KS " + n.token},
 		Body:   body,
 	}
+	if n.presence != nil {
+		last := func() { n.send(reason, request, func(Result) {}) }
+		if peers := n.presence.leave(last); peers > 0 {
+			return Result{OK: true, Reason: "suppressed", Peers: peers}, nil
+		}
+	}
+	return Result{}, request
 }
 
 func (n *Notifier) report(a Attempt) {
@@ -230,8 +238,14 @@ func (n *Notifier) hide(persisted bool) {
 		}
 		return
 	}
+	n.mu.Lock()
+	presence := n.presence
+	n.mu.Unlock()
 	n.Notify(reasonPageHide)
 	n.o.Leave(reasonPageHide)
+	if presence != nil {
+		presence.hold()
+	}
 }
 
 func (n *Notifier) show(persisted bool) {

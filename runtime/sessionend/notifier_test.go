@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,19 +61,31 @@ func (b *brain) seen() []string {
 
 // tabs is a browser with pages of one origin.
 type tabs struct {
+	message time.Duration // what a message between tabs takes
+	notice  time.Duration // what it takes to find that a tab is gone
+
 	mu       sync.Mutex
 	channels map[*tabChannel]bool
+	locks    map[string][]*tabLock // the first has it
+	stored   map[string]string
 }
 
 type tabChannel struct {
-	tabs    *tabs
+	page    *page
 	name    string
 	receive func(string)
+}
+
+type tabLock struct {
+	page           *page
+	share, granted bool
+	taken          func()
 }
 
 type page struct {
 	tabs     *tabs
 	listener Listener
+	gone     atomic.Bool
 }
 
 func (p *page) Watch(l Listener) func() {
@@ -81,8 +94,25 @@ func (p *page) Watch(l Listener) func() {
 }
 func (p *page) UserAgent() string { return "test" }
 
+// close is what a browser does with a tab that is closed.
+func (p *page) close() {
+	p.listener.Hide(false)
+	p.kill()
+}
+
+// kill ends the tab without a word.
+func (p *page) kill() {
+	p.gone.Store(true)
+	time.Sleep(p.tabs.notice)
+	p.tabs.mu.Lock()
+	defer p.tabs.mu.Unlock()
+	for name := range p.tabs.locks {
+		p.tabs.release(name, func(l *tabLock) bool { return l.page == p })
+	}
+}
+
 func (p *page) Channel(name string, receive func(string)) Channel {
-	c := &tabChannel{p.tabs, name, receive}
+	c := &tabChannel{p, name, receive}
 	p.tabs.mu.Lock()
 	defer p.tabs.mu.Unlock()
 	p.tabs.channels[c] = true
@@ -90,19 +120,85 @@ func (p *page) Channel(name string, receive func(string)) Channel {
 }
 
 func (c *tabChannel) Post(message string) {
-	c.tabs.mu.Lock()
-	defer c.tabs.mu.Unlock()
-	for other := range c.tabs.channels {
+	if c.page.gone.Load() {
+		return
+	}
+	tabs := c.page.tabs
+	tabs.mu.Lock()
+	defer tabs.mu.Unlock()
+	for other := range tabs.channels {
 		if other != c && other.name == c.name {
-			go other.receive(message)
+			time.AfterFunc(tabs.message, func() {
+				if !other.page.gone.Load() {
+					other.receive(message)
+				}
+			})
+		}
+	}
+}
+
+// Store is as slow as a message to other tabs, as in browsers that don't share memory.
+func (c *tabChannel) Store(name, value string) {
+	tabs, gone := c.page.tabs, c.page.gone.Load()
+	time.AfterFunc(tabs.message, func() {
+		tabs.mu.Lock()
+		defer tabs.mu.Unlock()
+		if !gone {
+			tabs.stored[name] = value
+		}
+	})
+}
+
+func (c *tabChannel) Stored(name string) string {
+	c.page.tabs.mu.Lock()
+	defer c.page.tabs.mu.Unlock()
+	return c.page.tabs.stored[name]
+}
+
+func (c *tabChannel) Hold(d time.Duration) { time.Sleep(d) }
+
+func (c *tabChannel) Lock(name string, share bool, taken func()) (release func()) {
+	tabs, l := c.page.tabs, &tabLock{page: c.page, share: share, taken: taken}
+	tabs.mu.Lock()
+	defer tabs.mu.Unlock()
+	tabs.locks[name] = append(tabs.locks[name], l)
+	tabs.grant(name)
+	return func() {
+		tabs.mu.Lock()
+		defer tabs.mu.Unlock()
+		if !c.page.gone.Load() {
+			tabs.release(name, func(other *tabLock) bool { return other == l })
+		}
+	}
+}
+
+// release is called with mu held.
+func (t *tabs) release(name string, which func(*tabLock) bool) {
+	t.locks[name] = slices.DeleteFunc(t.locks[name], which)
+	t.grant(name)
+}
+
+// grant gives a lock to the first that asked, or to all in front that share it.
+func (t *tabs) grant(name string) {
+	for i, l := range t.locks[name] {
+		if i > 0 && (!l.share || !t.locks[name][0].share) {
+			return
+		}
+		if !l.granted {
+			l.granted = true
+			go func() {
+				if !l.page.gone.Load() {
+					l.taken()
+				}
+			}()
 		}
 	}
 }
 
 func (c *tabChannel) Close() {
-	c.tabs.mu.Lock()
-	defer c.tabs.mu.Unlock()
-	delete(c.tabs.channels, c)
+	c.page.tabs.mu.Lock()
+	defer c.page.tabs.mu.Unlock()
+	delete(c.page.tabs.channels, c)
 }
 
 type rig struct {
@@ -117,7 +213,7 @@ type rig struct {
 func newRig(t *testing.T, browser *tabs, s Settings) *rig {
 	r := &rig{brain: &brain{status: 200}, page: &page{tabs: browser}}
 	r.Notifier = New(Options{
-		URL: "https://brain.example/", Fetch: r.brain, Send: r.brain, Page: r.page, Settings: s,
+		URL: "https://brain.example/", Fetch: r, Send: r, Page: r.page, Settings: s,
 		Leave: func(reason string) { r.left = append(r.left, reason) },
 		Attempt: func(a Attempt) {
 			r.mu.Lock()
@@ -129,13 +225,30 @@ func newRig(t *testing.T, browser *tabs, s Settings) *rig {
 	return r
 }
 
+// Do implements [fetch.Client]; nothing comes from a tab that is gone.
+func (r *rig) Do(ctx context.Context, request *fetch.Request) (*fetch.Response, error) {
+	if r.page.gone.Load() {
+		return nil, errors.New("the tab is gone")
+	}
+	return r.brain.Do(ctx, request)
+}
+
+// Send implements [fetch.Sender].
+func (r *rig) Send(request *fetch.Request, done func(int, error)) {
+	if !r.page.gone.Load() {
+		r.brain.Send(request, done)
+	}
+}
+
 // now sends the signal and waits.
 func (r *rig) now() Result {
 	result, _ := r.NotifyNow(context.Background()) // which does not end
 	return result
 }
 
-func newBrowser() *tabs { return &tabs{channels: map[*tabChannel]bool{}} }
+func newBrowser() *tabs {
+	return &tabs{channels: map[*tabChannel]bool{}, locks: map[string][]*tabLock{}, stored: map[string]string{}}
+}
 
 const request = `https://brain.example/thread/session_completed KS token {"id":"5f0c"}`
 
@@ -380,4 +493,87 @@ func TestSwitchedOff(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+}
+
+// TestOneTabReportsTheEnd has two or three tabs go at nearly the same time, closed, killed
+// or disconnected, with every mixture of orders, distances and delays between them.
+func TestOneTabReportsTheEnd(t *testing.T) {
+	type exit struct {
+		how string
+		at  time.Duration
+	}
+	ms := time.Millisecond
+	ways := []string{"closed", "killed", "disconnected", "stays"}
+	// Both sides of what a message takes, and of what a page waits.
+	times := []time.Duration{0, ms, 4 * ms, 10 * ms, 18 * ms, 300 * ms}
+	run := func(t *testing.T, message, notice time.Duration, exits []exit) {
+		synctest.Test(t, func(t *testing.T) {
+			browser := newBrowser()
+			browser.message, browser.notice = message, notice
+			service := &brain{status: 200}
+			var all []*rig
+			var stays bool
+			var lastLeft, lastKilled time.Duration = -1, -1
+			for i := range exits {
+				r := newRig(t, browser, Settings{tab: string(rune('a' + i))})
+				r.brain = service
+				r.SetThread("5f0c", "token")
+				all = append(all, r)
+			}
+			time.Sleep(5 * time.Second)
+			var going sync.WaitGroup
+			for i, e := range exits {
+				r := all[i]
+				switch e.how {
+				case "stays":
+					stays = true
+					continue
+				case "killed":
+					lastKilled = max(lastKilled, e.at)
+				default:
+					lastLeft = max(lastLeft, e.at)
+				}
+				going.Go(func() {
+					time.Sleep(e.at)
+					switch e.how {
+					case "closed":
+						r.page.close()
+					case "killed":
+						r.page.kill()
+					case "disconnected":
+						r.Notify("disconnect")
+						r.Close()
+					}
+				})
+			}
+			going.Wait()
+			time.Sleep(2 * time.Second)
+			got, want := len(service.seen()), 1
+			switch {
+			case stays || lastLeft < 0:
+				want = 0
+			case lastKilled+notice >= lastLeft+goodbyeLimit:
+				want = -1 // then none or one: those that left may not have known in time
+			}
+			if want >= 0 && got != want || got > 1 {
+				t.Errorf("message %v, notice %v, %+v: %d requests, want %d", message, notice, exits, got, want)
+			}
+		})
+	}
+	for _, message := range []time.Duration{0, 3 * ms, 12 * ms} {
+		for _, notice := range []time.Duration{0, 10 * ms} {
+			for _, a := range ways {
+				for _, b := range ways {
+					for _, at := range times {
+						run(t, message, notice, []exit{{a, 0}, {b, at}})
+						run(t, message, notice, []exit{{a, at}, {b, 0}})
+						for _, c := range ways {
+							run(t, message, notice, []exit{{a, 0}, {b, at}, {c, at / 2}})
+							run(t, message, notice, []exit{{a, at}, {b, 2 * ms}, {c, 0}})
+						}
+					}
+				}
+			}
+		}
+	}
 }

@@ -116,8 +116,21 @@ type Listener struct {
 	Online  func(online bool)
 }
 
-// Channel is an open broadcast channel.
+// Channel is an open broadcast channel, with what else there is between tabs.
 type Channel interface {
 	Post(message string)
+	// Lock asks for the lock called name, which one tab of the origin can have, or several
+	// that ask for a share. taken is
+	// called later, unless release was called before, when the lock is there: when the tab
+	// that had it has released it or is gone, however it went. Where there are no locks
+	// nothing happens.
+	Lock(name string, share bool, taken func()) (release func())
+	// Store keeps a value for the other tabs, or removes it when it is empty, and Stored
+	// returns one. They never wait. Where there is no storage nothing is kept.
+	Store(name, value string)
+	Stored(name string) string
+	// Hold keeps a page that is being unloaded for d. It is called in the pagehide
+	// listener; messages that come meanwhile are received when the listener has returned.
+	Hold(d time.Duration)
 	Close()
 }
