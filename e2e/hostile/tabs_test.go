@@ -14,7 +14,7 @@ import (
 
 // doubleCloses is how many pairs of tabs are closed; AGENTRUNTIME_DOUBLE_CLOSES is another
 // number.
-const doubleCloses = 10
+const doubleCloses = 8
 
 // TestTabsThatGoTogetherReportTheEndOnce closes two tabs with one thread, the second as
 // soon as the first has left, or kills one and closes the other at once: the service gets
