@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"slices"
@@ -215,6 +216,38 @@ func TestSwitchesThatAreOnByDefault(t *testing.T) {
 	}
 	if p := s.AgentActions; *p.Navigate || !*p.GenUI || !*p.ToolCalls || p.Tools == nil {
 		t.Errorf("policy %+v", p)
+	}
+}
+
+func TestThePageGivesTokensAndLogins(t *testing.T) {
+	for given, want := range map[string]string{
+		`{onTokenNeeded: async () => "fresh", onRelayNeeded: async () => ({username: "u", credential: "c"})}`: "fresh <nil> u c <nil>",
+		`{onTokenNeeded: () => "fresh", onRelayNeeded: () => null}`:                                           "fresh <nil> - <nil>",
+		`{onTokenNeeded: async () => 7, onRelayNeeded: async () => 7}`:                                        " error - error",
+		`{onTokenNeeded: async () => { throw new Error("no") }, onRelayNeeded: () => { throw 1 }}`:            " error - error",
+	} {
+		var o avatarOptions
+		if err := jsbridge.FromJS("options", eval("("+given+")"), &o); err != nil {
+			t.Fatal(err)
+		}
+		s := o.session(nil)
+		said := func(err error) string {
+			if err != nil {
+				return "error"
+			}
+			return "<nil>"
+		}
+		token, err := s.OnTokenNeeded(context.Background())
+		got := token + " " + said(err)
+		login, err := s.OnRelayNeeded(context.Background())
+		if login == nil || err != nil {
+			got += " - " + said(err)
+		} else {
+			got += " " + login.Username + " " + login.Credential + " " + said(err)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", given, got, want)
+		}
 	}
 }
 

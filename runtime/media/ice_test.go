@@ -140,3 +140,21 @@ func TestWebKitGetsURLsWithoutQueries(t *testing.T) {
 		t.Error("the servers given were changed")
 	}
 }
+
+// TestANewRelayLogin is used by the peers to come, and only for the relay.
+func TestANewRelayLogin(t *testing.T) {
+	given := []ICEServer{
+		{URLs: []string{"stun:stun.example"}},
+		{URLs: []string{"turns:relay.example:443"}, Username: "old", Credential: "old"},
+	}
+	e := New(Config{ICEServers: given})
+	defer e.Close()
+	e.SetRelayLogin(Credentials{Username: "u", Credential: "c"})
+	got := e.iceServers()
+	if got[0].Username != "" || got[1].Username != "u" || got[1].Credential != "c" {
+		t.Errorf("servers %q, logins %q and %q", got, got[0].Username, got[1].Username)
+	}
+	if given[1].Username != "old" {
+		t.Error("the application's list was changed")
+	}
+}
