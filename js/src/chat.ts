@@ -18,6 +18,7 @@ export { AgentError, type AgentErrorFields } from "./errors.js"
 export { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL } from "./events.js"
 export type * from "./events.js"
 export type {
+  AuditActor,
   AuditEvent,
   Capabilities,
   CapabilityName,

@@ -3,7 +3,7 @@ import { AgentError, localError } from "./errors.js"
 import { argTypes, capabilityNames, completionChecks, reservedVars, sessionChecks, timeoutChecks, type Check, type SessionSettings, type TokenKind } from "./settings.js"
 
 export { argTypes } from "./settings.js"
-export type { AuditEvent, CompletionSettings, Region, ResponseInfo, SessionSettings, TokenKind, TurnCredentials } from "./settings.js"
+export type { AuditActor, AuditEvent, CompletionSettings, Region, ResponseInfo, SessionSettings, TokenKind, TurnCredentials } from "./settings.js"
 
 /** A token, or an object that has one, such as appInit's reply; its kind and account count where the options don't tell them. */
 export type Token = string | { ks: string; kind?: TokenKind | undefined; partnerId?: string | number | undefined }

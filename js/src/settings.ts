@@ -389,16 +389,39 @@ export interface ConverseSettings extends VisitorSettings, TurnSettings {
  */
 export type TokenKind = "widget" | "conversation" | "agent" | "admin"
 
-/** AuditEvent is a redacted security event (session-api C.4). */
+/** AuditActor is the origin of an audit event. */
+export interface AuditActor {
+  partnerId: string
+  subjectId: string
+  kind: "user" | "agent"
+  /** `entitlementEnforced` is a privilege of the token, which only the service can read. */
+  entitlementEnforced: boolean | null
+}
+
+/**
+ * AuditEvent is a redacted security event (session-api C.4). A session can't know every field:
+ * those are null.
+ */
 export interface AuditEvent {
   /** RFC 3339, in UTC */
   ts: string
   type: string
+  severity: "info" | "warning"
   outcome: string
-  reason?: string
-  partnerId?: string
-  subjectId?: string
-  threadId?: string
+  /** `requestId` is the event's own id. */
+  requestId: string
+  actor: AuditActor
+  /** `target` is the thread's id, empty before there is one. */
+  target: string
+  /** `action` is the type without its area. */
+  action: string
+  scope: "session"
+  /** "" without one */
+  reason: string
+  source: "runtime"
+  /** `expiresAt` is the end of the token's life, which only the service knows. */
+  expiresAt: string | null
+  _meta: Record<string, unknown>
 }
 
 /** ResponseInfo describes a reply for the application (session-api A.2.1, onResponse). */

@@ -131,6 +131,9 @@ func (s *Session) connectFailed(err error) {
 	e.WithTimings(s.timings)
 	s.tearDown(nil)
 	s.setState(Broken)
+	if !e.Code.Fatal() && e.Code != fault.Unauthorized { // which are audited already, or when they are emitted
+		s.base.AuditFailure(e)
+	}
 	if e.Code.Fatal() {
 		s.base.Emit(Failed{Error: e})
 	}
@@ -318,7 +321,10 @@ func (s *Session) subscribe(ctx context.Context, l *connection, down Subscriber,
 		url, err = s.resubscribe(ctx, l, down, gone)
 	}
 	if err == nil {
-		s.base.Work.Post(func() { l.subscribed = url })
+		s.base.Work.Post(func() {
+			l.subscribed = url
+			l.onRelease = func() { s.base.Audit("whep.release", "ended", "") }
+		})
 	}
 	return err
 }

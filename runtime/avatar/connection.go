@@ -49,6 +49,7 @@ type connection struct {
 	shown      bool   // mediaReady was emitted
 	missing    bool   // a rebuild brought no picture
 	subscribed string // where the picture was subscribed last
+	onRelease  func() // called when its viewer is released, nil without one
 }
 
 // reconnectTimeout bounds one attempt to connect again: a network that is away answers
@@ -127,6 +128,10 @@ func (l *connection) closeMedia() {
 	if l.down != nil {
 		l.down.Close()
 		l.down = nil
+		if l.onRelease != nil {
+			l.onRelease()
+			l.onRelease = nil
+		}
 	}
 	if l.up != nil {
 		l.up.Close()

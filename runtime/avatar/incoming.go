@@ -291,6 +291,7 @@ func (s *Session) finishedTalking(p control.FinishedTalking) {
 	s.turn.captions.finish()
 	s.noteActivity()
 	s.release()
+	s.base.Audit("turn.avatar_spoke", "done", "")
 	s.base.Emit(AvatarStopTalking{Text: spokenLabel(p.AgentContent, id)})
 }
 
@@ -315,6 +316,7 @@ func (s *Session) userTurn(p control.TurnToTalk) {
 	}
 	s.turn.lastText = text
 	s.repeated(text)
+	s.base.Audit("turn.user_captured", "done", "")
 	if text = s.cutEcho(text); text != "" {
 		s.base.Emit(Transcript{Type: "user", Text: text})
 	}

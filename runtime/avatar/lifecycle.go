@@ -75,6 +75,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 	s.settleAllTurns()
 	s.tearDown(cutShort(nil))
 	s.token = ""
+	s.base.Audit("token.revoke", "ended", "forgotten")
 	s.setState(Disconnected)
 	if alive {
 		s.emitEnded(o.Reason)
@@ -159,6 +160,7 @@ func (s *Session) begin() {
 	s.updateNotifier()
 	s.base.Audit("session.connect", "started", "")
 	s.tokens.Watch()
+	s.base.Audit("token.mint", "accepted", "taken into use")
 }
 
 // newNotifier returns the sender of the completion signal; page is nil for a session

@@ -105,6 +105,7 @@ func (s *Session) connectError(l *connection, err error) {
 	told := "the service can't be reached"
 	if refused != nil {
 		told = "the service refused the connection"
+		s.base.AuditFailure(refused)
 	}
 	s.base.Emit(Failed{Error: fault.New(fault.SocketError, told).Because(err)})
 	switch {

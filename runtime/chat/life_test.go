@@ -274,7 +274,7 @@ func TestAuditTellsWhoAndWhat(t *testing.T) {
 	o := Options{Options: session.Options{PartnerID: "999", SubjectID: "visitor-7", OnAuditEvent: func(a event.Audit) {
 		mu.Lock()
 		defer mu.Unlock()
-		got = append(got, strings.Join([]string{a.Type, a.Outcome, a.Reason, a.PartnerID, a.SubjectID, a.ThreadID}, " "))
+		got = append(got, strings.Join([]string{a.Type, a.Outcome, a.Reason, a.Actor.PartnerID, a.Actor.SubjectID, a.Target}, " "))
 	}}}
 	run(t, o, func(r *rig) {
 		r.mustConnect()
@@ -283,8 +283,11 @@ func TestAuditTellsWhoAndWhat(t *testing.T) {
 		synctest.Wait()
 		want := []string{
 			"session.connect connected  999 visitor-7 ",
+			"token.mint accepted taken into use 999 visitor-7 ",
 			"turn.converse started  999 visitor-7 ",
 			"session.disconnect ended enough 999 visitor-7 5f0c",
+			"token.revoke ended forgotten 999 visitor-7 5f0c",
+			"session.complete sent enough 999 visitor-7 5f0c",
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q", got)

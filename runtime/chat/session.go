@@ -196,6 +196,7 @@ func (s *Session) connect() error {
 	s.watch()
 	s.setState(Connected)
 	s.base.Audit("session.connect", "connected", "")
+	s.base.Audit("token.mint", "accepted", "taken into use")
 	if s.kickoff != nil {
 		t := &turn{text: s.kickoff.Text, kickoff: true, ctx: context.Background()}
 		t.reply.Lean = true // it has no caller
@@ -237,6 +238,7 @@ func (s *Session) close(o DisconnectOptions, err *fault.Error) {
 	s.base.Emit(Ended{Reason: o.Reason})
 	s.token = ""
 	s.tokens.Stop()
+	s.base.Audit("token.revoke", "ended", "forgotten")
 	s.tools.Forget()
 	s.die()
 	under, behind := err, err // a bug must not look like a requested end

@@ -189,15 +189,35 @@ type Kickoff struct {
 	Sent bool `json:"sent"`
 }
 
-// Audit is a redacted security event (session-api C.4).
+// Audit is a redacted security event (session-api C.4). A session can't know every field:
+// those are null.
 type Audit struct {
-	At        string `json:"ts"` // RFC 3339, in UTC
-	Type      string `json:"type"`
-	Outcome   string `json:"outcome"`
-	Reason    string `json:"reason,omitempty"`
-	PartnerID string `json:"partnerId,omitempty"`
-	SubjectID string `json:"subjectId,omitempty"`
-	ThreadID  string `json:"threadId,omitempty"`
+	At       string `json:"ts"` // RFC 3339, in UTC
+	Type     string `json:"type"`
+	Severity string `json:"severity" ts:"'info' | 'warning'"`
+	Outcome  string `json:"outcome"`
+	// RequestID is the event's own id.
+	RequestID string     `json:"requestId"`
+	Actor     AuditActor `json:"actor"`
+	// Target is the thread's id, empty before there is one.
+	Target string `json:"target"`
+	// Action is the type without its area.
+	Action string `json:"action"`
+	Scope  string `json:"scope" ts:"'session'"`
+	Reason string `json:"reason"` // "" without one
+	Source string `json:"source" ts:"'runtime'"`
+	// ExpiresAt is the end of the token's life, which only the service knows.
+	ExpiresAt *string        `json:"expiresAt"`
+	Meta      map[string]any `json:"_meta"`
+}
+
+// AuditActor is the origin of an audit event.
+type AuditActor struct {
+	PartnerID string `json:"partnerId"`
+	SubjectID string `json:"subjectId"`
+	Kind      string `json:"kind" ts:"'user' | 'agent'"`
+	// EntitlementEnforced is a privilege of the token, which only the service can read.
+	EntitlementEnforced *bool `json:"entitlementEnforced"`
 }
 
 // Name implements [Event].

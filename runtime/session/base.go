@@ -9,6 +9,7 @@ package session
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -61,6 +62,9 @@ func (b *Base) Start(h Hooks) {
 // Emit hands e to the listener, after everything emitted before it. What the
 // listener can read of the session is at least as new as e.
 func (b *Base) Emit(e event.Event) {
+	if failed, ok := e.(event.Failed); ok && failed.Error != nil {
+		b.AuditFailure(failed.Error)
+	}
 	if b.hooks.OnEvent == nil {
 		return
 	}
@@ -93,11 +97,33 @@ func (b *Base) Audit(kind, outcome, reason string) {
 		return
 	}
 	who := b.hooks.Actor()
+	area, action, _ := strings.Cut(kind, ".")
 	e := event.Audit{
-		At: stamp(time.Now()), Type: kind, Outcome: outcome, Reason: fault.Redact(reason),
-		PartnerID: who.PartnerID, SubjectID: who.SubjectID, ThreadID: who.ThreadID,
+		At: stamp(time.Now()), Type: kind, Severity: "info", Outcome: outcome, RequestID: RandomID(auditIDLength),
+		Actor:  event.AuditActor{PartnerID: who.PartnerID, SubjectID: who.SubjectID, Kind: "user"},
+		Target: who.ThreadID, Action: action, Scope: "session", Reason: fault.Redact(reason), Source: "runtime",
+		Meta: map[string]any{},
+	}
+	if outcome == "denied" || outcome == "failed" || strings.HasPrefix(kind, "tool.spiral") {
+		e.Severity = "warning"
+	}
+	if area == "agent" || area == "tool" || kind == "turn.avatar_spoke" {
+		e.Actor.Kind = "agent"
 	}
 	b.delivery.Post(func() { b.hooks.OnAuditEvent(e) })
+}
+
+const auditIDLength = 16
+
+// AuditFailure emits the security event that a failure is, if it is one: a token that
+// the service refused, or an address that the session refused.
+func (b *Base) AuditFailure(err *fault.Error) {
+	switch err.Code {
+	case fault.Unauthorized, fault.Forbidden, fault.PeerRemoved:
+		b.Audit("auth.fail", "denied", string(err.Code))
+	case fault.WHEPPrivateIP, fault.InsecureTransport:
+		b.Audit("guard.reject", "denied", string(err.Code))
+	}
 }
 
 // Log gives the application a message for its developers. It may be called on any
@@ -156,6 +182,14 @@ func (b *Base) AfterDelivered(f func()) { b.delivery.Post(f) }
 // Completed emits the outcome of an attempt to send the completion signal.
 func (b *Base) Completed(a sessionend.Attempt) {
 	b.Work.Post(func() {
+		outcome := "sent"
+		switch {
+		case a.Suppressed:
+			outcome = "suppressed"
+		case !a.Sent:
+			outcome = "failed"
+		}
+		b.Audit("session.complete", outcome, a.Reason)
 		b.Emit(event.SessionCompleted{Reason: a.Reason, Sent: a.Sent, Suppressed: a.Suppressed, Peers: a.Peers})
 	})
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -173,6 +174,32 @@ func TestWithoutAListener(t *testing.T) {
 	})
 }
 
+// TestAnAuditEventHasItsFullShape, with null for what a session can't know (session-api
+// C.4).
+func TestAnAuditEventHasItsFullShape(t *testing.T) {
+	bubble(t, func(s *inside) {
+		s.Audit("agent.action.deny", "denied", "not on the list")
+		s.Audit("token.refresh", "accepted", "")
+		s.WaitDelivered()
+		want := []string{
+			`{"ts":"","type":"agent.action.deny","severity":"warning","outcome":"denied","requestId":"","actor":{"partnerId":"999","subjectId":"visitor-7","kind":"agent","entitlementEnforced":null},"target":"5f0c","action":"action.deny","scope":"session","reason":"not on the list","source":"runtime","expiresAt":null,"_meta":{}}`,
+			`{"ts":"","type":"token.refresh","severity":"info","outcome":"accepted","requestId":"","actor":{"partnerId":"999","subjectId":"visitor-7","kind":"user","entitlementEnforced":null},"target":"5f0c","action":"refresh","scope":"session","reason":"","source":"runtime","expiresAt":null,"_meta":{}}`,
+		}
+		for i, a := range s.audit {
+			if _, err := time.Parse(time.RFC3339, a.At); err != nil || len(a.RequestID) != auditIDLength {
+				t.Errorf("at %q, id %q: %v", a.At, a.RequestID, err)
+			}
+			a.At, a.RequestID = "", ""
+			if got, err := json.Marshal(a); err != nil || string(got) != want[i] {
+				t.Errorf("got\n%s, %v, want\n%s", got, err, want[i])
+			}
+		}
+		if len(s.audit) != len(want) {
+			t.Errorf("%d events", len(s.audit))
+		}
+	})
+}
+
 func TestWarningsAndAuditsAreRedacted(t *testing.T) {
 	const secret = "0123456789abcdef0123456789abcdef"
 	bubble(t, func(s *inside) {
@@ -184,7 +211,7 @@ func TestWarningsAndAuditsAreRedacted(t *testing.T) {
 		if len(w) != 1 || w[0].Message == "" || strings.Contains(w[0].Detail, secret) {
 			t.Errorf("warned %+v", w)
 		}
-		if len(s.audit) != 1 || s.audit[0].PartnerID != "999" || s.audit[0].SubjectID != "visitor-7" || s.audit[0].ThreadID != "5f0c" ||
+		if len(s.audit) != 1 || s.audit[0].Actor.PartnerID != "999" || s.audit[0].Actor.SubjectID != "visitor-7" || s.audit[0].Target != "5f0c" ||
 			strings.Contains(s.audit[0].Reason, secret) {
 			t.Errorf("audited %+v", s.audit)
 		}

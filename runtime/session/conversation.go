@@ -58,6 +58,7 @@ func (c *Conversation) SetToken(token string) error {
 	c.base.Work.Do(func() {
 		if !c.of.Final() {
 			c.of.SetToken(token)
+			c.base.Audit("token.refresh", "accepted", "")
 		}
 	})
 	return nil

@@ -99,6 +99,7 @@ func (t *Tokens) renewed(token string, err error) {
 	if err == nil && t.Get() != "" { // a session that has ended keeps none
 		t.Base.Secrets.Add(token)
 		t.Set(token)
+		t.Base.Audit("token.refresh", "accepted", "onTokenNeeded")
 		t.Watch()
 	}
 	if err != nil {

@@ -1,0 +1,67 @@
+package avatar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// TestAuditTellsALife: the types of session-api C.4 that no other test has.
+func TestAuditTellsALife(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	o := Options{Options: session.Options{OnAuditEvent: func(a event.Audit) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, a.Type+" "+a.Outcome)
+	}}}
+	run(t, o, func(r *rig) {
+		failures := []error{
+			fault.New(fault.WHEPPrivateIP, ""),
+			&socketio.RefusedError{Message: "unauthorized"},
+		}
+		r.media.subscribe = func(context.Context, string) error { return failures[0] }
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.WHEPPrivateIP) {
+			t.Fatal(err)
+		}
+		r.media.subscribe = nil
+		r.Disconnect(DisconnectOptions{})
+		if err := r.SetToken("fresh"); err != nil {
+			t.Fatal(err)
+		}
+		s := r.connectOnly()
+		delta, err := json.Marshal(converse.Segment{Role: "assistant", Type: converse.InitResponse, Content: "", ThreadID: "thread-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.say(control.AgentRawText, control.RawText{Delta: string(delta)})
+		s.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+		s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Hi"})
+		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+		s.push(socketio.Event{Kind: socketio.ConnectError, Err: failures[1]})
+		synctest.Wait()
+		r.Disconnect(DisconnectOptions{})
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, want := range []string{
+			"session.connect started", "token.mint accepted", "guard.reject denied", "token.revoke ended", "token.refresh accepted",
+			"turn.avatar_spoke done", "turn.user_captured done", "auth.fail denied", "whep.release ended",
+		} {
+			if !slices.Contains(got, want) {
+				t.Errorf("no %s in %q", want, got)
+			}
+		}
+	})
+}
