@@ -45,6 +45,14 @@ Endpoints are OpenAI-compatible; their key is read from ` + keyVariable + `.
 docs/local-service.md says more: agents, scripts, the control address.
 `
 
+// appendTo is a flag that collects what it is given.
+func appendTo(list *[]string) func(string) error {
+	return func(value string) error {
+		*list = append(*list, value)
+		return nil
+	}
+}
+
 // parse reads the command line.
 func parse(args []string, stderr io.Writer) (*config, error) {
 	c := &config{logLevel: slog.LevelInfo}
@@ -61,6 +69,9 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.StringVar(&turn, "turn-listen", "127.0.0.1:0", "`addresses` of the TURN relay, UDP and TCP, separated by commas")
 	f.StringVar(&o.MediaAddr, "media-addr", "127.0.0.1:0", "UDP `address` of pictures and voices; the relay has to reach it")
 	f.BoolVar(&o.AllowPublic, "allow-public", false, "permit addresses that other machines can reach")
+	f.Func("allow-host", "further host `name` that the service is called by; may be repeated", appendTo(&o.AllowHosts))
+	f.Func("allow-origin", "`origin` whose pages may use the service, * is every page; may be repeated", appendTo(&o.AllowOrigins))
+	f.BoolVar(&o.AllowPrivateNetwork, "allow-private-network", false, "let pages from the public network ask for the service")
 	f.StringVar(&o.PublicURL, "public-url", "", "`origin` that clients get instead of -addr")
 	f.StringVar(&o.Data, "data", "", "`directory` of the database; empty keeps nothing")
 	f.StringVar(&o.Brain, "brain", "", "`kind` of brain: demo or openai; empty is openai with -chat-url, otherwise demo")

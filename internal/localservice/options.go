@@ -32,6 +32,16 @@ type Options struct {
 	// AllowPublic permits the addresses above to be outside loopback. The control
 	// address is on loopback always.
 	AllowPublic bool
+	// AllowHosts are further host names that the service is called by, without a
+	// port: beside those of loopback, that of PublicURL and, with AllowPublic, every
+	// IP address.
+	AllowHosts []string
+	// AllowOrigins are origins whose pages may use the service, beside those on its
+	// own hosts; "*" is every page.
+	AllowOrigins []string
+	// AllowPrivateNetwork lets pages from the public network ask for the service
+	// (Access-Control-Allow-Private-Network).
+	AllowPrivateNetwork bool
 
 	// Data is the directory of the database; "" keeps nothing.
 	Data string

@@ -175,7 +175,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	routes := http.NewServeMux()
 	routes.Handle(live.SocketPath, sockets)
 	routes.Handle(media.Prefix, peers.Handler())
-	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Knowledge: o.Knowledge, Logger: s.log})
+	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}
@@ -184,7 +184,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		routes.Handle("/", &pages{o.Pages, contentPolicy(base)})
 		routes.HandleFunc("GET "+infoPath, s.serveInfo)
 	}
-	s.serve(netem.Listener(listener, links["http"]), onLinks(routes, links["sockets"], links["http"]))
+	s.serve(netem.Listener(listener, links["http"]), onLinks(newGate(o).wrap(routes), links["sockets"], links["http"]))
 	s.onClose(sockets.Close) // before the HTTP server, which would not wait for its sockets
 
 	return s.startControl(sockets, peers, links)
@@ -212,9 +212,9 @@ func (s *Service) startControl(sockets *socketio.Server, peers *media.Server, li
 		return err
 	}
 	s.info.ControlURL, s.info.ControlToken = origin(listener), rand.Text()
-	s.serve(listener, controlapi.New(controlapi.Config{
+	s.serve(listener, (&gate{}).wrap(controlapi.New(controlapi.Config{
 		Token: s.info.ControlToken, Hub: s.hub, Recovery: sockets, Media: peers, Links: links, Logger: s.log,
-	}))
+	})))
 	return nil
 }
 

@@ -35,10 +35,12 @@ type Config struct {
 	// Hosts is called once for each appInit, so that credentials can be fresh.
 	Hosts func() (Hosts, error)
 
-	Knowledge   fs.FS         // the Markdown files to show, nil for none
-	Logger      *slog.Logger  // nil discards
-	Keepalive   time.Duration // 0 means DefaultKeepalive
-	BodyTimeout time.Duration // 0 means DefaultBodyTimeout
+	Knowledge fs.FS        // the Markdown files to show, nil for none
+	Logger    *slog.Logger // nil discards
+	// PrivateNetwork answers the preflight of a page from the public network.
+	PrivateNetwork bool
+	Keepalive      time.Duration // 0 means DefaultKeepalive
+	BodyTimeout    time.Duration // 0 means DefaultBodyTimeout
 }
 
 // Hosts is the part of an appInit reply that depends on where the service runs
@@ -112,9 +114,11 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 		began := time.Now()
 		id := uuid.NewString()
 		w.Header().Set("X-Request-Id", id)
-		allowOrigin(w.Header(), r)
+		if ownPage := strings.HasPrefix(r.URL.Path, brain.DocumentPrefix) || r.URL.Path == dialogue.ConsentPath; !ownPage {
+			allowOrigin(w.Header(), r)
+		}
 		if r.Method == http.MethodOptions {
-			allowPreflight(w.Header(), r)
+			s.allowPreflight(w.Header(), r)
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}

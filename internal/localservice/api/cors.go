@@ -6,8 +6,9 @@ import "net/http"
 // (local-service choice D8).
 const preflightAge = "600"
 
-// allowOrigin lets a page of any origin read the reply. No cookie is involved, so
-// the token in the Authorization header is all that a page can prove itself with.
+// allowOrigin lets the page read the reply; package localservice has refused pages
+// of other sites. No cookie is involved, so the token in the Authorization header is
+// all that a page can prove itself with.
 func allowOrigin(h http.Header, r *http.Request) {
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
@@ -20,7 +21,7 @@ func allowOrigin(h http.Header, r *http.Request) {
 
 // allowPreflight answers what a browser asks before a request with an
 // Authorization header or a JSON body.
-func allowPreflight(h http.Header, r *http.Request) {
+func (s *server) allowPreflight(h http.Header, r *http.Request) {
 	h.Add("Vary", "Access-Control-Request-Headers")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE, OPTIONS")
 	headers := r.Header.Get("Access-Control-Request-Headers")
@@ -30,7 +31,7 @@ func allowPreflight(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Allow-Headers", headers)
 	h.Set("Access-Control-Max-Age", preflightAge)
 	// A page from the network asks before it talks to this machine.
-	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+	if s.PrivateNetwork && r.Header.Get("Access-Control-Request-Private-Network") == "true" {
 		h.Set("Access-Control-Allow-Private-Network", "true")
 	}
 }

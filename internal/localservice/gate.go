@@ -1,0 +1,69 @@
+package localservice
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// gate refuses what a browser sends for a page that has no business here: requests
+// under a host name that is not the service's, which another site has pointed at
+// this machine (DNS rebinding), and requests of pages of other sites.
+type gate struct {
+	hosts   []string // beside loopback, lower case
+	origins []string // beside those of the hosts, as "https://page.example"; "*" is every page
+	numbers bool     // every IP address is a host of the service
+}
+
+func newGate(o *Options) *gate {
+	g := &gate{numbers: o.AllowPublic}
+	for _, host := range o.AllowHosts {
+		g.hosts = append(g.hosts, strings.ToLower(host))
+	}
+	for _, origin := range o.AllowOrigins {
+		g.origins = append(g.origins, strings.ToLower(strings.TrimSuffix(origin, "/")))
+	}
+	if u, err := url.Parse(o.PublicURL); err == nil && u.Host != "" {
+		g.hosts = append(g.hosts, strings.ToLower(u.Hostname()))
+	}
+	return g
+}
+
+func (g *gate) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !g.isHost(r.Host):
+			http.Error(w, "this service has another host name; -allow-host adds one", http.StatusMisdirectedRequest)
+		case !g.isOrigin(r.Header.Get("Origin")):
+			http.Error(w, "pages of this origin may not use the service; -allow-origin adds one", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// isHost reports whether a Host header, or the host of an origin, is one of the
+// service's own.
+func (g *gate) isHost(text string) bool {
+	host, _, err := net.SplitHostPort(text)
+	if err != nil { // without a port
+		host = strings.Trim(text, "[]")
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if ip := net.ParseIP(host); ip != nil {
+		return g.numbers || ip.IsLoopback() || slices.Contains(g.hosts, host)
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(g.hosts, host)
+}
+
+// isOrigin reports whether pages of an origin may call; programs have none. "null",
+// which any site can have its pages send, is no page of the service.
+func (g *gate) isOrigin(origin string) bool {
+	if origin == "" || slices.Contains(g.origins, "*") || slices.Contains(g.origins, strings.ToLower(origin)) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && g.isHost(u.Host)
+}
