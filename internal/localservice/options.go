@@ -68,6 +68,9 @@ type Options struct {
 	// Recovery is how long a session outlives its socket: default 20 s, negative
 	// switches recovery off.
 	Recovery time.Duration
+	// IdleThread is how long nothing is heard of a thread that no live session has
+	// until its conversation counts as completed: default 10 minutes, negative never.
+	IdleThread time.Duration
 	// MaxCalls is how many pictures and voices there can be at once; default 64.
 	MaxCalls int
 	// Quotas of one client.
@@ -108,6 +111,9 @@ func (q *Quotas) setDefaults(maxCalls int) {
 const (
 	defaultAddr     = "127.0.0.1:0"
 	defaultMaxCalls = 64
+
+	// defaultIdleThread is that of the real service (wire-protocol §8.9).
+	defaultIdleThread = 10 * time.Minute
 )
 
 // Kinds of brains.
@@ -138,6 +144,7 @@ func (o *Options) setDefaults() {
 	if o.MaxCalls == 0 {
 		o.MaxCalls = defaultMaxCalls
 	}
+	o.IdleThread = cmp.Or(o.IdleThread, defaultIdleThread)
 	o.Quotas.setDefaults(o.MaxCalls)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -187,6 +187,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	s.serve(netem.Listener(listener, links["http"]), onLinks(newGate(o).wrap(routes), links["sockets"], links["http"]))
 	s.onClose(sockets.Close) // before the HTTP server, which would not wait for its sockets
 
+	s.completeIdle(o.IdleThread)
 	return s.startControl(sockets, peers, links)
 }
 
@@ -202,6 +203,38 @@ func newThreads(q Quotas) func(tokenID string, from netip.Addr) bool {
 var apiPrefixes = []string{
 	api.SessionPrefix + "/", "/v1/", "/assistant/", "/thread/", "/message/", "/feedback/", "/followup/",
 	brain.DocumentPrefix, dialogue.ConsentPath,
+}
+
+// completeIdle completes idle threads until Close: a page that crashed can't tell
+// that its conversation is over (wire-protocol §8.9).
+func (s *Service) completeIdle(after time.Duration) {
+	if after < 0 {
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.tasks.Go(func() {
+		look := time.NewTicker(max(after/10, time.Millisecond))
+		defer look.Stop()
+		for {
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+				return
+			}
+			var live []string
+			for _, info := range s.hub.Sessions(ctx) {
+				live = append(live, info.ThreadID)
+			}
+			ids, err := s.store.CompleteIdle(ctx, time.Now().Add(-after), live)
+			if err != nil && ctx.Err() == nil {
+				s.log.Error("idle threads were not completed", "err", err)
+			}
+			for _, id := range ids {
+				s.log.Info("session completed", "thread", store.ThreadLabel(id), "reason", "idle")
+			}
+		}
+	})
+	s.onClose(func() error { stop(); return nil })
 }
 
 // startControl opens the control address: its own port, on loopback whatever the

@@ -210,6 +210,6 @@ func (s *server) sessionCompleted(c *call, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.log.Info("session completed", "thread", store.ThreadLabel(id), "again", !first)
+	s.log.Info("session completed", "thread", store.ThreadLabel(id), "reason", "client", "again", !first)
 	return empty{}, nil
 }

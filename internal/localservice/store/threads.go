@@ -253,6 +253,38 @@ func (s *Store) CompleteThread(ctx context.Context, scope Scope, id string) (fir
 	return first, err
 }
 
+// CompleteIdle records the end of conversations of which nothing was heard since
+// before, except those in threads that are kept, and returns their ids. A thread
+// that was completed once stays so.
+func (s *Store) CompleteIdle(ctx context.Context, before time.Time, kept []string) ([]string, error) {
+	var ids []string
+	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
+		w := &where{}
+		w.add("status = ? AND deleted_at IS NULL AND updated_at <= ?", ThreadActive, millis(before))
+		if len(kept) > 0 {
+			marks := strings.TrimSuffix(strings.Repeat("?,", len(kept)), ",")
+			args := make([]any, len(kept))
+			for i, id := range kept {
+				args[i] = id
+			}
+			w.add("id NOT IN ("+marks+")", args...)
+		}
+		ids, err = all(ctx, tx, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
+			`SELECT id FROM threads WHERE `+w.String()+` ORDER BY rowid LIMIT 1000`, w.args...)
+		for _, id := range ids {
+			if err == nil {
+				_, err = tx.ExecContext(ctx,
+					`INSERT INTO completed_sessions (thread_id, completed_at) VALUES (?, ?) ON CONFLICT DO NOTHING`, id, millis(time.Now()))
+			}
+			if err == nil {
+				_, err = tx.ExecContext(ctx, `UPDATE threads SET status = ? WHERE id = ?`, ThreadCompleted, id)
+			}
+		}
+		return err
+	})
+	return ids, err
+}
+
 func (t *Thread) objects() (vars, analysis string, err error) {
 	v, err := json.Marshal(t.Vars)
 	if err != nil {

@@ -1,0 +1,67 @@
+package localservice_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// TestIdleThreadIsCompletedOnce: a thread of which nothing more is heard is completed
+// by the service, one with a live session when that has gone, and one whose client
+// has told its end not again.
+func TestIdleThreadIsCompletedOnce(t *testing.T) {
+	t.Parallel()
+	var log syncBuffer
+	info := start(t, localservice.Options{
+		Script: script(fine), IdleThread: 300 * time.Millisecond, Recovery: -1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}).Info()
+	ks := conversationToken(t, info, "silent", "sam")
+	talk := func() string {
+		_, said := postJSON(t, info.GenieURL+"/assistant/converse", ks, `{"userMessage":"Hello"}`)
+		var first struct{ ThreadID string }
+		if err := json.NewDecoder(strings.NewReader(said)).Decode(&first); err != nil || first.ThreadID == "" {
+			t.Fatalf("%v in %s", err, said)
+		}
+		return first.ThreadID
+	}
+	completions := func(thread, reason string) int {
+		return strings.Count(log.String(), "\"session completed\" thread="+store.ThreadLabel(thread)+" reason="+reason)
+	}
+	until := func(thread string) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); completions(thread, "idle") == 0; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("not completed: %s", log.String())
+			}
+		}
+	}
+	told, live, idle := talk(), talk(), ""
+	postJSON(t, info.GenieURL+"/thread/session_completed", ks, `{"id":"`+told+`"}`)
+	s := intrude(t, info, ks)
+	s.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`","threadId":"`+live+`"}}`)
+	if !s.until(`42["joinComplete"`) {
+		t.Fatal("not joined")
+	}
+	for range 2 {
+		idle = talk()
+		until(idle)
+	}
+	if n := completions(live, "idle"); n != 0 {
+		t.Error("the thread of a live session was completed")
+	}
+	if err := s.ws.CloseNow(); err != nil {
+		t.Fatal(err)
+	}
+	until(live)
+	until(talk())
+	for thread, reason := range map[string]string{told: "client", live: "idle", idle: "idle"} {
+		if n, all := completions(thread, reason), completions(thread, ""); n != 1 || all != 1 {
+			t.Errorf("a thread was completed %d times, %d of them by reason %s; want once", all, n, reason)
+		}
+	}
+}
