@@ -271,6 +271,7 @@ type fakeBrain struct {
 	asked    []dialogue.TurnRequest
 	kept     []string // what KeepSpoken was told
 	turns    []string // the ids of what is stored
+	late     []string // those that another session stores just before the next turn
 	full     bool     // nothing can be stored
 	analysis map[string]any
 }
@@ -295,6 +296,12 @@ func (b *fakeBrain) Turn(ctx context.Context, _ dialogue.Caller, req dialogue.Tu
 	b.asked = append(b.asked, req)
 	answer := b.answer
 	result := dialogue.TurnResult{ThreadID: "thread1", QuestionID: fmt.Sprintf("q%d", len(b.asked)), MessageID: "m1"}
+	late := b.late
+	b.turns, b.late = append(b.turns, late...), nil
+	if slices.ContainsFunc(req.ClientTurns, func(id string) bool { return slices.Contains(late, id) }) {
+		b.mu.Unlock()
+		return dialogue.TurnResult{}, store.ErrRepeated
+	}
 	failed := b.full
 	if !failed {
 		b.turns = append(b.turns, req.ClientTurns...)

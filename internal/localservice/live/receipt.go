@@ -16,7 +16,8 @@ type reply func(args ...any) error
 // receipt is what a client is owed for a typed turn until that is stored
 // (choice A22).
 type receipt struct {
-	id      string  // the client's, "" for none
+	id      string // the client's, "" for none
+	text    string
 	replies []reply // to the turn and to its repetitions
 }
 
@@ -39,7 +40,7 @@ func (s *Session) typed(id, text string, asks reply) {
 		s.userSaid(byTranscript, text)
 		return
 	}
-	r := &receipt{id: id}
+	r := &receipt{id: id, text: text}
 	if asks != nil {
 		r.replies = []reply{asks}
 	}
@@ -80,6 +81,20 @@ func (s *Session) abandon(receipts []*receipt) {
 	for _, r := range receipts {
 		if s.unstored[r.id] == r {
 			delete(s.unstored, r.id)
+		}
+	}
+}
+
+// typeAgain takes the turns of a question that was not stored because one of them is
+// there already: the session of an earlier socket was a moment faster. Each counts by
+// itself now.
+func (s *Session) typeAgain(receipts []*receipt) {
+	for _, r := range receipts {
+		if len(r.replies) == 0 {
+			s.typed(r.id, r.text, nil)
+		}
+		for _, asks := range r.replies {
+			s.typed(r.id, r.text, asks)
 		}
 	}
 }

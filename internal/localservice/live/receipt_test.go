@@ -93,6 +93,27 @@ func TestAMergedTurnKeepsItsIDs(t *testing.T) {
 	})
 }
 
+// TestAMergedTurnSurvivesARepeatedOne: only the part that the session of an earlier
+// socket has stored is dropped.
+func TestAMergedTurnSurvivesARepeatedOne(t *testing.T) {
+	play(t, talkative(), Timing{}, func(st *stage) {
+		st.open()
+		st.brain.answer = saying(time.Second, "Fine.")
+		earlier := make(chan struct{}) // the turns wait for the store
+		st.s.post(func() { st.s.stored = earlier })
+		first, second := st.typeTurn("t-1", "one"), st.typeTurn("t-2", "two")
+		st.brain.late = []string{"t-1"}
+		close(earlier)
+		st.wait(5 * time.Second)
+		if first.Load() != 1 || second.Load() != 1 {
+			t.Errorf("acknowledged %d and %d times", first.Load(), second.Load())
+		}
+		if got, want := st.brain.questions(), []string{"one\ntwo", "two"}; !slices.Equal(got, want) {
+			t.Errorf("asked %q, want %q", got, want)
+		}
+	})
+}
+
 func TestWhatWaitsForTheAgentIsAcknowledgedWhenItIsAsked(t *testing.T) {
 	profile := talkative()
 	profile.InterruptionsEnabled = false

@@ -194,8 +194,9 @@ func (s *Session) answered(p *speech, err error) {
 	}
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
-	case errors.Is(err, store.ErrRepeated): // the session of an earlier socket was a moment faster
+	case errors.Is(err, store.ErrRepeated):
 		s.log.Info("a repeated turn is dropped")
+		defer s.typeAgain(p.receipts)
 	default:
 		s.log.Error("the brain failed", "err", err)
 	}
