@@ -17,7 +17,7 @@ import (
 const doubleCloses = 8
 
 // TestTabsThatGoTogetherReportTheEndOnce closes two tabs with one thread, the second as
-// soon as the first has left, or kills one and closes the other at once: the service gets
+// soon as it knows that the first has left, or kills one and closes the other at once: the service gets
 // one report of each thread. Two that are closed in the same moment must not report twice;
 // whether a page lives for long enough to learn that it was the last is up to the browser.
 func TestTabsThatGoTogetherReportTheEndOnce(t *testing.T) {
@@ -56,14 +56,17 @@ func TestTabsThatGoTogetherReportTheEndOnce(t *testing.T) {
 // the thread when its end is reported.
 func goTogether(h server, p *pagetest.Page, way int) (thread string) {
 	one, two := p.NewTab(h.URL+folder), p.NewTab(h.URL+folder)
-	one.Do(&thread, `
-		globalThis.one = await chatOf({presenceHeartbeatMs: 50})
+	var first struct{ Thread, KS string }
+	one.Do(&first, `
+		const {ks} = await arrive()
+		globalThis.one = await chatOf({ks, presenceHeartbeatMs: 50})
 		await one.session.connect()
 		await one.session.sendText("My name is Sam.")
-		return one.session.threadId`)
+		return {thread: one.session.threadId, ks}`)
+	thread = first.Thread
 	// Until the tabs know each other's locks.
 	two.Do(nil, fmt.Sprintf(`
-		const threadId = %q
+		const threadId = %q, ks = %q
 		const beats = {}
 		const channel = new BroadcastChannel("kaltura-agents:thread:" + threadId)
 		const known = new Promise((resolve) => channel.onmessage = ({data}) => {
@@ -71,10 +74,12 @@ func goTogether(h server, p *pagetest.Page, way int) (thread string) {
 			if (lock) beats[id] = (beats[id] ?? 0) + 1
 			if (Object.values(beats).filter((n) => n > 2).length === 2) resolve()
 		})
-		globalThis.two = await chatOf({threadId, presenceHeartbeatMs: 50})
+		globalThis.two = await chatOf({ks, threadId, presenceHeartbeatMs: 50})
+		const bye = new BroadcastChannel("kaltura-agents:thread:" + threadId) // receives after the session's own
+		globalThis.gone = new Promise((resolve) => bye.onmessage = ({data}) => JSON.parse(data).t === "bye" && resolve())
 		await two.session.connect()
 		await known
-		channel.close()`, thread))
+		channel.close()`, thread, first.KS))
 	switch way % 4 {
 	case 1: // as soon as the browser has found out
 		one.Crash()
@@ -83,18 +88,8 @@ func goTogether(h server, p *pagetest.Page, way int) (thread string) {
 		two.Crash()
 		one.CloseTab()
 	case 2:
-		left := make(chan struct{})
-		go func() {
-			defer close(left)
-			p.Do(nil, fmt.Sprintf(`await new Promise((resolve) => {
-				const channel = new BroadcastChannel("kaltura-agents:thread:" + %q)
-				channel.onmessage = ({data}) => JSON.parse(data).t === "bye" && resolve(channel.close())
-				document.title = %q
-			})`, thread, thread))
-		}()
-		p.AwaitTrue(fmt.Sprintf("document.title === %q", thread)) // it listens
 		one.CloseTab()
-		<-left
+		two.Do(nil, "await gone")
 		two.CloseTab()
 	default:
 		var going sync.WaitGroup
