@@ -125,12 +125,13 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 			}
 			p.Do(&got, `
 				const how = "`+how+`"
-				const one = await chatOf()
+				const {ks} = await arrive()
+				const one = await chatOf({ks})
 				await one.session.connect()
 				await one.session.sendText("My name is Sam.")
 				const {threadId} = one.session
 				const other = await anotherTab()
-				const two = await other.chatOf({threadId})
+				const two = await other.chatOf({ks, threadId})
 				await two.session.connect()
 				const known = (await two.session.sendText("What is my name?")).text
 				await two.session.sendText("My name is Ada.")
@@ -186,12 +187,13 @@ func TestASwitchIsNoGoodbyeToOtherTabs(t *testing.T) {
 	}
 	p.Do(&got, `
 		const beat = {presenceHeartbeatMs: 60_000, presenceStaleMs: 180_000}
-		const one = await agentOf(beat)
+		const {ks} = await arrive()
+		const one = await agentOf({...beat, ks})
 		await one.session.connect()
 		await one.session.sendText("My name is Sam.")
 		const {threadId} = one.session
 		const other = await anotherTab()
-		const two = await other.chatOf({threadId, ...beat})
+		const two = await other.chatOf({ks, threadId, ...beat})
 		await two.session.connect()
 		await two.session.sendText("What is my name?")
 		const said = []
