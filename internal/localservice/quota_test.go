@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pion/turn/v5"
+
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -83,4 +85,34 @@ func dialFrom(t *testing.T, info localservice.Info, from string) *intruder {
 		},
 		DisableKeepAlives: true,
 	}})
+}
+
+// TestBuiltInRelayLogin: everybody knows it, so a service for other machines has none.
+func TestBuiltInRelayLogin(t *testing.T) {
+	t.Parallel()
+	for _, public := range []bool{false, true} {
+		info := start(t, localservice.Options{AllowPublic: public}).Info()
+		conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := turn.NewClient(&turn.ClientConfig{
+			TURNServerAddr: strings.TrimPrefix(info.TURNServerURL, "turn:"), Conn: conn, Username: "kaltura", Password: "avatar",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Listen(); err != nil {
+			t.Fatal(err)
+		}
+		relayed, err := c.Allocate()
+		if (err == nil) == public {
+			t.Errorf("with public %t the login gives %v", public, err)
+		}
+		if err == nil {
+			_ = relayed.Close()
+		}
+		c.Close()
+		_ = conn.Close()
+	}
 }
