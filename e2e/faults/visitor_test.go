@@ -85,10 +85,13 @@ func enter(t testing.TB, info localservice.Info, change func(*avatar.Options)) *
 	}
 	v := &visitor{t: t, http: &client{Transport: fetch.New()}, changed: make(chan struct{})}
 	t.Cleanup(func() { v.http.Close() })
-	init, err := appinit.Init(t.Context(), appinit.Options{
-		WidgetID: agent.WidgetID, Client: v.http,
-		Config: appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
-	})
+	arrive := func(ctx context.Context) (*appinit.Result, error) {
+		return appinit.Init(ctx, appinit.Options{
+			WidgetID: agent.WidgetID, Client: v.http,
+			Config: appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+		})
+	}
+	init, err := arrive(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +100,21 @@ func enter(t testing.TB, info localservice.Info, change func(*avatar.Options)) *
 	o.MicStart = avatar.MicDeferred
 	o.Platform = media.Platform{OnTrack: v.receive}
 	o.OnEvent = v.record
+	// A service that was started again knows nothing of the relay's earlier logins.
+	o.OnRelayNeeded = func(ctx context.Context) (*media.Credentials, error) {
+		again, err := arrive(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return avatar.OptionsFor(again).TURNCredentials, nil
+	}
+	o.OnTokenNeeded = func(ctx context.Context) (string, error) {
+		again, err := arrive(ctx)
+		if err != nil {
+			return "", err
+		}
+		return again.KS, nil
+	}
 	if change != nil {
 		change(&o)
 	}
