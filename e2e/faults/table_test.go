@@ -114,14 +114,16 @@ func condition(name, c string, links ...string) row {
 	}
 }
 
-// whep is a broken picture whose WHEP requests are answered with a status.
+// whep is a broken picture whose WHEP requests are answered with a status: that is
+// refused again by each rebuild (timeouts.coldAttempts). Without an answer, a later
+// try comes through.
 func whep(status int) row {
-	name := fmt.Sprintf("media broken, WHEP answers %d", status)
+	name, lasts, ends := fmt.Sprintf("media broken, WHEP answers %d", status), 15*time.Second, fault.ReconnectFailed
 	if status == 0 {
-		name = "media broken, WHEP hangs"
+		name, lasts, ends = "media broken, WHEP hangs for 6 s", 6*time.Second, ""
 	}
 	return row{
-		name: name, lasts: 6 * time.Second,
+		name: name, lasts: lasts, ends: ends,
 		breaks: func(r *rig) {
 			r.http.answerWHEP(r.t, status)
 			r.session("kill-media", nil)

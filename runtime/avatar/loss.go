@@ -278,11 +278,11 @@ func (s *Session) endAfter(from situation, what loss, d detail) {
 		e := refusal(d.err)
 		s.end(e, string(e.Code))
 	case socketSpent:
-		failed(fault.ReconnectFailed, "the connection could not be made again")
+		failed(fault.ReconnectFailed, "the connection could not be made again; connect again to go on")
 	case windowOver:
-		failed(fault.ReconnectTimeout, "the connection did not come back in time")
+		failed(fault.ReconnectTimeout, "the connection did not come back in time; connect again to go on")
 	case attemptsSpent:
-		failed(fault.ReconnectFailed, "the session could not be rebuilt")
+		failed(fault.ReconnectFailed, "the session could not be rebuilt; connect again to go on")
 	case mediaGone:
 		s.end(fault.New(fault.MediaRecoverFailed, "the picture did not come back").InPhase(fault.PhaseReconnect).Because(d.err).WithRetryable(true), string(fault.MediaRecoverFailed))
 	case attemptFatal:

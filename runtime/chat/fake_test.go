@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -44,8 +45,12 @@ func (p *fakePage) UserAgent() string { return "test" }
 
 type fakeChannel struct{ page *fakePage }
 
-func (fakeChannel) Post(string) {}
-func (c fakeChannel) Close()    { c.page.channels-- }
+func (fakeChannel) Post(string)                                {}
+func (fakeChannel) Lock(string, bool, func()) (release func()) { return func() {} }
+func (fakeChannel) Store(string, string)                       {}
+func (fakeChannel) Stored(string) string                       { return "" }
+func (fakeChannel) Hold(time.Duration)                         {}
+func (c fakeChannel) Close()                                   { c.page.channels-- }
 
 // rig is a session and everything around it, inside a bubble of virtual time.
 type rig struct {

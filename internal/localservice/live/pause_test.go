@@ -362,18 +362,25 @@ func TestSlotWithoutAViewer(t *testing.T) {
 		st.media.unwatched = true
 		st.ready()
 		st.wait(DefaultUnwatched - time.Millisecond)
-		if st.hub.calls != 1 {
-			t.Errorf("%d slots are taken before the time, want 1", st.hub.calls)
+		if st.slots() != 1 {
+			t.Errorf("%d slots are taken before the time, want 1", st.slots())
 		}
 		st.wait(time.Millisecond)
-		if st.hub.calls != 0 || st.media.open != 0 {
-			t.Errorf("%d slots and %d peers are left", st.hub.calls, st.media.open)
+		if st.slots() != 0 || st.media.open != 0 {
+			t.Errorf("%d slots and %d peers are left", st.slots(), st.media.open)
 		}
 		st.media.unwatched = false
 		st.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
 		st.wait(2 * DefaultUnwatched)
-		if st.hub.calls != 1 {
-			t.Errorf("%d slots are taken by a session with a viewer, want 1", st.hub.calls)
+		if st.slots() != 1 {
+			t.Errorf("%d slots are taken by a session with a viewer, want 1", st.slots())
 		}
 	})
+}
+
+// slots are those that are taken.
+func (st *stage) slots() int {
+	st.hub.mu.Lock()
+	defer st.hub.mu.Unlock()
+	return st.hub.calls
 }
