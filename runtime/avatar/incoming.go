@@ -113,7 +113,10 @@ func (s *Session) lifecycle(ev socketio.Event) {
 		s.pauseExpired()
 		s.base.Emit(TimeExpired{Type: "pause_expiry"})
 	case control.SessionReadyForResume:
-		s.pauseExpired()
+		// It follows pauseSessionExpired, whose media may have been made again already.
+		if s.life.paused {
+			s.pauseExpired()
+		}
 		s.base.Emit(ResumeReady{Ready: true})
 	case control.ResumingSession:
 		if s.state == Connected {

@@ -49,9 +49,14 @@ func TestAPauseThatExpiresDuringResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := r.media.down
+		session := r.service.answer[control.StvNewSession]
+		r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
+			s.say(control.ResumingSession, control.Empty{})
+			session(s, e)
+		}
 		s.say(control.PauseSessionExpired, control.Empty{})
+		synctest.Wait() // the media are made again before the second event
 		s.say(control.SessionReadyForResume, control.Empty{})
-		s.say(control.ResumingSession, control.Empty{})
 		synctest.Wait()
 		if !first.closed || r.media.down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("the media were not made again: state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
