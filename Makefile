@@ -47,7 +47,7 @@ test: build $(STATICCHECK) ## Every check and test, headless, with a closing lin
 	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites vet-native native-all page lint-native vet-page lint-page format types sizes npm
 
 .PHONY: verify
-verify: build ## What takes longer: every fault of docs/resilience.md, a soak, 1,000 cut connections, 200 pairs of tabs, inputs of their own for the fuzz targets
+verify: build ## What takes longer: every fault of docs/resilience.md, a soak, 1,000 cut connections, pairs of tabs, inputs of their own for the fuzz targets
 	tools/need.sh browser
 	go run ./internal/maketest -j 1 faults soak cuts tabs fuzz
 
@@ -124,9 +124,12 @@ SOAK := 2m
 soak: # faults at random, for native sessions and one page
 	$(GOTEST) -count 1 -run TestSoak ./e2e/faults -soak $(SOAK) -sessions 4 -page
 
+# How many pairs of tabs end together; with the other tests eight.
+PAIRS := 24
+
 .PHONY: tabs
-tabs: # two hundred pairs of tabs with one thread that end together
-	AGENTRUNTIME_DOUBLE_CLOSES=200 $(GOTEST) -timeout 30m -v -run TestTabsThatGoTogether ./e2e/hostile
+tabs: # pairs of tabs with one thread that end together
+	AGENTRUNTIME_DOUBLE_CLOSES=$(PAIRS) $(GOTEST) -timeout 30m -v -run TestTabsThatGoTogether ./e2e/hostile
 
 # Each fuzz target runs its seeds with the other tests; here it also runs this many
 # inputs of its own. A time instead would now and then end a run with an error.

@@ -27,6 +27,10 @@ func (e *ending) logged() slog.Attr {
 	if e.ctx.Err() == nil {
 		return slog.Attr{}
 	}
-	at := <-e.at
-	return slog.Group("", slog.Time("ended_at", at), slog.Duration("stopped_after", max(0, now.Sub(at))))
+	return stoppedAt(<-e.at, now)
+}
+
+// stoppedAt says when a turn's end was seen, and how long the brain went on after it.
+func stoppedAt(end, stop time.Time) slog.Attr {
+	return slog.Group("", slog.Time("ended_at", end), slog.Duration("stopped_after", max(0, stop.Sub(end))))
 }

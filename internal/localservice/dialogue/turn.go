@@ -130,7 +130,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	case errors.Is(err, store.ErrRepeated), errors.Is(err, store.ErrNotFound):
 		return TurnResult{}, fmt.Errorf("store question: %w", err)
 	default:
-		s.log.Error("question not stored", "thread", thread.ID, "error", err)
+		s.log.Error("question not stored", "thread", store.ThreadLabel(thread.ID), "error", err)
 		return TurnResult{ThreadID: thread.ID}, out.fail("The question could not be stored.")
 	}
 	if req.Stored != nil {
@@ -138,7 +138,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	}
 	out.draft = &draft{save: func() {
 		if err := s.save(ctx, thread, asked.ID, out, true); err != nil {
-			s.log.Warn("unfinished answer not stored", "thread", thread.ID, "error", err) // its end tells the client
+			s.log.Warn("unfinished answer not stored", "thread", store.ThreadLabel(thread.ID), "error", err) // its end tells the client
 		}
 	}}
 	defer out.draft.end()
@@ -158,7 +158,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 		saveErr = s.saveTitle(ctx, who, thread, out)
 	}
 	if err == nil && saveErr != nil {
-		s.log.Error("answer not stored", "thread", thread.ID, "error", saveErr)
+		s.log.Error("answer not stored", "thread", store.ThreadLabel(thread.ID), "error", saveErr)
 		err, saveErr = &brain.Failure{Message: "The answer could not be stored."}, nil
 	}
 	result := TurnResult{ThreadID: thread.ID, QuestionID: asked.ID, MessageID: answerID, Text: out.text.String()}
@@ -306,8 +306,9 @@ func (s *Service) finish(ctx context.Context, out *sink, stopped slog.Attr, err 
 	case ctx.Err() != nil:
 		log.Info("turn stopped", "reason", "cancelled", stopped)
 		return ctx.Err()
-	case out.lost != nil:
-		log.Info("turn stopped", "reason", "client gone")
+	case out.lost != nil: // a segment could not be sent, before the connection was seen to end
+		now := time.Now()
+		log.Info("turn stopped", "reason", "client gone", stoppedAt(now, now))
 		return out.lost
 	case errors.As(err, &failure):
 		log.Warn("turn failed", "error", failure.Message)
