@@ -22,7 +22,7 @@ func writePage(w http.ResponseWriter, status int, title, body string) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer") // an address may hold a state
+	h.Set("Referrer-Policy", "same-origin") // an address may hold a state; "no-referrer" would make the origin of its form "null"
 	w.WriteHeader(status)
 	title = html.EscapeString(title)
 	w.Write([]byte(`<!doctype html><html lang="en"><meta charset="utf-8">` + //nolint:errcheck // the client is gone
