@@ -247,7 +247,7 @@ func TestAnythingIsRefusedWithATypedError(t *testing.T) {
 			sendTextOptions: (x) => typeof x === "number" || typeof x === "string" || typeof x === "bigint" || typeof x === "symbol" || x === null ? session.sendText("") : session.sendText("", x),
 			streamText: (x) => typeof x === "string" ? session.streamText("").next() : session.streamText(x).next(),
 			respondToTool: (x) => session.respondToTool(x, x),
-			setDynamicPrompt: (x, kind) => session.setDynamicPrompt(kind === "signal" ? [x] : x),
+			setDynamicPrompt: (x, kind) => session.setDynamicPrompt(kind === "signal" || kind === "null" ? [x] : x), // null clears it
 			updateRequestVars: (x, kind) => session.updateRequestVars(kind === "signal" ? 5 : x),
 			setToken: (x) => session.setToken(typeof x === "string" ? "" : x),
 			onToolCall: (x) => session.onToolCall(x, x),
