@@ -25,9 +25,6 @@ const (
 	resuming   situation = "resuming" // the media of an expired pause are made again
 )
 
-// situations lists those that have decisions, in the order of the docs.
-var situations = []situation{starting, live, paused, offline, rebuilding, resuming}
-
 func (s *Session) situation() situation {
 	switch s.state {
 	case Preparing, Connecting:
@@ -77,12 +74,6 @@ const (
 	attemptsSpent loss = "attempts failed"               // the last rebuild
 	attemptDone   loss = "attempt succeeded"             // of a connect, rebuild or resume
 )
-
-// losses lists them in the order of the docs.
-var losses = []loss{
-	socketDropped, socketClosed, socketKept, socketNew, socketSpent, tokenRefused, socketRefused, windowCloses, windowOver, networkBack,
-	peerLost, repairFailed, repairVain, mediaGone, toolSpiral, serviceFatal, pauseOver, attemptFailed, attemptFatal, attemptsSpent, attemptDone,
-}
 
 // action is what the session does about it.
 type action string

@@ -10,6 +10,15 @@ import (
 	"testing"
 )
 
+// situations lists those that have decisions, in the order of the docs.
+var situations = []situation{starting, live, paused, offline, rebuilding, resuming}
+
+// losses lists them in the order of the docs.
+var losses = []loss{
+	socketDropped, socketClosed, socketKept, socketNew, socketSpent, tokenRefused, socketRefused, windowCloses, windowOver, networkBack,
+	peerLost, repairFailed, repairVain, mediaGone, toolSpiral, serviceFatal, pauseOver, attemptFailed, attemptFatal, attemptsSpent, attemptDone,
+}
+
 // diagram is the state machine as docs/resilience.md shows it.
 func diagram() string {
 	var b strings.Builder
