@@ -47,9 +47,9 @@ test: build $(STATICCHECK) ## Every check and test, headless, with a closing lin
 	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites vet-native native-all page lint-native vet-page lint-page format types sizes npm
 
 .PHONY: verify
-verify: build ## What takes longer: every fault of docs/resilience.md, a soak, 1,000 cut connections, pairs of tabs, inputs of their own for the fuzz targets
+verify: build ## What takes longer: every fault of docs/resilience.md, a soak, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	go run ./internal/maketest -j 1 faults soak cuts tabs fuzz
+	go run ./internal/maketest -j 1 faults soak fuzz
 
 .PHONY: generate
 generate: ## Write generated files again
@@ -144,7 +144,7 @@ fuzz:
 	done
 	$(GOTEST) -run TestIsolation ./internal/localservice/api -isolation-calls 100000
 
-# How often the connection is cut around a typed turn; with the other tests, 100 times.
+# How often the connection is cut around a typed turn; with the other tests, 40 times.
 CUTS := 1000
 
 .PHONY: cuts

@@ -26,7 +26,7 @@ import (
 // finds every text in the transcript once, or was told of it. AGENTRUNTIME_CUTS is the
 // number of cuts.
 func TestNoTypedTurnIsLost(t *testing.T) {
-	cuts := 100
+	cuts := 40
 	if text := os.Getenv("AGENTRUNTIME_CUTS"); text != "" {
 		var err error
 		if cuts, err = strconv.Atoi(text); err != nil {

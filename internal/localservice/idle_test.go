@@ -18,7 +18,7 @@ func TestIdleThreadIsCompletedOnce(t *testing.T) {
 	t.Parallel()
 	var log syncBuffer
 	info := start(t, localservice.Options{
-		Script: script(fine), IdleThread: 300 * time.Millisecond, Recovery: -1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Script: script(fine), IdleThread: 3 * time.Second, Recovery: -1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	}).Info()
 	ks := conversationToken(t, info, "silent", "sam")
 	talk := func() string {
