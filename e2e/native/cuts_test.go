@@ -86,6 +86,9 @@ func TestNoTypedTurnIsLost(t *testing.T) {
 	}
 }
 
+// inARow is how often a connection is cut before all texts must have left.
+const inARow = 20
+
 // chatter has a session say something with each of so many cuts. It returns what was
 // said, what was reported as unconfirmed, and the thread.
 func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, reported []string, thread string) {
@@ -136,6 +139,9 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 		}
 		line.drop()
 		_, next = await(heard, next, anyOf[avatar.Reconnected])
+		if i%inARow == inARow-1 {
+			waiting.Wait() // each rebuild opens the conversation again, and texts wait for the end of that
+		}
 	}
 	last := fmt.Sprintf("session %d ends", n)
 	speak(last)
