@@ -102,6 +102,19 @@ func (s *service) control(path string, body any) {
 	pagetest.Control(s.t.Context(), s.t, s.Info, path, body)
 }
 
+// typed counts how often each text that a visitor typed is in a thread. The service
+// joins, a line each, what waits to be sent together or comes while it thinks.
+func (s *service) typed(thread string) map[string]int {
+	s.t.Helper()
+	times := map[string]int{}
+	for _, message := range pagetest.UserMessages(s.t.Context(), s.t, s.Info, thread) {
+		for line := range strings.Lines(message) {
+			times[strings.TrimSpace(line)]++
+		}
+	}
+	return times
+}
+
 // links sets conditions of the network.
 func (s *service) links(conditions map[string]string) { s.control("/links", conditions) }
 

@@ -2,11 +2,9 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +39,9 @@ func link(conditions string, links ...string) disturbance {
 }
 
 func command(name string, body any) disturbance {
-	return disturbance{name, func(s *service, id string) { s.tryControl("/sessions/"+id+"/"+name, body) }}
+	return disturbance{name, func(s *service, id string) {
+		pagetest.TryControl(s.t.Context(), s.t, s.Info, "/sessions/"+id+"/"+name, body)
+	}}
 }
 
 var disturbances = []disturbance{
@@ -54,51 +54,8 @@ var disturbances = []disturbance{
 	command("kill-media", struct{}{}),
 	{"recovery refused, then drop", func(s *service, id string) {
 		s.control("/recovery", map[string]any{"refuseNext": true})
-		s.tryControl("/sessions/"+id+"/drop", struct{}{})
+		pagetest.TryControl(s.t.Context(), s.t, s.Info, "/sessions/"+id+"/drop", struct{}{})
 	}},
-}
-
-// tryControl gives a command for a session, which may be gone.
-func (s *service) tryControl(path string, body any) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.ControlURL+path, strings.NewReader(string(data)))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+s.ControlToken)
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	reply.Body.Close()
-}
-
-// ids are the sockets of the live sessions.
-func (s *service) ids() []string {
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.ControlURL+"/sessions", nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+s.ControlToken)
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	var list struct {
-		Sessions []struct{ ID string }
-	}
-	if err := json.NewDecoder(reply.Body).Decode(&list); err != nil {
-		s.t.Fatal(err)
-	}
-	var ids []string
-	for _, x := range list.Sessions {
-		ids = append(ids, x.ID)
-	}
-	return ids
 }
 
 // talker is a native session that asks questions as long as the soak goes on.
@@ -152,13 +109,13 @@ func TestSoak(t *testing.T) {
 	random := rand.New(rand.NewPCG(*seed, 0))
 	var done []string
 	for end := time.Now().Add(*soakTime); time.Now().Before(end); {
-		ids := s.ids()
-		if len(ids) == 0 {
+		live := pagetest.Sessions(t.Context(), t, s.Info)
+		if len(live) == 0 {
 			break
 		}
 		d := disturbances[random.IntN(len(disturbances))]
 		done = append(done, d.name)
-		d.apply(s, ids[random.IntN(len(ids))])
+		d.apply(s, live[random.IntN(len(live))].ID)
 		pause(ctx, time.Second+time.Duration(random.Int64N(int64(3*time.Second))))
 		s.links(map[string]string{"sockets": "none", "http": "none", "relay": "none"})
 		pause(ctx, time.Duration(random.Int64N(int64(3*time.Second))))
@@ -182,22 +139,13 @@ func TestSoak(t *testing.T) {
 		}
 		thread := k.Snapshot().ThreadID
 		k.Disconnect(avatar.DisconnectOptions{})
-		kept := pagetest.UserMessages(t.Context(), t, s.Info, thread)
+		times := s.typed(thread)
 		k.mu.Lock()
 		reported := slices.Concat(k.unconfirmed, k.refused)
 		k.mu.Unlock()
 		for _, text := range k.asked {
-			times := 0
-			for _, x := range kept {
-				// The service joins what is typed while it is still thinking, a line each.
-				for line := range strings.Lines(x) {
-					if strings.TrimSpace(line) == text {
-						times++
-					}
-				}
-			}
-			if times > 1 || times == 0 && !slices.Contains(reported, text) {
-				t.Errorf("session %d: %q is in the thread %d times; reported were %q, the thread has %q", n, text, times, reported, kept)
+			if found := times[text]; found > 1 || found == 0 && !slices.Contains(reported, text) {
+				t.Errorf("session %d: %q is in the thread %d times; reported were %q", n, text, found, reported)
 			}
 		}
 		t.Logf("session %d: %d turns, %d reported, longest time without picture %v", n, len(k.asked), len(reported), k.picture.longest().Round(100*time.Millisecond))

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -278,19 +277,13 @@ func (w row) run(t *testing.T, o *outcome) {
 	o.gap, o.unconfirmed = v.picture.longest(), len(v.unconfirmed)
 	reported := slices.Concat(v.unconfirmed, v.refused)
 	v.mu.Unlock()
-	kept := pagetest.UserMessages(t.Context(), t, s.Info, thread)
+	times := s.typed(thread)
 	texts := []string{"What is before?", "What is during?"}
 	if !over {
 		texts = append(texts, "What is after?")
 	}
 	for _, text := range texts {
-		n := 0
-		for _, k := range kept {
-			if k == text {
-				n++
-			}
-		}
-		switch {
+		switch n := times[text]; {
 		case n == 0 && !slices.Contains(reported, text):
 			o.lost++
 		case n > 1:
@@ -298,7 +291,7 @@ func (w row) run(t *testing.T, o *outcome) {
 		}
 	}
 	if o.lost+o.doubled > 0 {
-		t.Errorf("%d turns lost, %d doubled; the thread has %q, reported were %q", o.lost, o.doubled, kept, reported)
+		t.Errorf("%d turns lost, %d doubled; the thread has %v, reported were %q", o.lost, o.doubled, times, reported)
 	}
 }
 

@@ -149,7 +149,7 @@ func (v *visitor) record(e avatar.Event) {
 		data, _ := json.Marshal(e) // an event has a JSON form
 		var turn struct{ Text string }
 		_ = json.Unmarshal(data, &turn)
-		v.unconfirmed = append(v.unconfirmed, turn.Text)
+		v.unconfirmed = append(v.unconfirmed, strings.Split(turn.Text, "\n")...)
 	}
 	v.signal()
 }

@@ -24,24 +24,52 @@ func (h *Server) Control(path string, body any) {
 // Control gives a running service a command at its control address.
 func Control(ctx context.Context, t testing.TB, info localservice.Info, path string, body any) {
 	t.Helper()
+	if status, text := TryControl(ctx, t, info, path, body); status != http.StatusOK {
+		t.Fatalf("control %s: %d %s", path, status, text)
+	}
+}
+
+// TryControl gives a running service a command that it may refuse, such as one for a
+// session that may have ended, and returns the answer.
+func TryControl(ctx context.Context, t testing.TB, info localservice.Info, path string, body any) (status int, text []byte) {
+	t.Helper()
 	data, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, info.ControlURL+path, bytes.NewReader(data))
+	return control(ctx, t, info, http.MethodPost, path, data)
+}
+
+// Sessions returns the live sessions of a running service.
+func Sessions(ctx context.Context, t testing.TB, info localservice.Info) []live.Info {
+	t.Helper()
+	var list struct {
+		Sessions []live.Info `json:"sessions"`
+	}
+	if status, text := control(ctx, t, info, http.MethodGet, "/sessions", nil); status != http.StatusOK {
+		t.Fatalf("sessions: %d %s", status, text)
+	} else if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Sessions
+}
+
+func control(ctx context.Context, t testing.TB, info localservice.Info, method, path string, body []byte) (status int, text []byte) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, info.ControlURL+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+info.ControlToken)
-	resp, err := http.DefaultClient.Do(r)
+	reply, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(resp.Body)
-		t.Fatalf("control %s: %s %s", path, resp.Status, text)
+	defer reply.Body.Close()
+	if text, err = io.ReadAll(reply.Body); err != nil {
+		t.Fatal(err)
 	}
+	return reply.StatusCode, text
 }
 
 // OnlySession returns the one live session that the service has.
@@ -74,32 +102,20 @@ func UserMessages(ctx context.Context, t testing.TB, info localservice.Info, thr
 	}
 	var admin string
 	decode(t, reply, &admin)
-	filter := fmt.Sprintf(`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q}}`, thread)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, info.GenieURL+"/message/list", strings.NewReader(filter))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "KS "+admin)
-	r.Header.Set("Content-Type", "application/json")
-	if reply, err = http.DefaultClient.Do(r); err != nil {
-		t.Fatal(err)
-	}
-	var list struct {
-		Objects []struct {
-			Type    string
-			Content []struct{ Content json.RawMessage }
-		}
-	}
-	decode(t, reply, &list)
 	var texts []string
-	for _, m := range list.Objects {
-		if m.Type == "human" {
+	for page, more := 1, true; more; page++ {
+		objects := messages(ctx, t, info, admin, thread, page)
+		for _, m := range objects {
+			if m.Type != "human" {
+				continue
+			}
 			var text string
 			if err := json.Unmarshal(m.Content[0].Content, &text); err != nil {
 				t.Fatal(err)
 			}
 			texts = append(texts, text)
 		}
+		more = len(objects) == messagePage
 	}
 	return texts
 }
@@ -114,4 +130,31 @@ func decode(t testing.TB, r *http.Response, out any) {
 	if err := json.Unmarshal(body, out); err != nil || r.StatusCode != http.StatusOK {
 		t.Fatalf("%s %s: %s %s", r.Request.Method, r.Request.URL.Path, r.Status, body)
 	}
+}
+
+// messagePage is the largest page of messages (service.md, Limits).
+const messagePage = 500
+
+type message struct {
+	Type    string
+	Content []struct{ Content json.RawMessage }
+}
+
+// messages returns one page of the messages of a thread, oldest first.
+func messages(ctx context.Context, t testing.TB, info localservice.Info, admin, thread string, page int) []message {
+	t.Helper()
+	filter := fmt.Sprintf(`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q},"pager":{"pageIndex":%d,"pageSize":%d}}`, thread, page, messagePage)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, info.GenieURL+"/message/list", strings.NewReader(filter))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "KS "+admin)
+	r.Header.Set("Content-Type", "application/json")
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct{ Objects []message }
+	decode(t, reply, &list)
+	return list.Objects
 }
