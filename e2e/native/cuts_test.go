@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
@@ -135,7 +135,7 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 			speak(fmt.Sprintf("and another, %d of session %d", i, n))
 		}
 		if random.IntN(10) == 0 {
-			refuseRecovery(t, service)
+			pagetest.Control(t.Context(), t, service.Info(), "/recovery", map[string]any{"refuseNext": true})
 		}
 		line.drop()
 		_, next = await(heard, next, anyOf[avatar.Reconnected])
@@ -159,24 +159,6 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 		}
 	}
 	return said, reported, thread
-}
-
-// refuseRecovery has the service refuse the next recovery of a session.
-func refuseRecovery(t *testing.T, service *localservice.Service) {
-	info := service.Info()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, info.ControlURL+"/recovery", strings.NewReader(`{"refuseNext":true}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+info.ControlToken)
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	if reply.StatusCode != http.StatusOK {
-		t.Error(reply.Status)
-	}
 }
 
 // cuttable is a way to a server that can lose what is under way and break.
