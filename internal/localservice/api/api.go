@@ -26,7 +26,7 @@ const DefaultKeepalive = 10 * time.Second
 // DefaultBodyTimeout is how long a client may take to send the body of a request.
 const DefaultBodyTimeout = 30 * time.Second
 
-// Config is what the API works with. All fields but the last four are required.
+// Config is what the API works with. All fields from Live on may be left out.
 type Config struct {
 	Store    *store.Store
 	Tokens   *token.Authority
@@ -35,12 +35,22 @@ type Config struct {
 	// Hosts is called once for each appInit, so that credentials can be fresh.
 	Hosts func() (Hosts, error)
 
+	Live      Live         // nil when there are no live sessions
 	Knowledge fs.FS        // the Markdown files to show, nil for none
 	Logger    *slog.Logger // nil discards
 	// PrivateNetwork answers the preflight of a page from the public network.
 	PrivateNetwork bool
 	Keepalive      time.Duration // 0 means DefaultKeepalive
 	BodyTimeout    time.Duration // 0 means DefaultBodyTimeout
+}
+
+// Live is the live sessions of threads; [live.Hub] has them.
+type Live interface {
+	// Push lets the sessions of a thread say a line that is in it already, and reports
+	// whether there is one.
+	Push(ctx context.Context, threadID, messageID, text string) bool
+	// Attached reports whether a session has the thread.
+	Attached(ctx context.Context, threadID string) bool
 }
 
 // Hosts is the part of an appInit reply that depends on where the service runs
@@ -100,8 +110,10 @@ func New(c Config) http.Handler {
 	mux.Handle("POST /v1/thread/update", s.route(owners, withBody(s.threadUpdate)))
 	mux.Handle("POST /v1/thread/delete", s.route(owners, withBody(s.threadDelete)))
 	mux.Handle("POST /v1/thread/get_transcripts", s.route(owners, withID(s.threadTranscript)))
+	mux.Handle("POST /thread/push", s.route(admins, withBody(s.threadPush)))
 	mux.Handle("POST /message/list", s.route(owners, withBody(s.messageList)))
 	mux.Handle("POST /message/get", s.route(owners, withID(s.messageGet)))
+	mux.Handle("POST /message/report", s.route(admins, withBody(s.messageReport)))
 	mux.Handle("POST /message/share", s.route(owners, withBody(s.messageShare)))
 
 	return s.wrap(mux)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -15,18 +16,19 @@ const maxComment = 8000
 // messageView is a message as clients see it. Its content is a list of parts,
 // also for the opening (wire-protocol §9.5).
 type messageView struct {
-	ID         string       `json:"id"`
-	ThreadID   string       `json:"thread_id,omitempty"`
-	GenieID    string       `json:"genie_id"`
-	UserID     string       `json:"user_id"`
-	Type       store.Role   `json:"type"`
-	Title      string       `json:"title,omitempty"`
-	Content    []store.Part `json:"content"`
-	Unfinished bool         `json:"unfinished,omitempty"` // our own: it goes on, or broke off
-	IsPositive *bool        `json:"is_positive,omitempty"`
-	Comment    string       `json:"comment,omitempty"`
-	CreatedAt  time.Time    `json:"created_at"`
-	UpdatedAt  time.Time    `json:"updated_at"`
+	ID         string        `json:"id"`
+	ThreadID   string        `json:"thread_id,omitempty"`
+	GenieID    string        `json:"genie_id"`
+	UserID     string        `json:"user_id"`
+	Type       store.Role    `json:"type"`
+	Title      string        `json:"title,omitempty"`
+	Content    []store.Part  `json:"content"`
+	Unfinished bool          `json:"unfinished,omitempty"` // our own: it goes on, or broke off
+	IsPositive *bool         `json:"is_positive,omitempty"`
+	Comment    string        `json:"comment,omitempty"`
+	Feedback   *feedbackView `json:"feedback,omitempty"` // the whole rating
+	CreatedAt  time.Time     `json:"created_at"`
+	UpdatedAt  time.Time     `json:"updated_at"`
 }
 
 func viewMessage(m store.Message) messageView {
@@ -37,6 +39,8 @@ func viewMessage(m store.Message) messageView {
 	}
 	if m.Rating != nil {
 		v.IsPositive, v.Comment = &m.Rating.IsPositive, m.Rating.Comment
+		row := viewFeedback(*m.Rating)
+		v.Feedback = &row
 	}
 	return v
 }
@@ -46,7 +50,17 @@ func (s *server) messageList(c *call, body listRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFilter(body.Filter, "GenieListMessageFilter")
+	want, err := messageFilter(body.Filter)
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := s.Store.Messages(c.ctx(), c.scope(), want, page)
+	return viewAll(list, total, viewMessage), err
+}
+
+// messageFilter reads the filter of messages (service.md, Messages).
+func messageFilter(raw json.RawMessage) (store.MessageFilter, error) {
+	f := newFilter(raw, "GenieListMessageFilter")
 	want := store.MessageFilter{
 		IDs: f.list("idsIn"), ThreadID: f.text("threadIdEquals"), UserID: f.optional("userIdEquals"),
 		ConfigID: f.number("genieIdEquals"), OrderBy: f.order(),
@@ -60,13 +74,12 @@ func (s *server) messageList(c *call, body listRequest) (any, error) {
 		want.Positive = []bool{positive}
 	}
 	if err := f.done(); err != nil {
-		return nil, err
+		return want, err
 	}
 	if len(want.Positive) > 2 {
-		return nil, invalid("too_long", "List should have at most 2 items", "filter", "isPositiveIn")
+		return want, invalid("too_long", "List should have at most 2 items", "filter", "isPositiveIn")
 	}
-	list, total, err := s.Store.Messages(c.ctx(), c.scope(), want, page)
-	return viewAll(list, total, viewMessage), err
+	return want, nil
 }
 
 func (s *server) messageGet(c *call, id string) (any, error) {
@@ -132,7 +145,11 @@ func (s *server) addFeedback(c *call, body struct {
 	f, err := s.Store.AddFeedback(c.ctx(), c.scope(), store.Feedback{
 		MessageID: body.Data.MessageID, IsPositive: *body.Data.IsPositive, Comment: body.Data.Comment,
 	})
+	return viewFeedback(f), err
+}
+
+func viewFeedback(f store.Feedback) feedbackView {
 	return feedbackView{
 		f.MessageID, f.ThreadID, strconv.FormatInt(f.ConfigID, 10), f.UserID, f.IsPositive, f.Comment, f.CreatedAt, f.UpdatedAt,
-	}, err
+	}
 }

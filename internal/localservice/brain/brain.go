@@ -64,8 +64,9 @@ func (q *Question) shows(capability string) bool {
 
 // Line is one message of the thread's history.
 type Line struct {
-	Agent bool // by the agent, not by the user
-	Text  string
+	Agent  bool // by the agent, not by the user
+	System bool // by neither: a partner's server says it to the brain
+	Text   string
 }
 
 // Sink takes an answer apart into segments. Its methods may be called from the

@@ -148,9 +148,12 @@ func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompleti
 	}
 	messages := []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(system)}
 	for _, line := range q.History {
-		if line.Agent {
+		switch {
+		case line.System:
+			messages = append(messages, openai.SystemMessage(line.Text))
+		case line.Agent:
 			messages = append(messages, openai.AssistantMessage(line.Text))
-		} else {
+		default:
 			messages = append(messages, openai.UserMessage(line.Text))
 		}
 	}

@@ -180,7 +180,7 @@ func (t *turn) recall() string {
 func (t *turn) said(agent bool) []string {
 	var list []string
 	for _, line := range t.History {
-		if line.Agent == agent {
+		if line.Agent == agent && !line.System {
 			list = append(list, line.Text)
 		}
 	}

@@ -209,7 +209,7 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 		}
 		isNew = isNew && m.Role != store.Human
 		if text := m.Text(); text != "" {
-			lines = append(lines, brain.Line{Agent: m.Role != store.Human, Text: text})
+			lines = append(lines, brain.Line{Agent: m.Role != store.Human && m.Role != store.System, System: m.Role == store.System, Text: text})
 		}
 	}
 	return &brain.Question{

@@ -18,6 +18,7 @@ const (
 	byReplay     trigger = "resume-replay"
 	byWakeUp     trigger = "wake-up"
 	byGoodbye    trigger = "hangup-message"
+	byPush       trigger = "begin-agent-conversation"
 )
 
 // uninterruptible reports whether the user can't cut speech of this kind, and

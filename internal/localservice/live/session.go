@@ -50,6 +50,8 @@ type Session struct {
 	active    *speech
 	stored    chan struct{} // closed when the last turn is stored
 	waiting   waiting
+	pushed    []pushed            // lines that wait for their turn to be said
+	pushTimer *timer              // until they are said after an interruption
 	unstored  map[string]*receipt // by the id that the client gave
 	lastLine  string              // for a replay
 	idle      *timer
@@ -105,7 +107,7 @@ func (s *Session) close() {
 	if p := s.active; p != nil {
 		s.cut(p, func() {})
 	}
-	for _, t := range []*timer{s.roomTimer, s.idle, s.window, s.unwatched, s.tap.timer, s.limits[0], s.limits[1]} {
+	for _, t := range []*timer{s.roomTimer, s.idle, s.window, s.unwatched, s.tap.timer, s.pushTimer, s.limits[0], s.limits[1]} {
 		t.stop()
 	}
 	s.freeMedia()

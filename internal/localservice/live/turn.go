@@ -213,6 +213,8 @@ func (s *Session) afterSpeech(p *speech) {
 	case next.text != "":
 		s.waiting = waiting{}
 		s.begin(byTranscript, uuid.NewString(), next.text, next.text, next.receipts...)
+	case len(s.pushed) > 0:
+		s.sayPushed()
 	default:
 		s.watchIdle()
 	}
@@ -247,6 +249,7 @@ func (s *Session) cut(p *speech, announce func()) {
 		s.emit(control.AgentEndTurn, control.EndTurn{SpeechID: p.id, TurnID: p.turnID})
 	}
 	s.debugState("Idle", "Idle")
+	s.pushLater()
 }
 
 func joinLines(a, b string) string {

@@ -163,6 +163,7 @@ type MessageFilter struct {
 	CreatedFrom, CreatedTo time.Time
 	UpdatedFrom, UpdatedTo time.Time
 	OrderBy                Order
+	Answers                bool // only answers to what a user said
 }
 
 // Messages returns one page of the messages in threads that the scope reaches,
@@ -193,6 +194,9 @@ func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page
 			}
 		}
 		w.in("CAST(feedback.is_positive AS TEXT)", values)
+	}
+	if f.Answers {
+		w.add("messages.role = ? AND messages.reply_to <> ''", AI)
 	}
 	w.between("messages.created_at", f.CreatedFrom, f.CreatedTo)
 	w.between("messages.updated_at", f.UpdatedFrom, f.UpdatedTo)

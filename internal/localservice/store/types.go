@@ -133,6 +133,7 @@ const (
 	Human   Role = "human"
 	AI      Role = "ai"
 	Opening Role = "opening"
+	System  Role = "system" // for the brain alone; it is not spoken
 )
 
 // Part is one piece of a message: spoken text, or a widget.

@@ -1,0 +1,123 @@
+package api
+
+import (
+	"encoding/csv"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// TestMessageReport: questions word for word, with line breaks and quotes, and ratings.
+func TestMessageReport(t *testing.T) {
+	v := serve(t, twoThings, nil)
+	admin := v.admin()
+	ann, bob := v.conversation(store.Receptionist, "ann"), v.conversation(store.Silent, "bob")
+	first := v.ask(ann, "", "What is \"new\",\nand why?")
+	second := v.ask(bob, "", "Hello")
+	wantStatus(t, "feedback", v.post("/feedback/add", ann, fmt.Sprintf(
+		`{"schemaVersion":1,"data":{"message_id":%q,"is_positive":false,"comment":"too, short"}}`, first.messageID)), 200, "")
+	v.post("/thread/push", admin, fmt.Sprintf(`{"id":%q,"content":"Not an answer."}`, first.threadID))
+	report := func(body string) [][]string {
+		t.Helper()
+		got := v.post("/message/report", admin, body)
+		if got.status != 200 || got.header.Get("Content-Type") != "text/csv; charset=utf-8" {
+			t.Fatalf("%d %s %s", got.status, got.header.Get("Content-Type"), got.body)
+		}
+		rows, err := csv.NewReader(strings.NewReader(got.body)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(rows[0]) != fmt.Sprint(reportColumns) {
+			t.Errorf("columns %q", rows[0])
+		}
+		return rows[1:]
+	}
+	rows := report(`{"filter":{"objectType":"GenieListMessageFilter","orderBy":"+createdAt"}}`)
+	if len(rows) != 2 {
+		t.Fatalf("%d rows, want 2: %q", len(rows), rows)
+	}
+	config := fmt.Sprint(v.agents[store.Receptionist].ConfigID)
+	if got, want := fmt.Sprintf("%q", rows[0][1:6]), fmt.Sprintf("%q", []string{first.threadID, "default", config, "ann", ""}); got != want {
+		t.Errorf("row %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprintf("%q", rows[0][7:]), fmt.Sprintf("%q", []string{
+		"What is \"new\",\nand why?", first.messageID, "Two things changed.", "false", "too, short",
+	}); got != want {
+		t.Errorf("row %s, want %s", got, want)
+	}
+	if rows[1][8] != second.messageID || rows[1][10] != "" {
+		t.Errorf("second row %q", rows[1])
+	}
+	for filter, want := range map[string]int{
+		`,"isPositiveEquals":false`: 1, `,"isPositiveEquals":true`: 0, `,"userIdEquals":"bob"`: 1,
+		fmt.Sprintf(`,"threadIdEquals":%q`, first.threadID): 1, `,"genieIdEquals":` + config: 1,
+	} {
+		if got := report(`{"filter":{"objectType":"GenieListMessageFilter"` + filter + `}}`); len(got) != want {
+			t.Errorf("%s: %d rows, want %d", filter, len(got), want)
+		}
+	}
+	if got := report(`{"pager":{"pageIndex":2,"pageSize":1}}`); len(got) != 1 || got[0][8] != second.messageID {
+		t.Errorf("second page %q", got)
+	}
+	for name, refused := range map[string]reply{
+		"a user's token": v.post("/message/report", ann, "{}"), "a widget's token": v.post("/message/report", v.widget(store.Silent), "{}"),
+	} {
+		wantStatus(t, name, refused, 403, "")
+	}
+	for _, body := range []string{`{"pager":{"pageSize":501}}`, `{"filter":{"objectType":"GenieListMessageFilter","agentIdEquals":"x"}}`} {
+		wantStatus(t, body, v.post("/message/report", admin, body), 422, "")
+	}
+}
+
+// TestMessageListHasFeedbackRows: a rated message carries the whole row of feedback
+// (service.md, Message, feedback row, followup).
+func TestMessageListHasFeedbackRows(t *testing.T) {
+	v := serve(t, twoThings, nil)
+	ks := v.conversation(store.Receptionist, "ann")
+	talk := v.ask(ks, "", "What is new?")
+	v.ask(ks, "", "Not rated")
+	var given feedbackView
+	v.decode(v.post("/feedback/add", ks, fmt.Sprintf(
+		`{"schemaVersion":1,"data":{"message_id":%q,"is_positive":true,"comment":"nice"}}`, talk.messageID)), &given)
+	var list listReply[messageView]
+	v.decode(v.post("/message/list", v.admin(), `{"filter":{"objectType":"GenieListMessageFilter","isPositiveIn":[true,false]}}`), &list)
+	if list.TotalCount != 1 || list.Objects[0].Feedback == nil || *list.Objects[0].Feedback != given {
+		t.Fatalf("list %+v, want the row %+v", list, given)
+	}
+	want := feedbackView{
+		talk.messageID, talk.threadID, fmt.Sprint(v.agents[store.Receptionist].ConfigID), "ann", true, "nice", given.CreatedAt, given.UpdatedAt,
+	}
+	if given != want || given.CreatedAt.IsZero() {
+		t.Errorf("row %+v, want %+v", given, want)
+	}
+}
+
+// TestThreadFilters tries each filter key of service.md, Threads, that TestPagesAndFilters
+// does not.
+func TestThreadFilters(t *testing.T) {
+	v := serve(t, twoThings, nil)
+	ks, admin := v.conversation(store.Receptionist, "ann"), v.admin()
+	agent := v.agents[store.Receptionist]
+	labelled := v.mint(0, "bob", fmt.Sprintf("agentid:%s,geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", agent.ID, agent.ConfigID))
+	one, two := v.ask(ks, "", "one"), v.ask(labelled, "", "two")
+	v.post("/thread/session_completed", labelled, fmt.Sprintf(`{"id":%q}`, two.threadID))
+	for filter, want := range map[string]string{
+		``: "two one", `,"agentIdEquals":"` + agent.ID + `"`: "two", `,"agentIdEquals":"default"`: "one", `,"contextIdEqual":"x"`: "",
+		`,"statusEquals":"completed"`: "two", `,"statusIn":["active"]`: "one", `,"statusIn":["active","completed"]`: "two one",
+		fmt.Sprintf(`,"partnerIdEquals":%d`, v.partner.ID): "two one", `,"partnerIdEquals":1`: "",
+		`,"updatedAtGreaterThanOrEqual":"2001-01-01T00:00:00Z"`: "two one", `,"updatedAtLessThanOrEqual":1`: "",
+		`,"userIdEquals":"bob"`: "two", `,"isEverywhere":true`: "two one", fmt.Sprintf(`,"idEquals":%q`, one.threadID): "one",
+	} {
+		var list listReply[threadView]
+		v.decode(v.post("/v1/thread/list", admin, `{"filter":{"objectType":"ListThreadFilter","orderBy":"-createdAt"`+filter+`}}`), &list)
+		var titles []string
+		for _, thread := range list.Objects {
+			titles = append(titles, thread.Title)
+		}
+		if got := strings.Join(titles, " "); got != want || list.TotalCount != len(titles) {
+			t.Errorf("%s: %q of %d, want %q", filter, got, list.TotalCount, want)
+		}
+	}
+}

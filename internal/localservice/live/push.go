@@ -1,0 +1,90 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// maxPushed bounds the lines that wait in one session, against a server that pushes
+// faster than an agent speaks.
+const maxPushed = 16
+
+// pushSilence is how long after an interruption the agent waits for what the user wants
+// to say, before it says what was pushed.
+const pushSilence = 3 * time.Second
+
+// pushed is a line of the agent that a partner's server has put into the thread.
+type pushed struct{ messageID, text string }
+
+// Push gives a line that is in a thread already to the live sessions of the thread,
+// which say it as soon as neither side speaks. It reports whether there is one.
+func (h *Hub) Push(ctx context.Context, threadID, messageID, text string) bool {
+	return h.inThread(ctx, threadID, func(s *Session) bool {
+		if len(s.pushed) == maxPushed {
+			return false
+		}
+		s.pushed = append(s.pushed, pushed{messageID, text})
+		s.sayPushed()
+		return true
+	})
+}
+
+// Attached reports whether a live session has the thread.
+func (h *Hub) Attached(ctx context.Context, threadID string) bool {
+	return h.inThread(ctx, threadID, func(*Session) bool { return true })
+}
+
+// inThread runs f on each session of a thread and reports whether one of them says so.
+func (h *Hub) inThread(ctx context.Context, threadID string, f func(*Session) bool) bool {
+	h.mu.Lock()
+	sessions := make([]*Session, 0, len(h.sessions))
+	for _, s := range h.sessions {
+		sessions = append(sessions, s)
+	}
+	h.mu.Unlock()
+	any := false
+	for _, s := range sessions {
+		var ok bool
+		err := s.do(ctx, func() error {
+			ok = s.joined && s.thread.ID == threadID && f(s)
+			return nil
+		})
+		any = any || err == nil && ok
+	}
+	return any
+}
+
+// sayPushed says the next line that was pushed, when neither side speaks. It has the
+// events of an answer, without those of a user's turn (wire-protocol §7.2, §7.5).
+func (s *Session) sayPushed() {
+	if len(s.pushed) == 0 || s.active != nil || !s.attentive() || !s.opened {
+		return
+	}
+	next := s.pushed[0]
+	s.pushed = s.pushed[1:]
+	s.idle.stop()
+	p := s.newSpeech(byPush, "")
+	p.turnID = uuid.NewString()
+	s.active = p
+	s.emit(control.AgentStartSpeech, control.StartSpeech{SpeechID: p.id, TurnID: p.turnID, IsNewTurn: true})
+	for i, seg := range []converse.Segment{
+		{Type: converse.Think, Content: "", SegmentStart: true, ThreadID: s.thread.ID, MessageID: next.messageID},
+		{Type: converse.Avatar, Content: next.text, SegmentStart: true, SegmentEnd: true},
+		{Type: converse.Think, Content: "", IsFinal: true},
+	} {
+		seg.Role, seg.SegmentNumber = "assistant", i
+		s.segment(p, seg)
+	}
+	s.answered(p, nil)
+}
+
+// pushLater goes on with pushed lines after an interruption, unless a turn begins.
+func (s *Session) pushLater() {
+	s.pushTimer.stop()
+	s.pushTimer = s.after(pushSilence, s.sayPushed)
+}
