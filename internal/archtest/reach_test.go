@@ -23,6 +23,7 @@ var unreachable = map[string]string{
 	"regexp.(*Regexp).doExecute":                "+86 kB brotli; parse by hand",
 	"github.com/pion/ice/v4.UnmarshalCandidate": "pion's OnICECandidate is +83 kB brotli; read candidates from the event through JSValue",
 	"log/slog.(*Logger).log":                    "+35 kB brotli; the page's logger gets events",
+	ours + "management/...":                     "it holds the admin secret, which must not reach a page",
 }
 
 // unreachableInChat lists what chat.wasm must not hold besides.

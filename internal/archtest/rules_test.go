@@ -178,9 +178,18 @@ func TestSessionCodeStandsApart(t *testing.T) {
 				t.Errorf("%s imports %s: a session knows nothing of the local service", f.path, path)
 			case strings.HasPrefix(f.dir, "internal/localservice") && strings.HasPrefix(path, "runtime/") && !slices.Contains(shared, path):
 				t.Errorf("%s imports %s: the service shares only %v with the runtime", f.path, path, shared)
+			case strings.HasPrefix(f.dir, "internal/localservice") && within(path, "management"):
+				t.Errorf("%s imports %s: the service and its client are written from the same document, not from each other", f.path, path)
+			case within(f.dir, "management") && (strings.HasPrefix(path, "internal/localservice") || strings.HasPrefix(path, "cmd/")):
+				t.Errorf("%s imports %s: the client knows the service by its document only", f.path, path)
+			case strings.HasPrefix(f.dir, "runtime/") && within(path, "management"):
+				t.Errorf("%s imports %s: a session must not hold an admin secret", f.path, path)
 			case strings.HasPrefix(f.dir, "internal/socketio") && (strings.HasPrefix(path, "runtime/") || strings.HasPrefix(path, "internal/localservice")):
 				t.Errorf("%s imports %s: a transport knows nobody above it", f.path, path)
 			}
 		}
 	}
 }
+
+// within reports whether a directory is the room or below it.
+func within(dir, room string) bool { return dir == room || strings.HasPrefix(dir, room+"/") }

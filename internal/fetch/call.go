@@ -26,7 +26,8 @@ const (
 // that was answered with 429, 502, 503 or 504 only if its method is GET or HEAD or it
 // is Repeatable.
 //
-// The reply's JSON is decoded into out, which may be nil. The error is always
+// The reply's JSON is decoded into out, which may be nil; a *Raw gets the body as it is.
+// The error is always
 // a *fault.Error: the status map of §9.7, the error inside a reply with a 2xx
 // status (service.md "Refusals with HTTP 200" rule 4), server_error for a
 // 2xx reply without the body that out needs, invalid_response for one that
@@ -48,6 +49,9 @@ func Call(ctx context.Context, c Client, r *Request, out any) error {
 		}
 	}
 }
+
+// Raw is the body of a reply that is not JSON, for Call.
+type Raw []byte
 
 // Once is Call without a second attempt, for requests whose effect must not
 // happen twice, or whose caller has a policy of its own.
@@ -75,6 +79,10 @@ func once(ctx context.Context, c Client, r *Request, out any) *fault.Error {
 	_, path := r.place()
 	if f := fault.FromBody(resp.Status, data); f != nil {
 		return f.At(path).WithHeaders(resp.Header)
+	}
+	if raw, ok := out.(*Raw); ok {
+		*raw = data
+		return nil
 	}
 	if out == nil {
 		return nil

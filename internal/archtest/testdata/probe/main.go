@@ -16,6 +16,7 @@ import (
 	"text/template"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -47,6 +48,9 @@ func main() {
 	}
 	media.New(media.Config{}).Close()
 	println(len(control.FatalEvents()))
+	if client, err := management.New(management.Options{Secret: name}); err == nil {
+		client.Close()
+	}
 	if conn, _, err := websocket.Dial(context.Background(), name, nil); err == nil {
 		conn.CloseNow()
 	}

@@ -1,0 +1,120 @@
+//go:build !js
+
+package management_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/management"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+const avatarID = "0123456789abcdef01234567"
+
+func TestAgents(t *testing.T) {
+	f := newFake(t, map[string][]answer{
+		"/agent/create": {{0, agentJSON}}, "/agent/get": {{0, agentJSON}}, "/agent/update": {{0, agentJSON}}, "/agent/delete": {{0, `{}`}},
+	})
+	ctx := t.Context()
+	made, err := f.Agents.Create(ctx, management.AgentInput{
+		DisplayName: "Reception", Intellect: management.IntellectRef{ID: 7}, AvatarIDs: []string{avatarID}, AdminTags: []string{"custom"},
+		ScreenShare: &management.ScreenShare{Enabled: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := f.last()
+	if a.service != "agent" || a.path != "/agent/create" || a.auth != "KS "+adminKS ||
+		a.body != `{"displayName":"Reception","intellect":{"id":7},"avatarIds":["`+avatarID+`"],"adminTags":["custom"],"screenShare":{"enabled":true}}` {
+		t.Errorf("asked %v", a)
+	}
+	if made.ID != "a-1" || made.Intellect.ID != 7 || made.AvatarIDs[0] != avatarID || !made.CreatedAt.Time().Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
+		t.Errorf("got %+v", made)
+	}
+	if _, err := f.Agents.Update(ctx, "a-1", management.AgentPatch{DisplayName: new("y"), AdminTags: []string{}}); err != nil {
+		t.Fatal(err)
+	}
+	if a, _ := f.last(); a.body != `{"agentId":"a-1","displayName":"y","adminTags":[]}` {
+		t.Errorf("asked %v", a.body)
+	}
+	if err := f.Agents.Delete(ctx, "a-1", management.ConfirmPermanent); err != nil {
+		t.Fatal(err)
+	}
+	wantRequests(t, f, "agent /agent/get", "agent /agent/delete")
+}
+
+func TestAgentsThatAreRefusedWithoutARequest(t *testing.T) {
+	f := newFake(t, nil)
+	ctx := t.Context()
+	good := management.AgentInput{DisplayName: "x", Intellect: management.IntellectRef{ID: 7}, AvatarIDs: []string{avatarID}}
+	for name, change := range map[string]func(*management.AgentInput){
+		"name":      func(in *management.AgentInput) { in.DisplayName = "" },
+		"intellect": func(in *management.AgentInput) { in.Intellect.ID = 0 },
+		"avatars":   func(in *management.AgentInput) { in.AvatarIDs = nil },
+		"short id":  func(in *management.AgentInput) { in.AvatarIDs = []string{"0123"} },
+		"no hex":    func(in *management.AgentInput) { in.AvatarIDs = []string{"0123456789abcdef0123456x"} },
+	} {
+		in := good
+		change(&in)
+		_, err := f.Agents.Create(ctx, in)
+		wantCode(t, name, err, fault.BadRequest)
+	}
+	for name, p := range map[string]management.AgentPatch{
+		"nothing":    {},
+		"no name":    {DisplayName: new("")},
+		"no avatar":  {AvatarIDs: []string{}},
+		"bad avatar": {AvatarIDs: []string{"x"}},
+		"intellect":  {Intellect: &management.IntellectRef{}},
+	} {
+		_, err := f.Agents.Update(ctx, "a-1", p)
+		wantCode(t, name, err, fault.BadRequest)
+	}
+	_, err := f.Agents.Update(ctx, "", management.AgentPatch{DisplayName: new("x")})
+	wantCode(t, "update nothing", err, fault.BadRequest)
+	_, err = f.Agents.Get(ctx, "")
+	wantCode(t, "get nothing", err, fault.BadRequest)
+	wantCode(t, "delete nothing", f.Agents.Delete(ctx, "", management.ConfirmPermanent), fault.BadRequest)
+	wantCode(t, "not confirmed", f.Agents.Delete(ctx, "a-1"), fault.ConfirmationRequired)
+	wantCode(t, "not confirmed", f.Agents.Delete(ctx, "a-1", management.AllowProtected, management.SkipProtectedCheck), fault.ConfirmationRequired)
+	if asked := f.take(); len(asked) != 0 {
+		t.Errorf("asked %v", asked)
+	}
+}
+
+// TestAgentDeleteGuard is service.md "Agents": client delete guard.
+func TestAgentDeleteGuard(t *testing.T) {
+	const sure, allow, skip = management.ConfirmPermanent, management.AllowProtected, management.SkipProtectedCheck
+	get, remove := "agent /agent/get", "agent /agent/delete"
+	tagged := func(tag string) answer { return answer{0, `{"agentId":"a-1","adminTags":["x","` + tag + `"]}`} }
+	for _, test := range []struct {
+		name  string
+		reply answer
+		opts  []management.Option
+		code  fault.Code
+		asked []string
+	}{
+		{"prod", tagged("prod"), []management.Option{sure}, fault.ProtectedResource, []string{get}},
+		{"production", tagged("production"), []management.Option{sure}, fault.ProtectedResource, []string{get}},
+		{"keep", tagged("keep"), []management.Option{sure}, fault.ProtectedResource, []string{get}},
+		{"do-not-delete", tagged("do-not-delete"), []management.Option{sure}, fault.ProtectedResource, []string{get}},
+		{"live", tagged("live"), []management.Option{sure}, fault.ProtectedResource, []string{get}},
+		{"in capitals", tagged("LIVE"), []management.Option{sure}, fault.ProtectedResource, []string{get}},
+		{"another tag", tagged("lively"), []management.Option{sure}, "", []string{get, remove}},
+		{"allowed", tagged("prod"), []management.Option{sure | allow}, "", []string{get, remove}},
+		{"allowed, in two options", tagged("prod"), []management.Option{sure, allow}, "", []string{get, remove}},
+		{"skipped", tagged("prod"), []management.Option{sure, skip}, "", []string{remove}},
+		{"can't be read", answer{403, ``}, []management.Option{sure}, fault.Forbidden, []string{get}},
+		{"can't be read, allowed", answer{403, ``}, []management.Option{sure, allow}, fault.Forbidden, []string{get}},
+		{"gone", answer{404, ``}, []management.Option{sure}, "", []string{get, remove}},
+	} {
+		f := newFake(t, map[string][]answer{"/agent/get": {test.reply}, "/agent/delete": {{0, `{}`}}})
+		err := f.Agents.Delete(t.Context(), "a-1", test.opts...)
+		if test.code != "" {
+			wantCode(t, test.name, err, test.code)
+		} else if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		wantRequests(t, f, test.asked...)
+	}
+}

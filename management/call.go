@@ -1,0 +1,151 @@
+package management
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// endpoint is one call of the service.
+type endpoint struct {
+	at    appinit.Service
+	path  string // behind the base address
+	scope scope
+	again again
+}
+
+// scope is which kinds of token a call takes (service.md "Authentication" rule 6).
+// Tokens of an unknown kind are left to the service.
+type scope uint8
+
+const (
+	forAdmin scope = iota // an admin's session
+	forUsers              // an admin's, or one with a user: conversation or agent
+	forAll                // any
+)
+
+// again says why a request that was answered with 429, 502, 503 or 504 may be repeated.
+type again uint8
+
+const (
+	keyed    again = iota // it has an idempotency key: creates, deletes, pushes
+	harmless              // the second time changes nothing: reads, updates
+)
+
+func (s scope) check(t Token, path string) error {
+	refused := false
+	switch {
+	case t.Kind == appinit.UnknownToken || t.admin():
+	case s == forAdmin:
+		refused = true
+	case s == forUsers:
+		refused = t.Kind == appinit.WidgetToken
+	}
+	if !refused {
+		return nil
+	}
+	needs := "an admin token"
+	if s == forUsers {
+		needs = "an admin, conversation or agent token"
+	}
+	return fault.New(fault.WrongTokenScope, "this call needs "+needs+"; it has a "+string(t.Kind)+" token").At(path)
+}
+
+// post calls e with body as JSON and decodes the reply into out, which may be nil or a
+// *fetch.Raw.
+func (c *Client) post(ctx context.Context, e endpoint, body, out any, opts ...Option) error {
+	encoded, err := fetch.JSON(body)
+	if err != nil {
+		return err
+	}
+	return c.send(ctx, e, encoded, out, opts)
+}
+
+// send calls e with the token of ctx, or with the client's own. One of its own that the
+// service refuses is replaced once: it may have been ended, or the service started anew.
+func (c *Client) send(ctx context.Context, e endpoint, body fetch.Body, out any, opts []Option) error {
+	base, err := c.addresses.Base(e.at)
+	if err != nil {
+		return err
+	}
+	r := &fetch.Request{URL: base + e.path, Header: fetch.Header{}, Body: body, Repeatable: true}
+	if e.again == keyed {
+		key := settingsOf(opts).key
+		if key == "" {
+			key = rand.Text()
+		}
+		r.Header.Set("idempotency-key", key)
+	}
+	token, given := ctx.Value(tokenKey{}).(Token)
+	if given {
+		if err := e.scope.check(token, e.path); err != nil {
+			return err
+		}
+	} else if token, err = c.ownToken(ctx, Token{}); err != nil {
+		return err
+	}
+	err = c.sendWith(ctx, e, token, r, out)
+	if given || !errors.Is(err, fault.Unauthorized) {
+		return err
+	}
+	if token, err = c.ownToken(ctx, token); err != nil {
+		return err
+	}
+	return c.sendWith(ctx, e, token, r, out)
+}
+
+func (c *Client) sendWith(ctx context.Context, e endpoint, t Token, r *fetch.Request, out any) error {
+	scheme := "KS "
+	if e.at == appinit.Messaging {
+		scheme = "Bearer "
+	}
+	r.Header.Set("authorization", scheme+t.KS())
+	return c.call(ctx, r, out)
+}
+
+// call does one call; everything that the client sends goes through here.
+func (c *Client) call(ctx context.Context, r *fetch.Request, out any) error {
+	return fetch.Call(ctx, fetch.Watch(c.fetch, c.onResponse), r, out)
+}
+
+// record is a reply that has an id.
+type record interface{ hasID() bool }
+
+// fetchRecord posts, and rejects a reply that is not the record it should be.
+func fetchRecord[T any, P interface {
+	*T
+	record
+}](ctx context.Context, c *Client, e endpoint, body any, opts ...Option,
+) (P, error) {
+	out := P(new(T))
+	if err := c.post(ctx, e, body, out, opts...); err != nil {
+		return nil, err
+	}
+	if !out.hasID() {
+		return nil, fault.New(fault.InvalidResponse, "the reply has no id").At(e.path)
+	}
+	return out, nil
+}
+
+func badRequest(detail string) *fault.Error { return fault.New(fault.BadRequest, detail) }
+
+// required rejects an empty value, which is probably an unset variable.
+func required(name, value string) error {
+	if value == "" {
+		return badRequest(name + " must not be empty")
+	}
+	return nil
+}
+
+// firstError returns the first of them that is one.
+func firstError(errs ...error) error {
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i]
+	}
+	return nil
+}

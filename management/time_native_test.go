@@ -1,0 +1,85 @@
+//go:build !js
+
+package management
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// replies is a fetch.Client for virtual time. It notes when each path was asked.
+type replies struct {
+	began time.Time
+	asked map[string][]time.Duration
+	get   func() (int, string)
+}
+
+func (r *replies) Do(_ context.Context, q *fetch.Request) (*fetch.Response, error) {
+	path := q.URL[strings.LastIndex(q.URL, "/"):]
+	r.asked[path] = append(r.asked[path], time.Since(r.began))
+	status, body := 200, `"djJ8token"`
+	if path == "/get" {
+		status, body = r.get()
+	}
+	return &fetch.Response{Status: status, Body: io.NopCloser(bytes.NewReader([]byte(body)))}, nil
+}
+
+func inVirtualTime(t *testing.T, get func() (int, string), test func(*testing.T, *Client, *replies)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Options{PartnerID: 1, Secret: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		r := &replies{time.Now(), map[string][]time.Duration{}, get}
+		c.fetch = r
+		test(t, c, r)
+	})
+}
+
+// TestOwnTokenIsRenewedAheadOfItsEnd asks once a minute for 40 minutes; a token has 15, of
+// which the last three are not used.
+func TestOwnTokenIsRenewedAheadOfItsEnd(t *testing.T) {
+	inVirtualTime(t, func() (int, string) { return 200, `{"agentId":"a"}` }, func(t *testing.T, c *Client, r *replies) {
+		for range 40 {
+			if _, err := c.Agents.Get(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		want := []time.Duration{0, 12 * time.Minute, 24 * time.Minute, 36 * time.Minute}
+		if got := r.asked["/start"]; !slices.Equal(got, want) {
+			t.Errorf("minted at %v, want %v", got, want)
+		}
+	})
+}
+
+// TestBackOff has 200 ms, 400 ms and 800 ms between the attempts, or up to half less.
+func TestBackOff(t *testing.T) {
+	inVirtualTime(t, func() (int, string) { return 502, "" }, func(t *testing.T, c *Client, r *replies) {
+		_, err := c.Agents.Get(t.Context(), "a")
+		if !errors.Is(err, fault.ServerError) {
+			t.Error(err)
+		}
+		at := r.asked["/get"]
+		if len(at) != 4 {
+			t.Fatalf("asked at %v", at)
+		}
+		for i, most := range []time.Duration{200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
+			if pause := at[i+1] - at[i]; pause < most/2 || pause > most {
+				t.Errorf("pause %d is %v", i, pause)
+			}
+		}
+	})
+}
