@@ -311,7 +311,7 @@ func (p *player) call(scripted fused) error {
 	for i, c := range scripted {
 		tool, ok := p.profile.Tool(c.Name)
 		if !ok {
-			tool = store.ToolDef{Name: c.Name, Type: store.ClientTool}
+			tool = store.ToolDef{Name: c.Name, ToolConfig: store.ToolConfig{Type: store.ClientTool}}
 		}
 		if c.Type != "" {
 			tool.Type = c.Type

@@ -237,9 +237,13 @@ func TestSeededScriptNeedsConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(agents, func(a store.Agent) bool { return a.Name == store.Tools })
+	agent, err := s.Agent(t.Context(), partners[0].ID, agents[i].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ask := func(allowed bool) *tape {
 		out := &tape{allowed: allowed}
-		answer(t, &Scripted{Fallback: &Demo{}}, &Question{Text: "Connect my calendar!", Profile: agents[i].Profile}, out)
+		answer(t, &Scripted{Fallback: &Demo{}}, &Question{Text: "Connect my calendar!", Profile: agent.Profile}, out)
 		return out
 	}
 	if out := ask(false); !strings.HasPrefix(out.text, "I may not look into your calendar before you allow it.") || strings.Join(out.log, "") != "consent calendar Your calendar" {

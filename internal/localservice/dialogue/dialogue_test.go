@@ -74,6 +74,9 @@ func (f *fixture) caller(agent, user string) Caller {
 	}
 	for _, a := range agents {
 		if a.Name == agent {
+			if a, err = f.store.Agent(context.Background(), a.PartnerID, a.ID); err != nil {
+				f.t.Fatal(err)
+			}
 			return Caller{Claims: token.Claims{PartnerID: a.PartnerID, UserID: user, ID: "token-" + user}, Agent: a}
 		}
 	}
@@ -399,7 +402,7 @@ func TestUnansweredToolGoesOnAfterItsTimeout(t *testing.T) {
 			s := New(Config{})
 			id, answer := s.expect(store.Scope{}, "x")
 			began := time.Now()
-			result, err := s.await(t.Context(), id, answer, store.ToolDef{TimeoutSeconds: tt.seconds})
+			result, err := s.await(t.Context(), id, answer, store.ToolDef{ToolConfig: store.ToolConfig{TimeoutSeconds: tt.seconds}})
 			s.giveUp(id)
 			if err != nil || result.Answered || string(result.Response) != `{"status":"timeout"}` {
 				t.Errorf("result %+v, %v", result, err)
@@ -428,7 +431,7 @@ func TestFinishedCallsAreForgottenInTime(t *testing.T) {
 
 func TestFusedCalls(t *testing.T) {
 	tool := func(name string, id int) brain.Call {
-		return brain.Call{Tool: store.ToolDef{Name: name, Type: store.ClientTool}, Args: json.RawMessage(fmt.Sprintf(`{"id":%d}`, id))}
+		return brain.Call{Tool: store.ToolDef{Name: name, ToolConfig: store.ToolConfig{Type: store.ClientTool}}, Args: json.RawMessage(fmt.Sprintf(`{"id":%d}`, id))}
 	}
 	f := open(t, brainFunc(func(ctx context.Context, _ *brain.Question, out brain.Sink) error {
 		_, err := out.Call(ctx, tool("show_chart", 1), tool("open_doc", 2))

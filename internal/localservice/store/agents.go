@@ -2,7 +2,11 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
 )
 
 // Partner returns the partner with that id.
@@ -20,50 +24,205 @@ func scanPartner(row scanner) (p Partner, err error) {
 	return p, err
 }
 
-const agentColumns = `id, partner_id, name, config_id, widget_id, profile`
+// ErrNoIntellect means that an agent's intellect is not there any more.
+var ErrNoIntellect = fmt.Errorf("the agent's intellect: %w", ErrNotFound)
 
-// Agents returns the partner's agents in the order of their configuration ids.
+// Agents returns the partner's agents in the order in which they were made, without
+// their profiles.
 func (s *Store) Agents(ctx context.Context, partnerID int64) ([]Agent, error) {
-	return all(ctx, s.read, scanAgent,
-		`SELECT `+agentColumns+` FROM agents WHERE partner_id = ? ORDER BY config_id`, partnerID)
-}
-
-// Agent returns the partner's agent with that id.
-func (s *Store) Agent(ctx context.Context, partnerID int64, id string) (Agent, error) {
-	return one(s.read.QueryRowContext(ctx,
-		`SELECT `+agentColumns+` FROM agents WHERE partner_id = ? AND id = ?`, partnerID, id), scanAgent)
-}
-
-// AgentByConfig returns the partner's agent with that brain configuration.
-func (s *Store) AgentByConfig(ctx context.Context, partnerID, configID int64) (Agent, error) {
-	return one(s.read.QueryRowContext(ctx,
-		`SELECT `+agentColumns+` FROM agents WHERE partner_id = ? AND config_id = ?`, partnerID, configID), scanAgent)
-}
-
-// AgentByWidget returns the agent of a widget. A widget id names its partner,
-// because startWidgetSession is called with nothing else.
-func (s *Store) AgentByWidget(ctx context.Context, widgetID string) (Agent, error) {
-	return one(s.read.QueryRowContext(ctx,
-		`SELECT `+agentColumns+` FROM agents WHERE widget_id = ?`, widgetID), scanAgent)
-}
-
-func putAgent(ctx context.Context, db execer, a Agent) error {
-	profile, err := json.Marshal(a.Profile)
-	if err != nil {
-		return err
+	records, _, err := s.AgentRecords().List(ctx, partnerID, Query{})
+	list := make([]Agent, len(records))
+	for i, r := range records {
+		list[i] = agentOf(&r)
 	}
-	_, err = db.ExecContext(ctx,
-		`INSERT INTO agents (`+agentColumns+`) VALUES (?, ?, ?, ?, ?, ?)
-		 ON CONFLICT (id) DO UPDATE SET name = excluded.name, config_id = excluded.config_id,
-		   widget_id = excluded.widget_id, profile = excluded.profile`,
-		a.ID, a.PartnerID, a.Name, a.ConfigID, a.WidgetID, string(profile))
+	return list, err
+}
+
+// Agent returns the partner's agent with that id, with everything it refers to.
+func (s *Store) Agent(ctx context.Context, partnerID int64, id string) (Agent, error) {
+	record, err := s.AgentRecords().Get(ctx, partnerID, id)
+	if err != nil {
+		return Agent{}, err
+	}
+	intellect, err := s.Intellects().Get(ctx, partnerID, strconv.FormatInt(record.Body.IntellectID, 10))
+	if errors.Is(err, ErrNotFound) {
+		err = ErrNoIntellect
+	}
+	if err != nil {
+		return Agent{}, err
+	}
+	return s.resolve(ctx, &record, &intellect)
+}
+
+// AgentByConfig returns the persona of an intellect: the oldest agent that has it, or
+// one that has nothing but it.
+func (s *Store) AgentByConfig(ctx context.Context, partnerID, configID int64) (Agent, error) {
+	intellect, err := s.Intellects().Get(ctx, partnerID, strconv.FormatInt(configID, 10))
+	if err != nil {
+		return Agent{}, err
+	}
+	record, err := one(s.read.QueryRowContext(ctx,
+		`SELECT `+objectColumns+` FROM objects WHERE kind = 'agent' AND partner_id = ? AND json_extract(body, '$.intellectId') = ?
+		 ORDER BY seq LIMIT 1`, partnerID, configID), scanRecord[AgentRecord])
+	if errors.Is(err, ErrNotFound) {
+		record, err = Record[AgentRecord]{ID: DefaultAgentID, PartnerID: partnerID}, nil
+		record.Body.DisplayName, record.Body.IntellectID = intellect.Body.Name, configID
+	}
+	if err != nil {
+		return Agent{}, err
+	}
+	return s.resolve(ctx, &record, &intellect)
+}
+
+// AgentByWidget returns the agent of a widget, without its profile. A widget id names
+// its partner, because startWidgetSession is called with nothing else.
+func (s *Store) AgentByWidget(ctx context.Context, widgetID string) (Agent, error) {
+	record, err := one(s.read.QueryRowContext(ctx,
+		`SELECT `+objectColumns+` FROM objects WHERE kind = 'agent' AND json_extract(body, '$.widgetId') = ?`, widgetID),
+		scanRecord[AgentRecord])
+	return agentOf(&record), err
+}
+
+func agentOf(r *Record[AgentRecord]) Agent {
+	name := r.Body.Name
+	if name == "" {
+		name = r.Body.DisplayName
+	}
+	return Agent{ID: r.ID, PartnerID: r.PartnerID, Name: name, ConfigID: r.Body.IntellectID, WidgetID: r.Body.WidgetID}
+}
+
+// resolve puts together what an agent's parts say. A part that is not there any more
+// is left out.
+func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *Record[Intellect]) (Agent, error) {
+	agent, in := agentOf(r), &intellect.Body
+	avatars, err := s.Avatars().Usable(ctx, r.PartnerID, r.Body.AvatarIDs)
+	if err != nil {
+		return agent, err
+	}
+	tools, err := s.Tools().Usable(ctx, r.PartnerID, in.ToolIDs)
+	if err != nil {
+		return agent, err
+	}
+	startTools, err := s.Tools().Usable(ctx, r.PartnerID, in.ThreadStartTools)
+	if err != nil {
+		return agent, err
+	}
+	skills, err := s.skillsOf(ctx, r.PartnerID, in.SkillIDs)
+	if err != nil {
+		return agent, err
+	}
+	agent.AvatarIDs = r.Body.AvatarIDs
+	agent.WidgetConfig, agent.EmbedConfig = r.Body.WidgetConfig, r.Body.EmbedConfig
+	agent.Profile = Profile{
+		DisplayName: r.Body.DisplayName, ScreenShare: r.Body.ScreenShare, AudioMode: len(avatars) == 0 && r.ID != DefaultAgentID,
+		OpeningPhrase: DefaultOpening, TapToTalk: in.TapToTalk, InterruptionsEnabled: in.InterruptionsEnabled,
+		AllowClientVariables: in.AllowClientVariables, Language: in.Language, Capabilities: in.Capabilities,
+		BaseDirective: in.BaseDirective, Prompts: in.Prompts, Glossary: in.Glossary, Starters: in.Starters, Script: in.Script,
+		Tools: defined(tools), StartTools: defined(startTools), Skills: skills, KnowledgeIDs: in.KnowledgeIDs,
+		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets,
+	}
+	if in.OpeningPhrase != nil {
+		agent.Profile.OpeningPhrase = *in.OpeningPhrase
+	}
+	if r.Body.SpeechLanguage != "" {
+		agent.Profile.Language = r.Body.SpeechLanguage
+	}
+	return agent, nil
+}
+
+func defined(tools []Record[Tool]) []ToolDef {
+	var list []ToolDef
+	for _, t := range tools {
+		list = append(list, ToolDef{t.Body.Name, t.Body.Config})
+	}
+	return list
+}
+
+func (s *Store) skillsOf(ctx context.Context, partnerID int64, refs []SkillRef) ([]AttachedSkill, error) {
+	conditions, ids := map[string]SkillRef{}, []string{}
+	for _, ref := range refs {
+		conditions[ref.ID] = ref
+		ids = append(ids, ref.ID)
+	}
+	found, err := s.Skills().Usable(ctx, partnerID, ids)
+	var list []AttachedSkill
+	for _, r := range found {
+		list = append(list, AttachedSkill{r.Body, conditions[r.ID]})
+	}
+	return list, err
+}
+
+// build stores an agent in its parts: an intellect of that number, an avatar unless it
+// is only a voice, its tools, and the agent itself.
+func (s *Store) build(ctx context.Context, tx *sql.Tx, a Agent) error {
+	p := a.Profile
+	in := NewIntellect()
+	in.Name, in.BaseDirective, in.OpeningPhrase = p.DisplayName, p.BaseDirective, &p.OpeningPhrase
+	in.AllowClientVariables, in.InterruptionsEnabled, in.TapToTalk = p.AllowClientVariables, p.InterruptionsEnabled, p.TapToTalk
+	in.Language, in.Script = p.Language, p.Script
+	in.Starters = append(in.Starters, p.Starters...)
+	for name, state := range p.Capabilities {
+		in.Capabilities[name] = state
+	}
+	for _, tool := range p.Tools {
+		r, err := s.Tools().insert(ctx, tx, a.PartnerID, "", Tool{tool.Name, tool.ToolConfig})
+		if err != nil {
+			return fmt.Errorf("tool %s: %w", tool.Name, err)
+		}
+		in.ToolIDs = append(in.ToolIDs, r.ID)
+	}
+	if _, err := s.Intellects().insert(ctx, tx, a.PartnerID, strconv.FormatInt(a.ConfigID, 10), in); err != nil {
+		return fmt.Errorf("intellect: %w", err)
+	}
+	record := AgentRecord{
+		Name: a.Name, DisplayName: p.DisplayName, IntellectID: a.ConfigID, AvatarIDs: []string{}, AdminTags: []string{},
+		ScreenShare: p.ScreenShare, WidgetID: a.WidgetID,
+	}
+	if !p.AudioMode {
+		avatar, err := s.Avatars().insert(ctx, tx, a.PartnerID, "", Avatar{Name: p.DisplayName})
+		if err != nil {
+			return fmt.Errorf("avatar: %w", err)
+		}
+		record.AvatarIDs = append(record.AvatarIDs, avatar.ID)
+	}
+	_, err := s.AgentRecords().insert(ctx, tx, a.PartnerID, a.ID, record)
 	return err
 }
 
-func scanAgent(row scanner) (a Agent, err error) {
-	var profile []byte
-	if err := row.Scan(&a.ID, &a.PartnerID, &a.Name, &a.ConfigID, &a.WidgetID, &profile); err != nil {
+// splitAgents is the migration of agents that were one row with a profile in JSON.
+func (s *Store) splitAgents(ctx context.Context, tx *sql.Tx) error {
+	old, err := all(ctx, tx, func(row scanner) (a Agent, err error) {
+		var text []byte
+		if err := row.Scan(&a.ID, &a.PartnerID, &a.Name, &a.ConfigID, &a.WidgetID, &text); err != nil {
+			return a, err
+		}
+		var profile struct {
+			Profile
+			Tools []struct {
+				Name, Description, Type string
+				WaitForResponse         bool
+				TimeoutSeconds          int
+				Parameters              json.RawMessage
+			} `json:"tools"`
+		}
+		err = json.Unmarshal(text, &profile)
+		a.Profile = profile.Profile
+		for _, t := range profile.Tools {
+			a.Profile.Tools = append(a.Profile.Tools, ToolDef{t.Name, ToolConfig{
+				Description: t.Description, Type: t.Type, WaitForResponse: t.WaitForResponse,
+				TimeoutSeconds: t.TimeoutSeconds, Parameters: t.Parameters,
+			}})
+		}
 		return a, err
+	}, `SELECT id, partner_id, name, config_id, widget_id, profile FROM agents ORDER BY partner_id, config_id`)
+	if err != nil {
+		return err
 	}
-	return a, json.Unmarshal(profile, &a.Profile)
+	for _, a := range old {
+		if err := s.build(ctx, tx, a); err != nil {
+			return fmt.Errorf("agent %s: %w", a.ID, err)
+		}
+	}
+	_, err = tx.ExecContext(ctx, `DROP TABLE agents`)
+	return err
 }

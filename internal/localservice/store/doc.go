@@ -1,5 +1,6 @@
 // Package store is the database of the local service: partners and
-// their secrets, agents, threads, messages, feedback, completed sessions, ended
+// their secrets, what they make (agents and their parts: records in JSON, a
+// [Collection] for each kind), threads, messages, feedback, completed sessions, ended
 // tokens, and the text that agents answer from.
 //
 // It is one SQLite file with numbered migrations. Every statement that touches a

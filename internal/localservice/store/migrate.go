@@ -21,7 +21,14 @@ var migrations embed.FS
 // errNewer refuses a file that a later version of the program has written.
 var errNewer = errors.New("the data were written by a newer version of localservice")
 
-func migrate(ctx context.Context, db *sql.DB) error {
+// goSteps are the halves of migrations, by number, that SQL can't express. They run
+// after the SQL, in its transaction.
+func (s *Store) goSteps() map[int]func(context.Context, *sql.Tx) error {
+	return map[int]func(context.Context, *sql.Tx) error{5: s.splitAgents}
+}
+
+func (s *Store) migrate(ctx context.Context) error {
+	db := s.write
 	names, err := fs.Glob(migrations, "migrations/*.sql") // sorted by name
 	if err != nil {
 		return err
@@ -42,14 +49,14 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		if number <= have {
 			continue
 		}
-		if err := apply(ctx, db, name, number); err != nil {
+		if err := apply(ctx, db, name, number, s.goSteps()[number]); err != nil {
 			return fmt.Errorf("migration %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func apply(ctx context.Context, db *sql.DB, name string, number int) error {
+func apply(ctx context.Context, db *sql.DB, name string, number int, goStep func(context.Context, *sql.Tx) error) error {
 	text, err := migrations.ReadFile(name)
 	if err != nil {
 		return err
@@ -60,6 +67,11 @@ func apply(ctx context.Context, db *sql.DB, name string, number int) error {
 	}
 	if _, err := tx.ExecContext(ctx, string(text)); err != nil {
 		return errors.Join(err, tx.Rollback())
+	}
+	if goStep != nil {
+		if err := goStep(ctx, tx); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
 	}
 	// user_version lives in the file's header and takes part in the transaction;
 	// a PRAGMA takes no parameters.

@@ -36,7 +36,7 @@ func (s *Store) seed(ctx context.Context) error {
 			agent.PartnerID = partner.ID
 			agent.ConfigID = firstConfigID + int64(i)
 			agent.WidgetID = "w_" + uuid.NewString()
-			if err := putAgent(ctx, tx, agent); err != nil {
+			if err := s.build(ctx, tx, agent); err != nil {
 				return err
 			}
 		}
@@ -124,26 +124,22 @@ func base(name, opening string) Profile {
 }
 
 func clientTools() []ToolDef {
+	ask := func(name, description, parameters string) ToolDef {
+		return ToolDef{name, ToolConfig{
+			Description: description, Type: ClientTool, WaitForResponse: true, TimeoutSeconds: 10, Parameters: json.RawMessage(parameters),
+		}}
+	}
+	tell := func(name, description, parameters string) ToolDef {
+		return ToolDef{name, ToolConfig{Description: description, Type: ClientTool, Parameters: json.RawMessage(parameters)}}
+	}
 	return []ToolDef{
-		{
-			Name: "save_note", Description: "Saves a note on the page and reports whether it worked.",
-			Type: ClientTool, WaitForResponse: true, TimeoutSeconds: 10,
-			Parameters: json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`),
-		},
-		{
-			Name: "get_weather", Description: "Asks the page for the weather in a place.",
-			Type: ClientTool, WaitForResponse: true, TimeoutSeconds: 10,
-			Parameters: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string"}},"required":["place"]}`),
-		},
-		{
-			Name: "go_to_page", Description: "Turns to a page of the document that is shown.",
-			Type:       ClientTool,
-			Parameters: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"}},"required":["page"]}`),
-		},
-		{
-			Name: "highlight", Description: "Highlights a part of the page.",
-			Type:       ClientTool,
-			Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
-		},
+		ask("save_note", "Saves a note on the page and reports whether it worked.",
+			`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`),
+		ask("get_weather", "Asks the page for the weather in a place.",
+			`{"type":"object","properties":{"place":{"type":"string"}},"required":["place"]}`),
+		tell("go_to_page", "Turns to a page of the document that is shown.",
+			`{"type":"object","properties":{"page":{"type":"integer"}},"required":["page"]}`),
+		tell("highlight", "Highlights a part of the page.",
+			`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
 	}
 }

@@ -82,7 +82,7 @@ func (s *Store) open(dir, synchronous string) error {
 		return err
 	}
 	ctx := context.Background()
-	if err := migrate(ctx, s.write); err != nil {
+	if err := s.migrate(ctx); err != nil {
 		return err
 	}
 	if s.read, err = openPool(path, readers, "query_only(1)"); err != nil {
@@ -156,14 +156,10 @@ func (s *Store) tx(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// querier and execer are what sql.DB and sql.Tx have in common.
+// querier is what sql.DB and sql.Tx have in common.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-type execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
 // scanner is what sql.Row and sql.Rows have in common.

@@ -348,7 +348,7 @@ func TestRatingsOfASharedMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := apply(t.Context(), old, "migrations/0001_init.sql", 1); err != nil {
+	if err := apply(t.Context(), old, "migrations/0001_init.sql", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := old.Exec(`INSERT INTO partners VALUES (1, 's');

@@ -14,17 +14,21 @@ type Partner struct {
 	Secret string
 }
 
-// Agent is one thing that can be talked to.
+// Agent is one thing that can be talked to, put together from its parts.
 type Agent struct {
 	ID        string // UUID
 	PartnerID int64
-	Name      string // unique per partner, as in "receptionist"
-	ConfigID  int64  // of the brain configuration, the id in geniegpcid
+	Name      string // of a built-in agent, as in "receptionist", else what it is called
+	ConfigID  int64  // of its intellect, the id in geniegpcid
 	WidgetID  string
+	AvatarIDs []string
 	Profile   Profile
+
+	WidgetConfig, EmbedConfig json.RawMessage // for the page, nil for none
 }
 
-// Profile says how an agent looks, speaks and thinks.
+// Profile says how an agent looks, speaks and thinks. It is what is read while one
+// talks; an [Intellect] and the records it names are what is stored.
 type Profile struct {
 	DisplayName string `json:"displayName"`
 
@@ -43,7 +47,17 @@ type Profile struct {
 	// the defaults and what a client asks for (wire-protocol §4.9).
 	Capabilities map[string]string `json:"capabilities,omitempty"`
 
-	Tools []ToolDef `json:"tools,omitempty"`
+	Tools      []ToolDef       `json:"tools,omitempty"`
+	StartTools []ToolDef       `json:"-"` // run when a thread begins
+	Skills     []AttachedSkill `json:"-"`
+
+	KnowledgeIDs []int64             `json:"-"`
+	Model        *ModelConfiguration `json:"-"` // nil is the service's
+	Summary      *SummaryConfig      `json:"-"` // nil is [DefaultSummary]
+	Secrets      map[string]string   `json:"-"` // by their names; must not be shown or logged
+
+	Prompts  []Prompt `json:"-"`
+	Glossary string   `json:"-"` // a template like OpeningPhrase
 
 	// BaseDirective is the system prompt, a template like OpeningPhrase.
 	BaseDirective string `json:"baseDirective"`
@@ -58,7 +72,9 @@ type Profile struct {
 // Types of a [ToolDef].
 const (
 	ClientTool = "client" // runs in the page
-	APITool    = "api"    // runs on the service
+	APITool    = "api"    // a request of the service to another one
+	CodeTool   = "code"   // cannot run here, where there is no sandbox
+	CSVTool    = "csv"    // looks something up in a table
 )
 
 // Limits of a tool's wait, in seconds (wire-protocol §9.8).
@@ -68,19 +84,43 @@ const (
 	MaxToolTimeout     = 120
 )
 
-// ToolDef defines a tool that the brain may call.
+// ToolDef is a tool that the brain may call.
 type ToolDef struct {
-	Name            string          `json:"name"`
+	Name string `json:"name"`
+	ToolConfig
+}
+
+// ToolConfig says what a tool does. Its JSON is the wire's.
+type ToolConfig struct {
+	Type            string          `json:"type"`
 	Description     string          `json:"description"`
-	Type            string          `json:"type"` // ClientTool or APITool
-	WaitForResponse bool            `json:"waitForResponse"`
-	TimeoutSeconds  int             `json:"timeoutSeconds,omitempty"` // 0 means DefaultToolTimeout
-	Parameters      json.RawMessage `json:"parameters,omitempty"`     // JSON Schema of an object
+	WaitForResponse bool            `json:"wait_for_response"`
+	TimeoutSeconds  int             `json:"timeout_seconds,omitempty"` // 0 means DefaultToolTimeout
+	Parameters      json.RawMessage `json:"parameters,omitempty"`      // JSON Schema of an object
+
+	// Of an APITool: templates over the arguments, the request variables, sys__* and
+	// secrets.
+	URL     string            `json:"url,omitempty"`
+	Method  string            `json:"method,omitempty"` // "" means GET without a body, else POST
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    string            `json:"body,omitempty"`
+	// ResponseMapping picks fields of the reply, by names and JSON paths; none is the
+	// whole reply.
+	ResponseMapping map[string]string `json:"response_mapping,omitempty"`
+
+	Code string `json:"code,omitempty"` // of a CodeTool
+	CSV  string `json:"csv,omitempty"`  // of a CSVTool, with a line of names
+}
+
+// AttachedSkill is a skill with the way in which an intellect uses it.
+type AttachedSkill struct {
+	Skill
+	Ref SkillRef
 }
 
 // Timeout is how long the brain waits for the tool's answer: the default when
 // none is set, and never outside the protocol's limits.
-func (t ToolDef) Timeout() time.Duration {
+func (t ToolConfig) Timeout() time.Duration {
 	seconds := t.TimeoutSeconds
 	if seconds == 0 {
 		seconds = DefaultToolTimeout

@@ -1,0 +1,284 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// ErrTaken means that another record of the kind has the name.
+var ErrTaken = errors.New("the name is in use already")
+
+// SharedPartner owns the records that every partner may use and none may change.
+const SharedPartner = 0
+
+// Record is a stored T.
+type Record[T any] struct {
+	ID        string
+	PartnerID int64
+	Body      T
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Number is the id of a record whose kind has numbers as ids.
+func (r *Record[T]) Number() int64 {
+	n, _ := strconv.ParseInt(r.ID, 10, 64) // such ids come from the store
+	return n
+}
+
+// Collection is all records of one kind. Every method is about one partner: an id of
+// another partner, or of nobody, is [ErrNotFound].
+type Collection[T any] struct {
+	store *Store
+	kind  string
+	newID func() string   // nil makes numbers
+	name  func(*T) string // what no two records of a partner may have in common; nil is nothing, and so is ""
+}
+
+// NewCollection declares a kind. newID is [UUID], [HexID] or [Numbered]; name returns
+// what must be unique within a partner, and may be nil.
+func NewCollection[T any](s *Store, kind string, newID func() string, name func(*T) string) Collection[T] {
+	return Collection[T]{s, kind, newID, name}
+}
+
+// UUID makes the ids of most kinds.
+func UUID() string { return uuid.NewString() }
+
+// HexID makes the ids of avatars and catalog items: 24 hexadecimal digits.
+func HexID() string {
+	id := make([]byte, 12)
+	rand.Read(id) //nolint:errcheck // never fails
+	return hex.EncodeToString(id)
+}
+
+// Numbered, as the newID of a kind, makes its ids numbers that count up.
+var Numbered func() string
+
+// Query selects from a list. The zero Query is everything, in the order in which it
+// was made.
+type Query struct {
+	IDs    []string // nil is every id
+	Where  []Condition
+	Shared bool // with the shared records
+	Order  Order
+	Offset int
+	Limit  int // 0 is no limit
+}
+
+// Condition is one condition of a [Query].
+type Condition struct {
+	sql  string
+	args []any
+}
+
+// Equals selects the records that have that value in a field of the body.
+func Equals(field string, value any) Condition {
+	return Condition{`json_extract(body, ?) = ?`, []any{"$." + field, value}}
+}
+
+// HasAny selects the records that have one of the values in a list of the body.
+func HasAny(field string, values []string) Condition {
+	return Condition{
+		`EXISTS (SELECT 1 FROM json_each(body, ?) WHERE value IN (SELECT value FROM json_each(?)))`,
+		[]any{"$." + field, jsonList(values)},
+	}
+}
+
+// HasNone selects the records that have none of the values in a list of the body.
+func HasNone(field string, values []string) Condition {
+	c := HasAny(field, values)
+	c.sql = "NOT " + c.sql
+	return c
+}
+
+// Contains selects the records that have the text in the id or in a field of the body,
+// in capital or small letters.
+func Contains(field, text string) Condition {
+	text = strings.ToLower(text)
+	return Condition{`(instr(fold(id), ?) OR instr(fold(json_extract(body, ?)), ?))`, []any{text, "$." + field, text}}
+}
+
+func init() {
+	// SQLite's own lower() knows ASCII only.
+	sqlite.MustRegisterDeterministicScalarFunction("fold", 1,
+		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			text, _ := args[0].(string)
+			return strings.ToLower(text), nil
+		})
+}
+
+// Get returns one record.
+func (c Collection[T]) Get(ctx context.Context, partnerID int64, id string) (Record[T], error) {
+	return c.get(ctx, c.store.read, partnerID, id)
+}
+
+func (c Collection[T]) get(ctx context.Context, db querier, partnerID int64, id string) (Record[T], error) {
+	return one(db.QueryRowContext(ctx,
+		`SELECT `+objectColumns+` FROM objects WHERE kind = ? AND partner_id = ? AND id = ?`, c.kind, partnerID, id), scanRecord[T])
+}
+
+// Usable returns those of the ids that the partner may use, its own and the shared
+// ones, in the order of ids.
+func (c Collection[T]) Usable(ctx context.Context, partnerID int64, ids []string) ([]Record[T], error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, _, err := c.List(ctx, partnerID, Query{IDs: ids, Shared: true})
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]Record[T]{}
+	for _, r := range found {
+		byID[r.ID] = r
+	}
+	var list []Record[T]
+	for _, id := range ids {
+		if r, ok := byID[id]; ok {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// List returns what a query selects, and how much that is without its bounds.
+func (c Collection[T]) List(ctx context.Context, partnerID int64, q Query) ([]Record[T], int, error) {
+	where, args := `kind = ? AND partner_id = ?`, []any{c.kind, partnerID}
+	if q.Shared {
+		where, args = `kind = ? AND partner_id IN (?, ?)`, append(args, SharedPartner)
+	}
+	if q.IDs != nil {
+		where += ` AND id IN (SELECT value FROM json_each(?))`
+		args = append(args, jsonList(q.IDs))
+	}
+	for _, condition := range q.Where {
+		where += ` AND ` + condition.sql
+		args = append(args, condition.args...)
+	}
+	var total int
+	if err := c.store.read.QueryRowContext(ctx, `SELECT count(*) FROM objects WHERE `+where, args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	order := "seq"
+	if q.Order != "" {
+		order = q.Order.sql("objects")
+	}
+	if q.Limit == 0 {
+		q.Limit = -1
+	}
+	list, err := all(ctx, c.store.read, scanRecord[T],
+		`SELECT `+objectColumns+` FROM objects WHERE `+where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, q.Limit, q.Offset)...)
+	return list, total, err
+}
+
+// Create stores a new record under an id of its own.
+func (c Collection[T]) Create(ctx context.Context, partnerID int64, body T) (r Record[T], err error) {
+	err = c.store.tx(ctx, func(tx *sql.Tx) error {
+		r, err = c.insert(ctx, tx, partnerID, "", body)
+		return err
+	})
+	return r, err
+}
+
+// insert is Create in a transaction, with an id, or "" for a new one.
+func (c Collection[T]) insert(ctx context.Context, tx *sql.Tx, partnerID int64, id string, body T) (Record[T], error) {
+	now := time.Now()
+	r := Record[T]{ID: id, PartnerID: partnerID, Body: body, CreatedAt: fromMillis(millis(now)), UpdatedAt: fromMillis(millis(now))}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return r, err
+	}
+	var seq int64
+	if err := tx.QueryRowContext(ctx, `SELECT seq + 1 FROM sqlite_sequence WHERE name = 'objects'`).Scan(&seq); err != nil {
+		return r, err
+	}
+	switch {
+	case r.ID != "":
+	case c.newID == nil:
+		r.ID = strconv.FormatInt(seq, 10)
+	default:
+		r.ID = c.newID()
+	}
+	_, err = tx.ExecContext(ctx,
+		`INSERT INTO objects (seq, kind, partner_id, id, name, body, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		seq, c.kind, partnerID, r.ID, c.nameOf(&body), string(text), millis(now), millis(now))
+	return r, taken(err)
+}
+
+// Update changes a record in one transaction. An error of change leaves it as it is.
+func (c Collection[T]) Update(ctx context.Context, partnerID int64, id string, change func(*T) error) (r Record[T], err error) {
+	err = c.store.tx(ctx, func(tx *sql.Tx) error {
+		if r, err = c.get(ctx, tx, partnerID, id); err != nil {
+			return err
+		}
+		if err := change(&r.Body); err != nil {
+			return err
+		}
+		text, err := json.Marshal(r.Body)
+		if err != nil {
+			return err
+		}
+		r.UpdatedAt = fromMillis(millis(time.Now()))
+		_, err = tx.ExecContext(ctx, `UPDATE objects SET name = ?, body = ?, updated_at = ? WHERE kind = ? AND partner_id = ? AND id = ?`,
+			c.nameOf(&r.Body), string(text), millis(r.UpdatedAt), c.kind, partnerID, id)
+		return taken(err)
+	})
+	return r, err
+}
+
+// Delete removes a record.
+func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) error {
+	result, err := c.store.write.ExecContext(ctx, `DELETE FROM objects WHERE kind = ? AND partner_id = ? AND id = ?`, c.kind, partnerID, id)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	return ErrNotFound
+}
+
+func (c Collection[T]) nameOf(body *T) sql.NullString {
+	if c.name == nil {
+		return sql.NullString{}
+	}
+	name := c.name(body)
+	return sql.NullString{String: name, Valid: name != ""}
+}
+
+const objectColumns = `id, partner_id, body, created_at, updated_at`
+
+func scanRecord[T any](row scanner) (r Record[T], err error) {
+	var body []byte
+	var created, updated int64
+	if err := row.Scan(&r.ID, &r.PartnerID, &body, &created, &updated); err != nil {
+		return r, err
+	}
+	r.CreatedAt, r.UpdatedAt = fromMillis(created), fromMillis(updated)
+	return r, json.Unmarshal(body, &r.Body)
+}
+
+// taken tells a name that is in use from other errors.
+func taken(err error) error {
+	var refused *sqlite.Error
+	if errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
+		return ErrTaken
+	}
+	return err
+}
+
+func jsonList(list []string) string {
+	text, _ := json.Marshal(list) // strings always marshal
+	return string(text)
+}

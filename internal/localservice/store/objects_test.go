@@ -1,0 +1,208 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// note is a record of these tests.
+type note struct {
+	Name string   `json:"name"`
+	Tags []string `json:"tags"`
+}
+
+func notes(s *Store) Collection[note] {
+	return NewCollection(s, "note", UUID, func(n *note) string { return n.Name })
+}
+
+func TestCollectionKeepsRecordsOfOnePartner(t *testing.T) {
+	s := open(t)
+	made, err := notes(s).Create(t.Context(), 1, note{Name: "a", Tags: []string{"x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := notes(s).Get(t.Context(), 1, made.ID); err != nil || got.Body.Name != "a" || !got.CreatedAt.Equal(made.CreatedAt) {
+		t.Errorf("get: %v, %v", got, err)
+	}
+	change := func(n *note) error { n.Name = "b"; return nil }
+	for what, call := range map[string]func(partner int64) error{
+		"get":    func(p int64) error { _, err := notes(s).Get(t.Context(), p, made.ID); return err },
+		"update": func(p int64) error { _, err := notes(s).Update(t.Context(), p, made.ID, change); return err },
+		"delete": func(p int64) error { return notes(s).Delete(t.Context(), p, made.ID) },
+	} {
+		if err := call(2); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s by another partner: %v", what, err)
+		}
+	}
+	if got, err := notes(s).Update(t.Context(), 1, made.ID, change); err != nil || got.Body.Name != "b" || len(got.Body.Tags) != 1 {
+		t.Errorf("update: %v, %v", got, err)
+	}
+	if err := notes(s).Delete(t.Context(), 1, made.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := notes(s).Get(t.Context(), 1, made.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("after delete: %v", err)
+	}
+}
+
+func TestNamesAreUniqueWithinAPartnerAndKind(t *testing.T) {
+	s := open(t)
+	create := func(partner int64, name string) (Record[note], error) {
+		return notes(s).Create(t.Context(), partner, note{Name: name})
+	}
+	first, err := create(1, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := create(1, "a"); !errors.Is(err, ErrTaken) {
+		t.Errorf("the same name: %v", err)
+	}
+	if _, err := create(2, "a"); err != nil {
+		t.Errorf("another partner: %v", err)
+	}
+	for range 2 {
+		if _, err := create(1, ""); err != nil {
+			t.Errorf("without a name: %v", err)
+		}
+	}
+	second, err := create(1, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := notes(s).Update(t.Context(), 1, second.ID, func(n *note) error { n.Name = "a"; return nil }); !errors.Is(err, ErrTaken) {
+		t.Errorf("renamed to a used name: %v", err)
+	}
+	if got, err := notes(s).Get(t.Context(), 1, second.ID); err != nil || got.Body.Name != "b" {
+		t.Errorf("after a refused change: %v, %v", got, err)
+	}
+	if _, err := notes(s).Update(t.Context(), 1, first.ID, func(*note) error { return nil }); err != nil {
+		t.Errorf("its own name: %v", err)
+	}
+}
+
+func TestCollectionLists(t *testing.T) {
+	s := open(t)
+	var ids []string
+	for i := range 5 {
+		r, err := notes(s).Create(t.Context(), 1, note{Name: fmt.Sprintf("Näme %d", i), Tags: []string{"all", strconv.Itoa(i % 2)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	shared, err := notes(s).Create(t.Context(), SharedPartner, note{Name: "shared"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		query Query
+		want  []string
+		total int
+	}{
+		{"everything, in order", Query{}, ids, 5},
+		{"with the shared ones", Query{Shared: true}, append(slices.Clone(ids), shared.ID), 6},
+		{"a page", Query{Offset: 1, Limit: 2}, ids[1:3], 5},
+		{"behind the end", Query{Offset: 9, Limit: 2}, nil, 5},
+		{"by ids", Query{IDs: []string{ids[3], "none"}}, ids[3:4], 1},
+		{"by no ids", Query{IDs: []string{}}, nil, 0},
+		{"by a field", Query{Where: []Condition{Equals("name", "Näme 2")}}, ids[2:3], 1},
+		{"by a tag", Query{Where: []Condition{HasAny("tags", []string{"1", "9"})}}, []string{ids[1], ids[3]}, 2},
+		{"without a tag", Query{Where: []Condition{HasNone("tags", []string{"1"})}}, []string{ids[0], ids[2], ids[4]}, 3},
+		{"by text, whatever its case", Query{Where: []Condition{Contains("name", "NÄME 4")}}, ids[4:], 1},
+		{"by the text of an id", Query{Where: []Condition{Contains("name", ids[0][3:20])}}, ids[:1], 1},
+		{"newest first", Query{Order: CreatedDescending, Limit: 1}, ids[4:], 5},
+	} {
+		got, total, err := notes(s).List(t.Context(), 1, tt.query)
+		var found []string
+		for _, r := range got {
+			found = append(found, r.ID)
+		}
+		if err != nil || !slices.Equal(found, tt.want) || total != tt.total {
+			t.Errorf("%s: %v of %d, %v; want %v of %d", tt.name, found, total, err, tt.want, tt.total)
+		}
+	}
+	usable, err := notes(s).Usable(t.Context(), 1, []string{shared.ID, "none", ids[1]})
+	if err != nil || len(usable) != 2 || usable[0].ID != shared.ID || usable[1].ID != ids[1] {
+		t.Errorf("usable: %v, %v", usable, err)
+	}
+}
+
+func TestNumbersOfRecordsAreNotUsedAgain(t *testing.T) {
+	s := open(t)
+	partner := onlyPartner(t, s).ID
+	first, err := s.Intellects().Create(t.Context(), partner, NewIntellect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Intellects().Delete(t.Context(), partner, first.ID); err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.Intellects().Create(t.Context(), partner, NewIntellect())
+	if err != nil || second.Number() <= first.Number() || first.Number() <= firstConfigID {
+		t.Errorf("%v, then %v, %v", first.ID, second.ID, err)
+	}
+}
+
+// TestOldAgentsAreSplit: a file of the version before has its agents, and what they
+// said, in the new form.
+func TestOldAgentsAreSplit(t *testing.T) {
+	dir := t.TempDir()
+	old, err := openPool(filepath.Join(dir, fileName), 1, "foreign_keys(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"0001_init", "0002_turns", "0003_feedback_by_rater", "0004_unfinished"} {
+		if err := apply(t.Context(), old, "migrations/"+name+".sql", i+1, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	profile, _ := json.Marshal(map[string]any{
+		"displayName": "Robin", "openingPhrase": "Hello!", "tapToTalk": true, "allowClientVariables": false, "screenShare": true,
+		"language": "de-DE", "capabilities": map[string]string{"avatar": "on"}, "baseDirective": "Be kind.", "starters": []string{"Who?"}, "script": "rules: []",
+		"tools": []map[string]any{{"name": "save_note", "type": "client", "waitForResponse": true, "timeoutSeconds": 7, "parameters": map[string]any{"type": "object"}}},
+	})
+	if _, err := old.Exec(`INSERT INTO partners VALUES (1, 's');
+		INSERT INTO agents VALUES ('a-1', 1, 'robin', 1717, 'w_1', ?), ('a-2', 1, 'ash', 1718, 'w_2', '{"displayName":"Ash","audioMode":true}');
+		INSERT INTO threads VALUES ('t', 1, 'ann', '', 'a-1', 1717, '', 'active', '', '{}', '{}', 0, 0, NULL);`, string(profile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a, err := s.Agent(t.Context(), 1, "a-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := a.Profile
+	if a.Name != "robin" || a.ConfigID != 1717 || a.WidgetID != "w_1" || len(a.AvatarIDs) != 1 || p.DisplayName != "Robin" ||
+		p.OpeningPhrase != "Hello!" || !p.TapToTalk || p.AllowClientVariables || !p.ScreenShare || p.Language != "de-DE" || p.AudioMode ||
+		p.Capabilities["avatar"] != "on" || p.BaseDirective != "Be kind." || len(p.Starters) != 1 || p.Script != "rules: []" {
+		t.Errorf("agent %+v", a)
+	}
+	if len(p.Tools) != 1 || p.Tools[0].Name != "save_note" || !p.Tools[0].WaitForResponse || p.Tools[0].TimeoutSeconds != 7 || p.Tools[0].Type != ClientTool {
+		t.Errorf("tools %+v", p.Tools)
+	}
+	if b, err := s.AgentByConfig(t.Context(), 1, 1718); err != nil || b.ID != "a-2" || !b.Profile.AudioMode {
+		t.Errorf("the voice without a picture: %+v, %v", b, err)
+	}
+	if b, err := s.AgentByWidget(t.Context(), "w_2"); err != nil || b.ID != "a-2" {
+		t.Errorf("by its widget: %v, %v", b, err)
+	}
+	if _, err := s.Thread(t.Context(), Scope{PartnerID: 1, UserID: "ann"}, "t"); err != nil {
+		t.Error(err)
+	}
+	if in, err := s.Intellects().Create(t.Context(), 1, NewIntellect()); err != nil || in.Number() <= 1718 {
+		t.Errorf("the next intellect: %v, %v", in.ID, err)
+	}
+}

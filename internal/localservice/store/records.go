@@ -1,0 +1,193 @@
+package store
+
+import "encoding/json"
+
+// AgentRecord is what is stored of an agent: an avatar and an intellect, put together.
+// [Agent] is what comes of it.
+type AgentRecord struct {
+	Name        string   `json:"name,omitempty"` // of a built-in agent, as in "receptionist"
+	DisplayName string   `json:"displayName"`
+	IntellectID int64    `json:"intellectId"`
+	AvatarIDs   []string `json:"avatarIds"` // none is a voice without a picture
+	AdminTags   []string `json:"adminTags"`
+	ScreenShare bool     `json:"screenShare"`
+	WidgetID    string   `json:"widgetId"`
+
+	// SpeechLanguage is that of speech recognition, "" for the intellect's.
+	SpeechLanguage string `json:"speechLanguage,omitempty"`
+	// WidgetConfig and EmbedConfig are JSON objects for the page, which the service
+	// hands on as they are; nil is none.
+	WidgetConfig json.RawMessage `json:"widgetConfig,omitempty"`
+	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
+}
+
+// Intellect is how an agent thinks. Its JSON is the wire's, with one difference: the
+// values of secrets never leave the service.
+type Intellect struct {
+	Type                 string              `json:"type"` // InternalIntellect
+	Name                 string              `json:"name"`
+	BaseDirective        string              `json:"base_directive"`
+	Prompts              []Prompt            `json:"prompts"`
+	Glossary             string              `json:"glossary"`
+	ToolIDs              []string            `json:"tool_ids"`
+	KnowledgeIDs         []int64             `json:"knowledge_ids"`
+	SkillIDs             []SkillRef          `json:"skill_ids"`
+	AllowClientVariables bool                `json:"allow_client_variables"`
+	Model                *ModelConfiguration `json:"model_configuration"` // nil is the service's
+	OpeningPhrase        *string             `json:"opening_phrase"`      // nil is [DefaultOpening]
+	ThreadStartTools     []string            `json:"thread_start_tools"`
+	Summary              *SummaryConfig      `json:"avatar_summary_config"` // nil is [DefaultSummary]
+	// Capabilities are the stored states, on, off or disabled; they lie between the
+	// defaults and what a client asks for (wire-protocol §4.9).
+	Capabilities map[string]string `json:"capabilities"`
+	MCPServers   []MCPServer       `json:"mcp_servers"`
+	Secrets      map[string]string `json:"secrets"`
+	Language     string            `json:"language"` // BCP 47, as in "en-US"
+
+	UserPropertiesForms json.RawMessage `json:"user_properties_forms"`
+	BrainConfig         json.RawMessage `json:"brain_config"`
+	Metadata            json.RawMessage `json:"metadata"`
+
+	// What follows is this service's own.
+	TapToTalk            bool     `json:"tap_to_talk"`
+	InterruptionsEnabled bool     `json:"interruptions_enabled"`
+	Starters             []string `json:"starter_questions"`
+	Script               string   `json:"script"`
+}
+
+// InternalIntellect is the only type of an [Intellect] here.
+const InternalIntellect = "internal"
+
+// DefaultOpening is the opening phrase of an intellect that has none.
+const DefaultOpening = "Hello! I'm {{ agent_name }}. How can I help you?"
+
+// NewIntellect returns an intellect in which nothing was set.
+func NewIntellect() Intellect {
+	return Intellect{
+		Type: InternalIntellect, AllowClientVariables: true, InterruptionsEnabled: true, Language: "en-US",
+		Prompts: []Prompt{}, ToolIDs: []string{}, KnowledgeIDs: []int64{}, SkillIDs: []SkillRef{},
+		ThreadStartTools: []string{}, Capabilities: map[string]string{}, MCPServers: []MCPServer{},
+		Secrets: map[string]string{}, Starters: []string{},
+	}
+}
+
+// Prompt is a named part of what the brain is told, after the base directive.
+type Prompt struct {
+	Name  string `json:"name"`
+	Value string `json:"value"` // a template
+}
+
+// SkillRef attaches a skill to an intellect.
+type SkillRef struct {
+	ID        string `json:"id"`
+	Mode      string `json:"mode"`
+	Condition string `json:"condition,omitempty"` // a bare expression; "" is always
+}
+
+// Modes of a [SkillRef].
+const (
+	SkillAdhoc     = "adhoc"      // read by the brain when it needs it
+	SkillAdhocSave = "adhoc-save" // and kept for the rest of the thread
+	SkillPreloaded = "preloaded"  // in every prompt
+)
+
+// ModelConfiguration says which model answers, and how.
+type ModelConfiguration struct {
+	ModelID         string   `json:"model_id,omitempty"`
+	MaxOutputTokens int64    `json:"max_output_tokens,omitempty"`
+	ThinkingLevel   string   `json:"thinking_level,omitempty"`
+	Temperature     *float64 `json:"temperature,omitempty"` // 0 to 1
+}
+
+// SummaryConfig says how a finished thread is summed up.
+type SummaryConfig struct {
+	Prompt      string            `json:"prompt,omitempty"`
+	Analysis    map[string]string `json:"analysis,omitempty"` // keys and what to find out for each
+	Template    string            `json:"template,omitempty"` // over the keys of Analysis
+	ContentType string            `json:"content_type,omitempty"`
+}
+
+// DefaultSummary returns the configuration of an intellect that has none.
+func DefaultSummary() SummaryConfig {
+	return SummaryConfig{
+		Analysis: map[string]string{"summary": "A summary of the conversation in a few sentences."},
+		Template: "{{ summary }}", ContentType: "text",
+	}
+}
+
+// MCPServer is a server of tools outside the service. It is kept, and not asked.
+type MCPServer struct {
+	Name    string            `json:"name"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers,omitempty"` // templates
+}
+
+// Avatar is a voice with a face.
+type Avatar struct {
+	Name          string      `json:"name,omitempty"`
+	Voice         AvatarVoice `json:"voice"`
+	Visual        *Visual     `json:"visual,omitempty"`
+	Face          *Item       `json:"face,omitempty"` // with a background
+	Background    *Background `json:"background,omitempty"`
+	TemplateID    string      `json:"templateId,omitempty"`
+	OpeningPhrase string      `json:"openingPhrase,omitempty"`
+}
+
+// AvatarVoice is a voice of the catalog.
+type AvatarVoice struct {
+	ID    string   `json:"id"`
+	Speed *float64 `json:"speed,omitempty"`
+}
+
+// Visual is a visual of the catalog.
+type Visual struct {
+	ID            string          `json:"id"`
+	MotionControl json.RawMessage `json:"motionControl,omitempty"`
+}
+
+// Item is an item of the catalog.
+type Item struct {
+	ID string `json:"id"`
+}
+
+// Background is what stands behind a face.
+type Background struct {
+	Type  string `json:"type"` // color or visual
+	Value string `json:"value,omitempty"`
+}
+
+// Tool is a tool that intellects refer to.
+type Tool struct {
+	Name   string     `json:"name"`
+	Config ToolConfig `json:"config"`
+}
+
+// Skill is an instruction that intellects refer to.
+type Skill struct {
+	Name         string `json:"name"`
+	Description  string `json:"description"`
+	Instructions string `json:"instructions"`
+}
+
+// The collections that agents are made of.
+func (s *Store) AgentRecords() Collection[AgentRecord] {
+	return NewCollection[AgentRecord](s, "agent", UUID, nil)
+}
+
+// Intellects are numbered; the number is the configuration id of tokens.
+func (s *Store) Intellects() Collection[Intellect] {
+	return NewCollection[Intellect](s, "intellect", Numbered, nil)
+}
+
+// Avatars is the collection of avatars.
+func (s *Store) Avatars() Collection[Avatar] { return NewCollection[Avatar](s, "avatar", HexID, nil) }
+
+// Tools have names that are unique within a partner.
+func (s *Store) Tools() Collection[Tool] {
+	return NewCollection(s, "tool", UUID, func(t *Tool) string { return t.Name })
+}
+
+// Skills have names that are unique within a partner.
+func (s *Store) Skills() Collection[Skill] {
+	return NewCollection(s, "skill", UUID, func(t *Skill) string { return t.Name })
+}
