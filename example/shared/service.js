@@ -1,7 +1,7 @@
 // The information of the service that serves this page: its addresses and agents.
 import { $ } from "./dom.js"
 
-/** Reads the information and lists the agents in the select element; ?agent= selects one. */
+/** Reads the information and lists the agents in the select element; ?agent= selects one, by its name or id. */
 export async function readService() {
   const reply = await fetch("/service.json").catch(() => undefined)
   if (!reply?.ok) throw { code: reply ? "server_error" : "network_error" }
@@ -9,7 +9,7 @@ export async function readService() {
   const field = $("agent")
   field.replaceChildren(...service.agents.map(({ name, widgetId }) => new Option(name, widgetId)))
   const wanted = new URLSearchParams(location.search).get("agent")
-  const found = service.agents.find((agent) => agent.name === wanted)
+  const found = service.agents.find(({ agentId, name }) => agentId === wanted || name === wanted)
   if (found) field.value = found.widgetId
   field.disabled = false
   return service

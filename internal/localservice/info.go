@@ -30,7 +30,7 @@ type Info struct {
 	ControlURL   string `json:"controlUrl"`
 	ControlToken string `json:"controlToken"` // for Authorization: Bearer
 
-	Agents []AgentInfo `json:"agents"`
+	Agents []AgentInfo `json:"agents"` // as of the start
 }
 
 // AgentInfo names an agent in every way that clients do.
@@ -68,9 +68,9 @@ type PageInfo struct {
 	Agents    []AgentInfo `json:"agents"`
 }
 
-// pageInfo is the part of i without secrets.
+// pageInfo is the part of i without secrets and without agents.
 func (i *Info) pageInfo() PageInfo {
-	p := PageInfo{PartnerID: i.PartnerID, Agents: i.Agents}
+	p := PageInfo{PartnerID: i.PartnerID}
 	p.Addresses.AgenticURL, p.Addresses.GenieURL, p.Addresses.OVPURL = i.AgenticURL, i.GenieURL, i.OVPURL
 	p.Session.AllowPrivateHosts = true
 	return p
@@ -95,11 +95,18 @@ func (s *Service) setAccounts(ctx context.Context) error {
 		return errors.New("the store has no partner")
 	}
 	s.info.PartnerID, s.info.AdminSecret = partners[0].ID, partners[0].Secret
-	agents, err := s.store.Agents(ctx, partners[0].ID)
-	for _, a := range agents {
-		s.info.Agents = append(s.info.Agents, AgentInfo{Name: a.Name, AgentID: a.ID, ConfigID: a.ConfigID, WidgetID: a.WidgetID})
-	}
+	s.info.Agents, err = s.agents(ctx)
 	return err
+}
+
+// agents are the partner's agents of this moment.
+func (s *Service) agents(ctx context.Context) ([]AgentInfo, error) {
+	stored, err := s.store.Agents(ctx, s.info.PartnerID)
+	agents := make([]AgentInfo, len(stored))
+	for i, a := range stored {
+		agents[i] = AgentInfo{Name: a.Name, AgentID: a.ID, ConfigID: a.ConfigID, WidgetID: a.WidgetID}
+	}
+	return agents, err
 }
 
 // Ports of the four-URL expansion (wire-protocol §6.2).

@@ -314,9 +314,16 @@ func (s *Service) hosts() (api.Hosts, error) {
 	}, nil
 }
 
-// serveInfo serves the information for pages.
-func (s *Service) serveInfo(w http.ResponseWriter, _ *http.Request) {
+// serveInfo serves the information for pages, with the agents of this moment.
+func (s *Service) serveInfo(w http.ResponseWriter, r *http.Request) {
+	page := s.info.pageInfo()
+	var err error
+	if page.Agents, err = s.agents(r.Context()); err != nil {
+		s.log.Error("the agents can't be listed", "err", err)
+		http.Error(w, "the agents can't be listed", http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(s.info.pageInfo()) // fails only when the client is gone
+	_ = json.NewEncoder(w).Encode(page) // fails only when the client is gone
 }
