@@ -1,6 +1,239 @@
 package management
 
-import "strings"
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+)
+
+// Avatars builds avatars, each a voice with a visual or with a face before a background
+// (service.md "Avatars"). All calls need an admin token.
+type Avatars struct{ c *Client }
+
+// Avatar is an avatar's record.
+type Avatar struct {
+	// ID is 24 hexadecimal digits.
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	Voice      AvatarVoice       `json:"voice"`
+	Visual     *AvatarVisual     `json:"visual"`
+	Face       *AvatarFace       `json:"face"`
+	Background *AvatarBackground `json:"background"`
+	TemplateID string            `json:"templateId"`
+	// OpeningPhrase is empty for most avatars: that of the intellect is spoken.
+	OpeningPhrase string `json:"openingPhrase"`
+	CreatedAt     Time   `json:"createdAt"`
+	UpdatedAt     Time   `json:"updatedAt"`
+}
+
+func (a *Avatar) hasID() bool { return a.ID != "" }
+
+// AvatarVoice is a voice of the catalog.
+type AvatarVoice struct {
+	// ID is the itemId of a catalog voice.
+	ID string `json:"id"`
+	// Speed is a factor; nil is the voice's own.
+	Speed *float64 `json:"speed,omitempty"`
+}
+
+// AvatarVisual is a visual of the catalog.
+type AvatarVisual struct {
+	// ID is the itemId of a catalog visual.
+	ID string `json:"id"`
+	// MotionControl is a JSON object, which service.md does not describe.
+	MotionControl json.RawMessage `json:"motionControl,omitempty"`
+}
+
+// AvatarFace is a face of the catalog.
+type AvatarFace struct {
+	ID string `json:"id"`
+}
+
+// AvatarBackground is what is behind a face.
+type AvatarBackground struct {
+	// Type is color or visual.
+	Type string `json:"type"`
+	// Value is the colour, or the itemId of a catalog background.
+	Value string `json:"value,omitempty"`
+}
+
+// Types of an [AvatarBackground].
+const (
+	BackgroundColor  = "color"
+	BackgroundVisual = "visual"
+)
+
+// AvatarInput is a new avatar. Voice is required; Face and Background go together, and
+// not with Visual.
+type AvatarInput struct {
+	Voice      AvatarVoice       `json:"voice"`
+	Visual     *AvatarVisual     `json:"visual,omitempty"`
+	Face       *AvatarFace       `json:"face,omitempty"`
+	Background *AvatarBackground `json:"background,omitempty"`
+	// TemplateID is the id of an [AvatarTemplate].
+	TemplateID string `json:"templateId,omitempty"`
+	Name       string `json:"name,omitempty"`
+	// OpeningPhrase is best left empty; the intellect's is the opening line.
+	OpeningPhrase string `json:"openingPhrase,omitempty"`
+	// AdminTags must be empty: avatars have none, their agent has. They are here so that
+	// input with them is refused instead of losing them.
+	AdminTags []string `json:"adminTags,omitempty"`
+}
+
+// AvatarPatch is what to change of an avatar; nil fields stay as they are.
+type AvatarPatch struct {
+	Voice         *AvatarVoice      `json:"voice,omitempty"`
+	Visual        *AvatarVisual     `json:"visual,omitempty"`
+	Face          *AvatarFace       `json:"face,omitempty"`
+	Background    *AvatarBackground `json:"background,omitempty"`
+	Name          *string           `json:"name,omitempty"`
+	OpeningPhrase *string           `json:"openingPhrase,omitempty"`
+	// AdminTags and TemplateID must be empty: avatars have no tags, and the template of an
+	// avatar can't be changed.
+	AdminTags  []string `json:"adminTags,omitempty"`
+	TemplateID string   `json:"templateId,omitempty"`
+}
+
+// AvatarTemplate is a curated pair of a voice and a visual, or a face before a background.
+type AvatarTemplate struct {
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	Voice      *AvatarVoice      `json:"voice"`
+	Visual     *AvatarVisual     `json:"visual"`
+	Face       *AvatarFace       `json:"face"`
+	Background *AvatarBackground `json:"background"`
+}
+
+var (
+	avatarCreate  = endpoint{at: appinit.Agentic, path: "/avatar/create"}
+	avatarList    = listing{endpoint: endpoint{at: appinit.Agentic, path: "/avatar/list", again: harmless}}
+	avatarGet     = endpoint{at: appinit.Agentic, path: "/avatar/get", again: harmless}
+	avatarUpdate  = endpoint{at: appinit.Agentic, path: "/avatar/update", again: harmless}
+	avatarDelete  = endpoint{at: appinit.Agentic, path: "/avatar/delete"}
+	avatarPresets = listing{endpoint: endpoint{at: appinit.Agentic, path: "/avatar-template/list", again: harmless}}
+)
+
+type avatarKey struct {
+	ID string `json:"id"`
+}
+
+func (in *AvatarInput) check() error {
+	switch {
+	case (in.Face == nil) != (in.Background == nil):
+		return badRequest("Face and Background go together")
+	case in.Face != nil && in.Visual != nil:
+		return badRequest("an avatar has either a Visual, or a Face and a Background")
+	}
+	return firstError(noAvatarTags(in.AdminTags), in.Voice.check(), in.Visual.check(), in.Face.check(), in.Background.check())
+}
+
+func (p *AvatarPatch) check() error {
+	switch {
+	case p.TemplateID != "":
+		return badRequest("the template of an avatar can't be changed; create another avatar")
+	case len(p.AdminTags) == 0 && p.Voice == nil && p.Visual == nil && p.Face == nil && p.Background == nil && p.Name == nil && p.OpeningPhrase == nil:
+		return badRequest("the patch changes nothing; set at least one field")
+	}
+	var voice error
+	if p.Voice != nil {
+		voice = p.Voice.check()
+	}
+	return firstError(noAvatarTags(p.AdminTags), voice, p.Visual.check(), p.Face.check(), p.Background.check())
+}
+
+func noAvatarTags(tags []string) error {
+	if len(tags) > 0 {
+		return badRequest("avatars have no admin tags; tag the agent instead")
+	}
+	return nil
+}
+
+func (v *AvatarVoice) check() error {
+	if v.Speed != nil && !(*v.Speed > 0) {
+		return badRequest("Voice.Speed must be a number above 0")
+	}
+	return required("Voice.ID", v.ID)
+}
+
+func (v *AvatarVisual) check() error {
+	if v == nil {
+		return nil
+	}
+	if v.MotionControl != nil && !strings.HasPrefix(strings.TrimSpace(string(v.MotionControl)), "{") {
+		return badRequest("Visual.MotionControl must be a JSON object")
+	}
+	return required("Visual.ID", v.ID)
+}
+
+func (f *AvatarFace) check() error {
+	if f == nil {
+		return nil
+	}
+	return required("Face.ID", f.ID)
+}
+
+func (b *AvatarBackground) check() error {
+	if b == nil || b.Type == BackgroundColor || b.Type == BackgroundVisual {
+		return nil
+	}
+	return badRequest("Background.Type must be color or visual")
+}
+
+// Create makes an avatar. Errors: bad_request for a missing voice, for half of a face and
+// a background, and for admin tags.
+func (a Avatars) Create(ctx context.Context, in AvatarInput, opts ...Option) (*Avatar, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Avatar](ctx, a.c, avatarCreate, in, opts...)
+}
+
+// Get reads an avatar. Errors: bad_request for an id that is not 24 hexadecimal digits; an
+// unknown one is api_exception with the title AVATAR_NOT_FOUND ([IsNotFound]).
+func (a Avatars) Get(ctx context.Context, id string) (*Avatar, error) {
+	if err := checkAvatarID(id); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Avatar](ctx, a.c, avatarGet, avatarKey{id})
+}
+
+// List iterates over the avatars.
+func (a Avatars) List(ctx context.Context, opts ...Option) iter.Seq2[*Avatar, error] {
+	return list[Avatar](ctx, a.c, avatarList, query{omitFilter: true}, nil, opts)
+}
+
+// Templates iterates over the avatar templates, or over those with the given ids.
+func (a Avatars) Templates(ctx context.Context, ids []string, opts ...Option) iter.Seq2[*AvatarTemplate, error] {
+	q := query{omitFilter: true}
+	if len(ids) > 0 {
+		q = query{Filter: map[string][]string{"idsIn": ids}}
+	}
+	return list[AvatarTemplate](ctx, a.c, avatarPresets, q, nil, opts)
+}
+
+// Update changes an avatar and returns it. Errors: those of Create and Get, and
+// bad_request for an empty patch and for a template.
+func (a Avatars) Update(ctx context.Context, id string, p AvatarPatch) (*Avatar, error) {
+	if err := firstError(checkAvatarID(id), p.check()); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Avatar](ctx, a.c, avatarUpdate, struct {
+		avatarKey
+		AvatarPatch
+	}{avatarKey{id}, p})
+}
+
+// Delete deletes an avatar. Option: [ConfirmPermanent] (confirmation_required without
+// it). Errors are those of Get.
+func (a Avatars) Delete(ctx context.Context, id string, opts ...Option) error {
+	if err := firstError(checkAvatarID(id), settingsOf(opts).confirm("an avatar")); err != nil {
+		return err
+	}
+	return a.c.post(ctx, avatarDelete, avatarKey{id}, nil, opts...)
+}
 
 // avatarIDLength is how many hexadecimal digits the id of an avatar has.
 const avatarIDLength = 24

@@ -53,13 +53,17 @@ func (o Options) Format(s fmt.State, _ rune) {
 // Client calls the service for one account. Its methods, and those of its fields, may be
 // called by several goroutines at once.
 type Client struct {
-	Tokens Tokens
-	Agents Agents
+	Tokens      Tokens
+	Agents      Agents
+	Avatars     Avatars
+	Catalog     Catalog
+	Application Application
 
 	partnerID  int64
 	userID     string
 	secret     func(context.Context) (string, error) // nil without a secret
 	secrets    *fault.Secrets
+	config     Config
 	addresses  appinit.Addresses
 	fetch      fetch.Client
 	onResponse func(Response)
@@ -86,8 +90,9 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		partnerID: o.PartnerID, userID: o.UserID, secret: o.SecretFunc,
-		addresses: addresses, onResponse: o.OnResponse, turn: make(chan struct{}, 1),
+		config: o.Config, addresses: addresses, onResponse: o.OnResponse, turn: make(chan struct{}, 1),
 	}
+	c.config.Warn = nil // it has warned
 	if c.userID == "" {
 		c.userID = defaultUserID
 	}
@@ -96,7 +101,7 @@ func New(o Options) (*Client, error) {
 		c.secret = func(context.Context) (string, error) { return secret, nil }
 	}
 	c.close = fetch.Own(&c.fetch, new(fetch.Sender))
-	c.Tokens, c.Agents = Tokens{c}, Agents{c}
+	c.Tokens, c.Agents, c.Avatars, c.Catalog, c.Application = Tokens{c}, Agents{c}, Avatars{c}, Catalog{c}, Application{c}
 	return c, nil
 }
 

@@ -31,9 +31,11 @@ type listing struct {
 
 // query is what is asked of a listing.
 type query struct {
-	Filter  any    `json:"filter"` // nil means everything
+	Filter  any    `json:"filter,omitempty"` // nil means everything
 	OrderBy string `json:"orderBy,omitempty"`
 	Pager   any    `json:"pager"`
+	// omitFilter is set for lists that take no filter.
+	omitFilter bool
 }
 
 // offsetPager and indexPager are the two ways to name a page (service.md "Endpoints"):
@@ -70,7 +72,7 @@ func list[T any](ctx context.Context, c *Client, l listing, q query, bad error, 
 			yield(nil, err)
 			return
 		}
-		if q.Filter == nil {
+		if q.Filter == nil && !q.omitFilter {
 			q.Filter = struct{}{}
 		}
 		size := l.pageSize(s)

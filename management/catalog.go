@@ -1,0 +1,325 @@
+package management
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"image"
+	_ "image/jpeg" // a format of portraits
+	_ "image/png"  // the other one
+	"io"
+	"iter"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Catalog has the voices, visuals, faces and backgrounds that avatars are made of: the
+// service's presets and the account's own (service.md "Catalog"). All calls need an admin
+// token.
+type Catalog struct{ c *Client }
+
+// CatalogType is what a catalog item is.
+type CatalogType string
+
+// The types of catalog items.
+const (
+	CatalogVisual     CatalogType = "Visual"
+	CatalogVoice      CatalogType = "Voice"
+	CatalogFace       CatalogType = "Face"
+	CatalogBackground CatalogType = "Background"
+)
+
+// CatalogItem is one item.
+type CatalogItem struct {
+	// ID is what an avatar refers to, as voice.id for example.
+	ID         string            `json:"itemId"`
+	Type       CatalogType       `json:"type"`
+	AdminTags  Tags              `json:"adminTags"`
+	Attributes CatalogAttributes `json:"attributes"`
+	// ImageURL, LoadingVideo and VoiceSampleURL are previews, not what is rendered live.
+	ImageURL       string `json:"imageUrl"`
+	LoadingVideo   string `json:"loadingVideo"`
+	VoiceSampleURL string `json:"voiceSampleUrl"`
+}
+
+func (i *CatalogItem) hasID() bool { return i.ID != "" }
+
+// CatalogAttributes describe an item for people who choose one.
+type CatalogAttributes struct {
+	Visual *VisualAttributes `json:"visual,omitempty"`
+	Voice  *VoiceAttributes  `json:"voice,omitempty"`
+}
+
+// VisualAttributes describe a picture. service.md does not list the values.
+type VisualAttributes struct {
+	Name               string `json:"name"`
+	GenderPresentation string `json:"genderPresentation"`
+	SkinTone           string `json:"skinTone"`
+	AgeGroup           string `json:"ageGroup"`
+	HairColor          string `json:"hairColor"`
+	Clothing           string `json:"clothing,omitempty"`
+	// Background is the backdrop of the photo, not the background of an avatar.
+	Background string `json:"background"`
+}
+
+// VoiceAttributes describe a voice.
+type VoiceAttributes struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Language is an ISO 639-1 code, as in "en".
+	Language string `json:"language"`
+}
+
+// Tags are admin tags: a list, which uploads send and may get back as one text.
+type Tags []string
+
+// UnmarshalJSON reads a list, or one text.
+func (t *Tags) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*t = nil
+		if one != "" {
+			*t = Tags{one}
+		}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(t))
+}
+
+// CatalogFilter selects items.
+type CatalogFilter struct {
+	// Type is one of the types; "" is every one.
+	Type CatalogType `json:"typeEqual,omitempty"`
+}
+
+// VoiceUpload is a voice to clone. File, Name and Description are required.
+type VoiceUpload struct {
+	// File is a sound file with more than about six seconds of one person's speech.
+	// Its owner must have agreed to the clone.
+	File io.Reader
+	// FileName is its name; default "voice".
+	FileName string
+	VoiceAttributes
+}
+
+// ImageUpload is a picture to make a visual, a face or a background of. File, Name and
+// GenderPresentation are required; the other attributes default to "unspecified", and
+// Background to "plain".
+//
+// A portrait (visual, face) is a square JPEG or PNG in sRGB of at least 2048×2048 pixels,
+// best 2600×2600: one person who faces the camera with open eyes and closed mouth, evenly
+// lit, shoulders and upper chest visible, the head 20 to 25 % of the height and in the
+// centre, one background to every edge (service.md "Limits").
+type ImageUpload struct {
+	File io.Reader
+	// FileName is its name; default "image".
+	FileName string
+	VisualAttributes
+}
+
+const (
+	// customTag marks what an account has uploaded.
+	customTag = "custom"
+	// maxUpload bounds a file, which is held in memory.
+	maxUpload = 64 << 20
+	// minPortrait is the least width and height of a portrait in pixels.
+	minPortrait = 2048
+
+	defaultLanguage  = "en"
+	defaultAttribute = "unspecified"
+	defaultBackdrop  = "plain"
+)
+
+var (
+	catalogList    = listing{endpoint: endpoint{at: appinit.Agentic, path: "/catalog-item/list", again: harmless}}
+	catalogCreate  = endpoint{at: appinit.Agentic, path: "/catalog-item/create"}
+	catalogImportA = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderA"}
+	catalogImportB = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderB"}
+)
+
+// List iterates over the items that f selects. Error: bad_request for an unknown type.
+func (g Catalog) List(ctx context.Context, f CatalogFilter, opts ...Option) iter.Seq2[*CatalogItem, error] {
+	var bad error
+	switch f.Type {
+	case "", CatalogVisual, CatalogVoice, CatalogFace, CatalogBackground:
+	default:
+		bad = badRequest("Type must be Visual, Voice, Face or Background")
+	}
+	return list[CatalogItem](ctx, g.c, catalogList, query{Filter: f}, bad, opts)
+}
+
+// CreateVoice clones a voice. Its ID is what an avatar takes as Voice.ID. Errors:
+// bad_request for missing attributes and for a file that is not sound.
+func (g Catalog) CreateVoice(ctx context.Context, in VoiceUpload, opts ...Option) (*CatalogItem, error) {
+	in.Language = cmp.Or(in.Language, defaultLanguage)
+	if err := firstError(required("Name", in.Name), required("Description", in.Description), checkLanguage(in.Language)); err != nil {
+		return nil, err
+	}
+	data, err := readUpload(in.File)
+	if err != nil {
+		return nil, err
+	}
+	kind := http.DetectContentType(data)
+	if strings.HasPrefix(kind, "image/") || strings.HasPrefix(kind, "text/") {
+		return nil, badRequest("the file must be sound; it is " + kind)
+	}
+	return g.create(ctx, "", cmp.Or(in.FileName, "voice"), kind, data, CatalogAttributes{Voice: &in.VoiceAttributes}, opts)
+}
+
+// CreateVisual makes a visual, which is animated live, of a portrait. Its ID is what an
+// avatar takes as Visual.ID. Errors: bad_request for missing attributes and for a file
+// that is not a portrait as [ImageUpload] describes it.
+func (g Catalog) CreateVisual(ctx context.Context, in ImageUpload, opts ...Option) (*CatalogItem, error) {
+	return g.createImage(ctx, CatalogVisual, in, opts)
+}
+
+// CreateFace makes a face of a portrait; errors are those of CreateVisual.
+func (g Catalog) CreateFace(ctx context.Context, in ImageUpload, opts ...Option) (*CatalogItem, error) {
+	return g.createImage(ctx, CatalogFace, in, opts)
+}
+
+// CreateBackground makes a background of a JPEG or PNG picture of any size; errors are
+// those of CreateVisual.
+func (g Catalog) CreateBackground(ctx context.Context, in ImageUpload, opts ...Option) (*CatalogItem, error) {
+	return g.createImage(ctx, CatalogBackground, in, opts)
+}
+
+func (g Catalog) createImage(ctx context.Context, t CatalogType, in ImageUpload, opts []Option) (*CatalogItem, error) {
+	if err := firstError(required("Name", in.Name), required("GenderPresentation", in.GenderPresentation)); err != nil {
+		return nil, err
+	}
+	data, err := readUpload(in.File)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkImage(data, t != CatalogBackground); err != nil {
+		return nil, err
+	}
+	a := in.VisualAttributes
+	a.Background = cmp.Or(a.Background, defaultBackdrop)
+	for _, field := range []*string{&a.SkinTone, &a.AgeGroup, &a.HairColor} {
+		*field = cmp.Or(*field, defaultAttribute)
+	}
+	if t == CatalogVisual {
+		t = "" // what the service makes of a picture by itself
+	}
+	return g.create(ctx, t, cmp.Or(in.FileName, "image"), http.DetectContentType(data), data, CatalogAttributes{Visual: &a}, opts)
+}
+
+// create uploads a file. Type is sent for faces and backgrounds only (service.md
+// "Catalog").
+func (g Catalog) create(ctx context.Context, t CatalogType, name, kind string, data []byte, a CatalogAttributes, opts []Option) (*CatalogItem, error) {
+	attributes, err := json.Marshal(a)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	fields := [][2]string{{"attributes", string(attributes)}, {"adminTags", customTag}}
+	if t != "" {
+		fields = append(fields, [2]string{"type", string(t)})
+	}
+	for _, f := range fields {
+		err = errors.Join(err, form.WriteField(f[0], f[1]))
+	}
+	part, partErr := form.CreatePart(textproto.MIMEHeader{
+		"Content-Disposition": {multipart.FileContentDisposition("file", name)}, "Content-Type": {kind},
+	})
+	if err = errors.Join(err, partErr); err == nil {
+		_, err = part.Write(data)
+	}
+	if err = errors.Join(err, form.Close()); err != nil {
+		return nil, fault.New(fault.NoFormData, "").Because(err)
+	}
+	item := new(CatalogItem)
+	if err := g.c.send(ctx, catalogCreate, fetch.Bytes(form.FormDataContentType(), body.Bytes()), item, opts); err != nil {
+		return nil, err
+	}
+	if !item.hasID() {
+		return nil, fault.New(fault.InvalidResponse, "the reply has no id").At(catalogCreate.path)
+	}
+	return item, nil
+}
+
+// ImportVoiceFromProviderA makes a catalog voice of one at provider A. Error:
+// voice_not_found_provider_a for an id that it does not know; nothing is created then.
+func (g Catalog) ImportVoiceFromProviderA(ctx context.Context, voiceID string, opts ...Option) (*CatalogItem, error) {
+	return g.importVoice(ctx, catalogImportA, voiceID, fault.VoiceNotFoundProviderA, opts)
+}
+
+// ImportVoiceFromProviderB is ImportVoiceFromProviderA for provider B, with
+// voice_not_found_provider_b.
+func (g Catalog) ImportVoiceFromProviderB(ctx context.Context, voiceID string, opts ...Option) (*CatalogItem, error) {
+	return g.importVoice(ctx, catalogImportB, voiceID, fault.VoiceNotFoundProviderB, opts)
+}
+
+func (g Catalog) importVoice(ctx context.Context, e endpoint, voiceID string, unknown fault.Code, opts []Option) (*CatalogItem, error) {
+	if err := required("the voice id", voiceID); err != nil {
+		return nil, err
+	}
+	item, err := fetchRecord[CatalogItem](ctx, g.c, e, struct {
+		VoiceID string `json:"voiceId"`
+	}{voiceID}, opts...)
+	if err != nil && unknownVoice(err) {
+		f := fault.From(err)
+		return nil, fault.New(unknown, "").WithStatus(f.Status).At(e.path).Because(err)
+	}
+	return item, err
+}
+
+// unknownVoice reports whether the service says, in one of its ways, that a provider does
+// not have a voice.
+func unknownVoice(err error) bool {
+	for _, code := range [...]fault.Code{
+		fault.VoiceNotFoundElevenLabs, fault.VoiceNotFoundCartesia, fault.VoiceNotFoundProviderA, fault.VoiceNotFoundProviderB, fault.NotFound,
+	} {
+		if errors.Is(err, code) {
+			return true
+		}
+	}
+	return strings.HasPrefix(fault.From(err).Title, "VOICE_DOES_NOT_EXIST")
+}
+
+// readUpload reads a file to its end.
+func readUpload(r io.Reader) ([]byte, error) {
+	if r == nil {
+		return nil, badRequest("File must not be nil")
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxUpload+1))
+	switch {
+	case err != nil:
+		return nil, badRequest("the file can't be read").Because(err)
+	case len(data) == 0:
+		return nil, badRequest("the file is empty")
+	case len(data) > maxUpload:
+		return nil, badRequest("the file must not have more than " + strconv.Itoa(maxUpload>>20) + " MiB")
+	}
+	return data, nil
+}
+
+func checkImage(data []byte, portrait bool) error {
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	switch least := strconv.Itoa(minPortrait); {
+	case err != nil:
+		return badRequest("the file must be a JPEG or PNG picture")
+	case portrait && (config.Width != config.Height || config.Width < minPortrait):
+		return badRequest("the portrait must be square and have at least " + least + "×" + least + " pixels")
+	}
+	return nil
+}
+
+func checkLanguage(code string) error {
+	if len(code) != 2 || code[0] < 'a' || code[0] > 'z' || code[1] < 'a' || code[1] > 'z' {
+		return badRequest(`Language must be an ISO 639-1 code, as in "en"`)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+//go:build !js
+
+package management_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"mime"
+	"mime/multipart"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/management"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// portrait is the smallest PNG that is taken for one.
+var portrait = sync.OnceValue(func() []byte { return picture(2048, 2048) })
+
+func picture(width, height int) []byte {
+	var data bytes.Buffer
+	// One bit for a pixel.
+	if err := png.Encode(&data, image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black, color.White})); err != nil {
+		panic(err)
+	}
+	return data.Bytes()
+}
+
+// sound is the beginning of a WAV file, as far as its type is read from it.
+const sound = "RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00"
+
+// upload reads the latest request as a form: its fields, and its file as "name type size".
+func upload(t *testing.T, f *fake) map[string]string {
+	t.Helper()
+	asked := f.take()
+	a := asked[len(asked)-1]
+	kind, params, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if err != nil || kind != "multipart/form-data" || a.path != "/catalog-item/create" || a.header.Get("Idempotency-Key") == "" {
+		t.Fatalf("%s %s %v", a.path, kind, err)
+	}
+	fields := map[string]string{}
+	reader := multipart.NewReader(strings.NewReader(a.body), params["boundary"])
+	for {
+		part, err := reader.NextPart()
+		if err == io.EOF {
+			return fields
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields[part.FormName()] = string(data)
+		if part.FileName() != "" {
+			fields[part.FormName()] = fmt.Sprint(part.FileName(), " ", part.Header.Get("Content-Type"), " ", len(data))
+		}
+	}
+}
+
+func wantFields(t *testing.T, got map[string]string, want ...string) {
+	t.Helper()
+	if len(got)*2 != len(want) {
+		t.Errorf("fields %q", got)
+	}
+	for i := 0; i < len(want); i += 2 {
+		if got[want[i]] != want[i+1] {
+			t.Errorf("%s is %q, want %q", want[i], got[want[i]], want[i+1])
+		}
+	}
+}
+
+func TestCatalogUploads(t *testing.T) {
+	f := newFake(t, map[string][]answer{"/catalog-item/create": {
+		{0, `{"itemId":"i-1","type":"Voice","adminTags":"custom","attributes":{"voice":{"name":"Ann","language":"en"}}}`},
+		{0, `{"itemId":"i-2","loadingVideo":"https://x.example/l.mp4"}`},
+		{0, `{"itemId":"i-3","type":"Face","adminTags":["custom","a"]}`},
+	}})
+	ctx := t.Context()
+	voice, err := f.Catalog.CreateVoice(ctx, management.VoiceUpload{
+		File: strings.NewReader(sound), FileName: `ann "1".wav`, VoiceAttributes: management.VoiceAttributes{Name: "Ann", Description: "calm"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if voice.ID != "i-1" || len(voice.AdminTags) != 1 || voice.AdminTags[0] != "custom" || voice.Attributes.Voice.Name != "Ann" {
+		t.Errorf("got %+v", voice)
+	}
+	wantFields(t, upload(t, f),
+		"file", `ann "1".wav audio/wave `+fmt.Sprint(len(sound)), "adminTags", "custom",
+		"attributes", `{"voice":{"name":"Ann","description":"calm","language":"en"}}`)
+
+	in := management.ImageUpload{File: bytes.NewReader(portrait()), VisualAttributes: management.VisualAttributes{Name: "Eve", GenderPresentation: "female"}}
+	visual, err := f.Catalog.CreateVisual(ctx, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if visual.ID != "i-2" || visual.LoadingVideo != "https://x.example/l.mp4" {
+		t.Errorf("got %+v", visual)
+	}
+	file := fmt.Sprint("image image/png ", len(portrait()))
+	wantFields(t, upload(t, f), "file", file, "adminTags", "custom", "attributes",
+		`{"visual":{"name":"Eve","genderPresentation":"female","skinTone":"unspecified","ageGroup":"unspecified","hairColor":"unspecified","background":"plain"}}`)
+
+	in.File, in.SkinTone, in.AgeGroup, in.HairColor, in.Background = bytes.NewReader(portrait()), "a", "b", "c", "d"
+	face, err := f.Catalog.CreateFace(ctx, in)
+	if err != nil || len(face.AdminTags) != 2 {
+		t.Fatal(face, err)
+	}
+	const attributes = `{"visual":{"name":"Eve","genderPresentation":"female","skinTone":"a","ageGroup":"b","hairColor":"c","background":"d"}}`
+	wantFields(t, upload(t, f), "file", file, "adminTags", "custom", "type", "Face", "attributes", attributes)
+
+	var photo bytes.Buffer
+	if err := jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 64, 36)), nil); err != nil {
+		t.Fatal(err)
+	}
+	in.File = bytes.NewReader(photo.Bytes())
+	if _, err := f.Catalog.CreateBackground(ctx, in); err != nil {
+		t.Fatal(err)
+	}
+	wantFields(t, upload(t, f), "file", fmt.Sprint("image image/jpeg ", photo.Len()), "adminTags", "custom", "type", "Background", "attributes", attributes)
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
+
+func TestCatalogUploadsThatAreRefusedWithoutARequest(t *testing.T) {
+	f := newFake(t, nil)
+	ctx := t.Context()
+	good := management.VoiceAttributes{Name: "Ann", Description: "calm"}
+	for name, in := range map[string]management.VoiceUpload{
+		"no name":        {File: strings.NewReader(sound), VoiceAttributes: management.VoiceAttributes{Description: "calm"}},
+		"no description": {File: strings.NewReader(sound), VoiceAttributes: management.VoiceAttributes{Name: "Ann"}},
+		"language":       {File: strings.NewReader(sound), VoiceAttributes: management.VoiceAttributes{Name: "Ann", Description: "calm", Language: "English"}},
+		"no file":        {VoiceAttributes: good},
+		"empty file":     {File: strings.NewReader(""), VoiceAttributes: good},
+		"text":           {File: strings.NewReader("<html>"), VoiceAttributes: good},
+		"picture":        {File: bytes.NewReader(picture(2, 2)), VoiceAttributes: good},
+		"broken file":    {File: broken{}, VoiceAttributes: good},
+	} {
+		_, err := f.Catalog.CreateVoice(ctx, in)
+		wantCode(t, name, err, fault.BadRequest)
+	}
+	eve := management.VisualAttributes{Name: "Eve", GenderPresentation: "female"}
+	for name, in := range map[string]management.ImageUpload{
+		"no name":   {File: bytes.NewReader(portrait()), VisualAttributes: management.VisualAttributes{GenderPresentation: "female"}},
+		"no gender": {File: bytes.NewReader(portrait()), VisualAttributes: management.VisualAttributes{Name: "Eve"}},
+		"no file":   {VisualAttributes: eve},
+		"sound":     {File: strings.NewReader(sound), VisualAttributes: eve},
+	} {
+		for kind, create := range map[string]func() (*management.CatalogItem, error){
+			"visual":     func() (*management.CatalogItem, error) { return f.Catalog.CreateVisual(ctx, in) },
+			"face":       func() (*management.CatalogItem, error) { return f.Catalog.CreateFace(ctx, in) },
+			"background": func() (*management.CatalogItem, error) { return f.Catalog.CreateBackground(ctx, in) },
+		} {
+			_, err := create()
+			wantCode(t, kind+": "+name, err, fault.BadRequest)
+		}
+	}
+	_, err := f.Catalog.CreateFace(ctx, management.ImageUpload{File: io.LimitReader(zeros{}, 64<<20+1), VisualAttributes: eve})
+	wantCode(t, "too large", err, fault.BadRequest)
+	for name, data := range map[string][]byte{"not square": picture(2600, 2048), "small": picture(2047, 2047)} {
+		_, err := f.Catalog.CreateVisual(ctx, management.ImageUpload{File: bytes.NewReader(data), VisualAttributes: eve})
+		wantCode(t, name, err, fault.BadRequest)
+	}
+	_, err = management.Collect(f.Catalog.List(ctx, management.CatalogFilter{Type: "voice"}))
+	wantCode(t, "type", err, fault.BadRequest)
+	_, err = f.Catalog.ImportVoiceFromProviderA(ctx, "")
+	wantCode(t, "import nothing", err, fault.BadRequest)
+	if asked := f.take(); len(asked) != 0 {
+		t.Errorf("asked %v", asked)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func TestCatalogListsAndImports(t *testing.T) {
+	const a, b = "/catalog-item/createVoiceFromProviderA", "/catalog-item/createVoiceFromProviderB"
+	item := answer{0, `{"itemId":"v-1","type":"Voice","attributes":{"voice":{"name":"Ann"}},"voiceSampleUrl":"https://x.example/s.mp3"}`}
+	f := newFake(t, map[string][]answer{
+		"/catalog-item/list": {{0, `{"totalCount":1,"objects":[` + item.body + `]}`}},
+		a:                    {item, {404, `{"message":"VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS"}`}, {0, `{"code":"VOICE_DOES_NOT_EXIST_ON_PROVIDER_A","message":"unknown","args":[]}`}, {503, ``}},
+		b:                    {item, {404, `{"message":"VOICE_DOES_NOT_EXIST_ON_CARTESIA"}`}, {404, `{}`}, {403, ``}},
+	})
+	ctx := t.Context()
+	all, err := management.Collect(f.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogVoice}, management.PageSize(100)))
+	if err != nil || len(all) != 1 || all[0].Attributes.Voice.Name != "Ann" || all[0].VoiceSampleURL == "" {
+		t.Errorf("%v, %v", all, err)
+	}
+	if a, _ := f.last(); a.body != `{"filter":{"typeEqual":"Voice"},"pager":{"offset":0,"limit":100}}` {
+		t.Errorf("asked %s", a.body)
+	}
+	importA := func() (*management.CatalogItem, error) { return f.Catalog.ImportVoiceFromProviderA(ctx, "x-1") }
+	importB := func() (*management.CatalogItem, error) { return f.Catalog.ImportVoiceFromProviderB(ctx, "x-1") }
+	for _, load := range []func() (*management.CatalogItem, error){importA, importB} {
+		if voice, err := load(); err != nil || voice.ID != "v-1" {
+			t.Errorf("%v, %v", voice, err)
+		}
+		if a, _ := f.last(); a.body != `{"voiceId":"x-1"}` {
+			t.Errorf("asked %s", a.body)
+		}
+	}
+	for range 2 {
+		_, err = importA()
+		wantCode(t, "A", err, fault.VoiceNotFoundProviderA)
+		_, err = importB()
+		wantCode(t, "B", err, fault.VoiceNotFoundProviderB)
+	}
+	_, err = importB()
+	wantCode(t, "B forbidden", err, fault.Forbidden)
+}
