@@ -183,8 +183,9 @@ export interface AvatarSettings extends SessionSettings {
   /** The login to the relay. */
   turnCredentials?: TurnCredentials | undefined
   /**
-   * Returns a new login to the relay. It is called before the media are made again, because the
-   * login of the connect may have expired, and has 5 s.
+   * Returns a new login to the relay, because that of the connect may have expired. It is
+   * called before the session is rebuilt or resumed, and before a repair of the picture when
+   * the login's expiry has passed. It has 5 s.
    */
   onRelayNeeded?: (() => Promised<TurnCredentials | null | undefined>) | undefined
   /** Used in place of what `turnServerUrl` gives. */

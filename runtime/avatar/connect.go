@@ -77,7 +77,7 @@ func (s *Session) connectNow(p *procedure) {
 		return // disconnected meanwhile
 	}
 	if p.ctx.Err() != nil {
-		s.connected(p, nil, context.Cause(p.ctx))
+		s.attemptEnds(p, nil, context.Cause(p.ctx))
 		return
 	}
 	s.setState(Connecting)
@@ -85,7 +85,7 @@ func (s *Session) connectNow(p *procedure) {
 	if l == nil {
 		var err error
 		if l, err = s.open(); err != nil {
-			s.connected(p, nil, err)
+			s.attemptEnds(p, nil, err)
 			return
 		}
 	}
@@ -102,16 +102,16 @@ func (s *Session) connectNow(p *procedure) {
 	request := s.joinRequest(l.room)
 	s.base.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, agent: true, first: true})
-		s.base.Work.Post(func() { s.connected(p, l, err) })
+		s.base.Work.Post(func() { s.attemptEnds(p, l, err) })
 	})
 }
 
-// connected ends a connect.
-func (s *Session) connected(p *procedure, l *connection, err error) {
-	if s.running != p {
-		return // disconnected meanwhile
-	}
+// attemptEnds ends a connect, a rebuild or a resume.
+func (s *Session) attemptEnds(p *procedure, l *connection, err error) {
 	switch {
+	case s.running != p: // disconnected meanwhile
+	case s.situation() == rebuilding:
+		s.rebuildEnds(p, l, err)
 	case err == nil:
 		s.lose(attemptDone, detail{conn: l})
 	case s.mayRenew(err):

@@ -342,15 +342,7 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 		if err == nil {
 			err = s.establish(p.ctx, l, plan{peers: media})
 		}
-		s.base.Work.Post(func() {
-			switch {
-			case s.running != p:
-			case err != nil:
-				s.lose(attemptFailed, detail{err: err})
-			default:
-				s.lose(attemptDone, detail{conn: l})
-			}
-		})
+		s.base.Work.Post(func() { s.attemptEnds(p, l, err) })
 	})
 }
 
@@ -369,10 +361,12 @@ func (s *Session) mediaResumed(l *connection) {
 	p := s.running
 	s.running = nil
 	l.released = false
-	s.life.paused = false
+	s.life.paused, s.recovery.renewed = false, false
 	s.approve(l)
 	s.setState(Connected)
 	s.startWatching()
 	s.noPicture(l)
+	s.sendKickoff()
+	s.flush()
 	p.finish(nil)
 }

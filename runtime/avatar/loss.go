@@ -170,6 +170,7 @@ var decisions = map[situation]map[loss]step{
 		socketClosed:  then(cutAttempt, resuming),
 		socketNew:     then(cutAttempt, resuming),
 		socketSpent:   then(cutAttempt, resuming),
+		tokenRefused:  then(renewToken, resuming),
 		socketRefused: then(cutAttempt, resuming),
 		attemptFailed: then(endSession, outside),
 		attemptDone:   then(goOn, live),
@@ -275,7 +276,7 @@ func (s *Session) endAfter(from situation, what loss, d detail) {
 	case attemptsSpent:
 		failed(fault.ReconnectFailed, "the session could not be rebuilt; connect again to go on")
 	case mediaGone:
-		s.end(fault.New(fault.MediaRecoverFailed, "the picture did not come back").InPhase(fault.PhaseReconnect).Because(d.err).WithRetryable(true), string(fault.MediaRecoverFailed))
+		s.end(fault.New(fault.MediaRecoverFailed, "the picture did not come back; connect again, on another network if it stays away, or go on in text").InPhase(fault.PhaseReconnect).Because(d.err).WithRetryable(true), string(fault.MediaRecoverFailed))
 	case attemptFatal:
 		e := fault.From(d.err)
 		s.end(e, string(e.Code))

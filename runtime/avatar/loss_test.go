@@ -3,6 +3,7 @@ package avatar
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -299,6 +300,35 @@ func TestAMicrophoneThatStaysDead(t *testing.T) {
 		}
 		if got := all[MediaRecovering](r); len(got) < 2 {
 			t.Errorf("repairs after a rebuild in vain: %v, want them to go on", got)
+		}
+	})
+}
+
+// TestARepairAsksForARelayLoginThatHasExpired, and only for such a one: the relay would
+// refuse the new peer.
+func TestARepairAsksForARelayLoginThatHasExpired(t *testing.T) {
+	var asked atomic.Int32
+	login := func() *media.Credentials {
+		return &media.Credentials{Username: "u", Credential: "c", Expiry: time.Now().Add(time.Minute).Unix()}
+	}
+	o := Options{OnRelayNeeded: func(context.Context) (*media.Credentials, error) {
+		asked.Add(1)
+		return login(), nil
+	}}
+	synctest.Test(t, func(*testing.T) { o.TURNCredentials = login() }) // each bubble's time begins at the same moment
+	run(t, o, func(r *rig) {
+		r.mustConnect()
+		for n, want := range []int32{0, 1, 1, 2} { // at once, and 61, 61 and 122 s later
+			r.forget()
+			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+			synctest.Wait()
+			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+			if got := all[MediaRecovered](r); len(got) != 1 || asked.Load() != want {
+				t.Errorf("repair %d: recovered %v, %d logins asked for, want %d", n, got, asked.Load(), want)
+			}
+			if n%2 == 0 {
+				time.Sleep(61 * second)
+			}
 		}
 	})
 }

@@ -166,7 +166,11 @@ func (s *Session) repair(c media.Channel, state string) {
 	}
 	if c == media.ChannelSTV {
 		method, limit = "re-subscribe", s.opts.Limits.Recover
+		expired := s.loginExpired()
 		mend = func(ctx context.Context) error {
+			if expired {
+				s.freshRelay(ctx)
+			}
 			down.Renew(ctx)
 			if err := s.subscribe(ctx, l, down, url); err != nil {
 				return err

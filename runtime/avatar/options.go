@@ -27,8 +27,9 @@ type Options struct {
 	TURNServerURL string `json:"turnServerUrl" check:"-"`
 	// TURNCredentials are the login to the relay.
 	TURNCredentials *media.Credentials `json:"turnCredentials" ts:"TurnCredentials" check:"object"`
-	// OnRelayNeeded returns a new login to the relay. It is called before the media are made
-	// again, because the login of the connect may have expired, and has 5 s.
+	// OnRelayNeeded returns a new login to the relay, because that of the connect may have
+	// expired. It is called before the session is rebuilt or resumed, and before a repair of
+	// the picture when the login's expiry has passed. It has 5 s.
 	OnRelayNeeded func(ctx context.Context) (*media.Credentials, error) `json:"-" js:"onRelayNeeded" ts:"() => Promised<TurnCredentials | null | undefined>"`
 	// ICEServers are used in place of what TURNServerURL gives.
 	ICEServers []media.ICEServer `json:"iceServers" ts:"RTCIceServer[]"`
@@ -116,7 +117,8 @@ func OptionsFor(r *appinit.Result) Options {
 		ConversationURL: r.ConversationURL, SRSBaseURL: r.SRSBaseURL, TURNServerURL: r.TURNServerURL,
 	}
 	if c := r.TURNCredentials; c != nil {
-		o.TURNCredentials = &media.Credentials{Username: c.Username, Credential: c.Credential}
+		login := media.Credentials(*c)
+		o.TURNCredentials = &login
 	}
 	return o
 }

@@ -20,6 +20,7 @@ type recoveryState struct {
 	closing  *session.Timer  // shortly before its end
 	attempt  int             // of the rebuild under way, from 1; 0 outside of a rebuild
 	left     <-chan struct{} // closed when the peers of the attempt before are released
+	login    int64           // when the login to the relay expires, in seconds since 1970; 0 is not known
 	renewed  bool            // the token was renewed because the service refused it, and nothing has worked since
 	question string          // to ask again after a spiral
 
@@ -124,7 +125,7 @@ func (s *Session) mayRenew(err error) bool {
 	return errors.Is(err, fault.Unauthorized) && s.opts.OnTokenNeeded != nil && !s.recovery.renewed
 }
 
-// renewToken asks for a new token and begins the connect or the rebuild again.
+// renewToken asks for a new token and begins the connect, the rebuild or the resume again.
 func (s *Session) renewToken(from situation) {
 	s.recovery.renewed = true
 	var done chan error
@@ -134,8 +135,11 @@ func (s *Session) renewToken(from situation) {
 	}
 	p := newProcedure(done)
 	s.running = p
-	if from == offline {
+	switch from {
+	case offline:
 		s.beginRebuild("the token was refused")
+	case resuming:
+		s.forgetTurns() // on a connection that the service refuses for good
 	}
 	s.leaveMedia()
 	s.drop()
@@ -143,15 +147,17 @@ func (s *Session) renewToken(from situation) {
 		switch {
 		case s.running != p:
 		case err != nil:
-			s.attemptEnds(nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one").InPhase(fault.PhaseServerConnect).Because(err))
+			s.attemptEnds(p, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with one").InPhase(fault.PhaseServerConnect).Because(err))
 		case p.ctx.Err() != nil:
-			s.attemptEnds(nil, context.Cause(p.ctx))
+			s.attemptEnds(p, nil, context.Cause(p.ctx))
 		case from == starting:
 			left := s.recovery.left
 			s.base.Spawn(func() {
 				<-left
 				s.base.Work.Post(func() { s.connectNow(p) })
 			})
+		case from == resuming:
+			s.remake(p.limit(s.opts.Limits.Overall), false)
 		default:
 			p.finish(nil)
 			s.rebuildAttempt(false)
@@ -174,7 +180,13 @@ func (s *Session) freshRelay(ctx context.Context) {
 	case c != nil:
 		s.base.Secrets.Add(c.Credential)
 		s.engine.SetRelayLogin(*c)
+		s.base.Work.Post(func() { s.recovery.login = c.Expiry })
 	}
+}
+
+// loginExpired reports whether the relay refuses the login for new peers.
+func (s *Session) loginExpired() bool {
+	return s.recovery.login != 0 && time.Now().Unix() >= s.recovery.login
 }
 
 // relayLimit bounds one call of OnRelayNeeded.
@@ -194,7 +206,7 @@ func refusal(err error) *fault.Error {
 	}
 	e := fault.New(fault.ConnectFailed, "the service refused the connection").WithRetryable(false)
 	if refused.Message == refusedToken {
-		e = fault.New(fault.Unauthorized, "the service refused the token")
+		e = fault.New(fault.Unauthorized, "the service refused the token; connect again with a new one")
 	}
 	return e.InPhase(fault.PhaseServerConnect).Because(err)
 }
@@ -239,15 +251,20 @@ func (s *Session) rebuild(reason string, reuse bool) {
 func (s *Session) beginRebuild(reason string) {
 	s.stopWaiting()
 	s.stopWatching()
-	s.tools.Forget()
-	s.dropSegments()
-	s.resetTurn()
-	s.reconsiderTurns(false)
+	s.forgetTurns()
 	if s.state != ReconnectingState {
 		s.setState(ReconnectingState)
 		s.base.Emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
 	}
 	s.recovery.attempt = 1
+}
+
+// forgetTurns drops what was under way on a connection that is given up.
+func (s *Session) forgetTurns() {
+	s.tools.Forget()
+	s.dropSegments()
+	s.resetTurn()
+	s.reconsiderTurns(false)
 }
 
 // leaveMedia closes the peers. The next attempt waits until the service has released the
@@ -276,22 +293,27 @@ func (s *Session) rebuildAttempt(reuse bool) {
 	if !reuse {
 		s.drop()
 	}
+	s.remake(p, reuse)
+}
+
+// remake makes the session for p, once the viewer of the attempt before is released.
+func (s *Session) remake(p *procedure, reuse bool) {
 	left := s.recovery.left
 	s.base.Spawn(func() {
 		<-left
 		s.freshRelay(p.ctx)
 		s.base.Work.Post(func() {
 			if s.running == p {
-				s.rebuildOn(p, reuse)
+				s.remakeOn(p, reuse)
 			}
 		})
 	})
 }
 
-// rebuildOn makes the session on its present socket, or on a new one.
-func (s *Session) rebuildOn(p *procedure, reuse bool) {
+// remakeOn makes the session on its present socket, or on a new one.
+func (s *Session) remakeOn(p *procedure, reuse bool) {
 	if p.ctx.Err() != nil {
-		s.rebuildEnds(p, nil, context.Cause(p.ctx))
+		s.attemptEnds(p, nil, context.Cause(p.ctx))
 		return
 	}
 	var l *connection
@@ -303,7 +325,7 @@ func (s *Session) rebuildOn(p *procedure, reuse bool) {
 	} else {
 		var err error
 		if l, err = s.open(); err != nil {
-			s.rebuildEnds(p, nil, err)
+			s.attemptEnds(p, nil, err)
 			return
 		}
 	}
@@ -313,15 +335,11 @@ func (s *Session) rebuildOn(p *procedure, reuse bool) {
 	request := s.joinRequest(l.room)
 	s.base.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, reuse: reuse, agent: true})
-		s.base.Work.Post(func() {
-			if s.running == p {
-				s.rebuildEnds(p, l, err)
-			}
-		})
+		s.base.Work.Post(func() { s.attemptEnds(p, l, err) })
 	})
 }
 
-// rebuildEnds ends one attempt.
+// rebuildEnds ends one attempt of a rebuild.
 func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
 	if err != nil && s.mayRenew(err) {
 		s.lose(tokenRefused, detail{err: err})
@@ -339,15 +357,6 @@ func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
 	default:
 		s.lose(attemptsSpent, detail{err: err})
 	}
-}
-
-// attemptEnds ends the connect or the rebuild under way.
-func (s *Session) attemptEnds(l *connection, err error) {
-	if s.situation() == rebuilding {
-		s.rebuildEnds(s.running, l, err)
-		return
-	}
-	s.connected(s.running, l, err)
 }
 
 func (s *Session) rebuilt(l *connection) {

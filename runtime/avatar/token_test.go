@@ -176,3 +176,52 @@ func TestATokenThatCanNotBeReplacedEndsTheSession(t *testing.T) {
 		})
 	}
 }
+
+// TestATokenRefusedDuringAResume is replaced, and the resume goes on with a new connection;
+// without another token it fails with unauthorized.
+func TestATokenRefusedDuringAResume(t *testing.T) {
+	for name, next := range map[string]string{"replaced": "new", "not replaced": ""} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Options: session.Options{Token: "old", OnTokenNeeded: func(context.Context) (string, error) { return next, nil }}}
+			run(t, o, func(r *rig) {
+				s := r.mustConnect()
+				if err := r.Pause(); err != nil {
+					t.Fatal(err)
+				}
+				s.say(control.PauseSessionExpired, control.Empty{})
+				synctest.Wait()
+				r.forget()
+				// The socket drops while the media are made, and the token has expired.
+				ask := r.service.answer[control.StvNewSession]
+				r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
+					r.service.answer[control.StvNewSession] = ask
+					s.drop(socketio.TransportClose)
+					s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+				}
+				r.refuseAllBut("new")
+				err := r.Resume(context.Background())
+				if next == "" {
+					if e := all[Ended](r); !errors.Is(err, fault.Unauthorized) || len(e) != 1 {
+						t.Errorf("resumed with %v, ended %v, want unauthorized", err, e)
+					}
+					return
+				}
+				if snap := r.Snapshot(); err != nil || snap.State != Connected || snap.Paused || r.service.dialled() != 2 {
+					t.Fatalf("%v, %s, paused %v, %d sockets", err, snap.State, snap.Paused, r.service.dialled())
+				}
+				s = r.service.socket(1)
+				if s.closed || len(s.payloads(control.ApprovedPermissions)) != 1 {
+					t.Errorf("the new connection: closed %v, sent %q", s.closed, s.names())
+				}
+				s.say(control.StvFinishedTalking, control.FinishedTalking{})
+				synctest.Wait()
+				if left := r.speakLater("Hello"); !<-left {
+					t.Error("a text did not leave")
+				}
+				if got := all[Ended](r); len(got) != 0 {
+					t.Errorf("ended %v", got)
+				}
+			})
+		})
+	}
+}
