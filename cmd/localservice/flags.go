@@ -86,6 +86,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.StringVar(&o.Transcription.Model, "transcription-model", "", "`model` of the transcription endpoint")
 	f.StringVar(&links, "link", "", "network `conditions`, see below")
 	f.DurationVar(&o.Recovery, "recovery", 0, "how long a session outlives its socket; 0 is 20s, negative is off")
+	f.DurationVar(&o.RelayLogin, "relay-login", 0, "how long a login to the relay is accepted; 0 is 24h")
 	f.DurationVar(&o.IdleThread, "idle-thread", 0, "silence after which a conversation without a live session is completed; 0 is 10m, negative is never")
 	f.DurationVar(&o.Timing.PauseWindow, "pause-window", live.DefaultPauseWindow, "how long a pause keeps its media")
 	f.DurationVar(&o.Timing.Conversation, "conversation-limit", 0, "longest conversation; 0 is no limit")

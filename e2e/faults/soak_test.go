@@ -88,11 +88,12 @@ func (k *talker) talk(ctx context.Context, n int) {
 // a picture, and the service has each text once.
 func TestSoak(t *testing.T) {
 	s := startService(t, "-pages", "../..", "-max-calls", "256")
+	began := time.Now()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var talkers []*talker
 	for range *sessions {
-		v := enter(t, s.Info, nil)
+		v := enter(t, s.Info, 0, nil)
 		if err := v.Connect(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +149,7 @@ func TestSoak(t *testing.T) {
 				t.Errorf("session %d: %q is in the thread %d times; reported were %q", n, text, found, reported)
 			}
 		}
-		t.Logf("session %d: %d turns, %d reported, longest time without picture %v", n, len(k.asked), len(reported), k.picture.longest().Round(100*time.Millisecond))
+		t.Logf("session %d: %d turns, %d reported, longest time without picture %v", n, len(k.asked), len(reported), k.picture.longest(began, time.Now()).Round(100*time.Millisecond))
 	}
 	if tab != nil {
 		checkPage(t, tab)

@@ -36,9 +36,12 @@ const (
 
 // row is a fault: what breaks, for how long, and what must come of it.
 type row struct {
-	name    string
-	quick   bool // runs without -all too
-	lasts   time.Duration
+	name  string
+	quick bool // runs without -all too
+	lasts time.Duration
+	// life, if it is not 0, is that of tokens and of logins to the relay: the fault begins
+	// when the first have expired, and the session ends when the last have.
+	life    time.Duration
 	options func(*avatar.Options)
 	breaks  func(*rig)
 	repairs func(*rig)
@@ -113,6 +116,46 @@ func condition(name, c string, links ...string) row {
 	}
 }
 
+// expired is a fault after the token and the login to the relay have expired.
+func expired(name string, lasts time.Duration, breaks, repairs func(*rig)) row {
+	return row{name: name, lasts: lasts, breaks: breaks, repairs: repairs, life: 8 * time.Second, within: comeback}
+}
+
+// comeback bounds the time to a picture where a token or a login has expired.
+const comeback = 15 * time.Second
+
+// without is a row whose application has no function for new tokens or logins.
+func (w row) without(name string, ends fault.Code, options func(*avatar.Options)) row {
+	w.name, w.ends, w.options = w.name+", "+name, ends, options
+	return w
+}
+
+func dropSocket(r *rig) { r.session("drop", nil) }
+func killMedia(r *rig)  { r.session("kill-media", nil) }
+func nothing(*rig)      {}
+
+// expiries breaks a session again and again for two minutes, each time after the token and the
+// login have expired: five times its socket, twice the service.
+func expiries(r *rig) {
+	for n := range 7 {
+		r.awaitExpiry()
+		broken := time.Now()
+		if n%3 == 2 {
+			r.kill()
+			pause(r.t.Context(), time.Second)
+			r.start()
+		} else {
+			r.session("drop", nil)
+		}
+		r.seek(broken)
+		if back, over := r.sighted(comeback); !back || over {
+			r.t.Errorf("after loss %d no picture within %v: %s", n, comeback, r.story(broken))
+			return
+		}
+		r.ask(fmt.Sprintf("What is %d?", n), patience)
+	}
+}
+
 // whep is a broken picture whose WHEP requests are answered with a status: that is
 // refused again by each rebuild (timeouts.coldAttempts). Without an answer, a later
 // try comes through.
@@ -142,7 +185,7 @@ var table = slices.Concat(
 		{
 			name: "video bytes stopped for 20s", lasts: 20 * time.Second,
 			breaks:  func(r *rig) { r.session("stop-video", map[string]any{"stopped": true}) },
-			repairs: func(*rig) {}, // by a new picture, which has bytes
+			repairs: nothing, // by a new picture, which has bytes
 		},
 		condition("5 % loss", "loss=5%", "relay"),
 		condition("20 % loss", "loss=20%", "relay"),
@@ -154,6 +197,21 @@ var table = slices.Concat(
 		},
 	},
 	[]row{whep(404), whep(409), whep(500), whep(503), whep(0)},
+	[]row{
+		expired("token expired, socket dropped", 0, dropSocket, nothing),
+		expired("token expired, socket dropped", 0, dropSocket, nothing).
+			without("no function for a new token", fault.Unauthorized, func(o *avatar.Options) { o.OnTokenNeeded = nil }),
+		expired("relay login expired, media broken", 0, killMedia, nothing),
+		expired("relay login expired, media broken", 0, killMedia, nothing).
+			without("no function for a new login", fault.MediaRecoverFailed, func(o *avatar.Options) {
+				o.OnRelayNeeded, o.Limits.MediaLost = nil, 20*time.Second
+			}),
+		expired("token and relay login expired, service killed and started again after 3 s", 3*time.Second, restart, func(r *rig) { r.start() }),
+		{
+			name: "tokens and relay logins of 12 s, for two minutes with 5 lost sockets and 2 restarts of the service",
+			life: 12 * time.Second, breaks: expiries, repairs: nothing, within: comeback,
+		},
+	},
 	[]row{
 		{
 			name: "network changed: socket and media break at once", lasts: time.Second, quick: true,
@@ -178,11 +236,10 @@ var table = slices.Concat(
 type outcome struct {
 	events         string
 	picture, voice time.Duration // after the repair
-	gap            time.Duration // the longest time without a picture
 	lost, doubled  int           // typed turns
 	unconfirmed    int
 	ended          fault.Code
-	action         string // what the error says
+	seen           sight
 	ran            bool
 }
 
@@ -207,8 +264,12 @@ func TestFaults(t *testing.T) {
 }
 
 func (w row) run(t *testing.T, o *outcome) {
-	s := startService(t)
-	v := enter(t, s.Info, w.options)
+	var args []string
+	if w.life > 0 {
+		args = append(args, "-relay-login", w.life.String())
+	}
+	s := startService(t, args...)
+	v := enter(t, s.Info, w.life, w.options)
 	r := &rig{service: s, visitor: v, t: t}
 	if err := v.Connect(t.Context()); err != nil {
 		t.Fatal(err)
@@ -221,37 +282,33 @@ func (w row) run(t *testing.T, o *outcome) {
 	}
 	r.ask("What is before?", patience)
 
+	r.awaitExpiry()
 	broken := time.Now()
 	w.breaks(r)
 	ctx, cancel := context.WithTimeout(t.Context(), w.lasts+settles)
 	defer cancel()
 	v.speak(ctx, "What is during?")
-	// The fault lasts for a time that is part of its definition.
-	select {
-	case <-time.After(w.lasts):
-	case <-t.Context().Done():
-	}
-	v.mu.Lock()
-	v.picture.from(time.Now())
-	v.mu.Unlock()
+	pause(t.Context(), w.lasts) // which is part of the fault's definition
 	repaired := time.Now()
+	r.seek(repaired)
 	w.repairs(r)
 
-	var failed *fault.Error
-	over := false
 	within := cmp.Or(w.within, 10*time.Second)
-	back := v.await(settles, func() bool {
-		failed, over = v.ended()
-		return over || !v.picture.first.IsZero() && v.Snapshot().State == avatar.Connected
-	})
+	back, over := r.sighted(settles)
 	if !back {
 		t.Errorf("neither a picture nor an end within %v: %s", settles, v.story(broken))
 		return
 	}
 	o.ran = true
 	if over {
+		v.mu.Lock()
+		failed, _ := v.ended()
+		v.mu.Unlock()
 		if failed != nil {
-			o.ended, o.action = failed.Code, failed.Error()
+			o.ended = failed.Code
+			if !strings.Contains(failed.Detail, "connect again") {
+				t.Errorf("the error does not say what to do: %v", failed)
+			}
 		}
 	} else {
 		o.picture = v.picture.first.Sub(repaired)
@@ -263,7 +320,6 @@ func (w row) run(t *testing.T, o *outcome) {
 		o.voice = time.Since(asked)
 	}
 	v.speaking.Wait()
-	o.ended = cmp.Or(o.ended, "")
 	if o.ended != w.ends {
 		t.Errorf("ended with %q, want %q: %s", o.ended, w.ends, v.story(broken))
 	}
@@ -272,9 +328,21 @@ func (w row) run(t *testing.T, o *outcome) {
 	}
 	o.events = v.story(broken)
 	thread := v.Snapshot().ThreadID
-	v.Disconnect(avatar.DisconnectOptions{})
 	v.mu.Lock()
-	o.gap, o.unconfirmed = v.picture.longest(), len(v.unconfirmed)
+	o.seen = v.seen(broken)
+	renewals := v.renewals
+	v.mu.Unlock()
+	if w.life > 0 && w.ends == "" && renewals == 0 {
+		t.Errorf("no token or login was asked for: nothing was refused: %s", o.events)
+	}
+	r.awaitExpiry()
+	v.Disconnect(avatar.DisconnectOptions{})
+	v.Settle()
+	if !over && !v.completed() {
+		t.Errorf("the completion was not sent: %s", v.story(broken))
+	}
+	v.mu.Lock()
+	o.unconfirmed = len(v.unconfirmed)
 	reported := slices.Concat(v.unconfirmed, v.refused)
 	v.mu.Unlock()
 	times := s.typed(thread)
@@ -293,6 +361,22 @@ func (w row) run(t *testing.T, o *outcome) {
 	if o.lost+o.doubled > 0 {
 		t.Errorf("%d turns lost, %d doubled; the thread has %v, reported were %q", o.lost, o.doubled, times, reported)
 	}
+}
+
+// seek notes the first picture after a time.
+func (v *visitor) seek(from time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.picture.from(from)
+}
+
+// sighted waits for that picture in a connected session, or for the session's end.
+func (v *visitor) sighted(limit time.Duration) (back, over bool) {
+	back = v.await(limit, func() bool {
+		_, over = v.ended()
+		return over || !v.picture.first.IsZero() && v.Snapshot().State == avatar.Connected
+	})
+	return back, over
 }
 
 // ask sends a turn and waits for its answer to be spoken.
@@ -318,7 +402,7 @@ func (v *visitor) story(since time.Time) string {
 // render returns the table as Markdown.
 func render(outcomes []outcome) string {
 	var b strings.Builder
-	b.WriteString("| Fault | Events, seconds after it began | Longest time without picture | Picture back after the repair | Answer to the next question | Turns lost / doubled / reported | Ends with |\n")
+	b.WriteString("| Fault | What the visitor sees | Events, seconds after it began | Picture back after the repair | Answer to the next question | Turns lost / doubled / reported | Ends with |\n")
 	b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
 	for i, o := range outcomes {
 		if !o.ran {
@@ -329,7 +413,7 @@ func render(outcomes []outcome) string {
 			ends, picture, voice = "`"+string(o.ended)+"`", "–", "–"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d / %d / %d | %s |\n",
-			table[i].name, o.events, seconds(o.gap), picture, voice, o.lost, o.doubled, o.unconfirmed, ends)
+			table[i].name, o.seen, o.events, picture, voice, o.lost, o.doubled, o.unconfirmed, ends)
 	}
 	return b.String()
 }

@@ -32,6 +32,8 @@ type visitor struct {
 	voice       stream
 	unconfirmed []string // texts of typed turns that were reported as such
 	refused     []string // texts whose Speak failed
+	renewals    int      // how often a new token or login to the relay was asked for
+	expires     time.Time
 	changed     chan struct{}
 	speaking    sync.WaitGroup
 }
@@ -66,18 +68,25 @@ func (s *stream) arrive(now time.Time) {
 	}
 }
 
-// longest is the longest time without a packet.
-func (s *stream) longest() (d time.Duration) {
-	for _, g := range s.gaps {
-		d = max(d, g.to.Sub(g.from))
+// longest is the longest time without a packet between two times.
+func (s *stream) longest(from, to time.Time) (d time.Duration) {
+	gaps := s.gaps
+	if to.Sub(s.last) > shortGap {
+		gaps = append(slices.Clone(gaps), gap{s.last, to})
+	}
+	for _, g := range gaps {
+		if g.to.After(from) {
+			d = max(d, g.to.Sub(g.from))
+		}
 	}
 	return d
 }
 
 func (s *stream) from(t time.Time) { s.after, s.first = t, time.Time{} }
 
-// enter makes a session with the agent. Change may alter its options.
-func enter(t testing.TB, info localservice.Info, change func(*avatar.Options)) *visitor {
+// enter makes a session with the agent. Life, if it is not 0, is that of its tokens.
+// Change may alter its options.
+func enter(t testing.TB, info localservice.Info, life time.Duration, change func(*avatar.Options)) *visitor {
 	t.Helper()
 	agent, ok := info.Agent("receptionist")
 	if !ok {
@@ -86,10 +95,23 @@ func enter(t testing.TB, info localservice.Info, change func(*avatar.Options)) *
 	v := &visitor{t: t, http: &client{Transport: fetch.New()}, changed: make(chan struct{})}
 	t.Cleanup(func() { v.http.Close() })
 	arrive := func(ctx context.Context) (*appinit.Result, error) {
-		return appinit.Init(ctx, appinit.Options{
+		o := appinit.Options{
 			WidgetID: agent.WidgetID, Client: v.http,
 			Config: appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
-		})
+		}
+		if life > 0 {
+			var err error
+			if o.Token, err = v.mint(ctx, info, agent, life); err != nil {
+				return nil, err
+			}
+		}
+		return appinit.Init(ctx, o)
+	}
+	again := func(ctx context.Context) (*appinit.Result, error) {
+		v.mu.Lock()
+		v.renewals++
+		v.mu.Unlock()
+		return arrive(ctx)
 	}
 	init, err := arrive(t.Context())
 	if err != nil {
@@ -102,18 +124,18 @@ func enter(t testing.TB, info localservice.Info, change func(*avatar.Options)) *
 	o.OnEvent = v.record
 	// A service that was started again knows nothing of the relay's earlier logins.
 	o.OnRelayNeeded = func(ctx context.Context) (*media.Credentials, error) {
-		again, err := arrive(ctx)
+		init, err := again(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return avatar.OptionsFor(again).TURNCredentials, nil
+		return avatar.OptionsFor(init).TURNCredentials, nil
 	}
 	o.OnTokenNeeded = func(ctx context.Context) (string, error) {
-		again, err := arrive(ctx)
+		init, err := again(ctx)
 		if err != nil {
 			return "", err
 		}
-		return again.KS, nil
+		return init.KS, nil
 	}
 	if change != nil {
 		change(&o)
@@ -123,6 +145,31 @@ func enter(t testing.TB, info localservice.Info, change func(*avatar.Options)) *
 	}
 	t.Cleanup(v.Close)
 	return v
+}
+
+// mint makes a token of a visitor that lives for a while, as a page's own server does.
+func (v *visitor) mint(ctx context.Context, info localservice.Info, agent localservice.AgentInfo, life time.Duration) (token string, err error) {
+	expires := time.Now().Add(life + time.Second) // the service counts whole seconds
+	err = fetch.Call(ctx, v.http, &fetch.Request{
+		URL: info.OVPURL + "/service/session/action/start",
+		Body: fetch.Form(map[string]string{
+			"format": "1", "secret": info.AdminSecret, "partnerId": fmt.Sprint(info.PartnerID), "type": "0", "userId": "visitor",
+			"expiry": fmt.Sprint(int(life.Seconds())), "privileges": "agentid:" + agent.AgentID,
+		}),
+	}, &token)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.expires = expires
+	return token, err
+}
+
+// awaitExpiry returns when the newest token, and the login to the relay that came with
+// it, have expired.
+func (v *visitor) awaitExpiry() {
+	v.mu.Lock()
+	at := v.expires
+	v.mu.Unlock()
+	pause(v.t.Context(), time.Until(at))
 }
 
 func (v *visitor) receive(track *webrtc.TrackRemote) {
@@ -211,6 +258,99 @@ func (v *visitor) ended() (err *fault.Error, over bool) {
 		}
 	}
 	return err, over
+}
+
+// sight is what a visitor could notice of a fault.
+type sight struct {
+	still   time.Duration // the longest time without a picture
+	waiting time.Duration // how long the session was reconnecting, which a page shows
+	noVideo bool          // the page was told that there is no picture
+	refused int           // texts that were not taken
+	doubt   int           // turns that the page was told may be lost
+	over    time.Duration // when the session ended; 0 for one that went on
+	why     *fault.Error
+}
+
+// seen is what was observed since a fault began. The caller holds the lock.
+func (v *visitor) seen(began time.Time) sight {
+	s := sight{refused: len(v.refused), doubt: len(v.unconfirmed)}
+	now := time.Now()
+	var since time.Time // of reconnecting
+	for _, o := range v.events {
+		if o.at.Before(began) {
+			continue
+		}
+		switch e := o.event.(type) {
+		case avatar.StateChanged:
+			if !since.IsZero() {
+				s.waiting += o.at.Sub(since)
+			}
+			since = time.Time{}
+			if e.State == avatar.ReconnectingState {
+				since = o.at
+			}
+		case avatar.Warning:
+			s.noVideo = s.noVideo || e.Code == fault.MediaNoVideo
+		case avatar.Failed:
+			s.why = e.Error
+		case avatar.Ended:
+			s.over, now = o.at.Sub(began), o.at
+		}
+	}
+	s.still = v.picture.longest(began, now)
+	return s
+}
+
+// String is s in plain words.
+func (s sight) String() string {
+	var words []string
+	add := func(noticed bool, format string, args ...any) {
+		if noticed {
+			words = append(words, fmt.Sprintf(format, args...))
+		}
+	}
+	noticed := s.still >= time.Second/2
+	add(noticed, "The picture stands still for %s.", seconds(s.still))
+	add(s.waiting > 0 && !noticed, "The picture goes on.")
+	add(s.waiting > 0, "For %s the page shows that it reconnects.", seconds(s.waiting))
+	add(s.noVideo, "The page says that the picture is missing.")
+	add(s.refused > 0, "A text that is sent meanwhile is not taken.")
+	add(s.doubt > 0, "The page says that a text may not have arrived.")
+	if s.over > 0 {
+		reason := "ends"
+		if s.why != nil {
+			reason = "ends: “" + s.why.Detail + "”"
+		}
+		add(true, "After %s the conversation %s.", seconds(s.over), reason)
+	}
+	if len(words) == 0 {
+		return "Nothing."
+	}
+	return strings.Join(words, " ")
+}
+
+// TestWhatIsSeenInWords holds the words against observations.
+func TestWhatIsSeenInWords(t *testing.T) {
+	why := fault.New(fault.ReconnectTimeout, "connect again")
+	for want, s := range map[string]sight{
+		"Nothing.": {still: 400 * time.Millisecond},
+		"The picture goes on. For 1.0 s the page shows that it reconnects. A text that is sent meanwhile is not taken.":                                                                      {waiting: time.Second, refused: 1},
+		"The picture stands still for 5.4 s. The page says that the picture is missing. The page says that a text may not have arrived. After 6.0 s the conversation ends: “connect again”.": {still: 5400 * time.Millisecond, noVideo: true, doubt: 2, over: 6 * time.Second, why: why},
+	} {
+		if got := s.String(); got != want {
+			t.Errorf("%+v is %q, want %q", s, got, want)
+		}
+	}
+}
+
+// completed reports whether the service was told of the end.
+func (v *visitor) completed() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.ContainsFunc(v.events, func(o occurrence) bool {
+		e, ok := o.event.(avatar.SessionCompleted)
+		return ok && e.Sent
+	})
 }
 
 // falseRepairs counts the repairs of the picture that were reported although nothing

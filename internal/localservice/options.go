@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
 
 // Options say how a service runs. The zero value is a service on free ports of
@@ -68,6 +69,10 @@ type Options struct {
 	// Recovery is how long a session outlives its socket: default 20 s, negative
 	// switches recovery off.
 	Recovery time.Duration
+	// RelayLogin is how long a login to the relay from appInit is accepted, and the
+	// built-in one after the start; default 24 hours, as long as the longest conversation
+	// token, for sessions that can't ask for another.
+	RelayLogin time.Duration
 	// IdleThread is how long nothing is heard of a thread that no live session has
 	// until its conversation counts as completed: default 10 minutes, negative never.
 	IdleThread time.Duration
@@ -144,6 +149,7 @@ func (o *Options) setDefaults() {
 	if o.MaxCalls == 0 {
 		o.MaxCalls = defaultMaxCalls
 	}
+	o.RelayLogin = cmp.Or(o.RelayLogin, token.MaxUserTTL)
 	o.IdleThread = cmp.Or(o.IdleThread, defaultIdleThread)
 	o.Quotas.setDefaults(o.MaxCalls)
 	if o.Logger == nil {

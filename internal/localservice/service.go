@@ -30,9 +30,6 @@ import (
 )
 
 const (
-	// turnLife is how long relay credentials from appInit last: as long as the
-	// longest conversation token, because a session does not ask for new ones.
-	turnLife = token.MaxUserTTL
 	// headerTimeout and maxHeader bound the start of a request.
 	headerTimeout = 10 * time.Second
 	maxHeader     = 64 << 10
@@ -55,6 +52,8 @@ type Service struct {
 	store *store.Store
 	hub   *live.Hub
 	relay *relay.Server
+	// relayLogin is how long a login to the relay is accepted.
+	relayLogin time.Duration
 
 	// closers end the parts, in the order in which they were started.
 	closers []func() error
@@ -136,11 +135,12 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	s.onClose(func() error { peers.Close(); return nil })
 	relayed := relay.Config{
 		Listen: o.TURNListen, Peers: []netip.AddrPort{peers.Addr()}, Link: links["relay"], Logger: s.log,
-		UserQuota: o.Quotas.RelayPerLogin, AddressQuota: o.Quotas.RelayPerAddress, StaticLife: turnLife,
+		UserQuota: o.Quotas.RelayPerLogin, AddressQuota: o.Quotas.RelayPerAddress, StaticLife: o.RelayLogin,
 	}
 	if !o.AllowPublic { // the pair is known to everybody
 		relayed.StaticUser, relayed.StaticPassword = fallbackUser, fallbackPassword
 	}
+	s.relayLogin = o.RelayLogin
 	s.relay, err = relay.New(relayed)
 	if err != nil {
 		return err
@@ -304,7 +304,7 @@ func recovery(d time.Duration) time.Duration {
 // hosts are the addresses in the reply of appInit, with fresh credentials for the
 // relay.
 func (s *Service) hosts() (api.Hosts, error) {
-	c, err := s.relay.Credentials(rand.Text(), turnLife)
+	c, err := s.relay.Credentials(rand.Text(), s.relayLogin)
 	if err != nil {
 		return api.Hosts{}, err
 	}
