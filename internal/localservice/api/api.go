@@ -116,6 +116,11 @@ func New(c Config) http.Handler {
 	mux.Handle("POST /message/report", s.route(admins, withBody(s.messageReport)))
 	mux.Handle("POST /message/share", s.route(owners, withBody(s.messageShare)))
 
+	s.agentRoutes(mux)
+	s.intellectRoutes(mux)
+	s.toolRoutes(mux)
+	s.skillRoutes(mux)
+
 	return s.wrap(mux)
 }
 
@@ -222,6 +227,7 @@ func (s *server) route(allow guard, handle func(*call) (any, error)) http.Handle
 		}
 		var reply any
 		if err == nil {
+			r = r.WithContext(store.WithRequest(r.Context(), r.Header.Get("Idempotency-Key")))
 			reply, err = handle(&call{w, r, claims})
 		}
 		s.reply(w, r, reply, err)

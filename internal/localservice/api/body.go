@@ -116,7 +116,8 @@ type filter struct {
 	err    error // the first thing that was wrong
 }
 
-// newFilter checks the filter's type. No filter selects everything.
+// newFilter checks the filter's type, unless objectType is "". No filter selects
+// everything.
 func newFilter(raw json.RawMessage, objectType string) *filter {
 	f := &filter{}
 	if len(raw) == 0 || string(raw) == "null" {
@@ -128,6 +129,7 @@ func newFilter(raw json.RawMessage, objectType string) *filter {
 	}
 	var got string
 	switch {
+	case objectType == "":
 	case f.fields["objectType"] == nil:
 		f.err = invalid("union_tag_not_found", "Unable to extract tag using discriminator 'objectType'", "filter")
 	case !f.take("objectType", &got):

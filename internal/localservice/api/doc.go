@@ -1,5 +1,6 @@
 // Package api is the HTTP side of the local service: the session API that mints
-// tokens, appInit, the converse stream, threads, messages and feedback, under the
+// tokens, appInit, the converse stream, threads, messages and feedback, and what agents
+// are made of, under the
 // paths of service.md and wire-protocol §1.5.
 //
 // It owns what is HTTP: paths, status codes, error bodies, framing, CORS, and the

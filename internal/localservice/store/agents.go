@@ -226,3 +226,9 @@ func (s *Store) splitAgents(ctx context.Context, tx *sql.Tx) error {
 	_, err = tx.ExecContext(ctx, `DROP TABLE agents`)
 	return err
 }
+
+// AddPartner stores a partner, without agents.
+func (s *Store) AddPartner(ctx context.Context, p Partner) error {
+	_, err := s.write.ExecContext(ctx, `INSERT INTO partners (id, secret) VALUES (?, ?)`, p.ID, p.Secret)
+	return err
+}

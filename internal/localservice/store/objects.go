@@ -119,6 +119,23 @@ func init() {
 		})
 }
 
+// WithRequest returns a context whose creates and deletes are those of the request with
+// that idempotency key: the same request, sent again, has the first one's result and no
+// further effect. "" is no key.
+func WithRequest(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, requestKey{}, key)
+}
+
+type requestKey struct{}
+
+func requestOf(ctx context.Context) sql.NullString {
+	key, _ := ctx.Value(requestKey{}).(string)
+	return sql.NullString{String: key, Valid: key != ""}
+}
+
+// deletionsKept is how long a repeated delete is recognised.
+const deletionsKept = 24 * time.Hour
+
 // Get returns one record.
 func (c Collection[T]) Get(ctx context.Context, partnerID int64, id string) (Record[T], error) {
 	return c.get(ctx, c.store.read, partnerID, id)
@@ -182,9 +199,17 @@ func (c Collection[T]) List(ctx context.Context, partnerID int64, q Query) ([]Re
 	return list, total, err
 }
 
-// Create stores a new record under an id of its own.
+// Create stores a new record under an id of its own. A request that comes again gets the
+// record that it has made ([WithRequest]).
 func (c Collection[T]) Create(ctx context.Context, partnerID int64, body T) (r Record[T], err error) {
 	err = c.store.tx(ctx, func(tx *sql.Tx) error {
+		if request := requestOf(ctx); request.Valid {
+			r, err = one(tx.QueryRowContext(ctx, `SELECT `+objectColumns+` FROM objects WHERE kind = ? AND partner_id = ? AND request = ?`,
+				c.kind, partnerID, request), scanRecord[T])
+			if !errors.Is(err, ErrNotFound) {
+				return err
+			}
+		}
 		r, err = c.insert(ctx, tx, partnerID, "", body)
 		return err
 	})
@@ -211,8 +236,8 @@ func (c Collection[T]) insert(ctx context.Context, tx *sql.Tx, partnerID int64, 
 		r.ID = c.newID()
 	}
 	_, err = tx.ExecContext(ctx,
-		`INSERT INTO objects (seq, kind, partner_id, id, name, body, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, c.kind, partnerID, r.ID, c.nameOf(&body), string(text), millis(now), millis(now))
+		`INSERT INTO objects (seq, kind, partner_id, id, name, request, body, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		seq, c.kind, partnerID, r.ID, c.nameOf(&body), requestOf(ctx), string(text), millis(now), millis(now))
 	return r, taken(err)
 }
 
@@ -237,16 +262,37 @@ func (c Collection[T]) Update(ctx context.Context, partnerID int64, id string, c
 	return r, err
 }
 
-// Delete removes a record.
+// Delete removes a record. A request that comes again succeeds again ([WithRequest]).
 func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) error {
-	result, err := c.store.write.ExecContext(ctx, `DELETE FROM objects WHERE kind = ? AND partner_id = ? AND id = ?`, c.kind, partnerID, id)
-	if err != nil {
+	return c.store.tx(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `DELETE FROM objects WHERE kind = ? AND partner_id = ? AND id = ?`, c.kind, partnerID, id)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		request := requestOf(ctx)
+		switch {
+		case err != nil:
+			return err
+		case n == 0 && request.Valid:
+			err := tx.QueryRowContext(ctx, `SELECT 1 FROM deletions WHERE kind = ? AND partner_id = ? AND id = ? AND request = ?`,
+				c.kind, partnerID, id, request).Scan(&n)
+			if errors.Is(err, sql.ErrNoRows) {
+				err = ErrNotFound
+			}
+			return err
+		case n == 0:
+			return ErrNotFound
+		case !request.Valid:
+			return nil
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM deletions WHERE deleted_at < ?`, millis(time.Now().Add(-deletionsKept))); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO deletions (kind, partner_id, id, request, deleted_at) VALUES (?, ?, ?, ?, ?)`,
+			c.kind, partnerID, id, request, millis(time.Now()))
 		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n > 0 {
-		return err
-	}
-	return ErrNotFound
+	})
 }
 
 func (c Collection[T]) nameOf(body *T) sql.NullString {

@@ -206,3 +206,30 @@ func TestOldAgentsAreSplit(t *testing.T) {
 		t.Errorf("the next intellect: %v, %v", in.ID, err)
 	}
 }
+
+func TestARepeatedRequestHasItsFirstResult(t *testing.T) {
+	s := open(t)
+	ctx := WithRequest(t.Context(), "key")
+	first, err := notes(s).Create(ctx, 1, note{Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := notes(s).Create(ctx, 1, note{Name: "a"})
+	if err != nil || again.ID != first.ID {
+		t.Errorf("again: %v, %v; want %v", again.ID, err, first.ID)
+	}
+	if other, err := notes(s).Create(ctx, 2, note{Name: "a"}); err != nil || other.ID == first.ID {
+		t.Errorf("another partner with the same key: %v, %v", other.ID, err)
+	}
+	if _, err := notes(s).Create(WithRequest(t.Context(), "other"), 1, note{Name: "a"}); !errors.Is(err, ErrTaken) {
+		t.Errorf("another key: %v", err)
+	}
+	for range 2 {
+		if err := notes(s).Delete(ctx, 1, first.ID); err != nil {
+			t.Errorf("delete: %v", err)
+		}
+	}
+	if err := notes(s).Delete(WithRequest(t.Context(), "other"), 1, first.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("delete with another key: %v", err)
+	}
+}

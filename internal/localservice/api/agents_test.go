@@ -1,0 +1,176 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+func TestAgentRoutes(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	avatar := v.avatarOf(store.Receptionist)
+	intellect := v.agents[store.Silent].ConfigID
+	create := fmt.Sprintf(`{"displayName":"Äva","intellect":{"id":%d},"avatarIds":[%q],"adminTags":["prod","custom"],"screenShare":{"enabled":true}}`, intellect, avatar)
+	made := m.call("/v1/agent/create", create, 200)
+	id := made["agentId"].(string)
+	if made["displayName"] != "Äva" || fmt.Sprint(made["adminTags"]) != "[prod custom]" || fmt.Sprint(made["avatarIds"]) != "["+avatar+"]" ||
+		fmt.Sprint(made["intellect"]) != fmt.Sprintf("map[id:%d]", intellect) || fmt.Sprint(made["screenShare"]) != "map[enabled:true]" {
+		t.Errorf("created %v", made)
+	}
+	about := fmt.Sprintf(`{"agentId":%q}`, id)
+	if got := m.call("/v1/agent/get", about, 200); got["displayName"] != "Äva" || got["createdAt"] == nil {
+		t.Errorf("get %v", got)
+	}
+	got := m.call("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"displayName":"Eve","adminTags":[]}`, id), 200)
+	if got["displayName"] != "Eve" || fmt.Sprint(got["adminTags"]) != "[]" || fmt.Sprint(got["avatarIds"]) != "["+avatar+"]" {
+		t.Errorf("update %v", got)
+	}
+	widget := m.call("/v1/application/resolveWidgetId", about, 200)["widgetId"]
+	if again := m.call("/v1/application/resolveWidgetId", about, 200)["widgetId"]; widget == "" || again != widget {
+		t.Errorf("widget %v, then %v", widget, again)
+	}
+	other := v.stranger()
+	other.refuses("/v1/agent/get", about, 404, "AGENT_NOT_FOUND")
+	other.refuses("/v1/agent/update", about, 404, "AGENT_NOT_FOUND")
+	other.refuses("/v1/agent/delete", about, 404, "AGENT_NOT_FOUND")
+	if list := other.call("/v1/agent/list", `{}`, 200); list["totalCount"] != 0.0 {
+		t.Errorf("agents of another partner: %v", list)
+	}
+	if deleted := m.call("/v1/agent/delete", about, 200); deleted["agentId"] != id {
+		t.Errorf("deleted %v", deleted)
+	}
+	m.refuses("/v1/agent/get", about, 404, "AGENT_NOT_FOUND")
+	m.refuses("/v1/agent/delete", about, 404, "AGENT_NOT_FOUND")
+	// Deleting an agent leaves its parts.
+	m.call("/v1/intellect/get", fmt.Sprintf(`{"id":%d}`, intellect), 200)
+	if _, err := v.store.Avatars().Get(t.Context(), v.partner.ID, avatar); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAgentsThatAreRefused(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	avatar, id := v.avatarOf(store.Receptionist), v.agents[store.Receptionist].ID
+	body := func(change string) string {
+		return fmt.Sprintf(`{"displayName":"A","intellect":{"id":1001},"avatarIds":[%q]%s}`, avatar, change)
+	}
+	for _, tt := range []struct {
+		path, body string
+		status     int
+		text       string
+	}{
+		{"create", `{"intellect":{"id":1001},"avatarIds":[]}`, 400, "displayName"},
+		{"create", `{"displayName":"A","avatarIds":[]}`, 400, "intellect"},
+		{"create", `{"displayName":"A","intellect":{"id":1001}}`, 400, "avatarIds"},
+		{"create", body(`,"displayName":" "`), 400, "displayName"},
+		{"create", body(`,"colour":"red"`), 400, "colour"},
+		{"create", body(`,"avatarIds":["xyz"]`), 400, "24 hexadecimal"},
+		{"create", body(`,"avatarIds":"` + avatar + `"`), 400, "avatarIds"},
+		{"create", body(`,"adminTags":["a","a"]`), 400, "unique"},
+		{"create", body(`,"widgetConfig":"x"`), 400, "widgetConfig"},
+		{"create", body(`,"intellect":{"id":0}`), 400, "intellect"},
+		{"create", body(`,"intellect":{"id":99}`), 200, "AGENT_PARTNER_CONFIG_NOT_FOUND"},
+		{"create", body(`,"avatarIds":["0123456789abcdef01234567"]`), 200, "AVATAR_NOT_FOUND"},
+		{"get", `{}`, 400, "agentId"},
+		{"update", `{}`, 400, "agentId"},
+		{"update", fmt.Sprintf(`{"agentId":%q,"displayName":""}`, id), 400, "displayName"},
+		{"update", `{"agentId":"none","displayName":"B"}`, 404, "AGENT_NOT_FOUND"},
+		{"delete", `{}`, 400, "agentId"},
+		{"list", `{"filter":{"agentIdIn":["x"]}}`, 400, "agentIdIn"},
+		{"list", `{"filter":{"orderBy":"+createdAt"}}`, 400, "orderBy"},
+		{"list", `{"orderBy":"createdAt"}`, 400, "orderBy"},
+		{"list", `{"orderBy":"+displayName"}`, 400, "orderBy"},
+		{"list", `{"pager":{"offset":-1}}`, 400, "offset"},
+		{"list", `{"pager":{"limit":501}}`, 400, "limit"},
+		{"list", `{"pager":{"limit":0}}`, 400, "limit"},
+	} {
+		m.refuses("/v1/agent/"+tt.path, tt.body, tt.status, tt.text)
+	}
+}
+
+func TestAgentList(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	var ids []string
+	for i, tags := range []string{`"prod"`, `"test","x"`, ``} {
+		made := m.call("/v1/agent/create", fmt.Sprintf(`{"displayName":"Übung %d","intellect":{"id":1001},"avatarIds":[],"adminTags":[%s]}`, i, tags), 200)
+		ids = append(ids, made["agentId"].(string))
+	}
+	seeds := []string{"Robin", "Sam", "Toni", "Ash", "Taylor", "Noel"}
+	all := append(slices.Clone(seeds), "Übung 0", "Übung 1", "Übung 2")
+	for body, want := range map[string][]string{
+		`{}`: all,
+		`{"filter":{},"pager":{"offset":0,"limit":2}}`:                     all[:2],
+		`{"pager":{"offset":7,"limit":30}}`:                                all[7:],
+		`{"pager":{"offset":30}}`:                                          nil,
+		`{"filter":{"agentId":"` + ids[1] + `"}}`:                          all[7:8],
+		`{"filter":{"adminTagsIn":["x","prod"]}}`:                          all[6:8],
+		`{"filter":{"adminTagsNotIn":["prod"],"searchValue":"übung"}}`:     all[7:],
+		`{"filter":{"searchValue":"ÜBUNG 2"}}`:                             all[8:],
+		`{"filter":{"searchValue":"` + strings.ToUpper(ids[0][2:]) + `"}}`: all[6:7],
+		`{"filter":{"searchValue":"%"}}`:                                   nil,
+		`{"orderBy":"-createdAt","pager":{"limit":1}}`:                     all[8:],
+		`{"orderBy":"+createdAt","pager":{"limit":1}}`:                     all[:1],
+	} {
+		if got := names(m.call("/v1/agent/list", body, 200), "displayName"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+	if total := m.call("/v1/agent/list", `{"pager":{"limit":2}}`, 200)["totalCount"]; total != 9.0 {
+		t.Errorf("totalCount %v, want 9", total)
+	}
+	m.call("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"displayName":"Changed"}`, v.agents[store.Tap].ID), 200)
+	for body, want := range map[string]string{`{"orderBy":"-updatedAt","pager":{"limit":1}}`: "Changed", `{"orderBy":"+updatedAt","pager":{"limit":1}}`: "Robin"} {
+		if got := names(m.call("/v1/agent/list", body, 200), "displayName"); got[0] != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}
+
+// TestIdempotencyKeyRepeatsTheFirstReply: a create or a delete that is sent again has no
+// further effect.
+func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	send := func(path, body, key string) reply {
+		request := v.request("POST", path, m.ks, "application/json", body)
+		request.Header.Set("Idempotency-Key", key)
+		return v.do(request)
+	}
+	for path, body := range map[string]string{
+		"/v1/agent/create":  `{"displayName":"A","intellect":{"id":1001},"avatarIds":[]}`,
+		"/v1/intellect/add": `{}`,
+		"/v1/tool/add":      `{"name":"t","config":{"type":"client"}}`,
+		"/v1/skill/add":     `{"name":"s","description":"d"}`,
+	} {
+		first, again := send(path, body, "key-1"), send(path, body, "key-1")
+		if first.status != 200 || first.body != again.body {
+			t.Errorf("%s: %s, then %s", path, first.body, again.body)
+		}
+		if other := send(path, body, "key-2"); other.body == first.body {
+			t.Errorf("%s with another key: %d %s", path, other.status, other.body)
+		}
+	}
+	id := m.call("/v1/skill/add", `{"name":"gone","description":"d"}`, 200)["id"].(string)
+	for range 2 {
+		if got := send("/v1/skill/delete", fmt.Sprintf(`{"id":%q}`, id), "key-3"); got.status != 200 || got.body != fmt.Sprintf(`{"id":%q}`, id) {
+			t.Errorf("delete: %d %s", got.status, got.body)
+		}
+	}
+	wantStatus(t, "delete with another key", send("/v1/skill/delete", fmt.Sprintf(`{"id":%q}`, id), "key-4"), 404, "")
+}
+
+// avatarOf is the id of a built-in agent's avatar.
+func (v *service) avatarOf(agent string) string {
+	v.t.Helper()
+	a, err := v.store.Agent(v.t.Context(), v.partner.ID, v.agents[agent].ID)
+	if err != nil || len(a.AvatarIDs) != 1 {
+		v.t.Fatalf("avatars of %s: %v, %v", agent, a.AvatarIDs, err)
+	}
+	return a.AvatarIDs[0]
+}

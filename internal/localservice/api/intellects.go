@@ -1,0 +1,253 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// secretMask stands for the value of a secret in replies. In an update it means that the
+// value stays as it is.
+const secretMask = "***"
+
+// Values of the configuration that service.md does not list.
+var (
+	thinkingLevels      = []string{"none", "minimal", "low", "medium", "high"}
+	summaryContentTypes = []string{"text", "markdown", "html", "json"}
+	skillModes          = []string{store.SkillAdhoc, store.SkillAdhocSave, store.SkillPreloaded}
+)
+
+// variableName is the name of a secret, or of a key of an analysis.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// intellectView is an intellect as clients see it.
+type intellectView struct {
+	ID int64 `json:"id"`
+	store.Intellect
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+func viewIntellect(r *store.Record[store.Intellect]) intellectView {
+	v := intellectView{r.Number(), r.Body, r.CreatedAt, r.UpdatedAt}
+	v.Secrets = map[string]string{}
+	for name := range r.Body.Secrets {
+		v.Secrets[name] = secretMask
+	}
+	v.MCPServers = slices.Clone(v.MCPServers)
+	return v
+}
+
+func (s *server) intellectRoutes(mux *http.ServeMux) {
+	s.manage(mux, "/v1/intellect/add", withBody(s.intellectAdd))
+	s.manage(mux, "/v1/intellect/list", withBody(s.intellectList))
+	s.manage(mux, "/v1/intellect/update", withBody(s.intellectUpdate))
+	s.manage(mux, "/v1/intellect/get", withNumber(func(c *call, id string) (any, error) {
+		r, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, id)
+		return viewed(r, err, viewIntellect)
+	}))
+	s.manage(mux, "/v1/intellect/delete", withNumber(func(c *call, id string) (any, error) {
+		return nil, s.Store.Intellects().Delete(c.ctx(), c.claims.PartnerID, id)
+	}))
+}
+
+// withNumber is a handler of a body whose id is a number.
+func withNumber(handle func(c *call, id string) (any, error)) func(*call) (any, error) {
+	return withBody(func(c *call, body struct {
+		ID *int64 `json:"id"`
+	},
+	) (any, error) {
+		if body.ID == nil {
+			return nil, missing("id")
+		}
+		return handle(c, strconv.FormatInt(*body.ID, 10))
+	})
+}
+
+func (s *server) intellectList(c *call, body listQuery) (any, error) {
+	var q store.Query
+	if err := body.indexed(&q); err != nil {
+		return nil, err
+	}
+	if err := newFilter(body.Filter, "").done(); err != nil {
+		return nil, err
+	}
+	list, total, err := s.Store.Intellects().List(c.ctx(), c.claims.PartnerID, q)
+	return listed(list, total, err, viewIntellect)
+}
+
+func (s *server) intellectAdd(c *call, body fields) (any, error) {
+	in, err := setIntellect(store.NewIntellect(), body)
+	if err == nil {
+		err = s.checkSkillIDs(c, in.SkillIDs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Store.Intellects().Create(c.ctx(), c.claims.PartnerID, in)
+	return viewed(r, err, viewIntellect)
+}
+
+func (s *server) intellectUpdate(c *call, body fields) (any, error) {
+	var number int64
+	if err := body.take("id", &number); err != nil {
+		return nil, err
+	}
+	id := strconv.FormatInt(number, 10)
+	if _, attaches := body["skill_ids"]; attaches { // outside the transaction: it reads other records
+		in, err := setIntellect(store.NewIntellect(), fields{"skill_ids": body["skill_ids"]})
+		if err == nil {
+			err = s.checkSkillIDs(c, in.SkillIDs)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	r, err := s.Store.Intellects().Update(c.ctx(), c.claims.PartnerID, id, func(in *store.Intellect) (err error) {
+		*in, err = setIntellect(*in, body)
+		return err
+	})
+	return viewed(r, err, viewIntellect)
+}
+
+// checkSkillIDs refuses skills that do not exist or belong to another partner
+// (service.md, Skills).
+func (s *server) checkSkillIDs(c *call, refs []store.SkillRef) error {
+	ids := make([]string, len(refs))
+	for i, ref := range refs {
+		ids[i] = ref.ID
+	}
+	found, err := s.Store.Skills().Usable(c.ctx(), c.claims.PartnerID, ids)
+	if err == nil && len(found) < len(ids) {
+		err = problem(http.StatusForbidden, "a skill of skill_ids does not exist or may not be used")
+	}
+	return err
+}
+
+// setIntellect lays fields over an intellect and checks the result.
+func setIntellect(old store.Intellect, body fields) (store.Intellect, error) {
+	in, err := overlay(old, store.NewIntellect(), body)
+	if err != nil {
+		return in, err
+	}
+	for name, value := range in.Secrets {
+		if value != secretMask {
+			continue
+		}
+		kept, ok := old.Secrets[name]
+		if !ok {
+			return in, invalid("value_error", secretMask+" keeps a value, and there is none", "secrets", name)
+		}
+		in.Secrets[name] = kept
+	}
+	return in, checkIntellect(&in)
+}
+
+func checkIntellect(in *store.Intellect) error {
+	errs := []error{
+		oneOf("type", in.Type, store.InternalIntellect),
+		checkRefs("tool_ids", in.ToolIDs),
+		checkRefs("thread_start_tools", in.ThreadStartTools),
+		checkRefs("starter_questions", in.Starters),
+		checkSkillRefs(in.SkillIDs),
+		checkModel(in.Model),
+		checkSummary(in.Summary),
+		checkMCPServers(in.MCPServers),
+	}
+	for name, state := range in.Capabilities {
+		if !brain.ValidState(state) {
+			errs = append(errs, invalid("enum", "Input should be on, off or disabled", "capabilities", name))
+		}
+	}
+	for name, value := range in.Secrets {
+		if !variableName.MatchString(name) || value == "" {
+			errs = append(errs, invalid("value_error", "A secret needs a name of letters, digits and _, and a value", "secrets", name))
+		}
+	}
+	for _, id := range in.KnowledgeIDs {
+		if id < 0 {
+			errs = append(errs, invalid("greater_than_equal", "Input should be greater than or equal to 0", "knowledge_ids"))
+		}
+	}
+	if in.Script != "" {
+		if _, err := brain.ParseScript([]byte(in.Script)); err != nil {
+			errs = append(errs, invalid("value_error", err.Error(), "script"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkSkillRefs(refs []store.SkillRef) error {
+	var ids []string
+	for i, ref := range refs {
+		ids = append(ids, ref.ID)
+		if !slices.Contains(skillModes, ref.Mode) {
+			return invalid("enum", "Input should be one of: "+strings.Join(skillModes, ", "), "skill_ids", i, "mode")
+		}
+		if strings.Contains(ref.Condition, "{{") {
+			return invalid("value_error", "A condition is a bare expression, without {{ }}", "skill_ids", i, "condition")
+		}
+		if _, err := brain.Holds(ref.Condition, nil); err != nil {
+			return invalid("value_error", err.Error(), "skill_ids", i, "condition")
+		}
+	}
+	return checkRefs("skill_ids", ids)
+}
+
+func checkModel(m *store.ModelConfiguration) error {
+	switch {
+	case m == nil:
+		return nil
+	case strings.ContainsAny(m.ModelID, " \t\r\n"):
+		return invalid("value_error", "Input should have no white space", "model_configuration", "model_id")
+	case m.MaxOutputTokens < 0:
+		return invalid("greater_than", "Input should be a positive number", "model_configuration", "max_output_tokens")
+	case m.ThinkingLevel != "" && !slices.Contains(thinkingLevels, m.ThinkingLevel):
+		return invalid("enum", "Input should be one of: "+strings.Join(thinkingLevels, ", "), "model_configuration", "thinking_level")
+	case m.Temperature != nil && (*m.Temperature < 0 || *m.Temperature > 1):
+		return invalid("less_than_equal", "Input should be from 0 to 1", "model_configuration", "temperature")
+	}
+	return nil
+}
+
+func checkSummary(c *store.SummaryConfig) error {
+	if c == nil {
+		return nil
+	}
+	if c.ContentType != "" && !slices.Contains(summaryContentTypes, c.ContentType) {
+		return invalid("enum", "Input should be one of: "+strings.Join(summaryContentTypes, ", "), "avatar_summary_config", "content_type")
+	}
+	for key := range c.Analysis {
+		if !variableName.MatchString(key) {
+			return invalid("value_error", "A key should have letters, digits and _ only", "avatar_summary_config", "analysis", key)
+		}
+	}
+	for _, name := range brain.Names(c.Template) {
+		if _, ok := c.Analysis[name]; !ok && (len(c.Analysis) > 0 || name != "summary") {
+			return invalid("value_error", fmt.Sprintf("{{ %s }} should be a key of the analysis", name), "avatar_summary_config", "template")
+		}
+	}
+	return nil
+}
+
+func checkMCPServers(servers []store.MCPServer) error {
+	for i, m := range servers {
+		u, err := url.Parse(m.URL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return invalid("url_scheme", "Input should be an http or https address", "mcp_servers", i, "url")
+		}
+		if m.Name == "" {
+			return missing("mcp_servers", i, "name")
+		}
+	}
+	return nil
+}

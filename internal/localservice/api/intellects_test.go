@@ -1,0 +1,125 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+func TestIntellectRoutes(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	blank := m.call("/v1/intellect/add", `{}`, 200)
+	if blank["allow_client_variables"] != true || blank["model_configuration"] != nil || blank["opening_phrase"] != nil ||
+		blank["avatar_summary_config"] != nil || fmt.Sprint(blank["tool_ids"], blank["thread_start_tools"]) != "[] []" {
+		t.Errorf("defaults %v", blank)
+	}
+	skill := m.call("/v1/skill/add", `{"name":"manners","description":"d"}`, 200)["id"]
+	made := m.call("/v1/intellect/add", fmt.Sprintf(`{"name":"N","base_directive":"Be kind, {{ user }}.","prompts":[{"name":"p","value":"v"}],
+		"glossary":"g","tool_ids":["t1"],"knowledge_ids":[5],"skill_ids":[{"id":%q,"mode":"preloaded","condition":"sys__avatar_enabled"}],
+		"allow_client_variables":false,"model_configuration":{"model_id":"m","max_output_tokens":9,"thinking_level":"low","temperature":0.5},
+		"opening_phrase":"Hi","thread_start_tools":["t1","t2"],"avatar_summary_config":{"analysis":{"mood":"the mood"},"template":"{{ mood }}","content_type":"markdown"},
+		"capabilities":{"generate_followup_questions":"on"},"mcp_servers":[{"name":"crm","url":"https://crm.example/mcp"}],"secrets":{"KEY":"s3cr3t"},
+		"language":"de","metadata":{"a":1}}`, skill), 200)
+	id := int64(made["id"].(float64))
+	about := fmt.Sprintf(`{"id":%d}`, id)
+	got := m.call("/v1/intellect/get", about, 200)
+	if got["base_directive"] != "Be kind, {{ user }}." || got["allow_client_variables"] != false || got["opening_phrase"] != "Hi" || got["language"] != "de" ||
+		fmt.Sprint(got["thread_start_tools"]) != "[t1 t2]" || fmt.Sprint(got["secrets"]) != "map[KEY:***]" || fmt.Sprint(got["knowledge_ids"]) != "[5]" {
+		t.Errorf("get %v", got)
+	}
+	update := func(fields string) map[string]any {
+		t.Helper()
+		return m.call("/v1/intellect/update", fmt.Sprintf(`{"id":%d,%s}`, id, fields), 200)
+	}
+	if got := update(`"name":"M"`); got["name"] != "M" || got["opening_phrase"] != "Hi" || got["allow_client_variables"] != false {
+		t.Errorf("what is not in an update stays: %v", got)
+	}
+	if got := update(`"capabilities":{"think_process":"on"}`); fmt.Sprint(got["capabilities"]) != "map[think_process:on]" {
+		t.Errorf("a map is replaced as a whole: %v", got["capabilities"])
+	}
+	got = update(`"model_configuration":null,"opening_phrase":null,"avatar_summary_config":null,"thread_start_tools":[],"language":null`)
+	if got["model_configuration"] != nil || got["opening_phrase"] != nil || got["avatar_summary_config"] != nil || got["language"] != "en-US" || fmt.Sprint(got["thread_start_tools"]) != "[]" {
+		t.Errorf("null and empty lists clear: %v", got)
+	}
+	list := m.call("/v1/intellect/list", `{"filter":{},"pager":{"pageIndex":2,"pageSize":6}}`, 200)
+	if ids := names(list, "id"); list["totalCount"] != 8.0 || !slices.Equal(ids, []string{fmt.Sprint(blank["id"]), fmt.Sprint(made["id"])}) {
+		t.Errorf("list %v", list)
+	}
+	other := v.stranger()
+	for _, action := range []string{"get", "update", "delete"} {
+		other.refuses("/v1/intellect/"+action, about, 404, "not found")
+	}
+	other.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":%d,"skill_ids":[{"id":%q,"mode":"adhoc"}]}`, id, skill), 403, "skill")
+	m.call("/v1/intellect/delete", about, 200)
+	m.refuses("/v1/intellect/get", about, 404, "not found")
+}
+
+// TestSecretsAreNeverReadBack: they are masked, the mask keeps a value, and what an
+// update leaves out is gone.
+func TestSecretsAreNeverReadBack(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	id := int64(m.call("/v1/intellect/add", `{"secrets":{"A":"alpha-value","B":"beta-value"}}`, 200)["id"].(float64))
+	for _, call := range []struct{ path, body string }{
+		{"get", fmt.Sprintf(`{"id":%d}`, id)},
+		{"list", `{"pager":{"pageSize":100}}`},
+		{"update", fmt.Sprintf(`{"id":%d,"secrets":{"A":"***","C":"gamma-value"}}`, id)},
+		{"update", fmt.Sprintf(`{"id":%d,"secrets":{"D":"***","E":"delta-value"}}`, id)},
+	} {
+		if got := m.post("/v1/intellect/"+call.path, m.ks, call.body); strings.Contains(got.body, "-value") {
+			t.Errorf("%s shows a secret: %s", call.path, got.body)
+		}
+	}
+	r, err := v.store.Intellects().Get(t.Context(), v.partner.ID, fmt.Sprint(id))
+	if err != nil || fmt.Sprint(r.Body.Secrets) != "map[A:alpha-value C:gamma-value]" {
+		t.Errorf("stored %v, %v", r.Body.Secrets, err)
+	}
+}
+
+func TestIntellectsThatAreRefused(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	for _, tt := range []struct {
+		fields string
+		status int
+		text   string
+	}{
+		{`"unknown":1`, 422, "unknown"},
+		{`"type":"external"`, 422, "internal"},
+		{`"base_directive":7`, 422, "base_directive"},
+		{`"skill_ids":[{"id":"none","mode":"adhoc"}]`, 403, "skill"},
+		{`"skill_ids":[{"id":"none","mode":"always"}]`, 422, "mode"},
+		{`"skill_ids":[{"id":"none","mode":"adhoc","condition":"{{ x }}"}]`, 422, "condition"},
+		{`"skill_ids":[{"id":"none","mode":"adhoc","condition":"x =="}]`, 422, "condition"},
+		{`"skill_ids":[{"id":"a","mode":"adhoc"},{"id":"a","mode":"adhoc"}]`, 422, "unique"},
+		{`"tool_ids":["a","a"]`, 422, "unique"},
+		{`"thread_start_tools":["a","a"]`, 422, "unique"},
+		{`"model_configuration":{"temperature":1.5}`, 422, "temperature"},
+		{`"model_configuration":{"thinking_level":"deep"}`, 422, "thinking_level"},
+		{`"model_configuration":{"max_output_tokens":-1}`, 422, "max_output_tokens"},
+		{`"model_configuration":{"model":"x"}`, 422, "model"},
+		{`"avatar_summary_config":{"template":"{{ mood }}"}`, 422, "mood"},
+		{`"avatar_summary_config":{"analysis":{"mood":"m"},"template":"{{ summary }}"}`, 422, "summary"},
+		{`"avatar_summary_config":{"content_type":"pdf"}`, 422, "content_type"},
+		{`"capabilities":{"avatar":"maybe"}`, 422, "capabilities"},
+		{`"mcp_servers":[{"name":"x","url":"ftp://x"}]`, 422, "mcp_servers"},
+		{`"secrets":{"A":"***"}`, 422, "secrets"},
+		{`"secrets":{"A B":"x"}`, 422, "secrets"},
+		{`"knowledge_ids":[-1]`, 422, "knowledge_ids"},
+		{`"script":"rules: 7"`, 422, "script"},
+	} {
+		m.refuses("/v1/intellect/add", "{"+tt.fields+"}", tt.status, tt.text)
+		m.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":%d,%s}`, v.agents[store.Silent].ConfigID, tt.fields), tt.status, tt.text)
+	}
+	m.refuses("/v1/intellect/update", `{"name":"x"}`, 422, "id")
+	m.refuses("/v1/intellect/update", `{"id":7,"name":"x"}`, 404, "not found")
+	m.refuses("/v1/intellect/get", `{"id":"7"}`, 422, "id")
+	m.refuses("/v1/intellect/get", `{}`, 422, "id")
+	m.refuses("/v1/intellect/delete", `{"id":7}`, 404, "not found")
+	m.refuses("/v1/intellect/list", `{"filter":{"nameEquals":"x"}}`, 422, "nameEquals")
+	m.refuses("/v1/intellect/list", `{"pager":{"pageIndex":0}}`, 422, "pageIndex")
+}

@@ -1,0 +1,214 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// Bounds of what a partner's records hold, beside the size of a body.
+const (
+	maxName = 200 // characters of a name
+	maxRefs = 500 // entries of a list of ids or tags
+)
+
+// manage adds the endpoint of a management call to a mux. All of them need an admin
+// token.
+func (s *server) manage(mux *http.ServeMux, path string, handle func(*call) (any, error)) {
+	mux.Handle("POST "+path, s.route(admins, handle))
+}
+
+// manageAgentHost is manage for the agent host, which refuses bad input with 400 where the
+// conversation host has 422 (service.md, Errors).
+func (s *server) manageAgentHost(mux *http.ServeMux, path string, handle func(*call) (any, error)) {
+	s.manage(mux, path, func(c *call) (any, error) {
+		reply, err := handle(c)
+		var refused *apiError
+		if errors.As(err, &refused) && refused.status == http.StatusUnprocessableEntity {
+			err = &apiError{http.StatusBadRequest, refused.body, refused.text}
+		}
+		return reply, err
+	})
+}
+
+// titled is an exception that clients tell by its title (service.md, Avatars).
+func titled(title string) error {
+	return &apiError{http.StatusOK, map[string]any{
+		"objectType": "KalturaAPIException", "code": title, "title": title, "message": title, "args": map[string]string{},
+	}, title}
+}
+
+// fields is the body of a create or an update: what to set of a record.
+type fields map[string]json.RawMessage
+
+// take reads a field that does not belong to the record and removes it.
+func (f fields) take(key string, v any) error {
+	raw, ok := f[key]
+	delete(f, key)
+	if !ok || string(raw) == "null" {
+		return missing(key)
+	}
+	if json.Unmarshal(raw, v) != nil {
+		return invalid("type_error", "Input is of the wrong type", key)
+	}
+	return nil
+}
+
+// need refuses a body without one of the fields.
+func (f fields) need(keys ...string) error {
+	for _, key := range keys {
+		if raw, ok := f[key]; !ok || string(raw) == "null" {
+			return missing(key)
+		}
+	}
+	return nil
+}
+
+// overlay returns old with the fields laid over it: a field is replaced as a whole, and
+// null makes it that of blank. A field that T does not have is refused.
+func overlay[T any](old, blank T, f fields) (T, error) {
+	text, err := json.Marshal(old)
+	if err != nil {
+		return old, err
+	}
+	all := fields{}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return old, err
+	}
+	maps.Copy(all, f)
+	for key, raw := range all {
+		if string(raw) == "null" {
+			delete(all, key)
+		}
+	}
+	if text, err = json.Marshal(all); err != nil {
+		return old, err
+	}
+	return blank, unmarshalStrict(text, &blank)
+}
+
+// unmarshalStrict refuses fields that v does not have.
+func unmarshalStrict(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err == nil {
+		return nil
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return invalid("extra_forbidden", "Extra inputs are not permitted", strings.Trim(name, `"`))
+	}
+	return unmarshal(text, v)
+}
+
+// offsetPager is the paging of the agent host's lists.
+type offsetPager struct {
+	Offset *int `json:"offset"`
+	Limit  *int `json:"limit"`
+}
+
+// listQuery is the body of the lists of records. The conversation host pages by
+// pageIndex and pageSize, the agent host by offset and limit.
+type listQuery struct {
+	Filter  json.RawMessage `json:"filter"`
+	OrderBy string          `json:"orderBy"`
+	Pager   json.RawMessage `json:"pager"`
+}
+
+// indexed fills in the page of a list of the conversation host.
+func (b *listQuery) indexed(q *store.Query) error {
+	var p pager
+	if err := unmarshalIn("pager", b.Pager, &p); err != nil {
+		return err
+	}
+	page, err := p.page(threadPageSize)
+	q.Offset, q.Limit = (page.Index-1)*page.Size, page.Size
+	return err
+}
+
+// offset fills in the page of a list of the agent host.
+func (b *listQuery) offset(q *store.Query) error {
+	var p offsetPager
+	if err := unmarshalIn("pager", b.Pager, &p); err != nil {
+		return err
+	}
+	q.Limit = threadPageSize
+	if p.Offset != nil {
+		q.Offset = *p.Offset
+	}
+	if p.Limit != nil {
+		q.Limit = *p.Limit
+	}
+	switch {
+	case q.Offset < 0:
+		return invalid("greater_than_equal", "Input should be greater than or equal to 0", "pager", "offset")
+	case q.Limit < 1 || q.Limit > maxPageSize:
+		return invalid("less_than_equal", fmt.Sprintf("Input should be from 1 to %d", maxPageSize), "pager", "limit")
+	}
+	return nil
+}
+
+func unmarshalIn(field string, raw json.RawMessage, v any) error {
+	if len(raw) > 0 && json.Unmarshal(raw, v) != nil {
+		return invalid("type_error", "Input is of the wrong type", field)
+	}
+	return nil
+}
+
+// listed is the reply of a list of records.
+func listed[T, V any](list []store.Record[T], total int, err error, view func(*store.Record[T]) V) (any, error) {
+	return viewAll(list, total, func(r store.Record[T]) V { return view(&r) }), err
+}
+
+// viewed is the reply about one record.
+func viewed[T, V any](r store.Record[T], err error, view func(*store.Record[T]) V) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return view(&r), nil
+}
+
+// checkName refuses a name that is empty or too long.
+func checkName(key, name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return invalid("string_too_short", "String should have at least 1 character", key)
+	case utf8.RuneCountInString(name) > maxName:
+		return invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxName), key)
+	}
+	return nil
+}
+
+// checkRefs refuses a list with an empty entry, the same one twice, or too many.
+func checkRefs(key string, list []string) error {
+	if len(list) > maxRefs {
+		return invalid("too_long", fmt.Sprintf("List should have at most %d items", maxRefs), key)
+	}
+	seen := map[string]bool{}
+	for _, entry := range list {
+		switch {
+		case strings.TrimSpace(entry) == "":
+			return invalid("string_too_short", "String should have at least 1 character", key)
+		case seen[entry]:
+			return invalid("value_error", "Items should be unique", key)
+		}
+		seen[entry] = true
+	}
+	return nil
+}
+
+func oneOf(key, value string, allowed ...string) error {
+	for _, a := range allowed {
+		if value == a {
+			return nil
+		}
+	}
+	return invalid("enum", "Input should be one of: "+strings.Join(allowed, ", "), key)
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+func TestToolRoutes(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	made := m.call("/v1/tool/add", `{"name":"lookup","config":{"type":"api","description":"d","url":"http://localhost:1/{{ q }}","parameters":{"type":"object"}}}`, 200)
+	id := made["id"].(string)
+	about := fmt.Sprintf(`{"id":%q}`, id)
+	config := m.call("/v1/tool/get", about, 200)["config"].(map[string]any)
+	if config["type"] != "api" || config["wait_for_response"] != true || config["url"] != "http://localhost:1/{{ q }}" {
+		t.Errorf("config %v", config)
+	}
+	got := m.call("/v1/tool/update", fmt.Sprintf(`{"id":%q,"name":"find"}`, id), 200)
+	if got["name"] != "find" || got["config"].(map[string]any)["type"] != "api" {
+		t.Errorf("renamed %v", got)
+	}
+	got = m.call("/v1/tool/update", fmt.Sprintf(`{"id":%q,"config":{"type":"client","wait_for_response":false}}`, id), 200)
+	if config := got["config"].(map[string]any); config["type"] != "client" || config["wait_for_response"] != false || config["url"] != nil {
+		t.Errorf("the configuration is replaced as a whole: %v", config)
+	}
+	m.refuses("/v1/tool/add", `{"name":"find","config":{"type":"client"}}`, 409, "in use")
+	second := m.call("/v1/tool/add", `{"name":"second","config":{"type":"client"}}`, 200)["id"]
+	m.refuses("/v1/tool/update", fmt.Sprintf(`{"id":%q,"name":"find"}`, second), 409, "in use")
+	m.refuses("/v1/tool/add", `{"name":"save_note","config":{"type":"client"}}`, 409, "in use") // of a built-in agent
+	list := m.call("/v1/tool/list", `{"filter":{"objectType":"ToolListFilter"},"pager":{"pageIndex":1,"pageSize":30}}`, 200)
+	if got := names(list, "name"); !slices.Equal(got, []string{"save_note", "get_weather", "go_to_page", "highlight", "find", "second"}) {
+		t.Errorf("list %q", got)
+	}
+	m.refuses("/v1/tool/list", `{"filter":{}}`, 422, "objectType")
+	m.refuses("/v1/tool/list", `{"filter":{"objectType":"SkillListFilter"}}`, 422, "Invalid filter type")
+	other := v.stranger()
+	for _, action := range []string{"get", "update", "delete"} {
+		other.refuses("/v1/tool/"+action, about, 404, "not found")
+	}
+	other.call("/v1/tool/add", `{"name":"find","config":{"type":"client"}}`, 200) // names are a partner's own
+	m.call("/v1/tool/delete", about, 200)
+	m.refuses("/v1/tool/get", about, 404, "not found")
+	m.refuses("/v1/tool/delete", about, 404, "not found")
+}
+
+func TestToolsThatAreRefused(t *testing.T) {
+	m := serve(t, nil, nil).manager()
+	for body, text := range map[string]string{
+		`{"config":{"type":"client"}}`:                                                    "name",
+		`{"name":"t"}`:                                                                    "config",
+		`{"name":"has space","config":{"type":"client"}}`:                                 "name",
+		`{"name":"t","config":{}}`:                                                        "config.type",
+		`{"name":"t","config":{"type":"other"}}`:                                          "config.type",
+		`{"name":"t","config":{"type":"client","secret":1}}`:                              "secret",
+		`{"name":"t","config":{"type":"client","parameters":[]}}`:                         "parameters",
+		`{"name":"t","config":{"type":"client","timeout_seconds":121}}`:                   "timeout_seconds",
+		`{"name":"t","config":{"type":"api"}}`:                                            "url",
+		`{"name":"t","config":{"type":"api","url":"file:///etc/passwd"}}`:                 "url",
+		`{"name":"t","config":{"type":"api","url":"http://localhost/","method":"TRACE"}}`: "method",
+		`{"name":"t","config":{"type":"code"}}`:                                           "code",
+		`{"name":"t","config":{"type":"csv"}}`:                                            "csv",
+		`{"name":"t","config":{"type":"client"},"partner_id":0}`:                          "partner_id",
+	} {
+		m.refuses("/v1/tool/add", body, 422, text)
+	}
+}
+
+func TestSkillRoutes(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	made := m.call("/v1/skill/add", `{"name":"refunds","description":"How refunds work","instructions":"Ask {{ sys__user_id }} for the order."}`, 200)
+	id := made["id"].(string)
+	about := fmt.Sprintf(`{"id":%q}`, id)
+	if got := m.call("/v1/skill/get", about, 200); got["name"] != "refunds" || got["instructions"] != "Ask {{ sys__user_id }} for the order." || got["partner_id"] != float64(v.partner.ID) {
+		t.Errorf("get %v", got)
+	}
+	update := fmt.Sprintf(`{"id":%q,"description":"New"}`, id)
+	for range 2 { // it can be repeated
+		if got := m.call("/v1/skill/update", update, 200); got["description"] != "New" || got["name"] != "refunds" {
+			t.Errorf("update %v", got)
+		}
+	}
+	m.refuses("/v1/skill/add", `{"name":"refunds","description":"d"}`, 409, "in use")
+	second := m.call("/v1/skill/add", `{"name":"second","description":"d"}`, 200)["id"]
+	m.refuses("/v1/skill/update", fmt.Sprintf(`{"id":%q,"name":"refunds"}`, second), 409, "in use")
+	for body, text := range map[string]string{`{"description":"d"}`: "name", `{"name":"x"}`: "description", `{"name":"","description":"d"}`: "name", `{"name":"x","description":"d","mode":"adhoc"}`: "mode"} {
+		m.refuses("/v1/skill/add", body, 422, text)
+	}
+	m.refuses("/v1/skill/list", `{"filter":{}}`, 422, "objectType")
+	other := v.stranger()
+	for _, action := range []string{"get", "update", "delete"} {
+		other.refuses("/v1/skill/"+action, about, 404, "not found")
+	}
+	if deleted := m.call("/v1/skill/delete", about, 200); fmt.Sprint(deleted) != fmt.Sprintf("map[id:%s]", id) {
+		t.Errorf("deleted %v", deleted)
+	}
+	m.refuses("/v1/skill/get", about, 404, "not found")
+}
+
+// TestSharedSkills: they are listed and can be attached, and nothing else.
+func TestSharedSkills(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	shared, err := v.store.Skills().Create(t.Context(), store.SharedPartner, store.Skill{Name: "shared for all", Description: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := m.call("/v1/skill/list", `{"filter":{"objectType":"SkillListFilter"}}`, 200)
+	i := slices.Index(names(list, "id"), shared.ID)
+	if i < 0 || names(list, "partner_id")[i] != "0" {
+		t.Errorf("list %v", list)
+	}
+	about := fmt.Sprintf(`{"id":%q}`, shared.ID)
+	for _, action := range []string{"get", "update", "delete"} {
+		m.refuses("/v1/skill/"+action, about, 404, "not found")
+	}
+	m.call("/v1/intellect/add", fmt.Sprintf(`{"skill_ids":[{"id":%q,"mode":"adhoc"}]}`, shared.ID), 200)
+}
