@@ -1,0 +1,33 @@
+//go:build !js
+
+package tokenserver
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter{most: 2}
+		take := func(visitor string, want time.Duration) {
+			t.Helper()
+			if got := l.take(visitor); got != want {
+				t.Errorf("%s waits %v, want %v", visitor, got, want)
+			}
+		}
+		take("ann", 0)
+		time.Sleep(20 * time.Second)
+		take("ann", 0)
+		take("ann", 40*time.Second)
+		take("bob", 0)
+		time.Sleep(30 * time.Second)
+		take("ann", 10*time.Second)
+		time.Sleep(10 * time.Second)
+		take("ann", 0)
+		if len(l.counts) != 1 {
+			t.Errorf("remembers %v", l.counts)
+		}
+	})
+}
