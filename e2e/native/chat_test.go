@@ -46,34 +46,34 @@ rules:
       - say: "The page said {{ tool.status }}."
 `
 
-// house is a running service for chat sessions.
-type house struct {
+// service is a running service for chat sessions.
+type service struct {
 	*localservice.Service
 	http    *fetch.Transport
 	journal *journal
 }
 
-func startChat(t *testing.T) *house {
+func startChat(t *testing.T) *service {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
 	journal := newJournal()
-	h := &house{http: fetch.New(), journal: journal}
-	h.Service = start(t, localservice.Options{Script: []byte(chatScript), Logger: slog.New(handler{journal: journal})})
-	t.Cleanup(func() { h.http.Close() })
-	return h
+	svc := &service{http: fetch.New(), journal: journal}
+	svc.Service = start(t, localservice.Options{Script: []byte(chatScript), Logger: slog.New(handler{journal: journal})})
+	t.Cleanup(func() { svc.http.Close() })
+	return svc
 }
 
 // token mints a token for a visitor of an agent, as a page's server does
 // (service.md "Authentication" rule 10).
-func (h *house) token(t *testing.T, agent, user string) (token string) {
+func (svc *service) token(t *testing.T, agent, user string) (token string) {
 	t.Helper()
-	info := h.Info()
+	info := svc.Info()
 	who, ok := info.Agent(agent)
 	if !ok {
 		t.Fatalf("no agent %q", agent)
 	}
-	err := fetch.Call(t.Context(), h.http, &fetch.Request{
+	err := fetch.Call(t.Context(), svc.http, &fetch.Request{
 		URL: info.OVPURL + "/service/session/action/start",
 		Body: fetch.Form(map[string]string{
 			"format": "1", "secret": info.AdminSecret, "partnerId": fmt.Sprint(info.PartnerID), "userId": user, "type": "0",
@@ -97,12 +97,12 @@ type talk struct {
 }
 
 // connect opens a session of a visitor, which is closed with the test.
-func (h *house) connect(t *testing.T, agent, user string, o chat.Options) *talk {
+func (svc *service) connect(t *testing.T, agent, user string, o chat.Options) *talk {
 	t.Helper()
 	c := &talk{t: t}
-	info := h.Info()
-	o.Token, o.GenieURL, o.OnEvent = h.token(t, agent, user), &info.GenieURL, c.record
-	s, err := chat.New(o, chat.Deps{Fetch: h.http, Send: h.http})
+	info := svc.Info()
+	o.Token, o.GenieURL, o.OnEvent = svc.token(t, agent, user), &info.GenieURL, c.record
+	s, err := chat.New(o, chat.Deps{Fetch: svc.http, Send: svc.http})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +153,8 @@ func (c *talk) say(text string) converse.Turn {
 }
 
 func TestAChatSession(t *testing.T) {
-	h := startChat(t)
-	for name, test := range map[string]func(*testing.T, *house){
+	svc := startChat(t)
+	for name, test := range map[string]func(*testing.T, *service){
 		"a turn streams, and its thread remembers": streamedTurn,
 		"a thread is continued by its id":          resumedThread,
 		"variables that an agent refuses":          refusedVariables,
@@ -166,13 +166,13 @@ func TestAChatSession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, h)
+			test(t, svc)
 		})
 	}
 }
 
-func streamedTurn(t *testing.T, h *house) {
-	c := h.connect(t, "receptionist", "sam", chat.Options{})
+func streamedTurn(t *testing.T, svc *service) {
+	c := svc.connect(t, "receptionist", "sam", chat.Options{})
 	var pieces []string
 	isFinal := false
 	for seg, err := range c.Stream(t.Context(), "My name is Sam", chat.TurnOptions{}) {
@@ -205,18 +205,18 @@ func streamedTurn(t *testing.T, h *house) {
 	}
 }
 
-func resumedThread(t *testing.T, h *house) {
-	first := h.connect(t, "receptionist", "bea", chat.Options{})
+func resumedThread(t *testing.T, svc *service) {
+	first := svc.connect(t, "receptionist", "bea", chat.Options{})
 	first.say("My name is Bea")
 	first.Disconnect(chat.DisconnectOptions{Keep: true})
-	again := h.connect(t, "receptionist", "bea", chat.Options{Options: session.Options{ThreadID: first.Snapshot().ThreadID}})
+	again := svc.connect(t, "receptionist", "bea", chat.Options{Options: session.Options{ThreadID: first.Snapshot().ThreadID}})
 	if turn := again.say("What is my name?"); !strings.Contains(turn.Text, "Bea") || turn.ThreadID != first.Snapshot().ThreadID {
 		t.Errorf("%q in thread %s", turn.Text, turn.ThreadID)
 	}
 }
 
-func refusedVariables(t *testing.T, h *house) {
-	c := h.connect(t, "novars", "cleo", chat.Options{Options: session.Options{RequestVars: map[string]any{"tier": "gold"}}})
+func refusedVariables(t *testing.T, svc *service) {
+	c := svc.connect(t, "novars", "cleo", chat.Options{Options: session.Options{RequestVars: map[string]any{"tier": "gold"}}})
 	for range 2 {
 		if turn := c.say("Hello"); !turn.Empty || turn.Text != "" {
 			t.Errorf("%+v", turn)
@@ -226,14 +226,14 @@ func refusedVariables(t *testing.T, h *house) {
 	if len(w) != 1 || w[0].Code != fault.EmptyTurnWithRequestVars || !slices.Equal(w[0].RequestVarKeys, []string{"tier"}) {
 		t.Errorf("warnings %+v", w)
 	}
-	taken := h.connect(t, "receptionist", "cleo", chat.Options{Options: session.Options{RequestVars: map[string]any{"user_name": "Cleo"}}})
+	taken := svc.connect(t, "receptionist", "cleo", chat.Options{Options: session.Options{RequestVars: map[string]any{"user_name": "Cleo"}}})
 	if turn := taken.say("What is my name?"); !strings.Contains(turn.Text, "Cleo") || len(heardAll[chat.Warning](taken)) != 0 {
 		t.Errorf("%q, warnings %+v", turn.Text, heardAll[chat.Warning](taken))
 	}
 }
 
-func blockingTool(t *testing.T, h *house) {
-	c := h.connect(t, "tools", "dan", chat.Options{})
+func blockingTool(t *testing.T, svc *service) {
+	c := svc.connect(t, "tools", "dan", chat.Options{})
 	_, err := c.OnToolCall("save_note", func(ctx context.Context, call event.ToolCall) (any, error) {
 		answer, err := c.RespondToTool(ctx, call.ToolMetadata.ID, map[string]any{"status": "saved"})
 		if err != nil || !answer.OK {
@@ -253,11 +253,11 @@ func blockingTool(t *testing.T, h *house) {
 	}
 }
 
-func foreignThread(t *testing.T, h *house) {
-	owner := h.connect(t, "receptionist", "eve", chat.Options{})
+func foreignThread(t *testing.T, svc *service) {
+	owner := svc.connect(t, "receptionist", "eve", chat.Options{})
 	thread := owner.say("Hello").ThreadID
 	for on, wantErr := range map[converse.OnErrorSegment]bool{converse.Throw: true, converse.Warn: false} {
-		c := h.connect(t, "receptionist", "mallory", chat.Options{Options: session.Options{ThreadID: thread}, OnErrorSegment: on})
+		c := svc.connect(t, "receptionist", "mallory", chat.Options{Options: session.Options{ThreadID: thread}, OnErrorSegment: on})
 		turn, err := c.SendText(t.Context(), "What did we talk about?", chat.TurnOptions{})
 		if errors.Is(err, fault.ThreadAccessDenied) != wantErr || turn.Text != "" {
 			t.Errorf("%s: %q, %v", on, turn.Text, err)
@@ -269,13 +269,13 @@ func foreignThread(t *testing.T, h *house) {
 	}
 }
 
-func toldOnce(t *testing.T, h *house) {
-	c := h.connect(t, "receptionist", "finn", chat.Options{})
+func toldOnce(t *testing.T, svc *service) {
+	c := svc.connect(t, "receptionist", "finn", chat.Options{})
 	thread := c.say("Hello").ThreadID
 	c.Disconnect(chat.DisconnectOptions{})
 	c.Close()
 	// Close has waited for it.
-	if found, _ := h.journal.lines("session completed", "thread", store.ThreadLabel(thread)); len(found) != 1 {
+	if found, _ := svc.journal.lines("session completed", "thread", store.ThreadLabel(thread)); len(found) != 1 {
 		t.Errorf("the service was told %d times", len(found))
 	}
 	if got := heardAll[chat.SessionCompleted](c); len(got) != 1 || got[0] != (chat.SessionCompleted{Reason: "disconnect", Sent: true}) {
@@ -283,8 +283,8 @@ func toldOnce(t *testing.T, h *house) {
 	}
 }
 
-func kickoff(t *testing.T, h *house) {
-	c := h.connect(t, "silent", "gus", chat.Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "My name is Gus", Echo: true}}})
+func kickoff(t *testing.T, svc *service) {
+	c := svc.connect(t, "silent", "gus", chat.Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "My name is Gus", Echo: true}}})
 	if turn := c.say("What is my name?"); !strings.Contains(turn.Text, "Gus") {
 		t.Errorf("%q", turn.Text)
 	}
@@ -294,15 +294,15 @@ func kickoff(t *testing.T, h *house) {
 	}
 }
 
-func freshToken(t *testing.T, h *house) {
-	c := h.connect(t, "receptionist", "hana", chat.Options{})
+func freshToken(t *testing.T, svc *service) {
+	c := svc.connect(t, "receptionist", "hana", chat.Options{})
 	if err := c.SetToken("not a token"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); !errors.Is(err, fault.Unauthorized) {
 		t.Errorf("with a bad token: %v", err)
 	}
-	if err := c.SetToken(h.token(t, "receptionist", "hana")); err != nil {
+	if err := c.SetToken(svc.token(t, "receptionist", "hana")); err != nil {
 		t.Fatal(err)
 	}
 	c.say("Hello")

@@ -34,8 +34,8 @@ func TestPublicAddressesNeedPermission(t *testing.T) {
 	}
 }
 
-// TestChatEndpointIsUsed: who gives its address wants its answers, not the
-// demo brain's.
+// TestChatEndpointIsUsed: when its address is given, it answers instead of the demo
+// brain.
 func TestChatEndpointIsUsed(t *testing.T) {
 	at := endpoint.Endpoint{BaseURL: "http://127.0.0.1:1/v1"}
 	if _, err := localservice.Start(t.Context(), localservice.Options{Chat: at}); err == nil {

@@ -46,25 +46,25 @@ func TestThreadGoesOnOverTheOtherTransport(t *testing.T) {
 	t.Parallel()
 	nothing := script("  - {when: {exact: never said}, steps: [{say: Never.}]}") // the demo brain answers
 	c := converse(t, localservice.Options{Script: nothing}, "silent")
-	hear := func(question string) string {
+	aloud := func(question string) string {
 		t.Helper()
 		c.say(question)
 		said := c.until("stvFinishedTalking")
 		return said[len(said)-1].text("agentContent")
 	}
-	hear("My name is Ada.")
+	aloud("My name is Ada.")
 	if got := ask(t, c.info, c.init.KS, c.thread, "What is my name?"); got != "Your name is Ada." {
 		t.Errorf("in text: %q", got)
 	}
 	ask(t, c.info, c.init.KS, c.thread, "Which agents are built in?")
-	if got := hear("What did I just ask?"); got != "You said: Which agents are built in?" {
+	if got := aloud("What did I just ask?"); got != "You said: Which agents are built in?" {
 		t.Errorf("aloud: %q", got)
 	}
 	const all = "You said this:\n\n- My name is Ada.\n- What is my name?\n- Which agents are built in?\n- What did I just ask?"
 	if got := ask(t, c.info, c.init.KS, c.thread, "What did we talk about?"); got != all {
 		t.Errorf("in text: %q, want %q", got, all)
 	}
-	if got := hear("What did you just say?"); !strings.HasPrefix(got, "I said: You said this: My name is Ada.") || strings.Contains(got, "- ") {
+	if got := aloud("What did you just say?"); !strings.HasPrefix(got, "I said: You said this: My name is Ada.") || strings.Contains(got, "- ") {
 		t.Errorf("aloud: %q", got)
 	}
 }

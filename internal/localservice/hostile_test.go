@@ -158,7 +158,7 @@ func TestHostileSockets(t *testing.T) {
 		"a flood of pauses":         flood(1000, "pauseConversation", `{}`, "resumeConversation", `{}`),
 		"a flood of forms":          flood(300, "setFormLeadInfo", `{"a":"`+long[:10_000]+`"}`),
 		"a flood of clicks":         flood(300, "onHtmlElementClick", `{"htmlText":"`+long[:10_000]+`"}`),
-		"replies that nobody reads": flood(20_000, "checkAvailability", `{}`),
+		"replies that are not read": flood(20_000, "checkAvailability", `{}`),
 		"offers of garbage": flood(300, "asr-webrtc-offer", `{"offer":{"type":"offer","sdp":"v=0\r\nm=audio 9"},"is_reconnect":true}`,
 			"asr-webrtc-ice-candidate", `{"candidate":{"candidate":"candidate:1 1 udp 1 256.1.1.1 x typ"}}`),
 	}

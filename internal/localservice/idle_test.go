@@ -11,9 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// TestIdleThreadIsCompletedOnce: a thread of which nothing more is heard is completed
-// by the service, one with a live session when that has gone, and one whose client
-// has told its end not again.
+// TestIdleThreadIsCompletedOnce: a thread without further requests is completed by the
+// service, one with a live session when that has gone, and one that its client has
+// completed not again.
 func TestIdleThreadIsCompletedOnce(t *testing.T) {
 	t.Parallel()
 	var log syncBuffer

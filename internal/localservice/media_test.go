@@ -262,7 +262,7 @@ func nalTypes(unit []byte) []byte {
 }
 
 // decode shows the picture to ffmpeg, where there is one: every frame comes out,
-// of the stage's size, and is not one colour.
+// of the profile's size, and is not one colour.
 func decode(t *testing.T, units [][]byte) {
 	t.Helper()
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
@@ -466,7 +466,7 @@ func TestTapToTalk(t *testing.T) {
 	t.Parallel()
 	c := converse(t, localservice.Options{Script: append([]byte("hear: [good morning]\n"), script(fine)...)}, "tap")
 	speak := speakInto(t, c)
-	speak() // nobody listens
+	speak() // no tap, so it is ignored
 	c.emit("tapToTalkStart", map[string]any{})
 	speak()
 	c.emit("tapToTalkEnd", map[string]any{})

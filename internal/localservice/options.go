@@ -73,7 +73,7 @@ type Options struct {
 	// built-in one after the start; default 24 hours, as long as the longest conversation
 	// token, for sessions that can't ask for another.
 	RelayLogin time.Duration
-	// IdleThread is how long nothing is heard of a thread that no live session has
+	// IdleThread is how long there is no request for a thread that no live session has
 	// until its conversation counts as completed: default 10 minutes, negative never.
 	IdleThread time.Duration
 	// MaxCalls is how many pictures and voices there can be at once; default 64.

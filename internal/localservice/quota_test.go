@@ -12,9 +12,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
-// TestOneAbuserKeepsNobodyOut: with one token, and with as many as it likes from
+// TestQuotasLeaveRoomForOthers: with one token, and with as many as it likes from
 // one address, a client leaves slots and threads for a newcomer.
-func TestOneAbuserKeepsNobodyOut(t *testing.T) {
+func TestQuotasLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	info := start(t, localservice.Options{MaxCalls: 8, Script: script(fine), Quotas: localservice.Quotas{ThreadsPerToken: 20}}).Info()
 	call := func(from, ks string) (got bool) {

@@ -102,7 +102,7 @@ func readEnd(s *webSocket) (messages int, err error) {
 	}
 }
 
-// TestPageSocketLetsGo ends a socket at every moment of its life: nobody waits
+// TestPageSocketLetsGo ends a socket at every moment of its life: no call waits
 // any more, no callback is left, and the server's side is closed.
 func TestPageSocketLetsGo(t *testing.T) {
 	const limit = 1 << 20
@@ -203,7 +203,7 @@ func TestPageSocketLetsGo(t *testing.T) {
 			address, before := npmAddress(t), jsbridge.LiveFuncs()
 			tc.life(t)
 			if after := jsbridge.LiveFuncs(); after != before {
-				// A socket that nobody owns: Abort is the owner's last word.
+				// A socket without an owner; after Abort there must be none.
 				t.Errorf("%d callbacks are left", after-before)
 			}
 			awaitOpenSockets(t, address, 0)
@@ -211,7 +211,7 @@ func TestPageSocketLetsGo(t *testing.T) {
 	}
 }
 
-// TestPageSocketBoundsWhatIsNotRead floods a socket that nobody reads.
+// TestPageSocketBoundsWhatIsNotRead floods a socket that is not read.
 func TestPageSocketBoundsWhatIsNotRead(t *testing.T) {
 	const limit = 1000
 	s := joinPage(t, limit)

@@ -44,11 +44,11 @@ func TestReconnectBacksOff(t *testing.T) {
 			random: func() float64 { return 0.5 },
 			dial: func(context.Context, string, *ClientOptions) (transport, error) {
 				dials = append(dials, time.Since(start))
-				return nil, errors.New("nobody there")
+				return nil, errors.New("connection refused")
 			},
 		})
 		c.Open()
-		no := "ConnectError socketio: connect: nobody there"
+		no := "ConnectError socketio: connect: connection refused"
 		expectEvents(t, c.Events(), no, "Reconnecting 1", no, "Reconnecting 2", no, "Reconnecting 3", no,
 			"Reconnecting 4", no, "Reconnecting 5", no, "ReconnectFailed", "closed")
 		// Waits of 250, 500, 1000, 2000 and 2000 ms.
@@ -97,7 +97,7 @@ func TestConnectionResetsBackOff(t *testing.T) {
 }
 
 func TestConnectTimeLimit(t *testing.T) {
-	for name, reach := range map[string]func(s wire){
+	for name, advance := range map[string]func(s wire){
 		"dialled":    nil,
 		"opened":     func(wire) {},
 		"handshaken": func(s wire) { s.send(testOpen) },
@@ -106,17 +106,17 @@ func TestConnectTimeLimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := ClientOptions{ReconnectAttempts: new(0)}
 				w := wires(t, &o)
-				if reach == nil {
+				if advance == nil {
 					o.dial = func(ctx context.Context, _ string, _ *ClientOptions) (transport, error) {
-						<-ctx.Done() // an abandoned dial must be told
+						<-ctx.Done() // an abandoned dial must be cancelled
 						return nil, ctx.Err()
 					}
 				}
 				c := newTestClient(t, o)
 				start := time.Now()
 				c.Open()
-				if reach != nil {
-					reach(<-w)
+				if advance != nil {
+					advance(<-w)
 				}
 				expectEvents(t, c.Events(), "ConnectError socketio: connect: timeout", "closed")
 				if got := time.Since(start); got != 20*time.Second {
@@ -245,7 +245,7 @@ func TestClientRemembersTheOffset(t *testing.T) {
 		s := <-w
 		s.send(testOpen)
 		s.expect(`40`)
-		// Neither a last argument that is no string nor an event that asks for an
+		// Neither a last argument that is not a string nor an event that asks for an
 		// acknowledgement carries an offset.
 		s.send(`40{"sid":"s1","pid":"p1"}`, `42["a",{},"41"]`, `42["b","no",7]`, `420["c","no"]`, `42["d"]`)
 		expectEvents(t, c.Events(), "Connected", `a({},"41")`, `b("no",7)`, `c("no")`, "d()")
@@ -503,7 +503,7 @@ func TestCall(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		impatient := call(ctx, "impatient")
-		time.Sleep(2 * time.Second) // the call that nobody waits for is not sent
+		time.Sleep(2 * time.Second) // the call that is not awaited any more is not sent
 		if r := <-impatient; !errors.Is(r.err, context.DeadlineExceeded) {
 			t.Errorf("impatient: %v", r.err)
 		}
@@ -635,7 +635,7 @@ func TestSlowReaderOfEventsCausesNoPingTimeout(t *testing.T) {
 		s.send(`2`) // behind what is not read
 		time.Sleep(9 * time.Second)
 		if c.ID() == "" {
-			t.Fatal("disconnected while nobody read events")
+			t.Fatal("disconnected while events were not read")
 		}
 		expectEvents(t, c.Events(), "Connected")
 		for i := range maxPendingEvents + 10 {
@@ -701,7 +701,7 @@ func TestBytesOfPendingEventsAreBounded(t *testing.T) {
 	})
 }
 
-func TestCloseEndsWithDisconnectedEvenWhenNobodyReads(t *testing.T) {
+func TestCloseEndsWithDisconnectedWhenEventsAreNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o ClientOptions
 		w := wires(t, &o)
@@ -742,7 +742,7 @@ func TestCloseWhileNotConnected(t *testing.T) {
 
 func TestSocketThatTakesNothingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, b := pipe(0) // no buffer: what nobody reads is not written
+		a, b := pipe(0) // no buffer: what is not read is not written
 		c := newTestClient(t, ClientOptions{
 			SendBuffer:        1000,
 			ReconnectAttempts: new(0),
@@ -795,7 +795,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	if _, err := NewClient("http://h", ClientOptions{Auth: "secret"}); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("auth that is no object: %v", err)
+		t.Errorf("auth that is not an object: %v", err)
 	}
 }
 

@@ -159,7 +159,7 @@ var npmTests = []struct {
 	{"TooLargeMessage", npmTooLargeMessage},
 	{"AbandonedDial", npmAbandonedDial},
 	{"CloseWhileDialling", npmCloseWhileDialling},
-	{"NobodyThere", npmNobodyThere},
+	{"ConnectionRefused", npmConnectionRefused},
 	{"ConcurrentEmitsInOrder", npmConcurrentEmits},
 	// Whatever the test, no socket is left behind.
 	{"EverySocketIsClosed", func(t *testing.T, address string) { awaitOpenSockets(t, address, 0) }},
@@ -544,7 +544,7 @@ func npmCloseWhileDialling(t *testing.T, address string) {
 	awaitOpenSockets(t, address, 0)
 }
 
-func npmNobodyThere(t *testing.T, _ string) {
+func npmConnectionRefused(t *testing.T, _ string) {
 	c, err := NewClient("http://127.0.0.1:9", ClientOptions{ReconnectAttempts: new(0)}) // the discard port
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func TestDecodePacketRefuses(t *testing.T) {
 		{"an event named by null", `2[null]`},
 		{"an event with two payloads", `2["a"]["b"]`},
 		{"an event with a comma too many", `2["a",]`},
-		{"an id that is no number", `2abc["message-with-ack",1,"2",{"3":[false]}]`},
+		{"an id that is not a number", `2abc["message-with-ack",1,"2",{"3":[false]}]`},
 		{"an id with a sign", `2-1["a"]`},
 		{"an id beyond JavaScript's numbers", `21234567890123456["a"]`},
 		{"reserved name connect", `2["connect"]`},

@@ -648,7 +648,7 @@ func TestServerCloseEndsEverySession(t *testing.T) {
 				t.Errorf("Emit: %v, want ErrClosed", err)
 			}
 		}
-		h.raw(8).expectEnd() // nobody is let in any more
+		h.raw(8).expectEnd() // no connection is accepted any more
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}

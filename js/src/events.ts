@@ -7,7 +7,7 @@ import type { AgentError } from "./errors.js"
 export interface AvatarEvents {
   /** `stateChange` is emitted at every change of state. */
   stateChange: StateChanged
-  /** `streamReady` says that the signalling is reached, long before pictures; once per connect. */
+  /** `streamReady` says that the signalling is connected, long before pictures; once per connect. */
   streamReady: StreamReady
   /** `capacityChanged` is emitted for every capacity reply. */
   capacityChanged: CapacityChanged
@@ -52,13 +52,16 @@ export interface AvatarEvents {
   hardwareMuteChanged: HardwareMuteChanged
   /** `localSpeakingChanged` reports that the level of the microphone crossed the threshold. */
   localSpeakingChanged: LocalSpeakingChanged
-  /** `localMicLevel` is the level of the microphone, 0 to 1, every 50 ms while somebody listens. */
+  /**
+   * `localMicLevel` is the level of the microphone, 0 to 1, every 50 ms while the event has a
+   * listener.
+   */
   localMicLevel: LocalMicLevel
   /** `tapToTalkStarted` opens a tap-to-talk window. */
   tapToTalkStarted: Nothing
   /** `tapToTalkEnded` closes it. */
   tapToTalkEnded: Nothing
-  /** `userStartedTalking` says that the service heard the visitor. */
+  /** `userStartedTalking` says that the service has detected the visitor's speech. */
   userStartedTalking: Nothing
   /** `smartTurnStatus` is the service's estimate of the end of a turn. */
   smartTurnStatus: SmartTurnStatus
@@ -301,7 +304,7 @@ export interface StateChanged {
   state: AvatarState
 }
 
-/** `streamReady` says that the signalling is reached, long before pictures; once per connect. */
+/** `streamReady` says that the signalling is connected, long before pictures; once per connect. */
 export interface StreamReady {
   finalUrl: string
   agentName?: string
@@ -425,7 +428,10 @@ export interface LocalSpeakingChanged {
   speaking: boolean
 }
 
-/** `localMicLevel` is the level of the microphone, 0 to 1, every 50 ms while somebody listens. */
+/**
+ * `localMicLevel` is the level of the microphone, 0 to 1, every 50 ms while the event has a
+ * listener.
+ */
 export interface LocalMicLevel {
   level: number
 }

@@ -149,7 +149,7 @@ test("removeAllListeners removes those of one event, or all", () => {
   assert.deepEqual(seen, ["done"])
 })
 
-test("a listener that is no function is refused where it is given", () => {
+test("a listener that is not a function is refused where it is given", () => {
   // @ts-expect-error a listener is a function
   assert.throws(() => new Emitter<Events>().on("text", "x"), { name: "TypeError", message: "the listener of text must be a function" })
 })

@@ -194,7 +194,7 @@ func (s *Session) setMuted(muted bool) {
 }
 
 // SetAudioOutputVolume sets the avatar's volume, 0 to 1; what is beyond is
-// brought inside. The error is bad_request for what is no number.
+// brought inside. The error is bad_request for what is not a number.
 func (s *Session) SetAudioOutputVolume(v float64) error {
 	if math.IsNaN(v) {
 		return fault.New(fault.BadRequest, "the volume must be a number")

@@ -49,7 +49,7 @@ type StateChanged struct {
 	State State `json:"state"`
 }
 
-// StreamReady says that the signalling is reached, long before pictures; once
+// StreamReady says that the signalling is connected, long before pictures; once
 // per connect.
 type StreamReady struct {
 	FinalURL  string `json:"finalUrl"`
@@ -162,7 +162,7 @@ type LocalSpeakingChanged struct {
 }
 
 // LocalMicLevel is the level of the microphone, 0 to 1, every 50 ms while
-// somebody listens.
+// the event has a listener.
 type LocalMicLevel struct {
 	Level float64 `json:"level"`
 }
@@ -173,7 +173,7 @@ type TapToTalkStarted struct{}
 // TapToTalkEnded closes it.
 type TapToTalkEnded struct{}
 
-// UserStartedTalking says that the service heard the visitor.
+// UserStartedTalking says that the service has detected the visitor's speech.
 type UserStartedTalking struct{}
 
 // SmartTurnStatus is the service's estimate of the end of a turn.

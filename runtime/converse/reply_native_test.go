@@ -154,7 +154,7 @@ func TestFramings(t *testing.T) {
 		{"nothing", ndjsonType, "", nil},
 		{"blank lines only", "", "\n\n", nil},
 		{"a line that is no JSON", ndjsonType, "oops\u0007\n" + hi, []string{"error/unparseable_stream_line oops", "text hi"}},
-		{"JSON that is no object", ndjsonType, "7\nnull\n[" + hi + "]\n\"x\"", []string{
+		{"JSON that is not an object", ndjsonType, "7\nnull\n[" + hi + "]\n\"x\"", []string{
 			"error/unparseable_stream_line 7", "error/unparseable_stream_line null",
 			"error/unparseable_stream_line [" + hi + "]", `error/unparseable_stream_line "x"`,
 		}},
@@ -175,7 +175,7 @@ func TestFramings(t *testing.T) {
 
 		{"a body of JSON", "application/json", "{\n \"type\": \"text\",\n \"content\": \"hi\"\n}\n", []string{"text hi"}},
 		{"a body of JSON lines", "application/json; charset=utf-8", hi + "\n" + you, []string{"text hi", "text you"}},
-		{"a body of JSON that is no object", "APPLICATION/JSON", "[1,\n2]", []string{"error/unparseable_stream_line [1,2]"}},
+		{"a body of JSON that is not an object", "APPLICATION/JSON", "[1,\n2]", []string{"error/unparseable_stream_line [1,2]"}},
 	} {
 		if got := outline(segmentsOf(t, c.contentType, c.body)); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)

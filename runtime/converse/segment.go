@@ -271,7 +271,7 @@ func keep(extra *map[string]json.RawMessage, key []byte, value json.RawMessage) 
 	(*extra)[string(key)] = bytes.Clone(value)
 }
 
-// cleanString returns the text in raw, cleaned; "" if raw is no string.
+// cleanString returns the text in raw, cleaned; "" if raw is not a string.
 func cleanString(raw json.RawMessage) string {
 	text, _ := unquote(raw)
 	return Clean(text)
@@ -365,7 +365,7 @@ const MaxText = 8000
 const maxInteger = 1<<53 - 1
 
 // members yields the keys and values of the JSON object in text, which must be
-// valid JSON; nothing if that is no object. The values are parts of text. With a map
+// valid JSON; nothing if that is not an object. The values are parts of text. With a map
 // of json.RawMessage instead, an answer of 20,000 segments takes three times as long.
 func members(text []byte) iter.Seq2[[]byte, json.RawMessage] {
 	return func(yield func([]byte, json.RawMessage) bool) {

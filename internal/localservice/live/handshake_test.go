@@ -8,39 +8,39 @@ import (
 )
 
 func TestHandshakeOrder(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.join()
-		got := st.expect(control.ServerConnected, control.ClientConfig, control.AgentRawText, control.JoinComplete)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.join()
+		got := f.expect(control.ServerConnected, control.ClientConfig, control.AgentRawText, control.JoinComplete)
 		const first = `{"speechId":"","turnId":"","delta":"{\"role\":\"assistant\",\"type\":\"init_response\",\"content\":\"\",` +
 			`\"segmentNumber\":0,\"et\":0,\"threadId\":\"thread1\",\"messageId\":\"m0\",\"openingPhrase\":\"Hello there.\"}"}`
 		if got[2].payload != first {
 			t.Errorf("first segment\n%s, want\n%s", got[2].payload, first)
 		}
-		st.join()
-		st.expect() // joining twice gives no reply
+		f.join()
+		f.expect() // joining twice gives no reply
 
-		st.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
-		got = st.expect(control.StvNewSession, control.ShowAgent, control.AskPermissions)
+		f.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
+		got = f.expect(control.StvNewSession, control.ShowAgent, control.AskPermissions)
 		if got[0].field("status") != "session started" {
 			t.Errorf("reply %s", got[0].payload)
 		}
 
-		st.send(control.ASRInit, control.ASRInitRequest{SessionID: "socket1"})
-		st.send(control.ASROffer, control.Offer{Offer: control.Description{Type: "offer", SDP: "v=0"}})
-		st.expect(control.ASRReady, control.ASRAnswer, control.ASRServerCandidate)
+		f.send(control.ASRInit, control.ASRInitRequest{SessionID: "socket1"})
+		f.send(control.ASROffer, control.Offer{Offer: control.Description{Type: "offer", SDP: "v=0"}})
+		f.expect(control.ASRReady, control.ASRAnswer, control.ASRServerCandidate)
 	})
 }
 
 func TestCapacityIsAnsweredBeforeTheJoin(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.send(control.CheckAvailability, control.Empty{})
-		got := st.expect(control.ServerConnected, control.AvailabilityResult)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.send(control.CheckAvailability, control.Empty{})
+		got := f.expect(control.ServerConnected, control.AvailabilityResult)
 		if got[1].field("available") != true {
 			t.Errorf("got %s", got[1].payload)
 		}
-		st.hub.SetExhausted(true)
-		st.send(control.CheckAvailability, control.Empty{})
-		if got := st.expect(control.AvailabilityResult); got[0].field("available") != false {
+		f.hub.SetExhausted(true)
+		f.send(control.CheckAvailability, control.Empty{})
+		if got := f.expect(control.AvailabilityResult); got[0].field("available") != false {
 			t.Errorf("got %s", got[0].payload)
 		}
 	})
@@ -60,12 +60,12 @@ func TestJoinThatIsRefused(t *testing.T) {
 		{"reserved variable", control.Context{KS: "token", RequestVars: map[string]any{"sys__ks": "x"}}, control.ThrowToBadRequest, `{}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			play(t, talkative(), Timing{}, func(st *stage) {
-				st.send(control.Join, control.NewJoin("room1", "", tt.context))
-				if got := st.conn.last(); got.name != tt.event || got.payload != tt.payload {
+			runSession(t, talkative(), Timing{}, func(f *fixture) {
+				f.send(control.Join, control.NewJoin("room1", "", tt.context))
+				if got := f.conn.last(); got.name != tt.event || got.payload != tt.payload {
 					t.Errorf("got %v", got)
 				}
-				if !st.conn.gone() {
+				if !f.conn.gone() {
 					t.Error("the socket was left open")
 				}
 			})
@@ -74,11 +74,11 @@ func TestJoinThatIsRefused(t *testing.T) {
 }
 
 func TestJoinWithoutTokenIsSilent(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.send(control.Join, control.NewJoin("room1", "", control.Context{}))
-		st.expect(control.ServerConnected)
-		st.join() // one that failed does not count
-		st.expect(control.ClientConfig, control.AgentRawText, control.JoinComplete)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.send(control.Join, control.NewJoin("room1", "", control.Context{}))
+		f.expect(control.ServerConnected)
+		f.join() // one that failed does not count
+		f.expect(control.ClientConfig, control.AgentRawText, control.JoinComplete)
 	})
 }
 
@@ -91,13 +91,13 @@ func TestFullServiceRefusesAVideoSession(t *testing.T) {
 		{control.ThrowToExceededTier, func(h *Hub) { h.SetTierExceeded(true) }},
 	} {
 		t.Run(tt.event, func(t *testing.T) {
-			play(t, talkative(), Timing{}, func(st *stage) {
-				st.join()
-				tt.set(st.hub)
-				st.conn.take()
-				st.send(control.StvNewSession, control.RoomRequest{})
-				st.expect(tt.event)
-				if !st.conn.gone() {
+			runSession(t, talkative(), Timing{}, func(f *fixture) {
+				f.join()
+				tt.set(f.hub)
+				f.conn.take()
+				f.send(control.StvNewSession, control.RoomRequest{})
+				f.expect(tt.event)
+				if !f.conn.gone() {
 					t.Error("the socket was left open")
 				}
 			})
@@ -108,13 +108,13 @@ func TestFullServiceRefusesAVideoSession(t *testing.T) {
 func TestFatalEventsByCommand(t *testing.T) {
 	for _, event := range control.FatalEvents() {
 		t.Run(event, func(t *testing.T) {
-			play(t, talkative(), Timing{}, func(st *stage) {
-				st.open()
-				if err := st.s.Fatal(st.t.Context(), event, ""); err != nil {
+			runSession(t, talkative(), Timing{}, func(f *fixture) {
+				f.open()
+				if err := f.s.Fatal(f.t.Context(), event, ""); err != nil {
 					t.Fatal(err)
 				}
-				st.expect(event)
-				if !st.conn.gone() {
+				f.expect(event)
+				if !f.conn.gone() {
 					t.Error("the socket was left open")
 				}
 			})
@@ -123,14 +123,14 @@ func TestFatalEventsByCommand(t *testing.T) {
 }
 
 func TestUnusedRoomIsClosed(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.join()
-		st.wait(DefaultUnusedRoom - time.Second)
-		if st.conn.gone() {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.join()
+		f.wait(DefaultUnusedRoom - time.Second)
+		if f.conn.gone() {
 			t.Fatal("closed too early")
 		}
-		st.wait(time.Second)
-		if !st.conn.gone() {
+		f.wait(time.Second)
+		if !f.conn.gone() {
 			t.Error("the room was left open")
 		}
 	})
@@ -139,22 +139,22 @@ func TestUnusedRoomIsClosed(t *testing.T) {
 func TestAudioModeOffersTheVoice(t *testing.T) {
 	profile := talkative()
 	profile.AudioMode = true
-	play(t, profile, Timing{}, func(st *stage) {
-		st.ready()
-		st.conn.take()
-		st.send(control.StvNewSession, control.RoomRequest{})
-		got := st.expect(control.StvNewSession, control.ShowAgent, control.AskPermissions, control.VoiceOffer)
+	runSession(t, profile, Timing{}, func(f *fixture) {
+		f.ready()
+		f.conn.take()
+		f.send(control.StvNewSession, control.RoomRequest{})
+		got := f.expect(control.StvNewSession, control.ShowAgent, control.AskPermissions, control.VoiceOffer)
 		if want := `{"status":"audio/phone mode - no STV session"}`; got[0].payload != want {
 			t.Errorf("reply %s, want %s", got[0].payload, want)
 		}
-		st.send(control.VoiceAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: "v=0 client"}})
-		if st.media.downlink.answer != "v=0 client" {
-			t.Errorf("answer %q", st.media.downlink.answer)
+		f.send(control.VoiceAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: "v=0 client"}})
+		if f.media.downlink.answer != "v=0 client" {
+			t.Errorf("answer %q", f.media.downlink.answer)
 		}
-		st.send(control.ApprovedPermissions, control.Approval{})
-		st.wait(5 * time.Second)
-		if st.media.downlink.samples != 200 {
-			t.Errorf("played %d samples, want the 200 of the opening", st.media.downlink.samples)
+		f.send(control.ApprovedPermissions, control.Approval{})
+		f.wait(5 * time.Second)
+		if f.media.downlink.samples != 200 {
+			t.Errorf("played %d samples, want the 200 of the opening", f.media.downlink.samples)
 		}
 	})
 }

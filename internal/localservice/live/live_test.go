@@ -23,9 +23,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
-// stage is a session in virtual time with a scripted brain, a voice that needs
+// fixture is a session in virtual time with a scripted brain, a voice that needs
 // 100 ms of sound for each word, and nothing else around it.
-type stage struct {
+type fixture struct {
 	t     *testing.T
 	hub   *Hub
 	s     *Session
@@ -35,37 +35,37 @@ type stage struct {
 	voice *fakeVoice
 }
 
-// play runs a scene with a session for an agent with that profile, connected
+// runSession runs a test with a session for an agent with that profile, connected
 // and not joined.
-func play(t *testing.T, profile store.Profile, timing Timing, scene func(*stage)) {
+func runSession(t *testing.T, profile store.Profile, timing Timing, test func(*fixture)) {
 	t.Helper()
-	playAs(t, "", profile, timing, scene)
+	runSessionAs(t, "", profile, timing, test)
 }
 
-// playAs is play for a client with that query.
-func playAs(t *testing.T, query string, profile store.Profile, timing Timing, scene func(*stage)) {
+// runSessionAs is runSession for a client with that query.
+func runSessionAs(t *testing.T, query string, profile store.Profile, timing Timing, test func(*fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		st := &stage{
+		f := &fixture{
 			t: t, conn: &fakeConn{events: make(chan socketio.Event), query: query},
 			brain: &fakeBrain{profile: profile}, media: &fakeMedia{}, voice: &fakeVoice{},
 		}
-		st.hub = NewHub(Config{
-			Dialogue: st.brain, Threads: st.brain, Tokens: fakeTokens{}, Voice: st.voice, Media: st.media,
+		f.hub = NewHub(Config{
+			Dialogue: f.brain, Threads: f.brain, Tokens: fakeTokens{}, Voice: f.voice, Media: f.media,
 			MediaURL: "http://media.example", MaxCalls: 2, Timing: timing,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var served sync.WaitGroup
-		served.Go(func() { st.hub.Serve(ctx, st.conn) })
+		served.Go(func() { f.hub.Serve(ctx, f.conn) })
 		synctest.Wait()
-		st.s, _ = st.hub.Session(st.conn.ID())
-		scene(st)
+		f.s, _ = f.hub.Session(f.conn.ID())
+		test(f)
 		cancel()
 		served.Wait()
-		if n := st.media.open; n != 0 {
+		if n := f.media.open; n != 0 {
 			t.Errorf("%d peers were left open", n)
 		}
-		if n := st.hub.calls; n != 0 {
+		if n := f.hub.calls; n != 0 {
 			t.Errorf("%d slots were left taken", n)
 		}
 	})
@@ -77,87 +77,87 @@ func talkative() store.Profile {
 
 // send lets the client emit an event, and waits until its consequences are over
 // that need no time.
-func (st *stage) send(event string, payload any) {
-	st.t.Helper()
+func (f *fixture) send(event string, payload any) {
+	f.t.Helper()
 	raw, err := json.Marshal(payload)
 	if err != nil {
-		st.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	st.s.post(func() { st.s.handle(event, jsonArgs{raw}, nil) })
+	f.s.post(func() { f.s.handle(event, jsonArgs{raw}, nil) })
 	synctest.Wait()
 }
 
 // receive is send of an event that asks for an acknowledgement; it returns how many
 // came by now.
-func (st *stage) receive(event string, payload any) *atomic.Int32 {
-	st.t.Helper()
+func (f *fixture) receive(event string, payload any) *atomic.Int32 {
+	f.t.Helper()
 	raw, err := json.Marshal(payload)
 	if err != nil {
-		st.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	acknowledged := new(atomic.Int32)
-	st.s.post(func() {
-		st.s.handle(event, jsonArgs{raw}, func(...any) error { acknowledged.Add(1); return nil })
+	f.s.post(func() {
+		f.s.handle(event, jsonArgs{raw}, func(...any) error { acknowledged.Add(1); return nil })
 	})
 	synctest.Wait()
 	return acknowledged
 }
 
 // typeTurn sends a typed turn with an id.
-func (st *stage) typeTurn(id, text string) *atomic.Int32 {
-	st.t.Helper()
-	return st.receive(control.TextEntered, control.Text{Text: text, IsFinal: true, ClientTurnID: id})
+func (f *fixture) typeTurn(id, text string) *atomic.Int32 {
+	f.t.Helper()
+	return f.receive(control.TextEntered, control.Text{Text: text, IsFinal: true, ClientTurnID: id})
 }
 
-func (st *stage) say(text string) {
-	st.t.Helper()
-	st.send(control.TextEntered, control.BargeIn())
-	st.send(control.TextEntered, control.Text{Text: text, IsFinal: true})
+func (f *fixture) say(text string) {
+	f.t.Helper()
+	f.send(control.TextEntered, control.BargeIn())
+	f.send(control.TextEntered, control.Text{Text: text, IsFinal: true})
 }
 
-func (st *stage) wait(d time.Duration) {
+func (f *fixture) wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
 // join brings the session to joinComplete.
-func (st *stage) join() {
-	st.t.Helper()
-	st.send(control.Join, control.NewJoin("room1", "", control.Context{KS: "token"}))
+func (f *fixture) join() {
+	f.t.Helper()
+	f.send(control.Join, control.NewJoin("room1", "", control.Context{KS: "token"}))
 }
 
 // ready brings the session to the moment before the approval.
-func (st *stage) ready() {
-	st.t.Helper()
-	st.join()
-	st.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
+func (f *fixture) ready() {
+	f.t.Helper()
+	f.join()
+	f.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
 }
 
 // open brings the session past its opening turn.
-func (st *stage) open() {
-	st.t.Helper()
-	st.ready()
-	st.send(control.ApprovedPermissions, control.Approval{Room: "room1"})
-	st.wait(5 * time.Second)
-	for _, e := range st.conn.take() {
+func (f *fixture) open() {
+	f.t.Helper()
+	f.ready()
+	f.send(control.ApprovedPermissions, control.Approval{Room: "room1"})
+	f.wait(5 * time.Second)
+	for _, e := range f.conn.take() {
 		if e.name == control.StvFinishedTalking {
 			return
 		}
 	}
-	st.t.Fatal("the opening turn did not end")
+	f.t.Fatal("the opening turn did not end")
 }
 
 // expect compares what was emitted since the last look with names, and returns
 // the events.
-func (st *stage) expect(names ...string) []sent {
-	st.t.Helper()
-	got := st.conn.take()
+func (f *fixture) expect(names ...string) []sent {
+	f.t.Helper()
+	got := f.conn.take()
 	var gotNames []string
 	for _, e := range got {
 		gotNames = append(gotNames, e.name)
 	}
 	if !slices.Equal(gotNames, names) {
-		st.t.Fatalf("events\n%q, want\n%q", gotNames, names)
+		f.t.Fatalf("events\n%q, want\n%q", gotNames, names)
 	}
 	return got
 }
@@ -261,7 +261,7 @@ func mintedClaims(privileges string) (token.Claims, error) {
 	return c, err
 }
 
-// fakeBrain is a dialogue whose answers a scene gives. A nil answer says
+// fakeBrain is a dialogue whose answers a test gives. A nil answer says
 // nothing.
 type fakeBrain struct {
 	profile store.Profile

@@ -11,61 +11,61 @@ import (
 )
 
 func TestPauseCutsAndShortResumeGoesOn(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		counting(st)
-		st.send(control.PauseConversation, control.Empty{})
-		got := st.expect(control.StvFinishedTalking)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		counting(f)
+		f.send(control.PauseConversation, control.Empty{})
+		got := f.expect(control.StvFinishedTalking)
 		if got[0].payload != `{"agentContent":"One two"}` {
 			t.Errorf("spoken %s", got[0].payload)
 		}
-		st.say("Are you there?")
-		st.wait(DefaultPauseWindow - time.Second)
-		st.expect() // quiet, and no reply
-		st.send(control.ResumeConversation, control.Empty{})
-		st.expect(control.ConversationResumed)
-		st.wait(DefaultPauseWindow)
-		st.expect() // the window is not running any more
-		st.say("Hello again")
-		st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		f.say("Are you there?")
+		f.wait(DefaultPauseWindow - time.Second)
+		f.expect() // quiet, and no reply
+		f.send(control.ResumeConversation, control.Empty{})
+		f.expect(control.ConversationResumed)
+		f.wait(DefaultPauseWindow)
+		f.expect() // the window is not running any more
+		f.say("Hello again")
+		f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
 	})
 }
 
 func TestPauseWhileThinkingEndsTheTurn(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.brain.answer = saying(time.Minute, "Late.")
-		st.open()
-		st.say("Hello")
-		st.conn.take()
-		st.send(control.PauseConversation, control.Empty{})
-		st.expect(control.AgentEndTurn)
-		st.wait(90 * time.Second)
-		st.expect()
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.brain.answer = saying(time.Minute, "Late.")
+		f.open()
+		f.say("Hello")
+		f.conn.take()
+		f.send(control.PauseConversation, control.Empty{})
+		f.expect(control.AgentEndTurn)
+		f.wait(90 * time.Second)
+		f.expect()
 	})
 }
 
 func TestResumeAfterExpiryReplaysTheLastLine(t *testing.T) {
-	play(t, talkative(), Timing{PauseWindow: 30 * time.Second}, func(st *stage) {
-		counting(st)
-		st.send(control.ASRInit, control.ASRInitRequest{})
-		st.send(control.PauseConversation, control.Empty{})
-		st.conn.take()
-		st.wait(30 * time.Second)
-		st.expect(control.PauseSessionExpired, control.SessionReadyForResume)
-		if st.media.open != 0 {
-			t.Errorf("%d peers are left", st.media.open)
+	runSession(t, talkative(), Timing{PauseWindow: 30 * time.Second}, func(f *fixture) {
+		counting(f)
+		f.send(control.ASRInit, control.ASRInitRequest{})
+		f.send(control.PauseConversation, control.Empty{})
+		f.conn.take()
+		f.wait(30 * time.Second)
+		f.expect(control.PauseSessionExpired, control.SessionReadyForResume)
+		if f.media.open != 0 {
+			t.Errorf("%d peers are left", f.media.open)
 		}
-		st.say("Hello?")
-		st.expect()
+		f.say("Hello?")
+		f.expect()
 
-		st.send(control.ResumeConversation, control.Empty{})
-		st.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
-		st.send(control.CheckAvailability, control.Empty{})
-		st.expect(control.ResumingSession, control.StvNewSession, control.ShowAgent, control.AskPermissions, control.AvailabilityResult)
-		st.send(control.ASRInit, control.ASRInitRequest{})
-		st.expect(control.ASRReady)
-		st.send(control.ApprovedPermissions, control.Approval{Room: "room1"})
-		st.wait(5 * time.Second)
-		got := st.conn.take()
+		f.send(control.ResumeConversation, control.Empty{})
+		f.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
+		f.send(control.CheckAvailability, control.Empty{})
+		f.expect(control.ResumingSession, control.StvNewSession, control.ShowAgent, control.AskPermissions, control.AvailabilityResult)
+		f.send(control.ASRInit, control.ASRInitRequest{})
+		f.expect(control.ASRReady)
+		f.send(control.ApprovedPermissions, control.Approval{Room: "room1"})
+		f.wait(5 * time.Second)
+		got := f.conn.take()
 		if got[0].name != control.ConversationResumed || got[1].name != control.GeneratingSpeech {
 			t.Fatalf("got %v", got)
 		}
@@ -81,109 +81,109 @@ func TestResumeAfterExpiryReplaysTheLastLine(t *testing.T) {
 // TestPauseBeforeTheApprovalStillOpens: a page may keep its approval back until
 // its user has read a notice, and that user may take a long break first.
 func TestPauseBeforeTheApprovalStillOpens(t *testing.T) {
-	play(t, talkative(), Timing{PauseWindow: 30 * time.Second}, func(st *stage) {
-		st.ready()
-		st.send(control.PauseConversation, control.Empty{})
-		st.wait(30 * time.Second)
-		st.send(control.ResumeConversation, control.Empty{})
-		st.send(control.StvNewSession, control.RoomRequest{})
-		st.conn.take()
-		st.send(control.ApprovedPermissions, control.Approval{})
-		st.wait(5 * time.Second)
-		got := st.conn.take()
+	runSession(t, talkative(), Timing{PauseWindow: 30 * time.Second}, func(f *fixture) {
+		f.ready()
+		f.send(control.PauseConversation, control.Empty{})
+		f.wait(30 * time.Second)
+		f.send(control.ResumeConversation, control.Empty{})
+		f.send(control.StvNewSession, control.RoomRequest{})
+		f.conn.take()
+		f.send(control.ApprovedPermissions, control.Approval{})
+		f.wait(5 * time.Second)
+		got := f.conn.take()
 		if len(got) == 0 || got[0].name != control.ConversationResumed || got[len(got)-1].name != control.StvFinishedTalking {
 			t.Fatalf("got %v", got)
 		}
-		if last := got[len(got)-1].field("agentContent"); last != st.s.openingPhrase {
-			t.Errorf("said %q, want the opening %q", last, st.s.openingPhrase)
+		if last := got[len(got)-1].field("agentContent"); last != f.s.openingPhrase {
+			t.Errorf("said %q, want the opening %q", last, f.s.openingPhrase)
 		}
-		st.say("Hello")
-		st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		f.say("Hello")
+		f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
 	})
 }
 
 func TestResumeWithoutPauseIsHarmless(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		st.send(control.ResumeConversation, control.Empty{})
-		st.expect(control.ConversationResumed)
-		st.say("Hello")
-		st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		f.send(control.ResumeConversation, control.Empty{})
+		f.expect(control.ConversationResumed)
+		f.say("Hello")
+		f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
 	})
 }
 
 func TestPauseExpiresByCommand(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		if err := st.s.ExpirePause(st.t.Context()); !errors.Is(err, ErrNotPaused) {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		if err := f.s.ExpirePause(f.t.Context()); !errors.Is(err, ErrNotPaused) {
 			t.Errorf("error %v, want %v", err, ErrNotPaused)
 		}
-		st.send(control.PauseConversation, control.Empty{})
-		if err := st.s.ExpirePause(st.t.Context()); err != nil {
+		f.send(control.PauseConversation, control.Empty{})
+		if err := f.s.ExpirePause(f.t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		st.expect(control.PauseSessionExpired, control.SessionReadyForResume)
+		f.expect(control.PauseSessionExpired, control.SessionReadyForResume)
 	})
 }
 
 func TestPauseDuringTheOpeningReleasesHeldText(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.ready()
-		st.send(control.ApprovedPermissions, control.Approval{})
-		st.conn.take()
-		st.send(control.PauseConversation, control.Empty{})
-		st.expect(control.StvFinishedTalking)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.ready()
+		f.send(control.ApprovedPermissions, control.Approval{})
+		f.conn.take()
+		f.send(control.PauseConversation, control.Empty{})
+		f.expect(control.StvFinishedTalking)
 	})
 }
 
 func TestNewVideoSessionGoesOnWithTheUtterance(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		counting(st) // 250 of 500 samples were heard
-		old := st.media.downlink
-		st.send(control.StvNewSession, control.RoomRequest{})
-		got := st.expect(control.StvNewSession, control.ShowAgent, control.AskPermissions)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		counting(f) // 250 of 500 samples were played
+		old := f.media.downlink
+		f.send(control.StvNewSession, control.RoomRequest{})
+		got := f.expect(control.StvNewSession, control.ShowAgent, control.AskPermissions)
 		if got[0].field("session_id") != "stv2" {
 			t.Errorf("reply %s", got[0].payload)
 		}
-		if old == st.media.downlink || st.media.open != 1 {
+		if old == f.media.downlink || f.media.open != 1 {
 			t.Error("the old downlink is still there")
 		}
-		if n := st.media.downlink.samples; n != 250 {
+		if n := f.media.downlink.samples; n != 250 {
 			t.Errorf("the new one plays %d samples, want 250", n)
 		}
-		st.wait(5 * time.Second)
-		if last := st.conn.last(); last.payload != `{"agentContent":"One two three four five."}` {
+		f.wait(5 * time.Second)
+		if last := f.conn.last(); last.payload != `{"agentContent":"One two three four five."}` {
 			t.Errorf("end %v", last)
 		}
 	})
 }
 
 func TestTimeLimitWarnsThenEnds(t *testing.T) {
-	play(t, talkative(), Timing{Conversation: 5 * time.Minute, Warning: time.Minute}, func(st *stage) {
-		st.open()
-		st.wait(4 * time.Minute)
-		if got := st.expect(control.ConversationTimeWarning); got[0].payload != `{"remainingTime":60}` {
+	runSession(t, talkative(), Timing{Conversation: 5 * time.Minute, Warning: time.Minute}, func(f *fixture) {
+		f.open()
+		f.wait(4 * time.Minute)
+		if got := f.expect(control.ConversationTimeWarning); got[0].payload != `{"remainingTime":60}` {
 			t.Errorf("got %s", got[0].payload)
 		}
-		st.wait(time.Minute)
-		st.expect(control.ConversationTimeExpired, control.ConversationEnded)
-		if !st.conn.gone() {
+		f.wait(time.Minute)
+		f.expect(control.ConversationTimeExpired, control.ConversationEnded)
+		if !f.conn.gone() {
 			t.Error("the socket was left open")
 		}
 	})
 }
 
 func TestSilentUserIsCheckedOnAndLeft(t *testing.T) {
-	play(t, talkative(), Timing{WakeUp: 20 * time.Second, Goodbye: 10 * time.Second}, func(st *stage) {
-		st.open()
-		st.wait(16 * time.Second) // the opening ended 4.25 s ago
-		got := st.conn.take()
+	runSession(t, talkative(), Timing{WakeUp: 20 * time.Second, Goodbye: 10 * time.Second}, func(f *fixture) {
+		f.open()
+		f.wait(16 * time.Second) // the opening ended 4.25 s ago
+		got := f.conn.take()
 		if id, _ := got[0].field("speechId").(string); !strings.HasSuffix(id, control.SuffixWakeUp) {
 			t.Fatalf("got %v", got)
 		}
-		st.wait(15 * time.Second)
+		f.wait(15 * time.Second)
 		var names []string
-		for _, e := range st.conn.take() {
+		for _, e := range f.conn.take() {
 			names = append(names, e.name)
 		}
 		if n := len(names); n < 2 || names[n-1] != control.ConversationEnded || names[n-2] != control.StvFinishedTalking {
@@ -193,17 +193,17 @@ func TestSilentUserIsCheckedOnAndLeft(t *testing.T) {
 }
 
 // TestAnswerToACheckInIsASignOfLife: the text itself is dropped, because a
-// check-in can't be interrupted, but nobody is left who types.
+// check-in can't be interrupted, but it shows that the visitor is still there.
 func TestAnswerToACheckInIsASignOfLife(t *testing.T) {
-	play(t, talkative(), Timing{WakeUp: 20 * time.Second, Goodbye: 10 * time.Second}, func(st *stage) {
-		st.open()
-		st.wait(16 * time.Second)
-		st.say("Yes!")
-		st.wait(15 * time.Second)
-		if st.conn.gone() {
+	runSession(t, talkative(), Timing{WakeUp: 20 * time.Second, Goodbye: 10 * time.Second}, func(f *fixture) {
+		f.open()
+		f.wait(16 * time.Second)
+		f.say("Yes!")
+		f.wait(15 * time.Second)
+		if f.conn.gone() {
 			t.Error("left all the same")
 		}
-		if q := st.brain.questions(); len(q) != 0 {
+		if q := f.brain.questions(); len(q) != 0 {
 			t.Errorf("answered %q", q)
 		}
 	})
@@ -212,71 +212,71 @@ func TestAnswerToACheckInIsASignOfLife(t *testing.T) {
 func TestTapToTalk(t *testing.T) {
 	profile := talkative()
 	profile.TapToTalk = true
-	play(t, profile, Timing{}, func(st *stage) {
-		st.join()
-		st.send(control.ASRInit, control.ASRInitRequest{})
-		counting(st)
-		if !st.media.tapOnly {
+	runSession(t, profile, Timing{}, func(f *fixture) {
+		f.join()
+		f.send(control.ASRInit, control.ASRInitRequest{})
+		counting(f)
+		if !f.media.tapOnly {
 			t.Error("the microphone is open although only the button counts")
 		}
-		st.send(control.TapToTalkStart, control.Empty{})
-		st.expect(control.AgentInterrupted, control.StvFinishedTalking)
-		st.wait(time.Second)
-		st.send(control.TapToTalkEnd, control.Empty{})
-		st.wait(tapSettles - time.Millisecond)
-		if got := st.media.mic.window(); got != "open" {
+		f.send(control.TapToTalkStart, control.Empty{})
+		f.expect(control.AgentInterrupted, control.StvFinishedTalking)
+		f.wait(time.Second)
+		f.send(control.TapToTalkEnd, control.Empty{})
+		f.wait(tapSettles - time.Millisecond)
+		if got := f.media.mic.window(); got != "open" {
 			t.Errorf("window %q before its last words are in", got)
 		}
-		st.wait(time.Millisecond)
-		if got := st.media.mic.window(); got != "open close" {
+		f.wait(time.Millisecond)
+		if got := f.media.mic.window(); got != "open close" {
 			t.Errorf("window %q", got)
 		}
-		st.media.handler.SpeechRecognized("")
+		f.media.handler.SpeechRecognized("")
 		synctest.Wait()
-		st.expect() // an empty window is no turn
-		st.media.handler.SpeechRecognized("what now")
+		f.expect() // an empty window is no turn
+		f.media.handler.SpeechRecognized("what now")
 		synctest.Wait()
-		got := st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
 		if id, _ := got[0].field("speechId").(string); !strings.HasSuffix(id, "-tap-to-talk") {
 			t.Errorf("speechId %q", id)
 		}
 
-		st.send(control.TapToTalkStart, control.Empty{})
-		st.wait(longestTap + tapSettles)
-		if got := st.media.mic.window(); got != "open close open close" {
+		f.send(control.TapToTalkStart, control.Empty{})
+		f.wait(longestTap + tapSettles)
+		if got := f.media.mic.window(); got != "open close open close" {
 			t.Errorf("a window without an end: %q", got)
 		}
 	})
 }
 
 func TestMutedMicrophoneIsNotHeard(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		st.send(control.ASRInit, control.ASRInitRequest{})
-		st.send(control.MuteUser, control.Empty{})
-		if !st.media.mic.muted {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		f.send(control.ASRInit, control.ASRInitRequest{})
+		f.send(control.MuteUser, control.Empty{})
+		if !f.media.mic.muted {
 			t.Error("the microphone does not know")
 		}
-		st.media.handler.SpeechStarted()
+		f.media.handler.SpeechStarted()
 		synctest.Wait()
-		st.expect(control.ASRReady)
-		st.send(control.ASRInit, control.ASRInitRequest{})
-		if !st.media.mic.muted {
+		f.expect(control.ASRReady)
+		f.send(control.ASRInit, control.ASRInitRequest{})
+		if !f.media.mic.muted {
 			t.Error("a new peer forgets it")
 		}
-		st.send(control.UnmuteUser, control.Empty{})
-		st.media.handler.SpeechStarted()
+		f.send(control.UnmuteUser, control.Empty{})
+		f.media.handler.SpeechStarted()
 		synctest.Wait()
-		st.expect(control.ASRReady, control.UserStartedTalking)
+		f.expect(control.ASRReady, control.UserStartedTalking)
 	})
 }
 
 func TestBadMicrophoneOfferIsAnswered(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		st.send(control.ASRInit, control.ASRInitRequest{})
-		st.send(control.ASROffer, control.Offer{})
-		got := st.expect(control.ASRReady, control.ASRError)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		f.send(control.ASRInit, control.ASRInitRequest{})
+		f.send(control.ASROffer, control.Offer{})
+		got := f.expect(control.ASRReady, control.ASRError)
 		if got[1].payload != `{"error":"offer refused"}` {
 			t.Errorf("got %s", got[1].payload)
 		}
@@ -286,53 +286,53 @@ func TestBadMicrophoneOfferIsAnswered(t *testing.T) {
 func TestStillsAreBounded(t *testing.T) {
 	profile := talkative()
 	profile.ScreenShare = true
-	play(t, profile, Timing{}, func(st *stage) {
-		st.open()
+	runSession(t, profile, Timing{}, func(f *fixture) {
+		f.open()
 		picture := append([]byte("\xff\xd8\xff"), make([]byte, 1000)...)
-		st.send(control.ScreenShareShot, still{picture})
-		st.send(control.ScreenShareShot, still{picture}) // too soon
-		st.wait(time.Second)
-		st.send(control.ScreenShareShot, still{append([]byte("\xff\xd8\xff"), make([]byte, maxStill)...)})
-		st.send(control.ScreenShareShot, still{[]byte("<svg/>")})
-		info, err := st.s.Info(st.t.Context())
+		f.send(control.ScreenShareShot, still{picture})
+		f.send(control.ScreenShareShot, still{picture}) // too soon
+		f.wait(time.Second)
+		f.send(control.ScreenShareShot, still{append([]byte("\xff\xd8\xff"), make([]byte, maxStill)...)})
+		f.send(control.ScreenShareShot, still{[]byte("<svg/>")})
+		info, err := f.s.Info(f.t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if info.StillsAccepted != 1 || info.StillsRefused != 3 {
 			t.Errorf("accepted %d, refused %d", info.StillsAccepted, info.StillsRefused)
 		}
-		st.say("What do you see?")
-		st.say("And now?")
-		if n := len(st.brain.asked[0].Image); n != len(picture) {
+		f.say("What do you see?")
+		f.say("And now?")
+		if n := len(f.brain.asked[0].Image); n != len(picture) {
 			t.Errorf("the brain sees %d bytes, want %d", n, len(picture))
 		}
-		if !st.brain.asked[0].Context.ScreenShare || st.brain.asked[1].Image != nil {
+		if !f.brain.asked[0].Context.ScreenShare || f.brain.asked[1].Image != nil {
 			t.Error("the second turn sees the same still again")
 		}
 	})
 }
 
 func TestClickStartsATurn(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		st.send(control.HTMLElementClick, control.HTMLClick{HTMLText: "Buy"})
-		got := st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		f.send(control.HTMLElementClick, control.HTMLClick{HTMLText: "Buy"})
+		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
 		if got[1].payload != `{}` {
 			t.Errorf("turn %s", got[1].payload)
 		}
-		if r := st.brain.asked[0]; r.Trigger != "html-element-click" || r.Text != "Buy" {
+		if r := f.brain.asked[0]; r.Trigger != "html-element-click" || r.Text != "Buy" {
 			t.Errorf("asked %q by %q", r.Text, r.Trigger)
 		}
 	})
 }
 
 func TestFormIsStoredWithTheThread(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		st.send(control.FormLeadInfo, map[string]any{"email": "sam@example.com"})
-		form, _ := st.brain.analysis[formKey].(map[string]any)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		f.send(control.FormLeadInfo, map[string]any{"email": "sam@example.com"})
+		form, _ := f.brain.analysis[formKey].(map[string]any)
 		if form["email"] != "sam@example.com" {
-			t.Errorf("stored %v", st.brain.analysis)
+			t.Errorf("stored %v", f.brain.analysis)
 		}
 	})
 }
@@ -340,11 +340,11 @@ func TestFormIsStoredWithTheThread(t *testing.T) {
 func TestDebugEventsOnlyOnRequest(t *testing.T) {
 	for query, want := range map[string]bool{"debugMode=true": true, "debugMode=1": true, "debugMode=yes": false, "": false} {
 		t.Run(query, func(t *testing.T) {
-			playAs(t, query, talkative(), Timing{}, func(st *stage) {
-				st.open()
-				st.say("Hello")
+			runSessionAs(t, query, talkative(), Timing{}, func(f *fixture) {
+				f.open()
+				f.say("Hello")
 				got := false
-				for _, e := range st.conn.take() {
+				for _, e := range f.conn.take() {
 					got = got || strings.HasPrefix(e.name, "debug_")
 				}
 				if got != want {
@@ -355,32 +355,32 @@ func TestDebugEventsOnlyOnRequest(t *testing.T) {
 	}
 }
 
-// TestSlotWithoutAViewer: a picture that nobody comes for gives up its slot after
+// TestSlotWithoutAViewer: a picture that no client requests gives up its slot after
 // 30 s; the session stays and may ask for another.
 func TestSlotWithoutAViewer(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.media.unwatched = true
-		st.ready()
-		st.wait(DefaultUnwatched - time.Millisecond)
-		if st.slots() != 1 {
-			t.Errorf("%d slots are taken before the time, want 1", st.slots())
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.media.unwatched = true
+		f.ready()
+		f.wait(DefaultUnwatched - time.Millisecond)
+		if f.slots() != 1 {
+			t.Errorf("%d slots are taken before the time, want 1", f.slots())
 		}
-		st.wait(time.Millisecond)
-		if st.slots() != 0 || st.media.open != 0 {
-			t.Errorf("%d slots and %d peers are left", st.slots(), st.media.open)
+		f.wait(time.Millisecond)
+		if f.slots() != 0 || f.media.open != 0 {
+			t.Errorf("%d slots and %d peers are left", f.slots(), f.media.open)
 		}
-		st.media.unwatched = false
-		st.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
-		st.wait(2 * DefaultUnwatched)
-		if st.slots() != 1 {
-			t.Errorf("%d slots are taken by a session with a viewer, want 1", st.slots())
+		f.media.unwatched = false
+		f.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
+		f.wait(2 * DefaultUnwatched)
+		if f.slots() != 1 {
+			t.Errorf("%d slots are taken by a session with a viewer, want 1", f.slots())
 		}
 	})
 }
 
 // slots are those that are taken.
-func (st *stage) slots() int {
-	st.hub.mu.Lock()
-	defer st.hub.mu.Unlock()
-	return st.hub.calls
+func (f *fixture) slots() int {
+	f.hub.mu.Lock()
+	defer f.hub.mu.Unlock()
+	return f.hub.calls
 }

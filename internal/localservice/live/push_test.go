@@ -10,21 +10,21 @@ import (
 )
 
 // push gives the session a line that is in its thread.
-func (st *stage) push(thread, text string) bool {
-	st.t.Helper()
-	ok := st.hub.Push(context.Background(), thread, "m9", text)
+func (f *fixture) push(thread, text string) bool {
+	f.t.Helper()
+	ok := f.hub.Push(context.Background(), thread, "m9", text)
 	return ok
 }
 
 // TestPush: a line that a server pushes is said like an answer, without a user's line.
 func TestPush(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		if !st.push("thread1", "Your table is ready.") || st.push("another", "Not here.") {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		if !f.push("thread1", "Your table is ready.") || f.push("another", "Not here.") {
 			t.Error("want delivered to the thread of the session, and to no other")
 		}
-		st.wait(5 * time.Second)
-		got := st.expect(
+		f.wait(5 * time.Second)
+		got := f.expect(
 			control.AgentStartSpeech, control.AgentRawText, control.AgentRawText, control.GeneratingSpeech,
 			control.StvSpeechChunk, control.StvStartedTalking, control.AgentRawText, control.AgentEndTurn, control.StvFinishedGenerating,
 			control.StvSpeechChunk, control.StvSpeechChunk, control.StvSpeechChunk, control.StvFinishedTalking,
@@ -41,7 +41,7 @@ func TestPush(t *testing.T) {
 		if last := got[len(got)-1].field("agentContent"); last != "Your table is ready." {
 			t.Errorf("said %q", last)
 		}
-		if q := st.brain.questions(); len(q) != 0 {
+		if q := f.brain.questions(); len(q) != 0 {
 			t.Errorf("the brain was asked %q", q)
 		}
 	})
@@ -50,11 +50,11 @@ func TestPush(t *testing.T) {
 // TestPushWaitsForSilence: a push does not cut what is being said, a user's turn cuts a
 // push, and lines wait for the opening, for one another, and for the end of a pause.
 func TestPushWaitsForSilence(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		said := func() (lines []string) {
 			t.Helper()
-			st.wait(8 * time.Second)
-			for _, e := range st.conn.take() {
+			f.wait(8 * time.Second)
+			for _, e := range f.conn.take() {
 				if e.name == control.StvFinishedTalking {
 					lines = append(lines, fmt.Sprint(e.field("agentContent")))
 				}
@@ -67,50 +67,50 @@ func TestPushWaitsForSilence(t *testing.T) {
 				t.Errorf("%s: said %q, want %q", what, got, want)
 			}
 		}
-		if st.push("thread1", "Before the join.") {
+		if f.push("thread1", "Before the join.") {
 			t.Error("delivered before the join")
 		}
-		st.ready()
-		st.push("thread1", "One.")
-		st.push("thread1", "Two.")
+		f.ready()
+		f.push("thread1", "One.")
+		f.push("thread1", "Two.")
 		want("before the approval")
-		st.send(control.ApprovedPermissions, control.Approval{Room: "room1"})
+		f.send(control.ApprovedPermissions, control.Approval{Room: "room1"})
 		want("after it", "Hello there.", "One.", "Two.")
 
-		st.brain.answer = saying(time.Millisecond, "Fine.")
-		st.say("How are you?")
-		st.push("thread1", "Three.")
+		f.brain.answer = saying(time.Millisecond, "Fine.")
+		f.say("How are you?")
+		f.push("thread1", "Three.")
 		want("during an answer", "Fine.", "Three.")
 
-		st.push("thread1", "Four is a long line of words.")
-		st.wait(800 * time.Millisecond)
-		st.push("thread1", "Five.")
-		st.say("Stop")
+		f.push("thread1", "Four is a long line of words.")
+		f.wait(800 * time.Millisecond)
+		f.push("thread1", "Five.")
+		f.say("Stop")
 		want("cut by a turn", "Four is", "Fine.", "Five.")
 
-		st.send(control.PauseConversation, control.Empty{})
-		st.push("thread1", "Six.")
+		f.send(control.PauseConversation, control.Empty{})
+		f.push("thread1", "Six.")
 		want("while paused")
-		st.send(control.ResumeConversation, control.Empty{})
+		f.send(control.ResumeConversation, control.Empty{})
 		want("after the pause", "Six.")
 
-		st.push("thread1", "Seven is a long line of words.")
-		st.wait(800 * time.Millisecond)
-		st.push("thread1", "Eight.")
-		st.send(control.TextEntered, control.BargeIn())
+		f.push("thread1", "Seven is a long line of words.")
+		f.wait(800 * time.Millisecond)
+		f.push("thread1", "Eight.")
+		f.send(control.TextEntered, control.BargeIn())
 		want("cut without a turn", "Seven is", "Eight.")
 	})
 }
 
 func TestPushesAreBounded(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.ready()
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.ready()
 		for i := range maxPushed + 1 {
-			if got, want := st.push("thread1", "Line."), i < maxPushed; got != want {
+			if got, want := f.push("thread1", "Line."), i < maxPushed; got != want {
 				t.Fatalf("push %d: delivered %t, want %t", i, got, want)
 			}
 		}
-		if !st.hub.Attached(context.Background(), "thread1") || st.hub.Attached(context.Background(), "another") {
+		if !f.hub.Attached(context.Background(), "thread1") || f.hub.Attached(context.Background(), "another") {
 			t.Error("want the thread of the session attached, and no other")
 		}
 	})

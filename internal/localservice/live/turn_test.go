@@ -15,13 +15,13 @@ import (
 )
 
 func TestOpeningTurn(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.ready()
-		st.conn.take()
-		st.send(control.ApprovedPermissions, control.Approval{})
-		st.say("too early")
-		st.wait(5 * time.Second)
-		got := st.expect(control.GeneratingSpeech, control.StvSpeechChunk, control.StvStartedTalking,
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.ready()
+		f.conn.take()
+		f.send(control.ApprovedPermissions, control.Approval{})
+		f.say("too early")
+		f.wait(5 * time.Second)
+		got := f.expect(control.GeneratingSpeech, control.StvSpeechChunk, control.StvStartedTalking,
 			control.StvSpeechChunk, control.StvFinishedTalking)
 		id, _ := got[0].field("speechId").(string)
 		if !strings.HasSuffix(id, control.SuffixOpening) {
@@ -37,7 +37,7 @@ func TestOpeningTurn(t *testing.T) {
 		if d := got[4].at.Sub(got[1].at); d != 600*time.Millisecond {
 			t.Errorf("from caption to the end %v", d)
 		}
-		if q := st.brain.questions(); len(q) != 0 {
+		if q := f.brain.questions(); len(q) != 0 {
 			t.Errorf("input during the opening was answered: %q", q)
 		}
 	})
@@ -46,12 +46,12 @@ func TestOpeningTurn(t *testing.T) {
 func TestSilentOpening(t *testing.T) {
 	profile := talkative()
 	profile.OpeningPhrase = " <blank> "
-	play(t, profile, Timing{}, func(st *stage) {
-		st.ready()
-		st.conn.take()
-		st.send(control.ApprovedPermissions, control.Approval{})
-		st.wait(time.Second)
-		got := st.expect(control.GeneratingSpeech, control.StvSpeechChunk, control.StvStartedTalking, control.StvFinishedTalking)
+	runSession(t, profile, Timing{}, func(f *fixture) {
+		f.ready()
+		f.conn.take()
+		f.send(control.ApprovedPermissions, control.Approval{})
+		f.wait(time.Second)
+		got := f.expect(control.GeneratingSpeech, control.StvSpeechChunk, control.StvStartedTalking, control.StvFinishedTalking)
 		if got[0].field("text") != "<blank>" || got[3].field("agentContent") != "" {
 			t.Errorf("got %v", got)
 		}
@@ -61,8 +61,8 @@ func TestSilentOpening(t *testing.T) {
 		if d := got[3].at.Sub(got[0].at); d != 500*time.Millisecond {
 			t.Errorf("took %v", d)
 		}
-		if st.media.downlink.samples != 0 {
-			t.Error("something was heard")
+		if f.media.downlink.samples != 0 {
+			t.Error("something was spoken")
 		}
 	})
 }
@@ -70,12 +70,12 @@ func TestSilentOpening(t *testing.T) {
 // TestTypedTurn holds the order of wire-protocol §7.5, for a brain that is done
 // before the voice has made its first sound.
 func TestTypedTurn(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.brain.answer = saying(time.Millisecond, "Two things ", "changed. Both are ", "good.")
-		st.open()
-		st.say("What is new today?")
-		st.wait(5 * time.Second)
-		got := st.expect(
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.brain.answer = saying(time.Millisecond, "Two things ", "changed. Both are ", "good.")
+		f.open()
+		f.say("What is new today?")
+		f.wait(5 * time.Second)
+		got := f.expect(
 			control.AgentStartSpeech, control.AgentTurnToTalk,
 			control.AgentRawText,                       // think
 			control.AgentRawText, control.AgentRawText, // the first sentence is complete
@@ -106,31 +106,31 @@ func TestTypedTurn(t *testing.T) {
 		if last := got[len(got)-1]; last.payload != `{"agentContent":"Two things changed. Both are good."}` {
 			t.Errorf("end %s", last.payload)
 		}
-		if st.media.downlink.silence != 800*time.Millisecond { // the opening's lead, and this turn's
-			t.Errorf("silence of %v between the sentences", st.media.downlink.silence)
+		if f.media.downlink.silence != 800*time.Millisecond { // the opening's lead, and this turn's
+			t.Errorf("silence of %v between the sentences", f.media.downlink.silence)
 		}
 	})
 }
 
 func TestTurnWithoutWordsIsOver(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		st.say("Hello")
-		st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
-		if st.s.active != nil {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		f.say("Hello")
+		f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		if f.s.active != nil {
 			t.Error("the turn goes on")
 		}
 	})
 }
 
 func TestVoiceThatFailsEndsTheTurn(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		st.voice.err = errors.New("no sound")
-		st.brain.answer = saying(0, "Fine.")
-		st.say("Hello")
-		st.wait(time.Second)
-		got := st.expect(control.AgentStartSpeech, control.AgentTurnToTalk,
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		f.voice.err = errors.New("no sound")
+		f.brain.answer = saying(0, "Fine.")
+		f.say("Hello")
+		f.wait(time.Second)
+		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk,
 			control.AgentRawText, control.AgentRawText, control.AgentRawText, control.GeneratingSpeech,
 			control.AgentRawText, control.AgentRawText, control.AgentEndTurn, control.StvFinishedGenerating,
 			control.StvFinishedTalking)
@@ -140,22 +140,22 @@ func TestVoiceThatFailsEndsTheTurn(t *testing.T) {
 	})
 }
 
-// counting is a scene in which "One two" and half of "three" of an answer were
-// heard.
-func counting(st *stage) (first sent) {
-	st.brain.answer = saying(0, "One two three four five.")
-	st.open()
-	st.say("Count")
-	st.wait(150*time.Millisecond + captionLead + 250*time.Millisecond)
-	st.brain.answer = nil
-	return st.conn.take()[0]
+// counting is a test in which "One two" and half of "three" of an answer were
+// played.
+func counting(f *fixture) (first sent) {
+	f.brain.answer = saying(0, "One two three four five.")
+	f.open()
+	f.say("Count")
+	f.wait(150*time.Millisecond + captionLead + 250*time.Millisecond)
+	f.brain.answer = nil
+	return f.conn.take()[0]
 }
 
 func TestBargeInByMarker(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		first := counting(st)
-		st.say("Stop")
-		got := st.expect(control.AgentInterrupted, control.StvFinishedTalking,
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		first := counting(f)
+		f.say("Stop")
+		got := f.expect(control.AgentInterrupted, control.StvFinishedTalking,
 			control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
 		if got[1].payload != `{"agentContent":"One two"}` {
 			t.Errorf("spoken %s", got[1].payload)
@@ -163,13 +163,13 @@ func TestBargeInByMarker(t *testing.T) {
 		if got[2].field("isNewTurn") != true || got[2].field("turnId") == first.field("turnId") {
 			t.Errorf("first %s, then %s", first.payload, got[2].payload)
 		}
-		if st.media.downlink.stops != 1 {
-			t.Errorf("the playout was stopped %d times", st.media.downlink.stops)
+		if f.media.downlink.stops != 1 {
+			t.Errorf("the playout was stopped %d times", f.media.downlink.stops)
 		}
-		st.wait(5 * time.Second)
-		st.expect() // nothing of the old utterance comes late
-		if want := []string{"One two"}; !slices.Equal(st.brain.kept, want) {
-			t.Errorf("the thread keeps %q, want %q", st.brain.kept, want)
+		f.wait(5 * time.Second)
+		f.expect() // nothing of the old utterance comes late
+		if want := []string{"One two"}; !slices.Equal(f.brain.kept, want) {
+			t.Errorf("the thread keeps %q, want %q", f.brain.kept, want)
 		}
 	})
 }
@@ -177,33 +177,33 @@ func TestBargeInByMarker(t *testing.T) {
 // TestBargeInEndsATurnThatWasNotAnswered holds choice B12: the brain of the old
 // turn is still at work when the user breaks in.
 func TestBargeInEndsATurnThatWasNotAnswered(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.brain.answer = saying(time.Second, "One two three. ", "Four five six. ", "Seven.")
-		st.open()
-		st.say("Count")
-		st.wait(1600 * time.Millisecond)
-		old := st.conn.take()[0]
-		st.send(control.TextEntered, control.BargeIn())
-		got := st.expect(control.AgentInterrupted, control.StvFinishedTalking, control.AgentEndTurn)
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.brain.answer = saying(time.Second, "One two three. ", "Four five six. ", "Seven.")
+		f.open()
+		f.say("Count")
+		f.wait(1600 * time.Millisecond)
+		old := f.conn.take()[0]
+		f.send(control.TextEntered, control.BargeIn())
+		got := f.expect(control.AgentInterrupted, control.StvFinishedTalking, control.AgentEndTurn)
 		if got[2].field("speechId") != old.field("speechId") {
 			t.Errorf("ended %s, want %v", got[2].payload, old.field("speechId"))
 		}
-		st.wait(5 * time.Second)
-		st.expect()
+		f.wait(5 * time.Second)
+		f.expect()
 	})
 }
 
 func TestBargeInByVoice(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.join()
-		st.send(control.ASRInit, control.ASRInitRequest{})
-		counting(st)
-		st.media.handler.SpeechStarted()
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.join()
+		f.send(control.ASRInit, control.ASRInitRequest{})
+		counting(f)
+		f.media.handler.SpeechStarted()
 		synctest.Wait()
-		st.expect(control.UserStartedTalking, control.AgentInterrupted, control.StvFinishedTalking)
-		st.media.handler.SpeechRecognized("wait a moment")
+		f.expect(control.UserStartedTalking, control.AgentInterrupted, control.StvFinishedTalking)
+		f.media.handler.SpeechRecognized("wait a moment")
 		synctest.Wait()
-		got := st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
 		if got[1].field("userTranscription") != "wait a moment" {
 			t.Errorf("turn %s", got[1].payload)
 		}
@@ -211,21 +211,21 @@ func TestBargeInByVoice(t *testing.T) {
 }
 
 func TestMarkerWhileIdleDoesNothing(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		st.send(control.TextEntered, control.BargeIn())
-		st.expect()
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		f.send(control.TextEntered, control.BargeIn())
+		f.expect()
 	})
 }
 
 func TestTextJoinsTheQuestionThatTheBrainIsThinkingAbout(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.brain.answer = saying(3*time.Second, "Fine.")
-		st.open()
-		st.say("How are you")
-		st.wait(time.Second)
-		st.say("today?")
-		got := st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentRawText,
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.brain.answer = saying(3*time.Second, "Fine.")
+		f.open()
+		f.say("How are you")
+		f.wait(time.Second)
+		f.say("today?")
+		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentRawText,
 			control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentRawText)
 		if got[3].field("isNewTurn") != false || got[3].field("turnId") != got[0].field("turnId") ||
 			got[3].field("speechId") == got[0].field("speechId") {
@@ -234,52 +234,52 @@ func TestTextJoinsTheQuestionThatTheBrainIsThinkingAbout(t *testing.T) {
 		if got[4].field("userTranscription") != "today?" {
 			t.Errorf("turn %s", got[4].payload)
 		}
-		if q, want := st.brain.questions(), []string{"How are you", "How are you\ntoday?"}; !slices.Equal(q, want) {
+		if q, want := f.brain.questions(), []string{"How are you", "How are you\ntoday?"}; !slices.Equal(q, want) {
 			t.Errorf("asked %q, want %q", q, want)
 		}
-		if got := st.brain.asked[1].Replaces; got != "q1" {
+		if got := f.brain.asked[1].Replaces; got != "q1" {
 			t.Errorf("in the thread it takes the place of %q, want the first question", got)
 		}
-		st.wait(5 * time.Second)
+		f.wait(5 * time.Second)
 	})
 }
 
 func TestAgentThatCantBeInterruptedKeepsTheTextForLater(t *testing.T) {
 	profile := talkative()
 	profile.InterruptionsEnabled = false
-	play(t, profile, Timing{}, func(st *stage) {
-		st.brain.answer = saying(0, "One two three.")
-		st.open()
-		st.say("Count")
-		st.wait(300 * time.Millisecond)
-		st.say("And then?")
-		st.say("Go on")
-		if q := st.brain.questions(); len(q) != 1 {
+	runSession(t, profile, Timing{}, func(f *fixture) {
+		f.brain.answer = saying(0, "One two three.")
+		f.open()
+		f.say("Count")
+		f.wait(300 * time.Millisecond)
+		f.say("And then?")
+		f.say("Go on")
+		if q := f.brain.questions(); len(q) != 1 {
 			t.Fatalf("asked %q while the agent speaks", q)
 		}
-		st.wait(2 * time.Second)
-		if q, want := st.brain.questions(), []string{"Count", "And then?\nGo on"}; !slices.Equal(q, want) {
+		f.wait(2 * time.Second)
+		if q, want := f.brain.questions(), []string{"Count", "And then?\nGo on"}; !slices.Equal(q, want) {
 			t.Errorf("asked %q, want %q", q, want)
 		}
-		for _, e := range st.conn.take() {
+		for _, e := range f.conn.take() {
 			if e.name == control.AgentInterrupted {
 				t.Error("interrupted")
 			}
 		}
-		st.wait(5 * time.Second)
+		f.wait(5 * time.Second)
 	})
 }
 
 func TestContextIsReplacedFromTheNextTurnOn(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.open()
-		st.send(control.UpdateGenieContext, control.GenieContext{RequestVars: map[string]any{"a": 1.0, "b": "x"}, ContextID: "991"})
-		st.say("one")
-		st.send(control.UpdateGenieContext, control.GenieContext{RequestVars: map[string]any{"b": "y"}})
-		st.say("two")
-		st.send(control.UpdateGenieContext, control.GenieContext{RequestVars: map[string]any{"secrets": "y"}})
-		st.say("three")
-		first, second, third := st.brain.asked[0].Context, st.brain.asked[1].Context, st.brain.asked[2].Context
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		f.send(control.UpdateGenieContext, control.GenieContext{RequestVars: map[string]any{"a": 1.0, "b": "x"}, ContextID: "991"})
+		f.say("one")
+		f.send(control.UpdateGenieContext, control.GenieContext{RequestVars: map[string]any{"b": "y"}})
+		f.say("two")
+		f.send(control.UpdateGenieContext, control.GenieContext{RequestVars: map[string]any{"secrets": "y"}})
+		f.say("three")
+		first, second, third := f.brain.asked[0].Context, f.brain.asked[1].Context, f.brain.asked[2].Context
 		if first.Vars["a"] != 1.0 || first.ContextID != "991" {
 			t.Errorf("first turn had %v", first)
 		}
@@ -293,8 +293,8 @@ func TestContextIsReplacedFromTheNextTurnOn(t *testing.T) {
 }
 
 func TestToolCallGoesOutBeforeItsAnswer(t *testing.T) {
-	play(t, talkative(), Timing{}, func(st *stage) {
-		st.brain.answer = func(ctx context.Context, _ dialogue.TurnRequest, say func(converse.Segment)) error {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.brain.answer = func(ctx context.Context, _ dialogue.TurnRequest, say func(converse.Segment)) error {
 			say(converse.Segment{Type: converse.Avatar, Content: "One moment", SegmentStart: true})
 			say(converse.Segment{Type: converse.Tool, Content: `save_note {"note":"x"}`})
 			select {
@@ -305,16 +305,16 @@ func TestToolCallGoesOutBeforeItsAnswer(t *testing.T) {
 			say(converse.Segment{Type: converse.Avatar, Content: "Saved."})
 			return nil
 		}
-		st.open()
-		st.say("Save it")
-		st.wait(5 * time.Second)
-		got := st.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentRawText, control.AgentRawText,
+		f.open()
+		f.say("Save it")
+		f.wait(5 * time.Second)
+		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentRawText, control.AgentRawText,
 			control.GeneratingSpeech, control.StvSpeechChunk, control.StvStartedTalking, control.StvSpeechChunk)
 		if got[4].field("text") != "One moment" {
 			t.Errorf("the words before the tool were kept back: %s", got[4].payload)
 		}
-		st.wait(10 * time.Second)
-		st.expect(control.AgentRawText, control.GeneratingSpeech, control.AgentEndTurn, control.StvSpeechChunk,
+		f.wait(10 * time.Second)
+		f.expect(control.AgentRawText, control.GeneratingSpeech, control.AgentEndTurn, control.StvSpeechChunk,
 			control.StvFinishedGenerating, control.StvFinishedTalking)
 	})
 }

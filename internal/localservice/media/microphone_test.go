@@ -135,11 +135,11 @@ func TestMicrophoneReceivesThroughTheRelay(t *testing.T) {
 		t.Errorf("answer takes more than Opus:\n%s", answer)
 	}
 
-	// The sender stops, as a browser's without a track: time is heard to pass.
+	// The sender stops, as a browser's without a track: silence follows.
 	before := len(r.heard())
 	waitFor(t, "silence", func() bool { return len(r.heard()) >= before+MicrophoneRate/4 })
 	if heard := r.heard(); loudest(heard[len(heard)-MicrophoneRate/10:]) != 0 {
-		t.Error("sound is heard that nobody sent")
+		t.Error("there is sound that was not sent")
 	}
 }
 
@@ -226,7 +226,7 @@ func TestMicrophoneWithoutATrackIsAccepted(t *testing.T) {
 	}
 	waitFor(t, "connected", func() bool { return m.Stats().Connected })
 	if heard := m.Stats().Packets; heard != 0 {
-		t.Errorf("%d packets were heard of a track that sends none", heard)
+		t.Errorf("%d packets were received of a track that sends none", heard)
 	}
 }
 
@@ -419,7 +419,7 @@ func FuzzMicrophoneDecoder(f *testing.F) {
 		e.take(&rtp.Packet{Payload: payload})
 		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: number}, Payload: payload})
 		if most := (2*6 + longestGap) * microphoneSlot; heard > most {
-			t.Errorf("two packets were heard as %d samples, want at most %d", heard, most)
+			t.Errorf("two packets were decoded as %d samples, want at most %d", heard, most)
 		}
 	})
 }

@@ -74,7 +74,7 @@ func TestOfferedVoiceRefuses(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	waitFor(t, "the peer that nobody answers is gone", func() bool {
+	waitFor(t, "the unanswered peer is gone", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.peers == 0
