@@ -59,6 +59,14 @@ type Client struct {
 	Catalog     Catalog
 	Application Application
 
+	Intellects Intellects
+	Tools      Tools
+	Skills     Skills
+	Threads    Threads
+	Messages   Messages
+	Feedback   Feedback
+	Followups  Followups
+
 	partnerID  int64
 	userID     string
 	secret     func(context.Context) (string, error) // nil without a secret
@@ -102,6 +110,8 @@ func New(o Options) (*Client, error) {
 	}
 	c.close = fetch.Own(&c.fetch, new(fetch.Sender))
 	c.Tokens, c.Agents, c.Avatars, c.Catalog, c.Application = Tokens{c}, Agents{c}, Avatars{c}, Catalog{c}, Application{c}
+	c.Intellects, c.Tools, c.Skills = Intellects{c}, Tools{c}, Skills{c}
+	c.Threads, c.Messages, c.Feedback, c.Followups = Threads{c}, Messages{c}, Feedback{c}, Followups{c}
 	return c, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -190,4 +191,15 @@ func wantRequests(t *testing.T, f *fake, want ...string) {
 	if got := f.requests(); !slices.Equal(got, want) {
 		t.Errorf("asked %q, want %q", got, want)
 	}
+}
+
+// containsAny reports whether text is in one of values.
+func containsAny(text string, values ...string) bool {
+	return slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, text) })
+}
+
+// tagName is the name of a field in JSON.
+func tagName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }

@@ -17,6 +17,18 @@ var reservedVars = []string{
 	"secrets", "sys__user_obj",
 }
 
+// userAttributes are the parts of sys__user_obj (service.md, "Reserved template
+// variables").
+var userAttributes = []string{"first_name", "last_name", "title", "company", "gender", "email"}
+
+// ReservedVars returns the names that only the service may set, without those below
+// sys__user_obj and secrets.
+func ReservedVars() []string { return slices.Clone(reservedVars) }
+
+// UserAttributes returns the attributes of the bound user, which templates read as
+// sys__user_obj.<name>.
+func UserAttributes() []string { return slices.Clone(userAttributes) }
+
 // CheckVars returns a copy of vars, or a validation_error that names the
 // variable which is reserved or no scalar. A nil map means none.
 func CheckVars(vars map[string]any) (map[string]any, error) {

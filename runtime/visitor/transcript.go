@@ -37,8 +37,11 @@ func (c *Client) Transcript(ctx context.Context, id string) (Transcript, error) 
 	if reply.Data == nil {
 		return Transcript{}, fault.New(fault.InvalidResponse, "the reply has no transcript").At(path)
 	}
-	return Transcript{*reply.Data, turns(*reply.Data)}, nil
+	return ParseTranscript(*reply.Data), nil
 }
+
+// ParseTranscript reads the turns of a transcript.
+func ParseTranscript(text string) Transcript { return Transcript{text, turns(text)} }
 
 // roles are the beginnings of lines of a transcript.
 var roles = [...]string{"human", "ai", "opening"}

@@ -1,0 +1,45 @@
+package management
+
+import (
+	"context"
+	"iter"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/visitor"
+)
+
+// Followups reads suggested questions (service.md, "Messages, feedback, followups").
+type Followups struct{ c *Client }
+
+// Followup is a suggested question.
+type Followup = visitor.Followup
+
+// FollowupRecord is a stored question. service.md does not show it; docs/management.md
+// describes the local service's.
+type FollowupRecord struct {
+	ID        string `json:"id"`
+	Question  string `json:"question"`
+	ThreadID  string `json:"thread_id,omitempty"`
+	MessageID string `json:"message_id,omitempty"`
+	CreatedAt Time   `json:"created_at,omitempty"`
+}
+
+var (
+	followupSuggested = endpoint{
+		at: appinit.Genie, path: "/followup/get-suggested-questions?new_response=true", scope: forAll, again: harmless,
+	}
+	followupList = listing{endpoint: endpoint{at: appinit.Genie, path: "/followup/list", again: harmless}}
+)
+
+// Suggested returns first questions of the account or of the token's agent. They may
+// differ from call to call; none is an empty list.
+func (f Followups) Suggested(ctx context.Context) ([]Followup, error) {
+	questions := []Followup{}
+	err := f.c.post(ctx, followupSuggested, struct{}{}, &questions)
+	return questions, err
+}
+
+// List iterates over the stored questions. It needs an admin token.
+func (f Followups) List(ctx context.Context, opts ...Option) iter.Seq2[*FollowupRecord, error] {
+	return list[FollowupRecord](ctx, f.c, followupList, query{Filter: typed{"GenieListQuestionFilter"}}, nil, opts)
+}

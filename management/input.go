@@ -1,0 +1,76 @@
+package management
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// oneOf checks a value of a small set.
+func oneOf(field, value string, allowed []string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return badRequest(field + " must be one of " + strings.Join(allowed, ", "))
+}
+
+// uniqueIDs refuses empty and repeated ids.
+func uniqueIDs(field string, ids []string) error {
+	for n, id := range ids {
+		if id == "" || strings.ContainsAny(id, " \t\r\n") {
+			return badRequest(indexed(field, n) + " must be an id")
+		}
+		if slices.Contains(ids[:n], id) {
+			return badRequest(field + " must have each id once; " + id + " is there twice")
+		}
+	}
+	return nil
+}
+
+func positive(field string, id int64) error {
+	if id <= 0 {
+		return badRequest(field + " must be a positive integer")
+	}
+	return nil
+}
+
+// indexed is the place of an element of a list in a message.
+func indexed(field string, n int) string { return field + "[" + strconv.Itoa(n) + "]" }
+
+// scalarText is a variable as it stands in a rendered template: text without quotes,
+// null as nothing, anything else as JSON.
+func scalarText(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// httpURL checks an address that the service is to call.
+func httpURL(field, address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
+		return fault.New(fault.InvalidURL, field+" must be an absolute http or https address")
+	case u.User != nil:
+		return fault.New(fault.InvalidURL, field+" must not have a user or a password in it; use a secret in a header")
+	}
+	return nil
+}
+
+// A secret is named like a variable of a program.
+var secretNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+func secretName(name string) bool { return secretNames.MatchString(name) }

@@ -1,0 +1,414 @@
+package management
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Intellects builds AI configurations (service.md, "Intellects"). All calls need an admin
+// token. Each setter checks its argument first, is bad_request for what does not fit, and
+// may be repeated without another effect.
+type Intellects struct{ c *Client }
+
+var (
+	intellectAdd    = endpoint{at: appinit.Genie, path: "/v1/intellect/add"}
+	intellectList   = listing{endpoint: endpoint{at: appinit.Genie, path: "/v1/intellect/list", again: harmless}}
+	intellectGet    = endpoint{at: appinit.Genie, path: "/v1/intellect/get", again: harmless}
+	intellectUpdate = endpoint{at: appinit.Genie, path: "/v1/intellect/update", again: harmless}
+	intellectDelete = endpoint{at: appinit.Genie, path: "/v1/intellect/delete"}
+)
+
+func (i *Intellect) hasID() bool { return i.ID > 0 }
+
+// numberID is the body of the calls about one object whose id is a number.
+type numberID struct {
+	ID int64 `json:"id"`
+}
+
+// IntellectFields are the fields of an intellect that can be set. A nil field is the
+// service's default in [Intellects.Add], and stays as it is in [Intellects.Update]; an
+// empty list or map removes what is there. Fields that a null clears have setters.
+type IntellectFields struct {
+	Name                 *string              `json:"name,omitempty"`
+	BaseDirective        *string              `json:"base_directive,omitempty"`
+	Prompts              []Prompt             `json:"prompts,omitzero"`
+	Glossary             *string              `json:"glossary,omitempty"`
+	ToolIDs              []string             `json:"tool_ids,omitzero"`
+	KnowledgeIDs         []int64              `json:"knowledge_ids,omitzero"`
+	SkillIDs             []SkillRef           `json:"skill_ids,omitzero"`
+	AllowClientVariables *bool                `json:"allow_client_variables,omitempty"`
+	ModelConfiguration   *ModelConfiguration  `json:"model_configuration,omitempty"`
+	OpeningPhrase        *string              `json:"opening_phrase,omitempty"`
+	ThreadStartTools     []string             `json:"thread_start_tools,omitzero"`
+	AvatarSummaryConfig  *AvatarSummaryConfig `json:"avatar_summary_config,omitempty"`
+	// Capabilities replace the whole map; [Intellects.SetCapabilities] keeps the rest.
+	Capabilities map[string]string `json:"capabilities,omitzero"`
+	// Secrets replace all of them; [Intellects.SetSecrets] keeps the rest.
+	Secrets             map[string]string    `json:"secrets,omitzero"`
+	MCPServers          []MCPServer          `json:"mcp_servers,omitzero"`
+	Language            *string              `json:"language,omitempty"`
+	UserPropertiesForms []UserPropertiesForm `json:"user_properties_forms,omitzero"`
+	Metadata            map[string]string    `json:"metadata,omitzero"`
+}
+
+// check is what the setters check, and prompt_lint_failed for the templates.
+func (f *IntellectFields) check() error {
+	texts := Intellect{Prompts: f.Prompts, AllowClientVariables: f.AllowClientVariables}
+	if f.BaseDirective != nil {
+		texts.BaseDirective = *f.BaseDirective
+	}
+	if f.Glossary != nil {
+		texts.Glossary = *f.Glossary
+	}
+	errs := []error{
+		uniqueIDs("tool_ids", f.ToolIDs),
+		checkKnowledge(f.KnowledgeIDs),
+		checkSkills(f.SkillIDs),
+		f.ModelConfiguration.check(),
+		uniqueIDs("thread_start_tools", f.ThreadStartTools),
+		f.AvatarSummaryConfig.check(),
+		checkCapabilities(f.Capabilities),
+		checkSecrets(f.Secrets),
+		checkMCPServers(f.MCPServers),
+		checkForms(f.UserPropertiesForms),
+	}
+	if f.OpeningPhrase != nil {
+		errs = append(errs, checkOpening(*f.OpeningPhrase))
+	}
+	if f.Language != nil && !languageTag(*f.Language) {
+		errs = append(errs, badRequest(`language must be a BCP 47 tag such as "de" or "en-US"`))
+	}
+	return firstError(append(errs, lintFailed(LintPrompts(&texts)))...)
+}
+
+// List iterates over the account's intellects.
+func (i Intellects) List(ctx context.Context, opts ...Option) iter.Seq2[*Intellect, error] {
+	return list[Intellect](ctx, i.c, intellectList, query{}, nil, opts)
+}
+
+// Get reads an intellect. Errors: bad_request for an id that is not positive, not_found.
+func (i Intellects) Get(ctx context.Context, id int64) (*Intellect, error) {
+	if err := positive("the id of an intellect", id); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Intellect](ctx, i.c, intellectGet, numberID{id})
+}
+
+// Add makes an intellect. Errors: bad_request, unknown_capability, invalid_url and
+// prompt_lint_failed for fields that the setters would refuse, and the service's forbidden
+// for a skill that can't be used.
+func (i Intellects) Add(ctx context.Context, f IntellectFields, opts ...Option) (*Intellect, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	i.hide(f.Secrets)
+	return fetchRecord[Intellect](ctx, i.c, intellectAdd, f, opts...)
+}
+
+// Update changes an intellect and returns it. Errors are those of Add and Get.
+func (i Intellects) Update(ctx context.Context, id int64, f IntellectFields) (*Intellect, error) {
+	if err := firstError(positive("the id of an intellect", id), f.check()); err != nil {
+		return nil, err
+	}
+	i.hide(f.Secrets)
+	return fetchRecord[Intellect](ctx, i.c, intellectUpdate, struct {
+		numberID
+		IntellectFields
+	}{numberID{id}, f})
+}
+
+// Delete deletes an intellect; agents that have it keep its id. [ConfirmPermanent] is
+// required (confirmation_required without it).
+func (i Intellects) Delete(ctx context.Context, id int64, opts ...Option) error {
+	err := firstError(positive("the id of an intellect", id), settingsOf(opts).confirm("an intellect"))
+	if err != nil {
+		return err
+	}
+	return i.c.post(ctx, intellectDelete, numberID{id}, nil, opts...)
+}
+
+// set writes one field; a nil value clears it.
+func (i Intellects) set(ctx context.Context, id int64, field string, value any, bad error) error {
+	if err := firstError(positive("the id of an intellect", id), bad); err != nil {
+		return err
+	}
+	return i.c.post(ctx, intellectUpdate, map[string]any{"id": id, field: value}, nil)
+}
+
+// SetModelConfiguration chooses the model; nil restores the service's.
+func (i Intellects) SetModelConfiguration(ctx context.Context, id int64, m *ModelConfiguration) error {
+	return i.set(ctx, id, "model_configuration", orNull(m), m.check())
+}
+
+// SetOpeningPhrase sets what the agent says first: a template over request_vars and sys__*
+// without secrets, or [SilentOpening]. "" restores the service's.
+func (i Intellects) SetOpeningPhrase(ctx context.Context, id int64, phrase string) error {
+	var value any = phrase
+	if phrase == "" {
+		value = nil
+	}
+	return i.set(ctx, id, "opening_phrase", value, checkOpening(phrase))
+}
+
+// SetThreadStartTools sets the tools that run in this order when a thread starts, before
+// the first turn; none clears them. Use api and code tools. One that fails does not fail
+// the conversation.
+func (i Intellects) SetThreadStartTools(ctx context.Context, id int64, toolIDs ...string) error {
+	return i.set(ctx, id, "thread_start_tools", orEmpty(toolIDs), uniqueIDs("thread_start_tools", toolIDs))
+}
+
+// SetAvatarSummaryConfig says how conversations are summed up; nil restores the defaults.
+// Each {{ key }} of the template must be a key of the analysis.
+func (i Intellects) SetAvatarSummaryConfig(ctx context.Context, id int64, s *AvatarSummaryConfig) error {
+	return i.set(ctx, id, "avatar_summary_config", orNull(s), s.check())
+}
+
+// SetSkillIDs attaches skills; none detaches all. The service answers forbidden for one
+// that does not exist or can't be used.
+func (i Intellects) SetSkillIDs(ctx context.Context, id int64, skills ...SkillRef) error {
+	return i.set(ctx, id, "skill_ids", orEmpty(skills), checkSkills(skills))
+}
+
+// SetToolIDs sets the tools that the model may call; none removes all.
+func (i Intellects) SetToolIDs(ctx context.Context, id int64, toolIDs ...string) error {
+	return i.set(ctx, id, "tool_ids", orEmpty(toolIDs), uniqueIDs("tool_ids", toolIDs))
+}
+
+// SetKnowledgeIDs sets the knowledge record that answers come from, at most
+// [MaxKnowledgeIDs]; none removes it.
+func (i Intellects) SetKnowledgeIDs(ctx context.Context, id int64, recordIDs ...int64) error {
+	return i.set(ctx, id, "knowledge_ids", orEmpty(recordIDs), checkKnowledge(recordIDs))
+}
+
+// SetAllowClientVariables permits conversations to send request_vars, or forbids it.
+func (i Intellects) SetAllowClientVariables(ctx context.Context, id int64, allow bool) error {
+	return i.set(ctx, id, "allow_client_variables", allow, nil)
+}
+
+// SetPrompts replaces the prompts; none removes all. Error: prompt_lint_failed, with the
+// findings in its body, for a template that [LintPrompt] finds an error in.
+func (i Intellects) SetPrompts(ctx context.Context, id int64, prompts ...Prompt) error {
+	return i.set(ctx, id, "prompts", orEmpty(prompts), lintFailed(LintPrompts(&Intellect{Prompts: prompts})))
+}
+
+// SetBaseDirective sets the system prompt, a template. Error: prompt_lint_failed.
+func (i Intellects) SetBaseDirective(ctx context.Context, id int64, directive string) error {
+	return i.set(ctx, id, "base_directive", directive, lintFailed(LintPrompts(&Intellect{BaseDirective: directive})))
+}
+
+// SetMCPServers sets the external servers of tools; none removes all. Error: invalid_url
+// for an address that is not http or https.
+func (i Intellects) SetMCPServers(ctx context.Context, id int64, servers ...MCPServer) error {
+	return i.set(ctx, id, "mcp_servers", orEmpty(servers), checkMCPServers(servers))
+}
+
+// SetUserPropertiesForms sets the forms that ask visitors for their properties; none
+// removes all.
+func (i Intellects) SetUserPropertiesForms(ctx context.Context, id int64, forms ...UserPropertiesForm) error {
+	return i.set(ctx, id, "user_properties_forms", orEmpty(forms), checkForms(forms))
+}
+
+// SetMetadata replaces the partner's own values, which the service does not read.
+func (i Intellects) SetMetadata(ctx context.Context, id int64, values map[string]string) error {
+	if values == nil {
+		values = map[string]string{}
+	}
+	return i.set(ctx, id, "metadata", values, nil)
+}
+
+// SetCapabilities sets the states of some capabilities, on, off or disabled, and keeps the
+// others: it reads the intellect and writes the whole map, so two calls at once for one
+// intellect may lose a change. Errors: unknown_capability, bad_request for a state, and
+// capability_vetoed for one that is disabled and would not be any longer, without [Force].
+func (i Intellects) SetCapabilities(ctx context.Context, id int64, states map[string]string, opts ...Option) error {
+	if err := firstError(positive("the id of an intellect", id), checkCapabilities(states)); err != nil {
+		return err
+	}
+	if len(states) == 0 {
+		return badRequest("name at least one capability")
+	}
+	intellect, err := i.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	merged, err := mergeCapabilities(intellect.Capabilities, states, settingsOf(opts).has(Force))
+	if err != nil {
+		return err
+	}
+	return i.set(ctx, id, "capabilities", merged, nil)
+}
+
+// SetCapability is [Intellects.SetCapabilities] for one capability.
+func (i Intellects) SetCapability(ctx context.Context, id int64, name, state string, opts ...Option) error {
+	return i.SetCapabilities(ctx, id, map[string]string{name: state}, opts...)
+}
+
+// SecretNames returns the names of the intellect's secrets, sorted. Values can't be read.
+func (i Intellects) SecretNames(ctx context.Context, id int64) ([]string, error) {
+	intellect, err := i.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return intellect.Secrets, nil
+}
+
+// SetSecrets sets some secrets, which templates read as secrets.NAME, and keeps the
+// others. Two calls at once for one intellect may lose a change. A value must not be
+// empty and not ***, which stands for a value that is not shown.
+func (i Intellects) SetSecrets(ctx context.Context, id int64, values map[string]string) error {
+	if err := firstError(positive("the id of an intellect", id), checkSecrets(values)); err != nil {
+		return err
+	}
+	if len(values) == 0 {
+		return badRequest("name at least one secret")
+	}
+	i.hide(values)
+	return i.writeSecrets(ctx, id, values, nil)
+}
+
+// DeleteSecrets deletes the secrets with these names, and keeps the others. It does not
+// matter whether they exist. [ConfirmPermanent] is required.
+func (i Intellects) DeleteSecrets(ctx context.Context, id int64, names []string, opts ...Option) error {
+	err := firstError(positive("the id of an intellect", id), settingsOf(opts).confirm("a secret"))
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return badRequest("name at least one secret")
+	}
+	return i.writeSecrets(ctx, id, nil, names)
+}
+
+// writeSecrets writes all secrets: those that are kept as the mask, which the service
+// takes for "as it is".
+func (i Intellects) writeSecrets(ctx context.Context, id int64, values map[string]string, without []string) error {
+	names, err := i.SecretNames(ctx, id)
+	if err != nil {
+		return err
+	}
+	all := map[string]string{}
+	for _, name := range names {
+		if !slices.Contains(without, name) {
+			all[name] = mask
+		}
+	}
+	for name, value := range values {
+		all[name] = value
+	}
+	return i.set(ctx, id, "secrets", all, nil)
+}
+
+// hide keeps values out of errors: a service might repeat them in a refusal.
+func (i Intellects) hide(values map[string]string) {
+	for _, value := range values {
+		i.c.secrets.Add(value)
+	}
+}
+
+// ReplaceSecrets deletes all secrets and sets these. [ConfirmPermanent] is required.
+func (i Intellects) ReplaceSecrets(ctx context.Context, id int64, values map[string]string, opts ...Option) error {
+	if values == nil {
+		values = map[string]string{}
+	}
+	i.hide(values)
+	return i.set(ctx, id, "secrets", values, firstError(checkSecrets(values), settingsOf(opts).confirm("the secrets")))
+}
+
+// ForcedLanguage says in which language an agent answers and listens.
+type ForcedLanguage struct {
+	// ConfigID is the intellect, which is required.
+	ConfigID int64
+	// AgentID is the agent whose speech recognition is set; "" leaves that to the
+	// language of the intellect.
+	AgentID string
+	// Language is a BCP 47 tag such as "de" or "en-US"; "" removes what an earlier
+	// call has set.
+	Language string
+	// LanguageName is its name in the instruction to the model. 28 languages have a
+	// default; others need one.
+	LanguageName string
+}
+
+// SetForcedLanguage sets the language of the answers, an instruction that says so, and the
+// language of speech recognition. The prompts are read and written whole, so two calls
+// at once for one intellect may lose a change. Error: bad_request for a tag that is none,
+// and for an unknown language without a name.
+func (i Intellects) SetForcedLanguage(ctx context.Context, l ForcedLanguage) error {
+	if err := positive("ConfigID", l.ConfigID); err != nil {
+		return err
+	}
+	var name string
+	var tag any // null removes
+	if l.Language != "" {
+		var err error
+		if name, err = languageName(l.Language, l.LanguageName); err != nil {
+			return err
+		}
+		tag = l.Language
+	}
+	intellect, err := i.Get(ctx, l.ConfigID)
+	if err != nil {
+		return err
+	}
+	err = i.c.post(ctx, intellectUpdate, map[string]any{
+		"id": l.ConfigID, "language": tag, "prompts": orEmpty(withForcedLanguage(intellect.Prompts, name)),
+	}, nil)
+	if err != nil || l.AgentID == "" {
+		return err
+	}
+	return i.c.post(ctx, agentUpdate, map[string]any{"agentId": l.AgentID, "speechLanguage": tag}, nil)
+}
+
+// LintPrompts reads an intellect and checks its templates, also against the names of its
+// secrets. It writes nothing.
+func (i Intellects) LintPrompts(ctx context.Context, id int64) ([]Finding, error) {
+	intellect, err := i.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return LintPrompts(intellect), nil
+}
+
+// naming returns the intellects for which names holds.
+func (i Intellects) naming(ctx context.Context, names func(*Intellect) bool) ([]*Intellect, error) {
+	var found []*Intellect
+	for intellect, err := range i.List(ctx, PageSize(MaxPageSize)) {
+		if err != nil {
+			return nil, err
+		}
+		if names(intellect) {
+			found = append(found, intellect)
+		}
+	}
+	return found, nil
+}
+
+// unused refuses to delete what intellects still name, with their ids in the text and in
+// the body of the error.
+func (i Intellects) unused(ctx context.Context, code fault.Code, what string, names func(*Intellect) bool) error {
+	found, err := i.naming(ctx, names)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	return inUse(code, what, found)
+}
+
+// orNull keeps a nil pointer from becoming a typed nil.
+func orNull[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return p
+}
+
+// orEmpty makes a nil list an empty one, which is [] in JSON, not null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

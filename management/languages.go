@@ -1,0 +1,71 @@
+package management
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// languages are the languages that [Intellects.SetForcedLanguage] knows by the first
+// part of their BCP 47 tag, with the name that the instruction uses
+// (management-api.md, "One-call helpers": 28 names).
+var languages = map[string]string{
+	"ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
+	"en": "English", "es": "Spanish", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi",
+	"hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch",
+	"no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish",
+	"tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
+}
+
+// forcedLanguagePrompt is the name of the prompt that [Intellects.SetForcedLanguage]
+// owns.
+const forcedLanguagePrompt = "forced_language"
+
+// languageName is the name of a language by its tag, or the given name; bad_request
+// for a tag that is none, and for an unknown one without a name.
+func languageName(tag, name string) (string, error) {
+	primary, _, _ := strings.Cut(tag, "-")
+	if !languageTag(tag) {
+		return "", badRequest(`language must be a BCP 47 tag such as "de" or "en-US"`)
+	}
+	if name != "" {
+		return name, nil
+	}
+	if known, ok := languages[strings.ToLower(primary)]; ok {
+		return known, nil
+	}
+	return "", badRequest("the language " + tag + " needs a LanguageName; known are " +
+		strings.Join(slices.Sorted(maps.Keys(languages)), ", "))
+}
+
+// languageTag reports whether tag is letters and digits in parts of 1 to 8, joined
+// by "-", the first of 2 or 3 letters.
+func languageTag(tag string) bool {
+	for n, part := range strings.Split(tag, "-") {
+		if len(part) < 1 || len(part) > 8 || n == 0 && (len(part) < 2 || len(part) > 3) {
+			return false
+		}
+		for _, c := range part {
+			letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+			if !letter && (n == 0 || c < '0' || c > '9') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// withForcedLanguage returns prompts with the instruction to answer in the language of
+// that name, and without the former one. With name "" there is none. The name is part of
+// a template, so braces are taken out of it.
+func withForcedLanguage(prompts []Prompt, name string) []Prompt {
+	rest := slices.DeleteFunc(slices.Clone(prompts), func(p Prompt) bool { return p.Name == forcedLanguagePrompt })
+	if name == "" {
+		return rest
+	}
+	name = strings.NewReplacer("{", "", "}", "").Replace(name)
+	return append(rest, Prompt{
+		Name:  forcedLanguagePrompt,
+		Value: "Always answer in " + name + ", whatever language the user writes or speaks, unless the user asks for a translation.",
+	})
+}

@@ -1,0 +1,144 @@
+package management
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/visitor"
+)
+
+// Messages reads what was said (service.md, "Messages, feedback, followups"). With a
+// conversation or agent token ([WithToken]) it is what its user may read; a widget token
+// is wrong_token_scope.
+type Messages struct{ c *Client }
+
+// Message is a message of a thread, or a shared copy of one.
+type Message = visitor.Message
+
+// MessageFilter selects messages that meet all conditions; zero fields are none.
+type MessageFilter struct {
+	ThreadID string   `json:"threadIdEquals,omitempty"`
+	ID       string   `json:"idEquals,omitempty"`
+	IDs      []string `json:"idsIn,omitempty"`
+	// ConfigID is the intellect that answered.
+	ConfigID int64 `json:"genieIdEquals,omitempty"`
+	// Positive selects rated messages, those with this rating.
+	Positive *bool `json:"isPositiveEquals,omitempty"`
+	// PositiveIn selects rated messages by several ratings.
+	PositiveIn  []bool    `json:"isPositiveIn,omitempty"`
+	UserID      *string   `json:"userIdEquals,omitempty"`
+	CreatedFrom time.Time `json:"createdAtGreaterThanOrEqual,omitzero"`
+	CreatedTo   time.Time `json:"createdAtLessThanOrEqual,omitzero"`
+	UpdatedFrom time.Time `json:"updatedAtGreaterThanOrEqual,omitzero"`
+	UpdatedTo   time.Time `json:"updatedAtLessThanOrEqual,omitzero"`
+	// OrderBy is +createdAt, -createdAt, +updatedAt or -updatedAt; default the order
+	// of the conversation.
+	OrderBy string `json:"orderBy,omitempty"`
+}
+
+// MessagePageSize is how many messages [Messages.List] requests at once by default
+// (service.md, "Limits").
+const MessagePageSize = 50
+
+var (
+	messageList = listing{
+		endpoint: endpoint{at: appinit.Genie, path: "/message/list", scope: forUsers, again: harmless},
+		size:     MessagePageSize,
+	}
+	messageGet    = endpoint{at: appinit.Genie, path: "/message/get", scope: forUsers, again: harmless}
+	messageShare  = endpoint{at: appinit.Genie, path: "/message/share", scope: forUsers}
+	messageReport = endpoint{at: appinit.Genie, path: "/message/report", again: harmless}
+)
+
+// typedMessageFilter is a filter with its type.
+type typedMessageFilter struct {
+	typed
+	MessageFilter
+}
+
+func (f MessageFilter) typed() typedMessageFilter {
+	return typedMessageFilter{typed{"GenieListMessageFilter"}, f}
+}
+
+// List iterates over the messages that f selects. Error: bad_request for an unknown order.
+func (m Messages) List(ctx context.Context, f MessageFilter, opts ...Option) iter.Seq2[*Message, error] {
+	return list[Message](ctx, m.c, messageList, query{Filter: f.typed()}, checkOrder(f.OrderBy), opts)
+}
+
+// Get reads a message. Errors: bad_request for an empty id, not_found or forbidden when it
+// does not exist or can't be read.
+func (m Messages) Get(ctx context.Context, id string) (*Message, error) {
+	if err := required("the id of a message", id); err != nil {
+		return nil, err
+	}
+	message := new(Message) // a reply without an id does not decode
+	if err := m.c.post(ctx, messageGet, textID{id}, message); err != nil {
+		return nil, err
+	}
+	return message, nil
+}
+
+// Share makes a copy of a message under a title of its own, which other users can read
+// and which can't be deleted, and returns the copy's id. Errors: those of Get, and
+// server_error when the service returns no id.
+func (m Messages) Share(ctx context.Context, id, newTitle string, opts ...Option) (newMessageID string, err error) {
+	if err := required("the id of a message", id); err != nil {
+		return "", err
+	}
+	var reply struct {
+		Data visitor.Shared `json:"data"`
+	}
+	err = m.c.post(ctx, messageShare, struct {
+		textID
+		NewTitle string `json:"newTitle"`
+	}{textID{id}, newTitle}, &reply, opts...)
+	if err == nil && reply.Data.NewMessageID == "" {
+		err = fault.New(fault.ServerError, "the service returned no id of the copy").At(messageShare.path)
+	}
+	return reply.Data.NewMessageID, err
+}
+
+// Report returns the messages that f selects as CSV: ids and names of users, questions
+// and comments word for word, which are private. It needs an admin token. [PageSize]
+// bounds it, at most 500, which is the default.
+func (m Messages) Report(ctx context.Context, f MessageFilter, opts ...Option) ([]byte, error) {
+	s := settingsOf(opts)
+	if err := firstError(checkOrder(f.OrderBy), s.checkPageSize()); err != nil {
+		return nil, err
+	}
+	size := s.pageSize
+	if size == 0 {
+		size = MaxPageSize
+	}
+	var report fetch.Raw
+	err := m.c.post(ctx, messageReport, query{Filter: f.typed(), Pager: indexPager{1, size}}, &report)
+	return report, err
+}
+
+// ReportSummary reads a report and counts what is in it. It needs an admin token.
+// [PageSize] is as for Report.
+func (m Messages) ReportSummary(ctx context.Context, f MessageFilter, opts ...Option) (ReportSummary, error) {
+	report, err := m.Report(ctx, f, opts...)
+	if err != nil {
+		return ReportSummary{}, err
+	}
+	summary, err := SummarizeReport(strings.NewReader(string(report)))
+	if err != nil {
+		return ReportSummary{}, err
+	}
+	size := settingsOf(opts).pageSize
+	if size == 0 {
+		size = MaxPageSize
+	}
+	summary.Meta = Meta{
+		Time: time.Now().UTC(), PartnerID: m.c.partnerID, Source: messageReport.path,
+		Scope: "the first " + strconv.Itoa(size) + " messages that the filter selects",
+	}
+	return summary, nil
+}

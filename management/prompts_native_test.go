@@ -1,0 +1,160 @@
+//go:build !js
+
+package management
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+func codes(findings []Finding) []string {
+	var list []string
+	for _, f := range findings {
+		list = append(list, f.Code)
+	}
+	return list
+}
+
+func TestLintPrompt(t *testing.T) {
+	for _, test := range []struct {
+		name, template string
+		context        PromptContext
+		want           []string
+	}{
+		{"plain text", "Hello.", PromptContext{}, nil},
+		{"client variable", "Hello {{ name }}.", PromptContext{}, nil},
+		{"client variable that nothing sets", "Hello {{ name }}.", PromptContext{NoClientVariables: true}, []string{FindingPromptUnknownVariable}},
+		{"a default makes up for it", "Hello {{ name | default('you') }}.", PromptContext{NoClientVariables: true}, nil},
+		{"open braces", "Hello {{ name", PromptContext{}, []string{FindingPromptSyntax}},
+		{"closing braces", "Hello name }}", PromptContext{}, []string{FindingPromptSyntax}},
+		{"no name", "Hello {{ }}", PromptContext{}, []string{FindingPromptEmpty}},
+		{"unknown sys variable", "{{ sys__userid }}", PromptContext{}, []string{FindingPromptUnknownVariable}},
+		{"token", "{{ sys__ks }}", PromptContext{}, []string{FindingPromptToken}},
+		{"user attribute", "{{ sys__user_obj.first_name }}", PromptContext{NoClientVariables: true}, nil},
+		{"unknown user attribute", "{{ sys__user_obj.age }}", PromptContext{}, []string{FindingPromptUserAttribute}},
+		{"the whole user", "{{ sys__user_obj }}", PromptContext{}, []string{FindingPromptUserAttribute}},
+		{"secret", "{{ secrets.CRM }}", PromptContext{}, nil},
+		{"secret that is set", "{{ secrets.CRM }}", PromptContext{Secrets: []string{"CRM"}}, nil},
+		{"secret that is not set", "{{ secrets.CRM }}", PromptContext{Secrets: []string{}}, []string{FindingSecretUnresolved}},
+		{"secret that is spoken", "{{ secrets.CRM }}", PromptContext{Spoken: true}, []string{FindingPromptToken}},
+		{"wrong prefix of a secret", "{{ secret.CRM }} {{ SECRETS.CRM }} {{ secrets }}", PromptContext{}, []string{
+			FindingSecretPrefix, FindingSecretPrefix, FindingSecretPrefix,
+		}},
+		{"secret without a name", "{{ secrets.not a name }}", PromptContext{}, []string{FindingSecretPrefix}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := codes(LintPrompt(test.template, test.context)); !slices.Equal(got, test.want) {
+				t.Errorf("findings %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// Each reserved name is known to the lint, so that one that the service gets later is
+// not reported.
+func TestLintKnowsEveryReservedName(t *testing.T) {
+	for _, name := range converse.ReservedVars() {
+		for _, f := range LintPrompt("{{ "+name+" }}", PromptContext{NoClientVariables: true}) {
+			if f.Code == FindingPromptUnknownVariable {
+				t.Errorf("%s: %s", name, f.Detail)
+			}
+		}
+	}
+	for _, attribute := range converse.UserAttributes() {
+		if findings := LintPrompt("{{ sys__user_obj."+attribute+" }}", PromptContext{}); findings != nil {
+			t.Errorf("%s: %v", attribute, findings)
+		}
+	}
+}
+
+func TestLintPromptsNamesThePlace(t *testing.T) {
+	no := false
+	findings := LintPrompts(&Intellect{
+		BaseDirective: "{{ sys__ks }}", Prompts: []Prompt{{Value: "fine"}, {Value: "{{ x"}, {Value: " "}},
+		Glossary: "{{ word }}", OpeningPhrase: "{{ secrets.A }}", AllowClientVariables: &no, Secrets: SecretNames{"A"},
+	})
+	var got []string
+	for _, f := range findings {
+		got = append(got, f.Field+" "+f.Code)
+	}
+	want := []string{
+		"base_directive prompt_token", "prompts[1].value prompt_syntax", "prompts[2].value prompt_empty",
+		"glossary prompt_unknown_variable", "opening_phrase prompt_token",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("findings\n got %q\nwant %q", got, want)
+	}
+}
+
+func TestPreviewPrompt(t *testing.T) {
+	preview, err := PreviewPrompt(
+		"{{ greeting | default('Hi') }} {{ sys__user_obj.first_name }}{{ sys__user_obj.email }}, {{ name }}, {{ secrets.CRM }}, {{ n }}, {{ missing }}.",
+		PreviewValues{
+			Vars:     map[string]any{"name": "Ada", "n": 3},
+			Reserved: map[string]any{"sys__user_obj.first_name": "Ann"},
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Hi Ann, Ada, ***, 3, ."; preview.Text != want {
+		t.Errorf("text %q, want %q", preview.Text, want)
+	}
+	if want := []string{"missing", "sys__user_obj.email"}; !slices.Equal(preview.Unresolved, want) {
+		t.Errorf("unresolved %v, want %v", preview.Unresolved, want)
+	}
+	if want := []string{string(fault.ReservedUserAttrUnresolved)}; !slices.Equal(codes(preview.Findings), want) {
+		t.Errorf("findings %v, want %v", codes(preview.Findings), want)
+	}
+	if len(preview.Variables) != 7 {
+		t.Errorf("variables %v, want 7", preview.Variables)
+	}
+}
+
+func TestPreviewPromptRefusesReservedNames(t *testing.T) {
+	for name, v := range map[string]PreviewValues{
+		"reserved as a client's":  {Vars: map[string]any{"sys__user_id": "u"}},
+		"secret as a client's":    {Vars: map[string]any{"secrets.CRM": "x"}},
+		"token":                   {Reserved: map[string]any{"sys__ks": "x"}},
+		"secret":                  {Reserved: map[string]any{"secrets.CRM": "x"}},
+		"unknown":                 {Reserved: map[string]any{"sys__nothing": "x"}},
+		"unknown attribute":       {Reserved: map[string]any{"sys__user_obj.age": 3}},
+		"value that is no scalar": {Vars: map[string]any{"a": []int{1}}},
+		"reserved, no scalar":     {Reserved: map[string]any{"sys__user_id": []int{1}}},
+	} {
+		if _, err := PreviewPrompt("x", v); !errors.Is(err, fault.ValidationError) {
+			t.Errorf("%s: %v, want validation_error", name, err)
+		}
+	}
+}
+
+// What a preview shows is what the local service renders.
+func TestPreviewAgreesWithTheLocalService(t *testing.T) {
+	vars := map[string]any{"name": "Ada", "empty": "", "n": 2.5, "yes": true, "nothing": nil}
+	for _, template := range []string{
+		"", "no variables", "{{name}}", "{{ name }} and {{name}}", "{{ empty | default('x') }}", `{{ none | default("y") }}`,
+		"{{ none | default(z) }}", "{{ n }} {{ yes }} {{ nothing }}", "{{ name | upper }}", "{{ none | upper }}", "{{", "}}",
+		"a }} b {{ name }}", "{{ name", "{{ {{ name }} }}", "{{\nname\n}}", "{{ name | default('a|b') }}", "{{ none | default('a|b') }}",
+	} {
+		preview, err := PreviewPrompt(template, PreviewValues{Vars: vars})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := brain.Render(template, vars); preview.Text != want {
+			t.Errorf("%q: preview %q, the service renders %q", template, preview.Text, want)
+		}
+	}
+}
+
+func TestLintErrorHasItsFindings(t *testing.T) {
+	text, err := json.Marshal(lintFailed(LintPrompt("{{ sys__ks }}", PromptContext{})))
+	if err != nil || !strings.Contains(string(text), "prompt_token") {
+		t.Errorf("%s, %v; want the finding in the body", text, err)
+	}
+}

@@ -1,0 +1,143 @@
+package management
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Skills are instructions that intellects share (service.md, "Skills"). All calls need an
+// admin token.
+type Skills struct{ c *Client }
+
+// Skill is a skill's record.
+type Skill struct {
+	ID string `json:"id"`
+	// Name is unique within the account.
+	Name         string `json:"name"`
+	Description  string `json:"description"`
+	Instructions string `json:"instructions"`
+	// PartnerID is 0 for a shared skill, nil if the service does not say.
+	PartnerID *int64 `json:"partner_id,omitempty"`
+	CreatedAt Time   `json:"created_at,omitempty"`
+	UpdatedAt Time   `json:"updated_at,omitempty"`
+}
+
+func (s *Skill) hasID() bool { return s.ID != "" }
+
+// Shared reports whether every account has the skill. It is in lists and may be attached
+// to an intellect; get, update and delete are not_found.
+func (s *Skill) Shared() bool { return s.PartnerID != nil && *s.PartnerID == 0 }
+
+// SkillInput is a new skill. Name and Description are required.
+type SkillInput struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Instructions are a template, which may use sys__* variables.
+	Instructions string `json:"instructions,omitempty"`
+}
+
+// SkillPatch is what to change of a skill; nil fields stay as they are.
+type SkillPatch struct {
+	Name         *string `json:"name,omitempty"`
+	Description  *string `json:"description,omitempty"`
+	Instructions *string `json:"instructions,omitempty"`
+}
+
+var (
+	skillAdd    = endpoint{at: appinit.Genie, path: "/v1/skill/add"}
+	skillList   = listing{endpoint: endpoint{at: appinit.Genie, path: "/v1/skill/list", again: harmless}}
+	skillGet    = endpoint{at: appinit.Genie, path: "/v1/skill/get", again: harmless}
+	skillUpdate = endpoint{at: appinit.Genie, path: "/v1/skill/update", again: harmless}
+	skillDelete = endpoint{at: appinit.Genie, path: "/v1/skill/delete"}
+)
+
+func checkInstructions(instructions string) error {
+	findings := LintPrompt(instructions, PromptContext{})
+	for n := range findings {
+		findings[n].Field = "instructions"
+	}
+	return lintFailed(findings)
+}
+
+// Add makes a skill. Errors: bad_request for missing fields, prompt_lint_failed for the
+// instructions, the service's conflict for a name that is in use.
+func (s Skills) Add(ctx context.Context, in SkillInput, opts ...Option) (*Skill, error) {
+	err := firstError(required("Name", in.Name), required("Description", in.Description), checkInstructions(in.Instructions))
+	if err != nil {
+		return nil, err
+	}
+	return fetchRecord[Skill](ctx, s.c, skillAdd, in, opts...)
+}
+
+// Get reads a skill of the account's own. Errors: bad_request for an empty id; not_found,
+// for a shared skill too.
+func (s Skills) Get(ctx context.Context, id string) (*Skill, error) {
+	if err := required("the id of a skill", id); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Skill](ctx, s.c, skillGet, textID{id})
+}
+
+// List iterates over the account's skills and the shared ones.
+func (s Skills) List(ctx context.Context, opts ...Option) iter.Seq2[*Skill, error] {
+	return list[Skill](ctx, s.c, skillList, query{Filter: typed{"SkillListFilter"}}, nil, opts)
+}
+
+// Update changes a skill and returns it. Errors are those of Add and Get, and bad_request
+// for an empty patch.
+func (s Skills) Update(ctx context.Context, id string, p SkillPatch) (*Skill, error) {
+	errs := []error{required("the id of a skill", id)}
+	if p == (SkillPatch{}) {
+		errs = append(errs, badRequest("the patch changes nothing; set at least one field"))
+	}
+	if p.Name != nil {
+		errs = append(errs, required("Name", *p.Name))
+	}
+	if p.Description != nil {
+		errs = append(errs, required("Description", *p.Description))
+	}
+	if p.Instructions != nil {
+		errs = append(errs, checkInstructions(*p.Instructions))
+	}
+	if err := firstError(errs...); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Skill](ctx, s.c, skillUpdate, struct {
+		textID
+		SkillPatch
+	}{textID{id}, p})
+}
+
+// Referencing returns the intellects that have the skill. It reads all intellects.
+func (s Skills) Referencing(ctx context.Context, id string) ([]*Intellect, error) {
+	if err := required("the id of a skill", id); err != nil {
+		return nil, err
+	}
+	return s.c.Intellects.naming(ctx, namesSkill(id))
+}
+
+func namesSkill(id string) func(*Intellect) bool {
+	return func(i *Intellect) bool {
+		return slices.ContainsFunc(i.SkillIDs, func(ref SkillRef) bool { return ref.ID == id })
+	}
+}
+
+// Delete deletes a skill. It reads all intellects first, and is skill_in_use when one has
+// it. Options: [ConfirmPermanent] (confirmation_required without it), [Force] to delete
+// it all the same.
+func (s Skills) Delete(ctx context.Context, id string, opts ...Option) error {
+	given := settingsOf(opts)
+	if err := firstError(required("the id of a skill", id), given.confirm("a skill")); err != nil {
+		return err
+	}
+	if !given.has(Force) {
+		if err := s.c.Intellects.unused(ctx, fault.SkillInUse, "the skill", namesSkill(id)); err != nil {
+			return err
+		}
+	}
+	return s.c.post(ctx, skillDelete, textID{id}, nil, opts...)
+}

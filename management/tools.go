@@ -1,0 +1,148 @@
+package management
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Tools are what a model can call; intellects refer to them by id (service.md, "Tools").
+// All calls need an admin token.
+type Tools struct{ c *Client }
+
+// Tool is a tool's record.
+type Tool struct {
+	ID string `json:"id"`
+	// Name is unique within the account.
+	Name      string     `json:"name"`
+	Config    ToolConfig `json:"config"`
+	CreatedAt Time       `json:"created_at,omitempty"`
+	UpdatedAt Time       `json:"updated_at,omitempty"`
+}
+
+func (t *Tool) hasID() bool { return t.ID != "" }
+
+// ToolPatch is what to change of a tool; nil fields stay as they are.
+type ToolPatch struct {
+	Name *string `json:"name,omitempty"`
+	// Config replaces the whole configuration.
+	Config *ToolConfig `json:"config,omitempty"`
+}
+
+var (
+	toolAdd    = endpoint{at: appinit.Genie, path: "/v1/tool/add"}
+	toolList   = listing{endpoint: endpoint{at: appinit.Genie, path: "/v1/tool/list", again: harmless}}
+	toolGet    = endpoint{at: appinit.Genie, path: "/v1/tool/get", again: harmless}
+	toolUpdate = endpoint{at: appinit.Genie, path: "/v1/tool/update", again: harmless}
+	toolDelete = endpoint{at: appinit.Genie, path: "/v1/tool/delete"}
+)
+
+// textID is the body of the calls about one object whose id is a text.
+type textID struct {
+	ID string `json:"id"`
+}
+
+// typed is a filter that has nothing but its type (service.md, "Tools", "Skills").
+type typed struct {
+	ObjectType string `json:"objectType"`
+}
+
+// Add makes a tool. Errors are those of [ValidateTool], and the service's conflict for
+// a name that is in use.
+func (t Tools) Add(ctx context.Context, name string, config ToolConfig, opts ...Option) (*Tool, error) {
+	if err := ValidateTool(name, config); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Tool](ctx, t.c, toolAdd, struct {
+		Name   string     `json:"name"`
+		Config ToolConfig `json:"config"`
+	}{name, config}, opts...)
+}
+
+// Get reads a tool. Errors: bad_request for an empty id, not_found.
+func (t Tools) Get(ctx context.Context, id string) (*Tool, error) {
+	if err := required("the id of a tool", id); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Tool](ctx, t.c, toolGet, textID{id})
+}
+
+// List iterates over the account's tools.
+func (t Tools) List(ctx context.Context, opts ...Option) iter.Seq2[*Tool, error] {
+	return list[Tool](ctx, t.c, toolList, query{Filter: typed{"ToolListFilter"}}, nil, opts)
+}
+
+// Update changes a tool and returns it. Errors are those of Add and Get, and bad_request
+// for an empty patch.
+func (t Tools) Update(ctx context.Context, id string, p ToolPatch) (*Tool, error) {
+	if err := required("the id of a tool", id); err != nil {
+		return nil, err
+	}
+	if p.Name == nil && p.Config == nil {
+		return nil, badRequest("the patch changes nothing; set at least one field")
+	}
+	if p.Name != nil {
+		if err := checkToolName(*p.Name); err != nil {
+			return nil, err
+		}
+	}
+	if p.Config != nil {
+		if err := p.Config.check(); err != nil {
+			return nil, err
+		}
+	}
+	return fetchRecord[Tool](ctx, t.c, toolUpdate, struct {
+		textID
+		ToolPatch
+	}{textID{id}, p})
+}
+
+// Referencing returns the intellects that name the tool, also as a thread-start tool. It
+// reads all intellects.
+func (t Tools) Referencing(ctx context.Context, id string) ([]*Intellect, error) {
+	if err := required("the id of a tool", id); err != nil {
+		return nil, err
+	}
+	return t.c.Intellects.naming(ctx, namesTool(id))
+}
+
+func namesTool(id string) func(*Intellect) bool {
+	return func(i *Intellect) bool {
+		return slices.Contains(i.ToolIDs, id) || slices.Contains(i.ThreadStartTools, id)
+	}
+}
+
+// Delete deletes a tool. It reads all intellects first, and is tool_in_use when one names
+// the tool. Options: [ConfirmPermanent] (confirmation_required without it), [Force] to
+// delete it all the same.
+func (t Tools) Delete(ctx context.Context, id string, opts ...Option) error {
+	s := settingsOf(opts)
+	if err := firstError(required("the id of a tool", id), s.confirm("a tool")); err != nil {
+		return err
+	}
+	if !s.has(Force) {
+		if err := t.c.Intellects.unused(ctx, fault.ToolInUse, "the tool", namesTool(id)); err != nil {
+			return err
+		}
+	}
+	return t.c.post(ctx, toolDelete, textID{id}, nil, opts...)
+}
+
+// inUse is the refusal to delete what intellects name.
+func inUse(code fault.Code, what string, by []*Intellect) error {
+	names, ids := make([]string, len(by)), make([]any, len(by))
+	for n, i := range by {
+		ids[n] = float64(i.ID) // JSON's own type, which an error's body is made of
+		names[n] = fmt.Sprint(i.ID)
+		if i.Name != "" {
+			names[n] += " (" + i.Name + ")"
+		}
+	}
+	return fault.New(code, what+" is still named by the intellects "+strings.Join(names, ", ")+
+		"; take it out of them, or pass Force").WithBody(map[string]any{"intellects": ids})
+}
