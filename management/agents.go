@@ -36,8 +36,12 @@ type Agent struct {
 	AvatarIDs   []string    `json:"avatarIds"`
 	AdminTags   []string    `json:"adminTags"`
 	ScreenShare ScreenShare `json:"screenShare"`
-	CreatedAt   Time        `json:"createdAt"`
-	UpdatedAt   Time        `json:"updatedAt"`
+	// WidgetConfig and EmbedConfig are JSON objects for pages, which get them from
+	// appInit; empty if none is set.
+	WidgetConfig json.RawMessage `json:"widgetConfig"`
+	EmbedConfig  json.RawMessage `json:"embedConfig"`
+	CreatedAt    Time            `json:"createdAt"`
+	UpdatedAt    Time            `json:"updatedAt"`
 }
 
 func (a *Agent) hasID() bool { return a.ID != "" }
@@ -73,6 +77,9 @@ type AgentInput struct {
 	AvatarIDs   []string     `json:"avatarIds"`
 	AdminTags   []string     `json:"adminTags,omitempty"`
 	ScreenShare *ScreenShare `json:"screenShare,omitempty"`
+	// WidgetConfig and EmbedConfig are JSON objects for pages.
+	WidgetConfig json.RawMessage `json:"widgetConfig,omitempty"`
+	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
 }
 
 // AgentPatch is what to change of an agent; nil fields stay as they are. Empty AdminTags
@@ -83,6 +90,9 @@ type AgentPatch struct {
 	AvatarIDs   []string      `json:"avatarIds,omitzero"`
 	AdminTags   []string      `json:"adminTags,omitzero"`
 	ScreenShare *ScreenShare  `json:"screenShare,omitempty"`
+	// WidgetConfig and EmbedConfig are JSON objects for pages; null removes them.
+	WidgetConfig json.RawMessage `json:"widgetConfig,omitempty"`
+	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
 }
 
 // AgentFilter selects agents that meet all conditions; zero fields are none.
@@ -133,7 +143,8 @@ func (in *AgentInput) check() error {
 
 func (p *AgentPatch) check() error {
 	switch {
-	case p.DisplayName == nil && p.Intellect == nil && p.AvatarIDs == nil && p.AdminTags == nil && p.ScreenShare == nil:
+	case p.DisplayName == nil && p.Intellect == nil && p.AvatarIDs == nil && p.AdminTags == nil && p.ScreenShare == nil &&
+		p.WidgetConfig == nil && p.EmbedConfig == nil:
 		return badRequest("the patch changes nothing; set at least one field")
 	case p.DisplayName != nil && *p.DisplayName == "":
 		return badRequest("DisplayName must not be empty")
