@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,6 +32,7 @@ type threadView struct {
 
 type threadMetadata struct {
 	Analysis map[string]any `json:"analysis"`
+	store.Outcome
 }
 
 func viewThread(t store.Thread) threadView {
@@ -42,7 +41,7 @@ func viewThread(t store.Thread) threadView {
 		analysis = map[string]any{}
 	}
 	return threadView{
-		t.ID, t.Title, t.CreatedAt, t.UpdatedAt, t.Status, t.AgentID, t.UserID, threadMetadata{analysis},
+		t.ID, t.Title, t.CreatedAt, t.UpdatedAt, t.Status, t.AgentID, t.UserID, threadMetadata{analysis, t.Outcome},
 	}
 }
 
@@ -127,7 +126,6 @@ func (s *server) threadUpdate(c *call, body struct {
 	if body.Title != nil && utf8.RuneCountInString(*body.Title) > maxTitle {
 		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxTitle), "title")
 	}
-	var changed []string // keys of the analysis
 	t, err := s.Store.UpdateThread(c.ctx(), c.scope(), body.ID, func(t *store.Thread) error {
 		if body.Title != nil {
 			t.Title = *body.Title
@@ -142,29 +140,16 @@ func (s *server) threadUpdate(c *call, body struct {
 		if t.Analysis == nil {
 			t.Analysis = map[string]any{}
 		}
-		changed = changedKeys(t.Analysis, body.Metadata.Analysis)
 		maps.Copy(t.Analysis, body.Metadata.Analysis)
 		if size, err := json.Marshal(t.Analysis); err != nil || len(size) > maxAnalysis {
 			return invalid("too_long", fmt.Sprintf("analysis: at most %d bytes", maxAnalysis), "thread_metadata", "analysis")
 		}
 		return nil
 	})
-	if err == nil && len(changed) > 0 {
-		// Nothing here listens to this event (service.md, Events); the log shows it.
-		s.log.Info("analysis_updated", "thread", store.ThreadLabel(t.ID), "keys", changed)
+	if err == nil && len(t.Changed) > 0 {
+		s.log.Info(string(store.AnalysisUpdated), "thread", store.ThreadLabel(t.ID), "keys", t.Changed)
 	}
 	return viewThread(t), err
-}
-
-// changedKeys lists the keys whose value patch changes, sorted.
-func changedKeys(analysis, patch map[string]any) []string {
-	var keys []string
-	for _, key := range slices.Sorted(maps.Keys(patch)) {
-		if old, ok := analysis[key]; !ok || !reflect.DeepEqual(old, patch[key]) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 func (s *server) threadDelete(c *call, body struct {

@@ -44,6 +44,8 @@ type Store struct {
 	write *sql.DB
 	read  *sql.DB
 
+	newEvents chan struct{} // holds one value while there may be new ones
+
 	tempDir string // removed by Close
 }
 
@@ -51,7 +53,7 @@ type Store struct {
 // they are not there yet, and brings an older file up to date. With dir "" the
 // data live in a temporary directory, which Close removes.
 func Open(dir string) (*Store, error) {
-	s := &Store{}
+	s := &Store{newEvents: make(chan struct{}, 1)}
 	// A commit is on the disk before it is acknowledged: FULL also survives a
 	// power cut. Data that Close deletes anyway need not wait for the disk.
 	synchronous := "FULL"

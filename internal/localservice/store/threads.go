@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
+	"maps"
 	"strings"
 	"time"
 )
@@ -69,14 +71,14 @@ func (s Scope) listed() *where {
 }
 
 const threadColumns = `threads.id, threads.partner_id, threads.user_id, threads.token_id, threads.agent_id,
-	threads.config_id, threads.title, threads.status, threads.context_id, threads.vars, threads.analysis,
+	threads.config_id, threads.title, threads.status, threads.context_id, threads.vars, threads.analysis, threads.outcome,
 	threads.created_at, threads.updated_at`
 
 // CreateThread adds t. It fills CreatedAt, UpdatedAt and Status.
 func (s *Store) CreateThread(ctx context.Context, t *Thread) error {
 	t.CreatedAt = fromMillis(millis(time.Now()))
 	t.UpdatedAt, t.Status = t.CreatedAt, ThreadActive
-	vars, analysis, err := t.objects()
+	vars, analysis, _, err := t.objects()
 	if err != nil {
 		return err
 	}
@@ -99,27 +101,38 @@ func thread(ctx context.Context, q querier, scope Scope, id string) (Thread, err
 	return one(q.QueryRowContext(ctx, `SELECT `+threadColumns+` FROM threads WHERE `+w.String(), w.args...), scanThread)
 }
 
-// UpdateThread lets change edit the thread inside one transaction. Its title,
-// status, variables and analysis are written back.
+// UpdateThread lets change edit the thread inside one transaction. Its title, status,
+// variables, analysis and outcome are written back. New values in the analysis are an
+// event.
 func (s *Store) UpdateThread(ctx context.Context, scope Scope, id string, change func(*Thread) error) (Thread, error) {
 	var t Thread
 	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
 		if t, err = thread(ctx, tx, scope, id); err != nil {
 			return err
 		}
+		analysis := maps.Clone(t.Analysis)
 		if err := change(&t); err != nil {
 			return err
 		}
+		if t.Changed = ChangedKeys(analysis, t.Analysis); len(t.Changed) > 0 {
+			event := Event{PartnerID: t.PartnerID, ThreadID: t.ID, Type: AnalysisUpdated, Keys: t.Changed, Depth: t.Depth}
+			if err := addEvent(ctx, tx, event); err != nil {
+				return err
+			}
+		}
 		t.UpdatedAt = fromMillis(millis(time.Now()))
-		vars, analysis, err := t.objects()
+		vars, newAnalysis, outcome, err := t.objects()
 		if err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx,
-			`UPDATE threads SET title = ?, status = ?, vars = ?, analysis = ?, updated_at = ? WHERE id = ?`,
-			t.Title, t.Status, vars, analysis, millis(t.UpdatedAt), t.ID)
+			`UPDATE threads SET title = ?, status = ?, vars = ?, analysis = ?, outcome = ?, updated_at = ? WHERE id = ?`,
+			t.Title, t.Status, vars, newAnalysis, outcome, millis(t.UpdatedAt), t.ID)
 		return err
 	})
+	if err == nil && len(t.Changed) > 0 {
+		s.announce()
+	}
 	return t, err
 }
 
@@ -246,10 +259,17 @@ func (s *Store) CompleteThread(ctx context.Context, scope Scope, id string) (fir
 		if err != nil {
 			return err
 		}
-		first = rows == 1
+		if first = rows == 1; first {
+			if err := addEvent(ctx, tx, Event{PartnerID: t.PartnerID, ThreadID: t.ID, Type: SessionEnded}); err != nil {
+				return err
+			}
+		}
 		_, err = tx.ExecContext(ctx, `UPDATE threads SET status = ? WHERE id = ?`, ThreadCompleted, t.ID)
 		return err
 	})
+	if err == nil && first {
+		s.announce()
+	}
 	return first, err
 }
 
@@ -269,41 +289,57 @@ func (s *Store) CompleteIdle(ctx context.Context, before time.Time, kept []strin
 			}
 			w.add("id NOT IN ("+marks+")", args...)
 		}
-		ids, err = all(ctx, tx, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
-			`SELECT id FROM threads WHERE `+w.String()+` ORDER BY rowid LIMIT 1000`, w.args...)
-		for _, id := range ids {
-			if err == nil {
-				_, err = tx.ExecContext(ctx,
-					`INSERT INTO completed_sessions (thread_id, completed_at) VALUES (?, ?) ON CONFLICT DO NOTHING`, id, millis(time.Now()))
+		ended, err := all(ctx, tx, func(row scanner) (e Event, err error) {
+			return e, row.Scan(&e.ThreadID, &e.PartnerID)
+		}, `SELECT id, partner_id FROM threads WHERE `+w.String()+` ORDER BY rowid LIMIT 1000`, w.args...)
+		for _, e := range ended {
+			if err != nil {
+				break
 			}
-			if err == nil {
-				_, err = tx.ExecContext(ctx, `UPDATE threads SET status = ? WHERE id = ?`, ThreadCompleted, id)
-			}
+			ids = append(ids, e.ThreadID)
+			err = completeIdle(ctx, tx, e)
 		}
 		return err
 	})
+	if err == nil && len(ids) > 0 {
+		s.announce()
+	}
 	return ids, err
 }
 
-func (t *Thread) objects() (vars, analysis string, err error) {
-	v, err := json.Marshal(t.Vars)
+func completeIdle(ctx context.Context, tx *sql.Tx, e Event) error {
+	e.Type = SessionEnded
+	result, err := tx.ExecContext(ctx,
+		`INSERT INTO completed_sessions (thread_id, completed_at) VALUES (?, ?) ON CONFLICT DO NOTHING`, e.ThreadID, millis(time.Now()))
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	a, err := json.Marshal(t.Analysis)
-	return string(v), string(a), err
+	if rows, err := result.RowsAffected(); err != nil || rows == 1 {
+		if err = errors.Join(err, addEvent(ctx, tx, e)); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE threads SET status = ? WHERE id = ?`, ThreadCompleted, e.ThreadID)
+	return err
+}
+
+func (t *Thread) objects() (vars, analysis, outcome string, err error) {
+	var text [3][]byte
+	for i, object := range []any{t.Vars, t.Analysis, t.Outcome} {
+		if text[i], err = json.Marshal(object); err != nil {
+			return "", "", "", err
+		}
+	}
+	return string(text[0]), string(text[1]), string(text[2]), nil
 }
 
 func scanThread(row scanner) (t Thread, err error) {
-	var vars, analysis []byte
+	var vars, analysis, outcome []byte
 	var created, updated int64
 	if err := row.Scan(&t.ID, &t.PartnerID, &t.UserID, &t.TokenID, &t.AgentID, &t.ConfigID, &t.Title, &t.Status,
-		&t.ContextID, &vars, &analysis, &created, &updated); err != nil {
+		&t.ContextID, &vars, &analysis, &outcome, &created, &updated); err != nil {
 		return t, err
 	}
 	t.CreatedAt, t.UpdatedAt = fromMillis(created), fromMillis(updated)
-	if err := json.Unmarshal(vars, &t.Vars); err != nil {
-		return t, err
-	}
-	return t, json.Unmarshal(analysis, &t.Analysis)
+	return t, errors.Join(json.Unmarshal(vars, &t.Vars), json.Unmarshal(analysis, &t.Analysis), json.Unmarshal(outcome, &t.Outcome))
 }

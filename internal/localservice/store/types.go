@@ -161,8 +161,15 @@ type Thread struct {
 	ContextID string
 	Vars      map[string]any // request variables merged over HTTP turns
 	Analysis  map[string]any
+	Outcome   Outcome
 	CreatedAt time.Time
 	UpdatedAt time.Time
+
+	// Changed are the keys of the analysis to which [Store.UpdateThread] has given a
+	// new value.
+	Changed []string
+	// Depth is how many events led to an update, 0 for a client's. It is not stored.
+	Depth int
 }
 
 // Role says whose line a message is. The words are those of a transcript.

@@ -1,0 +1,85 @@
+package store
+
+// States of an [InsightSetting] and of a [Rule].
+const (
+	StatusActive   = "active"
+	StatusDisabled = "disabled"
+)
+
+// InsightSetting is a question about a finished conversation. Its answer is a key of the
+// thread's analysis. Its JSON is the wire's.
+type InsightSetting struct {
+	Key       string    `json:"key"`
+	Title     string    `json:"title"`
+	Prompt    string    `json:"prompt"`
+	ValueType ValueType `json:"valueType"`
+	Status    string    `json:"status"` // StatusActive or StatusDisabled
+}
+
+// ValueType is the type of an insight's value.
+type ValueType string
+
+// ValueTypes are the types of values: three, and lists of each.
+func ValueTypes() []ValueType {
+	return []ValueType{"string", "number", "boolean", "string[]", "number[]", "boolean[]"}
+}
+
+// Rule does something when something happens to a thread. Its JSON is the wire's.
+type Rule struct {
+	Name        string      `json:"name"`
+	Description string      `json:"description,omitempty"`
+	Status      string      `json:"status"` // StatusActive or StatusDisabled
+	ObjectType  string      `json:"objectType"`
+	EventType   EventType   `json:"eventType"`
+	Conditions  []RuleTerm  `json:"conditions"` // all of them must hold
+	Actions     []RuleAction `json:"actions"`
+}
+
+// ThreadObject is the only object type of rules.
+const ThreadObject = "thread"
+
+// RuleTerm is one condition of a [Rule].
+type RuleTerm struct {
+	Field    string `json:"field"` // as in "object.agent_id"
+	Operator string `json:"operator"`
+	Value    any    `json:"value,omitempty"`
+}
+
+// RuleAction is one action of a [Rule].
+type RuleAction struct {
+	Type string `json:"type"`
+
+	InsightSettingIDs []string `json:"insightSettingIds,omitempty"` // of an InsightAction
+	EmailTemplateID   string   `json:"emailTemplateId,omitempty"`   // of an EmailAction
+	To                string   `json:"to,omitempty"`
+}
+
+// Types of a [RuleAction].
+const (
+	InsightAction = "triggerInsightSettingsKai"
+	EmailAction   = "sendEmail" // kept, and not sent: this service has no mail
+)
+
+// EmailTemplate is the text of an email. Its JSON is the wire's.
+type EmailTemplate struct {
+	AppGUID  string `json:"appGuid"`
+	Name     string `json:"name"`
+	Subject  string `json:"subject"`
+	Body     string `json:"body"`
+	From     string `json:"from"`
+	Language string `json:"language"`
+	Status   string `json:"status"`
+}
+
+// InsightSettings is the collection of insight settings.
+func (s *Store) InsightSettings() Collection[InsightSetting] {
+	return NewCollection[InsightSetting](s, "insight-setting", UUID, nil)
+}
+
+// Rules is the collection of lifecycle rules.
+func (s *Store) Rules() Collection[Rule] { return NewCollection[Rule](s, "lifecycle-rule", UUID, nil) }
+
+// EmailTemplates is the collection of email templates.
+func (s *Store) EmailTemplates() Collection[EmailTemplate] {
+	return NewCollection[EmailTemplate](s, "email-template", UUID, nil)
+}
