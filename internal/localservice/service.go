@@ -110,10 +110,11 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	thinker, err := s.newBrain(ctx, script, o)
+	thinker, model, err := s.newBrain(ctx, script, o)
 	if err != nil {
 		return err
 	}
+	s.runRules(model)
 	talk := dialogue.New(dialogue.Config{
 		Store: s.store, Brain: thinker, Logger: s.log,
 		Site:      func() string { return s.info.GenieURL }, // known once something listens
@@ -201,7 +202,7 @@ func newThreads(q Quotas) func(tokenID string, from netip.Addr) bool {
 
 // apiPrefixes are the beginnings of the API's paths (service.md).
 var apiPrefixes = []string{
-	api.SessionPrefix + "/", "/v1/", "/assistant/", "/thread/", "/message/", "/feedback/", "/followup/",
+	api.SessionPrefix + "/", "/v1/", "/assistant/", "/thread/", "/message/", "/feedback/", "/followup/", "/mcp/",
 	brain.DocumentPrefix, dialogue.ConsentPath,
 }
 

@@ -54,7 +54,7 @@ func serve(t testing.TB, b brain.Brain, change func(*Config)) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetKnowledge(t.Context(), passages); err != nil {
+	if err := s.SetDocuments(t.Context(), passages); err != nil {
 		t.Fatal(err)
 	}
 	if b == nil {

@@ -112,7 +112,7 @@ func knowledge(t *testing.T) *store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetKnowledge(t.Context(), passages); err != nil {
+	if err := s.SetDocuments(t.Context(), passages); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -135,7 +135,7 @@ func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompleti
 		system += "\nYour answer is read on a page and may use Markdown."
 	}
 	if c.knowledge != nil && q.Capabilities.On(UseKnowledge) {
-		passages, err := c.knowledge.SearchKnowledge(ctx, q.Text, chatPassages)
+		passages, err := c.knowledge.SearchKnowledge(ctx, q.Profile.KnowledgeIDs, q.Text, chatPassages)
 		if err != nil {
 			return nil, err
 		}

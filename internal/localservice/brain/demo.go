@@ -207,7 +207,7 @@ func (t *turn) quoteDocuments() (found bool, err error) {
 	if err := t.out.Think("Searching the documents."); err != nil {
 		return false, err
 	}
-	hits, err := t.knowledge.SearchKnowledge(t.ctx, strings.Join(topic, " "), maxItems)
+	hits, err := t.knowledge.SearchKnowledge(t.ctx, t.Profile.KnowledgeIDs, strings.Join(topic, " "), maxItems)
 	if err != nil || len(hits) == 0 {
 		return false, err
 	}
@@ -293,7 +293,7 @@ func (t *turn) summary(hits []store.Passage) error {
 func (t *turn) sources(hits []store.Passage) error {
 	type source struct {
 		Title   string `json:"title"`
-		URL     string `json:"url"`
+		URL     string `json:"url,omitempty"`
 		Snippet string `json:"snippet"`
 	}
 	list := make([]source, len(hits))
@@ -304,7 +304,9 @@ func (t *turn) sources(hits []store.Passage) error {
 		}
 		list[i] = source{
 			Title: title, Snippet: shorten(plain(hit.Body), snippetLength),
-			URL: t.Site + DocumentPrefix + (&url.URL{Path: hit.Source}).EscapedPath(),
+		}
+		if hit.Source != "" { // the others are shown to nobody else
+			list[i].URL = t.Site + DocumentPrefix + (&url.URL{Path: hit.Source}).EscapedPath()
 		}
 	}
 	return t.widget("sources-tool", map[string]any{"sources": list})

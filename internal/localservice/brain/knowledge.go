@@ -28,9 +28,9 @@ func DefaultKnowledge() fs.FS {
 	return folder
 }
 
-// Searcher finds passages that fit some words, best first.
+// Searcher finds passages of some records that fit some words, best first.
 type Searcher interface {
-	SearchKnowledge(ctx context.Context, words string, limit int) ([]store.Passage, error)
+	SearchKnowledge(ctx context.Context, records []int64, words string, limit int) ([]store.Passage, error)
 }
 
 var _ Searcher = (*store.Store)(nil)
@@ -69,19 +69,38 @@ func ReadKnowledge(folder fs.FS) ([]store.Passage, error) {
 	return passages, nil
 }
 
+// Passages cuts a source of a knowledge record into passages.
+func Passages(source store.Source) []store.Passage {
+	cut := cutText
+	if source.Type == store.MarkdownSource {
+		cut = cutMarkdown
+	}
+	passages := cut(source.Name, source.Content)
+	for i := range passages {
+		passages[i].Source, passages[i].EntryID = "", source.EntryID
+	}
+	return passages
+}
+
 // cutMarkdown makes one passage of each section, its Markdown unchanged. The
 // first heading of level one names the document.
 func cutMarkdown(name, text string) []store.Passage {
-	title := strings.TrimSuffix(path.Base(name), path.Ext(name))
+	title := titleOf(name)
 	var passages []store.Passage
-	heading, body, code := "", []string(nil), false
+	heading, body, begin, code := "", []string(nil), 1, false
 	flush := func() {
+		empty := 0
+		for empty < len(body) && body[empty] == "" {
+			empty++
+		}
 		if section := strings.Trim(strings.Join(body, "\n"), "\n"); section != "" {
-			passages = append(passages, store.Passage{Title: title, Heading: heading, Body: section, Source: name})
+			passages = append(passages, store.Passage{Title: title, Heading: heading, Body: section, Source: name, Line: begin + empty})
 		}
 		body = nil
 	}
+	number := 0
 	for line := range strings.Lines(text) {
+		number++
 		line = strings.TrimRight(line, " \t\r\n")
 		if strings.HasPrefix(strings.TrimSpace(line), fence) {
 			code = !code
@@ -92,10 +111,47 @@ func cutMarkdown(name, text string) []store.Passage {
 			continue
 		}
 		flush()
+		begin = number + 1
 		heading = plainLine(strings.TrimSpace(line[marks:]))
 		if marks == 1 && len(passages) == 0 {
 			title, heading = heading, ""
 		}
+	}
+	flush()
+	return passages
+}
+
+// titleOf is the title of a document that has none: its name, without a suffix.
+func titleOf(name string) string { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
+
+// textPassage is how long a passage of plain text is, in bytes; a paragraph is not cut.
+const textPassage = 800
+
+// cutText makes passages of the paragraphs of a plain text, short ones together.
+func cutText(name, text string) []store.Passage {
+	var passages []store.Passage
+	var body []string
+	begin, number, size := 1, 0, 0
+	flush := func() {
+		if section := strings.Trim(strings.Join(body, "\n"), "\n"); section != "" {
+			passages = append(passages, store.Passage{Title: titleOf(name), Body: section, Source: name, Line: begin})
+		}
+		body, size = nil, 0
+	}
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, " \t\r\n")
+		if line == "" && size >= textPassage {
+			flush()
+		}
+		if line == "" && len(body) == 0 {
+			continue
+		}
+		if len(body) == 0 {
+			begin = number
+		}
+		body = append(body, line)
+		size += len(line) + 1
 	}
 	flush()
 	return passages

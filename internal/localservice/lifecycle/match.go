@@ -17,7 +17,7 @@ const (
 	In        = "in"
 	NotIn     = "notIn"
 	Contains  = "contains" // of a list, or of a text
-	Exists    = "exists" // takes no value
+	Exists    = "exists"   // takes no value
 )
 
 // Operators lists the operators of conditions.

@@ -111,6 +111,10 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 	if err != nil {
 		return agent, err
 	}
+	knowledge, err := s.usableKnowledge(ctx, r.PartnerID, in.KnowledgeIDs)
+	if err != nil {
+		return agent, err
+	}
 	agent.AvatarIDs = r.Body.AvatarIDs
 	agent.WidgetConfig, agent.EmbedConfig = r.Body.WidgetConfig, r.Body.EmbedConfig
 	agent.Profile = Profile{
@@ -118,7 +122,7 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 		OpeningPhrase: DefaultOpening, TapToTalk: in.TapToTalk, InterruptionsEnabled: in.InterruptionsEnabled,
 		AllowClientVariables: in.AllowClientVariables, Language: in.Language, Capabilities: in.Capabilities,
 		BaseDirective: in.BaseDirective, Prompts: in.Prompts, Glossary: in.Glossary, Starters: in.Starters, Script: in.Script,
-		Tools: defined(tools), StartTools: defined(startTools), Skills: skills, KnowledgeIDs: in.KnowledgeIDs,
+		Tools: defined(tools), StartTools: defined(startTools), Skills: skills, KnowledgeIDs: knowledge,
 		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets,
 	}
 	if in.OpeningPhrase != nil {
@@ -159,7 +163,7 @@ func (s *Store) build(ctx context.Context, tx *sql.Tx, a Agent) error {
 	in := NewIntellect()
 	in.Name, in.BaseDirective, in.OpeningPhrase = p.DisplayName, p.BaseDirective, &p.OpeningPhrase
 	in.AllowClientVariables, in.InterruptionsEnabled, in.TapToTalk = p.AllowClientVariables, p.InterruptionsEnabled, p.TapToTalk
-	in.Language, in.Script = p.Language, p.Script
+	in.Language, in.Script, in.KnowledgeIDs = p.Language, p.Script, []int64{DocumentsID}
 	in.Starters = append(in.Starters, p.Starters...)
 	for name, state := range p.Capabilities {
 		in.Capabilities[name] = state

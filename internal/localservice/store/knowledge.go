@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -11,41 +12,129 @@ import (
 // long sentence has don't make a better hit.
 const maxQueryWords = 32
 
-// SetKnowledge replaces everything that agents can answer from.
-func (s *Store) SetKnowledge(ctx context.Context, passages []Passage) error {
-	return s.tx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM knowledge`); err != nil {
-			return err
-		}
-		insert, err := tx.PrepareContext(ctx, `INSERT INTO knowledge (title, heading, body, source) VALUES (?, ?, ?, ?)`)
-		if err != nil {
-			return err
-		}
-		defer insert.Close()
-		for _, p := range passages {
-			if _, err := insert.ExecContext(ctx, p.Title, p.Heading, p.Body, p.Source); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// DocumentsID is the record of the service's own documents, which is shared. Other
+// records count up from a thousand.
+const DocumentsID = 0
+
+// Knowledge is a record of texts that agents answer from. Its JSON is the wire's.
+type Knowledge struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Config      KnowledgeConfig `json:"config"`
+
+	// Passages are what the sources were cut into; they are in the index, not in the
+	// record. nil leaves those that are there.
+	Passages []Passage `json:"-"`
 }
 
-// SearchKnowledge returns the passages that fit the words best, best first. A
-// passage must contain at least one of them.
-func (s *Store) SearchKnowledge(ctx context.Context, words string, limit int) ([]Passage, error) {
+// KnowledgeConfig is what a [Knowledge] is made of.
+type KnowledgeConfig struct {
+	Sources []Source `json:"sources"`
+}
+
+// Source is one text of a [Knowledge].
+type Source struct {
+	Type     string    `json:"type"` // TextSource or MarkdownSource
+	Name     string    `json:"name"`
+	Content  string    `json:"content"`
+	EntryID  string    `json:"entry_id"` // given by the service
+	Indexers []Indexer `json:"indexers"` // set by the service
+}
+
+// Types of a [Source].
+const (
+	TextSource     = "text"
+	MarkdownSource = "markdown"
+)
+
+// Indexer says how far a source is indexed.
+type Indexer struct {
+	Type          string `json:"type"`
+	IndexPosition bool   `json:"index_position,omitempty"` // there when it is
+}
+
+// Indexed is the indexer of a source whose passages are stored.
+func Indexed() []Indexer { return []Indexer{{"fulltext", true}} }
+
+// Knowledge is the collection of texts to answer from. Storing a record with passages
+// replaces those of the record; its passages go with it.
+func (s *Store) Knowledge() Collection[Knowledge] {
+	c := NewCollection[Knowledge](s, "knowledge", Numbered, nil)
+	c.kept = func(ctx context.Context, tx *sql.Tx, r *Record[Knowledge]) error {
+		if r.Body.Passages == nil {
+			return nil
+		}
+		return setPassages(ctx, tx, r.Number(), r.Body.Passages)
+	}
+	return c
+}
+
+// SetDocuments replaces the service's own documents.
+func (s *Store) SetDocuments(ctx context.Context, passages []Passage) error {
+	return s.tx(ctx, func(tx *sql.Tx) error { return setPassages(ctx, tx, DocumentsID, passages) })
+}
+
+// usableKnowledge returns those of the ids that the partner may use.
+func (s *Store) usableKnowledge(ctx context.Context, partnerID int64, ids []int64) ([]int64, error) {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = strconv.FormatInt(id, 10)
+	}
+	found, err := s.Knowledge().Usable(ctx, partnerID, list)
+	usable := make([]int64, len(found))
+	for i, r := range found {
+		usable[i] = r.Number()
+	}
+	return usable, err
+}
+
+// setPassages replaces the passages of a record.
+func setPassages(ctx context.Context, tx *sql.Tx, record int64, passages []Passage) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM passages WHERE record = ?`, record); err != nil {
+		return err
+	}
+	insert, err := tx.PrepareContext(ctx,
+		`INSERT INTO passages (title, heading, body, source, record, entry, line) VALUES (?, ?, ?, ?, ?, ?, ?)`)
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	for _, p := range passages {
+		if _, err := insert.ExecContext(ctx, p.Title, p.Heading, p.Body, p.Source, record, p.EntryID, p.Line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SearchKnowledge returns the passages of some records that fit the words best, best
+// first. A passage must contain at least one of them.
+func (s *Store) SearchKnowledge(ctx context.Context, records []int64, words string, limit int) ([]Passage, error) {
+	ids := make([]string, len(records))
+	for i, id := range records {
+		ids[i] = strconv.FormatInt(id, 10)
+	}
+	return s.search(ctx, `SELECT CAST(value AS INTEGER) FROM json_each(?)`, jsonList(ids), words, limit)
+}
+
+// SearchPartner is [Store.SearchKnowledge] in all records of a partner.
+func (s *Store) SearchPartner(ctx context.Context, partnerID int64, words string, limit int) ([]Passage, error) {
+	return s.search(ctx, `SELECT CAST(id AS INTEGER) FROM objects WHERE kind = 'knowledge' AND partner_id = ?`, partnerID, words, limit)
+}
+
+func (s *Store) search(ctx context.Context, records string, arg any, words string, limit int) ([]Passage, error) {
 	match := matchAny(words)
 	if match == "" {
 		return []Passage{}, nil
 	}
 	scan := func(row scanner) (p Passage, err error) {
-		err = row.Scan(&p.Title, &p.Heading, &p.Body, &p.Source)
+		err = row.Scan(&p.Title, &p.Heading, &p.Body, &p.Source, &p.EntryID, &p.Line)
 		return p, err
 	}
 	// A hit in a heading says more about the passage than one in its text.
 	return all(ctx, s.read, scan,
-		`SELECT title, heading, body, source FROM knowledge WHERE knowledge MATCH ?
-		 ORDER BY bm25(knowledge, 2.0, 6.0, 1.0), rowid LIMIT ?`, match, limit)
+		`SELECT title, heading, body, source, entry, line FROM passages WHERE passages MATCH ? AND record IN (`+records+`)
+		 ORDER BY bm25(passages, 2.0, 6.0, 1.0), rowid LIMIT ?`, match, arg, limit)
 }
 
 // matchAny turns free text into an FTS5 expression. Every word is quoted, so

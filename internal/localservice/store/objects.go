@@ -45,12 +45,15 @@ type Collection[T any] struct {
 	kind  string
 	newID func() string   // nil makes numbers
 	name  func(*T) string // what no two records of a partner may have in common; nil is nothing, and so is ""
+
+	// kept, unless nil, does what else belongs to storing a record, in its transaction.
+	kept func(context.Context, *sql.Tx, *Record[T]) error
 }
 
 // NewCollection declares a kind. newID is [UUID], [HexID] or [Numbered]; name returns
 // what must be unique within a partner, and may be nil.
 func NewCollection[T any](s *Store, kind string, newID func() string, name func(*T) string) Collection[T] {
-	return Collection[T]{s, kind, newID, name}
+	return Collection[T]{store: s, kind: kind, newID: newID, name: name}
 }
 
 // UUID makes the ids of most kinds.
@@ -238,6 +241,9 @@ func (c Collection[T]) insert(ctx context.Context, tx *sql.Tx, partnerID int64, 
 	_, err = tx.ExecContext(ctx,
 		`INSERT INTO objects (seq, kind, partner_id, id, name, request, body, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		seq, c.kind, partnerID, r.ID, c.nameOf(&body), requestOf(ctx), string(text), millis(now), millis(now))
+	if err == nil && c.kept != nil {
+		err = c.kept(ctx, tx, &r)
+	}
 	return r, taken(err)
 }
 
@@ -257,6 +263,9 @@ func (c Collection[T]) Update(ctx context.Context, partnerID int64, id string, c
 		r.UpdatedAt = fromMillis(millis(time.Now()))
 		_, err = tx.ExecContext(ctx, `UPDATE objects SET name = ?, body = ?, updated_at = ? WHERE kind = ? AND partner_id = ? AND id = ?`,
 			c.nameOf(&r.Body), string(text), millis(r.UpdatedAt), c.kind, partnerID, id)
+		if err == nil && c.kept != nil {
+			err = c.kept(ctx, tx, &r)
+		}
 		return taken(err)
 	})
 	return r, err

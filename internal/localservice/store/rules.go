@@ -26,12 +26,12 @@ func ValueTypes() []ValueType {
 
 // Rule does something when something happens to a thread. Its JSON is the wire's.
 type Rule struct {
-	Name        string      `json:"name"`
-	Description string      `json:"description,omitempty"`
-	Status      string      `json:"status"` // StatusActive or StatusDisabled
-	ObjectType  string      `json:"objectType"`
-	EventType   EventType   `json:"eventType"`
-	Conditions  []RuleTerm  `json:"conditions"` // all of them must hold
+	Name        string       `json:"name"`
+	Description string       `json:"description,omitempty"`
+	Status      string       `json:"status"` // StatusActive or StatusDisabled
+	ObjectType  string       `json:"objectType"`
+	EventType   EventType    `json:"eventType"`
+	Conditions  []RuleTerm   `json:"conditions"` // all of them must hold
 	Actions     []RuleAction `json:"actions"`
 }
 

@@ -120,6 +120,7 @@ func base(name, opening string) Profile {
 		Language:             "en-US",
 		Capabilities:         map[string]string{"generate_followup_questions": "on"},
 		BaseDirective:        directive,
+		KnowledgeIDs:         []int64{DocumentsID},
 	}
 }
 

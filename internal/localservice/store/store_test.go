@@ -604,7 +604,7 @@ func TestSearchKnowledge(t *testing.T) {
 		{Title: "Fruit", Heading: "Pears", Body: "Sweeter than apples.", Source: "fruit.md"},
 	}
 	for range 2 { // setting it again replaces it
-		if err := s.SetKnowledge(ctx, passages); err != nil {
+		if err := s.SetDocuments(ctx, passages); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -619,7 +619,7 @@ func TestSearchKnowledge(t *testing.T) {
 		{`") OR (title:*`, nil},
 		{"NEAR NOT AND", nil},
 	} {
-		hits, err := s.SearchKnowledge(ctx, tt.words, 5)
+		hits, err := s.SearchKnowledge(ctx, []int64{DocumentsID}, tt.words, 5)
 		if err != nil {
 			t.Fatalf("%q: %v", tt.words, err)
 		}
@@ -642,7 +642,7 @@ func TestCancelledContextWaitsForNothing(t *testing.T) {
 	defer tx.Rollback() //nolint:errcheck // nothing was written
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.SetKnowledge(ctx, nil); !errors.Is(err, context.Canceled) {
+	if err := s.SetDocuments(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("write: %v, want %v", err, context.Canceled)
 	}
 }
@@ -654,14 +654,14 @@ func FuzzSearchKnowledge(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { s.Close() })
-	if err := s.SetKnowledge(f.Context(), []Passage{{Title: "t", Heading: "h", Body: "one two", Source: "s"}}); err != nil {
+	if err := s.SetDocuments(f.Context(), []Passage{{Title: "t", Heading: "h", Body: "one two", Source: "s"}}); err != nil {
 		f.Fatal(err)
 	}
 	for _, seed := range []string{"", "one", `"one`, "one NEAR(two)", "title:one", "one* OR -two", "^one", "\x00one", "'; DROP TABLE threads", "\xff\xfe"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, words string) {
-		if _, err := s.SearchKnowledge(t.Context(), words, 3); err != nil {
+		if _, err := s.SearchKnowledge(t.Context(), []int64{DocumentsID}, words, 3); err != nil {
 			t.Errorf("%q: %v", words, err)
 		}
 	})

@@ -226,7 +226,9 @@ type Passage struct {
 	Title   string // of the document
 	Heading string // of the section, "" at the top of the document
 	Body    string // Markdown
-	Source  string // where it came from, as a file name
+	Source  string // the file it came from, "" for a text of a partner's own
+	EntryID string // of the source in its record
+	Line    int    // of the document on which Body begins, from 1
 }
 
 // Scope is the access of a caller. The zero scope has access to nothing.
