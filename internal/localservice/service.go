@@ -176,7 +176,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	routes := http.NewServeMux()
 	routes.Handle(live.SocketPath, sockets)
 	routes.Handle(media.Prefix, peers.Handler())
-	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Live: s.hub, Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
+	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}
@@ -203,7 +203,7 @@ func newThreads(q Quotas) func(tokenID string, from netip.Addr) bool {
 // apiPrefixes are the beginnings of the API's paths (service.md).
 var apiPrefixes = []string{
 	api.SessionPrefix + "/", "/v1/", "/assistant/", "/thread/", "/message/", "/feedback/", "/followup/", "/mcp/",
-	brain.DocumentPrefix, dialogue.ConsentPath,
+	brain.DocumentPrefix, dialogue.ConsentPath, api.AssetPrefix,
 }
 
 // completeIdle completes idle threads until Close: a page that crashed can't tell

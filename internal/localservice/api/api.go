@@ -35,7 +35,11 @@ type Config struct {
 	// Hosts is called once for each appInit, so that credentials can be fresh.
 	Hosts func() (Hosts, error)
 
-	Live      Live         // nil when there are no live sessions
+	Live Live // nil when there are no live sessions
+	// Site returns the origin of the service, for the addresses of pictures; nil makes
+	// them relative.
+	Site func() string
+
 	Knowledge fs.FS        // the Markdown files to show, nil for none
 	Logger    *slog.Logger // nil discards
 	// PrivateNetwork answers the preflight of a page from the public network.
@@ -75,6 +79,9 @@ const SessionPrefix = "/api_v3"
 func New(c Config) http.Handler {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Site == nil {
+		c.Site = func() string { return "" }
 	}
 	if c.Keepalive == 0 {
 		c.Keepalive = DefaultKeepalive
@@ -117,6 +124,8 @@ func New(c Config) http.Handler {
 	mux.Handle("POST /message/share", s.route(owners, withBody(s.messageShare)))
 
 	s.agentRoutes(mux)
+	s.avatarRoutes(mux)
+	s.catalogRoutes(mux)
 	s.intellectRoutes(mux)
 	s.toolRoutes(mux)
 	s.skillRoutes(mux)
@@ -139,7 +148,11 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		limit := int64(maxBody)
+		if r.URL.Path == catalogCreatePath {
+			limit = maxUpload
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
 		// net/http takes the deadline off at the end of the body. Not every
 		// ResponseWriter has deadlines; the connection of a server has.
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout)) //nolint:errcheck // see above

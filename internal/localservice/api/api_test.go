@@ -364,9 +364,9 @@ func TestAppInit(t *testing.T) {
 	ks := body["ks"].(string)
 	delete(body, "ks")
 	text, _ := json.Marshal(body)
-	want := fmt.Sprintf(`{"avatars":[{"id":%q,"loadingVideoUrl":"","objectType":"Object","previewImageUrl":""}],`+
+	want := fmt.Sprintf(`{"avatars":[{"id":%q,"loadingVideoUrl":"/assets/face.webm","objectType":"Object","previewImageUrl":"/assets/5ac0000000000000000000a1.svg"}],`+
 		`"conversationManagerUrl":"http://talk.test","partnerId":%d,"srsBaseUrl":"http://media.test",`+
-		`"turnCredentials":{"credential":"c","expiry":1790000000,"username":"u"},"turnServerUrl":"turn.test"}`, agent.ID, v.partner.ID)
+		`"turnCredentials":{"credential":"c","expiry":1790000000,"username":"u"},"turnServerUrl":"turn.test"}`, v.avatarOf(store.Receptionist), v.partner.ID)
 	if string(text) != want {
 		t.Errorf("appInit\n%s, want\n%s", text, want)
 	}

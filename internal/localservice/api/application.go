@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -15,11 +16,11 @@ func (s *server) resolveWidgetID(c *call, body struct {
 	if body.AgentID == "" {
 		return nil, missing("agentId")
 	}
-	agent, err := s.Store.Agent(c.ctx(), c.claims.PartnerID, body.AgentID)
+	agent, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, body.AgentID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, problem(404, "AGENT_NOT_FOUND")
 	}
-	return map[string]string{"widgetId": agent.WidgetID}, err
+	return map[string]string{"widgetId": agent.Body.WidgetID}, err
 }
 
 // appInitReply is what a page needs before it can connect (wire-protocol §1.4).
@@ -27,10 +28,12 @@ type appInitReply struct {
 	PartnerID int64  `json:"partnerId"`
 	KS        string `json:"ks"`
 	Hosts
-	Avatars []avatar `json:"avatars"`
+	Avatars      []avatar        `json:"avatars"`
+	WidgetConfig json.RawMessage `json:"widgetConfig,omitempty"`
+	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
 }
 
-// avatar has no pictures of its own yet.
+// avatar is what a page shows until the picture is there.
 type avatar struct {
 	ID              string `json:"id"`
 	PreviewImageURL string `json:"previewImageUrl"`
@@ -46,7 +49,10 @@ func (s *server) appInit(c *call) (any, error) {
 		return nil, exception("INVALID_KS", "appInit needs a widget token, or a token with an agent id")
 	}
 	agent, err := s.Store.Agent(c.ctx(), c.claims.PartnerID, c.claims.AgentID())
-	if errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrNoIntellect):
+		return nil, exception("AGENT_PARTNER_CONFIG_NOT_FOUND", "AGENT_PARTNER_CONFIG_NOT_FOUND")
+	case errors.Is(err, store.ErrNotFound):
 		return nil, exception("AGENT_NOT_FOUND", "AGENT_NOT_FOUND")
 	}
 	if err != nil {
@@ -63,9 +69,8 @@ func (s *server) appInit(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := appInitReply{PartnerID: agent.PartnerID, KS: ks, Hosts: hosts, Avatars: []avatar{}}
-	if !agent.Profile.AudioMode {
-		reply.Avatars = append(reply.Avatars, avatar{ID: agent.ID, ObjectType: "Object"})
-	}
-	return reply, nil
+	previews, err := s.avatarPreviews(c, agent.AvatarIDs)
+	return appInitReply{
+		PartnerID: agent.PartnerID, KS: ks, Hosts: hosts, Avatars: previews, WidgetConfig: agent.WidgetConfig, EmbedConfig: agent.EmbedConfig,
+	}, err
 }

@@ -183,7 +183,9 @@ func (s *Store) build(ctx context.Context, tx *sql.Tx, a Agent) error {
 		ScreenShare: p.ScreenShare, WidgetID: a.WidgetID,
 	}
 	if !p.AudioMode {
-		avatar, err := s.Avatars().insert(ctx, tx, a.PartnerID, "", Avatar{Name: p.DisplayName})
+		avatar, err := s.Avatars().insert(ctx, tx, a.PartnerID, "", Avatar{
+			Name: p.DisplayName, Voice: AvatarVoice{ID: presetVoice}, Visual: &Visual{ID: presetVisual},
+		})
 		if err != nil {
 			return fmt.Errorf("avatar: %w", err)
 		}

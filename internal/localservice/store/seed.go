@@ -18,6 +18,9 @@ const firstConfigID = 1001
 // seed gives an empty file a partner and the built-in agents. Their ids are made
 // up once and stay the same for the life of the file.
 func (s *Store) seed(ctx context.Context) error {
+	if err := s.seedShared(ctx); err != nil {
+		return err
+	}
 	partners, err := s.Partners(ctx)
 	if err != nil || len(partners) > 0 {
 		return err

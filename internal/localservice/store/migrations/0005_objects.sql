@@ -30,3 +30,9 @@ CREATE TABLE deletions (
   PRIMARY KEY (kind, partner_id, id, request)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deletions_by_age ON deletions (deleted_at);
+-- The files of catalog items.
+CREATE TABLE assets (
+  id   TEXT PRIMARY KEY,
+  type TEXT NOT NULL, -- media type
+  data BLOB NOT NULL
+) STRICT;

@@ -1,0 +1,143 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+const (
+	presetVisual = "5ac0000000000000000000a1"
+	presetVoice  = "5ac0000000000000000000b1"
+)
+
+func TestAvatarRoutes(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	made := m.call("/v1/avatar/create", `{"name":"N","voice":{"id":"`+presetVoice+`","speed":1.2},"visual":{"id":"`+presetVisual+`","motionControl":{"a":1}}}`, 200)
+	id := made["id"].(string)
+	if len(id) != 24 || fmt.Sprint(made["voice"]) != "map[id:"+presetVoice+" speed:1.2]" {
+		t.Errorf("created %v", made)
+	}
+	about := fmt.Sprintf(`{"id":%q}`, id)
+	if got := m.call("/v1/avatar/get", about, 200); fmt.Sprint(got["visual"]) != "map[id:"+presetVisual+" motionControl:map[a:1]]" || got["name"] != "N" {
+		t.Errorf("get %v", got)
+	}
+	got := m.call("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"name":"M"}`, id), 200)
+	if got["name"] != "M" || got["visual"] == nil || fmt.Sprint(got["voice"]) != fmt.Sprint(made["voice"]) {
+		t.Errorf("what is not in an update stays: %v", got)
+	}
+	face := v.upload(m.ks, map[string]string{"type": "Face"}, png(t))["itemId"]
+	got = m.call("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"face":{"id":%q},"background":{"type":"color","value":"#123456"}}`, id, face), 200)
+	if got["visual"] != nil || got["face"] == nil || fmt.Sprint(got["background"]) != "map[type:color value:#123456]" {
+		t.Errorf("a face instead of the visual: %v", got)
+	}
+	list := m.call("/v1/avatar/list", `{"pager":{"offset":5,"limit":30}}`, 200)
+	if list["totalCount"] != 6.0 || !slices.Equal(names(list, "id"), []string{id}) {
+		t.Errorf("list %v", list)
+	}
+	other := v.stranger()
+	for _, action := range []string{"get", "update", "delete"} {
+		other.refuses("/v1/avatar/"+action, about, 200, `"title":"AVATAR_NOT_FOUND"`)
+	}
+	if got := m.call("/v1/avatar/delete", about, 200); got["id"] != id {
+		t.Errorf("deleted %v", got)
+	}
+	for _, body := range []string{about, `{}`, `{"id":"0123456789abcdef01234567"}`} {
+		m.refuses("/v1/avatar/get", body, 200, `"title":"AVATAR_NOT_FOUND"`)
+	}
+}
+
+func TestAvatarsThatAreRefused(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	id := v.avatarOf(store.Receptionist)
+	voice := `"voice":{"id":"` + presetVoice + `"}`
+	for _, tt := range []struct {
+		path, body string
+		status     int
+		text       string
+	}{
+		{"create", `{}`, 400, "voice"},
+		{"create", `{"voice":{}}`, 400, "voice"},
+		{"create", `{"voice":{"id":"` + presetVisual + `"}}`, 200, "CATALOG_ITEM_NOT_FOUND"},
+		{"create", `{"voice":{"id":"none"}}`, 200, "CATALOG_ITEM_NOT_FOUND"},
+		{"create", `{"voice":{"id":"` + presetVoice + `","speed":0}}`, 400, "speed"},
+		{"create", `{` + voice + `,"adminTags":["x"]}`, 400, "adminTags"},
+		{"create", `{` + voice + `,"face":{"id":"x"}}`, 400, "background"},
+		{"create", `{` + voice + `,"background":{"type":"color"}}`, 400, "background"},
+		{"create", `{` + voice + `,"visual":{"id":"x"},"face":{"id":"x"},"background":{"type":"color"}}`, 400, "face"},
+		{"create", `{` + voice + `,"face":{"id":"x"},"background":{"type":"film"}}`, 400, "background"},
+		{"create", `{` + voice + `,"face":{"id":"x"},"background":{"type":"color","value":"url(x)"}}`, 400, "background"},
+		{"create", `{` + voice + `,"visual":{"id":"` + presetVisual + `","motionControl":[]}}`, 400, "motionControl"},
+		{"create", `{` + voice + `,"templateId":"none"}`, 200, "AVATAR_TEMPLATE_NOT_FOUND"},
+		{"update", `{"id":"` + id + `","templateId":"5ac0000000000000000000d1"}`, 400, "templateId"},
+		{"update", `{"id":"` + id + `","voice":null}`, 400, "voice"},
+		{"update", `{"name":"x"}`, 400, "id"},
+		{"update", `{"id":"x","name":"x"}`, 400, "id"},
+		{"get", `{"id":"x"}`, 400, "id"},
+		{"delete", `{"id":"0123456789abcdef0123456g"}`, 400, "id"},
+		{"list", `{"filter":{"name":"x"}}`, 400, "name"},
+	} {
+		m.refuses("/v1/avatar/"+tt.path, tt.body, tt.status, tt.text)
+	}
+}
+
+func TestAvatarTemplates(t *testing.T) {
+	m := serve(t, nil, nil).manager()
+	list := m.call("/v1/avatar-template/list", `{"pager":{"offset":0,"limit":30}}`, 200)
+	if list["totalCount"] != 2.0 {
+		t.Errorf("list %v", list)
+	}
+	if one := m.call("/v1/avatar-template/list", `{"filter":{"idsIn":["5ac0000000000000000000d2"]}}`, 200); !slices.Equal(names(one, "name"), []string{"Ada"}) {
+		t.Errorf("by id %v", one)
+	}
+	made := m.call("/v1/avatar/create", `{"voice":{"id":"`+presetVoice+`"},"templateId":"5ac0000000000000000000d2"}`, 200)
+	if fmt.Sprint(made["visual"]) != "map[id:5ac0000000000000000000a2]" || made["templateId"] != "5ac0000000000000000000d2" {
+		t.Errorf("from a template %v", made)
+	}
+}
+
+// TestAppInitShowsTheAvatars: their pictures and clips can be loaded, and what was
+// configured for the page is handed on.
+func TestAppInitShowsTheAvatars(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	visual := v.upload(m.ks, map[string]string{"attributes": `{"visual":{"name":"mine"}}`}, png(t))["itemId"]
+	own := m.call("/v1/avatar/create", fmt.Sprintf(`{"voice":{"id":%q},"visual":{"id":%q}}`, presetVoice, visual), 200)["id"]
+	made := m.call("/v1/agent/create", fmt.Sprintf(`{"displayName":"A","intellect":{"id":1001},"avatarIds":[%q,%q],
+		"widgetConfig":{"color":"red"},"embedConfig":{"x":1}}`, own, v.avatarOf(store.Receptionist)), 200)
+	widget := m.call("/v1/application/resolveWidgetId", fmt.Sprintf(`{"agentId":%q}`, made["agentId"]), 200)["widgetId"].(string)
+	v.agents["new"] = store.Agent{WidgetID: widget}
+	init := (&manager{v, v.widget("new")}).call("/v1/application/appInit", "", 200)
+	if fmt.Sprint(init["widgetConfig"], init["embedConfig"]) != "map[color:red] map[x:1]" {
+		t.Errorf("configs %v %v", init["widgetConfig"], init["embedConfig"])
+	}
+	avatars := init["avatars"].([]any)
+	if len(avatars) != 2 || avatars[0].(map[string]any)["id"] != own {
+		t.Fatalf("avatars %v", avatars)
+	}
+	for i, want := range []string{"image/png", "image/svg+xml"} {
+		a := avatars[i].(map[string]any)
+		for field, want := range map[string]string{"previewImageUrl": want, "loadingVideoUrl": "video/webm"} {
+			got := v.do(v.request("GET", a[field].(string), "", "", ""))
+			if got.status != 200 || got.header.Get("Content-Type") != want || len(got.body) < 60 {
+				t.Errorf("%s %v: %d %s, %d bytes", field, a[field], got.status, got.header.Get("Content-Type"), len(got.body))
+			}
+		}
+	}
+	wantStatus(t, "an unknown picture", v.do(v.request("GET", AssetPrefix+"none", "", "", "")), 404, "")
+	// Without its avatars an agent is a voice; without its intellect it can't be talked to.
+	m.call("/v1/avatar/delete", fmt.Sprintf(`{"id":%q}`, own), 200)
+	if init := (&manager{v, v.widget("new")}).call("/v1/application/appInit", "", 200); len(init["avatars"].([]any)) != 1 {
+		t.Errorf("avatars %v", init["avatars"])
+	}
+	m.call("/v1/intellect/delete", `{"id":1001}`, 200)
+	got := v.post("/v1/application/appInit", v.widget("new"), "")
+	if !strings.Contains(got.body, "AGENT_PARTNER_CONFIG_NOT_FOUND") {
+		t.Errorf("without its intellect: %d %s", got.status, got.body)
+	}
+}

@@ -1,0 +1,338 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"image"
+	_ "image/jpeg" // a format of uploads
+	_ "image/png"  // the other one
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// AssetPrefix is the path of pictures, clips and sound samples under the service's
+// origin. They are shown to everybody who has the address, as on a page.
+const AssetPrefix = "/assets/"
+
+const (
+	catalogCreatePath = "/v1/catalog-item/create"
+
+	maxUpload   = 32 << 20 // bytes of a whole upload
+	uploadInRAM = 1 << 20  // beyond that, a temporary file
+
+	// minSample is how long the sample of a voice has to be (service.md, Limits). Of
+	// formats other than WAV the length is not known here.
+	minSample = 6 * time.Second
+)
+
+// itemView is a catalog item as clients see it.
+type itemView struct {
+	ID             string                       `json:"itemId"`
+	Type           string                       `json:"type"`
+	AdminTags      []string                     `json:"adminTags"`
+	Attributes     map[string]map[string]string `json:"attributes"`
+	ImageURL       string                       `json:"imageUrl,omitempty"`
+	LoadingVideo   string                       `json:"loadingVideo,omitempty"`
+	VoiceSampleURL string                       `json:"voiceSampleUrl,omitempty"`
+	CreatedAt      time.Time                    `json:"createdAt"`
+	UpdatedAt      time.Time                    `json:"updatedAt"`
+}
+
+func (s *server) viewItem(r *store.Record[store.CatalogItem]) itemView {
+	v := itemView{
+		ID: r.ID, Type: r.Body.Type, AdminTags: r.Body.AdminTags, Attributes: r.Body.Attributes, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+	}
+	switch v.Type {
+	case store.VoiceItem:
+		if r.Body.AssetID != "" {
+			v.VoiceSampleURL = s.Site() + AssetPrefix + r.Body.AssetID
+		}
+	case store.VisualItem:
+		v.LoadingVideo = s.Site() + AssetPrefix + loadingVideo
+		fallthrough
+	default:
+		v.ImageURL = s.imageURL(r)
+	}
+	return v
+}
+
+// imageURL is the uploaded picture of an item, or a drawn one.
+func (s *server) imageURL(r *store.Record[store.CatalogItem]) string {
+	if r.Body.AssetID != "" {
+		return s.Site() + AssetPrefix + r.Body.AssetID
+	}
+	return s.Site() + AssetPrefix + r.ID + drawing
+}
+
+func (s *server) catalogRoutes(mux *http.ServeMux) {
+	s.manageAgentHost(mux, catalogCreatePath, s.catalogCreate)
+	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromProviderA", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_PROVIDER_A")))
+	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromProviderB", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_PROVIDER_B")))
+	s.manageAgentHost(mux, "/v1/catalog-item/list", withBody(s.catalogList))
+	s.manageAgentHost(mux, "/v1/catalog-item/get", withBody(func(c *call, body itemRequest) (any, error) {
+		found, err := s.Store.Catalog().Usable(c.ctx(), c.claims.PartnerID, []string{body.ID})
+		if err != nil || len(found) == 0 {
+			return nil, errors.Join(err, exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND"))
+		}
+		return s.viewItem(&found[0]), nil
+	}))
+	s.manageAgentHost(mux, "/v1/catalog-item/delete", withBody(s.catalogDelete))
+	mux.HandleFunc("GET "+AssetPrefix+"{name}", s.asset)
+}
+
+// itemRequest is the body of calls about one item.
+type itemRequest struct {
+	ID string `json:"itemId"`
+}
+
+func (s *server) catalogList(c *call, body listQuery) (any, error) {
+	q := store.Query{Shared: true}
+	f := newFilter(body.Filter, "")
+	kind := f.text("typeEqual")
+	if err := errors.Join(body.offset(&q), f.done()); err != nil {
+		return nil, err
+	}
+	if kind != "" {
+		if err := oneOf("filter.typeEqual", kind, store.VisualItem, store.VoiceItem, store.FaceItem, store.BackgroundItem); err != nil {
+			return nil, err
+		}
+		q.Where = append(q.Where, store.Equals("type", kind))
+	}
+	list, total, err := s.Store.Catalog().List(c.ctx(), c.claims.PartnerID, q)
+	return listed(list, total, err, s.viewItem)
+}
+
+// catalogCreate takes an upload: a picture is a visual unless its type says otherwise, and
+// sound is a voice (service.md, Catalog).
+func (s *server) catalogCreate(c *call) (any, error) {
+	if err := c.r.ParseMultipartForm(uploadInRAM); err != nil {
+		if errors.Is(err, http.ErrNotMultipart) || errors.Is(err, http.ErrMissingBoundary) {
+			return nil, invalid("value_error", "Input should be multipart/form-data")
+		}
+		return nil, err
+	}
+	defer c.r.MultipartForm.RemoveAll() //nolint:errcheck // temporary files
+	item := store.CatalogItem{Type: c.r.FormValue("type"), AdminTags: []string{}}
+	if tag := c.r.FormValue("adminTags"); tag != "" {
+		item.AdminTags = append(item.AdminTags, tag)
+	}
+	if text := c.r.FormValue("attributes"); text != "" {
+		if err := unmarshal([]byte(text), &item.Attributes); err != nil {
+			return nil, err
+		}
+	}
+	data, err := uploaded(c.r.MultipartForm)
+	if err != nil {
+		return nil, err
+	}
+	mediaType, err := checkUpload(&item, data)
+	if err != nil {
+		return nil, err
+	}
+	if item.AssetID, err = s.Store.AddAsset(c.ctx(), mediaType, data); err != nil {
+		return nil, err
+	}
+	r, err := s.Store.Catalog().Create(c.ctx(), c.claims.PartnerID, item)
+	if err != nil || r.Body.AssetID != item.AssetID { // the request came before, with its own file
+		err = errors.Join(err, s.Store.DeleteAsset(context.WithoutCancel(c.ctx()), item.AssetID))
+	}
+	return viewed(r, err, s.viewItem)
+}
+
+// uploaded reads the field file.
+func uploaded(form *multipart.Form) ([]byte, error) {
+	files := form.File["file"]
+	if len(files) != 1 {
+		return nil, missing("file")
+	}
+	f, err := files[0].Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// checkUpload finds out what a file is, checks that it fits the item, and sets the
+// item's type when it has none.
+func checkUpload(item *store.CatalogItem, data []byte) (mediaType string, err error) {
+	mediaType = http.DetectContentType(data)
+	_, _, noPicture := image.DecodeConfig(bytes.NewReader(data))
+	if _, isVoice := item.Attributes["voice"]; item.Type == "" && isVoice || item.Type == store.VoiceItem {
+		item.Type = store.VoiceItem
+		voice := item.Attributes["voice"]
+		switch {
+		case noPicture == nil, strings.HasPrefix(mediaType, "text/"), strings.HasPrefix(mediaType, "image/"):
+			return "", invalid("value_error", "The file should be sound", "file")
+		case strings.TrimSpace(voice["description"]) == "":
+			return "", missing("attributes", "voice", "description")
+		case strings.TrimSpace(voice["name"]) == "":
+			return "", missing("attributes", "voice", "name")
+		}
+		return mediaType, checkSample(data)
+	}
+	if item.Type == "" {
+		item.Type = store.VisualItem
+	}
+	if err := oneOf("type", item.Type, store.VisualItem, store.FaceItem, store.BackgroundItem); err != nil {
+		return "", err
+	}
+	if noPicture != nil {
+		return "", invalid("value_error", "The file should be a JPEG or PNG picture; clips are not taken", "file")
+	}
+	return mediaType, nil
+}
+
+func checkSample(data []byte) error {
+	if !audio.IsWAV(data) {
+		return nil
+	}
+	pcm, rate, err := audio.DecodeWAV(data)
+	if err != nil {
+		return invalid("value_error", "The file cannot be read", "file")
+	}
+	if length := audio.Duration(len(pcm), rate); length < minSample {
+		return invalid("value_error", fmt.Sprintf("The sample should be longer than %s", minSample), "file")
+	}
+	return nil
+}
+
+// providerVoices are the voices of either provider: there is none behind this service.
+var providerVoices = map[string]string{"demo-voice-1": "Deep", "demo-voice-2": "Bright"}
+
+// importVoice makes an item of a provider's voice.
+func (s *server) importVoice(unknown string) func(*call, struct {
+	VoiceID string `json:"voiceId"`
+}) (any, error) {
+	return func(c *call, body struct {
+		VoiceID string `json:"voiceId"`
+	},
+	) (any, error) {
+		if body.VoiceID == "" {
+			return nil, missing("voiceId")
+		}
+		name, ok := providerVoices[body.VoiceID]
+		if !ok {
+			return nil, exception(unknown, unknown)
+		}
+		r, err := s.Store.Catalog().Create(c.ctx(), c.claims.PartnerID, store.CatalogItem{
+			Type: store.VoiceItem, AdminTags: []string{"custom"}, ProviderID: body.VoiceID,
+			Attributes: map[string]map[string]string{"voice": {"name": name, "description": "Imported.", "language": "en"}},
+		})
+		return viewed(r, err, s.viewItem)
+	}
+}
+
+func (s *server) catalogDelete(c *call, body itemRequest) (any, error) {
+	r, err := s.Store.Catalog().Get(c.ctx(), c.claims.PartnerID, body.ID)
+	if err == nil && r.Body.AssetID != "" {
+		err = s.Store.DeleteAsset(c.ctx(), r.Body.AssetID)
+	}
+	if err == nil || errors.Is(err, store.ErrNotFound) { // a request that comes again is a success
+		err = s.Store.Catalog().Delete(c.ctx(), c.claims.PartnerID, body.ID)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		err = exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND")
+	}
+	return body, err
+}
+
+// Names under AssetPrefix that are no uploads.
+const (
+	loadingVideo = "face.webm" // the drawn face of every avatar here
+	drawing      = ".svg"
+)
+
+// asset serves a file of the catalog.
+func (s *server) asset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	mediaType, data, err := s.readAsset(r.Context(), name)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+	h.Set("Cache-Control", "max-age=3600")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
+}
+
+func (s *server) readAsset(ctx context.Context, name string) (mediaType string, data []byte, err error) {
+	if name == loadingVideo {
+		return "video/webm", renderer.Preview(), nil
+	}
+	id, drawn := strings.CutSuffix(name, drawing)
+	if !drawn {
+		return s.Store.Asset(ctx, name)
+	}
+	item, err := s.Store.Catalog().Get(ctx, store.SharedPartner, id)
+	if err != nil {
+		return "", nil, err
+	}
+	return "image/svg+xml", portrait(item.Body.Attributes["visual"]), nil
+}
+
+// Colors of a portrait, by the values of the attributes; "" is any other value.
+var (
+	skinColors     = map[string]string{"light": "#f2c9a5", "medium": "#c68e5f", "dark": "#7a4a2b", "": "#d9a77c"}
+	hairColors     = map[string]string{"black": "#222", "brown": "#5a3a22", "grey": "#9a9a9a", "blond": "#d8b45a", "": "#444"}
+	clothingColors = map[string]string{"formal": "#26324d", "casual": "#3b7a57", "": "#555"}
+	backdropColors = map[string]string{"studio": "#dfe7ee", "office": "#e8e2d6", "": "#eee"}
+)
+
+// portrait draws what the attributes of a visual say.
+func portrait(attributes map[string]string) []byte {
+	of := func(colors map[string]string, key string) string {
+		if color, ok := colors[attributes[key]]; ok {
+			return color
+		}
+		return colors[""]
+	}
+	skin, hair := of(skinColors, "skinTone"), of(hairColors, "hairColor")
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 200"><title>%s</title>`+
+		`<rect width="200" height="200" fill="%s"/><path d="M30 200c0-50 30-62 70-62s70 12 70 62z" fill="%s"/>`+
+		`<rect x="86" y="118" width="28" height="34" fill="%s"/><ellipse cx="100" cy="78" rx="44" ry="52" fill="%s"/>`+
+		`<ellipse cx="100" cy="88" rx="36" ry="44" fill="%s"/><circle cx="86" cy="84" r="4"/><circle cx="114" cy="84" r="4"/>`+
+		`<path d="M84 108q16 12 32 0" fill="none" stroke="#7a3030" stroke-width="3" stroke-linecap="round"/></svg>`,
+		html.EscapeString(attributes["name"]), of(backdropColors, "background"), of(clothingColors, "clothing"), skin, hair, skin)
+}
+
+// avatarPreviews are the previews of an agent's avatars.
+func (s *server) avatarPreviews(c *call, ids []string) ([]avatar, error) {
+	list := []avatar{}
+	avatars, err := s.Store.Avatars().Usable(c.ctx(), c.claims.PartnerID, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range avatars {
+		var itemIDs []string
+		switch {
+		case a.Body.Visual != nil:
+			itemIDs = []string{a.Body.Visual.ID}
+		case a.Body.Face != nil:
+			itemIDs = []string{a.Body.Face.ID}
+		}
+		items, err := s.Store.Catalog().Usable(c.ctx(), c.claims.PartnerID, itemIDs)
+		if err != nil {
+			return nil, err
+		}
+		preview := avatar{ID: a.ID, LoadingVideoURL: s.Site() + AssetPrefix + loadingVideo, ObjectType: "Object"}
+		if len(items) > 0 {
+			preview.PreviewImageURL = s.imageURL(&items[0])
+		}
+		list = append(list, preview)
+	}
+	return list, nil
+}

@@ -1,0 +1,138 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	pngs "image/png"
+	"mime/multipart"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+)
+
+func png(t *testing.T) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := pngs.Encode(&out, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// send uploads a file to the catalog.
+func (v *service) send(ks string, fields map[string]string, data []byte) reply {
+	v.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for name, value := range fields {
+		form.WriteField(name, value) //nolint:errcheck // into memory
+	}
+	if data != nil {
+		part, err := form.CreateFormFile("file", "upload")
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		part.Write(data) //nolint:errcheck // into memory
+	}
+	form.Close() //nolint:errcheck // into memory
+	return v.do(v.request("POST", catalogCreatePath, ks, form.FormDataContentType(), body.String()))
+}
+
+func (v *service) upload(ks string, fields map[string]string, data []byte) map[string]any {
+	v.t.Helper()
+	var item map[string]any
+	v.decode(v.send(ks, fields, data), &item)
+	return item
+}
+
+func TestCatalog(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	list := func(body string) map[string]any { return m.call("/v1/catalog-item/list", body, 200) }
+	if got := list(`{"filter":{"typeEqual":"Visual"},"pager":{"offset":0,"limit":100}}`); got["totalCount"] != 4.0 {
+		t.Errorf("visuals %v", got)
+	}
+	presets := list(`{"filter":{"typeEqual":"Voice"}}`)
+	if voice := presets["objects"].([]any)[0].(map[string]any); voice["attributes"].(map[string]any)["voice"].(map[string]any)["language"] == nil {
+		t.Errorf("voices %v", presets)
+	}
+
+	visual := v.upload(m.ks, map[string]string{"adminTags": "custom", "attributes": `{"visual":{"name":"Mine"}}`}, png(t))
+	if visual["type"] != "Visual" || fmt.Sprint(visual["adminTags"]) != "[custom]" || visual["loadingVideo"] == "" {
+		t.Errorf("visual %v", visual)
+	}
+	if bare := v.upload(m.ks, nil, png(t)); bare["type"] != "Visual" {
+		t.Errorf("without any attribute: %v", bare)
+	}
+	for _, kind := range []string{"Face", "Background"} {
+		if got := v.upload(m.ks, map[string]string{"type": kind}, png(t)); got["type"] != kind || got["imageUrl"] == nil {
+			t.Errorf("%s: %v", kind, got)
+		}
+	}
+	sample := audio.EncodeWAV(make([]int16, 7*8000), 8000)
+	voice := v.upload(m.ks, map[string]string{"attributes": `{"voice":{"name":"V","description":"d","language":"en"}}`, "adminTags": "custom"}, sample)
+	got := v.do(v.request("GET", voice["voiceSampleUrl"].(string), "", "", ""))
+	if voice["type"] != "Voice" || len(got.body) != len(strings.TrimSpace(string(sample))) {
+		t.Errorf("voice %v, %d bytes", voice, len(got.body))
+	}
+	for _, provider := range []string{"A", "B"} {
+		path := "/v1/catalog-item/createVoiceFromProvider" + provider
+		if got := m.call(path, `{"voiceId":"demo-voice-1"}`, 200); got["type"] != "Voice" || got["itemId"] == nil {
+			t.Errorf("import %v", got)
+		}
+		before := list(`{}`)["totalCount"]
+		m.refuses(path, `{"voiceId":"unknown"}`, 200, "VOICE_DOES_NOT_EXIST_ON_PROVIDER_"+provider)
+		m.refuses(path, `{}`, 400, "voiceId")
+		if after := list(`{}`)["totalCount"]; after != before {
+			t.Errorf("an unknown voice was imported: %v, then %v", before, after)
+		}
+	}
+
+	other := v.stranger()
+	if got := names(other.call("/v1/catalog-item/list", `{}`, 200), "itemId"); slices.Contains(got, visual["itemId"].(string)) || len(got) != 8 {
+		t.Errorf("another partner has %v", got)
+	}
+	about := fmt.Sprintf(`{"itemId":%q}`, visual["itemId"])
+	other.refuses("/v1/catalog-item/get", about, 200, "CATALOG_ITEM_NOT_FOUND")
+	other.refuses("/v1/catalog-item/delete", about, 200, "CATALOG_ITEM_NOT_FOUND")
+	m.refuses("/v1/catalog-item/delete", `{"itemId":"`+presetVisual+`"}`, 200, "CATALOG_ITEM_NOT_FOUND")
+	m.call("/v1/catalog-item/get", about, 200)
+	m.call("/v1/catalog-item/delete", about, 200)
+	m.refuses("/v1/catalog-item/get", about, 200, "CATALOG_ITEM_NOT_FOUND")
+	wantStatus(t, "the picture of a deleted item", v.do(v.request("GET", visual["imageUrl"].(string), "", "", "")), 404, "")
+	m.refuses("/v1/catalog-item/list", `{"filter":{"typeEqual":"Film"}}`, 400, "typeEqual")
+	m.refuses("/v1/catalog-item/list", `{"filter":{"type":"Voice"}}`, 400, "type")
+}
+
+func TestUploadsThatAreRefused(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	voice := map[string]string{"attributes": `{"voice":{"name":"V","description":"d"}}`}
+	for _, tt := range []struct {
+		name   string
+		fields map[string]string
+		data   []byte
+		text   string
+	}{
+		{"no file", nil, nil, "file"},
+		{"text", nil, []byte("hello"), "picture"},
+		{"a clip", nil, []byte("\x1a\x45\xdf\xa3webm"), "picture"},
+		{"an unknown type", map[string]string{"type": "Film"}, png(t), "type"},
+		{"broken attributes", map[string]string{"attributes": `{`}, png(t), "JSON"},
+		{"a picture for a voice", voice, png(t), "sound"},
+		{"a voice without a description", map[string]string{"attributes": `{"voice":{"name":"V"}}`}, []byte("ID3"), "description"},
+		{"a short sample", voice, audio.EncodeWAV(make([]int16, 5*8000), 8000), "longer"},
+	} {
+		if got := v.send(m.ks, tt.fields, tt.data); got.status != 400 || !strings.Contains(got.body, tt.text) {
+			t.Errorf("%s: %d %s, want 400 and %q", tt.name, got.status, got.body, tt.text)
+		}
+	}
+	m.refuses(catalogCreatePath, `{}`, 400, "multipart")
+	wantStatus(t, "no admin", v.send(v.conversation("receptionist", "ann"), nil, png(t)), 403, "")
+	if got := v.send(m.ks, nil, make([]byte, maxUpload)); got.status != 413 {
+		t.Errorf("too large: %d %s", got.status, got.body)
+	}
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// CatalogItem is a visual, a voice, a face or a background.
+type CatalogItem struct {
+	Type       string                       `json:"type"`
+	AdminTags  []string                     `json:"adminTags"`
+	Attributes map[string]map[string]string `json:"attributes"`           // by visual or voice, then by their names
+	AssetID    string                       `json:"assetId,omitempty"`    // of an uploaded file
+	ProviderID string                       `json:"providerId,omitempty"` // of an imported voice
+}
+
+// Types of a [CatalogItem].
+const (
+	VisualItem     = "Visual"
+	VoiceItem      = "Voice"
+	FaceItem       = "Face"
+	BackgroundItem = "Background"
+)
+
+// AvatarTemplate is a preset from which an avatar can be made.
+type AvatarTemplate struct {
+	Name       string      `json:"name"`
+	Voice      AvatarVoice `json:"voice"`
+	Visual     *Visual     `json:"visual,omitempty"`
+	Face       *Item       `json:"face,omitempty"`
+	Background *Background `json:"background,omitempty"`
+}
+
+// Catalog is the collection of catalog items.
+func (s *Store) Catalog() Collection[CatalogItem] {
+	return NewCollection[CatalogItem](s, "catalog-item", HexID, nil)
+}
+
+// AvatarTemplates are shared by all partners.
+func (s *Store) AvatarTemplates() Collection[AvatarTemplate] {
+	return NewCollection[AvatarTemplate](s, "avatar-template", HexID, nil)
+}
+
+// AddAsset stores a file and returns its id, which is all that is needed to read it.
+func (s *Store) AddAsset(ctx context.Context, mediaType string, data []byte) (id string, err error) {
+	id = UUID()
+	_, err = s.write.ExecContext(ctx, `INSERT INTO assets (id, type, data) VALUES (?, ?, ?)`, id, mediaType, data)
+	return id, err
+}
+
+// Asset returns a file.
+func (s *Store) Asset(ctx context.Context, id string) (mediaType string, data []byte, err error) {
+	data, err = one(s.read.QueryRowContext(ctx, `SELECT type, data FROM assets WHERE id = ?`, id), func(row scanner) (data []byte, err error) {
+		err = row.Scan(&mediaType, &data)
+		return data, err
+	})
+	return mediaType, data, err
+}
+
+// DeleteAsset removes a file, if it is there.
+func (s *Store) DeleteAsset(ctx context.Context, id string) error {
+	_, err := s.write.ExecContext(ctx, `DELETE FROM assets WHERE id = ?`, id)
+	return err
+}
+
+// Ids of shared records; they are the same in every file.
+const (
+	presetVisual = "5ac0000000000000000000a1"
+	presetVoice  = "5ac0000000000000000000b1"
+)
+
+// seedShared adds the shared records that are not there yet.
+func (s *Store) seedShared(ctx context.Context) error {
+	return s.tx(ctx, func(tx *sql.Tx) error {
+		for id, item := range presets() {
+			if err := s.Catalog().ensure(ctx, tx, id, item); err != nil {
+				return err
+			}
+		}
+		for id, template := range presetTemplates() {
+			if err := s.AvatarTemplates().ensure(ctx, tx, id, template); err != nil {
+				return err
+			}
+		}
+		return s.Skills().ensure(ctx, tx, "5ac00000-0000-4000-8000-0000000000c1", Skill{
+			Name: "small talk", Description: "How to answer greetings, thanks and goodbyes.",
+			Instructions: "Answer a greeting, thanks or a goodbye in one friendly sentence, and offer help with the visitor's question.",
+		})
+	})
+}
+
+// ensure inserts a shared record unless it is there.
+func (c Collection[T]) ensure(ctx context.Context, tx *sql.Tx, id string, body T) error {
+	var there bool
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM objects WHERE kind = ? AND partner_id = ? AND id = ?)`,
+		c.kind, SharedPartner, id).Scan(&there); err != nil || there {
+		return err
+	}
+	_, err := c.insert(ctx, tx, SharedPartner, id, body)
+	return err
+}
+
+func presets() map[string]CatalogItem {
+	items := map[string]CatalogItem{}
+	for i, v := range []struct{ name, gender, skin, age, hair, clothing, background string }{
+		{"Robin", "neutral", "light", "adult", "brown", "casual", "studio"},
+		{"Ada", "feminine", "medium", "adult", "black", "formal", "office"},
+		{"Noor", "feminine", "dark", "young", "black", "casual", "plain"},
+		{"Ben", "masculine", "light", "senior", "grey", "formal", "office"},
+	} {
+		items[fmt.Sprintf("%s%d", presetVisual[:len(presetVisual)-1], i+1)] = CatalogItem{
+			Type: VisualItem, AdminTags: []string{"preset"}, Attributes: map[string]map[string]string{"visual": {
+				"name": v.name, "genderPresentation": v.gender, "skinTone": v.skin, "ageGroup": v.age, "hairColor": v.hair,
+				"clothing": v.clothing, "background": v.background,
+			}},
+		}
+	}
+	for i, v := range []struct{ name, description, language string }{
+		{"Clear", "The service's usual voice.", "en"},
+		{"Deep", "A lower voice.", "en"},
+		{"Bright", "A higher voice.", "en"},
+		{"Klar", "Eine deutsche Stimme.", "de"},
+	} {
+		items[fmt.Sprintf("%s%d", presetVoice[:len(presetVoice)-1], i+1)] = CatalogItem{
+			Type: VoiceItem, AdminTags: []string{"preset"}, Attributes: map[string]map[string]string{"voice": {
+				"name": v.name, "description": v.description, "language": v.language,
+			}},
+		}
+	}
+	return items
+}
+
+func presetTemplates() map[string]AvatarTemplate {
+	return map[string]AvatarTemplate{
+		"5ac0000000000000000000d1": {Name: "Robin", Voice: AvatarVoice{ID: presetVoice}, Visual: &Visual{ID: presetVisual}},
+		"5ac0000000000000000000d2": {Name: "Ada", Voice: AvatarVoice{ID: "5ac0000000000000000000b3"}, Visual: &Visual{ID: "5ac0000000000000000000a2"}},
+	}
+}
