@@ -18,8 +18,8 @@ JS := GOOS=js GOARCH=wasm
 PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}' ./cmd/wasm ./cmd/chatwasm)
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser.
-SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader
-NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader)$$')
+SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./example/tokenserver
+NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader)$$|/example/tokenserver$$')
 
 # internal/maketest counts events.
 GOTEST = go test $(if $(COUNT),-json) -timeout 15m
@@ -36,6 +36,10 @@ build: $(NPM) ## Put the WebAssembly files and the npm package into js/dist/
 run: build ## Start the local service and print the addresses of pages with a live agent
 	tools/need.sh voice
 	go run ./cmd/localservice
+
+.PHONY: run-tokenserver
+run-tokenserver: build ## Start a site whose visitors sign in and have conversations of their own
+	go run ./example/tokenserver
 
 .PHONY: check
 check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers

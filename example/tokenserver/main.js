@@ -1,0 +1,149 @@
+// A page whose visitor has conversations of their own. Everything it knows about the
+// service comes from the site's /conversation, which package tokenserver answers; no
+// secret and no shared token is in the page.
+import { ChatSession, visitor } from "/js/dist/chat.js"
+import { Composer } from "../shared/composer.js"
+import { $, make, status } from "../shared/dom.js"
+import { Log } from "../shared/log.js"
+import { errorMessage } from "../shared/messages.js"
+import { SessionView } from "../shared/sessionview.js"
+
+const agent = "Robin"
+let access // the latest answer of /conversation, with the time until which it is good
+let session
+let opening // identifies the latest call of open
+
+const composer = new Composer({ ask: (text) => view.ask(text), stop: () => view.stop() })
+const log = new Log($("log"), $("announcer"), {
+  ask: (text) => session && view.ask(text),
+  submit: async () => {},
+  rate: async (id, good) => (await records()).feedback.add(id, good),
+})
+const view = new SessionView({ log, composer, status, save: listThreads, renew: () => open(session.threadId) })
+
+/** Asks the site for a conversation, or for the next token of one. */
+async function ask() {
+  const reply = await fetch("/conversation", { method: "POST" })
+  const answer = await reply.json()
+  if (!reply.ok) throw answer // { code, message }
+  access = { ...answer, until: Date.now() + answer.tokenLifeMs }
+  return access
+}
+
+/** The visitor's threads, messages and ratings. */
+async function records() {
+  const { until, ...options } = access?.until > Date.now() ? access : await ask()
+  return visitor(options)
+}
+
+/** Opens a thread of the visitor's, or a new one. */
+async function open(threadId) {
+  const mine = (opening = {})
+  leave()
+  log.clear()
+  try {
+    if (threadId) await showThread(threadId)
+    const { until, ...options } = await ask()
+    const next = new ChatSession({ ...options, threadId, onTokenNeeded: async () => (await ask()).ks })
+    view.attach(next, agent)
+    await next.connect()
+    if (mine !== opening) return next.disconnect({ final: false })
+    session = next
+    composer.enabled = true
+    composer.focus()
+    await listThreads()
+  } catch (error) {
+    if (mine === opening) failed(error, () => open(threadId))
+  }
+}
+
+async function showThread(threadId) {
+  const { turns } = await (await records()).threads.transcript(threadId)
+  for (const { role, text } of turns) {
+    if (role === "human") {
+      log.addUserMessage(text)
+      continue
+    }
+    const answer = log.addAnswer(agent)
+    answer.add(text)
+    answer.end({ silently: true })
+  }
+}
+
+async function listThreads() {
+  try {
+    const { objects } = await (await records()).threads.list({ filter: { orderBy: "-updatedAt" } })
+    const items = objects.map(({ id, title }) => {
+      const name = title || "Untitled"
+      const button = make("button", { type: "button", className: "open" }, name)
+      if (id === session?.threadId) button.ariaCurrent = "true"
+      button.addEventListener("click", () => open(id))
+      const remove = make("button", { type: "button", ariaLabel: `Delete ${name}` }, "Delete")
+      remove.addEventListener("click", () => removeThread(id))
+      return make("li", {}, button, remove)
+    })
+    $("threads").replaceChildren(...(items.length > 0 ? items : [make("li", { className: "none" }, "None yet.")]))
+  } catch (error) {
+    status(errorMessage(error), true)
+  }
+}
+
+async function removeThread(id) {
+  try {
+    await (await records()).threads.delete(id)
+  } catch (error) {
+    return status(errorMessage(error), true)
+  }
+  if (id === session?.threadId) await open()
+  else await listThreads()
+  $("new").focus() // the button is gone
+}
+
+function leave() {
+  const last = session
+  session = undefined
+  composer.enabled = false
+  view.detach()
+  last?.disconnect({ final: false })
+}
+
+function failed(error, retry) {
+  const button = make("button", { type: "button" }, "Try again")
+  const note = log.addNote(make("p", {}, errorMessage(error)), button)
+  button.addEventListener("click", () => {
+    note.remove()
+    retry()
+  })
+}
+
+/** Shows the form, or the conversations of who is signed in. */
+async function show() {
+  const { name } = await (await fetch("/me")).json()
+  const inside = name !== ""
+  for (const id of ["who", "new", "sign-out", "talk", "beside"]) $(id).hidden = !inside
+  $("sign-in").hidden = inside
+  $("who").textContent = `Signed in as ${name}`
+  if (inside) await open()
+  else $("name").focus()
+}
+
+$("sign-in").addEventListener("submit", async (event) => {
+  event.preventDefault()
+  const reply = await fetch("/sign-in", { method: "POST", body: JSON.stringify({ name: $("name").value }) })
+  $("sign-in-status").textContent = reply.ok ? "" : await reply.text()
+  if (reply.ok) await show()
+})
+
+$("sign-out").addEventListener("click", async () => {
+  opening = undefined
+  leave()
+  access = undefined // it is this visitor's
+  log.clear()
+  $("threads").replaceChildren()
+  await fetch("/sign-out", { method: "POST" })
+  await show()
+})
+
+$("new").addEventListener("click", () => open())
+
+await show()

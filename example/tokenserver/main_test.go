@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+)
+
+func TestMain(m *testing.M) { pagetest.Main(m, browsertest.Options{}) }
+
+// start runs the command until the test ends, and returns the site's origin.
+func start(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := run(ctx, []string{"-addr", "127.0.0.1:0", "-root", "../.."}, in)
+		in.CloseWithError(err)
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ = strings.Cut(line, "Open ")
+	origin, _, _ := strings.Cut(line, " ")
+	return origin
+}
+
+// TestVisitorsTalkInTheirOwnConversations has two visitors at once, by keyboard.
+func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
+	origin := start(t)
+	enter := func(name string) *pagetest.Page {
+		t.Helper()
+		p := pagetest.Open(t, origin)
+		p.Allow("local or private host")
+		p.AwaitTrue(`document.activeElement.id === "name"`)
+		p.Keys(name + "\r")
+		p.Ready()
+		return p
+	}
+	threads := func(p *pagetest.Page, count string) {
+		t.Helper()
+		p.AwaitTrue(`document.querySelectorAll("#threads .open").length === ` + count)
+	}
+	ann, bob := enter("Ann"), enter("Bob")
+	ann.Ask("My name is Ann", "Nice to meet you, Ann")
+	bob.Ask("My name is Bob", "Nice to meet you, Bob")
+	threads(ann, "1")
+	threads(bob, "1")
+
+	ann.Press("#new")
+	ann.Ready()
+	ann.Ask("What can you do?", "Robin")
+	threads(ann, "2")
+	ann.Press("#threads li:last-child .open") // the older one
+	ann.AwaitTrue(`document.querySelectorAll("#log .turn").length >= 2`)
+	ann.Ready()
+	ann.Ask("What is my name?", "Your name is Ann")
+	if lines := ann.Transcript(); len(lines) < 4 || lines[len(lines)-4] != "You: My name is Ann" {
+		t.Errorf("the log shows %q", lines)
+	}
+	threads(ann, "2")
+
+	ann.Press("#sign-out")
+	ann.AwaitTrue(`document.activeElement.id === "name" && !document.getElementById("sign-in").hidden && document.getElementById("beside").hidden`)
+	ann.Do(nil, `document.getElementById("name").value = ""`)
+	ann.Keys("Bob\r")
+	ann.Ready()
+	threads(ann, "1") // Bob's
+	ann.Press("#threads li:first-child .open")
+	ann.AwaitTrue(`document.getElementById("log").textContent.includes("My name is Bob")`)
+	ann.Ready()
+	threads(ann, "1")
+	ann.Press("#threads li:first-child button[aria-label^=Delete]")
+	ann.AwaitTrue(`document.querySelector("#threads .none") !== null`)
+	for _, node := range ann.AccessibilityNodes() {
+		if node.Name == "" && (node.Role == "button" || node.Role == "textbox" || node.Role == "navigation") {
+			t.Errorf("a %s has no name", node.Role)
+		}
+	}
+}
+
+// TestTheSiteKeepsItsSecret looks at everything that a visitor can get.
+func TestTheSiteKeepsItsSecret(t *testing.T) {
+	origin := start(t)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}}
+	do := func(method, path, body, from string) (*http.Response, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, origin+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Origin", from)
+		reply, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reply.Body.Close()
+		text, err := io.ReadAll(reply.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply, string(text)
+	}
+	want := func(name string, reply *http.Response, status int) {
+		t.Helper()
+		if reply.StatusCode != status {
+			t.Errorf("%s: status %d, want %d", name, reply.StatusCode, status)
+		}
+	}
+	reply, _ := do("POST", "/conversation", "", origin)
+	want("not signed in", reply, http.StatusUnauthorized)
+	for _, body := range []string{"", "{}", `{"name":" "}`, `{"name":"` + strings.Repeat("x", 61) + `"}`, `{"name":"` + strings.Repeat("x", 9000) + `"}`} {
+		reply, _ = do("POST", "/sign-in", body, origin)
+		want("sign-in with "+body, reply, http.StatusBadRequest)
+	}
+	reply, _ = do("POST", "/sign-in", `{"name":"Ann"}`, "https://evil.example")
+	want("sign-in from elsewhere", reply, http.StatusForbidden)
+	reply, _ = do("POST", "/sign-in", `{"name":"Ann"}`, origin)
+	want("sign-in", reply, http.StatusNoContent)
+	if cookies := reply.Cookies(); len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || len(cookies[0].Value) < 20 {
+		t.Errorf("cookies %v", cookies)
+	}
+	reply, _ = do("POST", "/conversation", "", "https://evil.example")
+	want("from elsewhere", reply, http.StatusForbidden)
+	reply, text := do("POST", "/conversation", "", origin)
+	want("signed in", reply, http.StatusOK)
+	var answer map[string]any
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatal(err)
+	}
+	for name := range answer {
+		switch name {
+		case "partnerId", "ks", "conversationManagerUrl", "srsBaseUrl", "turnServerUrl", "turnCredentials", "avatars", "widgetConfig", "embedConfig", "genieUrl", "tokenLifeMs":
+		default:
+			t.Errorf("the answer has %q", name)
+		}
+	}
+	reply, _ = do("GET", "/service.json", "", "")
+	want("the service's addresses", reply, http.StatusNotFound)
+	reply, _ = do("GET", "/go.mod", "", "")
+	want("another file", reply, http.StatusNotFound)
+	do("POST", "/sign-out", "", origin)
+	reply, _ = do("POST", "/conversation", "", origin)
+	want("signed out", reply, http.StatusUnauthorized)
+}
