@@ -393,6 +393,9 @@ func TestWhatIsInUseIsNotDeleted(t *testing.T) {
 		{"thread-start tool", `"thread_start_tools":["x"]`, fault.ToolInUse, func(ctx context.Context, c *management.Client) error {
 			return c.Tools.Delete(ctx, "x", management.ConfirmPermanent)
 		}},
+		{"knowledge record", `"knowledge_ids":[7]`, fault.KnowledgeInUse, func(ctx context.Context, c *management.Client) error {
+			return c.Knowledge.Delete(ctx, 7, management.ConfirmPermanent)
+		}},
 		{"skill", `"skill_ids":[{"id":"x","mode":"adhoc"}]`, fault.SkillInUse, func(ctx context.Context, c *management.Client) error {
 			return c.Skills.Delete(ctx, "x", management.ConfirmPermanent)
 		}},

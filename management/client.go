@@ -67,6 +67,11 @@ type Client struct {
 	Feedback   Feedback
 	Followups  Followups
 
+	Knowledge      Knowledge
+	Insights       Insights
+	Lifecycle      Lifecycle
+	EmailTemplates EmailTemplates
+
 	partnerID  int64
 	userID     string
 	secret     func(context.Context) (string, error) // nil without a secret
@@ -111,6 +116,7 @@ func New(o Options) (*Client, error) {
 	c.close = fetch.Own(&c.fetch, new(fetch.Sender))
 	c.Tokens, c.Agents, c.Avatars, c.Catalog, c.Application = Tokens{c}, Agents{c}, Avatars{c}, Catalog{c}, Application{c}
 	c.Intellects, c.Tools, c.Skills = Intellects{c}, Tools{c}, Skills{c}
+	c.Knowledge, c.Insights, c.Lifecycle, c.EmailTemplates = Knowledge{c}, Insights{c}, Lifecycle{c}, EmailTemplates{c}
 	c.Threads, c.Messages, c.Feedback, c.Followups = Threads{c}, Messages{c}, Feedback{c}, Followups{c}
 	return c, nil
 }

@@ -2,6 +2,7 @@ package management
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,6 +17,8 @@ import (
 type Intellect struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name,omitempty"`
+	// Type is internal for one that the service runs itself.
+	Type string `json:"type,omitempty"`
 	// BaseDirective is the system prompt, a template.
 	BaseDirective string   `json:"base_directive,omitempty"`
 	Prompts       []Prompt `json:"prompts,omitempty"`
@@ -47,6 +50,21 @@ type Intellect struct {
 	Metadata  map[string]string `json:"metadata,omitempty"`
 	CreatedAt Time              `json:"created_at,omitempty"`
 	UpdatedAt Time              `json:"updated_at,omitempty"`
+
+	badForms bool // user_properties_forms have another form
+}
+
+// UnmarshalJSON reads the known fields. One of another type stays empty: service.md
+// documents few types, and one record must not keep a list from being read.
+func (i *Intellect) UnmarshalJSON(data []byte) error {
+	type fields Intellect
+	err := json.Unmarshal(data, (*fields)(i))
+	var mismatch *json.UnmarshalTypeError
+	if !errors.As(err, &mismatch) {
+		return err
+	}
+	i.badForms = strings.HasPrefix(mismatch.Field, "user_properties_forms")
+	return nil
 }
 
 // ClientVariables reports whether conversations may send request_vars.

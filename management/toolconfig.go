@@ -61,9 +61,8 @@ type ToolConfig struct {
 	// CSV is the table of a csv tool, with a line of headers.
 	CSV string `json:"csv,omitempty"`
 
-	// Language and Code are the program of a code tool.
-	Language string `json:"language,omitempty"`
-	Code     string `json:"code,omitempty"`
+	// Code is the program of a code tool.
+	Code string `json:"code,omitempty"`
 }
 
 // Waits reports whether the turn waits for the tool's result.
@@ -145,12 +144,9 @@ func CSVTool(description, table string, params ...Param) ToolConfig {
 	return ToolConfig{Type: ToolCSV, Description: description, WaitForResponse: new(true), CSV: table, Parameters: schema(params)}
 }
 
-// CodeTool runs code on the service; language "" is the service's own. The local service
-// refuses it.
-func CodeTool(description, language, code string, params ...Param) ToolConfig {
-	return ToolConfig{
-		Type: ToolCode, Description: description, WaitForResponse: new(true), Language: language, Code: code, Parameters: schema(params),
-	}
+// CodeTool runs code on the service. The local service keeps it, and refuses to run it.
+func CodeTool(description, code string, params ...Param) ToolConfig {
+	return ToolConfig{Type: ToolCode, Description: description, WaitForResponse: new(true), Code: code, Parameters: schema(params)}
 }
 
 var (

@@ -33,7 +33,7 @@ func TestToolBuilders(t *testing.T) {
 			`{"type":"api","description":"Asks.","wait_for_response":true,"method":"GET","url":"https://x.example/{{ note }}"}`,
 		},
 		"csv":  {CSVTool("Finds.", "a,b\n1,2"), `{"type":"csv","description":"Finds.","wait_for_response":true,"csv":"a,b\n1,2"}`},
-		"code": {CodeTool("Runs.", "python", "x"), `{"type":"code","description":"Runs.","wait_for_response":true,"language":"python","code":"x"}`},
+		"code": {CodeTool("Runs.", "x"), `{"type":"code","description":"Runs.","wait_for_response":true,"code":"x"}`},
 	} {
 		if err := ValidateTool("tool", test.config); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -70,7 +70,7 @@ func TestValidateTool(t *testing.T) {
 		"type of a property": {"a", ClientTool("x", Param{Name: "n", Type: "int"}), fault.BadRequest},
 		"required, unknown":  {"a", ToolConfig{Type: ToolClient, Description: "x", Parameters: json.RawMessage(`{"type":"object","required":["a"]}`)}, fault.BadRequest},
 		"table":              {"a", CSVTool("x", ""), fault.BadRequest},
-		"code":               {"a", CodeTool("x", "python", ""), fault.BadRequest},
+		"code":               {"a", CodeTool("x", ""), fault.BadRequest},
 		"method":             {"a", APITool("x", "TRACE", "https://x.example"), fault.BadRequest},
 		"address":            {"a", APITool("x", "", "x.example"), fault.InvalidURL},
 		"scheme":             {"a", APITool("x", "", "file:///etc/passwd"), fault.InvalidURL},

@@ -1,0 +1,244 @@
+//go:build !js
+
+package management_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/management"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// must fails the test with the error of a step.
+func must(t *testing.T, step string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", step, err)
+	}
+}
+
+// TestBuildingAnIntellect sets every field of an intellect on the local service, and reads
+// it back.
+func TestBuildingAnIntellect(t *testing.T) {
+	c, info := newClient(t)
+	ctx := t.Context()
+	note, err := c.Tools.Add(ctx, "keep_note", management.ClientTool("Keeps a note.", management.Param{Name: "note", Required: true, Description: "the note"}))
+	must(t, "tool", err)
+	hello, err := c.Tools.Add(ctx, "hello", management.APITool("Greets.", "", "http://127.0.0.1:9/{{ sys__user_id }}"))
+	must(t, "api tool", err)
+	polite, err := c.Skills.Add(ctx, management.SkillInput{Name: "polite", Description: "Politeness.", Instructions: "Say please, {{ sys__user_id }}."})
+	must(t, "skill", err)
+	i, err := c.Intellects.Add(ctx, management.IntellectFields{
+		Name: new("Rita"), BaseDirective: new("You are {{ agent_name }}."), Secrets: map[string]string{"CRM": "a secret value"},
+	})
+	must(t, "intellect", err)
+	if i.Name != "Rita" || !i.ClientVariables() || !slices.Equal(i.Secrets, []string{"CRM"}) {
+		t.Errorf("made %+v", i)
+	}
+	skill := management.SkillRef{ID: polite.ID, Mode: management.SkillPreloaded, Condition: "sys__avatar_enabled"}
+	model := management.ModelConfiguration{ModelID: "small", MaxOutputTokens: 100, ThinkingLevel: "low", Temperature: new(0.5)}
+	summary := management.AvatarSummaryConfig{Analysis: map[string]string{"mood": "How the user feels."}, Template: "{{ mood }}"}
+	for name, err := range map[string]error{
+		"model":      c.Intellects.SetModelConfiguration(ctx, i.ID, &model),
+		"opening":    c.Intellects.SetOpeningPhrase(ctx, i.ID, "Hello {{ name | default('you') }}!"),
+		"start":      c.Intellects.SetThreadStartTools(ctx, i.ID, hello.ID),
+		"summary":    c.Intellects.SetAvatarSummaryConfig(ctx, i.ID, &summary),
+		"skills":     c.Intellects.SetSkillIDs(ctx, i.ID, skill),
+		"tools":      c.Intellects.SetToolIDs(ctx, i.ID, note.ID, hello.ID),
+		"variables":  c.Intellects.SetAllowClientVariables(ctx, i.ID, false),
+		"prompts":    c.Intellects.SetPrompts(ctx, i.ID, management.Prompt{Name: "tone", Value: "Be brief."}),
+		"servers":    c.Intellects.SetMCPServers(ctx, i.ID, management.MCPServer{Name: "crm", URL: "https://crm.example/mcp"}),
+		"forms":      c.Intellects.SetUserPropertiesForms(ctx, i.ID, management.UserPropertiesForm{Fields: []management.FormField{{Name: "email", Type: "email"}}}),
+		"metadata":   c.Intellects.SetMetadata(ctx, i.ID, map[string]string{"team": "x"}),
+		"capability": c.Intellects.SetCapability(ctx, i.ID, "use_web_search", "disabled"),
+		"secrets":    c.Intellects.SetSecrets(ctx, i.ID, map[string]string{"MAIL": "another secret value"}),
+	} {
+		must(t, name, err)
+	}
+	must(t, "language", c.Intellects.SetForcedLanguage(ctx, management.ForcedLanguage{ConfigID: i.ID, Language: "de"}))
+	got, err := c.Intellects.Get(ctx, i.ID)
+	must(t, "get", err)
+	switch {
+	case *got.ModelConfiguration.Temperature != 0.5 || got.ModelConfiguration.ModelID != "small",
+		got.OpeningPhrase != "Hello {{ name | default('you') }}!",
+		!slices.Equal(got.ThreadStartTools, []string{hello.ID}),
+		got.AvatarSummaryConfig.Template != "{{ mood }}",
+		!slices.Equal(got.SkillIDs, []management.SkillRef{skill}),
+		!slices.Equal(got.ToolIDs, []string{note.ID, hello.ID}),
+		got.ClientVariables(),
+		len(got.Prompts) != 2 || !strings.Contains(got.Prompts[1].Value, "German") || got.Language != "de",
+		len(got.MCPServers) != 1,
+		len(got.UserPropertiesForms) != 1 || got.UserPropertiesForms[0].Fields[0].Name != "email",
+		got.Metadata["team"] != "x",
+		got.Capabilities["use_web_search"] != "disabled",
+		!slices.Equal(got.Secrets, []string{"CRM", "MAIL"}):
+		t.Errorf("read %+v", got)
+	}
+
+	wantCode(t, "veto", c.Intellects.SetCapability(ctx, i.ID, "use_web_search", "on"), fault.CapabilityVetoed)
+	wantCode(t, "foreign skill", c.Intellects.SetSkillIDs(ctx, i.ID, management.SkillRef{ID: "00000000-0000-4000-8000-000000000000", Mode: management.SkillAdhoc}), fault.Forbidden)
+	wantCode(t, "tool in use", c.Tools.Delete(ctx, note.ID, management.ConfirmPermanent), fault.ToolInUse)
+	wantCode(t, "skill in use", c.Skills.Delete(ctx, polite.ID, management.ConfirmPermanent), fault.SkillInUse)
+	_, err = c.Tools.Add(ctx, "keep_note", note.Config)
+	wantCode(t, "tool twice", err, fault.Conflict)
+	_, err = c.Skills.Update(ctx, polite.ID, management.SkillPatch{Description: new("Politeness."), Name: new("polite")})
+	must(t, "the same update", err)
+
+	// An agent of it speaks with this opening, and does not take variables.
+	agent, _ := info.Agent("receptionist")
+	before, err := c.Agents.Get(ctx, agent.AgentID)
+	must(t, "agent", err)
+	mine, err := c.Agents.Create(ctx, management.AgentInput{
+		DisplayName: "Rita", Intellect: management.IntellectRef{ID: management.ConfigID(i.ID)}, AvatarIDs: before.AvatarIDs,
+	})
+	must(t, "own agent", err)
+	must(t, "silence", c.Intellects.SetOpeningPhrase(ctx, i.ID, management.SilentOpening))
+	token, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: mine.ID, UserID: "sam"})
+	must(t, "token", err)
+	web := fetch.New()
+	defer web.Close()
+	brain := converse.Brain{Fetch: web, URL: info.GenieURL, Token: token.KS()}
+	turn, err := brain.Once(ctx, converse.Request{UserMessage: "Hi", RequestVars: map[string]any{"name": "Sam"}}, converse.Throw)
+	if err != nil || turn.Text != "" || len(turn.Warnings) != 1 || turn.Warnings[0].Code != fault.EmptyTurnWithRequestVars {
+		t.Errorf("variables that are off: %+v, %v", turn, err)
+	}
+
+	must(t, "delete the agent", c.Agents.Delete(ctx, mine.ID, management.ConfirmPermanent))
+	must(t, "clear", c.Intellects.SetModelConfiguration(ctx, i.ID, nil))
+	must(t, "clear", c.Intellects.SetAvatarSummaryConfig(ctx, i.ID, nil))
+	must(t, "clear", c.Intellects.SetOpeningPhrase(ctx, i.ID, ""))
+	must(t, "clear", c.Intellects.SetToolIDs(ctx, i.ID))
+	must(t, "clear", c.Intellects.SetThreadStartTools(ctx, i.ID))
+	must(t, "clear", c.Intellects.SetSkillIDs(ctx, i.ID))
+	must(t, "clear", c.Intellects.SetForcedLanguage(ctx, management.ForcedLanguage{ConfigID: i.ID}))
+	must(t, "delete a secret", c.Intellects.DeleteSecrets(ctx, i.ID, []string{"CRM"}, management.ConfirmPermanent))
+	got, err = c.Intellects.Get(ctx, i.ID)
+	must(t, "get", err)
+	if len(got.ToolIDs)+len(got.SkillIDs)+len(got.ThreadStartTools) > 0 || got.ModelConfiguration != nil || len(got.Prompts) != 1 ||
+		!slices.Equal(got.Secrets, []string{"MAIL"}) {
+		t.Errorf("cleared %+v", got)
+	}
+	must(t, "delete the tool", c.Tools.Delete(ctx, note.ID, management.ConfirmPermanent))
+	must(t, "delete the skill", c.Skills.Delete(ctx, polite.ID, management.ConfirmPermanent))
+	_, err = c.Skills.Get(ctx, polite.ID)
+	wantCode(t, "deleted skill", err, fault.NotFound)
+	must(t, "delete the intellect", c.Intellects.Delete(ctx, i.ID, management.ConfirmPermanent))
+	_, err = c.Intellects.Get(ctx, i.ID)
+	if !management.IsNotFound(err) {
+		t.Errorf("deleted intellect: %v", err)
+	}
+}
+
+// say has one turn of a visitor, and returns the thread and the answer's id.
+func say(ctx context.Context, t *testing.T, c *management.Client, info localservice.Info, user, text string) (thread, message string) {
+	t.Helper()
+	agent, _ := info.Agent("receptionist")
+	token, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, ConfigID: agent.ConfigID, UserID: user})
+	must(t, "token", err)
+	web := fetch.New()
+	defer web.Close()
+	turn, err := converse.Brain{Fetch: web, URL: info.GenieURL, Token: token.KS()}.Once(ctx, converse.Request{UserMessage: text}, "")
+	must(t, "turn", err)
+	return turn.ThreadID, turn.MessageID
+}
+
+// TestReadingWhatWasSaid is the conversation's other side on the local service: threads,
+// messages, feedback, report.
+func TestReadingWhatWasSaid(t *testing.T) {
+	c, info := newClient(t)
+	ctx := t.Context()
+	agent, _ := info.Agent("receptionist")
+	first, answer := say(ctx, t, c, info, "ann", "What is agentruntime?")
+	second, _ := say(ctx, t, c, info, "bob", "what is agentruntime")
+
+	threads, err := management.Collect(c.Threads.List(ctx, management.ThreadFilter{AgentID: agent.AgentID, UserID: new("ann")}))
+	must(t, "list", err)
+	if len(threads) != 1 || threads[0].ID != first {
+		t.Errorf("threads of ann: %v", threads)
+	}
+	transcript, err := c.Threads.Transcript(ctx, first)
+	must(t, "transcript", err)
+	if !strings.Contains(transcript.Text, "human: What is agentruntime?") {
+		t.Errorf("transcript %q", transcript.Text)
+	}
+	renamed, err := c.Threads.Rename(ctx, first, "Questions")
+	must(t, "rename", err)
+	analysed, err := c.Threads.SetAnalysis(ctx, first, map[string]any{"mood": "good"})
+	must(t, "analysis", err)
+	cleared, err := c.Threads.ClearAnalysis(ctx, first)
+	must(t, "analysis", err)
+	if renamed.Title != "Questions" || analysed.Metadata.Analysis["mood"] != "good" || len(cleared.Metadata.Analysis) != 0 {
+		t.Errorf("%v, %v, %v", renamed, analysed, cleared)
+	}
+	pushed, err := c.Threads.Push(ctx, first, management.PushInput{Content: "Your order is ready."})
+	must(t, "push", err)
+	if pushed.Delivered || pushed.MessageID == "" {
+		t.Errorf("pushed %+v, and nobody is there", pushed)
+	}
+	message, err := c.Messages.Get(ctx, pushed.MessageID)
+	must(t, "message", err)
+	if message.Text() != "Your order is ready." {
+		t.Errorf("message %q", message.Text())
+	}
+	copied, err := c.Messages.Share(ctx, answer, "An answer")
+	must(t, "share", err)
+	shared, err := c.Messages.Get(ctx, copied)
+	must(t, "shared", err)
+	if shared.Title != "An answer" || shared.ThreadID != "" {
+		t.Errorf("shared %+v", shared)
+	}
+
+	must(t, "feedback", c.Feedback.Add(ctx, management.FeedbackInput{MessageID: answer, IsPositive: true, Comment: "thanks"}))
+	for name, f := range map[string]management.FeedbackFilter{
+		"all": {}, "message": {MessageID: answer}, "thread": {ThreadID: first}, "agent": {AgentID: agent.AgentID}, "rating": {Positive: new(true)},
+	} {
+		rows, err := c.Feedback.List(ctx, f)
+		must(t, name, err)
+		if len(rows) != 1 || rows[0].MessageID != answer || !rows[0].IsPositive || rows[0].Comment != "thanks" || rows[0].ThreadID != first {
+			t.Errorf("%s: %+v", name, rows)
+		}
+	}
+	for name, f := range map[string]management.FeedbackFilter{"thread": {ThreadID: second}, "rating": {Positive: new(false)}} {
+		if rows, err := c.Feedback.List(ctx, f); err != nil || len(rows) != 0 {
+			t.Errorf("%s: %+v, %v", name, rows, err)
+		}
+	}
+	summary, err := c.Messages.ReportSummary(ctx, management.MessageFilter{})
+	must(t, "summary", err)
+	if summary.Threads != 2 || summary.Users != 2 || summary.Positive != 1 || *summary.FeedbackRatio != 1 ||
+		summary.TopQuestions[0].Count != 2 || summary.Meta.PartnerID != info.PartnerID {
+		t.Errorf("summary %+v", summary)
+	}
+	questions, err := c.Followups.Suggested(ctx)
+	must(t, "suggested", err)
+	if questions == nil {
+		t.Error("no questions must be an empty list")
+	}
+
+	// Bob's token sees Bob's threads only.
+	token, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, ConfigID: agent.ConfigID, UserID: "bob"})
+	must(t, "token", err)
+	bob := management.WithToken(ctx, token)
+	threads, err = management.Collect(c.Threads.List(bob, management.ThreadFilter{}))
+	must(t, "list", err)
+	if len(threads) != 1 || threads[0].ID != second {
+		t.Errorf("threads of bob: %v", threads)
+	}
+	_, err = c.Threads.Get(bob, first)
+	wantCode(t, "another user's thread", err, fault.NotFound)
+	deleted, err := c.Threads.Delete(bob, []string{first}, management.ConfirmPermanent)
+	if err != nil || len(deleted) != 0 {
+		t.Errorf("another user's thread: deleted %v, %v", deleted, err)
+	}
+	must(t, "complete", c.Threads.Complete(ctx, second))
+	deleted, err = c.Threads.Delete(ctx, []string{first, second, "00000000-0000-4000-8000-000000000000"}, management.ConfirmPermanent)
+	if err != nil || len(deleted) != 2 {
+		t.Errorf("deleted %v, %v", deleted, err)
+	}
+}

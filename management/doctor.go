@@ -1,0 +1,447 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Codes of the findings of [Client.Doctor] and [Intellects.Audit], beside those of a prompt
+// lint and [FindingClientTool].
+const (
+	FindingExternalIntellect   = "external_intellect"
+	FindingForms               = "invalid_user_properties_forms"
+	FindingCapabilities        = "capabilities_invalid"
+	FindingKnowledgeOverCap    = "knowledge_ids_over_cap"
+	FindingToolNotFound        = "tool_not_found"
+	FindingSkillNotFound       = "skill_not_found"
+	FindingKnowledgeNotFound   = "knowledge_not_found"
+	FindingIntellectNotFound   = "intellect_not_found"
+	FindingAvatarNotFound      = "avatar_not_found"
+	FindingUnscopedRule        = "unscoped_rule"
+	FindingAgentNotFound       = "agent_not_found"
+	FindingDuplicateAgents     = "duplicate_agent_ids"
+	FindingInsightMissing      = "insight_setting_missing"
+	FindingInsightDisabled     = "insight_setting_disabled"
+	FindingTooManyInsights     = "too_many_insight_settings"
+	FindingEmailOnSessionEnded = "email_on_session_ended"
+	FindingEmailUnfiltered     = "email_unfiltered"
+	FindingChangedKeysUnknown  = "changed_keys_unproduced"
+	FindingTemplateMissing     = "template_missing_or_deleted"
+	FindingRuleDisabled        = "rule_disabled"
+	FindingOrphanInsight       = "orphan_insight_setting"
+	FindingOrphanEmail         = "orphan_email_template"
+	FindingDefaultAgent        = "agent_id_default"
+)
+
+// DoctorInput limits what [Client.Doctor] looks at.
+type DoctorInput struct {
+	// AgentIDs are the agents, with their intellects, to look at; none means all of the
+	// account, and its rules and settings.
+	AgentIDs []string
+}
+
+// Diagnosis is what [Client.Doctor] found.
+type Diagnosis struct {
+	// Findings are sorted: errors first.
+	Findings []Finding      `json:"findings"`
+	Summary  FindingSummary `json:"summary"`
+	// Checked counts the objects that were looked at, by kind.
+	Checked map[string]int `json:"checked"`
+	// Skipped says what could not be read, by kind, and why. What depends on it was not
+	// checked.
+	Skipped map[string]string `json:"skipped"`
+}
+
+// FindingSummary counts findings.
+type FindingSummary struct {
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+}
+
+// inventory is what an account has, as far as audits need it. A nil map was not read.
+type inventory struct {
+	agents, avatars, skills map[string]bool
+	intellects              map[int64]bool
+	knowledge               map[int64]bool
+	tools                   map[string]*Tool
+	insights                map[string]*Insight
+	emails                  map[string]bool
+}
+
+// auditIntellect looks for what does not fit together in an intellect.
+func auditIntellect(i *Intellect, have *inventory) []Finding {
+	findings := LintPrompts(i)
+	add := func(code string, severity Severity, field, detail string) {
+		findings = append(findings, Finding{Code: code, Severity: severity, Field: field, Detail: detail})
+	}
+	if i.Type != "" && i.Type != "internal" {
+		add(FindingExternalIntellect, SeverityWarning, "type", "the intellect is "+i.Type+"; its answers do not come from this configuration")
+	}
+	if err := checkForms(i.UserPropertiesForms); err != nil || i.badForms {
+		detail := "the forms are not a list of forms"
+		if err != nil {
+			detail = fault.From(err).Message()
+		}
+		add(FindingForms, SeverityError, "user_properties_forms", detail)
+	}
+	if err := checkCapabilities(i.Capabilities); err != nil {
+		add(FindingCapabilities, SeverityError, "capabilities", fault.From(err).Message())
+	}
+	if len(i.KnowledgeIDs) > MaxKnowledgeIDs {
+		add(FindingKnowledgeOverCap, SeverityError, "knowledge_ids", fmt.Sprintf("%d knowledge records; the service reads %d", len(i.KnowledgeIDs), MaxKnowledgeIDs))
+	}
+	for n, id := range i.KnowledgeIDs {
+		if have.knowledge != nil && !have.knowledge[id] {
+			add(FindingKnowledgeNotFound, SeverityError, indexed("knowledge_ids", n), fmt.Sprintf("there is no knowledge record %d", id))
+		}
+	}
+	for n, ref := range i.SkillIDs {
+		if have.skills != nil && !have.skills[ref.ID] {
+			add(FindingSkillNotFound, SeverityError, indexed("skill_ids", n), "there is no skill "+ref.ID)
+		}
+	}
+	if have.tools == nil {
+		return findings
+	}
+	check := func(field string, ids []string) {
+		for n, id := range ids {
+			tool := have.tools[id]
+			if tool == nil {
+				add(FindingToolNotFound, SeverityError, indexed(field, n), "there is no tool "+id)
+				continue
+			}
+			for _, f := range append(ClientToolReadiness(tool.Name, tool.Config), toolSecrets(tool, i)...) {
+				add(f.Code, f.Severity, indexed(field, n), "tool "+tool.Name+": "+f.Detail)
+			}
+		}
+	}
+	check("tool_ids", i.ToolIDs)
+	check("thread_start_tools", i.ThreadStartTools)
+	return findings
+}
+
+// toolSecrets are the secrets that the request of a tool needs, and the intellect lacks.
+func toolSecrets(tool *Tool, i *Intellect) []Finding {
+	texts := []string{tool.Config.URL, tool.Config.Body}
+	for _, value := range tool.Config.Headers {
+		texts = append(texts, value)
+	}
+	var findings []Finding
+	for _, text := range texts {
+		for _, f := range LintPrompt(text, PromptContext{Secrets: i.Secrets}) {
+			if f.Code == FindingSecretUnresolved || f.Code == FindingSecretPrefix {
+				findings = append(findings, f)
+			}
+		}
+	}
+	return findings
+}
+
+// auditAgent looks for parts of an agent that do not exist.
+func auditAgent(a *Agent, have *inventory) []Finding {
+	var findings []Finding
+	if have.intellects != nil && !have.intellects[int64(a.Intellect.ID)] {
+		findings = append(findings, Finding{
+			Code: FindingIntellectNotFound, Severity: SeverityError, Field: "intellect.id",
+			Detail: fmt.Sprintf("there is no intellect %d", a.Intellect.ID),
+		})
+	}
+	for n, id := range a.AvatarIDs {
+		if have.avatars != nil && !have.avatars[id] {
+			findings = append(findings, Finding{
+				Code: FindingAvatarNotFound, Severity: SeverityError, Field: indexed("avatarIds", n), Detail: "there is no avatar " + id,
+			})
+		}
+	}
+	return findings
+}
+
+// auditRule looks for what a lifecycle rule refers to and does not exist, and for
+// rules that probably do more, or less, than intended.
+func auditRule(r *Rule, have *inventory) []Finding {
+	var findings []Finding
+	add := func(code string, severity Severity, field, detail string) {
+		findings = append(findings, Finding{Code: code, Severity: severity, Field: field, Detail: detail})
+	}
+	if r.Status == StatusDisabled {
+		add(FindingRuleDisabled, SeverityWarning, "status", "the rule is disabled")
+	}
+	if !r.scoped() {
+		add(FindingUnscopedRule, SeverityWarning, "conditions", "no condition names agents; the rule runs for every one")
+	}
+	for n, t := range r.Conditions {
+		field := indexed("conditions", n)
+		switch t.Field {
+		case "object.agent_id":
+			var seen []string
+			for _, id := range texts(t.Value) {
+				switch {
+				case slices.Contains(seen, id):
+					add(FindingDuplicateAgents, SeverityWarning, field, "the agent "+id+" is named twice")
+				case id == "default":
+					add(FindingDefaultAgent, SeverityError, field, "conditions about agents do not match threads of the agent default")
+				case have.agents != nil && !have.agents[id]:
+					add(FindingAgentNotFound, SeverityError, field, "there is no agent "+id)
+				}
+				seen = append(seen, id)
+			}
+		case "event.changed_keys":
+			for _, key := range texts(t.Value) {
+				produced := false
+				for _, insight := range have.insights {
+					produced = produced || insight.Key == key
+				}
+				if have.insights != nil && !produced {
+					add(FindingChangedKeysUnknown, SeverityWarning, field, "no insight setting has the key "+key)
+				}
+			}
+		}
+	}
+	for n, a := range r.Actions {
+		field := indexed("actions", n)
+		if len(a.InsightSettingIDs) > MaxRuleInsights {
+			add(FindingTooManyInsights, SeverityError, field, fmt.Sprintf("%d insight settings; a rule may have %d", len(a.InsightSettingIDs), MaxRuleInsights))
+		}
+		for _, id := range a.InsightSettingIDs {
+			switch insight := have.insights[id]; {
+			case have.insights == nil:
+			case insight == nil:
+				add(FindingInsightMissing, SeverityError, field, "there is no insight setting "+id)
+			case insight.Status == StatusDisabled:
+				add(FindingInsightDisabled, SeverityWarning, field, "the insight setting "+id+" ("+insight.Key+") is disabled")
+			}
+		}
+		if a.Type != ActionEmail {
+			continue
+		}
+		if have.emails != nil && !have.emails[a.EmailTemplateID] {
+			add(FindingTemplateMissing, SeverityError, field, "there is no e-mail template "+a.EmailTemplateID)
+		}
+		if r.EventType == EventSessionEnded {
+			add(FindingEmailOnSessionEnded, SeverityWarning, field, "at the end of a session insights are not known yet; wait for analysis_updated")
+		}
+		if len(r.Conditions) == 0 {
+			add(FindingEmailUnfiltered, SeverityWarning, field, "without a condition an e-mail is sent for every event")
+		}
+	}
+	return findings
+}
+
+// texts are the texts of a condition's value: one, or a list.
+func texts(value any) []string {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []string:
+		return v
+	case []any:
+		var list []string
+		for _, item := range v {
+			if text, ok := item.(string); ok {
+				list = append(list, text)
+			}
+		}
+		return list
+	}
+	return nil
+}
+
+// Audit reads an intellect, and the account's tools, skills and knowledge, and looks for
+// what does not fit together. It writes nothing. Errors are those of Get; lists that
+// can't be read are left out of the checks.
+func (i Intellects) Audit(ctx context.Context, id int64) ([]Finding, error) {
+	intellect, err := i.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	d := &doctor{c: i.c, ctx: ctx, diagnosis: newDiagnosis()}
+	d.readParts()
+	d.about(fmt.Sprintf("intellect %d", id), auditIntellect(intellect, &d.have))
+	return d.done().Findings, nil
+}
+
+// Doctor reads the whole account, or some agents of it, and looks for what does not fit
+// together: tools, skills, knowledge, intellects and avatars that do not exist, templates
+// with variables that nothing sets, rules and settings that nothing uses. It only reads.
+// Kinds that can't be read are listed as skipped. The error is that of a given agent that
+// can't be read, or the end of ctx.
+func (c *Client) Doctor(ctx context.Context, in DoctorInput) (*Diagnosis, error) {
+	if err := uniqueIDs("AgentIDs", in.AgentIDs); err != nil {
+		return nil, err
+	}
+	d := &doctor{c: c, ctx: ctx, diagnosis: newDiagnosis()}
+	d.readParts()
+	var agents []*Agent
+	if len(in.AgentIDs) > 0 {
+		for _, id := range in.AgentIDs {
+			agent, err := c.Agents.Get(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			agents = append(agents, agent)
+		}
+		d.diagnosis.Checked["agents"] = len(agents)
+	} else {
+		d.have.agents = map[string]bool{}
+		if !read(d, "agents", c.Agents.List(ctx, AgentFilter{}, PageSize(MaxPageSize)), func(a *Agent) {
+			d.have.agents[a.ID] = true
+			agents = append(agents, a)
+		}) {
+			d.have.agents = nil
+		}
+	}
+	wanted := map[int64]bool{}
+	for _, a := range agents {
+		wanted[int64(a.Intellect.ID)] = true
+	}
+	d.have.intellects = map[int64]bool{}
+	if !read(d, "intellects", c.Intellects.List(ctx, PageSize(MaxPageSize)), func(i *Intellect) {
+		d.have.intellects[i.ID] = true
+		if len(in.AgentIDs) == 0 || wanted[i.ID] {
+			d.about(named("intellect", fmt.Sprint(i.ID), i.Name), auditIntellect(i, &d.have))
+		}
+	}) {
+		d.have.intellects = nil
+	}
+	for _, a := range agents {
+		d.about(named("agent", a.ID, a.DisplayName), auditAgent(a, &d.have))
+	}
+	if len(in.AgentIDs) == 0 {
+		d.readRules()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fault.From(err)
+	}
+	return d.done(), nil
+}
+
+func named(kind, id, name string) string {
+	if name == "" {
+		return kind + " " + id
+	}
+	return kind + " " + id + " (" + name + ")"
+}
+
+func newDiagnosis() *Diagnosis {
+	return &Diagnosis{Findings: []Finding{}, Checked: map[string]int{}, Skipped: map[string]string{}}
+}
+
+// doctor is one run of [Client.Doctor].
+type doctor struct {
+	c         *Client
+	ctx       context.Context
+	have      inventory
+	diagnosis *Diagnosis
+}
+
+func (d *doctor) about(object string, findings []Finding) {
+	for _, f := range findings {
+		f.Object = object
+		d.diagnosis.Findings = append(d.diagnosis.Findings, f)
+	}
+}
+
+func (d *doctor) done() *Diagnosis {
+	sortFindings(d.diagnosis.Findings)
+	for _, f := range d.diagnosis.Findings {
+		if f.Severity == SeverityError {
+			d.diagnosis.Summary.Errors++
+		} else {
+			d.diagnosis.Summary.Warnings++
+		}
+	}
+	return d.diagnosis
+}
+
+// read counts the objects of a list and hands each on. It reports whether the whole list
+// could be read, and notes why not.
+func read[T any](d *doctor, kind string, objects func(func(*T, error) bool), use func(*T)) bool {
+	n := 0
+	for object, err := range objects {
+		if err != nil {
+			d.diagnosis.Skipped[kind] = why(err)
+			return false
+		}
+		n++
+		use(object)
+	}
+	d.diagnosis.Checked[kind] = n
+	return true
+}
+
+// why says in a few words why a list could not be read.
+func why(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return string(f.Code) + ": " + f.Message()
+	}
+	return fault.From(err).Message()
+}
+
+// readParts reads what intellects and agents refer to.
+func (d *doctor) readParts() {
+	c, ctx, all := d.c, d.ctx, PageSize(MaxPageSize)
+	d.have.tools, d.have.skills, d.have.knowledge, d.have.avatars = map[string]*Tool{}, map[string]bool{}, map[int64]bool{}, map[string]bool{}
+	if !read(d, "tools", c.Tools.List(ctx, all), func(t *Tool) { d.have.tools[t.ID] = t }) {
+		d.have.tools = nil
+	}
+	if !read(d, "skills", c.Skills.List(ctx, all), func(s *Skill) { d.have.skills[s.ID] = true }) {
+		d.have.skills = nil
+	}
+	if !read(d, "knowledge", c.Knowledge.List(ctx, all), func(r *KnowledgeRecord) { d.have.knowledge[r.ID] = true }) {
+		d.have.knowledge = nil
+	}
+	if !read(d, "avatars", c.Avatars.List(ctx, all), func(a *Avatar) { d.have.avatars[a.ID] = true }) {
+		d.have.avatars = nil
+	}
+}
+
+// readRules reads rules with what they refer to, and what no rule refers to.
+func (d *doctor) readRules() {
+	c, ctx, all := d.c, d.ctx, PageSize(MaxPageSize)
+	d.have.insights, d.have.emails = map[string]*Insight{}, map[string]bool{}
+	insights, emails := []*Insight{}, []*EmailTemplate{}
+	if !read(d, "insight settings", c.Insights.List(ctx, InsightFilter{}, all), func(i *Insight) {
+		d.have.insights[i.ID] = i
+		insights = append(insights, i)
+	}) {
+		d.have.insights, insights = nil, nil
+	}
+	if !read(d, "e-mail templates", c.EmailTemplates.List(ctx, all), func(e *EmailTemplate) {
+		d.have.emails[e.ID] = true
+		emails = append(emails, e)
+	}) {
+		d.have.emails, emails = nil, nil
+	}
+	used := map[string]bool{}
+	complete := read(d, "lifecycle rules", c.Lifecycle.List(ctx, all), func(r *Rule) {
+		d.about(named("lifecycle rule", r.ID, r.Name), auditRule(r, &d.have))
+		for _, id := range r.insights() {
+			used[id] = true
+		}
+		for _, a := range r.Actions {
+			used[a.EmailTemplateID] = true
+		}
+	})
+	if !complete {
+		return
+	}
+	for _, i := range insights {
+		if !used[i.ID] {
+			d.about(named("insight setting", i.ID, i.Key), []Finding{{
+				Code: FindingOrphanInsight, Severity: SeverityWarning, Detail: "no lifecycle rule names the insight setting",
+			}})
+		}
+	}
+	for _, e := range emails {
+		if !used[e.ID] {
+			d.about(named("e-mail template", e.ID, e.Name), []Finding{{
+				Code: FindingOrphanEmail, Severity: SeverityWarning, Detail: "no lifecycle rule names the e-mail template",
+			}})
+		}
+	}
+}

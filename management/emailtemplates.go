@@ -1,0 +1,109 @@
+package management
+
+import (
+	"context"
+	"iter"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+)
+
+// EmailTemplates keeps texts of e-mails (management-api.md, "emailTemplates"). The region
+// frp2 has no messaging service: every call is region_unavailable there, without a
+// request, unless the options have its address. All calls need an admin token.
+type EmailTemplates struct{ c *Client }
+
+// EmailTemplate is the text of an e-mail.
+type EmailTemplate struct {
+	ID string `json:"id"`
+	EmailTemplateInput
+	Status    string `json:"status,omitempty"`
+	CreatedAt Time   `json:"createdAt,omitempty"`
+	UpdatedAt Time   `json:"updatedAt,omitempty"`
+}
+
+func (e *EmailTemplate) hasID() bool { return e.ID != "" }
+
+// EmailTemplateInput is a new text; all six fields are required.
+type EmailTemplateInput struct {
+	AppGUID  string `json:"appGuid"`
+	Name     string `json:"name"`
+	Subject  string `json:"subject"`
+	Body     string `json:"body"`
+	From     string `json:"from"`
+	Language string `json:"language"`
+}
+
+// EmailTemplatePatch is what to change of a text; nil fields stay as they are.
+type EmailTemplatePatch struct {
+	Name     *string `json:"name,omitempty"`
+	Subject  *string `json:"subject,omitempty"`
+	Body     *string `json:"body,omitempty"`
+	From     *string `json:"from,omitempty"`
+	Language *string `json:"language,omitempty"`
+}
+
+var (
+	emailAdd    = endpoint{at: appinit.Messaging, path: "/email-template/add"}
+	emailList   = listing{endpoint: endpoint{at: appinit.Messaging, path: "/email-template/list", again: harmless}}
+	emailGet    = endpoint{at: appinit.Messaging, path: "/email-template/get", again: harmless}
+	emailUpdate = endpoint{at: appinit.Messaging, path: "/email-template/update", again: harmless}
+	emailDelete = endpoint{at: appinit.Messaging, path: "/email-template/delete"}
+)
+
+// Create makes a text. Errors: bad_request for a missing field, region_unavailable.
+func (e EmailTemplates) Create(ctx context.Context, in EmailTemplateInput, opts ...Option) (*EmailTemplate, error) {
+	err := firstError(
+		required("AppGUID", in.AppGUID), required("Name", in.Name), required("Subject", in.Subject),
+		required("Body", in.Body), required("From", in.From), required("Language", in.Language),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return fetchRecord[EmailTemplate](ctx, e.c, emailAdd, in, opts...)
+}
+
+// Get reads a text. Errors: bad_request for an empty id, not_found, region_unavailable.
+func (e EmailTemplates) Get(ctx context.Context, id string) (*EmailTemplate, error) {
+	if err := required("the id of an e-mail template", id); err != nil {
+		return nil, err
+	}
+	return fetchRecord[EmailTemplate](ctx, e.c, emailGet, textID{id})
+}
+
+// List iterates over the account's texts. Error: region_unavailable.
+func (e EmailTemplates) List(ctx context.Context, opts ...Option) iter.Seq2[*EmailTemplate, error] {
+	return list[EmailTemplate](ctx, e.c, emailList, query{}, nil, opts)
+}
+
+// Update changes a text and returns it. Errors are those of Create and Get, and
+// bad_request for an empty patch.
+func (e EmailTemplates) Update(ctx context.Context, id string, p EmailTemplatePatch) (*EmailTemplate, error) {
+	errs := []error{required("the id of an e-mail template", id)}
+	if p == (EmailTemplatePatch{}) {
+		errs = append(errs, badRequest("the patch changes nothing; set at least one field"))
+	}
+	for name, value := range map[string]*string{
+		"Name": p.Name, "Subject": p.Subject, "Body": p.Body, "From": p.From, "Language": p.Language,
+	} {
+		if value != nil {
+			errs = append(errs, required(name, *value))
+		}
+	}
+	if err := firstError(errs...); err != nil {
+		return nil, err
+	}
+	return fetchRecord[EmailTemplate](ctx, e.c, emailUpdate, struct {
+		textID
+		EmailTemplatePatch
+	}{textID{id}, p})
+}
+
+// Delete deletes a text. [ConfirmPermanent] is required (confirmation_required without
+// it).
+func (e EmailTemplates) Delete(ctx context.Context, id string, opts ...Option) error {
+	err := firstError(required("the id of an e-mail template", id), settingsOf(opts).confirm("an e-mail template"))
+	if err != nil {
+		return err
+	}
+	return e.c.post(ctx, emailDelete, textID{id}, nil, opts...)
+}

@@ -1,0 +1,173 @@
+package management
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Insights defines what is found out about a conversation at its end; rules of
+// [Lifecycle] refer to them (service.md, "Insight settings"). All calls need an admin
+// token.
+type Insights struct{ c *Client }
+
+// Insight is an insight setting.
+type Insight struct {
+	ID string `json:"id"`
+	// Key is the key of the thread's analysis that gets the value.
+	Key   string `json:"key"`
+	Title string `json:"title"`
+	// Prompt tells the model what to find out.
+	Prompt string `json:"prompt"`
+	// ValueType is one of [ValueTypes].
+	ValueType string `json:"valueType"`
+	// Status is active or disabled.
+	Status    string `json:"status"`
+	CreatedAt Time   `json:"createdAt,omitempty"`
+	UpdatedAt Time   `json:"updatedAt,omitempty"`
+}
+
+func (i *Insight) hasID() bool { return i.ID != "" }
+
+// States of an [Insight] and of a [Rule].
+const (
+	StatusActive   = "active"
+	StatusDisabled = "disabled"
+)
+
+var statuses = []string{StatusActive, StatusDisabled}
+
+// ValueTypes are the types of the value of an insight (management-api.md,
+// "insightSettings").
+var ValueTypes = []string{"string", "number", "boolean", "string[]", "number[]", "boolean[]"}
+
+// InsightInput is a new insight setting; all fields are required.
+type InsightInput struct {
+	Key       string `json:"key"`
+	Title     string `json:"title"`
+	Prompt    string `json:"prompt"`
+	ValueType string `json:"valueType"`
+}
+
+// InsightPatch is what to change of an insight setting; nil fields stay as they are.
+type InsightPatch struct {
+	Key       *string `json:"key,omitempty"`
+	Title     *string `json:"title,omitempty"`
+	Prompt    *string `json:"prompt,omitempty"`
+	ValueType *string `json:"valueType,omitempty"`
+	Status    *string `json:"status,omitempty"`
+}
+
+// InsightFilter selects insight settings; the zero value selects all.
+type InsightFilter struct {
+	// Status is active or disabled.
+	Status string `json:"statusEqual,omitempty"`
+}
+
+var (
+	insightCreate = endpoint{at: appinit.Agentic, path: "/insight-settings/create"}
+	insightList   = listing{endpoint: endpoint{at: appinit.Agentic, path: "/insight-settings/list", again: harmless}}
+	insightGet    = endpoint{at: appinit.Agentic, path: "/insight-settings/get", again: harmless}
+	insightUpdate = endpoint{at: appinit.Agentic, path: "/insight-settings/update", again: harmless}
+	insightDelete = endpoint{at: appinit.Agentic, path: "/insight-settings/delete"}
+)
+
+func checkInsightKey(key string) error {
+	if !secretName(key) {
+		return badRequest("the key must be a name of letters, digits and _")
+	}
+	return nil
+}
+
+// Create makes an insight setting. Error: bad_request for a missing field or an unknown
+// value type.
+func (i Insights) Create(ctx context.Context, in InsightInput, opts ...Option) (*Insight, error) {
+	err := firstError(
+		checkInsightKey(in.Key), required("the title", in.Title), required("the prompt", in.Prompt),
+		oneOf("the value type", in.ValueType, ValueTypes),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return fetchRecord[Insight](ctx, i.c, insightCreate, in, opts...)
+}
+
+// Get reads an insight setting. Errors: bad_request for an empty id, not_found.
+func (i Insights) Get(ctx context.Context, id string) (*Insight, error) {
+	if err := required("the id of an insight setting", id); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Insight](ctx, i.c, insightGet, textID{id})
+}
+
+// List iterates over the insight settings that f selects.
+func (i Insights) List(ctx context.Context, f InsightFilter, opts ...Option) iter.Seq2[*Insight, error] {
+	var bad error
+	if f.Status != "" {
+		bad = oneOf("the status", f.Status, statuses)
+	}
+	return list[Insight](ctx, i.c, insightList, query{Filter: f}, bad, opts)
+}
+
+// Update changes an insight setting and returns it. Errors are those of Create and Get,
+// and bad_request for an empty patch.
+func (i Insights) Update(ctx context.Context, id string, p InsightPatch) (*Insight, error) {
+	errs := []error{required("the id of an insight setting", id)}
+	if p == (InsightPatch{}) {
+		errs = append(errs, badRequest("the patch changes nothing; set at least one field"))
+	}
+	if p.Key != nil {
+		errs = append(errs, checkInsightKey(*p.Key))
+	}
+	if p.Title != nil {
+		errs = append(errs, required("the title", *p.Title))
+	}
+	if p.Prompt != nil {
+		errs = append(errs, required("the prompt", *p.Prompt))
+	}
+	if p.ValueType != nil {
+		errs = append(errs, oneOf("the value type", *p.ValueType, ValueTypes))
+	}
+	if p.Status != nil {
+		errs = append(errs, oneOf("the status", *p.Status, statuses))
+	}
+	if err := firstError(errs...); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Insight](ctx, i.c, insightUpdate, struct {
+		textID
+		InsightPatch
+	}{textID{id}, p})
+}
+
+// Delete deletes an insight setting. It reads all lifecycle rules first, and is conflict
+// when one names the setting, which has to be taken out first. Options:
+// [ConfirmPermanent] (confirmation_required without it), [Force] to delete it all the
+// same.
+func (i Insights) Delete(ctx context.Context, id string, opts ...Option) error {
+	s := settingsOf(opts)
+	if err := firstError(required("the id of an insight setting", id), s.confirm("an insight setting")); err != nil {
+		return err
+	}
+	if !s.has(Force) {
+		var naming []string
+		for rule, err := range i.c.Lifecycle.List(ctx, PageSize(MaxPageSize)) {
+			if err != nil {
+				return err
+			}
+			if slices.Contains(rule.insights(), id) {
+				naming = append(naming, fmt.Sprintf("%s (%s)", rule.ID, rule.Name))
+			}
+		}
+		if len(naming) > 0 {
+			return fault.New(fault.Conflict, "the insight setting is still named by the lifecycle rules "+strings.Join(naming, ", ")+
+				"; take it out of them, or pass Force")
+		}
+	}
+	return i.c.post(ctx, insightDelete, textID{id}, nil, opts...)
+}

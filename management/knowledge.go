@@ -1,0 +1,386 @@
+package management
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Knowledge keeps the texts that agents answer from (service.md, "Knowledge"). All calls
+// but Search need an admin token.
+type Knowledge struct{ c *Client }
+
+// KnowledgeRecord is a named set of sources.
+type KnowledgeRecord struct {
+	ID          int64  `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Status is not about the index; see Indexed.
+	Status    string          `json:"status,omitempty"`
+	Config    KnowledgeConfig `json:"config"`
+	CreatedAt Time            `json:"created_at,omitempty"`
+	UpdatedAt Time            `json:"updated_at,omitempty"`
+
+	known bool // the reply had an id, which may be 0
+}
+
+func (r *KnowledgeRecord) hasID() bool { return r.known }
+
+// UnmarshalJSON reads the known fields.
+func (r *KnowledgeRecord) UnmarshalJSON(data []byte) error {
+	type fields KnowledgeRecord
+	var id struct {
+		ID *int64 `json:"id"`
+	}
+	if err := json.Unmarshal(data, (*fields)(r)); err != nil {
+		return err
+	}
+	err := json.Unmarshal(data, &id)
+	r.known = id.ID != nil
+	return err
+}
+
+// Indexed reports whether every source of the record can be found: each of its indexers
+// has an index_position. A record without sources is not indexed.
+func (r *KnowledgeRecord) Indexed() bool {
+	for _, s := range r.Config.Sources {
+		if !s.Indexed() {
+			return false
+		}
+	}
+	return len(r.Config.Sources) > 0
+}
+
+// KnowledgeConfig is what a record consists of. Fields that are not listed here are kept
+// by [Knowledge.AddSource] and [Knowledge.RemoveSource].
+type KnowledgeConfig struct {
+	Sources []Source `json:"sources"`
+}
+
+// Source is a text of a record. service.md does not show its form.
+type Source struct {
+	// Type is one of [SourceTypes]; "" means markdown.
+	Type string `json:"type"`
+	// Name is the title of the text; required.
+	Name string `json:"name"`
+	// Content is the text; required.
+	Content string `json:"content"`
+	// EntryID is the service's id of the text, set by the service.
+	EntryID string `json:"entry_id,omitempty"`
+	// Indexers say how far the text is indexed, set by the service.
+	Indexers []Indexer `json:"indexers,omitempty"`
+}
+
+// Types of a [Source].
+const (
+	SourceText     = "text"
+	SourceMarkdown = "markdown"
+)
+
+// SourceTypes are the values of [Source].Type.
+var SourceTypes = []string{SourceText, SourceMarkdown}
+
+// Indexed reports whether the text can be found.
+func (s *Source) Indexed() bool {
+	return len(s.Indexers) > 0 && !slices.ContainsFunc(s.Indexers, func(i Indexer) bool { return !i.Done() })
+}
+
+// Indexer is a state of the index.
+type Indexer struct {
+	Type string `json:"type,omitempty"`
+	// IndexPosition is there when the text is indexed completely.
+	IndexPosition json.RawMessage `json:"index_position,omitempty"`
+}
+
+// Done reports whether there is an index position.
+func (i Indexer) Done() bool {
+	return len(i.IndexPosition) > 0 && string(i.IndexPosition) != "null" && string(i.IndexPosition) != "false"
+}
+
+// KnowledgePatch is what to change of a record; nil fields stay as they are.
+type KnowledgePatch struct {
+	Name        *string `json:"name,omitempty"`
+	Description *string `json:"description,omitempty"`
+	// Config replaces the whole configuration.
+	Config *KnowledgeConfig `json:"config,omitempty"`
+}
+
+// EntryStatus says how far one text is indexed.
+type EntryStatus struct {
+	EntryID string `json:"entry_id"`
+	// Status is a word of the service.
+	Status        string          `json:"status"`
+	IndexPosition json.RawMessage `json:"index_position,omitempty"`
+}
+
+// Done reports whether the text can be found.
+func (e EntryStatus) Done() bool { return Indexer{IndexPosition: e.IndexPosition}.Done() }
+
+// SearchInput is a question to the account's texts.
+type SearchInput struct {
+	// Query is what to look for; required.
+	Query string `json:"query"`
+	// TopN is how many places are returned; 0 means 5.
+	TopN int `json:"top_n,omitempty"`
+	// WithLineNumbers puts the numbers of lines into the text.
+	WithLineNumbers *bool `json:"with_line_numbers,omitempty"`
+	// MarginsInSeconds is how much of a recording around a place is returned; nil
+	// means 15.
+	MarginsInSeconds *int `json:"margins_in_seconds,omitempty"`
+	// IncludeSources returns the places one by one, as Chapters, instead of a Text.
+	IncludeSources *bool `json:"include_sources,omitempty"`
+	// EntryDescription adds what the texts are about.
+	EntryDescription *bool `json:"entry_description,omitempty"`
+}
+
+// SearchResult is what was found.
+type SearchResult struct {
+	// Text is what was found as one text, "" with IncludeSources.
+	Text string `json:"text"`
+	// Chapters are the places, nil without IncludeSources.
+	Chapters []Chapter `json:"chapters"`
+}
+
+// Chapter is a place in a text. service.md does not show its form.
+type Chapter struct {
+	EntryID string `json:"entry_id"`
+	Title   string `json:"title"`
+	Heading string `json:"heading"`
+	Text    string `json:"text"`
+	// Line is the number of the text's first line, from 1; only WithLineNumbers.
+	Line int `json:"line,omitempty"`
+}
+
+var (
+	knowledgeAdd         = endpoint{at: appinit.Genie, path: "/v1/knowledge/add"}
+	knowledgeList        = listing{endpoint: endpoint{at: appinit.Genie, path: "/v1/knowledge/list", again: harmless}}
+	knowledgeGet         = endpoint{at: appinit.Genie, path: "/v1/knowledge/get", again: harmless}
+	knowledgeUpdate      = endpoint{at: appinit.Genie, path: "/v1/knowledge/update", again: harmless}
+	knowledgeDelete      = endpoint{at: appinit.Genie, path: "/v1/knowledge/delete"}
+	knowledgeEntryStatus = endpoint{at: appinit.Genie, path: "/v1/knowledge/entry_status", again: harmless}
+	knowledgeSearch      = endpoint{at: appinit.Genie, path: "/mcp/search", scope: forUsers, again: harmless}
+)
+
+// Add makes an empty record. Error: bad_request for an empty name.
+func (k Knowledge) Add(ctx context.Context, name string, opts ...Option) (*KnowledgeRecord, error) {
+	if err := required("the name", name); err != nil {
+		return nil, err
+	}
+	return fetchRecord[KnowledgeRecord](ctx, k.c, knowledgeAdd, struct {
+		Name string `json:"name"`
+	}{name}, opts...)
+}
+
+// Get reads a record. Errors: bad_request for a negative id; not_found, for a deleted
+// record too.
+func (k Knowledge) Get(ctx context.Context, id int64) (*KnowledgeRecord, error) {
+	if err := recordID("the id of a knowledge record", id); err != nil {
+		return nil, err
+	}
+	return fetchRecord[KnowledgeRecord](ctx, k.c, knowledgeGet, numberID{id})
+}
+
+// List iterates over the account's records.
+func (k Knowledge) List(ctx context.Context, opts ...Option) iter.Seq2[*KnowledgeRecord, error] {
+	return list[KnowledgeRecord](ctx, k.c, knowledgeList, query{}, nil, opts)
+}
+
+// Update changes a record and returns it. Errors: those of Get, and bad_request for an
+// empty patch, an empty name and a source without a name or content.
+func (k Knowledge) Update(ctx context.Context, id int64, p KnowledgePatch) (*KnowledgeRecord, error) {
+	errs := []error{recordID("the id of a knowledge record", id)}
+	if p == (KnowledgePatch{}) {
+		errs = append(errs, badRequest("the patch changes nothing; set at least one field"))
+	}
+	if p.Name != nil {
+		errs = append(errs, required("the name", *p.Name))
+	}
+	if p.Config != nil {
+		for n, s := range p.Config.Sources {
+			errs = append(errs, s.check(indexed("config.sources", n)))
+		}
+	}
+	if err := firstError(errs...); err != nil {
+		return nil, err
+	}
+	return fetchRecord[KnowledgeRecord](ctx, k.c, knowledgeUpdate, struct {
+		numberID
+		KnowledgePatch
+	}{numberID{id}, p})
+}
+
+func (s *Source) check(at string) error {
+	errs := []error{required(at+".name", s.Name), required(at+".content", s.Content)}
+	if s.Type != "" {
+		errs = append(errs, oneOf(at+".type", s.Type, SourceTypes))
+	}
+	return firstError(errs...)
+}
+
+// AddSource adds a text to a record, and reports whether it did: false when the record
+// has the same text already. It reads the record and writes its whole configuration, so
+// calls for one record must be made one at a time, or a change may be lost.
+func (k Knowledge) AddSource(ctx context.Context, id int64, s Source) (applied bool, err error) {
+	if s.Type == "" {
+		s.Type = SourceMarkdown
+	}
+	if err := firstError(recordID("the id of a knowledge record", id), s.check("the source")); err != nil {
+		return false, err
+	}
+	return k.editSources(ctx, id, func(sources []json.RawMessage) ([]json.RawMessage, bool) {
+		if slices.ContainsFunc(sources, s.same) {
+			return nil, false
+		}
+		own := s
+		own.EntryID, own.Indexers = "", nil
+		return append(sources, mustJSON(own)), true
+	})
+}
+
+// RemoveSource removes a text from a record, and reports whether it did: false when the
+// record does not have it. It is the same text when type, name and content are the same;
+// with an EntryID only that counts. Calls for one record must be made one at a time.
+func (k Knowledge) RemoveSource(ctx context.Context, id int64, s Source) (applied bool, err error) {
+	if s.Type == "" {
+		s.Type = SourceMarkdown
+	}
+	errs := []error{recordID("the id of a knowledge record", id)}
+	if s.EntryID == "" {
+		errs = append(errs, s.check("the source"))
+	}
+	if err := firstError(errs...); err != nil {
+		return false, err
+	}
+	return k.editSources(ctx, id, func(sources []json.RawMessage) ([]json.RawMessage, bool) {
+		rest := slices.DeleteFunc(slices.Clone(sources), s.same)
+		return rest, len(rest) < len(sources)
+	})
+}
+
+// same reports whether a stored source is s.
+func (s *Source) same(stored json.RawMessage) bool {
+	var other Source
+	if json.Unmarshal(stored, &other) != nil {
+		return false
+	}
+	if s.EntryID != "" {
+		return other.EntryID == s.EntryID
+	}
+	return other.Type == s.Type && other.Name == s.Name && other.Content == s.Content
+}
+
+// editSources reads the configuration of a record, and writes it with other sources when
+// edit says so. All fields that it has are written back as they were.
+func (k Knowledge) editSources(ctx context.Context, id int64, edit func([]json.RawMessage) ([]json.RawMessage, bool)) (bool, error) {
+	var record struct {
+		ID     *int64                     `json:"id"`
+		Config map[string]json.RawMessage `json:"config"`
+	}
+	if err := k.c.post(ctx, knowledgeGet, numberID{id}, &record); err != nil {
+		return false, err
+	}
+	if record.ID == nil {
+		return false, fault.New(fault.InvalidResponse, "the reply has no id").At(knowledgeGet.path)
+	}
+	var sources []json.RawMessage
+	if text := record.Config["sources"]; len(text) > 0 {
+		if err := json.Unmarshal(text, &sources); err != nil {
+			return false, fault.New(fault.InvalidResponse, "the record's sources are not a list").At(knowledgeGet.path).Because(err)
+		}
+	}
+	sources, changed := edit(sources)
+	if !changed {
+		return false, nil
+	}
+	if record.Config == nil {
+		record.Config = map[string]json.RawMessage{}
+	}
+	list := [][]byte{}
+	for _, s := range sources {
+		list = append(list, s)
+	}
+	record.Config["sources"] = slices.Concat([]byte("["), bytes.Join(list, []byte(",")), []byte("]"))
+	err := k.c.post(ctx, knowledgeUpdate, map[string]any{"id": id, "config": record.Config}, nil)
+	return err == nil, err
+}
+
+// Referencing returns the intellects that have the record. It reads all intellects.
+func (k Knowledge) Referencing(ctx context.Context, id int64) ([]*Intellect, error) {
+	if err := recordID("the id of a knowledge record", id); err != nil {
+		return nil, err
+	}
+	return k.c.Intellects.naming(ctx, namesKnowledge(id))
+}
+
+func namesKnowledge(id int64) func(*Intellect) bool {
+	return func(i *Intellect) bool { return slices.Contains(i.KnowledgeIDs, id) }
+}
+
+// Delete deletes a record with its texts. It reads all intellects first, and is
+// knowledge_in_use when one has the record. Options: [ConfirmPermanent]
+// (confirmation_required without it), [Force] to delete it all the same.
+func (k Knowledge) Delete(ctx context.Context, id int64, opts ...Option) error {
+	s := settingsOf(opts)
+	if err := firstError(recordID("the id of a knowledge record", id), s.confirm("a knowledge record")); err != nil {
+		return err
+	}
+	if !s.has(Force) {
+		if err := k.c.Intellects.unused(ctx, fault.KnowledgeInUse, "the knowledge record", namesKnowledge(id)); err != nil {
+			return err
+		}
+	}
+	return k.c.post(ctx, knowledgeDelete, numberID{id}, nil, opts...)
+}
+
+// EntryStatus says how far texts of a record are indexed. Errors: those of Get, and
+// bad_request without entries.
+func (k Knowledge) EntryStatus(ctx context.Context, id int64, entryIDs ...string) ([]EntryStatus, error) {
+	errs := []error{recordID("the id of a knowledge record", id), uniqueIDs("entry_ids", entryIDs)}
+	if len(entryIDs) == 0 {
+		errs = append(errs, badRequest("name at least one entry"))
+	}
+	if err := firstError(errs...); err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Objects []EntryStatus `json:"objects"`
+	}
+	err := k.c.post(ctx, knowledgeEntryStatus, struct {
+		ID      int64    `json:"knowledge_id"`
+		Entries []string `json:"entry_ids"`
+	}{id, entryIDs}, &reply)
+	if err == nil && reply.Objects == nil {
+		err = fault.New(fault.InvalidResponse, "the reply has no objects").At(knowledgeEntryStatus.path)
+	}
+	return reply.Objects, err
+}
+
+// Search looks for places in the account's texts. Errors: bad_request for an empty query
+// or a negative number; not_found when nothing fits, or nothing is indexed.
+func (k Knowledge) Search(ctx context.Context, in SearchInput) (*SearchResult, error) {
+	errs := []error{required("the query", in.Query)}
+	if in.TopN < 0 {
+		errs = append(errs, badRequest("top_n must be a positive integer"))
+	}
+	if in.MarginsInSeconds != nil && *in.MarginsInSeconds < 0 {
+		errs = append(errs, badRequest("margins_in_seconds must not be negative"))
+	}
+	if err := firstError(errs...); err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Data *SearchResult `json:"data"`
+	}
+	if err := k.c.post(ctx, knowledgeSearch, in, &reply); err != nil {
+		return nil, err
+	}
+	if reply.Data == nil {
+		return nil, fault.New(fault.InvalidResponse, "the reply has no data").At(knowledgeSearch.path)
+	}
+	return reply.Data, nil
+}
