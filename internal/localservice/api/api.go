@@ -129,6 +129,11 @@ func New(c Config) http.Handler {
 	s.intellectRoutes(mux)
 	s.toolRoutes(mux)
 	s.skillRoutes(mux)
+	s.knowledgeRoutes(mux)
+	s.insightRoutes(mux)
+	s.lifecycleRoutes(mux)
+	s.emailRoutes(mux)
+	s.manage(mux, "/followup/list", withBody(s.followupList))
 
 	return s.wrap(mux)
 }
@@ -148,11 +153,7 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		limit := int64(maxBody)
-		if r.URL.Path == catalogCreatePath {
-			limit = maxUpload
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r.URL.Path))
 		// net/http takes the deadline off at the end of the body. Not every
 		// ResponseWriter has deadlines; the connection of a server has.
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout)) //nolint:errcheck // see above
@@ -259,7 +260,7 @@ func (s *server) reply(w http.ResponseWriter, r *http.Request, reply any, err er
 // authorize reads "Authorization: KS <token>".
 func (s *server) authorize(r *http.Request) (token.Claims, error) {
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "KS") || text == "" {
+	if !strings.EqualFold(scheme, "KS") && !strings.EqualFold(scheme, "Bearer") || text == "" { // Bearer is the messaging base's
 		return token.Claims{}, problem(http.StatusUnauthorized, "want the header Authorization: KS <token>")
 	}
 	claims, err := s.Tokens.Check(r.Context(), strings.TrimSpace(text), token.Use{Addr: remoteAddr(r), Path: r.URL.Path})

@@ -20,6 +20,18 @@ const (
 	maxDepth = 32      // nested arrays and objects; the deepest body here has four
 )
 
+// bodyLimit bounds a body by its path, in bytes: files and documents are longer than what
+// is said about them.
+func bodyLimit(path string) int64 {
+	switch {
+	case path == catalogCreatePath:
+		return maxUpload
+	case strings.HasPrefix(path, "/v1/knowledge/"):
+		return maxKnowledge
+	}
+	return maxBody
+}
+
 // Bounds of pages (wire-protocol §9.10, service.md Limits).
 const (
 	threadPageSize  = 30

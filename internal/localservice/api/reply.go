@@ -55,6 +55,8 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &known):
+	case errors.Is(err, store.ErrInUse):
+		err = problem(http.StatusConflict, err.Error())
 	case errors.Is(err, store.ErrTaken):
 		err = problem(http.StatusConflict, store.ErrTaken.Error())
 	case errors.Is(err, store.ErrNotFound):

@@ -24,6 +24,24 @@ const (
 // (wire-protocol §4.4.2).
 const widgetName = "unisphere.widget.genie"
 
+// followupsWidget is the runtime of the widget with follow-up questions.
+const followupsWidget = "followups"
+
+// offers reads the questions of a followups widget: JSON, or lines of a list
+// (wire-protocol §4.4.3).
+func offers(body string) (questions []string) {
+	var object struct{ Questions []string }
+	if json.Unmarshal([]byte(body), &object) == nil {
+		return object.Questions
+	}
+	for line := range strings.Lines(body) {
+		if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
+			questions = append(questions, strings.Trim(strings.TrimSpace(item), `"`))
+		}
+	}
+	return questions
+}
+
 // widgetPart is the type of a stored widget.
 const widgetPart = string(converse.WidgetPiece)
 
@@ -54,6 +72,7 @@ type sink struct {
 	text    strings.Builder // of everything spoken
 	parts   []store.Part    // of text, and the widgets
 	inParts int             // bytes of text that are in parts
+	offered []string        // follow-up questions
 }
 
 var _ brain.Sink = (*sink)(nil)
@@ -185,6 +204,9 @@ func (s *sink) Widget(runtime string, fragments ...string) error {
 	stored, err := json.Marshal(metadata)
 	s.mu.Lock()
 	s.keepText()
+	if converse.NormalizeRuntime(runtime) == followupsWidget {
+		s.offered = append(s.offered, offers(strings.Join(fragments, ""))...)
+	}
 	s.parts = append(s.parts, store.Part{
 		Type: widgetPart, Content: jsonText(strings.Join(fragments, "")), Metadata: stored,
 	})
@@ -300,6 +322,13 @@ func (s *sink) stored() []store.Part {
 		parts = append(parts, spokenPart(text, s.avatar))
 	}
 	return parts
+}
+
+// followups returns the follow-up questions of the answer so far.
+func (s *sink) followups() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.offered)
 }
 
 func spokenPart(text string, avatar bool) store.Part {

@@ -254,9 +254,13 @@ func (s *Service) settle(t store.Thread, text string, out *sink) error {
 func (s *Service) save(ctx context.Context, t store.Thread, askedID string, out *sink, unfinished bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	return stored(s.store.AddMessage(ctx, &store.Message{
+	m := store.Message{
 		ID: out.messageID, ThreadID: t.ID, Role: store.AI, ReplyTo: askedID, Parts: out.stored(), Unfinished: unfinished,
-	}))
+	}
+	if !unfinished {
+		m.Followups = out.followups()
+	}
+	return stored(s.store.AddMessage(ctx, &m))
 }
 
 // saveTitle gives the thread the title of the turn, if that has one.

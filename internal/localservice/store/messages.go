@@ -48,6 +48,12 @@ func addMessage(ctx context.Context, tx *sql.Tx, m *Message, parts []byte) error
 	if rows, err := result.RowsAffected(); err != nil || rows == 0 {
 		return errors.Join(err, ErrNotFound) // deleted while the turn ran
 	}
+	for _, question := range m.Followups {
+		_, err := tx.ExecContext(ctx, `INSERT INTO followups (message_id, question) VALUES (?, ?) ON CONFLICT DO NOTHING`, m.ID, question)
+		if err != nil {
+			return err
+		}
+	}
 	_, err = tx.ExecContext(ctx, `UPDATE threads SET updated_at = ? WHERE id = ?`, millis(m.CreatedAt), m.ThreadID)
 	return err
 }

@@ -1,5 +1,12 @@
 package store
 
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
 // States of an [InsightSetting] and of a [Rule].
 const (
 	StatusActive   = "active"
@@ -82,4 +89,24 @@ func (s *Store) Rules() Collection[Rule] { return NewCollection[Rule](s, "lifecy
 // EmailTemplates is the collection of email templates.
 func (s *Store) EmailTemplates() Collection[EmailTemplate] {
 	return NewCollection[EmailTemplate](s, "email-template", UUID, nil)
+}
+
+// ErrInUse means that something else refers to the record.
+var ErrInUse = errors.New("the record is in use")
+
+// DeleteInsightSetting removes a setting that no rule refers to; otherwise it fails with
+// an [ErrInUse] that names one.
+func (s *Store) DeleteInsightSetting(ctx context.Context, partnerID int64, id string) error {
+	rules, _, err := s.Rules().List(ctx, partnerID, Query{})
+	for _, r := range rules {
+		for _, a := range r.Body.Actions {
+			if slices.Contains(a.InsightSettingIDs, id) {
+				return fmt.Errorf("%w: the lifecycle rule %s refers to it", ErrInUse, r.ID)
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.InsightSettings().Delete(ctx, partnerID, id)
 }

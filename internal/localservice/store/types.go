@@ -204,6 +204,7 @@ type Message struct {
 	// Unfinished marks an answer that is being given, or that broke off with the
 	// service in the middle.
 	Unfinished bool
+	Followups  []string  // questions that an answer offers, for [Store.AddMessage]
 	Rating     *Feedback // nil without a rating
 	CreatedAt  time.Time
 	UpdatedAt  time.Time

@@ -1,0 +1,299 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+)
+
+// Bounds of knowledge (service.md, Limits).
+const (
+	maxSources   = 500
+	maxKnowledge = 8 << 20 // bytes of the body that sets a record
+	maxQuery     = 8000    // characters of a search
+	defaultTop   = 5
+	maxTop       = 50
+)
+
+// States of a record of knowledge. Whether it is indexed is said by its indexers.
+const (
+	knowledgeReady = "ready"
+	knowledgeEmpty = "empty"
+)
+
+// knowledgeView is a record of knowledge as clients see it. A shared one has the
+// partner 0.
+type knowledgeView struct {
+	ID        int64  `json:"id"`
+	PartnerID int64  `json:"partner_id"`
+	Status    string `json:"status"`
+	store.Knowledge
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+func viewKnowledge(r *store.Record[store.Knowledge]) knowledgeView {
+	v := knowledgeView{r.Number(), r.PartnerID, knowledgeEmpty, r.Body, r.CreatedAt, r.UpdatedAt}
+	if len(v.Config.Sources) > 0 {
+		v.Status = knowledgeReady
+	}
+	return v
+}
+
+func (s *server) knowledgeRoutes(mux *http.ServeMux) {
+	s.manage(mux, "/v1/knowledge/add", withBody(s.knowledgeAdd))
+	s.manage(mux, "/v1/knowledge/update", withBody(s.knowledgeUpdate))
+	s.manage(mux, "/v1/knowledge/list", withBody(s.knowledgeList))
+	s.manage(mux, "/v1/knowledge/get", withNumber(func(c *call, id string) (any, error) {
+		r, err := s.readableKnowledge(c, id)
+		return viewed(r, err, viewKnowledge)
+	}))
+	s.manage(mux, "/v1/knowledge/delete", withNumber(func(c *call, id string) (any, error) {
+		return nil, s.Store.Knowledge().Delete(c.ctx(), c.claims.PartnerID, id)
+	}))
+	s.manage(mux, "/v1/knowledge/entry_status", withBody(s.entryStatus))
+	mux.Handle("POST /mcp/search", s.route(owners, withBody(s.search)))
+}
+
+// readableKnowledge returns a record of the partner's own, or a shared one.
+func (s *server) readableKnowledge(c *call, id string) (r store.Record[store.Knowledge], err error) {
+	found, err := s.Store.Knowledge().Usable(c.ctx(), c.claims.PartnerID, []string{id})
+	if err == nil && len(found) == 0 {
+		err = store.ErrNotFound
+	}
+	if err == nil {
+		r = found[0]
+	}
+	return r, err
+}
+
+func (s *server) knowledgeList(c *call, body listQuery) (any, error) {
+	q := store.Query{Shared: true}
+	if err := body.indexed(&q); err != nil {
+		return nil, err
+	}
+	f := newFilter(body.Filter, "")
+	q.IDs = narrow(f.list("idsIn"), f.text("idEquals"))
+	f.optional("objectType") // as other lists have it
+	if name := f.optional("nameEquals"); name != nil {
+		q.Where = append(q.Where, store.Equals("name", *name))
+	}
+	if err := f.done(); err != nil {
+		return nil, err
+	}
+	list, total, err := s.Store.Knowledge().List(c.ctx(), c.claims.PartnerID, q)
+	return listed(list, total, err, viewKnowledge)
+}
+
+func (s *server) knowledgeAdd(c *call, body fields) (any, error) {
+	if err := body.need("name"); err != nil {
+		return nil, err
+	}
+	k, err := setKnowledge(store.Knowledge{}, body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Store.Knowledge().Create(c.ctx(), c.claims.PartnerID, k)
+	return viewed(r, err, viewKnowledge)
+}
+
+func (s *server) knowledgeUpdate(c *call, body fields) (any, error) {
+	var id int64
+	if err := body.take("id", &id); err != nil {
+		return nil, err
+	}
+	r, err := s.Store.Knowledge().Update(c.ctx(), c.claims.PartnerID, strconv.FormatInt(id, 10), func(k *store.Knowledge) (err error) {
+		*k, err = setKnowledge(*k, body)
+		return err
+	})
+	return viewed(r, err, viewKnowledge)
+}
+
+// setKnowledge lays fields over a record. What only the service sets, as a record has it
+// when it is read, is passed over. A config is cut into passages anew.
+func setKnowledge(old store.Knowledge, body fields) (store.Knowledge, error) {
+	for _, key := range []string{"status", "partner_id", "created_at", "updated_at"} {
+		delete(body, key)
+	}
+	k, err := overlay(old, store.Knowledge{}, body)
+	if err == nil {
+		err = checkName("name", k.Name)
+	}
+	if _, ok := body["config"]; err != nil || !ok {
+		return k, err
+	}
+	if len(k.Config.Sources) > maxSources {
+		return k, invalid("too_long", fmt.Sprintf("List should have at most %d items", maxSources), "config", "sources")
+	}
+	k.Passages = []store.Passage{}
+	used := map[string]bool{}
+	for i := range k.Config.Sources {
+		if err := setSource(&k.Config.Sources[i], i, used); err != nil {
+			return k, err
+		}
+		k.Passages = append(k.Passages, brain.Passages(k.Config.Sources[i])...)
+	}
+	return k, nil
+}
+
+// setSource checks a source, and fills in what the service says about it.
+func setSource(source *store.Source, i int, used map[string]bool) error {
+	at := func(key string) []any { return []any{"config", "sources", i, key} }
+	switch {
+	case source.Type != store.TextSource && source.Type != store.MarkdownSource:
+		return invalid("enum", "This service reads sources of the types text and markdown", at("type")...)
+	case strings.TrimSpace(source.Name) == "" || utf8.RuneCountInString(source.Name) > maxName:
+		return invalid("value_error", fmt.Sprintf("A source needs a name of at most %d characters", maxName), at("name")...)
+	case strings.TrimSpace(source.Content) == "":
+		return invalid("string_too_short", "A source needs a text", at("content")...)
+	}
+	if source.EntryID == "" || used[source.EntryID] || len(source.EntryID) > maxName {
+		source.EntryID = uuid.NewString()
+	}
+	used[source.EntryID] = true
+	source.Indexers = store.Indexed()
+	return nil
+}
+
+// entryView says how far one entry of a record is indexed.
+type entryView struct {
+	EntryID       string `json:"entry_id"`
+	Status        string `json:"status"`
+	IndexPosition bool   `json:"index_position,omitempty"`
+}
+
+// entryStatus answers for each entry id in the order in which they were asked for.
+func (s *server) entryStatus(c *call, body struct {
+	KnowledgeID *int64   `json:"knowledge_id"`
+	EntryIDs    []string `json:"entry_ids"`
+},
+) (any, error) {
+	switch {
+	case body.KnowledgeID == nil:
+		return nil, missing("knowledge_id")
+	case body.EntryIDs == nil:
+		return nil, missing("entry_ids")
+	case len(body.EntryIDs) > maxPageSize:
+		return nil, invalid("too_long", fmt.Sprintf("List should have at most %d items", maxPageSize), "entry_ids")
+	}
+	r, err := s.readableKnowledge(c, strconv.FormatInt(*body.KnowledgeID, 10))
+	if err != nil {
+		return nil, err
+	}
+	indexed := map[string]bool{}
+	for _, source := range r.Body.Config.Sources {
+		indexed[source.EntryID] = true
+	}
+	return viewAll(body.EntryIDs, len(body.EntryIDs), func(id string) entryView {
+		if !indexed[id] {
+			return entryView{EntryID: id, Status: "not_found"}
+		}
+		return entryView{id, "indexed", true}
+	}), nil
+}
+
+// searchReply is what was found: one text, or a list of chapters when the sources are
+// requested (service.md, Knowledge).
+type searchReply struct {
+	Text     *string   `json:"text"`
+	Chapters []chapter `json:"chapters"`
+}
+
+// chapter is one hit of a search.
+type chapter struct {
+	EntryID string `json:"entry_id"`
+	Title   string `json:"title"`
+	Heading string `json:"heading"`
+	Text    string `json:"text"`
+	Line    int    `json:"line,omitempty"` // on which the text begins
+}
+
+// search looks for words: with an admin token in all texts of the partner, with another
+// one in those of its agent.
+func (s *server) search(c *call, body struct {
+	Query            *string  `json:"query"`
+	TopN             *int     `json:"top_n"`
+	WithLineNumbers  bool     `json:"with_line_numbers"`
+	Margins          *float64 `json:"margins_in_seconds"` // of recordings, which there are none of here
+	IncludeSources   bool     `json:"include_sources"`
+	EntryDescription bool     `json:"entry_description"`
+},
+) (any, error) {
+	top := defaultTop
+	if body.TopN != nil {
+		top = *body.TopN
+	}
+	switch {
+	case body.Query == nil:
+		return nil, missing("query")
+	case utf8.RuneCountInString(*body.Query) > maxQuery:
+		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxQuery), "query")
+	case top < 1 || top > maxTop:
+		return nil, invalid("less_than_equal", fmt.Sprintf("Input should be from 1 to %d", maxTop), "top_n")
+	case body.Margins != nil && *body.Margins < 0:
+		return nil, invalid("greater_than_equal", "Input should be greater than or equal to 0", "margins_in_seconds")
+	}
+	hits, err := s.find(c, *body.Query, top)
+	if err != nil {
+		return nil, err
+	}
+	if len(hits) == 0 {
+		return nil, problem(http.StatusNotFound, "Relevant information could not be found.")
+	}
+	var reply searchReply
+	texts := make([]string, len(hits))
+	for i, hit := range hits {
+		texts[i] = passageText(hit, body.WithLineNumbers, body.EntryDescription)
+		found := chapter{EntryID: hit.EntryID, Title: hit.Title, Heading: hit.Heading, Text: texts[i]}
+		if body.WithLineNumbers {
+			found.Line = hit.Line
+		}
+		reply.Chapters = append(reply.Chapters, found)
+	}
+	if !body.IncludeSources {
+		text := strings.Join(texts, "\n\n")
+		reply = searchReply{Text: &text}
+	}
+	return success(reply), nil
+}
+
+func (s *server) find(c *call, query string, top int) ([]store.Passage, error) {
+	if c.claims.Kind() == token.Admin {
+		return s.Store.SearchPartner(c.ctx(), c.claims.PartnerID, query, top)
+	}
+	who, err := s.Dialogue.Caller(c.ctx(), c.claims)
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.SearchKnowledge(c.ctx(), who.Agent.Profile.KnowledgeIDs, query, top)
+}
+
+// passageText is the text of a hit, on request with the numbers of its lines in front
+// and with a line above it that says where it is from.
+func passageText(p store.Passage, numbers, described bool) string {
+	text := p.Body
+	if numbers {
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i] = fmt.Sprintf("%d: %s", p.Line+i, line)
+		}
+		text = strings.Join(lines, "\n")
+	}
+	if !described {
+		return text
+	}
+	origin := p.Title
+	if p.Heading != "" {
+		origin += ": " + p.Heading
+	}
+	return "[" + origin + "]\n" + text
+}

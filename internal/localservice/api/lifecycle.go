@@ -1,0 +1,215 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/lifecycle"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// Bounds of a rule.
+const (
+	maxConditions = 50
+	maxActions    = 20
+)
+
+// ruleView is a lifecycle rule as clients see it.
+type ruleView struct {
+	ID string `json:"id"`
+	store.Rule
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+func viewRule(r *store.Record[store.Rule]) ruleView {
+	v := ruleView{r.ID, r.Body, r.CreatedAt, r.UpdatedAt}
+	v.Conditions = append([]store.RuleTerm{}, v.Conditions...)
+	v.Actions = append([]store.RuleAction{}, v.Actions...)
+	return v
+}
+
+func (s *server) lifecycleRoutes(mux *http.ServeMux) {
+	s.manageAgentHost(mux, "/v1/lifecycle/create", withBody(s.ruleCreate))
+	s.manageAgentHost(mux, "/v1/lifecycle/update", withBody(s.ruleUpdate))
+	s.manageAgentHost(mux, "/v1/lifecycle/list", withBody(func(c *call, body listQuery) (any, error) {
+		q, err := statusQuery(&body, "statusEqual", "eventTypeEqual", "objectTypeEqual")
+		if err != nil {
+			return nil, err
+		}
+		list, total, err := s.Store.Rules().List(c.ctx(), c.claims.PartnerID, q)
+		return listed(list, total, err, viewRule)
+	}))
+	s.manageAgentHost(mux, "/v1/lifecycle/get", withID(func(c *call, id string) (any, error) {
+		r, err := s.Store.Rules().Get(c.ctx(), c.claims.PartnerID, id)
+		return viewed(r, err, viewRule)
+	}))
+	s.manageAgentHost(mux, "/v1/lifecycle/delete", withID(func(c *call, id string) (any, error) {
+		return idRequest{id}, s.Store.Rules().Delete(c.ctx(), c.claims.PartnerID, id)
+	}))
+	s.manageAgentHost(mux, "/v1/lifecycle/match", withBody(s.ruleMatch))
+	s.manageAgentHost(mux, "/v1/lifecycle/listObjects", withBody(func(*call, struct{}) (any, error) {
+		return viewAll([]string{store.ThreadObject}, 1, func(t string) objectView { return objectView{t} }), nil
+	}))
+	s.manageAgentHost(mux, "/v1/lifecycle/listEvents", withBody(func(_ *call, body objectRequest) (any, error) {
+		events := ruleEvents()
+		return viewAll(events, len(events), func(e eventView) eventView { return e }), body.check()
+	}))
+	s.manageAgentHost(mux, "/v1/lifecycle/describeFields", withBody(func(_ *call, body objectRequest) (any, error) {
+		fields := lifecycle.Fields()
+		return viewAll(fields, len(fields), func(f lifecycle.Field) fieldView { return fieldView{f, lifecycle.Operators()} }), body.check()
+	}))
+}
+
+// objectView names a type of objects that have rules.
+type objectView struct {
+	ObjectType string `json:"objectType"`
+}
+
+// eventView describes an event that sets off rules.
+type eventView struct {
+	ObjectType  string          `json:"objectType"`
+	EventType   store.EventType `json:"eventType"`
+	Description string          `json:"description"`
+}
+
+func ruleEvents() []eventView {
+	return []eventView{
+		{store.ThreadObject, store.SessionEnded, "A conversation is over: its client has said so, or nothing was heard of it for a while. Once for each thread."},
+		{store.ThreadObject, store.AnalysisUpdated, "A key of the thread's analysis has a new value."},
+	}
+}
+
+// fieldView describes a field that conditions can compare.
+type fieldView struct {
+	lifecycle.Field
+	Operators []string `json:"operators"`
+}
+
+// objectRequest is the body of calls about a type of objects; "" is any.
+type objectRequest struct {
+	ObjectType string `json:"objectType"`
+}
+
+func (r objectRequest) check() error {
+	if r.ObjectType == "" {
+		return nil
+	}
+	return oneOf("objectType", r.ObjectType, store.ThreadObject)
+}
+
+func (s *server) ruleCreate(c *call, body fields) (any, error) {
+	if err := body.need("name", "eventType", "actions"); err != nil {
+		return nil, err
+	}
+	rule, err := setRule(store.Rule{}, body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Store.Rules().Create(c.ctx(), c.claims.PartnerID, rule)
+	return viewed(r, err, viewRule)
+}
+
+func (s *server) ruleUpdate(c *call, body fields) (any, error) {
+	var id string
+	if err := body.take("id", &id); err != nil {
+		return nil, err
+	}
+	if len(body) == 0 {
+		return nil, invalid("missing", "An update needs at least one field")
+	}
+	r, err := s.Store.Rules().Update(c.ctx(), c.claims.PartnerID, id, func(rule *store.Rule) (err error) {
+		*rule, err = setRule(*rule, body)
+		return err
+	})
+	return viewed(r, err, viewRule)
+}
+
+func setRule(old store.Rule, body fields) (store.Rule, error) {
+	rule, err := overlay(old, store.Rule{}, body)
+	if err != nil {
+		return rule, err
+	}
+	if rule.Status == "" {
+		rule.Status = store.StatusActive
+	}
+	if rule.ObjectType == "" {
+		rule.ObjectType = store.ThreadObject
+	}
+	for _, err := range []error{
+		checkName("name", rule.Name),
+		oneOf("status", rule.Status, store.StatusActive, store.StatusDisabled),
+		oneOf("objectType", rule.ObjectType, store.ThreadObject),
+		oneOf("eventType", string(rule.EventType), string(store.SessionEnded), string(store.AnalysisUpdated)),
+		checkConditions(rule.Conditions),
+		checkActions(rule.Actions),
+	} {
+		if err != nil {
+			return rule, err
+		}
+	}
+	return rule, nil
+}
+
+func checkConditions(conditions []store.RuleTerm) error {
+	if len(conditions) > maxConditions {
+		return invalid("too_long", fmt.Sprintf("List should have at most %d items", maxConditions), "conditions")
+	}
+	for i, term := range conditions {
+		if err := lifecycle.CheckTerm(term); err != nil {
+			return invalid("value_error", err.Error(), "conditions", i)
+		}
+	}
+	return nil
+}
+
+func checkActions(actions []store.RuleAction) error {
+	if len(actions) == 0 || len(actions) > maxActions {
+		return invalid("too_long", fmt.Sprintf("List should have 1 to %d items", maxActions), "actions")
+	}
+	for i, a := range actions {
+		at := func(key string) []any { return []any{"actions", i, key} }
+		switch a.Type {
+		case store.InsightAction:
+			if len(a.InsightSettingIDs) == 0 || checkRefs("insightSettingIds", a.InsightSettingIDs) != nil {
+				return invalid("value_error", "The action needs the ids of insight settings, each once", at("insightSettingIds")...)
+			}
+		case store.EmailAction:
+			if a.EmailTemplateID == "" || a.To == "" {
+				return invalid("missing", "The action needs a template and an address", at("emailTemplateId")...)
+			}
+		default:
+			return invalid("enum", "Input should be one of: "+store.InsightAction+", "+store.EmailAction, at("type")...)
+		}
+	}
+	return nil
+}
+
+// ruleMatch says which rules an event of a thread would set off, and does nothing.
+func (s *server) ruleMatch(c *call, body struct {
+	ObjectType  string          `json:"objectType"`
+	EventType   store.EventType `json:"eventType"`
+	ObjectID    string          `json:"objectId"`
+	ChangedKeys []string        `json:"changedKeys"`
+},
+) (any, error) {
+	if err := (objectRequest{body.ObjectType}).check(); err != nil {
+		return nil, err
+	}
+	switch {
+	case body.EventType == "":
+		return nil, missing("eventType")
+	case !slices.ContainsFunc(ruleEvents(), func(e eventView) bool { return e.EventType == body.EventType }):
+		return nil, oneOf("eventType", string(body.EventType), string(store.SessionEnded), string(store.AnalysisUpdated))
+	case body.ObjectID == "":
+		return nil, missing("objectId")
+	}
+	thread, err := s.Store.Thread(c.ctx(), c.scope(), body.ObjectID)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := lifecycle.Matching(c.ctx(), s.Store, &thread, store.Event{Type: body.EventType, Keys: body.ChangedKeys})
+	return listed(rules, len(rules), err, viewRule)
+}

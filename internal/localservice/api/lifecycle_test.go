@@ -1,0 +1,210 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+const moodSetting = `{"key":"mood","title":"Mood","prompt":"How is the user?","valueType":"string"}`
+
+func TestInsightSettings(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	made := m.call("/v1/insight-settings/create", moodSetting, 200)
+	id := made["id"].(string)
+	about := fmt.Sprintf(`{"id":%q}`, id)
+	if uuid.Validate(id) != nil || made["status"] != "active" || made["key"] != "mood" || made["valueType"] != "string" || made["createdAt"] == nil {
+		t.Errorf("made %v", made)
+	}
+	if got := m.call("/v1/insight-settings/update", fmt.Sprintf(`{"id":%q,"status":"disabled","valueType":"number[]"}`, id), 200); got["status"] != "disabled" || got["title"] != "Mood" || got["valueType"] != "number[]" {
+		t.Errorf("updated %v", got)
+	}
+	if got := m.call("/v1/insight-settings/get", about, 200); got["status"] != "disabled" {
+		t.Errorf("get %v", got)
+	}
+	m.call("/v1/insight-settings/create", strings.Replace(moodSetting, "mood", "score", 1), 200)
+	for filter, want := range map[string]string{`{}`: "[mood score]", `{"statusEqual":"active"}`: "[score]", `{"statusEqual":"disabled"}`: "[mood]"} {
+		if got := fmt.Sprint(names(m.call("/v1/insight-settings/list", `{"filter":`+filter+`,"pager":{"offset":0,"limit":30}}`, 200), "key")); got != want {
+			t.Errorf("%s: %s, want %s", filter, got, want)
+		}
+	}
+	if got := names(m.call("/v1/insight-settings/list", `{"pager":{"offset":1,"limit":1}}`, 200), "key"); fmt.Sprint(got) != "[score]" {
+		t.Errorf("second page %v", got)
+	}
+	for body, text := range map[string]string{
+		`{"title":"t","prompt":"p","valueType":"string"}`:                                       "key",
+		`{"key":"k","prompt":"p","valueType":"string"}`:                                         "title",
+		`{"key":"k","title":"t","valueType":"string"}`:                                          "prompt",
+		`{"key":"k","title":"t","prompt":"p"}`:                                                  "valueType",
+		`{"key":"no spaces","title":"t","prompt":"p","valueType":"string"}`:                     "key",
+		`{"key":"k","title":"t","prompt":"p","valueType":"date"}`:                               "valueType",
+		`{"key":"k","title":"t","prompt":"p","valueType":"string","status":"paused"}`:           "status",
+		`{"key":"k","title":"t","prompt":"p","valueType":"string","adminTags":["not a field"]}`: "adminTags",
+	} {
+		m.refuses("/v1/insight-settings/create", body, 400, text)
+	}
+	m.refuses("/v1/insight-settings/list", `{"filter":{"other":1}}`, 400, "other")
+	other := v.stranger()
+	for _, action := range []string{"get", "update", "delete"} {
+		other.refuses("/v1/insight-settings/"+action, about, 404, "not found")
+	}
+	// It is removed from the rules first.
+	rule := m.call("/v1/lifecycle/create", fmt.Sprintf(
+		`{"name":"r","eventType":"session_ended","actions":[{"type":"triggerInsightSettingsKai","insightSettingIds":[%q]}]}`, id), 200)["id"].(string)
+	m.refuses("/v1/insight-settings/delete", about, 409, rule)
+	m.call("/v1/lifecycle/delete", fmt.Sprintf(`{"id":%q}`, rule), 200)
+	m.call("/v1/insight-settings/delete", about, 200)
+	m.refuses("/v1/insight-settings/get", about, 404, "not found")
+}
+
+const mailRule = `{"name":"mail","eventType":"analysis_updated","conditions":[{"field":"event.changed_keys","operator":"contains","value":"mood"}],` +
+	`"actions":[{"type":"sendEmail","emailTemplateId":"t1","to":"a@b.example"}]}`
+
+func TestLifecycleRules(t *testing.T) {
+	v := serve(t, twoThings, nil)
+	m := v.manager()
+	made := m.call("/v1/lifecycle/create", mailRule, 200)
+	id := made["id"].(string)
+	about := fmt.Sprintf(`{"id":%q}`, id)
+	if made["status"] != "active" || made["objectType"] != "thread" || made["eventType"] != "analysis_updated" {
+		t.Errorf("made %v", made)
+	}
+	ended := m.call("/v1/lifecycle/create", `{"name":"end","eventType":"session_ended","actions":[{"type":"sendEmail","emailTemplateId":"t1","to":"x"}]}`, 200)
+	m.call("/v1/lifecycle/update", fmt.Sprintf(`{"id":%q,"description":"d"}`, id), 200)
+	if got := m.call("/v1/lifecycle/get", about, 200); got["description"] != "d" || got["name"] != "mail" || len(got["conditions"].([]any)) != 1 {
+		t.Errorf("get %v", got)
+	}
+	for filter, want := range map[string]string{`{}`: "[mail end]", `{"eventTypeEqual":"session_ended"}`: "[end]", `{"statusEqual":"disabled"}`: "[]"} {
+		if got := fmt.Sprint(names(m.call("/v1/lifecycle/list", `{"filter":`+filter+`}`, 200), "name")); got != want {
+			t.Errorf("%s: %s, want %s", filter, got, want)
+		}
+	}
+	talk := v.ask(v.conversation(store.Receptionist, "ann"), "", "Hello")
+	match := func(body string) string {
+		t.Helper()
+		return fmt.Sprint(names(m.call("/v1/lifecycle/match", fmt.Sprintf(`{"objectType":"thread","objectId":%q,%s}`, talk.threadID, body), 200), "name"))
+	}
+	for body, want := range map[string]string{
+		`"eventType":"session_ended"`: "[end]", `"eventType":"analysis_updated"`: "[]",
+		`"eventType":"analysis_updated","changedKeys":["mood"]`: "[mail]", `"eventType":"analysis_updated","changedKeys":["x"]`: "[]",
+	} {
+		if got := match(body); got != want {
+			t.Errorf("%s matches %s, want %s", body, got, want)
+		}
+	}
+	m.call("/v1/lifecycle/update", fmt.Sprintf(`{"id":%q,"status":"disabled"}`, ended["id"]), 200)
+	if got := match(`"eventType":"session_ended"`); got != "[]" {
+		t.Errorf("a disabled rule matches: %s", got)
+	}
+	other := v.stranger()
+	for _, action := range []string{"get", "delete"} {
+		other.refuses("/v1/lifecycle/"+action, about, 404, "not found")
+	}
+	other.refuses("/v1/lifecycle/match", fmt.Sprintf(`{"objectId":%q,"eventType":"session_ended"}`, talk.threadID), 404, "not found")
+	m.call("/v1/lifecycle/delete", about, 200)
+	m.refuses("/v1/lifecycle/get", about, 404, "not found")
+}
+
+func TestLifecycleIsDescribed(t *testing.T) {
+	m := serve(t, nil, nil).manager()
+	if got := names(m.call("/v1/lifecycle/listObjects", `{}`, 200), "objectType"); fmt.Sprint(got) != "[thread]" {
+		t.Errorf("objects %v", got)
+	}
+	if got := names(m.call("/v1/lifecycle/listEvents", `{}`, 200), "eventType"); fmt.Sprint(got) != "[session_ended analysis_updated]" {
+		t.Errorf("events %v", got)
+	}
+	fields := m.call("/v1/lifecycle/describeFields", `{"objectType":"thread"}`, 200)
+	if got := fmt.Sprint(names(fields, "field")); !strings.Contains(got, "object.agent_id") || !strings.Contains(got, "event.changed_keys") {
+		t.Errorf("fields %s", got)
+	}
+	m.refuses("/v1/lifecycle/describeFields", `{"objectType":"entry"}`, 400, "objectType")
+}
+
+func TestLifecycleRulesThatAreRefused(t *testing.T) {
+	m := serve(t, nil, nil).manager()
+	const actions = `"actions":[{"type":"sendEmail","emailTemplateId":"t","to":"x"}]`
+	for body, text := range map[string]string{
+		`{"eventType":"session_ended",` + actions + `}`:                                                                                 "name",
+		`{"name":"r",` + actions + `}`:                                                                                                  "eventType",
+		`{"name":"r","eventType":"session_ended"}`:                                                                                      "actions",
+		`{"name":"r","eventType":"session_ended","actions":[]}`:                                                                         "actions",
+		`{"name":"r","eventType":"message_added",` + actions + `}`:                                                                      "eventType",
+		`{"name":"r","eventType":"session_ended","objectType":"x",` + actions + `}`:                                                     "objectType",
+		`{"name":"r","eventType":"session_ended","status":"x",` + actions + `}`:                                                         "status",
+		`{"name":"r","eventType":"session_ended","actions":[{"type":"runCode"}]}`:                                                       "triggerInsightSettingsKai",
+		`{"name":"r","eventType":"session_ended","actions":[{"type":"sendEmail"}]}`:                                                     "emailTemplateId",
+		`{"name":"r","eventType":"session_ended","actions":[{"type":"triggerInsightSettingsKai"}]}`:                                     "insightSettingIds",
+		`{"name":"r","eventType":"session_ended","conditions":[{"field":"object.shoe","operator":"equals","value":1}],` + actions + `}`: "object.shoe",
+		`{"name":"r","eventType":"session_ended","conditions":[{"field":"object.id","operator":"like","value":1}],` + actions + `}`:     "operator",
+		`{"name":"r","eventType":"session_ended","conditions":[{"field":"object.id","operator":"in","value":"x"}],` + actions + `}`:     "list",
+		`{"name":"r","eventType":"session_ended","conditions":[{"field":"object.id","operator":"equals"}],` + actions + `}`:             "value",
+		`{"name":"r","eventType":"session_ended","schedule":"daily",` + actions + `}`:                                                   "schedule",
+	} {
+		m.refuses("/v1/lifecycle/create", body, 400, text)
+	}
+	id := m.call("/v1/lifecycle/create", mailRule, 200)["id"]
+	m.refuses("/v1/lifecycle/update", fmt.Sprintf(`{"id":%q}`, id), 400, "at least one field")
+	m.refuses("/v1/lifecycle/match", `{"objectId":"x"}`, 400, "eventType")
+	m.refuses("/v1/lifecycle/match", `{"eventType":"session_ended"}`, 400, "objectId")
+	m.refuses("/v1/lifecycle/match", `{"eventType":"x","objectId":"x"}`, 400, "eventType")
+}
+
+func TestEmailTemplates(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	const full = `{"appGuid":"g","name":"Hello","subject":"Hi","body":"<p>Hi</p>","from":"a@b.example","language":"en"}`
+	made := m.call("/v1/email-template/add", full, 200)
+	id := made["id"].(string)
+	about := fmt.Sprintf(`{"id":%q}`, id)
+	if made["status"] != "active" || made["subject"] != "Hi" {
+		t.Errorf("made %v", made)
+	}
+	if got := m.call("/v1/email-template/update", fmt.Sprintf(`{"id":%q,"subject":"Hey"}`, id), 200); got["subject"] != "Hey" || got["name"] != "Hello" {
+		t.Errorf("updated %v", got)
+	}
+	if got := m.call("/v1/email-template/get", about, 200); got["subject"] != "Hey" {
+		t.Errorf("get %v", got)
+	}
+	if got := names(m.call("/v1/email-template/list", `{"filter":{},"pager":{"offset":0,"limit":30}}`, 200), "name"); fmt.Sprint(got) != "[Hello]" {
+		t.Errorf("list %v", got)
+	}
+	for _, key := range []string{"appGuid", "name", "subject", "body", "from", "language"} {
+		m.refuses("/v1/email-template/add", strings.Replace(full, `"`+key+`":`, `"other":`, 1), 400, key)
+		m.refuses("/v1/email-template/update", fmt.Sprintf(`{"id":%q,%q:" "}`, id, key), 400, key)
+	}
+	other := v.stranger()
+	for _, action := range []string{"get", "update", "delete"} {
+		other.refuses("/v1/email-template/"+action, about, 404, "not found")
+	}
+	// The messaging base takes its tokens as Bearer.
+	request := v.request("POST", "/v1/email-template/get", "", "application/json", about)
+	request.Header.Set("Authorization", "Bearer "+v.admin())
+	wantStatus(t, "bearer", v.do(request), 200, "")
+	m.call("/v1/email-template/delete", about, 200)
+	m.refuses("/v1/email-template/get", about, 404, "not found")
+}
+
+// TestRulesNeedAnAdminToken tries every route of this file and of knowledge with the
+// tokens of users and widgets.
+func TestRulesNeedAnAdminToken(t *testing.T) {
+	v := serve(t, nil, nil)
+	ks, widget := v.conversation(store.Receptionist, "ann"), v.widget(store.Receptionist)
+	for _, resource := range []string{
+		"insight-settings: create get list update delete", "email-template: add get list update delete",
+		"lifecycle: create get list update delete match listObjects listEvents describeFields",
+		"knowledge: add get list update delete entry_status",
+	} {
+		name, actions, _ := strings.Cut(resource, ": ")
+		for _, action := range strings.Fields(actions) {
+			path := "/v1/" + name + "/" + action
+			wantStatus(t, path+" as a user", v.post(path, ks, "{}"), 403, "")
+			wantStatus(t, path+" as a widget", v.post(path, widget, "{}"), 403, "")
+			wantStatus(t, path+" without a token", v.post(path, "", "{}"), 401, "")
+		}
+	}
+}
