@@ -49,7 +49,7 @@ type Config struct {
 // PauseWindow or UnusedRoom means its default; the others are off when zero.
 type Timing struct {
 	PauseWindow time.Duration // until a pause loses its media, default 120 s (choice F1)
-	Unwatched   time.Duration // until a picture or voice that no client requests gives up its slot, default 30 s
+	Unwatched   time.Duration // without a viewer, until a picture or voice gives up its slot, default 30 s
 	UnusedRoom  time.Duration // until a joined room without media is closed, default 120 s (choice A10)
 
 	Conversation time.Duration // a whole conversation (choice A17)

@@ -389,14 +389,14 @@ func (v *fakeVoice) Speak(ctx context.Context, text string) (*voice.Speech, erro
 }
 
 type fakeMedia struct {
-	open      int  // peers that were not closed
-	unwatched bool // no viewer comes
-	made      int  // video sessions
-	fail      error
-	downlink  *fakeDownlink
-	mic       *fakeMic
-	handler   SpeechHandler
-	tapOnly   bool
+	open       int                       // peers that were not closed
+	viewerLost atomic.Pointer[time.Time] // nil while a viewer is connected
+	made       int                       // video sessions
+	fail       error
+	downlink   *fakeDownlink
+	mic        *fakeMic
+	handler    SpeechHandler
+	tapOnly    bool
 }
 
 func (m *fakeMedia) OpenVideo(room string) (Downlink, string, string, error) {
@@ -437,10 +437,15 @@ func (d *fakeDownlink) Play(silence time.Duration, pcm []int16, _ int) {
 	d.silence += silence
 	d.samples += len(pcm)
 }
-func (d *fakeDownlink) Stop()                     { d.stops++ }
-func (d *fakeDownlink) Kill()                     { d.killed = true }
-func (d *fakeDownlink) StopVideo(bool)            {}
-func (d *fakeDownlink) Watched() bool             { return !d.m.unwatched }
+func (d *fakeDownlink) Stop()          { d.stops++ }
+func (d *fakeDownlink) Kill()          { d.killed = true }
+func (d *fakeDownlink) StopVideo(bool) {}
+func (d *fakeDownlink) Unwatched() time.Duration {
+	if lost := d.m.viewerLost.Load(); lost != nil {
+		return time.Since(*lost)
+	}
+	return 0
+}
 func (d *fakeDownlink) Stats() any                { return nil }
 func (d *fakeDownlink) Close()                    { d.m.open-- }
 func (d *fakeDownlink) Offer() (string, error)    { return "v=0 voice", nil }

@@ -32,8 +32,9 @@ type Downlink interface {
 	// the picture. Clients have to recover from both.
 	Kill()
 	StopVideo(stopped bool)
-	// Watched reports whether a viewer has been connected.
-	Watched() bool
+	// Unwatched is how long no viewer has been connected: since the last was lost, or
+	// since the beginning.
+	Unwatched() time.Duration
 	// Stats describes the connection.
 	Stats() any
 	Close()
@@ -113,14 +114,26 @@ func (s *Session) openDownlink() (reply control.StvNewSessionReply, err error) {
 		s.hub.freeSlot(s.quotas())
 		return reply, err
 	}
-	s.unwatched.stop()
-	s.unwatched = s.after(s.cfg.Timing.Unwatched, func() {
-		if s.downlink != nil && !s.downlink.Watched() {
-			s.log.Info("slot freed: its viewer did not come")
-			s.freeDownlink()
-		}
-	})
+	s.watchViewer(s.cfg.Timing.Unwatched)
 	return reply, nil
+}
+
+// watchViewer looks after a time whether the downlink has a viewer. One that has had none
+// for too long gives up its slot.
+func (s *Session) watchViewer(after time.Duration) {
+	s.unwatched.stop()
+	s.unwatched = s.after(after, func() {
+		if s.downlink == nil {
+			return
+		}
+		left := s.cfg.Timing.Unwatched - s.downlink.Unwatched()
+		if left <= 0 {
+			s.log.Info("slot freed: it has no viewer")
+			s.freeDownlink()
+			return
+		}
+		s.watchViewer(left)
+	})
 }
 
 // freeMedia closes picture, voice and microphone.

@@ -355,11 +355,11 @@ func TestDebugEventsOnlyOnRequest(t *testing.T) {
 	}
 }
 
-// TestSlotWithoutAViewer: a picture that no client requests gives up its slot after
-// 30 s; the session stays and may ask for another.
+// TestSlotWithoutAViewer: a picture that has no viewer for 30 s gives up its slot; the
+// session stays and may ask for another.
 func TestSlotWithoutAViewer(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.media.unwatched = true
+		f.media.viewerLost.Store(new(time.Now()))
 		f.ready()
 		f.wait(DefaultUnwatched - time.Millisecond)
 		if f.slots() != 1 {
@@ -369,11 +369,25 @@ func TestSlotWithoutAViewer(t *testing.T) {
 		if f.slots() != 0 || f.media.open != 0 {
 			t.Errorf("%d slots and %d peers are left", f.slots(), f.media.open)
 		}
-		f.media.unwatched = false
+		f.media.viewerLost.Store(nil)
 		f.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
-		f.wait(2 * DefaultUnwatched)
+		f.wait(2*DefaultUnwatched + time.Second)
 		if f.slots() != 1 {
 			t.Errorf("%d slots are taken by a session with a viewer, want 1", f.slots())
+		}
+		for _, back := range []bool{true, false} {
+			f.media.viewerLost.Store(new(time.Now()))
+			f.wait(DefaultUnwatched - time.Millisecond)
+			if f.slots() != 1 {
+				t.Errorf("%d slots are taken before the time after a lost viewer, want 1", f.slots())
+			}
+			if back {
+				f.media.viewerLost.Store(nil)
+			}
+			f.wait(DefaultUnwatched / 2)
+			if want := map[bool]int{true: 1, false: 0}[back]; f.slots() != want {
+				t.Errorf("viewer back %v: %d slots are taken, want %d", back, f.slots(), want)
+			}
 		}
 	})
 }

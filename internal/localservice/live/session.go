@@ -65,7 +65,7 @@ type Session struct {
 
 	// Media.
 	downlink  Downlink
-	unwatched *timer    // until the downlink must have had a viewer
+	unwatched *timer    // until the downlink must have a viewer
 	voice     VoicePeer // the downlink in audio mode, otherwise nil
 	mic       Microphone
 	micCount  int // changes with mic

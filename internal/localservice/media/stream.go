@@ -24,8 +24,8 @@ type Stream struct {
 	// Owned by the goroutine.
 	playout playout
 	viewer  *viewer
-	watched bool // a viewer has been connected
-	frozen  bool // StopVideo
+	alone   time.Time // since when no viewer is connected; zero while one is
+	frozen  bool      // StopVideo
 	epoch   time.Time
 	slot    int64 // next to be sent, due at epoch + slot * slotTime
 	stats   Stats
@@ -48,7 +48,7 @@ type Stats struct {
 // NewStream makes a stream that one viewer at a time can watch at its URL. It must be closed.
 func (s *Server) NewStream(room string) *Stream {
 	stream := &Stream{
-		server: s, id: rand.Text(), room: room, epoch: time.Now(),
+		server: s, id: rand.Text(), room: room, epoch: time.Now(), alone: time.Now(),
 		calls: make(chan func()), close: make(chan struct{}), ended: make(chan struct{}),
 	}
 	s.mu.Lock()
@@ -102,7 +102,10 @@ func (s *Stream) StopVideo(stop bool) {
 // Kill stops the viewer's transport without a close message, and frees its place. Tests of pages use it.
 func (s *Stream) Kill() {
 	var v *viewer
-	s.do(func() { v, s.viewer = s.viewer, nil })
+	s.do(func() {
+		v = s.viewer
+		s.lost()
+	})
 	if v != nil {
 		v.kill()
 	}
@@ -117,10 +120,27 @@ func (s *Stream) Stats() (stats Stats) {
 	return stats
 }
 
-// Watched reports whether a viewer has been connected.
-func (s *Stream) Watched() (yes bool) {
-	s.do(func() { yes = s.watched })
-	return yes
+// Unwatched is how long no viewer has been connected: since the last was lost, or since the stream was made.
+func (s *Stream) Unwatched() (d time.Duration) {
+	s.do(func() {
+		if !s.alone.IsZero() {
+			d = time.Since(s.alone)
+		}
+	})
+	return d
+}
+
+// lost frees the viewer's place. The stream's goroutine calls it.
+func (s *Stream) lost() {
+	s.viewer = nil
+	s.unwatch()
+}
+
+// unwatch notes that no viewer is connected. The stream's goroutine calls it.
+func (s *Stream) unwatch() {
+	if s.alone.IsZero() {
+		s.alone = time.Now()
+	}
 }
 
 // Close ends the stream and closes its viewer. Its URL is unknown from now on.
@@ -252,7 +272,7 @@ func (s *Stream) reserve(v *viewer) (taken, ok bool) {
 func (s *Stream) release(v *viewer) (had bool) {
 	s.do(func() {
 		if had = s.viewer == v; had {
-			s.viewer = nil
+			s.lost()
 		}
 	})
 	return had
@@ -262,7 +282,8 @@ func (s *Stream) release(v *viewer) (had bool) {
 func (s *Stream) releaseID(id string) (v *viewer) {
 	s.do(func() {
 		if s.viewer != nil && s.viewer.id == id {
-			v, s.viewer = s.viewer, nil
+			v = s.viewer
+			s.lost()
 		}
 	})
 	return v

@@ -168,8 +168,17 @@ func (v *viewer) stateChanged(state webrtc.PeerConnectionState) {
 	case webrtc.PeerConnectionStateConnected:
 		v.stream.do(func() {
 			if !v.connected {
-				v.connected, v.stream.watched = true, true
+				v.connected = true
 				v.stream.stats.Viewers++
+			}
+			if v.stream.viewer == v {
+				v.stream.alone = time.Time{}
+			}
+		})
+	case webrtc.PeerConnectionStateDisconnected: // it may come back
+		v.stream.do(func() {
+			if v.stream.viewer == v {
+				v.stream.unwatch()
 			}
 		})
 	case webrtc.PeerConnectionStateFailed, webrtc.PeerConnectionStateClosed:

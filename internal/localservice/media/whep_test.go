@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pion/rtcp"
@@ -292,14 +294,58 @@ func TestViewerThatLeavesIsFreed(t *testing.T) {
 	t.Parallel()
 	s, base := newServer(t, Config{})
 	stream := newStream(t, s)
+	if stream.Unwatched() <= 0 {
+		t.Error("a new stream counts as watched")
+	}
 	pc := newClient(t, webrtc.Configuration{}, browserCodecs...)
 	subscribeAt(t, pc, stream.URL(base))
 	waitConnected(t, pc)
 	waitFor(t, "connected", func() bool { return stream.Stats().Connected })
+	if d := stream.Unwatched(); d != 0 {
+		t.Errorf("unwatched for %v with a viewer", d)
+	}
 	if err := pc.Close(); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "freed", func() bool { return !stream.Stats().Connected })
+	if stream.Unwatched() <= 0 {
+		t.Error("a stream counts as watched whose viewer left")
+	}
+}
+
+// TestUnwatchedSinceTheViewerWasLost: a viewer whose network is gone counts as lost before its
+// place is free, and not any more when it comes back.
+func TestUnwatchedSinceTheViewerWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := bareStream(t)
+		s.server.log = slog.New(slog.DiscardHandler)
+		time.Sleep(time.Second)
+		if d := s.Unwatched(); d != time.Second {
+			t.Errorf("without a viewer: %v", d)
+		}
+		v := connectBare(t, s, &loudPicture{})
+		v.stateChanged(webrtc.PeerConnectionStateConnected)
+		time.Sleep(time.Second)
+		if d := s.Unwatched(); d != 0 {
+			t.Errorf("with a viewer: %v", d)
+		}
+		v.stateChanged(webrtc.PeerConnectionStateDisconnected)
+		time.Sleep(time.Second)
+		if d := s.Unwatched(); d != time.Second {
+			t.Errorf("without its network: %v", d)
+		}
+		v.stateChanged(webrtc.PeerConnectionStateConnected)
+		if d := s.Unwatched(); d != 0 {
+			t.Errorf("with its network back: %v", d)
+		}
+		v.stateChanged(webrtc.PeerConnectionStateDisconnected)
+		time.Sleep(time.Second)
+		v.stateChanged(webrtc.PeerConnectionStateFailed)
+		time.Sleep(time.Second)
+		if d := s.Unwatched(); d != 2*time.Second {
+			t.Errorf("lost for 2 s: %v", d)
+		}
+	})
 }
 
 func TestClosedStreamIsUnknownAndLeavesItsViewer(t *testing.T) {
