@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 )
 
 // testWebToken looks like a JSON web token with padding.
@@ -163,24 +162,14 @@ func TestRedactHostile(t *testing.T) {
 	}
 }
 
-// TestRedactHostileIsLinear fails when a text takes minutes that now takes
-// milliseconds.
 func TestRedactHostileIsLinear(t *testing.T) {
 	var secrets Secrets
 	defer secrets.Forget()
 	secrets.Add(strings.Repeat("ab", 500), strings.Repeat("a", 1000)+"b")
-	const limit = 20 * time.Second
 	for _, piece := range []string{
 		`\u005c`, "%25", "&amp;", "&#38;", `\\`, "ZGpKOA", "ZGpKOA\n", "eyJ.", "bearer ", "authorization:", `password:"`, "secrets:[", "secret=token=", "ab", "aaaaaaaaaaaaaaab ", ":", "a:", "1:", "1.",
 	} {
-		in := strings.Repeat(piece, 1<<18/len(piece)) + "@"
-		start := time.Now()
-		if out := Redact(in); len(out) > 4*len(in) {
-			t.Errorf("%q: %d bytes became %d", piece, len(in), len(out))
-		}
-		if took := time.Since(start); took > limit {
-			t.Errorf("%q: %d bytes took %v", piece, len(in), took)
-		}
+		redactsInLinearTime(t, piece, "@")
 	}
 }
 
