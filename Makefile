@@ -8,18 +8,22 @@
 NPM := js/node_modules/.package-lock.json
 STATICCHECK := build/tools/staticcheck
 
-# Linters and tests use the same flags, so that each package is compiled once for
-# each target. Tests get -race as an argument, because they build programs for the
-# page, which has no race detector.
+# Linters and tests use the same flags, and those for the page also the flags of the
+# programs that are shipped, so that each package is compiled once for each target.
+# Tests get -race as an argument, because they build programs for the page, which has
+# no race detector.
 RACE := GOFLAGS=-race
-JS := GOOS=js GOARCH=wasm
+JS := GOOS=js GOARCH=wasm GOFLAGS="$(shell cat tools/wasm/goflags)"
 # The packages that are compiled for the page, and those of them whose tests a
 # native test starts, together with the server that they need.
 PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}' ./cmd/wasm ./cmd/chatwasm)
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser.
 SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./example/tokenserver
-NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader)$$|/example/tokenserver$$')
+NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader|faults)$$|/example/tokenserver$$')
+# Most tests wait most of the time, for media in real time or for a browser, so more
+# of them than cores run at once.
+PARALLEL := -parallel 8
 
 # internal/maketest counts events.
 GOTEST = go test $(if $(COUNT),-json) -timeout 15m
@@ -45,10 +49,12 @@ run-tokenserver: build ## Start a site whose visitors sign in and have conversat
 check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers
 	go run ./internal/maketest vet-native vet-page format lint-native lint-page types native
 
+# First what compiles everything, each in another way; what follows finds it compiled.
 .PHONY: test
-test: build $(STATICCHECK) ## Every check and test, headless, with a closing line of totals
+test: $(NPM) ## Every check and test, headless, with a closing line of totals
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites vet-native native-all page lint-native vet-page lint-page format types sizes npm
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest -j 3 build vet-native tools then \
+		suites native-all page npm lint-native lint-page vet-page types format
 
 .PHONY: verify
 verify: build ## What takes longer: every fault of docs/resilience.md, a soak, inputs of their own for the fuzz targets
@@ -68,15 +74,15 @@ clean: ## Remove what was built
 .PHONY: suites
 suites: # whole pages; most of a test is waiting for media in real time
 	tools/need.sh browser
-	$(GOTEST) -race -p 1 -parallel 4 $(SUITES)
+	$(GOTEST) -race -p 2 -parallel 4 $(SUITES)
 
 .PHONY: native
 native:
-	$(GOTEST) -race -short $(NATIVE)
+	$(GOTEST) -race $(PARALLEL) -short $(NATIVE)
 
 .PHONY: native-all
 native-all: # native tests, also those that take long
-	$(GOTEST) -race $(NATIVE)
+	$(GOTEST) -race $(PARALLEL) $(NATIVE)
 
 .PHONY: page
 page: # tests of packages, in a page
@@ -99,6 +105,9 @@ lint-native: $(STATICCHECK)
 lint-page: $(STATICCHECK)
 	$(JS) $(STATICCHECK) $(PAGE)
 
+.PHONY: tools
+tools: $(STATICCHECK) # staticcheck, gofumpt and wasmbrowsertest
+
 .PHONY: format
 format: $(STATICCHECK)
 	@files=$$(build/tools/gofumpt -l .); test -z "$$files" || { echo "not formatted: $$files"; exit 1; }
@@ -117,10 +126,9 @@ npm: $(NPM)
 	npm --prefix js run --silent test >build/npm.tap || { cat build/npm.tap; exit 1; }
 	@grep -E '^# (pass|fail|skipped) ' build/npm.tap
 
-# Native sessions wait most of the time, so more of them than cores run at once.
 .PHONY: faults
 faults: # every fault of docs/resilience.md, whose table is written again
-	$(GOTEST) -count 1 -run TestFaults -parallel 8 ./e2e/faults -all $(if $(COUNT),,-write $$PWD/docs/resilience.md)
+	$(GOTEST) -count 1 -skip TestSoak $(PARALLEL) ./e2e/faults -all $(if $(COUNT),,-write $$PWD/docs/resilience.md)
 
 SOAK := 2m
 
@@ -177,6 +185,6 @@ $(NPM): js/package.json js/package-lock.json
 	npm --prefix js ci --no-fund --no-audit
 	@touch $@
 
-$(STATICCHECK): tools/go.mod # and gofumpt
-	go build -modfile=tools/go.mod -o build/tools/ honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt
+$(STATICCHECK): tools/go.mod # and the others
+	go build -modfile=tools/go.mod -o build/tools/ honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt github.com/agnivade/wasmbrowsertest
 	@touch $@

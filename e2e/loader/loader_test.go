@@ -134,7 +134,11 @@ func buildWasm(dir, version string) ([]byte, error) {
 	defer os.RemoveAll(tmp)
 	out := filepath.Join(tmp, "probe.wasm")
 	cmd := exec.Command("go", "build", "-ldflags", "-X main.version="+version, "-o", out, dir)
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	flags, err := os.ReadFile("../../tools/wasm/goflags")
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS="+strings.TrimSpace(string(flags)))
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build %s: %w\n%s", dir, err, msg)
 	}

@@ -97,7 +97,7 @@ func TestEveryRowOfTheTableCanFail(t *testing.T) {
 func link(t *testing.T, dir string) string {
 	t.Helper()
 	watch(t, dir)
-	return goTool(t, "build", "-trimpath", "-ldflags", "-s -w -dumpdep", "-o", filepath.Join(t.TempDir(), "out.wasm"), dir)
+	return goTool(t, "build", "-ldflags", "-s -w -dumpdep", "-o", filepath.Join(t.TempDir(), "out.wasm"), dir)
 }
 
 // watch opens the directories of the packages that dir is built of, so that go
@@ -117,7 +117,11 @@ func watch(t *testing.T, dir string) {
 func goTool(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	flags, err := os.ReadFile(filepath.Join(root, "tools/wasm/goflags")) // those of the programs that are shipped
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS="+strings.TrimSpace(string(flags)))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go %v: %v\n%s", args, err, out)

@@ -26,9 +26,13 @@ func GoTest(t *testing.T, env ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner := filepath.Join(filepath.Dir(string(module)), "tools", "wasm", "exec")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout=3m", "-exec", runner, ".")
-	cmd.Env = append(append(os.Environ(), "GOOS=js", "GOARCH=wasm"), env...)
+	wasm := filepath.Join(filepath.Dir(string(module)), "tools", "wasm")
+	flags, err := os.ReadFile(filepath.Join(wasm, "goflags"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout=3m", "-exec", filepath.Join(wasm, "exec"), ".")
+	cmd.Env = append(append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS="+strings.TrimSpace(string(flags))), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends the browser
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()

@@ -1,7 +1,9 @@
 // Command maketest runs targets of the Makefile beside each other, counts the
 // tests in what they print, and ends with the time and one line of totals:
 //
-//	go run ./internal/maketest vet native page
+//	go run ./internal/maketest build then native page
+//
+// What follows "then" begins when all targets before it have ended.
 //
 // It reads the events of `go test -json` and the totals of node's test runner; a
 // target that prints neither counts as one test. A target that fails does not stop
@@ -55,6 +57,10 @@ func runAll(ctx context.Context, targets []string, n int, w io.Writer) (sum tota
 	var mu sync.Mutex // guards sum and w
 	slots := make(chan struct{}, n)
 	for _, target := range targets {
+		if target == "then" {
+			running.Wait()
+			continue
+		}
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,23 @@ func TestTargetsAddUp(t *testing.T) {
 	}
 	var out strings.Builder
 	if got, want := runAll(t.Context(), []string{"good", "bad", "node"}, 2, &out), (totals{passed: 3, failed: 2, skipped: 1}); got != want {
+		t.Errorf("counted %v, want %v:\n%s", got, want, out.String())
+	}
+}
+
+func TestThenWaitsForWhatIsBefore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("MAKEFLAGS", "")
+	// A pipe is opened when both of its ends are: the first two run beside each other.
+	makefile := "read:\n\t@cat pipe >made\nwrite:\n\t@echo >pipe\nuse:\n\t@test -s made\n"
+	if err := os.WriteFile("Makefile", []byte(makefile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := exec.CommandContext(t.Context(), "mkfifo", "pipe").Run(); err != nil {
+		t.Skip(err)
+	}
+	var out strings.Builder
+	if got, want := runAll(t.Context(), []string{"read", "write", "then", "use"}, 3, &out), (totals{passed: 3}); got != want {
 		t.Errorf("counted %v, want %v:\n%s", got, want, out.String())
 	}
 }

@@ -46,7 +46,7 @@ function build(directory: string): Buffer {
   writeFileSync(join(directory, "main.go"), program)
   const out = join(directory, "main.wasm")
   execFileSync("go", ["build", "-ldflags", "-s -w", "-o", out, join(directory, "main.go")], {
-    env: { ...process.env, GOOS: "js", GOARCH: "wasm", GOFLAGS: "" },
+    env: { ...process.env, GOOS: "js", GOARCH: "wasm", GOFLAGS: readFileSync(new URL("tools/wasm/goflags", root), "utf8").trim() },
   })
   return readFileSync(out)
 }
