@@ -130,7 +130,7 @@ const (
 	// customTag marks what an account has uploaded.
 	customTag = "custom"
 	// maxUpload bounds a file, which is held in memory.
-	maxUpload = 64 << 20
+	maxUpload = 30 << 20
 	// minPortrait is the least width and height of a portrait in pixels.
 	minPortrait = 2048
 
@@ -141,6 +141,8 @@ const (
 
 var (
 	catalogList    = listing{endpoint: endpoint{at: appinit.Agentic, path: "/catalog-item/list", again: harmless}}
+	catalogGet     = endpoint{at: appinit.Agentic, path: "/catalog-item/get", again: harmless}
+	catalogDelete  = endpoint{at: appinit.Agentic, path: "/catalog-item/delete"}
 	catalogCreate  = endpoint{at: appinit.Agentic, path: "/catalog-item/create"}
 	catalogImportA = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderA"}
 	catalogImportB = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderB"}
@@ -155,6 +157,29 @@ func (g Catalog) List(ctx context.Context, f CatalogFilter, opts ...Option) iter
 		bad = badRequest("Type must be Visual, Voice, Face or Background")
 	}
 	return list[CatalogItem](ctx, g.c, catalogList, query{Filter: f}, bad, opts)
+}
+
+// itemID is the body of the calls about one item.
+type itemID struct {
+	ID string `json:"itemId"`
+}
+
+// Get reads an item. Error: catalog_item_not_found. Only management-api.md has this call
+// and Delete.
+func (g Catalog) Get(ctx context.Context, id string) (*CatalogItem, error) {
+	if err := required("the item id", id); err != nil {
+		return nil, err
+	}
+	return fetchRecord[CatalogItem](ctx, g.c, catalogGet, itemID{id})
+}
+
+// Delete deletes an item of the account's own; avatars that use it keep its id. Option:
+// [ConfirmPermanent] (confirmation_required without it). Errors are those of Get.
+func (g Catalog) Delete(ctx context.Context, id string, opts ...Option) error {
+	if err := firstError(required("the item id", id), settingsOf(opts).confirm("a catalog item")); err != nil {
+		return err
+	}
+	return g.c.post(ctx, catalogDelete, itemID{id}, nil, opts...)
 }
 
 // CreateVoice clones a voice. Its ID is what an avatar takes as Voice.ID. Errors:

@@ -166,7 +166,7 @@ func TestCatalogUploadsThatAreRefusedWithoutARequest(t *testing.T) {
 			wantCode(t, kind+": "+name, err, fault.BadRequest)
 		}
 	}
-	_, err := f.Catalog.CreateFace(ctx, management.ImageUpload{File: io.LimitReader(zeros{}, 64<<20+1), VisualAttributes: eve})
+	_, err := f.Catalog.CreateFace(ctx, management.ImageUpload{File: io.LimitReader(zeros{}, 30<<20+1), VisualAttributes: eve})
 	wantCode(t, "too large", err, fault.BadRequest)
 	for name, data := range map[string][]byte{"not square": picture(2600, 2048), "small": picture(2047, 2047)} {
 		_, err := f.Catalog.CreateVisual(ctx, management.ImageUpload{File: bytes.NewReader(data), VisualAttributes: eve})
@@ -174,6 +174,9 @@ func TestCatalogUploadsThatAreRefusedWithoutARequest(t *testing.T) {
 	}
 	_, err = management.Collect(f.Catalog.List(ctx, management.CatalogFilter{Type: "voice"}))
 	wantCode(t, "type", err, fault.BadRequest)
+	_, err = f.Catalog.Get(ctx, "")
+	wantCode(t, "get nothing", err, fault.BadRequest)
+	wantCode(t, "not confirmed", f.Catalog.Delete(ctx, "i-1"), fault.ConfirmationRequired)
 	_, err = f.Catalog.ImportVoiceFromProviderA(ctx, "")
 	wantCode(t, "import nothing", err, fault.BadRequest)
 	if asked := f.take(); len(asked) != 0 {

@@ -1,0 +1,185 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// Brief describes an agent to [Client.Provision].
+type Brief struct {
+	// DisplayName is what the agent is called. Required.
+	DisplayName string
+	// Directive says what the agent is for; it becomes the intellect's base directive, a
+	// template. Required.
+	Directive string
+	// OpeningPhrase is a template, or [SilentOpening]; "" is the service's.
+	OpeningPhrase string
+	// VoiceID and VisualID are items of the catalog; "" takes the first of its kind.
+	VoiceID, VisualID string
+	// AdminTags are the agent's.
+	AdminTags []string
+
+	// The rest is optional: what of it can't be done is in [Provisioned.Problems], and the
+	// agent exists nevertheless.
+
+	// Capabilities are on, off or disabled by name.
+	Capabilities map[string]string
+	// Tools are made, and the intellect gets them.
+	Tools []NewTool
+	// KnowledgeIDs and SkillIDs are what the intellect gets besides.
+	KnowledgeIDs []int64
+	SkillIDs     []SkillRef
+}
+
+// NewTool is a tool to make.
+type NewTool struct {
+	Name   string
+	Config ToolConfig
+}
+
+// Provisioned is what [Client.Provision] has made.
+type Provisioned struct {
+	IntellectID int64    `json:"intellectId,omitempty"`
+	ToolIDs     []string `json:"toolIds,omitempty"`
+	AvatarID    string   `json:"avatarId,omitempty"`
+	AgentID     string   `json:"agentId,omitempty"`
+	WidgetID    string   `json:"widgetId,omitempty"`
+	// Problems are what of the optional parts could not be done.
+	Problems []error `json:"-"`
+}
+
+// Provision makes an agent that pages can use: an intellect, an avatar, the agent, and its
+// widget id (management-api.md "One-call helpers").
+//
+// Errors: bad_request and the other codes of [Intellects.Add] before any request;
+// provision_failed when a step fails, whose body has the step (intellect, extras, avatar, agent
+// or widget) and what was made, as the first result has. Nothing is removed then. With an
+// [IdempotencyKey] the same call can be made again: the service repeats its replies for
+// what exists already, and the rest is made.
+func (c *Client) Provision(ctx context.Context, b Brief, opts ...Option) (*Provisioned, error) {
+	fields := IntellectFields{Name: &b.DisplayName, BaseDirective: &b.Directive}
+	if b.OpeningPhrase != "" {
+		fields.OpeningPhrase = &b.OpeningPhrase
+	}
+	made := new(Provisioned)
+	if err := firstError(required("DisplayName", b.DisplayName), required("Directive", b.Directive), fields.check()); err != nil {
+		return made, err
+	}
+	p := provision{c, b, made, settingsOf(opts).key}
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"intellect", func(ctx context.Context) error {
+			intellect, err := c.Intellects.Add(ctx, fields, p.key("intellect")...)
+			if err == nil {
+				made.IntellectID = intellect.ID
+			}
+			return err
+		}},
+		{"extras", p.extras},
+		{"avatar", p.avatar},
+		{"agent", p.agent},
+		{"widget", func(ctx context.Context) (err error) {
+			made.WidgetID, err = c.Application.ResolveWidgetID(ctx, made.AgentID)
+			return err
+		}},
+	} {
+		if err := step.do(ctx); err != nil {
+			return made, fault.New(fault.ProvisionFailed, "the step "+step.name+" failed").
+				WithStatus(fault.From(err).Status).WithBody(map[string]any{"step": step.name, "made": made.plain()}).Because(err)
+		}
+	}
+	return made, nil
+}
+
+// plain is what was made in JSON's own types, as the body of an error has it.
+func (p *Provisioned) plain() map[string]any {
+	plain := map[string]any{}
+	data, err := json.Marshal(p)
+	if err == nil {
+		_ = json.Unmarshal(data, &plain) // it has just been made
+	}
+	return plain
+}
+
+type provision struct {
+	c    *Client
+	b    Brief
+	made *Provisioned
+	base string // the idempotency key, "" for none
+}
+
+// key is the idempotency key of a create.
+func (p *provision) key(of string) []Option {
+	if p.base == "" {
+		return nil
+	}
+	return []Option{IdempotencyKey(p.base + "/" + of)}
+}
+
+// extras adds the optional parts. It fails only when ctx has ended.
+func (p *provision) extras(ctx context.Context) error {
+	intellects, id := p.c.Intellects, p.made.IntellectID
+	var errs []error
+	if len(p.b.Capabilities) > 0 {
+		errs = append(errs, intellects.SetCapabilities(ctx, id, p.b.Capabilities))
+	}
+	for i, t := range p.b.Tools {
+		tool, err := p.c.Tools.Add(ctx, t.Name, t.Config, p.key("tool/"+strconv.Itoa(i))...)
+		if err == nil {
+			p.made.ToolIDs = append(p.made.ToolIDs, tool.ID)
+		}
+		errs = append(errs, err)
+	}
+	if len(p.made.ToolIDs) > 0 {
+		errs = append(errs, intellects.SetToolIDs(ctx, id, p.made.ToolIDs...))
+	}
+	if len(p.b.KnowledgeIDs) > 0 {
+		errs = append(errs, intellects.SetKnowledgeIDs(ctx, id, p.b.KnowledgeIDs...))
+	}
+	if len(p.b.SkillIDs) > 0 {
+		errs = append(errs, intellects.SetSkillIDs(ctx, id, p.b.SkillIDs...))
+	}
+	for _, err := range errs {
+		if err != nil {
+			p.made.Problems = append(p.made.Problems, err)
+		}
+	}
+	return ctx.Err()
+}
+
+// avatar makes an avatar of the voice and visual that were chosen, or of the first ones.
+func (p *provision) avatar(ctx context.Context) error {
+	ids := map[CatalogType]string{CatalogVoice: p.b.VoiceID, CatalogVisual: p.b.VisualID}
+	for _, kind := range []CatalogType{CatalogVoice, CatalogVisual} {
+		if ids[kind] != "" {
+			continue
+		}
+		item, err := First(p.c.Catalog.List(ctx, CatalogFilter{Type: kind}, PageSize(1)))
+		if err != nil {
+			return err
+		}
+		ids[kind] = item.ID
+	}
+	avatar, err := p.c.Avatars.Create(ctx, AvatarInput{
+		Voice: AvatarVoice{ID: ids[CatalogVoice]}, Visual: &AvatarVisual{ID: ids[CatalogVisual]}, Name: p.b.DisplayName,
+	}, p.key("avatar")...)
+	if err == nil {
+		p.made.AvatarID = avatar.ID
+	}
+	return err
+}
+
+func (p *provision) agent(ctx context.Context) error {
+	agent, err := p.c.Agents.Create(ctx, AgentInput{
+		DisplayName: p.b.DisplayName, Intellect: IntellectRef{ID: ConfigID(p.made.IntellectID)}, AvatarIDs: []string{p.made.AvatarID}, AdminTags: p.b.AdminTags,
+	}, p.key("agent")...)
+	if err == nil {
+		p.made.AgentID = agent.ID
+	}
+	return err
+}

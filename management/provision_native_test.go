@@ -1,0 +1,134 @@
+//go:build !js
+
+package management_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/management"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// provisionable are the answers of a service on which everything works.
+func provisionable() map[string][]answer {
+	return map[string][]answer{
+		"/v1/intellect/add":            {{0, `{"id":7}`}},
+		"/v1/intellect/get":            {{0, `{"id":7,"capabilities":{}}`}},
+		"/v1/intellect/update":         {{0, `{"id":7}`}},
+		"/v1/tool/add":                 {{0, `{"id":"t-1","name":"save_note"}`}},
+		"/catalog-item/list":           {{0, `{"totalCount":9,"objects":[{"itemId":"v-1"}]}`}, {0, `{"totalCount":9,"objects":[{"itemId":"i-1"}]}`}},
+		"/avatar/create":               {{0, avatarJSON}},
+		"/agent/create":                {{0, agentJSON}},
+		"/application/resolveWidgetId": {{0, `{"widgetId":"w-1"}`}},
+	}
+}
+
+func TestProvision(t *testing.T) {
+	f := newFake(t, provisionable())
+	made, err := f.Provision(t.Context(), management.Brief{
+		DisplayName: "Reception", Directive: "You help guests.", OpeningPhrase: "Hello!", AdminTags: []string{"custom"},
+		Capabilities: map[string]string{"generate_followup_questions": "on"},
+		Tools:        []management.NewTool{{Name: "save_note", Config: management.ClientTool("Saves a note.")}},
+	}, management.IdempotencyKey("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := management.Provisioned{IntellectID: 7, ToolIDs: []string{"t-1"}, AvatarID: avatarID, AgentID: "a-1", WidgetID: "w-1"}
+	if got := fmt.Sprintf("%+v", *made); got != fmt.Sprintf("%+v", want) {
+		t.Errorf("made %s", got)
+	}
+	var steps, keys []string
+	for _, a := range f.take() {
+		if a.path == startPath {
+			continue
+		}
+		steps = append(steps, a.path)
+		if key := a.header.Get("Idempotency-Key"); key != "" {
+			keys = append(keys, key)
+		}
+		switch a.path {
+		case "/v1/intellect/add":
+			if a.body != `{"name":"Reception","base_directive":"You help guests.","opening_phrase":"Hello!"}` {
+				t.Errorf("intellect %s", a.body)
+			}
+		case "/avatar/create":
+			if a.body != `{"voice":{"id":"v-1"},"visual":{"id":"i-1"},"name":"Reception"}` {
+				t.Errorf("avatar %s", a.body)
+			}
+		case "/agent/create":
+			if a.body != `{"displayName":"Reception","intellect":{"id":7},"avatarIds":["`+avatarID+`"],"adminTags":["custom"]}` {
+				t.Errorf("agent %s", a.body)
+			}
+		}
+	}
+	wantSteps := []string{
+		"/v1/intellect/add", "/v1/intellect/get", "/v1/intellect/update", "/v1/tool/add", "/v1/intellect/update",
+		"/catalog-item/list", "/catalog-item/list", "/avatar/create", "/agent/create", "/application/resolveWidgetId",
+	}
+	if !slices.Equal(steps, wantSteps) {
+		t.Errorf("steps %q", steps)
+	}
+	if !slices.Equal(keys, []string{"k/intellect", "k/tool/0", "k/avatar", "k/agent"}) {
+		t.Errorf("keys %q", keys)
+	}
+}
+
+// TestProvisionThatFails has one step after the other fail.
+func TestProvisionThatFails(t *testing.T) {
+	for path, want := range map[string]string{
+		"/v1/intellect/add":            `{"made":{},"step":"intellect"}`,
+		"/catalog-item/list":           `{"made":{"intellectId":7},"step":"avatar"}`,
+		"/avatar/create":               `{"made":{"intellectId":7},"step":"avatar"}`,
+		"/agent/create":                `{"made":{"avatarId":"` + avatarID + `","intellectId":7},"step":"agent"}`,
+		"/application/resolveWidgetId": `{"made":{"agentId":"a-1","avatarId":"` + avatarID + `","intellectId":7},"step":"widget"}`,
+	} {
+		answers := provisionable()
+		answers[path] = []answer{{403, `{"message":"not yours"}`}}
+		f := newFake(t, answers)
+		made, err := f.Provision(t.Context(), management.Brief{DisplayName: "Reception", Directive: "You help guests."})
+		wantCode(t, path, err, fault.ProvisionFailed)
+		wantCode(t, path, err, fault.Forbidden) // the cause
+		body, jsonErr := json.Marshal(fault.From(err).Body)
+		if jsonErr != nil || string(body) != want {
+			t.Errorf("%s: body %s, want %s", path, body, want)
+		}
+		if made == nil || (made.IntellectID != 0) != strings.Contains(want, "intellectId") || (made.AgentID != "") != strings.Contains(want, "agentId") {
+			t.Errorf("%s: made %+v", path, made)
+		}
+	}
+}
+
+func TestProvisionWithoutItsExtras(t *testing.T) {
+	answers := provisionable()
+	answers["/v1/tool/add"] = []answer{{409, `{"message":"the name is in use"}`}}
+	f := newFake(t, answers)
+	made, err := f.Provision(t.Context(), management.Brief{
+		DisplayName: "Reception", Directive: "You help guests.", VoiceID: "v-2", VisualID: "i-2",
+		Capabilities: map[string]string{"fly": "on"},
+		Tools:        []management.NewTool{{Name: "save_note", Config: management.ClientTool("Saves a note.")}},
+	})
+	if err != nil || made.AgentID != "a-1" || len(made.ToolIDs) != 0 || len(made.Problems) != 2 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	wantCode(t, "capability", made.Problems[0], fault.UnknownCapability)
+	wantCode(t, "tool", made.Problems[1], fault.Conflict)
+	wantRequests(t, f, "genie /v1/intellect/add", "genie /v1/tool/add", "agent /avatar/create", "agent /agent/create", "agent /application/resolveWidgetId")
+}
+
+func TestProvisionRefusesBadBriefsWithoutARequest(t *testing.T) {
+	f := newFake(t, nil)
+	for name, b := range map[string]management.Brief{
+		"no name":      {Directive: "You help guests."},
+		"no directive": {DisplayName: "Reception"},
+	} {
+		_, err := f.Provision(t.Context(), b)
+		wantCode(t, name, err, fault.BadRequest)
+	}
+	_, err := f.Provision(t.Context(), management.Brief{DisplayName: "Reception", Directive: "You help {{ guests"})
+	wantCode(t, "template", err, fault.PromptLintFailed)
+	wantRequests(t, f)
+}
