@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
 
@@ -24,10 +26,10 @@ const callsPerWorld = 50
 
 var isolationCalls = flag.Int("isolation-calls", 2000, "random calls of TestIsolation; more than the default begin with a random seed")
 
-// TestIsolation makes random calls as four identities, two users and two visitors
-// with widget tokens, and compares each reply with a model of who may see what.
-// Every text of an identity has a mark; no reply to another one may contain it,
-// except for a shared message.
+// TestIsolation makes random calls as the identities of two partners: users, visitors
+// with widget tokens, and their servers with admin tokens, and compares each reply with a
+// model of who may see what. Every text of an identity has a mark; no reply to another
+// one may contain it, except for a shared message, and for the partner's own server.
 func TestIsolation(t *testing.T) {
 	v := serve(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
 		text := "Heard: " + q.Text
@@ -38,12 +40,13 @@ func TestIsolation(t *testing.T) {
 		}
 		return out.Say(text)
 	}), nil)
+	foreign := foreignAccount(v)
 	var seed uint64
 	if *isolationCalls > 2000 {
 		seed = rand.Uint64()
 	}
 	for n := range uint64(*isolationCalls / callsPerWorld) {
-		w := newWorld(t, v, rand.New(rand.NewPCG(seed, n)))
+		w := newWorld(t, v, foreign, rand.New(rand.NewPCG(seed, n)))
 		for range callsPerWorld {
 			calls[w.random.IntN(len(calls))](w, w.identities[w.random.IntN(len(w.identities))])
 		}
@@ -58,14 +61,39 @@ var calls = []func(*world, *identity){
 	(*world).talk, (*world).talk, (*world).rate, (*world).complete, (*world).abort, (*world).get, (*world).rename, (*world).transcript,
 	(*world).list, (*world).messages, (*world).message, (*world).share, (*world).readShared, (*world).rateShared, (*world).remove,
 	(*world).renew,
+	(*world).push, (*world).push, (*world).report, (*world).analyse, (*world).match, (*world).search, (*world).followups,
+	(*world).make, (*world).make, (*world).readRecord, (*world).readRecord, (*world).changeRecord, (*world).removeRecord, (*world).listRecords,
+}
+
+// account is a partner with the agent that its users talk to.
+type account struct {
+	store.Partner
+	configID int64
+	widgetID string
+}
+
+// foreignAccount makes the other partner, with an agent like "silent".
+func foreignAccount(v *service) account {
+	v.t.Helper()
+	m := v.stranger()
+	intellect := m.call("/v1/intellect/add", `{"name":"foreign","opening_phrase":"<blank>"}`, 200)["id"]
+	agent := m.call("/v1/agent/create", fmt.Sprintf(`{"displayName":"Foreign","intellect":{"id":%v},"avatarIds":[]}`, intellect), 200)["agentId"]
+	widget := m.call("/v1/application/resolveWidgetId", fmt.Sprintf(`{"agentId":%q}`, agent), 200)["widgetId"]
+	partner, err := v.store.Partner(v.t.Context(), 77)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return account{partner, int64(intellect.(float64)), widget.(string)}
 }
 
 // identity is somebody who holds a token.
 type identity struct {
-	mark   string // in everything that it says
-	widget bool
-	user   string
-	ks     string
+	mark    string // in everything that it says
+	account *account
+	widget  bool
+	admin   bool
+	user    string
+	ks      string
 }
 
 // talked is a thread of the model.
@@ -81,6 +109,7 @@ type rated struct {
 	id      string
 	thread  *talked // nil for a shared copy
 	owner   *identity
+	source  *identity // of a shared copy: who has said it
 	ratings map[*identity]bool
 }
 
@@ -93,14 +122,21 @@ type world struct {
 	threads    []*talked
 	answers    []*rated
 	shared     []*rated
+	records    []*made
 }
 
-func newWorld(t *testing.T, v *service, random *rand.Rand) *world {
+func newWorld(t *testing.T, v *service, foreign account, random *rand.Rand) *world {
 	w := &world{t: t, service: v, random: random}
-	for i := range 4 {
-		who := &identity{mark: uuid.NewString(), widget: i >= 2}
-		if !who.widget {
-			who.user = who.mark
+	silent := v.agents[store.Silent]
+	own := account{v.partner, silent.ConfigID, silent.WidgetID}
+	for _, who := range []*identity{
+		{account: &own, user: "user"}, {account: &own, user: "user"}, {account: &own, widget: true}, {account: &own, widget: true},
+		{account: &own, user: "server", admin: true},
+		{account: &foreign, user: "user"}, {account: &foreign, widget: true}, {account: &foreign, user: "server", admin: true},
+	} {
+		who.mark = uuid.NewString()
+		if who.user != "" {
+			who.user += " " + who.mark
 		}
 		w.identities = append(w.identities, who)
 		w.newToken(who)
@@ -110,19 +146,21 @@ func newWorld(t *testing.T, v *service, random *rand.Rand) *world {
 
 // newToken gives an identity its first token, or another one that keeps its reach.
 func (w *world) newToken(who *identity) {
-	agent := w.service.agents["silent"]
 	if !who.widget {
+		kind, privileges := token.TypeUser, fmt.Sprintf("geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", who.account.configID)
+		if who.admin {
+			kind, privileges = token.TypeAdmin, "disableentitlement"
+		}
 		w.form("start", url.Values{
-			"format": {"1"}, "secret": {w.service.partner.Secret}, "partnerId": {fmt.Sprint(w.service.partner.ID)},
-			"type": {fmt.Sprint(token.TypeUser)}, "userId": {who.user}, "expiry": {"600"},
-			"privileges": {fmt.Sprintf("geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", agent.ConfigID)},
+			"format": {"1"}, "secret": {who.account.Secret}, "partnerId": {fmt.Sprint(who.account.ID)},
+			"type": {fmt.Sprint(kind)}, "userId": {who.user}, "expiry": {"600"}, "privileges": {privileges},
 		}, &who.ks)
 		return
 	}
 	ks := who.ks
 	if ks == "" {
 		var started struct{ KS string }
-		w.form("startWidgetSession", url.Values{"format": {"1"}, "widgetId": {agent.WidgetID}}, &started)
+		w.form("startWidgetSession", url.Values{"format": {"1"}, "widgetId": {who.account.widgetID}}, &started)
 		ks = started.KS
 	}
 	var init struct{ KS string }
@@ -165,7 +203,7 @@ func (w *world) call(who *identity, path string, body any, status int, may ...*i
 		w.t.Errorf("%s %s: status %d, want %d: %s", path, text, got.status, status, got.body)
 	}
 	for _, other := range w.identities {
-		if other != who && !slices.Contains(may, other) && strings.Contains(strings.ReplaceAll(got.body, string(text), ""), other.mark) {
+		if other != who && !slices.Contains(may, other) && !(who.admin && other.account == who.account) && strings.Contains(strings.ReplaceAll(got.body, string(text), ""), other.mark) {
 			w.t.Errorf("%s %s: the reply has what another identity said: %s", path, text, got.body)
 		}
 	}
@@ -180,7 +218,9 @@ func (w *world) owners(who *identity, otherwise int) int {
 	return otherwise
 }
 
-func reaches(who *identity, t *talked) bool { return t.owner == who && !t.deleted }
+func reaches(who *identity, t *talked) bool {
+	return (t.owner == who || who.admin && t.owner.account == who.account) && !t.deleted
+}
 
 // thread picks a thread of anybody's, nil when there is none.
 func (w *world) thread() *talked { return pick(w.random, w.threads) }
@@ -202,6 +242,9 @@ func found(ok bool) int {
 
 // talk says something, in a new thread or in anybody's.
 func (w *world) talk(who *identity) {
+	if who.admin { // it may, but what it says would be in the threads of others
+		return
+	}
 	body := map[string]any{"userMessage": "word " + who.mark}
 	t := w.thread()
 	if w.random.IntN(3) == 0 {
@@ -241,14 +284,14 @@ func (w *world) feedback(who *identity, m *rated, ok bool) {
 }
 
 func (w *world) rate(who *identity) {
-	if m := pick(w.random, w.answers); m != nil {
+	if m := pick(w.random, w.answers); m != nil && !who.admin { // whose rating would be that of the thread
 		w.feedback(who, m, reaches(who, m.thread))
 	}
 }
 
 func (w *world) rateShared(who *identity) {
 	if m := pick(w.random, w.shared); m != nil {
-		w.feedback(who, m, true)
+		w.feedback(who, m, m.owner.account == who.account)
 	}
 }
 
@@ -271,7 +314,7 @@ func (w *world) get(who *identity) {
 }
 
 func (w *world) rename(who *identity) {
-	if t := w.thread(); t != nil {
+	if t := w.thread(); t != nil && !who.admin { // as in talk
 		w.call(who, "/v1/thread/update", map[string]any{"id": t.id, "title": "title " + who.mark}, w.owners(who, found(reaches(who, t))))
 	}
 }
@@ -286,6 +329,20 @@ func (w *world) transcript(who *identity) {
 func (w *world) list(who *identity) {
 	got := w.call(who, "/v1/thread/list", map[string]any{"pager": map[string]int{"pageSize": maxPageSize}}, w.owners(who, http.StatusOK))
 	if who.widget {
+		return
+	}
+	if who.admin { // it sees those of other worlds too: ask about one user
+		user := w.identities[w.random.IntN(2)]
+		got = w.call(who, "/v1/thread/list", map[string]any{
+			"filter": map[string]any{"objectType": "ListThreadFilter", "userIdEquals": user.user}, "pager": map[string]int{"pageSize": maxPageSize},
+		}, http.StatusOK)
+		var want []string
+		for _, t := range w.threads {
+			if t.owner == user && reaches(who, t) {
+				want = append(want, t.id)
+			}
+		}
+		w.wantIDs(got, want)
 		return
 	}
 	var want []string
@@ -337,7 +394,7 @@ func (w *world) messages(who *identity) {
 func (w *world) message(who *identity) {
 	if m := pick(w.random, w.answers); m != nil {
 		got := w.call(who, "/message/get", map[string]any{"id": m.id}, w.owners(who, found(reaches(who, m.thread))))
-		if got.status == http.StatusOK {
+		if got.status == http.StatusOK && !who.admin {
 			w.wantRating(who, m, got)
 		}
 	}
@@ -369,12 +426,13 @@ func (w *world) share(who *identity) {
 		Data struct{ NewMessageID string }
 	}
 	w.decode(got, &reply)
-	w.shared = append(w.shared, &rated{id: reply.Data.NewMessageID, owner: who, ratings: map[*identity]bool{}})
+	w.shared = append(w.shared, &rated{id: reply.Data.NewMessageID, owner: who, source: m.owner, ratings: map[*identity]bool{}})
 }
 
 func (w *world) readShared(who *identity) {
 	if m := pick(w.random, w.shared); m != nil {
-		if got := w.call(who, "/message/get", map[string]any{"id": m.id}, w.owners(who, http.StatusOK), m.owner); got.status == http.StatusOK {
+		got := w.call(who, "/message/get", map[string]any{"id": m.id}, w.owners(who, found(m.owner.account == who.account)), m.source, m.owner)
+		if got.status == http.StatusOK {
 			w.wantRating(who, m, got)
 		}
 	}
@@ -395,4 +453,180 @@ func (w *world) remove(who *identity) {
 		t.deleted = true
 	}
 	w.wantIDs(got, want)
+}
+
+// servers is the status of a management route, which needs an admin token.
+func servers(who *identity, otherwise int) int {
+	if !who.admin {
+		return http.StatusForbidden
+	}
+	return otherwise
+}
+
+// push puts a message into a thread; it has the mark of the thread's owner.
+func (w *world) push(who *identity) {
+	t := w.thread()
+	if t == nil {
+		return
+	}
+	got := w.call(who, "/thread/push", map[string]any{"id": t.id, "content": "pushed " + t.owner.mark}, servers(who, found(reaches(who, t))), t.owner)
+	if got.status == http.StatusOK {
+		t.messages = append(t.messages, "pushed")
+	}
+}
+
+// report counts the answers to one user.
+func (w *world) report(who *identity) {
+	user := w.identities[w.random.IntN(2)]
+	got := w.call(who, "/message/report", map[string]any{
+		"filter": map[string]any{"objectType": "GenieListMessageFilter", "userIdEquals": user.user},
+	}, servers(who, http.StatusOK))
+	if got.status != http.StatusOK {
+		return
+	}
+	want := 0
+	for _, m := range w.answers {
+		if m.owner == user && reaches(who, m.thread) {
+			want++
+		}
+	}
+	rows, err := csv.NewReader(strings.NewReader(got.body)).ReadAll()
+	if err != nil || len(rows)-1 != want {
+		w.t.Errorf("the report has %d rows, want %d: %v", len(rows)-1, want, err)
+	}
+}
+
+// analyse sets the analysis of a thread, to the mark of its owner.
+func (w *world) analyse(who *identity) {
+	if t := w.thread(); t != nil {
+		w.call(who, "/v1/thread/update", map[string]any{
+			"id": t.id, "thread_metadata": map[string]any{"analysis": map[string]any{"by": t.owner.mark}},
+		}, w.owners(who, found(reaches(who, t))), t.owner)
+	}
+}
+
+func (w *world) match(who *identity) {
+	if t := w.thread(); t != nil {
+		w.call(who, "/v1/lifecycle/match", map[string]any{"objectId": t.id, "eventType": "session_ended"}, servers(who, found(reaches(who, t))))
+	}
+}
+
+func (w *world) followups(who *identity) {
+	w.call(who, "/followup/list", map[string]any{}, servers(who, http.StatusOK))
+}
+
+// search looks for the text of any identity: a server finds what its partner has, and a
+// user only what its agent answers from, which is nothing.
+func (w *world) search(who *identity) {
+	owner := w.identities[w.random.IntN(len(w.identities))]
+	has := slices.ContainsFunc(w.records, func(r *made) bool { return r.kind.name == "knowledge" && r.owner == owner && !r.deleted })
+	w.call(who, "/mcp/search", map[string]any{"query": oneWord(owner)}, w.owners(who, found(has && who.admin && owner.account == who.account)))
+}
+
+// oneWord is the mark of an identity as a search takes it.
+func oneWord(who *identity) string { return strings.ReplaceAll(who.mark, "-", "") }
+
+// kind is a kind of records that a partner makes.
+type kind struct {
+	name, create, id string // of the routes and of the field
+	body             func(text string) map[string]any
+}
+
+// kinds are the records; text is unique.
+var kinds = []kind{
+	{"knowledge", "add", "id", func(text string) map[string]any { return map[string]any{"name": text} }},
+	{"insight-settings", "create", "id", func(text string) map[string]any {
+		return map[string]any{"key": "k", "title": text, "prompt": "p", "valueType": "string"}
+	}},
+	{"lifecycle", "create", "id", func(text string) map[string]any {
+		return map[string]any{"name": text, "eventType": "session_ended", "actions": []any{
+			map[string]any{"type": "sendEmail", "emailTemplateId": "t", "to": "x"},
+		}}
+	}},
+	{"email-template", "add", "id", func(text string) map[string]any {
+		return map[string]any{"appGuid": "g", "name": text, "subject": "s", "body": "b", "from": "f", "language": "en"}
+	}},
+	{"intellect", "add", "id", func(text string) map[string]any { return map[string]any{"name": text} }},
+	{"tool", "add", "id", func(text string) map[string]any {
+		return map[string]any{"name": text[strings.IndexByte(text, ' ')+1:], "config": map[string]any{"type": "client", "description": text}}
+	}},
+	{"skill", "add", "id", func(text string) map[string]any { return map[string]any{"name": text, "description": "d"} }},
+}
+
+// made is a record of the model.
+type made struct {
+	kind    *kind
+	id      any
+	owner   *identity
+	deleted bool
+}
+
+// make makes a record with the mark of the identity.
+func (w *world) make(who *identity) {
+	k := &kinds[w.random.IntN(len(kinds))]
+	got := w.call(who, "/v1/"+k.name+"/"+k.create, k.body(who.mark+" "+uuid.NewString()), servers(who, http.StatusOK))
+	if got.status != http.StatusOK {
+		return
+	}
+	record := map[string]any{}
+	w.decode(got, &record)
+	r := &made{kind: k, id: record[k.id], owner: who}
+	w.records = append(w.records, r)
+	if k.name == "knowledge" {
+		w.call(who, "/v1/knowledge/update", map[string]any{
+			"id": r.id, "config": map[string]any{"sources": []any{
+				map[string]any{"type": "text", "name": "menu", "content": oneWord(who) + " " + who.mark},
+			}},
+		}, http.StatusOK)
+	}
+}
+
+// about makes a call about a record of anybody's, which only the partner's server may.
+func (w *world) about(who *identity, action string, more map[string]any) *made {
+	r := pick(w.random, w.records)
+	if r == nil {
+		return nil
+	}
+	body := map[string]any{r.kind.id: r.id}
+	for key, v := range more {
+		body[key] = v
+	}
+	ok := who.account == r.owner.account && !r.deleted
+	if got := w.call(who, "/v1/"+r.kind.name+"/"+action, body, servers(who, found(ok))); got.status != http.StatusOK {
+		return nil
+	}
+	return r
+}
+
+func (w *world) readRecord(who *identity) { w.about(who, "get", nil) }
+
+// changeRecord repeats what a record says: the reply must come to its partner alone.
+func (w *world) changeRecord(who *identity) {
+	r := pick(w.random, w.records)
+	if r == nil || r.kind.name == "insight-settings" || r.kind.name == "tool" { // they have no free name
+		return
+	}
+	ok := who.account == r.owner.account && !r.deleted
+	w.call(who, "/v1/"+r.kind.name+"/update", map[string]any{r.kind.id: r.id, "name": "changed " + r.owner.mark + " " + uuid.NewString()}, servers(who, found(ok)))
+}
+
+func (w *world) removeRecord(who *identity) {
+	if w.random.IntN(4) == 0 { // so that records live for a while
+		if r := w.about(who, "delete", nil); r != nil {
+			r.deleted = true
+		}
+	}
+}
+
+// listRecords reads a list, in which call looks for marks of others.
+func (w *world) listRecords(who *identity) {
+	k := &kinds[w.random.IntN(len(kinds))]
+	body := map[string]any{}
+	switch k.name {
+	case "tool":
+		body["filter"] = map[string]any{"objectType": "ToolListFilter"}
+	case "skill":
+		body["filter"] = map[string]any{"objectType": "SkillListFilter"}
+	}
+	w.call(who, "/v1/"+k.name+"/list", body, servers(who, http.StatusOK))
 }
