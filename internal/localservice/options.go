@@ -40,6 +40,8 @@ type Options struct {
 	// AllowOrigins are origins whose pages may use the service, beside those on its
 	// own hosts; "*" is every page.
 	AllowOrigins []string
+	// ToolHosts are the hosts, by their names, that api tools may call beside loopback.
+	ToolHosts []string
 	// AllowPrivateNetwork lets pages from the public network ask for the service
 	// (Access-Control-Allow-Private-Network).
 	AllowPrivateNetwork bool

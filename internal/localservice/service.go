@@ -25,6 +25,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 )
@@ -115,8 +116,10 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.runRules(model)
+	tools := toolrun.New(o.ToolHosts, s.log)
+	s.onClose(tools.Close)
 	talk := dialogue.New(dialogue.Config{
-		Store: s.store, Brain: thinker, Logger: s.log,
+		Store: s.store, Brain: thinker, Tools: tools, Logger: s.log,
 		Site:      func() string { return s.info.GenieURL }, // known once something listens
 		NewThread: newThreads(o.Quotas),
 	})

@@ -259,11 +259,11 @@ func (s *server) reply(w http.ResponseWriter, r *http.Request, reply any, err er
 
 // authorize reads "Authorization: KS <token>".
 func (s *server) authorize(r *http.Request) (token.Claims, error) {
-	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "KS") && !strings.EqualFold(scheme, "Bearer") || text == "" { // Bearer is the messaging base's
+	text := tokenOf(r)
+	if text == "" {
 		return token.Claims{}, problem(http.StatusUnauthorized, "want the header Authorization: KS <token>")
 	}
-	claims, err := s.Tokens.Check(r.Context(), strings.TrimSpace(text), token.Use{Addr: remoteAddr(r), Path: r.URL.Path})
+	claims, err := s.Tokens.Check(r.Context(), text, token.Use{Addr: remoteAddr(r), Path: r.URL.Path})
 	switch {
 	case errors.Is(err, token.ErrInvalid), errors.Is(err, token.ErrExpired), errors.Is(err, token.ErrEnded):
 		return claims, problem(http.StatusUnauthorized, err.Error())
@@ -271,6 +271,15 @@ func (s *server) authorize(r *http.Request) (token.Claims, error) {
 		return claims, problem(http.StatusForbidden, err.Error())
 	}
 	return claims, err
+}
+
+// tokenOf is the token of a request, "" without one.
+func tokenOf(r *http.Request) string {
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "KS") && !strings.EqualFold(scheme, "Bearer") { // Bearer is the messaging base's
+		return ""
+	}
+	return strings.TrimSpace(text)
 }
 
 // remoteAddr is the address of the peer. Forwarding headers are not read: the

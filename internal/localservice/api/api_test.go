@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -60,8 +62,9 @@ func serve(t testing.TB, b brain.Brain, change func(*Config)) *service {
 	if b == nil {
 		b = &brain.Scripted{Fallback: &brain.Demo{Knowledge: s}}
 	}
+	tools := toolrun.New(nil, slog.New(slog.DiscardHandler))
 	config := Config{
-		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: b}),
+		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: b, Tools: tools}),
 		Hosts: func() (Hosts, error) {
 			return Hosts{
 				ConversationManagerURL: "http://talk.test", SRSBaseURL: "http://media.test", TURNServerURL: "turn.test",
@@ -77,6 +80,7 @@ func serve(t testing.TB, b brain.Brain, change func(*Config)) *service {
 	t.Cleanup(func() {
 		server.Close()
 		http.DefaultClient.CloseIdleConnections()
+		tools.Close() //nolint:errcheck // always nil
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -63,6 +63,7 @@ func (s *server) converse(c *call, body converseRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	who.KS = tokenOf(c.r)
 	request := dialogue.TurnRequest{
 		Text:         *body.UserMessage,
 		Context:      dialogue.Context{Vars: body.RequestVars, From: remoteAddr(c.r)},

@@ -44,6 +44,13 @@ type Question struct {
 	// Image is a still of the user's shared screen, JPEG or PNG; nil is none.
 	Image []byte
 
+	// Started are the results of the tools that ran when the thread began.
+	Started []store.ToolResult
+	// LoadedSkills are the names of skills that were kept for the thread; KeepSkill adds
+	// one. nil keeps nothing.
+	LoadedSkills []string
+	KeepSkill    func(name string) error
+
 	// Site is the origin of the service's own pages; "" makes links to them
 	// relative.
 	Site string

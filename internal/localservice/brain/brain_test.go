@@ -247,7 +247,7 @@ func TestDemoCallsTools(t *testing.T) {
 		},
 		{"Go home to the last page", Result{}, "", ""},
 		{"Save my time", Result{}, "", ""},
-		{"bill me", Result{}, "", ""},
+		{"bill me", Result{}, `call bill {} code wait=false 30s`, "One moment. I asked the service to run bill."},
 	} {
 		out := &tape{results: map[string]Result{}}
 		if tt.result.Response != nil {
@@ -355,5 +355,22 @@ func TestReadKnowledge(t *testing.T) {
 	folder["huge.md"] = &fstest.MapFile{Data: make([]byte, maxDocument+1)}
 	if _, err := ReadKnowledge(folder); err == nil || !strings.Contains(err.Error(), "huge.md") {
 		t.Errorf("huge file: %v, want an error that names it", err)
+	}
+}
+
+func TestDemoKnowsItsSkills(t *testing.T) {
+	profile := built()
+	for question, want := range map[string]string{
+		"How do Refunds work?": "My skill refunds says: Do refunds for Sam.", "What about billing?": "My skill billing says: Do billing for Sam.",
+		"And never?": "I'm only a demo",
+	} {
+		out := &tape{}
+		answer(t, &Demo{}, &Question{
+			Text: question, Profile: profile, Vars: map[string]any{"user_name": "Sam", "plan": "gold"},
+			Capabilities: Layer(map[string]string{Followups: Off, UseKnowledge: Off}, nil),
+		}, out)
+		if !strings.HasPrefix(out.text, want) {
+			t.Errorf("%q: %q, want %q", question, out.text, want)
+		}
 	}
 }

@@ -60,7 +60,8 @@ func (c *Chat) Answer(ctx context.Context, q *Question, out Sink) error {
 	if err != nil {
 		return err
 	}
-	params := openai.ChatCompletionNewParams{Model: c.model, Messages: messages, Tools: offered(q.Profile.Tools)}
+	params := openai.ChatCompletionNewParams{Model: c.model, Messages: messages, Tools: offered(q)}
+	configure(&params, q.Profile.Model)
 	for range maxRounds {
 		reply, err := c.round(ctx, params, out)
 		if err != nil {
@@ -71,7 +72,7 @@ func (c *Chat) Answer(ctx context.Context, q *Question, out Sink) error {
 		}
 		params.Messages = append(params.Messages, reply.ToParam())
 		for _, call := range reply.ToolCalls {
-			result, err := runTool(ctx, q.Profile, call.Function.Name, call.Function.Arguments, out)
+			result, err := runTool(ctx, q, call.Function.Name, call.Function.Arguments, out)
 			if err != nil {
 				return err
 			}
@@ -125,7 +126,7 @@ func (c *Chat) failed(ctx context.Context, err error) error {
 
 // messages is the conversation in the model's format.
 func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompletionMessageParamUnion, error) {
-	system := Render(q.Profile.BaseDirective, q.Vars)
+	system := q.instructions()
 	switch {
 	case q.Avatar, q.Experience == avatarOnly:
 		system += "\nYour answer is spoken by an avatar: plain sentences, no lists, no Markdown."
@@ -171,13 +172,27 @@ func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompleti
 	})), nil
 }
 
-// offered makes function definitions of the agent's client tools.
-func offered(tools []store.ToolDef) []openai.ChatCompletionToolUnionParam {
+// configure lays the intellect's model configuration over the service's.
+func configure(params *openai.ChatCompletionNewParams, m *store.ModelConfiguration) {
+	if m == nil {
+		return
+	}
+	if m.ModelID != "" {
+		params.Model = m.ModelID
+	}
+	if m.MaxOutputTokens > 0 {
+		params.MaxCompletionTokens = openai.Int(m.MaxOutputTokens)
+	}
+	if m.Temperature != nil {
+		params.Temperature = openai.Float(*m.Temperature)
+	}
+	params.ReasoningEffort = shared.ReasoningEffort(m.ThinkingLevel)
+}
+
+// offered makes function definitions of the agent's tools, and one that loads skills.
+func offered(q *Question) []openai.ChatCompletionToolUnionParam {
 	var list []openai.ChatCompletionToolUnionParam
-	for _, tool := range tools {
-		if tool.Type != store.ClientTool {
-			continue
-		}
+	for _, tool := range q.Profile.Tools {
 		definition := shared.FunctionDefinitionParam{Name: tool.Name, Description: openai.String(tool.Description)}
 		// A tool with a schema that can't be read is offered without arguments.
 		if json.Unmarshal(tool.Parameters, &definition.Parameters) != nil {
@@ -185,22 +200,52 @@ func offered(tools []store.ToolDef) []openai.ChatCompletionToolUnionParam {
 		}
 		list = append(list, openai.ChatCompletionFunctionTool(definition))
 	}
+	if names := q.adhoc(); len(names) > 0 {
+		list = append(list, openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
+			Name: loadSkill, Description: openai.String("Returns the instructions of a skill."),
+			Parameters: shared.FunctionParameters{
+				"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string", "enum": names}}, "required": []string{"name"},
+			},
+		}))
+	}
 	return list
+}
+
+// adhoc are the names of the skills that the model can load; none when a tool of the
+// agent has the function's name.
+func (q *Question) adhoc() []string {
+	if _, taken := q.Profile.Tool(loadSkill); taken {
+		return nil
+	}
+	var names []string
+	for _, skill := range q.skills() {
+		if skill.Ref.Mode != store.SkillPreloaded {
+			names = append(names, skill.Name)
+		}
+	}
+	return names
 }
 
 // runTool runs a call of the model. Its mistakes are returned to the model, which can
 // correct them.
-func runTool(ctx context.Context, profile store.Profile, name, arguments string, out Sink) (string, error) {
-	tool, ok := profile.Tool(name)
-	if !ok || tool.Type != store.ClientTool {
-		return `{"error":"there is no such tool"}`, nil
-	}
+func runTool(ctx context.Context, q *Question, name, arguments string, out Sink) (string, error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"
 	}
 	var object map[string]any
 	if json.Unmarshal([]byte(arguments), &object) != nil || object == nil {
 		return `{"error":"the arguments are not a JSON object"}`, nil
+	}
+	tool, ok := q.Profile.Tool(name)
+	if !ok && name == loadSkill {
+		wanted, _ := object["name"].(string)
+		if text, ok := q.load(wanted); ok {
+			return text, nil
+		}
+		return `{"error":"there is no such skill"}`, nil
+	}
+	if !ok {
+		return `{"error":"there is no such tool"}`, nil
 	}
 	args, err := json.Marshal(object) // compact: one line of a stream
 	if err != nil {

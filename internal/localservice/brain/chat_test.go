@@ -149,8 +149,8 @@ func TestChatRunsTools(t *testing.T) {
 	for _, tool := range first["tools"].([]any) {
 		offered = append(offered, tool.(map[string]any)["function"].(map[string]any)["name"].(string))
 	}
-	if got := strings.Join(offered, " "); got != "save_note go_to_page" {
-		t.Errorf("offered %s: only the page's tools can be run", got)
+	if got := strings.Join(offered, " "); got != "save_note go_to_page bill" {
+		t.Errorf("offered %s", got)
 	}
 	got := roles(<-e.requests)
 	if want := "tool: {\"status\":\"ok\"}\ntool: {\"error\":\"there is no such tool\"}\ntool: {\"error\":\"the arguments are not a JSON object\"}"; !strings.HasSuffix(got, want) {
@@ -219,4 +219,80 @@ type cancelling struct {
 func (c *cancelling) Say(piece string) error {
 	c.cancel()
 	return c.tape.Say(piece)
+}
+
+// built is a profile with everything that a partner can set for the prompt.
+func built() store.Profile {
+	p := store.DefaultProfile()
+	skill := func(name, mode, condition string) store.AttachedSkill {
+		return store.AttachedSkill{
+			Skill: store.Skill{Name: name, Description: "About " + name + ".", Instructions: "Do " + name + " for {{ user_name }}."},
+			Ref:   store.SkillRef{ID: name, Mode: mode, Condition: condition},
+		}
+	}
+	p.BaseDirective = "Serve {{ user_name }}."
+	p.Prompts = []store.Prompt{{Name: "one", Value: "First {{ plan }}."}, {Value: "Second."}}
+	p.Glossary = "ETA: {{ eta | default('arrival') }}"
+	p.Skills = []store.AttachedSkill{
+		skill("refunds", store.SkillPreloaded, "plan == 'gold'"), skill("never", store.SkillPreloaded, "plan == 'silver'"),
+		skill("billing", store.SkillAdhoc, ""), skill("kept", store.SkillAdhocSave, "not missing"),
+	}
+	return p
+}
+
+func TestChatPromptHasWhatTheAgentWasGiven(t *testing.T) {
+	chat, e := serveChat(t, streams(text("Yes."), chunk(`{}`, "stop"), done))
+	answer(t, chat, &Question{
+		Text: "Hello", Profile: built(), Vars: map[string]any{"user_name": "Sam", "plan": "gold"}, LoadedSkills: []string{"kept"},
+		Started: []store.ToolResult{{Tool: "weather", Result: json.RawMessage(`{"temp":21}`)}},
+	}, &tape{})
+	system, _, _ := strings.Cut(roles(<-e.requests), "\nuser: ")
+	want := "system: Serve Sam.\n\nFirst gold.\n\nSecond.\n\nGlossary:\nETA: arrival\n\nSkill refunds:\nDo refunds for Sam.\n\nSkill kept:\nDo kept for Sam.\n\n" +
+		"Skills that load_skill loads when you need one:\n- billing: About billing.\n\n" +
+		"Result of the tool weather, which ran when the conversation began: {\"temp\":21}\nYour answer is read"
+	if !strings.HasPrefix(system, want) {
+		t.Errorf("prompt\n%s\nwant\n%s", system, want)
+	}
+}
+
+func TestChatLoadsSkills(t *testing.T) {
+	load := func(id, name string) string {
+		return chunk(fmt.Sprintf(`{"tool_calls":[{"index":%s,"id":"c%s","type":"function","function":{"name":"load_skill","arguments":"{\"name\":\"%s\"}"}}]}`, id, id, name), "")
+	}
+	chat, e := serveChat(t,
+		streams(load("0", "billing"), load("1", "kept"), load("2", "never"), chunk(`{}`, "tool_calls"), done),
+		streams(text("Loaded."), chunk(`{}`, "stop"), done))
+	var kept []string
+	answer(t, chat, &Question{
+		Text: "Hello", Profile: built(), Vars: map[string]any{"user_name": "Sam"},
+		KeepSkill: func(name string) error { kept = append(kept, name); return nil },
+	}, &tape{})
+	if first := fmt.Sprint((<-e.requests)["tools"]); !strings.Contains(first, "enum:[billing kept]") {
+		t.Errorf("offered %s", first)
+	}
+	if got := roles(<-e.requests); !strings.HasSuffix(got, "tool: Do billing for Sam.\ntool: Do kept for Sam.\ntool: {\"error\":\"there is no such skill\"}") {
+		t.Errorf("messages\n%s", got)
+	}
+	if strings.Join(kept, " ") != "kept" {
+		t.Errorf("kept %q: only skills of the mode adhoc-save stay", kept)
+	}
+}
+
+func TestChatIsConfiguredByTheIntellect(t *testing.T) {
+	chat, e := serveChat(t, streams(text("Yes."), chunk(`{}`, "stop"), done))
+	temperature := 0.0
+	profile := store.DefaultProfile()
+	profile.Model = &store.ModelConfiguration{ModelID: "other-model", MaxOutputTokens: 77, ThinkingLevel: "low", Temperature: &temperature}
+	answer(t, chat, &Question{Text: "Hello", Profile: profile}, &tape{})
+	request := <-e.requests
+	if got := fmt.Sprintf("%v %v %v %v", request["model"], request["max_completion_tokens"], request["reasoning_effort"], request["temperature"]); got != "other-model 77 low 0" {
+		t.Errorf("request %v", got)
+	}
+	answer(t, chat, &Question{Text: "Hello", Profile: store.DefaultProfile()}, &tape{})
+	request = <-e.requests
+	for _, key := range []string{"max_completion_tokens", "reasoning_effort", "temperature"} {
+		if request[key] != nil {
+			t.Errorf("without a configuration: %s %v", key, request[key])
+		}
+	}
 }

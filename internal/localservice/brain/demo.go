@@ -97,6 +97,9 @@ func (t *turn) answer() error {
 	if text := t.recall(); text != "" {
 		return t.say(text)
 	}
+	if text := t.useSkill(); text != "" {
+		return t.say(text)
+	}
 	if rule := fixedAnswers().match(t.Question); rule != nil {
 		vars := map[string]any{"agent_name": t.Profile.DisplayName}
 		maps.Copy(vars, t.Vars)

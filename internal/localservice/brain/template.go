@@ -14,17 +14,33 @@ var expression = regexp.MustCompile(`(?s)\{\{(.*?)\}\}`)
 // It is the part of Jinja that opening phrases and prompts use. A value is never
 // rendered again, so that users can't write templates.
 func Render(template string, vars map[string]any) string {
-	return expression.ReplaceAllStringFunc(template, func(match string) string {
-		name, filter, _ := strings.Cut(match[2:len(match)-2], "|")
-		if value := format(vars[strings.TrimSpace(name)]); value != "" {
-			return value
-		}
-		argument, ok := strings.CutPrefix(strings.TrimSpace(filter), "default(")
-		if !ok {
-			return ""
-		}
-		return strings.Trim(strings.TrimSpace(strings.TrimSuffix(argument, ")")), `'"`)
-	})
+	return RenderAs(template, vars, func(value string, _ int) string { return value })
+}
+
+// RenderAs is Render with the values, and the defaults, changed by escape, which also gets
+// the position in the template.
+func RenderAs(template string, vars map[string]any, escape func(value string, at int) string) string {
+	var out strings.Builder
+	last := 0
+	for _, m := range expression.FindAllStringSubmatchIndex(template, -1) {
+		out.WriteString(template[last:m[0]])
+		out.WriteString(escape(valueOf(template[m[2]:m[3]], vars), m[0]))
+		last = m[1]
+	}
+	return out.String() + template[last:]
+}
+
+// valueOf evaluates what is between double braces.
+func valueOf(inside string, vars map[string]any) string {
+	name, filter, _ := strings.Cut(inside, "|")
+	if value := format(vars[strings.TrimSpace(name)]); value != "" {
+		return value
+	}
+	argument, ok := strings.CutPrefix(strings.TrimSpace(filter), "default(")
+	if !ok {
+		return ""
+	}
+	return strings.Trim(strings.TrimSpace(strings.TrimSuffix(argument, ")")), `'"`)
 }
 
 // format writes strings without quotes, null as nothing, and other values as JSON.

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// useTool calls a client tool and puts its answer into words.
+// useTool calls a tool and puts its answer into words.
 func (t *turn) useTool(tool store.ToolDef, args json.RawMessage) error {
 	if err := t.say("One moment. "); err != nil {
 		return err
@@ -20,13 +20,17 @@ func (t *turn) useTool(tool store.ToolDef, args json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	by := "page"
+	if tool.Type != store.ClientTool {
+		by = "service"
+	}
 	switch {
 	case !tool.WaitForResponse:
-		return t.say(fmt.Sprintf("I asked the page to run %s.", tool.Name))
+		return t.say(fmt.Sprintf("I asked the %s to run %s.", by, tool.Name))
 	case !results[0].Answered:
-		return t.say(fmt.Sprintf("The page did not answer %s in time, so I'll go on without it.", tool.Name))
+		return t.say(fmt.Sprintf("The %s did not answer %s in time, so I'll go on without it.", by, tool.Name))
 	}
-	return t.say(fmt.Sprintf("The page answered %s: %s.", tool.Name, inWords(results[0].Response)))
+	return t.say(fmt.Sprintf("The %s answered %s: %s.", by, tool.Name, inWords(results[0].Response)))
 }
 
 // inWords turns a flat object into "status ok, temperature 21".
@@ -49,16 +53,37 @@ func inWords(object json.RawMessage) string {
 // the last page" is not go_to_page.
 func matchTool(tools []store.ToolDef, text string) (store.ToolDef, json.RawMessage, bool) {
 	for _, tool := range tools {
-		if tool.Type != store.ClientTool {
-			continue
-		}
-		words := strings.Split(regexp.QuoteMeta(tool.Name), "_")
-		name := regexp.MustCompile(`(?i)\b` + strings.Join(words, `(?:_|\W+(?:(?:an?|the|this|my|me|new)\W+)*)`) + `\b`)
-		if at := name.FindStringIndex(text); at != nil {
+		if at := wordsIn(tool.Name, text); at != nil {
 			return tool, argsFor(tool, text[at[1]:]), true
 		}
 	}
 	return store.ToolDef{}, nil, false
+}
+
+// wordsIn finds a name, or its words in their order, in a sentence; nil is nowhere.
+func wordsIn(name, text string) []int {
+	words := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == ' ' || r == '-' })
+	if len(words) == 0 {
+		return nil
+	}
+	for i, word := range words {
+		words[i] = regexp.QuoteMeta(word)
+	}
+	return regexp.MustCompile(`(?i)\b` + strings.Join(words, `(?:[_-]|\W+(?:(?:an?|the|this|my|me|new)\W+)*)`) + `\b`).FindStringIndex(text)
+}
+
+// useSkill answers a question that names a skill with its instructions, because there is
+// no model here that could follow them; "" for other questions.
+func (t *turn) useSkill() string {
+	for _, skill := range t.skills() {
+		if wordsIn(skill.Name, t.Text) == nil {
+			continue
+		}
+		if text, ok := t.load(skill.Name); ok {
+			return fmt.Sprintf("My skill %s says: %s", skill.Name, text)
+		}
+	}
+	return ""
 }
 
 // number and connective are found in what follows a tool's name.

@@ -2,6 +2,7 @@ package dialogue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,6 +47,9 @@ type Config struct {
 	Brain  brain.Brain
 	Logger *slog.Logger // nil discards
 
+	// Tools runs the tools that run on the service; nil refuses them.
+	Tools Runner
+
 	// Site returns the origin of the service's own pages, for links to them; nil
 	// makes them relative.
 	Site func() string
@@ -55,11 +59,19 @@ type Config struct {
 	NewThread func(tokenID string, from netip.Addr) bool
 }
 
+// Runner runs tools on the service; [toolrun.Runner] does.
+type Runner interface {
+	// Run waits for the result, a JSON object; Start does not.
+	Run(ctx context.Context, t *store.ToolDef, args json.RawMessage, vars map[string]any) json.RawMessage
+	Start(t *store.ToolDef, args json.RawMessage, vars map[string]any)
+}
+
 // Service holds the turns that run. All methods may be called from any goroutine.
 type Service struct {
 	store     *store.Store
 	brain     brain.Brain
 	log       *slog.Logger
+	tools     Runner
 	site      func() string
 	newThread func(tokenID string, from netip.Addr) bool
 
@@ -78,12 +90,15 @@ func New(c Config) *Service {
 	if c.Site == nil {
 		c.Site = func() string { return "" }
 	}
+	if c.Tools == nil {
+		c.Tools = noTools{}
+	}
 	if c.NewThread == nil {
 		c.NewThread = func(string, netip.Addr) bool { return true }
 	}
 	return &Service{
 		newThread: c.NewThread,
-		store:     c.Store, brain: c.Brain, log: c.Logger, site: c.Site,
+		store:     c.Store, brain: c.Brain, log: c.Logger, tools: c.Tools, site: c.Site,
 		queues: map[string]*turnQueue{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},
 	}
 }
@@ -92,6 +107,7 @@ func New(c Config) *Service {
 type Caller struct {
 	Claims token.Claims
 	Agent  store.Agent
+	KS     string // the token itself, for templates of api tools; must not be shown or logged
 }
 
 // Scope is how far the caller reaches in the store.
@@ -164,6 +180,7 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 	if err := s.store.CreateThread(ctx, &t); err != nil {
 		return t, fmt.Errorf("open thread: %w", err)
 	}
+	s.startTools(ctx, who, t, c)
 	return t, nil
 }
 
@@ -177,7 +194,11 @@ func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Con
 		c.Vars = nil
 	}
 	messageID = uuid.NewString()
-	vars := variables(who, t, c, c.Vars, "", messageID, t.UpdatedAt.Equal(t.CreatedAt))
+	state, err := s.store.ThreadState(ctx, t.ID)
+	if err != nil {
+		return "", "", fmt.Errorf("read state: %w", err)
+	}
+	vars := variables(who, t, c, withResults(c.Vars, state.Started), "", messageID, t.UpdatedAt.Equal(t.CreatedAt))
 	phrase = brain.Render(who.Agent.Profile.OpeningPhrase, vars)
 	if strings.TrimSpace(phrase) == "" {
 		phrase = control.SilentOpening

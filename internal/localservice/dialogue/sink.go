@@ -9,8 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -52,6 +55,8 @@ type sink struct {
 	ctx       context.Context // of the turn: nothing is sent after it ends
 	service   *Service
 	owner     store.Scope
+	who       Caller
+	vars      map[string]any // of templates
 	emit      func(converse.Segment) error
 	began     time.Time
 	threadID  string
@@ -224,6 +229,9 @@ func (s *sink) Call(ctx context.Context, calls ...brain.Call) ([]brain.Result, e
 		return s.fused(calls)
 	}
 	call := calls[0]
+	if toolrun.Here(&call.Tool) {
+		return s.here(ctx, call)
+	}
 	id, answer := s.service.expect(s.owner, call.Tool.Name)
 	result := brain.Result{Response: dispatched}
 	err := s.block(converse.Segment{
@@ -240,6 +248,25 @@ func (s *sink) Call(ctx context.Context, calls ...brain.Call) ([]brain.Result, e
 	s.service.giveUp(id)
 	if err != nil {
 		return nil, err
+	}
+	return []brain.Result{result}, s.responded(call, result)
+}
+
+// here runs a tool on the service. The page is told of it, and is not to answer: to a
+// client, wait_for_response asks for that.
+func (s *sink) here(ctx context.Context, call brain.Call) ([]brain.Result, error) {
+	if err := s.block(converse.Segment{
+		Type: converse.Tool, Content: call.Tool.Name + " " + string(call.Args),
+		ToolMetadata: &converse.ToolMetadata{ID: uuid.NewString(), Name: call.Tool.Name, Args: call.Args, Type: call.Tool.Type},
+	}); err != nil {
+		return nil, err
+	}
+	result := brain.Result{Response: dispatched}
+	vars := secretVariables(s.who, s.vars)
+	if call.Tool.WaitForResponse {
+		result = brain.Result{Response: s.service.tools.Run(ctx, &call.Tool, call.Args, vars), Answered: true}
+	} else {
+		s.service.tools.Start(&call.Tool, call.Args, vars)
 	}
 	return []brain.Result{result}, s.responded(call, result)
 }

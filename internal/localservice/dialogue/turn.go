@@ -123,7 +123,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	out := &sink{
 		ctx: ctx, service: s, owner: who.Scope(), emit: emit, began: began,
 		threadID: thread.ID, messageID: answerID,
-		avatar: req.Context.Avatar, thinking: question.Capabilities.On(brain.ThinkProcess),
+		who: who, vars: question.Vars, avatar: req.Context.Avatar, thinking: question.Capabilities.On(brain.ThinkProcess),
 	}
 	switch err := s.addQuestion(ctx, asked, req); {
 	case err == nil:
@@ -200,6 +200,10 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 			return nil, store.Thread{}, "", err
 		}
 	}
+	state, err := s.store.ThreadState(ctx, thread.ID)
+	if err != nil {
+		return nil, store.Thread{}, "", fmt.Errorf("read state: %w", err)
+	}
 	answerID := uuid.NewString()
 	isNew := true
 	lines := make([]brain.Line, 0, len(history))
@@ -214,10 +218,11 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 	}
 	return &brain.Question{
 		Text: req.Text, History: lines, Profile: who.Agent.Profile,
-		Vars:         variables(who, thread, req.Context, vars, req.Text, answerID, isNew),
+		Vars:         variables(who, thread, req.Context, withResults(vars, state.Started), req.Text, answerID, isNew),
 		Capabilities: brain.Layer(who.Agent.Profile.Capabilities, req.Capabilities),
 		Avatar:       req.Context.Avatar, Experience: req.Experience, Fast: req.Fast,
 		Trigger: req.Trigger, Image: req.Image, Site: s.site(), Wire: req.Wire,
+		Started: state.Started, LoadedSkills: state.Skills, KeepSkill: func(name string) error { return s.keepSkill(ctx, thread.ID, name) },
 	}, thread, answerID, nil
 }
 

@@ -1,6 +1,7 @@
 package dialogue
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -61,12 +62,65 @@ func merged(stored, vars map[string]any) map[string]any {
 	return all
 }
 
+// FormKey is where the values of a form that the user filled in are in a thread's analysis
+// (local-service choice A21).
+const FormKey = "form_lead_info"
+
+// userAttributes are those of sys__user_obj (service.md, Reserved template variables).
+var userAttributes = []string{"first_name", "last_name", "title", "company", "gender", "email"}
+
+// userObject is what is known of a user: what they put into a form of the thread, and
+// the address when it is their id. An anonymous visitor is nobody.
+func userObject(who Caller, t store.Thread) map[string]any {
+	vars := map[string]any{}
+	if who.Claims.UserID == "" {
+		return vars
+	}
+	if strings.Contains(who.Claims.UserID, "@") {
+		vars["sys__user_obj.email"] = who.Claims.UserID
+	}
+	form, _ := t.Analysis[FormKey].(map[string]any)
+	for _, name := range userAttributes {
+		if text, ok := form[name].(string); ok {
+			vars["sys__user_obj."+name] = text
+		}
+	}
+	return vars
+}
+
+// withResults are a client's variables over the results of the tools that ran when the
+// thread began: a field of a result is the tool's name, a point, and its own.
+func withResults(client map[string]any, results []store.ToolResult) map[string]any {
+	vars := map[string]any{}
+	for _, r := range results {
+		var object map[string]any
+		if json.Unmarshal(r.Result, &object) == nil {
+			for name, value := range object {
+				vars[r.Tool+"."+name] = value
+			}
+		}
+	}
+	maps.Copy(vars, client)
+	return vars
+}
+
+// secretVariables are vars with what only requests of api tools may use.
+func secretVariables(who Caller, vars map[string]any) map[string]any {
+	all := maps.Clone(vars)
+	all["sys__ks"] = who.KS
+	for name, value := range who.Agent.Profile.Secrets {
+		all["secrets."+name] = value
+	}
+	return all
+}
+
 // variables is what a template sees: the client's variables, and over them those
 // that the service sets. sys__ks and secrets are left out on purpose: what is
 // rendered here is spoken or sent to a model, and they must never be.
 func variables(who Caller, t store.Thread, c Context, client map[string]any, text, messageID string, isNew bool) map[string]any {
 	vars := map[string]any{"agent_name": who.Agent.Profile.DisplayName}
 	maps.Copy(vars, client)
+	maps.Copy(vars, userObject(who, t))
 	maps.Copy(vars, map[string]any{
 		"sys__thread_id":                   t.ID,
 		"sys__message_id":                  messageID,

@@ -91,12 +91,8 @@ func (s *Session) clicked(c control.HTMLClick) {
 	s.begin(byClick, uuid.NewString(), text, "")
 }
 
-const (
-	// maxForm bounds the values of a form, in bytes of JSON.
-	maxForm = 16_000
-	// formKey is where they are in the thread's analysis.
-	formKey = "form_lead_info"
-)
+// maxForm bounds the values of a form, in bytes of JSON.
+const maxForm = 16_000
 
 // formFilled keeps the values that a user put into a form, with the thread
 // (wire-protocol §3.11, choice A21).
@@ -113,7 +109,7 @@ func (s *Session) formFilled(values map[string]any) {
 		if t.Analysis == nil {
 			t.Analysis = map[string]any{}
 		}
-		t.Analysis[formKey] = values
+		t.Analysis[dialogue.FormKey] = values
 		return nil
 	})
 	if err != nil {

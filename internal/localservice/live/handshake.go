@@ -60,7 +60,9 @@ func (s *Session) admit(c control.Context) (dialogue.Caller, error) {
 	if err := dialogue.CheckVars(c.RequestVars); err != nil {
 		return dialogue.Caller{}, fmt.Errorf("%w: %w", errRequest, err)
 	}
-	return s.cfg.Dialogue.Caller(s.ctx, claims)
+	who, err := s.cfg.Dialogue.Caller(s.ctx, claims)
+	who.KS = c.KS
+	return who, err
 }
 
 // errRequest means that a join is invalid.

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
 
@@ -330,7 +331,7 @@ func TestFormIsStoredWithTheThread(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.open()
 		f.send(control.FormLeadInfo, map[string]any{"email": "sam@example.com"})
-		form, _ := f.brain.analysis[formKey].(map[string]any)
+		form, _ := f.brain.analysis[dialogue.FormKey].(map[string]any)
 		if form["email"] != "sam@example.com" {
 			t.Errorf("stored %v", f.brain.analysis)
 		}

@@ -1,0 +1,267 @@
+package dialogue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// shop is a service for api tools, which notes what it is asked.
+type shop struct {
+	*httptest.Server
+	mu    sync.Mutex
+	asked []string
+}
+
+func newShop(t *testing.T) *shop {
+	s := &shop{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.asked = append(s.asked, r.RequestURI+" "+r.Header.Get("X-Key"))
+		s.mu.Unlock()
+		if r.URL.Path == "/broken" {
+			w.WriteHeader(500)
+			return
+		}
+		fmt.Fprintf(w, `{"path":%q,"key":%q}`, r.URL.Path, r.Header.Get("X-Key"))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *shop) log() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.asked, "\n")
+}
+
+// builtBy makes an agent of an intellect that change has set up, with these tools.
+func (f *fixture) builtBy(tools []store.Tool, change func(in *store.Intellect, ids []string)) Caller {
+	f.t.Helper()
+	ctx := context.Background()
+	partners, err := f.store.Partners(ctx)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	partner := partners[0].ID
+	in := store.NewIntellect()
+	var ids []string
+	for _, tool := range tools {
+		r, err := f.store.Tools().Create(ctx, partner, tool)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	change(&in, ids)
+	intellect, err := f.store.Intellects().Create(ctx, partner, in)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	record, err := f.store.AgentRecords().Create(ctx, partner, store.AgentRecord{DisplayName: "Eve", IntellectID: intellect.Number(), WidgetID: store.UUID()})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	agent, err := f.store.Agent(ctx, partner, record.ID)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return Caller{Claims: token.Claims{PartnerID: partner, UserID: "ann@example.com", ID: "token-ann"}, Agent: agent, KS: "djJ8-raw-token"}
+}
+
+func (f *fixture) withTools() *fixture {
+	runner := toolrun.New(nil, f.Service.log)
+	f.tools = runner
+	f.t.Cleanup(func() { runner.Close() }) //nolint:errcheck // always nil
+	return f
+}
+
+func apiTool(name, url string, wait bool) store.Tool {
+	return store.Tool{Name: name, Config: store.ToolConfig{
+		Type: store.APITool, URL: url, WaitForResponse: wait, Headers: map[string]string{"X-Key": "{{ secrets.KEY }} {{ sys__ks }}"},
+	}}
+}
+
+// TestStartToolsRunBeforeTheFirstTurn: in order, those that are awaited with results for
+// templates and the brain; none is in the stream, and one that fails changes nothing.
+func TestStartToolsRunBeforeTheFirstTurn(t *testing.T) {
+	server := newShop(t)
+	var started []store.ToolResult
+	f := open(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
+		started = q.Started
+		return out.Say("You are at " + fmt.Sprint(q.Vars["first.path"]))
+	})).withTools()
+	who := f.builtBy([]store.Tool{
+		apiTool("first", server.URL+"/first/{{ sys__user_id }}", true), apiTool("broken", server.URL+"/broken", true),
+		{Name: "page", Config: store.ToolConfig{Type: store.ClientTool}},
+		{Name: "code", Config: store.ToolConfig{Type: store.CodeTool, Code: "1"}},
+		apiTool("second", server.URL+"/second", true),
+	}, func(in *store.Intellect, ids []string) {
+		phrase := "Hello from {{ first.path }}"
+		in.ThreadStartTools, in.OpeningPhrase = ids, &phrase
+		in.Secrets = map[string]string{"KEY": "the-secret"}
+	})
+	var segments []converse.Segment
+	result, err := f.Turn(t.Context(), who, TurnRequest{Text: "Where am I?"}, func(seg converse.Segment) error {
+		segments = append(segments, seg)
+		return nil
+	})
+	if err != nil || result.Text != "You are at /first/ann@example.com" {
+		t.Errorf("answer %q, %v", result.Text, err)
+	}
+	want := "/first/ann%40example.com the-secret djJ8-raw-token\n/broken the-secret djJ8-raw-token\n/second the-secret djJ8-raw-token"
+	if got := server.log(); got != want {
+		t.Errorf("asked\n%s, want\n%s", got, want)
+	}
+	if got := types(segments); strings.Contains(got, "tool") {
+		t.Errorf("segments %s", got)
+	}
+	if len(started) != 3 || started[0].Tool != "first" || !strings.Contains(string(started[1].Result), "status 500") || started[2].Tool != "second" {
+		t.Errorf("results %v", started)
+	}
+	thread, err := f.Open(t.Context(), who, result.ThreadID, Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if phrase, _, err := f.Opening(t.Context(), who, thread, Context{}); err != nil || phrase != "Hello from /first/ann@example.com" {
+		t.Errorf("opening %q, %v", phrase, err)
+	}
+	if _, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: thread.ID, Text: "Again"}, func(converse.Segment) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if got := server.log(); got != want {
+		t.Errorf("a thread starts once, asked\n%s", got)
+	}
+	if text, _ := json.Marshal(segments); strings.Contains(string(text)+f.log.String(), "the-secret") || strings.Contains(f.log.String(), "raw-token") {
+		t.Errorf("a secret is shown: %s, log %s", text, f.log.String())
+	}
+}
+
+// TestToolsOnTheService: their segments don't ask the page for an answer, secrets reach
+// the request and nothing else.
+func TestToolsOnTheService(t *testing.T) {
+	server := newShop(t)
+	var response string
+	f := open(t, brainFunc(func(ctx context.Context, q *brain.Question, out brain.Sink) error {
+		for _, name := range []string{"look", "tell", "code"} {
+			tool, _ := q.Profile.Tool(name)
+			results, err := out.Call(ctx, brain.Call{Tool: tool, Args: json.RawMessage(`{"what":"a b"}`)})
+			if err != nil {
+				return err
+			}
+			response += string(results[0].Response) + "\n"
+		}
+		if q.Vars["secrets.KEY"] != nil || q.Vars["sys__ks"] != nil {
+			return fmt.Errorf("the brain is told secrets: %v", q.Vars)
+		}
+		return out.Say(brain.Render("{{ secrets.KEY }}{{ sys__ks }}done", q.Vars))
+	})).withTools()
+	who := f.builtBy([]store.Tool{
+		apiTool("look", server.URL+"/look/{{ what }}", true), apiTool("tell", server.URL+"/tell", false),
+		{Name: "code", Config: store.ToolConfig{Type: store.CodeTool, Code: "1", WaitForResponse: true}},
+	}, func(in *store.Intellect, ids []string) {
+		in.ToolIDs, in.Secrets = ids, map[string]string{"KEY": "the-secret"}
+	})
+	var segments []converse.Segment
+	result, err := f.Turn(t.Context(), who, TurnRequest{Text: "Look"}, func(seg converse.Segment) error {
+		segments = append(segments, seg)
+		return nil
+	})
+	if err != nil || result.Text != "done" {
+		t.Fatalf("answer %q, %v", result.Text, err)
+	}
+	want := `{"key":"*** ***","path":"/look/a b"}` + "\n" + `{"status":"dispatched"}` + "\n" + `{"error":"code tools don't run here: this service has no sandbox"}` + "\n"
+	if response != want {
+		t.Errorf("results\n%s, want\n%s", response, want)
+	}
+	var kinds []string
+	for _, seg := range segments {
+		if seg.ToolMetadata != nil {
+			kinds = append(kinds, fmt.Sprint(seg.ToolMetadata.Name, " ", seg.ToolMetadata.Type, " ", seg.ToolMetadata.WaitForResponse))
+		}
+	}
+	if !slices.Equal(kinds, []string{"look api false", "tell api false", "code code false"}) {
+		t.Errorf("tool segments %q", kinds)
+	}
+	if got := types(segments); !strings.Contains(got, "tool tool_response tool tool_response") {
+		t.Errorf("segments %s", got)
+	}
+	all, _ := json.Marshal(segments)
+	for _, shown := range []string{string(all), strings.Join(f.history(result.ThreadID), "\n"), f.log.String()} {
+		if strings.Contains(shown, "the-secret") || strings.Contains(shown, "raw-token") {
+			t.Errorf("a secret is shown: %s", shown)
+		}
+	}
+	f.tools.(*toolrun.Runner).Close() //nolint:errcheck // always nil; waits for what runs
+	if got := server.log(); !strings.Contains(got, "/look/a%20b the-secret djJ8-raw-token") {
+		t.Errorf("asked %s", got)
+	}
+}
+
+// TestUserAttributes: what a user put into a form, and an address that is the id, are
+// variables; those of nobody are empty.
+func TestUserAttributes(t *testing.T) {
+	f := open(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
+		return out.Say(brain.Render("{{ sys__user_obj.first_name | default('?') }} {{ sys__user_obj.company | default('?') }} {{ sys__user_obj.email | default('?') }}", q.Vars))
+	}))
+	who := f.builtBy(nil, func(*store.Intellect, []string) {})
+	say := func(who Caller, threadID string) TurnResult {
+		t.Helper()
+		result, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: threadID, Text: "Who am I?"}, func(converse.Segment) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	first := say(who, "")
+	if first.Text != "? ? ann@example.com" {
+		t.Errorf("before the form: %q", first.Text)
+	}
+	if _, err := f.store.UpdateThread(t.Context(), who.Scope(), first.ThreadID, func(thread *store.Thread) error {
+		thread.Analysis[FormKey] = map[string]any{"first_name": "Ann", "company": "ACME", "sys__ks": "x"}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := say(who, first.ThreadID).Text; got != "Ann ACME ann@example.com" {
+		t.Errorf("after it: %q", got)
+	}
+	who.Claims.UserID = ""
+	if got := say(who, "").Text; got != "? ? ?" {
+		t.Errorf("nobody: %q", got)
+	}
+}
+
+// TestKeptSkillsStayInTheThread: a skill that a brain loads with the mode adhoc-save.
+func TestKeptSkillsStayInTheThread(t *testing.T) {
+	var loaded []string
+	f := open(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
+		loaded = q.LoadedSkills
+		return out.Say("ok")
+	}))
+	who := f.caller(store.Silent, "ann")
+	result, err := f.Turn(t.Context(), who, TurnRequest{Text: "1"}, func(converse.Segment) error { return nil })
+	if err != nil || len(loaded) != 0 {
+		t.Fatal(loaded, err)
+	}
+	for range 2 {
+		if err := f.keepSkill(t.Context(), result.ThreadID, "refunds"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: result.ThreadID, Text: "2"}, func(converse.Segment) error { return nil }); err != nil || !slices.Equal(loaded, []string{"refunds"}) {
+		t.Errorf("loaded %q, %v", loaded, err)
+	}
+}

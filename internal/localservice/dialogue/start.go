@@ -1,0 +1,60 @@
+package dialogue
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
+)
+
+// noTools refuses every tool.
+type noTools struct{}
+
+func (noTools) Run(context.Context, *store.ToolDef, json.RawMessage, map[string]any) json.RawMessage {
+	return json.RawMessage(`{"error":"no tools run on this service"}`)
+}
+
+func (noTools) Start(*store.ToolDef, json.RawMessage, map[string]any) {}
+
+// startTools runs the tools of a thread that begins, in order, and keeps the results of
+// those that were awaited. One that fails does not fail the conversation, and none is in
+// the stream (service.md, Intellect).
+func (s *Service) startTools(ctx context.Context, who Caller, t store.Thread, c Context) {
+	tools := who.Agent.Profile.StartTools
+	if len(tools) == 0 {
+		return
+	}
+	if !who.Agent.Profile.AllowClientVariables {
+		c.Vars = nil
+	}
+	vars := secretVariables(who, variables(who, t, c, c.Vars, "", "", true))
+	var results []store.ToolResult
+	for i := range tools {
+		tool := &tools[i]
+		switch {
+		case !toolrun.Here(tool):
+			s.log.Warn("start tool skipped: it runs in a page", "tool", tool.Name)
+		case tool.Type == store.APITool && tool.WaitForResponse:
+			results = append(results, store.ToolResult{Tool: tool.Name, Result: s.tools.Run(ctx, tool, nil, vars)})
+		default:
+			s.tools.Start(tool, nil, vars)
+		}
+	}
+	if len(results) == 0 {
+		return
+	}
+	if err := s.store.ChangeThreadState(ctx, t.ID, func(state *store.ThreadState) { state.Started = results }); err != nil {
+		s.log.Error("results of start tools not stored", "thread", store.ThreadLabel(t.ID), "error", err)
+	}
+}
+
+// keepSkill makes a loaded skill stay in the thread's prompts.
+func (s *Service) keepSkill(ctx context.Context, threadID, name string) error {
+	return s.store.ChangeThreadState(ctx, threadID, func(state *store.ThreadState) {
+		if !slices.Contains(state.Skills, name) {
+			state.Skills = append(state.Skills, name)
+		}
+	})
+}

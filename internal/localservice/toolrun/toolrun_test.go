@@ -1,0 +1,205 @@
+package toolrun
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func runner(t *testing.T, log io.Writer, hosts ...string) *Runner {
+	t.Helper()
+	r := New(hosts, slog.New(slog.NewTextHandler(log, nil)))
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// echo is a service that describes the request it got.
+func echo(t *testing.T) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		json.NewEncoder(w).Encode(map[string]any{ //nolint:errcheck // a test's reply
+			"method": r.Method, "uri": r.RequestURI, "key": r.Header.Get("X-Key"), "type": r.Header.Get("Content-Type"), "body": string(body),
+			"data": []any{map[string]any{"email": "a@x"}, 7},
+		})
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func api(url string, change func(*store.ToolDef)) *store.ToolDef {
+	t := &store.ToolDef{Name: "t", ToolConfig: store.ToolConfig{Type: store.APITool, URL: url}}
+	if change != nil {
+		change(t)
+	}
+	return t
+}
+
+func TestRequestsOfTools(t *testing.T) {
+	server, r := echo(t), runner(t, io.Discard)
+	vars := map[string]any{"city": "Bad Ems/\"x\"", "n": 3.0, "secrets.KEY": "abc", "sys__user_id": "ann"}
+	for name, tt := range map[string]struct {
+		tool *store.ToolDef
+		args string
+		want map[string]any
+	}{
+		"values stay inside their part of the address": {
+			api(server.URL+"/w/{{ city }}?q={{ q }}&n={{n}}", nil), `{"q":"a&b=c d"}`,
+			map[string]any{"method": "GET", "uri": "/w/Bad%20Ems%2F%22x%22?q=a%26b%3Dc%20d&n=3", "body": ""},
+		},
+		"values stay inside their quotes": {
+			api(server.URL, func(t *store.ToolDef) { t.Body = `{"city":"{{ city }}","n":{{ n }}}` }), `{}`,
+			map[string]any{"method": "POST", "body": `{"city":"Bad Ems/\"x\"","n":3}`, "type": "application/json"},
+		},
+		"a method of its own": {api(server.URL, func(t *store.ToolDef) { t.Method = "put"; t.Body = "x" }), `{}`, map[string]any{"method": "PUT"}},
+		"arguments don't replace the service's names": {
+			api(server.URL+"/{{ sys__user_id }}/{{ secrets.NONE }}", nil), `{"sys__user_id":"eve","secrets.NONE":"x","secrets.KEY":"y"}`,
+			map[string]any{"uri": "/ann/"},
+		},
+		"a mapping picks": {
+			api(server.URL, func(t *store.ToolDef) {
+				t.ResponseMapping = map[string]string{"email": "$.data[0].email", "second": "$.data[1]", "none": "$.data[9].x", "all": "$"}
+			}), `{}`, map[string]any{"email": "a@x", "second": 7.0, "none": nil},
+		},
+	} {
+		got := map[string]any{}
+		if err := json.Unmarshal(r.Run(t.Context(), tt.tool, json.RawMessage(tt.args), vars), &got); err != nil {
+			t.Fatal(err)
+		}
+		for key, want := range tt.want {
+			if fmt.Sprint(got[key]) != fmt.Sprint(want) {
+				t.Errorf("%s: %s %v, want %v", name, key, got[key], want)
+			}
+		}
+	}
+}
+
+// TestSecretsAreNotEchoed: neither in a result, when the service sends them back, nor in a
+// log, nor in the error of a request.
+func TestSecretsAreNotEchoed(t *testing.T) {
+	var log bytes.Buffer
+	server, r := echo(t), runner(t, &log)
+	vars := map[string]any{"secrets.KEY": `top "secret" key`, "sys__ks": "djJ8-the-token"}
+	use := func(url string) *store.ToolDef {
+		return api(url+"/{{ secrets.KEY }}?ks={{ sys__ks }}", func(t *store.ToolDef) {
+			t.Headers = map[string]string{"X-Key": "Bearer {{ secrets.KEY }}"}
+			t.Body = `{"key":"{{ secrets.KEY }}"}`
+		})
+	}
+	for _, tool := range []*store.ToolDef{use(server.URL), use("http://localhost:1"), use("http://192.0.2.1"), use("http://local host")} {
+		result := string(r.Run(t.Context(), tool, nil, vars))
+		for _, secret := range []string{"top", "secret\\", "the-token"} {
+			if strings.Contains(result, secret) || strings.Contains(log.String(), secret) {
+				t.Errorf("%s: %s, log %s", tool.URL, result, log.String())
+			}
+		}
+	}
+	if got := string(r.Run(t.Context(), use(server.URL), nil, vars)); !strings.Contains(got, "Bearer ***") {
+		t.Errorf("the secret was not sent: %s", got)
+	}
+}
+
+func TestToolsCallLoopbackAndAllowedHostsOnly(t *testing.T) {
+	server := echo(t)
+	run := func(r *Runner, url string) string { return string(r.Run(t.Context(), api(url, nil), nil, nil)) }
+	r := runner(t, io.Discard)
+	local := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
+	if got := run(r, local); !strings.Contains(got, `"method":"GET"`) {
+		t.Errorf("loopback: %s", got)
+	}
+	for _, url := range []string{"http://192.0.2.1/", "http://[2001:db8::1]/", "http://10.0.0.1:80/", "http://0.0.0.0:9/"} {
+		if got := run(r, url); !strings.Contains(got, "loopback only") {
+			t.Errorf("%s: %s", url, got)
+		}
+	}
+	if got := run(runner(t, io.Discard, "192.0.2.1"), "file:///etc/passwd"); !strings.Contains(got, "http or https") {
+		t.Errorf("a file: %s", got)
+	}
+	redirect := httptest.NewServer(http.RedirectHandler(server.URL, http.StatusFound))
+	defer redirect.Close()
+	if got := run(r, redirect.URL); !strings.Contains(got, "status 302") {
+		t.Errorf("a redirect: %s", got)
+	}
+}
+
+func TestToolsThatFail(t *testing.T) {
+	hang := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/missing":
+			w.WriteHeader(404)
+		case "/large":
+			w.Write(make([]byte, maxReply+1)) //nolint:errcheck // a test's reply
+		case "/text":
+			io.WriteString(w, "plain text") //nolint:errcheck // a test's reply
+		case "/slow":
+			select {
+			case <-hang:
+			case <-r.Context().Done():
+			}
+		}
+	}))
+	defer server.Close()
+	defer close(hang)
+	r := runner(t, io.Discard)
+	for path, want := range map[string]string{
+		"/missing": `{"error":"the tool's service answered with status 404"}`, "/large": "more than 262144 bytes", "/text": `{"result":"plain text"}`,
+		"/slow": `{"error":"the tool took too long"}`,
+	} {
+		tool := api(server.URL+path, func(t *store.ToolDef) { t.TimeoutSeconds = 1 })
+		if got := string(r.Run(t.Context(), tool, nil, nil)); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	code := &store.ToolDef{Name: "c", ToolConfig: store.ToolConfig{Type: store.CodeTool, Code: "1"}}
+	if got := string(r.Run(t.Context(), code, nil, nil)); got != `{"error":"code tools don't run here: this service has no sandbox"}` {
+		t.Errorf("code: %s", got)
+	}
+}
+
+func TestTablesAreLookedUp(t *testing.T) {
+	r := runner(t, io.Discard)
+	tool := &store.ToolDef{Name: "prices", ToolConfig: store.ToolConfig{Type: store.CSVTool, CSV: "item,price\nTea,3\ncoffee,4\n"}}
+	for args, want := range map[string]string{
+		`{"item":"tea"}`: `{"rows":[{"item":"Tea","price":"3"}]}`, `{"price":4}`: `{"rows":[{"item":"coffee","price":"4"}]}`,
+		`{"item":"milk"}`: `{"rows":[]}`, `{"other":1}`: `{"rows":[{"item":"Tea","price":"3"},{"item":"coffee","price":"4"}]}`,
+	} {
+		if got := string(r.Run(t.Context(), tool, json.RawMessage(args), nil)); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}
+
+// TestCloseEndsToolsWithoutWaiting: a tool that nothing waits for ends with the runner.
+func TestCloseEndsToolsWithoutWaiting(t *testing.T) {
+	begun, ended := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+		close(ended)
+	}))
+	defer server.Close()
+	r := New(nil, slog.New(slog.DiscardHandler))
+	r.Start(api(server.URL, nil), nil, nil)
+	<-begun
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	<-ended
+}
