@@ -20,6 +20,8 @@ const (
 	userPrefix     = userObject + "."
 	secretsPrefix  = "secrets."
 	reservedPrefix = "sys__"
+	// agentNameVar is set by the local service, unless a client sets it.
+	agentNameVar = "agent_name"
 )
 
 // Codes of the findings of [LintPrompt] and [LintPrompts].
@@ -98,7 +100,7 @@ func LintPrompt(template string, c PromptContext) []Finding {
 		case strings.HasPrefix(name, reservedPrefix):
 			add(FindingPromptUnknownVariable, SeverityError,
 				"the service sets no variable "+name+"; it sets "+strings.Join(setByService(), ", "))
-		case c.NoClientVariables && !p.ref.hasDefault:
+		case c.NoClientVariables && !p.ref.hasDefault && name != agentNameVar:
 			add(FindingPromptUnknownVariable, SeverityWarning,
 				"nothing sets the variable "+name+", because allow_client_variables is off")
 		}

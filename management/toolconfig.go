@@ -271,8 +271,8 @@ func checkParameters(text json.RawMessage) error {
 const FindingClientTool = "client_tools_not_ready"
 
 // ClientToolReadiness says what keeps a client tool from working well in a page: a
-// configuration that [ValidateTool] refuses, arguments without a type or a
-// description. No finding means nil; tools of other types have none.
+// configuration that [ValidateTool] refuses, arguments without a type. No finding means
+// nil; tools of other types have none.
 func ClientToolReadiness(name string, c ToolConfig) []Finding {
 	if c.Type != ToolClient {
 		return nil
@@ -284,20 +284,14 @@ func ClientToolReadiness(name string, c ToolConfig) []Finding {
 	var p parameters
 	_ = json.Unmarshal(c.Parameters, &p) // ValidateTool has read it
 	for _, property := range slices.Sorted(maps.Keys(p.Properties)) {
-		var described struct {
-			Type        string `json:"type"`
-			Description string `json:"description"`
+		var typed struct {
+			Type string `json:"type"`
 		}
-		_ = json.Unmarshal(p.Properties[property], &described)
-		field := "config.parameters.properties." + property
-		if described.Type == "" {
+		_ = json.Unmarshal(p.Properties[property], &typed)
+		if typed.Type == "" {
 			findings = append(findings, Finding{
-				Code: FindingClientTool, Severity: SeverityWarning, Field: field, Detail: "the argument has no type",
-			})
-		}
-		if described.Description == "" {
-			findings = append(findings, Finding{
-				Code: FindingClientTool, Severity: SeverityWarning, Field: field, Detail: "the argument has no description",
+				Code: FindingClientTool, Severity: SeverityWarning,
+				Field: "config.parameters.properties." + property, Detail: "the argument " + property + " has no type",
 			})
 		}
 	}

@@ -1,0 +1,347 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig runs agentctl against a local service.
+type rig struct {
+	t     *testing.T
+	info  localservice.Info
+	env   map[string]string
+	stdin string
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	service, err := localservice.Start(t.Context(), localservice.Options{Voice: "builtin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := service.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	info := service.Info()
+	return &rig{t: t, info: info, env: map[string]string{
+		envPartner: fmt.Sprint(info.PartnerID), envSecret: info.AdminSecret,
+		envAgentic: info.AgenticURL, envGenie: info.GenieURL, envOVP: info.OVPURL, envMessaging: info.AgenticURL,
+	}}
+}
+
+// run executes a command line. The secret must never be printed.
+func (r *rig) run(args ...string) (stdout, stderr string, status int) {
+	r.t.Helper()
+	var out, errs bytes.Buffer
+	status = run(r.t.Context(), args, func(name string) string { return r.env[name] }, strings.NewReader(r.stdin), &out, &errs)
+	if secret := r.info.AdminSecret; secret != "" && strings.Contains(out.String()+errs.String(), secret) {
+		r.t.Errorf("%v: the secret is printed", args)
+	}
+	return out.String(), errs.String(), status
+}
+
+// ok is run for commands that must succeed.
+func (r *rig) ok(args ...string) string {
+	r.t.Helper()
+	stdout, stderr, status := r.run(args...)
+	if status != statusOK || stderr != "" {
+		r.t.Fatalf("agentctl %s: status %d, %s", strings.Join(args, " "), status, stderr)
+	}
+	return stdout
+}
+
+// fails is run for commands that must not succeed, with a text that the error has.
+func (r *rig) fails(status int, text string, args ...string) {
+	r.t.Helper()
+	_, stderr, got := r.run(args...)
+	if got != status || !strings.Contains(stderr, text) || !strings.HasPrefix(stderr, "agentctl: ") {
+		r.t.Errorf("agentctl %s: status %d, %q; want %d, %q", strings.Join(args, " "), got, stderr, status, text)
+	}
+}
+
+// object is what a command prints with -json.
+func (r *rig) object(args ...string) map[string]any {
+	r.t.Helper()
+	var object map[string]any
+	text := r.ok(append(args, "-json")...)
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		r.t.Fatalf("agentctl %s: %v in %q", strings.Join(args, " "), err, text)
+	}
+	return object
+}
+
+func (r *rig) file(name, text string) string {
+	r.t.Helper()
+	path := filepath.Join(r.t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return path
+}
+
+func TestBuildingAnAgent(t *testing.T) {
+	r := newRig(t)
+	table := r.ok("agents", "list", "-search", "ROBIN")
+	if lines := strings.Split(strings.TrimSpace(table), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[0], "AGENT") || !strings.Contains(lines[1], "Robin") {
+		t.Errorf("table\n%s", table)
+	}
+	var lines int
+	for line := range strings.Lines(r.ok("-json", "agents", "list")) {
+		var agent struct{ AgentID string }
+		if err := json.Unmarshal([]byte(line), &agent); err != nil || agent.AgentID == "" {
+			t.Errorf("%q: %v", line, err)
+		}
+		lines++
+	}
+	if lines != len(r.info.Agents) {
+		t.Errorf("%d lines for %d agents", lines, len(r.info.Agents))
+	}
+
+	file := r.file("intellect.json", `{"base_directive":"You are {{ agent_name }}.","opening_phrase":"Hello!"}`)
+	intellect := fmt.Sprint(r.object("intellects", "create", "-name", "Rita", "-file", file)["id"])
+	r.stdin = "the value of a secret\n"
+	r.ok("intellects", "secret", intellect, "CRM")
+	if text := r.ok("intellects", "get", intellect); !strings.Contains(text, "CRM") || strings.Contains(text, "the value") {
+		t.Errorf("intellect\n%s", text)
+	}
+	r.ok("intellects", "opening", intellect, "Hi, {{ name | default('you') }}!")
+	r.ok("intellects", "update", "-file", r.file("patch.json", `{"allow_client_variables":false}`), intellect)
+	if i := r.object("intellects", "get", intellect); i["allow_client_variables"] != false || i["opening_phrase"] != "Hi, {{ name | default('you') }}!" {
+		t.Errorf("intellect %v", i)
+	}
+	receptionist, _ := r.info.Agent("receptionist")
+	create := []string{"agents", "create", "-name", "Rita", "-intellect", intellect, "-tag", "live"}
+	ids, _ := r.object("agents", "get", receptionist.AgentID)["avatarIds"].([]any)
+	for _, id := range ids {
+		create = append(create, "-avatar", fmt.Sprint(id))
+	}
+	if len(ids) == 0 {
+		t.Fatal("the receptionist has no avatar")
+	}
+	agent := fmt.Sprint(r.object(create...)["agentId"])
+	if widget := r.object("agents", "widget", agent)["widgetId"]; widget == "" {
+		t.Error("no widget id")
+	}
+	if a := r.object("agents", "update", agent, "-name", "Rita II"); a["displayName"] != "Rita II" {
+		t.Errorf("agent %v", a)
+	}
+
+	r.fails(statusFailed, "confirmation_required", "agents", "delete", agent)
+	r.fails(statusFailed, "-allow-protected", "agents", "delete", agent, "-yes")
+	r.ok("agents", "delete", agent, "-yes", "-allow-protected")
+	r.fails(statusFailed, "not_found", "agents", "get", agent)
+	r.ok("intellects", "delete", "-yes", intellect)
+}
+
+func TestKnowledge(t *testing.T) {
+	r := newRig(t)
+	manual := r.file("manual.md", "# Manual\n\n## Price\n\nThe zebra costs 42 crowns.\n")
+	notes := r.file("notes.txt", "The giraffe is not for sale.")
+	record := fmt.Sprint(r.object("knowledge", "create", "Zoo", manual)["id"])
+	if text := r.ok("knowledge", "add", record, notes); text != "added notes.txt\n" {
+		t.Errorf("printed %q", text)
+	}
+	if text := r.ok("knowledge", "add", record, notes); text != "notes.txt is there already\n" {
+		t.Errorf("printed %q", text)
+	}
+	if text := r.ok("knowledge", "get", record); !strings.Contains(text, "manual.md") || !strings.Contains(text, "markdown") || !strings.Contains(text, "true") {
+		t.Errorf("record\n%s", text)
+	}
+	if text := r.ok("knowledge", "search", "zebra", "price"); !strings.Contains(text, "42 crowns") {
+		t.Errorf("found\n%s", text)
+	}
+	r.ok("knowledge", "remove", record, notes)
+	receptionist, _ := r.info.Agent("receptionist")
+	intellect := fmt.Sprint(receptionist.ConfigID)
+	r.ok("intellects", "update", intellect, "-file", r.file("k.json", `{"knowledge_ids":[`+record+`]}`))
+	r.fails(statusFailed, "here that is -force", "knowledge", "delete", record, "-yes")
+	r.ok("knowledge", "delete", record, "-yes", "-force")
+	r.fails(statusFailed, "not_found", "knowledge", "get", record)
+	// The intellect still names it, and doctor says so.
+	stdout, _, status := r.run("doctor")
+	if status != statusFailed || !strings.Contains(stdout, "knowledge_not_found") {
+		t.Errorf("doctor: status %d\n%s", status, stdout)
+	}
+	stdout, _, status = r.run("intellects", "audit", intellect)
+	if status != statusFailed || !strings.Contains(stdout, "knowledge_not_found") {
+		t.Errorf("audit: status %d\n%s", status, stdout)
+	}
+}
+
+// A new account has nothing to complain about.
+func TestDoctorOfANewAccount(t *testing.T) {
+	r := newRig(t)
+	if text := r.ok("doctor"); !strings.Contains(text, "0 errors, 0 warnings") || strings.Contains(text, "not checked") {
+		t.Errorf("doctor\n%s", text)
+	}
+	d := r.object("doctor")
+	if list, ok := d["findings"].([]any); !ok || len(list) != 0 {
+		t.Errorf("doctor %v", d)
+	}
+	r.fails(statusFailed, "not_found", "doctor", "-agent", "00000000-0000-4000-8000-000000000000")
+}
+
+func TestThreads(t *testing.T) {
+	r := newRig(t)
+	receptionist, _ := r.info.Agent("receptionist")
+	token := strings.TrimSpace(r.ok("tokens", "agent", "-agent", receptionist.AgentID, "-user", "ann"))
+	thread := converse(t, r.info.GenieURL, token, "Hello \u001b[31mthere")
+	if text := r.ok("threads", "list", "-agent", receptionist.AgentID, "-user", "ann", "-since", "1h"); !strings.Contains(text, thread) {
+		t.Errorf("list\n%s", text)
+	}
+	if text := r.ok("threads", "list", "-user", ""); strings.Contains(text, thread) {
+		t.Errorf("threads of anonymous visitors\n%s", text)
+	}
+	text := r.ok("threads", "transcript", thread)
+	if !strings.Contains(text, "human: Hello") || strings.Contains(text, "\u001b") {
+		t.Errorf("transcript %q", text)
+	}
+	r.ok("threads", "rename", thread, "Greetings")
+	if o := r.object("threads", "get", thread); o["title"] != "Greetings" {
+		t.Errorf("thread %v", o)
+	}
+	if o := r.object("threads", "push", thread, "Your order is ready."); o["delivered"] != false {
+		t.Errorf("push %v", o)
+	}
+	if text := r.ok("threads", "messages", thread); !strings.Contains(text, "Your order is ready.") {
+		t.Errorf("messages\n%s", text)
+	}
+	if text := r.ok("threads", "report"); !strings.Contains(text, "message_id") {
+		t.Errorf("report\n%s", text)
+	}
+	if o := r.object("threads", "report", "-summary"); o["threads"] != 1.0 || o["_meta"] == nil {
+		t.Errorf("summary %v", o)
+	}
+	r.fails(statusFailed, "validation_error", "threads", "list", "-agent", "a", "-agent", "b")
+	r.fails(statusFailed, "here that is -yes", "threads", "delete", thread)
+	if text := r.ok("threads", "delete", thread, "00000000-0000-4000-8000-000000000000", "-yes"); strings.TrimSpace(text) != "DELETED\n"+thread {
+		t.Errorf("deleted\n%s", text)
+	}
+
+	r.stdin = token
+	r.ok("tokens", "end")
+	if o := r.object("tokens", "conversation", "-config", fmt.Sprint(receptionist.ConfigID), "-ttl", "1m"); o["kind"] != "conversation" || o["ks"] == "" || o["expiresAt"] == nil {
+		t.Errorf("token %v", o)
+	}
+	if o := r.object("tokens", "widget", receptionist.WidgetID); o["kind"] != "widget" || o["expiresAt"] != nil {
+		t.Errorf("token %v", o)
+	}
+	if o := r.object("tokens", "admin", "-user", "boss"); o["kind"] != "admin" {
+		t.Errorf("token %v", o)
+	}
+	r.fails(statusFailed, "bad_request", "tokens", "admin")
+}
+
+func TestWhereTheSecretComesFrom(t *testing.T) {
+	r := newRig(t)
+	secret := r.info.AdminSecret
+	r.env[envSecret] = ""
+	r.fails(statusFailed, envSecretFile, "agents", "list")
+	file := r.file("secret", secret+"\n")
+	r.ok("agents", "list", "-secret-file", file)
+	r.env[envSecretFile] = file
+	r.ok("agents", "list")
+	r.env[envSecretFile] = r.file("empty", "\n")
+	r.fails(statusUsage, "is empty", "agents", "list")
+	r.env[envSecretFile] = filepath.Join(t.TempDir(), "none")
+	r.fails(statusFailed, "no such file", "agents", "list")
+	r.env = map[string]string{}
+	r.fails(statusUsage, envPartner, "agents", "list")
+
+	// What the local service prints has all of it.
+	printed, err := json.Marshal(r.info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ok("agents", "list", "-service-file", r.file("service.json", string(printed)))
+	r.env[envService] = r.file("service.json", string(printed))
+	r.ok("avatars", "list")
+	r.fails(statusFailed, "localservice -json", "agents", "list", "-service-file", r.file("other", "x"))
+
+	// No flag takes the secret.
+	for _, c := range commands {
+		f := flag.NewFlagSet("", flag.ContinueOnError)
+		c.prepare(f)
+		new(settings).register(f)
+		f.VisitAll(func(f *flag.Flag) {
+			if strings.Contains(f.Name, "secret") && f.Name != "secret-file" {
+				t.Errorf("%s has -%s", c.name, f.Name)
+			}
+		})
+	}
+	r.fails(statusUsage, "-secret", "agents", "list", "-secret", secret)
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	r := &rig{t: t, env: map[string]string{envPartner: "1", envSecret: "x"}}
+	for _, test := range []struct {
+		text string
+		args []string
+	}{
+		{"a command is missing", nil},
+		{"there are agents, avatars, intellects, knowledge, threads, tokens, doctor", []string{"robots"}},
+		{"agents needs one of list, get", []string{"agents"}},
+		{"agents needs one of", []string{"agents", "fly"}},
+		{"usage: agentctl agents get ID", []string{"agents", "get"}},
+		{"usage: agentctl agents get ID", []string{"agents", "get", "a", "b"}},
+		{"usage: agentctl threads delete ID...", []string{"threads", "delete"}},
+		{"must be a number", []string{"intellects", "get", "robin"}},
+		{"not defined: -fly", []string{"agents", "list", "-fly"}},
+		{"not defined: -fly", []string{"-fly", "agents", "list"}},
+		{"needs -file", []string{"intellects", "update", "7"}},
+	} {
+		r.fails(statusUsage, test.text, test.args...)
+	}
+	r.fails(statusUsage, "unknown field", "intellects", "create", "-file", r.file("x.json", `{"opening":"x"}`))
+	r.fails(statusFailed, "no such file", "knowledge", "create", "x", "none.md")
+	r.env[envPartner] = "many"
+	r.fails(statusUsage, "must be a number", "agents", "list")
+	r.env[envPartner], r.env[envRegion] = "1", "mars1"
+	r.fails(statusFailed, "bad_request", "agents", "list")
+}
+
+func TestHelpNamesEveryCommand(t *testing.T) {
+	r := &rig{t: t}
+	text := r.ok("-h")
+	for _, c := range commands {
+		if !strings.Contains(text, "\n  "+c.name) || c.about == "" {
+			t.Errorf("the help does not have %s", c.name)
+		}
+	}
+	if text := r.ok("agents", "delete", "-h"); !strings.Contains(text, "-allow-protected") || strings.Contains(text, "agents list") {
+		t.Errorf("help of one command\n%s", text)
+	}
+	names := make([]string, len(commands))
+	for n, c := range commands {
+		names[n] = c.name
+	}
+	slices.Sort(names)
+	if len(slices.Compact(names)) != len(commands) {
+		t.Error("a command is there twice")
+	}
+}
+
+func TestTerminalsAreNotChanged(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\u001b[2Jb": "a [2Jb", "a\nb\tc": "a b c", "\u202eevil": " evil", "äöü €": "äöü €", strings.Repeat("x", 100): strings.Repeat("x", 59) + "…",
+	} {
+		if got := cell(text); got != strings.TrimSpace(want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
