@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 
@@ -116,5 +117,35 @@ func (s *stops) await(ctx context.Context, t *testing.T, n int) map[string]slog.
 		case <-ctx.Done():
 			t.Fatalf("the service has stopped %d turns, want more than %d", len(records), n)
 		}
+	}
+}
+
+// A key that moves the focus a moment later does not press what gets it; all tests
+// that type depend on this.
+func TestAKeyPressesOneElement(t *testing.T) {
+	t.Parallel()
+	p := pagetest.New(t, localservice.Options{}).Open(folder + "index.html")
+	p.Do(nil, `
+		document.body.innerHTML = "<input><button>Never</button>"
+		const [input, button] = document.body.children
+		window.typed = ""
+		window.pressed = 0
+		input.addEventListener("keydown", () => setTimeout(() => button.focus()))
+		input.addEventListener("keypress", ({key}) => (typed += key + " "))
+		button.addEventListener("click", () => pressed++)
+		input.focus()`)
+	for range 20 {
+		p.Keys("\r")
+		p.AwaitTrue(`document.activeElement.tagName === "BUTTON"`)
+		p.Do(nil, `document.querySelector("input").focus()`)
+	}
+	p.Keys("A")
+	var got struct {
+		Typed   string
+		Pressed int
+	}
+	p.Do(&got, `return {typed, pressed}`)
+	if want := strings.Repeat("Enter ", 20) + "A "; got.Typed != want || got.Pressed != 0 {
+		t.Errorf("typed %q, want %q; the button was pressed %d times", got.Typed, want, got.Pressed)
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 )
@@ -140,10 +142,30 @@ func (p *Page) CloseTab() {
 	}
 }
 
-// Keys types what a person would, wherever the focus is.
+// Keys types what a person would, wherever the focus is. A key goes down together with
+// its character, as on a keyboard: [chromedp.KeyEvent] sends them one after the other, so
+// that Enter presses a button which gets the focus between the two.
 func (p *Page) Keys(keys string, options ...chromedp.KeyOption) {
 	p.t.Helper()
-	if err := p.Run(p.ctx, chromedp.KeyEvent(keys, options...)); err != nil {
+	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		for _, key := range keys {
+			events := kb.Encode(key)
+			down, up := events[0], events[len(events)-1]
+			if len(events) == 3 {
+				down.Text, down.UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+			}
+			for _, event := range []*input.DispatchKeyEventParams{down, up} {
+				for _, option := range options {
+					option(event)
+				}
+				if _, err := cdp.Call(ctx, target, input.DispatchKeyEvent, *event); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
+	if err != nil {
 		p.t.Fatal(err)
 	}
 }
