@@ -176,13 +176,13 @@ func (s *Session) countTool() {
 	if hard <= 0 || s.shown.silentTools < hard || s.state != Connected {
 		return
 	}
-	lost := s.turn.lastText
-	s.base.Emit(ToolSpiralRecovering{Count: s.shown.silentTools, Limit: hard, LastTurnText: lost})
+	question := s.turn.lastText
+	s.base.Emit(ToolSpiralRecovering{Count: s.shown.silentTools, Limit: hard, LastTurnText: question})
 	s.base.Audit("tool.spiral_hard_recovery", "recovering", "")
 	s.shown.silentTools = 0
 	s.setPending(false)
-	if *s.opts.RecoverFromSpiral && lost != "" {
-		s.recovery.question = lost
+	if *s.opts.RecoverFromSpiral && question != "" {
+		s.recovery.question = question
 	}
 	s.lose(toolSpiral, detail{reason: "tool_spiral_hard_limit"})
 }

@@ -43,15 +43,15 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 	again := time.NewTimer(poll)
 	again.Stop()
 	defer again.Stop()
-	var lost error // of the last attempt to connect
+	var lastErr error // of the last attempt to connect
 	for {
 		select {
 		case ev, ok := <-socket.Events():
 			switch {
 			case !ok:
-				return nil, fault.New(fault.SocketError, "the capacity connection was lost").Because(lost)
+				return nil, fault.New(fault.SocketError, "the capacity connection was lost").Because(lastErr)
 			case ev.Kind == socketio.ConnectError:
-				lost = ev.Err
+				lastErr = ev.Err
 				continue
 			case ev.Kind == socketio.Connected: // also after a drop, which may have cost the reply
 				again.Reset(0)

@@ -335,13 +335,13 @@ func (s *Session) resubscribe(ctx context.Context, l *connection, down Subscribe
 	if err != nil {
 		return "", err
 	}
-	lost := fault.New(fault.STVSessionGone, gone.Error()).InPhase(fault.PhaseWHEP).WithStatus(gone.Status)
+	sessionGone := fault.New(fault.STVSessionGone, gone.Error()).InPhase(fault.PhaseWHEP).WithStatus(gone.Status)
 	if audioOnly(reply) {
-		return "", lost
+		return "", sessionGone
 	}
 	url = s.subscribeURL(reply)
 	if err = down.Subscribe(ctx, url); errors.As(err, &gone) {
-		return "", lost
+		return "", sessionGone
 	}
 	return url, err
 }
@@ -376,7 +376,7 @@ func (s *Session) approve(l *connection) {
 		return
 	}
 	l.approved = true
-	s.tell(control.ApprovedPermissions, control.Approval{Room: l.room})
+	s.sendCommand(control.ApprovedPermissions, control.Approval{Room: l.room})
 	s.mark("approved")
 	s.turn.hold() // the opening can't be interrupted
 }

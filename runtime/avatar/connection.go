@@ -32,14 +32,14 @@ type connection struct {
 	up    Publisher
 	voice Voice // audio mode
 
-	untold   []*command // what the service may not have received
-	approved bool       // ApprovedPermissions was sent
-	paused   bool       // the service was told of a pause
-	released bool       // the pause expired: the service freed the media
+	unacknowledged []*command // what the service may not have received
+	approved       bool       // ApprovedPermissions was sent
+	paused         bool       // the service was told of a pause
+	released       bool       // the pause expired: the service freed the media
 
-	opened  bool            // the socket was connected once
-	lost    socketio.Reason // why the socket is down, "" while it is not
-	attempt int             // to connect again, the newest since the socket was lost
+	opened     bool            // the socket was connected once
+	downReason socketio.Reason // why the socket is down, "" while it is not
+	attempt    int             // to connect again, the newest since the socket was lost
 
 	refusals int            // answers that no avatar is free
 	capacity *session.Timer // until it is asked again

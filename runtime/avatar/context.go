@@ -11,7 +11,7 @@ import (
 // mergeVars changes the variables and sends all of them.
 func (s *Session) mergeVars(vars map[string]any) {
 	s.vars = session.Merged(s.vars, vars)
-	s.tell(control.UpdateGenieContext, control.GenieContext{
+	s.sendCommand(control.UpdateGenieContext, control.GenieContext{
 		Capabilities: s.caps, RequestVars: s.vars,
 		ContextID: s.opts.ContextID, ContextType: s.opts.ContextType,
 	})

@@ -271,7 +271,7 @@ func (s *Session) Pause() error {
 		}
 		s.life.paused, s.conn.paused = true, true
 		s.stall.Disarm()
-		s.tell(control.PauseConversation, control.Empty{})
+		s.sendCommand(control.PauseConversation, control.Empty{})
 	})
 	return nil
 }
@@ -313,7 +313,7 @@ func (s *Session) resume(done chan error) {
 		// the pause then, and only the approval is missing (wire-protocol §7.9).
 		s.life.paused = false
 		if l.paused || l.approved || s.gated() {
-			s.tell(control.ResumeConversation, control.Empty{})
+			s.sendCommand(control.ResumeConversation, control.Empty{})
 		}
 		l.paused = false
 		s.approve(l)
@@ -331,7 +331,7 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
 	l.paused = false
-	s.tell(control.ResumeConversation, control.Empty{})
+	s.sendCommand(control.ResumeConversation, control.Empty{})
 	s.base.Spawn(func() {
 		s.freshRelay(p.ctx)
 		media, err := session.Ask(p.ctx, &s.base, func(reply chan<- peers) {

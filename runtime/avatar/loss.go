@@ -198,9 +198,9 @@ func (s *Session) lose(what loss, d detail) {
 	if s.recovery.observe != nil {
 		s.recovery.observe(from, what, s.situation())
 	}
-	if step.do == goOn && s.conn != nil && s.conn.lost != "" {
+	if step.do == goOn && s.conn != nil && s.conn.downReason != "" {
 		// It dropped during the attempt and is still down.
-		s.lose(socketDropped, detail{reason: string(s.conn.lost)})
+		s.lose(socketDropped, detail{reason: string(s.conn.downReason)})
 	}
 }
 
@@ -217,7 +217,7 @@ func (s *Session) act(do action, from situation, what loss, d detail) {
 	case repairPeers:
 		s.repairPeers()
 	case remember:
-		s.peer(d.channel).lost = d.state
+		s.peer(d.channel).repairReason = d.state
 	case rebuildOnSame:
 		s.rebuild("socket recovery not available", true)
 	case rebuildAll:

@@ -24,15 +24,15 @@ const (
 
 // peerHealth is what is known of one peer's network.
 type peerHealth struct {
-	began      time.Time
-	ice        string
-	since      time.Time // of ice
-	state      string    // of the connection
-	grace      *session.Timer
-	recovering bool
-	lost       string        // why it is repaired again at the next tick, though nothing is reported
-	repaired   time.Time     // the start of the last repair
-	proof      chan struct{} // of the repair under way: receives when its network is connected
+	began        time.Time
+	ice          string
+	since        time.Time // of ice
+	state        string    // of the connection
+	grace        *session.Timer
+	recovering   bool
+	repairReason string        // why it is repaired again at the next tick, though nothing is reported
+	repaired     time.Time     // the start of the last repair
+	proof        chan struct{} // of the repair under way: receives when its network is connected
 }
 
 // dead reports whether the connection ended for good.
@@ -106,7 +106,7 @@ func (s *Session) peerState(ev media.Event) {
 
 // connected tells the repair under way that the peer's network answers.
 func (p *peerHealth) connected() {
-	p.lost = ""
+	p.repairReason = ""
 	select {
 	case p.proof <- struct{}{}:
 	default: // no repair, or it knows already
@@ -133,8 +133,8 @@ func (s *Session) peerLost(c media.Channel, state string) {
 func (s *Session) repairPeers() {
 	for channel, p := range s.recovery.peers {
 		switch {
-		case p.lost != "":
-			s.peerLost(channel, p.lost)
+		case p.repairReason != "":
+			s.peerLost(channel, p.repairReason)
 		case p.ice == "disconnected", p.ice == "failed":
 			s.peerLost(channel, p.ice)
 		}
@@ -147,7 +147,7 @@ func (s *Session) repair(c media.Channel, state string) {
 	if p.recovering || s.conn.released {
 		return
 	}
-	p.recovering, p.repaired, p.lost = true, time.Now(), ""
+	p.recovering, p.repaired, p.repairReason = true, time.Now(), ""
 	p.proof = make(chan struct{}, 1)
 	p.grace.Stop()
 	l := s.conn
@@ -262,7 +262,7 @@ func (s *Session) noPicture(l *connection) {
 	}
 	s.base.Warn(fault.MediaNoVideo, "the picture did not come back; it is tried again")
 	s.markRebuilt(media.ChannelSTV)
-	s.peer(media.ChannelSTV).lost = "no bytes"
+	s.peer(media.ChannelSTV).repairReason = "no bytes"
 }
 
 // startWatching begins the periodic checks of a connected session.
@@ -294,9 +294,9 @@ func (s *Session) tick() {
 	}
 	for channel, p := range s.recovery.peers {
 		switch {
-		case p.lost != "":
+		case p.repairReason != "":
 			if time.Since(p.repaired) >= repairPause {
-				s.peerLost(channel, p.lost)
+				s.peerLost(channel, p.repairReason)
 			}
 		case p.dead():
 			s.peerLost(channel, p.state)

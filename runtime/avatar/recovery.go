@@ -16,13 +16,13 @@ const reconnectRetry = "reconnect_retry"
 
 // recoveryState is what is being repaired.
 type recoveryState struct {
-	window   *session.Timer  // bounds the time without a socket, and is the wait between rebuilds
-	closing  *session.Timer  // shortly before its end
-	attempt  int             // of the rebuild under way, from 1; 0 outside of a rebuild
-	left     <-chan struct{} // closed when the peers of the attempt before are released
-	login    int64           // when the login to the relay expires, in seconds since 1970; 0 is not known
-	renewed  bool            // the token was renewed because the service refused it, and nothing has worked since
-	question string          // to ask again after a spiral
+	window        *session.Timer  // bounds the time without a socket, and is the wait between rebuilds
+	closing       *session.Timer  // shortly before its end
+	attempt       int             // of the rebuild under way, from 1; 0 outside of a rebuild
+	mediaReleased <-chan struct{} // closed when the peers of the attempt before are released
+	loginExpiry   int64           // when the login to the relay expires, in seconds since 1970; 0 is not known
+	renewed       bool            // the token was renewed because the service refused it, and nothing has worked since
+	question      string          // to ask again after a spiral
 
 	peers map[media.Channel]*peerHealth
 
@@ -41,7 +41,7 @@ type recoveryState struct {
 
 // socketDown handles a lost socket (wire-protocol §8.2).
 func (s *Session) socketDown(l *connection, reason socketio.Reason) {
-	l.lost, l.attempt = reason, 0
+	l.downReason, l.attempt = reason, 0
 	back := recoverable(reason) && s.reconnects()
 	s.base.Emit(ConnectivityChanged{
 		Channel: "socket", State: "disconnected", Reason: string(reason), Recoverable: &back,
@@ -90,7 +90,7 @@ func (s *Session) reconnects() bool { return *s.opts.MaxReconnectAttempts != 0 }
 func (s *Session) hurry() {
 	switch {
 	case s.conn != nil:
-		if s.conn.lost != "" || !s.conn.opened {
+		if s.conn.downReason != "" || !s.conn.opened {
 			s.conn.socket.Reconnect()
 		}
 	case s.running == nil:
@@ -141,7 +141,7 @@ func (s *Session) renewToken(from situation) {
 	case resuming:
 		s.forgetTurns() // on a connection that the service refuses for good
 	}
-	s.leaveMedia()
+	s.releaseMedia()
 	s.drop()
 	s.tokens.Renew(func(err error) {
 		switch {
@@ -151,9 +151,9 @@ func (s *Session) renewToken(from situation) {
 		case p.ctx.Err() != nil:
 			s.attemptEnds(p, nil, context.Cause(p.ctx))
 		case from == starting:
-			left := s.recovery.left
+			released := s.recovery.mediaReleased
 			s.base.Spawn(func() {
-				<-left
+				<-released
 				s.base.Work.Post(func() { s.connectNow(p) })
 			})
 		case from == resuming:
@@ -180,13 +180,13 @@ func (s *Session) freshRelay(ctx context.Context) {
 	case c != nil:
 		s.base.Secrets.Add(c.Credential)
 		s.engine.SetRelayLogin(*c)
-		s.base.Work.Post(func() { s.recovery.login = c.Expiry })
+		s.base.Work.Post(func() { s.recovery.loginExpiry = c.Expiry })
 	}
 }
 
 // loginExpired reports whether the relay refuses the login for new peers.
 func (s *Session) loginExpired() bool {
-	return s.recovery.login != 0 && time.Now().Unix() >= s.recovery.login
+	return s.recovery.loginExpiry != 0 && time.Now().Unix() >= s.recovery.loginExpiry
 }
 
 // relayLimit bounds one call of OnRelayNeeded.
@@ -214,11 +214,11 @@ func refusal(err error) *fault.Error {
 // socketUp handles a socket that is connected (wire-protocol §8.3).
 func (s *Session) socketUp(l *connection, recovered bool) {
 	first := !l.opened
-	l.opened, l.lost = true, ""
+	l.opened, l.downReason = true, ""
 	s.mark("socketOpen")
 	s.base.Emit(ConnectivityChanged{Channel: "socket", State: "connected"})
 	if recovered {
-		s.tellAgain(l)
+		s.resendCommands(l)
 		s.reconsiderTurns(true)
 	}
 	switch {
@@ -244,7 +244,7 @@ func (s *Session) socketRecovered() {
 // that has just reconnected by itself.
 func (s *Session) rebuild(reason string, reuse bool) {
 	s.beginRebuild(reason)
-	s.leaveMedia()
+	s.releaseMedia()
 	s.rebuildAttempt(reuse)
 }
 
@@ -267,13 +267,13 @@ func (s *Session) forgetTurns() {
 	s.reconsiderTurns(false)
 }
 
-// leaveMedia closes the peers. The next attempt waits until the service has released the
+// releaseMedia closes the peers. The next attempt waits until the service has released the
 // viewer of the picture, which only one may have (wire-protocol §8.4, step 2).
-func (s *Session) leaveMedia() {
-	left := make(chan struct{})
-	s.recovery.left = left
+func (s *Session) releaseMedia() {
+	released := make(chan struct{})
+	s.recovery.mediaReleased = released
 	if s.conn == nil || s.conn.down == nil {
-		close(left)
+		close(released)
 		return
 	}
 	down := s.conn.down
@@ -281,7 +281,7 @@ func (s *Session) leaveMedia() {
 	s.conn.closeMedia()
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.WHEPRelease)
 	s.base.Spawn(func() {
-		defer close(left)
+		defer close(released)
 		defer cancel()
 		down.Release(ctx)
 	})
@@ -298,9 +298,9 @@ func (s *Session) rebuildAttempt(reuse bool) {
 
 // remake makes the session for p, once the viewer of the attempt before is released.
 func (s *Session) remake(p *procedure, reuse bool) {
-	left := s.recovery.left
+	released := s.recovery.mediaReleased
 	s.base.Spawn(func() {
-		<-left
+		<-released
 		s.freshRelay(p.ctx)
 		s.base.Work.Post(func() {
 			if s.running == p {
@@ -372,7 +372,7 @@ func (s *Session) rebuilt(l *connection) {
 }
 
 func (s *Session) retryRebuild(err error) {
-	s.leaveMedia()
+	s.releaseMedia()
 	s.drop() // late events of the failed attempt must not have an effect
 	s.recovery.attempt++
 	s.base.Emit(ConnectivityChanged{
@@ -398,8 +398,8 @@ func (s *Session) askAgain() {
 			case err != nil:
 				s.base.Log("warn", "the lost question is not asked again: "+err.Error(), nil)
 			default:
-				s.first(&heldText{text, func(left bool) {
-					if left {
+				s.first(&heldText{text, func(sent bool) {
+					if sent {
 						s.base.Emit(SpiralRecovered{Text: question})
 					}
 				}})

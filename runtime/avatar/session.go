@@ -240,7 +240,7 @@ func New(o Options, d Deps) (*Session, error) {
 	s.base.Secrets.AddNamed(vars)
 	if o.TURNCredentials != nil {
 		s.base.Secrets.Add(o.TURNCredentials.Credential)
-		s.recovery.login = o.TURNCredentials.Expiry
+		s.recovery.loginExpiry = o.TURNCredentials.Expiry
 	}
 	s.Transport = session.NewTransport(session.NewConversation(&s.base, session.Behaviour{
 		Kind:      "avatar session",

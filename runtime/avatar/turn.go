@@ -47,7 +47,7 @@ type turnState struct {
 // heldText is a typed text that waits. done is called once, with whether it was sent.
 type heldText struct {
 	text string
-	done func(left bool)
+	done func(sent bool)
 }
 
 const (
@@ -77,11 +77,11 @@ func (s *Session) Speak(ctx context.Context, text string) (bool, error) {
 // texts keeps their order in this way, unless BeforeSend has to consider them.
 func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, error)) {
 	type outcome struct {
-		left bool
+		sent bool
 		err  error
 	}
 	ended := make(chan outcome, 1)
-	held := &heldText{text, func(left bool) { ended <- outcome{left: left} }}
+	held := &heldText{text, func(sent bool) { ended <- outcome{sent: sent} }}
 	enter := func() {
 		s.base.Work.Do(func() {
 			if err := s.accept(held); err != nil {
@@ -108,7 +108,7 @@ func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, er
 	return sync.OnceValues(func() (bool, error) {
 		select {
 		case o := <-ended:
-			return o.left, o.err
+			return o.sent, o.err
 		case <-ctx.Done():
 		}
 		s.base.Work.Call(func() {
@@ -117,7 +117,7 @@ func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, er
 			}
 		})
 		o := <-ended
-		return o.left, o.err
+		return o.sent, o.err
 	})
 }
 

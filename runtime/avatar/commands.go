@@ -11,47 +11,47 @@ import (
 type command struct {
 	name    string
 	payload any
-	left    bool // was handed to a connection
+	sent    bool // on some connection
 }
 
-// tell sends a command. Until it is acknowledged it is kept, because what is sent into
+// sendCommand sends a command. Until it is acknowledged it is kept, because what is sent on
 // a connection that is breaking is lost, and a service that recovers the session has
 // the old state.
-func (s *Session) tell(name string, payload any) {
+func (s *Session) sendCommand(name string, payload any) {
 	l := s.conn
 	if l == nil {
 		return
 	}
 	c := &command{name: name, payload: payload}
-	l.untold = append(slices.DeleteFunc(l.untold, func(other *command) bool { return topic(other.name) == topic(name) }), c)
-	s.deliverCommand(l, c)
+	l.unacknowledged = append(slices.DeleteFunc(l.unacknowledged, func(other *command) bool { return setting(other.name) == setting(name) }), c)
+	s.transmit(l, c)
 }
 
-func (s *Session) deliverCommand(l *connection, c *command) {
+func (s *Session) transmit(l *connection, c *command) {
 	err := l.socket.Ask(c.name, func() {
 		s.base.Work.Post(func() {
 			s.turn.acknowledges = true
-			l.untold = slices.DeleteFunc(l.untold, func(other *command) bool { return other == c })
+			l.unacknowledged = slices.DeleteFunc(l.unacknowledged, func(other *command) bool { return other == c })
 		})
 	}, c.payload)
 	if err != nil {
 		s.base.Log("info", c.name+" waits for the connection: "+err.Error(), nil)
 		return
 	}
-	c.left = true
+	c.sent = true
 }
 
-// tellAgain sends, on a connection that was recovered, the commands that may be lost.
-func (s *Session) tellAgain(l *connection) {
-	for _, c := range l.untold {
-		if s.turn.acknowledges || !c.left {
-			s.deliverCommand(l, c)
+// resendCommands sends, on a connection that was recovered, the commands that may be lost.
+func (s *Session) resendCommands(l *connection) {
+	for _, c := range l.unacknowledged {
+		if s.turn.acknowledges || !c.sent {
+			s.transmit(l, c)
 		}
 	}
 }
 
-// topic is what a command is about: the newer of two about the same is what counts.
-func topic(name string) string {
+// setting is what a command sets: of two commands for the same, only the newer counts.
+func setting(name string) string {
 	switch name {
 	case control.ResumeConversation:
 		return control.PauseConversation
