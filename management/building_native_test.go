@@ -242,3 +242,179 @@ func TestReadingWhatWasSaid(t *testing.T) {
 		t.Errorf("deleted %v, %v", deleted, err)
 	}
 }
+
+// TestKnowledgeIsFound keeps texts on the local service, and finds them again.
+func TestKnowledgeIsFound(t *testing.T) {
+	c, info := newClient(t)
+	ctx := t.Context()
+	record, err := c.Knowledge.Add(ctx, "Zoo")
+	must(t, "add", err)
+	if record.Indexed() {
+		t.Error("a record without sources is not indexed")
+	}
+	manual := management.Source{Name: "manual", Content: "# Prices\n\nThe zebra costs 42 crowns."}
+	for _, want := range []bool{true, false} {
+		applied, err := c.Knowledge.AddSource(ctx, record.ID, manual)
+		if err != nil || applied != want {
+			t.Errorf("added %v, %v; want %v", applied, err, want)
+		}
+	}
+	notes := management.Source{Type: management.SourceText, Name: "notes", Content: "The giraffe is not for sale."}
+	_, err = c.Knowledge.AddSource(ctx, record.ID, notes)
+	must(t, "second source", err)
+	record, err = c.Knowledge.Get(ctx, record.ID)
+	must(t, "get", err)
+	if !record.Indexed() || len(record.Config.Sources) != 2 {
+		t.Errorf("record %+v", record)
+	}
+	entry := record.Config.Sources[0].EntryID
+	status, err := c.Knowledge.EntryStatus(ctx, record.ID, entry, "unknown")
+	must(t, "status", err)
+	if len(status) != 2 || !status[0].Done() || status[1].Done() {
+		t.Errorf("status %+v", status)
+	}
+	found, err := c.Knowledge.Search(ctx, management.SearchInput{Query: "zebra"})
+	must(t, "search", err)
+	if !strings.Contains(found.Text, "42 crowns") || found.Chapters != nil {
+		t.Errorf("found %+v", found)
+	}
+	found, err = c.Knowledge.Search(ctx, management.SearchInput{Query: "giraffe", IncludeSources: new(true), TopN: 1})
+	must(t, "search", err)
+	if found.Text != "" || len(found.Chapters) != 1 || found.Chapters[0].Title == "" {
+		t.Errorf("found %+v", found)
+	}
+	_, err = c.Knowledge.Search(ctx, management.SearchInput{Query: "submarine"})
+	wantCode(t, "nothing fits", err, fault.NotFound)
+
+	agent, _ := info.Agent("receptionist")
+	must(t, "link", c.Intellects.SetKnowledgeIDs(ctx, agent.ConfigID, record.ID))
+	wantCode(t, "in use", c.Knowledge.Delete(ctx, record.ID, management.ConfirmPermanent), fault.KnowledgeInUse)
+	token, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, UserID: "ann"})
+	must(t, "token", err)
+	web := fetch.New()
+	defer web.Close()
+	turn, err := converse.Brain{Fetch: web, URL: info.GenieURL, Token: token.KS()}.Once(ctx, converse.Request{UserMessage: "What does the zebra cost?"}, "")
+	must(t, "turn", err)
+	if !strings.Contains(turn.Text, "42 crowns") {
+		t.Errorf("the agent says %q", turn.Text)
+	}
+
+	must(t, "unlink", c.Intellects.SetKnowledgeIDs(ctx, agent.ConfigID))
+	applied, err := c.Knowledge.RemoveSource(ctx, record.ID, management.Source{EntryID: entry})
+	if err != nil || !applied {
+		t.Errorf("removed %v, %v", applied, err)
+	}
+	must(t, "delete", c.Knowledge.Delete(ctx, record.ID, management.ConfirmPermanent))
+	_, err = c.Knowledge.Get(ctx, record.ID)
+	wantCode(t, "deleted", err, fault.NotFound)
+}
+
+// TestWhatHappensAfterAConversation keeps insight settings, rules and e-mail templates on
+// the local service, and lists the questions that answers have offered.
+func TestWhatHappensAfterAConversation(t *testing.T) {
+	c, info := newClient(t, func(o *management.Options) { o.MessagingURL = o.AgenticURL })
+	ctx := t.Context()
+	agent, _ := info.Agent("receptionist")
+	mood, err := c.Insights.Create(ctx, management.InsightInput{Key: "mood", Title: "Mood", Prompt: "How does the user feel?", ValueType: "string"})
+	must(t, "insight", err)
+	mail, err := c.EmailTemplates.Create(ctx, management.EmailTemplateInput{
+		AppGUID: "app", Name: "Thanks", Subject: "Thank you", Body: "It was a pleasure.", From: "zoo@x.example", Language: "en",
+	})
+	must(t, "e-mail", err)
+	rule, err := c.Lifecycle.Create(ctx, management.RuleInput{
+		Name: "Moods", EventType: management.EventSessionEnded,
+		Conditions: []management.RuleTerm{{Field: "object.agent_id", Operator: "in", Value: []string{agent.AgentID}}},
+		Actions:    []management.RuleAction{{Type: management.ActionInsights, InsightSettingIDs: []string{mood.ID}}},
+	})
+	must(t, "rule", err)
+
+	thread, _ := say(ctx, t, c, info, "ann", "What is agentruntime?")
+	matching, err := c.Lifecycle.Match(ctx, thread, management.EventSessionEnded)
+	must(t, "match", err)
+	if len(matching) != 1 || matching[0].ID != rule.ID {
+		t.Errorf("matching %+v", matching)
+	}
+	matching, err = c.Lifecycle.Match(ctx, thread, management.EventAnalysisUpdated, "mood")
+	if err != nil || len(matching) != 0 {
+		t.Errorf("matching %+v, %v", matching, err)
+	}
+	events, err := c.Lifecycle.Events(ctx)
+	must(t, "events", err)
+	for _, e := range events {
+		if !slices.Contains(management.EventTypes, e.EventType) {
+			t.Errorf("the client does not know the event %s", e.EventType)
+		}
+	}
+	fields, err := c.Lifecycle.DescribeFields(ctx)
+	must(t, "fields", err)
+	for _, f := range fields {
+		for _, operator := range f.Operators {
+			if !slices.Contains(management.Operators, operator) {
+				t.Errorf("the client does not know the operator %s", operator)
+			}
+		}
+	}
+	if len(events) == 0 || len(fields) == 0 {
+		t.Errorf("events %v, fields %v", events, fields)
+	}
+	questions, err := management.Collect(c.Followups.List(ctx))
+	must(t, "questions", err)
+	if len(questions) == 0 || questions[0].Question == "" || questions[0].ThreadID != thread {
+		t.Errorf("questions %+v", questions)
+	}
+
+	wantCode(t, "insight in use", c.Insights.Delete(ctx, mood.ID, management.ConfirmPermanent), fault.Conflict)
+	changed, err := c.Lifecycle.Update(ctx, rule.ID, management.RulePatch{Status: new(management.StatusDisabled)})
+	must(t, "update", err)
+	insight, err := c.Insights.Update(ctx, mood.ID, management.InsightPatch{Status: new(management.StatusDisabled)})
+	must(t, "update", err)
+	template, err := c.EmailTemplates.Update(ctx, mail.ID, management.EmailTemplatePatch{Subject: new("Thanks!")})
+	must(t, "update", err)
+	if changed.Status != management.StatusDisabled || len(changed.Conditions) != 1 || insight.Status != management.StatusDisabled || template.Subject != "Thanks!" {
+		t.Errorf("%+v, %+v, %+v", changed, insight, template)
+	}
+	active, err := management.Collect(c.Insights.List(ctx, management.InsightFilter{Status: management.StatusActive}))
+	if err != nil || len(active) != 0 {
+		t.Errorf("active %v, %v", active, err)
+	}
+
+	d, err := c.Doctor(ctx, management.DoctorInput{})
+	must(t, "doctor", err)
+	var found []string
+	for _, f := range d.Findings {
+		found = append(found, f.Code)
+	}
+	if want := []string{"rule_disabled", "insight_setting_disabled", "orphan_email_template"}; !slices.Equal(found, want) || len(d.Skipped) > 0 {
+		t.Errorf("found %v, skipped %v; want %v", found, d.Skipped, want)
+	}
+
+	must(t, "delete", c.Lifecycle.Delete(ctx, rule.ID, management.ConfirmPermanent))
+	must(t, "delete", c.Insights.Delete(ctx, mood.ID, management.ConfirmPermanent))
+	must(t, "delete", c.EmailTemplates.Delete(ctx, mail.ID, management.ConfirmPermanent))
+	_, err = c.EmailTemplates.Get(ctx, mail.ID)
+	wantCode(t, "deleted", err, fault.NotFound)
+	_, err = c.Lifecycle.Get(ctx, rule.ID)
+	wantCode(t, "deleted", err, fault.NotFound)
+}
+
+// TestForcedLanguageOnTheService sets the language of an intellect and of its agent's
+// speech recognition.
+func TestForcedLanguageOnTheService(t *testing.T) {
+	c, info := newClient(t)
+	ctx := t.Context()
+	agent, _ := info.Agent("receptionist")
+	in := management.ForcedLanguage{ConfigID: agent.ConfigID, AgentID: agent.AgentID, Language: "fr-CA"}
+	for range 2 { // it may be repeated
+		must(t, "set", c.Intellects.SetForcedLanguage(ctx, in))
+	}
+	i, err := c.Intellects.Get(ctx, agent.ConfigID)
+	must(t, "get", err)
+	if i.Language != "fr-CA" || len(i.Prompts) != 1 || !strings.Contains(i.Prompts[0].Value, "French") {
+		t.Errorf("intellect %+v", i)
+	}
+	in.Language = ""
+	must(t, "clear", c.Intellects.SetForcedLanguage(ctx, in))
+	if i, err = c.Intellects.Get(ctx, agent.ConfigID); err != nil || len(i.Prompts) != 0 || i.Language == "fr-CA" {
+		t.Errorf("intellect %+v, %v", i, err)
+	}
+}
