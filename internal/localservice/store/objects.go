@@ -186,8 +186,12 @@ func (c Collection[T]) List(ctx context.Context, partnerID int64, q Query) ([]Re
 		where += ` AND ` + condition.sql
 		args = append(args, condition.args...)
 	}
+	count := `SELECT count(*) FROM objects WHERE ` + where
+	if q.IDs == nil && len(q.Where) == 0 { // counted already
+		count = `SELECT coalesce(sum(count), 0) FROM object_counts WHERE ` + where
+	}
 	var total int
-	if err := c.store.read.QueryRowContext(ctx, `SELECT count(*) FROM objects WHERE `+where, args...).Scan(&total); err != nil {
+	if err := c.store.read.QueryRowContext(ctx, count, args...).Scan(&total); err != nil {
 		return nil, 0, err
 	}
 	order := "seq"

@@ -192,8 +192,8 @@ func TestFileOfANewerVersionIsRefused(t *testing.T) {
 	}
 }
 
-// TestKilledWriterLosesNothing kills a process that writes messages, and finds
-// every message that it had been told was stored.
+// TestKilledWriterLosesNothing kills a process that writes messages and records, and
+// finds everything that it had been told was stored, once.
 func TestKilledWriterLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	child := exec.Command(os.Args[0])
@@ -235,6 +235,13 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 		if history[i].ID != id || history[i].Text() != "message "+strconv.Itoa(i) {
 			t.Errorf("message %d: %s %q, want %s", i, history[i].ID, history[i].Text(), id)
 		}
+		// The request of a record, which its client repeats after the crash.
+		if again, err := notes(s).Create(WithRequest(t.Context(), id), 1, note{Name: "again"}); err != nil || again.Body.Name != id {
+			t.Errorf("record %d: %v, %v", i, again, err)
+		}
+	}
+	if _, total, err := notes(s).List(t.Context(), 1, Query{}); err != nil || total < 20 || total > len(history) {
+		t.Errorf("%d records after the crash for %d messages, %v", total, len(history), err)
 	}
 }
 
@@ -263,6 +270,9 @@ func writeForEver(dir string) {
 		text, _ := json.Marshal("message " + strconv.Itoa(i))
 		m := Message{ID: uuid.NewString(), ThreadID: thread.ID, Role: Human, Parts: []Part{{Type: "text", Content: text}}}
 		if err := s.AddMessage(ctx, &m); err != nil {
+			panic(err)
+		}
+		if _, err := notes(s).Create(WithRequest(ctx, m.ID), 1, note{Name: m.ID}); err != nil {
 			panic(err)
 		}
 		report(m.ID)
