@@ -4,12 +4,14 @@ package management_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -432,4 +434,47 @@ func form(t *testing.T, a asked) url.Values {
 		t.Fatal(err)
 	}
 	return values
+}
+
+// TestLongListsNeedLittleMemory pages through 100,000 agents; what is alive at any time is
+// a page of them.
+func TestLongListsNeedLittleMemory(t *testing.T) {
+	const total = 100_000
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Pager struct{ Offset, Limit int } }
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			t.Error(err)
+		}
+		var objects []string
+		for i := range min(q.Pager.Limit, total-q.Pager.Offset) {
+			objects = append(objects, `{"agentId":"a-`+strconv.Itoa(q.Pager.Offset+i)+`"}`)
+		}
+		fmt.Fprintf(w, `{"totalCount":%d,"objects":[%s]}`, total, strings.Join(objects, ","))
+	}))
+	defer service.Close()
+	f := newFake(t, nil, func(o *management.Options) { o.AgenticURL = &service.URL })
+	alive := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := alive()
+	var most uint64
+	seen := 0
+	for agent, err := range f.Agents.List(t.Context(), management.AgentFilter{}, management.PageSize(management.MaxPageSize)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if agent.ID != "a-"+strconv.Itoa(seen) {
+			t.Fatalf("agent %d is %s", seen, agent.ID)
+		}
+		if seen++; seen%10_000 == 0 {
+			most = max(most, alive())
+		}
+	}
+	const limit = 4 << 20 // all of them are about 30 MB
+	if seen != total || most > before+limit {
+		t.Errorf("%d agents, with %d bytes besides the %d at first", seen, int64(most)-int64(before), before)
+	}
 }
