@@ -1,0 +1,393 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/example/shared"
+	"github.com/agentruntime/agentruntime/management"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+//go:embed index.html main.js style.css icon.svg
+var files embed.FS
+
+// maxBody bounds what the page sends, in bytes: a document of knowledge, and the rest.
+const maxBody = 4 << 20
+
+// studio answers the page's requests.
+type studio struct {
+	client  *management.Client
+	address func(path string) string // of an example page
+}
+
+func newHandler(client *management.Client, address func(path string) string) http.Handler {
+	s := &studio{client, address}
+	mux := http.NewServeMux()
+	mux.Handle("GET /", http.FileServerFS(files))
+	mux.Handle("GET /shared/", http.StripPrefix("/shared", http.FileServerFS(shared.Files)))
+	mux.Handle("GET /api/pages", answer(s.pages))
+	mux.Handle("GET /api/catalog", answer(s.catalog))
+	mux.Handle("GET /api/agents", answer(s.agents))
+	mux.Handle("POST /api/agents", answer(s.create))
+	mux.Handle("DELETE /api/agents/{id}", answer(s.remove))
+	mux.Handle("GET /api/agents/{id}/threads", answer(s.threads))
+	mux.Handle("GET /api/threads/{id}", answer(s.thread))
+	return onlyOwnPage(mux)
+}
+
+// onlyOwnPage refuses requests that pages of other sites cause: with the names of other
+// hosts (DNS rebinding), or from another origin.
+func onlyOwnPage(next http.Handler) http.Handler {
+	next = http.NewCrossOriginProtection().Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
+			http.Error(w, "want a name of loopback", http.StatusMisdirectedRequest)
+			return
+		}
+		w.Header().Set("Content-Security-Policy", "default-src 'self'; img-src http: https: data:; base-uri 'none'; frame-ancestors 'none'")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-cache")
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// answer writes what a step returns as JSON, or its error: a code and a text for people.
+func answer(step func(*http.Request) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reply, err := step(r)
+		status := http.StatusOK
+		if err != nil {
+			failed := fault.From(err)
+			status = http.StatusBadGateway
+			if failed.Code == fault.BadRequest {
+				status = http.StatusBadRequest
+			}
+			reply = map[string]string{"code": string(failed.Code), "message": failed.Error()}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		json.NewEncoder(w).Encode(reply) //nolint:errcheck // fails only when the page is gone
+	})
+}
+
+// pages are the example pages on which an agent can be talked to.
+func (s *studio) pages(*http.Request) (any, error) {
+	type link struct {
+		Name    string `json:"name"`
+		Address string `json:"address"`
+	}
+	links := make([]link, len(pages))
+	for i, p := range pages {
+		links[i] = link{p.name, s.address(p.path)}
+	}
+	return map[string]any{"pages": links}, nil
+}
+
+// choice is a face or a voice that an agent may have.
+type choice struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Image       string `json:"image,omitempty"`
+}
+
+func (s *studio) catalog(r *http.Request) (any, error) {
+	faces, err := s.faces(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	voices := []choice{}
+	for item, err := range s.client.Catalog.List(r.Context(), management.CatalogFilter{Type: management.CatalogVoice}) {
+		if err != nil {
+			return nil, err
+		}
+		if v := item.Attributes.Voice; v != nil {
+			voices = append(voices, choice{ID: item.ID, Name: v.Name, Description: v.Description})
+		}
+	}
+	return map[string]any{"faces": faces, "voices": voices}, nil
+}
+
+func (s *studio) faces(ctx context.Context) ([]choice, error) {
+	faces := []choice{}
+	for item, err := range s.client.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogVisual}) {
+		if err != nil {
+			return nil, err
+		}
+		if v := item.Attributes.Visual; v != nil {
+			faces = append(faces, choice{ID: item.ID, Name: v.Name, Image: item.ImageURL})
+		}
+	}
+	return faces, nil
+}
+
+// agent is an agent as the page shows it.
+type agent struct {
+	AgentID   string `json:"agentId"`
+	Name      string `json:"name"`
+	Opening   string `json:"opening"`
+	Image     string `json:"image,omitempty"`
+	Page      string `json:"page"`
+	Protected bool   `json:"protected"`
+}
+
+func (s *studio) agents(r *http.Request) (any, error) {
+	ctx := r.Context()
+	faces, err := s.faces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	images := map[string]string{} // by the visual
+	for _, f := range faces {
+		images[f.ID] = f.Image
+	}
+	visuals := map[string]string{} // by the avatar
+	for avatar, err := range s.client.Avatars.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if avatar.Visual != nil {
+			visuals[avatar.ID] = avatar.Visual.ID
+		}
+	}
+	openings := map[int64]string{} // by the intellect
+	for i, err := range s.client.Intellects.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if i.OpeningPhrase != management.SilentOpening {
+			openings[i.ID] = i.OpeningPhrase
+		}
+	}
+	agents := []agent{}
+	for a, err := range s.client.Agents.List(ctx, management.AgentFilter{OrderBy: "-createdAt"}) {
+		if err != nil {
+			return nil, err
+		}
+		shown := s.view(a)
+		shown.Opening = openings[int64(a.Intellect.ID)]
+		if len(a.AvatarIDs) > 0 {
+			shown.Image = images[visuals[a.AvatarIDs[0]]]
+		}
+		agents = append(agents, shown)
+	}
+	return map[string]any{"agents": agents}, nil
+}
+
+func (s *studio) view(a *management.Agent) agent {
+	protected := slices.ContainsFunc(a.AdminTags, func(tag string) bool { return slices.Contains(management.ProtectedTags(), tag) })
+	return agent{AgentID: a.ID, Name: a.DisplayName, Page: s.address("../avatar/") + "?" + url.Values{"agent": {a.ID}}.Encode(), Protected: protected}
+}
+
+// draft is an agent to be made.
+type draft struct {
+	Name, FaceID, VoiceID, Opening, Directive string
+	Knowledge                                 *struct{ Name, Text string }
+	Tool                                      *struct{ Name, Description string }
+}
+
+// create makes an agent and what it consists of. When a step fails, what was made before
+// it is deleted again.
+func (s *studio) create(r *http.Request) (_ any, err error) {
+	var d draft
+	if err := json.NewDecoder(r.Body).Decode(&d); err != nil {
+		return nil, fault.New(fault.BadRequest, "the form can't be read").Because(err)
+	}
+	if strings.TrimSpace(d.Name) == "" {
+		return nil, fault.New(fault.BadRequest, "the agent needs a name")
+	}
+	ctx, c := r.Context(), s.client
+	var made parts
+	defer func() {
+		if err != nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+			defer cancel()
+			err = errors.Join(err, s.discard(ctx, made))
+		}
+	}()
+	fields := management.IntellectFields{BaseDirective: &d.Directive}
+	if d.Opening == "" {
+		d.Opening = management.SilentOpening
+	}
+	fields.OpeningPhrase = &d.Opening
+	if k := d.Knowledge; k != nil {
+		record, err := c.Knowledge.Add(ctx, d.Name)
+		if err != nil {
+			return nil, err
+		}
+		made.knowledge = []int64{record.ID}
+		if _, err := c.Knowledge.AddSource(ctx, record.ID, source(k.Name, k.Text)); err != nil {
+			return nil, err
+		}
+		fields.KnowledgeIDs = made.knowledge
+	}
+	if t := d.Tool; t != nil {
+		tool, err := c.Tools.Add(ctx, t.Name, management.ClientTool(t.Description))
+		if err != nil {
+			return nil, err
+		}
+		made.tools = []string{tool.ID}
+		fields.ToolIDs = made.tools
+	}
+	intellect, err := c.Intellects.Add(ctx, fields)
+	if err != nil {
+		return nil, err
+	}
+	made.intellect = intellect.ID
+	avatar, err := c.Avatars.Create(ctx, management.AvatarInput{
+		Voice: management.AvatarVoice{ID: d.VoiceID}, Visual: &management.AvatarVisual{ID: d.FaceID}, Name: d.Name,
+	})
+	if err != nil {
+		return nil, err
+	}
+	made.avatars = []string{avatar.ID}
+	a, err := c.Agents.Create(ctx, management.AgentInput{
+		DisplayName: d.Name, Intellect: management.IntellectRef{ID: management.ConfigID(intellect.ID)}, AvatarIDs: made.avatars,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.view(a), nil
+}
+
+// source is a document as a source of knowledge.
+func source(name, text string) management.Source {
+	kind := management.SourceText
+	if strings.HasSuffix(strings.ToLower(name), ".md") {
+		kind = management.SourceMarkdown
+	}
+	return management.Source{Type: kind, Name: name, Content: text}
+}
+
+// cleanup bounds the time in which what a failed step left is deleted.
+const cleanup = 10 * time.Second
+
+// parts are what an agent consists of.
+type parts struct {
+	avatars   []string
+	intellect int64
+	tools     []string
+	knowledge []int64
+}
+
+// discard deletes parts. What another agent uses too stays.
+func (s *studio) discard(ctx context.Context, p parts) error {
+	c := s.client
+	var errs []error
+	for _, id := range p.avatars {
+		errs = append(errs, c.Avatars.Delete(ctx, id, management.ConfirmPermanent))
+	}
+	if p.intellect != 0 {
+		errs = append(errs, c.Intellects.Delete(ctx, p.intellect, management.ConfirmPermanent))
+	}
+	for _, id := range p.tools {
+		errs = append(errs, unlessUsed(c.Tools.Delete(ctx, id, management.ConfirmPermanent)))
+	}
+	for _, id := range p.knowledge {
+		errs = append(errs, unlessUsed(c.Knowledge.Delete(ctx, id, management.ConfirmPermanent)))
+	}
+	return errors.Join(errs...)
+}
+
+func unlessUsed(err error) error {
+	if errors.Is(err, fault.ToolInUse) || errors.Is(err, fault.KnowledgeInUse) {
+		return nil
+	}
+	return err
+}
+
+// remove deletes an agent and what it consists of.
+func (s *studio) remove(r *http.Request) (any, error) {
+	ctx, id := r.Context(), r.PathValue("id")
+	a, err := s.client.Agents.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p := parts{avatars: a.AvatarIDs, intellect: int64(a.Intellect.ID)}
+	if p.intellect != 0 {
+		i, err := s.client.Intellects.Get(ctx, p.intellect)
+		if err != nil && !management.IsNotFound(err) {
+			return nil, err
+		}
+		if i != nil {
+			p.tools, p.knowledge = i.ToolIDs, i.KnowledgeIDs
+		}
+	}
+	if err := s.client.Agents.Delete(ctx, id, management.ConfirmPermanent); err != nil {
+		return nil, err
+	}
+	return struct{}{}, s.discard(ctx, p)
+}
+
+// threads are the conversations with an agent, the newest first.
+func (s *studio) threads(r *http.Request) (any, error) {
+	type thread struct {
+		ID        string          `json:"id"`
+		Title     string          `json:"title"`
+		CreatedAt management.Time `json:"createdAt"`
+	}
+	threads := []thread{}
+	filter := management.ThreadFilter{AgentID: r.PathValue("id"), OrderBy: "-createdAt"}
+	for t, err := range s.client.Threads.List(r.Context(), filter) {
+		if err != nil {
+			return nil, err
+		}
+		if threads = append(threads, thread{t.ID, t.Title, t.CreatedAt}); len(threads) == maxThreads {
+			break
+		}
+	}
+	return map[string]any{"threads": threads}, nil
+}
+
+// maxThreads is how many conversations the page lists.
+const maxThreads = 100
+
+// line is one message of a conversation.
+type line struct {
+	By      string `json:"by"`
+	Text    string `json:"text"`
+	Rating  string `json:"rating,omitempty"`
+	Comment string `json:"comment,omitempty"`
+}
+
+// thread is a conversation: what was said, how it was rated, and its summary.
+func (s *studio) thread(r *http.Request) (any, error) {
+	ctx, id := r.Context(), r.PathValue("id")
+	t, err := s.client.Threads.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	lines := []line{}
+	for m, err := range s.client.Messages.List(ctx, management.MessageFilter{ThreadID: id}) {
+		if err != nil {
+			return nil, err
+		}
+		by := "Agent"
+		if m.Type == "human" {
+			by = "Visitor"
+		}
+		l := line{By: by, Text: m.Text(), Comment: m.Comment}
+		if m.IsPositive != nil {
+			l.Rating = map[bool]string{true: "good", false: "bad"}[*m.IsPositive]
+		}
+		if l.Text != "" {
+			lines = append(lines, l)
+		}
+	}
+	summary, _ := t.Metadata.Analysis["summary"].(string)
+	return map[string]any{"lines": lines, "summary": summary}, nil
+}
