@@ -19,8 +19,8 @@ JS := GOOS=js GOARCH=wasm GOFLAGS="$(shell cat tools/wasm/goflags)"
 PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}' ./cmd/wasm ./cmd/chatwasm)
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser.
-SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./example/tokenserver
-NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader|faults)$$|/example/tokenserver$$')
+SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
+NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader|faults)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more
 # of them than cores run at once.
 PARALLEL := -parallel 8
@@ -37,9 +37,9 @@ build: $(NPM) ## Put the WebAssembly files and the npm package into js/dist/
 	npm --prefix js run --silent build
 
 .PHONY: run
-run: build ## Start the local service and print the addresses of pages with a live agent
+run: build ## Start the local service, and print where to talk to agents and where to build one
 	tools/need.sh voice
-	go run ./cmd/localservice
+	go run ./cmd/localservice -json | go run ./example/studio
 
 .PHONY: run-tokenserver
 run-tokenserver: build ## Start a site whose visitors sign in and have conversations of their own

@@ -2,6 +2,7 @@ package pagetest
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"slices"
 
@@ -64,6 +65,9 @@ func textOf(v *accessibility.Value) (text string) {
 	return text
 }
 
+//go:embed page/contrast.js
+var contrast string
+
 // narrow is a small phone, in CSS pixels.
 const narrow = 360
 
@@ -78,7 +82,7 @@ func (p *Page) Accessible() {
 		}
 	}
 	var lowContrast []string
-	if err := p.Eval(p.ctx, `import("/e2e/pagetest/page/contrast.js").then(({faint}) => faint())`, &lowContrast); err != nil {
+	if err := p.Eval(p.ctx, "(() => {"+contrast+"})()", &lowContrast); err != nil {
 		p.t.Fatal(err)
 	}
 	for _, text := range lowContrast {

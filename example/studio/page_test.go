@@ -88,6 +88,7 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 	p.Do(nil, `document.querySelector("#threads button").focus()`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.id === "thread" && document.getElementById("lines").innerText.includes("nine in the morning")`)
+	p.Accessible()
 
 	p.Do(nil, `document.querySelector('[aria-label="Delete: Harbour guide"]').focus()`)
 	p.Keys("\r")
