@@ -130,9 +130,14 @@ func newWorld(t *testing.T, v *service, foreign account, random *rand.Rand) *wor
 	silent := v.agents[store.Silent]
 	own := account{v.partner, silent.ConfigID, silent.WidgetID}
 	for _, who := range []*identity{
-		{account: &own, user: "user"}, {account: &own, user: "user"}, {account: &own, widget: true}, {account: &own, widget: true},
+		{account: &own, user: "user"},
+		{account: &own, user: "user"},
+		{account: &own, widget: true},
+		{account: &own, widget: true},
 		{account: &own, user: "server", admin: true},
-		{account: &foreign, user: "user"}, {account: &foreign, widget: true}, {account: &foreign, user: "server", admin: true},
+		{account: &foreign, user: "user"},
+		{account: &foreign, widget: true},
+		{account: &foreign, user: "server", admin: true},
 	} {
 		who.mark = uuid.NewString()
 		if who.user != "" {
