@@ -16,10 +16,9 @@ import (
 // number.
 const doubleCloses = 8
 
-// TestTabsThatGoTogetherReportTheEndOnce closes two tabs with one thread, the second as
-// soon as it knows that the first has left, or kills one and closes the other at once: the service gets
-// one report of each thread. Two that are closed in the same moment must not report twice;
-// whether a page lives for long enough to learn that it was the last is up to the browser.
+// TestTabsThatGoTogetherReportTheEndOnce closes two tabs with one thread, in the same moment or
+// the second as soon as it knows that the first has left, or kills one and closes the other
+// at once: the service gets one report of each thread.
 func TestTabsThatGoTogetherReportTheEndOnce(t *testing.T) {
 	n := doubleCloses
 	if text := os.Getenv("AGENTRUNTIME_DOUBLE_CLOSES"); text != "" {
@@ -28,33 +27,40 @@ func TestTabsThatGoTogetherReportTheEndOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var threads []string
-	missed := 0
-	for len(threads) < n {
+	once, cut := 0, 0
+	for done := 0; done < n; {
 		// A few at a time, because a test of a page has a time limit.
 		h, p := openPage(t)
-		var some []string
-		for range min(10, n-len(threads)) {
-			some = append(some, goTogether(h, p, len(threads)+len(some)))
+		threads := map[string]int{} // to the way
+		for range min(4, n-done) {
+			if thread, whole := goTogether(h, p, done%4); whole {
+				threads[thread] = done % 4
+				done++
+			} else {
+				cut++
+			}
+		}
+		if cut > n {
+			t.Fatal("this machine is too busy: the browser ends most tabs before they have handled it")
 		}
 		ends := strings.Join(h.completions(), "\n")
-		for i, thread := range some {
-			n, together := strings.Count(ends, `"`+thread+`"`), (len(threads)+i)%4 == 0
-			if n > 1 || n == 0 && !together {
-				t.Errorf("%d reports of the end of %s", n, thread)
-			}
-			if n == 0 {
-				missed++
+		for thread, way := range threads {
+			reports := strings.Count(ends, `"`+thread+`"`)
+			if reports == 1 {
+				once++
+			} else {
+				t.Errorf("%d reports of the end of %s, in way %d", reports, thread, way)
 			}
 		}
-		threads = append(threads, some...)
 	}
-	t.Logf("%d threads, %d without a report of tabs that were closed in the same moment", len(threads), missed)
+	t.Logf("%d pairs: one report of %d; %d others were ended by the browser before they had handled it", n, once, cut)
 }
 
 // goTogether opens two tabs with one thread and ends them in one of four ways. It returns
-// the thread when its end is reported.
-func goTogether(h server, p *pagetest.Page, way int) (thread string) {
+// the thread when its end was reported, or was not within a while. Chromium ends a tab half a
+// second after the request to close it, whether its page has handled that or not; then the
+// pair is not whole.
+func goTogether(h server, p *pagetest.Page, way int) (thread string, whole bool) {
 	one, two := p.NewTab(h.URL+folder), p.NewTab(h.URL+folder)
 	var first struct{ Thread, KS string }
 	one.Do(&first, `
@@ -62,7 +68,9 @@ func goTogether(h server, p *pagetest.Page, way int) (thread string) {
 		globalThis.one = await chatOf({ks, presenceHeartbeatMs: 50})
 		await one.session.connect()
 		await one.session.sendText("My name is Sam.")
-		return {thread: one.session.threadId, ks}`)
+		const {threadId} = one.session
+		addEventListener("pagehide", () => localStorage.setItem("handled " + threadId + " one", "")) // after the session's own
+		return {thread: threadId, ks}`)
 	thread = first.Thread
 	// Until the tabs know each other's locks.
 	two.Do(nil, fmt.Sprintf(`
@@ -78,15 +86,19 @@ func goTogether(h server, p *pagetest.Page, way int) (thread string) {
 		const bye = new BroadcastChannel("kaltura-agents:thread:" + threadId) // receives after the session's own
 		globalThis.gone = new Promise((resolve) => bye.onmessage = ({data}) => JSON.parse(data).t === "bye" && resolve())
 		await two.session.connect()
+		addEventListener("pagehide", () => localStorage.setItem("handled " + threadId + " two", ""))
 		await known
 		channel.close()`, thread, first.KS))
-	switch way % 4 {
+	closed := 2
+	switch way {
 	case 1: // as soon as the browser has found out
 		one.Crash()
 		two.CloseTab()
+		closed = 1
 	case 3:
 		two.Crash()
 		one.CloseTab()
+		closed = 1
 	case 2:
 		one.CloseTab()
 		two.Do(nil, "await gone")
@@ -96,10 +108,13 @@ func goTogether(h server, p *pagetest.Page, way int) (thread string) {
 		going.Go(one.CloseTab)
 		going.Go(two.CloseTab)
 		going.Wait()
-		return thread
 	}
-	h.AwaitSessionCompleted(thread)
-	return thread
+	if h.Reported(thread) {
+		return thread, true
+	}
+	var handled int
+	p.Do(&handled, fmt.Sprintf(`return Object.keys(localStorage).filter((key) => key.startsWith("handled " + %q)).length`, thread))
+	return thread, handled == closed
 }
 
 // Two tabs talk on one thread. What is said in one is known in the other; one may

@@ -216,6 +216,14 @@ func CloseUntilReported(t *testing.T, begin func() (h *Server, p *Page, threads 
 	return nil
 }
 
+// Reported waits a while for the report of a thread's end.
+func (h *Server) Reported(thread string) bool {
+	ctx, cancel := context.WithTimeout(h.ctx, closePatience)
+	defer cancel()
+	_, ok := h.await(ctx, reportsEnd(thread))
+	return ok
+}
+
 // AwaitSessionCompleted waits until the end of the thread was reported to the service.
 func (h *Server) AwaitSessionCompleted(thread string) {
 	h.t.Helper()

@@ -241,9 +241,10 @@ func (n *Notifier) hide(persisted bool) {
 	n.mu.Lock()
 	presence := n.presence
 	n.mu.Unlock()
+	announced := presence == nil || presence.announced()
 	n.Notify(reasonPageHide)
 	n.o.Leave(reasonPageHide)
-	if presence != nil {
+	if !announced {
 		presence.hold()
 	}
 }

@@ -86,6 +86,53 @@ type page struct {
 	tabs     *tabs
 	listener Listener
 	gone     atomic.Bool
+
+	// How the browser closes it: with a beforeunload event, and whether what has come by
+	// then is received after pagehide.
+	asks, lives bool
+
+	mu      sync.Mutex
+	closing []func() // its listeners of beforeunload
+	busy    bool     // a listener runs
+	waiting []func() // until the page is no longer busy
+}
+
+// soon calls f when the page is not busy, in the order of the calls.
+func (p *page) soon(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = append(p.waiting, f)
+	if !p.busy {
+		p.busy = true
+		go p.rest()
+	}
+}
+
+// rest receives what waits.
+func (p *page) rest() {
+	for {
+		p.mu.Lock()
+		if len(p.waiting) == 0 {
+			p.busy = false
+			p.mu.Unlock()
+			return
+		}
+		f := p.waiting[0]
+		p.waiting = p.waiting[1:]
+		p.mu.Unlock()
+		if !p.gone.Load() {
+			f()
+		}
+	}
+}
+
+// listen runs a listener, and receives then what came meanwhile.
+func (p *page) listen(f func()) {
+	p.mu.Lock()
+	p.busy = true
+	p.mu.Unlock()
+	f()
+	p.rest()
 }
 
 func (p *page) Watch(l Listener) func() {
@@ -96,7 +143,18 @@ func (p *page) UserAgent() string { return "test" }
 
 // close is what a browser does with a tab that is closed.
 func (p *page) close() {
-	p.listener.Hide(false)
+	if p.asks {
+		p.mu.Lock()
+		closing := slices.Clone(p.closing)
+		p.mu.Unlock()
+		for _, f := range closing {
+			p.listen(f)
+		}
+	}
+	p.listen(func() {
+		p.listener.Hide(false)
+		p.gone.Store(!p.lives)
+	})
 	p.kill()
 }
 
@@ -128,11 +186,7 @@ func (c *tabChannel) Post(message string) {
 	defer tabs.mu.Unlock()
 	for other := range tabs.channels {
 		if other != c && other.name == c.name {
-			time.AfterFunc(tabs.message, func() {
-				if !other.page.gone.Load() {
-					other.receive(message)
-				}
-			})
+			time.AfterFunc(tabs.message, func() { other.page.soon(func() { other.receive(message) }) })
 		}
 	}
 }
@@ -153,6 +207,17 @@ func (c *tabChannel) Stored(name string) string {
 	c.page.tabs.mu.Lock()
 	defer c.page.tabs.mu.Unlock()
 	return c.page.tabs.stored[name]
+}
+
+func (c *tabChannel) Closing(f func()) (stop func()) {
+	c.page.mu.Lock()
+	defer c.page.mu.Unlock()
+	c.page.closing = append(c.page.closing, f)
+	return func() {
+		c.page.mu.Lock()
+		defer c.page.mu.Unlock()
+		c.page.closing = nil
+	}
 }
 
 func (c *tabChannel) Hold(d time.Duration) { time.Sleep(d) }
@@ -186,11 +251,7 @@ func (t *tabs) grant(name string) {
 		}
 		if !l.granted {
 			l.granted = true
-			go func() {
-				if !l.page.gone.Load() {
-					l.taken()
-				}
-			}()
+			l.page.soon(l.taken)
 		}
 	}
 }
@@ -505,8 +566,8 @@ func TestOneTabReportsTheEnd(t *testing.T) {
 	ms := time.Millisecond
 	ways := []string{"closed", "killed", "disconnected", "stays"}
 	// Both sides of what a message takes, and of what a page waits.
-	times := []time.Duration{0, ms, 4 * ms, 10 * ms, 18 * ms, 300 * ms}
-	run := func(t *testing.T, message, notice time.Duration, exits []exit) {
+	times := []time.Duration{0, ms, 4 * ms, 10 * ms, 45 * ms, 300 * ms}
+	run := func(t *testing.T, asks bool, message, notice time.Duration, exits []exit) {
 		synctest.Test(t, func(t *testing.T) {
 			browser := newBrowser()
 			browser.message, browser.notice = message, notice
@@ -517,6 +578,7 @@ func TestOneTabReportsTheEnd(t *testing.T) {
 			for i := range exits {
 				r := newRig(t, browser, Settings{tab: string(rune('a' + i))})
 				r.brain = service
+				r.page.asks, r.page.lives = asks, !asks
 				r.SetThread("5f0c", "token")
 				all = append(all, r)
 			}
@@ -556,7 +618,7 @@ func TestOneTabReportsTheEnd(t *testing.T) {
 				want = -1 // then none or one: those that left may not have known in time
 			}
 			if want >= 0 && got != want || got > 1 {
-				t.Errorf("message %v, notice %v, %+v: %d requests, want %d", message, notice, exits, got, want)
+				t.Errorf("asks %v, message %v, notice %v, %+v: %d requests, want %d", asks, message, notice, exits, got, want)
 			}
 		})
 	}
@@ -565,11 +627,13 @@ func TestOneTabReportsTheEnd(t *testing.T) {
 			for _, a := range ways {
 				for _, b := range ways {
 					for _, at := range times {
-						run(t, message, notice, []exit{{a, 0}, {b, at}})
-						run(t, message, notice, []exit{{a, at}, {b, 0}})
-						for _, c := range ways {
-							run(t, message, notice, []exit{{a, 0}, {b, at}, {c, at / 2}})
-							run(t, message, notice, []exit{{a, at}, {b, 2 * ms}, {c, 0}})
+						for _, asks := range []bool{true, false} {
+							run(t, asks, message, notice, []exit{{a, 0}, {b, at}})
+							run(t, asks, message, notice, []exit{{a, at}, {b, 0}})
+							for _, c := range ways {
+								run(t, asks, message, notice, []exit{{a, 0}, {b, at}, {c, at / 2}})
+								run(t, asks, message, notice, []exit{{a, at}, {b, 2 * ms}, {c, 0}})
+							}
 						}
 					}
 				}

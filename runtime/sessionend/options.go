@@ -129,8 +129,12 @@ type Channel interface {
 	// returns one. They never wait. Where there is no storage nothing is kept.
 	Store(name, value string)
 	Stored(name string) string
-	// Hold keeps a page that is being unloaded for d. It is called in the pagehide
-	// listener; messages that come meanwhile are received when the listener has returned.
+	// Closing calls f in the beforeunload listener, until stop is called: the page is about
+	// to be closed, left for another, or asked whether it may be, and can still stay.
+	Closing(f func()) (stop func())
+	// Hold keeps a page that is being unloaded for d. It is called in the listener of
+	// beforeunload or pagehide; messages that come meanwhile are received when the listener
+	// has returned.
 	Hold(d time.Duration)
 	Close()
 }

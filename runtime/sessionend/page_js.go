@@ -138,6 +138,14 @@ func (*broadcast) Stored(name string) string {
 	return value.String()
 }
 
+func (b *broadcast) Closing(f func()) (stop func()) {
+	stop, err := b.scope.Listen(js.Global(), "beforeunload", func(js.Value) { f() })
+	if err != nil {
+		return func() {}
+	}
+	return stop
+}
+
 // Hold keeps the page busy, because a page that is being unloaded can't wait for events.
 func (b *broadcast) Hold(d time.Duration) {
 	for began := time.Now(); time.Since(began) < d; {

@@ -68,6 +68,15 @@ func TestTabsHearEachOther(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("nothing was heard")
 	}
+	closing := 0
+	stop := one.Closing(func() { closing++ })
+	for range 2 {
+		js.Global().Call("dispatchEvent", js.Global().Get("Event").New("beforeunload"))
+		stop()
+	}
+	if closing != 1 {
+		t.Errorf("the page was closing %d times, want 1 before the stop", closing)
+	}
 	one.Close()
 	two.Close()
 	one.Post("closed") // must not throw

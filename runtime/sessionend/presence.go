@@ -12,10 +12,13 @@ const (
 	// maxPeers bounds the memory for messages of other scripts of the same origin.
 	maxPeers = 64
 	// goodbyeLimit is how long a message between tabs may take, or the browser to
-	// release the lock of a tab that crashed. A page that is unloaded while other tabs
+	// release the lock of a tab that crashed. A page that is closed while other tabs
 	// have its thread is kept for that long, and an ended session listens for longer.
-	goodbyeLimit = 20 * time.Millisecond
+	goodbyeLimit = 50 * time.Millisecond
 	lingerLimit  = time.Second
+	// stayLimit is the time after its beforeunload event when a page that is still there
+	// counts as one that stays, as after a click on a download.
+	stayLimit = time.Second
 )
 
 // tab is this program's id between tabs. It is the same for all sessions of a page:
@@ -29,14 +32,20 @@ func randomName() string { return strconv.FormatUint(rand.Uint64(), 36) }
 // elects the one that reports the end: the tab that leaves last.
 //
 // A tab that leaves and knows of no other one is the last. If it knows of others, some of
-// them may have left or crashed at the same time. So it listens for a little longer
-// (goodbyeLimit), and it is the last if meanwhile every other tab has said that it left
+// them may have left or crashed at the same time. So it says bye, listens for a little longer
+// (goodbyeLimit), and it is the last if by then every other tab has said that it left
 // earlier, or has lost its lock. This elects exactly one tab of those that leave: leaving
-// is ordered by time and then by id, after everything that the tab has received by then, so that only one can be later than all others, and
-// what the others posted before that moment reaches it while it listens. A tab also stores
-// when it left, because a page that is unloaded may not live to receive a message, but it
-// can read the storage at once. A tab that stays
-// never loses its lock, so none of those that leave is elected while one is there.
+// is ordered by time and then by id, after everything that the tab has received by then, so
+// that only one can be later than all others, and what the others posted before that moment
+// reaches it while it listens. A tab that stays never loses its lock, so none of those that
+// leave is elected while one is there.
+//
+// A page that is closed says bye in its beforeunload event, which it holds: what others have
+// posted is received before its pagehide event, in which it decides and sends. After pagehide
+// most browsers end a page before it receives anything more. Where there was no beforeunload
+// event, as on phones, the page says bye in pagehide and is the last if it lives for long
+// enough to learn so. For that case a tab also stores when it left: the storage can be read
+// at once. A page that had the event and is still there later takes its bye back.
 //
 // Every tab with a peer holds a Web Lock, which the browser releases when the tab is
 // gone, however it went. Tabs without one, such as those of the reference client, count
@@ -54,11 +63,14 @@ type presence struct {
 	lock    string // of this session
 	release func() // set when the lock was asked for
 	held    bool
+	unwatch func() // of the page's closing, with release
 
-	before int64  // when the last other tab left, of which this one knew
-	left   int64  // when this tab left, in ms since 1970 and after those; 0 before
-	last   func() // called when it turns out that this tab was the last; nil when that is decided
-	linger *time.Timer
+	before  int64       // when the last other tab left, of which this one knew
+	left    int64       // when this tab left, in ms since 1970 and after those; 0 before
+	closing *time.Timer // set between a bye ahead of pagehide and the end of that state
+	later   bool        // a tab left after this one
+	last    func()      // called when it turns out that this tab was the last; nil when that is decided
+	linger  *time.Timer
 }
 
 // peer is another tab.
@@ -92,10 +104,13 @@ func openPresence(page Page, s Settings, thread string) *presence {
 	p.beat = time.AfterFunc(s.PresenceBeat, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.channel != nil && p.left == 0 {
-			p.post("alive")
-			p.beat.Reset(s.PresenceBeat)
+		if p.channel == nil {
+			return
 		}
+		if p.left == 0 {
+			p.post("alive")
+		}
+		p.beat.Reset(s.PresenceBeat)
 	})
 	return p
 }
@@ -154,11 +169,7 @@ func (p *presence) take(n notice) {
 		if known != nil && known.lock != "" && n.Lock != "" && n.Lock != known.lock {
 			return // another session of that tab stays
 		}
-		p.before = max(p.before, n.At)
-		p.forget(n.ID)
-		if p.left != 0 && (n.At == 0 || n.At > p.left || n.At == p.left && n.ID > p.id) {
-			p.last = nil // that tab left later
-		}
+		p.departed(n.ID, n.At)
 		return
 	case "hello":
 		if p.left == 0 {
@@ -187,8 +198,10 @@ func (p *presence) take(n notice) {
 			})
 		})
 	}
-	// A page alone needs none, and a lock keeps it from the back-forward cache.
+	// A page alone needs none, and a lock keeps it from the back-forward cache, in some
+	// browsers a listener of beforeunload too.
 	if p.release == nil && p.left == 0 {
+		p.unwatch = p.channel.Closing(p.announce)
 		p.release = p.channel.Lock(p.prefix+p.lock, false, func() {
 			p.change(func() {
 				p.held = true
@@ -198,6 +211,38 @@ func (p *presence) take(n notice) {
 			})
 		})
 	}
+}
+
+// departed notes that a tab left at a time, 0 when it did not say. It is called with mu held.
+func (p *presence) departed(id string, at int64) {
+	p.before = max(p.before, at)
+	p.forget(id)
+	if p.left != 0 && (at == 0 || at > p.left || at == p.left && id > p.id) {
+		p.later, p.last = true, nil
+	}
+}
+
+// announce says bye when the page is probably about to be closed, and keeps it until the
+// byes of tabs that are closed at the same time are there. If nothing follows, it takes the
+// bye back.
+func (p *presence) announce() {
+	p.mu.Lock()
+	channel := p.channel
+	if channel == nil || p.left != 0 || len(p.peers) == 0 {
+		p.mu.Unlock()
+		return
+	}
+	p.post("bye")
+	p.closing = time.AfterFunc(stayLimit, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.closing != nil && p.channel != nil {
+			p.closing, p.left, p.later = nil, 0, false
+			p.post("alive")
+		}
+	})
+	p.mu.Unlock()
+	channel.Hold(goodbyeLimit)
 }
 
 // forget is called with mu held.
@@ -229,11 +274,19 @@ func (p *presence) leave(last func()) int {
 			continue
 		}
 		if at, err := strconv.ParseInt(p.channel.Stored(p.stored(known.lock)), 10, 64); err == nil {
-			p.before = max(p.before, at)
-			p.forget(id)
+			p.departed(id, at)
 		}
 	}
-	p.post("bye")
+	if p.closing != nil {
+		p.closing.Stop()
+		p.closing = nil
+	} else {
+		p.post("bye")
+		p.later = false // of an earlier end of this session
+	}
+	if p.later {
+		return max(1, len(p.peers))
+	}
 	if len(p.peers) > 0 {
 		p.last = last
 		p.channel.Store(p.stored(p.lock), strconv.FormatInt(p.left, 10))
@@ -245,9 +298,16 @@ func (p *presence) leave(last func()) int {
 // come. It exists for a short time, and only when there are several tabs.
 func (p *presence) stored(lock string) string { return p.space + ":left:" + lock }
 
-// hold keeps a page that is being unloaded until messages of other tabs that leave at the
-// same time are there, and until its own are there before its lock is lost. They are
-// received when the listener of pagehide has returned.
+// announced reports whether bye was said ahead of pagehide.
+func (p *presence) announced() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closing != nil
+}
+
+// hold keeps a page that is unloaded without an announcement until messages of other tabs
+// that leave at the same time are there, and until its own are there before its lock is lost.
+// They are received when the listener of pagehide has returned, if the page is still there.
 func (p *presence) hold() {
 	p.mu.Lock()
 	channel, met := p.channel, p.release != nil
@@ -291,6 +351,7 @@ func (p *presence) end() {
 	clear(p.peers)
 	if p.release != nil {
 		p.release()
+		p.unwatch()
 		p.channel.Store(p.stored(p.lock), "")
 	}
 	p.channel.Close()
