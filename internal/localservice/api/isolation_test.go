@@ -61,7 +61,7 @@ var calls = []func(*world, *identity){
 	(*world).talk, (*world).talk, (*world).rate, (*world).complete, (*world).abort, (*world).get, (*world).rename, (*world).transcript,
 	(*world).list, (*world).messages, (*world).message, (*world).share, (*world).readShared, (*world).rateShared, (*world).remove,
 	(*world).renew,
-	(*world).push, (*world).push, (*world).report, (*world).analyse, (*world).match, (*world).search, (*world).followups,
+	(*world).push, (*world).push, (*world).report, (*world).analyse, (*world).match, (*world).search, (*world).search, (*world).followups,
 	(*world).make, (*world).make, (*world).readRecord, (*world).readRecord, (*world).changeRecord, (*world).removeRecord, (*world).listRecords,
 }
 
@@ -460,6 +460,16 @@ func (w *world) remove(who *identity) {
 	w.wantIDs(got, want)
 }
 
+// mostly picks a server instead of an identity, most of the time: what others do with
+// management calls is refused always.
+func (w *world) mostly(who *identity) *identity {
+	if w.random.IntN(4) == 0 {
+		return who
+	}
+	admins := slices.DeleteFunc(slices.Clone(w.identities), func(i *identity) bool { return !i.admin })
+	return admins[w.random.IntN(len(admins))]
+}
+
 // servers is the status of a management route, which needs an admin token.
 func servers(who *identity, otherwise int) int {
 	if !who.admin {
@@ -523,7 +533,8 @@ func (w *world) followups(who *identity) {
 // search looks for the text of any identity: a server finds what its partner has, and a
 // user only what its agent answers from, which is nothing.
 func (w *world) search(who *identity) {
-	owner := w.identities[w.random.IntN(len(w.identities))]
+	who = w.mostly(who)
+	owner := w.mostly(who)
 	has := slices.ContainsFunc(w.records, func(r *made) bool { return r.kind.name == "knowledge" && r.owner == owner && !r.deleted })
 	w.call(who, "/mcp/search", map[string]any{"query": oneWord(owner)}, w.owners(who, found(has && who.admin && owner.account == who.account)))
 }
@@ -568,7 +579,8 @@ type made struct {
 
 // make makes a record with the mark of the identity.
 func (w *world) make(who *identity) {
-	k := &kinds[w.random.IntN(len(kinds))]
+	who = w.mostly(who)
+	k := &kinds[max(0, w.random.IntN(2*len(kinds))-len(kinds))] // half of them knowledge, which has the most to hide
 	got := w.call(who, "/v1/"+k.name+"/"+k.create, k.body(who.mark+" "+uuid.NewString()), servers(who, http.StatusOK))
 	if got.status != http.StatusOK {
 		return
@@ -588,6 +600,7 @@ func (w *world) make(who *identity) {
 
 // about makes a call about a record of anybody's, which only the partner's server may.
 func (w *world) about(who *identity, action string, more map[string]any) *made {
+	who = w.mostly(who)
 	r := pick(w.random, w.records)
 	if r == nil {
 		return nil
@@ -607,6 +620,7 @@ func (w *world) readRecord(who *identity) { w.about(who, "get", nil) }
 
 // changeRecord repeats what a record says: the reply must come to its partner alone.
 func (w *world) changeRecord(who *identity) {
+	who = w.mostly(who)
 	r := pick(w.random, w.records)
 	if r == nil || r.kind.name == "insight-settings" || r.kind.name == "tool" { // they have no free name
 		return
