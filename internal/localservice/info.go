@@ -18,6 +18,7 @@ type Info struct {
 	AgenticURL             string `json:"agenticUrl"`
 	GenieURL               string `json:"genieUrl"`
 	OVPURL                 string `json:"ovpUrl"`
+	MessagingURL           string `json:"messagingUrl"`
 	ConversationManagerURL string `json:"conversationManagerUrl"`
 	SRSBaseURL             string `json:"srsBaseUrl"`
 	// TURNServerURL is "turn:host" when the relay has the ports of the four-URL
@@ -81,6 +82,7 @@ func (i *Info) setBases(origin string) {
 	i.AgenticURL = origin + "/v1"
 	i.GenieURL = origin
 	i.OVPURL = origin + api.SessionPrefix
+	i.MessagingURL = origin + "/v1"
 	i.ConversationManagerURL = origin
 	i.SRSBaseURL = origin
 }
