@@ -344,4 +344,7 @@ func TestTerminalsAreNotChanged(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
+	if got := printable("a\n\tb"); got != "a  b" { // in a table these begin lines and cells
+		t.Errorf("%q", got)
+	}
 }
