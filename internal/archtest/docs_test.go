@@ -1,0 +1,104 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSecurityNamesTests keeps docs/security.md true: every test and file that it names
+// exists, and no promise is without a test.
+func TestSecurityNamesTests(t *testing.T) {
+	source := checkRows(t, "docs/security.md", "| Promise | Tests |")
+	for _, name := range regexp.MustCompile("`([a-z]+/[\\w./]+\\.(?:go|ts|js))`").FindAllStringSubmatch(source, -1) {
+		if _, err := os.Stat(filepath.Join(root, name[1])); err != nil {
+			t.Errorf("docs/security.md: %v", err)
+		}
+	}
+}
+
+// TestManagementNamesTests keeps docs/management.md true and complete: every test that it
+// names exists, and every endpoint and rule of the service document has a row. The list
+// of these is in testdata/service.txt.
+func TestManagementNamesTests(t *testing.T) {
+	const head = "| Endpoint or rule | Test |"
+	rows := rowsUnder(checkRows(t, "docs/management.md", head), head)
+	for line := range strings.Lines(readFile(t, "internal/archtest/testdata/service.txt")) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && !named(rows, strings.Split(line, "; ")) {
+			t.Errorf("docs/management.md has no row with %s", line)
+		}
+	}
+}
+
+// named reports whether the first column of a row has all the words.
+func named(rows []string, words []string) bool {
+rows:
+	for _, row := range rows {
+		first := row[:strings.LastIndex(strings.TrimSuffix(row, " |"), " | ")]
+		for _, word := range words {
+			if !strings.Contains(first, word) {
+				continue rows
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// rowsUnder returns the rows of the tables with that head.
+func rowsUnder(source, head string) (rows []string) {
+	within := false
+	for line := range strings.Lines(source) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == head:
+			within = true
+		case !strings.HasPrefix(line, "|"):
+			within = false
+		case within && !strings.HasPrefix(line, "| ---"):
+			rows = append(rows, line)
+		}
+	}
+	return rows
+}
+
+// checkRows returns a document. It fails the test for a row under that head without a
+// test, and for a test anywhere in the document that does not exist.
+func checkRows(t *testing.T, doc, head string) (source string) {
+	t.Helper()
+	source = readFile(t, doc)
+	tests := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Example)\w*)\(`)
+	for _, f := range goFiles(t) {
+		for _, match := range declared.FindAllStringSubmatch(readFile(t, f.path), -1) {
+			tests[match[1]] = true
+		}
+	}
+	name := regexp.MustCompile("`(?:\\w+\\.)?((?:Test|Example)\\w*)`")
+	for _, n := range name.FindAllStringSubmatch(source, -1) {
+		if !tests[n[1]] {
+			t.Errorf("%s names %s, which does not exist", doc, n[1])
+		}
+	}
+	rows := rowsUnder(source, head)
+	if len(rows) == 0 {
+		t.Fatalf("%s names no test", doc)
+	}
+	for _, row := range rows {
+		if !name.MatchString(row) {
+			t.Errorf("%s has a row without a test: %s", doc, row)
+		}
+	}
+	return source
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
