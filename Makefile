@@ -22,8 +22,8 @@ SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
 NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader|faults)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more
-# of them than cores run at once.
-PARALLEL := -parallel 8
+# of them than cores run at once; with many more, they wait for the cores.
+PARALLEL := -parallel 4
 
 # internal/maketest counts events.
 GOTEST = go test $(if $(COUNT),-json) -timeout 15m
@@ -53,7 +53,7 @@ check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers
 .PHONY: test
 test: $(NPM) ## Every check and test, headless, with a closing line of totals
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest -j 3 build vet-native tools then \
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest build vet-native tools then \
 		suites native-all page npm lint-native lint-page vet-page types format
 
 .PHONY: verify
@@ -74,7 +74,7 @@ clean: ## Remove what was built
 .PHONY: suites
 suites: # whole pages; most of a test is waiting for media in real time
 	tools/need.sh browser
-	$(GOTEST) -race -p 2 -parallel 4 $(SUITES)
+	$(GOTEST) -race -p 1 $(PARALLEL) $(SUITES)
 
 .PHONY: native
 native:
@@ -128,7 +128,7 @@ npm: $(NPM)
 
 .PHONY: faults
 faults: # every fault of docs/resilience.md, whose table is written again
-	$(GOTEST) -count 1 -skip TestSoak $(PARALLEL) ./e2e/faults -all $(if $(COUNT),,-write $$PWD/docs/resilience.md)
+	$(GOTEST) -count 1 -skip TestSoak -parallel 8 ./e2e/faults -all $(if $(COUNT),,-write $$PWD/docs/resilience.md)
 
 SOAK := 2m
 
