@@ -32,7 +32,7 @@ func TestJSONLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"page", "agenticUrl", "genieUrl", "ovpUrl", "conversationManagerUrl", "srsBaseUrl", "turnServerUrl",
+		"page", "agenticUrl", "genieUrl", "ovpUrl", "conversationManagerUrl", "srsBaseUrl", "turnServerUrl", "messagingUrl",
 		"partnerId", "adminSecret", "controlUrl", "controlToken", "agents",
 	}
 	for _, key := range want {

@@ -50,6 +50,7 @@ func (fakeChannel) Lock(string, bool, func()) (release func()) { return func() {
 func (fakeChannel) Store(string, string)                       {}
 func (fakeChannel) Stored(string) string                       { return "" }
 func (fakeChannel) Hold(time.Duration)                         {}
+func (fakeChannel) Closing(func()) (stop func())               { return func() {} }
 func (c fakeChannel) Close()                                   { c.page.channels-- }
 
 // rig is a session and everything around it, inside a bubble of virtual time.
