@@ -145,7 +145,7 @@ tabs: # pairs of tabs with one thread that end together
 
 # Each fuzz target runs its seeds with the other tests; here it also runs this many
 # inputs of its own. A time instead would now and then end a run with an error.
-FUZZTIME := 10000x
+FUZZTIME := 2000x
 # `go test -fuzz` would instrument every dependency and the standard library: that takes
 # minutes to compile, and most of what then counts as new is not code of ours.
 INSTRUMENT := -gcflags=github.com/agentruntime/agentruntime/...=-d=libfuzzer
