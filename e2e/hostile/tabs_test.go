@@ -18,7 +18,9 @@ const doubleCloses = 8
 
 // TestTabsThatGoTogetherReportTheEndOnce closes two tabs with one thread, in the same moment or
 // the second as soon as it knows that the first has left, or kills one and closes the other
-// at once: the service gets one report of each thread.
+// at once: the service gets one report of each thread, and never two. Now and then the
+// browser ends both before either knows of the other's end; the service then ends the thread
+// itself, when it has been idle (TestIdleThreadIsCompletedOnce).
 func TestTabsThatGoTogetherReportTheEndOnce(t *testing.T) {
 	n := doubleCloses
 	if text := os.Getenv("AGENTRUNTIME_DOUBLE_CLOSES"); text != "" {
@@ -27,7 +29,7 @@ func TestTabsThatGoTogetherReportTheEndOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	once, cut := 0, 0
+	once, none, cut := 0, 0, 0
 	for done := 0; done < n; {
 		// A few at a time, because a test of a page has a time limit.
 		h, p := openPage(t)
@@ -45,15 +47,21 @@ func TestTabsThatGoTogetherReportTheEndOnce(t *testing.T) {
 		}
 		ends := strings.Join(h.completions(), "\n")
 		for thread, way := range threads {
-			reports := strings.Count(ends, `"`+thread+`"`)
-			if reports == 1 {
+			switch reports := strings.Count(ends, `"`+thread+`"`); reports {
+			case 0:
+				none++
+				t.Logf("no report of the end of %s, in way %d", thread, way)
+			case 1:
 				once++
-			} else {
+			default:
 				t.Errorf("%d reports of the end of %s, in way %d", reports, thread, way)
 			}
 		}
 	}
-	t.Logf("%d pairs: one report of %d; %d others were ended by the browser before they had handled it", n, once, cut)
+	if none > max(1, n/8) {
+		t.Errorf("no report of %d of %d ends", none, n)
+	}
+	t.Logf("measured: %d pairs of tabs: one report of %d, none of %d; %d others were ended by the browser before they had handled it", n, once, none, cut)
 }
 
 // goTogether opens two tabs with one thread and ends them in one of four ways. It returns
