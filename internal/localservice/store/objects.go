@@ -39,7 +39,7 @@ func (r *Record[T]) Number() int64 {
 }
 
 // Collection is all records of one kind. Every method is about one partner: an id of
-// another partner, or of nobody, is [ErrNotFound].
+// another partner, and one that does not exist, is [ErrNotFound].
 type Collection[T any] struct {
 	store *Store
 	kind  string
@@ -155,7 +155,9 @@ func (c Collection[T]) Usable(ctx context.Context, partnerID int64, ids []string
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found, _, err := c.List(ctx, partnerID, Query{IDs: ids, Shared: true})
+	q := Query{IDs: ids, Shared: true}
+	where, args := c.where(partnerID, q)
+	found, err := c.find(ctx, q, where, args)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +176,22 @@ func (c Collection[T]) Usable(ctx context.Context, partnerID int64, ids []string
 
 // List returns what a query selects, and how much that is without its bounds.
 func (c Collection[T]) List(ctx context.Context, partnerID int64, q Query) ([]Record[T], int, error) {
-	where, args := `kind = ? AND partner_id = ?`, []any{c.kind, partnerID}
+	where, args := c.where(partnerID, q)
+	count := `SELECT count(*) FROM objects WHERE ` + where
+	if q.IDs == nil && len(q.Where) == 0 { // counted already
+		count = `SELECT coalesce(sum(count), 0) FROM object_counts WHERE ` + where
+	}
+	var total int
+	if err := c.store.read.QueryRowContext(ctx, count, args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	list, err := c.find(ctx, q, where, args)
+	return list, total, err
+}
+
+// where is the condition of a query.
+func (c Collection[T]) where(partnerID int64, q Query) (where string, args []any) {
+	where, args = `kind = ? AND partner_id = ?`, []any{c.kind, partnerID}
 	if q.Shared {
 		where, args = `kind = ? AND partner_id IN (?, ?)`, append(args, SharedPartner)
 	}
@@ -186,14 +203,11 @@ func (c Collection[T]) List(ctx context.Context, partnerID int64, q Query) ([]Re
 		where += ` AND ` + condition.sql
 		args = append(args, condition.args...)
 	}
-	count := `SELECT count(*) FROM objects WHERE ` + where
-	if q.IDs == nil && len(q.Where) == 0 { // counted already
-		count = `SELECT coalesce(sum(count), 0) FROM object_counts WHERE ` + where
-	}
-	var total int
-	if err := c.store.read.QueryRowContext(ctx, count, args...).Scan(&total); err != nil {
-		return nil, 0, err
-	}
+	return where, args
+}
+
+// find selects within the bounds of a query.
+func (c Collection[T]) find(ctx context.Context, q Query, where string, args []any) ([]Record[T], error) {
 	order := "seq"
 	if q.Order != "" {
 		order = q.Order.sql("objects")
@@ -201,9 +215,8 @@ func (c Collection[T]) List(ctx context.Context, partnerID int64, q Query) ([]Re
 	if q.Limit == 0 {
 		q.Limit = -1
 	}
-	list, err := all(ctx, c.store.read, scanRecord[T],
+	return all(ctx, c.store.read, scanRecord[T],
 		`SELECT `+objectColumns+` FROM objects WHERE `+where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, q.Limit, q.Offset)...)
-	return list, total, err
 }
 
 // Create stores a new record under an id of its own. A request that comes again gets the
