@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
 // Bounds of request variables. The protocol has none; a page context of 31 kB is
@@ -66,11 +67,8 @@ func merged(stored, vars map[string]any) map[string]any {
 // (local-service choice A21).
 const FormKey = "form_lead_info"
 
-// userAttributes are those of sys__user_obj (service.md, Reserved template variables).
-var userAttributes = []string{"first_name", "last_name", "title", "company", "gender", "email"}
-
 // userObject is what is known of a user: what they put into a form of the thread, and
-// the address when it is their id. An anonymous visitor is nobody.
+// the address when it is their id. Nothing is known of an anonymous visitor.
 func userObject(who Caller, t store.Thread) map[string]any {
 	vars := map[string]any{}
 	if who.Claims.UserID == "" {
@@ -80,7 +78,7 @@ func userObject(who Caller, t store.Thread) map[string]any {
 		vars["sys__user_obj.email"] = who.Claims.UserID
 	}
 	form, _ := t.Analysis[FormKey].(map[string]any)
-	for _, name := range userAttributes {
+	for _, name := range converse.UserAttributes() {
 		if text, ok := form[name].(string); ok {
 			vars["sys__user_obj."+name] = text
 		}
