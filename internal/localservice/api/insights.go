@@ -1,9 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -69,16 +69,13 @@ func setInsight(old store.InsightSetting, body fields) (store.InsightSetting, er
 	if setting.Status == "" {
 		setting.Status = store.StatusActive
 	}
-	types := store.ValueTypes()
 	switch {
 	case !variableName.MatchString(setting.Key) || len(setting.Key) > maxName:
 		return setting, invalid("string_pattern_mismatch", "The key must be a name of letters, digits and underscores", "key")
-	case !slices.Contains(types, setting.ValueType):
-		return setting, oneOf("valueType", string(setting.ValueType), texts(types)...)
 	case strings.TrimSpace(setting.Prompt) == "" || utf8.RuneCountInString(setting.Prompt) > maxPrompt:
 		return setting, invalid("value_error", fmt.Sprintf("The prompt must have 1 to %d characters", maxPrompt), "prompt")
 	}
-	if err := checkName("title", setting.Title); err != nil {
+	if err := cmp.Or(oneOf("valueType", string(setting.ValueType), texts(store.ValueTypes())...), checkName("title", setting.Title)); err != nil {
 		return setting, err
 	}
 	return setting, oneOf("status", setting.Status, store.StatusActive, store.StatusDisabled)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -205,10 +206,8 @@ func checkRefs(key string, list []string) error {
 }
 
 func oneOf(key, value string, allowed ...string) error {
-	for _, a := range allowed {
-		if value == a {
-			return nil
-		}
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	return invalid("enum", "Input should be one of: "+strings.Join(allowed, ", "), key)
 }

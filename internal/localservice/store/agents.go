@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -84,10 +85,7 @@ func (s *Store) AgentByWidget(ctx context.Context, widgetID string) (Agent, erro
 }
 
 func agentOf(r *Record[AgentRecord]) Agent {
-	name := r.Body.Name
-	if name == "" {
-		name = r.Body.DisplayName
-	}
+	name := cmp.Or(r.Body.Name, r.Body.DisplayName)
 	return Agent{ID: r.ID, PartnerID: r.PartnerID, Name: name, ConfigID: r.Body.IntellectID, WidgetID: r.Body.WidgetID}
 }
 
