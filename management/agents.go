@@ -48,20 +48,22 @@ func (a *Agent) hasID() bool { return a.ID != "" }
 
 // IntellectRef names the intellect of an agent.
 type IntellectRef struct {
-	ID ConfigID `json:"id"`
+	// ID is the number of an intellect, 0 if there is none.
+	ID int64 `json:"id"`
 }
 
-// ConfigID is the number of an intellect, 0 if there is none.
-type ConfigID int64
-
-// UnmarshalJSON reads a number. Anything else is no intellect (service.md
+// UnmarshalJSON reads a reference. An id that is not a number is no intellect (service.md
 // "Authentication" rule 4).
-func (id *ConfigID) UnmarshalJSON(data []byte) error {
-	var n int64
-	if json.Unmarshal(data, &n) != nil || n < 0 {
-		n = 0
+func (r *IntellectRef) UnmarshalJSON(data []byte) error {
+	var ref struct {
+		ID json.RawMessage `json:"id"`
 	}
-	*id = ConfigID(n)
+	if err := json.Unmarshal(data, &ref); err != nil {
+		return err
+	}
+	if json.Unmarshal(ref.ID, &r.ID) != nil || r.ID < 0 {
+		r.ID = 0
+	}
 	return nil
 }
 

@@ -95,7 +95,7 @@ func TestBuildingAnIntellect(t *testing.T) {
 	before, err := c.Agents.Get(ctx, agent.AgentID)
 	must(t, "agent", err)
 	mine, err := c.Agents.Create(ctx, management.AgentInput{
-		DisplayName: "Rita", Intellect: management.IntellectRef{ID: management.ConfigID(i.ID)}, AvatarIDs: before.AvatarIDs,
+		DisplayName: "Rita", Intellect: management.IntellectRef{ID: i.ID}, AvatarIDs: before.AvatarIDs,
 	})
 	must(t, "own agent", err)
 	must(t, "silence", c.Intellects.SetOpeningPhrase(ctx, i.ID, management.SilentOpening))

@@ -144,7 +144,7 @@ func toolSecrets(tool *Tool, i *Intellect) []Finding {
 // auditAgent looks for parts of an agent that do not exist.
 func auditAgent(a *Agent, have *inventory) []Finding {
 	var findings []Finding
-	if have.intellects != nil && !have.intellects[int64(a.Intellect.ID)] {
+	if have.intellects != nil && !have.intellects[a.Intellect.ID] {
 		findings = append(findings, Finding{
 			Code: FindingIntellectNotFound, Severity: SeverityError, Field: "intellect.id",
 			Detail: fmt.Sprintf("there is no intellect %d", a.Intellect.ID),
@@ -296,7 +296,7 @@ func (c *Client) Doctor(ctx context.Context, in DoctorInput) (*Diagnosis, error)
 	}
 	wanted := map[int64]bool{}
 	for _, a := range agents {
-		wanted[int64(a.Intellect.ID)] = true
+		wanted[a.Intellect.ID] = true
 	}
 	d.have.intellects = map[int64]bool{}
 	if !read(d, "intellects", c.Intellects.List(ctx, PageSize(MaxPageSize)), func(i *Intellect) {

@@ -176,7 +176,7 @@ func (p *provision) avatar(ctx context.Context) error {
 
 func (p *provision) agent(ctx context.Context) error {
 	agent, err := p.c.Agents.Create(ctx, AgentInput{
-		DisplayName: p.b.DisplayName, Intellect: IntellectRef{ID: ConfigID(p.made.IntellectID)}, AvatarIDs: []string{p.made.AvatarID}, AdminTags: p.b.AdminTags,
+		DisplayName: p.b.DisplayName, Intellect: IntellectRef{ID: p.made.IntellectID}, AvatarIDs: []string{p.made.AvatarID}, AdminTags: p.b.AdminTags,
 	}, p.key("agent")...)
 	if err == nil {
 		p.made.AgentID = agent.ID

@@ -136,7 +136,7 @@ func (t Tokens) Agent(ctx context.Context, in TokenInput) (Token, error) {
 	if err != nil {
 		return Token{}, err
 	}
-	if in.ConfigID = int64(agent.Intellect.ID); in.ConfigID <= 0 {
+	if in.ConfigID = agent.Intellect.ID; in.ConfigID <= 0 {
 		return Token{}, fault.New(fault.IntellectNotFound, "the agent has no intellect with a number; give it one, or pass a ConfigID")
 	}
 	return t.user(ctx, AgentToken, in)

@@ -187,7 +187,7 @@ var commands = []command{
 		tags := texts(f, "tag", "admin `tag`")
 		return func(ctx context.Context, c *cli, _ []string) error {
 			a, err := c.Agents.Create(ctx, management.AgentInput{
-				DisplayName: *name, Intellect: management.IntellectRef{ID: management.ConfigID(*intellect)}, AvatarIDs: *avatars, AdminTags: *tags,
+				DisplayName: *name, Intellect: management.IntellectRef{ID: *intellect}, AvatarIDs: *avatars, AdminTags: *tags,
 			})
 			return printRecord(c, a, err)
 		}
@@ -200,7 +200,7 @@ var commands = []command{
 		return func(ctx context.Context, c *cli, args []string) error {
 			patch := management.AgentPatch{DisplayName: given(f, "name", name), AvatarIDs: *avatars, AdminTags: *tags}
 			if id := given(f, "intellect", intellect); id != nil {
-				patch.Intellect = &management.IntellectRef{ID: management.ConfigID(*id)}
+				patch.Intellect = &management.IntellectRef{ID: *id}
 			}
 			a, err := c.Agents.Update(ctx, args[0], patch)
 			return printRecord(c, a, err)

@@ -69,7 +69,7 @@ func TestAnAgentFromFirstToLast(t *testing.T) {
 	})
 	must("avatar", err)
 	made, err := c.Agents.Create(ctx, management.AgentInput{
-		DisplayName: "Harbour guide", Intellect: management.IntellectRef{ID: management.ConfigID(intellect.ID)},
+		DisplayName: "Harbour guide", Intellect: management.IntellectRef{ID: intellect.ID},
 		AvatarIDs: []string{face.ID}, AdminTags: []string{"live"},
 	})
 	must("agent", err)

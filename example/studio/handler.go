@@ -179,7 +179,7 @@ func (s *studio) agents(r *http.Request) (any, error) {
 			return nil, err
 		}
 		shown := s.view(a)
-		shown.Opening = openings[int64(a.Intellect.ID)]
+		shown.Opening = openings[a.Intellect.ID]
 		if len(a.AvatarIDs) > 0 {
 			shown.Image = images[visuals[a.AvatarIDs[0]]]
 		}
@@ -256,7 +256,7 @@ func (s *studio) create(r *http.Request) (_ any, err error) {
 	}
 	made.avatars = []string{avatar.ID}
 	a, err := c.Agents.Create(ctx, management.AgentInput{
-		DisplayName: d.Name, Intellect: management.IntellectRef{ID: management.ConfigID(intellect.ID)}, AvatarIDs: made.avatars,
+		DisplayName: d.Name, Intellect: management.IntellectRef{ID: intellect.ID}, AvatarIDs: made.avatars,
 	})
 	if err != nil {
 		return nil, err
@@ -317,7 +317,7 @@ func (s *studio) remove(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := parts{avatars: a.AvatarIDs, intellect: int64(a.Intellect.ID)}
+	p := parts{avatars: a.AvatarIDs, intellect: a.Intellect.ID}
 	if p.intellect != 0 {
 		i, err := s.client.Intellects.Get(ctx, p.intellect)
 		if err != nil && !management.IsNotFound(err) {
