@@ -34,6 +34,8 @@ func serverURL(t *testing.T) string {
 		return server.URL
 	}
 	plain := open((*httptest.Server).Start)
+	s.mu.Lock() // the servers run
+	defer s.mu.Unlock()
 	s.places = map[string]string{
 		"Plain": plain, "Other": open((*httptest.Server).Start), "Secure": open((*httptest.Server).StartTLS),
 		"Private": strings.Replace(plain, "127.0.0.1", "localhost", 1),
@@ -62,8 +64,8 @@ type testServer struct {
 	events map[string]chan string
 	sent   atomic.Int64 // bytes written by /endless
 	// places are addresses of this server, by what is special about them.
-	places  map[string]string
-	arrived []string // requests of /target
+	places  map[string]string // guarded by mu
+	arrived []string          // requests of /target; guarded by mu
 }
 
 func newTestServer() *testServer {
@@ -77,7 +79,11 @@ func newTestServer() *testServer {
 		writeJSON(w, s.sent.Load())
 	})
 	s.HandleFunc("/break", s.breakOff)
-	s.HandleFunc("/places", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.places) })
+	s.HandleFunc("/places", func(w http.ResponseWriter, _ *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		writeJSON(w, s.places)
+	})
 	s.HandleFunc("/redirects", func(w http.ResponseWriter, r *http.Request) {
 		code, _ := strconv.Atoi(r.FormValue("code"))
 		http.Redirect(w, r, r.FormValue("to"), code)
