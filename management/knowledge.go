@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -74,6 +76,17 @@ type Source struct {
 	EntryID string `json:"entry_id,omitempty"`
 	// Indexers say how far the text is indexed, set by the service.
 	Indexers []Indexer `json:"indexers,omitempty"`
+}
+
+// FileSource returns the source that has a file's text: markdown if the file's name ends
+// in .md or .markdown, else plain text.
+func FileSource(name, text string) Source {
+	kind := SourceText
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".markdown":
+		kind = SourceMarkdown
+	}
+	return Source{Type: kind, Name: name, Content: text}
 }
 
 // Types of a [Source].

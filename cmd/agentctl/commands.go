@@ -142,12 +142,7 @@ func fields(path string) (f management.IntellectFields, err error) {
 // source reads a file as a text of a knowledge record: Markdown by its name, or plain.
 func source(path string) (management.Source, error) {
 	text, err := os.ReadFile(path)
-	s := management.Source{Type: management.SourceText, Name: filepath.Base(path), Content: string(text)}
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".md", ".markdown":
-		s.Type = management.SourceMarkdown
-	}
-	return s, err
+	return management.FileSource(filepath.Base(path), string(text)), err
 }
 
 var agentColumns = []column[management.Agent]{

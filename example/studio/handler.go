@@ -230,7 +230,7 @@ func (s *studio) create(r *http.Request) (_ any, err error) {
 			return nil, err
 		}
 		made.knowledge = []int64{record.ID}
-		if _, err := c.Knowledge.AddSource(ctx, record.ID, source(k.Name, k.Text)); err != nil {
+		if _, err := c.Knowledge.AddSource(ctx, record.ID, management.FileSource(k.Name, k.Text)); err != nil {
 			return nil, err
 		}
 		fields.KnowledgeIDs = made.knowledge
@@ -262,15 +262,6 @@ func (s *studio) create(r *http.Request) (_ any, err error) {
 		return nil, err
 	}
 	return s.view(a), nil
-}
-
-// source is a document as a source of knowledge.
-func source(name, text string) management.Source {
-	kind := management.SourceText
-	if strings.HasSuffix(strings.ToLower(name), ".md") {
-		kind = management.SourceMarkdown
-	}
-	return management.Source{Type: kind, Name: name, Content: text}
 }
 
 // cleanup bounds the time in which what a failed step left is deleted.
