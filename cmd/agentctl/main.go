@@ -226,9 +226,6 @@ func (s *settings) options(getenv func(string) string) (management.Options, erro
 		if err := json.Unmarshal(text, &file); err != nil {
 			return management.Options{}, fmt.Errorf("%s is not what localservice -json prints: %w", s.serviceFile, err)
 		}
-		if file.MessagingURL == "" {
-			file.MessagingURL = file.AgenticURL
-		}
 	}
 	o := management.Options{PartnerID: s.partner, UserID: "agentctl", Secret: file.AdminSecret}
 	if text := getenv(envPartner); o.PartnerID == 0 && text != "" {
