@@ -179,7 +179,7 @@ func TestReadingWhatWasSaid(t *testing.T) {
 	pushed, err := c.Threads.Push(ctx, first, management.PushInput{Content: "Your order is ready."})
 	must(t, "push", err)
 	if pushed.Delivered || pushed.MessageID == "" {
-		t.Errorf("pushed %+v, and nobody is there", pushed)
+		t.Errorf("pushed %+v, and no client is connected", pushed)
 	}
 	message, err := c.Messages.Get(ctx, pushed.MessageID)
 	must(t, "message", err)

@@ -82,7 +82,7 @@ type Client struct {
 	onResponse func(Response)
 	close      func()
 
-	// turn is taken by who reads or replaces own.
+	// turn holds a value while own is read or replaced.
 	turn chan struct{}
 	own  Token
 }

@@ -31,8 +31,8 @@ type Token struct {
 	Kind TokenKind
 	// AdminSession is set for a conversation or agent token of an admin's session.
 	AdminSession bool
-	// UserID, AgentID and ConfigID are whom the token is for; empty or 0 if nobody or
-	// unknown.
+	// UserID, AgentID and ConfigID are what the token is bound to; empty or 0 if it is
+	// not bound, or unknown.
 	UserID   string
 	AgentID  string
 	ConfigID int64

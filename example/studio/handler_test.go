@@ -44,7 +44,7 @@ func TestOnlyItsOwnPageMayAsk(t *testing.T) {
 	}
 }
 
-// TestThePageIsOnLoopbackOnly: who reaches it may do everything with the account.
+// TestThePageIsOnLoopbackOnly: a client that can connect has full control of the account.
 func TestThePageIsOnLoopbackOnly(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{":0", "0.0.0.0:0", "192.0.2.1:0"} {

@@ -5,7 +5,7 @@
 //
 //	make run-tokenserver
 //
-// Anybody may sign in under any name here. A real site has its own way for that, and
+// This example accepts any name without a password. A real site has its own way for that, and
 // keeps the rest.
 package main
 

@@ -18,7 +18,7 @@ const (
 	maxBody    = 4 << 10
 )
 
-// accounts are who is signed in, by the values of their cookies.
+// accounts has the names of signed-in visitors, by the values of their cookies.
 type accounts struct {
 	mu    sync.Mutex
 	names map[string]string

@@ -6,8 +6,8 @@
 // socket, and are the same JSON objects (wire-protocol §4.4 and §9.5): [Decode]
 // reads both, and everything made of segments, [ParseCall], [Dispatcher],
 // [Assembler], [Collector], works wherever they come from. [Brain] does a turn
-// over HTTP in three forms: Open for who reads it himself, Stream to range over,
-// Once to wait for.
+// over HTTP in three forms: Open for a caller that reads the reply itself, Stream to
+// range over, Once to wait for.
 //
 // It keeps no state between turns and must not know sessions, events or the
 // socket. It is linked into the page that has text only, so it must not import
@@ -46,7 +46,7 @@ const (
 	Keepalive        Type = "keepalive"
 )
 
-// Spoken reports whether t is text that a person hears or reads as the answer:
+// Spoken reports whether t is text of the answer that is spoken or shown:
 // exactly text, avatar and avatar-filler (wire-protocol §4.4.2).
 func (t Type) Spoken() bool { return t == Text || t == Avatar || t == AvatarFiller }
 

@@ -192,7 +192,7 @@ func New(cfg Config) *Engine {
 	}
 	servers, fallback := cfg.iceServers()
 	if fallback {
-		cfg.Log("warn", "security: the relay is used with the built-in credentials that everybody knows; pass turnCredentials", nil)
+		cfg.Log("warn", "security: the relay is used with the built-in credentials, which are public; pass turnCredentials", nil)
 	}
 	e := &Engine{cfg: cfg, servers: servers, policy: cfg.subscriberPolicy(servers, firefox)}
 	e.whep = &whep{&e.cfg}

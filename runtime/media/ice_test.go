@@ -87,7 +87,7 @@ func TestFallbackCredentialsWarnOnce(t *testing.T) {
 	New(Config{TURNServer: "turn.example", Log: func(level, message string, _ map[string]any) {
 		warnings = append(warnings, level+": "+message)
 	}}).Close()
-	want := []string{"warn: security: the relay is used with the built-in credentials that everybody knows; pass turnCredentials"}
+	want := []string{"warn: security: the relay is used with the built-in credentials, which are public; pass turnCredentials"}
 	if !reflect.DeepEqual(warnings, want) {
 		t.Errorf("warnings %q", warnings)
 	}

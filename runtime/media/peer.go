@@ -256,7 +256,7 @@ func (p *peer) addCandidate(c control.Candidate) error {
 }
 
 // pendingPeer is a peer in the making: its offer and its TURN allocation are
-// under way before anybody needs them, so that the first picture waits for
+// under way before they are needed, so that the first picture waits for
 // neither.
 type pendingPeer struct {
 	ready chan struct{} // closed when peer, offer and err are final

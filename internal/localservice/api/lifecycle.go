@@ -77,7 +77,7 @@ type eventView struct {
 
 func ruleEvents() []eventView {
 	return []eventView{
-		{store.ThreadObject, store.SessionEnded, "A conversation is over: its client has said so, or nothing was heard of it for a while. Once for each thread."},
+		{store.ThreadObject, store.SessionEnded, "A conversation is over: its client has said so, or it was idle for too long. Once for each thread."},
 		{store.ThreadObject, store.AnalysisUpdated, "A key of the thread's analysis has a new value."},
 	}
 }

@@ -211,7 +211,7 @@ func TestToolsOnTheService(t *testing.T) {
 }
 
 // TestUserAttributes: what a user put into a form, and an address that is the id, are
-// variables; those of nobody are empty.
+// variables; those of an anonymous visitor are empty.
 func TestUserAttributes(t *testing.T) {
 	f := open(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
 		return out.Say(brain.Render("{{ sys__user_obj.first_name | default('?') }} {{ sys__user_obj.company | default('?') }} {{ sys__user_obj.email | default('?') }}", q.Vars))

@@ -273,7 +273,7 @@ func (s *Store) CompleteThread(ctx context.Context, scope Scope, id string) (fir
 	return first, err
 }
 
-// CompleteIdle records the end of conversations of which nothing was heard since
+// CompleteIdle records the end of conversations without activity since
 // before, except those in threads that are kept, and returns their ids. A thread
 // that was completed once stays so.
 func (s *Store) CompleteIdle(ctx context.Context, before time.Time, kept []string) ([]string, error) {

@@ -53,7 +53,7 @@ func New(hosts []string, log *slog.Logger) *Runner {
 	r := &Runner{log: log, slots: make(chan struct{}, maxRunning)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	r.client = &http.Client{
-		// A redirect would carry headers to an address that nobody has checked.
+		// A redirect would carry headers to an address that was not checked.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			host, _, err := net.SplitHostPort(address)
