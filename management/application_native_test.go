@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -13,16 +14,7 @@ import (
 // newClient starts a local service, and returns a client of it.
 func newClient(t *testing.T, change ...func(*management.Options)) (*management.Client, localservice.Info) {
 	t.Helper()
-	service, err := localservice.Start(t.Context(), localservice.Options{Voice: "builtin"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	info := service.Info()
+	info := servicetest.Start(t, localservice.Options{}).Info()
 	o := management.Options{PartnerID: info.PartnerID, Secret: info.AdminSecret}
 	o.AgenticURL, o.GenieURL, o.OVPURL = &info.AgenticURL, &info.GenieURL, &info.OVPURL
 	for _, c := range change {

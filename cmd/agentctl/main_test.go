@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,16 +29,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	service, err := localservice.Start(t.Context(), localservice.Options{Voice: "builtin"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	info := service.Info()
+	info := servicetest.Start(t, localservice.Options{}).Info()
 	return &rig{t: t, info: info, env: map[string]string{
 		envPartner: fmt.Sprint(info.PartnerID), envSecret: info.AdminSecret,
 		envAgentic: info.AgenticURL, envGenie: info.GenieURL, envOVP: info.OVPURL, envMessaging: info.AgenticURL,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -141,17 +142,7 @@ func anyOf[T avatar.Event](T) bool { return true }
 func start(t *testing.T, o localservice.Options) *localservice.Service {
 	t.Helper()
 	goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	o.Voice = "builtin" // the same on every machine
-	service, err := localservice.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return service
+	return servicetest.Start(t, o)
 }
 
 func TestASessionWithoutAPage(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
@@ -28,7 +29,7 @@ func TestPublicAddressesNeedPermission(t *testing.T) {
 			t.Errorf("%+v: error %v, want %v", o, err, localservice.ErrPublic)
 		}
 	}
-	s := start(t, localservice.Options{Addr: "0.0.0.0:0", AllowPublic: true})
+	s := servicetest.Start(t, localservice.Options{Addr: "0.0.0.0:0", AllowPublic: true})
 	if info := s.Info(); info.GenieURL[:17] != "http://127.0.0.1:" {
 		t.Errorf("a service that listens everywhere is called %s", info.GenieURL)
 	}
@@ -41,7 +42,7 @@ func TestChatEndpointIsUsed(t *testing.T) {
 	if _, err := localservice.Start(t.Context(), localservice.Options{Chat: at}); err == nil {
 		t.Error("started without the model of the endpoint")
 	}
-	start(t, localservice.Options{Chat: at, Brain: localservice.BrainDemo})
+	servicetest.Start(t, localservice.Options{Chat: at, Brain: localservice.BrainDemo})
 }
 
 func TestFailedStartLeavesNothing(t *testing.T) { // goleak looks at the end

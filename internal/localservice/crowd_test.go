@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
 const crowd = 1000
@@ -40,7 +41,7 @@ func at(t *testing.T, address string) net.Conn {
 // TestManyConnectionsAtOnce: a thousand clients that come at the same moment all
 // get their answer.
 func TestManyConnectionsAtOnce(t *testing.T) {
-	info := start(t, localservice.Options{}).Info()
+	info := servicetest.Start(t, localservice.Options{}).Info()
 	for address, ask := range map[string]func(net.Conn) error{
 		info.GenieURL: get, info.ControlURL: get, info.TURNServerURL: bind,
 	} {
@@ -93,7 +94,7 @@ func bind(c net.Conn) error {
 // TestMemoryOfStrangers: sockets that have sent no token yet, and as much of
 // everything else as they can.
 func TestMemoryOfStrangers(t *testing.T) {
-	info := start(t, localservice.Options{}).Info()
+	info := servicetest.Start(t, localservice.Options{}).Info()
 	const limit = 100 << 20
 	frame := func(op byte, announced, sent int) []byte { // masked with zeros
 		head := append([]byte{0x80 | op, 0x80 | 127}, binary.BigEndian.AppendUint64(nil, uint64(announced))...)

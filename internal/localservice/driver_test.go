@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/nodetest"
 )
 
@@ -30,24 +31,6 @@ func TestMain(m *testing.M) {
 		return
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// start runs a service until the test ends.
-func start(t testing.TB, o localservice.Options) *localservice.Service {
-	t.Helper()
-	if o.Voice == "" {
-		o.Voice = "builtin" // the same sound on every machine
-	}
-	s, err := localservice.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return s
 }
 
 // call sends JSON, or a form, and decodes the reply into out unless it is nil.
@@ -365,7 +348,7 @@ func converse(t testing.TB, o localservice.Options, agent string) *conversation 
 	if o.Script == nil {
 		o.Script = script(fine)
 	}
-	c := &conversation{socket: startNode(t, "a")["a"], service: start(t, o)}
+	c := &conversation{socket: startNode(t, "a")["a"], service: servicetest.Start(t, o)}
 	c.info = c.service.Info()
 	c.init = initialise(t, c.info, agent)
 	c.open(c.init, map[string]string{"stickyId": "k3v9k3v9k3v9k3v9", "level": "published"})

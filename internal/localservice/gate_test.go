@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
 // TestForeignHostsAndOrigins: a name that another site has pointed at this machine
 // and pages of other sites are refused, on every path.
 func TestForeignHostsAndOrigins(t *testing.T) {
 	t.Parallel()
-	closed := start(t, localservice.Options{}).Info()
-	open := start(t, localservice.Options{
+	closed := servicetest.Start(t, localservice.Options{}).Info()
+	open := servicetest.Start(t, localservice.Options{
 		AllowHosts: []string{"Agent.Test"}, AllowOrigins: []string{"https://page.example/"}, AllowPrivateNetwork: true,
 	}).Info()
 	for _, tt := range []struct {
@@ -66,7 +67,7 @@ func TestForeignHostsAndOrigins(t *testing.T) {
 func TestCrossOriginHeaders(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{false, true} {
-		info := start(t, localservice.Options{AllowPrivateNetwork: allowed}).Info()
+		info := servicetest.Start(t, localservice.Options{AllowPrivateNetwork: allowed}).Info()
 		header := http.Header{"Origin": {"http://localhost:1"}, "Access-Control-Request-Private-Network": {"true"}}
 		reply, _ := fetch(t, http.MethodOptions, info.GenieURL+"/assistant/converse", header)
 		if got := reply.Header.Get("Access-Control-Allow-Private-Network"); (got == "true") != allowed {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
 // intruder is a client that keeps to no rule, on a bare WebSocket.
@@ -217,7 +218,7 @@ func heap() int64 {
 // has, and it learns nothing from trying.
 func TestThreadsOfOtherUsersAreRefusedBySocket(t *testing.T) {
 	t.Parallel()
-	info := start(t, localservice.Options{Script: script(fine)}).Info()
+	info := servicetest.Start(t, localservice.Options{Script: script(fine)}).Info()
 	user := func(id string) string { return conversationToken(t, info, "silent", id) }
 	sam := intrude(t, info, user("sam"))
 	defer func() { _ = sam.ws.CloseNow() }()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -18,7 +19,7 @@ func TestIdleThreadIsCompletedOnce(t *testing.T) {
 	t.Parallel()
 	const limit = 3 * time.Second
 	var log syncBuffer
-	info := start(t, localservice.Options{
+	info := servicetest.Start(t, localservice.Options{
 		Script: script(fine), IdleThread: limit, Recovery: -1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	}).Info()
 	ks := conversationToken(t, info, "silent", "sam")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -20,7 +21,7 @@ import (
 // away and could be recovered, and no others.
 func TestEndedTokenClosesItsSockets(t *testing.T) {
 	t.Parallel()
-	service := start(t, localservice.Options{Script: script(fine)})
+	service := servicetest.Start(t, localservice.Options{Script: script(fine)})
 	info := service.Info()
 	agent, _ := info.Agent("silent")
 	configuration := "geniegpcid:" + jsonNumber(agent.ConfigID)
@@ -72,7 +73,7 @@ func TestEndedTokenClosesItsSockets(t *testing.T) {
 // ends with that one too, and another user's token does not recover it.
 func TestEndedTokenOfARecoveredSession(t *testing.T) {
 	t.Parallel()
-	info := start(t, localservice.Options{}).Info()
+	info := servicetest.Start(t, localservice.Options{}).Info()
 	token := func(user string) string { return conversationToken(t, info, "silent", user) }
 	recoverAs := func(ks string) *intruder {
 		s := dialSocket(t, info)
@@ -109,7 +110,7 @@ func TestEndedTokenOfARecoveredSession(t *testing.T) {
 func TestThreadsOfVisitors(t *testing.T) {
 	t.Parallel()
 	var log syncBuffer
-	service := start(t, localservice.Options{
+	service := servicetest.Start(t, localservice.Options{
 		Script: script(`  - {when: {exact: wait}, steps: [{say: "One. "}, {pause: 20000}]}`, fine),
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})

@@ -23,6 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
 // The tests in this file add plain pion peers to the official Socket.IO client.
@@ -329,7 +330,7 @@ func TestWHEPStatusCodes(t *testing.T) {
 func TestAudioModeSendsTheVoice(t *testing.T) {
 	t.Parallel()
 	s := startNode(t, "a")["a"]
-	service := start(t, localservice.Options{})
+	service := servicetest.Start(t, localservice.Options{})
 	init := initialise(t, service.Info(), "audio")
 	s.open(init, nil)
 	s.expect("connect", "onServerConnected")

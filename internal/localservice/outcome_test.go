@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
 // TestConversationIsSummedUp: when a client tells the end of a conversation, it is summed up
@@ -40,7 +41,7 @@ func TestConversationIsSummedUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tt.options.Script = script(fine)
-			info := start(t, tt.options).Info()
+			info := servicetest.Start(t, tt.options).Info()
 			admin := "KS " + adminToken(t, info)
 			var setting struct{ ID string }
 			call(t, admin, info.AgenticURL+"/insight-settings/create", map[string]string{

@@ -10,13 +10,14 @@ import (
 	"github.com/pion/turn/v5"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
 // TestQuotasLeaveRoomForOthers: with one token, and with as many as it likes from
 // one address, a client leaves slots and threads for a newcomer.
 func TestQuotasLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
-	info := start(t, localservice.Options{MaxCalls: 8, Script: script(fine), Quotas: localservice.Quotas{ThreadsPerToken: 20}}).Info()
+	info := servicetest.Start(t, localservice.Options{MaxCalls: 8, Script: script(fine), Quotas: localservice.Quotas{ThreadsPerToken: 20}}).Info()
 	call := func(from, ks string) (got bool) {
 		s := dialFrom(t, info, from)
 		t.Cleanup(func() { _ = s.ws.CloseNow() })
@@ -91,7 +92,7 @@ func dialFrom(t *testing.T, info localservice.Info, from string) *intruder {
 func TestBuiltInRelayLogin(t *testing.T) {
 	t.Parallel()
 	for _, public := range []bool{false, true} {
-		info := start(t, localservice.Options{AllowPublic: public}).Info()
+		info := servicetest.Start(t, localservice.Options{AllowPublic: public}).Info()
 		conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
 // The tests in this file drive the service with the official Socket.IO client.
@@ -16,7 +17,7 @@ import (
 func TestHandshake(t *testing.T) {
 	t.Parallel()
 	s := startNode(t, "a")["a"]
-	service := start(t, localservice.Options{})
+	service := servicetest.Start(t, localservice.Options{})
 	init := initialise(t, service.Info(), "receptionist")
 	s.open(init, map[string]string{"debugMode": "true"})
 	s.expect("connect", "onServerConnected")
@@ -52,7 +53,7 @@ func TestHandshake(t *testing.T) {
 func TestSilentOpening(t *testing.T) {
 	t.Parallel()
 	s := startNode(t, "a")["a"]
-	service := start(t, localservice.Options{})
+	service := servicetest.Start(t, localservice.Options{})
 	init := initialise(t, service.Info(), "silent")
 	s.open(init, nil)
 	s.expect("connect", "onServerConnected")
@@ -288,7 +289,7 @@ func TestFatalEvents(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	service := start(t, localservice.Options{})
+	service := servicetest.Start(t, localservice.Options{})
 	info := service.Info()
 	sockets := startNode(t, "no token", "widget token", "bad join", "used up", "full", "plan")
 	init := initialise(t, info, "receptionist")

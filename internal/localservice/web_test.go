@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
 // fetch gets a page without following redirects or unpacking.
@@ -40,7 +41,7 @@ func fetch(t *testing.T, method, address string, header http.Header) (*http.Resp
 // TestNameThatNoFileCanHave: the system refuses it with an error of its own.
 func TestNameThatNoFileCanHave(t *testing.T) {
 	t.Parallel()
-	s := start(t, localservice.Options{Page: "/example/avatar/", Pages: os.DirFS(t.TempDir())})
+	s := servicetest.Start(t, localservice.Options{Page: "/example/avatar/", Pages: os.DirFS(t.TempDir())})
 	for _, path := range []string{"/example/%00", "/%00", "/example/%00/", "/js/%00.js", "/knowledge/%00.md", "/example/" + strings.Repeat("x", 300)} {
 		if reply, body := fetch(t, "GET", s.Info().GenieURL+path, nil); reply.StatusCode != 404 {
 			t.Errorf("%s: %s %s", path, reply.Status, body)
@@ -50,7 +51,7 @@ func TestNameThatNoFileCanHave(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	s := start(t, localservice.Options{Page: "/example/avatar/", Pages: fstest.MapFS{
+	s := servicetest.Start(t, localservice.Options{Page: "/example/avatar/", Pages: fstest.MapFS{
 		"example/avatar/index.html": {Data: []byte("<p>page")},
 		"js/dist/a.wasm":            {Data: []byte("plain")},
 		"js/dist/a.wasm.br":         {Data: []byte("brotli")},
@@ -92,7 +93,7 @@ func TestPages(t *testing.T) {
 
 func TestPageLearnsNoSecret(t *testing.T) {
 	t.Parallel()
-	s := start(t, localservice.Options{Page: "/x/", Pages: fstest.MapFS{}})
+	s := servicetest.Start(t, localservice.Options{Page: "/x/", Pages: fstest.MapFS{}})
 	info := s.Info()
 	reply, body := fetch(t, "GET", info.GenieURL+"/service.json", nil)
 	var page localservice.PageInfo
@@ -136,7 +137,7 @@ func TestLinks(t *testing.T) {
 // from closing.
 func TestConnectionsThatSayNothing(t *testing.T) {
 	t.Parallel()
-	s := start(t, localservice.Options{})
+	s := servicetest.Start(t, localservice.Options{})
 	address := strings.TrimPrefix(s.Info().GenieURL, "http://")
 	starts := []string{"", "G", "GET /socket.i"}
 	for i := range 300 { // more than may be silent at one time

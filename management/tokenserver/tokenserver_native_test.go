@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/management/tokenserver"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -46,16 +47,7 @@ type site struct {
 // newSite starts a local service and a site of it. The cookie "visitor" says who is there.
 func newSite(t *testing.T, change ...func(*tokenserver.Options, *management.Options)) *site {
 	t.Helper()
-	service, err := localservice.Start(t.Context(), localservice.Options{Voice: "builtin"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s := &site{t: t, info: service.Info()}
+	s := &site{t: t, info: servicetest.Start(t, localservice.Options{}).Info()}
 	agent, _ := s.info.Agent("receptionist")
 	m := management.Options{PartnerID: s.info.PartnerID, Secret: s.info.AdminSecret}
 	m.AgenticURL, m.GenieURL, m.OVPURL = &s.info.AgenticURL, &s.info.GenieURL, &s.info.OVPURL

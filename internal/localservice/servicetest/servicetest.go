@@ -1,0 +1,27 @@
+// Package servicetest starts local services for the tests of other packages, and stops
+// them. It must not know what those test.
+package servicetest
+
+import (
+	"cmp"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// Start runs a service until the test ends. Its voice is the builtin one unless o names
+// another, so that it sounds the same on every machine.
+func Start(t testing.TB, o localservice.Options) *localservice.Service {
+	t.Helper()
+	o.Voice = cmp.Or(o.Voice, "builtin")
+	service, err := localservice.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := service.Close(); err != nil {
+			t.Errorf("close the local service: %v", err)
+		}
+	})
+	return service
+}
