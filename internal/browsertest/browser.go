@@ -8,7 +8,7 @@
 // tools/wasm/exec; GoTest does so for a package whose tests need a server.
 //
 // The package depends on Chromium and the DevTools protocol (through chromedp), not on
-// agentruntime. Only tests may import it.
+// agentruntime. Only tests and benchmarks may import it.
 package browsertest
 
 import (

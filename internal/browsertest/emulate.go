@@ -5,10 +5,15 @@ package browsertest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -31,6 +36,56 @@ func (p *Page) SetPermission(ctx context.Context, name string, setting browser.P
 		return fmt.Errorf("set permission %s: %w", name, err)
 	}
 	return nil
+}
+
+// SetCPUThrottle slows the page's main thread down by a factor; 1 is full speed.
+func (p *Page) SetCPUThrottle(ctx context.Context, factor float64) error {
+	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("set CPU throttle: %w", err)
+	}
+	return nil
+}
+
+// SetDownload delays the response of each request over HTTP by latency, and bounds what
+// all of them bring together, in bits per second. Sockets and peers are not affected.
+func (p *Page) SetDownload(ctx context.Context, latency time.Duration, bandwidth int) error {
+	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+			MatchedNetworkConditions: []*network.Conditions{{
+				URLPattern:         "http://*:*/*", // an empty one is for peers too
+				Latency:            float64(latency.Milliseconds()),
+				DownloadThroughput: float64(bandwidth) / 8,
+				UploadThroughput:   -1,
+			}},
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("set download: %w", err)
+	}
+	return nil
+}
+
+// Heap returns the bytes that the page's scripts hold after a collection, array buffers
+// included and memories of WebAssembly not.
+func (p *Page) Heap(ctx context.Context) (float64, error) {
+	var bytes float64
+	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
+		if _, err := cdp.Call(ctx, t, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
+			return err
+		}
+		usage, err := cdp.Call(ctx, t, runtime.GetHeapUsage, cdp.Empty{})
+		bytes = usage.UsedSize + usage.BackingStorageSize
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("heap: %w", err)
+	}
+	return bytes, nil
 }
 
 // SetHidden minimizes the page's window, so that the page becomes hidden and gets

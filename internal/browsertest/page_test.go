@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -37,6 +38,9 @@ func TestPage(t *testing.T) {
 		"CrashEndsThePage":                   testCrash,
 		"ClosedTabEndsThePage":               testClosedTab,
 		"BusyPageCanBeClosed":                testBusyClose,
+		"CPUThrottleSlowsScripts":            testThrottle,
+		"DownloadIsLimited":                  testDownload,
+		"HeapCountsBuffers":                  testHeap,
 		"HiddenPageKnowsIt":                  testHidden,
 		"PermissionIsAsSet":                  testPermission,
 		"ClickIsAUserGesture":                testClick,
@@ -202,6 +206,69 @@ func testBusyClose(t *testing.T, b *Browser) {
 		t.Errorf("got %v, want %v", p.Err(), ErrPageClosed)
 	}
 	newPage(t, b, "") // the browser itself is well
+}
+
+func testThrottle(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	const work = `(() => { const t = performance.now(); let x = 0; for (let i = 0; i < 2e7; i++) x += i % 7; return performance.now() - t })()`
+	// A loaded machine distorts all times: the shortest of several says how fast
+	// the page can be, and the margin is wide.
+	shortest := func() float64 {
+		best := eval[float64](t, ctx, p, work)
+		for range 4 {
+			best = min(best, eval[float64](t, ctx, p, work))
+		}
+		return best
+	}
+	fast := shortest()
+	const factor = 20
+	if err := p.SetCPUThrottle(ctx, factor); err != nil {
+		t.Fatal(err)
+	}
+	if slow := shortest(); slow < 2*fast {
+		t.Errorf("%v ms throttled, %v ms at full speed", slow, fast)
+	}
+}
+
+func testDownload(t *testing.T, b *Browser) {
+	const (
+		size      = 100_000   // bytes
+		bandwidth = 2_000_000 // bits per second
+		latency   = 200 * time.Millisecond
+	)
+	p, ctx := newPage(t, b, strings.Repeat("x", size))
+	if err := p.SetDownload(ctx, latency, bandwidth); err != nil {
+		t.Fatal(err)
+	}
+	got := eval[struct{ Head, Body float64 }](t, ctx, p, `(async () => {
+		const began = performance.now()
+		const response = await fetch("/")
+		const head = performance.now() - began
+		await response.text()
+		return {head, body: performance.now() - began}
+	})()`)
+	if got.Head < 200 || got.Body < 1000*8*size/bandwidth {
+		t.Errorf("the response took %.0f ms to begin and %.0f ms to end", got.Head, got.Body)
+	}
+}
+
+func testHeap(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	heap := func() float64 {
+		bytes, err := p.Heap(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes
+	}
+	const size = 50_000_000
+	before := heap()
+	eval[any](t, ctx, p, fmt.Sprintf(`(globalThis.kept = new Uint8Array(%d).fill(1), null)`, size))
+	held := heap()
+	eval[any](t, ctx, p, `(globalThis.kept = null)`)
+	if after := heap(); held-before < size || after-before > size/2 {
+		t.Errorf("%.0f bytes before, %.0f with %d more, %.0f without them", before, held, size, after)
+	}
 }
 
 func testHidden(t *testing.T, b *Browser) {

@@ -1,0 +1,81 @@
+// Command connect measures how soon a page sees and hears an agent: the runtime beside a
+// plain JavaScript client (plain.js), in turn in the same Chromium, with the same local
+// service. It prints a table of medians.
+//
+// Usage, from the root of the module, after `make build`:
+//
+//	go run ./bench/connect -rows loaded -runs 5
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/bench/figures"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+)
+
+func main() {
+	log.SetFlags(0)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		log.Print(err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	var names []string
+	for _, s := range scenarios {
+		names = append(names, s.name)
+	}
+	only := flag.String("rows", strings.Join(names, ","), "`scenarios` to run, separated by commas")
+	runs := flag.Int("runs", 0, "`number` of runs of each client; 0 is each scenario's own")
+	file := flag.String("json", "", "`file` for the rows")
+	flag.Parse()
+	for _, name := range strings.Split(*only, ",") {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("-rows: %q is none of %s", name, strings.Join(names, ", "))
+		}
+	}
+
+	if _, err := os.Stat("js/dist/agentruntime.wasm"); err != nil {
+		return errors.New("js/dist is not built; `make build` does that")
+	}
+	bundle := exec.CommandContext(ctx, "node", "bench/connect/build.mjs")
+	bundle.Stderr = os.Stderr
+	if err := bundle.Run(); err != nil {
+		return fmt.Errorf("bundle the plain client: %w", err)
+	}
+	browser, err := browsertest.Start(ctx, browsertest.Options{Flags: []string{"--autoplay-policy=no-user-gesture-required"}})
+	if err != nil {
+		return err
+	}
+	defer browser.Close()
+
+	var rows []figures.Row
+	for _, s := range scenarios {
+		if !slices.Contains(strings.Split(*only, ","), s.name) {
+			continue
+		}
+		if *runs > 0 {
+			s.runs = *runs
+		}
+		results, err := s.measure(ctx, browser)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		rows = append(rows, s.rows(results)...)
+	}
+	return errors.Join(figures.Print(os.Stdout, rows), figures.Save(*file, rows))
+}

@@ -1,0 +1,114 @@
+// Measures one of the two clients in this page.
+
+const service = await (await fetch("/service.json")).json()
+const { widgetId } = service.agents.find(({ name }) => name === "receptionist")
+
+const longTasks = []
+const observer = new PerformanceObserver((list) => longTasks.push(...list.getEntries()))
+observer.observe({ type: "longtask" })
+
+const memories = []
+for (const name of ["instantiate", "instantiateStreaming"]) {
+  const original = WebAssembly[name]
+  WebAssembly[name] = async (...args) => {
+    const result = await original.apply(WebAssembly, args)
+    memories.push(...Object.values((result.instance ?? result).exports).filter((value) => value instanceof WebAssembly.Memory))
+    return result
+  }
+}
+
+/** The bytes of the WebAssembly memories, which a browser's heap size lacks. */
+export const memory = () => memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0)
+
+/** The clients in one form. Each resolves when its modules are imported. */
+const clients = {
+  async ours() {
+    const { appInit, AvatarSession, load } = await import("/js/dist/index.js")
+    return {
+      ready: load(),
+      init: () => appInit({ widgetId, ...service.addresses }),
+      open(init, video, words) {
+        const session = new AvatarSession({ ...init, ...service.session, videoEl: video, micStartMode: "deferred" })
+        session.on("speechChunk", ({ text }) => text && words(text))
+        return { connect: () => session.connect(), close: () => session.dispose(), speak: (text) => session.speak(text) }
+      },
+    }
+  },
+  async plain() {
+    const { appInit, Connection } = await import("/build/bench/plain.js")
+    return {
+      ready: Promise.resolve(),
+      init: () => appInit({ widgetId, ...service.addresses }),
+      open: (init, video, words) => new Connection(init, video, words),
+    }
+  },
+}
+
+/** Resolves after ms milliseconds, as a visitor who reads before the next click. */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Connects, in a video element of its own, and tells when what came, in ms after the call. */
+async function connect(client, init, wantWord) {
+  const video = document.createElement("video")
+  video.playsInline = true
+  document.body.append(video)
+  const began = performance.now()
+  const since = () => performance.now() - began
+  const frame = new Promise((resolve) => video.requestVideoFrameCallback(() => resolve(since())))
+  let session
+  const word = new Promise((resolve) => {
+    session = client.open(init, video, () => resolve(since()))
+  })
+  await session.connect()
+  const connected = since()
+  const figures = { began, connected, frame: await frame, word: wantWord ? await word : 0 }
+  return {
+    figures,
+    async close() {
+      await session.close()
+      video.remove()
+    },
+  }
+}
+
+/** The tasks of the main thread over 50 ms between two times, as total blocking time, and the longest. */
+function blocking(from, to) {
+  longTasks.push(...observer.takeRecords())
+  const tasks = longTasks.filter(({ startTime }) => startTime >= from && startTime < to).map(({ duration }) => duration)
+  return { blocked: tasks.reduce((sum, ms) => sum + ms - 50, 0), longest: Math.max(0, ...tasks) }
+}
+
+/** Everything from the import on, without a pause. */
+export async function visit(name) {
+  const began = performance.now()
+  const client = await clients[name]()
+  const ready = client.ready.then(() => performance.now() - began)
+  const { figures, close } = await connect(client, await client.init(), true)
+  const start = figures.began - began
+  const all = {
+    ready: await ready,
+    frame: figures.frame,
+    word: figures.word,
+    importToFrame: start + figures.frame,
+    importToWord: start + figures.word,
+    ...blocking(began, figures.began + figures.connected),
+  }
+  await close()
+  return all
+}
+
+/** Connects in a page whose client is loaded: the first time, and the fifth. */
+export async function loaded(name, times) {
+  const client = await clients[name]()
+  await client.ready
+  let init = await client.init()
+  const connects = []
+  for (let i = 0; i < times; i++) {
+    await pause(i === 0 ? 1000 : 300)
+    const { figures, close } = await connect(client, init, i === 0)
+    connects.push({ ...figures, ...blocking(figures.began, figures.began + figures.connected) })
+    await close()
+    init = await client.init()
+  }
+  return { frame: connects[0].frame, word: connects[0].word, blocked: connects[0].blocked, longest: connects[0].longest, last: connects.at(-1).frame }
+}

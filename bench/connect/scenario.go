@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/bench/figures"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+)
+
+// The download of a visitor far from fast, in the rows about cold visits.
+const (
+	lineRate    = 9_000_000 // bits per second
+	lineLatency = 60 * time.Millisecond
+)
+
+// scenario is one way to arrive in a page, measured several times with each client.
+type scenario struct {
+	name string
+	runs int
+	// what the page does; the driver's clients are "plain" and "ours".
+	page func(client string) string
+	// roundTrip is that of sockets, requests and media.
+	roundTrip time.Duration
+	// slow is by how much the processor is throttled.
+	slow float64
+	// line limits the download.
+	line bool
+	// again measures the second visit of a page.
+	again bool
+	rows  func(results) []figures.Row
+}
+
+func visit(client string) string  { return script(`visit("` + client + `")`) }
+func loaded(client string) string { return script(`loaded("` + client + `", 5)`) }
+func first(client string) string  { return script(`loaded("` + client + `", 1)`) }
+
+func script(call string) string {
+	return `import("/bench/connect/page/measure.js").then((measure) => measure.` + call + `)`
+}
+
+// figure is one measurement: milliseconds and bytes by their names in measure.js.
+type figure map[string]float64
+
+// clients are measured in this order, and every other time in the other one.
+var clients = []string{"plain", "ours"}
+
+// results are the figures of each client.
+type results map[string][]figure
+
+// measure runs the clients in turn.
+func (s *scenario) measure(ctx context.Context, b *browsertest.Browser) (results, error) {
+	link := netem.Conditions{Delay: s.roundTrip / 2}
+	service, err := startService(ctx, link)
+	if err != nil {
+		return nil, err
+	}
+	all := results{}
+	for i := range s.runs {
+		for j := range clients {
+			client := clients[(i+j)%len(clients)]
+			f, err := s.once(ctx, b, service, client)
+			if err != nil {
+				return nil, errors.Join(fmt.Errorf("%s: %w", client, err), service.Close())
+			}
+			all[client] = append(all[client], f)
+		}
+	}
+	return all, service.Close()
+}
+
+const (
+	// patience bounds one visit.
+	patience = 30 * time.Second
+	// cached is how long the browser gets after a visit to keep the compiled program.
+	cached = 3 * time.Second
+)
+
+// once measures one client in a page of its own, whose caches are empty.
+func (s *scenario) once(ctx context.Context, b *browsertest.Browser, service *service, client string) (figure, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	p, err := b.NewPage(ctx, service.page())
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if s.again {
+		var first figure
+		if err := p.Eval(ctx, visit(client), &first); err != nil {
+			return nil, err
+		}
+		select {
+		case <-time.After(cached):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if err := p.Navigate(ctx, service.page()); err != nil {
+			return nil, err
+		}
+	}
+	if s.slow > 0 {
+		if err := p.SetCPUThrottle(ctx, s.slow); err != nil {
+			return nil, err
+		}
+	}
+	if s.line {
+		if err := p.SetDownload(ctx, lineLatency, lineRate); err != nil {
+			return nil, err
+		}
+	}
+	service.files.read.Store(0)
+	var f figure
+	if err := p.Eval(ctx, s.page(client), &f); err != nil {
+		return nil, fmt.Errorf("%w; the console: %v", err, p.Console())
+	}
+	f["bytes"] = float64(service.files.read.Load())
+	f["heap"], err = heap(ctx, p)
+	return f, err
+}
+
+// heap is what the page's scripts hold, WebAssembly memory included.
+func heap(ctx context.Context, p *browsertest.Page) (float64, error) {
+	var memory float64
+	if err := p.Eval(ctx, script("memory()"), &memory); err != nil {
+		return 0, err
+	}
+	bytes, err := p.Heap(ctx)
+	return memory + bytes, err
+}
+
+// row compares one figure of both clients.
+func (r results) row(what, figure string, goal figures.Goal) figures.Row {
+	row := figures.Row{What: what, Unit: "ms", Runs: len(r["ours"]), Goal: goal}
+	row.Ours, row.JavaScript = r.median("ours", figure), r.median("plain", figure)
+	return row
+}
+
+func (r results) median(client, figure string) float64 {
+	var values []float64
+	for _, f := range r[client] {
+		values = append(values, f[figure])
+	}
+	return figures.Median(values)
+}
+
+// in returns the row in another unit, of which one holds so many.
+func in(unit string, size float64, row figures.Row) figures.Row {
+	row.Unit, row.Ours, row.JavaScript = unit, row.Ours/size, row.JavaScript/size
+	return row
+}
+
+func ratio(bound float64) figures.Goal { return figures.Goal{Of: figures.Ratio, Bound: bound} }
+
+// download is the goal of a cold visit: what the program takes at line rate, and more.
+func (r results) download(more float64) figures.Goal {
+	line := r.median("ours", "bytes") * 8 / lineRate * 1000
+	return figures.Goal{Of: figures.AtMost, Bound: line + more, Why: fmt.Sprintf("%.0f ms of download + %.0f ms", line, more)}
+}
+
+var none figures.Goal
+
+var scenarios = []scenario{
+	{name: "loaded", runs: 9, page: loaded, rows: func(r results) []figures.Row {
+		return []figures.Row{
+			r.row("connect to first frame, loaded, first in the page", "frame", ratio(1.1)),
+			r.row("the same, fifth in the page", "last", ratio(0.75)),
+			r.row("connect to first word, loaded", "word", none),
+			in("MB", 1e6, r.row("heap after five sessions, WebAssembly memory included", "heap", none)),
+		}
+	}},
+	{name: "far", runs: 7, page: first, roundTrip: 100 * time.Millisecond, rows: func(r results) []figures.Row {
+		return []figures.Row{
+			r.row("connect to first frame, loaded, 100 ms round trip, relay only", "frame", ratio(0.65)),
+			r.row("connect to first word, loaded, 100 ms round trip, relay only", "word", none),
+		}
+	}},
+	{name: "slow", runs: 7, page: first, slow: 4, rows: func(r results) []figures.Row {
+		return []figures.Row{
+			r.row("connect to first frame, loaded, processor × 4", "frame", ratio(1.15)),
+			r.row("connect to first word, loaded, processor × 4", "word", none),
+			r.row("total blocking time of a connect, loaded, processor × 4", "blocked", none),
+			r.row("its longest task", "longest", none),
+		}
+	}},
+	{name: "cold", runs: 5, page: visit, line: true, rows: func(r results) []figures.Row {
+		return []figures.Row{
+			r.row("import to first frame, cold, 9 Mbit/s and 60 ms", "importToFrame", r.download(300)),
+			r.row("import to ready, cold, 9 Mbit/s and 60 ms", "ready", none),
+			in("kB", 1e3, r.row("bytes of modules and program", "bytes", none)),
+			in("MB", 1e6, r.row("heap after one session, WebAssembly memory included", "heap", none)),
+		}
+	}},
+	{name: "cold-slow", runs: 5, page: visit, line: true, slow: 4, rows: func(r results) []figures.Row {
+		return []figures.Row{
+			r.row("import to first frame, cold, 9 Mbit/s and 60 ms, processor × 4", "importToFrame", r.download(600)),
+			r.row("import to ready, cold, 9 Mbit/s and 60 ms, processor × 4", "ready", none),
+		}
+	}},
+	{name: "blocking", runs: 5, page: visit, slow: 4, rows: func(r results) []figures.Row {
+		return []figures.Row{
+			r.row("import to first frame, cold, processor × 4", "importToFrame", none),
+			r.row("total blocking time, import to connected, processor × 4", "blocked", figures.Goal{Of: figures.AtMost, Bound: 250}),
+			r.row("its longest task", "longest", figures.Goal{Of: figures.AtMost, Bound: 100}),
+		}
+	}},
+	{name: "warm", runs: 5, page: visit, again: true, rows: func(r results) []figures.Row {
+		for _, client := range clients {
+			for _, f := range r[client] {
+				f["sum"] = f["ready"] + f["frame"]
+			}
+		}
+		return []figures.Row{
+			r.row("import to ready, warm visit", "ready", none),
+			r.row("connect to first frame, warm visit", "frame", none),
+			r.row("their sum: ready + first frame, warm visit", "sum", ratio(1.15)),
+			r.row("import to first frame, warm visit", "importToFrame", none),
+		}
+	}},
+}

@@ -1,0 +1,144 @@
+// Package figures is what the benchmarks share: medians, and rows of a table with the
+// runtime beside a plain JavaScript client and a goal. It knows nothing of what is
+// measured.
+package figures
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// Row is one line of the table.
+type Row struct {
+	What string
+	Unit string
+	// Ours and JavaScript are medians; JavaScript is 0 when there is nothing beside ours.
+	Ours, JavaScript float64
+	// Runs is how many times each was measured.
+	Runs int
+	Goal Goal
+}
+
+// Goal bounds a row; the zero value is no goal.
+type Goal struct {
+	// Of is what the bound is compared with.
+	Of    Measure
+	Bound float64
+	// Why says where a bound comes from that depends on the run, as in "download + 0.3 s".
+	Why string
+}
+
+// Measure is what a goal is about.
+type Measure string
+
+// The kinds of goals.
+const (
+	Ratio   Measure = "ratio" // ours divided by JavaScript's, at most
+	AtMost  Measure = "at most"
+	AtLeast Measure = "at least"
+)
+
+// Ratio is ours divided by JavaScript's, 0 without one.
+func (r Row) Ratio() float64 {
+	if r.JavaScript == 0 {
+		return 0
+	}
+	return r.Ours / r.JavaScript
+}
+
+// Met reports whether the goal is reached; a row without a goal has none to miss.
+func (r Row) Met() bool {
+	switch r.Goal.Of {
+	case Ratio:
+		return r.JavaScript > 0 && r.Ratio() <= r.Goal.Bound
+	case AtMost:
+		return r.Ours <= r.Goal.Bound
+	case AtLeast:
+		return r.Ours >= r.Goal.Bound
+	}
+	return true
+}
+
+// Median returns the median, of an even number the mean of the two in the middle.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
+
+// Print writes rows as a Markdown table.
+func Print(w io.Writer, rows []Row) error {
+	text := "| What | Ours | JavaScript | Ratio | Goal | Met | Runs |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+	for _, r := range rows {
+		beside, ratio, met := "–", "–", "–"
+		if r.JavaScript != 0 {
+			beside, ratio = number(r.JavaScript)+" "+r.Unit, fmt.Sprintf("%.2f", r.Ratio())
+		}
+		if r.Goal.Of != "" {
+			met = map[bool]string{true: "yes", false: "**no**"}[r.Met()]
+		}
+		text += fmt.Sprintf("| %s | %s %s | %s | %s | %s | %s | %d |\n", r.What, number(r.Ours), r.Unit, beside, ratio, r.goal(), met, r.Runs)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// goal is the cell of the goal.
+func (r Row) goal() string {
+	var text string
+	switch r.Goal.Of {
+	case Ratio:
+		text = fmt.Sprintf("≤ %.2f", r.Goal.Bound)
+	case AtMost:
+		text = "≤ " + number(r.Goal.Bound) + " " + r.Unit
+	case AtLeast:
+		text = "≥ " + number(r.Goal.Bound) + " " + r.Unit
+	default:
+		return "–"
+	}
+	if r.Goal.Why != "" {
+		text += " (" + r.Goal.Why + ")"
+	}
+	return text
+}
+
+// number has three digits or more, without those that a measurement does not have.
+func number(v float64) string {
+	switch {
+	case v == 0 || v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// Save writes rows to a file for [Load], unless path is empty.
+func Save(path string, rows []Row) error {
+	if path == "" {
+		return nil
+	}
+	data, err := json.MarshalIndent(rows, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}
+
+// Load reads what [Save] has written.
+func Load(path string) (rows []Row, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return rows, json.Unmarshal(data, &rows)
+}

@@ -1,0 +1,152 @@
+// Command stream measures how long a page takes for a streamed answer: the four ways of
+// the runtime beside a plain JavaScript parser of the same reply (page/measure.js), in
+// turn in one page. The server sends the reply from memory. It prints a table of medians.
+//
+// Usage, from the root of the module, after `make build`:
+//
+//	go run ./bench/stream -rows converse -runs 3
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/bench/figures"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+)
+
+// ways are the rows: the functions of page/measure.js, and their goals.
+var ways = []struct {
+	name string
+	goal figures.Goal
+}{
+	{"converse", figures.Goal{Of: figures.Ratio, Bound: 5}},
+	{"streamText", figures.Goal{Of: figures.Ratio, Bound: 8}},
+	{"sendText", figures.Goal{}},
+	{"events", figures.Goal{}},
+}
+
+func main() {
+	log.SetFlags(0)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		log.Print(err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	only := flag.String("rows", "converse,streamText,sendText,events", "`ways` to measure, separated by commas")
+	runs := flag.Int("runs", 5, "`number` of runs of each way")
+	segments := flag.Int("segments", 20_000, "`number` of segments of the answer")
+	file := flag.String("json", "", "`file` for the rows")
+	flag.Parse()
+
+	if _, err := os.Stat("js/dist/agentruntime.wasm"); err != nil {
+		return errors.New("js/dist is not built; `make build` does that")
+	}
+	server := httptest.NewServer(handler(*segments))
+	defer server.Close()
+	browser, err := browsertest.Start(ctx, browsertest.Options{})
+	if err != nil {
+		return err
+	}
+	defer browser.Close()
+	p, err := browser.NewPage(ctx, server.URL+"/bench/stream/page/")
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+
+	var rows []figures.Row
+	for _, way := range ways {
+		if !strings.Contains(","+*only+",", ","+way.name+",") {
+			continue
+		}
+		times := map[string][]float64{}
+		for range *runs {
+			for _, name := range []string{"plain", way.name} {
+				var f struct {
+					Ms       float64
+					Segments int
+				}
+				if err := p.Eval(ctx, `import("/bench/stream/page/measure.js").then(({measure}) => measure("`+name+`"))`, &f); err != nil {
+					return fmt.Errorf("%s: %w; the console: %v", name, err, p.Console())
+				}
+				if f.Segments != *segments {
+					return fmt.Errorf("%s: %d segments of %d", name, f.Segments, *segments)
+				}
+				times[name] = append(times[name], f.Ms)
+			}
+		}
+		rows = append(rows, figures.Row{
+			What: fmt.Sprintf("%d segments, %s", *segments, way.name), Unit: "ms", Runs: *runs, Goal: way.goal,
+			Ours: figures.Median(times[way.name]), JavaScript: figures.Median(times["plain"]),
+		})
+	}
+	return errors.Join(figures.Print(os.Stdout, rows), figures.Save(*file, rows))
+}
+
+// handler serves the files of the project, and the answer to any question.
+func handler(segments int) http.Handler {
+	reply := answer(segments)
+	mux := http.NewServeMux()
+	files := http.FileServerFS(os.DirFS("."))
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, ".wasm") {
+			w.Header().Set("Content-Type", "application/wasm")
+		}
+		files.ServeHTTP(w, r)
+	})
+	mux.HandleFunc("POST /assistant/converse", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/x-ndjson; charset=utf-8")
+		_, _ = w.Write(reply) // the client may have left
+	})
+	mux.HandleFunc("POST /thread/session_completed", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "{}")
+	})
+	return mux
+}
+
+// answer is the reply of the service (wire-protocol §9.3) with so many segments.
+func answer(segments int) []byte {
+	type segment struct {
+		Role          string  `json:"role"`
+		Type          string  `json:"type"`
+		Content       string  `json:"content"`
+		SegmentNumber int     `json:"segmentNumber"`
+		ET            float64 `json:"et"`
+		ThreadID      string  `json:"threadId,omitempty"`
+		MessageID     string  `json:"messageId,omitempty"`
+		SegmentStart  bool    `json:"segmentStart,omitempty"`
+		IsFinal       bool    `json:"isFinal,omitempty"`
+	}
+	words := strings.Fields("A thread is the stored dialogue of one visitor with one agent and it survives the session.")
+	var reply bytes.Buffer
+	encoder := json.NewEncoder(&reply)
+	for i := range segments {
+		s := segment{Role: "assistant", Type: "text", Content: words[i%len(words)] + " ", SegmentNumber: 1, ET: float64(i) / 100, SegmentStart: i == 1}
+		switch i {
+		case 0:
+			s = segment{Role: "assistant", Type: "think", ThreadID: "5f0c6c1e-thread", MessageID: "m-10", SegmentStart: true}
+		case segments - 1:
+			s = segment{Role: "assistant", Type: "think", SegmentNumber: 2, ET: s.ET, IsFinal: true}
+		}
+		_ = encoder.Encode(s) // it has no value that JSON lacks, and the buffer takes all
+	}
+	return reply.Bytes()
+}
