@@ -198,6 +198,11 @@ func (s *Stream) active() bool {
 	return len(s.playout.queue) > 0 || s.viewer != nil && s.viewer.connected
 }
 
+// showing reports whether frames are due.
+func (s *Stream) showing() bool {
+	return s.viewer != nil && s.viewer.connected && s.viewer.pictures != nil && !s.frozen
+}
+
 // due returns when the next slot is to be sent.
 func (s *Stream) due() time.Time {
 	return s.epoch.Add(time.Duration(s.slot) * slotTime)
@@ -212,7 +217,7 @@ func (s *Stream) skipTo(now time.Time) {
 func (s *Stream) advance(now time.Time) {
 	if late := now.Sub(s.due()); late > maxCatchUp {
 		s.epoch = s.epoch.Add(late)
-		if s.viewer != nil && s.viewer.connected {
+		if s.showing() {
 			s.stats.FramesDue += int(late / frameTime)
 			s.stats.FramesMissed += int(late / frameTime)
 		}
@@ -238,7 +243,7 @@ func (s *Stream) send(late time.Duration) {
 		s.stats.AudioBytes += int64(v.voice.speak(s.slot, pcm))
 		s.stats.AudioPackets++
 	}
-	if v.pictures == nil || s.frozen || s.slot%slotsPerFrame != 0 {
+	if !s.showing() || s.slot%slotsPerFrame != 0 {
 		return
 	}
 	s.stats.FramesDue++

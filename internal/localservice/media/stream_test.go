@@ -153,6 +153,12 @@ func TestLateStreamSendsAllVoiceAndTheNewestPicture(t *testing.T) {
 	if missed := s.stats.FramesMissed - 4; missed < 1490 || missed > 1500 {
 		t.Errorf("%d frames missed in a minute's sleep, want about 1495", missed)
 	}
+	s.viewer.pictures = nil // a viewer that takes the voice only
+	before := s.stats.FramesDue
+	s.advance(s.epoch.Add(2 * time.Minute))
+	if due := s.stats.FramesDue - before; due != 0 {
+		t.Errorf("%d frames were due for a viewer without pictures", due)
+	}
 }
 
 func TestClosedStreamTakesNoCalls(t *testing.T) {
