@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/bench/figures"
+)
+
+// load is what so many sessions took.
+type load struct {
+	sessions float64
+	due      int
+	late     float64 // the share of the frames
+	service  share
+	viewers  share
+}
+
+// share is what one of the processes took.
+type share struct {
+	cores  float64
+	memory float64 // bytes for each session
+}
+
+// measure waits until the sessions talk, and then for the time to measure.
+func (l *load) measure(ctx context.Context, p *process, idle sample, d time.Duration) error {
+	if err := wait(ctx, settle); err != nil {
+		return err
+	}
+	before, err := p.measure(ctx)
+	if err != nil {
+		return err
+	}
+	if err := wait(ctx, d); err != nil {
+		return err
+	}
+	after, err := p.measure(ctx)
+	if err != nil {
+		return err
+	}
+	l.due = after.due - before.due
+	l.late = float64(after.late-before.late) / float64(max(l.due, 1))
+	seconds := after.at.Sub(before.at).Seconds()
+	took := func(idle, before, after usage) share {
+		return share{(after.processor - before.processor).Seconds() / seconds, float64(after.memory-idle.memory) / l.sessions}
+	}
+	l.service = took(idle.service, before.service, after.service)
+	l.viewers = took(idle.viewers, before.viewers, after.viewers)
+	return nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *load) print() {
+	fmt.Printf("| %.0f | %d | %.2f %% | %.2f | %.2f ms/s | %.2f MB | %.2f | %.2f MB |\n", l.sessions, l.due, 100*l.late,
+		l.service.cores, 1000*l.service.cores/l.sessions, l.service.memory/1e6, l.viewers.cores, l.viewers.memory/1e6)
+}
+
+// rows are those of docs/performance.md.
+func (l *load) rows() []figures.Row {
+	row := func(what, unit string, value float64) figures.Row {
+		return figures.Row{What: what, Unit: unit, Ours: value, Runs: 1}
+	}
+	sessions := row("native sessions with picture and voice on one core, viewers apart", "sessions", l.sessions)
+	sessions.Goal = figures.Goal{Of: figures.AtLeast, Bound: goal}
+	n := max(l.sessions, 1)
+	return []figures.Row{
+		sessions,
+		row("processor of the service for one of them", "ms/s", 1000*l.service.cores/n),
+		row("memory of the service for one of them", "MB", l.service.memory/1e6),
+		row("processor of its viewer", "ms/s", 1000*l.viewers.cores/n),
+		row("memory of its viewer", "MB", l.viewers.memory/1e6),
+	}
+}

@@ -1,0 +1,149 @@
+// Command native measures how many sessions with picture and voice one processor core
+// carries: each has a control socket, a viewer behind the relay, and an agent that talks
+// without a pause. The local service runs as a process of its own on the first core. The
+// viewers are sessions of the runtime, in this process, on the others.
+//
+// Sessions are added until frames are sent too late, which the service counts; its
+// processor time and memory are read from /proc, so this needs Linux.
+//
+// Usage, from the root of the module:
+//
+//	go run ./bench/native -sessions 100 -step 50 -duration 5s
+//
+// docs/performance.md holds the result.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/bench/figures"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+)
+
+const (
+	// goal is how many sessions one core should carry.
+	goal = 250
+	// tolerated is the share of frames that may be sent too late.
+	tolerated = 0.01
+	// settle is how long new sessions talk before they are measured: the first words are
+	// made ahead.
+	settle = 3 * time.Second
+)
+
+func main() {
+	log.SetFlags(0)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		log.Print(err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	most := flag.Int("sessions", 300, "`number` of sessions at most")
+	step := flag.Int("step", 50, "`number` of sessions that are added at once")
+	duration := flag.Duration("duration", 5*time.Second, "how long to measure after each step")
+	voice := flag.String("voice", "builtin", "`kind` of voice")
+	together := flag.Bool("together", false, "service and viewers share all cores")
+	file := flag.String("json", "", "`file` for the rows")
+	flag.Parse()
+	if runtime.NumCPU() < 2 && !*together {
+		return errors.New("the service and the viewers need a core each; -together shares one")
+	}
+
+	dir, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	service, err := startService(ctx, dir, *most, *voice, !*together)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, service.stop()) }()
+	if !*together {
+		others := fmt.Sprintf("1-%d", runtime.NumCPU()-1)
+		if out, err := exec.CommandContext(ctx, "taskset", "-acp", others, fmt.Sprint(os.Getpid())).CombinedOutput(); err != nil {
+			return fmt.Errorf("keep the viewers off the first core: %w: %s", err, out)
+		}
+	}
+
+	var clients []*avatar.Session
+	defer func() {
+		for _, c := range clients {
+			c.Close()
+		}
+	}()
+	idle, err := service.measure(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Print("| sessions | frames due | late | service: cores | per session | memory per session | viewers: cores | memory per session |\n" +
+		"| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	var carried load
+	for len(clients) < *most {
+		added, err := connectAll(ctx, service.info, min(*step, *most-len(clients)))
+		clients = append(clients, added...)
+		if err != nil {
+			return err
+		}
+		l := load{sessions: float64(len(clients))}
+		if err := l.measure(ctx, service, idle, *duration); err != nil {
+			return err
+		}
+		l.print()
+		if l.late > tolerated {
+			break
+		}
+		carried = l
+	}
+	return figures.Save(*file, carried.rows())
+}
+
+// atOnce is how many clients connect at the same time.
+const atOnce = 5
+
+// connectAll connects n clients, and returns those that did; they talk when all are there.
+func connectAll(ctx context.Context, info localservice.Info, n int) ([]*avatar.Session, error) {
+	var (
+		mu      sync.Mutex
+		clients []*avatar.Session
+		errs    []error
+		wait    sync.WaitGroup
+		places  = make(chan struct{}, atOnce)
+	)
+	for range n {
+		places <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-places }()
+			c, err := connect(ctx, info)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+				return
+			}
+			clients = append(clients, c)
+		})
+	}
+	wait.Wait()
+	for _, c := range clients {
+		if err := talk(ctx, c); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return clients, errors.Join(errs...)
+}

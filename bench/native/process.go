@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// process is the service.
+type process struct {
+	cmd  *exec.Cmd
+	info localservice.Info
+}
+
+// startService builds the service and starts it with an agent that never stops
+// talking, on the first core alone or on all of them.
+func startService(ctx context.Context, dir string, sessions int, voice string, oneCore bool) (*process, error) {
+	program := filepath.Join(dir, "localservice")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/localservice")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return nil, fmt.Errorf("build the service: %w", err)
+	}
+	script := filepath.Join(dir, "script.yaml")
+	if err := os.WriteFile(script, []byte(endless()), 0o600); err != nil {
+		return nil, err
+	}
+	command := []string{
+		program, "-addr", "127.0.0.1:0", "-json", "-log-level", "error", "-script", script,
+		"-voice", voice, "-max-calls", fmt.Sprint(2 * sessions), // one address has three quarters
+	}
+	if oneCore {
+		command = append([]string{"taskset", "-c", "0"}, command...) // Go takes one thread for one core
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &p.info)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read the service's addresses: %w", err), p.stop())
+	}
+	return p, nil
+}
+
+// endless is a script whose one answer lasts longer than any measurement.
+func endless() string {
+	const sentence = "And so the story goes on and on, with one thing after another, and never a pause to think. "
+	return "rules:\n  - when: {any: true}\n    steps: [{say: \"" + strings.Repeat(sentence, 100) + "\"}]\n"
+}
+
+func (p *process) stop() error {
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	return p.cmd.Wait()
+}
+
+// sample is a moment of both processes.
+type sample struct {
+	at               time.Time
+	service, viewers usage
+	due, late        int // frames since the start
+}
+
+func (p *process) measure(ctx context.Context) (s sample, err error) {
+	s.at = time.Now()
+	if s.service, err = readUsage(p.cmd.Process.Pid); err != nil {
+		return s, err
+	}
+	if s.viewers, err = readUsage(os.Getpid()); err != nil {
+		return s, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.info.ControlURL+"/sessions", nil)
+	if err != nil {
+		return s, err
+	}
+	r.Header.Set("Authorization", "Bearer "+p.info.ControlToken)
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return s, err
+	}
+	defer reply.Body.Close()
+	var list struct {
+		Sessions []struct {
+			Media struct{ FramesDue, FramesMissed int }
+		}
+	}
+	if err := json.NewDecoder(reply.Body).Decode(&list); err != nil {
+		return s, err
+	}
+	for _, x := range list.Sessions {
+		s.due += x.Media.FramesDue
+		s.late += x.Media.FramesMissed
+	}
+	return s, nil
+}
+
+// ticksPerSecond is the unit of processor times in /proc on every Linux.
+const ticksPerSecond = 100
+
+// usage is what a process has used so far.
+type usage struct {
+	processor time.Duration
+	memory    int64 // resident, in bytes
+}
+
+// readUsage reads /proc (proc(5)).
+func readUsage(pid int) (usage, error) {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	stat, err := os.ReadFile(dir + "stat")
+	if err != nil {
+		return usage{}, err
+	}
+	// The name in parentheses may hold spaces; the fields after it don't. The
+	// first of them is number 3, utime is 14 and stime 15.
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return usage{}, fmt.Errorf("%sstat: %q", dir, stat)
+	}
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	if err != nil {
+		return usage{}, err
+	}
+	system, err := strconv.ParseInt(fields[12], 10, 64)
+	if err != nil {
+		return usage{}, err
+	}
+	memory, err := os.ReadFile(dir + "statm")
+	if err != nil {
+		return usage{}, err
+	}
+	pages := strings.Fields(string(memory))
+	if len(pages) < 2 {
+		return usage{}, fmt.Errorf("%sstatm: %q", dir, memory)
+	}
+	resident, err := strconv.ParseInt(pages[1], 10, 64)
+	if err != nil {
+		return usage{}, err
+	}
+	return usage{
+		processor: time.Duration(user+system) * time.Second / ticksPerSecond,
+		memory:    resident * int64(os.Getpagesize()),
+	}, nil
+}
