@@ -64,6 +64,15 @@ verify: build ## What takes longer: every fault of docs/resilience.md, a soak, i
 	tools/need.sh browser
 	go run ./internal/maketest -j 1 faults soak fuzz
 
+.PHONY: bench
+bench: build ## Measure beside plain JavaScript, and write docs/performance.md
+	tools/need.sh browser
+	@mkdir -p build/bench
+	go run ./bench/connect -steady 40s -json build/bench/1-connect.json >/dev/null
+	go run ./bench/stream -json build/bench/2-stream.json >/dev/null
+	go run ./bench/native -json build/bench/3-native.json >/dev/null
+	go run ./bench/report -table bench build/bench/[1-3]-*.json
+
 .PHONY: generate
 generate: ## Write generated files again
 	go generate ./...
@@ -171,6 +180,16 @@ CUTS := 1000
 .PHONY: cuts
 cuts:
 	AGENTRUNTIME_CUTS=$(CUTS) $(GOTEST) $(WITH_RACE) -run '^TestNoTypedTurnIsLost$$' ./e2e/native
+
+# How long one session talks; in make bench, less than a minute.
+STEADY := 10m
+
+.PHONY: bench-steady
+bench-steady: build # whether a session that talks for long grows
+	tools/need.sh browser
+	@mkdir -p build/bench
+	go run ./bench/connect -rows "" -steady $(STEADY) -json build/bench/steady.json >/dev/null
+	go run ./bench/report -table bench-steady build/bench/steady.json
 
 # Whole pages again and again, while both cores are kept busy: a test that depends on
 # the speed of the machine fails.

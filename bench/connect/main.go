@@ -39,12 +39,13 @@ func run(ctx context.Context) error {
 	for _, s := range scenarios {
 		names = append(names, s.name)
 	}
-	only := flag.String("rows", strings.Join(names, ","), "`scenarios` to run, separated by commas")
+	only := flag.String("rows", strings.Join(names, ","), "`scenarios` to run, separated by commas; may be empty with -steady")
 	runs := flag.Int("runs", 0, "`number` of runs of each client; 0 is each scenario's own")
+	steady := flag.Duration("steady", 0, "also `how long` a session talks, to see whether it grows and what it takes")
 	file := flag.String("json", "", "`file` for the rows")
 	flag.Parse()
 	for _, name := range strings.Split(*only, ",") {
-		if !slices.Contains(names, name) {
+		if name != "" && !slices.Contains(names, name) {
 			return fmt.Errorf("-rows: %q is none of %s", name, strings.Join(names, ", "))
 		}
 	}
@@ -76,6 +77,13 @@ func run(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		rows = append(rows, s.rows(results)...)
+	}
+	if *steady > 0 {
+		more, err := measureSteady(ctx, browser, *steady)
+		if err != nil {
+			return fmt.Errorf("steady: %w", err)
+		}
+		rows = append(rows, more...)
 	}
 	return errors.Join(figures.Print(os.Stdout, rows), figures.Save(*file, rows))
 }

@@ -15,12 +15,12 @@ async function post(url, request) {
   return response.json()
 }
 
-/** A connection that plays in a video element; `words` gets the captions. */
+/** A connection that plays in a video element; `on` has what is called at each caption and when the agent has said all. */
 export class Connection {
   #peers = []
   #viewer
 
-  constructor(init, video, words) {
+  constructor(init, video, on) {
     this.init = init
     this.video = video
     this.room = id(12)
@@ -32,7 +32,8 @@ export class Connection {
       auth: { token: init.ks },
       query: { partnerId: init.partnerId, billed_client: "", stickyId: id(16), level: "published", debugMode: true },
     })
-    this.socket.on("stvSpeechChunk", ({ text }) => text && words(text))
+    this.socket.on("stvSpeechChunk", ({ text }) => text && on.word())
+    this.socket.on("stvFinishedTalking", () => on.silence())
   }
 
   /** Resolves when the agent is there. */
@@ -104,6 +105,12 @@ export class Connection {
     const peer = new RTCPeerConnection({ iceServers: [{ urls: turnServerUrl, username, credential }], iceTransportPolicy, bundlePolicy: "max-bundle" })
     this.#peers.push(peer)
     return peer
+  }
+
+  /** Sends one typed turn. */
+  speak(text) {
+    this.socket.emit("onTextEntered", { text: "", isFinal: false, isSpeechStart: true })
+    this.socket.emit("onTextEntered", { text, isFinal: true })
   }
 
   async close() {

@@ -59,8 +59,9 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (l *load) print() {
-	fmt.Printf("| %.0f | %d | %.2f %% | %.2f | %.2f ms/s | %.2f MB | %.2f | %.2f MB |\n", l.sessions, l.due, 100*l.late,
+// line is one of the table of steps.
+func (l *load) line() string {
+	return fmt.Sprintf("| %.0f | %d | %.2f %% | %.2f | %.2f ms/s | %.2f MB | %.2f | %.2f MB |", l.sessions, l.due, 100*l.late,
 		l.service.cores, 1000*l.service.cores/l.sessions, l.service.memory/1e6, l.viewers.cores, l.viewers.memory/1e6)
 }
 
@@ -74,9 +75,9 @@ func (l *load) rows() []figures.Row {
 	n := max(l.sessions, 1)
 	return []figures.Row{
 		sessions,
-		row("processor of the service for one of them", "ms/s", 1000*l.service.cores/n),
-		row("memory of the service for one of them", "MB", l.service.memory/1e6),
-		row("processor of its viewer", "ms/s", 1000*l.viewers.cores/n),
-		row("memory of its viewer", "MB", l.viewers.memory/1e6),
+		row("processor of the service for one session", "ms/s", 1000*l.service.cores/n),
+		row("memory of the service for one session", "MB", l.service.memory/1e6),
+		row("processor of a viewer, a native session of the runtime", "ms/s", 1000*l.viewers.cores/n),
+		row("memory of a viewer", "MB", l.viewers.memory/1e6),
 	}
 }

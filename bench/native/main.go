@@ -91,8 +91,8 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Print("| sessions | frames due | late | service: cores | per session | memory per session | viewers: cores | memory per session |\n" +
-		"| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	log.Print("| sessions | frames due | late | service: cores | per session | memory per session | viewers: cores | memory per session |")
+	log.Print("| --- | --- | --- | --- | --- | --- | --- | --- |")
 	var carried load
 	for len(clients) < *most {
 		added, err := connectAll(ctx, service.info, min(*step, *most-len(clients)))
@@ -104,13 +104,14 @@ func run(ctx context.Context) (err error) {
 		if err := l.measure(ctx, service, idle, *duration); err != nil {
 			return err
 		}
-		l.print()
+		log.Print(l.line())
 		if l.late > tolerated {
 			break
 		}
 		carried = l
 	}
-	return figures.Save(*file, carried.rows())
+	rows := carried.rows()
+	return errors.Join(figures.Print(os.Stdout, rows), figures.Save(*file, rows))
 }
 
 // atOnce is how many clients connect at the same time.

@@ -76,6 +76,7 @@ func run(ctx context.Context) error {
 		if !strings.Contains(","+*only+",", ","+way.name+",") {
 			continue
 		}
+		log.Printf("%s: %d runs", way.name, *runs)
 		times := map[string][]float64{}
 		for range *runs {
 			for _, name := range []string{"plain", way.name} {

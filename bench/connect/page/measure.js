@@ -27,9 +27,10 @@ const clients = {
     return {
       ready: load(),
       init: () => appInit({ widgetId, ...service.addresses }),
-      open(init, video, words) {
+      open(init, video, on) {
         const session = new AvatarSession({ ...init, ...service.session, videoEl: video, micStartMode: "deferred" })
-        session.on("speechChunk", ({ text }) => text && words(text))
+        session.on("speechChunk", ({ text }) => text && on.word())
+        session.on("avatarStopTalking", () => on.silence())
         return { connect: () => session.connect(), close: () => session.dispose(), speak: (text) => session.speak(text) }
       },
     }
@@ -39,7 +40,7 @@ const clients = {
     return {
       ready: Promise.resolve(),
       init: () => appInit({ widgetId, ...service.addresses }),
-      open: (init, video, words) => new Connection(init, video, words),
+      open: (init, video, on) => new Connection(init, video, on),
     }
   },
 }
@@ -47,17 +48,23 @@ const clients = {
 /** Resolves after ms milliseconds, as a visitor who reads before the next click. */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Connects, in a video element of its own, and tells when what came, in ms after the call. */
-async function connect(client, init, wantWord) {
+/** A video element of its own for each connection. */
+function screen() {
   const video = document.createElement("video")
   video.playsInline = true
   document.body.append(video)
+  return video
+}
+
+/** Connects, and tells when what came, in ms after the call. */
+async function connect(client, init, wantWord) {
+  const video = screen()
   const began = performance.now()
   const since = () => performance.now() - began
   const frame = new Promise((resolve) => video.requestVideoFrameCallback(() => resolve(since())))
   let session
   const word = new Promise((resolve) => {
-    session = client.open(init, video, () => resolve(since()))
+    session = client.open(init, video, { word: () => resolve(since()), silence: () => {} })
   })
   await session.connect()
   const connected = since()
@@ -111,4 +118,27 @@ export async function loaded(name, times) {
     init = await client.init()
   }
   return { frame: connects[0].frame, word: connects[0].word, blocked: connects[0].blocked, longest: connects[0].longest, last: connects.at(-1).frame }
+}
+
+const questions = ["What is a thread?", "What is the local service?", "How does a page hear the agent?", "What is the relay for?"]
+
+/** The session that goes on, and what is called when its agent has said all. */
+let lasting, silence
+
+/** Connects, and resolves when the agent has said its opening. */
+export async function stay(name) {
+  const client = await clients[name]()
+  await client.ready
+  const init = await client.init()
+  const opening = new Promise((resolve) => (silence = resolve))
+  lasting = client.open(init, screen(), { word: () => {}, silence: () => silence() })
+  await lasting.connect()
+  await opening
+}
+
+/** From now on, the agent is asked something whenever it is silent. */
+export function talk() {
+  let asked = 0
+  silence = () => lasting.speak(questions[asked++ % questions.length])
+  silence()
 }

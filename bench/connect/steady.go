@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
+
+	"github.com/agentruntime/agentruntime/bench/figures"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+)
+
+const (
+	// silent is how long the agent says nothing before it is talked to, at most.
+	silent = 20 * time.Second
+	// early is when the heap of a talking session is read first, at most.
+	early = time.Minute
+	// growth is by how much the heap may be larger in the end.
+	growth = 1.1
+)
+
+// measureSteady has both clients talk at the same time, each in a page of its own.
+func measureSteady(ctx context.Context, b *browsertest.Browser, d time.Duration) (_ []figures.Row, err error) {
+	service, err := startService(ctx, netem.Conditions{})
+	if err != nil {
+		return nil, err
+	}
+	defer service.Close()
+	ctx, cancel := context.WithTimeout(ctx, d+silent+patience)
+	defer cancel()
+	pages := map[string]*browsertest.Page{}
+	for _, client := range clients {
+		p, err := b.NewPage(ctx, service.page())
+		if err != nil {
+			return nil, err
+		}
+		defer p.Close()
+		if err := p.Eval(ctx, script(`stay("`+client+`")`), nil); err != nil {
+			return nil, fmt.Errorf("%s: %w; the console: %v", client, err, p.Console())
+		}
+		pages[client] = p
+	}
+	idle, err := work(ctx, pages, min(silent, d/4))
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pages {
+		if err := p.Eval(ctx, script("talk()"), nil); err != nil {
+			return nil, err
+		}
+	}
+	first := min(early, d/4)
+	log.Printf("steady: %v", d)
+	if err := wait(ctx, first); err != nil {
+		return nil, err
+	}
+	before, err := heaps(ctx, pages)
+	if err != nil {
+		return nil, err
+	}
+	talking, err := work(ctx, pages, d-first)
+	if err != nil {
+		return nil, err
+	}
+	after, err := heaps(ctx, pages)
+	if err != nil {
+		return nil, err
+	}
+	row := func(what, unit string, of func(client string) float64, goal figures.Goal) figures.Row {
+		return figures.Row{What: what, Unit: unit, Ours: of("ours"), JavaScript: of("plain"), Runs: 1, Goal: goal}
+	}
+	share := func(of map[string]taken, part func(taken) float64) func(string) float64 {
+		return func(client string) float64 { return 100 * part(of[client]) }
+	}
+	script, tasks := func(t taken) float64 { return t.script }, func(t taken) float64 { return t.tasks }
+	in := func(of map[string]float64) func(string) float64 {
+		return func(client string) float64 { return of[client] / 1e6 }
+	}
+	return []figures.Row{
+		row("script, agent silent", "% of a core", share(idle, script), none),
+		row("all tasks of the main thread, agent silent", "% of a core", share(idle, tasks), none),
+		row("script, agent talking", "% of a core", share(talking, script), none),
+		row("all tasks of the main thread, agent talking", "% of a core", share(talking, tasks), none),
+		row(fmt.Sprintf("heap of a session that has talked for %v, WebAssembly memory included", first), "MB", in(before), none),
+		row(fmt.Sprintf("heap of a session that has talked for %v", d), "MB", in(after), figures.Goal{
+			Of: figures.AtMost, Bound: growth * before["ours"] / 1e6, Why: fmt.Sprintf("that after %v + 10 %%", first),
+		}),
+	}, nil
+}
+
+func heaps(ctx context.Context, pages map[string]*browsertest.Page) (map[string]float64, error) {
+	all := map[string]float64{}
+	for client, p := range pages {
+		bytes, err := heap(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		all[client] = bytes
+	}
+	return all, nil
+}
+
+// taken is the share of the time that the main thread of a page spends in scripts, and in all tasks.
+type taken struct{ script, tasks float64 }
+
+// work measures the main threads for a while.
+func work(ctx context.Context, pages map[string]*browsertest.Page, d time.Duration) (map[string]taken, error) {
+	begin := map[string]map[string]float64{}
+	for client, p := range pages {
+		var err error
+		if begin[client], err = metrics(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	if err := wait(ctx, d); err != nil {
+		return nil, err
+	}
+	all := map[string]taken{}
+	for client, p := range pages {
+		end, err := metrics(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		per := func(name string) float64 {
+			return (end[name] - begin[client][name]) / (end["Timestamp"] - begin[client]["Timestamp"])
+		}
+		all[client] = taken{per("ScriptDuration"), per("TaskDuration")}
+	}
+	return all, nil
+}
+
+// metrics are those of the browser, in seconds.
+func metrics(ctx context.Context, p *browsertest.Page) (map[string]float64, error) {
+	all := map[string]float64{}
+	err := p.Run(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		if _, err := cdp.Call(ctx, t, performance.Enable, performance.EnableParams{}); err != nil {
+			return err
+		}
+		result, err := cdp.Call(ctx, t, performance.GetMetrics, cdp.Empty{})
+		for _, m := range result.Metrics {
+			all[m.Name] = m.Value
+		}
+		return err
+	}))
+	return all, err
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

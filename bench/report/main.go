@@ -1,0 +1,125 @@
+// Command report puts the rows of the benchmarks into one table, prints it, and writes it
+// into docs/performance.md. What a person has written there stays.
+//
+// Usage, from the root of the module; make bench does this:
+//
+//	go run ./bench/report -table bench build/bench/*.json
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/bench/figures"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+)
+
+const doc = "docs/performance.md"
+
+func main() {
+	log.SetFlags(0)
+	table := flag.String("table", "bench", "the make `target` whose table it is")
+	flag.Parse()
+	if err := run(*table, flag.Args(), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(table string, files []string, w io.Writer) error {
+	var rows []figures.Row
+	for _, file := range files {
+		more, err := figures.Load(file)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, more...)
+	}
+	// Those with a goal are first, each kind in its order.
+	slices.SortStableFunc(rows, func(a, b figures.Row) int { return none(a) - none(b) })
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%s\n\n", machine())
+	if err := figures.Print(&text, rows); err != nil {
+		return err
+	}
+	old, err := os.ReadFile(doc)
+	if err != nil {
+		return err
+	}
+	changed, err := replace(string(old), table, text.String())
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(doc, []byte(changed), 0o644); err != nil {
+		return err
+	}
+	for _, what := range unexplained(changed) {
+		log.Printf("%s must say under %q what stands in the way of: %s", doc, obstacles, what)
+	}
+	_, err = w.Write(text.Bytes())
+	return err
+}
+
+// none is 1 for a row without a goal.
+func none(r figures.Row) int {
+	if r.Goal.Of == "" {
+		return 1
+	}
+	return 0
+}
+
+// machine says when and on what the table was measured.
+func machine() string {
+	model := "unknown processor"
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if _, rest, ok := strings.Cut(string(info), "model name\t: "); ok {
+			model, _, _ = strings.Cut(rest, "\n")
+		}
+	}
+	browser := "no Chromium"
+	if path, err := browsertest.Find(); err == nil {
+		if out, err := exec.Command(path, "--version").Output(); err == nil {
+			browser, _, _ = strings.Cut(strings.TrimSpace(string(out)), " built on")
+		}
+	}
+	return fmt.Sprintf("Run of %s: %d cores of %s (%s), %s, %s.", time.Now().Format(time.DateOnly),
+		runtime.NumCPU(), model, runtime.GOOS, browser, strings.Replace(runtime.Version(), "go", "Go ", 1))
+}
+
+// replace puts the text between the marks of a table.
+func replace(doc, table, text string) (string, error) {
+	head, rest, found := strings.Cut(doc, mark(table))
+	_, tail, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		return "", fmt.Errorf("the document has no place for the table of make %s", table)
+	}
+	return head + mark(table) + "\n" + text + "\n" + end + tail, nil
+}
+
+func mark(table string) string { return "<!-- make " + table + " writes this table -->\n" }
+
+const end = "<!-- end of the table -->\n"
+
+// obstacles is the heading under which a person says what stands in the way of a goal, in
+// a list: "- **what the row says**: …".
+const obstacles = "## What stands in the way"
+
+// unexplained returns the rows of goals that are not met, and of which that list says nothing.
+func unexplained(doc string) (rows []string) {
+	_, list, _ := strings.Cut(doc, obstacles)
+	for line := range strings.Lines(doc) {
+		what, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+		if strings.Contains(line, "| **no** |") && !strings.Contains(list, "**"+what+"**") {
+			rows = append(rows, what)
+		}
+	}
+	return rows
+}

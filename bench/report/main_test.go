@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each goal that the committed tables show as missed has its sentence.
+func TestMissedGoalsAreExplained(t *testing.T) {
+	text, err := os.ReadFile("../../" + doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range unexplained(string(text)) {
+		t.Errorf("%s says nothing under %q about: %s", doc, obstacles, what)
+	}
+}
+
+func TestUnexplained(t *testing.T) {
+	const text = "| fast | 1 ms | yes | 5 |\n| slow | 9 ms | **no** | 5 |\n| late | 9 ms | **no** | 5 |\n" + obstacles + "\n\n- **late**: the network.\n"
+	if got := unexplained(text); !slices.Equal(got, []string{"slow"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTableIsReplacedAlone(t *testing.T) {
+	text := "# Title\n\n" + mark("bench") + "old\n" + end + "\nfirst\n\n" + mark("bench-steady") + "kept\n" + end + "\nlast\n"
+	got, err := replace(text, "bench", "new\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Replace(text, "old\n", "\nnew\n\n", 1); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if _, err := replace("no table", "bench", "new"); err == nil {
+		t.Error("a document without a place was accepted")
+	}
+}
