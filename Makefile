@@ -68,7 +68,7 @@ verify: build ## What takes longer: every fault of docs/resilience.md, a soak, i
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md
 	tools/need.sh browser
 	@mkdir -p build/bench
-	go run ./bench/connect -steady 40s -json build/bench/1-connect.json >/dev/null
+	go run ./bench/connect -steady 30s -json build/bench/1-connect.json >/dev/null
 	go run ./bench/stream -json build/bench/2-stream.json >/dev/null
 	go run ./bench/native -json build/bench/3-native.json >/dev/null
 	go run ./bench/report -table bench build/bench/[1-3]-*.json

@@ -18,7 +18,7 @@ import (
 const (
 	// silent is how long the agent says nothing before it is talked to, at most.
 	silent = 20 * time.Second
-	// early is when the heap of a talking session is read first, at most.
+	// early is when the heap of a talking session is read first, and the goal's beginning; in short runs it is read earlier.
 	early = time.Minute
 	// growth is by how much the heap may be larger in the end.
 	growth = 1.1
@@ -71,6 +71,10 @@ func measureSteady(ctx context.Context, b *browsertest.Browser, d time.Duration)
 	if err != nil {
 		return nil, err
 	}
+	goal := none
+	if first == early {
+		goal = figures.Goal{Of: figures.AtMost, Bound: growth * before["ours"] / 1e6, Why: fmt.Sprintf("that after %v + 10 %%", first)}
+	}
 	row := func(what, unit string, of func(client string) float64, goal figures.Goal) figures.Row {
 		return figures.Row{What: what, Unit: unit, Ours: of("ours"), JavaScript: of("plain"), Runs: 1, Goal: goal}
 	}
@@ -87,9 +91,7 @@ func measureSteady(ctx context.Context, b *browsertest.Browser, d time.Duration)
 		row("script, agent talking", "% of a core", share(talking, script), none),
 		row("all tasks of the main thread, agent talking", "% of a core", share(talking, tasks), none),
 		row(fmt.Sprintf("heap of a session that has talked for %v, WebAssembly memory included", first), "MB", in(before), none),
-		row(fmt.Sprintf("heap of a session that has talked for %v", d), "MB", in(after), figures.Goal{
-			Of: figures.AtMost, Bound: growth * before["ours"] / 1e6, Why: fmt.Sprintf("that after %v + 10 %%", first),
-		}),
+		row(fmt.Sprintf("heap of a session that has talked for %v", d), "MB", in(after), goal),
 	}, nil
 }
 
