@@ -65,6 +65,13 @@ func run(ctx context.Context) error {
 	defer browser.Close()
 
 	var rows []figures.Row
+	fmt.Print(figures.Head)
+	add := func(more []figures.Row) {
+		for _, row := range more {
+			fmt.Print(row)
+		}
+		rows = append(rows, more...)
+	}
 	for _, s := range scenarios {
 		if !slices.Contains(strings.Split(*only, ","), s.name) {
 			continue
@@ -76,14 +83,14 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		rows = append(rows, s.rows(results)...)
+		add(s.rows(results))
 	}
 	if *steady > 0 {
 		more, err := measureSteady(ctx, browser, *steady)
 		if err != nil {
 			return fmt.Errorf("steady: %w", err)
 		}
-		rows = append(rows, more...)
+		add(more)
 	}
-	return errors.Join(figures.Print(os.Stdout, rows), figures.Save(*file, rows))
+	return figures.Save(*file, rows)
 }

@@ -6,7 +6,6 @@ package figures
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 )
@@ -75,21 +74,19 @@ func Median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// Print writes rows as a Markdown table.
-func Print(w io.Writer, rows []Row) error {
-	text := "| What | Ours | JavaScript | Ratio | Goal | Met | Runs |\n| --- | --- | --- | --- | --- | --- | --- |\n"
-	for _, r := range rows {
-		beside, ratio, met := "–", "–", "–"
-		if r.JavaScript != 0 {
-			beside, ratio = number(r.JavaScript)+" "+r.Unit, fmt.Sprintf("%.2f", r.Ratio())
-		}
-		if r.Goal.Of != "" {
-			met = map[bool]string{true: "yes", false: "**no**"}[r.Met()]
-		}
-		text += fmt.Sprintf("| %s | %s %s | %s | %s | %s | %s | %d |\n", r.What, number(r.Ours), r.Unit, beside, ratio, r.goal(), met, r.Runs)
+// Head begins the Markdown table of rows.
+const Head = "| What | Ours | JavaScript | Ratio | Goal | Met | Runs |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+
+// String returns the row's line of the table.
+func (r Row) String() string {
+	beside, ratio, met := "–", "–", "–"
+	if r.JavaScript != 0 {
+		beside, ratio = number(r.JavaScript)+" "+r.Unit, fmt.Sprintf("%.2f", r.Ratio())
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	if r.Goal.Of != "" {
+		met = map[bool]string{true: "yes", false: "**no**"}[r.Met()]
+	}
+	return fmt.Sprintf("| %s | %s %s | %s | %s | %s | %s | %d |\n", r.What, number(r.Ours), r.Unit, beside, ratio, r.goal(), met, r.Runs)
 }
 
 // goal is the cell of the goal.

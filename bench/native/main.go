@@ -111,7 +111,11 @@ func run(ctx context.Context) (err error) {
 		carried = l
 	}
 	rows := carried.rows()
-	return errors.Join(figures.Print(os.Stdout, rows), figures.Save(*file, rows))
+	fmt.Print(figures.Head)
+	for _, row := range rows {
+		fmt.Print(row)
+	}
+	return figures.Save(*file, rows)
 }
 
 // atOnce is how many clients connect at the same time.

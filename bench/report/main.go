@@ -7,7 +7,6 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io"
@@ -45,16 +44,15 @@ func run(table string, files []string, w io.Writer) error {
 	}
 	// Those with a goal are first, each kind in its order.
 	slices.SortStableFunc(rows, func(a, b figures.Row) int { return none(a) - none(b) })
-	var text bytes.Buffer
-	fmt.Fprintf(&text, "%s\n\n", machine())
-	if err := figures.Print(&text, rows); err != nil {
-		return err
+	text := machine() + "\n\n" + figures.Head
+	for _, row := range rows {
+		text += row.String()
 	}
 	old, err := os.ReadFile(doc)
 	if err != nil {
 		return err
 	}
-	changed, err := replace(string(old), table, text.String())
+	changed, err := replace(string(old), table, text)
 	if err != nil {
 		return err
 	}
@@ -64,7 +62,7 @@ func run(table string, files []string, w io.Writer) error {
 	for _, what := range unexplained(changed) {
 		log.Printf("%s must say under %q what stands in the way of: %s", doc, obstacles, what)
 	}
-	_, err = w.Write(text.Bytes())
+	_, err = io.WriteString(w, text)
 	return err
 }
 

@@ -72,6 +72,7 @@ func run(ctx context.Context) error {
 	defer p.Close()
 
 	var rows []figures.Row
+	fmt.Print(figures.Head)
 	for _, way := range ways {
 		if !strings.Contains(","+*only+",", ","+way.name+",") {
 			continue
@@ -93,12 +94,14 @@ func run(ctx context.Context) error {
 				times[name] = append(times[name], f.Ms)
 			}
 		}
-		rows = append(rows, figures.Row{
+		row := figures.Row{
 			What: fmt.Sprintf("%d segments, %s", *segments, way.name), Unit: "ms", Runs: *runs, Goal: way.goal,
 			Ours: figures.Median(times[way.name]), JavaScript: figures.Median(times["plain"]),
-		})
+		}
+		fmt.Print(row)
+		rows = append(rows, row)
 	}
-	return errors.Join(figures.Print(os.Stdout, rows), figures.Save(*file, rows))
+	return figures.Save(*file, rows)
 }
 
 // handler serves the files of the project, and the answer to any question.
