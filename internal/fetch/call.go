@@ -24,7 +24,9 @@ const (
 // Call does one call of the service's HTTP APIs in up to four attempts of at most 30 s
 // each (wire-protocol §9.7): a request that failed on the network is repeated, one
 // that was answered with 429, 502, 503 or 504 only if its method is GET or HEAD or it
-// is Repeatable.
+// is Repeatable. An answer's Retry-After is respected: the wait is at least that long and at
+// most twice, so that those who were refused together don't come back in the same second. One
+// that asks for more than 10 s ends the call; its error has the header.
 //
 // The reply's JSON is decoded into out, which may be nil; a *Raw gets the body as it is.
 // The error is always
@@ -39,11 +41,12 @@ func Call(ctx context.Context, c Client, r *Request, out any) error {
 		if f == nil {
 			return nil
 		}
-		if attempt == callRetries || !repeatable(r, f) {
+		asked := retryAfter(f.Headers["retry-after"], time.Now())
+		if attempt == callRetries || !repeatable(r, f) || asked > retryCap {
 			return f
 		}
 		select {
-		case <-time.After(retryDelay(attempt)):
+		case <-time.After(retryDelay(attempt, asked)):
 		case <-ctx.Done():
 			return ended(ctx.Err(), r)
 		}
@@ -127,8 +130,10 @@ func repeatable(r *Request, f *fault.Error) bool {
 	return false
 }
 
-// retryDelay returns how long to wait after the given attempt, counted from 0.
-func retryDelay(attempt int) time.Duration {
+// retryDelay returns how long to wait after the given attempt, counted from 0. asked is what the
+// server wants at least.
+func retryDelay(attempt int, asked time.Duration) time.Duration {
 	delay := min(retryBase<<attempt, retryCap)
-	return time.Duration(float64(delay) * (minJitter + (1-minJitter)*rand.Float64()))
+	wait := time.Duration(float64(delay) * (minJitter + (1-minJitter)*rand.Float64()))
+	return max(wait, asked+time.Duration(float64(asked)*rand.Float64()))
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -144,6 +145,65 @@ func TestCallRetries(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestCallRespectsRetryAfter: what the server asks for is the least that a call waits, the most
+// is twice that; a wait that no caller expects ends the call.
+func TestCallRespectsRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusal := func(after string) func(context.Context) (*Response, error) {
+			return func(context.Context) (*Response, error) {
+				return &Response{Status: 429, Header: Header{"retry-after": after}, Body: io.NopCloser(strings.NewReader(""))}, nil
+			}
+		}
+		for _, after := range []string{"4", time.Now().UTC().Add(4 * time.Second).Format(http.TimeFormat)} {
+			seconds := map[time.Duration]bool{} // in which calls that were refused together come back
+			for range 50 {
+				c := newScript(refusal(after), reply(200, ""))
+				if err := Call(t.Context(), c, &Request{Method: "GET", URL: "https://x.example"}, nil); err != nil || len(c.at) != 2 {
+					t.Fatalf("Retry-After %q: %d requests, %v", after, len(c.at), err)
+				}
+				wait := c.at[1] - c.at[0]
+				if after == "4" && (wait < 4*time.Second || wait > 8*time.Second) {
+					t.Errorf("waited %v, want 4 s to 8 s", wait)
+				}
+				seconds[wait.Truncate(time.Second)] = true
+				if after != "4" {
+					break // it has passed now
+				}
+			}
+			if after == "4" && len(seconds) < 3 {
+				t.Errorf("they come back within %d seconds", len(seconds))
+			}
+		}
+		c := newScript(refusal("11"))
+		err := Call(t.Context(), c, &Request{Method: "GET", URL: "https://x.example"}, nil)
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Code != fault.RateLimited || len(c.at) != 1 || f.Headers["retry-after"] != "11" {
+			t.Errorf("Retry-After 11: %d requests, %v", len(c.at), err)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(1999, 12, 31, 23, 59, 30, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"":                              0,
+		"0":                             0,
+		"7":                             7 * time.Second,
+		"-7":                            0,
+		"soon":                          0,
+		"Fri, 31 Dec 1999 23:59:59 GMT": 29 * time.Second,
+		"Sat, 01 Jan 2000 00:00:05 GMT": 35 * time.Second,
+		"Fri, 31 Dec 1999 23:59:29 GMT": 0,
+		"Fri, 31 Dez 1999 23:59:59 GMT": 0,
+		"Fri, 31 Dec 1999 23:5x:59 GMT": 0,
+		"99999999999999999999":          0,
+	} {
+		if got := retryAfter(value, now); got != want {
+			t.Errorf("%q: %v, want %v", value, got, want)
+		}
 	}
 }
 
