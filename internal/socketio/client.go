@@ -37,12 +37,15 @@ type ClientOptions struct {
 	// default 5, negative for no limit. With 0 the client ends with its first
 	// failure.
 	ReconnectAttempts *int
-	// ReconnectDelay is waited before the first attempt to connect again; default
-	// 250 ms. Each further wait is twice as long, up to ReconnectDelayMax; default
-	// 2 s. Each is varied at random by up to half of it, so that clients don't come
-	// back all at once.
+	// ReconnectDelay is waited on average before the first attempt to connect again;
+	// default 250 ms. Each further wait is twice as long, up to ReconnectDelayMax;
+	// default 2 s. After each loss the client draws its place with Random, so that
+	// those which lost their connections together come back evenly spread: the
+	// first attempts over twice the first wait, the later ones over the longest wait.
 	ReconnectDelay    time.Duration
 	ReconnectDelayMax time.Duration
+	// Random returns numbers from 0 up to but not 1; default [rand.Float64].
+	Random func() float64
 
 	// MaxMessage bounds one incoming WebSocket message in bytes; default 16 MiB,
 	// because the server is one that the client has chosen. A larger one ends the
@@ -54,9 +57,7 @@ type ClientOptions struct {
 	// and one message in a page.
 	SendBuffer int
 
-	// Tests replace the transport and the random numbers.
-	dial   dialFunc
-	random func() float64
+	dial dialFunc // replaces the WebSocket
 }
 
 func (o ClientOptions) withDefaults() ClientOptions {
@@ -71,19 +72,28 @@ func (o ClientOptions) withDefaults() ClientOptions {
 	if o.dial == nil {
 		o.dial = dialWebSocket
 	}
-	if o.random == nil {
-		o.random = rand.Float64
+	if o.Random == nil {
+		o.Random = rand.Float64
 	}
 	return o
 }
 
-// backoff returns the wait before attempt n, counted from 0.
-func (o *ClientOptions) backoff(n int) time.Duration {
+// backoff returns the wait before attempt n, counted from 0, of the client at place, which is
+// in [0, 1). One place for all attempts after a loss spreads clients more evenly than a random
+// number for each: the longest wait is the same for all, so that a service which is reached again
+// sees them over the whole of it (docs/scaling.md has both figures).
+func (o *ClientOptions) backoff(n int, place float64) time.Duration {
 	wait, limit := float64(o.ReconnectDelay), float64(o.ReconnectDelayMax)
+	if n == 0 {
+		return time.Duration(min(2*wait, limit) * place)
+	}
 	for ; n > 0 && wait < limit; n-- {
 		wait *= 2
 	}
-	return time.Duration(min(wait*(0.5+o.random()), limit))
+	if wait >= limit {
+		return o.ReconnectDelayMax
+	}
+	return time.Duration(min(wait*(0.5+place), limit))
 }
 
 // socketURL returns the address of the WebSocket (wire-protocol §1.6, §1.7).
@@ -175,6 +185,7 @@ type Client struct {
 	phase   phase
 	auth    map[string]json.RawMessage
 	attempt int                // attempts since the last connection, or since Reconnect
+	place   float64            // among the clients that lost their connections at the same moment
 	number  int                // attempts since the last connection, as events tell it
 	timer   *time.Timer        // the present phase's
 	abandon context.CancelFunc // a dial under way
@@ -224,6 +235,7 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 		auth:     auth,
 		timer:    stoppedTimer(),
 		acks:     map[int64]func(ackResult){},
+		place:    o.Random(),
 	}
 	c.id.Store("")
 	go c.run()
@@ -696,6 +708,7 @@ func (c *Client) lost(reason Reason, err error) {
 func (c *Client) disconnected(reason Reason, err error) {
 	c.dropConnection()
 	c.failAcks(ErrDisconnected)
+	c.place = c.opts.Random()
 	c.events.push(Event{Kind: Disconnected, Reason: reason, Err: err})
 }
 
@@ -716,7 +729,7 @@ func (c *Client) retry() {
 		return
 	}
 	c.phase = phaseWaiting
-	c.timer.Reset(c.opts.backoff(c.attempt))
+	c.timer.Reset(c.opts.backoff(c.attempt, c.place))
 	c.attempt++
 }
 

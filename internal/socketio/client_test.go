@@ -41,7 +41,7 @@ func TestReconnectBacksOff(t *testing.T) {
 		start := time.Now()
 		var dials []time.Duration
 		c := newTestClient(t, ClientOptions{
-			random: func() float64 { return 0.5 },
+			Random: func() float64 { return 0.5 },
 			dial: func(context.Context, string, *ClientOptions) (transport, error) {
 				dials = append(dials, time.Since(start))
 				return nil, errors.New("connection refused")
@@ -61,21 +61,21 @@ func TestReconnectBacksOff(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	o := ClientOptions{}.withDefaults()
 	for _, tc := range []struct {
-		n      int
-		chance float64
-		want   time.Duration
+		n     int
+		place float64
+		want  time.Duration
 	}{
-		{0, 0, 125 * time.Millisecond},
+		{0, 0, 0},
 		{0, 0.5, 250 * time.Millisecond},
-		{0, 1, 375 * time.Millisecond},
+		{0, 0.998, 499 * time.Millisecond},
+		{1, 0, 250 * time.Millisecond},
 		{2, 0.25, 750 * time.Millisecond},
-		{3, 1, 2 * time.Second},
-		{4, 0, time.Second},
+		{3, 0, 2 * time.Second},
+		{3, 0.998, 2 * time.Second},
 		{1 << 40, 0.5, 2 * time.Second},
 	} {
-		o.random = func() float64 { return tc.chance }
-		if got := o.backoff(tc.n); got != tc.want {
-			t.Errorf("wait %d at %v: %v, want %v", tc.n, tc.chance, got, tc.want)
+		if got := o.backoff(tc.n, tc.place); got != tc.want {
+			t.Errorf("wait %d at place %v: %v, want %v", tc.n, tc.place, got, tc.want)
 		}
 	}
 }

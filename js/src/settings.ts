@@ -255,7 +255,7 @@ export interface AvatarSettings extends SessionSettings {
    * events then have 0 for it. Default `-1`.
    */
   maxReconnectAttempts?: number | undefined
-  /** The wait before the first try to reconnect. Default 250 ms. */
+  /** The wait before the first try to reconnect, on average. Default 250 ms. */
   reconnectionDelay?: number | undefined
   /** The longest wait between tries. Default 2000 ms. */
   reconnectionDelayMax?: number | undefined

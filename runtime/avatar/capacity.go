@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"math/rand/v2"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -22,6 +21,9 @@ const (
 // WaitForCapacity asks on a socket of its own until an avatar is free, every
 // poll and for at most wait; zero means the default. It returns the service's
 // details. The error is capacity_timeout.
+//
+// Clients whose sockets were connected at the same moment ask evenly spread over a poll: the
+// first wait of each is its own.
 func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration) (json.RawMessage, error) {
 	wait = cmp.Or(wait, CapacityWait)
 	poll = cmp.Or(poll, CapacityPoll)
@@ -32,7 +34,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 	if token == "" {
 		return nil, fault.New(fault.InvalidState, "the session has no token")
 	}
-	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token)})
+	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token), Random: s.spread.socket.Next})
 	if err != nil {
 		return nil, fault.From(err)
 	}
@@ -43,6 +45,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 	again := time.NewTimer(poll)
 	again.Stop()
 	defer again.Stop()
+	first := true     // answer on this connection
 	var lastErr error // of the last attempt to connect
 	for {
 		select {
@@ -54,6 +57,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 				lastErr = ev.Err
 				continue
 			case ev.Kind == socketio.Connected: // also after a drop, which may have cost the reply
+				first = true
 				again.Reset(0)
 				continue
 			case ev.Kind != socketio.Message:
@@ -70,7 +74,12 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 			if a.Available {
 				return a.Details, nil
 			}
-			again.Reset(poll)
+			next := poll
+			if first {
+				next = s.spread.capacity.Around(poll, 0.5)
+			}
+			first = false
+			again.Reset(next)
 		case <-again.C:
 			if err := socket.Emit(control.CheckAvailability, control.Empty{}); err != nil {
 				return nil, fault.From(err)
@@ -100,7 +109,7 @@ func (s *Session) askCapacityAgain(l *connection, available bool) {
 	}
 	wait := capacityBackoff[min(l.refusals, len(capacityBackoff)-1)]
 	l.refusals++
-	wait = time.Duration(float64(wait) * (1 + capacityJitter*(2*rand.Float64()-1)))
+	wait = s.spread.capacity.Around(wait, capacityJitter)
 	l.capacity.Stop()
 	l.capacity = s.base.After(wait, func() {
 		if s.conn == l && s.state == Connecting {

@@ -66,6 +66,7 @@ func (s *Session) open() (*connection, error) {
 		ReconnectTimeout:  reconnectTimeout,
 		ReconnectDelay:    s.opts.ReconnectionDelay,
 		ReconnectDelayMax: s.opts.ReconnectionDelayMax,
+		Random:            s.spread.socket.Next,
 	})
 	if err != nil {
 		return nil, err

@@ -72,6 +72,7 @@ func (s *Session) openMedia() {
 	s.engine = media.New(media.Config{
 		Client: d.Fetch, Sender: d.Send,
 		Limits:                 o.Limits,
+		Random:                 s.spread.media.Next,
 		TURNServer:             o.TURNServerURL,
 		TURNCredentials:        o.TURNCredentials,
 		ICEServers:             o.ICEServers,

@@ -85,7 +85,7 @@ type Options struct {
 	// With 0 the session ends with its socket. A negative number, the default, leaves the
 	// bound to ReconnectWindow; events then have 0 for it.
 	MaxReconnectAttempts *int `json:"maxReconnectAttempts" default:"-1" check:"integer"`
-	// ReconnectionDelay is the wait before the first try to reconnect.
+	// ReconnectionDelay is the wait before the first try to reconnect, on average.
 	ReconnectionDelay time.Duration `json:"reconnectionDelay" default:"250ms"`
 	// ReconnectionDelayMax is the longest wait between tries.
 	ReconnectionDelayMax time.Duration `json:"reconnectionDelayMax" default:"2s"`

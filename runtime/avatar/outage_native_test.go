@@ -83,11 +83,12 @@ func (n *network) Close() error {
 
 func (n *network) Addr() net.Addr { return &net.TCPAddr{} }
 
-// serve plays the service's part of the handshake.
-func serve(_ context.Context, c *socketio.Session) {
+// serve plays the service's part of the handshake. Every event is also given to heard.
+func serve(_ context.Context, c *socketio.Session, heard func(socketio.Event)) {
 	say := func(name string, payload any) { _ = c.Emit(name, payload) }
 	say(control.ServerConnected, control.Hello{})
 	for ev := range c.Events() {
+		heard(ev)
 		switch ev.Name {
 		case control.Join:
 			say(control.ClientConfig, control.ConfigurationEnvelope{})
@@ -125,7 +126,9 @@ func TestOutagesOfTheWholeWindow(t *testing.T) {
 
 func outage(t *testing.T, length time.Duration, hang, online bool) {
 	n := &network{accept: make(chan net.Conn), over: make(chan struct{})}
-	server := socketio.NewServer(socketio.ServerOptions{Recovery: socketio.DefaultRecovery, Serve: serve})
+	server := socketio.NewServer(socketio.ServerOptions{Recovery: socketio.DefaultRecovery, Serve: func(ctx context.Context, c *socketio.Session) {
+		serve(ctx, c, func(socketio.Event) {})
+	}})
 	host := http.Server{Handler: server}
 	hosted := make(chan struct{})
 	go func() {

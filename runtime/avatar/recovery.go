@@ -54,10 +54,14 @@ func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	s.lose(socketDropped, detail{reason: string(reason)})
 }
 
-// lastCall is how long before the end of the window the socket is connected once more, at
-// once: the wait between attempts, or an attempt that nothing answers, must not use up
-// the rest of the window.
-const lastCall = 1500 * time.Millisecond
+// lastCall is how long before the end of the window, from 1 to 2 s, the socket is connected once
+// more, at once: the wait between attempts, or an attempt that nothing answers, must not use up
+// the rest of the window. It is spread because the windows of all clients of a service that
+// fails end at the same moment.
+const (
+	lastCall       = 1500 * time.Millisecond
+	lastCallSpread = 1.0 / 3
+)
 
 // awaitSocket waits for a socket that is down to come back.
 func (s *Session) awaitSocket(reason string) {
@@ -65,7 +69,7 @@ func (s *Session) awaitSocket(reason string) {
 	s.base.Emit(Reconnecting{Reason: reason, Attempt: max(1, s.conn.attempt), MaxAttempts: s.maxAttempts()})
 	s.stopWaiting()
 	s.recovery.window = s.base.After(s.opts.ReconnectWindow, func() { s.lose(windowOver, detail{}) })
-	if early := s.opts.ReconnectWindow - lastCall; early > 0 {
+	if early := s.opts.ReconnectWindow - s.spread.recovery.Around(lastCall, lastCallSpread); early > 0 {
 		s.recovery.closing = s.base.After(early, func() { s.lose(windowCloses, detail{}) })
 	}
 }
@@ -379,7 +383,7 @@ func (s *Session) retryRebuild(err error) {
 		Channel: "socket", State: reconnectRetry, Detail: err.Error(),
 		Attempt: s.recovery.attempt, MaxAttempts: s.opts.Limits.ColdAttempts,
 	})
-	s.recovery.window = s.base.After(s.opts.Limits.ColdBackoff, func() { s.rebuildAttempt(false) })
+	s.recovery.window = s.base.After(s.spread.recovery.Around(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })
 }
 
 // askAgain repeats the question that a spiral swallowed, behind the opening.

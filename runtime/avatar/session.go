@@ -162,7 +162,8 @@ type Session struct {
 
 	base session.Base // its queue owns what follows snapshot
 
-	free    func()         // closes what is the session's own of deps
+	free    func() // closes what is the session's own of deps
+	spread  spread
 	readers sync.WaitGroup // of sockets that are not closed yet, and of requests that tell of the end
 
 	snapshot atomic.Pointer[Snapshot]
@@ -223,6 +224,7 @@ func New(o Options, d Deps) (*Session, error) {
 	}
 	s.opts.PartnerID = cmp.Or(s.opts.PartnerID, session.PartnerOf(o.Token))
 	s.sticky = cmp.Or(s.sticky, session.RandomID(stickyIDLength))
+	s.spread = newSpread(s.sticky)
 	s.devices.volume = 1
 	s.devices.micOn = true
 	s.opts.Token = "" // s.token is the only copy; Disconnect clears it

@@ -16,6 +16,7 @@ package media
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -133,6 +134,9 @@ type Config struct {
 	Client fetch.Client // posts offers
 	Sender fetch.Sender // releases viewers, also from a page that goes away
 	Limits control.Limits
+	// Random varies the waits between the tries of a subscription, by half in both
+	// directions: numbers from 0 up to but not 1. Default [rand.Float64].
+	Random func() float64
 
 	// TURNServer is the relay's host, TURNCredentials its login: the fallback
 	// pair of wire-protocol §6.2 when nil.
@@ -180,6 +184,9 @@ type Engine struct {
 // New returns an Engine. It uses no device and no server yet.
 func New(cfg Config) *Engine {
 	cfg.Limits = cfg.Limits.WithDefaults()
+	if cfg.Random == nil {
+		cfg.Random = rand.Float64
+	}
 	if cfg.Log == nil {
 		cfg.Log = func(string, string, map[string]any) {}
 	}

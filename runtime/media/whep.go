@@ -75,7 +75,7 @@ func (w *whep) subscribe(ctx context.Context, url, offer string, sent func()) (s
 		}
 		w.Log("debug", "the media server did not answer; trying again", map[string]any{"try": try})
 		select {
-		case <-time.After(w.Limits.WHEPBackoff):
+		case <-time.After(time.Duration(float64(w.Limits.WHEPBackoff) * (0.5 + w.Random()))):
 		case <-ctx.Done():
 			return "", nil, cutShort(ctx)
 		}

@@ -88,7 +88,7 @@ func (slow) Close() error { return nil }
 
 func newWHEP(handle func(ctx context.Context, n int, r *fetch.Request) (*fetch.Response, error)) (*whep, *fakeHTTP) {
 	f := &fakeHTTP{handle: handle, start: time.Now()}
-	return &whep{&Config{Client: f, Sender: f, Limits: control.Limits{}.WithDefaults(), Log: func(string, string, map[string]any) {}}}, f
+	return &whep{&Config{Client: f, Sender: f, Limits: control.Limits{}.WithDefaults(), Random: func() float64 { return 0.5 }, Log: func(string, string, map[string]any) {}}}, f
 }
 
 var errOffline = fault.New(fault.NetworkError, "POST edge.example/secret got no complete reply").Because(errors.New("offline"))
@@ -367,6 +367,28 @@ func TestViewerIsReleasedOnce(t *testing.T) {
 			t.Errorf("requests:\n%s", net.lines())
 		}
 	})
+}
+
+// TestTriesAreSpread: clients that a media server failed together don't come back together.
+func TestTriesAreSpread(t *testing.T) {
+	for place, want := range map[float64]string{
+		0:    "0s POST /p/s\n500ms POST /p/s",
+		0.75: "0s POST /p/s\n1.25s POST /p/s",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, net := newWHEP(func(_ context.Context, n int, _ *fetch.Request) (*fetch.Response, error) {
+				if n == 1 {
+					return nil, errOffline
+				}
+				return answered(201, "/viewer/v", testAnswer), nil
+			})
+			w.Random = func() float64 { return place }
+			_, _, err := w.subscribe(t.Context(), "https://edge.example/p/s", "offer", func() {})
+			if err != nil || net.lines() != want {
+				t.Errorf("%v, requests:\n%s\nwant:\n%s", err, net.lines(), want)
+			}
+		})
+	}
 }
 
 func TestReleaseWaitsNoLongerThanItsLimit(t *testing.T) {

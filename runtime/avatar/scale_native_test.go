@@ -1,0 +1,326 @@
+//go:build !js
+
+package avatar
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+var writeScaling = flag.Bool("write-scaling", false, "simulate 10,000 sessions instead of 500, and write the table of docs/scaling.md")
+
+const (
+	crowd  = 10_000 // sessions, with -write-scaling
+	bubble = 500    // of them at once: the race detector bounds the goroutines
+)
+
+// arrivals are when sessions reached the service, since the beginning of what is simulated.
+type arrivals struct {
+	mu sync.Mutex
+	at []time.Duration
+}
+
+func (a *arrivals) add(at time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.at = append(a.at, at)
+}
+
+// peak is the most that came within one window of that width.
+func (a *arrivals) peak(window time.Duration) int {
+	slices.Sort(a.at)
+	most, first := 0, 0
+	for i, at := range a.at {
+		for at-a.at[first] >= window {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
+// distant is the service as the sessions of one bubble reach it, with everything but the
+// WebSocket real.
+type distant struct {
+	mu        sync.Mutex
+	server    *socketio.Server
+	clients   []*socketio.Session
+	reached   func() // is called with each connection that is made
+	asked     func() // and with each question for a free avatar
+	completed func() // and with each completion
+	away      bool
+	hang      bool // what is dialled while it is away is not answered, rather than refused
+}
+
+func newDistant() *distant {
+	d := &distant{}
+	d.server = socketio.NewServer(socketio.ServerOptions{Recovery: time.Minute, Serve: d.serve})
+	return d
+}
+
+// reach is one attempt to connect a socket.
+func (d *distant) reach(ctx context.Context) (*socketio.Server, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case !d.away:
+		if d.reached != nil {
+			d.reached()
+		}
+		return d.server, nil
+	case d.hang:
+		d.mu.Unlock()
+		<-ctx.Done()
+		d.mu.Lock()
+		return nil, ctx.Err()
+	}
+	return nil, errors.New("connection refused")
+}
+
+func (d *distant) serve(ctx context.Context, c *socketio.Session) {
+	d.mu.Lock()
+	d.clients = append(d.clients, c)
+	d.mu.Unlock()
+	serve(ctx, c, func(ev socketio.Event) {
+		if ev.Name != control.CheckAvailability {
+			return
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.asked != nil {
+			d.asked()
+			_ = c.Emit(control.AvailabilityResult, control.Availability{})
+		}
+	})
+}
+
+// outage breaks every connection. The service is reached again after that long.
+func (d *distant) outage(length time.Duration, hang bool, reached *arrivals) {
+	began := time.Now()
+	d.mu.Lock()
+	d.away, d.hang = length > 0, hang
+	d.reached = func() { reached.add(time.Since(began)) }
+	clients := d.clients
+	d.mu.Unlock()
+	for _, c := range clients {
+		c.Drop()
+	}
+	time.Sleep(length)
+	d.mu.Lock()
+	d.away = false
+	d.mu.Unlock()
+	time.Sleep(reconnectTimeout + 2*time.Second + 100*time.Millisecond) // as in outage
+}
+
+// restart ends the service, which is there again at once and knows nothing of the sessions.
+func (d *distant) restart(reached *arrivals) {
+	began := time.Now()
+	d.mu.Lock()
+	before := d.server
+	d.server = socketio.NewServer(socketio.ServerOptions{Recovery: time.Minute, Serve: d.serve})
+	d.clients = nil
+	d.reached = func() { reached.add(time.Since(began)) }
+	d.mu.Unlock()
+	_ = before.Close()
+	time.Sleep(2 * time.Second)
+}
+
+// many is any number of arrivals.
+const many = -1
+
+// simulation is what all sessions meet at the same moment.
+type simulation struct {
+	what    string
+	rate    int // arrivals per second that are expected, in per cent of the sessions
+	want    int // arrivals, in per cent of the sessions
+	ended   int // are over afterwards, from the first session on, in per cent
+	meet    func(d *distant, sessions []*Session, reached *arrivals)
+	reached arrivals
+}
+
+func outages(length time.Duration, hang bool) func(*distant, []*Session, *arrivals) {
+	return func(d *distant, _ []*Session, reached *arrivals) { d.outage(length, hang, reached) }
+}
+
+// simulations come one after another in the life of each session.
+func simulations() []*simulation {
+	return []*simulation{
+		{
+			what: "the service is restarted and there at once", rate: 200, want: 100,
+			meet: func(d *distant, _ []*Session, reached *arrivals) { d.restart(reached) },
+		},
+		{what: "it is away for 3 s and refuses connections", rate: 50, want: 100, meet: outages(3*time.Second, false)},
+		{what: "it is away for 10 s and refuses connections", rate: 50, want: 100, meet: outages(10*time.Second, false)},
+		{what: "it is away for 10 s and answers nothing", rate: 50, want: 100, meet: outages(10*time.Second, true)},
+		{what: "it is away for 19.9 s and answers nothing", rate: 120, want: 100, meet: outages(19900*time.Millisecond, true)},
+		{what: "all call `waitForCapacity()`: questions after the first", rate: 20, want: many, meet: waits},
+		{what: "the service ends the conversations of one half: completions", ended: 50, meet: ends},
+		{what: "the other half leaves, and no completion is accepted: completions", rate: 500, want: 50, ended: 100, meet: leaves},
+	}
+}
+
+// waits has all sessions ask for a free avatar for 20 s.
+func waits(d *distant, sessions []*Session, reached *arrivals) {
+	began := time.Now()
+	d.mu.Lock()
+	d.asked = func() {
+		if time.Since(began) > 0 {
+			reached.add(time.Since(began))
+		}
+	}
+	d.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var done sync.WaitGroup
+	for _, s := range sessions {
+		done.Go(func() { _, _ = s.WaitForCapacity(ctx, 0, 0) })
+	}
+	done.Wait()
+}
+
+// ends has the service end the first half of the conversations.
+func ends(d *distant, sessions []*Session, reached *arrivals) {
+	began := time.Now()
+	d.mu.Lock()
+	d.completed = func() { reached.add(time.Since(began)) }
+	clients := d.clients
+	d.mu.Unlock()
+	ended := map[string]bool{}
+	for _, s := range sessions[:len(sessions)/2] {
+		ended[s.sticky] = true
+	}
+	for _, c := range clients {
+		if ended[c.Handshake().Query.Get("stickyId")] {
+			_ = c.Close()
+		}
+	}
+	time.Sleep(time.Minute)
+}
+
+// leaves ends the rest by their visitors.
+func leaves(d *distant, sessions []*Session, reached *arrivals) {
+	began := time.Now()
+	d.mu.Lock()
+	d.completed = func() { reached.add(time.Since(began)) }
+	d.mu.Unlock()
+	for _, s := range sessions[len(sessions)/2:] {
+		s.Disconnect(DisconnectOptions{})
+	}
+	time.Sleep(time.Minute)
+}
+
+// Do is a completion, which fails.
+func (d *distant) Do(context.Context, *fetch.Request) (*fetch.Response, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.completed()
+	return &fetch.Response{Status: 503, Header: fetch.Header{"retry-after": "1"}, Body: noBody{}}, nil
+}
+
+// TestScale simulates what ten thousand sessions do when they meet something together.
+func TestScale(t *testing.T) {
+	n := bubble
+	if *writeScaling {
+		n = crowd
+	}
+	all := simulations()
+	for first := 0; first < n; first += bubble {
+		synctest.Test(t, func(t *testing.T) { simulate(t, first, all) })
+	}
+	table := "| What all sessions meet at the same moment | expected in 1 s | most in 1 s | most in 100 ms |\n| --- | --- | --- | --- |\n"
+	for _, sim := range all {
+		row := fmt.Sprintf("| %s | %d |", sim.what, n*sim.rate/100)
+		for _, window := range []time.Duration{time.Second, 100 * time.Millisecond} {
+			most, expected := sim.reached.peak(window), float64(n*sim.rate)/100*window.Seconds()
+			if bound := int(expected + 5*math.Sqrt(expected)); most > bound {
+				t.Errorf("%s: %d arrivals in %v, want at most %d", sim.what, most, window, bound)
+			}
+			row += fmt.Sprintf(" %d |", most)
+		}
+		t.Log(row)
+		if want := n * sim.want / 100; sim.want != many && len(sim.reached.at) != want {
+			t.Errorf("%s: %d arrivals of %d sessions, want %d", sim.what, len(sim.reached.at), n, want)
+		}
+		table += row + "\n"
+	}
+	if *writeScaling && !t.Failed() {
+		writeTable(t, table)
+	}
+}
+
+func simulate(t *testing.T, first int, all []*simulation) {
+	d := newDistant()
+	sessions := make([]*Session, bubble)
+	for i := range sessions {
+		s, err := New(Options{
+			StickyID: fmt.Sprintf("client%010d", first+i), Limits: control.Limits{HealthTick: time.Hour},
+			Options: session.Options{Token: "token", ThreadID: "thread", GenieURL: new("https://brain.example")},
+		}, Deps{
+			Media: instead(&fakeMedia{}), Fetch: d,
+			Dial: func(url string, o socketio.ClientOptions) (Socket, error) {
+				return socketio.NewLocalClient(url, o, d.reach)
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions[i] = s
+	}
+	var connecting sync.WaitGroup
+	for _, s := range sessions {
+		connecting.Go(func() {
+			if err := s.Connect(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	connecting.Wait()
+	for _, sim := range all {
+		sim.meet(d, sessions, &sim.reached)
+		synctest.Wait()
+		d.mu.Lock()
+		d.reached = nil
+		d.mu.Unlock()
+		for i, s := range sessions {
+			if state := s.Snapshot().State; state != Connected && i >= bubble*sim.ended/100 {
+				t.Fatalf("%s: session %d is %s", sim.what, first+i, state)
+			}
+		}
+	}
+	for _, s := range sessions {
+		s.Close()
+	}
+	_ = d.server.Close()
+}
+
+// writeTable puts the table into the docs.
+func writeTable(t *testing.T, table string) {
+	const name, begin, end = "../../docs/scaling.md", "<!-- go test ./runtime/avatar -run TestScale -write-scaling writes this table -->\n\n", "\n<!-- end of the table -->"
+	page, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(page), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no place for the table", name)
+	}
+	if err := os.WriteFile(name, []byte(before+begin+table+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

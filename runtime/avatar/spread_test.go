@@ -1,0 +1,87 @@
+package avatar
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// checkWaits holds the waits of twenty sessions against what the protocol says, varied by part,
+// and that of one session against itself.
+func checkWaits(t *testing.T, mean time.Duration, part float64, wait func(stickyID string) time.Duration) {
+	t.Helper()
+	waits := map[time.Duration]bool{}
+	for i := range 20 {
+		got := wait(fmt.Sprintf("client%010d", i))
+		if off := got - mean; off.Abs() > time.Duration(float64(mean)*part) {
+			t.Errorf("session %d waits %v, want %v ± %v of it", i, got, mean, part)
+		}
+		waits[got] = true
+	}
+	if len(waits) != 20 {
+		t.Errorf("20 sessions have %d waits", len(waits))
+	}
+	if one, two := wait("client0000000003"), wait("client0000000003"); one != two {
+		t.Errorf("one session waits %v and %v", one, two)
+	}
+}
+
+// TestRebuildsAreSpread: sessions whose rebuilds failed together don't begin the next together.
+func TestRebuildsAreSpread(t *testing.T) {
+	checkWaits(t, 500*time.Millisecond, 0.5, func(stickyID string) (wait time.Duration) {
+		run(t, Options{StickyID: stickyID}, func(r *rig) {
+			s := r.mustConnect()
+			join := r.service.answer[control.Join]
+			var failed time.Time
+			r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
+				failed = time.Now()
+				r.service.answer[control.Join] = func(s *fakeSocket, e sent) {
+					wait = time.Since(failed)
+					join(s, e)
+				}
+				s.push(socketio.Event{Kind: socketio.ReconnectFailed})
+			}
+			s.drop(socketio.TransportClose)
+			s.back(false)
+			time.Sleep(5 * second)
+		})
+		return wait
+	})
+}
+
+// TestQuestionsForAnAvatarAreSpread: those of a connect, after an answer that none is free.
+func TestQuestionsForAnAvatarAreSpread(t *testing.T) {
+	checkWaits(t, 30*second, capacityJitter, func(stickyID string) (wait time.Duration) {
+		run(t, Options{StickyID: stickyID, Limits: control.Limits{Overall: time.Minute}}, func(r *rig) {
+			var asked []time.Time
+			delete(r.service.answer, control.StvNewSession) // the connect waits
+			r.service.answer[control.CheckAvailability] = func(s *fakeSocket, _ sent) {
+				asked = append(asked, time.Now())
+				s.say(control.AvailabilityResult, control.Availability{})
+			}
+			go func() { _ = r.Connect(context.Background()) }()
+			time.Sleep(40 * second)
+			synctest.Wait()
+			if len(asked) == 2 {
+				wait = asked[1].Sub(asked[0])
+			}
+		})
+		return wait
+	})
+}
+
+// TestSocketsDrawFromTheStickyID: every socket of a session gets the session's own numbers.
+func TestSocketsDrawFromTheStickyID(t *testing.T) {
+	run(t, Options{StickyID: "client0000000001"}, func(r *rig) {
+		r.mustConnect()
+		if got, want := r.service.socket(0).options.Random(), session.NewSpread("client0000000001", "socket").Next(); got != want {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+}
