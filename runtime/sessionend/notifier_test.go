@@ -622,7 +622,7 @@ func TestOneTabReportsTheEnd(t *testing.T) {
 			}
 		})
 	}
-	for _, message := range []time.Duration{0, 3 * ms, 12 * ms} {
+	for _, message := range []time.Duration{0, 3 * ms, 100 * ms} {
 		for _, notice := range []time.Duration{0, 10 * ms} {
 			for _, a := range ways {
 				for _, b := range ways {

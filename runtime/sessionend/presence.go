@@ -14,7 +14,7 @@ const (
 	// goodbyeLimit is how long a message between tabs may take, or the browser to
 	// release the lock of a tab that crashed. A page that is closed while other tabs
 	// have its thread is kept for that long, and an ended session listens for longer.
-	goodbyeLimit = 50 * time.Millisecond
+	goodbyeLimit = 150 * time.Millisecond
 	lingerLimit  = time.Second
 	// stayLimit is the time after its beforeunload event when a page that is still there
 	// counts as one that stays, as after a click on a download.
