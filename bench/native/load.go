@@ -23,8 +23,8 @@ type share struct {
 	memory float64 // bytes for each session
 }
 
-// measure waits until the sessions talk, and then for the time to measure.
-func (l *load) measure(ctx context.Context, p *process, idle sample, d time.Duration) error {
+// measure waits until the sessions have settled, and then for d.
+func (l *load) measure(ctx context.Context, p *process, idle sample, settle, d time.Duration) error {
 	if err := wait(ctx, settle); err != nil {
 		return err
 	}

@@ -36,9 +36,6 @@ const (
 	goal = 250
 	// tolerated is the share of frames that may be sent too late.
 	tolerated = 0.01
-	// settle is how long new sessions talk before they are measured: the first words are
-	// made ahead.
-	settle = 3 * time.Second
 )
 
 func main() {
@@ -56,6 +53,7 @@ func run(ctx context.Context) (err error) {
 	most := flag.Int("sessions", 300, "`number` of sessions at most")
 	step := flag.Int("step", 50, "`number` of sessions that are added at once")
 	duration := flag.Duration("duration", 5*time.Second, "how long to measure after each step")
+	settle := flag.Duration("settle", 6*time.Second, "how long new sessions talk before they are measured: their first 20 s are made ahead")
 	voice := flag.String("voice", "builtin", "`kind` of voice")
 	together := flag.Bool("together", false, "service and viewers share all cores")
 	file := flag.String("json", "", "`file` for the rows")
@@ -101,7 +99,7 @@ func run(ctx context.Context) (err error) {
 			return err
 		}
 		l := load{sessions: float64(len(clients))}
-		if err := l.measure(ctx, service, idle, *duration); err != nil {
+		if err := l.measure(ctx, service, idle, *settle, *duration); err != nil {
 			return err
 		}
 		log.Print(l.line())

@@ -26,7 +26,7 @@ type process struct {
 // startService builds the service and starts it with an agent that never stops
 // talking, on the first core alone or on all of them.
 func startService(ctx context.Context, dir string, sessions int, voice string, oneCore bool) (*process, error) {
-	program := filepath.Join(dir, "localservice")
+	const program = "build/bench/localservice" // kept, so that it is linked again only when it has changed
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/localservice")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {

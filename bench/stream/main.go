@@ -85,6 +85,10 @@ func run(ctx context.Context) error {
 					Ms       float64
 					Segments int
 				}
+				// What the other way has left must not be collected at this one's cost.
+				if _, err := p.Heap(ctx); err != nil {
+					return err
+				}
 				if err := p.Eval(ctx, `import("/bench/stream/page/measure.js").then(({measure}) => measure("`+name+`"))`, &f); err != nil {
 					return fmt.Errorf("%s: %w; the console: %v", name, err, p.Console())
 				}
