@@ -103,6 +103,12 @@ func run(ctx context.Context) (err error) {
 			return err
 		}
 		log.Print(l.line())
+		if l.late > tolerated { // once more, because words may still have been made ahead
+			if err := l.measure(ctx, service, idle, *settle, *duration); err != nil {
+				return err
+			}
+			log.Print(l.line())
+		}
 		if l.late > tolerated {
 			break
 		}
