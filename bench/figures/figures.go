@@ -14,8 +14,9 @@ import (
 type Row struct {
 	What string
 	Unit string
-	// Ours and JavaScript are medians; JavaScript is 0 when there is nothing beside ours.
+	// Ours and JavaScript are medians; Alone is set when there is nothing beside ours.
 	Ours, JavaScript float64
+	Alone            bool
 	// Runs is how many times each was measured.
 	Runs int
 	Goal Goal
@@ -40,7 +41,7 @@ const (
 	AtLeast Measure = "at least"
 )
 
-// Ratio is ours divided by JavaScript's, 0 without one.
+// Ratio is ours divided by JavaScript's, 0 when that is 0 or not there.
 func (r Row) Ratio() float64 {
 	if r.JavaScript == 0 {
 		return 0
@@ -80,8 +81,11 @@ const Head = "| What | Ours | JavaScript | Ratio | Goal | Met | Runs |\n| --- | 
 // String returns the row's line of the table.
 func (r Row) String() string {
 	beside, ratio, met := "–", "–", "–"
+	if !r.Alone {
+		beside = number(r.JavaScript) + " " + r.Unit
+	}
 	if r.JavaScript != 0 {
-		beside, ratio = number(r.JavaScript)+" "+r.Unit, fmt.Sprintf("%.2f", r.Ratio())
+		ratio = fmt.Sprintf("%.2f", r.Ratio())
 	}
 	if r.Goal.Of != "" {
 		met = map[bool]string{true: "yes", false: "**no**"}[r.Met()]

@@ -40,8 +40,9 @@ func TestGoalIsMet(t *testing.T) {
 func TestTable(t *testing.T) {
 	rows := []Row{
 		{What: "frame", Unit: "ms", Ours: 150.4, JavaScript: 100, Runs: 5, Goal: Goal{Of: Ratio, Bound: 1.1}},
-		{What: "cold", Unit: "ms", Ours: 1000, Runs: 3, Goal: Goal{Of: AtMost, Bound: 1210, Why: "910 ms + 300 ms"}},
+		{What: "cold", Unit: "ms", Ours: 1000, Alone: true, Runs: 3, Goal: Goal{Of: AtMost, Bound: 1210, Why: "910 ms + 300 ms"}},
 		{What: "heap", Unit: "MB", Ours: 12.34, JavaScript: 1.234, Runs: 1},
+		{What: "blocked", Unit: "ms", Ours: 1, Runs: 1},
 	}
 	text := Head
 	for _, row := range rows {
@@ -52,6 +53,7 @@ func TestTable(t *testing.T) {
 | frame | 150 ms | 100 ms | 1.50 | ≤ 1.10 | **no** | 5 |
 | cold | 1000 ms | – | – | ≤ 1210 ms (910 ms + 300 ms) | yes | 3 |
 | heap | 12.3 MB | 1.23 MB | 10.00 | – | – | 1 |
+| blocked | 1.00 ms | 0 ms | – | – | – | 1 |
 `
 	if text != want {
 		t.Errorf("got\n%swant\n%s", text, want)
