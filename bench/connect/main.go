@@ -64,6 +64,11 @@ func run(ctx context.Context) error {
 	}
 	defer browser.Close()
 
+	// The first visit of a browser starts processes that all others use.
+	warmUp := scenario{name: "warm-up", runs: 1, page: visit}
+	if _, err := warmUp.measure(ctx, browser); err != nil {
+		return err
+	}
 	var rows []figures.Row
 	fmt.Print(figures.Head)
 	add := func(more []figures.Row) {

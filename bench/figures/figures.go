@@ -6,6 +6,7 @@ package figures
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 )
@@ -115,7 +116,7 @@ func (r Row) goal() string {
 // number has three digits or more, without those that a measurement does not have.
 func number(v float64) string {
 	switch {
-	case v == 0 || v >= 100:
+	case v == math.Trunc(v) || v >= 100:
 		return fmt.Sprintf("%.0f", v)
 	case v >= 10:
 		return fmt.Sprintf("%.1f", v)

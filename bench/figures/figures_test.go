@@ -53,7 +53,7 @@ func TestTable(t *testing.T) {
 | frame | 150 ms | 100 ms | 1.50 | ≤ 1.10 | **no** | 5 |
 | cold | 1000 ms | – | – | ≤ 1210 ms (910 ms + 300 ms) | yes | 3 |
 | heap | 12.3 MB | 1.23 MB | 10.00 | – | – | 1 |
-| blocked | 1.00 ms | 0 ms | – | – | – | 1 |
+| blocked | 1 ms | 0 ms | – | – | – | 1 |
 `
 	if text != want {
 		t.Errorf("got\n%swant\n%s", text, want)
