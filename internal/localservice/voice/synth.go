@@ -3,6 +3,7 @@ package voice
 import (
 	"context"
 	"math"
+	"runtime"
 	"strings"
 )
 
@@ -31,11 +32,25 @@ var _ Voice = synthesiser{}
 
 func (synthesiser) Name() string { return Builtin }
 
+// speaking has a place for each text that may be made at a time. A sentence takes milliseconds of a core, so when many sessions
+// begin one together, frames and packets of sound would wait behind all of them.
+var speaking = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+
 func (synthesiser) Speak(ctx context.Context, text string) (*Speech, error) {
+	select {
+	case speaking <- struct{}{}:
+		defer func() { <-speaking }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	parts := phrases(text)
 	line, firsts := score(parts)
 	mouth := newTract()
-	var wave []float64
+	samples := 0
+	for _, n := range line {
+		samples += n.samples()
+	}
+	wave := make([]float64, 0, samples) // growing would copy it twenty times
 	starts := make([]int, 0, len(parts))
 	for i, note := range line {
 		if ctx.Err() != nil {
@@ -56,6 +71,8 @@ type note struct {
 	sound
 	pitch float64
 }
+
+func (n *note) samples() int { return int(n.millis * synthRate / 1000) }
 
 // score is the melody of a text, with the index of each phrase's first note.
 func score(phrases []string) (line []note, firsts []int) {
@@ -112,7 +129,6 @@ const retuneSamples = synthRate / 500
 
 // say appends one note.
 func (t *tract) say(wave []float64, n note) []float64 {
-	samples := int(n.millis * synthRate / 1000)
 	target := n.formants
 	if target[0] == 0 {
 		target = t.formants
@@ -121,7 +137,7 @@ func (t *tract) say(wave []float64, n note) []float64 {
 		t.teeth.tune(n.hissAt, 0.25*n.hissAt)
 	}
 	bandwidths := [3]float64{70, 100, 150}
-	for i := range samples {
+	for i := range n.samples() {
 		if i%retuneSamples == 0 {
 			for k := range t.formants {
 				t.formants[k] = approach(t.formants[k], target[k], tongueSeconds/retuneSamples)

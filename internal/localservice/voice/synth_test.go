@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 )
@@ -139,4 +140,23 @@ func crossings(t *testing.T, text string) int {
 		}
 	}
 	return count * synthRate / len(pcm)
+}
+
+// TestFewTextsAreMadeAtOnce: a text waits while as many as may be are being made, until its caller gives up.
+func TestFewTextsAreMadeAtOnce(t *testing.T) {
+	for range cap(speaking) {
+		speaking <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	if _, err := (synthesiser{}).Speak(ctx, "Hi."); !errors.Is(err, context.Canceled) {
+		t.Errorf("a text too many: %v, want that it waits", err)
+	}
+	<-speaking
+	if s, err := (synthesiser{}).Speak(t.Context(), "Hi."); err != nil || len(s.PCM) == 0 {
+		t.Errorf("a text that has a place: %v", err)
+	}
+	for range cap(speaking) - 1 {
+		<-speaking
+	}
 }
