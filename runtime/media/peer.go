@@ -50,7 +50,7 @@ type peer struct {
 
 func newPeer(p *Engine, o peerOptions, on func(Event)) (*peer, error) {
 	peer := &peer{engine: p, idle: make(chan struct{})}
-	api, err := peer.newAPI(on)
+	api, err := peer.newAPI(o, on)
 	if err != nil {
 		return nil, err
 	}

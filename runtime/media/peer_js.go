@@ -24,7 +24,7 @@ type platformPeer struct {
 	candidates int      // found by gathering
 }
 
-func (p *peer) newAPI(func(Event)) (*webrtc.API, error) {
+func (p *peer) newAPI(peerOptions, func(Event)) (*webrtc.API, error) {
 	if !isFunction(property(js.Global(), "RTCPeerConnection")) {
 		return nil, errors.New("this browser has no RTCPeerConnection")
 	}

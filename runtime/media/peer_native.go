@@ -29,7 +29,7 @@ type platformPeer struct {
 func platformError(err error) error { return err }
 
 // newAPI configures pion. The first key frame is reported to on.
-func (p *peer) newAPI(on func(Event)) (*webrtc.API, error) {
+func (p *peer) newAPI(o peerOptions, on func(Event)) (*webrtc.API, error) {
 	// pion would log single packets to standard error.
 	quiet := &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled}
 	settings := webrtc.SettingEngine{LoggerFactory: quiet}
@@ -48,12 +48,14 @@ func (p *peer) newAPI(on func(Event)) (*webrtc.API, error) {
 	if err := webrtc.RegisterDefaultInterceptorsWithOptions(engine, registry, webrtc.WithInterceptorLoggerFactory(quiet)); err != nil {
 		return nil, err
 	}
-	recorder, err := stats.NewInterceptor(stats.WithLoggerFactory(quiet))
-	if err != nil {
-		return nil, err
+	if o.mic != nil { // pion's own recorder counts what is received
+		recorder, err := stats.NewInterceptor(stats.WithLoggerFactory(quiet))
+		if err != nil {
+			return nil, err
+		}
+		recorder.OnNewPeerConnection(func(_ string, sent stats.Getter) { p.sent = sent })
+		registry.Add(recorder)
 	}
-	recorder.OnNewPeerConnection(func(_ string, sent stats.Getter) { p.sent = sent })
-	registry.Add(recorder)
 	registry.Add(keyFrameDetectors{func(picture Picture) {
 		on(Event{Kind: VideoSize, Picture: picture, painted: true})
 	}})
