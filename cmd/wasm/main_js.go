@@ -17,5 +17,6 @@ func main() {
 	page.Main(version, map[string]page.Open{
 		"avatarSession": sessions.open,
 		"agentSession":  sessions.openAgent,
+		"rehearsal":     openRehearsal,
 	})
 }
