@@ -17,7 +17,6 @@ package converse
 import (
 	"bytes"
 	"encoding/json"
-	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -163,46 +162,52 @@ func sizeOf(extra map[string]json.RawMessage) (n int) {
 // length: an answer over HTTP is as long as it is (wire-protocol §9.3), see
 // [Segment.Cut]. The content of a spoken segment is always text. ok is false when
 // text is no JSON object, and the caller decides what that is.
-func Decode(text []byte) (s Segment, ok bool) {
+func Decode(text []byte) (s Segment, ok bool) { return decode(text, &Segment{}) }
+
+// decode is Decode behind the segment last of the same reply, whose names and ids s
+// shares: they rarely change, and a copy of each is a good part of the garbage.
+func decode(text []byte, last *Segment) (s Segment, ok bool) {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	if !json.Valid(text) || !isObject(text) {
-		return Segment{}, false
-	}
-	for key, value := range members(text) {
-		switch string(key) {
+	o := scanner{text: text}
+	for o.next() {
+		value := o.value
+		switch key := o.key.name(); string(key) {
 		case "role":
-			s.Role = cleanString(value)
+			s.Role = cleanAgain(value, last.Role)
 		case "type":
-			s.Type = Type(cleanString(value))
+			s.Type = Type(cleanAgain(value, string(last.Type)))
 		case "content":
 			s.Content = contentOf(value)
 		case "segmentNumber":
-			s.SegmentNumber = integer(value)
+			s.SegmentNumber = integer(value.raw)
 		case "et":
-			s.Elapsed = number(value)
+			s.Elapsed = number(value.raw)
 		case "speechId":
-			s.SpeechID = cleanString(value)
+			s.SpeechID = cleanAgain(value, last.SpeechID)
 		case "threadId":
-			s.ThreadID = cleanString(value)
+			s.ThreadID = cleanAgain(value, last.ThreadID)
 		case "messageId":
-			s.MessageID = cleanString(value)
+			s.MessageID = cleanAgain(value, last.MessageID)
 		case "segmentStart":
-			s.SegmentStart = string(value) == "true"
+			s.SegmentStart = string(value.raw) == "true"
 		case "segmentEnd":
-			s.SegmentEnd = string(value) == "true"
+			s.SegmentEnd = string(value.raw) == "true"
 		case "isFinal":
-			s.IsFinal = string(value) == "true"
+			s.IsFinal = string(value.raw) == "true"
 		case "openingPhrase":
 			s.OpeningPhrase = cleanString(value)
 		case "metadata":
-			s.Metadata = decodeMetadata(value)
+			s.Metadata = decodeMetadata(value.raw)
 		case "tool_metadata":
-			s.ToolMetadata = decodeToolMetadata(value)
+			s.ToolMetadata = decodeToolMetadata(value.raw)
 		default:
-			keep(&s.Extra, key, value)
+			keep(&s.Extra, key, value.raw)
 		}
+	}
+	if !o.whole {
+		return Segment{}, false
 	}
 	if s.Type.Spoken() {
 		s.Content = s.ContentString()
@@ -215,8 +220,9 @@ func decodeMetadata(raw json.RawMessage) *Metadata {
 		return nil
 	}
 	var m Metadata
-	for key, value := range members(raw) {
-		switch string(key) {
+	for o := (scanner{text: raw}); o.next(); {
+		value := o.value
+		switch key := o.key.name(); string(key) {
 		case "widgetName":
 			m.WidgetName = cleanString(value)
 		case "runtimeName":
@@ -228,7 +234,7 @@ func decodeMetadata(raw json.RawMessage) *Metadata {
 		case "tool_display_name":
 			m.ToolDisplayName = cleanString(value)
 		default:
-			keep(&m.Extra, key, value)
+			keep(&m.Extra, key, value.raw)
 		}
 	}
 	return &m
@@ -239,20 +245,21 @@ func decodeToolMetadata(raw json.RawMessage) *ToolMetadata {
 		return nil
 	}
 	var m ToolMetadata
-	for key, value := range members(raw) {
-		switch string(key) {
+	for o := (scanner{text: raw}); o.next(); {
+		value := o.value
+		switch key := o.key.name(); string(key) {
 		case "id":
 			m.ID = cleanString(value)
 		case "name":
 			m.Name = cleanString(value)
 		case "args":
-			m.Args = bytes.Clone(value)
+			m.Args = bytes.Clone(value.raw)
 		case "type":
 			m.Type = cleanString(value)
 		case "wait_for_response":
-			m.WaitForResponse = string(value) == "true"
+			m.WaitForResponse = string(value.raw) == "true"
 		default:
-			keep(&m.Extra, key, value)
+			keep(&m.Extra, key, value.raw)
 		}
 	}
 	return &m
@@ -260,7 +267,7 @@ func decodeToolMetadata(raw json.RawMessage) *ToolMetadata {
 
 // isObject reports whether raw, which is valid JSON, is an object.
 func isObject(raw []byte) bool {
-	raw = skipSpace(raw)
+	raw = bytes.TrimSpace(raw)
 	return len(raw) > 0 && raw[0] == '{'
 }
 
@@ -271,14 +278,32 @@ func keep(extra *map[string]json.RawMessage, key []byte, value json.RawMessage) 
 	(*extra)[string(key)] = bytes.Clone(value)
 }
 
-// cleanString returns the text in raw, cleaned; "" if raw is not a string.
-func cleanString(raw json.RawMessage) string {
-	text, _ := unquote(raw)
+// cleanString returns the text of t, cleaned; "" if t is not a string.
+func cleanString(t lexeme) string {
+	text, _ := t.text()
+	if t.plain {
+		return firstChars(text, MaxText)
+	}
 	return Clean(text)
+}
+
+// cleanAgain is cleanString for a text that is likely to be last.
+func cleanAgain(t lexeme, last string) string {
+	if t.plain && string(t.raw[1:len(t.raw)-1]) == last {
+		return last
+	}
+	return cleanString(t)
 }
 
 // number returns the number in raw; 0 if it is none, or beyond a float64.
 func number(raw json.RawMessage) float64 {
+	if len(raw) <= maxDigits && len(raw) > 0 && digitsLen(raw) == len(raw) {
+		n := 0
+		for _, c := range raw {
+			n = n*10 + int(c-'0')
+		}
+		return float64(n)
+	}
 	n, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil {
 		return 0
@@ -298,26 +323,17 @@ func integer(raw json.RawMessage) int {
 
 // contentOf returns a content: a text without control characters, nil for null, or
 // the JSON of any other value.
-func contentOf(raw json.RawMessage) any {
-	if text, ok := unquote(raw); ok {
+func contentOf(t lexeme) any {
+	if text, ok := t.text(); ok {
+		if t.plain {
+			return text
+		}
 		return printable(text)
 	}
-	if string(raw) == "null" {
+	if string(t.raw) == "null" {
 		return nil
 	}
-	return json.RawMessage(bytes.Clone(raw))
-}
-
-// unquote returns the text of a JSON string. Most have nothing to decode, and
-// encoding/json would take a good part of the time that a segment costs.
-func unquote(value json.RawMessage) (text string, ok bool) {
-	switch {
-	case len(value) == 0 || value[0] != '"':
-		return "", false
-	case bytes.IndexByte(value, '\\') < 0:
-		return string(value[1 : len(value)-1]), true
-	}
-	return text, json.Unmarshal(value, &text) == nil
+	return json.RawMessage(bytes.Clone(t.raw))
 }
 
 // Clean cuts s to [MaxText] characters and drops control characters except tab,
@@ -363,74 +379,3 @@ const MaxText = 8000
 
 // maxInteger is the largest integer that JavaScript holds without loss.
 const maxInteger = 1<<53 - 1
-
-// members yields the keys and values of the JSON object in text, which must be
-// valid JSON; nothing if that is not an object. The values are parts of text. With a map
-// of json.RawMessage instead, an answer of 20,000 segments takes three times as long.
-func members(text []byte) iter.Seq2[[]byte, json.RawMessage] {
-	return func(yield func([]byte, json.RawMessage) bool) {
-		if text = skipSpace(text); len(text) == 0 || text[0] != '{' {
-			return
-		}
-		for text = skipSpace(text[1:]); text[0] != '}'; text = skipSpace(text) {
-			if text[0] == ',' {
-				text = skipSpace(text[1:])
-			}
-			end := valueEnd(text)
-			key := text[1 : end-1]
-			if bytes.IndexByte(key, '\\') >= 0 {
-				name, _ := unquote(text[:end])
-				key = []byte(name)
-			}
-			text = skipSpace(skipSpace(text[end:])[1:]) // behind the colon
-			end = valueEnd(text)
-			if !yield(key, text[:end:end]) {
-				return
-			}
-			text = text[end:]
-		}
-	}
-}
-
-func skipSpace(text []byte) []byte {
-	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t' || text[0] == '\r' || text[0] == '\n') {
-		text = text[1:]
-	}
-	return text
-}
-
-// valueEnd returns the length of the JSON value that text begins with, the value
-// of a member.
-func valueEnd(text []byte) int {
-	switch text[0] {
-	case '"':
-		return stringEnd(text)
-	case '{', '[':
-		depth := 0
-		for i := 0; ; i++ {
-			switch text[i] {
-			case '"':
-				i += stringEnd(text[i:]) - 1
-			case '{', '[':
-				depth++
-			case '}', ']':
-				if depth--; depth == 0 {
-					return i + 1
-				}
-			}
-		}
-	}
-	return bytes.IndexAny(text, " \t\r\n,}]") // of a literal in an object or a list
-}
-
-// stringEnd returns the length of the JSON string that text begins with.
-func stringEnd(text []byte) int {
-	for i := 1; ; i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-}
