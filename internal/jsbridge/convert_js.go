@@ -42,7 +42,19 @@ func ToJS(v any) (js.Value, error) {
 		return js.Undefined(), nil
 	}
 	rv := reflect.ValueOf(v)
-	result, err := planOf(rv.Type()).toJS(rv, &walk{})
+	p := planOf(rv.Type())
+	if p.form == stringForm {
+		return stringValue(rv.String()), nil
+	}
+	e := newEncoder()
+	var err error
+	result := js.Undefined()
+	if failed := p.encode(rv, e); failed != nil {
+		err = failed
+	} else {
+		result, err = e.value()
+	}
+	e.free()
 	if err != nil {
 		return js.Undefined(), during("convert "+rv.Type().String(), err)
 	}
@@ -73,6 +85,8 @@ type plan struct {
 	t      reflect.Type
 	elem   *plan   // of pointers, lists and maps
 	fields []field // of structs
+	// appends says that the type writes its own JSON text, see appender.
+	appends bool
 }
 
 // form is what a Go type looks like in JavaScript.
@@ -105,7 +119,7 @@ func planOf(t reflect.Type) *plan {
 	if p, ok := plans[t]; ok {
 		return p
 	}
-	p := &plan{form: formOf(t), t: t}
+	p := &plan{form: formOf(t), t: t, appends: t.Kind() == reflect.Struct && t.Implements(reflect.TypeFor[appender]())}
 	plans[t] = p // before its parts, which may refer to it
 	p.addParts()
 	return p

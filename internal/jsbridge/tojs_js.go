@@ -5,6 +5,7 @@ package jsbridge
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"reflect"
@@ -12,101 +13,196 @@ import (
 	"strconv"
 	"syscall/js"
 	"time"
+	"unsafe"
+
+	"github.com/agentruntime/agentruntime/internal/jsontext"
 )
 
-func (p *plan) toJS(v reflect.Value, w *walk) (js.Value, *valueError) {
+// encoder writes a value as one JSON text, which crosses the border in one call: a
+// call for each property takes longer than all that is behind it.
+type encoder struct {
+	walk
+	text  []byte
+	place []any // of the value that is being written: names and indices
+	holes []hole
+}
+
+// maxSpare bounds the buffer that is kept for the next text, in bytes: several times
+// what a read from the network becomes.
+const maxSpare = 512 << 10
+
+// spare is the buffer of the last text, nil while it is in use.
+var spare []byte
+
+func newEncoder() *encoder {
+	e := &encoder{text: spare[:0]}
+	spare = nil
+	return e
+}
+
+// free keeps the buffer. The text must have crossed the border.
+func (e *encoder) free() {
+	if cap(e.text) <= maxSpare {
+		spare = e.text
+	}
+}
+
+// hole is a value that JSON has no form for, and its place, which is null in the text.
+type hole struct {
+	place []any
+	value js.Value
+}
+
+// value returns what the text and the holes spell.
+func (e *encoder) value() (js.Value, error) {
+	if len(e.holes) == 1 && len(e.holes[0].place) == 0 {
+		return e.holes[0].value, nil
+	}
+	v, err := Invoke(jsonParse, unsafe.String(unsafe.SliceData(e.text), len(e.text))) // copied by the call alone
+	if err != nil {
+		return js.Undefined(), err
+	}
+	for _, h := range e.holes {
+		owner := v
+		last := len(h.place) - 1
+		for _, key := range h.place[:last] {
+			if owner, err = Get(owner, key); err != nil {
+				return js.Undefined(), err
+			}
+		}
+		// Assigning to __proto__ would replace the object's prototype.
+		property := map[string]any{"value": h.value, "writable": true, "enumerable": true, "configurable": true}
+		if _, err = Invoke(reflectDefine, owner, h.place[last], property); err != nil {
+			return js.Undefined(), err
+		}
+	}
+	return v, nil
+}
+
+// hole writes a value that JSON has no form for.
+func (e *encoder) hole(v js.Value) {
+	e.raw("null")
+	e.holes = append(e.holes, hole{slices.Clone(e.place), v})
+}
+
+func (e *encoder) raw(text string) { e.text = append(e.text, text...) }
+
+func (e *encoder) string(s string) { e.text = jsontext.AppendString(e.text, s) }
+
+func (e *encoder) float(f float64) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		e.hole(js.ValueOf(f))
+		return
+	}
+	e.text = strconv.AppendFloat(e.text, f, 'g', -1, 64)
+}
+
+// appender is a value that appends its JSON text, which must be valid.
+type appender interface{ AppendJSON(b []byte) []byte }
+
+func (p *plan) encode(v reflect.Value, e *encoder) *valueError {
+	if p.appends {
+		if v.CanAddr() {
+			v = v.Addr() // which makes no copy
+		}
+		e.text = v.Interface().(appender).AppendJSON(e.text)
+		return nil
+	}
 	switch p.form {
 	case boolForm:
-		return js.ValueOf(v.Bool()), nil
+		e.text = strconv.AppendBool(e.text, v.Bool())
 	case stringForm:
-		return stringValue(v.String()), nil
+		e.string(v.String())
 	case intForm:
-		return safeInteger(float64(v.Int()))
+		return e.integer(float64(v.Int()))
 	case uintForm:
-		return safeInteger(float64(v.Uint()))
+		return e.integer(float64(v.Uint()))
 	case floatForm:
-		return js.ValueOf(v.Float()), nil
+		e.float(v.Float())
 	case durationForm:
-		return js.ValueOf(float64(v.Int()) / float64(time.Millisecond)), nil
+		e.float(float64(v.Int()) / float64(time.Millisecond))
 	case bytesForm:
 		b := v.Bytes()
 		array := uint8ArrayCtor.New(len(b))
 		js.CopyBytesToJS(array, b)
-		return array, nil
+		e.hole(array)
 	case valueForm:
-		return v.Interface().(js.Value), nil
+		e.hole(v.Interface().(js.Value))
 	case jsonForm:
-		return jsonToJS(v)
+		return e.json(v)
 	case errorForm:
-		if !v.IsNil() {
-			return ErrorValue(v.Interface().(error)), nil
+		if v.IsNil() {
+			e.raw("null")
+		} else {
+			e.hole(ErrorValue(v.Interface().(error)))
 		}
-		return js.Null(), nil
 	case anyForm:
-		if !v.IsNil() {
-			return planOf(v.Elem().Type()).toJS(v.Elem(), w)
+		if v.IsNil() {
+			e.raw("null")
+			return nil
 		}
-		return js.Null(), nil
+		return planOf(v.Elem().Type()).encode(v.Elem(), e)
 	case pointerForm:
-		if !v.IsNil() {
-			return p.elem.toJS(v.Elem(), w)
+		if v.IsNil() {
+			e.raw("null")
+			return nil
 		}
-		return js.Null(), nil
-	}
-	if err := w.enter(); err != nil {
-		return js.Undefined(), err
-	}
-	defer w.leave()
-	switch p.form {
-	case listForm:
-		return p.listToJS(v, w)
-	case mapForm:
-		return p.mapToJS(v, w)
-	case structForm:
-		return p.structToJS(v, w)
+		return p.elem.encode(v.Elem(), e)
+	case listForm, mapForm, structForm:
+		if err := e.enter(); err != nil {
+			return err
+		}
+		err := p.parts(v, e)
+		e.leave()
+		return err
 	default:
-		return js.Undefined(), problem("has no form in JavaScript (Go type " + p.t.String() + ")")
+		return problem("has no form in JavaScript (Go type " + p.t.String() + ")")
 	}
+	return nil
 }
 
-func safeInteger(n float64) (js.Value, *valueError) {
+func (e *encoder) integer(n float64) *valueError {
 	if math.Abs(n) > maxSafeInteger {
-		return js.Undefined(), problem("is an integer beyond 2^53")
+		return problem("is an integer beyond 2^53")
 	}
-	return js.ValueOf(n), nil
+	e.text = strconv.AppendInt(e.text, int64(n), 10)
+	return nil
 }
 
-func jsonToJS(v reflect.Value) (js.Value, *valueError) {
+func (e *encoder) json(v reflect.Value) *valueError {
 	if v.Kind() == reflect.Pointer && v.IsNil() {
-		return js.Null(), nil
+		e.raw("null")
+		return nil
 	}
 	if v.CanAddr() || v.Kind() != reflect.Pointer && !v.Type().Implements(selfMarshalers[0]) {
 		v = addressable(v)
 	}
 	switch source := v.Interface().(type) {
 	case json.Marshaler:
-		encoded, err := source.MarshalJSON()
-		if err != nil {
-			return js.Undefined(), inconvertible(err)
+		text, err := source.MarshalJSON()
+		if err == nil && !json.Valid(text) {
+			err = errNoJSON
 		}
-		parsed, err := Invoke(jsonParse, string(encoded))
 		if err != nil {
-			return js.Undefined(), inconvertible(err)
+			return inconvertible(err)
 		}
-		return parsed, nil
+		e.raw(string(text))
 	case encoding.TextMarshaler:
 		text, err := source.MarshalText()
 		if err != nil {
-			return js.Undefined(), inconvertible(err)
+			return inconvertible(err)
 		}
-		return stringValue(string(text)), nil
+		e.string(string(text))
 	default:
 		// The type only unmarshals itself; it is converted by its kind.
 		byKind := &plan{form: kindForm(v.Type().Elem()), t: v.Type().Elem()}
 		byKind.addParts()
-		return byKind.toJS(v.Elem(), &walk{})
+		return byKind.encode(v.Elem(), e)
 	}
+	return nil
 }
+
+var errNoJSON = errors.New("its text must be JSON")
 
 // addressable returns a pointer to v, or to a copy of it: some types marshal
 // themselves through their pointer.
@@ -119,54 +215,74 @@ func addressable(v reflect.Value) reflect.Value {
 	return copied
 }
 
-func (p *plan) listToJS(v reflect.Value, w *walk) (js.Value, *valueError) {
-	list := arrayCtor.New(v.Len())
-	for i := range v.Len() {
-		item, err := p.elem.toJS(v.Index(i), w)
-		if err != nil {
-			return js.Undefined(), err.in("[" + strconv.Itoa(i) + "]")
+// parts writes a list, a map or a struct.
+func (p *plan) parts(v reflect.Value, e *encoder) *valueError {
+	switch p.form {
+	case listForm:
+		e.raw("[")
+		for i := range v.Len() {
+			if i > 0 {
+				e.raw(",")
+			}
+			if err := e.part(p.elem, v.Index(i), i); err != nil {
+				return err.in("[" + strconv.Itoa(i) + "]")
+			}
 		}
-		list.SetIndex(i, item)
+		e.raw("]")
+	case mapForm:
+		// In the order of names, like encoding/json, so that the output is reproducible.
+		values := make(map[string]reflect.Value, v.Len())
+		for entries := v.MapRange(); entries.Next(); {
+			values[entries.Key().String()] = entries.Value()
+		}
+		next := "{"
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			e.raw(next)
+			next = ","
+			if err := e.member(p.elem, values[key], key); err != nil {
+				return err
+			}
+		}
+		e.close(next)
+	case structForm:
+		next := "{"
+		for i := range p.fields {
+			f := &p.fields[i]
+			fv, err := v.FieldByIndexErr(f.index)
+			if err != nil || f.omits(fv) {
+				continue // in an embedded struct that is nil, or empty
+			}
+			e.raw(next)
+			next = ","
+			if err := e.member(f.plan, fv, f.name); err != nil {
+				return err
+			}
+		}
+		e.close(next)
 	}
-	return list, nil
+	return nil
 }
 
-func (p *plan) mapToJS(v reflect.Value, w *walk) (js.Value, *valueError) {
-	// In the order of names, like encoding/json, so that the output is reproducible.
-	values := make(map[string]reflect.Value, v.Len())
-	for entries := v.MapRange(); entries.Next(); {
-		values[entries.Key().String()] = entries.Value()
+// close ends an object; next is what would come before its next member.
+func (e *encoder) close(next string) {
+	if next == "{" {
+		e.raw("{")
 	}
-	object := objectCtor.New()
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		item, err := p.elem.toJS(values[key], w)
-		if err != nil {
-			return js.Undefined(), err.in("." + key)
-		}
-		if key == "__proto__" {
-			// Assigning would replace the object's prototype.
-			reflectDefine.Invoke(object, key, map[string]any{
-				"value": item, "writable": true, "enumerable": true, "configurable": true,
-			})
-			continue
-		}
-		reflectSet.Invoke(object, stringValue(key), item)
-	}
-	return object, nil
+	e.raw("}")
 }
 
-func (p *plan) structToJS(v reflect.Value, w *walk) (js.Value, *valueError) {
-	object := objectCtor.New()
-	for _, f := range p.fields {
-		fv, err := v.FieldByIndexErr(f.index)
-		if err != nil || f.omits(fv) {
-			continue // in an embedded struct that is nil, or empty
-		}
-		item, convErr := f.plan.toJS(fv, w)
-		if convErr != nil {
-			return js.Undefined(), convErr.in("." + f.name)
-		}
-		reflectSet.Invoke(object, f.key, item)
+func (e *encoder) member(p *plan, v reflect.Value, name string) *valueError {
+	e.string(name)
+	e.raw(":")
+	if err := e.part(p, v, name); err != nil {
+		return err.in("." + name)
 	}
-	return object, nil
+	return nil
+}
+
+func (e *encoder) part(p *plan, v reflect.Value, at any) *valueError {
+	e.place = append(e.place, at)
+	err := p.encode(v, e)
+	e.place = e.place[:len(e.place)-1]
+	return err
 }

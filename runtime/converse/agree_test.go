@@ -125,3 +125,64 @@ func TestAWidgetIsReadTheSameEverywhere(t *testing.T) {
 		}
 	}
 }
+
+// TestASegmentAppendsWhatItsTagsSay: every field of it, one at a time and all at once.
+func TestASegmentAppendsWhatItsTagsSay(t *testing.T) {
+	value := func(field reflect.Value) any {
+		switch field.Kind() {
+		case reflect.String:
+			return "a\"\\\x01é\u2028<\xff"
+		case reflect.Int:
+			return 1 << 40
+		case reflect.Float64:
+			return 1.5e-7
+		case reflect.Bool:
+			return true
+		}
+		switch field.Type() {
+		case reflect.TypeFor[*Metadata]():
+			return &Metadata{WidgetName: "w", Extra: map[string]json.RawMessage{"b": json.RawMessage("[1]")}}
+		case reflect.TypeFor[*ToolMetadata]():
+			return &ToolMetadata{ID: "t", Args: json.RawMessage(`{"a":1}`)}
+		case reflect.TypeFor[map[string]json.RawMessage]():
+			return map[string]json.RawMessage{"b": json.RawMessage(`{"c":"d"}`), "a\"": json.RawMessage("2")}
+		}
+		return nil
+	}
+	check := func(name string, s Segment) {
+		want, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.AppendJSON(nil)
+		var gotValue, wantValue any
+		if err := json.Unmarshal(got, &gotValue); err != nil {
+			t.Errorf("%s: %s: %v", name, got, err)
+		}
+		if _ = json.Unmarshal(want, &wantValue); !reflect.DeepEqual(gotValue, wantValue) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	var all Segment
+	fields := reflect.TypeFor[Segment]()
+	for i := range fields.NumField() {
+		var one Segment
+		name := fields.Field(i).Name
+		if v := value(reflect.ValueOf(one).Field(i)); v != nil {
+			for _, s := range []*Segment{&one, &all} {
+				field := reflect.ValueOf(s).Elem().Field(i)
+				field.Set(reflect.ValueOf(v).Convert(field.Type()))
+			}
+		} else if name != "Content" {
+			t.Errorf("no value for %s", name)
+		}
+		check(name, one)
+	}
+	for _, content := range []any{nil, "text", json.RawMessage(`{"a":[1]}`), map[string]any{"a": 1.0}} {
+		all.Content = content
+		check("all", all)
+	}
+	for _, n := range []float64{0, 1, -2.5, 1e21, 1e300, 123456789.125, 9007199254740993} {
+		check("et", Segment{Elapsed: n})
+	}
+}
