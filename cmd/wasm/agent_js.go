@@ -35,12 +35,12 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 	}
 	given := o.Options
 	o.Into(&given.Options)
-	given.Avatar, given.Chat = o.Avatar.session(nil), o.Chat.Session()
-	given.OnEvent = h.Listen
+	given.Avatar, given.Chat = o.Avatar.session(), o.Chat.Session()
+	given.OnEvents = h.Listen
 	session, err := agent.New(given, agent.Deps{
 		Avatar: func(ao avatar.Options) (inside *avatar.Session, release func(), err error) {
 			release, err = h.OpenInside(string(agent.Avatar), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
-				ao.OnEvent = both(h.Listen, ao.OnEvent)
+				ao.OnEvents = both(h.Listen, ao.OnEvent)
 				inside, m, err = s.make(h, ao)
 				return inside, m, err
 			})
@@ -48,7 +48,7 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 		},
 		Chat: func(co chat.Options) (inside *chat.Session, release func(), err error) {
 			release, err = h.OpenInside(string(agent.Chat), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
-				co.OnEvent = both(h.Listen, co.OnEvent)
+				co.OnEvents = both(h.Listen, co.OnEvent)
 				if inside, err = chat.New(co, page.ChatDeps()); err != nil {
 					return nil, m, err
 				}
@@ -64,10 +64,12 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 }
 
 // both calls two listeners, that of the page at the transport first.
-func both(page, session func(event.Event)) func(event.Event) {
-	return func(e event.Event) {
-		page(e)
-		session(e)
+func both(page func([]event.Event), session func(event.Event)) func([]event.Event) {
+	return func(events []event.Event) {
+		page(events)
+		for _, e := range events {
+			session(e)
+		}
 	}
 }
 

@@ -38,7 +38,9 @@ func (s *avatarSessions) open(h *page.Handle, options js.Value) (page.Session, p
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
 		return nil, page.Methods{}, err
 	}
-	session, methods, err := s.make(h, o.session(h.Listen))
+	given := o.session()
+	given.OnEvents = h.Listen
+	session, methods, err := s.make(h, given)
 	if err != nil {
 		return nil, methods, err
 	}

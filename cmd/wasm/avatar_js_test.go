@@ -201,12 +201,12 @@ func TestSwitchesThatAreOnByDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := on.session(nil); s.NetworkAware != nil || s.RecoverFromSpiral != nil || s.CompleteOnEnd != nil || s.PageLifecycle != nil ||
+	if s := on.session(); s.NetworkAware != nil || s.RecoverFromSpiral != nil || s.CompleteOnEnd != nil || s.PageLifecycle != nil ||
 		s.CompleteOnHiddenGrace != nil || s.CompleteOnBFCache != nil || s.CrossTabPresence != nil || s.AgentActions.Navigate != nil ||
 		s.AgentActions.Tools != nil || s.IdleTimeout != nil || s.BeforeSend != nil || s.Log != nil {
 		t.Errorf("without options: %+v", s)
 	}
-	s := changed.session(nil)
+	s := changed.session()
 	if c := s.Settings; *c.CompleteOnEnd || *c.PageLifecycle || *c.CompleteOnHiddenGrace || *c.CompleteOnBFCache || *c.CrossTabPresence ||
 		*c.HiddenGrace != 1500*time.Millisecond || c.CompletePath != "/end" || c.PresenceBeat != 10*time.Millisecond {
 		t.Errorf("completion %+v", c)
@@ -230,7 +230,7 @@ func TestThePageGivesTokensAndLogins(t *testing.T) {
 		if err := jsbridge.FromJS("options", eval("("+given+")"), &o); err != nil {
 			t.Fatal(err)
 		}
-		s := o.session(nil)
+		s := o.session()
 		said := func(err error) string {
 			if err != nil {
 				return "error"

@@ -20,11 +20,10 @@ type avatarOptions struct {
 	OnRelayNeeded js.Value `json:"onRelayNeeded"`
 }
 
-// session returns the options of the session.
-func (o *avatarOptions) session(listen func(avatar.Event)) avatar.Options {
+// session returns the options of the session, without its listener.
+func (o *avatarOptions) session() avatar.Options {
 	s := o.Options
 	o.Into(&s.Options)
-	s.OnEvent = listen
 	s.BeforeSend = beforeSend(o.OnBeforeSend)
 	s.OnAgentAction = onAgentAction(o.OnAgentAction)
 	s.OnRelayNeeded = onRelayNeeded(o.OnRelayNeeded)

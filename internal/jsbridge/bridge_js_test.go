@@ -510,16 +510,21 @@ func TestFuncReleasedInsideItself(t *testing.T) {
 func TestEmitConvertsAndPassesName(t *testing.T) {
 	noLeaks(t)
 	seen := eval(t, "[]")
-	dispatch := js.Global().Get("Function").New("seen", "return (name, payload) => { seen.push([name, payload]) }").Invoke(seen)
+	dispatch := js.Global().Get("Function").New("seen", "return (events) => { for (let i = 0; i < events.length; i += 2) seen.push(events.slice(i, i + 2)) }").Invoke(seen)
 	e := NewEmitter(dispatch)
-	if err := e.Emit("transcript", struct {
+	if err := e.Emit(Event{"transcript", struct {
 		Text string `json:"text"`
-	}{"hello"}); err != nil {
+	}{"hello"}}, Event{"micStarted", nil}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Emit("micStarted", nil); err != nil {
-		t.Fatal(err)
+	// One that has no form in JavaScript costs the others nothing.
+	if err := e.Emit(Event{"a", 1}, Event{"b", make(chan int)}, Event{"c", fault.New(fault.Timeout, "")}); err == nil || !strings.HasPrefix(err.Error(), "emit b: ") {
+		t.Errorf("error %v", err)
 	}
+	if got := eval(t, "(seen) => seen[2] + ',' + seen[3][0] + ',' + seen[3][1].code + ',' + (1 in seen[1]) + seen[1][1]").Invoke(seen).String(); got != "a,1,c,timeout,trueundefined" {
+		t.Errorf("saw %s", got)
+	}
+	eval(t, "(seen) => { seen.length = 2 }").Invoke(seen)
 	if got := eval(t, "JSON.stringify").Invoke(seen).String(); got != `[["transcript",{"text":"hello"}],["micStarted",null]]` {
 		t.Errorf("saw %s", got)
 	}
@@ -527,10 +532,10 @@ func TestEmitConvertsAndPassesName(t *testing.T) {
 
 func TestEmitErrors(t *testing.T) {
 	e := NewEmitter(eval(t, "() => { throw new Error('no') }"))
-	if err := e.Emit("x", nil); err == nil || err.Error() != "emit x: Error: no" {
+	if err := e.Emit(Event{"x", nil}); err == nil || err.Error() != "emit x: Error: no" {
 		t.Errorf("error %v", err)
 	}
-	if err := e.Emit("x", make(chan int)); err == nil || !strings.HasPrefix(err.Error(), "emit x: convert chan int") {
+	if err := e.Emit(Event{"x", make(chan int)}); err == nil || !strings.HasPrefix(err.Error(), "emit x: convert chan int") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -546,7 +551,7 @@ func TestListenerMayCallGo(t *testing.T) {
 		return Promise(func() (any, error) { called++; return nil, nil })
 	})
 	dispatch := js.Global().Get("Function").New("back", "return () => { back() }").Invoke(back)
-	if err := NewEmitter(dispatch).Emit("x", nil); err != nil {
+	if err := NewEmitter(dispatch).Emit(Event{"x", nil}); err != nil {
 		t.Fatal(err)
 	}
 	task(t)

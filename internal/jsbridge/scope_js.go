@@ -158,24 +158,45 @@ func (f *Func) Release() {
 // TypeScript (js/src/emitter.ts).
 type Emitter struct{ dispatch js.Value }
 
-// NewEmitter returns an Emitter for dispatch, a function that takes the event's
-// name and its payload and calls the listeners.
+// NewEmitter returns an Emitter for dispatch, a function that takes a list of names and
+// payloads in turn, and calls the listeners.
 func NewEmitter(dispatch js.Value) Emitter { return Emitter{dispatch} }
 
-// Emit converts payload with ToJS (nil is undefined) and calls the listeners
-// before it returns. They may call back into Go, so no lock may be held. It fails
-// for a payload that cannot be converted and for an exception of dispatch; exceptions
-// of listeners stay in JavaScript.
-func (e Emitter) Emit(name string, payload any) error {
-	v := js.Undefined()
-	if payload != nil {
-		var err error
-		if v, err = ToJS(payload); err != nil {
-			return during("emit "+name, err)
+// Event is one event for JavaScript.
+type Event struct {
+	Name    string
+	Payload any // nil is undefined
+}
+
+// Emit converts the payloads with ToJS and calls the listeners before it returns. They
+// may call back into Go, so no lock may be held. It fails for an exception of dispatch,
+// and for a payload that cannot be converted, which costs the other events nothing;
+// exceptions of listeners stay in JavaScript.
+func (e Emitter) Emit(events ...Event) error {
+	list := make([]any, 0, 2*len(events))
+	for _, one := range events {
+		payload := one.Payload
+		if payload == nil {
+			payload = js.Undefined()
 		}
+		list = append(list, one.Name, payload)
 	}
-	if _, err := Invoke(e.dispatch, name, v); err != nil {
-		return during("emit "+name, err)
+	all, err := ToJS(list)
+	switch {
+	case err == nil:
+		if _, err = Invoke(e.dispatch, all); err == nil {
+			return nil
+		}
+	case len(events) > 1:
+		err = nil
+		for _, one := range events {
+			if failed := e.Emit(one); failed != nil {
+				err = failed
+			}
+		}
+		return err
+	default:
+		_, err = ToJS(events[0].Payload) // whose error names the place in the payload
 	}
-	return nil
+	return during("emit "+events[0].Name, err)
 }

@@ -39,7 +39,7 @@ func OpenChat(h *Handle, options js.Value) (Session, Methods, error) {
 		return nil, Methods{}, err
 	}
 	given := o.Session()
-	given.OnEvent = h.Listen
+	given.OnEvents = h.Listen
 	s, err := chat.New(given, ChatDeps())
 	if err != nil {
 		return nil, Methods{}, err
@@ -68,12 +68,12 @@ func ChatMethods(s *chat.Session) Methods {
 			},
 		},
 		Streams: map[string]Streaming{
-			"streamText": Stream(func(ctx context.Context, a Args) (iter.Seq2[converse.Segment, error], error) {
+			"streamText": Segments(func(ctx context.Context, a Args) (iter.Seq2[[]converse.Segment, error], error) {
 				text, options, err := turnOf(a)
 				if err != nil {
 					return nil, err
 				}
-				return s.Stream(ctx, text, options), nil
+				return s.Batches(ctx, text, options), nil
 			}),
 		},
 	}

@@ -82,12 +82,12 @@ func TestAStreamIsTakenAsItIsAskedFor(t *testing.T) {
 	next := stream.Call("next")
 	s.asked(1)
 	s.say(hello)
-	if got := s.await(next); got.Get("value").Get("content").String() != "Hello" {
+	if got := s.await(next); got.Get("value").Index(0).Get("content").String() != "Hello" {
 		t.Errorf("first %s", text(got))
 	}
 	s.say(final)
 	s.brain.Call("close")
-	if got := s.await(stream.Call("next")); !got.Get("value").Get("isFinal").Bool() {
+	if got := s.await(stream.Call("next")); !got.Get("value").Index(0).Get("isFinal").Bool() {
 		t.Errorf("second %s", text(got))
 	}
 	if got := s.await(stream.Call("next")); !got.Get("done").Bool() {
@@ -96,6 +96,36 @@ func TestAStreamIsTakenAsItIsAskedFor(t *testing.T) {
 	s.await(stream.Call("return"))
 	if got := jsbridge.LiveFuncs(); got != before {
 		t.Errorf("%d callbacks, %d before", got, before)
+	}
+}
+
+// TestWhatComesTogetherCrossesTogether: the segments of one piece from the network, to
+// the loop in one list and to the listeners in one call.
+func TestWhatComesTogetherCrossesTogether(t *testing.T) {
+	const together = 200
+	s := newRig(t).chat()
+	stream := s.now("streamText", "Hi", eval(`{}`))
+	next := stream.Call("next")
+	s.asked(1)
+	before := s.calls()
+	s.brain.Call("sayTogether", together)
+	if got := s.await(next).Get("value"); got.Length() != together || got.Index(together-1).Get("content").String() != "word 199" {
+		t.Errorf("the loop got %d segments", got.Length())
+	}
+	s.brain.Call("close")
+	if got := s.await(stream.Call("next")); !got.Get("done").Bool() {
+		t.Errorf("then %s", text(got))
+	}
+	s.await(stream.Call("return"))
+	s.event("turnEnd")
+	segments := 0
+	for _, name := range s.names() {
+		if name == "brainSegment" {
+			segments++
+		}
+	}
+	if calls := s.calls() - before; segments != together || calls > 5 {
+		t.Errorf("%d segments as events in %d calls", segments, calls)
 	}
 }
 

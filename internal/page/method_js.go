@@ -8,6 +8,7 @@ import (
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -112,16 +113,16 @@ func Tell[A any](name string, f func(context.Context, A) error) Async {
 	return Ask(name, func(ctx context.Context, a A) (any, error) { return nil, f(ctx, a) })
 }
 
-// Stream makes a Streaming of a function whose items have a type.
-func Stream[T any](f func(context.Context, Args) (iter.Seq2[T, error], error)) Streaming {
+// Segments makes a Streaming of a function that streams an answer.
+func Segments(f func(context.Context, Args) (iter.Seq2[[]converse.Segment, error], error)) Streaming {
 	return func(ctx context.Context, a Args) (iter.Seq2[any, error], error) {
-		items, err := f(ctx, a)
+		batches, err := f(ctx, a)
 		if err != nil {
 			return nil, err
 		}
 		return func(yield func(any, error) bool) {
-			for item, err := range items {
-				if !yield(item, err) {
+			for batch, err := range batches {
+				if !yield(batch, err) {
 					return
 				}
 			}

@@ -35,6 +35,10 @@ const brain = `(() => {
 		say: (...segments) => {
 			for (const s of segments) brain.feed.enqueue(new TextEncoder().encode(JSON.stringify(s) + "\n"))
 		},
+		sayTogether: (n) => {
+			const lines = Array.from({length: n}, (_, i) => JSON.stringify({type: "text", content: "word " + i}) + "\n")
+			brain.feed.enqueue(new TextEncoder().encode(lines.join("")))
+		},
 		close: () => brain.feed.close(),
 		// Resolves when there are so many requests.
 		asked: (n) => requests.length >= n ? Promise.resolve() : new Promise((resolve) => waiting.push({n, resolve})),
@@ -60,6 +64,7 @@ type rig struct {
 
 	mu      sync.Mutex
 	events  []heard
+	heard   int           // calls with events
 	arrived chan struct{} // closed and replaced at each event
 }
 
@@ -92,7 +97,10 @@ func (r *rig) open(kind, options string) object {
 	dispatch := jsbridge.FuncOf(func(_ js.Value, args []js.Value) any {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.events = append(r.events, heard{args[0].String(), args[1]})
+		r.heard++
+		for i := range args[0].Length() / 2 {
+			r.events = append(r.events, heard{args[0].Index(2 * i).String(), args[0].Index(2*i + 1)})
+		}
 		close(r.arrived)
 		r.arrived = make(chan struct{})
 		return nil
@@ -161,6 +169,13 @@ func (r *rig) asked(n int) js.Value {
 // say sends segments as the answer.
 func (r *rig) say(segments string) {
 	r.brain.Call("say", eval(segments))
+}
+
+// calls returns how many calls of the page have brought events so far.
+func (r *rig) calls() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.heard
 }
 
 // names lists the events so far.

@@ -50,8 +50,8 @@ func (p *Program) newHandle() *Handle {
 	return h
 }
 
-// Open makes a session and returns its methods. dispatch takes its events: a name
-// and a payload.
+// Open makes a session and returns its methods. dispatch takes its events: a list of
+// names and payloads in turn.
 func (p *Program) Open(open Open, options, dispatch js.Value) (map[string]any, error) {
 	h := p.newHandle()
 	h.events = jsbridge.NewEmitter(dispatch)
@@ -83,7 +83,7 @@ func (h *Handle) dispose() {
 
 // OpenInside makes a session that belongs to h's session. take, a function of the page,
 // gets the kind and the methods of the new session and returns an object with two
-// functions: dispatch is called for each event, and gone before the methods become
+// functions: dispatch is called for events, and gone before the methods become
 // invalid. Call release after the session was closed.
 func (h *Handle) OpenInside(kind string, take js.Value, open func(*Handle) (Session, Methods, error)) (release func(), err error) {
 	inside := h.program.newHandle()
@@ -156,12 +156,15 @@ func (h *Handle) Failed(err error) {
 }
 
 // Listen is the session's listener; it passes the events to the page.
-func (h *Handle) Listen(e event.Event) {
-	var payload any = e
-	if failed, ok := e.(event.Failed); ok {
-		payload = failed.Error // becomes an AgentError
+func (h *Handle) Listen(events []event.Event) {
+	list := make([]jsbridge.Event, len(events))
+	for i, e := range events {
+		list[i] = jsbridge.Event{Name: e.Name(), Payload: e}
+		if failed, ok := e.(event.Failed); ok {
+			list[i].Payload = failed.Error // becomes an AgentError
+		}
 	}
-	if err := h.events.Emit(e.Name(), payload); err != nil {
+	if err := h.events.Emit(list...); err != nil {
 		jsbridge.Log("error", "agentruntime: "+err.Error())
 	}
 }

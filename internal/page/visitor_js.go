@@ -70,7 +70,7 @@ func visitorMethods() Methods {
 			"assistantStatus":    visiting(func(c client, ctx context.Context, _ struct{}) (any, error) { return c.Status(ctx) }),
 		},
 		Streams: map[string]Streaming{
-			"converse":   Stream(converseStream),
+			"converse":   Segments(converseStream),
 			"threadAll":  listing(client.AllThreads),
 			"messageAll": listing(client.AllMessages),
 		},
@@ -90,13 +90,19 @@ func visiting[A, R any](call func(*visitor.Client, context.Context, A) (R, error
 
 // listing makes an export that streams a list of a visitor.
 func listing[A, T any](call func(*visitor.Client, context.Context, A) iter.Seq2[T, error]) Streaming {
-	return Stream(func(ctx context.Context, a Args) (iter.Seq2[T, error], error) {
+	return func(ctx context.Context, a Args) (iter.Seq2[any, error], error) {
 		client, about, err := visitorOf[A](a)
 		if err != nil {
 			return nil, err
 		}
-		return call(client, ctx, about), nil
-	})
+		return func(yield func(any, error) bool) {
+			for item, err := range call(client, ctx, about) {
+				if !yield([]any{item}, err) {
+					return
+				}
+			}
+		}, nil
+	}
 }
 
 // aboutTitle are the arguments of a call that gives something a title.
@@ -205,12 +211,12 @@ func brainOf(a Args) (b converse.Brain, o turnOptions, err error) {
 	return converse.Brain{Fetch: v.Fetch, URL: base, Token: v.Token, OnResponse: v.OnResponse}, o, err
 }
 
-func converseStream(ctx context.Context, a Args) (iter.Seq2[converse.Segment, error], error) {
+func converseStream(ctx context.Context, a Args) (iter.Seq2[[]converse.Segment, error], error) {
 	brain, o, err := brainOf(a)
 	if err != nil {
 		return nil, err
 	}
-	return brain.Stream(ctx, o.request()), nil
+	return brain.Batches(ctx, o.request()), nil
 }
 
 func converseOnce(ctx context.Context, a Args) (any, error) {

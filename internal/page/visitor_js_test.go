@@ -20,7 +20,7 @@ func TestATurnWithoutASession(t *testing.T) {
 		t.Errorf("sent %s, want %s", got, want)
 	}
 	r.say(hello)
-	if got := r.await(next).Get("value").Get("content").String(); got != "Hello" {
+	if got := r.await(next).Get("value").Index(0).Get("content").String(); got != "Hello" {
 		t.Errorf("first %s", got)
 	}
 	r.await(stream.Call("return"))
@@ -115,7 +115,7 @@ func TestAVisitorsLists(t *testing.T) {
 		if next.Get("done").Bool() {
 			break
 		}
-		ids += next.Get("value").Get("id").String()
+		ids += next.Get("value").Index(0).Get("id").String()
 	}
 	r.await(all.Call("return"))
 	if ids != "abc" {
@@ -266,7 +266,7 @@ func TestAListThatIsLeftOrNeverEnds(t *testing.T) {
 			while (ids.length < most) {
 				const {done, value} = await list.next()
 				if (done) return ids.join("") + " over"
-				ids.push(value.id)
+				ids.push(...value.map(({id}) => id))
 			}
 			return ids.join("")
 		} catch (error) {

@@ -64,7 +64,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   /**
    * Sends one turn when the loop begins, and yields every segment of the answer as
    * it arrives, error segments too; the turn's error is thrown at the end. Nothing is
-   * read ahead of the loop. Leaving the loop aborts the turn.
+   * read ahead of the loop but what came in one piece from the network. Leaving the loop
+   * aborts the turn.
    *
    * Never await another turn inside the loop: later turns start only after the loop
    * has ended, so both would wait forever.

@@ -20,7 +20,7 @@ export type ConverseOnceOptions = WithToken<ConverseSettings & CallOptions & {
 /**
  * Runs a text turn without a session and yields each segment of the answer as it
  * arrives. The request is sent when the loop begins, nothing is read ahead of the
- * loop, and leaving it ends the request.
+ * loop but what came in one piece from the network, and leaving it ends the request.
  *
  * Throws synchronously for bad options: `bad_request`, `validation_error`,
  * `unknown_capability`, `insecure_transport` or `wrong_token_scope`. The loop

@@ -36,8 +36,8 @@ export type StreamExport = "converse" | "threadAll" | "messageAll"
 
 type Async = (signal: AbortSignal | undefined, ...args: object[]) => Promise<unknown>
 
-/** Creates a session; dispatch is called for each of its events. */
-type OpenSession = (options: object, dispatch: (name: string, payload: unknown) => void) => Methods | AgentError
+/** Creates a session; dispatch is called for its events, with their names and payloads in turn. */
+type OpenSession = (options: object, dispatch: (events: readonly unknown[]) => void) => Methods | AgentError
 
 /**
  * The methods of an object of the Go program. Some return at once, with an

@@ -20,8 +20,8 @@ export interface Recipe {
   open: (go: Exports, options: PlainOptions, dispatch: Dispatch, remote: Remote) => Methods | AgentError
 }
 
-/** Called for each event of an object. */
-export type Dispatch = (event: string, payload: unknown) => void
+/** Called for the events of an object, with their names and payloads in turn. */
+export type Dispatch = (events: readonly unknown[]) => void
 
 type PageFunction = (...args: never[]) => unknown
 
@@ -274,7 +274,15 @@ export class Remote {
   // function share a scope, so a closure made in a method could keep `this` alive.
 
   static #dispatch(weak: WeakRef<Remote>): Dispatch {
-    return weakly(weak, (remote, event: string, payload: unknown) => remote.#owner?.receive(event, payload))
+    return weakly(weak, (remote, events: readonly unknown[]) => {
+      for (let i = 0; i < events.length; i += 2) {
+        try {
+          remote.#owner?.receive(events[i] as string, events[i + 1])
+        } catch (exception) {
+          reportError(exception) // the other events follow
+        }
+      }
+    })
   }
 
   static #call(weak: WeakRef<Remote>, id: number): (...args: unknown[]) => unknown {

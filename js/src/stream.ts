@@ -4,9 +4,13 @@ import type { Exports, Methods, Program } from "./program.js"
 /** Receives the values of a stream. */
 export interface Sink<T> {
   put(value: T): void
+  /** Adds values that the loop has asked for, of which none may be dropped. */
+  putAll(values: readonly T[]): void
   end(): void
   /** Ends the iteration; the loop throws reason once, after the buffered values. */
   fail(reason: unknown): void
+  /** The same, but the buffered values are dropped. */
+  cut(reason: unknown): void
 }
 
 /** The source of a stream's values. */
@@ -32,21 +36,27 @@ export class Stream<T> implements AsyncIterableIterator<T> {
 
   /** Makes a stream of the values that open puts into the sink. */
   constructor(open: (sink: Sink<T>) => Feed | void) {
+    const fail = (reason: unknown) => {
+      if (!this.#done) this.#reason = reason
+      void this.#end()
+    }
     this.#feed = open({
       put: (value) => this.#put(value),
+      putAll: (values) => this.#putAll(values),
       end: () => void this.#end(),
-      fail: (reason) => {
-        if (!this.#done) this.#reason = reason
-        void this.#end()
+      fail,
+      cut: (reason) => {
+        this.#buffer.length = 0
+        fail(reason)
       },
     })
     if (this.#done) void this.#feed?.stop()
   }
 
   next(): Promise<IteratorResult<T>> {
+    if (this.#buffer.length > 0) return Promise.resolve({ done: false, value: this.#buffer.shift()! })
     return new Promise((resolve, reject) => {
       const taker = { resolve, reject }
-      if (this.#buffer.length > 0) return resolve({ done: false, value: this.#buffer.shift()! })
       if (this.#done) return this.#finish(taker)
       this.#takers.push(taker)
       this.#feed?.pull?.()
@@ -73,6 +83,15 @@ export class Stream<T> implements AsyncIterableIterator<T> {
     if (this.#buffer.length > maxBuffered) this.#buffer.shift()
   }
 
+  #putAll(values: readonly T[]): void {
+    if (this.#done) return
+    for (const value of values) {
+      const taker = this.#takers.shift()
+      if (taker) taker.resolve({ done: false, value })
+      else this.#buffer.push(value)
+    }
+  }
+
   async #end(): Promise<void> {
     if (this.#done) return
     this.#done = true
@@ -91,8 +110,11 @@ export class Stream<T> implements AsyncIterableIterator<T> {
 
 /** A sequence of the Go program, whose goroutine waits for each call of next. */
 export interface Source<T> {
-  /** Returns the next value; the goroutine prepares one more at most. */
-  next(): Promise<IteratorResult<T>>
+  /**
+   * Returns the next values, at least one: those that came together from the network.
+   * The goroutine prepares one more call at most.
+   */
+  next(): Promise<IteratorResult<readonly T[]>>
   /** Ends and frees the sequence; must be the last call, also after the last value. */
   return(): Promise<void>
 }
@@ -160,10 +182,10 @@ class Reader<T> {
     this.#open = open
   }
 
-  /** Puts one more value into the sink. */
-  read({ put, end, fail }: Sink<T>): void {
+  /** Puts the next values into the sink. */
+  read({ putAll, end, fail }: Sink<T>): void {
     this.#source ??= this.#open()
-    this.#source.then((source) => source.next()).then((result) => (result.done ? end() : put(result.value)), fail)
+    this.#source.then((source) => source.next()).then((result) => (result.done ? end() : putAll(result.value)), fail)
   }
 
   async close(): Promise<void> {
@@ -175,9 +197,9 @@ class Reader<T> {
   }
 }
 
-/** Fails the sink when signal is aborted; holds it weakly so that the signal does not keep it alive. */
+/** Fails the sink at once when signal is aborted; holds it weakly so that the signal does not keep it alive. */
 function failOnAbort<T>(signal: AbortSignal, sink: WeakRef<Sink<T>>): () => void {
-  const abort = () => sink.deref()?.fail(cancelled(signal))
+  const abort = () => sink.deref()?.cut(cancelled(signal))
   signal.addEventListener("abort", abort, { once: true })
   return () => signal.removeEventListener("abort", abort)
 }

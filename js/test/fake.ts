@@ -49,10 +49,10 @@ export class FakeProgram {
     return this
   }
 
-  #open(options: Record<string, unknown>, dispatch: (name: string, payload: unknown) => void): Methods | AgentError {
+  #open(options: Record<string, unknown>, dispatch: (events: readonly unknown[]) => void): Methods | AgentError {
     if (this.refusal) return this.refusal
     this.options = options
-    this.dispatch = dispatch
+    this.dispatch = (...event) => dispatch(event)
     this.sessions++
     const { calls, properties, results } = this
     return new Proxy({} as Methods, {
@@ -130,8 +130,8 @@ export class FakeSource {
     this.#ends = ends
   }
 
-  next(): Promise<IteratorResult<unknown>> {
-    if (this.#values.length > 0) return Promise.resolve({ done: false, value: this.#values.shift() })
+  next(): Promise<IteratorResult<readonly unknown[]>> {
+    if (this.#values.length > 0) return Promise.resolve({ done: false, value: [this.#values.shift()] })
     return this.#ends ? Promise.resolve({ done: true, value: undefined }) : new Promise(() => {})
   }
 
@@ -140,7 +140,7 @@ export class FakeSource {
   }
 }
 
-type Take = (mode: string, methods: Methods) => { dispatch: (name: string, payload: unknown) => void; gone: () => void }
+type Take = (mode: string, methods: Methods) => { dispatch: (events: readonly unknown[]) => void; gone: () => void }
 
 /** A session that another one holds, in place of the Go one. */
 export class FakeTransport {
@@ -161,7 +161,7 @@ export class FakeTransport {
       },
     })
     const { dispatch, gone } = take(mode, methods)
-    this.dispatch = dispatch
+    this.dispatch = (...event) => dispatch(event)
     this.gone = gone
   }
 }

@@ -14,9 +14,9 @@ class Sequence {
   asked = 0
   left = 0
   /** Settles the promises of next, oldest first. */
-  readonly answers: { resolve: (result: { done: boolean; value?: string }) => void; reject: (reason: unknown) => void }[] = []
+  readonly answers: { resolve: (result: { done: boolean; value?: string[] }) => void; reject: (reason: unknown) => void }[] = []
 
-  next(): Promise<IteratorResult<string>> {
+  next(): Promise<IteratorResult<readonly string[]>> {
     assert.equal(this.left, 0, "next after return")
     this.asked++
     return new Promise((resolve, reject) => this.answers.push({ resolve: resolve as never, reject }))
@@ -26,7 +26,7 @@ class Sequence {
     assert.equal(this.left++, 0, "return twice")
   }
 
-  async say(value: string): Promise<void> {
+  async say(...value: string[]): Promise<void> {
     await settle()
     this.answers.shift()?.resolve({ done: false, value })
   }
@@ -60,6 +60,51 @@ test("values come in the order in which they were asked for", async () => {
   await sequence.say("a")
   await sequence.say("b")
   assert.deepEqual(await both, [{ done: false, value: "a" }, { done: false, value: "b" }])
+})
+
+test("values that came together are handed out one by one, and asked for once", async () => {
+  const sequence = new Sequence()
+  const stream = pull(async () => sequence)
+  const first = stream.next()
+  const values = Array.from({ length: 25_000 }, (_, i) => String(i)) // more than a stalled listener may leave
+  await sequence.say(...values)
+  const got = [(await first).value]
+  while (got.length < values.length) got.push((await stream.next()).value)
+  assert.deepEqual(got, values)
+  assert.equal(sequence.asked, 1)
+  const last = stream.next()
+  await settle()
+  assert.equal(sequence.asked, 2)
+  sequence.answers.shift()?.resolve({ done: true })
+  assert.deepEqual(await last, over)
+})
+
+test("values that were asked for at once are found in what comes together", async () => {
+  const sequence = new Sequence()
+  const stream = pull(async () => sequence)
+  const both = Promise.all([stream.next(), stream.next()])
+  await sequence.say("a", "b", "c")
+  assert.deepEqual(await both, [{ done: false, value: "a" }, { done: false, value: "b" }])
+  await sequence.say("d")
+  assert.deepEqual([await stream.next(), await stream.next()], [{ done: false, value: "c" }, { done: false, value: "d" }])
+})
+
+test("what came with the value at which the loop is left, or aborted, is dropped", async () => {
+  for (const leave of ["return", "abort"]) {
+    const sequence = new Sequence()
+    const controller = new AbortController()
+    const stream = pull(async () => sequence, controller.signal)
+    const first = stream.next()
+    await sequence.say("a", "b")
+    await first
+    if (leave === "return") await stream.return?.()
+    else {
+      controller.abort("enough")
+      await assert.rejects(stream.next(), { code: "aborted", cause: "enough" })
+    }
+    assert.deepEqual(await stream.next(), over)
+    assert.equal(sequence.left, 1)
+  }
 })
 
 test("leaving the loop ends the sequence", async () => {
@@ -123,7 +168,7 @@ test("an aborted signal throws at once and ends the sequence, also while it open
     open()
     await settle()
     assert.equal(sequence.left, 1)
-    sequence.answers.shift()?.resolve({ done: false, value: "late" })
+    sequence.answers.shift()?.resolve({ done: false, value: ["late"] })
     assert.deepEqual(await stream.next(), over)
   }
   await assert.rejects(pull(() => assert.fail("opened"), AbortSignal.abort()).next(), { code: "aborted" })

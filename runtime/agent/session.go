@@ -128,7 +128,7 @@ func New(o Options, d Deps) (*Session, error) {
 	s.base.Start(session.Hooks{
 		Publish: s.publish,
 		Crashed: s.crashed,
-		OnEvent: o.OnEvent, Log: o.Log, // audit events are the transports'
+		OnEvent: o.OnEvent, OnEvents: o.OnEvents, Log: o.Log, // audit events are the transports'
 	})
 	s.Conversation = session.NewConversation(&s.base, session.Behaviour{
 		Kind:  "agent session",

@@ -236,7 +236,7 @@ func New(o Options, d Deps) (*Session, error) {
 			snap := s.Snapshot()
 			return session.Actor{PartnerID: snap.PartnerID, SubjectID: s.opts.SubjectID, ThreadID: snap.ThreadID}
 		},
-		OnEvent: o.OnEvent, OnAuditEvent: o.OnAuditEvent, Log: o.Log,
+		OnEvent: o.OnEvent, OnEvents: o.OnEvents, OnAuditEvent: o.OnAuditEvent, Log: o.Log,
 	})
 	s.base.Secrets.Add(o.Token)
 	s.base.Secrets.AddNamed(vars)

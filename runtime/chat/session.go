@@ -8,8 +8,8 @@
 // the completion signal was sent; [Session.Disconnect] never waits.
 //
 // A [Session] is one serial queue that owns the session's state; each turn is
-// read by a goroutine of its own, which hands the queue one segment after the
-// other. What callers may read at any time is a [Snapshot].
+// read by a goroutine of its own, which hands the queue the segments as they
+// come. What callers may read at any time is a [Snapshot].
 //
 // The package must not import runtime/avatar, runtime/media, runtime/control or
 // internal/socketio: it is what a page without a face loads.
@@ -117,7 +117,7 @@ func New(o Options, d Deps) (*Session, error) {
 			snap := s.Snapshot()
 			return session.Actor{PartnerID: snap.PartnerID, SubjectID: s.opts.SubjectID, ThreadID: snap.ThreadID}
 		},
-		OnEvent: o.OnEvent, OnAuditEvent: o.OnAuditEvent, Log: o.Log,
+		OnEvent: o.OnEvent, OnEvents: o.OnEvents, OnAuditEvent: o.OnAuditEvent, Log: o.Log,
 	})
 	s.base.Secrets.Add(o.Token)
 	s.base.Secrets.AddNamed(vars)
@@ -168,11 +168,16 @@ func (s *Session) Status() session.Status {
 // that it can't be held.
 func (s *Session) HoldKickoff(bool) (used bool) { return true }
 
-// publish stores a snapshot of the state, which any goroutine may read.
+// publish stores a snapshot of the state, which any goroutine may read. Most events
+// change nothing of it.
 func (s *Session) publish() {
-	s.snapshot.Store(&Snapshot{
+	now := Snapshot{
 		State: s.state, ThreadID: s.thread, PartnerID: s.opts.PartnerID, Kickoff: s.kickoff, ResponsePending: s.pending,
-	})
+	}
+	if last := s.snapshot.Load(); last == nil || *last != now {
+		fresh := now // which alone is on the heap
+		s.snapshot.Store(&fresh)
+	}
 }
 
 func (s *Session) setState(state State) {

@@ -36,7 +36,7 @@ type turn struct {
 	// forget ends the watch over the caller's context; nil until the turn is queued.
 	forget func() bool
 	// segments takes every segment; nil without an iterating caller.
-	segments chan<- converse.Segment
+	segments chan<- []converse.Segment
 	// done is told the outcome once, when the listener has heard of the end; nil when
 	// nobody waits.
 	done func(converse.Turn, error)
@@ -84,12 +84,18 @@ func (s *Session) Start(ctx context.Context, text string, o TurnOptions) (wait f
 
 // Stream is SendText for those who want every segment as it comes: error
 // segments too, and the turn's error, if it has one, at the end. What the loop has
-// not taken is not read ahead, but for one segment. Leaving the loop aborts the
-// turn. Every loop over the sequence is a turn of its own.
+// not taken is not read ahead, but for one read from the network. Leaving the loop
+// aborts the turn. Every loop over the sequence is a turn of its own.
 func (s *Session) Stream(ctx context.Context, text string, o TurnOptions) iter.Seq2[converse.Segment, error] {
-	return func(yield func(converse.Segment, error) bool) {
+	return converse.Each(s.Batches(ctx, text, o))
+}
+
+// Batches is Stream with the segments as they come from the network, several at
+// once.
+func (s *Session) Batches(ctx context.Context, text string, o TurnOptions) iter.Seq2[[]converse.Segment, error] {
+	return func(yield func([]converse.Segment, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		segments := make(chan converse.Segment)
+		segments := make(chan []converse.Segment)
 		ended := make(chan error, 1)
 		t := &turn{text: text, options: o, ctx: ctx, segments: segments, done: func(_ converse.Turn, err error) { ended <- err }}
 		t.reply.Lean = true // what the loop takes is the caller's to keep
@@ -103,14 +109,14 @@ func (s *Session) Stream(ctx context.Context, text string, o TurnOptions) iter.S
 		}()
 		for {
 			select {
-			case seg := <-segments:
-				if !yield(seg, nil) {
+			case batch := <-segments:
+				if !yield(batch, nil) {
 					return
 				}
 			case err := <-ended:
 				over = true
 				if err != nil {
-					yield(converse.Segment{}, err)
+					yield(nil, err)
 				}
 				return
 			}
@@ -244,11 +250,12 @@ func (s *Session) begin(t *turn) {
 	})
 }
 
-// read hands the segments of t's reply to the queue, one at a time, so that a
-// service that floods waits for us, as it does for a slow loop over the segments.
+// read hands the segments of t's reply to the queue as they come, and reads on when
+// they are handled, so that a service that floods waits for us, as it does for a slow
+// loop over the segments.
 func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) error {
 	unheard := 0
-	for seg, err := range brain.Stream(t.ctx, request) {
+	for batch, err := range brain.Batches(t.ctx, request) {
 		switch {
 		case err == nil:
 		case t.ctx.Err() != nil && errors.Is(err, t.ctx.Err()):
@@ -256,8 +263,13 @@ func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) 
 		default:
 			return err
 		}
-		s.base.Work.Call(func() { s.segment(t, &seg) })
-		if unheard += seg.Size(); unheard > maxUnheard || s.base.Flooded() {
+		s.base.Work.Call(func() {
+			for i := range batch {
+				s.segment(t, &batch[i])
+				unheard += batch[i].Size()
+			}
+		})
+		if unheard > maxUnheard || s.base.Flooded() {
 			s.base.WaitDelivered()
 			unheard = 0
 		}
@@ -265,7 +277,7 @@ func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) 
 			continue
 		}
 		select {
-		case t.segments <- seg:
+		case t.segments <- batch:
 		case <-t.ctx.Done():
 			return session.EndOf(t.ctx)
 		}

@@ -41,6 +41,7 @@ type Reply struct {
 	payload  func(line []byte) []byte
 	declared bool // the reply says that it is a stream, so that it may be empty
 	segments int
+	last     Segment // that was read
 	bad      int
 	err      error // the end, once it was met
 	closed   atomic.Bool
@@ -95,31 +96,57 @@ func newReply(resp *fetch.Response, askedSSE bool) (*Reply, error) {
 // the middle of the stream.
 func (r *Reply) Next() (Segment, error) {
 	for r.err == nil {
-		line, long, err := r.lines.next()
-		if err != nil {
-			r.err = r.end(err)
-			break
-		}
-		text := r.payload(line)
-		if len(text) == 0 {
-			continue
-		}
-		seg, ok := r.segment(text, long)
-		if ok {
-			r.segments++
+		if seg, ok := r.read(); ok {
 			return seg, nil
 		}
 	}
 	return Segment{}, r.err
 }
 
+// Batch waits for the next segment and returns it with those behind it that have
+// come already, at most those of one read from the network. The error is that of
+// [Reply.Next].
+func (r *Reply) Batch() ([]Segment, error) {
+	first, err := r.Next()
+	if err != nil {
+		return nil, err
+	}
+	batch := []Segment{first}
+	for r.err == nil && r.lines.ready() {
+		if seg, ok := r.read(); ok {
+			batch = append(batch, seg)
+		}
+	}
+	return batch, nil
+}
+
+// read reads one line, which may be no segment.
+func (r *Reply) read() (Segment, bool) {
+	line, long, err := r.lines.next()
+	if err != nil {
+		r.err = r.end(err)
+		return Segment{}, false
+	}
+	text := r.payload(line)
+	if len(text) == 0 {
+		return Segment{}, false
+	}
+	seg, ok := r.segment(text, long)
+	if ok {
+		r.segments++
+	}
+	return seg, ok
+}
+
 func (r *Reply) segment(text []byte, long bool) (seg Segment, ok bool) {
 	if long {
 		return r.badLine(text, LineTooLong)
 	}
-	if seg, ok = Decode(text); !ok {
+	if seg, ok = decode(text, &r.last); !ok {
 		return r.badLine(text, UnparseableLine)
 	}
+	r.last = seg
+	r.last.Content = nil // which may be long
 	if seg.Type != "" {
 		return seg, true
 	}
@@ -175,9 +202,9 @@ const (
 	// MaxLine bounds a line of a reply, in bytes, and so the content of a segment: a
 	// long answer, the arguments of a tool and a widget may come whole.
 	MaxLine = 1 << 20
-	// readSize is how much is asked of the body at once: a segment is a few
-	// hundred bytes.
-	readSize = 8 << 10
+	// readSize is how much is asked of the body at once, and so how much can be in a
+	// batch: what a browser hands over at once. A segment is a few hundred bytes.
+	readSize = 64 << 10
 )
 
 // lines reads the lines of a reply, however its bytes are cut, in memory that
@@ -196,7 +223,7 @@ var (
 	byteOrderMark = []byte("\xEF\xBB\xBF")
 )
 
-// next returns the next line without its line feed, valid until the next call.
+// next returns the next line without its line feed, valid until the next call of next.
 // Of a line longer than [MaxLine] it returns the beginning, and long. What an
 // error cuts off is lost, but the end of the reply ends a line too.
 func (l *lines) next() (line []byte, long bool, err error) {
@@ -204,12 +231,15 @@ func (l *lines) next() (line []byte, long bool, err error) {
 	for l.broken == nil {
 		text, readErr := l.r.ReadSlice('\n')
 		part, ended := bytes.CutSuffix(text, lineFeed)
+		if ended && len(l.line) == 0 { // as most lines are: all of it in the buffer
+			return l.begin(part), false, nil
+		}
 		if room := MaxLine - len(l.line); len(part) > room {
 			part, long = part[:room], true
 		}
 		l.line = append(l.line, part...)
 		if ended {
-			return l.begin(), long, nil
+			return l.begin(l.line), long, nil
 		}
 		if readErr != bufio.ErrBufferFull {
 			l.broken = readErr
@@ -218,16 +248,22 @@ func (l *lines) next() (line []byte, long bool, err error) {
 	if l.broken != io.EOF || len(l.line) == 0 {
 		return nil, false, l.broken
 	}
-	return l.begin(), long, nil
+	return l.begin(l.line), long, nil
 }
 
-// begin returns the line that was read, the first without its byte order mark.
-func (l *lines) begin() []byte {
+// ready reports whether next would return a line without waiting.
+func (l *lines) ready() bool {
+	buffered, _ := l.r.Peek(l.r.Buffered())
+	return bytes.IndexByte(buffered, '\n') >= 0
+}
+
+// begin returns a line that was read, the first without its byte order mark.
+func (l *lines) begin(line []byte) []byte {
 	if l.begun {
-		return l.line
+		return line
 	}
 	l.begun = true
-	return bytes.TrimPrefix(l.line, byteOrderMark)
+	return bytes.TrimPrefix(line, byteOrderMark)
 }
 
 // The framings of a streamed reply. Each returns the JSON text of a line, empty

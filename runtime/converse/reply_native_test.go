@@ -313,6 +313,43 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// TestABatchIsWhatCameTogether, and waits for one segment alone.
+func TestABatchIsWhatCameTogether(t *testing.T) {
+	for contentType, parts := range map[string][]string{
+		ndjsonType: {`{"content":"a"}` + "\n", `{"content":"b"}` + "\n\n" + `{"content":"c"}` + "\n" + `{"cont`, `ent":"d"}` + "\nx\n", `{"content":"e"}`},
+		sseType:    {"data: {\"content\":\"a\"}\n\n", "data: {\"content\":\"b\"}\n\ndata: {\"content\":\"c\"}\n\ndata: {\"cont", "ent\":\"d\"}\n\ndata: x\n\n: comment\n", "data: {\"content\":\"e\"}"},
+	} {
+		network, sender := io.Pipe()
+		r := open(t, contentType, network)
+		next := make(chan struct{})
+		go func() {
+			for _, part := range parts {
+				_, _ = io.WriteString(sender, part) // returns when it was read
+				<-next
+			}
+			_ = sender.Close()
+		}()
+		for i, want := range []string{"[ a]", "[ b  c]", "[ d error/unparseable_stream_line x]", "[ e]"} {
+			if i == 2 {
+				next <- struct{}{} // the segment goes on in the next part
+			}
+			if i == 3 {
+				close(next)
+			}
+			batch, err := r.Batch()
+			if got := fmt.Sprint(outline(batch)); err != nil || got != want {
+				t.Errorf("%s: batch %d is %s, %v; want %s", contentType, i, got, err, want)
+			}
+			if i == 0 {
+				next <- struct{}{}
+			}
+		}
+		if batch, err := r.Batch(); err != io.EOF {
+			t.Errorf("%s: %v, %v at the end", contentType, batch, err)
+		}
+	}
+}
+
 func TestAHundredThousandSegmentsAreReadInConstantMemory(t *testing.T) {
 	const total, warm = 100_000, 10_000
 	line := `{"role":"assistant","type":"text","content":"` + strings.Repeat("é", 100) + `","segmentNumber":1,"et":0.5,"more":{"a":1}}` + "\n"

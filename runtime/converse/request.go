@@ -144,17 +144,40 @@ func failed(err error) *fault.Error {
 // included. An error that is none of the brain's ends the sequence, see
 // [Brain.Open] and [Reply.Next]. Leaving the loop aborts the request.
 func (b Brain) Stream(ctx context.Context, r Request) iter.Seq2[Segment, error] {
-	return func(yield func(Segment, error) bool) {
+	return Each(b.Batches(ctx, r))
+}
+
+// Batches is Stream with the segments as they come from the network, several at
+// once: see [Reply.Batch].
+func (b Brain) Batches(ctx context.Context, r Request) iter.Seq2[[]Segment, error] {
+	return func(yield func([]Segment, error) bool) {
 		reply, err := b.Open(ctx, r)
 		if err != nil {
-			yield(Segment{}, err)
+			yield(nil, err)
 			return
 		}
 		defer reply.Close()
 		for {
-			seg, err := reply.Next()
-			if err == io.EOF || !yield(seg, err) || err != nil {
+			batch, err := reply.Batch()
+			if err == io.EOF || !yield(batch, err) || err != nil {
 				return
+			}
+		}
+	}
+}
+
+// Each yields what batches yields, one by one.
+func Each(batches iter.Seq2[[]Segment, error]) iter.Seq2[Segment, error] {
+	return func(yield func(Segment, error) bool) {
+		for batch, err := range batches {
+			if err != nil {
+				yield(Segment{}, err)
+				return
+			}
+			for i := range batch {
+				if !yield(batch[i], nil) {
+					return
+				}
 			}
 		}
 	}
@@ -181,11 +204,11 @@ func (b Brain) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, er
 		return Turn{}, fault.New(fault.BadRequest, "onErrorSegment must be throw or return")
 	}
 	c := Collector{Limits: OnceLimits}
-	for seg, err := range b.Stream(ctx, r) {
+	for batch, err := range b.Batches(ctx, r) {
 		if err != nil {
 			return c.Turn(), err
 		}
-		if !c.Add(seg) {
+		if slices.ContainsFunc(batch, func(s Segment) bool { return !c.Add(s) }) {
 			break
 		}
 	}

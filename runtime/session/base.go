@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +30,9 @@ type Hooks struct {
 	// Actor returns the ids of an audit event. It is called on any goroutine.
 	Actor func() Actor
 
+	// OnEvent and OnEvents are those of [Options].
 	OnEvent      func(event.Event)
+	OnEvents     func([]event.Event)
 	OnAuditEvent func(event.Audit)
 	Log          func(level, message string, data map[string]any)
 }
@@ -47,6 +50,11 @@ type Base struct {
 	delivery    Queue
 	undelivered atomic.Int64 // events that the listener has not received yet
 	hooks       Hooks
+
+	mu sync.Mutex
+	// gathered are the events that the last function of delivery will hand over, nil if
+	// that does something else.
+	gathered *[]event.Event
 }
 
 // Start sets b up. It comes before everything else.
@@ -65,7 +73,7 @@ func (b *Base) Emit(e event.Event) {
 	if failed, ok := e.(event.Failed); ok && failed.Error != nil {
 		b.AuditFailure(failed.Error)
 	}
-	if b.hooks.OnEvent == nil {
+	if b.hooks.OnEvent == nil && b.hooks.OnEvents == nil {
 		return
 	}
 	if d, ok := e.(event.Diagnostic); ok {
@@ -73,10 +81,32 @@ func (b *Base) Emit(e event.Event) {
 	}
 	b.hooks.Publish()
 	b.undelivered.Add(1)
-	b.delivery.Post(func() {
-		defer b.undelivered.Add(-1)
-		b.hooks.OnEvent(e)
-	})
+	b.mu.Lock()
+	if b.gathered == nil {
+		events := new([]event.Event)
+		b.gathered = events
+		b.delivery.Post(func() { b.deliver(events) })
+	}
+	*b.gathered = append(*b.gathered, e)
+	b.mu.Unlock()
+}
+
+// deliver hands events to the listener.
+func (b *Base) deliver(events *[]event.Event) {
+	b.mu.Lock()
+	if b.gathered == events {
+		b.gathered = nil
+	}
+	b.mu.Unlock()
+	if b.hooks.OnEvents != nil {
+		b.delivery.run(func() { b.hooks.OnEvents(*events) })
+		b.undelivered.Add(-int64(len(*events)))
+		return
+	}
+	for _, e := range *events {
+		b.delivery.run(func() { b.hooks.OnEvent(e) })
+		b.undelivered.Add(-1)
+	}
 }
 
 // Warn emits a warning with no more than a detail.
@@ -110,7 +140,7 @@ func (b *Base) Audit(kind, outcome, reason string) {
 	if area == "agent" || area == "tool" || kind == "turn.avatar_spoke" {
 		e.Actor.Kind = "agent"
 	}
-	b.delivery.Post(func() { b.hooks.OnAuditEvent(e) })
+	b.AfterDelivered(func() { b.hooks.OnAuditEvent(e) })
 }
 
 const auditIDLength = 16
@@ -177,7 +207,12 @@ func (b *Base) Settle(last **sessionend.Notifier) {
 
 // AfterDelivered runs f when the listener has received every event so far. It never
 // waits.
-func (b *Base) AfterDelivered(f func()) { b.delivery.Post(f) }
+func (b *Base) AfterDelivered(f func()) {
+	b.mu.Lock()
+	b.gathered = nil // what is emitted from now on comes after f
+	b.delivery.Post(f)
+	b.mu.Unlock()
+}
 
 // Completed emits the outcome of an attempt to send the completion signal.
 func (b *Base) Completed(a sessionend.Attempt) {

@@ -403,3 +403,38 @@ func TestWhoWaitsForTheListenerWaitsForItsWishes(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce, but what was to come between.
+func TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var order []string
+		var b Base
+		b.Start(Hooks{
+			Publish: func() {},
+			OnEvents: func(events []event.Event) {
+				for _, e := range events {
+					order = append(order, e.Name())
+				}
+				order = append(order, fmt.Sprint(len(events)))
+				if len(order) == 3 {
+					b.Emit(event.BrainStalled{})
+				}
+			},
+		})
+		idle := make(chan struct{})
+		b.AfterDelivered(func() { <-idle })
+		b.Emit(event.ResponsePending{})
+		b.Emit(event.ResponseSettled{})
+		b.AfterDelivered(func() { order = append(order, "after") })
+		b.Emit(event.TurnEnded{})
+		if got := b.undelivered.Load(); got != 3 {
+			t.Errorf("%d events count as waiting, want 3", got)
+		}
+		close(idle)
+		b.WaitDelivered()
+		want := "[responsePending responseSettled 2 after turnEnd brainStalled 2]"
+		if got := fmt.Sprint(order); got != want || b.undelivered.Load() != 0 {
+			t.Errorf("%s, want %s; %d events count as waiting", got, want, b.undelivered.Load())
+		}
+	})
+}

@@ -71,6 +71,9 @@ type Options struct {
 	Log func(level, message string, data map[string]any) `json:"-" js:"logger" ts:"(level: string, message: string, data?: Record<string, unknown>) => void"`
 	// OnEvent receives every event, in order, on one goroutine.
 	OnEvent func(event.Event) `json:"-"`
+	// OnEvents receives the events in place of OnEvent, each time all those that happened
+	// before it was called.
+	OnEvents func([]event.Event) `json:"-"`
 }
 
 // Complete gives every option its default, in the options of a kind of session that
