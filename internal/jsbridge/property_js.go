@@ -10,7 +10,6 @@ import (
 // The page's constructors and functions, looked up once: each look-up by name
 // costs about 2 µs, and functions that the page replaces later are not used.
 var (
-	arrayCtor      = js.Global().Get("Array")
 	dataViewCtor   = js.Global().Get("DataView")
 	objectCtor     = js.Global().Get("Object")
 	promiseCtor    = js.Global().Get("Promise")
