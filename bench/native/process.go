@@ -63,10 +63,12 @@ func startService(ctx context.Context, dir string, sessions int, voice string, o
 	return p, nil
 }
 
-// endless is a script whose one answer lasts longer than any measurement.
+// endless is a script whose one answer lasts longer than any measurement. Its sentences
+// come about as fast as they are spoken, so that the sessions talk all the time, and the
+// text is not a load of its own.
 func endless() string {
-	const sentence = "And so the story goes on and on, with one thing after another, and never a pause to think. "
-	return "rules:\n  - when: {any: true}\n    steps: [{say: \"" + strings.Repeat(sentence, 100) + "\"}]\n"
+	const step = "{say: \"And so the story goes on and on, with one thing after another, and never a pause to think. \"}, {pause: 4000}"
+	return "rules:\n  - when: {any: true}\n    steps: [" + strings.Repeat(step+", ", 99) + step + "]\n"
 }
 
 func (p *process) stop() error {
