@@ -70,22 +70,37 @@ async function showThread(threadId) {
   }
 }
 
+/** Shows the visitor's threads. What stays in its place keeps the focus and a click that has begun. */
 async function listThreads() {
   try {
     const { objects } = await (await records()).threads.list({ filter: { orderBy: "-updatedAt" } })
+    const list = $("threads")
+    const shown = new Map([...list.children].map((item) => [item.dataset.id, item]))
     const items = objects.map(({ id, title }) => {
+      const item = shown.get(id) ?? threadItem(id)
+      const [button, remove] = item.children
       const name = title || "Untitled"
-      const button = make("button", { type: "button", className: "open" }, name)
-      if (id === session?.threadId) button.ariaCurrent = "true"
-      button.addEventListener("click", () => open(id))
-      const remove = make("button", { type: "button", ariaLabel: `Delete ${name}` }, "Delete")
-      remove.addEventListener("click", () => removeThread(id))
-      return make("li", {}, button, remove)
+      button.textContent = name
+      button.ariaCurrent = id === session?.threadId ? "true" : null
+      remove.ariaLabel = `Delete ${name}`
+      return item
     })
-    $("threads").replaceChildren(...(items.length > 0 ? items : [make("li", { className: "none" }, "None yet.")]))
+    if (items.length === 0) items.push(make("li", { className: "none" }, "None yet."))
+    const same = items.length === list.children.length && items.every((item, i) => item === list.children[i])
+    if (!same) list.replaceChildren(...items)
   } catch (error) {
     status(errorMessage(error), true)
   }
+}
+
+function threadItem(id) {
+  const button = make("button", { type: "button", className: "open" })
+  button.addEventListener("click", () => open(id))
+  const remove = make("button", { type: "button" }, "Delete")
+  remove.addEventListener("click", () => removeThread(id))
+  const item = make("li", {}, button, remove)
+  item.dataset.id = id
+  return item
 }
 
 async function removeThread(id) {

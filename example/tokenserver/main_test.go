@@ -68,10 +68,12 @@ func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
 	ann.Ready()
 	ann.Ask("What can you do?", "Robin")
 	threads(ann, "2")
-	ann.Press("#threads li:last-child .open") // the older one
+	ann.Do(nil, `window.older = document.querySelector("#threads li:last-child")`)
+	ann.Press("#threads li:last-child .open")
 	ann.AwaitTrue(`document.querySelectorAll("#log .turn").length >= 2`)
 	ann.Ready()
 	ann.Ask("What is my name?", "Your name is Ann")
+	ann.AwaitTrue(`document.querySelector("#threads li:first-child") === window.older`) // the same element
 	if lines := ann.Transcript(); len(lines) < 4 || lines[len(lines)-4] != "You: My name is Ann" {
 		t.Errorf("the log shows %q", lines)
 	}
