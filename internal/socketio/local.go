@@ -4,10 +4,7 @@ package socketio
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net/url"
-	"sync"
 )
 
 // NewLocalClient is [NewClient] for servers of this process. Each attempt to connect calls
@@ -33,48 +30,3 @@ func NewLocalClient(address string, o ClientOptions, reach func(ctx context.Cont
 
 // localBuffer is how many messages are under way between a local client and its server, each way.
 const localBuffer = 64
-
-// pipeEnd is one end of a socket of channels.
-type pipeEnd struct {
-	in, out chan message
-	down    chan struct{} // closed when either side has closed
-	once    *sync.Once
-}
-
-var errPipeDown = errors.New("pipe: down")
-
-func pipe(buffer int) (*pipeEnd, *pipeEnd) {
-	there, back := make(chan message, buffer), make(chan message, buffer)
-	down, once := make(chan struct{}), new(sync.Once)
-	return &pipeEnd{there, back, down, once}, &pipeEnd{back, there, down, once}
-}
-
-func (p *pipeEnd) Read() (message, error) {
-	select {
-	case f := <-p.in: // what came before the end is read before it
-		return f, nil
-	default:
-	}
-	select {
-	case f := <-p.in:
-		return f, nil
-	case <-p.down:
-		return message{}, io.EOF
-	}
-}
-
-func (p *pipeEnd) Write(f message) error {
-	select {
-	case p.out <- f:
-		return nil
-	case <-p.down:
-		return errPipeDown
-	}
-}
-
-func (p *pipeEnd) Close() error {
-	p.Abort()
-	return nil
-}
-
-func (p *pipeEnd) Abort() { p.once.Do(func() { close(p.down) }) }
