@@ -12,10 +12,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
 	"strings"
 
@@ -23,16 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 )
 
-func main() {
-	log.SetFlags(0)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		log.Print(err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { figures.Main(run) }
 
 func run(ctx context.Context) error {
 	var names []string
@@ -44,10 +33,9 @@ func run(ctx context.Context) error {
 	steady := flag.Duration("steady", 0, "also `how long` a session talks, to see whether it grows and what it takes")
 	file := flag.String("json", "", "`file` for the rows")
 	flag.Parse()
-	for _, name := range strings.Split(*only, ",") {
-		if name != "" && !slices.Contains(names, name) {
-			return fmt.Errorf("-rows: %q is none of %s", name, strings.Join(names, ", "))
-		}
+	selected, err := figures.Select(*only, names)
+	if err != nil {
+		return err
 	}
 
 	if _, err := os.Stat("js/dist/agentruntime.wasm"); err != nil {
@@ -78,7 +66,7 @@ func run(ctx context.Context) error {
 		rows = append(rows, more...)
 	}
 	for _, s := range scenarios {
-		if !slices.Contains(strings.Split(*only, ","), s.name) {
+		if !slices.Contains(selected, s.name) {
 			continue
 		}
 		if *runs > 0 {

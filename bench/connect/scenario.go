@@ -74,7 +74,7 @@ func (s *scenario) measure(ctx context.Context, b *browsertest.Browser) (all res
 			}
 			visited[client] = p
 		}
-		if err := wait(ctx, cached); err != nil {
+		if err := figures.Wait(ctx, cached); err != nil {
 			return nil, err
 		}
 	}

@@ -59,7 +59,7 @@ func measureSteady(ctx context.Context, b *browsertest.Browser, d time.Duration)
 	}
 	first := min(early, d/4)
 	log.Printf("steady: %v", d)
-	if err := wait(ctx, first); err != nil {
+	if err := figures.Wait(ctx, first); err != nil {
 		return nil, err
 	}
 	before, err := heaps(ctx, pages)
@@ -122,7 +122,7 @@ func work(ctx context.Context, pages map[string]*browsertest.Page, d time.Durati
 			return nil, err
 		}
 	}
-	if err := wait(ctx, d); err != nil {
+	if err := figures.Wait(ctx, d); err != nil {
 		return nil, err
 	}
 	all := map[string]taken{}
@@ -158,13 +158,4 @@ func metrics(ctx context.Context, p *browsertest.Page) (map[string]float64, erro
 		return err
 	}))
 	return all, err
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -1,6 +1,6 @@
-// Package figures is what the benchmarks share: medians, and rows of a table with the
-// runtime beside a plain JavaScript client and a goal. It knows nothing of what is
-// measured.
+// Package figures is what the benchmarks share: how they are run, medians, and rows of a
+// table with the runtime beside a plain JavaScript client and a goal. It knows nothing of
+// what is measured.
 package figures
 
 import (

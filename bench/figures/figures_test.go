@@ -70,3 +70,17 @@ func TestSavedRowsAreLoaded(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+func TestSelect(t *testing.T) {
+	names := []string{"near", "far"}
+	for _, test := range []struct {
+		list string
+		want []string
+		ok   bool
+	}{{"", nil, true}, {"far", []string{"far"}, true}, {"far,near", []string{"far", "near"}, true}, {"fat", nil, false}, {"far,", nil, false}} {
+		got, err := Select(test.list, names)
+		if !reflect.DeepEqual(got, test.want) || (err == nil) != test.ok {
+			t.Errorf("%q: %q, %v", test.list, got, err)
+		}
+	}
+}

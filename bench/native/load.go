@@ -25,14 +25,14 @@ type share struct {
 
 // measure waits until the sessions have settled, and then for d.
 func (l *load) measure(ctx context.Context, p *process, idle sample, settle, d time.Duration) error {
-	if err := wait(ctx, settle); err != nil {
+	if err := figures.Wait(ctx, settle); err != nil {
 		return err
 	}
 	before, err := p.measure(ctx)
 	if err != nil {
 		return err
 	}
-	if err := wait(ctx, d); err != nil {
+	if err := figures.Wait(ctx, d); err != nil {
 		return err
 	}
 	after, err := p.measure(ctx)
@@ -48,15 +48,6 @@ func (l *load) measure(ctx context.Context, p *process, idle sample, settle, d t
 	l.service = took(idle.service, before.service, after.service)
 	l.viewers = took(idle.viewers, before.viewers, after.viewers)
 	return nil
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // line is one of the table of steps.

@@ -21,7 +21,6 @@ import (
 	"log"
 	"os"
 	"os/exec"
-	"os/signal"
 	"runtime"
 	"sync"
 	"time"
@@ -38,16 +37,7 @@ const (
 	tolerated = 0.01
 )
 
-func main() {
-	log.SetFlags(0)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		log.Print(err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { figures.Main(run) }
 
 func run(ctx context.Context) (err error) {
 	most := flag.Int("sessions", 300, "`number` of sessions at most")

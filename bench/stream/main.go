@@ -19,7 +19,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/bench/figures"
@@ -37,23 +37,22 @@ var ways = []struct {
 	{"events", figures.Goal{}},
 }
 
-func main() {
-	log.SetFlags(0)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		log.Print(err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { figures.Main(run) }
 
 func run(ctx context.Context) error {
-	only := flag.String("rows", "converse,streamText,sendText,events", "`ways` to measure, separated by commas")
+	var names []string
+	for _, way := range ways {
+		names = append(names, way.name)
+	}
+	only := flag.String("rows", strings.Join(names, ","), "`ways` to measure, separated by commas")
 	runs := flag.Int("runs", 5, "`number` of runs of each way")
 	segments := flag.Int("segments", 20_000, "`number` of segments of the answer")
 	file := flag.String("json", "", "`file` for the rows")
 	flag.Parse()
+	selected, err := figures.Select(*only, names)
+	if err != nil {
+		return err
+	}
 
 	if _, err := os.Stat("js/dist/agentruntime.wasm"); err != nil {
 		return errors.New("js/dist is not built; `make build` does that")
@@ -74,7 +73,7 @@ func run(ctx context.Context) error {
 	var rows []figures.Row
 	fmt.Print(figures.Head)
 	for _, way := range ways {
-		if !strings.Contains(","+*only+",", ","+way.name+",") {
+		if !slices.Contains(selected, way.name) {
 			continue
 		}
 		log.Printf("%s: %d runs", way.name, *runs)
