@@ -76,10 +76,7 @@ export class Stream<T> implements AsyncIterableIterator<T> {
   }
 
   #put(value: T): void {
-    if (this.#done) return
-    const taker = this.#takers.shift()
-    if (taker) return taker.resolve({ done: false, value })
-    this.#buffer.push(value)
+    this.#putAll([value])
     if (this.#buffer.length > maxBuffered) this.#buffer.shift()
   }
 
