@@ -15,6 +15,7 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 import { build } from "esbuild"
 import { bundleExample } from "../example/build.mjs"
 import { glue } from "./glue.mjs"
+import { absoluteNames } from "./links.mjs"
 import { slim } from "./slim.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -40,8 +41,11 @@ process.exitCode = tooLarge.length > 0 ? 1 : 0
 
 /** Writes the .d.ts files; fails on any type error. */
 function types() {
+  const declarations = () => readdirSync(dist, { recursive: true }).filter((name) => name.endsWith(".d.ts")).map((name) => join(dist, name))
+  for (const file of declarations()) rmSync(file) // of sources that may be gone
   const tsc = join(here, "node_modules", "typescript", "bin", "tsc")
   execFileSync(process.execPath, [tsc, "-p", here, "--emitDeclarationOnly"], { stdio: "inherit" })
+  for (const file of declarations()) writeFileSync(file, absoluteNames(readFileSync(file, "utf8")))
 }
 
 /**

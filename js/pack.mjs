@@ -1,12 +1,13 @@
-// npm packs only files beside package.json: this copies the repository's README and
-// licence there before packing, and removes them afterwards.
+// npm packs only files beside package.json: this copies the repository's README, whose
+// links become absolute, and licence there before packing, and removes them afterwards.
 
-import { copyFileSync, rmSync } from "node:fs"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { absoluteLinks } from "./links.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
 for (const name of ["README.md", "LICENSE"]) {
   if (process.argv[2] === "clean") rmSync(join(here, name), { force: true })
-  else copyFileSync(join(here, "..", name), join(here, name))
+  else writeFileSync(join(here, name), absoluteLinks(readFileSync(join(here, "..", name), "utf8")))
 }

@@ -42,6 +42,22 @@ func TestCommentsSpeakOfWhatAPageHas(t *testing.T) {
 	}
 }
 
+// What users get names no document that they don't have; Go comments may.
+func TestFilesNameNoSpecification(t *testing.T) {
+	files, err := generate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := regexp.MustCompile(`wire-protocol|session-api|(^|[^-])service\.md|management-api`)
+	for name, text := range files {
+		for _, line := range strings.Split(text, "\n") {
+			if of.MatchString(line) {
+				t.Errorf("%s: %s", name, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
 // contract lists the events that pages know (session-api A.1.5).
 var contract = []string{
 	"stateChange", "streamReady", "capacityChanged", "track", "videoMetadata", "mediaReady", "disclosure",

@@ -207,7 +207,7 @@ func isDuration(e ast.Expr) bool {
 // optionDoc is the comment of an option with the names of JavaScript, without its own
 // name in front.
 func (t *types) optionDoc(f *ast.Field, name string) string {
-	doc := strings.Join(strings.Fields(f.Doc.Text()+f.Comment.Text()), " ")
+	doc := plain(f.Doc.Text() + f.Comment.Text())
 	if doc == "" {
 		return ""
 	}

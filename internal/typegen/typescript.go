@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -284,7 +285,7 @@ func (t *types) payload(e event) (string, error) {
 // prose is a Go comment with the names of JavaScript: those of events for their types,
 // those of properties for fields.
 func (t *types) prose(doc string, d *decl) string {
-	doc = strings.Join(strings.Fields(doc), " ")
+	doc = plain(doc)
 	if s, ok := d.expr.(*ast.StructType); ok {
 		for _, f := range s.Fields.List {
 			if f.Tag == nil || len(f.Names) == 0 {
@@ -305,6 +306,15 @@ func (t *types) prose(doc string, d *decl) string {
 	}
 	return links.Replace(doc)
 }
+
+// plain is the text of a Go comment on one line, without the places in the service's
+// specification that it names: a reader of the package does not have that.
+func plain(doc string) string {
+	return specified.ReplaceAllString(strings.Join(strings.Fields(doc), " "), "")
+}
+
+// specified is a remark in brackets that names the specification.
+var specified = regexp.MustCompile(` \((wire-protocol|session-api|service\.md)\b[^()]*\)`)
 
 // links removes the brackets of links in Go comments.
 var links = strings.NewReplacer("[", "", "]", "")

@@ -24,8 +24,8 @@ export interface AgentSessionEvents extends Omit<AgentEvents, "transportChanged"
 type Transports = Partial<Record<AgentMode, AvatarSession | ChatSession>>
 
 /**
- * One conversation with an agent, in text or with its face and voice
- * (session-api A.3). `switchMode` moves it from one to the other, with its
+ * One conversation with an agent, in text or with its face and voice.
+ * `switchMode` moves it from one to the other, with its
  * thread, variables, handlers and queued texts.
  *
  * The constructor starts loading the runtime. Errors are `AgentError`s: switch on

@@ -6,8 +6,7 @@ import { Remote } from "./remote.js"
 import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
 
 /**
- * A text conversation with an agent (session-api A.2): no permanent connection, no
- * media, no permission for a microphone.
+ * A text conversation with an agent: no permanent connection, no media, no permission for a microphone.
  *
  * The constructor starts loading the runtime; calls made before it is loaded take
  * effect in order. Errors are `AgentError`s: switch on their `code`

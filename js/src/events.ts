@@ -296,7 +296,7 @@ export interface AgentEvents {
 /** The payload of events without data. */
 export type Nothing = Record<string, never>
 
-/** AvatarState is where a session is in its life (session-api B.1). */
+/** AvatarState is where a session is in its life. */
 export type AvatarState = "idle" | "preparing" | "connecting" | "connected" | "reconnecting" | "resuming" | "disconnecting" | "disconnected" | "error"
 
 /** `stateChange` is emitted at every change of state. */
@@ -351,7 +351,7 @@ export interface Provenance {
   sessionId?: string
 }
 
-/** Disclosure is the notice that the visitor talks to a machine (session-api A.1.3, getDisclosure). */
+/** Disclosure is the notice that the visitor talks to a machine. */
 export interface Disclosure {
   type: string
   disclosureText: string
@@ -374,7 +374,7 @@ export interface ConnectivityChanged {
   detail?: string
 }
 
-/** MediaChannel names a peer in events (wire-protocol §8.5). */
+/** MediaChannel names a peer in events. */
 export type MediaChannel = "asr" | "stv" | "voice"
 
 /** `mediaRecovering` is emitted when the repair of a peer begins. */
@@ -518,11 +518,11 @@ export interface BrainStalled {
 
 /**
  * SegmentType names what a segment is. The set is open: an unknown type is passed on, never an
- * error (wire-protocol §4.4.2).
+ * error.
  */
 export type SegmentType = "init_response" | "think" | "text" | "avatar" | "avatar-filler" | "tool" | "tool_response" | "unisphere-tool" | "share" | "thread" | "error" | "interruption" | "user-interruption" | "keepalive" | (string & {})
 
-/** SegmentMetadata describes widgets and interruptions (wire-protocol §4.4.1). */
+/** SegmentMetadata describes widgets and interruptions. */
 export interface SegmentMetadata {
   widgetName?: string
   runtimeName?: string
@@ -533,7 +533,7 @@ export interface SegmentMetadata {
   extra?: Record<string, unknown>
 }
 
-/** SegmentTool describes a tool call (wire-protocol §9.8). */
+/** SegmentTool describes a tool call. */
 export interface SegmentTool {
   id: string
   name: string
@@ -586,7 +586,7 @@ export interface OtherSegment extends AnySegment {
   content: unknown
 }
 
-/** Segment is one piece of brain output (wire-protocol §4.4.1). */
+/** Segment is one piece of brain output. */
 export type Segment = SpokenSegment | OtherSegment
 
 /** Flashcard is a question and its answer, or a term and its definition. */
@@ -698,9 +698,9 @@ export interface ContentGallery {
 }
 
 /**
- * Widget is a structured answer (wire-protocol §4.4.3). Of the fields behind `speechId` the
- * one of its runtime is set; `body` is set for a runtime that is none of the nine, `raw` when
- * the text of the widget has no structure.
+ * Widget is a structured answer. Of the fields behind `speechId` the one of its runtime is set;
+ * `body` is set for a runtime that is none of the nine, `raw` when the text of the widget has
+ * no structure.
  */
 export interface Widget {
   /** `runtime` is the normalised name: followups, sources, … */
@@ -762,7 +762,7 @@ export interface ToolMetadata {
   type?: string
 }
 
-/** ToolCall is a client command of the brain (session-api A.1.7). */
+/** ToolCall is a client command of the brain. */
 export interface ToolCall {
   name: string
   args: Record<string, unknown>
@@ -834,7 +834,7 @@ export interface Ended {
   reason?: string
 }
 
-/** Kickoff is the first user turn of a session, which it sends by itself (wire-protocol §7.6). */
+/** Kickoff is the first user turn of a session, which it sends by itself. */
 export interface Kickoff {
   text: string
   /** `echo` shows the text as a user transcript. */
@@ -845,7 +845,7 @@ export interface Kickoff {
 
 /**
  * AgentAbilities are what the service said the agent can do; before it said so all are false
- * but `interruptions` (wire-protocol §4.2).
+ * but `interruptions`.
  */
 export interface AgentAbilities {
   screenShare: boolean
@@ -855,7 +855,7 @@ export interface AgentAbilities {
   tapToTalk: boolean
 }
 
-/** `configuration` is what ClientConfig carries (wire-protocol §4.2). */
+/** `configuration` is what ClientConfig carries. */
 export interface Configuration {
   configuration: Record<string, unknown>
   nluFeatures: Record<string, unknown>
@@ -881,7 +881,7 @@ export interface Configuration {
   visualVideos: unknown[]
 }
 
-/** Snapshot is what can be read of a session at any time (session-api A.1.4). */
+/** Snapshot is what can be read of a session at any time. */
 export interface Snapshot {
   state: AvatarState
   mode: AvatarMode
@@ -905,7 +905,7 @@ export interface Snapshot {
   gated: boolean
 }
 
-/** ChatState is where a session is in its life (session-api B.2). */
+/** ChatState is where a session is in its life. */
 export type ChatState = "idle" | "connected" | "closed"
 
 /** `stateChange` is emitted at every change of state. */
@@ -924,7 +924,7 @@ export interface ChatSnapshot {
   responsePending: boolean
 }
 
-/** AgentState is the phase of a session (session-api B.3). */
+/** AgentState is the phase of a session. */
 export type AgentState = "idle" | "connecting" | "connected" | "switching" | "failed" | "closed"
 
 /**
@@ -973,14 +973,14 @@ export interface MalformedWidget {
   raw: string
 }
 
-/** TurnCall is a tool call parsed from a segment (wire-protocol §10.5). */
+/** TurnCall is a tool call parsed from a segment. */
 export interface TurnCall {
   name: string
   /** `args` is an object, empty if the call has none. */
   args: Record<string, unknown>
   /**
    * `fusedArgs` are earlier argument objects in the same segment that belong to other tools, in
-   * order (wire-protocol §10.6).
+   * order.
    */
   fusedArgs?: Record<string, unknown>[]
   /** `id` is the invocation to answer, empty if the call has none. */
@@ -1001,7 +1001,7 @@ export interface TurnWarning {
   requestVarKeys?: string[]
 }
 
-/** ChatTurn is an answer as a whole (session-api A.2.2, sendText, and D.10). */
+/** ChatTurn is an answer as a whole. */
 export interface ChatTurn {
   /** `text` is the spoken pieces in one, without the widgets. */
   text: string
@@ -1016,7 +1016,7 @@ export interface ChatTurn {
   malformedWidgets?: MalformedWidget[]
   /**
    * `toolCalls` are the distinct calls. Those of which only the result tells the name stay with
-   * the call they came with (wire-protocol §10.6).
+   * the call they came with.
    */
   toolCalls: TurnCall[]
   /** `oauthRequired` are the authorisations that tools wait for. */
@@ -1035,7 +1035,7 @@ export interface ChatTurn {
   truncated: boolean
   /**
    * `empty` says that it brought nothing at all, which is how the service refuses variables
-   * that it does not allow (wire-protocol §10.3).
+   * that it does not allow.
    */
   empty: boolean
   /** `warnings` are for the developer. A session has none: it emits them. */

@@ -23,7 +23,7 @@ export type Check =
 
 type Promised<T> = T | Promise<T>
 
-/** The login to the relay (wire-protocol §1.4). */
+/** The login to the relay. */
 export interface TurnCredentials {
   username: string
   credential: string
@@ -31,7 +31,7 @@ export interface TurnCredentials {
   expiry?: number | undefined
 }
 
-/** When the end of a conversation is reported to the service (session-api A.1.1, options 56 to 67). */
+/** When the end of a conversation is reported to the service. */
 export interface CompletionSettings {
   /** Reports the end of the conversation to the service. Default `true`. */
   sessionCompleteOnEnd?: boolean | undefined
@@ -60,7 +60,7 @@ export interface CompletionSettings {
   presenceStaleMs?: number | undefined
 }
 
-/** What sessions of every kind can be told (session-api A.1.1). */
+/** What sessions of every kind can be told. */
 export interface SessionSettings extends CompletionSettings, Unneeded {
   /** What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`. */
   kind?: TokenKind | undefined
@@ -108,10 +108,7 @@ export interface SessionSettings extends CompletionSettings, Unneeded {
   logger?: ((level: string, message: string, data?: Record<string, unknown>) => void) | undefined
 }
 
-/**
- * The time limits of a live session, each of which can be replaced (wire-protocol §2.2;
- * session-api A.1.2).
- */
+/** The time limits of a live session, each of which can be replaced. */
 export interface Timeouts {
   /**
    * Bounds a whole connect, a cold rebuild, or the rebuild after an expired pause. Its deadline
@@ -157,7 +154,7 @@ export interface Timeouts {
   coldBackoff?: number | undefined
 }
 
-/** What the agent may start by itself (session-api A.1.1, option 39); what is not given is allowed. */
+/** What the agent may start by itself; what is not given is allowed. */
 export interface AgentActions {
   navigate?: "off" | boolean | undefined
   genui?: "off" | boolean | undefined
@@ -166,18 +163,18 @@ export interface AgentActions {
   toolCall?: "off" | boolean | string[] | undefined
 }
 
-/** What a live session can be told (session-api A.1.1). */
+/** What a live session can be told. */
 export interface AvatarSettings extends SessionSettings {
   /**
-   * The host of the control socket, from `appInit`. Its default is the same in every region
-   * (wire-protocol §1.2). Default `"https://conversation.avatar.us.kaltura.ai"`.
+   * The host of the control socket, from `appInit`. Its default is the same in every region.
+   * Default `"https://conversation.avatar.us.kaltura.ai"`.
    */
   conversationManagerUrl?: string | URL | undefined
   /** The media host, from `appInit`. */
   srsBaseUrl?: string | URL | undefined
   /**
-   * The relay, from `appInit`: a host, which stands for the four addresses of wire-protocol
-   * §6.2, or an address with a port or a transport, which is used as it is.
+   * The relay, from `appInit`: a host, which stands for its addresses over UDP, TCP and TLS, or
+   * an address with a port or a transport, which is used as it is.
    */
   turnServerUrl?: string | undefined
   /** The login to the relay. */
@@ -190,16 +187,13 @@ export interface AvatarSettings extends SessionSettings {
   onRelayNeeded?: (() => Promised<TurnCredentials | null | undefined>) | undefined
   /** Used in place of what `turnServerUrl` gives. */
   iceServers?: RTCIceServer[] | undefined
-  /** For the avatar's media. Default relay, in Firefox all (wire-protocol §6.3). */
+  /** For the avatar's media. Default relay, in Firefox all. */
   iceTransportPolicy?: "relay" | "all" | undefined
   /** The only codec to offer, such as VP8. */
   preferredVideoCodec?: string | undefined
   /** Applies Firefox's rules. Default: from the user agent. */
   isFirefox?: boolean | undefined
-  /**
-   * Allows media at private addresses (wire-protocol §6.7), for development against a local
-   * service. Default `false`.
-   */
+  /** Allows media at private addresses, for development against a local service. Default `false`. */
   allowPrivateHosts?: boolean | undefined
   /**
    * Keeps a session on one server over a page reload: 16 characters of a-z and 0-9. Default
@@ -220,10 +214,7 @@ export interface AvatarSettings extends SessionSettings {
   videoEl?: HTMLMediaElement | null | undefined
   /** Plays the voice. */
   audioEl?: HTMLMediaElement | null | undefined
-  /**
-   * Merged over echo cancellation, noise suppression and automatic gain; false is none of them
-   * (wire-protocol §5.4).
-   */
+  /** Merged over echo cancellation, noise suppression and automatic gain; false is none of them. */
   micConstraints?: MediaTrackConstraints | false | undefined
   /** The page's own audio processing; something falsy leaves the microphone's stream as it is. */
   noiseProcessor?: ((stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>) | undefined
@@ -250,9 +241,9 @@ export interface AvatarSettings extends SessionSettings {
   /** Ends the session when nothing happens for that long; 0 is never. Default 900000 ms. */
   idleTimeoutMs?: number | undefined
   /**
-   * Bounds the tries to reconnect the socket (wire-protocol §1.6). With 0 the session ends
-   * with its socket. A negative number, the default, leaves the bound to `reconnectWindowMs`;
-   * events then have 0 for it. Default `-1`.
+   * Bounds the tries to reconnect the socket. With 0 the session ends with its socket. A
+   * negative number, the default, leaves the bound to `reconnectWindowMs`; events then have 0
+   * for it. Default `-1`.
    */
   maxReconnectAttempts?: number | undefined
   /** The wait before the first try to reconnect, on average. Default 250 ms. */
@@ -280,11 +271,11 @@ export interface AvatarSettings extends SessionSettings {
   completeOnServerEnd?: boolean | undefined
 }
 
-/** What a conversation in text can be told (session-api A.2.1). */
+/** What a conversation in text can be told. */
 export interface ChatSettings extends SessionSettings {
   /**
    * Says what an error inside a good reply does: throw fails the turn, warn emits a warning and
-   * keeps its text (service.md, "Refusals with HTTP 200"). Default `"throw"`.
+   * keeps its text. Default `"throw"`.
    */
   onErrorSegment?: "throw" | "warn" | undefined
   /** Called for every HTTP reply to a turn, in order with the events, before those of its segments. */
@@ -292,8 +283,8 @@ export interface ChatSettings extends SessionSettings {
 }
 
 /**
- * The options of an agent session (session-api A.3.1). Those at the top are for both
- * transports, as far as they apply to one; the options in avatar and chat win.
+ * The options of an agent session. Those at the top are for both transports, as far as they
+ * apply to one; the options in avatar and chat win.
  */
 export interface AgentSettings extends SessionSettings, Pick<ChatSettings, "kind">, Pick<AvatarSettings, "conversationManagerUrl" | "srsBaseUrl" | "turnServerUrl" | "turnCredentials"> {
   /** The first transport. Default `"avatar"`. */
@@ -304,7 +295,7 @@ export interface AgentSettings extends SessionSettings, Pick<ChatSettings, "kind
   chat?: ChatSettings & OwnToken | undefined
 }
 
-/** Where the services are (service.md "Regions and base addresses" rules 1 and 6). */
+/** Where the services are. */
 export interface AppInitAddresses {
   /** Picks the default addresses: nvp1 (US, the default) or frp2 (EU). */
   region?: Region | undefined
@@ -358,7 +349,7 @@ export interface MessageQuery {
   pager?: Pager | undefined
 }
 
-/** The options of a single turn (service.md "Converse request"). */
+/** The options of a single turn. */
 export interface TurnSettings {
   /** The preferred form of the answer; the service may choose another. */
   forceExperience?: "markdown" | "summarization" | "flashcards" | "avatar_only" | undefined
@@ -366,7 +357,7 @@ export interface TurnSettings {
   modelType?: "fast" | undefined
 }
 
-/** The settings of a turn without a session (service.md "Converse request"). */
+/** The settings of a turn without a session. */
 export interface ConverseSettings extends VisitorSettings, TurnSettings {
   /** The user's text. */
   userMessage: string
@@ -385,8 +376,7 @@ export interface ConverseSettings extends VisitorSettings, TurnSettings {
 
 /**
  * TokenKind is the kind of a token. It can't be read from the token, so the creator of the
- * token passes it on; calls that the kind does not allow are rejected without a request
- * (service.md "Authentication" rule 6).
+ * token passes it on; calls that the kind does not allow are rejected without a request.
  */
 export type TokenKind = "widget" | "conversation" | "agent" | "admin"
 
@@ -399,10 +389,7 @@ export interface AuditActor {
   entitlementEnforced: boolean | null
 }
 
-/**
- * AuditEvent is a redacted security event (session-api C.4). A session can't know every field:
- * those are null.
- */
+/** AuditEvent is a redacted security event. A session can't know every field: those are null. */
 export interface AuditEvent {
   /** RFC 3339, in UTC */
   ts: string
@@ -425,7 +412,7 @@ export interface AuditEvent {
   _meta: Record<string, unknown>
 }
 
-/** ResponseInfo describes a reply for the application (session-api A.2.1, onResponse). */
+/** ResponseInfo describes a reply for the application. */
 export interface ResponseInfo {
   method: string
   /** `path` is the path of the request, without the query. */
@@ -449,7 +436,7 @@ export interface SendInfo {
 
 /**
  * AgentAction is something the agent starts by itself: a tool call, a widget, a navigation or a
- * form (session-api A.1.1, option 38).
+ * form.
  */
 export interface AgentAction {
   type: "toolCall" | "genui" | "navigate" | "structuredDataForm"
@@ -471,10 +458,9 @@ export interface AvatarPreview {
 }
 
 /**
- * AppInitResult is what a session needs to connect (wire-protocol §1.4), and the conversation
- * host, which the reply of the service does not have (service.md "Application utilities"). In a
- * page it can be spread into the options of a session. Flags that service.md calls unstable are
- * left out.
+ * AppInitResult is what a session needs to connect, and the conversation host, which the reply
+ * of the service does not have. In a page it can be spread into the options of a session. Flags
+ * that may change are left out.
  */
 export interface AppInitResult {
   /** `partnerId` is the account's id. */

@@ -27,7 +27,7 @@ export type RecordTime = string | number
 
 /**
  * A stored dialogue as the service returns it: fields may be missing, and there may be
- * others (service.md "Thread").
+ * others.
  */
 export interface Thread {
   id: string
@@ -98,8 +98,7 @@ export interface AssistantStatus {
 export type Visitor = ReturnType<typeof visitor>
 
 /**
- * Returns the calls of one visitor outside of a conversation (service.md "Threads",
- * "Messages, feedback, followups" and "Converse and status"). Nothing is requested or
+ * Returns the calls of one visitor outside of a conversation. Nothing is requested or
  * loaded yet. Throws `bad_request` without a token, for an unknown kind or region
  * and for a bad address, and `insecure_transport`.
  *

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { test } from "node:test"
+import { after, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import * as chat from "../dist/chat.js"
 import * as compat from "../dist/compat.js"
@@ -29,16 +29,67 @@ test("every file that package.json names exists", () => {
   for (const name of names) assert.ok(existsSync(new URL(name.replace("*", "chat"), root)), name)
 })
 
-test("the package has its licence and README, every form of the files, and nothing of the examples", () => {
-  const packed = spawnSync("npm", ["pack", "--dry-run", "--json"], { cwd: root, encoding: "utf8", shell: process.platform === "win32" })
+/** The package as it is published: its tarball, and a folder with what is in it. */
+const published = (() => {
+  const dir = mkdtempSync(join(tmpdir(), "agentruntime-packed-"))
+  after(() => rmSync(dir, { recursive: true }))
+  const packed = spawnSync("npm", ["pack", "--silent", "--pack-destination", dir], { cwd: root, encoding: "utf8", shell: process.platform === "win32" })
   assert.equal(packed.status, 0, packed.stderr)
-  const [{ files }] = JSON.parse(packed.stdout) as [{ files: { path: string }[] }]
-  const names = files.map(({ path }) => path)
+  const tarball = join(dir, packed.stdout.trim())
+  const unpacked = spawnSync("tar", ["-xzf", tarball, "-C", dir], { encoding: "utf8" })
+  assert.equal(unpacked.status, 0, unpacked.stderr)
+  return { tarball, dir: join(dir, "package") }
+})()
+
+/** The names of what is a text. */
+const files = readdirSync(published.dir, { recursive: true }).map((name) => String(name).replaceAll("\\", "/")).filter((name) => /\.(ts|js|map|json|md)$/.test(name))
+const textOf = (name: string) => readFileSync(join(published.dir, name), "utf8")
+
+test("the package has its licence and README, every form of the files, and nothing of the examples", () => {
+  const names = readdirSync(published.dir, { recursive: true }).map((name) => String(name).replaceAll("\\", "/"))
   for (const name of ["LICENSE", "README.md", "package.json", "dist/index.js", "dist/index.d.ts", "dist/chat.wasm", "dist/chat.wasm.br", "dist/agentruntime.wasm.gz"]) {
     assert.ok(names.includes(name), name)
   }
   assert.deepEqual(names.filter((name) => name.includes("example")), [])
   for (const name of ["LICENSE", "README.md"]) assert.equal(existsSync(new URL(name, root)), false, `${name} was left behind`)
+})
+
+/** Runs a command of a development dependency. */
+function tool(path: string, ...args: string[]): { status: number | null; stdout: string } {
+  return spawnSync(process.execPath, [fileURLToPath(new URL("node_modules/" + path, root)), ...args], { cwd: root, encoding: "utf8" })
+}
+
+test("publint finds nothing in the package", () => {
+  const { status, stdout } = tool("publint/src/cli.js", "--strict", published.tarball)
+  assert.equal(status, 0, stdout)
+  assert.match(stdout, /All good!/)
+})
+
+test("every way of TypeScript to resolve modules finds the types of every entry", () => {
+  // Modules are all that the package has: CommonJS gets them by import().
+  const { status, stdout } = tool("@arethetypeswrong/cli/dist/index.js", "--ignore-rules", "cjs-resolves-to-esm", "--format", "ascii", published.tarball)
+  assert.equal(status, 0, stdout)
+  for (const entry of Object.keys(manifest.exports)) assert.ok(stdout.includes(JSON.stringify(entry.replace(/^\./, "agentruntime"))), entry)
+})
+
+test("the package says where it is from, and links lead there", () => {
+  const repository = "https://github.com/agentruntime/agentruntime"
+  for (const address of [manifest.homepage, manifest.bugs, manifest.repository.url]) assert.ok(address.includes(repository), address)
+  const links = files.flatMap((name) => {
+    const text = textOf(name)
+    if (name === "README.md") assert.doesNotMatch(text, /\]\((?!https?:|#)/, "a link leads to what is not in the package")
+    else if (name.endsWith(".d.ts")) assert.doesNotMatch(text, /(?<!main\/)docs\/\w+\.md/, `${name} names a document without its address`)
+    return [...text.matchAll(/agentruntime\/(?:blob|tree|raw)\/main\/([\w./-]*\w)/g)].map(([, path]) => path!)
+  })
+  assert.ok(links.length > 20, `${links.length} links were checked`)
+  for (const path of links) assert.ok(existsSync(new URL("../" + path, root)), `${repository} has no ${path}`)
+})
+
+test("the package names no document that its users don't have, and no address of this repository's server", () => {
+  for (const name of files) {
+    const named = /wire-protocol|session-api|(?<![\w-])service\.md|management-api|\/js\/dist\//.exec(textOf(name))
+    assert.equal(named?.[0], undefined, name)
+  }
 })
 
 test("a strict page of ES2022 can use the types", () => {

@@ -12,7 +12,7 @@ const here = dirname(fileURLToPath(import.meta.url))
 // Beside the sources, so that relative imports of dist/ mean the same; its own, so
 // that runs at the same time leave each other alone.
 const out = mkdtempSync(join(here, ".built-"))
-const tests = readdirSync(here).filter((name) => name.endsWith(".test.ts"))
+const tests = readdirSync(here).filter((name) => name.endsWith(".test.ts") && (process.argv.length < 3 || process.argv.includes(name)))
 
 process.on("exit", () => rmSync(out, { recursive: true, force: true }))
 await build({

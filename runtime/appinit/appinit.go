@@ -30,7 +30,7 @@ type Options struct {
 // Result is what a session needs to connect (wire-protocol §1.4), and the conversation
 // host, which the reply of the service does not have (service.md "Application
 // utilities"). In a page it can be spread into the options of a session. Flags that
-// service.md calls unstable are left out.
+// may change (service.md "Application utilities") are left out.
 type Result struct {
 	// PartnerID is the account's id.
 	PartnerID string `json:"partnerId"`

@@ -21,9 +21,9 @@ type Options struct {
 	ConversationURL string `json:"conversationManagerUrl" ts:"string | URL" check:"socket" default:"https://conversation.avatar.us.kaltura.ai"`
 	// SRSBaseURL is the media host, from `appInit`.
 	SRSBaseURL string `json:"srsBaseUrl" ts:"string | URL" check:"address,empty"`
-	// TURNServerURL is the relay, from `appInit`: a host, which stands for the four
-	// addresses of wire-protocol §6.2, or an address with a port or a transport, which
-	// is used as it is.
+	// TURNServerURL is the relay, from `appInit`: a host, which stands for its addresses
+	// over UDP, TCP and TLS (wire-protocol §6.2), or an address with a port or a
+	// transport, which is used as it is.
 	TURNServerURL string `json:"turnServerUrl" check:"-"`
 	// TURNCredentials are the login to the relay.
 	TURNCredentials *media.Credentials `json:"turnCredentials" ts:"TurnCredentials" check:"object"`
