@@ -23,7 +23,7 @@ PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser.
 SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
-NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader|faults)$$|/example/(studio|tokenserver)$$')
+NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader|faults|browsers)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more
 # of them than cores run at once; with many more, they wait for the cores.
 PARALLEL := -parallel 4
@@ -60,9 +60,9 @@ test: $(NPM) ## Every check and test, headless, with a closing line of totals
 		suites native-all page npm lint-native lint-page vet-page types format
 
 .PHONY: verify
-verify: build ## What takes longer: every fault of docs/resilience.md, a soak, inputs of their own for the fuzz targets
+verify: build ## What takes longer: every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	go run ./internal/maketest -j 1 faults soak fuzz
+	go run ./internal/maketest -j 1 faults soak browsers fuzz
 
 .PHONY: bench
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md
@@ -147,6 +147,12 @@ SOAK := 2m
 .PHONY: soak
 soak: # faults at random, for native sessions and one page
 	$(GOTEST) -count 1 -run TestSoak ./e2e/faults -soak $(SOAK) -sessions 4 -page
+
+.PHONY: browsers
+browsers: # the core of the whole pages, in Firefox and WebKitGTK
+	tools/need.sh firefox
+	tools/need.sh webkit
+	AGENTRUNTIME_REQUIRE_NODE=1 $(GOTEST) -count 1 ./e2e/browsers
 
 # How many pairs of tabs end together; with the other tests eight.
 PAIRS := 24

@@ -4,6 +4,9 @@
 #
 #   tools/need.sh node      Node.js with npm, for the package (required)
 #   tools/need.sh browser   a Chromium for the tests (required)
+#   tools/need.sh firefox   Firefox, for `make verify` (required)
+#   tools/need.sh webkit    WebKitGTK with its driver and a display without a screen,
+#                           for `make verify` (the tests in it are skipped without)
 #   tools/need.sh voice     espeak-ng for the local service (it has a small
 #                           voice of its own, so this one is only wished for)
 set -eu
@@ -48,13 +51,23 @@ browser)
 	echo "The tests need Chromium or Google Chrome: install one, or set AGENTRUNTIME_CHROME to its path." >&2
 	exit 1
 	;;
+firefox)
+	if have firefox-esr firefox || debian firefox-esr; then exit 0; fi
+	echo "The tests need Firefox: install it." >&2
+	exit 1
+	;;
+webkit)
+	if have WebKitWebDriver && have Xvfb; then exit 0; fi
+	if debian webkit2gtk-driver && debian xvfb; then exit 0; fi
+	echo "WebKitGTK's driver or Xvfb is not installed: nothing is tested in WebKitGTK." >&2
+	;;
 voice)
 	if have espeak-ng; then exit 0; fi
 	if debian espeak-ng; then exit 0; fi
 	echo "espeak-ng is not installed: the avatar speaks with the small built-in voice." >&2
 	;;
 *)
-	echo "usage: tools/need.sh node|browser|voice" >&2
+	echo "usage: tools/need.sh node|browser|firefox|webkit|voice" >&2
 	exit 2
 	;;
 esac

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,7 +37,7 @@ func New(t *testing.T, o localservice.Options) *Server {
 	t.Cleanup(server.Close)
 	h.URL = server.URL
 	o.PublicURL = server.URL
-	o.Pages, o.Page = servedFiles{os.DirFS(root), servedDirs(t)}, "/example/avatar/"
+	o.Pages, o.Page = servedFiles{os.DirFS(root)}, "/example/avatar/"
 	o.Voice = "builtin"
 	for h.Service == nil {
 		o.Addr = freeAddr(t)
@@ -64,26 +63,16 @@ func New(t *testing.T, o localservice.Options) *Server {
 func (h *Server) Context() context.Context { return h.ctx }
 
 // servedFiles are the files of the project that a page may load.
-type servedFiles struct {
-	files fs.FS
-	dirs  []string
-}
+type servedFiles struct{ fs.FS }
 
-// servedDirs are the examples, the npm package as built, what the pages of all
-// tests share, and what the package under test keeps beside its tests.
-func servedDirs(t *testing.T) []string {
-	t.Helper()
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{"example", "js/dist", "e2e/pagetest/page", "e2e/" + filepath.Base(here) + "/testdata"}
-}
+// servedDirs are the examples, the npm package as built, and what the tests of pages
+// keep beside them.
+var servedDirs = []string{"example", "js/dist", "e2e"}
 
 func (s servedFiles) Open(name string) (fs.File, error) {
-	for _, dir := range s.dirs {
+	for _, dir := range servedDirs {
 		if strings.HasPrefix(name, dir+"/") || name == dir {
-			return s.files.Open(name)
+			return s.FS.Open(name)
 		}
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
