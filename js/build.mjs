@@ -7,7 +7,7 @@
 // `node build.mjs sizes` only prints the sizes of the files built before.
 
 import { execFileSync } from "node:child_process"
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
@@ -26,7 +26,7 @@ const { version } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"))
 const goflags = readFileSync(join(root, "tools", "wasm", "goflags"), "utf8").trim()
 const budgets = JSON.parse(readFileSync(join(here, "size-budget.json"), "utf8"))
 
-const entries = ["index", "chat", "compat"]
+const entries = ["index", "chat", "compat", "ui"]
 const programs = { "agentruntime.wasm": "./cmd/wasm", "chat.wasm": "./cmd/chatwasm" }
 
 if (process.argv[2] !== "sizes") {
@@ -68,11 +68,27 @@ async function modules() {
     keepNames: true, // for consoles and stack traces
     define: { AGENTRUNTIME_VERSION: JSON.stringify(version) },
     plugins: [glue],
+    loader: { ".css": "text" },
+    legalComments: "none", // the licences are in a file of their own
     logLevel: "warning",
   })
+  copyFileSync(join(here, "src", "ui", "ui.css"), join(dist, "ui.css"))
+  licences(Object.keys(metafile.inputs))
   // Chunks of earlier builds have other names.
   const made = Object.keys(metafile.outputs).map((path) => path.replace("dist/", ""))
   for (const name of readdirSync(dist)) if (/\.js(\.map)?$/.test(name) && !made.includes(name)) rmSync(join(dist, name))
+}
+
+/** Writes the licences of the packages whose files are part of the modules. */
+function licences(inputs) {
+  const packages = new Set(inputs.map((path) => path.match(/^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//)?.[1]).filter(Boolean))
+  const texts = [...packages].sort().map((path) => {
+    const { name, version } = JSON.parse(readFileSync(join(here, path, "package.json"), "utf8"))
+    const file = readdirSync(join(here, path)).find((name) => /^licen[cs]e/i.test(name))
+    if (file === undefined) throw new Error(`${path} has no licence file`)
+    return `${name} ${version}\n\n${readFileSync(join(here, path, file), "utf8").trim()}\n`
+  })
+  writeFileSync(join(dist, "licences.txt"), `The modules contain parts of these packages.\n\n${texts.join("\n---\n\n")}`)
 }
 
 /** Builds a command for the page, and its compressed forms. */

@@ -18,3 +18,9 @@ declare module "agentruntime:glue" {
 
 /** Version of the package, set by build.mjs. */
 declare const AGENTRUNTIME_VERSION: string
+
+/** A style sheet as its text, read by build.mjs and the tests. */
+declare module "*.css" {
+  const text: string
+  export default text
+}

@@ -24,6 +24,12 @@ const documents: Record<string, string> = {
     const addChip: (question: string) => void
     const list: (title: string | null | undefined) => void
     const draw: (segment: import("agentruntime").Segment) => void`,
+  "docs/ui.md": `
+    const init: import("agentruntime").AppInitResult
+    const session: import("agentruntime").AvatarSession
+    const videoEl: HTMLVideoElement
+    const captionElement: HTMLElement, widgetElement: HTMLElement, liveRegion: HTMLElement
+    const show: (text: string) => void`,
   "docs/javascript.md": `
     const AgentError: typeof import("agentruntime").AgentError
     const AvatarSession: typeof import("agentruntime").AvatarSession
@@ -52,7 +58,7 @@ const settings = {
     strict: true,
     noEmit: true,
     skipLibCheck: true,
-    paths: Object.fromEntries(["index", "chat", "compat"].map((name) => ["agentruntime" + (name === "index" ? "" : "/" + name), [join(root, `js/src/${name}.ts`)]])),
+    paths: Object.fromEntries(["index", "chat", "compat", "ui"].map((name) => ["agentruntime" + (name === "index" ? "" : "/" + name), [join(root, `js/src/${name}.ts`)]])),
   },
   include: ["*.ts", join(root, "js/src/glue.d.ts")],
 }

@@ -26,8 +26,10 @@ await build({
   target: "node20",
   sourcemap: "inline",
   external: ["../../dist/*"],
+  packages: "external", // jsdom reads files beside its modules
   define: { AGENTRUNTIME_VERSION: '"test"' },
   plugins: [glue],
+  loader: { ".css": "text" },
   logLevel: "warning",
 })
 const files = tests.map((name) => join(out, name.replace(/\.ts$/, ".mjs")))

@@ -1,0 +1,40 @@
+/** The words that widgets show, in English. */
+export const WIDGET_LABELS = {
+  agreed: "Yes",
+  answer: "Answer",
+  askNext: "Ask next",
+  flashcards: "Flashcards",
+  form: "Please fill in",
+  gallery: "Gallery",
+  link: "A link",
+  next: "Next",
+  noCards: "There are none.",
+  optional: "(optional)",
+  /** `{at}` is the number of the card, `{count}` how many there are. */
+  place: "{at} of {count}",
+  play: "Play",
+  previous: "Previous",
+  question: "Question",
+  send: "Send",
+  sent: "Thank you.",
+  notSent: "That could not be sent. Please try again.",
+  showAnswer: "Show the answer",
+  showQuestion: "Show the question",
+  source: "1 source",
+  /** `{count}` is how many there are. */
+  sources: "{count} sources",
+  summary: "Summary",
+  unknown: "Something this page can't draw",
+  untitled: "Untitled",
+  video: "A video",
+  videos: "Videos",
+  /** `{provider}` is the name of the video's host. */
+  watchOn: "Watch on {provider}",
+}
+
+/** The words that widgets show. */
+export type WidgetLabels = typeof WIDGET_LABELS
+
+/** Puts values into a label. */
+export const fillIn = (label: string, values: Record<string, string | number>): string =>
+  label.replace(/\{(\w+)\}/gu, (whole, name: string) => (Object.hasOwn(values, name) ? String(values[name]) : whole))

@@ -1,0 +1,59 @@
+/**
+ * What the parts of this module take as a session: anything with `on`, which an
+ * `AvatarSession`, a `ChatSession`, an `AgentSession` and the fakes for tests have.
+ */
+export interface SessionLike {
+  on(event: never, listener: (payload: never) => void, options?: { signal?: AbortSignal }): unknown
+}
+
+/** The listeners that a part has at sessions, removed together. */
+export class Scope {
+  readonly #ends = new Set<() => void>()
+
+  /** Adds a listener; the payload has the type of the session's own declaration. */
+  listen<Events, Name extends keyof Events & string>(session: SessionLike, event: Name, listener: (payload: Events[Name]) => void): void {
+    // One controller each: Node.js warns of a signal with more than ten listeners.
+    const controller = new AbortController()
+    session.on(event as never, listener as (payload: never) => void, { signal: controller.signal })
+    this.onEnd(() => controller.abort())
+  }
+
+  /** Calls a function at the end. */
+  onEnd(react: () => void): void {
+    this.#ends.add(react)
+  }
+
+  /** Removes all listeners. */
+  end(): void {
+    for (const react of this.#ends) react()
+    this.#ends.clear()
+  }
+}
+
+/** The functions that a part calls, which a page adds and removes. */
+export class Listeners<Args extends unknown[]> {
+  readonly #functions = new Set<(...args: Args) => void>()
+
+  /** Adds a function and returns the one that removes it. */
+  add(listener: (...args: Args) => void): () => void {
+    if (typeof listener !== "function") throw new TypeError("the listener must be a function")
+    const own = (...args: Args) => listener(...args) // the same function may be added twice
+    this.#functions.add(own)
+    return () => void this.#functions.delete(own)
+  }
+
+  /** Calls all of them; an exception of one is reported and does not keep the others from being called. */
+  call(...args: Args): void {
+    for (const each of [...this.#functions]) {
+      try {
+        each(...args)
+      } catch (exception) {
+        reportError(exception)
+      }
+    }
+  }
+
+  clear(): void {
+    this.#functions.clear()
+  }
+}

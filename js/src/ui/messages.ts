@@ -1,0 +1,67 @@
+import type { KnownErrorCode, WarningCode } from "../codes.js"
+
+/** Messages for visitors by the code of an error or a warning: what it means to them, and what they can do. */
+export const ERROR_MESSAGES: Partial<Record<KnownErrorCode | WarningCode, string>> = {
+  aborted: "You stopped that.",
+  bad_request: "This page asked for something the service does not accept. Its author should look at the console.",
+  capacity_timeout: "All agents are still busy. Please come back a little later.",
+  capacity_unavailable: "All agents are busy right now. Please try again in a moment.",
+  client_variables_disabled: "This agent takes nothing but questions. Please try again, without the details.",
+  connect_failed: "The connection could not be made. Please try again.",
+  devices_permission_denied: "The microphone could not be used. You can type instead.",
+  disclosure_required: "Please confirm the notice first.",
+  forbidden: "This page may not do that.",
+  insecure_transport: "This page would connect without encryption, so it did not.",
+  internal_error: "Something broke on this page. Reloading it helps.",
+  invalid_response: "The service answered something that makes no sense. Please try again.",
+  invalid_state: "That is not possible right now.",
+  load_failed: "A part of this page could not be loaded. Please reload it.",
+  media_no_video: "No picture arrives at the moment.",
+  mic_attach_failed: "The microphone could not be connected. You can type instead.",
+  mic_in_use: "Another program is using the microphone. You can type instead.",
+  mic_not_found: "No microphone was found. You can type instead.",
+  mic_not_started: "The microphone is not on yet.",
+  mic_permission_denied: "The microphone is not allowed here. You can type instead.",
+  network_error: "The service could not be reached. Please check your connection.",
+  not_found: "The service does not know what this page asked for.",
+  peer_removed: "The service ended your part of this conversation.",
+  rate_limited: "That was a lot at once. Please wait a moment.",
+  reconnect_failed: "The connection was lost and did not come back. Please start again.",
+  reconnect_timeout: "The connection was lost and did not come back. Please start again.",
+  response_too_large: "The answer was too long.",
+  resume_failed: "The conversation could not be resumed. Please start again.",
+  server_error: "The service has a problem. Please try again.",
+  socket_error: "The service refused the connection.",
+  stream_error: "Something went wrong in the middle of the answer. Please try again.",
+  stv_session_gone: "The picture was taken away by the service. Please start again.",
+  stv_task_fail: "The agent's picture failed. Please start again.",
+  thread_access_denied: "This conversation can't be continued here. Please begin a new one.",
+  tier_exceeded: "This site has used up its conversations for now.",
+  timeout: "The service took too long to answer. Please try again.",
+  unauthorized: "The permission for this conversation has run out. Please try again.",
+  unsupported_client: "The service does not accept this page.",
+  validation_error: "This page gave the agent something it does not accept.",
+  whep_failed: "The picture could not be fetched. Please try again.",
+  whep_private_ip: "The picture is at an address that a page must not use.",
+  whep_timeout: "The picture took too long to arrive. Please try again.",
+}
+
+/** Messages for visitors by the reason of `ended`. */
+export const END_MESSAGES: Record<string, string> = {
+  conversation_ended: "The agent ended the conversation.",
+  disconnect: "The conversation is over.",
+  idle_timeout: "The conversation ended because nothing was said.",
+}
+
+/** The message for an error or a warning, by its code. */
+export function errorMessage(error: unknown): string {
+  return messageOf(ERROR_MESSAGES, (error as { code?: unknown } | undefined)?.code) ?? "Something went wrong. Please try again."
+}
+
+/** The message for the end of a conversation, by the reason of `ended`. */
+export function endMessage(reason: string | undefined): string {
+  return messageOf(END_MESSAGES, reason) ?? "The conversation is over. You can start a new one."
+}
+
+const messageOf = (messages: Readonly<Record<string, string | undefined>>, key: unknown): string | undefined =>
+  typeof key === "string" && Object.hasOwn(messages, key) ? messages[key] : undefined

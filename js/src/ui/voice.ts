@@ -1,0 +1,246 @@
+import type { AvatarEvents } from "../events.js"
+import { SILENT_OPENING, SILENT_OPENING_LABEL } from "../events.js"
+import { compact, join, splitSentences } from "./lines.js"
+import type { Scope, SessionLike } from "./listen.js"
+
+/** The time from a chunk of speech, or from the start of the sound, to what is heard, in milliseconds. */
+const leadMs = 400
+/** How often a position is computed while something sounds, in milliseconds. */
+const tickMs = 200
+/** The rate of the estimate in characters per second, and the bounds within which it is learnt. */
+const firstRate = 11
+const [lowestRate, highestRate] = [5, 25]
+/** What a chunk without a valid duration counts, in milliseconds. */
+const unknownMs = 100
+/** How far behind its place a chunk is searched in the text, in characters: its words may be written otherwise there. */
+const searchAhead = 40
+
+/** A sentence of an utterance; begin and end are its place, counted without white space. */
+export interface Sentence {
+  readonly text: string
+  readonly begin: number
+  readonly end: number
+}
+
+/** One piece of speech of the agent: its sentences, and how far its sound has come. */
+export class Utterance {
+  readonly speechId: string
+  readonly sentences: Sentence[] = []
+  /** All sentences without white space. */
+  letters = ""
+  /** All sentences. */
+  text = ""
+  /** How many of the letters have begun to sound. It never decreases. */
+  spoken = 0
+  /** Where the next chunk begins. */
+  timed = 0
+  /** When the estimate began, or undefined. */
+  estimatedSince: number | undefined
+
+  constructor(speechId: string) {
+    this.speechId = speechId
+  }
+
+  add(text: string): void {
+    for (const part of splitSentences(text)) {
+      const letters = compact(part)
+      if (letters === "") continue
+      this.text = join(this.text, part)
+      this.sentences.push({ text: part.trim(), begin: this.letters.length, end: this.letters.length + letters.length })
+      this.letters += letters
+    }
+  }
+
+  /** The place of the sentence that sounds, or -1 before the first. */
+  get current(): number {
+    let at = this.sentences.length - 1
+    while (at >= 0 && this.sentences[at]!.begin >= this.spoken) at--
+    return at
+  }
+
+  /** The text up to so many letters. */
+  upTo(letters: number): string {
+    let left = letters
+    for (let at = 0; at < this.text.length; at++) {
+      if (left === 0) return this.text.slice(0, at)
+      if (!/\s/u.test(this.text[at]!)) left--
+    }
+    return this.text
+  }
+}
+
+interface Chunk {
+  readonly utterance: Utterance
+  readonly begin: number
+  readonly end: number
+  readonly ms: number
+}
+
+/** What is told about the agent's voice. */
+export interface VoiceListener {
+  /** More of an utterance sounds. */
+  progress(utterance: Utterance): void
+  /** An utterance ended; text is what was really spoken, `cut` whether it was interrupted. */
+  stopped(utterance: Utterance, text: string, cut: boolean): void
+  /** The agent was interrupted, or its connection ended: nothing more of the utterance sounds. */
+  interrupted(utterance: Utterance | undefined): void
+}
+
+/**
+ * Follows the agent's voice: the sentences of `transcript` events with type `final`, and
+ * their place in time by the chunks of speech. Without chunks the place is estimated.
+ */
+export class Voice {
+  readonly #listener: VoiceListener
+  readonly #utterances = new Map<string, Utterance>()
+  /** The last one that was cut, until its text is known; what still comes of it is dropped. */
+  #cut: Utterance | undefined
+  readonly #dead = new Set<string>()
+  #sounding: Utterance | undefined
+  #chunk: Chunk | undefined
+  #since = 0 // when the chunk began to sound
+  #talking = false
+  #rate = firstRate
+  #announced: AvatarEvents["speechChunk"] | undefined
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>()
+  #ticker: ReturnType<typeof setInterval> | undefined
+
+  constructor(session: SessionLike, listener: VoiceListener, scope: Scope) {
+    this.#listener = listener
+    const on = <Name extends keyof AvatarEvents & string>(event: Name, react: (payload: AvatarEvents[Name]) => void) =>
+      scope.listen<AvatarEvents, Name>(session, event, react)
+    on("transcript", ({ type, text, speechId }) => {
+      if (typeof speechId !== "string" || typeof text !== "string" || this.#dead.has(speechId) || isSilence(text)) return
+      if (type === "final") this.#sentence(speechId, text)
+      else if (type === "partial") this.#timed(speechId, text)
+    })
+    on("speechChunk", (chunk) => (this.#announced = chunk))
+    on("avatarStartTalking", () => this.#started())
+    on("avatarStopTalking", (stop) => this.#stopped(stop?.text ?? ""))
+    on("interrupted", () => this.#interrupted())
+    on("reconnecting", ({ cold }) => cold && this.#interrupted())
+    on("ended", () => this.#interrupted())
+    scope.onEnd(() => this.#quiet())
+  }
+
+  #sentence(speechId: string, text: string): void {
+    let utterance = this.#utterances.get(speechId)
+    if (utterance === undefined) this.#utterances.set(speechId, (utterance = new Utterance(speechId)))
+    utterance.add(text)
+    if (this.#talking && this.#sounding === undefined) this.#later(leadMs, () => this.#estimate())
+  }
+
+  /** A chunk that sounds in a moment. */
+  #timed(speechId: string, text: string): void {
+    const utterance = this.#utterances.get(speechId)
+    const announced = this.#announced
+    this.#announced = undefined
+    const letters = compact(text)
+    if (utterance === undefined || letters === "") return
+    const exact = utterance.letters.indexOf(letters, utterance.timed)
+    const begin = exact >= 0 && exact <= utterance.timed + searchAhead ? exact : utterance.timed
+    utterance.timed = begin + letters.length
+    const valid = announced?.speechId === speechId && announced.text === text && announced.durationMs > 0
+    const chunk = { utterance, begin, end: utterance.timed, ms: valid ? announced.durationMs : unknownMs }
+    utterance.estimatedSince = undefined // the chunks are exact
+    this.#later(leadMs, () => {
+      this.#sounding = utterance
+      this.#chunk = chunk
+      this.#since = Date.now()
+      this.#advance(chunk.begin + 1)
+      this.#tick()
+    })
+  }
+
+  #started(): void {
+    this.#talking = true
+    this.#later(leadMs, () => this.#estimate())
+  }
+
+  /** Begins to estimate the place in the first utterance that has no chunks. */
+  #estimate(): void {
+    if (!this.#talking || this.#sounding !== undefined) return
+    const utterance = [...this.#utterances.values()].find(({ timed, letters }) => timed === 0 && letters !== "")
+    if (utterance === undefined) return
+    this.#sounding = utterance
+    utterance.estimatedSince = Date.now()
+    this.#advance(1)
+    this.#tick()
+  }
+
+  #tick(): void {
+    this.#ticker ??= setInterval(() => {
+      const [utterance, chunk] = [this.#sounding, this.#chunk]
+      if (utterance === undefined) return
+      if (utterance.estimatedSince !== undefined) {
+        const share = utterance.letters.length / utterance.text.length // without the spaces
+        this.#advance(Math.floor(((Date.now() - utterance.estimatedSince) / 1000) * this.#rate * share))
+      } else if (chunk !== undefined) {
+        const part = Math.min((Date.now() - this.#since) / chunk.ms, 1)
+        this.#advance(Math.ceil(chunk.begin + (chunk.end - chunk.begin) * part))
+      }
+    }, tickMs)
+  }
+
+  #advance(letters: number): void {
+    const utterance = this.#sounding
+    if (utterance === undefined) return
+    const next = Math.min(letters, utterance.letters.length)
+    if (next <= utterance.spoken) return
+    utterance.spoken = next
+    this.#listener.progress(utterance)
+  }
+
+  #stopped(text: string): void {
+    const utterance = this.#sounding ?? this.#cut ?? this.#utterances.values().next().value
+    const cut = utterance !== undefined && utterance === this.#cut
+    this.#cut = undefined
+    if (!cut) {
+      this.#quiet()
+      if (utterance?.estimatedSince !== undefined) {
+        const rate = utterance.text.length / ((Date.now() - utterance.estimatedSince) / 1000)
+        this.#rate = Math.min(Math.max((this.#rate + rate) / 2, lowestRate), highestRate)
+      }
+      this.#sounding = this.#chunk = undefined
+    }
+    if (utterance === undefined) return
+    this.#utterances.delete(utterance.speechId)
+    this.#listener.stopped(utterance, isSilence(text) ? "" : text, cut)
+  }
+
+  #interrupted(): void {
+    this.#quiet()
+    const utterance = this.#sounding ?? this.#utterances.values().next().value
+    for (const id of this.#utterances.keys()) this.#bury(id)
+    this.#utterances.clear()
+    this.#cut = utterance
+    this.#sounding = this.#chunk = undefined
+    this.#listener.interrupted(utterance)
+  }
+
+  /** Drops what still comes of an utterance that has ended. */
+  #bury(speechId: string): void {
+    this.#dead.add(speechId)
+    if (this.#dead.size > 100) this.#dead.delete(this.#dead.values().next().value!)
+  }
+
+  /** Nothing sounds. */
+  #quiet(): void {
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#timers.clear()
+    clearInterval(this.#ticker)
+    this.#ticker = undefined
+    this.#talking = false
+  }
+
+  #later(ms: number, react: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      react()
+    }, ms)
+    this.#timers.add(timer)
+  }
+}
+
+/** Whether a text stands for an opening that is not spoken. */
+const isSilence = (text: string): boolean => [SILENT_OPENING, SILENT_OPENING_LABEL].includes(text.trim())

@@ -1,0 +1,46 @@
+import type { TestContext } from "node:test"
+import { JSDOM } from "jsdom"
+import { Emitter } from "../src/emitter.js"
+import type { AvatarEvents, ChatEvents } from "../src/events.js"
+
+/** A document for tests of what is drawn. */
+export function makePage(): JSDOM {
+  const page = new JSDOM("<!doctype html><body></body>", { url: "https://page.example/talk/", pretendToBeVisual: true })
+  Object.assign(globalThis, { document: page.window.document, location: page.window.location })
+  return page
+}
+
+/** Lets so many milliseconds of a mocked clock pass. In one step, timers would all see the time at its end. */
+export function pass(t: TestContext, ms: number): void {
+  for (let left = ms; left > 0; left -= 100) t.mock.timers.tick(Math.min(left, 100))
+}
+
+/** The events of a session, without one. */
+export class Events extends Emitter<AvatarEvents & ChatEvents> {
+  /** The sentence of an utterance. */
+  say(speechId: string | null, text: string): void {
+    this.emit("transcript", { type: "final", text, speechId })
+  }
+
+  /** A chunk of speech as the session reports it. */
+  chunk(speechId: string, text: string, durationMs: number): void {
+    this.emit("speechChunk", { text, durationMs, speechId })
+    this.emit("transcript", { type: "partial", text, speechId, words: [] })
+  }
+
+  user(text: string): void {
+    this.emit("transcript", { type: "user", text, speechId: null })
+  }
+
+  start(): void {
+    this.emit("avatarStartTalking", undefined as never)
+  }
+
+  stop(text: string): void {
+    this.emit("avatarStopTalking", { text })
+  }
+
+  interrupt(): void {
+    this.emit("interrupted", undefined as never)
+  }
+}

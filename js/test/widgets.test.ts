@@ -1,0 +1,170 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Widget } from "../src/events.js"
+import { safeLink, safeUrl } from "../src/ui/dom.js"
+import { drawWidget, EMBED_HOSTS, externalEmbedUrl, WIDGET_RUNTIMES, WidgetList, type WidgetAction, type WidgetOptions } from "../src/ui/widgets.js"
+import { Events, makePage } from "./page.js"
+
+const evil = ["javascript:alert(1)", "JAVA\tSCRIPT:alert(1)", " javascript:alert(1)", "data:text/html,x", "vbscript:x", "file:///etc", "blob:https://a.example/1", "", " ", 7, null, undefined, {}, "https://"]
+
+test("only http and https are addresses of links", () => {
+  makePage()
+  for (const address of evil) assert.equal(safeUrl(address), undefined, String(address))
+  assert.equal(safeUrl("https://a.example/x?y#z"), "https://a.example/x?y#z")
+  assert.equal(safeUrl("../there"), "https://page.example/there")
+  assert.equal(safeUrl("//b.example"), "https://b.example/")
+  assert.equal(safeUrl("/x", "about:blank"), undefined)
+  for (const address of evil) assert.equal(safeLink(address, {}, "x").tagName, "SPAN")
+  const link = safeLink("https://a.example/", { class: "c" }, "<b>") as HTMLAnchorElement
+  assert.equal(link.outerHTML, '<a class="c" href="https://a.example/" target="_blank" rel="noopener noreferrer">&lt;b&gt;</a>')
+})
+
+const address = "https://a.example/"
+const widgets: Record<(typeof WIDGET_RUNTIMES)[number], Widget> = {
+  flashcards: { runtime: "flashcards", flashcards: { title: "<b>Cards", cards: [{ front: "<i>1?", back: "1" }, { front: "2?", back: "2", label: "Hard" }] } },
+  followups: { runtime: "followups", followups: { questions: ["<b>Next?"] } },
+  sources: { runtime: "sources", sources: { sources: [{ title: "<b>A", url: address, snippet: "<i>" }, { title: "B", url: "javascript:alert(1)" }] } },
+  summary: { runtime: "summary", summary: { summary: "<b>", bullets: ["<i>"] } },
+  "video-gallery": { runtime: "video-gallery", videoGallery: { videos: [{ title: "<b>", url: address, duration: 65 }, { thumbnailUrl: "javascript:1" }] } },
+  "show-link": { runtime: "show-link", showLink: { url: "mailto:a@b.example", label: "<b>" } },
+  "external-video": { runtime: "external-video", externalVideo: { url: "https://v.example/1", title: "<b>", poster: "https://v.example/1.png" } },
+  "user-properties-form": { runtime: "user-properties-form", userPropertiesForm: { title: "<b>", fields: [
+    { key: "name", type: "str", label: "<i>", required: true, knownValue: "<u>" },
+    { key: "age", type: "int", required: false },
+    { key: "ok", type: "bool", required: true },
+    { key: "more", type: "dict", required: false, knownValue: { a: 1 }, description: "<s>" },
+  ] } },
+  "content-gallery": { runtime: "content-gallery", contentGallery: { items: [{ title: "<b>", imageUrl: "/p.png", alt: "<i>", url: address }] } },
+}
+
+function draw(widget: Widget, options?: WidgetOptions): HTMLElement {
+  makePage()
+  const element = drawWidget(widget, options)
+  document.body.append(element)
+  return element
+}
+
+const button = (element: HTMLElement, text: string): HTMLButtonElement => [...element.querySelectorAll("button")].find(({ textContent }) => textContent === text)!
+
+for (const [runtime, widget] of Object.entries(widgets)) {
+  test(`${runtime} is drawn, its texts as texts and its links safe`, () => {
+    const element = draw(widget)
+    assert.ok(element.classList.contains("agent-widget"))
+    assert.deepEqual([...element.querySelectorAll("b, i, s, u, script")], [])
+    assert.match(element.textContent + [...element.querySelectorAll("input")].map(({ value }) => value).join(), /<[bi]>/)
+    for (const link of element.querySelectorAll("a")) assert.match(link.href, /^https:\/\//)
+    for (const link of [element, ...element.querySelectorAll("a")].filter(({ tagName }) => tagName === "A")) {
+      assert.deepEqual([link.getAttribute("rel"), link.getAttribute("target")], ["noopener noreferrer", "_blank"])
+    }
+    for (const picture of element.querySelectorAll("img")) assert.equal(picture.getAttribute("referrerpolicy"), "no-referrer")
+  })
+}
+
+test("a widget that is none of the nine is its data, folded", () => {
+  assert.equal(draw({ runtime: "chart", body: { kind: "<b>" } }).textContent, 'chart{\n  "kind": "<b>"\n}')
+  assert.equal(draw({ runtime: "", raw: "<b>" }).textContent, "Something this page can't draw<b>")
+})
+
+test("flashcards turn and go on", () => {
+  const element = draw(widgets.flashcards)
+  const card = () => element.querySelector(".card")!.textContent + " " + element.querySelector(".place")!.textContent
+  assert.equal(card(), "Question<i>1? 1 of 2")
+  button(element, "Show the answer").click()
+  assert.equal(card(), "Answer1 1 of 2")
+  button(element, "Next").click()
+  assert.equal(card(), "Hard2? 2 of 2")
+  button(element, "Next").click()
+  assert.equal(card(), "Question<i>1? 1 of 2")
+  button(element, "Previous").click()
+  assert.equal(card(), "Hard2? 2 of 2")
+  assert.equal(draw({ runtime: "flashcards", flashcards: { cards: [] } }).textContent, "FlashcardsThere are none.")
+})
+
+test("words come from the labels", () => {
+  const element = draw(widgets.flashcards, { labels: { place: "{at}/{count}", showAnswer: "Antwort zeigen" } })
+  assert.ok(button(element, "Antwort zeigen"))
+  assert.equal(element.querySelector(".place")!.textContent, "1/2")
+})
+
+test("a form gives its values by their types, and shows what comes of it", async () => {
+  const actions: WidgetAction[] = []
+  const results: (() => unknown)[] = [() => "Thanks.", () => undefined, () => Promise.reject(new Error("no"))]
+  const element = draw(widgets["user-properties-form"], { onAction: (action) => (actions.push(action), results.shift()!()) })
+  const reported: unknown[] = []
+  Object.assign(globalThis, { reportError: (exception: unknown) => reported.push(exception) })
+  const form = element.querySelector("form")!
+  form.querySelector<HTMLInputElement>("[name=age]")!.value = "36"
+  form.querySelector<HTMLInputElement>("[name=ok]")!.checked = true
+  for (const said of ["Thanks.", "Thank you.", "That could not be sent. Please try again."]) {
+    form.dispatchEvent(new (document.defaultView!.Event)("submit", { cancelable: true }))
+    await new Promise(setImmediate)
+    assert.equal(form.querySelector("[role=status]")!.textContent, said)
+  }
+  assert.equal(reported.length, 1)
+  assert.deepEqual((actions[0] as WidgetAction & { kind: "submit" }).values, { name: "<u>", age: 36, ok: true, more: '{"a":1}' })
+  assert.ok(form.querySelector<HTMLInputElement>("[name=name]")!.required)
+  Reflect.deleteProperty(globalThis, "reportError")
+})
+
+test("followups and links tell what is chosen; a link is not followed when the page says so", () => {
+  const actions: string[] = []
+  const onAction = (action: WidgetAction) => (actions.push(`${action.kind} ${"text" in action ? action.text : "url" in action ? action.url : ""}`), false)
+  button(draw(widgets.followups, { onAction }), "<b>Next?").click()
+  const link = draw(widgets.sources, { onAction }).querySelector("a")!
+  const click = new (document.defaultView!.MouseEvent)("click", { bubbles: true, cancelable: true })
+  link.dispatchEvent(click)
+  assert.deepEqual([actions, click.defaultPrevented], [["followup <b>Next?", "open https://a.example/"], true])
+})
+
+test("a video of a known host plays in the page when the visitor asks, and not before", () => {
+  const urls: Record<string, string | undefined> = {
+    "https://www.youtube.com/watch?v=abcdefghijk": "https://www.youtube-nocookie.com/embed/abcdefghijk",
+    "https://youtu.be/abcdefghijk?t=3": "https://www.youtube-nocookie.com/embed/abcdefghijk",
+    "https://m.youtube.com/shorts/abcdefghijk": "https://www.youtube-nocookie.com/embed/abcdefghijk",
+    "https://vimeo.com/123456": "https://player.vimeo.com/video/123456",
+    "https://player.vimeo.com/video/123456": "https://player.vimeo.com/video/123456",
+    "https://youtube.com.evil.example/watch?v=abcdefghijk": undefined,
+    "https://evil.example/?https://youtu.be/abcdefghijk": undefined,
+    "https://www.youtube.com/watch?v=../../x": undefined,
+    "https://vimeo.com/about": undefined,
+    "javascript:alert(1)": undefined,
+  }
+  for (const [url, embed] of Object.entries(urls)) assert.equal(externalEmbedUrl(url), embed, url)
+  assert.ok(EMBED_HOSTS.every((host) => Object.values(urls).some((url) => url?.startsWith(`https://${host}/`))))
+  const widget: Widget = { runtime: "external-video", externalVideo: { url: "https://youtu.be/abcdefghijk", title: "Film" } }
+  const element = draw(widget)
+  assert.equal(element.querySelector("iframe"), null)
+  element.querySelector<HTMLButtonElement>(".play")!.click()
+  assert.equal(element.querySelector("iframe")!.src, "https://www.youtube-nocookie.com/embed/abcdefghijk")
+  assert.equal(draw(widget, { embedHosts: [] }).tagName, "A")
+})
+
+test("a list draws the widgets of a session, clears them with a new turn and keeps the latest", () => {
+  makePage()
+  const session = new Events()
+  const element = document.createElement("div")
+  const list = new WidgetList(session, element, { maxRendered: 2 })
+  for (const widget of [widgets.summary, widgets.sources, widgets["show-link"]]) session.emit("widget", widget)
+  assert.deepEqual([...element.children].map(({ className }) => className), ["sources agent-widget", "tile link agent-widget"])
+  session.emit("turnStart", { speechId: "a", turnId: "t", isNewTurn: false })
+  assert.equal(element.children.length, 2)
+  session.emit("turnStart", { speechId: "a", turnId: "t", isNewTurn: true })
+  assert.equal(element.children.length, 0)
+  list.destroy()
+  session.emit("widget", widgets.summary)
+  assert.equal(element.children.length, 0)
+  assert.throws(() => new WidgetList(session, undefined as never), TypeError)
+})
+
+test("without an action of the page a question is a turn, and a form sets variables", async () => {
+  makePage()
+  const asked: unknown[] = []
+  const session = Object.assign(new Events(), { speak: (text: string) => asked.push(text), updateRequestVars: (values: unknown) => asked.push(values) })
+  const element = document.createElement("div")
+  new WidgetList(session, element)
+  session.emit("widget", widgets.followups)
+  session.emit("widget", widgets["user-properties-form"])
+  element.querySelector("button")!.click()
+  element.querySelector("form")!.dispatchEvent(new (document.defaultView!.Event)("submit", { cancelable: true }))
+  assert.deepEqual(asked, ["<b>Next?", { name: "<u>", age: null, ok: false, more: '{"a":1}' }])
+})
