@@ -23,7 +23,7 @@ PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser.
 SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
-NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader|faults|browsers)$$|/example/(studio|tokenserver)$$')
+NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|hostile|loader|faults|fresh|browsers)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more
 # of them than cores run at once; with many more, they wait for the cores.
 PARALLEL := -parallel 4
@@ -60,9 +60,9 @@ test: $(NPM) ## Every check and test, headless, with a closing line of totals
 		suites native-all page npm lint-native lint-page vet-page types format
 
 .PHONY: verify
-verify: build ## What takes longer: every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
+verify: build ## What takes longer: fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	go run ./internal/maketest -j 1 faults soak browsers fuzz
+	go run ./internal/maketest -j 1 fresh faults soak browsers fuzz
 
 .PHONY: bench
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md
@@ -143,6 +143,11 @@ faults: # every fault of docs/resilience.md, whose table is written again
 	$(GOTEST) -count 1 -skip TestSoak -parallel 8 ./e2e/faults -all $(if $(COUNT),,-write $$PWD/docs/resilience.md)
 
 SOAK := 2m
+
+.PHONY: fresh
+fresh: # projects that install the package, with each bundler; needs npm's registry
+	tools/need.sh browser
+	$(GOTEST) -count 1 -parallel 4 ./e2e/fresh
 
 .PHONY: soak
 soak: # faults at random, for native sessions and one page

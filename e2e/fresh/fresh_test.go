@@ -1,0 +1,378 @@
+package fresh
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
+
+// patience bounds what npm and bundlers do.
+const patience = 5 * time.Minute
+
+// tarball is the package as it would be published.
+var tarball = sync.OnceValues(func() (string, error) {
+	dir, err := filepath.Abs("../../build/fresh")
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	name, err := exec.Command("npm", "--prefix", "../../js", "pack", "--silent", "--pack-destination", dir, "../../js").Output()
+	return filepath.Join(dir, strings.TrimSpace(string(name))), err
+})
+
+// project is a folder in which the package is installed.
+type project struct {
+	t   *testing.T
+	ctx context.Context
+	dir string
+}
+
+// newProject makes a project of the files that all have and its own ones in testdata.
+func newProject(t *testing.T, name string) *project {
+	t.Helper()
+	file, err := tarball()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	p := &project{t, ctx, t.TempDir()}
+	for _, from := range []string{"shared", name} {
+		if err := os.CopyFS(p.dir, os.DirFS(filepath.Join("testdata", from))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", file)
+	return p
+}
+
+// command prepares a program of the project, of npm or of node.
+func (p *project) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(p.ctx, args[0], args[1:]...)
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), "NEXT_TELEMETRY_DISABLED=1")
+	return cmd
+}
+
+// run runs a program to its end.
+func (p *project) run(args ...string) {
+	p.t.Helper()
+	if out, err := p.command(args...).CombinedOutput(); err != nil {
+		p.t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// files lists what a folder of the project has, with slashes.
+func (p *project) files(dir string) (names []string) {
+	p.t.Helper()
+	err := fs.WalkDir(os.DirFS(filepath.Join(p.dir, dir)), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return names
+}
+
+// programs lists the WebAssembly files of a folder by what is in them.
+func (p *project) programs(dir string) (names []string) {
+	p.t.Helper()
+	for _, file := range p.files(dir) {
+		if !strings.HasSuffix(file, ".wasm") {
+			continue
+		}
+		made := p.read(filepath.Join(dir, file))
+		for _, name := range []string{"agentruntime.wasm", "chat.wasm"} {
+			if bytes.Equal(made, p.read("node_modules/agentruntime/dist/"+name)) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (p *project) read(name string) []byte {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return text
+}
+
+// wantPrograms checks which programs a build has emitted.
+func (p *project) wantPrograms(dir string, want ...string) {
+	p.t.Helper()
+	if got := p.programs(dir); !slices.Equal(got, want) {
+		p.t.Errorf("the build in %s emitted %q, want %q", dir, got, want)
+	}
+}
+
+// folder serves a folder of the project.
+func (p *project) folder(name string) http.Handler {
+	return http.FileServer(http.Dir(filepath.Join(p.dir, name)))
+}
+
+// site is a server for a project's pages, of an origin of its own.
+type site struct {
+	t   *testing.T
+	url string
+	mu  sync.Mutex
+	// got are the paths of the requests.
+	got []string
+}
+
+// serve serves pages, and beside them what measures in them.
+func serve(t *testing.T, pages http.Handler) *site {
+	s := &site{t: t}
+	mux := http.NewServeMux()
+	mux.Handle("/e2e/pagetest/page/", http.StripPrefix("/e2e/pagetest/page/", http.FileServer(http.Dir("../pagetest/page"))))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.got = append(s.got, r.URL.Path)
+		s.mu.Unlock()
+		pages.ServeHTTP(w, r)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+func (s *site) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got)
+}
+
+// open opens a page of the site and tells it where the service is.
+func (s *site) open(path string, h *pagetest.Server) *pagetest.Page {
+	s.t.Helper()
+	type addresses struct {
+		AgenticURL string `json:"agenticUrl"`
+		GenieURL   string `json:"genieUrl"`
+		OVPURL     string `json:"ovpUrl"`
+	}
+	info := h.Info()
+	told, err := json.Marshal(map[string]any{
+		"widgetId":  info.Agents[0].WidgetID,
+		"addresses": addresses{info.AgenticURL, info.GenieURL, info.OVPURL},
+		"session":   map[string]any{"allowPrivateHosts": true},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	page := pagetest.Open(s.t, s.url+path+"?service="+url.QueryEscape(string(told)))
+	page.Allow("local or private host")
+	return page
+}
+
+// A page with an avatar shows the picture, plays the voice and takes a typed turn.
+func (s *site) wantAvatar(path string) {
+	s.t.Helper()
+	h := pagetest.New(s.t, localservice.Options{})
+	p := s.open(path, h)
+	p.AwaitTrue(`document.querySelector("button").onclick !== null`)
+	p.Press("button")
+	p.AwaitTrue(`document.querySelector("output").dataset.state === "connected"`)
+	var got struct {
+		Colours int
+		Title   string
+	}
+	p.Do(&got, `
+		const { LevelMeter, picture } = await import("/e2e/pagetest/page/measure.js")
+		const video = document.querySelector("video")
+		const seen = await picture(video)
+		globalThis.meter = await LevelMeter.at(video.srcObject.getAudioTracks()[0])
+		return seen`)
+	if got.Colours < 16 {
+		s.t.Errorf("the picture has %d colours", got.Colours)
+	}
+	p.Do(nil, `globalThis.voice = meter.speech(300); document.querySelector("input").focus()`)
+	p.Keys("Tell me a long story.\r")
+	p.AwaitTrue(`document.querySelector("output").textContent.includes("Once upon a time")`)
+	p.Do(nil, `await voice`)
+	if texts := h.UserMessages(h.OnlySession().ThreadID); !slices.Contains(texts, "Tell me a long story.") {
+		s.t.Errorf("the service got %q", texts)
+	}
+}
+
+// A page with a chat gets its answer, and never loads the program with media.
+func (s *site) wantChat(path string) {
+	s.t.Helper()
+	h := pagetest.New(s.t, localservice.Options{})
+	p := s.open(path, h)
+	p.AwaitTrue(`document.querySelector("form").onsubmit !== null`)
+	p.Do(nil, `document.querySelector("input").focus()`)
+	p.Keys("Tell me a long story.\r")
+	p.AwaitTrue(`document.querySelector("output").textContent.includes("Once upon a time")`)
+	var size float64
+	p.Do(&size, `return Math.max(...performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".wasm")).map(({ decodedBodySize }) => decodedBodySize))`)
+	if info, err := os.Stat("../../js/dist/chat.wasm"); err != nil || int64(size) != info.Size() {
+		s.t.Errorf("the page loaded %.0f bytes of WebAssembly; chat.wasm has %d: %v", size, info.Size(), err)
+	}
+}
+
+func TestVite(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "vite")
+	p.run("npx", "vite", "build", "--logLevel=warn")
+	p.wantPrograms("dist", "agentruntime.wasm", "chat.wasm")
+	serve(t, p.folder("dist")).wantAvatar("/")
+	p.wantCompressed("dist")
+
+	p.run("cp", "chat.html", "index.html")
+	p.run("npx", "vite", "build", "--logLevel=warn", "--outDir=chat")
+	p.wantPrograms("chat", "chat.wasm")
+	serve(t, p.folder("chat")).wantChat("/")
+}
+
+func TestWebpack(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "webpack")
+	p.run("npx", "webpack", "--mode=production", "--entry=./main.js", "--output-path=public", "--output-filename=main.js")
+	p.wantPrograms("public", "agentruntime.wasm", "chat.wasm")
+	p.run("cp", "index.html", "public/")
+	serve(t, p.folder("public")).wantAvatar("/")
+	p.wantCompressed("public")
+
+	p.run("npx", "webpack", "--mode=production", "--entry=./chatmain.js", "--output-path=chat", "--output-filename=chatmain.js")
+	p.wantPrograms("chat", "chat.wasm")
+	p.run("cp", "chat.html", "chat/index.html")
+	serve(t, p.folder("chat")).wantChat("/")
+}
+
+func TestEsbuild(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "esbuild")
+	p.run("npx", "esbuild", "main.js", "chatmain.js", "--bundle", "--format=esm", "--outdir=public", "--log-level=warning")
+	p.run("sh", "-c", "cp node_modules/agentruntime/dist/*.wasm *.html public/")
+	s := serve(t, p.folder("public"))
+	s.wantAvatar("/")
+	s.wantChat("/chat.html")
+	p.wantCompressed("public")
+	if bytes.Contains(p.read("public/chatmain.js"), []byte("agentruntime.wasm")) {
+		t.Error("the chat's bundle has the address of agentruntime.wasm")
+	}
+}
+
+// A page without a bundler imports the modules from where they are served.
+func TestPlainPage(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "plain")
+	p.run("sed", "-i", "-e", `s|"agentruntime"|"/agentruntime/dist/index.js"|`, "-e", `s|"agentruntime/chat"|"/agentruntime/dist/chat.js"|`, "agent.js", "chat.js")
+	mux := http.NewServeMux()
+	mux.Handle("/", p.folder("."))
+	mux.Handle("/agentruntime/", p.folder("node_modules"))
+	s := serve(t, mux)
+	s.wantAvatar("/")
+	s.wantChat("/chat.html")
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "next")
+	p.run("npx", "next", "build")
+	p.wantPrograms(".next/static", "agentruntime.wasm", "chat.wasm")
+	server := p.start("node", "node_modules/next/dist/bin/next", "start", "--hostname=127.0.0.1", "--port=0")
+	s := serve(t, httputil.NewSingleHostReverseProxy(server))
+	s.wantAvatar("/")
+	s.wantChat("/chat")
+	for _, path := range s.requests() {
+		if strings.HasSuffix(path, ".wasm") {
+			wantEncoded(t, server.String()+path, "gzip") // by itself
+		}
+	}
+	p.wantCompressed(".next/static")
+}
+
+// start starts a server that prints its address, and stops it with the test.
+func (p *project) start(args ...string) *url.URL {
+	p.t.Helper()
+	cmd := p.command(args...)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	var said strings.Builder
+	buffer := make([]byte, 4096)
+	for {
+		n, err := out.Read(buffer)
+		said.Write(buffer[:n])
+		for word := range strings.FieldsSeq(said.String()) {
+			if address, err := url.Parse(word); err == nil && address.Scheme == "http" && address.Port() != "" && strings.Contains(said.String(), "Ready") {
+				return address
+			}
+		}
+		if err != nil {
+			p.t.Fatalf("%s ended: %s", args, said.String())
+		}
+	}
+}
+
+// wantEncoded checks how a server sends a program to browsers.
+func wantEncoded(t *testing.T, address, encoding string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept-Encoding", encoding)
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	if got := fmt.Sprint(reply.StatusCode, reply.Header["Content-Type"], reply.Header["Content-Encoding"]); got != fmt.Sprintf("200 [application/wasm] [%s]", encoding) {
+		t.Errorf("%s: %s", address, got)
+	}
+}
+
+// wantCompressed runs the script of docs/hosting.md, and checks that each program of a
+// build has its compressed forms.
+func (p *project) wantCompressed(dir string) {
+	p.t.Helper()
+	p.run("node", "precompress.mjs", dir)
+	names := p.files(dir)
+	for _, name := range names {
+		for _, form := range []string{".br", ".gz"} {
+			if strings.HasSuffix(name, ".wasm") && !slices.Contains(names, name+form) {
+				p.t.Errorf("%s has no %s", name, form)
+			}
+		}
+	}
+}

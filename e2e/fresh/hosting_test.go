@@ -1,0 +1,108 @@
+package fresh
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// blockOf returns the first block of docs/hosting.md with a language that has a text in it.
+func blockOf(t *testing.T, language, with string) string {
+	t.Helper()
+	doc, err := os.ReadFile("../../docs/hosting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllSubmatch(doc, -1) {
+		if strings.Contains(string(block[1]), with) {
+			return string(block[1])
+		}
+	}
+	t.Fatalf("docs/hosting.md has no %s block with %q", language, with)
+	return ""
+}
+
+// The script that the projects of these tests run is the one in the docs.
+func TestScriptOfTheDocs(t *testing.T) {
+	script, err := os.ReadFile("testdata/shared/precompress.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if blockOf(t, "js", "copyFileSync") != string(script) {
+		t.Error("docs/hosting.md has another script than testdata/shared/precompress.mjs")
+	}
+}
+
+// nginx with the docs' settings sends the compressed forms of the package.
+func TestNginx(t *testing.T) {
+	t.Parallel()
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		t.Skip("nginx is not installed")
+	}
+	brotli := "/usr/lib/nginx/modules/ngx_http_brotli_static_module.so"
+	encodings := []string{"br", "gzip"}
+	location, load := blockOf(t, "nginx", "location"), "load_module "+brotli+";"
+	if _, err := os.Stat(brotli); err != nil { // a module of its own, which Debian packs for itself
+		location, load = strings.ReplaceAll(location, "brotli_static on;", ""), ""
+		encodings = encodings[1:]
+	}
+	dist, err := filepath.Abs("../../js/dist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "nginx.conf")
+	text := fmt.Sprintf(`%s
+daemon off; pid %[2]s/pid; error_log stderr; events {}
+http {
+	access_log off; types { application/wasm wasm; }
+	client_body_temp_path %[2]s; proxy_temp_path %[2]s; fastcgi_temp_path %[2]s; uwsgi_temp_path %[2]s; scgi_temp_path %[2]s;
+	server { listen %s; root %s; %s }
+}`, load, dir, address, dist, location)
+	if os.Getuid() == 0 {
+		text = "user root;\n" + text
+	}
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), nginx, "-c", config)
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt) })
+	for {
+		reply, err := http.Get("http://" + address + "/index.js")
+		if err == nil {
+			reply.Body.Close()
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("nginx: %v\n%s", err, said.String())
+		case <-time.After(10 * time.Millisecond): // it does not say when it listens
+		}
+	}
+	for _, name := range []string{"agentruntime.wasm", "chat.wasm"} {
+		for _, encoding := range encodings {
+			wantEncoded(t, "http://"+address+"/"+name, encoding)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+import { begin } from "./chat.js"
+
+begin(document)
