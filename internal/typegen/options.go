@@ -25,7 +25,7 @@ type optionType struct {
 var optionTypes = []optionType{
 	{dir: "runtime/media", typ: "Credentials", name: "TurnCredentials", required: true},
 	{dir: "runtime/sessionend", typ: "Settings", name: "CompletionSettings", checks: "completionChecks"},
-	{dir: "runtime/session", typ: "Options", name: "SessionSettings", extends: "Unneeded", checks: "sessionChecks"},
+	{dir: "runtime/session", typ: "Options", name: "SessionSettings", extends: "Injected", checks: "sessionChecks"},
 	{dir: "runtime/control", typ: "Limits", name: "Timeouts", checks: "timeoutChecks"},
 	{dir: "runtime/avatar", typ: "ActionPolicy", name: "AgentActions"},
 	{dir: "runtime/avatar", typ: "Options", name: "AvatarSettings", checks: "avatarChecks"},
@@ -258,7 +258,7 @@ var words = regexp.MustCompile(`^[A-Z].*[a-z].*[A-Z]|^[A-Z]{2,}[a-z]`)
 const optionsHeader = `// Generated from the options of each session by "go generate ./runtime/event"; don't edit.
 
 import type { AgentMode, Kickoff } from "./events.js"
-import type { Capabilities, OwnToken, RequestVars, Unneeded } from "./options.js"
+import type { Capabilities, Injected, OwnToken, RequestVars } from "./options.js"
 
 /** How an option is checked: by its kind, or by the values that it can have. */
 export type Check =

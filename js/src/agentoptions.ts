@@ -1,7 +1,7 @@
 import type { AgentMode } from "./events.js"
 import { plainAvatar } from "./avataroptions.js"
 import { plainChat } from "./chatoptions.js"
-import { givenOf, logUnneeded, plainAgentOptions, plainOf, type PlainOptions, type WithToken } from "./options.js"
+import { givenOf, plainAgentOptions, plainOf, type PlainOptions, type WithToken } from "./options.js"
 import { agentChecks, type AgentSettings } from "./settings.js"
 
 export type { AgentSettings } from "./settings.js"
@@ -21,7 +21,6 @@ export function plainAgent(options: unknown): PlainAgent {
   const { mode = "avatar", avatar = {}, chat = {}, ...shared } = givenOf(options)
   plainOf({ mode }, agentChecks)
   const own = { avatar: givenOf(avatar), chat: givenOf(chat) }
-  logUnneeded(shared, own.avatar, own.chat)
   // Not passed to each transport: its own variables and capabilities are merged over
   // these name by name.
   const { requestVars, capabilities, ...each } = shared

@@ -2,7 +2,7 @@ import { checkElement, plainAvatar, type AvatarOptions } from "./avataroptions.j
 import { localError } from "./errors.js"
 import type { AvatarEvents, AvatarMode, AvatarState, AgentAbilities, Configuration, Disclosure, Kickoff, Snapshot } from "./events.js"
 import { fullProgram } from "./full.js"
-import { logUnneeded, optionsOf, type PlainOptions } from "./options.js"
+import { optionsOf, type PlainOptions } from "./options.js"
 import { Remote } from "./remote.js"
 import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
 
@@ -41,7 +41,6 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   constructor(remote: Remote, plain: PlainOptions)
   constructor(from: AvatarOptions | Remote, plain = plainAvatar(from)) {
     super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
-    if (!(from instanceof Remote)) logUnneeded(plain)
     const { videoEl = null, audioEl = null } = plain as Elements
     this.#elements = { videoEl, audioEl }
   }

@@ -24,6 +24,7 @@ export type {
   CapabilityName,
   CapabilityState,
   CompletionSettings,
+  Injected,
   Place,
   Region,
   RequestVars,
@@ -32,7 +33,6 @@ export type {
   Token,
   TokenKind,
   TurnCredentials,
-  Unneeded,
   WithToken,
 } from "./options.js"
 export { diagnostics, dispose, type LoadOptions, type ProgramName } from "./load.js"

@@ -1,7 +1,7 @@
 import { plainChat, type ChatOptions, type TurnOptions } from "./chatoptions.js"
 import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Kickoff, Segment } from "./events.js"
 import { chatProgram } from "./load.js"
-import { logUnneeded, optionsOf, type PlainOptions } from "./options.js"
+import { optionsOf, type PlainOptions } from "./options.js"
 import { Remote } from "./remote.js"
 import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
 
@@ -22,7 +22,6 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   constructor(remote: Remote, plain: PlainOptions)
   constructor(from: ChatOptions | Remote, plain = plainChat(from)) {
     super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
-    if (!(from instanceof Remote)) logUnneeded(plain)
   }
 
   // --- Connecting

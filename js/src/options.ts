@@ -34,7 +34,7 @@ export type Capabilities = Partial<Record<CapabilityName, CapabilityState | unde
 /** Where the conversation service is. */
 export type Place = Pick<SessionSettings, "region" | "genieUrl" | "allowInsecureTransport">
 
-const unneeded = [
+const injected = [
   "socketFactory",
   "rtcConstructor",
   "rtcRtpReceiverConstructor",
@@ -46,11 +46,17 @@ const unneeded = [
   "transportFactories",
 ] as const
 
+/** Parts that the reference client takes from the page. This runtime has its own, and refuses these with `bad_request`. */
+export type Injected = { [Name in (typeof injected)[number]]?: undefined }
+
 /**
- * Dependencies that the reference client takes. This runtime has its own: they are
- * ignored, with one line in the log.
+ * Throws `bad_request` for parts that the session would not use: a page that gives a
+ * fetch of its own, say, relies on it.
  */
-export type Unneeded = { [Name in (typeof unneeded)[number]]?: unknown }
+function refuseInjected(given: PlainOptions): void {
+  const names = injected.filter((name) => name in given)
+  if (names.length > 0) throw bad(`remove ${names.join(", ")}: the runtime has its own and can't use the page's`)
+}
 
 /** Options in the form that the Go program takes. */
 export type PlainOptions = Record<string, unknown>
@@ -127,6 +133,7 @@ const kinds = {
 
 /** Checks the token and the service's address, and converts them. */
 export function plainPlace(given: PlainOptions): PlainOptions {
+  refuseInjected(given)
   const token = given["token"] ?? given["ks"]
   return { ...plainOf({ ...toldBy(token), ...given }, sessionChecks), token: tokenOf(token) }
 }
@@ -134,6 +141,7 @@ export function plainPlace(given: PlainOptions): PlainOptions {
 /** Checks the options of every session and those of checks, and converts them. */
 export function plainSession(given: PlainOptions, checks: Readonly<Record<string, Check>>): PlainOptions {
   const { kickoff } = given
+  refuseInjected(given)
   checkConversationKind(given)
   const token = given["token"] ?? given["ks"]
   const plain = plainOf({ ...toldBy(token), ...given }, completionChecks, sessionChecks, checks)
@@ -184,16 +192,6 @@ export function checkElement(name: string, element: unknown): void {
   const like = element as { srcObject?: unknown; play?: unknown }
   if (typeof element === "object" && like.srcObject !== undefined && typeof like.play === "function") return
   throw bad(`${name} must be a media element: it needs srcObject and play()`)
-}
-
-/** Logs once which options are ignored because the runtime does not need them. */
-export function logUnneeded(...options: PlainOptions[]): void {
-  const names = unneeded.filter((name) => options.some((some) => name in some))
-  if (names.length === 0) return
-  const message = `not needed and ignored: ${names.join(", ")}`
-  const { logger } = options[0] as SessionSettings
-  if (logger) logger("info", message)
-  else console.info("agentruntime:", message)
 }
 
 /** Returns the text of a token. Throws `bad_request` without one. */

@@ -1,7 +1,7 @@
 // Generated from the options of each session by "go generate ./runtime/event"; don't edit.
 
 import type { AgentMode, Kickoff } from "./events.js"
-import type { Capabilities, OwnToken, RequestVars, Unneeded } from "./options.js"
+import type { Capabilities, Injected, OwnToken, RequestVars } from "./options.js"
 
 /** How an option is checked: by its kind, or by the values that it can have. */
 export type Check =
@@ -61,7 +61,7 @@ export interface CompletionSettings {
 }
 
 /** What sessions of every kind can be told. */
-export interface SessionSettings extends CompletionSettings, Unneeded {
+export interface SessionSettings extends CompletionSettings, Injected {
   /** What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`. */
   kind?: TokenKind | undefined
   /**

@@ -2,11 +2,14 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
+import { AgentSession } from "../src/agentsession.js"
 import { AvatarSession } from "../src/avatar.js"
+import { ChatSession } from "../src/chatsession.js"
 import { AgentError, localError } from "../src/errors.js"
 import { dispose, diagnostics } from "../src/load.js"
 import type { Transcript } from "../src/events.js"
 import type { AvatarOptions } from "../src/avataroptions.js"
+import { visitor } from "../src/visitor.js"
 import { FakeProgram, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
@@ -284,11 +287,16 @@ test("functions of the options are called through the session, and others are le
   assert.equal(hook("hi"), undefined)
 })
 
-test("options that are not needed here are named once", async () => {
-  await new FakeProgram().load()
-  const logged: unknown[] = []
-  new AvatarSession({ ...options, logger: (...args: unknown[]) => logged.push(args), socketFactory: () => {}, now: Date.now } as AvatarOptions)
-  assert.deepEqual(logged, [["info", "not needed and ignored: socketFactory, now"]])
+test("parts that the session would not use are refused by their names", () => {
+  const parts: object = { socketFactory: () => {}, now: Date.now, getUserMedia: async () => ({}) }
+  const refused = { code: "bad_request", message: "remove socketFactory, getUserMedia, now: the runtime has its own and can't use the page's" }
+  assert.throws(() => new AvatarSession({ ...options, ...parts }), refused)
+  assert.throws(() => new ChatSession({ ...options, ...parts }), refused)
+  assert.throws(() => new AgentSession({ ...options, ...parts }), refused)
+  assert.throws(() => new AgentSession({ ...options, avatar: parts }), refused)
+  assert.throws(() => new AgentSession({ ...options, chat: parts }), refused)
+  assert.throws(() => visitor({ ...options, ...parts }), refused)
+  new AvatarSession({ ...options, fetch: undefined, now: null } as unknown as AvatarOptions).dispose()
 })
 
 test("a handler runs until it is removed", async () => {
