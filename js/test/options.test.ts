@@ -202,9 +202,9 @@ test("an agent's mode is one of two", () => {
 
 /** What strict pages write, with exactOptionalPropertyTypes. */
 export function typesOnly(maybe: { id?: string | undefined; element: HTMLVideoElement | undefined }): void {
-  const shared = { token: "t", threadId: maybe.id, requestVars: { id: maybe.id }, capabilities: { avatar: undefined }, logger: undefined, fetch: globalThis.fetch, now: Date.now }
+  const shared = { token: "t", threadId: maybe.id, requestVars: { id: maybe.id }, capabilities: { avatar: undefined }, logger: undefined }
   const avatar: AvatarOptions = { ...shared, videoEl: maybe.element, onBeforeSend: undefined, timeouts: { overall: undefined }, socketFactory: undefined }
   const chat: ChatOptions = { ...shared, kind: undefined, onResponse: undefined }
-  const agent: AgentOptions = { ...shared, mode: undefined, avatar: { videoEl: maybe.element }, chat: undefined, transportFactories: {} }
+  const agent: AgentOptions = { ...shared, mode: undefined, avatar: { videoEl: maybe.element }, chat: undefined }
   void [avatar, chat, agent]
 }
