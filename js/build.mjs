@@ -13,7 +13,6 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import { build } from "esbuild"
-import { bundleExample } from "../example/build.mjs"
 import { glue } from "./glue.mjs"
 import { absoluteNames } from "./links.mjs"
 import { slim } from "./slim.mjs"
@@ -33,7 +32,6 @@ if (process.argv[2] !== "sizes") {
   mkdirSync(dist, { recursive: true })
   types()
   await modules()
-  await bundleExample(build)
   await Promise.all(Object.entries(programs).map(([name, command]) => wasm(name, command)))
 }
 const tooLarge = Object.keys(programs).filter((name) => !checkSize(name))

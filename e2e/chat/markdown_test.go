@@ -19,7 +19,7 @@ type drawn struct {
 func draw(p *pagetest.Page, texts []string, size int) []drawn {
 	var got []drawn
 	p.Do(&got, `
-		const {GrowingText} = await import("/example/shared/markdown.js")
+		const {GrowingMarkdown} = await import("/js/dist/ui.js")
 		const texts = `+jsonOf(texts)+`
 		const size = `+jsonOf(size)+`
 		const harmless = ["A", "BLOCKQUOTE", "BR", "CODE", "DIV", "EM", "H3", "H4", "H5", "H6", "HR", "LI", "OL", "P", "PRE", "S", "STRONG",
@@ -35,7 +35,7 @@ func draw(p *pagetest.Page, texts []string, size int) []drawn {
 		for (const text of texts) {
 			const element = document.createElement("div")
 			document.body.append(element)
-			const growing = new GrowingText(element)
+			const growing = new GrowingMarkdown(element)
 			const found = new Set()
 			let redrawn = 0
 			for (let at = 0; at < text.length; at += size) {
@@ -81,12 +81,12 @@ func TestMarkdownIsDrawnWhileItGrows(t *testing.T) {
 		"1. first\n2. second\n\n```js\nconst x = 1 // **no**\n```\n\n| a | b |\n|---|---:|\n| 1 | 2 |\n\n> quoted\n\n---\n\nThe end: 42"
 	const want = `<h3>One</h3>` +
 		`<p>First <strong>bold</strong> and <code>code</code> and <a href="https://a.example/x" target="_blank" rel="noopener noreferrer">a link</a>.</p>` +
-		"<ul>\n<li>one</li>\n<li>two <strong>three</strong></li>\n</ul>" +
-		"<ol>\n<li>first</li>\n<li>second</li>\n</ol>" +
-		`<div class="wide" tabindex="0" role="group" aria-label="Code"><pre><code class="language-js">const x = 1 // **no**` + "\n</code></pre>\n</div>" +
-		`<div class="wide" tabindex="0" role="group" aria-label="Table"><table><thead>` + "\n<tr>\n<th>a</th>\n" + `<th style="text-align:right">b</th>` + "\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n" +
-		`<td style="text-align:right">2</td>` + "\n</tr>\n</tbody>\n</table></div>" +
-		"<blockquote>\n<p>quoted</p>\n</blockquote><hr><p>The end: 42</p>"
+		"<ul><li>one</li>\n<li>two <strong>three</strong></li>\n</ul>" +
+		"<ol><li>first</li>\n<li>second</li>\n</ol>" +
+		`<div class="agent-wide" tabindex="0" role="group" aria-label="Code"><pre><code class="language-js">const x = 1 // **no**` + "\n</code></pre></div>" +
+		`<div class="agent-wide" tabindex="0" role="group" aria-label="Table"><table><thead><tr><th>a</th>` + "\n" + `<th style="text-align: right;">b</th>` + "\n</tr>\n</thead>\n<tbody><tr><td>1</td>\n" +
+		`<td style="text-align: right;">2</td>` + "\n</tr>\n</tbody>\n</table></div>" +
+		"<blockquote><p>quoted</p>\n</blockquote><hr><p>The end: 42</p>"
 	for _, size := range []int{1, 7, 1000} {
 		got := draw(p, []string{text}, size)[0]
 		if got.HTML != want {
@@ -104,18 +104,18 @@ func TestGrowingTextDoesNotFlicker(t *testing.T) {
 	p := pagetest.New(t, localservice.Options{}).Open("/example/avatar/")
 	var got map[string]string
 	p.Do(&got, `
-		const {GrowingText} = await import("/example/shared/markdown.js")
+		const {GrowingMarkdown} = await import("/js/dist/ui.js")
 		const shown = {}
 		for (const text of ["Some **bold wo", "Some **", "Use `+"`co"+`", "See [the pa", "See [the page](https://a.exa", "List:\n-", "List:\n\n1.", "a\n#",
 			"| a | b |", "| a | b |\n|--", "`+"```\\n**x"+`", "2 * 3 = 6", "snake_case_", "a ~~b"]) {
 			const element = document.createElement("div")
-			const growing = new GrowingText(element)
+			const growing = new GrowingMarkdown(element)
 			growing.add(text)
 			await new Promise((resolve) => requestAnimationFrame(resolve))
 			shown[text] = element.innerHTML.replaceAll("\n", "")
 		}
 		return shown`)
-	code := `<div class="wide" tabindex="0" role="group" aria-label="Code"><pre><code>**x</code></pre></div>`
+	code := `<div class="agent-wide" tabindex="0" role="group" aria-label="Code"><pre><code>**x</code></pre></div>`
 	for text, want := range map[string]string{
 		"Some **bold wo":               "<p>Some <strong>bold wo</strong></p>",
 		"Some **":                      "<p>Some</p>",

@@ -49,15 +49,15 @@ func TestEveryWidgetIsDrawn(t *testing.T) {
 		}
 		return texts`)
 	for class, want := range map[string]string{
-		"widget flashcards": "CardsQuestionOne?Previous1 of 2NextShow the answer",
-		"widget sources":    "2 sourcesA<b>about</b> aB",
-		"widget summary":    "SumIn <short>.x<img src=y>",
-		"widget gallery":    "SlidesSlide<i>" + strings.TrimPrefix(h.URL, "http://"),
-		"widget tile link":  "Mail",
-		"widget tile video": "ClipWatch on Somebody",
-		"widget form":       "About youNameAge (optional)Agreed (optional)About (optional)<script>Send",
-		"widget":            `chart{ "kind": "bar" }`,
-		"suggestions":       "<b>Next?</b>",
+		"flashcards agent-widget": "CardsQuestionOne?Previous1 of 2NextShow the answer",
+		"sources agent-widget":    "2 sourcesA<b>about</b> aB",
+		"summary agent-widget":    "SumIn <short>.x<img src=y>",
+		"gallery agent-widget":    "SlidesSlide<i>" + strings.TrimPrefix(h.URL, "http://"),
+		"tile link agent-widget":  "Mail",
+		"tile video agent-widget": "ClipWatch on Somebody",
+		"form agent-widget":       "About youNameAge (optional)Agreed (optional)About (optional)<script>Send",
+		"agent-widget":            `chart{ "kind": "bar" }`,
+		"suggestions":             "<b>Next?</b>",
 	} {
 		if got[class] != want {
 			t.Errorf("%s is %q, want %q", class, got[class], want)

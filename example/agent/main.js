@@ -1,13 +1,11 @@
 // One conversation in text and with a face, in plain JavaScript. The switch is
 // one call, switchMode; the rest shows the state.
 import { AgentSession, appInit, load, visitor } from "/js/dist/index.js"
-import { Captions } from "../shared/captions.js"
+import { Captions, drawCaptions, errorMessage } from "/js/dist/ui.js"
 import { Conversation } from "../shared/conversation.js"
 import { $, status } from "../shared/dom.js"
-import { errorMessage } from "../shared/messages.js"
 import { VoiceControls } from "../shared/voice.js"
 
-const captions = new Captions($("caption"))
 const choices = [...document.getElementsByName("mode")]
 const avatars = new WeakSet() // those that have listeners
 const voice = new VoiceControls(avatar, attempt)
@@ -43,9 +41,7 @@ function create(options) {
     if (!threadContinuity && !conversation.log.empty) conversation.log.addNote("The agent could not keep what was said, and begins anew.")
   })
   session.on("mediaReady", () => stage("live"))
-  session.on("transcript", ({ type, text }) => type === "partial" && captions.add(text))
-  session.on("avatarStopTalking", () => captions.end())
-  session.on("interrupted", () => captions.clear())
+  drawCaptions(new Captions(session), $("caption"))
   session.on("mediaRecovering", () => status("The picture was lost. It is being brought back."))
   session.on("mediaRecovered", () => status(""))
   session.on("warning", (warning) => {
@@ -59,7 +55,6 @@ function addListeners(transport) {
   if (avatars.has(transport)) return
   avatars.add(transport)
   for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) transport.on(change, () => voice.update())
-  transport.on("userStartedTalking", () => captions.clear())
   transport.on("reconnecting", () => status("The connection was lost. Reconnecting…", true))
   transport.on("reconnected", () => status(""))
 }
@@ -97,7 +92,6 @@ function show() {
   $("mode").setAttribute("aria-busy", String(wanted !== undefined))
   $("face").hidden = mode === "chat"
   if (session?.mode !== "avatar") stage(mode === "chat" ? "idle" : "busy")
-  if (mode === "chat") captions.clear()
   for (const id of ["mic", "tap", "sound"]) $(id).disabled = avatar() === undefined
   conversation.composer.overlapping = avatar() !== undefined // a typed text interrupts the voice
   voice.update()

@@ -1,20 +1,12 @@
-// An agent with a face, in plain JavaScript. The three lines that a page needs
-// are in start(); the rest shows the state.
+// An agent with a face, in plain JavaScript. The three lines that a page needs are in
+// start(); the rest shows the state. example/playground shows all there is to see.
 import { appInit, AvatarSession, load } from "/js/dist/index.js"
-import { Captions } from "../shared/captions.js"
+import { Captions, drawCaptions, endMessage, errorMessage, SpokenTranscript } from "/js/dist/ui.js"
 import { $, make, status } from "../shared/dom.js"
-import { Events } from "../shared/events.js"
-import { endMessage, errorMessage } from "../shared/messages.js"
 import { readService } from "../shared/service.js"
 import { setPressed, VoiceControls } from "../shared/voice.js"
 
-const captions = new Captions($("caption"))
-const events = new Events($("events"))
 const voice = new VoiceControls(() => session, attempt)
-const shown = [
-  "stateChange", "disclosure", "micStarted", "interrupted", "turnStart", "turnEnd", "toolCall", "reconnecting", "reconnected",
-  "mediaRecovering", "mediaRecovered", "sessionCompleted", "warning", "error",
-]
 const controls = ["mic", "tap", "interrupt", "pause", "sound", "stop", "text", "send"].map($)
 
 let session
@@ -36,16 +28,27 @@ async function start() {
   try {
     service ??= await readService()
     const init = await appInit({ widgetId: $("agent").value, ...service.addresses })
-    session = new AvatarSession({ ...init, ...service.session, videoEl: $("video"), statsIntervalMs: 1000 })
-    addListeners(session)
+    session = new AvatarSession({ ...init, ...service.session, videoEl: $("video") })
+    show(session)
     await session.connect()
   } catch (error) {
     onEnded(errorMessage(error), true)
-    events.add("connect", `${error.code ?? ""} ${error.message}`)
   }
 }
 
-function addListeners(session) {
+function show(session) {
+  drawCaptions(new Captions(session), $("caption"))
+  const lines = new Map() // by the id of the entry
+  new SpokenTranscript(session, { liveRegion: $("announcer") }).onChange(({ entry, kind }) => {
+    if (kind === "removed") return lines.get(entry.id)?.remove()
+    if (!lines.has(entry.id)) {
+      lines.set(entry.id, $("said").appendChild(make("li")))
+      lines.get(entry.id).dataset.who = entry.who === "user" ? "You" : "Agent"
+    }
+    lines.get(entry.id).textContent = entry.text
+    $("said").scrollTop = $("said").scrollHeight
+  })
+  session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
   session.on("mediaReady", () => {
     stage("live")
     status("")
@@ -53,32 +56,21 @@ function addListeners(session) {
   session.on("stateChange", ({ state }) => {
     for (const control of controls) control.disabled = state !== "connected"
     $("agent").disabled = state !== "disconnected"
-    if (state === "connected") $("text").focus()
     if (state === "reconnecting") status("The connection was lost. Reconnecting…")
-    if (state === "connected") {
-      status("")
-      voice.update()
-    }
+    if (state !== "connected") return
+    $("text").focus()
+    status("")
+    voice.update()
   })
-  session.on("transcript", ({ type, text }) => {
-    if (type === "partial") captions.add(text)
-    else if (text !== "[silence]") addTranscript(type === "user" ? "You" : "Agent", text)
-  })
-  session.on("avatarStopTalking", () => captions.end())
-  session.on("interrupted", () => captions.clear())
-  session.on("userStartedTalking", () => captions.clear())
   session.on("responsePending", () => status("Thinking…"))
   session.on("responseSettled", () => status(""))
   for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => voice.update())
-  session.on("connectTimings", showTimings)
-  session.on("connectionQuality", showQuality)
   session.on("warning", (warning) => {
     if (warning.code === "playback_blocked") offerPlayback()
     else status(errorMessage(warning), true)
     voice.update()
   })
   session.on("ended", ({ reason }) => onEnded(endMessage(reason), reason !== "disconnect"))
-  events.listen(session, shown)
 }
 
 // Some browsers play sound only after a click.
@@ -88,10 +80,8 @@ function offerPlayback() {
 }
 
 function onEnded(text, bad) {
-  captions.clear()
   stage("idle")
   status(text, bad)
-  $("quality").textContent = "Not connected."
   for (const control of controls) control.disabled = true
   $("agent").disabled = false
   $("pause").setAttribute("aria-pressed", "false")
@@ -101,53 +91,6 @@ function onEnded(text, bad) {
 }
 
 const stage = (state) => ($("stage").dataset.state = state)
-
-function addTranscript(who, text) {
-  const line = make("li", {}, text)
-  line.dataset.who = who
-  $("said").append(line)
-  $("said").scrollTop = $("said").scrollHeight
-}
-
-// Labels of the phases of a connect.
-const steps = {
-  micRequested: "Microphone asked for",
-  socketOpen: "Socket open",
-  serverConnected: "Service says hello",
-  joinComplete: "Joined",
-  stvNewSessionReply: "Picture promised",
-  whepSent: "Offer sent",
-  whepAnswer: "Answer received",
-  firstTrack: "First track",
-  iceConnectedStv: "Relay connected",
-  asrReady: "Microphone line ready",
-  firstFrame: "First picture",
-  mediaReady: "Media ready",
-  approved: "Start approved",
-  connected: "Connected",
-}
-
-function showTimings(timings) {
-  const phases = Object.entries(timings).sort(([, a], [, b]) => a - b)
-  const longest = Math.max(...phases.map(([, ms]) => ms), 1)
-  $("waterfall").tBodies[0].replaceChildren(
-    ...phases.map(([step, ms]) => {
-      const row = make("tr", {}, make("th", { scope: "row" }, steps[step] ?? step))
-      const bar = make("progress", { max: longest, value: ms, ariaHidden: "true" })
-      row.insertCell().textContent = `${ms} ms`
-      row.insertCell().append(bar)
-      return row
-    }),
-  )
-  $("waterfall").hidden = false
-}
-
-function showQuality({ channel, rttMs, packetLossPct, bitrateKbps }) {
-  if (channel !== "stv") return
-  const word = packetLossPct > 5 || rttMs > 400 ? "Poor" : packetLossPct > 1 || rttMs > 150 ? "Fair" : "Good"
-  $("quality").textContent =
-    `${word}: ${Math.round(bitrateKbps)} kbit/s, ${Math.round(rttMs)} ms round trip, ${packetLossPct.toFixed(1)} % lost`
-}
 
 $("start").addEventListener("click", start)
 $("stop").addEventListener("click", () => session?.disconnect())

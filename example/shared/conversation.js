@@ -1,10 +1,10 @@
 // One conversation at a time with the selected agent, and the parts of the page around
 // it. The page makes the session: see chat/main.js and agent/main.js.
+import { endMessage, errorMessage, icon } from "/js/dist/ui.js"
 import { Composer } from "./composer.js"
-import { $, icon, make, status } from "./dom.js"
+import { $, make, status } from "./dom.js"
 import { Events } from "./events.js"
 import { Log } from "./log.js"
-import { endMessage, errorMessage } from "./messages.js"
 import { agentName, readService } from "./service.js"
 import { SessionView } from "./sessionview.js"
 import { SavedConversation } from "./storage.js"

@@ -1,9 +1,7 @@
 // The messages of the conversation. The log is not a live region: each complete answer
 // is copied to the announcer, which screen readers read.
-import { icon, make } from "./dom.js"
-import { GrowingText } from "./markdown.js"
-import { errorMessage } from "./messages.js"
-import { draw } from "./widgets.js"
+import { drawWidget, errorMessage, GrowingMarkdown, icon } from "/js/dist/ui.js"
+import { make } from "./dom.js"
 
 // The log scrolls with new content while it is this close to its end, in CSS pixels.
 const scrollTolerance = 60
@@ -21,10 +19,11 @@ export class Log {
   #entries = []
   #questions = []
 
-  /** Actions are ask(text, byKeyboard), submit(values) and rate(id, good); the last two return promises. */
+  /** Actions are ask(text, byKeyboard), submit(values), which returns a text, and rate(id, good), which returns a promise. */
   constructor(element, announcer, actions) {
     this.#element = element
     this.#announcer = announcer
+    announcer.ariaAtomic = "false" // what is added is announced alone
     this.#actions = actions
     element.append(this.#turns, this.#chips)
     element.after(this.#latest)
@@ -55,10 +54,11 @@ export class Log {
     this.#element.scrollTop = this.#element.scrollHeight
   }
 
-  /** Announces a text to screen readers only. */
-  announce(text) {
-    // An unchanged text would not be announced again.
-    this.#announcer.replaceChildren(make("span", {}, text))
+  /** Announces a text to screen readers only; `more` of an answer is added to what was announced of it. */
+  announce(text, { more = false } = {}) {
+    if (!more) this.#announcer.replaceChildren()
+    // An element each: an unchanged text would not be announced again.
+    this.#announcer.append(make("span", {}, more ? ` ${text}` : text))
   }
 
   /** Adds a message of the visitor, before an answer that is still empty. */
@@ -129,7 +129,7 @@ export class Log {
         continue
       }
       const answer = this.addAnswer(name)
-      if (text) answer.add(text)
+      if (text) answer.text = text
       for (const widget of widgets) answer.widget(widget)
       answer.end({ silently: true })
       if (outcome) answer.addRemark(outcome)
@@ -145,8 +145,8 @@ class Answer {
   element
   #log
   #actions
-  #body = make("div", { className: "text markdown" })
-  #growing = new GrowingText(this.#body)
+  #body = make("div", { className: "text agent-markdown" })
+  #growing = new GrowingMarkdown(this.#body)
   #widgets = make("div", { className: "widgets" })
   #buttons = make("div", { className: "about", hidden: true })
   #placeholder = make("p", { className: "dots", ariaHidden: "true" }, make("span"), make("span"), make("span"))
@@ -166,26 +166,24 @@ class Answer {
     this.name = name
   }
 
+  /** Whether it has no text yet. */
+  get wordless() {
+    return this.#growing.text === ""
+  }
+
   get empty() {
-    return this.#growing.text === "" && this.#widgetData.length === 0
+    return this.wordless && this.#widgetData.length === 0
   }
 
-  add(text) {
+  set text(text) {
     this.#placeholder.remove()
-    this.#growing.add(text)
-  }
-
-  /** Adds a sentence. */
-  addSentence(sentence) {
-    this.add(this.#growing.text === "" ? sentence : ` ${sentence}`)
+    this.#growing.set(text)
   }
 
   widget(widget) {
-    const element = draw(widget, this.#actions)
-    if (element === undefined) return
     this.#placeholder.remove()
     this.#widgetData.push(widget)
-    this.#widgets.append(element)
+    this.#widgets.append(drawWidget(widget, { onAction: ({ kind, values }) => (kind === "submit" ? this.#actions.submit(values) : undefined) }))
   }
 
   /** The answer is complete for now; an avatar may continue it. */
@@ -194,10 +192,11 @@ class Answer {
     this.#growing.end()
     this.#buttons.hidden = this.#growing.text === ""
     const names = [...this.#widgets.children].map((widget) => widget.ariaLabel ?? widget.querySelector("summary, strong").textContent)
-    const parts = [this.#body.textContent, names.join(", ")]
+    const parts = [[...this.#body.children].map((block) => block.textContent).join("\n"), names.join(", ")]
     const news = parts.map((part, i) => part.slice(this.#announced[i])).join(" ").trim()
+    const more = this.#announced[0] > 0
     this.#announced = parts.map((part) => part.length)
-    if (news !== "" && !silently) this.#log.announce(`${this.name}: ${news}`)
+    if (news !== "" && !silently) this.#log.announce(more ? news : `${this.name}: ${news}`, { more })
   }
 
   /** Adds a remark on an answer that did not end by itself. */

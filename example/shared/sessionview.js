@@ -1,6 +1,6 @@
 // Connects a session of any kind with the log and the composer.
-import { externalLink, make } from "./dom.js"
-import { errorMessage } from "./messages.js"
+import { errorMessage, safeLink, SpokenTranscript } from "/js/dist/ui.js"
+import { make } from "./dom.js"
 
 /** Sends the visitor's texts to the session, and shows the session's events in the log. */
 export class SessionView {
@@ -12,7 +12,8 @@ export class SessionView {
   #session
   #name
   #listeners // an AbortController for the listeners
-  #speech // speechId of the last sentence
+  #transcript
+  #answers = new Map() // by the id of the transcript's entry
   #pending = false // a text was sent and its answer has not begun
   #answering = false
   #speaking = false // the avatar speaks, which may continue after the end of the answer
@@ -41,15 +42,13 @@ export class SessionView {
     this.#listeners = new AbortController()
     const { signal } = this.#listeners
     const on = (event, listener) => session.on(event, listener, { signal })
-    on("transcript", (transcript) => this.#transcript(transcript))
+    this.#transcript = new SpokenTranscript(session)
+    this.#transcript.onChange((change) => this.#said(change))
     on("turnStart", ({ isNewTurn }) => this.#begin(isNewTurn))
     on("turnEnd", () => this.#end())
     on("widget", (widget) => this.#widget(widget))
     on("avatarStartTalking", () => this.#busy({ speaking: true }))
-    on("avatarStopTalking", () => {
-      this.#busy({ speaking: false })
-      this.#answer?.end() // an opening has no turnEnd
-    })
+    on("avatarStopTalking", () => this.#busy({ speaking: false }))
     on("interrupted", () => this.#busy({ speaking: false }))
     on("responsePending", () => {
       this.#busy({ pending: true })
@@ -62,6 +61,7 @@ export class SessionView {
     })
     on("oauthRequired", (request) => this.#consent(request))
     on("transportChanged", ({ transport }) => {
+      transport.on("disclosure", ({ disclosureText }) => (document.getElementById("disclosure").textContent = disclosureText), { signal })
       transport.on("brainSegment", ({ speechId, messageId }) => messageId && this.#messages.set(speechId, messageId), { signal })
     })
   }
@@ -69,6 +69,8 @@ export class SessionView {
   /** Removes the listeners and resets the state. */
   detach() {
     this.#listeners?.abort()
+    this.#transcript?.destroy()
+    this.#answers.clear()
     this.#abort?.abort()
     this.#session = this.#answer = this.#abort = undefined
     this.#unconfirmed = []
@@ -128,20 +130,33 @@ export class SessionView {
     this.#status("")
   }
 
-  #transcript({ type, text, speechId }) {
-    if (type === "user") {
+  // Only what was really said is in the log: a sentence from when it is heard, and of an
+  // answer that was cut the part that was spoken.
+  #said({ entry, kind }) {
+    const { id, who, text, speechId, open } = entry
+    if (who === "user") {
       // Texts that waited for the end of an opening are sent as one turn, a line each.
       const news = this.#confirm(text) ? [] : text.split("\n").filter((line) => !this.#confirm(line))
       if (news.length > 0) this.#log.addUserMessage(news.join("\n"))
-    } else if (type === "final" && text !== "[silence]") {
-      // An opening has no turn.
-      if (speechId && speechId !== this.#speech && !this.#answering) this.#answer = undefined
-      this.#speech = speechId
-      this.#answer ??= this.#log.addAnswer(this.#name)
-      if (speechId) this.#answer.addSentence(text) // without the white space between sentences
-      else this.#answer.add(text)
-      if (this.#messages.has(speechId)) this.#answer.showRating(this.#messages.get(speechId))
+      return
     }
+    if (kind === "removed") return this.#drop(this.#answers.get(id))
+    if (!this.#answers.has(id)) {
+      // An answer that has a text belongs to another entry: an opening has no turn.
+      if (!this.#answer?.wordless) this.#answer = this.#log.addAnswer(this.#name)
+      this.#answers.set(id, this.#answer)
+    }
+    const answer = this.#answers.get(id)
+    answer.text = text
+    if (speechId !== null || !open) answer.end()
+    if (this.#messages.has(speechId)) answer.showRating(this.#messages.get(speechId))
+  }
+
+  /** Removes an answer without content. */
+  #drop(answer) {
+    if (!answer?.empty) return
+    this.#log.remove(answer)
+    if (answer === this.#answer) this.#answer = undefined
   }
 
   /** Removes a text from the unconfirmed ones; returns whether it was one. */
@@ -168,10 +183,7 @@ export class SessionView {
   #end() {
     this.#busy({ answering: false })
     this.#status("")
-    if (this.#answer?.empty) {
-      this.#log.remove(this.#answer) // the turn had no content
-      this.#answer = undefined
-    }
+    this.#drop(this.#answer) // a voice may not have begun yet
     this.#answer?.end()
     this.#log.suggest(this.#questions)
     this.#save()
@@ -190,7 +202,7 @@ export class SessionView {
     again.addEventListener("click", () => this.#answering || this.ask(text))
     this.#log.addNote(
       make("p", {}, `${this.#name} asks for your permission to use: ${tool}.`),
-      make("div", { className: "row" }, externalLink(authUrl, { className: "button main" }, "Allow it"), again),
+      make("div", { className: "row" }, safeLink(authUrl, { class: "button main" }, "Allow it"), again),
     )
   }
 }

@@ -1,6 +1,6 @@
 // The panels beside the conversation and the client tools that change them: notes, a
 // guide with pages, and a question about the weather.
-import { icon, make } from "./dom.js"
+import { make } from "./dom.js"
 import { guide } from "./guide.js"
 
 // Less than the ten seconds that the service waits for a tool.

@@ -1,6 +1,6 @@
 // Builds agents and shows what was said to them. The page holds no token: its own server
 // (main.go) makes the calls of the service, and this page asks that server.
-import { $, externalLink, make } from "/shared/dom.js"
+import { $, make } from "/shared/dom.js"
 
 /** Asks the server of this page; a refusal is an error with a message for people. */
 async function ask(method, path, body) {
@@ -14,6 +14,8 @@ async function ask(method, path, body) {
   if (!reply.ok) throw new Error(result.message)
   return result
 }
+
+const link = (href, text, className = "") => make("a", { href, className, target: "_blank", rel: "noopener noreferrer" }, text)
 
 function say(id, text, bad = false) {
   $(id).textContent = text
@@ -44,7 +46,7 @@ async function listAgents() {
 
 function card(agent) {
   const row = make("div", { className: "row" },
-    externalLink(agent.page, { className: "button main" }, "Talk"),
+    link(agent.page, "Talk", "button main"),
     make("button", { type: "button", onclick: () => attempt("conversations-status", () => conversations(agent)) }, "Conversations"),
   )
   if (!agent.protected) row.append(make("button", { type: "button", className: "bad", onclick: () => attempt("status", () => remove(agent)) }, "Delete"))
@@ -144,5 +146,5 @@ $("form").onsubmit = (event) => {
 await attempt("status", async () => {
   await Promise.all([listAgents(), listCatalog()])
   const { pages } = await ask("GET", "pages")
-  $("pages").append(...pages.map(({ name, address }) => externalLink(address, {}, name)))
+  $("pages").append(...pages.map(({ name, address }) => link(address, name)))
 })

@@ -2,10 +2,10 @@
 // service comes from the site's /conversation, which package tokenserver answers; no
 // secret and no shared token is in the page.
 import { ChatSession, visitor } from "/js/dist/chat.js"
+import { errorMessage } from "/js/dist/ui.js"
 import { Composer } from "../shared/composer.js"
 import { $, make, status } from "../shared/dom.js"
 import { Log } from "../shared/log.js"
-import { errorMessage } from "../shared/messages.js"
 import { SessionView } from "../shared/sessionview.js"
 
 const agent = "Robin"
@@ -65,7 +65,7 @@ async function showThread(threadId) {
       continue
     }
     const answer = log.addAnswer(agent)
-    answer.add(text)
+    answer.text = text
     answer.end({ silently: true })
   }
 }

@@ -5,7 +5,7 @@
  * never as markup. `agentruntime/ui.css` has the styles.
  */
 export { Captions, drawCaptions, type Caption, type CaptionOptions, type Cue } from "./ui/captions.js"
-export { safeLink, safeUrl, type Attributes } from "./ui/dom.js"
+export { icon, safeLink, safeUrl, type Attributes, type IconName } from "./ui/dom.js"
 export { WIDGET_LABELS, type WidgetLabels } from "./ui/labels.js"
 export { breakLines, columns, directionOf, splitSentences } from "./ui/lines.js"
 export type { SessionLike } from "./ui/listen.js"

@@ -13,11 +13,11 @@ const html = (text: string): string => {
 test("Markdown becomes elements", () => {
   const link = (text: string) => `<a href="https://a.example/x" target="_blank" rel="noopener noreferrer">${text}</a>`
   assert.equal(html("# One\n\n**b** _i_ ~~s~~ `c`  \nnext"), "<h3>One</h3><p><strong>b</strong> <em>i</em> <s>s</s> <code>c</code><br>next</p>")
-  assert.equal(html("- a\n- b\n  1. c"), "<ul><li>a</li><li>b<ol><li>c</li></ol></li></ul>")
-  assert.equal(html("3. a"), '<ol start="3"><li>a</li></ol>')
-  assert.equal(html("> q\n\n---"), "<blockquote><p>q</p></blockquote><hr>")
+  assert.equal(html("- a\n- b\n  1. c"), "<ul><li>a</li>\n<li>b<ol><li>c</li>\n</ol>\n</li>\n</ul>")
+  assert.equal(html("3. a"), '<ol start="3"><li>a</li>\n</ol>')
+  assert.equal(html("> q\n\n---"), "<blockquote><p>q</p>\n</blockquote><hr>")
   assert.equal(html("[l](https://a.example/x) https://a.example/x ![p](https://a.example/x)"), `<p>${link("l")} ${link("https://a.example/x")} ${link("p")}</p>`)
-  assert.equal(html("| a |\n|--:|\n| 1 |"), '<div class="agent-wide" tabindex="0" role="group" aria-label="Table"><table><thead><tr><th style="text-align: right;">a</th></tr></thead><tbody><tr><td style="text-align: right;">1</td></tr></tbody></table></div>')
+  assert.equal(html("| a |\n|--:|\n| 1 |"), '<div class="agent-wide" tabindex="0" role="group" aria-label="Table"><table><thead><tr><th style="text-align: right;">a</th>\n</tr>\n</thead>\n<tbody><tr><td style="text-align: right;">1</td>\n</tr>\n</tbody>\n</table></div>')
   assert.equal(html("```js x\n<b>\n```"), '<div class="agent-wide" tabindex="0" role="group" aria-label="Code"><pre><code class="language-js">&lt;b&gt;\n</code></pre></div>')
 })
 
@@ -49,7 +49,7 @@ test("a growing text keeps the blocks that are complete", () => {
 
 test("the plain text of Markdown has no marks", () => {
   makePage()
-  assert.equal(plainMarkdown("# One\n\n**b** [l](https://a.example)\n\n- x"), "One\nb l\nx")
+  assert.equal(plainMarkdown("# One\n\n**b** [l](https://a.example)\n\n- x\n- y"), "One\nb l\nx\ny")
 })
 
 test("a message is for a code that has one, and never a property of an object", () => {

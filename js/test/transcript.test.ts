@@ -76,6 +76,15 @@ test("a connection that ends leaves what was heard, by whole words", (t) => {
   assert.deepEqual(page.texts(), ["agent: The first sentence. The"])
 })
 
+test("a switch of the transport leaves what was heard", (t) => {
+  const page = begin(t)
+  speak(page)
+  page.session.emit("transportChanged" as never, { mode: "chat", transport: new Events() } as never)
+  page.pass(5000)
+  assert.deepEqual(page.texts(), ["agent: The first sentence."])
+  assert.deepEqual([page.transcript.entries[0]!.open, page.transcript.entries[0]!.interrupted], [false, true])
+})
+
 test("an answer that ends by itself is complete, and goes on under the same id", (t) => {
   const page = begin(t)
   const { session, transcript, texts } = page

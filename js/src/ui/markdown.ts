@@ -67,6 +67,7 @@ function draw(tokens: readonly Token[], root: HTMLElement): void {
     else if (nesting < 0) {
       if (type === "table_close") parent = parent.parentElement! // the frame
       parent = parent.parentElement!
+      if (token.block && parent !== root) parent.append("\n") // the text of a list has its items in lines
     } else if (type === "text" || type === "html_inline" || type === "html_block" || type === "text_special") parent.append(content)
     else if (type === "softbreak") parent.append("\n")
     else if (type === "hardbreak") parent.append(make("br"))

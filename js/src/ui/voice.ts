@@ -1,3 +1,4 @@
+import type { AgentSessionEvents } from "../agentsession.js"
 import type { AvatarEvents } from "../events.js"
 import { SILENT_OPENING, SILENT_OPENING_LABEL } from "../events.js"
 import { compact, join, splitSentences } from "./lines.js"
@@ -120,6 +121,8 @@ export class Voice {
     on("interrupted", () => this.#interrupted())
     on("reconnecting", ({ cold }) => cold && this.#interrupted())
     on("ended", () => this.#interrupted())
+    // An agent session leaves its avatar without a further event of it.
+    scope.listen<AgentSessionEvents, "transportChanged">(session, "transportChanged", () => this.#interrupted())
     scope.onEnd(() => this.#quiet())
   }
 
