@@ -23,6 +23,7 @@ interface Entry {
  */
 export class Emitter<Events extends { error: unknown }> {
   readonly #entries = new Map<keyof Events, Entry[]>()
+  readonly #all = new Set<(event: keyof Events, payload: unknown) => void>()
 
   /** Adds a listener and returns the function that removes it. */
   on<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void, options?: ListenOptions): () => void {
@@ -34,6 +35,22 @@ export class Emitter<Events extends { error: unknown }> {
     return this.#add(event, { listener, once: true }, options?.signal)
   }
 
+  /**
+   * Adds a listener for events of every name, such as a log, and returns the function
+   * that removes it. `localMicLevel` and `localSpeakingChanged` are measured only for
+   * listeners of their own.
+   */
+  onAny(listener: (event: keyof Events, payload: unknown) => void, options?: ListenOptions): () => void {
+    if (typeof listener !== "function") throw new TypeError("the listener of all events must be a function")
+    const { signal } = optionsOf(options)
+    if (signal?.aborted) return () => {}
+    const own: typeof listener = (event, payload) => listener(event, payload) // the same function may be added twice
+    this.#all.add(own)
+    const remove = () => void this.#all.delete(own)
+    signal?.addEventListener("abort", remove, { once: true })
+    return remove
+  }
+
   /** Removes every registration of a listener that `on` or `once` added. */
   off<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void): void {
     this.#keep(event, (entry) => entry.listener !== listener)
@@ -41,8 +58,10 @@ export class Emitter<Events extends { error: unknown }> {
 
   /** Removes the listeners of one event, or of all events. */
   removeAllListeners(event?: keyof Events): void {
-    if (event === undefined) this.#entries.clear()
-    else this.#entries.delete(event)
+    if (event === undefined) {
+      this.#entries.clear()
+      this.#all.clear()
+    } else this.#entries.delete(event)
     this.listenersChanged()
   }
 
@@ -54,6 +73,13 @@ export class Emitter<Events extends { error: unknown }> {
       if (entry.once) this.#keep(event, (other) => other !== entry)
       try {
         entry.listener(payload as never)
+      } catch (exception) {
+        this.#failed(event, exception)
+      }
+    }
+    for (const listener of [...this.#all]) {
+      try {
+        listener(event, payload)
       } catch (exception) {
         this.#failed(event, exception)
       }

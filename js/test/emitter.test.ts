@@ -245,3 +245,26 @@ test("a loop that stopped does not fill the memory", async () => {
   for (let i = 0; i < 10_005; i++) session.emit("text", String(i))
   assert.deepEqual(await stream.next(), { done: false, value: "5" })
 })
+
+test("a listener of all events gets their names, also of those that have no listener", () => {
+  const errors = reported()
+  const emitter = new Emitter<Events>()
+  const seen: unknown[] = []
+  const over = new AbortController()
+  const remove = emitter.onAny((event, payload) => seen.push(event, payload))
+  emitter.onAny((event) => seen.push(event), { signal: over.signal })
+  emitter.onAny(() => {
+    throw new Error("a listener failed")
+  })
+  emitter.emit("text", "1")
+  assert.deepEqual(seen, ["text", "1", "text"])
+  assert.equal(errors.length, 1)
+  remove()
+  over.abort()
+  emitter.emit("done", undefined)
+  assert.equal(seen.length, 3)
+  emitter.onAny((event) => seen.push(event))
+  emitter.removeAllListeners()
+  emitter.emit("text", "2")
+  assert.equal(seen.length, 3)
+})
