@@ -25,7 +25,7 @@ const { version } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"))
 const goflags = readFileSync(join(root, "tools", "wasm", "goflags"), "utf8").trim()
 const budgets = JSON.parse(readFileSync(join(here, "size-budget.json"), "utf8"))
 
-const entries = ["index", "chat", "compat", "ui"]
+const entries = ["index", "chat", "compat", "ui", "element"]
 const programs = { "agentruntime.wasm": "./cmd/wasm", "chat.wasm": "./cmd/chatwasm" }
 
 if (process.argv[2] !== "sizes") {

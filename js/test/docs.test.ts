@@ -24,6 +24,7 @@ const documents: Record<string, string> = {
     const addChip: (question: string) => void
     const list: (title: string | null | undefined) => void
     const draw: (segment: import("agentruntime").Segment) => void`,
+  "docs/elements.md": `const agent: import("agentruntime/element").AgentAvatarElement`,
   "docs/ui.md": `
     const init: import("agentruntime").AppInitResult
     const session: import("agentruntime").AvatarSession
@@ -58,7 +59,7 @@ const settings = {
     strict: true,
     noEmit: true,
     skipLibCheck: true,
-    paths: Object.fromEntries(["index", "chat", "compat", "ui"].map((name) => ["agentruntime" + (name === "index" ? "" : "/" + name), [join(root, `js/src/${name}.ts`)]])),
+    paths: Object.fromEntries(["index", "chat", "compat", "ui", "element"].map((name) => ["agentruntime" + (name === "index" ? "" : "/" + name), [join(root, `js/src/${name}.ts`)]])),
   },
   include: ["*.ts", join(root, "js/src/glue.d.ts")],
 }

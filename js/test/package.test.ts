@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { gzipSync } from "node:zlib"
 import * as chat from "../dist/chat.js"
 import * as compat from "../dist/compat.js"
 import * as main from "../dist/index.js"
@@ -127,8 +128,22 @@ test("every entry has the same classes and the same runtime", () => {
   assert.deepEqual({ ...rest }, { ...main })
 })
 
+test("an element is small before its conversation, and defines itself only in a page", async () => {
+  const element = await import("../dist/element.js")
+  assert.equal(typeof element.AgentAvatarElement, "function")
+  // What its module imports from the beginning; the rest is imported by calls.
+  const files = new Set<string>(["element.js"])
+  for (const file of files) {
+    const text = readFileSync(new URL(`dist/${file}`, root), "utf8")
+    for (const [, name] of text.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) files.add(name!)
+  }
+  const bytes = [...files].reduce((sum, file) => sum + gzipSync(readFileSync(new URL(`dist/${file}`, root))).length, 0)
+  assert.ok(files.size > 1 && !files.has("index.js") && !files.has("chat.js"), [...files].join(" "))
+  assert.ok(bytes < 20_000, `${bytes} bytes`)
+})
+
 test("no entry leaves files of an earlier build behind", () => {
-  const named = new Set(["index", "chat", "compat", "ui"].map((name) => name + ".js"))
+  const named = new Set(["index", "chat", "compat", "ui", "element"].map((name) => name + ".js"))
   for (const name of named) {
     for (const [, shared] of readFileSync(new URL("dist/" + name, root), "utf8").matchAll(/"\.\/([^"]+\.js)"/g)) named.add(shared!)
   }

@@ -1,0 +1,65 @@
+package element
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help you?"
+
+// One tag gives a face that speaks, captions, and what it said to screen readers.
+func TestOneTagIsALiveFace(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Do(nil, `await place("agent-avatar")`)
+	var before struct {
+		Phase  string
+		Loaded []string
+	}
+	p.Do(&before, `
+		await until(() => seen("[part~=start]"))
+		return {phase: element.phase, loaded: performance.getEntriesByType("resource").map(({name}) => new URL(name).pathname).filter((path) => path.startsWith("/js/dist/"))}`)
+	if before.Phase != "idle" || len(before.Loaded) == 0 {
+		t.Errorf("before the click: %+v", before)
+	}
+	for _, path := range before.Loaded {
+		if strings.HasSuffix(path, ".wasm") || strings.HasSuffix(path, "index.js") {
+			t.Errorf("%s was loaded before the click", path)
+		}
+	}
+	p.Do(nil, `globalThis.talk = record(["phaseChange", "sessionCreated", "stateChange", "avatarStopTalking", "ended"]); button("start").focus()`)
+	p.Keys("\r")
+	var got struct {
+		Picture struct{ Width, Colours int }
+		Poster  bool
+		Caption string
+		Said    string
+		Phases  []string
+		Session bool
+	}
+	p.Do(&got, `
+		await until(() => element.phase === "live" && seen("video") && !seen("[part=poster]"))
+		await until(() => find("[part=caption]").textContent !== "")
+		const caption = find("[part=caption]").textContent
+		const shown = await picture(find("video"))
+		await talk.until("avatarStopTalking")
+		return {
+			picture: shown, caption, said: [...find("[aria-live=polite]").children].map((line) => line.textContent).join(" "),
+			poster: find("[part=poster] img").naturalWidth > 0,
+			phases: talk.all("phaseChange").map(({phase}) => phase),
+			session: talk.all("sessionCreated")[0].session === element.session,
+		}`)
+	if got.Picture.Width == 0 || got.Picture.Colours < 16 {
+		t.Errorf("picture %+v", got.Picture)
+	}
+	if !strings.HasPrefix(robinSays, strings.SplitN(got.Caption, "\n", 2)[0]) || got.Said != robinSays {
+		t.Errorf("caption %q, told to screen readers %q", got.Caption, got.Said)
+	}
+	if strings.Join(got.Phases, " ") != "connecting live" || !got.Session || !got.Poster {
+		t.Errorf("phases %q, session %v, poster %v", got.Phases, got.Session, got.Poster)
+	}
+}

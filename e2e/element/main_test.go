@@ -1,0 +1,58 @@
+package element
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+)
+
+// Sound waits for a click or a key here, as in most browsers.
+func TestMain(m *testing.M) {
+	pagetest.Main(m, browsertest.Options{Microphone: pagetest.WithVoice.Microphone})
+}
+
+const folder = "/e2e/element/testdata/"
+
+// openPage opens the empty page of these tests, whose scripts find what element.js has.
+func openPage(h *pagetest.Server) *pagetest.Page {
+	p := h.Open(folder)
+	p.Prelude = `const {agents, button, find, held, picture, place, record, seen, service, settled, until} = await import("` + folder + `element.js")`
+	return p
+}
+
+// press focuses the button with a part, and presses it with a key, as a visitor does who
+// has no pointer.
+func press(p *pagetest.Page, part string) {
+	p.Do(nil, `await until(() => seen("button[part~=`+part+`]") && !button("`+part+`").disabled); button("`+part+`").focus()`)
+	p.Keys("\r")
+}
+
+// hold keeps requests with that prefix waiting until the returned function is called.
+func hold(h *pagetest.Server, prefix string) (release func()) {
+	wait := make(chan struct{})
+	h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasPrefix(r.URL.Path, prefix) {
+			<-wait
+		}
+		return false
+	})
+	return sync.OnceFunc(func() {
+		h.Intercept(nil)
+		close(wait)
+	})
+}
+
+// refuse answers requests with that prefix with a status; [pagetest.Server.Intercept] ends it.
+func refuse(h *pagetest.Server, prefix string, status int) {
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasPrefix(r.URL.Path, prefix) {
+			return false
+		}
+		w.WriteHeader(status)
+		return true
+	})
+}

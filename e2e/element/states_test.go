@@ -1,0 +1,134 @@
+package element
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// Every state of a face: what it shows, what can be done about it, and what axe says.
+func TestStatesOfAFace(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Allow("503") // the browser reports what is refused below
+	p.Do(nil, `await place("agent-avatar", {microphone: "click"})`)
+	p.Axe("idle")
+
+	release := hold(h, "/v1/application/appInit")
+	defer release()
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "connecting" && seen("[part=veil]"))`)
+	p.Axe("connecting")
+	release()
+
+	p.Do(nil, `await until(() => element.phase === "live" && seen("video") && !seen("[part=poster]"))
+		await until(() => find("[part=caption]").textContent !== "")`)
+	p.Axe("live")
+
+	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
+		t.Fatal(err)
+	}
+	press(p, "microphone")
+	p.Do(nil, `await until(() => seen("[part=microphone-problem]"))`)
+	p.Axe("microphone denied")
+	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {
+		t.Fatal(err)
+	}
+	var still bool
+	p.Do(&still, `
+		const {part} = find("[part=microphone-problem]")
+		await element.send("My name is Ada.")
+		await until(() => find("[aria-live=polite]").textContent.includes("Ada"))
+		return seen("[part=microphone-problem]")`)
+	if !still {
+		t.Error("the microphone's refusal was gone before it was acted on")
+	}
+	p.Do(nil, `find("[part=microphone-problem] button").focus()`)
+	p.Keys("\r")
+	p.Do(nil, `await until(() => button("microphone").ariaPressed === "true" && !seen("[part=microphone-problem]"))`)
+
+	press(p, "device-menu")
+	p.Do(nil, `await until(() => find("select").options.length > 1 && find("meter").value > 0)`)
+	p.Axe("devices")
+	refuse(h, "/socket.io/", http.StatusServiceUnavailable)
+	h.Control("/sessions/newest/drop", nil)
+	p.Do(nil, `await until(() => element.phase === "reconnecting" && seen("[part=veil]"))`)
+	p.Axe("reconnecting")
+	h.Intercept(nil)
+	p.Do(nil, `await until(() => element.phase === "live" && !seen("[part=veil]"))`)
+
+	thread := h.OnlySession().ThreadID
+	press(p, "end")
+	p.Do(nil, `await until(() => element.phase === "ended" && seen("[part~=start]"))`)
+	h.AwaitSessionCompleted(thread)
+	p.Axe("ended")
+	var got struct {
+		Message string
+		Focused bool
+	}
+	p.Do(&got, `return {message: find("[part=message]").textContent, focused: element.shadowRoot.activeElement === button("start")}`)
+	if got.Message != "The conversation is over." || !got.Focused {
+		t.Errorf("%+v", got)
+	}
+
+	h.Control("/capacity", map[string]any{"exhausted": true})
+	p.Keys("\r")
+	p.Do(nil, `await until(() => element.phase === "error" && seen("[part~=start]"))`)
+	p.Axe("error")
+	if text := message(p); text != "All agents are busy right now. Please try again in a moment." {
+		t.Errorf("the element says %q", text)
+	}
+	h.Control("/capacity", map[string]any{"exhausted": false})
+	p.Keys("\r")
+	p.Do(nil, `await until(() => element.phase === "live")`)
+}
+
+// message is the sentence that the element shows.
+func message(p *pagetest.Page) (text string) {
+	p.Do(&text, `return find("[part=message]").textContent`)
+	return text
+}
+
+// A conversation that no key or click has begun is silent until one allows the sound.
+func TestBlockedSoundWaitsForAKey(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Allow("AudioContext") // the browser tells of it too
+	p.Do(nil, `
+		await place("agent-avatar", {microphone: "none"})
+		await element.start()
+		await until(() => seen("[part~=unlock]"))
+		await until(() => seen("video") && !seen("[part=poster]"))`)
+	p.Axe("autoplay blocked")
+	press(p, "unlock")
+	var got struct{ Paused, Muted bool }
+	p.Do(&got, `
+		await until(() => !seen("[part~=unlock]"))
+		const {paused, muted} = find("video")
+		return {paused, muted}`)
+	if got.Paused || got.Muted {
+		t.Errorf("after the key: %+v", got)
+	}
+}
+
+// The service's end is told, and another conversation can begin.
+func TestEndByTheService(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Do(nil, `await place("agent-avatar", {microphone: "none"})`)
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "live")`)
+	h.Control("/sessions/newest/end", nil)
+	p.Do(nil, `await until(() => element.phase === "ended")`)
+	if text := message(p); text != "The agent ended the conversation." {
+		t.Errorf("the element says %q", text)
+	}
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "live")`)
+}

@@ -1,0 +1,39 @@
+// Shared by the tests of the elements.
+import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
+
+export { picture } from "/e2e/pagetest/page/measure.js"
+export { agents, held, service, settled } from "/e2e/pagetest/page/tools.js"
+
+/** Puts an element into the page, for an agent of the service. */
+export async function place(tag, { agent = "receptionist", properties = {}, ...attributes } = {}) {
+  await import("/js/dist/element.js")
+  const element = document.createElement(tag)
+  const { agenticUrl, genieUrl, ovpUrl } = service.addresses
+  const all = { "widget-id": agents[agent], "agentic-url": agenticUrl, "genie-url": genieUrl, "ovp-url": ovpUrl, ...attributes }
+  for (const [name, value] of Object.entries(all)) element.setAttribute(name, value)
+  Object.assign(element, { options: service.session, ...properties })
+  document.querySelector("main").append(element)
+  return (globalThis.element = element)
+}
+
+/** The part of the element that a selector finds. */
+export const find = (selector) => globalThis.element.shadowRoot.querySelector(selector)
+
+/** The button with that part, once it can be pressed. */
+export const button = (part) => find(`button[part~="${part}"]`)
+
+/** Whether a visitor sees a part. */
+export const seen = (selector) => find(selector)?.checkVisibility() === true
+
+/** Resolves when a condition holds, looked at with each frame. */
+export async function until(condition, ms = 20_000) {
+  const end = performance.now() + ms
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`${condition} does not hold; phase ${globalThis.element.phase}, shown: ${globalThis.element.shadowRoot.textContent}`)
+    await new Promise((resolve) => requestAnimationFrame(resolve))
+  }
+}
+
+/** Records the events of the element. */
+export const record = (names) =>
+  new Recording({ on: (name, listener) => globalThis.element.addEventListener(name, ({ detail }) => listener(detail)) }, names)

@@ -1,0 +1,67 @@
+package pagetest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// axeFile is axe-core, from the root.
+const axeFile = "js/node_modules/axe-core/axe.min.js"
+
+// Axe fails the test when axe-core finds a violation in what the page shows, in either
+// colour scheme. State names what is shown.
+func (p *Page) Axe(state string) {
+	p.t.Helper()
+	var loaded bool
+	if err := p.Eval(p.ctx, `"axe" in globalThis`, &loaded); err != nil {
+		p.t.Fatal(err)
+	}
+	if !loaded {
+		script, err := os.ReadFile(filepath.Join(root, axeFile))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if err := p.Eval(p.ctx, string(script)+"\n;undefined", nil); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	for _, scheme := range []string{"dark", "light"} {
+		p.SetColorScheme(scheme)
+		var found []string
+		err := p.Eval(p.ctx, `axe.run(document, {resultTypes: ["violations"]}).then(({violations}) => violations.flatMap(({id, help, nodes}) =>
+			nodes.map(({target, failureSummary}) => [id, help, target.flat().join(" "), failureSummary].join("; "))))`, &found)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if len(found) > 0 {
+			p.t.Errorf("%s, %s: axe finds\n\t%s", state, scheme, strings.Join(found, "\n\t"))
+		}
+	}
+}
+
+// SetColorScheme makes the page one of a visitor who prefers "light" or "dark".
+func (p *Page) SetColorScheme(scheme string) {
+	p.t.Helper()
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+		return err
+	}))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// SetSize makes the page's window that large, in CSS pixels.
+func (p *Page) SetSize(width, height int64) {
+	p.t.Helper()
+	if err := p.Run(p.ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		p.t.Fatal(err)
+	}
+}

@@ -1,0 +1,562 @@
+import type { AppInitResult } from "../appinit.js"
+import type { AvatarSession } from "../avatar.js"
+import type { Token } from "../options.js"
+import { make } from "../ui/dom.js"
+import { styles } from "../ui/styles.js"
+import { attributes, reflect, upgrade, type AttributeProperties } from "./attributes.js"
+import { Composer } from "./composer.js"
+import { Controls } from "./controls.js"
+import { Devices } from "./devices.js"
+import { Log } from "./log.js"
+import { errorText, labelsOf, type Labels } from "./labels.js"
+import { Notices } from "./notices.js"
+import { faceOf, listen, loadFor, makeSession, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
+import { Stage } from "./stage.js"
+import { open, type Actions, type Mode, type Part, type Phase, type State } from "./state.js"
+import css from "./style.css"
+
+/** A value, a promise of it, or a function that returns either. */
+export type Source<T> = T | Promise<T> | (() => T | Promise<T>)
+
+/** How long a reply of `appInit` that was requested early is used, in ms: its token expires. */
+const initMs = 5 * 60_000
+
+/** Captions, Markdown and widgets, which are not needed before a conversation. */
+const conversationModule = () => import("./conversation.js")
+
+/** Properties without an attribute. */
+const properties = ["token", "init", "options", "labels"] as const
+
+// On a server there are no elements, and this module does nothing.
+const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
+
+export interface AgentElement extends AttributeProperties {
+  addEventListener<Name extends keyof AgentElementEvents>(
+    type: Name,
+    listener: (this: this, event: CustomEvent<AgentElementEvents[Name]>) => void,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  addEventListener<Name extends keyof HTMLElementEventMap>(
+    type: Name,
+    listener: (this: this, event: HTMLElementEventMap[Name]) => void,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  addEventListener(type: string, listener: EventListenerOrEventListenerObject, options?: boolean | AddEventListenerOptions): void
+}
+
+/** What `<agent-avatar>` and `<agent-chat>` have in common (docs/elements.md). */
+export abstract class AgentElement extends Base {
+  static readonly observedAttributes: readonly string[] = Object.values(attributes)
+
+  /** The modes without the attribute `modes`. */
+  protected abstract readonly defaultModes: readonly Mode[]
+
+  #token: Source<Token> | undefined
+  #init: Source<AppInitResult> | undefined
+  #options: SessionOptions = {}
+  #ownLabels: Partial<Labels> | undefined
+  #session: AnySession | undefined
+  /** Ends what the current conversation has begun: requests, listeners. */
+  #run = new AbortController()
+  #starting: Promise<void> | undefined
+  /** Ends the turn in text that was sent last. */
+  #turn: AbortController | undefined
+  /** The reply that was requested early, and when. */
+  #early: { at: number; reply: Promise<AppInitResult> } | undefined
+  readonly #faces = new WeakSet<AvatarSession>()
+  #state: State = {
+    labels: labelsOf(undefined),
+    phase: "idle",
+    modes: [],
+    mode: "face",
+    switching: false,
+    message: "",
+    disclosure: "",
+    gated: false,
+    poster: undefined,
+    picture: false,
+    captions: true,
+    blocked: false,
+    sound: true,
+    microphone: "off",
+    microphoneProblem: undefined,
+    tapToTalk: false,
+    tapping: false,
+    busy: false,
+    pending: false,
+  }
+
+  // The parts are made when the element is first in a document.
+  #parts: readonly Part[] = []
+  #frame: HTMLElement | undefined
+  #stage: Stage | undefined
+  #composer: Composer | undefined
+  #log: Log | undefined
+  #disclosure: HTMLElement | undefined
+
+  // --- Public
+
+  /** Starts the conversation; resolves when the agent is there, or when the conversation was ended first. Rejects with the error that is shown. */
+  start(): Promise<void> {
+    if (open(this.#state) && !this.#starting) return Promise.resolve()
+    return (this.#starting ??= this.#begin().finally(() => (this.#starting = undefined)))
+  }
+
+  /** Ends the conversation. */
+  end(): void {
+    if (!open(this.#state)) return
+    this.#session?.disconnect()
+    if (open(this.#state)) this.#over("disconnect") // before there was a session, its event doesn't come
+  }
+
+  /** Downloads the runtime and asks for the poster, as `preload` does. */
+  load(): Promise<void> {
+    return Promise.all([loadFor(this.#modes), this.#earlyInit()]).then(() => {})
+  }
+
+  /** Sends a text as if it was typed; starts the conversation when there is none. Rejects with the error that is shown. */
+  async send(text: string): Promise<void> {
+    await this.start()
+    const session = this.#session
+    if (!session || this.#state.phase !== "live") return
+    const turn = (this.#turn = new AbortController())
+    this.#update({ message: "" })
+    try {
+      const answer = await say(session, text, turn.signal)
+      if (typeof answer === "object" && answer.empty) this.#update({ message: this.#state.labels.empty })
+    } catch (reason) {
+      if (turn.signal.aborted) return
+      if (session === this.#session && this.#state.phase === "live") this.#update({ message: errorText(this.#state.labels, codeOf(reason)) })
+      throw reason
+    }
+  }
+
+  /** The session of the latest conversation: an `AvatarSession`, `ChatSession` or `AgentSession`, depending on `modes`. */
+  get session(): AnySession | undefined {
+    return this.#session
+  }
+
+  get phase(): Phase {
+    return this.#state.phase
+  }
+
+  /** The token for `appInit`, when the page has one of its own for the visitor. */
+  get token(): Source<Token> | undefined {
+    return this.#token
+  }
+
+  set token(token: Source<Token> | undefined) {
+    this.#token = token
+    this.#early = undefined
+  }
+
+  /** The reply of `appInit`, when the page's server has requested it. */
+  get init(): Source<AppInitResult> | undefined {
+    return this.#init
+  }
+
+  set init(init: Source<AppInitResult> | undefined) {
+    this.#init = init
+    this.#early = undefined
+  }
+
+  /** Further options of the session (docs/options.md), for the next start. They win over attributes. */
+  get options(): SessionOptions {
+    return this.#options
+  }
+
+  set options(options: SessionOptions | undefined) {
+    this.#options = options ?? {}
+  }
+
+  /** Texts that replace the English ones. */
+  get labels(): Partial<Labels> {
+    return this.#ownLabels ?? {}
+  }
+
+  set labels(labels: Partial<Labels> | undefined) {
+    this.#ownLabels = labels
+    this.#update({ labels: labelsOf(labels) })
+  }
+
+  // --- Life in the document
+
+  connectedCallback(): void {
+    upgrade(this, [...Object.keys(attributes), ...properties])
+    if (!this.shadowRoot) this.#build()
+    // A video that was moved within the document has been paused.
+    else if (this.#session) this.#stage!.video.play().catch(() => {})
+    if (this.getAttribute("preload") === "auto") this.load().catch(() => {}) // start() reports it
+  }
+
+  disconnectedCallback(): void {
+    // An element that is moved is back in the document at once.
+    queueMicrotask(() => {
+      if (this.isConnected) return
+      this.#leave()
+      this.#update({ phase: "idle", message: "" })
+    })
+  }
+
+  attributeChangedCallback(name: string): void {
+    if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url"].includes(name)) this.#early = undefined
+    if (this.shadowRoot) this.#readAttributes()
+  }
+
+  // --- Internals
+
+  #build(): void {
+    const shadow = this.attachShadow({ mode: "open", delegatesFocus: true })
+    adopt(shadow)
+    const failed = (reason: unknown) => this.#microphoneFailed(reason)
+    const actions: Actions = {
+      start: () => this.start().catch(() => {}),
+      end: () => this.end(),
+      send: (text) => void this.send(text).catch(() => this.#composer!.restore(text)),
+      stop: () => this.#stop(),
+      approach: () => {
+        if (this.getAttribute("preload") === "hover" && this.#state.phase === "idle") this.load().catch(() => {})
+      },
+      unlock: () => this.#attempt(async (face) => this.#update({ blocked: !(await face.startPlayback()) })),
+      agree: () => {
+        faceOf(this.#session)?.acknowledgeDisclosure()
+        this.#update({ gated: false })
+      },
+      toggleMicrophone: () =>
+        this.#attempt(async (face) => {
+          if (!face.micStarted) await face.startMic()
+          else if (face.micEnabled) face.mute()
+          else face.unmute()
+        }),
+      tap: () =>
+        this.#attempt(async (face) => {
+          if (face.tapToTalkActive) return face.endTapToTalk()
+          if (!face.micStarted) await face.startMic()
+          if (!face.tapToTalkActive) face.startTapToTalk()
+        }),
+      retryMicrophone: () => {
+        this.#update({ microphoneProblem: undefined })
+        this.#attempt((face) => face.startMic())
+      },
+      dismissMicrophone: () => this.#update({ microphoneProblem: undefined }),
+      toggleSound: () =>
+        this.#attempt(async (face) => {
+          if (face.audioOutputMuted) face.unmuteAudioOutput()
+          else face.muteAudioOutput()
+        }),
+      toggleCaptions: () => this.#update({ captions: !this.#state.captions }),
+      switchMode: () => void this.#switchMode(),
+    }
+    const devices = new Devices(() => faceOf(this.#session), failed)
+    this.#stage = new Stage(actions, (picture) => this.#update({ picture }))
+    this.#composer = new Composer(actions)
+    this.#disclosure = make("p", { part: "disclosure", class: "disclosure" })
+    const notices = new Notices(actions)
+    const controls = new Controls(actions, devices)
+    this.#log = new Log()
+    this.#parts = [this.#stage, controls, devices, notices, this.#log, this.#composer]
+    const roots = this.#parts.map(({ root }) => root)
+    this.#frame = make("div", { part: "frame", class: "frame" }, ...roots, this.#log.region, make("slot", { name: "disclosure" }, this.#disclosure))
+    shadow.append(this.#frame)
+    shadow.addEventListener("keydown", (event) => {
+      if ((event as KeyboardEvent).key === "Escape" && this.#state.busy) this.#stop()
+    })
+    this.#readAttributes()
+  }
+
+  get #modes(): readonly Mode[] {
+    const named = (this.getAttribute("modes") ?? "").split(/\s+/).filter((mode): mode is Mode => mode === "face" || mode === "text")
+    return named.length > 0 ? [...new Set(named)] : this.defaultModes
+  }
+
+  #readAttributes(): void {
+    const change: Partial<State> = { captions: this.getAttribute("captions") !== "off" }
+    if (!open(this.#state)) {
+      const modes = this.#modes
+      Object.assign(change, { modes, mode: modes[0], sound: !this.hasAttribute("muted"), disclosure: this.getAttribute("disclosure") ?? "" })
+    }
+    const poster = this.getAttribute("poster")
+    if (poster) change.poster = poster
+    this.#update(change)
+  }
+
+  /** Changes what is shown. A control that disappears passes the focus on. */
+  #update(change: Partial<State>): void {
+    const before = this.#state
+    const state = (this.#state = { ...before, ...change })
+    const focused = this.shadowRoot?.activeElement
+    for (const part of this.#parts) part.show(state)
+    if (this.#disclosure) this.#disclosure.textContent = state.disclosure || state.labels.disclosure
+    this.#frame?.classList.toggle("both", state.modes.length > 1 && state.mode === "face")
+    if (this.#frame) this.setAttribute("phase", state.phase)
+    if (focused && !focused.checkVisibility?.()) this.#passFocus()
+    if (before.phase !== state.phase) this.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: state.phase } }))
+  }
+
+  #passFocus(): void {
+    // On a phone the field would open the keyboard.
+    const typed = globalThis.matchMedia?.("(pointer: fine)").matches
+    const fits = (element: HTMLElement) => element.checkVisibility() && !element.matches(":disabled")
+    const all = [...this.shadowRoot!.querySelectorAll<HTMLElement>(typed ? ".over, textarea, button" : ".over, button")]
+    all.find(fits)?.focus()
+  }
+
+  async #begin(): Promise<void> {
+    this.#leave()
+    const run = (this.#run = new AbortController())
+    const { signal } = run
+    const modes = this.#modes
+    this.#update({
+      phase: "connecting",
+      modes,
+      mode: modes[0]!,
+      message: "",
+      picture: false,
+      blocked: false,
+      gated: false,
+      busy: false,
+      pending: false,
+      switching: false,
+      microphone: this.#microphone === "none" ? "none" : "off",
+      microphoneProblem: undefined,
+      sound: !this.hasAttribute("muted"),
+    })
+    try {
+      const [init, { Conversation }] = await Promise.all([this.#takeInit(signal), conversationModule()])
+      this.#showPoster(init)
+      const options = { ...this.#attributeOptions(), ...this.#options }
+      const session = await makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, options })
+      if (signal.aborted) return await session.dispose()
+      this.#session = session
+      this.#attach(session, signal)
+      const log = this.#log!
+      new Conversation({
+        session,
+        labels: this.#state.labels,
+        agentName: this.agentName,
+        entries: modes.includes("text"),
+        log: log.root,
+        region: log.region,
+        caption: this.#stage!.caption,
+        send: (text) => {
+          this.#composer!.field.focus()
+          this.#composer!.submit(text)
+        },
+        signal,
+      })
+      this.dispatchEvent(new CustomEvent("sessionCreated", { detail: { session } }))
+      await session.connect()
+      if (!signal.aborted) this.#live()
+    } catch (reason) {
+      if (signal.aborted) return
+      run.abort()
+      this.#update({ phase: "error", message: errorText(this.#state.labels, codeOf(reason)), gated: false, blocked: false })
+      throw reason
+    }
+  }
+
+  /** Ends the conversation and frees its session. */
+  #leave(): void {
+    this.#endRun()
+    this.#session?.dispose().catch(() => {}) // the program has ended, and the session with it
+    this.#session = undefined
+  }
+
+  #endRun(): void {
+    this.#run.abort()
+    this.#turn?.abort()
+  }
+
+  #over(reason: string | undefined): void {
+    this.#endRun()
+    const { labels } = this.#state
+    const error = labels.errors[reason ?? ""]
+    const message = labels.ended[reason ?? ""] ?? error ?? labels.over
+    this.#update({ phase: error ? "error" : "ended", message, microphoneProblem: undefined, busy: false, pending: false, gated: false, blocked: false, picture: false })
+  }
+
+  get #microphone(): "start" | "click" | "none" {
+    const text = this.getAttribute("microphone")
+    return text === "click" || text === "none" ? text : "start"
+  }
+
+  #attributeOptions(): SessionOptions {
+    const options: Record<string, string> = {}
+    for (const name of ["kickoff", "threadId", "contextId", "contextType", "region", "genieUrl"] as const) {
+      const value = this[name]
+      if (value !== null) options[name] = value
+    }
+    if (this.disclosure) options["disclosureText"] = this.disclosure
+    return options
+  }
+
+  // --- appInit
+
+  async #requestInit(signal?: AbortSignal): Promise<AppInitResult> {
+    const given = await resolve(this.#init)
+    if (given) return given
+    const token = await resolve(this.#token)
+    const text = typeof token === "object" ? token.ks : token
+    const options: Record<string, unknown> = { signal }
+    for (const name of ["widgetId", "region", "agenticUrl", "genieUrl", "ovpUrl"] as const) if (this[name] !== null) options[name] = this[name]
+    if (text) options["token"] = text
+    return requestInit(this.#modes, options as { widgetId: string })
+  }
+
+  async #earlyInit(): Promise<void> {
+    this.#early ??= { at: Date.now(), reply: this.#requestInit() }
+    const early = this.#early
+    try {
+      this.#showPoster(await early.reply)
+    } catch (reason) {
+      if (this.#early === early) this.#early = undefined
+      throw reason
+    }
+  }
+
+  #takeInit(signal: AbortSignal): Promise<AppInitResult> {
+    const early = this.#early
+    this.#early = undefined
+    return early && Date.now() - early.at < initMs ? early.reply : this.#requestInit(signal)
+  }
+
+  #showPoster({ avatars }: AppInitResult): void {
+    if (!this.getAttribute("poster")) this.#update({ poster: avatars?.[0]?.previewImageUrl || undefined })
+  }
+
+  // --- The session's events
+
+  #attach(session: AnySession, signal: AbortSignal): void {
+    // Until it is disposed, for what follows its end.
+    session.onAny((name, detail) => this.dispatchEvent(new CustomEvent(String(name), { detail })))
+    let answering = false
+    let speaking = false
+    const busy = () => this.#update({ busy: answering || speaking || this.#state.pending })
+    listen(session, signal, {
+      stateChange: () => {
+        if (!("transport" in session)) return
+        this.#update({ switching: (session.state as string) === "switching", mode: session.mode === "avatar" ? "face" : "text" })
+        this.#showVoice()
+      },
+      transportChanged: ({ mode, transport }) => {
+        if (mode === "avatar") this.#attachFace(transport, signal)
+        this.#update({ mode: mode === "avatar" ? "face" : "text" })
+      },
+      warning: ({ code }) => {
+        if (code === "playback_blocked") this.#update({ blocked: true })
+        else if (code === "media_no_video") this.#update({ message: this.#state.labels.noPicture })
+        else if (/^(mic|devices)_/.test(code)) this.#microphoneFailed({ code })
+      },
+      responsePending: () => {
+        this.#update({ pending: true, busy: true })
+      },
+      responseSettled: () => {
+        this.#update({ pending: false })
+        busy()
+      },
+      turnStart: () => {
+        answering = true
+        busy()
+      },
+      turnEnd: () => {
+        answering = false
+        busy()
+      },
+      avatarStartTalking: () => {
+        speaking = true
+        busy()
+      },
+      avatarStopTalking: () => {
+        speaking = false
+        busy()
+      },
+      ended: ({ reason }) => this.#over(reason),
+    })
+    const face = faceOf(session)
+    if (face) this.#attachFace(face, signal)
+  }
+
+  #attachFace(face: AvatarSession, signal: AbortSignal): void {
+    if (this.#faces.has(face)) return
+    this.#faces.add(face)
+    if (this.hasAttribute("muted")) face.muteAudioOutput()
+    const voice = () => this.#showVoice()
+    listen(face, signal, {
+      stateChange: ({ state }) => {
+        if (state === "reconnecting" || state === "resuming") this.#update({ phase: "reconnecting" })
+        else if (state === "connected" && this.#state.phase === "reconnecting") this.#update({ phase: "live" })
+        this.#showVoice()
+      },
+      disclosure: ({ disclosureText }) => this.#update({ disclosure: disclosureText, gated: this.#options.requireDisclosureAck === true }),
+      micStarted: () => this.#update({ microphoneProblem: undefined }),
+      tapToTalkStarted: voice,
+      tapToTalkEnded: voice,
+    })
+    listen(face, signal, { micStarted: voice })
+  }
+
+  #live(): void {
+    this.#update({ phase: "live", gated: false })
+    this.#showVoice()
+  }
+
+  /** Reads what the session knows of the microphone and the sound. */
+  #showVoice(): void {
+    const face = faceOf(this.#session)
+    if (!face) return
+    const microphone = this.#microphone === "none" ? "none" : face.micStarted && face.micEnabled ? "on" : "off"
+    this.#update({ microphone, sound: !face.audioOutputMuted, tapToTalk: face.capabilities.tapToTalk, tapping: face.tapToTalkActive })
+  }
+
+  /** Does something with the face; an error is one of the microphone. */
+  async #attempt(act: (face: AvatarSession) => Promise<void>): Promise<void> {
+    const face = faceOf(this.#session)
+    try {
+      if (face) await act(face)
+    } catch (reason) {
+      if (face === faceOf(this.#session)) this.#microphoneFailed(reason)
+    }
+    this.#showVoice()
+  }
+
+  #microphoneFailed(reason: unknown): void {
+    this.#update({ microphoneProblem: errorText(this.#state.labels, codeOf(reason)) })
+  }
+
+  #stop(): void {
+    this.#turn?.abort()
+    if (this.#state.phase === "live") faceOf(this.#session)?.interrupt()
+  }
+
+  async #switchMode(): Promise<void> {
+    const session = this.#session
+    if (!session || !("switchMode" in session)) return
+    try {
+      await session.switchMode(this.#state.mode === "face" ? "chat" : "avatar")
+    } catch (reason) {
+      if (session === this.#session && !this.#run.signal.aborted) this.#update({ message: errorText(this.#state.labels, codeOf(reason)) })
+    }
+  }
+}
+
+if (globalThis.HTMLElement) reflect(AgentElement.prototype)
+
+let sheet: CSSStyleSheet | undefined
+
+/** One sheet for all elements of the page; it needs no exception in a content policy, as a style element does. */
+function adopt(shadow: ShadowRoot): void {
+  if (!("adoptedStyleSheets" in shadow)) return // documents without layout, as in tests
+  if (!sheet) {
+    sheet = new CSSStyleSheet()
+    sheet.replaceSync(styles + css)
+  }
+  shadow.adoptedStyleSheets = [sheet]
+}
+
+async function resolve<T>(source: Source<T> | undefined): Promise<T | undefined> {
+  return typeof source === "function" ? (source as () => T | Promise<T>)() : source
+}
+
+function codeOf(reason: unknown): string | undefined {
+  return (reason as { code?: string } | undefined)?.code
+}

@@ -1,0 +1,117 @@
+// What is downloaded with the session, when a conversation begins: captions, Markdown,
+// widgets.
+import { Captions, drawCaptions } from "../ui/captions.js"
+import { make, safeLink } from "../ui/dom.js"
+import { fillIn } from "../ui/labels.js"
+import { GrowingMarkdown, plainMarkdown } from "../ui/markdown.js"
+import { SpokenTranscript, type TranscriptChange, type TranscriptEntry } from "../ui/transcript.js"
+import { drawWidget, type WidgetAction } from "../ui/widgets.js"
+import type { Labels } from "./labels.js"
+import { listen, type AnySession } from "./session.js"
+
+/** Where a conversation is drawn, and what it needs. */
+export interface Frame {
+  session: AnySession
+  labels: Labels
+  agentName: string | null
+  /** Whether what was said is drawn; it is told to screen readers in any case. */
+  entries: boolean
+  log: HTMLElement
+  /** For screen readers. */
+  region: HTMLElement
+  caption: HTMLElement
+  send(text: string): void
+  signal: AbortSignal
+}
+
+/** How close to its end a log is scrolled on with new content, in CSS pixels. */
+const followPx = 60
+
+/** Draws what is said and shown in one session. What it has drawn stays after the end. */
+export class Conversation {
+  readonly #frame: Frame
+  readonly #entries = new Map<TranscriptEntry, { root: HTMLElement; text: GrowingMarkdown | undefined; body: HTMLElement }>()
+  #questions: HTMLElement | undefined
+
+  constructor(frame: Frame) {
+    this.#frame = frame
+    const { session, log, region, caption, signal, entries } = frame
+    log.replaceChildren()
+    region.replaceChildren()
+    const captions = new Captions(session)
+    const undraw = drawCaptions(captions, caption)
+    const transcript = new SpokenTranscript(session, { liveRegion: region, plain: plainMarkdown })
+    if (entries) transcript.onChange((change) => this.#said(change))
+    listen(session, signal, {
+      widget: (widget) => {
+        const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels.widgets })
+        if (widget.followups) {
+          this.#questions?.remove()
+          this.#questions = drawn
+        }
+        this.#append(drawn)
+      },
+      turnStart: ({ isNewTurn }) => {
+        if (!isNewTurn) return
+        this.#questions?.remove()
+        if (!entries) log.replaceChildren()
+      },
+      oauthRequired: ({ authUrl, toolDisplayName, toolName }) => {
+        const text = fillIn(frame.labels.consent, { tool: toolDisplayName || toolName || "" })
+        this.#append(make("div", { class: "note" }, make("p", {}, text), safeLink(authUrl, { class: "button" }, frame.labels.allow)))
+        region.append(make("p", {}, text))
+      },
+    })
+    signal.addEventListener("abort", () => {
+      undraw()
+      captions.destroy()
+      transcript.destroy()
+    })
+  }
+
+  #said({ entry, kind }: TranscriptChange): void {
+    const shown = this.#entries.get(entry)
+    if (kind === "removed") {
+      shown?.root.remove()
+      this.#entries.delete(entry)
+      return
+    }
+    const { root, body, text } = shown ?? this.#add(entry)
+    root.toggleAttribute("data-cut", entry.interrupted)
+    if (!text) return void (body.textContent = entry.text)
+    text.set(entry.text)
+    if (!entry.open) text.end()
+    this.#follow()
+  }
+
+  #add(entry: TranscriptEntry) {
+    const { labels, agentName } = this.#frame
+    const agent = entry.who === "agent"
+    const body = make("div", { class: `text${agent ? " agent-markdown" : ""}`, dir: "auto" })
+    const root = make("article", { class: `turn ${entry.who}`, part: `turn ${entry.who}` }, make("p", { class: "who" }, agent ? (agentName ?? labels.agent) : labels.you), body)
+    const added = { root, body, text: agent ? new GrowingMarkdown(body) : undefined }
+    this.#entries.set(entry, added)
+    this.#append(root)
+    return added
+  }
+
+  #append(element: HTMLElement): void {
+    this.#frame.log.append(element)
+    if (this.#questions && element !== this.#questions && this.#questions.isConnected) this.#frame.log.append(this.#questions)
+    this.#follow(element.classList.contains("user"))
+  }
+
+  /** Scrolls to the end, unless the visitor has scrolled up. */
+  #follow(always = false): void {
+    const { log } = this.#frame
+    const left = log.scrollHeight - log.scrollTop - log.clientHeight
+    if (always || left < followPx + (log.lastElementChild?.clientHeight ?? 0)) log.scrollTop = log.scrollHeight
+  }
+
+  #act(action: WidgetAction): unknown {
+    const { session, send } = this.#frame
+    if (action.kind === "submit") return session.updateRequestVars(action.values)
+    if (action.kind === "followup") send(action.text)
+    return undefined
+  }
+}

@@ -1,0 +1,66 @@
+import type { WidgetLabels } from "../ui/labels.js"
+import { END_MESSAGES, ERROR_MESSAGES } from "../ui/messages.js"
+
+/** The texts of the elements, in English. `labels` replaces any of them. */
+export const english = {
+  agent: "Agent",
+  you: "You",
+  start: "Start the conversation",
+  again: "Start again",
+  connecting: "Connecting…",
+  reconnecting: "The connection was lost. Reconnecting…",
+  retry: "Try again",
+  dismiss: "Dismiss",
+  unlock: "Turn the sound on",
+  agree: "Continue",
+  controls: "Conversation",
+  microphoneOn: "Microphone on",
+  microphoneOff: "Microphone off",
+  tap: "Tap or hold to talk",
+  tapping: "Listening. Tap when done",
+  soundOn: "Sound on",
+  soundOff: "Sound off",
+  captions: "Captions",
+  devices: "Devices",
+  microphone: "Microphone",
+  speaker: "Speaker",
+  level: "Level of the microphone",
+  face: "Face",
+  stop: "Stop the answer",
+  end: "End the conversation",
+  log: "What was said",
+  message: "Your message",
+  placeholder: "Type a message",
+  send: "Send",
+  thinking: "Thinking…",
+  suggestions: "Ask next",
+  empty: "There is no answer to that.",
+  stopped: "You stopped this answer.",
+  consent: "The agent asks for your permission to use {tool}.",
+  allow: "Allow it",
+  noPicture: "No picture arrives at the moment.",
+  disclosure: "You are talking to an AI.",
+  /** Words of widgets, in place of those of `WIDGET_LABELS`. */
+  widgets: {} as Partial<WidgetLabels>,
+  /** By the code of the error (docs/errors.md). */
+  errors: ERROR_MESSAGES as Record<string, string>,
+  /** For any other error. */
+  failed: "Something went wrong. Please try again.",
+  /** By the reason of the event `ended`. */
+  ended: END_MESSAGES,
+  /** For any other reason. */
+  over: "The conversation is over. You can start again.",
+}
+
+/** The texts of an element; those of `errors` and `ended` are replaced one by one too. */
+export type Labels = typeof english
+
+/** Returns the labels with those of a page over them. */
+export function labelsOf(own: Partial<Labels> | undefined): Labels {
+  return { ...english, ...own, errors: { ...english.errors, ...own?.errors }, ended: { ...english.ended, ...own?.ended } }
+}
+
+/** The sentence for an error, which says what to do. */
+export function errorText(labels: Labels, code: string | undefined): string {
+  return labels.errors[code ?? ""] ?? labels.failed
+}

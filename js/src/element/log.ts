@@ -1,0 +1,18 @@
+import { make } from "../ui/dom.js"
+import type { Part, State } from "./state.js"
+
+/** Where what was said and shown is drawn. */
+export class Log implements Part {
+  readonly root = make("div", { part: "log", class: "log", role: "log", "aria-live": "off" })
+  /** What screen readers are told, which a log that is drawn as it grows would repeat. */
+  readonly region = make("div", { class: "agent-hidden" })
+
+  show({ labels, modes }: State): void {
+    this.root.setAttribute("aria-label", labels.log)
+    // A log scrolls, which takes the focus to do by keyboard.
+    const scrolls = modes.includes("text")
+    this.root.classList.toggle("scrolls", scrolls)
+    if (scrolls) this.root.tabIndex = 0
+    else this.root.removeAttribute("tabindex")
+  }
+}

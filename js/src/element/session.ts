@@ -1,0 +1,86 @@
+import type { AgentSession, AgentSessionEvents } from "../agentsession.js"
+import type { AppInitOptions, AppInitResult } from "../appinit.js"
+import type { AvatarSession } from "../avatar.js"
+import type { AvatarSettings } from "../avataroptions.js"
+import type { ChatSettings } from "../chatoptions.js"
+import type { ChatSession } from "../chatsession.js"
+import type { AgentState, AvatarEvents, AvatarState, ChatState, ChatTurn } from "../events.js"
+import type { Mode, Phase } from "./state.js"
+
+/** The session of an element, whose kind depends on `modes`. */
+export type AnySession = AvatarSession | ChatSession | AgentSession
+
+/** Options that an element passes on; those that it sets itself are left out. */
+export type SessionOptions = Omit<AvatarSettings & ChatSettings, "videoEl" | "audioEl" | "micStartMode">
+
+/** What is needed to make a session. */
+export interface Plan {
+  modes: readonly Mode[]
+  video: HTMLVideoElement
+  microphone: "start" | "click" | "none"
+  /** The reply of `appInit`. */
+  init: AppInitResult
+  options: SessionOptions
+}
+
+/** Downloads the modules that the modes need, and nothing else. */
+const chatModule = () => import("../chat.js")
+const fullModule = () => import("../index.js")
+
+/** Downloads the module and the program for these modes. */
+export async function loadFor(modes: readonly Mode[]): Promise<void> {
+  if (modes.includes("face")) await (await fullModule()).load()
+  else await (await chatModule()).load()
+}
+
+export async function requestInit(modes: readonly Mode[], options: AppInitOptions): Promise<AppInitResult> {
+  const { appInit } = await (modes.includes("face") ? fullModule() : chatModule())
+  return appInit(options)
+}
+
+// Widgets that the elements draw; agents send them only when they are switched on.
+const capabilities = { show_link: "on", video_gallery: "on", external_video: "on" } as const
+
+/** Makes the session, which is not connected yet. */
+export async function makeSession({ modes, video, microphone, init, options }: Plan): Promise<AnySession> {
+  const common = { ...init, ...options }
+  const chat = { capabilities: { ...capabilities, ...options.capabilities } }
+  const avatar = {
+    videoEl: video,
+    micStartMode: microphone === "start" ? "immediate" : "deferred",
+    capabilities: { avatar_show_content: "on", ...chat.capabilities },
+  } as const
+  if (!modes.includes("face")) return new (await chatModule()).ChatSession({ ...common, ...chat })
+  const { AgentSession, AvatarSession } = await fullModule()
+  if (modes.length === 1) return new AvatarSession({ ...common, ...avatar })
+  return new AgentSession({ ...common, mode: modes[0] === "face" ? "avatar" : "chat", avatar, chat })
+}
+
+/** The events that an element handles, of whichever session has them. */
+type Events = Omit<AvatarEvents, "stateChange"> &
+  Pick<AgentSessionEvents, "transportChanged" | "modeChanged"> & { stateChange: { state: AvatarState | ChatState | AgentState } }
+
+/** The events of an element, by name, with what their `detail` is. */
+export interface AgentElementEvents extends Events {
+  /** The element is in another phase. */
+  phaseChange: { phase: Phase }
+  /** A session was made, and is not connected yet: the place to add tools and listeners. */
+  sessionCreated: { session: AnySession }
+}
+
+/** Adds listeners to a session of any kind; events that it does not have never come. */
+export function listen(session: AnySession, signal: AbortSignal, listeners: { [K in keyof Events]?: (payload: Events[K]) => void }): void {
+  const on = session.on.bind(session) as (event: string, listener: (payload: never) => void, options: { signal: AbortSignal }) => unknown
+  for (const [event, listener] of Object.entries(listeners)) on(event, listener, { signal })
+}
+
+/** Sends a typed text. */
+export async function say(session: AnySession, text: string, signal: AbortSignal): Promise<ChatTurn | boolean> {
+  return "speak" in session ? session.speak(text, { signal }) : session.sendText(text, { signal })
+}
+
+/** The session of the picture and the voice, if there is one now. */
+export function faceOf(session: AnySession | undefined): AvatarSession | undefined {
+  const transport = session && "transport" in session ? session.transport : session
+  return transport && "speak" in transport ? transport : undefined
+}

@@ -1,0 +1,72 @@
+import type { Labels } from "./labels.js"
+
+/** How the agent answers. */
+export type Mode = "face" | "text"
+
+/** Where an element is in a conversation. */
+export type Phase = "idle" | "connecting" | "live" | "reconnecting" | "ended" | "error"
+
+/** Everything that an element shows; each part draws what concerns it. */
+export interface State {
+  labels: Labels
+  phase: Phase
+  /** The modes that can be switched between; the conversation begins in the first. */
+  modes: readonly Mode[]
+  mode: Mode
+  switching: boolean
+  /** The sentence about the phase: an error, or how the conversation has ended. */
+  message: string
+  disclosure: string
+  /** The disclosure waits to be confirmed. */
+  gated: boolean
+  poster: string | undefined
+  /** The video has a picture. */
+  picture: boolean
+  captions: boolean
+  /** Sound waits for a click. */
+  blocked: boolean
+  sound: boolean
+  /** `none` has no button. */
+  microphone: "none" | "off" | "on"
+  /** Why the microphone could not be used, until that is acted on. */
+  microphoneProblem: string | undefined
+  /** The microphone is used only in windows that a button opens. */
+  tapToTalk: boolean
+  tapping: boolean
+  /** The agent answers or speaks. */
+  busy: boolean
+  /** The agent was asked and has shown nothing yet. */
+  pending: boolean
+}
+
+/** A part of an element. */
+export interface Part {
+  readonly root: HTMLElement
+  /** Draws the state; it is called at every change. */
+  show(state: State): void
+}
+
+/** What a visitor can do, whichever part offers it. */
+export interface Actions {
+  start(): void
+  end(): void
+  send(text: string): void
+  stop(): void
+  /** Loads early, when `preload` is `hover`. */
+  approach(): void
+  unlock(): void
+  agree(): void
+  toggleMicrophone(): void
+  /** Begins or ends a window of tap-to-talk. */
+  tap(): void
+  retryMicrophone(): void
+  dismissMicrophone(): void
+  toggleSound(): void
+  toggleCaptions(): void
+  switchMode(): void
+}
+
+/** Whether there is a conversation, or one is being made. */
+export function open({ phase }: State): boolean {
+  return phase === "connecting" || phase === "live" || phase === "reconnecting"
+}
