@@ -20,12 +20,13 @@ import { slim } from "./slim.mjs"
 const here = dirname(fileURLToPath(import.meta.url))
 const root = dirname(here)
 const dist = join(here, "dist")
-const { version } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"))
+const { exports, version } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"))
 // Without inlining the download is 5 to 8 % smaller; docs/architecture.md has the costs.
 const goflags = readFileSync(join(root, "tools", "wasm", "goflags"), "utf8").trim()
 const budgets = JSON.parse(readFileSync(join(here, "size-budget.json"), "utf8"))
 
-const entries = ["index", "chat", "compat", "ui", "element"]
+/** The modules that package.json exports. */
+const entries = Object.values(exports).flatMap(({ default: file = "" }) => /^\.\/dist\/(.+)\.js$/.exec(file)?.[1] ?? [])
 const programs = { "agentruntime.wasm": "./cmd/wasm", "chat.wasm": "./cmd/chatwasm" }
 
 if (process.argv[2] !== "sizes") {

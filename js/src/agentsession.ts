@@ -4,7 +4,7 @@ import { ChatSession } from "./chatsession.js"
 import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn } from "./events.js"
 import { fullProgram } from "./full.js"
 import { optionsOf, type PlainOptions } from "./options.js"
-import type { Methods } from "./program.js"
+import type { Methods, Program } from "./program.js"
 import { Remote } from "./remote.js"
 import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
 
@@ -40,10 +40,13 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport`
    * or `wrong_token_scope`.
    */
-  constructor(options: AgentOptions) {
+  constructor(options: AgentOptions)
+  /** @internal */
+  constructor(options: AgentOptions, find: () => Promise<Program>)
+  constructor(options: AgentOptions, find = fullProgram) {
     const plain = plainAgent(options)
     const transports: Transports = {}
-    super(initial(plain), remoteOf(plain, transports))
+    super(initial(plain), remoteOf(plain, transports, find))
     this.#transports = transports
   }
 
@@ -159,13 +162,13 @@ function initial(plain: PlainAgent): AgentSnapshot {
 }
 
 /** Stores each transport in transports before it connects, the first at once. */
-function remoteOf(options: PlainAgent, transports: Transports): Remote {
+function remoteOf(options: PlainAgent, transports: Transports, find: () => Promise<Program>): Remote {
   // The properties of a later transport are those in the program at once.
   const show = (mode: AgentMode, held: Remote, plain: PlainOptions = {}) => {
     transports[mode] = mode === "avatar" ? new AvatarSession(held, plain) : new ChatSession(held, plain)
   }
   const remote = new Remote({
-    find: fullProgram,
+    find,
     options,
     open: (go, options, dispatch, remote) => {
       const { avatar, chat, ...rest } = options as PlainAgent

@@ -87,7 +87,7 @@ function asError(cause: unknown): unknown {
 }
 
 // The meaning of each code, generated from runtime/fault.
-const docs = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#"
+export const docs = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#"
 
 // Titles of the codes that are used without the Go program.
 const titles = {

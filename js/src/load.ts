@@ -1,4 +1,5 @@
 import { localError, messageOf, untilAborted } from "./errors.js"
+import { node, type Node } from "./node.js"
 import { start, type Exports, type Holdings, type Program } from "./program.js"
 
 /**
@@ -9,9 +10,9 @@ export type ProgramName = "full" | "chat"
 
 /** Options of `load`. */
 export interface LoadOptions {
-  /** Where the program's file is served. Default: next to this module. */
+  /** Where the program's file is served, or a `file:` URL in Node.js. Default: next to this module. */
   wasmUrl?: string | URL
-  /** A compiled module, for pages that fetch or cache it themselves. */
+  /** A compiled module, for pages that fetch or cache it themselves, and for servers without `fs`. */
   wasmModule?: WebAssembly.Module
   /** Called once when the Go program ends: with 0 after `dispose()`, another code after a crash. */
   onExit?: (code: number) => void
@@ -39,7 +40,7 @@ const chat: ProgramFile = {
   requiredExport: "chatSession",
   // The literal form is what bundlers look for, to copy the file.
   url: () => new URL("./chat.wasm", import.meta.url),
-  globals: ["location", "WebAssembly"], // it runs in a worker too
+  globals: ["WebAssembly"], // it runs in a worker and in Node.js too
 }
 
 /** Returns a program for calls that need no media. */
@@ -120,7 +121,7 @@ async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Pr
 
 function absolute(url: string | URL): URL {
   try {
-    return new URL(url, typeof document === "undefined" ? location.href : document.baseURI)
+    return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href) // Node.js has neither
   } catch (cause) {
     throw localError("load_failed", "wasmUrl must be a URL", { cause })
   }
@@ -135,6 +136,8 @@ const stallMs = 20_000
  * the reason of signal when that is aborted, and when the download stalls.
  */
 export async function compile(url: URL, name: string, signal: AbortSignal): Promise<WebAssembly.Module> {
+  const files = url.protocol === "file:" ? node("fs") : undefined
+  if (files) return compileFile(files, url)
   const download = new AbortController()
   const abort = () => download.abort(signal.reason)
   signal.addEventListener("abort", abort)
@@ -161,6 +164,15 @@ export async function compile(url: URL, name: string, signal: AbortSignal): Prom
   } finally {
     clearTimeout(timer)
     signal.removeEventListener("abort", abort)
+  }
+}
+
+/** Compiles a file of the disk: fetch of Node.js reads none. */
+async function compileFile(files: Node["fs"], url: URL): Promise<WebAssembly.Module> {
+  try {
+    return await WebAssembly.compile(await files.promises.readFile(node("url")!.fileURLToPath(url.href)))
+  } catch (cause) {
+    throw localError("load_failed", `${url.href} cannot be read: ${messageOf(cause)}`, { cause })
   }
 }
 

@@ -31,6 +31,9 @@ const documents: Record<string, string> = {
     const videoEl: HTMLVideoElement
     const captionElement: HTMLElement, widgetElement: HTMLElement, liveRegion: HTMLElement
     const show: (text: string) => void`,
+  "docs/pagetests.md": `
+    const widgetId: string
+    const wasmModule: WebAssembly.Module`,
   "docs/javascript.md": `
     const AgentError: typeof import("agentruntime").AgentError
     const AvatarSession: typeof import("agentruntime").AvatarSession
@@ -49,6 +52,9 @@ const documents: Record<string, string> = {
     interface ImportMeta { hot?: { dispose(end: () => void): void } }`,
 }
 
+/** The modules that package.json exports. */
+const entries = Object.entries<{ default?: string }>(JSON.parse(readFileSync(join(root, "js/package.json"), "utf8")).exports).filter(([, { default: file }]) => file?.endsWith(".js"))
+
 const settings = {
   compilerOptions: {
     target: "ES2022",
@@ -59,7 +65,7 @@ const settings = {
     strict: true,
     noEmit: true,
     skipLibCheck: true,
-    paths: Object.fromEntries(["index", "chat", "compat", "ui", "element"].map((name) => ["agentruntime" + (name === "index" ? "" : "/" + name), [join(root, `js/src/${name}.ts`)]])),
+    paths: Object.fromEntries(entries.map(([name, { default: file = "" }]) => [name.replace(/^\./, "agentruntime"), [join(root, "js", file.replace("dist", "src").replace(/js$/, "ts"))]])),
   },
   include: ["*.ts", join(root, "js/src/glue.d.ts")],
 }

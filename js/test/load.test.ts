@@ -84,7 +84,7 @@ test("dispose ends a download under way", async () => {
     return new Promise(() => {})
   })
   try {
-    const failed = assert.rejects(chatProgram(), { code: "aborted" })
+    const failed = assert.rejects(chatProgram({ wasmUrl: "chat.wasm" }), { code: "aborted" })
     const signal = await asking
     await dispose()
     await failed

@@ -143,7 +143,7 @@ test("an element is small before its conversation, and defines itself only in a 
 })
 
 test("no entry leaves files of an earlier build behind", () => {
-  const named = new Set(["index", "chat", "compat", "ui", "element"].map((name) => name + ".js"))
+  const named = new Set(Object.values<{ default?: string }>(manifest.exports).flatMap(({ default: file }) => file?.replace("./dist/", "") ?? []))
   for (const name of named) {
     for (const [, shared] of readFileSync(new URL("dist/" + name, root), "utf8").matchAll(/"\.\/([^"]+\.js)"/g)) named.add(shared!)
   }
@@ -172,6 +172,21 @@ test("load without a window rejects with load_failed", async () => {
     return true
   })
   await dispose()
+})
+
+test("the chat finds its program in node, and takes one that is given", async () => {
+  const chat: typeof main = await import(new URL("dist/chat.js", root).href) // as built, not bundled with this test
+  await chat.load()
+  assert.ok((await chat.diagnostics()).goroutines > 0)
+  await chat.dispose()
+  await chat.load({ wasmModule: await WebAssembly.compile(readFileSync(new URL("dist/chat.wasm", root))) })
+  const session = new chat.ChatSession({ token: "t", genieUrl: "https://genie.invalid" })
+  await session.connect()
+  assert.equal((await chat.diagnostics()).sessions, 1)
+  session.disconnect()
+  await chat.dispose()
+  assert.equal((await chat.diagnostics()).sessions, 0)
+  await assert.rejects(chat.load({ wasmUrl: new URL("none.wasm", root) }), (error) => error instanceof chat.AgentError && error.code === "load_failed" && /none\.wasm cannot be read/.test(error.message))
 })
 
 test("appInit with an aborted signal rejects with aborted", async () => {

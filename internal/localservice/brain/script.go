@@ -127,7 +127,7 @@ func (s *step) UnmarshalYAML(node ast.Node) error {
 	if !entries.Next() {
 		return at(node, errNotOne)
 	}
-	kind := entries.Key().String()
+	kind := strings.Trim(entries.Key().String(), `"`) // as JSON writes it
 	parse, known := steps[kind]
 	if !known {
 		return at(node, fmt.Errorf("unknown field %q; %w", kind, errNotOne))

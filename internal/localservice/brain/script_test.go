@@ -102,6 +102,14 @@ func TestScriptPlays(t *testing.T) {
 	}
 }
 
+// TestScriptMayBeJSON, which is YAML with quoted keys.
+func TestScriptMayBeJSON(t *testing.T) {
+	s, err := ParseScript([]byte(`{"rules": [{"when": {"any": true}, "steps": [{"say": "Hello."}, {"pause": 1}]}]}`))
+	if err != nil || len(s.Rules) != 1 || len(s.Rules[0].Steps) != 2 {
+		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
 func TestScriptFailsAndPauses(t *testing.T) {
 	s := scripted(t)
 	out := &tape{}

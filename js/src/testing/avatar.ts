@@ -1,0 +1,686 @@
+import type { AgentError } from "../errors.js"
+import { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL, type AvatarState, type Disclosure, type Kickoff, type Segment, type Snapshot, type Word } from "../events.js"
+import type { Methods } from "../program.js"
+import type { FakeAgent } from "./fakeagent.js"
+import { pieces, render } from "./script.js"
+import { fault, methodsOf, Scripted, wait, widgetOf } from "./scripted.js"
+
+/** A typed text that waits until it may be sent. */
+interface Held {
+  text: string
+  kickoff?: boolean
+  done: (sent: boolean) => void
+}
+
+/** Functions of the page among the options. */
+interface Hooks {
+  onBeforeSend?: (text: string, about: { kind: string; threadId?: string }) => unknown
+  onAgentAction?: (action: object) => unknown
+  agentActions?: { navigate?: boolean; genui?: boolean; structuredDataForm?: boolean; toolCall?: boolean; tools?: string[] }
+  micStartMode?: "immediate" | "deferred"
+  requireDisclosureAck?: boolean
+  disclosureText?: string
+}
+
+// What one piece of a voice has, in the real service too; its length is made up.
+const wordsPerChunk = 3
+const msPerWord = 330
+
+const picture = { videoWidth: 512, videoHeight: 512 }
+
+/** The scripted counterpart of runtime/avatar: a live session, without media. */
+export class ScriptedAvatar extends Scripted {
+  readonly methods: Methods
+  protected override readonly spoken = "avatar"
+  readonly #options: Record<string, unknown>
+  readonly #hooks: Hooks
+  #state: AvatarState = "idle"
+  #kickoff: Kickoff | null
+  #disclosure: Disclosure | null = null
+  #acknowledged = false
+  #timings: Record<string, number> = {}
+  #elements: { videoEl: unknown; audioEl: unknown }
+  #stream: unknown = null
+  #mic = { enabled: true, started: false }
+  #output = { muted: false, volume: 1 }
+  #paused = false
+  #tap = false
+  /** Counts the lives and the losses of the connection: what belongs to an earlier one is over. */
+  #life = 0
+  #running: { connected: Promise<void>; fail: (reason: AgentError) => void } | undefined
+  #held: Held[] = []
+  /** The opening is being said, which can't be interrupted. */
+  #opening = false
+  // The voice.
+  #speechId = ""
+  #sentences: { text: string; speechId: string; done?: boolean }[] = []
+  #unspoken = ""
+  #said = ""
+  #elapsed = 0
+  #talking = false
+  #voice = 0
+  /** The answer under way. */
+  #turn: { id: string; speechId: string } | undefined
+
+  constructor(agent: FakeAgent, options: Record<string, unknown>) {
+    super(agent, options)
+    this.#options = options
+    this.#hooks = options as Hooks
+    this.#kickoff = (options["kickoff"] as Kickoff | undefined) ?? null
+    const { videoEl = null, audioEl = null } = options
+    this.#elements = { videoEl, audioEl }
+    const { sync, async } = this.common()
+    const nothing = () => {}
+    this.methods = methodsOf(
+      {
+        ...sync,
+        properties: () => this.#properties(),
+        elements: () => ({ avatarStream: this.#stream, ...this.#elements }),
+        interrupt: () => {
+          this.requireLive()
+          this.interrupt()
+        },
+        startTapToTalk: () => this.#startTap(),
+        endTapToTalk: () => this.#endTap(),
+        acknowledgeDisclosure: () => this.#acknowledge(),
+        pause: () => {
+          this.requireLive()
+          this.#paused = true
+        },
+        keepAlive: nothing,
+        sendScreenShot: (image: unknown) => this.#note("screenShots", image),
+        notifyHtmlElementClick: (info: unknown) => this.#note("clicks", info),
+        submitStructuredDataForm: (values: unknown) => this.#note("forms", values),
+        mute: () => void (this.#mic.enabled = false),
+        unmute: () => void (this.#mic.enabled = true),
+        measureLevel: nothing,
+        setVideoEl: (element: unknown) => void (this.#elements.videoEl = element),
+        setAudioEl: (element: unknown) => void (this.#elements.audioEl = element),
+        muteAudioOutput: () => void (this.#output.muted = true),
+        unmuteAudioOutput: () => void (this.#output.muted = false),
+        setAudioOutputVolume: (volume: number) => void (this.#output.volume = volume),
+      },
+      {
+        ...async,
+        connect: (signal) => this.connect(signal),
+        prepare: async () => {},
+        dispose: async () => this.disconnect({}),
+        resume: () => this.#resume(),
+        speak: (signal, text: string) => this.speak(text, signal),
+        waitForCapacity: async () => ({ available: true }),
+        startMic: async () => {
+          this.requireLive()
+          await this.#startMic()
+        },
+        switchMic: async () => {
+          this.requireLive()
+          if (!this.#mic.started) throw fault("mic_not_started", "the microphone is not started")
+        },
+        setAsrBandwidth: async () => this.requireLive(),
+        listDevices: async () => agent.devices,
+        setAudioOutput: async () => true,
+        startPlayback: async () => {
+          agent.autoplay = "allowed" // it is called in a click
+          return true
+        },
+      },
+    )
+  }
+
+  override get live(): boolean {
+    return this.#state === "connected"
+  }
+
+  override get stateName(): string {
+    return this.#state
+  }
+
+  // --- Connecting
+
+  async connect(signal?: AbortSignal): Promise<void> {
+    if (["connected", "reconnecting", "resuming"].includes(this.#state)) return
+    if (this.#running) return this.#running.connected
+    if (this.#state !== "idle" && this.#state !== "disconnected") throw fault("invalid_state", `the session is ${this.#state}`)
+    let fail = (_: AgentError) => {}
+    const cut = new Promise<never>((_, reject) => (fail = reject))
+    const abort = () => this.#connectFails(fault("aborted", "connecting was cancelled"), life)
+    const connected = Promise.race([this.#connect(), cut])
+    const life = this.#life
+    this.#running = { connected, fail }
+    signal?.addEventListener("abort", abort, { once: true })
+    try {
+      await connected
+    } finally {
+      signal?.removeEventListener("abort", abort)
+      if (this.#running?.connected === connected) this.#running = undefined
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const life = ++this.#life
+    const began = Date.now()
+    const mark = (phase: string) => (this.#timings = { ...this.#timings, [phase]: Date.now() - began })
+    this.#timings = {}
+    this.#become("preparing")
+    if (this.#hooks.micStartMode !== "deferred") void this.#startMic().catch(({ code, title, detail }: AgentError) => this.emit("warning", { code, message: title, detail }))
+    this.#become("connecting")
+    try {
+      await this.agent.connecting("avatar")
+    } catch (reason) {
+      this.#connectFails(reason as AgentError, life)
+      throw reason
+    }
+    if (life !== this.#life) return
+    this.emit("connectivityChanged", { channel: "socket", state: "connected" })
+    mark("serverConnected")
+    this.emit("streamReady", { finalUrl: "https://fake.invalid/", agentName: this.agent.name })
+    this.threadId ||= this.agent.newThread()
+    this.#joined()
+    for (const state of ["checking", "connected"]) this.emit("connectivityChanged", { channel: "asr", state })
+    this.emit("connectivityChanged", { channel: "stv", state: "checking" })
+    this.#stream = newStream()
+    for (const kind of ["video", "audio"]) this.emit("track", { track: newTrack(kind) })
+    this.emit("connectivityChanged", { channel: "stv", state: "connected" })
+    this.emit("videoMetadata", picture)
+    mark("firstFrame")
+    if (this.agent.autoplay === "blocked") this.emit("warning", { code: "playback_blocked", message: "Playback blocked", kind: "audio" })
+    this.emit("mediaReady", { mode: "video", ...picture })
+    this.#disclose()
+    this.#become("connected")
+    mark("connected")
+    this.emit("connectTimings", this.#timings)
+    if (!this.#gated) void this.#open(life)
+  }
+
+  /** What the service says of a room that was joined. */
+  #joined(): void {
+    const init = { role: "assistant", type: "init_response", content: "", segmentNumber: 0, et: 0 }
+    this.emit("brainSegment", { ...init, threadId: this.threadId, openingPhrase: this.agent.opening || SILENT_OPENING })
+    this.emit("capacityChanged", { available: true })
+  }
+
+  #connectFails(reason: AgentError, life: number): void {
+    if (life !== this.#life || this.#state !== "connecting") return
+    this.#life++
+    this.#become("error")
+    if ((FATAL_ERROR_CODES as readonly string[]).includes(reason.code)) this.emit("error", reason)
+    this.#running?.fail(reason)
+  }
+
+  #disclose(): void {
+    this.#disclosure = {
+      type: "ai_disclosure",
+      disclosureText: this.#hooks.disclosureText ?? this.agent.disclosureText,
+      firedAt: new Date().toISOString(),
+      synthetic: true,
+      provenance: { generatedBy: "agentruntime", voice: "synthetic" },
+      scope: "session",
+    }
+    this.emit("disclosure", this.#disclosure)
+  }
+
+  get #gated(): boolean {
+    return this.#hooks.requireDisclosureAck === true && !this.#acknowledged
+  }
+
+  #acknowledge(): void {
+    if (this.#acknowledged) return
+    this.#acknowledged = true
+    if (this.#state === "connected") void this.#open(this.#life)
+  }
+
+  /** Says the opening phrase, then sends the kickoff. */
+  async #open(life: number): Promise<void> {
+    this.#opening = true
+    this.#speechId = `${this.agent.newID()}-opening`
+    this.#kick()
+    await wait(0)
+    if (life !== this.#life) return
+    const text = render(this.agent.opening, this.vars)
+    for (const sentence of text ? sentencesOf(text) : [SILENT_OPENING_LABEL]) this.#sentence(sentence)
+    this.#lastSentence()
+  }
+
+  #kick(): void {
+    const kickoff = this.#kickoff
+    if (!kickoff || kickoff.sent) return
+    this.#held.unshift({ text: kickoff.text, kickoff: true, done: () => {} })
+    this.#kickoff = { ...kickoff, sent: true }
+  }
+
+  // --- Talking
+
+  async speak(text: string, signal?: AbortSignal): Promise<boolean> {
+    this.#checkText(text)
+    const { onBeforeSend } = this.#hooks
+    if (onBeforeSend) {
+      let verdict: unknown
+      try {
+        verdict = await onBeforeSend(text, { kind: "speak", threadId: this.threadId })
+      } catch (cause) {
+        throw fault("guardrail_blocked", "the application refused the text", { cause })
+      }
+      if (verdict === false) throw fault("guardrail_blocked", "the application refused the text")
+      if (typeof verdict === "string") text = verdict
+      this.#checkText(text)
+    }
+    return new Promise((resolve, reject) => {
+      const held: Held = { text, done: resolve }
+      signal?.addEventListener("abort", () => {
+        if (!this.#held.includes(held)) return
+        this.#held = this.#held.filter((other) => other !== held)
+        reject(fault("aborted", "the text was taken back"))
+      }, { once: true })
+      this.#held.push(held)
+      this.#flush()
+    })
+  }
+
+  #checkText(text: string): void {
+    if (text.trim() === "") throw fault("bad_request", "the text is empty")
+    this.requireLive()
+    if (this.#tap) throw fault("invalid_state", "a tap-to-talk window is open")
+    if (this.#gated) throw fault("disclosure_required", "the disclosure is not acknowledged")
+  }
+
+  /** Sends the texts that wait as one turn, unless they have to wait on. */
+  #flush(): void {
+    if (this.#opening || this.#paused || this.#tap || this.#state !== "connected" || this.#held.length === 0) return
+    const held = this.#held.splice(0)
+    this.setPending(true)
+    for (const { done } of held) done(true)
+    void this.#answer(held, "typed")
+  }
+
+  /** The visitor says something into the microphone. */
+  hear(text: string): void {
+    this.requireLive()
+    this.emit("userStartedTalking")
+    void this.#answer([{ text }], "spoken")
+  }
+
+  /** Answers texts of the visitor as one turn. */
+  async #answer(texts: readonly { text: string; kickoff?: boolean }[], from: "typed" | "spoken"): Promise<void> {
+    const life = this.#life
+    await wait(this.agent.thinkMs)
+    if (life !== this.#life) return
+    if (this.#talking) this.interrupt()
+    this.#endTurn()
+    const going = this.#beginTurn()
+    this.setPending(true)
+    const joined = (some: typeof texts) => some.map(({ text }) => text).join("\n")
+    const shown = joined(texts.filter(({ kickoff }) => !kickoff || this.#kickoff?.echo))
+    if (shown) this.emit("transcript", { type: "user", text: shown, speechId: null })
+    const turn = this.receive(joined(texts), texts[0]?.kickoff ? "kickoff" : from)
+    await this.play(turn, this.agent.stepsOf(turn), going)
+    if (!going()) return
+    this.#finishSentence()
+    this.#endTurn()
+    this.#lastSentence()
+  }
+
+  /** Says something that the visitor did not ask for. */
+  async say(text: string): Promise<void> {
+    this.requireLive()
+    const going = this.#beginTurn()
+    this.#unspoken = ""
+    for (const piece of pieces(text)) {
+      await wait(this.agent.thinkMs)
+      if (!going()) return
+      await this.segment({ role: "assistant", type: "avatar", content: piece, segmentNumber: 1, et: 0 })
+    }
+    this.#finishSentence()
+    this.#endTurn()
+    this.#lastSentence()
+  }
+
+  #beginTurn(): () => boolean {
+    const turn = { id: this.agent.newID(), speechId: this.agent.newID() }
+    const life = this.#life
+    this.#turn = turn
+    this.#speechId = turn.speechId
+    this.#unspoken = ""
+    this.emit("turnStart", { speechId: turn.speechId, turnId: turn.id, isNewTurn: true })
+    return () => this.#turn === turn && life === this.#life
+  }
+
+  #endTurn(): void {
+    const turn = this.#turn
+    if (!turn) return
+    this.#turn = undefined
+    this.setPending(false)
+    this.emit("turnEnd", { speechId: turn.speechId, turnId: turn.id })
+  }
+
+  /** Cuts the agent's speech, as the visitor or the page does; not its opening. */
+  interrupt(): void {
+    if (!this.#talking || this.#opening) return
+    this.#voice++
+    this.#sentences = []
+    this.#speechId = "" // what is still to come of the utterance is not spoken
+    this.#talking = false
+    this.setPending(false)
+    this.emit("interrupted")
+    this.#stopTalking()
+  }
+
+  protected override async segment(segment: Segment): Promise<void> {
+    const { type } = segment
+    const speechId = this.#turn?.speechId
+    const full = speechId ? { ...segment, speechId } : segment
+    const action = this.#actionOf(segment)
+    const refused = action && (await this.#refusal(action))
+    if (action && this.#turn?.speechId !== speechId) return // it was cut meanwhile
+    if (refused) return this.emit("agentActionDenied", { type: action.type, reason: refused, ...(action.toolName && { toolName: action.toolName }) })
+    if (type === "think") this.setPending(true)
+    else if (type !== "keepalive") this.setPending(false)
+    if (type === "tool") this.runTool(full)
+    if (type === "interruption") this.askConsent(full)
+    this.emit("brainSegment", full)
+    const widget = widgetOf(full)
+    if (widget) this.emit("widget", widget)
+    if (type === "avatar" || type === "avatar-filler") this.#speech(String(segment.content), segment.segmentEnd === true)
+  }
+
+  #actionOf({ type, content, tool_metadata: tool, metadata }: Segment): { type: string; toolName?: string; runtime?: string; payload: unknown } | undefined {
+    if (type === "tool" && tool) return { type: "toolCall", toolName: tool.name, payload: tool.args }
+    if (type !== "unisphere-tool" || !metadata?.runtimeName) return undefined
+    const runtime = metadata.runtimeName.replace(/-tool$/, "")
+    return { type: ({ "show-link": "navigate", "user-properties-form": "structuredDataForm" } as Record<string, string>)[runtime] ?? "genui", runtime, payload: content }
+  }
+
+  /** Why the policy or the hook of the page refuses an action. */
+  async #refusal(action: { type: string; toolName?: string }): Promise<string | undefined> {
+    const { agentActions, onAgentAction } = this.#hooks
+    const { tools } = agentActions ?? {}
+    if ((agentActions as Record<string, unknown> | undefined)?.[action.type] === false) return "policy"
+    if (action.toolName && tools && !tools.includes(action.toolName)) return "policy"
+    if (!onAgentAction) return undefined
+    try {
+      return (await onAgentAction({ ...action, source: "agent" })) === false ? "the application refused" : undefined
+    } catch (reason) {
+      return String(reason)
+    }
+  }
+
+  // --- The voice
+
+  /** Takes a piece of the answer; a sentence is said once it is whole. */
+  #speech(text: string, end: boolean): void {
+    this.#unspoken += text
+    for (let cut = sentenceEnd.exec(this.#unspoken); cut; cut = sentenceEnd.exec(this.#unspoken)) {
+      const length = cut.index + cut[0].length
+      const sentence = this.#unspoken.slice(0, length)
+      this.#unspoken = this.#unspoken.slice(length)
+      this.#sentence(sentence)
+    }
+    if (end) this.#finishSentence()
+  }
+
+  protected override pauses(): void {
+    this.#finishSentence()
+  }
+
+  #finishSentence(): void {
+    const rest = this.#unspoken
+    this.#unspoken = ""
+    if (rest.trim()) this.#sentence(rest)
+  }
+
+  #sentence(text: string): void {
+    const speechId = this.#speechId
+    if (!speechId) return
+    this.emit("transcript", { type: "final", text: text.trim(), speechId })
+    this.#sentences.push({ text: text.trim(), speechId })
+    if (this.#sentences.length === 1 && !this.#talking) void this.#talk()
+  }
+
+  /** Nothing more is to be said of this utterance. */
+  #lastSentence(): void {
+    if (!this.#speechId) return
+    this.#sentences.push({ text: "", speechId: this.#speechId, done: true })
+    if (this.#sentences.length === 1) void this.#talk()
+  }
+
+  async #talk(): Promise<void> {
+    const voice = ++this.#voice
+    for (;;) {
+      const sentence = this.#sentences[0]
+      if (!sentence) return
+      if (sentence.done) {
+        this.#sentences = []
+        if (!this.#talking) return
+        this.#talking = false
+        return this.#stopTalking()
+      }
+      for (const chunk of pieces(sentence.text, wordsPerChunk)) {
+        if (this.#talking) await wait(this.agent.voiceMs)
+        if (voice !== this.#voice) return
+        this.#chunk(chunk.trim(), sentence.speechId)
+        if (this.#talking) continue
+        this.#talking = true
+        this.setPending(false)
+        this.emit("avatarStartTalking")
+      }
+      await wait(this.agent.voiceMs)
+      if (voice !== this.#voice) return
+      this.#sentences.shift()
+      while (this.#sentences.length === 0) {
+        await wait(0)
+        if (voice !== this.#voice) return
+      }
+    }
+  }
+
+  #chunk(text: string, speechId: string): void {
+    const list = text.split(/\s+/)
+    const durationMs = text === SILENT_OPENING_LABEL ? 1 : list.length * msPerWord
+    this.emit("speechChunk", { text, durationMs, speechId })
+    this.#said = this.#said ? `${this.#said} ${text}` : text
+    if (durationMs === 1) return
+    const words: Word[] = list.map((word, i) => ({ word, startMs: this.#elapsed + i * msPerWord }))
+    this.#elapsed += durationMs
+    this.emit("transcript", { type: "partial", text, speechId, words })
+  }
+
+  #stopTalking(): void {
+    const text = this.#said
+    this.#said = ""
+    this.#elapsed = 0
+    this.#opening = false
+    this.#flush()
+    this.emit("avatarStopTalking", { text })
+  }
+
+  /** What was to be said is not said any more. */
+  #silence(): void {
+    this.#voice++
+    this.#sentences = []
+    this.#said = ""
+    this.#elapsed = 0
+    this.#talking = this.#opening = false
+    this.#turn = undefined
+    this.#unspoken = ""
+    this.setPending(false)
+    if (this.#tap) {
+      this.#tap = false
+      this.emit("tapToTalkEnded")
+    }
+  }
+
+  // --- Pause, tap to talk, microphone
+
+  async #resume(): Promise<void> {
+    this.requireLive()
+    if (!this.#paused) return
+    this.#become("resuming")
+    await wait(0)
+    if (this.#state !== "resuming") return
+    this.#paused = false
+    this.#become("connected")
+    this.#flush()
+    this.emit("resumed")
+  }
+
+  #startTap(): void {
+    this.requireLive()
+    if (!this.#mic.started) throw fault("mic_not_started", "the microphone is not started")
+    if (!this.agent.abilities.tapToTalk) throw fault("capability_disabled", "the agent is not in tap-to-talk mode")
+    if (this.#gated) throw fault("disclosure_required", "the disclosure is not acknowledged")
+    if (this.#tap) return
+    this.#tap = true
+    this.emit("tapToTalkStarted")
+  }
+
+  #endTap(): void {
+    this.requireLive()
+    if (!this.#tap) throw fault("invalid_state", "no tap-to-talk window is open")
+    this.#tap = false
+    this.emit("tapToTalkEnded")
+    this.setPending(true)
+    this.#flush()
+  }
+
+  async #startMic(): Promise<void> {
+    const life = this.#life
+    await wait(0)
+    if (life !== this.#life && this.#state === "disconnected") throw fault("invalid_state", "the session ended before the microphone was there")
+    const { microphone } = this.agent
+    if (microphone === "denied") throw fault("mic_permission_denied", "the person or the page's policy refused the microphone")
+    if (microphone === "missing") throw fault("mic_not_found", "there is no microphone")
+    if (this.#mic.started) return
+    this.#mic.started = true
+    this.emit("micStarted")
+  }
+
+  #note(list: "screenShots" | "clicks" | "forms", value: unknown): void {
+    this.requireLive()
+    this.agent[list].push(value)
+  }
+
+  // --- Losses and ends
+
+  /** The connection breaks; the session waits for it. */
+  lose(): void {
+    this.requireLive()
+    this.emit("connectivityChanged", { channel: "socket", state: "disconnected", reason: "transport close", recoverable: true, attempt: 1 })
+    this.#become("reconnecting")
+    this.emit("reconnecting", { reason: "transport close", attempt: 1, maxAttempts: 0 })
+  }
+
+  /** The connection is there again; cold when the service has lost the session, which begins anew. */
+  recover(cold: boolean): void {
+    if (this.#state !== "reconnecting") throw fault("invalid_state", `the session is ${this.#state}, not reconnecting: call loseConnection first`)
+    this.emit("connectivityChanged", { channel: "socket", state: "reconnect_retry", attempt: 1 })
+    this.emit("connectivityChanged", { channel: "socket", state: "connected" })
+    if (cold) {
+      this.#life++
+      this.#silence()
+      this.#joined()
+      for (const state of ["checking", "connected"]) this.emit("connectivityChanged", { channel: "asr", state })
+      this.emit("connectivityChanged", { channel: "stv", state: "checking" })
+      this.emit("track", { track: newTrack("video") })
+      this.emit("videoMetadata", picture)
+      this.emit("track", { track: newTrack("audio") })
+      this.emit("connectivityChanged", { channel: "stv", state: "connected" })
+    }
+    this.#become("connected")
+    this.emit("reconnected", { recovered: !cold })
+    if (cold) void this.#open(this.#life)
+    else this.#flush()
+  }
+
+  /** The session ends because of an error. */
+  break(error: AgentError): void {
+    if (this.#over) return
+    this.#life++
+    this.#silence()
+    this.emit("error", error)
+    this.#become("disconnected")
+    this.emit("ended", { reason: error.code })
+    this.#release()
+  }
+
+  override endByService(): void {
+    if (this.#over) return
+    this.emit("ended", { reason: "conversation_ended" })
+    this.#leave(false)
+  }
+
+  override disconnect({ final = true, reason }: { final?: boolean; reason?: string | undefined }): void {
+    if (this.#over) return
+    const alive = this.#state !== "idle" && this.#state !== "error"
+    const why = reason || "disconnect"
+    this.#leave(alive && final, why)
+    if (alive) this.emit("ended", { reason: why })
+  }
+
+  get #over(): boolean {
+    return this.#state === "disconnected" || this.#state === "disconnecting"
+  }
+
+  #leave(completes: boolean, reason = "disconnect"): void {
+    this.#life++
+    this.#become("disconnecting")
+    this.#silence()
+    this.#running?.fail(fault("connect_failed", "connecting was cut short", { phase: "connect", retryable: true }))
+    if (completes) this.complete(reason)
+    this.#release()
+    this.#become("disconnected")
+  }
+
+  #release(): void {
+    for (const { done } of this.#held.splice(0)) done(false)
+    this.forgetCalls()
+    this.#mic.started = false
+    this.#paused = false
+    this.#stream = null
+  }
+
+  #become(state: AvatarState): void {
+    this.#state = state
+    this.emit("stateChange", { state })
+  }
+
+  #properties(): Snapshot {
+    const { threadId } = this
+    return {
+      state: this.#state,
+      mode: "video",
+      speaking: this.#talking,
+      responsePending: this.pending,
+      paused: this.#paused,
+      timings: this.#timings,
+      tapToTalkActive: this.#tap,
+      kickoff: this.#kickoff,
+      capabilities: { ...this.agent.abilities },
+      clientConfig: null,
+      partnerId: String(this.#options["partnerId"] ?? ""),
+      stickyId: String(this.#options["stickyId"] ?? ""),
+      micEnabled: this.#mic.enabled,
+      micStarted: this.#mic.started,
+      ...(threadId && { threadId }),
+      audioOutputMuted: this.#output.muted,
+      audioOutputVolume: this.#output.volume,
+      disclosure: this.#disclosure,
+      gated: this.#gated,
+    }
+  }
+}
+
+const sentenceEnd = /[.!?…]["')\]]*\s+/
+
+function sentencesOf(text: string): string[] {
+  return text.split(/(?<=[.!?…]["')\]]*)\s+/)
+}
+
+/** A stream of the page, null where there are none, as in jsdom. */
+function newStream(): unknown {
+  return typeof MediaStream === "undefined" ? null : new MediaStream()
+}
+
+/** A stand-in for a track: it carries nothing. */
+function newTrack(kind: string): EventTarget {
+  const fields = { kind, id: `fake-${kind}`, label: "", enabled: true, muted: false, readyState: "live", stop() {} }
+  return Object.assign(new EventTarget(), fields)
+}

@@ -1,0 +1,381 @@
+import { AgentError, docs, untilAborted } from "../errors.js"
+import type { ErrorCode } from "../codes.js"
+import type { OAuthRequired, Segment, ToolCall, TurnCall, Widget } from "../events.js"
+import type { Methods } from "../program.js"
+import type { Dispatch } from "../remote.js"
+import type { ArgRule } from "../session.js"
+import type { FakeAgent } from "./fakeagent.js"
+import { pieces, render, rendered, type ReceivedTurn, type ScriptedCall, type Step } from "./script.js"
+
+/** Makes an error like those of the Go program. */
+export function fault(code: ErrorCode, detail: string, more: { status?: number; phase?: string; retryable?: boolean; body?: unknown; cause?: unknown } = {}): AgentError {
+  return new AgentError({ code, title: code.replaceAll("_", " "), detail, type: docs + code, ...more })
+}
+
+/** Resolves after some milliseconds of the page's timers, which a test may have replaced. */
+export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Where a session can't be in its life for a call. */
+export const notConnected = (state: string): AgentError => fault("invalid_state", `the session is ${state}, not connected`)
+
+type Sync = (...args: never[]) => unknown
+type Async = (signal: AbortSignal | undefined, ...args: never[]) => Promise<unknown>
+
+/** Makes the methods of an object as the Go program does: errors of those that return at once are returned. */
+export function methodsOf(sync: Record<string, Sync>, async: Record<string, Async>): Methods {
+  const methods: Record<string, (...args: unknown[]) => unknown> = {}
+  for (const [name, method] of Object.entries(sync)) {
+    methods[name] = (...args) => {
+      try {
+        return method(...(args as never[]))
+      } catch (reason) {
+        return reason instanceof AgentError ? reason : fault("internal_error", String(reason), { cause: reason })
+      }
+    }
+  }
+  for (const [name, method] of Object.entries(async)) {
+    methods[name] = (signal, ...args) => {
+      const result = (async () => method(signal as AbortSignal | undefined, ...(args as never[])))()
+      return untilAborted(result, signal as AbortSignal | undefined)
+    }
+  }
+  return methods
+}
+
+interface Handler {
+  /** The tool's name; consent handlers have none. */
+  name?: string
+  call: (about: unknown) => unknown
+  schema?: Record<string, ArgRule> | null | undefined
+}
+
+/** The events and tools of one session of the script, of either transport. */
+export abstract class Scripted {
+  /** What `updateRequestVars` and the options gave. */
+  vars: Record<string, unknown>
+  /** What `setDynamicPrompt` gave. */
+  pageContext: unknown = null
+  threadId: string
+  protected pending = false
+  protected readonly agent: FakeAgent
+  readonly #dispatches: Dispatch[] = []
+  readonly #waiting: [string, unknown][] = []
+  #delivering = false
+  #completing = Promise.resolve()
+  readonly #handlers = new Map<number, Handler>()
+  /** The calls of tools that may be answered, by id. */
+  readonly #calls = new Map<string, { name: string; answer: (response: Record<string, unknown>) => void }>()
+
+  constructor(agent: FakeAgent, options: Record<string, unknown>) {
+    this.agent = agent
+    this.vars = { ...(options["requestVars"] as object) }
+    this.threadId = (options["threadId"] as string | undefined) ?? ""
+  }
+
+  /** Passes the events on to dispatch too, which belongs to the page. */
+  listen(dispatch: Dispatch): void {
+    this.#dispatches.push(dispatch)
+  }
+
+  abstract get live(): boolean
+  abstract get stateName(): string
+  abstract readonly methods: Methods
+  abstract disconnect(options: { final?: boolean; reason?: string | undefined }): void
+  /** Ends the conversation from the service's side. */
+  abstract endByService(): void
+
+  /** Emits an event: at once, or after the events that listeners are being told of. */
+  emit(event: string, payload: unknown = {}): void {
+    this.#waiting.push([event, payload])
+    if (this.#delivering) return
+    this.#delivering = true
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) for (const dispatch of this.#dispatches) dispatch(next)
+    this.#delivering = false
+  }
+
+  /** The methods that sessions of both transports have. */
+  protected common(): { sync: Record<string, Sync>; async: Record<string, Async> } {
+    return {
+      sync: {
+        setToken: () => {},
+        setDynamicPrompt: (data: Record<string, unknown> | null | undefined) => {
+          this.requireLive()
+          this.pageContext = data ?? null
+        },
+        updateRequestVars: (vars: Record<string, unknown>) => {
+          this.requireLive()
+          this.mergeVars(vars)
+        },
+        addToolHandler: (id: number, name: string, call: Handler["call"], schema: Handler["schema"]) => void this.#handlers.set(id, { name, call, schema }),
+        addConsentHandler: (id: number, call: Handler["call"]) => void this.#handlers.set(id, { call }),
+        removeHandler: (id: number) => void this.#handlers.delete(id),
+        disconnect: (options: { final?: boolean; reason?: string }) => this.disconnect(options),
+      },
+      async: {
+        settle: async () => {
+          await undefined // the change of state comes before the request
+          await this.#completing
+        },
+        respondToTool: async (_, id: string | undefined, response: Record<string, unknown>) => {
+          this.requireLive()
+          if (!id || typeof response !== "object" || response === null) throw fault("bad_request", "a tool is answered with its id and an object")
+          const call = this.#calls.get(id)
+          if (!call) return { ok: false, reason: "unknown_or_stale" }
+          this.#calls.delete(id)
+          this.agent.toolAnswers.push({ id, name: call.name, response })
+          call.answer(response)
+          return { ok: true }
+        },
+        completeThread: async () => {
+          if (!this.threadId) return { ok: false, reason: "no_thread" }
+          this.agent.completions.push({ threadId: this.threadId, reason: "manual" })
+          return { ok: true, reason: "manual" }
+        },
+      },
+    }
+  }
+
+  protected requireLive(): void {
+    if (!this.live) throw notConnected(this.stateName)
+  }
+
+  mergeVars(vars: Record<string, unknown>): void {
+    for (const [name, value] of Object.entries(vars)) {
+      if (value === null || value === "") delete this.vars[name]
+      else this.vars[name] = value
+    }
+  }
+
+  /** The handlers that an agent session passes on to its next transport. */
+  takeHandlers(from: Scripted): void {
+    for (const [id, handler] of from.#handlers) this.#handlers.set(id, handler)
+  }
+
+  protected setPending(pending: boolean): void {
+    if (this.pending === pending) return
+    this.pending = pending
+    this.emit(pending ? "responsePending" : "responseSettled")
+  }
+
+  /** Reports the end of the conversation, as the session's request to the service does. */
+  protected complete(reason: string): void {
+    const { threadId } = this
+    if (!threadId) return
+    this.#completing = wait(0).then(() => {
+      this.agent.completions.push({ threadId, reason })
+      this.emit("sessionCompleted", { reason, sent: true, suppressed: false, peers: 0 })
+    })
+  }
+
+  /** Ends the calls of tools that wait for an answer. */
+  protected forgetCalls(): void {
+    const calls = [...this.#calls.values()]
+    this.#calls.clear()
+    for (const { answer } of calls) answer({})
+  }
+
+  /** A turn as it is received, which the agent notes. */
+  protected receive(text: string, from: ReceivedTurn["from"], options: Record<string, unknown> = {}): ReceivedTurn {
+    this.threadId ||= this.agent.newThread()
+    const turn = { text, from, variables: { ...this.vars }, pageContext: this.pageContext, threadId: this.threadId, options }
+    this.agent.turns.push(turn)
+    return turn
+  }
+
+  /** Handles one segment of an answer. */
+  protected abstract segment(segment: Segment): void | Promise<void>
+  /** The type of spoken segments. */
+  protected abstract readonly spoken: "text" | "avatar"
+
+  /** Called when nothing follows for a while. */
+  protected pauses(): void {}
+
+  /** Plays steps as the segments of one answer, while going() is true. */
+  protected async play(turn: ReceivedTurn, steps: readonly Step[], going: () => boolean): Promise<void> {
+    const began = Date.now()
+    const first = this.agent.turns.filter(({ threadId }) => threadId === turn.threadId).length === 1
+    let number = -1
+    const put = async (fields: Partial<Segment> & { type: string }, next = true) => {
+      if (next) number++
+      await this.segment({ role: "assistant", content: "", segmentNumber: number, et: (Date.now() - began) / 1000, ...fields } as Segment)
+    }
+    let open = false
+    const say = async (text: string, type: Segment["type"]) => {
+      for (const piece of pieces(text)) {
+        await wait(this.agent.thinkMs)
+        if (!going()) return
+        await put({ type, content: piece, ...(!open && { segmentStart: true }) }, !open)
+        open = true
+      }
+    }
+    const close = async (type: Segment["type"] = this.spoken) => {
+      if (open && going()) await put({ type, content: "", segmentEnd: true }, false)
+      open = false
+    }
+    await put({ type: "think", threadId: turn.threadId, messageId: this.agent.newMessage(), segmentStart: true })
+    const vars: Record<string, unknown> = { ...turn.variables }
+    for (const step of steps) {
+      if (!going()) return
+      if ("say" in step) {
+        await say(render(step.say, vars), this.spoken)
+        continue
+      }
+      if ("pause" in step) {
+        this.pauses()
+        await wait(step.pause)
+        continue
+      }
+      await close()
+      await wait(this.agent.thinkMs)
+      if (!going()) return
+      if ("filler" in step) {
+        await say(render(step.filler, vars), "avatar-filler")
+        await close("avatar-filler")
+      } else if ("think" in step) {
+        await put({ type: "think", content: render(step.think, vars) })
+      } else if ("error" in step) {
+        return await put({ type: "error", content: render(step.error, vars), isFinal: true })
+      } else if ("tool" in step) {
+        const answer = await this.#call(rendered(step.tool, vars) as ScriptedCall, put)
+        if (!going()) return
+        for (const [name, value] of Object.entries(answer ?? {})) vars[`tool.${name}`] = value
+        if (answer) await put({ type: "tool_response", content: `${step.tool.name} responded with size ${JSON.stringify(answer).length}` })
+      } else if ("widget" in step) {
+        const { runtime, body } = rendered(step.widget, vars) as { runtime: string; body: unknown }
+        const content = typeof body === "string" ? body : JSON.stringify(body)
+        const metadata = { widgetName: "unisphere.widget.genie", runtimeName: runtime.replace(/(-tool)?$/, "-tool") }
+        await put({ type: "unisphere-tool", content, segmentStart: true, segmentEnd: true, metadata })
+      } else if ("consent" in step) {
+        const { tool, name = tool, ask = `Please allow ${name}.`, url = "https://consent.example/" } = step.consent
+        await say(ask, this.spoken)
+        await close()
+        if (!going()) return
+        await put({ type: "interruption", content: { auth_url: url }, metadata: { subtype: "oauth_required", tool_name: tool, tool_display_name: name } })
+        break
+      } else {
+        await put(step.segment)
+      }
+    }
+    await close()
+    if (!going()) return
+    if (first) await put({ type: "thread", content: turn.text })
+    await put({ type: "share", content: { canShare: true }, segmentStart: true, segmentEnd: true })
+    await put({ type: "think", isFinal: true })
+  }
+
+  /** Emits a tool's segment, and waits for the page's answer if the script does. */
+  async #call({ name, args = {}, wait: waits = false, timeout = 30 }: ScriptedCall, put: (fields: Partial<Segment> & { type: string }) => Promise<void>): Promise<Record<string, unknown> | undefined> {
+    const id = this.agent.newID()
+    const answered = waits && new Promise<Record<string, unknown>>((resolve) => {
+      const late = setTimeout(() => {
+        this.#calls.delete(id)
+        resolve({})
+      }, timeout * 1000)
+      this.#calls.set(id, {
+        name,
+        answer: (response) => {
+          clearTimeout(late)
+          resolve(response)
+        },
+      })
+    })
+    await put({
+      type: "tool",
+      content: `${name} ${JSON.stringify(args)}`,
+      tool_metadata: { id, name, args, type: "client", wait_for_response: waits },
+    })
+    return answered || undefined
+  }
+
+  /** Runs the handlers of a tool's segment. */
+  protected runTool({ content, tool_metadata: tool }: Segment): void {
+    if (!tool) return
+    const call: ToolCall = {
+      name: tool.name,
+      args: (tool.args ?? {}) as Record<string, unknown>,
+      raw: String(content),
+      toolMetadata: { id: tool.id, waitForResponse: tool.wait_for_response, type: tool.type },
+    }
+    const handlers = [...this.#handlers.values()].filter(({ name }) => name === call.name)
+    const schema = handlers.filter(({ schema }) => schema).at(-1)?.schema
+    const errors = schema ? wrongArgs(call.args, schema) : []
+    if (errors.length > 0) return this.emit("toolCallInvalid", { call, errors })
+    this.emit("toolCall", call)
+    void this.#run(handlers, call, (outcome) => this.emit("toolCallResult", { call, ...outcome }), call.name)
+  }
+
+  /** Asks for the consent of an interruption segment. */
+  protected askConsent({ content, metadata }: Segment): void {
+    const authUrl = (content as { auth_url?: string } | null)?.auth_url
+    if (!authUrl || metadata?.subtype !== "oauth_required") return
+    const { tool_name: toolName, tool_display_name: toolDisplayName } = metadata
+    const result: OAuthRequired = { authUrl, ...(toolName && { toolName }), ...(toolDisplayName && { toolDisplayName }) }
+    this.emit("oauthRequired", result)
+    const handlers = [...this.#handlers.values()].filter(({ name }) => name === undefined)
+    void this.#run(handlers, result, (outcome) => this.emit("oauthRequiredResult", { result, ...outcome }), "oauthRequired")
+  }
+
+  async #run(handlers: readonly Handler[], about: unknown, report: (outcome: object) => void, what: string): Promise<void> {
+    for (const { call } of handlers) {
+      try {
+        const value = await call(about)
+        if (value !== undefined) report({ ok: true, value })
+      } catch (cause) {
+        const error = cause instanceof AgentError ? cause : fault("handler_failed", `the handler of ${what} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+        report({ ok: false, error })
+      }
+    }
+  }
+}
+
+/** Reads the widget of a segment that has one whole. */
+export function widgetOf({ type, content, metadata, speechId }: Segment): Widget | undefined {
+  const runtime = metadata?.runtimeName?.replace(/-tool$/, "")
+  if (type !== "unisphere-tool" || !runtime) return undefined
+  const widget = { runtime, ...(metadata?.widgetName && { widgetName: metadata.widgetName }), ...(speechId && { speechId }) }
+  let body: unknown = content
+  try {
+    if (typeof content === "string") body = JSON.parse(content)
+  } catch {
+    return { ...widget, raw: content as string }
+  }
+  const key = runtime.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return { ...widget, [runtimes.has(runtime) ? key : "body"]: body }
+}
+
+const runtimes = new Set(["flashcards", "followups", "sources", "summary", "video-gallery", "show-link", "external-video", "user-properties-form", "content-gallery"])
+
+/** The call of a tool's segment, as a turn's result has it. */
+export function turnCall({ content, tool_metadata: tool }: Segment): TurnCall {
+  return { name: tool!.name, args: (tool!.args ?? {}) as Record<string, unknown>, id: tool!.id, type: tool!.type, waitForResponse: tool!.wait_for_response, raw: String(content) }
+}
+
+/** What is wrong with the arguments of a tool, in the words of the Go program. */
+function wrongArgs(args: Record<string, unknown>, schema: Record<string, ArgRule>): string[] {
+  const wrong = Object.entries(schema).flatMap(([name, { type, required, enum: allowed }]) => {
+    if (!(name in args)) return required ? [`${name} is missing`] : []
+    if (type && !isType(args[name], type)) return [`${name} is no ${type}`]
+    if (allowed && !allowed.some((one) => JSON.stringify(one) === JSON.stringify(args[name]))) return [`${name} is not one of the allowed values`]
+    return []
+  })
+  return wrong.sort()
+}
+
+function isType(value: unknown, type: NonNullable<ArgRule["type"]>): boolean {
+  switch (type) {
+    case "str":
+      return typeof value === "string"
+    case "int":
+      return Number.isSafeInteger(value)
+    case "float":
+      return typeof value === "number"
+    case "bool":
+      return typeof value === "boolean"
+    case "list":
+      return Array.isArray(value)
+    case "dict":
+      return typeof value === "object" && value !== null && !Array.isArray(value)
+    default:
+      return true
+  }
+}

@@ -1,0 +1,74 @@
+import { AgentSession } from "../agentsession.js"
+import type { AgentOptions } from "../agentoptions.js"
+import { AvatarSession } from "../avatar.js"
+import { plainAvatar, type AvatarOptions } from "../avataroptions.js"
+import { plainChat, type ChatOptions } from "../chatoptions.js"
+import { ChatSession } from "../chatsession.js"
+import type { PlainOptions } from "../options.js"
+import type { Exports } from "../program.js"
+import { Remote } from "../remote.js"
+import { withCallbacks } from "../session.js"
+import { FakeAgent, type FakeAgentOptions } from "./fakeagent.js"
+
+/** Options of a fake session: those of the real one, all of them optional, and its agent. */
+export type FakeOptions<Options> = Partial<Options> & {
+  /** Default: the installed agent, otherwise one of its own. */
+  agent?: FakeAgent | FakeAgentOptions | undefined
+}
+
+/** Splits the options of a fake session into its agent and those of the real one. */
+function split<Options extends object>({ agent = {}, ...options }: FakeOptions<Options>): { agent: FakeAgent; options: Options } {
+  const given = "token" in options || "ks" in options ? options : { token: "fake-token", ...options }
+  const own = agent instanceof FakeAgent ? agent : ((Object.keys(agent).length === 0 ? FakeAgent.installed : undefined) ?? new FakeAgent(agent))
+  return { agent: own, options: given as unknown as Options }
+}
+
+/** The TypeScript side of a session that agent plays. */
+function remoteOf(agent: FakeAgent, kind: "avatarSession" | "chatSession", options: PlainOptions): Remote {
+  return new Remote({
+    find: async () => agent.program,
+    options,
+    open: (go: Exports, options, dispatch, remote) => go[kind](withCallbacks(options, remote), dispatch),
+  })
+}
+
+/** An `AvatarSession` whose agent is a `FakeAgent`: without network and media, for tests. */
+export class FakeAvatarSession extends AvatarSession {
+  /** What plays the agent and its service. */
+  readonly agent: FakeAgent
+
+  /** Throws for bad options like `AvatarSession`, but needs no token. */
+  constructor(options: FakeOptions<AvatarOptions> = {}) {
+    const { agent, options: given } = split<AvatarOptions>(options)
+    const plain = plainAvatar(given)
+    super(remoteOf(agent, "avatarSession", plain), plain)
+    this.agent = agent
+  }
+}
+
+/** A `ChatSession` whose agent is a `FakeAgent`: without network, for tests. */
+export class FakeChatSession extends ChatSession {
+  /** What plays the agent and its service. */
+  readonly agent: FakeAgent
+
+  /** Throws for bad options like `ChatSession`, but needs no token. */
+  constructor(options: FakeOptions<ChatOptions> = {}) {
+    const { agent, options: given } = split<ChatOptions>(options)
+    const plain = plainChat(given)
+    super(remoteOf(agent, "chatSession", plain), plain)
+    this.agent = agent
+  }
+}
+
+/** An `AgentSession` whose agent is a `FakeAgent`: without network and media, for tests. */
+export class FakeAgentSession extends AgentSession {
+  /** What plays the agent and its service. */
+  readonly agent: FakeAgent
+
+  /** Throws for bad options like `AgentSession`, but needs no token. */
+  constructor(options: FakeOptions<AgentOptions> = {}) {
+    const { agent, options: given } = split<AgentOptions>(options)
+    super(given, async () => agent.program)
+    this.agent = agent
+  }
+}
