@@ -22,8 +22,8 @@ JS := GOOS=js GOARCH=wasm GOFLAGS="$(shell cat tools/wasm/goflags)"
 PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}' ./cmd/wasm ./cmd/chatwasm)
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser.
-SUITES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
-NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|avatar|chat|element|hostile|loader|faults|fresh|browsers)$$|/example/(studio|tokenserver)$$')
+SUITES := ./e2e/agent ./e2e/autoplay ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
+NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|faults|fresh|browsers)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more
 # of them than cores run at once; with many more, they wait for the cores.
 PARALLEL := -parallel 4

@@ -131,7 +131,6 @@ func avatarMethods(a *avatar.Session) page.Methods {
 			"startMic":        page.Wait(a.StartMic),
 			"switchMic":       page.Tell("deviceId", a.SwitchMic),
 			"setAsrBandwidth": page.Tell("kbps", a.SetASRBandwidth),
-			"listDevices":     page.Get(engine.ListDevices),
 			"setAudioOutput": page.Ask("deviceId", func(ctx context.Context, device string) (bool, error) {
 				return a.SetAudioOutput(ctx, device), nil
 			}),

@@ -100,7 +100,7 @@ func TestBothProgramsLiveAndEndTogether(t *testing.T) {
 		await a.load({onExit: (code) => exits.push("full " + code)})
 		const both = await held()
 		const session = new a.AvatarSession({token: "t", genieUrl: "https://genie.example"})
-		await session.listDevices()
+		await session.startPlayback()
 		const {sessions} = await a.diagnostics()
 		const loaded = names()
 		await a.dispose()
@@ -196,4 +196,36 @@ func TestSmallProgramNeedsNoMoreOfAPolicy(t *testing.T) {
 	p := newSite(t, "", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'").page(t)
 	p.Prelude = ""
 	p.Do(nil, `await (await import("/a/chat.js")).load()`)
+}
+
+// TestMakingASessionLoadsNothing, of any kind, with everything that a page says before
+// it connects; preload does.
+func TestMakingASessionLoadsNothing(t *testing.T) {
+	s := newSite(t, "", "")
+	p := s.page(t)
+	p.Prelude = prelude + `const chat = await import("/a/chat.js");`
+	p.Do(nil, `
+		const options = {token: "t", genieUrl: "https://genie.example"}
+		globalThis.kinds = [a.AvatarSession, a.AgentSession, chat.ChatSession].map((Kind) => {
+			const session = new Kind(options)
+			session.on("ended", () => {})
+			session.onToolCall("open", () => {})
+			session.setToken("other")
+			return session
+		})
+		globalThis.kinds[0].mute()
+		await globalThis.kinds[0].listDevices()
+		await new Promise((resolve) => requestIdleCallback(resolve))
+		await new Promise((resolve) => setTimeout(resolve))`)
+	if n, m := s.count(small), s.count(large); n+m != 0 {
+		t.Errorf("making sessions fetched chat.wasm %d times, agentruntime.wasm %d times", n, m)
+	}
+	p.Do(nil, `await globalThis.kinds[2].preload()`)
+	if n, m := s.count(small), s.count(large); n != 1 || m != 0 {
+		t.Errorf("a chat's preload fetched chat.wasm %d times, agentruntime.wasm %d times", n, m)
+	}
+	p.Do(nil, `await globalThis.kinds[0].preload(); await globalThis.kinds[1].preload()`)
+	if n := s.count(large); n != 1 {
+		t.Errorf("preload fetched agentruntime.wasm %d times", n)
+	}
 }

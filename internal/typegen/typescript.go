@@ -393,11 +393,17 @@ func (t *types) file() (string, error) {
 	for _, d := range t.order {
 		b.WriteString("\n" + t.written[d])
 	}
-	var fatal []string
+	var fatal, mic []string
 	for _, code := range fault.FatalCodes {
 		fatal = append(fatal, strconv.Quote(string(code)))
 	}
+	for _, info := range fault.Codes() {
+		if info.Group == fault.GroupMicrophone {
+			mic = append(mic, strconv.Quote(string(info.Code)))
+		}
+	}
 	fmt.Fprintf(&b, "\n/** The codes after which the service has ended the session. */\nexport const FATAL_ERROR_CODES = [%s] as const\n", strings.Join(fatal, ", "))
+	fmt.Fprintf(&b, "\n/** The codes of a microphone that is missing, as errors and as warnings. */\nexport const MIC_ERROR_CODES = [%s] as const\n", strings.Join(mic, ", "))
 	fmt.Fprintf(&b, "\n/** The opening phrase of an agent without an opening turn. */\nexport const SILENT_OPENING = %q\n", control.SilentOpening)
 	fmt.Fprintf(&b, "\n/** The text in its place in `transcript`, `speechChunk` and `avatarStopTalking`. */\nexport const SILENT_OPENING_LABEL = %q\n", avatar.SilentOpeningLabel)
 	return b.String(), nil

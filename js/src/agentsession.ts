@@ -2,7 +2,7 @@ import { plainAgent, type AgentOptions, type PlainAgent } from "./agentoptions.j
 import { AvatarSession } from "./avatar.js"
 import { ChatSession } from "./chatsession.js"
 import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn } from "./events.js"
-import { fullProgram } from "./full.js"
+import { fullProgram, load } from "./full.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import type { Methods, Program } from "./program.js"
 import { Remote } from "./remote.js"
@@ -28,9 +28,9 @@ type Transports = Partial<Record<AgentMode, AvatarSession | ChatSession>>
  * `switchMode` moves it from one to the other, with its
  * thread, variables, handlers and queued texts.
  *
- * The constructor starts loading the runtime. Errors are `AgentError`s: switch on
- * their `code` (docs/errors.md). Attach listeners before `connect()`: events are
- * not replayed.
+ * The constructor loads nothing: `connect()` loads the runtime, or `preload()` before;
+ * calls made earlier take effect in order. Errors are `AgentError`s: switch on their
+ * `code` (docs/errors.md). Attach listeners before `connect()`: events are not replayed.
  */
 export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   readonly #transports: Transports
@@ -52,9 +52,15 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
 
   // --- Connecting
 
+  /** Loads the runtime ahead of `connect()`, as `load()` does. Rejects with `load_failed`. */
+  async preload(options?: CallOptions): Promise<void> {
+    await load({ signal: optionsOf(options).signal })
+  }
+
   /**
-   * Opens the first transport; call it once. A failure ends the session: rejects with
-   * the transport's error, or `invalid_state` when the session is disconnected first.
+   * Opens the first transport. A failure ends the session: rejects with the transport's
+   * error, or `invalid_state` when the session is disconnected first. While connecting,
+   * a second call waits for the same connection; when it is there, it resolves at once.
    */
   async connect(options?: CallOptions): Promise<void> {
     await this.callActive("connect", options)

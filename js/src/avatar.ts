@@ -1,17 +1,24 @@
 import { checkElement, plainAvatar, type AvatarOptions } from "./avataroptions.js"
-import { localError } from "./errors.js"
-import type { AvatarEvents, AvatarMode, AvatarState, AgentAbilities, Configuration, Disclosure, Kickoff, Snapshot } from "./events.js"
-import { fullProgram } from "./full.js"
+import { listDevices, mediaDevices, type Device } from "./devices.js"
+import { AgentError, localError } from "./errors.js"
+import {
+  MIC_ERROR_CODES,
+  type AvatarEvents,
+  type AvatarMode,
+  type AvatarState,
+  type AgentAbilities,
+  type Configuration,
+  type Disclosure,
+  type Kickoff,
+  type Snapshot,
+  type Warning,
+} from "./events.js"
+import { fullProgram, load } from "./full.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import { Remote } from "./remote.js"
 import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
 
-/** A microphone or a speaker; the label is hidden until the microphone is permitted. */
-export interface Device {
-  deviceId: string
-  label: string
-  groupId: string
-}
+export type { Device } from "./devices.js"
 
 /** The elements and the stream that a session is bound to. */
 interface Elements {
@@ -23,8 +30,8 @@ interface Elements {
 /**
  * A live session with an agent that has a face and a voice.
  *
- * The constructor starts loading the runtime. `connect()` waits for it; other calls
- * made before it is loaded take effect in order. Errors are `AgentError`s:
+ * The constructor loads nothing: `connect()` loads the runtime, or `preload()` before;
+ * calls made earlier take effect in order. Errors are `AgentError`s:
  * switch on their `code` (docs/errors.md). Attach listeners before `connect()`:
  * events are not replayed.
  */
@@ -32,6 +39,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** The elements last bound, for when no runtime is running. */
   #elements: Elements = {}
   #levelEnabled = false
+  #micError: AgentError | null = null
+  #playbackBlocked: "video" | "audio" | null = null
+  /** The picture's element while it is muted for want of a click, and not by the page. */
+  #silenced: HTMLMediaElement | undefined
+  /** Ends the watch of the devices. */
+  #unwatch: (() => void) | undefined
   /** `disconnect` was called before the program was loaded; the program will emit the change again. */
   #leftEarly = false
 
@@ -47,10 +60,17 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   // --- Connecting
 
+  /** Loads the runtime ahead of `connect()`, as `load()` does. Rejects with `load_failed`. */
+  async preload(options?: CallOptions): Promise<void> {
+    await load({ signal: optionsOf(options).signal })
+  }
+
   /**
-   * Connects; resolves when the agent is ready. The error of a failed connect
-   * carries `phase` and `timings`. Call `disconnect()` and `setToken()` before
-   * another try: disconnecting discards the token.
+   * Connects; resolves when the agent is ready. While connecting, a second call waits
+   * for the same connection; afterwards it resolves at once, also while a lost connection
+   * is being made again. The error of a failed connect carries `phase` and `timings`.
+   * Call `disconnect()` and `setToken()` before another try: disconnecting discards the
+   * token.
    */
   async connect(options?: CallOptions): Promise<void> {
     await this.callActive("connect", options)
@@ -162,15 +182,22 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   /** Opens the microphone and attaches it. */
   async startMic(options?: CallOptions): Promise<void> {
-    await this.live.call("startMic", options)
+    try {
+      await this.live.call("startMic", options)
+      this.#micError = null
+    } catch (reason) {
+      this.#noteMic(reason as AgentError)
+      throw reason
+    }
   }
 
   async switchMic(deviceId: string, options?: CallOptions): Promise<void> {
     await this.live.call("switchMic", options, deviceId)
   }
 
+  /** The devices that the browser shows, also without a runtime; `devicesChanged` says when to ask again. */
   async listDevices(options?: CallOptions): Promise<{ mics: Device[]; speakers: Device[] }> {
-    return this.remote.call("listDevices", options)
+    return listDevices(options)
   }
 
   /** Caps the microphone's sender, in kbit/s; 0 removes the cap. */
@@ -183,6 +210,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** Shows the picture in another element; null detaches it. */
   setVideoEl(element: HTMLMediaElement | null): void {
     checkElement("videoEl", element)
+    this.#unsilence()
     this.remote.callSync("setVideoEl", element)
     this.#elements.videoEl = element
   }
@@ -200,6 +228,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   unmuteAudioOutput(): void {
     this.remote.callSync("unmuteAudioOutput")
+    if (this.#silenced) void this.#silence() // it is a click that is missing
   }
 
   /** Sets the volume, clamped to 0 to 1. Throws `bad_request` for anything but a number. */
@@ -214,9 +243,13 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.remote.call("setAudioOutput", options, deviceId)
   }
 
-  /** Plays again after `playback_blocked`; call it in a click handler. */
+  /** Plays what `playbackBlocked` names; call it in a click handler. */
   async startPlayback(options?: CallOptions): Promise<boolean> {
-    return this.remote.call("startPlayback", options)
+    this.#unsilence()
+    const plays = await this.remote.call<boolean>("startPlayback", options)
+    if (plays) this.#playbackBlocked = null
+    else if (this.#playbackBlocked === "audio") await this.#silence() // the picture at least
+    return plays
   }
 
   // --- Properties
@@ -279,6 +312,23 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.values.micStarted
   }
 
+  /**
+   * Why there is no microphone: it was refused, is missing or was taken away. The codes
+   * are in `MIC_ERROR_CODES`. Null again once a microphone is attached, and at the next
+   * connect.
+   */
+  get micError(): AgentError | null {
+    return this.#micError
+  }
+
+  /**
+   * What the browser does not play without a click: the sound alone (`"audio"`), while the
+   * picture plays, or everything (`"video"`). Null again after `startPlayback()`.
+   */
+  get playbackBlocked(): "video" | "audio" | null {
+    return this.#playbackBlocked
+  }
+
   get threadId(): string | undefined {
     return this.values.threadId
   }
@@ -326,6 +376,9 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   }
 
   protected override received<K extends keyof AvatarEvents>(event: K, payload: unknown): void {
+    if (event === "warning") return void this.#noteWarning(payload as Warning)
+    if (event === "micStarted") this.#micError = null
+    if (event === "stateChange") this.#noteState(payload as AvatarEvents["stateChange"])
     if (!this.#leftEarly || event !== "stateChange") return super.received(event, payload)
     // leaveEarly has emitted these changes. The queued call itself still runs, because
     // it discards the token.
@@ -338,13 +391,81 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return { ...last, state: "error", speaking: false, responsePending: false, micStarted: false }
   }
 
+  async #noteWarning(warning: Warning): Promise<void> {
+    const { code, message, detail = message } = warning
+    if (code === "playback_blocked") {
+      this.#playbackBlocked = warning.kind ?? "video"
+      if (warning.kind === "video" && (await this.#silence())) {
+        warning = { ...warning, kind: "audio" }
+        if (this.#playbackBlocked) this.#playbackBlocked = "audio"
+      }
+    }
+    this.#noteMic(new AgentError({ code, title: message, detail }))
+    super.received("warning", warning)
+  }
+
+  /** Plays the picture without its sound, which browsers permit without a click; false if they don't. */
+  async #silence(): Promise<boolean> {
+    const { videoEl } = this
+    if (!videoEl || videoEl.muted) return false
+    this.#silenced = videoEl
+    videoEl.muted = true
+    try {
+      await videoEl.play()
+    } catch {
+      this.#unsilence()
+    }
+    return this.#silenced !== undefined
+  }
+
+  #unsilence(): void {
+    if (this.#silenced) this.#silenced.muted = this.audioOutputMuted
+    this.#silenced = undefined
+  }
+
+  #noteMic(error: AgentError): void {
+    if ((MIC_ERROR_CODES as readonly string[]).includes(error.code)) this.#micError = error
+  }
+
+  #noteState({ state }: AvatarEvents["stateChange"]): void {
+    if (state === "preparing") this.#micError = null
+    if (!this.inactive(state)) return
+    this.#playbackBlocked = null
+    this.#unsilence()
+  }
+
+  /** Emits `devicesChanged` while it has listeners, and does not keep the session from being collected. */
+  #watchDevices(wanted: boolean): void {
+    if (wanted === (this.#unwatch !== undefined)) return
+    this.#unwatch?.()
+    this.#unwatch = wanted ? watchDevices(new WeakRef(this)) : undefined
+  }
+
+  protected override silent(forGood: boolean): void {
+    super.silent(forGood)
+    if (forGood) this.#watchDevices(false)
+  }
+
   /** The level is measured only while its events have listeners. */
   protected override listenersChanged(): void {
+    this.#watchDevices(this.hasListeners("devicesChanged"))
     const enabled = this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged")
     if (enabled === this.#levelEnabled) return
     this.#levelEnabled = enabled
     this.callUnlessGone("measureLevel", enabled)
   }
+}
+
+function watchDevices(weak: WeakRef<AvatarSession>): () => void {
+  const devices = mediaDevices()
+  const changed = () => {
+    const session = weak.deref()
+    if (session) session.emit("devicesChanged", {})
+    else unwatch()
+  }
+  const unwatch = () => devices?.removeEventListener("devicechange", changed)
+  devices?.addEventListener("devicechange", changed)
+  return unwatch
 }
 
 function remoteOf(options: PlainOptions): Remote {

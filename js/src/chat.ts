@@ -15,7 +15,7 @@ export type * from "./codes.js"
 export { converse, converseOnce, type ConverseOnceOptions, type ConverseOptions, type ConverseSettings } from "./converse.js"
 export { Emitter, type ListenOptions } from "./emitter.js"
 export { AgentError, type AgentErrorFields } from "./errors.js"
-export { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL } from "./events.js"
+export { FATAL_ERROR_CODES, MIC_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL } from "./events.js"
 export type * from "./events.js"
 export type {
   AuditActor,

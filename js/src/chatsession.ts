@@ -8,8 +8,8 @@ import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from
 /**
  * A text conversation with an agent: no permanent connection, no media, no permission for a microphone.
  *
- * The constructor starts loading the runtime; calls made before it is loaded take
- * effect in order. Errors are `AgentError`s: switch on their `code`
+ * The constructor loads nothing: `connect()` loads the runtime, or `preload()` before;
+ * calls made earlier take effect in order. Errors are `AgentError`s: switch on their `code`
  * (docs/errors.md). Attach listeners before `connect()`: events are not replayed.
  */
 export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
@@ -26,7 +26,16 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
 
   // --- Connecting
 
-  /** Opens the session and sends the kickoff; call it once. Without a kickoff nothing is sent. Rejects with `invalid_state`, or `load_failed`. */
+  /** Loads the runtime ahead of `connect()`. Rejects with `load_failed`. */
+  async preload(options?: CallOptions): Promise<void> {
+    await chatProgram({ signal: optionsOf(options).signal })
+  }
+
+  /**
+   * Opens the session and sends the kickoff; without a kickoff nothing is sent. Resolves
+   * at once when it is connected. Rejects with `invalid_state` after the end, or
+   * `load_failed`.
+   */
   async connect(options?: CallOptions): Promise<void> {
     this.#connectCalled = true
     await this.callActive("connect", options)

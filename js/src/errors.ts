@@ -94,6 +94,7 @@ const titles = {
   aborted: "Aborted",
   bad_request: "Bad request",
   connect_failed: "Connecting failed",
+  devices_permission_denied: "Devices not available",
   ended: "Session ended",
   insecure_transport: "Insecure transport",
   internal_error: "Internal error",

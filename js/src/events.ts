@@ -46,6 +46,11 @@ export interface AvatarEvents {
   /** `micStarted` says that the microphone is attached. */
   micStarted: Nothing
   /**
+   * `devicesChanged` says that a microphone or a speaker was plugged in or taken away: list the
+   * devices again. A page emits it, also before it connects.
+   */
+  devicesChanged: Nothing
+  /**
    * `hardwareMuteChanged` reports a mute by the system or the device; the muted side waits 5 s.
    * `track` is the device's.
    */
@@ -1044,6 +1049,9 @@ export interface ChatTurn {
 
 /** The codes after which the service has ended the session. */
 export const FATAL_ERROR_CODES = ["capacity_unavailable", "tier_exceeded", "bad_request", "peer_removed", "unsupported_client"] as const
+
+/** The codes of a microphone that is missing, as errors and as warnings. */
+export const MIC_ERROR_CODES = ["mic_not_started", "mic_permission_denied", "mic_not_found", "mic_in_use", "mic_attach_failed", "devices_permission_denied", "noise_processor_failed"] as const
 
 /** The opening phrase of an agent without an opening turn. */
 export const SILENT_OPENING = "<blank>"

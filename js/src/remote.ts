@@ -71,10 +71,9 @@ export class Remote {
     if (recipe) collector.register(this, this.#handle, this.#handle)
   }
 
-  /** Sets the owner and starts loading the program. */
+  /** Sets the owner. The first call that waits loads the program, not this. */
   attach(owner: Owner): void {
     this.#owner = owner
-    if (!this.#holder) this.#load()
   }
 
   /** Makes the TypeScript side of an object that this one will make in the program. */

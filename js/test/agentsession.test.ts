@@ -7,7 +7,7 @@ import { AgentSession, type TransportChange } from "../src/agentsession.js"
 import { AvatarSession } from "../src/avatar.js"
 import { ChatSession } from "../src/chatsession.js"
 import { AgentError } from "../src/errors.js"
-import { FakeProgram, FakeSource, settle } from "./fake.js"
+import { FakeProgram, FakeSource, made, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
@@ -17,7 +17,7 @@ const options: AgentOptions = { token: "secret", threadId: "th-1", mode: "chat" 
 async function begun(given: AgentOptions = options) {
   const program = await new FakeProgram().load()
   const session = new AgentSession(given)
-  await settle()
+  await made(session)
   const mode = given.mode ?? "avatar"
   Object.assign(program.properties, { mode, timings: {} })
   return { program, session, inner: program.give(mode) }
@@ -259,7 +259,7 @@ test("a forgotten agent is collected when it has ended, with its transports", as
   const use = async () => {
     const session: AgentSession = new AgentSession(options)
     session.on("transportChanged", ({ transport }) => (transport as ChatSession).on("ended", () => session.state))
-    await settle()
+    await made(session)
     program.properties["mode"] = "chat"
     const inner = program.give("chat")
     kept.push({ dispatch: inner.dispatch, gone: inner.gone })

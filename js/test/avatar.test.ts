@@ -10,7 +10,7 @@ import { dispose, diagnostics } from "../src/load.js"
 import type { Transcript } from "../src/events.js"
 import type { AvatarOptions } from "../src/avataroptions.js"
 import { visitor } from "../src/visitor.js"
-import { FakeProgram, settle } from "./fake.js"
+import { FakeProgram, made, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
@@ -130,7 +130,7 @@ test("disconnecting before the runtime is there is seen at once, told once, and 
 test("who is disconnected can begin again, so that only dispose ends the waiting", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession(options)
-  await settle()
+  await made(session)
   program.become("connected")
   program.become("disconnected")
   program.dispatch("ended", { reason: "disconnect" })
@@ -148,13 +148,13 @@ test("who is disconnected can begin again, so that only dispose ends the waiting
 test("null is as good as no options", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession(options)
-  await settle()
+  await made(session)
   const wrong = session as unknown as Record<string, (...args: unknown[]) => unknown>
-  for (const [method, ...args] of [["connect"], ["prepare"], ["waitForCapacity"], ["speak", "Hi"], ["listDevices"], ["startPlayback"], ["resume"], ["disconnect"]]) {
+  for (const [method, ...args] of [["connect"], ["prepare"], ["waitForCapacity"], ["speak", "Hi"], ["startPlayback"], ["resume"], ["disconnect"]]) {
     void wrong[method!]?.(...args, null)
   }
   await settle()
-  assert.deepEqual(program.names(), ["connect", "prepare", "waitForCapacity", "speak", "listDevices", "startPlayback", "resume", "disconnect"])
+  assert.deepEqual(program.names(), ["connect", "prepare", "waitForCapacity", "speak", "startPlayback", "resume", "disconnect"])
   const transcript = session.next("transcript", null as never)
   const stream = session.stream("transcript", null as never)
   program.dispatch("transcript", { type: "user", text: "Hi", speechId: null })
@@ -179,7 +179,7 @@ test("a signal ends a connect that waits for the runtime", async () => {
 test("signals and arguments reach the method", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession(options)
-  await settle()
+  await made(session)
   const { signal } = new AbortController()
   program.results["speak"] = () => Promise.resolve(true)
   program.results["waitForCapacity"] = () => Promise.resolve({ available: true })
@@ -194,7 +194,7 @@ test("signals and arguments reach the method", async () => {
 test("an error that comes back is thrown", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession(options)
-  await settle()
+  await made(session)
   program.results["interrupt"] = () => localError("invalid_state", "not now")
   assert.throws(() => session.interrupt(), { code: "invalid_state", message: "not now" })
 })
@@ -249,7 +249,7 @@ test("a load that failed is tried again by the next connect, and what was said b
 test("events reach the listeners, and properties are the program's", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession(options)
-  await settle()
+  await made(session)
   const seen: Transcript[] = []
   session.on("transcript", (transcript) => seen.push(transcript))
   const transcript: Transcript = { type: "user", text: "Hi", speechId: null }
@@ -264,7 +264,7 @@ test("events reach the listeners, and properties are the program's", async () =>
 test("the level is measured while somebody listens", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession(options)
-  await settle()
+  await made(session)
   const remove = session.on("localMicLevel", () => {})
   session.once("localSpeakingChanged", () => {})
   session.on("transcript", () => {})
@@ -279,7 +279,7 @@ test("the level is measured while somebody listens", async () => {
 test("functions of the options are called through the session, and others are left alone", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession({ ...options, onBeforeSend: async (text) => text.toUpperCase(), logger: () => {} })
-  await settle()
+  await made(session)
   const hook = program.options["onBeforeSend"] as (text: string) => Promise<string>
   assert.equal(await hook("hi"), "HI")
   assert.equal(typeof program.options["logger"], "function")
@@ -302,7 +302,7 @@ test("parts that the session would not use are refused by their names", () => {
 test("a handler runs until it is removed", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession(options)
-  await settle()
+  await made(session)
   const remove = session.onToolCall("open", (call) => ({ opened: call.name }), { page: { type: "int", required: true } })
   const [, , name, handler, schema] = program.calls[0] as [string, number, string, (call: unknown) => unknown, unknown]
   assert.deepEqual([name, schema], ["open", { page: { type: "int", required: true } }])
@@ -314,7 +314,7 @@ test("a handler runs until it is removed", async () => {
 test("dispose ends the session for good", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession(options)
-  await settle()
+  await made(session)
   program.become("connected")
   const states: string[] = []
   session.on("stateChange", ({ state }) => states.push(state))
@@ -337,7 +337,7 @@ test("await using disposes", async () => {
   const program = await new FakeProgram().load()
   {
     await using session = new AvatarSession(options)
-    await settle()
+    await made(session)
     assert.equal(session.state, "idle")
     assert.equal(program.sessions, 1)
   }
@@ -347,7 +347,7 @@ test("await using disposes", async () => {
 test("a crash of the program ends the session with an error", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession(options)
-  await settle()
+  await made(session)
   program.become("connected")
   const connect = session.speak("Hi")
   const seen: unknown[] = []

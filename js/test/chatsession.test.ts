@@ -7,7 +7,7 @@ import { ChatSession } from "../src/chatsession.js"
 import { AgentError, localError } from "../src/errors.js"
 import type { ChatEvents } from "../src/events.js"
 import { dispose } from "../src/load.js"
-import { FakeProgram, FakeSource, settle } from "./fake.js"
+import { FakeProgram, FakeSource, made, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
@@ -102,7 +102,7 @@ test("a session that is disposed before the runtime is there ends like any other
 test("nobody waits for what can't come: after the end, after dispose, and after the program's", async () => {
   const program = await new FakeProgram().load()
   const session = new ChatSession(options)
-  await settle()
+  await made(session)
   program.become("connected")
   let tell = () => {}
   program.settled = new Promise((resolve) => (tell = resolve))
@@ -119,14 +119,14 @@ test("nobody waits for what can't come: after the end, after dispose, and after 
   await assert.rejects(session.next("sessionCompleted"), { code: "ended" })
 
   const other = new ChatSession(options)
-  await settle()
+  await made(other)
   const waits = other.next("ended") // the program here tells nothing of its own
   await other.dispose()
   await assert.rejects(waits, { code: "ended" })
   await assert.rejects(other.next("transcript"), { code: "ended" })
 
   const last = new ChatSession(options)
-  await settle()
+  await made(last)
   const never = last.next("transcript")
   program.end(0)
   await assert.rejects(never, { code: "ended" })
@@ -136,7 +136,7 @@ test("nobody waits for what can't come: after the end, after dispose, and after 
 test("a second dispose waits for the first", async () => {
   const program = await new FakeProgram().load()
   const session = new ChatSession(options)
-  await settle()
+  await made(session)
   let closed = () => {}
   program.results["dispose"] = () => new Promise<void>((resolve) => (closed = resolve))
   const ended = session.next("ended")
@@ -172,7 +172,7 @@ test("a signal ends a turn that waits for the runtime, and reaches one that does
 test("the cause of a turn that a signal ended is the signal's reason", async () => {
   const program = await new FakeProgram().load()
   const session = new ChatSession(options)
-  await settle()
+  await made(session)
   program.become("connected")
   const refusal = (code: string, cause: string) => new AgentError({ code, detail: "read", phase: "reply", cause })
   program.results["sendText"] = (signal) =>
@@ -221,7 +221,7 @@ test("a streamed turn is asked for by the loop, also before the runtime is there
 test("leaving a loop leaves the turn, and so do a signal and the end of the session", async () => {
   const program = await new FakeProgram().load()
   const session = new ChatSession(options)
-  await settle()
+  await made(session)
   program.become("connected")
   const sources: FakeSource[] = []
   program.results["streamText"] = () => {
@@ -259,7 +259,7 @@ test("disconnecting before the runtime is there ends a loop too", async () => {
 test("events reach the listeners, and a stream of them ends with the session", async () => {
   const program = await new FakeProgram().load()
   const session = new ChatSession(options)
-  await settle()
+  await made(session)
   program.become("connected")
   const widgets: ChatEvents["widget"][] = []
   const listening = (async () => {
@@ -283,7 +283,7 @@ test("functions of the options are called through the session, and others are le
     logger: () => {},
     onResponse: (response) => replies.push(response.status),
   } as ChatOptions)
-  await settle()
+  await made(session)
   ;(program.options["onResponse"] as (response: object) => void)({ status: 200 })
   assert.deepEqual(replies, [200])
   assert.equal(typeof program.options["logger"], "function")
@@ -295,7 +295,7 @@ test("functions of the options are called through the session, and others are le
 test("dispose ends the session for good, and its properties stay", async () => {
   const program = await new FakeProgram().load()
   const session = new ChatSession(options)
-  await settle()
+  await made(session)
   program.become("connected")
   program.properties["threadId"] = "th-2"
   const seen: unknown[] = []
@@ -320,7 +320,7 @@ test("dispose ends the session for good, and its properties stay", async () => {
 test("a crash of the program ends the session with an error", async () => {
   const program = await new FakeProgram().load()
   const session = new ChatSession(options)
-  await settle()
+  await made(session)
   program.become("connected")
   const answer = session.sendText("Hi")
   const seen: unknown[] = []

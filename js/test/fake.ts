@@ -1,6 +1,7 @@
 import { AgentError } from "../src/errors.js"
 import { Program, type Exports, type Methods } from "../src/program.js"
 import { adopt, type ProgramName } from "../src/load.js"
+import type { Remote } from "../src/remote.js"
 
 /** A program that writes down what it is asked, in place of the Go one. */
 export class FakeProgram {
@@ -58,7 +59,7 @@ export class FakeProgram {
     return new Proxy({} as Methods, {
       get: (_, name: string) => (...args: unknown[]) => {
         if (name === "properties") return properties
-        if (name === "elements") return {}
+        if (name === "elements") return results["elements"]?.() ?? {}
         if (name === "settle") return this.settled
         calls.push([name, ...args])
         if (name === "dispose") this.sessions--
@@ -166,7 +167,13 @@ export class FakeTransport {
   }
 }
 
-const waits = new Set(["connect", "prepare", "resume", "speak", "startMic", "listDevices", "completeThread", "waitForCapacity", "sendText", "switchMode", "respondToTool"])
+const waits = new Set(["connect", "prepare", "resume", "speak", "startMic", "completeThread", "waitForCapacity", "sendText", "switchMode", "respondToTool"])
+
+/** Has the program make a session, which the first call that waits does. */
+export async function made(session: object): Promise<void> {
+  ;(session as { remote: Remote }).remote.call("settle", undefined).catch(() => {})
+  await settle()
+}
 
 /** Lets everything run that is ready to. */
 export const settle = () => new Promise((resolve) => setTimeout(resolve, 0))

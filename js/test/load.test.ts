@@ -5,7 +5,7 @@ import { appInit as chatInit, load as loadChat } from "../src/chat.js"
 import { localError } from "../src/errors.js"
 import { appInit, fullProgram, load } from "../src/full.js"
 import { chatProgram, compile, diagnostics, dispose } from "../src/load.js"
-import { FakeProgram, settle } from "./fake.js"
+import { FakeProgram, made, settle } from "./fake.js"
 
 beforeEach(() => dispose())
 
@@ -30,7 +30,7 @@ test("what needs media does not run in the chat program", async () => {
   await assert.rejects(fullProgram(), { code: "load_failed" }) // in node there is nothing to load
   const full = await new FakeProgram().load("full")
   const session = new AvatarSession({ token: "t" })
-  await settle()
+  await made(session)
   assert.deepEqual([chat.sessions, full.sessions], [0, 1])
   await session.dispose()
 })

@@ -79,6 +79,7 @@ type Session struct {
 	current *transport         // carries the turns; after the end the last that did
 	next    *transport         // connects during a switch
 	cancel  context.CancelFunc // of the connect or the switch under way, nil without one
+	joiners []chan<- error     // further callers of the connect under way
 	known   chan<- struct{}    // closed when a switch need not wait for the thread's id; nil if none does
 
 	handlers []*handler

@@ -13,14 +13,23 @@ import (
 const threadLimit = 5 * time.Second
 
 // Connect opens the first transport. A failure is final: the error is the
-// transport's, invalid_state unless the session is idle or when it ends meanwhile,
-// or aborted at the end of ctx (timeout for a deadline).
+// transport's, invalid_state after the end of the session or when it ends meanwhile,
+// or aborted at the end of ctx (timeout for a deadline). While it runs, a second call
+// waits for its outcome; when the session is connected, it returns at once.
 func (s *Session) Connect(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var t *transport
+	joined := make(chan error, 1)
 	err := s.onQueue(func() error {
-		if s.state != Idle {
+		switch {
+		case s.state == Connecting:
+			s.joiners = append(s.joiners, joined)
+			return nil
+		case s.state == Connected || s.state == Switching:
+			joined <- nil
+			return nil
+		case s.over():
 			return s.not(Idle)
 		}
 		if ctx.Err() != nil {
@@ -35,8 +44,23 @@ func (s *Session) Connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if t == nil {
+		select {
+		case err := <-joined:
+			return err
+		case <-ctx.Done():
+			return session.EndOf(ctx)
+		}
+	}
 	err = s.connect(inner, t)
-	err = s.onQueue(func() error { return s.connected(t, outcome(ctx, err)) })
+	err = s.onQueue(func() error {
+		err := s.connected(t, outcome(ctx, err))
+		for _, joined := range s.joiners {
+			joined <- err
+		}
+		s.joiners = nil
+		return err
+	})
 	s.base.WaitDelivered()
 	return err
 }

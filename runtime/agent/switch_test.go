@@ -174,9 +174,6 @@ func TestCallsInTheWrongState(t *testing.T) {
 		}
 		r.mustConnect()
 		r.forget()
-		if err := r.Connect(background); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("a second connect: %v", err)
-		}
 		if err := r.SwitchMode(background, Chat); err != nil {
 			t.Errorf("a switch to the present mode: %v", err)
 		}
@@ -441,4 +438,27 @@ func TestAListenerMayDisconnectAtAnyEvent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestASecondConnectJoinsTheFirst, and its context ends its own wait alone.
+func TestASecondConnectJoinsTheFirst(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		join := r.answer[control.Join]
+		r.stuck()
+		connect := func() error { return r.Connect(background) }
+		first, second := later(connect), later(connect)
+		ctx, cancel := context.WithCancel(background)
+		cancel()
+		if err := r.Connect(ctx); !errors.Is(err, fault.Aborted) {
+			t.Errorf("a wait that was cut short: %v", err)
+		}
+		join(r.socket())
+		if a, b := <-first, <-second; a != nil || b != nil {
+			t.Errorf("connected with %v and %v", a, b)
+		}
+		if err := r.Connect(background); err != nil {
+			t.Errorf("while connected: %v", err)
+		}
+		r.want("state connecting user_requested", "transport avatar", "state connected")
+	})
 }

@@ -13,11 +13,13 @@ import (
 )
 
 // Connect runs the whole handshake and returns when the session is usable
-// (session-api A.1.3). The error is a *[fault.Error] that carries the timings;
+// (session-api A.1.3). While it runs, a second call waits for its outcome; when the
+// session is connected, also while a lost connection is made again, it returns at once.
+// The error is a *[fault.Error] that carries the timings;
 // the state is then error, and Disconnect must come before another try. The end
-// of ctx aborts it and releases everything.
+// of ctx aborts it and releases everything; that of a second call ends its wait.
 func (s *Session) Connect(ctx context.Context) error {
-	done := make(chan error, 1)
+	done := make(chan error, 2) // the outcome, and the end of ctx
 	s.base.Work.Do(func() { s.connect(done) })
 	select {
 	case err := <-done:
@@ -27,6 +29,8 @@ func (s *Session) Connect(ctx context.Context) error {
 		s.base.Work.Post(func() {
 			if s.running != nil && s.running.done == done {
 				s.running.cancel(cutShort(cause))
+			} else {
+				done <- cutShort(cause)
 			}
 		})
 		return <-done
@@ -39,6 +43,12 @@ func cutShort(cause error) *fault.Error {
 
 func (s *Session) connect(done chan error) {
 	switch {
+	case s.situation() == starting:
+		s.running.joiners = append(s.running.joiners, done)
+		return
+	case s.situation() != outside:
+		done <- nil
+		return
 	case s.state != Idle && s.state != Disconnected:
 		done <- fault.New(fault.InvalidState, "the session is "+string(s.state))
 		return

@@ -312,12 +312,58 @@ func TestWaitForCapacityPolls(t *testing.T) {
 	})
 }
 
+// TestASecondConnectJoinsTheFirst: it waits for the same connection, its context ends
+// its own wait alone, and later it has nothing to do.
+func TestASecondConnectJoinsTheFirst(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		join := r.service.answer[control.Join]
+		r.service.answer[control.Join] = func(s *fakeSocket, e sent) {
+			time.AfterFunc(2*second, func() { join(s, e) })
+		}
+		outcomes := make(chan error, 2)
+		for range 2 {
+			go func() { outcomes <- r.Connect(context.Background()) }()
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), second)
+		defer cancel()
+		if err := r.Connect(ctx); !errors.Is(err, fault.ConnectFailed) {
+			t.Errorf("a wait that was cut short: %v", err)
+		}
+		if len(outcomes) > 0 {
+			t.Fatal("a connect ended with the wait of another")
+		}
+		if a, b := <-outcomes, <-outcomes; a != nil || b != nil {
+			t.Fatalf("connected with %v and %v", a, b)
+		}
+		if n := r.service.dialled(); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+		if err := r.Connect(context.Background()); err != nil {
+			t.Errorf("while connected: %v", err)
+		}
+	})
+}
+
+func TestAConnectThatFailsFailsForAll(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		delete(r.service.answer, control.Join)
+		outcomes := make(chan error, 2)
+		for range 2 {
+			go func() { outcomes <- r.Connect(context.Background()) }()
+			synctest.Wait()
+		}
+		for range 2 {
+			if err := <-outcomes; !errors.Is(err, fault.Timeout) {
+				t.Errorf("err = %v", err)
+			}
+		}
+	})
+}
+
 func TestConnectIsRefusedInOtherStates(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("second connect: %v", err)
-		}
 		r.Disconnect(DisconnectOptions{})
 		synctest.Wait()
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {

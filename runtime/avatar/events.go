@@ -148,6 +148,10 @@ type ConnectionQuality struct {
 // MicStarted says that the microphone is attached.
 type MicStarted struct{}
 
+// DevicesChanged says that a microphone or a speaker was plugged in or taken away: list
+// the devices again. A page emits it, also before it connects.
+type DevicesChanged struct{}
+
 // HardwareMuteChanged reports a mute by the system or the device; the muted side
 // waits 5 s. Track is the device's.
 type HardwareMuteChanged struct {
@@ -278,6 +282,7 @@ func (Reconnecting) Name() string         { return "reconnecting" }
 func (Reconnected) Name() string          { return "reconnected" }
 func (ConnectionQuality) Name() string    { return "connectionQuality" }
 func (MicStarted) Name() string           { return "micStarted" }
+func (DevicesChanged) Name() string       { return "devicesChanged" }
 func (HardwareMuteChanged) Name() string  { return "hardwareMuteChanged" }
 func (LocalSpeakingChanged) Name() string { return "localSpeakingChanged" }
 func (LocalMicLevel) Name() string        { return "localMicLevel" }

@@ -132,12 +132,12 @@ func (s *Session) mayRenew(err error) bool {
 // renewToken asks for a new token and begins the connect, the rebuild or the resume again.
 func (s *Session) renewToken(from situation) {
 	s.recovery.renewed = true
-	var done chan error
+	p := newProcedure(nil)
 	if before := s.running; before != nil {
-		done, before.done = before.done, nil
+		p.done, before.done = before.done, nil
+		p.joiners, before.joiners = before.joiners, nil
 		before.finish(nil)
 	}
-	p := newProcedure(done)
 	s.running = p
 	switch from {
 	case offline:

@@ -341,7 +341,7 @@ type procedure struct {
 	stop   context.CancelFunc // frees the limit's timer
 	done   chan error         // receives the outcome; nil without a waiting caller
 
-	joiners []chan error // of a prepare: one for each call
+	joiners []chan error // further callers of a connect, and all of a prepare
 }
 
 // newProcedure returns a procedure that reports on done, without a limit yet.

@@ -186,7 +186,7 @@ func (s *Session) setState(state State) {
 }
 
 // Connect opens the session and queues the kickoff. There is no network in it.
-// The error is invalid_state unless the session is idle.
+// A connected session stays as it is. The error is invalid_state after the end.
 func (s *Session) Connect() error {
 	var err error = fault.New(fault.InternalError, "the session failed as it began")
 	// Waited for, so that the caller goes on with a connected session.
@@ -195,7 +195,10 @@ func (s *Session) Connect() error {
 }
 
 func (s *Session) connect() error {
-	if s.state != Idle {
+	switch s.state {
+	case Connected:
+		return nil
+	case Closed:
 		return not(s.state, Idle)
 	}
 	s.watch()

@@ -113,21 +113,6 @@ type Gone struct {
 
 func (g *Gone) Error() string { return fmt.Sprintf("the avatar's session is gone (%d)", g.Status) }
 
-// Devices are the microphones and speakers that can be chosen
-// (session-api A.1.3, listDevices).
-type Devices struct {
-	Mics     []Device `json:"mics"`
-	Speakers []Device `json:"speakers"`
-}
-
-// Device is one of them. A browser hides the label until the microphone is
-// permitted.
-type Device struct {
-	ID      string `json:"deviceId"`
-	Label   string `json:"label"`
-	GroupID string `json:"groupId"`
-}
-
 // Config says how the peers of a session are made. Client and Sender are
 // required; the zero value of everything else is its default.
 type Config struct {

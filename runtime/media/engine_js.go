@@ -3,7 +3,6 @@
 package media
 
 import (
-	"context"
 	"strings"
 	"syscall/js"
 
@@ -98,38 +97,6 @@ func numberOf(v js.Value, name string) int {
 func isFunction(v js.Value) bool { return v.Type() == js.TypeFunction }
 
 func document() js.Value { return property(js.Global(), "document") }
-
-// ListDevices lists the devices that the browser shows; none without its API
-// (session-api A.1.3).
-func (e *Engine) ListDevices(ctx context.Context) (Devices, error) {
-	found := Devices{Mics: []Device{}, Speakers: []Device{}}
-	devices := property(navigator(), "mediaDevices")
-	if !isFunction(property(devices, "enumerateDevices")) {
-		return found, nil
-	}
-	promise, err := jsbridge.Call(devices, "enumerateDevices")
-	if err != nil {
-		return found, deviceFault(err)
-	}
-	list, err := jsbridge.Await(ctx, promise)
-	if err != nil {
-		return found, deviceFault(err)
-	}
-	for i := range numberOf(list, "length") {
-		info, err := jsbridge.Get(list, i)
-		if err != nil {
-			continue
-		}
-		d := Device{ID: stringOf(info, "deviceId"), Label: stringOf(info, "label"), GroupID: stringOf(info, "groupId")}
-		switch stringOf(info, "kind") {
-		case "audioinput":
-			found.Mics = append(found.Mics, d)
-		case "audiooutput":
-			found.Speakers = append(found.Speakers, d)
-		}
-	}
-	return found, nil
-}
 
 // CheckElement refuses what can't be a media element; undefined and null are
 // none at all. The error is bad_request.

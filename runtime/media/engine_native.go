@@ -42,11 +42,6 @@ func (e *Engine) Close() {
 
 func isFirefox() bool { return false }
 
-// ListDevices lists nothing: OpenMicrophone gives names a meaning.
-func (e *Engine) ListDevices(context.Context) (Devices, error) {
-	return Devices{Mics: []Device{}, Speakers: []Device{}}, nil
-}
-
 // renderer stands for the elements of a page. Natively tracks go to
 // [Platform].OnTrack, and there is nothing to set.
 type renderer struct{}

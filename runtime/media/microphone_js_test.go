@@ -135,11 +135,7 @@ func TestPageMicrophone(t *testing.T) {
 	}
 	m.SetMicEnabled(true)
 
-	devices, err := p.ListDevices(testContext(t))
-	if err != nil || len(devices.Mics) == 0 || devices.Mics[0].ID == "" || devices.Speakers == nil {
-		t.Fatalf("%+v, %v", devices, err)
-	}
-	last := devices.Mics[len(devices.Mics)-1].ID
+	last := await(t, eval(t, `return navigator.mediaDevices.enumerateDevices().then((all) => all.findLast(({kind}) => kind === "audioinput").deviceId)`)).String()
 	before := m.capture.track
 	if err := m.SwitchMic(testContext(t), last); err != nil {
 		t.Fatal(err)
@@ -250,9 +246,6 @@ func TestMicrophoneErrors(t *testing.T) {
 	replace(t, js.Global().Get("navigator"), "mediaDevices", js.Undefined())
 	if err := p.StartMic(testContext(t)); !errors.Is(err, fault.DevicesPermissionDenied) {
 		t.Errorf("no devices: %v", err)
-	}
-	if devices, err := p.ListDevices(testContext(t)); err != nil || len(devices.Mics)+len(devices.Speakers) != 0 {
-		t.Errorf("%+v, %v", devices, err)
 	}
 }
 

@@ -1,0 +1,241 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { AgentSession } from "../src/agentsession.js"
+import { AvatarSession } from "../src/avatar.js"
+import { ChatSession } from "../src/chatsession.js"
+import { dispose } from "../src/load.js"
+import { FakeProgram, made, settle } from "./fake.js"
+
+globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
+
+const kinds: Record<string, new (options: { token: string }) => AvatarSession | ChatSession | AgentSession> = { AvatarSession, ChatSession, AgentSession }
+
+/** Counts the requests of the page until it is restored. */
+function network(): { urls: string[]; restore: () => void } {
+  const urls: string[] = []
+  const own = globalThis.fetch
+  globalThis.fetch = async (url) => {
+    urls.push(String(url))
+    throw new TypeError("no network")
+  }
+  // Without these the runtime does not try to load.
+  const given = { document: { baseURI: "https://page.example/" }, location: { href: "https://page.example/" } }
+  Object.assign(globalThis, given)
+  const restore = () => {
+    globalThis.fetch = own
+    for (const name of Object.keys(given)) delete (globalThis as Record<string, unknown>)[name]
+  }
+  return { urls, restore }
+}
+
+for (const [name, Kind] of Object.entries(kinds)) {
+  test(`${name}: making one and preparing it loads nothing; preload does`, async () => {
+    await dispose()
+    const { urls, restore } = network()
+    try {
+      const session = new Kind({ token: "t" })
+      session.onToolCall("open", () => {})
+      session.setToken("other")
+      if (session instanceof AvatarSession) session.mute()
+      await settle()
+      assert.deepEqual(urls, [])
+      await assert.rejects(session.preload(), { code: "load_failed" })
+      assert.equal(urls.length, 1)
+      assert.match(urls[0]!, session instanceof ChatSession ? /chat\.wasm$/ : /agentruntime\.wasm$/)
+      assert.equal(session.state, "idle")
+    } finally {
+      restore()
+    }
+  })
+
+  test(`${name}: preload makes no session, and is enough for connect`, async () => {
+    await dispose()
+    const program = await new FakeProgram().load(name === "ChatSession" ? "chat" : "full")
+    program.results["connect"] = () => Promise.resolve()
+    const session = new Kind({ token: "t" })
+    await session.preload()
+    assert.equal(program.sessions, 0)
+    await session.connect()
+    assert.equal(program.sessions, 1)
+  })
+}
+
+/** A page that can tell of its devices. */
+function withDevices(list: { kind: string; deviceId: string; label: string; groupId: string }[]): { devices: EventTarget; listeners: () => number; restore: () => void } {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "navigator")
+  let listeners = 0
+  class Devices extends EventTarget {
+    enumerateDevices = async () => list
+    override addEventListener(...args: Parameters<EventTarget["addEventListener"]>): void {
+      listeners++
+      super.addEventListener(...args)
+    }
+    override removeEventListener(...args: Parameters<EventTarget["removeEventListener"]>): void {
+      listeners--
+      super.removeEventListener(...args)
+    }
+  }
+  const devices = new Devices()
+  Object.defineProperty(globalThis, "navigator", { value: { mediaDevices: devices }, configurable: true })
+  const restore = () => {
+    if (own) Object.defineProperty(globalThis, "navigator", own)
+    else delete (globalThis as Record<string, unknown>)["navigator"]
+  }
+  return { devices, listeners: () => listeners, restore }
+}
+
+test("devices are listed without a runtime, and a change is told while it has listeners", async () => {
+  await dispose()
+  const { devices, listeners, restore } = withDevices([
+    { kind: "audioinput", deviceId: "m", label: "Desk", groupId: "g" },
+    { kind: "videoinput", deviceId: "v", label: "Camera", groupId: "g" },
+    { kind: "audiooutput", deviceId: "s", label: "", groupId: "g" },
+  ])
+  try {
+    const session = new AvatarSession({ token: "t" })
+    assert.deepEqual(await session.listDevices(), {
+      mics: [{ deviceId: "m", label: "Desk", groupId: "g" }],
+      speakers: [{ deviceId: "s", label: "", groupId: "g" }],
+    })
+    await assert.rejects(session.listDevices({ signal: AbortSignal.abort() }), { code: "aborted" })
+    let changes = 0
+    assert.equal(listeners(), 0)
+    const off = session.on("devicesChanged", () => changes++)
+    session.on("devicesChanged", () => {}, { signal: AbortSignal.abort() })
+    devices.dispatchEvent(new Event("devicechange"))
+    assert.equal(changes, 1)
+    off()
+    assert.equal(listeners(), 0)
+    session.on("devicesChanged", () => changes++)
+    await session.dispose()
+    devices.dispatchEvent(new Event("devicechange"))
+    assert.equal(changes, 1)
+    assert.equal(listeners(), 0)
+  } finally {
+    restore()
+  }
+})
+
+test("a browser that lists no devices says so", async () => {
+  const { devices, restore } = withDevices([])
+  try {
+    const session = new AvatarSession({ token: "t" })
+    Object.assign(devices, { enumerateDevices: () => Promise.reject(new DOMException("no", "NotAllowedError")) })
+    await assert.rejects(session.listDevices(), { code: "devices_permission_denied" })
+  } finally {
+    restore()
+  }
+  assert.deepEqual(await new AvatarSession({ token: "t" }).listDevices(), { mics: [], speakers: [] })
+})
+
+test("why there is no microphone can be read until there is one", async () => {
+  await dispose()
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession({ token: "t" })
+  const code = () => session.micError?.code
+  assert.equal(session.micError, null)
+  await made(session)
+  program.become("preparing")
+  program.dispatch("warning", { code: "mic_permission_denied", message: "Microphone refused", detail: "the visitor said no" })
+  program.become("connected")
+  assert.equal(code(), "mic_permission_denied")
+  assert.equal((session.micError as Error | null)?.message, "the visitor said no")
+  program.dispatch("warning", { code: "media_no_video", message: "No picture" })
+  assert.equal(code(), "mic_permission_denied")
+
+  const refused = session.micError
+  program.results["startMic"] = () => Promise.reject(refused)
+  await assert.rejects(session.startMic(), refused!)
+  assert.equal(session.micError, refused)
+  program.results["startMic"] = () => Promise.resolve()
+  await session.startMic()
+  assert.equal(session.micError, null)
+
+  program.dispatch("warning", { code: "mic_not_found", message: "Unplugged" })
+  assert.equal(code(), "mic_not_found")
+  program.dispatch("micStarted", {})
+  assert.equal(session.micError, null)
+  program.dispatch("warning", { code: "mic_in_use", message: "In use" })
+  program.become("disconnected")
+  assert.equal(code(), "mic_in_use")
+  program.become("preparing")
+  assert.equal(session.micError, null)
+})
+
+/** A picture's element that plays with its sound only after a click. */
+function element(): { muted: boolean; paused: boolean; clicked: boolean; srcObject: null; play(): Promise<void> } {
+  return {
+    muted: false,
+    paused: true,
+    clicked: false,
+    srcObject: null,
+    async play() {
+      this.paused = !this.muted && !this.clicked
+      if (this.paused) throw new DOMException("no gesture", "NotAllowedError")
+    },
+  }
+}
+
+test("the picture plays at once, and only its sound waits for a click", async () => {
+  await dispose()
+  const program = await new FakeProgram().load()
+  const video = element()
+  const session = new AvatarSession({ token: "t", videoEl: video as unknown as HTMLMediaElement })
+  await made(session)
+  program.results["elements"] = () => ({ videoEl: video })
+  program.become("connected")
+  program.properties["audioOutputMuted"] = false
+  program.results["startPlayback"] = () => video.play().then(() => true, () => false)
+  program.results["unmuteAudioOutput"] = () => {
+    video.muted = false
+    video.paused = !video.clicked
+  }
+  assert.equal(session.playbackBlocked, null)
+  const warned = session.next("warning")
+  program.dispatch("warning", { code: "playback_blocked", message: "Playback blocked", kind: "video" })
+  assert.equal((await warned).kind, "audio")
+  const now = () => [session.playbackBlocked, video.muted, video.paused]
+  assert.deepEqual(now(), ["audio", true, false])
+  session.unmuteAudioOutput()
+  await settle()
+  assert.deepEqual(now(), ["audio", true, false], "it was not muted by choice")
+  assert.equal(await session.startPlayback(), false)
+  assert.deepEqual(now(), ["audio", true, false], "without a click")
+  video.clicked = true
+  assert.equal(await session.startPlayback(), true)
+  assert.deepEqual(now(), [null, false, false])
+})
+
+test("a browser that plays nothing without a click leaves the element as it was", async () => {
+  await dispose()
+  const program = await new FakeProgram().load()
+  const video = element()
+  video.play = () => Promise.reject(new DOMException("no gesture", "NotAllowedError"))
+  const session = new AvatarSession({ token: "t", videoEl: video as unknown as HTMLMediaElement })
+  await made(session)
+  program.results["elements"] = () => ({ videoEl: video })
+  program.become("connected")
+  program.properties["audioOutputMuted"] = false
+  program.dispatch("warning", { code: "playback_blocked", message: "Playback blocked", kind: "video" })
+  await settle()
+  assert.deepEqual([session.playbackBlocked, video.muted], ["video", false])
+})
+
+test("a picture that was silenced is not left so", async () => {
+  await dispose()
+  const program = await new FakeProgram().load()
+  for (const end of [(session: AvatarSession) => session.setVideoEl(null), () => program.become("disconnected")]) {
+    const video = element()
+    const session = new AvatarSession({ token: "t", videoEl: video as unknown as HTMLMediaElement })
+    await made(session)
+    program.results["elements"] = () => ({ videoEl: video })
+    program.properties["audioOutputMuted"] = false
+    program.become("connected")
+    program.dispatch("warning", { code: "playback_blocked", message: "Playback blocked", kind: "video" })
+    await settle()
+    assert.equal(video.muted, true)
+    end(session)
+    assert.equal(video.muted, false)
+  }
+  assert.equal(program.properties["state"], "disconnected")
+})
