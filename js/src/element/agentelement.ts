@@ -256,7 +256,7 @@ export abstract class AgentElement extends Base {
     this.#log = new Log()
     this.#parts = [this.#stage, controls, devices, notices, this.#log, this.#composer]
     const roots = this.#parts.map(({ root }) => root)
-    this.#frame = make("div", { part: "frame", class: "frame" }, ...roots, this.#log.region, make("slot", { name: "disclosure" }, this.#disclosure))
+    this.#frame = make("div", { part: "frame", class: "frame" }, this.#log.title, ...roots, this.#log.region, make("slot", { name: "disclosure" }, this.#disclosure))
     shadow.append(this.#frame)
     shadow.addEventListener("keydown", (event) => {
       if ((event as KeyboardEvent).key === "Escape" && this.#state.busy) this.#stop()
@@ -289,16 +289,15 @@ export abstract class AgentElement extends Base {
     if (this.#disclosure) this.#disclosure.textContent = state.disclosure || state.labels.disclosure
     this.#frame?.classList.toggle("both", state.modes.length > 1 && state.mode === "face")
     if (this.#frame) this.setAttribute("phase", state.phase)
-    if (focused && !focused.checkVisibility?.()) this.#passFocus()
+    if (focused?.checkVisibility && !focused.checkVisibility()) this.#passFocus()
     if (before.phase !== state.phase) this.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: state.phase } }))
   }
 
   #passFocus(): void {
     // On a phone the field would open the keyboard.
-    const typed = globalThis.matchMedia?.("(pointer: fine)").matches
-    const fits = (element: HTMLElement) => element.checkVisibility() && !element.matches(":disabled")
-    const all = [...this.shadowRoot!.querySelectorAll<HTMLElement>(typed ? ".over, textarea, button" : ".over, button")]
-    all.find(fits)?.focus()
+    const touched = matchMedia("(pointer: coarse)").matches
+    const all = [...this.shadowRoot!.querySelectorAll<HTMLElement>(touched ? ".over, button" : ".over, textarea")]
+    all.find((element) => element.checkVisibility() && !element.matches(":disabled"))?.focus()
   }
 
   async #begin(): Promise<void> {

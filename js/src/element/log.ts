@@ -3,12 +3,14 @@ import type { Part, State } from "./state.js"
 
 /** Where what was said and shown is drawn. */
 export class Log implements Part {
-  readonly root = make("div", { part: "log", class: "log", role: "log", "aria-live": "off" })
+  readonly root = make("div", { part: "log", class: "log", role: "log", "aria-live": "off", "aria-labelledby": "log-title" })
+  /** Widgets and answers have headings of the next level. */
+  readonly title = make("h2", { class: "agent-hidden", id: "log-title" })
   /** What screen readers are told, which a log that is drawn as it grows would repeat. */
   readonly region = make("div", { class: "agent-hidden" })
 
   show({ labels, modes }: State): void {
-    this.root.setAttribute("aria-label", labels.log)
+    this.title.textContent = labels.log
     // A log scrolls, which takes the focus to do by keyboard.
     const scrolls = modes.includes("text")
     this.root.classList.toggle("scrolls", scrolls)

@@ -1,0 +1,115 @@
+package element
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// said is the log as it is shown, a turn a line.
+const said = `[...find("[part=log]").querySelectorAll(".turn")].map((turn) => turn.innerText.replace(/\s+/g, " ").trim())`
+
+// The first message starts a conversation in text, which needs neither the picture's
+// program nor a button.
+func TestChatBeginsWithItsFirstMessage(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Do(nil, `await place("agent-chat", {"agent-name": "Robin"})
+		find("textarea").focus()`)
+	p.Axe("idle")
+	p.Keys("What is a thread?\r")
+	var got struct {
+		Said   []string
+		Loaded []string
+	}
+	p.Do(&got, `
+		await until(() => seen(".sources") && seen(".followups") && find("[aria-live=polite]").textContent !== "")
+		return {said: `+said+`, loaded: performance.getEntriesByType("resource").map(({name}) => new URL(name).pathname).filter((path) => path.endsWith(".wasm"))}`)
+	if len(got.Said) != 2 || got.Said[0] != "You What is a thread?" || !strings.HasPrefix(got.Said[1], "Robin ") {
+		t.Errorf("the log has %q", got.Said)
+	}
+	if len(got.Loaded) != 1 || got.Loaded[0] != "/js/dist/chat.wasm" {
+		t.Errorf("loaded %q", got.Loaded)
+	}
+	p.Axe("live, with widgets")
+
+	// A suggested question by keyboard; the focus goes on to the field.
+	p.Do(nil, `find(".followups button").focus()`)
+	p.Keys("\r")
+	p.Do(nil, `await until(() => find("[part=log]").querySelectorAll(".turn").length === 4 && !element.shadowRoot.querySelector("[part~=stop]").checkVisibility())
+		await until(() => element.shadowRoot.activeElement === find("textarea"))`)
+
+	// A form's values become variables of the prompt.
+	p.Keys("Ask me for my details\r")
+	p.Do(nil, `await until(() => seen(".agent-widget form"))`)
+	p.Axe("live, with a form")
+	thread := threadOf(p)
+	p.Do(nil, `element.end(); await until(() => element.phase === "ended")`)
+	h.AwaitSessionCompleted(thread)
+	p.Axe("ended")
+	p.Do(nil, `find("textarea").focus()`)
+	p.Keys("My name is Ada.\r")
+	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("Nice to meet you, Ada"))`)
+	if again := threadOf(p); again == thread {
+		t.Error("the second conversation has the thread of the first")
+	}
+}
+
+func threadOf(p *pagetest.Page) (thread string) {
+	p.Do(&thread, `return element.session.threadId`)
+	return thread
+}
+
+// Escape stops an answer, and what could not be sent is in the field again.
+func TestChatStopsAndTriesAgain(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{Script: []byte(`
+rules:
+  - when: {exact: "Forever"}
+    steps: [{repeat: {steps: [{say: "on and "}, {pause: 5}]}}]
+`)})
+	p := openPage(h)
+	p.Allow("503") // the browser reports what is refused below
+	p.Do(nil, `await place("agent-chat", {agent: "silent"})
+		find("textarea").focus()`)
+	p.Keys("Forever\r")
+	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("on and on and") && seen("[part~=stop]"))`)
+	p.Keys("\x1b")
+	p.Do(nil, `await until(() => !seen("[part~=stop]") && seen("[part~=send]"))`)
+
+	refuse(h, "/assistant/", http.StatusServiceUnavailable)
+	p.Keys("My name is Ada.\r")
+	p.Do(nil, `await until(() => seen("[part=message]") && find("textarea").value === "My name is Ada.")`)
+	p.Axe("a turn that failed")
+	h.Intercept(nil)
+	p.Keys("\r")
+	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("Nice to meet you, Ada") && !seen("[part=message]"))`)
+}
+
+// One conversation goes from the face to text and back, by keyboard.
+func TestOneConversationInBothModes(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Do(nil, `await place("agent-avatar", {modes: "text face", microphone: "none"})
+		find("textarea").focus()`)
+	p.Keys("My name is Ada.\r")
+	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("Nice to meet you, Ada"))`)
+	press(p, "mode")
+	p.Do(nil, `await until(() => seen("video") && !seen("[part=poster]") && button("mode").ariaPressed === "true")
+		await until(() => find("[part=log]").innerText.includes("How can I help you?"))`)
+	p.Axe("face and text")
+	thread := h.OnlySession().ThreadID
+	press(p, "mode")
+	p.Do(nil, `await until(() => !seen("video") && button("mode").ariaPressed === "false" && !button("mode").disabled)
+		find("textarea").focus()`)
+	p.Keys("What is my name?\r")
+	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("Your name is Ada."))`)
+	if now := threadOf(p); now != thread {
+		t.Errorf("the thread was %s, and is %s", thread, now)
+	}
+}

@@ -1,0 +1,198 @@
+package element
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// An element that is moved keeps its conversation; one that is removed ends it.
+func TestMovedAndRemoved(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Do(nil, `await place("agent-avatar", {microphone: "none"})`)
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "live" && seen("video") && !seen("[part=poster]"))`)
+	before := h.OnlySession().ID
+	thread := h.OnlySession().ThreadID
+	var moved struct {
+		Phase   string
+		Picture struct{ Colours int }
+		Paused  bool
+	}
+	p.Do(&moved, `
+		const section = document.createElement("section")
+		document.querySelector("main").append(section)
+		section.append(element)
+		const shown = await picture(find("video"))
+		return {phase: element.phase, picture: shown, paused: find("video").paused}`)
+	if moved.Phase != "live" || moved.Paused || moved.Picture.Colours < 16 || h.OnlySession().ID != before {
+		t.Errorf("after the move: %+v", moved)
+	}
+	p.Do(nil, `element.remove(); await settled(() => held().peers === 0 && held().sockets === 0)`)
+	h.AwaitSessionCompleted(thread)
+	h.AwaitUnsubscribe()
+	if sessions := h.Sessions(h.Context()); len(sessions) != 0 {
+		t.Errorf("the service has %d sessions of an element that is gone", len(sessions))
+	}
+	p.Do(nil, `document.querySelector("main").append(element)`)
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "live")`)
+}
+
+// Two elements are two conversations, and what is set before the definition counts.
+func TestTwoElementsAndEarlyProperties(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	var got struct {
+		Start   string
+		Threads []string
+	}
+	p.Do(&got, `
+		const elements = ["silent", "receptionist"].map((agent) => {
+			const element = document.createElement("agent-chat")
+			Object.assign(element, {widgetId: agents[agent], ...service.addresses, options: service.session, labels: {send: "Absenden"}})
+			document.querySelector("main").append(element)
+			return element
+		})
+		await import("/js/dist/element.js")
+		for (const element of elements) await element.send("My name is Ada.")
+		return {
+			start: elements[0].shadowRoot.querySelector("[part~=send]").ariaLabel,
+			threads: elements.map(({session}) => session.threadId),
+		}`)
+	if got.Start != "Absenden" {
+		t.Errorf("the label is %q", got.Start)
+	}
+	if len(got.Threads) != 2 || got.Threads[0] == "" || got.Threads[0] == got.Threads[1] {
+		t.Errorf("threads %q", got.Threads)
+	}
+}
+
+// preload loads what its value says, and when.
+func TestPreload(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Do(nil, `
+		await place("agent-avatar", {preload: "hover"})
+		if (performance.getEntriesByType("resource").some(({name}) => name.endsWith(".wasm"))) throw new Error("loaded before anything came near")
+		button("start").focus()
+		await until(() => performance.getEntriesByType("resource").some(({name}) => name.endsWith("/agentruntime.wasm")))
+		await until(() => find("[part=poster] img").naturalWidth > 0)`)
+	p.Axe("idle, with the agent's poster")
+	inits := h.Count("POST", "/v1/application/appInit")
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "live")`)
+	if n := h.Count("POST", "/v1/application/appInit"); n != inits {
+		t.Errorf("appInit was called %d times more", n-inits)
+	}
+}
+
+// cut tells what of the element is outside of the window, or too small for a finger.
+const cut = `
+	const edge = document.documentElement.clientWidth
+	const parts = [...element.shadowRoot.querySelectorAll("button, textarea, select, meter, video, p, .stage, .log")].filter((part) => part.checkVisibility() && !part.closest(".agent-hidden"))
+	const found = parts.filter((part) => {
+		const {left, right, width, height} = part.getBoundingClientRect()
+		const small = part.matches("button, textarea, select") && (width < 44 || height < 44)
+		return left < 0 || right > edge + 0.5 || small || (part.matches("button, .stage, p") && part.scrollWidth > part.clientWidth + 1)
+	}).map((part) => part.outerHTML.slice(0, 80))
+	if (document.documentElement.scrollWidth > edge) found.push("the page scrolls sideways")
+	return {found, height: element.getBoundingClientRect().height}`
+
+// Nothing is cut on small screens, in either direction of writing; on a phone on its side
+// all of a face is in the window.
+func TestSmallScreensAndRightToLeft(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	sizes := [][2]int64{{320, 568}, {667, 375}, {1200, 800}}
+	look := func(state string, whole bool) {
+		t.Helper()
+		for _, size := range sizes {
+			p.SetSize(size[0], size[1])
+			for _, dir := range []string{"ltr", "rtl"} {
+				var got struct {
+					Found  []string
+					Height float64
+				}
+				p.Do(&got, fmt.Sprintf(`document.documentElement.dir = %q`, dir)+cut)
+				for _, part := range got.Found {
+					t.Errorf("%s, %d×%d, %s: cut or too small: %s", state, size[0], size[1], dir, part)
+				}
+				if whole && got.Height > float64(size[1]) {
+					t.Errorf("%s, %d×%d, %s: the element is %.0f pixels high", state, size[0], size[1], dir, got.Height)
+				}
+			}
+		}
+		p.Do(nil, `document.documentElement.dir = "ltr"`)
+	}
+	for _, modes := range []string{"face", "face text", "text"} {
+		p.Do(nil, fmt.Sprintf(`
+			globalThis.element?.remove()
+			await place("agent-avatar", {agent: "silent", modes: %q, microphone: "click"})`, modes))
+		look(modes+", idle", true)
+		p.Do(nil, `await element.start(); await until(() => element.phase === "live")`)
+		look(modes+", live", true)
+	}
+	p.SetSize(320, 568)
+	var order bool
+	p.Do(&order, `
+		globalThis.element.remove()
+		document.documentElement.dir = "rtl"
+		await place("agent-avatar", {agent: "silent", microphone: "click"})
+		await element.start()
+		return button("end").getBoundingClientRect().left < button("sound").getBoundingClientRect().left`)
+	if !order {
+		t.Error("right to left, the last button is not the leftmost")
+	}
+}
+
+// The whole of a face without a pointer: every control is reached with Tab, and each key
+// does what its label says.
+func TestByKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Do(nil, `await place("agent-avatar", {microphone: "click"})`)
+	at := func(part string) {
+		t.Helper()
+		p.Keys("\t")
+		p.Do(nil, `await until(() => element.shadowRoot.activeElement?.part.contains("`+part+`"))`)
+	}
+	at("start")
+	p.Keys("\r")
+	p.Do(nil, `await until(() => element.phase === "live")
+		await until(() => element.shadowRoot.activeElement === find("textarea"))`) // where the focus goes when its button is gone
+	p.Keys("Tell me a long story.\r")
+	p.Do(nil, `await until(() => find("[part=caption]").textContent.startsWith("Once upon a time"))`)
+	p.Keys("\x1b")
+	p.Do(nil, `await until(() => find("[part=caption]").textContent === "")
+		button("microphone").focus()`)
+	p.Keys(" ")
+	p.Do(nil, `await until(() => button("microphone").ariaPressed === "true" && element.session.micStarted)`)
+	p.Keys(" ")
+	p.Do(nil, `await until(() => button("microphone").ariaPressed === "false" && !element.session.micEnabled)`)
+	at("sound")
+	p.Keys("\r")
+	p.Do(nil, `await until(() => element.session.audioOutputMuted && button("sound").ariaPressed === "false")`)
+	at("captions")
+	p.Keys("\r")
+	p.Do(nil, `await until(() => button("captions").ariaPressed === "false")`)
+	at("device-menu")
+	p.Keys("\r")
+	p.Do(nil, `await until(() => button("device-menu").ariaExpanded === "true" && find("select").options.length > 0)
+		find("select").focus()`)
+	p.Keys("\x1b")
+	p.Do(nil, `await until(() => !seen("[part=devices]") && element.shadowRoot.activeElement === button("device-menu"))`)
+	at("end")
+	p.Keys("\r")
+	p.Do(nil, `await until(() => element.phase === "ended" && element.shadowRoot.activeElement === button("start"))`)
+	p.Keys("\r")
+	p.Do(nil, `await until(() => element.phase === "live")`)
+}
