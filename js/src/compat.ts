@@ -1,10 +1,27 @@
 /**
- * agentruntime/compat: everything of `agentruntime`, and the same classes under
- * the names of the service's reference client, so that a page
- * written for it only has to change an import.
+ * agentruntime/compat: everything of `agentruntime`, and what pages import from the
+ * service's reference client under the names that it has there, so that a page written
+ * for it moves over by changing imports. docs/moving.md has a table of all names.
  */
 export * from "./index.js"
 export { AgentSession as KalturaAgentSession } from "./agentsession.js"
 export { AvatarSession as KalturaAvatarSession } from "./avatar.js"
 export { ChatSession as KalturaChatSession } from "./chatsession.js"
 export { AgentError as KalturaError } from "./errors.js"
+export { apportion, TranscriptTracker } from "./compat/captions.js"
+export { clampInbound, redact, renderSafeLink, safeText, sanitizeJson } from "./compat/safety.js"
+export {
+  canonicalJson, collectConverse, parseConverseStream, parseOAuthRequired, parseToolCall, parseToolResponseName, segmentKind, validateToolArgs,
+  type CollectedTurn, type CollectOptions, type ConverseSource, type SegmentKind,
+} from "./compat/stream.js"
+export {
+  DEFAULT_RENDERERS, ExperienceRenderer, isKnownRuntime, mountWidget, normalizeRuntime, parseContent, parseWidget, RUNTIMES, SegmentAssembler, WIDGET_KINDS,
+  type Content, type ExperienceRendererOptions, type MountOptions, type WidgetRenderer,
+} from "./compat/widgets.js"
+export {
+  buildJoin, buildStvNewSession, buildTextEntered, CAPABILITIES, CAPACITY_BACKOFF, classifyAgentAction, DEFAULT_CM_URL, EXPERIENCES, iceConfig, isAudioMode,
+  MODEL_TYPES, modelTypeWire, REGIONS, turnServers, whepUrl, whepUrlHasPrivateIp,
+} from "./compat/wire.js"
+export { Captions as CaptionService, type Caption, type CaptionOptions } from "./ui/captions.js"
+export { safeUrl } from "./ui/dom.js"
+export { EMBED_HOSTS, externalEmbedUrl, type WidgetAction, type WidgetOptions } from "./ui/widgets.js"

@@ -120,12 +120,12 @@ test("each wasm and its compressed forms are beside the modules", () => {
 test("every entry has the same classes and the same runtime", () => {
   for (const name of ["AgentError", "Emitter", "ChatSession", "converse", "converseOnce", "visitor", "dispose", "diagnostics", "version"] as const) assert.equal(chat[name], main[name], name)
   assert.deepEqual(["AvatarSession" in chat, "AgentSession" in chat], [false, false])
-  const { KalturaAgentSession, KalturaAvatarSession, KalturaChatSession, KalturaError, ...rest } = compat
+  const { KalturaAgentSession, KalturaAvatarSession, KalturaChatSession, KalturaError } = compat
   assert.deepEqual(
     [KalturaAgentSession, KalturaAvatarSession, KalturaChatSession, KalturaError],
     [main.AgentSession, main.AvatarSession, main.ChatSession, main.AgentError],
   )
-  assert.deepEqual({ ...rest }, { ...main })
+  for (const [name, value] of Object.entries(main)) assert.equal(compat[name as "AgentError"], value, name)
 })
 
 test("an element is small before its conversation, and defines itself only in a page", async () => {

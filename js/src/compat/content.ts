@@ -1,0 +1,268 @@
+// The content of widgets: runtime/converse/body.go for pages that read segments
+// themselves. Both are tested with the same answers.
+import type { Widget } from "../events.js"
+import { printable, sanitizeJson } from "./safety.js"
+
+type Values = Record<string, unknown>
+
+/** What the pieces of a widget make together. */
+export interface Content {
+  /** Undefined when the text has no structure. */
+  readonly values: Values | undefined
+  /** "" when the content was an object or an array. */
+  readonly text: string
+  /** Of values that come from lines: what the items of lists say. */
+  readonly items?: ReadonlyMap<string, readonly string[]>
+}
+
+const isValues = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Reads the content of a widget: an object as it is, an array as its `items`, a text as JSON or as lines. */
+export function parseContent(content: unknown): Content {
+  if (typeof content !== "string") return { values: valuesOf(content), text: "" }
+  const plain = withoutFence(content.trim())
+  const values = looksLikeJson(plain) ? parsed(plain) : undefined
+  if (values) return { values, text: content }
+  const lines = new LineParser()
+  const structured = plain.split("\n").every((line) => line.trim() === "" || lines.take(line)) && lines.values.size > 0
+  return structured ? { values: valuesOf(Object.fromEntries(lines.values)), items: lines.items, text: content } : { values: undefined, text: content }
+}
+
+/** Whether it began like JSON and is none. */
+export const isBroken = ({ values, text }: Content): boolean => values === undefined && looksLikeJson(text)
+
+/** Whether there is nothing to show. */
+export const isBlank = ({ values, text }: Content): boolean => values === undefined && text.trim() === ""
+
+const looksLikeJson = (text: string): boolean => /^[{[]/.test(withoutFence(text.trim()))
+
+function valuesOf(value: unknown): Values | undefined {
+  const clean = sanitizeJson(value)
+  return Array.isArray(clean) ? { items: clean } : isValues(clean) ? clean : undefined
+}
+
+function parsed(text: string): Values | undefined {
+  try {
+    return valuesOf(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+function withoutFence(text: string): string {
+  if (!text.startsWith("```")) return text
+  const end = text.indexOf("\n") // behind the name of the language
+  return end < 0 ? "" : text.slice(end + 1).trim().replace(/```$/, "").trim()
+}
+
+/** Reads "key: value" lines with one level of lists, whose items are values or such lines. */
+class LineParser {
+  readonly values = new Map<string, unknown>()
+  readonly items = new Map<string, string[]>()
+  #key = "" // whose list may follow
+  #dash = 0 // the indentation of that list
+  #item: Map<string, unknown> | undefined
+  readonly #open = new Map<string, Values[]>()
+
+  take(line: string): boolean {
+    const text = line.trim()
+    const indent = line.length - line.replace(/^[ \t]+/, "").length
+    const item = /^-(?:[ \t]+(.*))?$/s.exec(text)
+    if (item) return this.#listItem(indent, (item[1] ?? "").trim())
+    const pair = pairOf(text)
+    if (!pair) return false
+    const [key, value] = pair
+    if (this.#item && indent > this.#dash) {
+      this.#item.set(key, scalar(value))
+      const list = this.#open.get(this.#key)!
+      list[list.length - 1] = Object.fromEntries(this.#item)
+      return true
+    }
+    this.values.set(key, scalar(value))
+    this.#key = value === "" ? key : ""
+    this.#item = undefined
+    return true
+  }
+
+  #listItem(indent: number, text: string): boolean {
+    if (this.#key === "") {
+      if (this.values.size > 0) return false // the list of a key that has a value
+      this.#key = "items"
+    }
+    let list = this.values.get(this.#key) as Values[]
+    if (!Array.isArray(list)) {
+      this.#dash = indent
+      this.values.set(this.#key, (list = []))
+      this.items.set(this.#key, [])
+      this.#open.set(this.#key, list)
+    }
+    if (indent !== this.#dash) return false // a list in a list
+    const pair = pairOf(text)
+    this.#item = pair && new Map([[pair[0], scalar(pair[1])]])
+    list.push((this.#item ? Object.fromEntries(this.#item) : scalar(text)) as Values)
+    this.items.get(this.#key)!.push(text)
+    return true
+  }
+}
+
+/** Splits "key: value"; a key is a word, so that a sentence with a colon and an address are none. */
+function pairOf(text: string): [key: string, value: string] | undefined {
+  const [, key, value] = /^(\w[\w-]*):(|[ \t].*)$/s.exec(text) ?? []
+  return key === undefined ? undefined : [key, value!.trim()]
+}
+
+/** The value that a text spells; a number that is too long to be exact is an id. */
+function scalar(text: string): unknown {
+  if (text === "true" || text === "false") return text === "true"
+  if (text === "null") return null
+  const quoted = /^(["'])(.*)\1$/s.exec(text)
+  if (quoted) return quoted[2]
+  return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) && text.replace(/\D/g, "").length <= 15 ? Number(text) : text
+}
+
+/** Reads values by the names that their keys may have, and notes whether any was there. */
+class Body {
+  hit = false
+  readonly #values: Values
+  readonly #items: Content["items"]
+
+  constructor(values: Values, items?: Content["items"]) {
+    this.#values = values
+    this.#items = items
+  }
+
+  get(...keys: string[]): unknown {
+    for (const key of keys) {
+      if (!Object.hasOwn(this.#values, key)) continue
+      this.hit = true
+      if (this.#values[key] != null) return this.#values[key]
+    }
+    return undefined
+  }
+
+  text = (...keys: string[]): string => keys.map((key) => textOf(this.get(key))).find((text) => text !== "") ?? ""
+
+  list(...keys: string[]): unknown[] {
+    const value = this.get(...keys)
+    return value === undefined ? [] : Array.isArray(value) ? value : [value]
+  }
+
+  texts(fields: string[], ...keys: string[]): string[] {
+    const key = keys.find((key) => this.#values[key] != null) ?? ""
+    return this.list(...keys).map((item, at) => {
+      if (!isValues(item)) return textOf(item)
+      const object = new Body(item)
+      const text = object.text(...fields)
+      return object.hit ? text : (this.#items?.get(key)?.[at] ?? "")
+    }).filter((text) => text !== "")
+  }
+
+  items<T>(read: (item: Body) => T, ...keys: string[]): T[] {
+    return this.list(...keys).filter(isValues).flatMap((values) => {
+      const item = new Body(values)
+      const made = read(item)
+      return item.hit ? [made] : []
+    })
+  }
+
+  /** The first address that may be followed; `web` asks for an absolute one of http or https. */
+  link(web: boolean, ...keys: string[]): string {
+    return keys.map((key) => this.get(key)).map((value) => (typeof value === "string" ? value.trim() : "")).find((text) => {
+      if (text === "" || printable(text) !== text || /[\t\n\r]/.test(text)) return false
+      const scheme = /^([a-z][a-z\d+.-]*):/i.exec(text)?.[1]?.toLowerCase()
+      if (web ? !/^https?$/.test(scheme ?? "") : scheme !== undefined && !["http", "https", "mailto", "tel"].includes(scheme)) return false
+      return URL.canParse(text, "https://a.example")
+    }) ?? ""
+  }
+
+  number(...keys: string[]): number | undefined {
+    return keys.map((key) => this.get(key)).map((value) => (typeof value === "string" ? scalar(value) : value)).find((value) => typeof value === "number")
+  }
+
+  seconds(...keys: string[]): number {
+    const number = this.number(...keys)
+    if (number !== undefined) return Math.max(number, 0)
+    const parts = this.text(...keys).split(":")
+    return parts.every((part) => /^\d{1,5}$/.test(part)) ? parts.reduce((total, part) => total * 60 + Number(part), 0) : 0
+  }
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" ? printable(value.trim()) : typeof value === "number" || typeof value === "boolean" ? String(value) : ""
+
+/** The properties that have a value. */
+const filled = <T extends object>(required: T, optional: object): T =>
+  ({ ...required, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== "" && value !== undefined && value !== 0 && value !== false)) })
+
+const fieldTypes = ["str", "int", "float", "bool", "list", "dict", "email", "phone", "text"]
+
+const readers: Record<string, (b: Body) => Partial<Widget>> = {
+  flashcards: (b) => ({
+    flashcards: filled({
+      cards: b.items((c) => filled({ front: c.text("front", "question", "term"), back: c.text("back", "answer", "definition") }, { label: c.text("label") }), "cards", "items", "flashcards"),
+    }, { title: b.text("title") }),
+  }),
+  followups: (b) => ({ followups: { questions: b.texts(["text", "question"], "questions", "followups", "items") } }),
+  sources: (b) => ({
+    sources: {
+      sources: b.items((s) => {
+        const score = s.number("score", "relevance", "similarity")
+        return { ...filled({}, { title: s.text("title", "name", "label"), url: s.link(false, "url", "link", "href"), snippet: s.text("snippet", "text", "content") }), ...(score !== undefined && { score }) }
+      }, "sources", "items", "citations"),
+    },
+  }),
+  summary: (b) => ({
+    summary: filled({ summary: b.text("summary", "text", "content", "raw"), bullets: b.texts(["text"], "bullets", "points", "items") }, { title: b.text("title") }),
+  }),
+  "video-gallery": (b) => ({
+    videoGallery: filled({
+      videos: b.items((v) => filled({}, {
+        entryId: v.text("entryId", "entry_id", "id"), title: v.text("title", "name"), thumbnailUrl: v.link(false, "thumbnailUrl", "thumbnail", "thumb"),
+        url: v.link(false, "url", "playUrl", "link"), duration: v.seconds("duration", "length"), description: v.text("description"), alt: v.text("alt"),
+      }), "videos", "entries", "items"),
+    }, { title: b.text("title") }),
+  }),
+  "show-link": (b) => ({
+    showLink: filled({}, { url: b.link(false, "url", "linkUrl", "link", "href", "mediaUrl"), label: b.text("label", "linkText", "title", "text"), description: b.text("description") }),
+  }),
+  "external-video": (b) => ({
+    externalVideo: filled({}, {
+      url: b.link(true, "url", "videoUrl", "mediaUrl", "src", "embedUrl"), title: b.text("title"), provider: b.text("provider", "source"),
+      poster: b.link(true, "poster", "thumbnail", "thumbnailUrl"), description: b.text("description"),
+    }),
+  }),
+  "user-properties-form": (b) => ({
+    userPropertiesForm: filled({
+      fields: b.items((f) => {
+        const type = f.text("type")
+        const knownValue = f.get("knownValue", "known_value")
+        return {
+          ...filled({ key: f.text("key", "name"), type: fieldTypes.includes(type) ? type : "str", required: f.get("required") === true }, { label: f.text("label", "prompt"), description: f.text("description", "help") }),
+          ...(knownValue !== undefined && { knownValue }),
+        }
+      }, "fields", "properties", "items"),
+    }, { title: b.text("title") }) as NonNullable<Widget["userPropertiesForm"]>,
+  }),
+  "content-gallery": (b) => ({
+    contentGallery: filled({
+      items: b.items((i) => filled({}, {
+        id: i.text("id", "slideId", "key"), title: i.text("title", "name", "heading"), description: i.text("description", "text", "body"),
+        imageUrl: i.link(false, "imageUrl", "image", "thumbnail"), url: i.link(false, "url", "link", "href"), alt: i.text("alt"),
+      }), "items", "slides", "cards"),
+    }, { title: b.text("title") }),
+  }),
+}
+
+/** The widget that a content is, for the name of a runtime without `-tool`. */
+export function widgetOf(runtime: string, content: Content, more: Pick<Widget, "widgetName" | "speechId"> = {}): Widget {
+  const widget = { runtime, ...more } as Widget
+  const read = readers[runtime]
+  if (content.values) {
+    const body = new Body(content.values, content.items)
+    const made = read?.(body)
+    if (made && body.hit) return { ...widget, ...made }
+    if (!content.items || !read) return { ...widget, body: content.values } // else it was a sentence with a colon
+  }
+  if (runtime === "summary") return { ...widget, summary: { summary: content.text.trim(), bullets: [] } } as Widget
+  return { ...widget, raw: content.text }
+}

@@ -1,0 +1,337 @@
+import { AgentError, localError } from "../errors.js"
+import type { OAuthRequired, Segment, ToolCall, Widget } from "../events.js"
+import type { ArgRule } from "../session.js"
+import { argTypes } from "../settings.js"
+import { SegmentAssembler } from "./widgets.js"
+import { clampInbound, printable } from "./safety.js"
+
+/** What a reply of the brain is read from: the reply itself, its body, or its text, whole or in pieces. */
+export type ConverseSource = Response | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string | Segment> | string
+
+// The bounds of the Go runtime (runtime/converse).
+const maxLine = 1 << 20
+const maxBadLines = 16
+const badLineChars = 200
+
+/**
+ * Yields the segments of a streamed reply: lines of JSON, or server-sent events. A line
+ * that is none becomes a segment of type `error`. Throws `invalid_response` for a reply
+ * with a bad status.
+ */
+export async function* parseConverseStream(source: ConverseSource): AsyncGenerator<Segment, void, undefined> {
+  const lines = new Lines()
+  let bad = 0
+  const segments = function* (texts: Iterable<string>) {
+    for (const text of texts) {
+      const segment = text.length > maxLine ? badLine(text, "stream_line_too_long") : (decode(text) ?? badLine(text, "unparseable_stream_line"))
+      if (segment.metadata?.subtype === undefined || segment.type !== "error" || ++bad <= maxBadLines) yield segment
+    }
+  }
+  for await (const chunk of chunksOf(source)) {
+    if (typeof chunk === "object" && !(chunk instanceof Uint8Array)) yield chunk
+    else yield* segments(lines.take(chunk))
+  }
+  yield* segments(lines.end())
+}
+
+async function* chunksOf(source: ConverseSource): AsyncGenerator<Uint8Array | string | Segment, void, undefined> {
+  if (typeof source === "string") return yield source
+  if (source instanceof Response) {
+    if (!source.ok) throw new AgentError({ code: "invalid_response", type: "about:blank", title: "Invalid response", detail: `the reply has the status ${source.status}`, status: source.status })
+    if (/^application\/json\b/.test(source.headers.get("content-type") ?? "")) return yield (await source.text()).replaceAll(/[\r\n]/g, " ")
+    if (source.body) yield* chunksOf(source.body)
+    return
+  }
+  if (!(source instanceof ReadableStream)) return yield* source
+  const reader = source.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    await reader.cancel() // the rest is not wanted
+  }
+}
+
+/** Cuts a text into lines, however it comes. */
+class Lines {
+  readonly #decoder = new TextDecoder()
+  #rest = ""
+  /** Whether the lines are server-sent events, once a line was seen. */
+  #events: boolean | undefined
+
+  *take(chunk: Uint8Array | string): Generator<string, void, undefined> {
+    const lines = (this.#rest + (typeof chunk === "string" ? chunk : this.#decoder.decode(chunk, { stream: true }))).split("\n")
+    this.#rest = lines.pop()!
+    for (const line of lines) yield* this.#payload(line)
+  }
+
+  *end(): Generator<string, void, undefined> {
+    yield* this.#payload(this.#rest + this.#decoder.decode())
+    this.#rest = ""
+  }
+
+  *#payload(line: string): Generator<string, void, undefined> {
+    let text = line.replace(/^\ufeff/, "").trim()
+    if (text === "") return
+    this.#events ??= /^(data|event|id|retry)?:/.test(text)
+    if (this.#events) text = text.startsWith("data:") ? text.slice("data:".length).trim() : ""
+    if (text !== "" && text !== "[DONE]") yield text
+  }
+}
+
+const badLine = (text: string, subtype: string): Segment =>
+  ({ role: "assistant", type: "error", content: [...clampInbound(text)].slice(0, badLineChars).join(""), segmentNumber: 0, et: 0, isFinal: true, metadata: { subtype } }) as Segment
+
+type Json = Record<string, unknown>
+
+export const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Returns the segment of a line, in the form that sessions emit; undefined when it is no object. */
+function decode(line: string): Segment | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return undefined
+  }
+  if (!isObject(value)) return undefined
+  const { role, type, content, segmentNumber, et, speechId, threadId, messageId, segmentStart, segmentEnd, isFinal, openingPhrase, metadata, tool_metadata, ...extra } = value
+  const kind = name(type)
+  const known = {
+    role: name(role), type: kind, content: contentOf(content, spoken.includes(kind)),
+    segmentNumber: Number.isSafeInteger(segmentNumber) ? segmentNumber : 0, et: Number.isFinite(et) ? et : 0,
+  }
+  return given(known, {
+    speechId: name(speechId), threadId: name(threadId), messageId: name(messageId),
+    segmentStart: segmentStart === true, segmentEnd: segmentEnd === true, isFinal: isFinal === true,
+    openingPhrase: name(openingPhrase),
+    metadata: isObject(metadata) ? metadataOf(metadata) : undefined,
+    tool_metadata: isObject(tool_metadata) ? toolMetadataOf(tool_metadata) : undefined,
+    extra: extraOf(extra),
+  }) as unknown as Segment
+}
+
+function metadataOf({ widgetName, runtimeName, subtype, tool_name, tool_display_name, ...extra }: Json): Json {
+  return given({}, {
+    widgetName: name(widgetName), runtimeName: name(runtimeName), subtype: name(subtype),
+    tool_name: name(tool_name), tool_display_name: name(tool_display_name), extra: extraOf(extra),
+  })
+}
+
+function toolMetadataOf({ id, name: tool, args, type, wait_for_response, ...extra }: Json): Json {
+  return given({ id: name(id), name: name(tool), type: name(type), wait_for_response: wait_for_response === true }, { args, extra: extraOf(extra) })
+}
+
+const name = (value: unknown): string => (typeof value === "string" ? clampInbound(value) : "")
+const extraOf = (extra: Json): Json | undefined => (Object.keys(extra).length > 0 ? extra : undefined)
+
+/** The fixed properties, and those of the others that have a value. */
+const given = (fixed: Json, others: Json): Json => ({
+  ...fixed,
+  ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined && value !== "" && value !== false)),
+})
+
+function contentOf(content: unknown, text: boolean): unknown {
+  if (typeof content === "string") return printable(content)
+  return text ? textOf(content) : (content ?? null)
+}
+
+/** A content as text: a string as it is, another value as its JSON. */
+const textOf = (content: unknown): string => (typeof content === "string" ? content : content == null ? "" : JSON.stringify(content))
+
+const spoken: readonly string[] = ["text", "avatar", "avatar-filler"]
+
+/** What a segment is for a page. */
+export type SegmentKind = "experience" | "error" | "spoken" | "control"
+
+export function segmentKind({ type }: Pick<Segment, "type">): SegmentKind {
+  if (type === "unisphere-tool") return "experience"
+  if (type === "error") return "error"
+  return spoken.includes(type) ? "spoken" : "control"
+}
+
+/** Reads the call of a tool from a segment or its text; undefined when it names none. */
+export function parseToolCall(source: Segment | string): ToolCall | undefined {
+  const raw = typeof source === "string" ? source : source.content
+  if (typeof raw !== "string") return undefined
+  const brace = raw.indexOf("{")
+  const tool = (brace < 0 ? raw : raw.slice(0, brace)).trim()
+  if (tool === "") return undefined
+  const objects = brace < 0 ? [] : objectsAt(raw, brace)
+  const { id, type, wait_for_response, args } = (typeof source === "string" ? undefined : source.tool_metadata) ?? {}
+  const call: ToolCall = {
+    name: tool,
+    args: objects.at(-1) ?? (isObject(args) ? args : {}),
+    raw,
+    toolMetadata: { ...(id && { id }), waitForResponse: wait_for_response === true, ...(type && { type }) },
+  }
+  if (objects.length > 1) call.fusedArgs = objects.slice(0, -1)
+  return call
+}
+
+/** The consecutive JSON objects from a place on, up to the first that is broken. */
+function objectsAt(text: string, at: number): Json[] {
+  const objects: Json[] = []
+  for (;;) {
+    at += text.slice(at).search(/\S|$/)
+    if (text[at] !== "{") return objects
+    let depth = 0
+    let quoted = false
+    let end = at
+    for (; end < text.length; end++) {
+      const char = text[end]
+      if (quoted && char === "\\") end++
+      else if (char === '"') quoted = !quoted
+      else if (!quoted && char === "{") depth++
+      else if (!quoted && char === "}" && --depth === 0) break
+    }
+    try {
+      objects.push(JSON.parse(text.slice(at, end + 1)) as Json)
+    } catch {
+      return objects
+    }
+    at = end + 1
+  }
+}
+
+/** The name of the tool that a `tool_response` tells of; undefined when it names none. */
+export function parseToolResponseName(source: Segment | string): string | undefined {
+  return /^(\S+)\s+responded\b/.exec(textOf(typeof source === "string" ? source : source.content).trim())?.[1]
+}
+
+/** The authorisation that an `interruption` asks for; undefined for another segment, and without an address that a page may open. */
+export function parseOAuthRequired({ type, content, metadata }: Segment): OAuthRequired | undefined {
+  if (type !== "interruption" || metadata?.subtype !== "oauth_required") return undefined
+  let address: unknown = content
+  try {
+    if (typeof content === "string" && content.trim().startsWith("{")) address = JSON.parse(content)
+  } catch {
+    // It is the address itself, and none.
+  }
+  if (isObject(address)) address = address["auth_url"]
+  if (typeof address !== "string" || !URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return undefined
+  const { tool_name, tool_display_name } = metadata
+  return { authUrl: address.trim(), ...(tool_name && { toolName: tool_name }), ...(tool_display_name && { toolDisplayName: tool_display_name }) }
+}
+
+/** JSON with the keys of every object sorted and without white space: equal values have equal texts. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  ) ?? "null"
+}
+
+/** What is wrong with the arguments of a call, a sentence for each, none when they fit. Throws `bad_request` for a schema that is none. */
+export function validateToolArgs(args: unknown, schema: Readonly<Record<string, ArgRule>>): string[] {
+  if (!isObject(schema)) throw localError("bad_request", "the schema of a tool must be an object")
+  if (!isObject(args)) return ["the arguments are no object"]
+  const errors: string[] = []
+  for (const [argument, { type, required, enum: allowed }] of Object.entries(schema)) {
+    if (type && !(argTypes as readonly string[]).includes(type)) throw localError("bad_request", `the type of the argument ${argument} must be one of ${argTypes.join(", ")}`)
+    const value = args[argument]
+    if (!Object.hasOwn(args, argument)) {
+      if (required) errors.push(`${argument} is missing`)
+    } else if (type && !types[type](value)) errors.push(`${argument} is no ${type}`)
+    else if (allowed && !allowed.some((one) => canonicalJson(one) === canonicalJson(value))) errors.push(`${argument} is not one of the allowed values`)
+  }
+  return errors.sort()
+}
+
+const types: Record<(typeof argTypes)[number], (value: unknown) => boolean> = {
+  str: (value) => typeof value === "string",
+  int: Number.isInteger,
+  float: Number.isFinite,
+  bool: (value) => typeof value === "boolean",
+  list: Array.isArray,
+  dict: isObject,
+}
+
+/** Options of {@link collectConverse}. */
+export interface CollectOptions {
+  /** The segments of type `tool` after which the turn counts as a spiral. Default 8. */
+  maxToolCalls?: number | undefined
+  /** The calls that are kept of one tool. Default 3. */
+  maxPerTool?: number | undefined
+  /** The segments after which the turn is cut. Default 2000. */
+  maxSegments?: number | undefined
+  /** The arguments of each tool. A call that does not fit is in `toolCallsInvalid` and not in `toolCalls`. */
+  toolArgSchemas?: Readonly<Record<string, Readonly<Record<string, ArgRule>>>> | undefined
+}
+
+/** An answer as a whole. */
+export interface CollectedTurn {
+  /** The spoken pieces in one. */
+  text: string
+  threadId: string
+  messageId: string
+  segments: Segment[]
+  /** The widgets by their runtime, the last of each. */
+  experiences: Record<string, Widget>
+  /** The widgets, as they came. */
+  experiencesList: Widget[]
+  /** The distinct calls. */
+  toolCalls: ToolCall[]
+  toolCallsInvalid: { call: ToolCall; errors: string[] }[]
+  oauthRequired: OAuthRequired[]
+  /** How many segments there are of each kind. */
+  kindCounts: Record<SegmentKind, number>
+  errors: Segment[]
+  /** Whether reading ended because there were too many calls. */
+  spiralStopped: boolean
+  /** Whether reading ended because there were too many segments. */
+  truncated: boolean
+  _meta: { status?: number; requestId?: string }
+}
+
+/** Reads a whole answer. */
+export async function collectConverse(source: ConverseSource, options: CollectOptions = {}): Promise<CollectedTurn> {
+  const { maxToolCalls = 8, maxPerTool = 3, maxSegments = 2000, toolArgSchemas = {} } = options
+  const turn: CollectedTurn = {
+    text: "", threadId: "", messageId: "", segments: [], experiences: {}, experiencesList: [], toolCalls: [], toolCallsInvalid: [], oauthRequired: [],
+    kindCounts: { experience: 0, error: 0, spoken: 0, control: 0 }, errors: [], spiralStopped: false, truncated: false, _meta: metaOf(source),
+  }
+  const assembler = new SegmentAssembler((widget) => {
+    turn.experiencesList.push(widget)
+    turn.experiences[widget.runtime] = widget
+  })
+  const seen = new Set<string>()
+  const calls = new Map<string, number>()
+  let tools = 0
+  for await (const segment of parseConverseStream(source)) {
+    turn.truncated = turn.segments.length === maxSegments
+    turn.spiralStopped = !turn.truncated && segment.type === "tool" && ++tools > maxToolCalls
+    if (turn.truncated || turn.spiralStopped) break
+    const kind = segmentKind(segment)
+    turn.segments.push(segment)
+    turn.kindCounts[kind]++
+    turn.threadId ||= segment.threadId ?? ""
+    turn.messageId ||= segment.messageId ?? ""
+    if (kind === "spoken") turn.text += textOf(segment.content)
+    if (kind === "error") turn.errors.push(segment)
+    const consent = parseOAuthRequired(segment)
+    if (consent && !turn.oauthRequired.some(({ authUrl }) => authUrl === consent.authUrl)) turn.oauthRequired.push(consent)
+    assembler.add(segment)
+    const call = segment.type === "tool" ? parseToolCall(segment) : undefined
+    if (!call) continue
+    const key = `${call.name}:${canonicalJson(call.args)}`
+    const count = calls.get(call.name) ?? 0
+    if (seen.has(key) || count >= maxPerTool) continue
+    seen.add(key)
+    calls.set(call.name, count + 1)
+    const schema = toolArgSchemas[call.name]
+    const errors = schema ? validateToolArgs(call.args, schema) : []
+    if (errors.length > 0) turn.toolCallsInvalid.push({ call, errors })
+    else turn.toolCalls.push(call)
+  }
+  assembler.end()
+  return turn
+}
+
+function metaOf(source: ConverseSource): CollectedTurn["_meta"] {
+  if (!(source instanceof Response)) return {}
+  const requestId = source.headers.get("x-request-id") ?? source.headers.get("x-kaltura-request-id")
+  return { status: source.status, ...(requestId && { requestId }) }
+}
