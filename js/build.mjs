@@ -31,6 +31,8 @@ const programs = { "agentruntime.wasm": "./cmd/wasm", "chat.wasm": "./cmd/chatwa
 
 if (process.argv[2] !== "sizes") {
   mkdirSync(dist, { recursive: true })
+  // What an earlier build made may have no source any more. The programs take longest.
+  for (const name of readdirSync(dist)) if (!/\.wasm(\.\w+)?$/.test(name)) rmSync(join(dist, name), { recursive: true })
   types()
   await modules()
   await Promise.all(Object.entries(programs).map(([name, command]) => wasm(name, command)))
@@ -40,11 +42,12 @@ process.exitCode = tooLarge.length > 0 ? 1 : 0
 
 /** Writes the .d.ts files; fails on any type error. */
 function types() {
-  const declarations = () => readdirSync(dist, { recursive: true }).filter((name) => name.endsWith(".d.ts")).map((name) => join(dist, name))
-  for (const file of declarations()) rmSync(file) // of sources that may be gone
   const tsc = join(here, "node_modules", "typescript", "bin", "tsc")
   execFileSync(process.execPath, [tsc, "-p", here, "--emitDeclarationOnly"], { stdio: "inherit" })
-  for (const file of declarations()) writeFileSync(file, absoluteNames(readFileSync(file, "utf8")))
+  for (const name of readdirSync(dist, { recursive: true }).filter((name) => name.endsWith(".d.ts"))) {
+    const file = join(dist, name)
+    writeFileSync(file, absoluteNames(readFileSync(file, "utf8")))
+  }
 }
 
 /**
@@ -73,9 +76,6 @@ async function modules() {
   })
   copyFileSync(join(here, "src", "ui", "ui.css"), join(dist, "ui.css"))
   licences(Object.keys(metafile.inputs))
-  // Chunks of earlier builds have other names.
-  const made = Object.keys(metafile.outputs).map((path) => path.replace("dist/", ""))
-  for (const name of readdirSync(dist)) if (/\.js(\.map)?$/.test(name) && !made.includes(name)) rmSync(join(dist, name))
 }
 
 /** Writes the licences of the packages whose files are part of the modules. */
