@@ -144,7 +144,7 @@ func TestMicrophone(t *testing.T) {
 	p.AwaitTrue(`document.getElementById("mic").disabled`)
 	face(p)
 	p.Press("#mic")
-	p.AwaitTrue(`document.getElementById("status").textContent === "The microphone is not allowed here. You can type instead."`)
+	p.AwaitTrue(`document.getElementById("status").textContent === "The microphone is not allowed here. Allow it in the browser's settings for this page, or type instead."`)
 	p.AwaitTrue(`document.getElementById("mic").ariaPressed === "false"`)
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestTapToTalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Press("#tap")
-	p.AwaitTrue(`document.getElementById("status").textContent === "The microphone is not allowed here. You can type instead."`)
+	p.AwaitTrue(`document.getElementById("status").textContent === "The microphone is not allowed here. Allow it in the browser's settings for this page, or type instead."`)
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,19 @@ func TestStatesOfAFace(t *testing.T) {
 	press(p, "device-menu")
 	p.Do(nil, `await until(() => find("select").options.length > 1 && find("meter").value > 0)`)
 	p.Axe("devices")
+	var options [2]int
+	p.Do(&options, `
+		const before = find("select").options.length
+		const {mediaDevices} = navigator
+		const all = await mediaDevices.enumerateDevices()
+		mediaDevices.enumerateDevices = async () => all.filter(({kind}, i) => kind !== "audioinput" || i === 0)
+		mediaDevices.dispatchEvent(new Event("devicechange"))
+		await until(() => find("select").options.length < before)
+		return [before, find("select").options.length]`)
+	if options[1] != 1 {
+		t.Errorf("of %d microphones %d are listed after all but one were unplugged", options[0], options[1])
+	}
+
 	refuse(h, "/socket.io/", http.StatusServiceUnavailable)
 	h.Control("/sessions/newest/drop", nil)
 	p.Do(nil, `await until(() => element.phase === "reconnecting" && seen("[part=veil]"))`)

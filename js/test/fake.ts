@@ -19,6 +19,8 @@ export class FakeProgram {
   /** Until the service has heard of an end. */
   settled = Promise.resolve()
   readonly inits: unknown[] = []
+  readonly initRequests: object[] = []
+  initReply: object | undefined
 
   /** Makes this the program that the package has loaded, once the returned function is called. */
   loading(name: ProgramName = "full"): { loaded: () => void; failed: (reason: AgentError) => void } {
@@ -26,7 +28,11 @@ export class FakeProgram {
     const exports: Exports = {
       version: "test",
       dispose: () => this.end(0),
-      appInit: async (_, options) => void this.inits.push((options as { widgetId?: string }).widgetId),
+      appInit: async (_, options) => {
+        this.initRequests.push(options as object)
+        this.inits.push((options as { widgetId?: string }).widgetId)
+        return this.initReply
+      },
       holds: () => ({ sessions: this.sessions, callbacks: 0, goroutines: this.held }),
       chatSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
       avatarSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),

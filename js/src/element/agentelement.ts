@@ -1,5 +1,6 @@
 import type { AppInitResult } from "../appinit.js"
 import type { AvatarSession } from "../avatar.js"
+import { MIC_ERROR_CODES } from "../events.js"
 import type { Token } from "../options.js"
 import { make } from "../ui/dom.js"
 import { styles } from "../ui/styles.js"
@@ -444,7 +445,7 @@ export abstract class AgentElement extends Base {
       warning: ({ code }) => {
         if (code === "playback_blocked") this.#update({ blocked: true })
         else if (code === "media_no_video") this.#update({ message: this.#state.labels.noPicture })
-        else if (/^(mic|devices)_/.test(code)) this.#microphoneFailed({ code })
+        else if ((MIC_ERROR_CODES as readonly string[]).includes(code)) this.#microphoneFailed({ code })
       },
       responsePending: () => {
         this.#update({ pending: true, busy: true })

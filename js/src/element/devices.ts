@@ -63,7 +63,7 @@ export class Devices implements Part {
     this.button.root.setAttribute("aria-expanded", "true")
     session.on("localMicLevel", ({ level }) => (this.#level.value = level), { signal })
     const list = () => this.#list(session, signal)
-    session.on("devicesChanged" as never, list, { signal })
+    session.on("devicesChanged", list, { signal })
     session.on("micStarted", list, { signal }) // the names are known from then on
     list()
   }
