@@ -10,6 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
+const adaIsKnown = "Nice to meet you, Ada. I'll remember your name."
+
 const stage = "/e2e/browsers/testdata/"
 
 type test func(t *testing.T, h *pagetest.Server, d driver)
@@ -17,12 +19,13 @@ type test func(t *testing.T, h *pagetest.Server, d driver)
 func TestFirefox(t *testing.T) {
 	run(t, startFirefox(t), map[string]test{
 		"chat": chat, "picture": pictureVoiceAndTypedTurn, "speech": speechInterrupts, "switch": switchMode, "leaving": leavingTellsTheService,
+		"avatar element": avatarElement, "chat element": chatElement,
 	})
 }
 
 // Debian's WebKitGTK has no WebRTC.
 func TestWebKitGTK(t *testing.T) {
-	run(t, startWebKit(t), map[string]test{"chat": chat})
+	run(t, startWebKit(t), map[string]test{"chat": chat, "chat element": chatElement})
 }
 
 // run runs each test in a page of its own, with a service of its own.
@@ -54,7 +57,7 @@ func chat(t *testing.T, _ *pagetest.Server, d driver) {
 		talk.session.disconnect()
 		await talk.until("sessionCompleted")
 		return {text, streamed, widget: Object.keys(widget ?? {}).join(), order: talk.order.filter((name) => name.startsWith("stateChange"))}`)
-	if got.Text != "Nice to meet you, Ada. I'll remember your name." || got.Streamed != "Your name is Ada." {
+	if got.Text != adaIsKnown || got.Streamed != "Your name is Ada." {
 		t.Errorf("said %q and %q", got.Text, got.Streamed)
 	}
 	if !strings.Contains(got.Widget, "sources") {
@@ -87,14 +90,13 @@ func pictureVoiceAndTypedTurn(t *testing.T, _ *pagetest.Server, d driver) {
 		talk.session.disconnect()
 		await talk.until("sessionCompleted")
 		return {picture: seen, sent, final: talk.texts("final", from).join(" "), told: text, energy}`)
-	const answer = "Nice to meet you, Ada. I'll remember your name."
 	if p := got.Picture; p.Width != 640 || p.Height == 0 || p.Colours < 100 {
 		t.Errorf("the picture is %+v", p)
 	}
 	if got.Energy < 0.01 { // comfort noise has less than 0.00001
 		t.Errorf("the voice has the energy %g", got.Energy)
 	}
-	if !got.Sent || got.Final != answer || got.Told != answer {
+	if !got.Sent || got.Final != adaIsKnown || got.Told != adaIsKnown {
 		t.Errorf("said %+v", got)
 	}
 }
@@ -167,5 +169,52 @@ func leavingTellsTheService(t *testing.T, h *pagetest.Server, d driver) {
 	h.AwaitUnsubscribe()
 	if n := h.Count(http.MethodPost, "/thread/session_completed"); n != 1 {
 		t.Errorf("the service was told %d times", n)
+	}
+}
+
+func avatarElement(t *testing.T, h *pagetest.Server, d driver) {
+	d.open(t, h.URL+"/e2e/element/testdata/")
+	var got struct {
+		Picture struct{ Width, Colours int }
+		Said    string
+		Phase   string
+	}
+	do(t, d, &got, `
+		const {button, find, picture, place, record, seen, until} = await import("/e2e/element/testdata/element.js")
+		const element = await place("agent-avatar", {agent: "silent", microphone: "click"})
+		const talk = record(["avatarStopTalking", "sessionCompleted"])
+		await until(() => seen("button[part~=start]"))
+		button("start").click()
+		await until(() => element.phase === "live" && seen("video"))
+		const shown = await picture(find("video"))
+		await element.send("My name is Ada.")
+		const {text} = await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice"))
+		element.end()
+		await talk.until("sessionCompleted")
+		return {picture: shown, said: text, phase: element.phase}`)
+	if got.Picture.Width != 640 || got.Picture.Colours < 100 || got.Said != adaIsKnown || got.Phase != "ended" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func chatElement(t *testing.T, h *pagetest.Server, d driver) {
+	d.open(t, h.URL+"/e2e/element/testdata/")
+	var got struct {
+		Log string
+	}
+	do(t, d, &got, `
+		const {find, place, record, seen, until} = await import("/e2e/element/testdata/element.js")
+		const element = await place("agent-chat")
+		const talk = record(["sessionCompleted"])
+		await element.send("My name is Ada.")
+		await until(() => find("[part=log]").innerText.includes("Nice to meet you, Ada"))
+		await element.send("What is a thread?")
+		await until(() => seen(".sources"))
+		const log = find("[part=log]").innerText
+		element.end()
+		await talk.until("sessionCompleted")
+		return {log}`)
+	if !strings.Contains(got.Log, adaIsKnown) {
+		t.Errorf("the log has %q", got.Log)
 	}
 }
