@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -34,6 +34,11 @@ const documents: Record<string, string> = {
   "docs/pagetests.md": `
     const widgetId: string
     const wasmModule: WebAssembly.Module`,
+  "docs/management.md": `const ChatSession: typeof import("agentruntime").ChatSession`,
+  "docs/moving.md": "const videoEl: HTMLVideoElement",
+  "docs/resilience.md": `
+    const AvatarSession: typeof import("agentruntime").AvatarSession
+    const options: import("agentruntime").AvatarOptions`,
   "docs/javascript.md": `
     const AgentError: typeof import("agentruntime").AgentError
     const AvatarSession: typeof import("agentruntime").AvatarSession
@@ -70,29 +75,94 @@ const settings = {
   include: ["*.ts", join(root, "js/src/glue.d.ts")],
 }
 
-/** The JavaScript and TypeScript of a document, by line. What stands inside HTML is no TypeScript. */
-function blocksOf(text: string): Map<number, string> {
-  const blocks = new Map<number, string>()
-  for (const { index, 1: body } of text.matchAll(/^```[jt]s\n(.*?)^```/gms)) {
-    const code = body!.replaceAll("{ … }", "{}").replace(/"\/js\/dist\/(\w+)\.js"/g, (_, name) => `"agentruntime${name === "index" ? "" : "/" + name}"`)
-    blocks.set(text.slice(0, index).split("\n").length + 1, `${code}\nexport {}\n`)
-  }
-  return blocks
+interface Block {
+  readonly language: string
+  readonly line: number
+  readonly body: string
 }
 
-for (const [name, names] of Object.entries(documents)) {
-  test(`the code in ${name} compiles in strict TypeScript`, () => {
-    const blocks = blocksOf(readFileSync(join(root, name), "utf8"))
-    assert.ok(blocks.size > 0, "there is code in it")
-    const dir = mkdtempSync(join(tmpdir(), "docs-"))
-    try {
-      writeFileSync(join(dir, "tsconfig.json"), JSON.stringify(settings))
-      writeFileSync(join(dir, "names.d.ts"), `declare global {${names}\n}\nexport {}\n`)
-      for (const [line, code] of blocks) writeFileSync(join(dir, `line-${line}.ts`), code)
-      const run = spawnSync(process.execPath, [compiler, "-p", dir], { encoding: "utf8" })
-      assert.equal(run.stdout + run.stderr, "")
-    } finally {
-      rmSync(dir, { recursive: true })
+/** The blocks of code in a document, also those inside of lists. */
+function blocksOf(text: string): Block[] {
+  return [...text.matchAll(/^( *)```(\w*)\n(.*?)^ *```$/gms)].map(({ index, 1: indent, 2: language, 3: body }) => ({
+    language: language!, line: text.slice(0, index).split("\n").length + 1, body: body!.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+  }))
+}
+
+/** What the code of a page takes from where the package is served is what a bundler takes from the package. */
+const module = (code: string) =>
+  code.replaceAll("{ … }", "{}").replaceAll(/"\/(?:js|agentruntime)\/dist\/(\w+)\.js"/g, (_, name) => `"agentruntime${name === "index" ? "" : "/" + name}"`) + "\nexport {}\n"
+
+/** Compiles modules by the names of their files; names are the globals. */
+function compile(modules: Map<string, string>, names: string): string {
+  const dir = mkdtempSync(join(tmpdir(), "docs-"))
+  try {
+    writeFileSync(join(dir, "tsconfig.json"), JSON.stringify(settings))
+    writeFileSync(join(dir, "names.d.ts"), `declare global {${names}\n}\nexport {}\n`)
+    for (const [name, code] of modules) writeFileSync(join(dir, name), code)
+    const run = spawnSync(process.execPath, [compiler, "-p", dir], { encoding: "utf8" })
+    return run.stdout + run.stderr
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+}
+
+const readDocument = (name: string) => blocksOf(readFileSync(join(root, name), "utf8"))
+const all = ["README.md", ...readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md")).map((name) => "docs/" + name), "e2e/testdata/README.md"]
+
+/** What checks the blocks of each language; those of the last row elsewhere. */
+const scripts = ["js", "jsx", "ts", "tsx"]
+const elsewhere = ["go", "nginx", "mermaid", "yaml", ""] // internal/archtest, e2e/fresh; pictures, scripts of an agent, output
+
+for (const name of all) {
+  const blocks = readDocument(name)
+  for (const { language, line } of blocks) {
+    if (![...scripts, "html", "css", "json", "sh", ...elsewhere].includes(language)) test(`${name}:${line}`, () => assert.fail(`nothing checks a block of ${language}`))
+  }
+  const code = blocks.filter(({ language, body }) => scripts.includes(language) && !body.includes('from "node:'))
+  if (code.length > 0) {
+    test(`the code in ${name} compiles in strict TypeScript`, () => {
+      const modules = new Map(code.map(({ language, line, body }) => [`line-${line}.${language.replace("js", "ts")}`, module(body)]))
+      assert.equal(compile(modules, documents[name] ?? ""), "")
+    })
+  }
+  const pages = blocks.filter(({ language }) => language === "html").flatMap(({ line, body }) => [...body.matchAll(/<script type="module">(.*?)<\/script>/gs)].map(([, script]) => [line, script!] as const))
+  if (pages.length > 0) {
+    test(`the scripts of the pages in ${name} compile`, () => {
+      // A page without types can't say which element it gets.
+      const modules = new Map(pages.map(([line, script]) => [`line-${line}.ts`, module(script.replaceAll(/document\.(getElementById|querySelector)\([^)]*\)/g, "($& as any)"))]))
+      assert.equal(compile(modules, documents[name] ?? ""), "")
+    })
+  }
+  for (const { language, line, body } of blocks) {
+    if (language === "json") test(`${name}:${line} is JSON`, () => void JSON.parse(body))
+    if (language === "sh") test(`the commands in ${name}:${line} exist`, () => checkCommands(body))
+    if (body.includes('from "node:')) {
+      test(`${name}:${line} is a module of Node.js`, () => {
+        const run = spawnSync(process.execPath, ["--input-type=module", "--check", "-"], { input: body, encoding: "utf8" })
+        assert.equal(run.stderr, "")
+      })
     }
-  })
+  }
+}
+
+/** Other programs than make, go and npm that a reader is told to call. */
+const programs = "aws cp curl esbuild espeak-ng export ffmpeg localservice next node npx vite".split(" ")
+
+/** Checks that what a reader is told to call is there: targets of make, packages of Go, scripts of npm, files. */
+function checkCommands(body: string): void {
+  const makefile = readFileSync(join(root, "Makefile"), "utf8")
+  const manifest = JSON.parse(readFileSync(join(root, "js/package.json"), "utf8"))
+  const lines = body.replaceAll(/\\\n/g, " ").replaceAll(/ +#.*|^#.*/gm, "").replaceAll(/"[^"]*"|'[^']*'/g, "TEXT")
+  for (const command of lines.split(/[\n|;&]+/).map((text) => text.trim().replace(/^(\w+=\S* +)+/, "")).filter(Boolean)) {
+    const [program = "", ...args] = command.split(/ +/)
+    if (program === "make") {
+      for (const target of args.filter((arg) => !/^-|=/.test(arg))) assert.match(makefile, new RegExp(`^${target}:`, "m"), `make has no target ${target}`)
+    } else if (program === "go") {
+      for (const path of args.filter((arg) => arg.startsWith("./"))) assert.ok(existsSync(join(root, path.replace("/...", ""))), `${path} is not there`)
+    } else if (program === "npm") {
+      const script = /(?:--prefix js run|--prefix js) (?:--silent )?(\w+)/.exec(command)?.[1]
+      if (script !== undefined) assert.ok(script in manifest.scripts, `npm has no script ${script}`)
+      else assert.match(command, /^npm (install|pack|ci|test)\b/)
+    } else assert.ok(programs.includes(program) || existsSync(join(root, program)), `there is no command ${program}`)
+  }
 }

@@ -1,0 +1,125 @@
+package archtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+// goDocs are the documents with blocks of Go, and what those take for granted: imports,
+// and what a program around them would have.
+var goDocs = map[string]struct {
+	imports []string
+	names   string
+}{
+	"docs/management.md": {
+		[]string{"context", "errors", "fmt", "net/http", "MODULE/management", "MODULE/management/tokenserver", "MODULE/runtime/fault"},
+		`var (
+			ctx       context.Context
+			err       error
+			agentID   string
+			client    *management.Client
+			fromVault func(context.Context) (string, error)
+			sessions  interface{ UserID(*http.Request) (string, error) }
+		)`,
+	},
+	"docs/chat.md": {
+		[]string{"context", "github.com/pion/webrtc/v4", "MODULE/runtime/appinit", "MODULE/runtime/avatar", "MODULE/runtime/chat", "MODULE/runtime/event", "MODULE/runtime/media", "MODULE/runtime/session"},
+		`var (
+			ctx    context.Context
+			token  string
+			listen func(event.Event)
+			access *appinit.Result
+			watch  func(*webrtc.TrackRemote)
+		)`,
+	},
+	"docs/local-service.md": {
+		[]string{"context", "MODULE/internal/localservice"},
+		`var ctx context.Context`,
+	},
+}
+
+// A block of Go in a document compiles. js/test/docs.test.ts checks those of other
+// languages.
+func TestGoInTheDocsCompiles(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The package exists for the compiler only.
+	dir := filepath.Join(root, "internal/archtest/blocks")
+	overlay := map[string]map[string]string{"Replace": {}}
+	tmp := t.TempDir()
+	var packages []string
+	block := regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+	for _, document := range append(documents, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, _ := filepath.Rel(root, document)
+		given, known := goDocs[filepath.ToSlash(name)]
+		found := block.FindAllSubmatchIndex(text, -1)
+		if known != (len(found) > 0) {
+			t.Errorf("%s has %d blocks of Go, and goDocs has it: %v", name, len(found), known)
+		}
+		if len(found) == 0 {
+			continue
+		}
+		var code strings.Builder
+		fmt.Fprintf(&code, "package blocks\n")
+		for _, path := range given.imports {
+			fmt.Fprintf(&code, "import %q\n", strings.Replace(path, "MODULE", "github.com/agentruntime/agentruntime", 1))
+		}
+		fmt.Fprintln(&code, given.names)
+		for i, at := range found {
+			body := strings.ReplaceAll(string(text[at[2]:at[3]]), "{ … }", "{ }")
+			line := 1 + strings.Count(string(text[:at[2]]), "\n")
+			fmt.Fprintf(&code, "func block%d() error {\n//line %s:%d\n%s\nreturn nil\n}\n", i, name, line, body)
+		}
+		file := filepath.Join(tmp, fmt.Sprintf("%d.go", len(packages)))
+		if err := os.WriteFile(file, []byte(code.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pkg := filepath.Join(dir, fmt.Sprint(len(packages)))
+		packages = append(packages, pkg)
+		overlay["Replace"][filepath.Join(pkg, "blocks.go")] = file
+	}
+	list, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(tmp, "overlay.json")
+	if err := os.WriteFile(file, list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"build", "-overlay", file}
+	// With the flags of this test, what the blocks import is compiled already.
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "-race" || setting.Key == "-gcflags" {
+				args = append(args, setting.Key+"="+setting.Value)
+			}
+		}
+	}
+	cmd := exec.Command("go", append(append(args, "-gcflags=-e"), packages...)...)
+	cmd.Dir = root
+	out, _ := cmd.CombinedOutput()
+	// What a block makes is used behind it.
+	unused := regexp.MustCompile(`declared and not used|imported and not used|^# |^$`)
+	for _, line := range strings.Split(string(out), "\n") {
+		if !unused.MatchString(line) {
+			t.Error(line)
+		}
+	}
+}
