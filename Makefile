@@ -42,7 +42,7 @@ build: $(NPM) ## Put the WebAssembly files and the npm package into js/dist/
 .PHONY: run
 run: build ## Start the local service, and print where to talk to agents and where to build one
 	tools/need.sh voice
-	go run ./cmd/localservice -json | go run ./example/studio
+	go run ./cmd/localservice -page-control -json | go run ./example/studio
 
 .PHONY: run-tokenserver
 run-tokenserver: build ## Start a site whose visitors sign in and have conversations of their own

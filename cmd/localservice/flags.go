@@ -96,6 +96,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.DurationVar(&o.Timing.Goodbye, "goodbye", 0, "a user's silence after that before the agent hangs up; 0 is off")
 	f.IntVar(&o.MaxCalls, "max-calls", 0, "pictures and voices at once; 0 is 64")
 	f.StringVar(&pagesDir, "pages", "", "`directory` with example/ and js/dist/; empty looks here and above")
+	f.BoolVar(&o.PageControl, "page-control", false, "let the service's own pages give the commands of the control address")
 	f.BoolVar(&c.json, "json", false, "print one line of JSON when everything listens")
 	f.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error; debug shows what users say")
 	if err := f.Parse(args); err != nil {
@@ -173,6 +174,7 @@ var examplePages = []struct{ path, about string }{
 	{"/example/avatar/", "a face and a voice"},
 	{"/example/chat/", "text"},
 	{"/example/agent/", "one conversation in both"},
+	{"/example/playground/", "every option, event and fault"},
 }
 
 // findPages opens the directory that holds the example pages: the one that was

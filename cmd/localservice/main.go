@@ -65,7 +65,7 @@ func greet(w io.Writer, info localservice.Info) error {
 		origin := strings.TrimSuffix(info.Page, examplePages[0].path)
 		var lines []string
 		for _, p := range examplePages {
-			lines = append(lines, fmt.Sprintf("%s%-18s %s", origin, p.path, p.about))
+			lines = append(lines, fmt.Sprintf("%s%-22s %s", origin, p.path, p.about))
 		}
 		pages = strings.Join(lines, "\n            ")
 	}

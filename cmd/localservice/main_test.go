@@ -130,9 +130,10 @@ func TestGreeting(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-  Open      http://127.0.0.1:8080/example/avatar/   a face and a voice
-            http://127.0.0.1:8080/example/chat/     text
-            http://127.0.0.1:8080/example/agent/    one conversation in both
+  Open      http://127.0.0.1:8080/example/avatar/       a face and a voice
+            http://127.0.0.1:8080/example/chat/         text
+            http://127.0.0.1:8080/example/agent/        one conversation in both
+            http://127.0.0.1:8080/example/playground/   every option, event and fault
 `
 	if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "hidden") {
 		t.Errorf("got %s", out.String())

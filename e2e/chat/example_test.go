@@ -376,6 +376,7 @@ func TestEverybodyCanUseIt(t *testing.T) {
 		{Role: "heading", Name: "Chat with an agent"},
 		{Role: "navigation", Name: "Examples"},
 		{Role: "link", Name: "Both"},
+		{Role: "link", Name: "Playground"},
 		{Role: "combobox", Name: "Agent"},
 		{Role: "button", Name: "New conversation"},
 		{Role: "log", Name: "Conversation"},

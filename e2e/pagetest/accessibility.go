@@ -68,6 +68,24 @@ func textOf(v *accessibility.Value) (text string) {
 //go:embed page/contrast.js
 var contrast string
 
+//go:embed page/cut.js
+var cut string
+
+// NothingCut fails the test when a page of that size, in CSS pixels, cuts off a text or a
+// control. The page stays so.
+func (p *Page) NothingCut(width, height int64) {
+	p.t.Helper()
+	if err := p.Run(p.ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		p.t.Fatal(err)
+	}
+	var found []string
+	p.Do(&found, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+		`+cut)
+	for _, what := range found {
+		p.t.Errorf("%d×%d: %s", width, height, what)
+	}
+}
+
 // narrow is a small phone, in CSS pixels.
 const narrow = 360
 

@@ -49,7 +49,10 @@ type service struct {
 // pages are the example pages on which an agent can be talked to, beside the one that the
 // service names.
 var pages = []struct{ name, about, path string }{
-	{"Face", "Talk face to face", "../avatar/"}, {"Text", "Talk in text", "../chat/"}, {"Both", "Talk in either way", "../agent/"},
+	{"Face", "Talk face to face", "../avatar/"},
+	{"Text", "Talk in text", "../chat/"},
+	{"Both", "Talk in either way", "../agent/"},
+	{"Playground", "Try every option", "../playground/"},
 }
 
 // address is the address of an example page, "" if the service serves none.

@@ -31,6 +31,8 @@ type Info struct {
 	ControlURL   string `json:"controlUrl"`
 	ControlToken string `json:"controlToken"` // for Authorization: Bearer
 
+	pageControl string // the path of the same for the service's pages; "" without it
+
 	Agents []AgentInfo `json:"agents"` // as of the start
 }
 
@@ -67,11 +69,13 @@ type PageInfo struct {
 	} `json:"session"`
 	PartnerID int64       `json:"partnerId"`
 	Agents    []AgentInfo `json:"agents"`
+	// Control is the path of the control API, when pages may use it.
+	Control string `json:"control,omitempty"`
 }
 
 // pageInfo is the part of i without secrets and without agents.
 func (i *Info) pageInfo() PageInfo {
-	p := PageInfo{PartnerID: i.PartnerID}
+	p := PageInfo{PartnerID: i.PartnerID, Control: i.pageControl}
 	p.Addresses.AgenticURL, p.Addresses.GenieURL, p.Addresses.OVPURL = i.AgenticURL, i.GenieURL, i.OVPURL
 	p.Session.AllowPrivateHosts = true
 	return p

@@ -2,6 +2,7 @@ package localservice
 
 import (
 	"cmp"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"time"
@@ -33,6 +34,9 @@ type Options struct {
 	// AllowPublic permits the addresses above to be outside loopback. The control
 	// address is on loopback always.
 	AllowPublic bool
+	// PageControl lets the service's own pages give the commands of the control address,
+	// under ControlPath and without its token. Not with AllowPublic.
+	PageControl bool
 	// AllowHosts are further host names that the service is called by, without a
 	// port: beside those of loopback, that of PublicURL and, with AllowPublic, every
 	// IP address.
@@ -162,6 +166,9 @@ func (o *Options) setDefaults() {
 // checkAddresses refuses addresses that other machines reach, unless they were
 // allowed.
 func (o *Options) checkAddresses() error {
+	if o.AllowPublic && o.PageControl {
+		return errors.New("pages can control the service only while other machines can't reach it")
+	}
 	if o.AllowPublic {
 		return nil
 	}

@@ -188,11 +188,18 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		routes.Handle("/", &pages{o.Pages, contentPolicy(base)})
 		routes.HandleFunc("GET "+infoPath, s.serveInfo)
 	}
+	control, err := s.startControl(sockets, peers, links)
+	if err != nil {
+		return err
+	}
+	if o.PageControl {
+		routes.Handle(controlPath+"/", s.pageControl(control))
+	}
 	s.serve(netem.Listener(listener, links["http"]), onLinks(newGate(o).wrap(routes), links["sockets"], links["http"]))
 	s.onClose(sockets.Close) // before the HTTP server, which would not wait for its sockets
 
 	s.completeIdle(o.IdleThread)
-	return s.startControl(sockets, peers, links)
+	return nil
 }
 
 // newThreads is the quota of threads that are begun.
@@ -241,18 +248,32 @@ func (s *Service) completeIdle(after time.Duration) {
 	s.onClose(func() error { stop(); return nil })
 }
 
-// startControl opens the control address: its own port, on loopback whatever the
-// others are.
-func (s *Service) startControl(sockets *socketio.Server, peers *media.Server, links map[string]*netem.Link) error {
+// startControl opens the control address, its own port on loopback whatever the others
+// are, and returns what answers there.
+func (s *Service) startControl(sockets *socketio.Server, peers *media.Server, links map[string]*netem.Link) (http.Handler, error) {
 	listener, err := net.Listen("tcp", defaultAddr)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.info.ControlURL, s.info.ControlToken = origin(listener), rand.Text()
-	s.serve(listener, (&gate{}).wrap(controlapi.New(controlapi.Config{
+	control := controlapi.New(controlapi.Config{
 		Token: s.info.ControlToken, Hub: s.hub, Recovery: sockets, Media: peers, Links: links, Logger: s.log,
+	})
+	s.serve(listener, (&gate{}).wrap(control))
+	return control, nil
+}
+
+// controlPath is where pages of the service find the control API, with PageControl.
+const controlPath = "/control"
+
+// pageControl answers commands of the service's own pages. They don't know the token, and
+// pages of other origins, which [gate] lets in from loopback, are refused.
+func (s *Service) pageControl(control http.Handler) http.Handler {
+	s.info.pageControl = controlPath
+	return http.NewCrossOriginProtection().Handler(http.StripPrefix(controlPath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+s.info.ControlToken)
+		control.ServeHTTP(w, r)
 	})))
-	return nil
 }
 
 // connection is the key of a request's connection in its context.

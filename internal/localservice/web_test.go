@@ -211,3 +211,37 @@ func TestControlAddress(t *testing.T) {
 	}
 	c.expect("stvTaskFail", "disconnect io server disconnect")
 }
+
+// The control API is for the service's own pages only when that is asked for, and never for
+// those of another origin.
+func TestPageControl(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{"example/avatar/index.html": {Data: []byte("<p>page")}}
+	own := servicetest.Start(t, localservice.Options{Page: "/example/avatar/", Pages: files, PageControl: true}).Info().GenieURL
+	for _, tt := range []struct {
+		method, path string
+		header       http.Header
+		status       int
+	}{
+		{"POST", "/control/capacity", http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {own}}, 200},
+		{"GET", "/control/sessions", nil, 200},
+		{"POST", "/control/moon", http.Header{"Sec-Fetch-Site": {"same-origin"}}, 404},
+		{"POST", "/control/capacity", http.Header{"Sec-Fetch-Site": {"same-site"}, "Origin": {"http://localhost:3000"}}, 403},
+		{"POST", "/control/capacity", http.Header{"Origin": {"http://localhost:3000"}}, 403},
+		{"POST", "/control/capacity", http.Header{"Origin": {"https://evil.example"}}, 403},
+	} {
+		if reply, body := fetch(t, tt.method, own+tt.path, tt.header); reply.StatusCode != tt.status {
+			t.Errorf("%s %s with %v: %s %s, want %d", tt.method, tt.path, tt.header, reply.Status, body, tt.status)
+		}
+	}
+	if _, body := fetch(t, "GET", own+"/service.json", nil); !strings.Contains(body, `"control":"/control"`) {
+		t.Errorf("the page is told %s", body)
+	}
+	other := servicetest.Start(t, localservice.Options{Page: "/example/avatar/", Pages: files}).Info().GenieURL
+	if reply, _ := fetch(t, "GET", other+"/control/sessions", nil); reply.StatusCode != 404 {
+		t.Errorf("without the option: %s", reply.Status)
+	}
+	if _, err := localservice.Start(t.Context(), localservice.Options{PageControl: true, AllowPublic: true}); err == nil {
+		t.Error("other machines could control the service")
+	}
+}

@@ -2,7 +2,8 @@
 // emit, of a turn in text and of the options, and the table of error codes, and writes
 // what describes them outside Go: js/src/events.ts, js/src/settings.ts and
 // js/src/codes.ts, the TypeScript types and the table by which options are checked, and
-// docs/events.md, docs/options.md and docs/errors.md. It works on Go's syntax trees.
+// docs/events.md, docs/options.md and docs/errors.md, and the lists of options and events
+// of example/playground. It works on Go's syntax trees.
 //
 // Run it with go generate ./runtime/event.
 package main
@@ -22,6 +23,7 @@ const (
 	optionsDocFile = "docs/options.md"
 	codesFile      = "js/src/codes.ts"
 	codesDocFile   = "docs/errors.md"
+	playgroundFile = "example/playground/declared.js"
 )
 
 // kind is one kind of session: its package, and what its types are called in
@@ -64,8 +66,13 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	playground, err := types.playground()
+	if err != nil {
+		return nil, err
+	}
 	return map[string]string{
-		typesFile: text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
+		playgroundFile: playground,
+		typesFile:      text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
 		codesFile: codeTypes(), codesDocFile: codesDoc(),
 	}, nil
 }

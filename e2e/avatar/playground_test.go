@@ -1,0 +1,171 @@
+package avatar
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// set gives an option of the playground a value.
+func set(p *pagetest.Page, name, value string) {
+	p.Do(nil, `
+		const input = document.querySelector("#options [name=`+name+`]")
+		if (input.type === "checkbox") input.checked = true
+		else input.value = `+jsonText(value))
+}
+
+func jsonText(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
+const playgroundEvents = `[...document.querySelectorAll("#events b")].map((name) => name.textContent)`
+
+// The playground sets options, shows what a session reports and sends, and causes faults.
+func TestPlayground(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{PageControl: true})
+	p := h.Open("/example/playground/")
+	p.AwaitTrue(`!document.getElementById("connect").disabled`)
+
+	// Every option of the kind is there, with what it means.
+	p.AwaitTrue(`[...document.querySelectorAll("#options [name]")].length > 75 && [...document.querySelectorAll("#options small")].every((about) => about.textContent !== "")`)
+	p.Do(nil, `
+		document.getElementById("find").value = "kickoff"
+		document.getElementById("find").dispatchEvent(new Event("input"))`)
+	p.AwaitTrue(`[...document.querySelectorAll(".option")].filter((row) => row.checkVisibility()).length === 1`)
+	set(p, "timeouts", "{")
+	p.Press("#connect")
+	p.AwaitTrue(`document.getElementById("status").textContent === 'timeouts must be JSON, as in "text", 5 or {"a": 1}'`)
+	set(p, "timeouts", "")
+	set(p, "micStartMode", "deferred")
+	set(p, "disclosureText", "This is a machine.")
+	set(p, "localVadThreshold", "0.5")
+	set(p, "onBeforeSend", "")
+	p.Press("#connect")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && !document.getElementById("text").disabled`)
+	p.AwaitTrue(`document.getElementById("disclosure").textContent === "This is a machine."`)
+	p.AwaitTrue(`document.querySelectorAll("#waterfall tbody tr").length > 5`)
+	for _, measure := range []string{"bitrate", "rtt", "loss", "frames"} {
+		p.AwaitTrue(`/\d/.test(document.querySelector("[data-measure=` + measure + `] figcaption").textContent)`)
+	}
+	p.AwaitTrue(`Number(document.querySelector("[data-measure=frames] figcaption").textContent.match(/[\d.]+/)[0]) > 5`)
+
+	p.AwaitTrue(playgroundEvents + `.includes("avatarStopTalking")`)
+	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Keys("Who are you?\r")
+	p.AwaitTrue(playgroundEvents + `.includes("onBeforeSend")`)
+	p.AwaitTrue(`document.getElementById("said").textContent.includes("Who are you?")`)
+
+	// The filter shows some of the events, and the export has all.
+	p.Do(nil, `
+		document.getElementById("event-filter").value = "connectTimings"
+		document.getElementById("event-filter").dispatchEvent(new Event("input"))`)
+	p.AwaitTrue(playgroundEvents + `.join() === "connectTimings"`)
+	var exported []struct{ Time, Name, Text string }
+	p.Do(&exported, `
+		let blob
+		URL.createObjectURL = (made) => ((blob = made), "")
+		HTMLAnchorElement.prototype.click = () => {}
+		document.getElementById("event-export").click()
+		return JSON.parse(await blob.text())`)
+	if len(exported) < 10 || exported[0].Name != "connect" || exported[0].Time == "" {
+		t.Errorf("%d events were exported, the first is %+v", len(exported), exported[0])
+	}
+
+	// The wire has every way, and nothing secret.
+	var wire string
+	p.Do(&wire, `return [...document.querySelectorAll("#wire li")].map((line) => line.textContent).join("\n")`)
+	for _, part := range []string{"socket →", "socket ←", "http POST", "onTextEntered", "log "} {
+		if !strings.Contains(wire, part) {
+			t.Errorf("the wire has no %q", part)
+		}
+	}
+	var tokens []string
+	p.Do(&tokens, `
+		const {appInit} = await import("/js/dist/index.js")
+		const service = await (await fetch("/service.json")).json()
+		const {ks, turnCredentials} = await appInit({widgetId: service.agents[0].widgetId, ...service.addresses})
+		return [ks, turnCredentials?.credential].filter(Boolean).flatMap((secret) => [secret, secret.slice(0, 12)])`)
+	for _, secret := range tokens {
+		if strings.Contains(wire, secret) {
+			t.Errorf("the wire shows the secret %.12s…", secret)
+		}
+	}
+
+	// A fault is caused, and shown.
+	p.Do(nil, `
+		document.getElementById("event-filter").value = ""
+		document.getElementById("event-filter").dispatchEvent(new Event("input"))
+		const [drop] = [...document.querySelectorAll("#faults button")].filter((button) => button.textContent === "Drop the socket")
+		drop.click()`)
+	p.AwaitTrue(playgroundEvents + `.includes("reconnected") && ` + playgroundEvents + `.includes("fault")`)
+	p.Press("#disconnect")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle" && !document.getElementById("connect").disabled`)
+	p.Accessible()
+}
+
+// Without the service's consent the playground says what to do.
+func TestPlaygroundWithoutControl(t *testing.T) {
+	t.Parallel()
+	p := pagetest.New(t, localservice.Options{}).Open("/example/playground/")
+	p.AwaitTrue(`!document.getElementById("connect").disabled`)
+	p.AwaitTrue(`document.getElementById("faults-note").checkVisibility() && document.querySelectorAll("#faults button").length === 0`)
+}
+
+// The other kinds of session have the same page.
+func TestPlaygroundInText(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := h.Open("/example/playground/")
+	p.AwaitTrue(`!document.getElementById("connect").disabled`)
+	for _, kind := range []string{"chat", "agent"} {
+		p.Do(nil, `
+			const kind = document.getElementById("kind")
+			kind.value = "`+kind+`"
+			kind.dispatchEvent(new Event("change"))`)
+		if kind == "agent" {
+			set(p, "mode", "chat")
+		}
+		p.Press("#connect")
+		p.AwaitTrue(`!document.getElementById("text").disabled`)
+		p.Do(nil, `document.getElementById("text").focus()`)
+		p.Keys("My name is " + kind + ".\r")
+		p.AwaitTrue(`document.querySelector("#said li:last-child")?.textContent.includes("Nice to meet you")`)
+		if kind == "agent" {
+			p.Press("#switch")
+			p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && ` + playgroundEvents + `.includes("connectTimings")`)
+		}
+		p.Press("#disconnect")
+		p.AwaitTrue(`!document.getElementById("connect").disabled`)
+	}
+}
+
+// No page cuts anything off on a small phone, upright or on its side.
+func TestPagesFitPhones(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{PageControl: true})
+	sizes := [][2]int64{{320, 568}, {667, 375}}
+	for path, live := range map[string]string{
+		"avatar":     `document.getElementById("start").click()`,
+		"chat":       ``,
+		"agent":      `document.querySelector("[name=mode][value=avatar]").click()`,
+		"playground": `document.getElementById("connect").click()`,
+	} {
+		p := h.Open("/example/" + path + "/")
+		p.AwaitTrue(`!(document.getElementById("start") ?? document.getElementById("connect") ?? document.getElementById("text")).disabled`)
+		for _, size := range sizes {
+			p.NothingCut(size[0], size[1])
+		}
+		if live == "" {
+			continue
+		}
+		p.Do(nil, live)
+		p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("caption").textContent !== ""`)
+		for _, size := range sizes {
+			p.NothingCut(size[0], size[1])
+		}
+		p.AwaitTrue(`document.getElementById("disclosure").checkVisibility() && document.getElementById("disclosure").textContent.includes("AI")`)
+	}
+}

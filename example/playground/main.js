@@ -1,0 +1,178 @@
+// A session of any kind with every option, and all that it reports.
+import { logger, onWire } from "./wire.js"
+import { AgentSession, appInit, AvatarSession, ChatSession } from "/js/dist/index.js"
+import { Captions, drawCaptions, endMessage, errorMessage, SpokenTranscript, toWebVTT, WidgetList } from "/js/dist/ui.js"
+import { $, make, status } from "../shared/dom.js"
+import { readService } from "../shared/service.js"
+import { VoiceControls } from "../shared/voice.js"
+import { showQuality, showTimings } from "./charts.js"
+import { events } from "./declared.js"
+import { drawFaults } from "./faults.js"
+import { Lines, save } from "./lines.js"
+import { chosenOptions, drawOptions } from "./options.js"
+
+const log = new Lines("events", "event")
+const wire = new Lines("wire", "wire")
+const sessions = { avatar: AvatarSession, chat: ChatSession, agent: AgentSession }
+const controls = ["mic", "tap", "sound", "interrupt", "pause", "resume", "acknowledge", "switch", "text", "send"]
+const voice = new VoiceControls(() => avatar(), attempt)
+
+// What ticking an option of a function or an element sets.
+const offered = {
+  onTokenNeeded: async () => (await init()).ks,
+  onRelayNeeded: async () => (await init()).turnCredentials,
+  onAuditEvent: (event) => wire.add("audit", JSON.stringify(event)),
+  onResponse: ({ status }) => wire.add("reply", String(status)),
+  onBeforeSend: (text, about) => {
+    log.add("onBeforeSend", JSON.stringify({ text, ...about }))
+    return text
+  },
+  onAgentAction: (action) => {
+    log.add("onAgentAction", JSON.stringify(action))
+    return true
+  },
+  noiseProcessor: async (stream) => stream,
+  audioEl: $("audio"),
+}
+
+let service
+let session
+let transcript
+
+onWire((kind, text) => wire.add(kind, text))
+drawOptions($("kind").value, offered)
+begin()
+
+async function begin() {
+  try {
+    service = await readService()
+    drawFaults(service.control, (name) => log.add("fault", name))
+    $("connect").disabled = false
+  } catch (error) {
+    status(errorMessage(error), true)
+  }
+}
+
+const init = () => appInit({ widgetId: $("agent").value, ...service.addresses })
+
+/** The avatar session, if there is one. */
+function avatar() {
+  if (session instanceof AvatarSession) return session
+  return session?.mode === "avatar" ? session.transport : undefined
+}
+
+async function connect() {
+  const kind = $("kind").value
+  status("Connecting…")
+  ready(false)
+  $("stage").dataset.state = "busy"
+  try {
+    const chosen = chosenOptions() // throws for a value that is no JSON
+    const video = { videoEl: $("video"), statsIntervalMs: 1000 }
+    const base = { ...(await init()), ...service.session, logger }
+    const own = kind === "avatar" ? video : kind === "agent" ? { avatar: { ...video, ...chosen.avatar } } : {}
+    session = new sessions[kind]({ ...base, ...chosen, ...own, ...(kind === "avatar" && chosen) })
+    follow(session, kind)
+    await session.connect()
+    connected()
+  } catch (error) {
+    log.add("connect", `${error.code ?? ""} ${error.message}`)
+    leave(error.code ? errorMessage(error) : error.message, true)
+  }
+}
+
+/** Shows what a session reports. */
+function follow(session, kind) {
+  for (const name of events[kind]) session.on(name, (payload) => log.add(name, textOf(payload)))
+  drawCaptions(new Captions(session), $("caption"))
+  transcript = new SpokenTranscript(session, { liveRegion: $("announcer") })
+  transcript.onChange(showSaid)
+  new WidgetList(session, $("widgets"))
+  session.on("ended", ({ reason }) => leave(endMessage(reason), reason !== "disconnect"))
+  if (kind === "avatar") followAvatar(session)
+  if (kind !== "agent") return
+  const known = new WeakSet()
+  session.on("transportChanged", ({ mode, transport }) => {
+    if (mode !== "avatar" || known.has(transport)) return
+    known.add(transport)
+    // An agent session does not forward these.
+    for (const name of events.avatar.filter((name) => !events.agent.includes(name))) transport.on(name, (payload) => log.add(name, textOf(payload)))
+    followAvatar(transport)
+  })
+  session.on("modeChanged", connected)
+}
+
+function followAvatar(session) {
+  session.on("connectTimings", showTimings)
+  session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
+  session.on("mediaReady", () => ($("stage").dataset.state = "live"))
+  for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => voice.update())
+  session.on("stateChange", ({ state }) => status(state === "connected" ? "" : `The session is ${state}.`))
+  showQuality(session, $("video"))
+}
+
+// Events may hold the page's own objects.
+const textOf = (payload) => JSON.stringify(payload, (_, value) => (value instanceof EventTarget ? `(${value.constructor.name})` : value)) ?? ""
+
+function showSaid() {
+  $("said").replaceChildren(...transcript.entries.map(({ who, text, interrupted }) => {
+    const line = make("li", {}, text, interrupted ? make("span", { className: "soft" }, " (interrupted)") : "")
+    line.dataset.who = who === "user" ? "You" : "Agent"
+    return line
+  }))
+}
+
+/** Updates the controls for the session. */
+function connected() {
+  status("")
+  ready(true)
+  const face = avatar()
+  if (!face) $("stage").dataset.state = "idle"
+  for (const id of ["mic", "tap", "sound", "interrupt", "pause", "resume", "acknowledge"]) $(id).disabled = !face
+  $("switch").disabled = !(session instanceof AgentSession)
+  voice.update()
+}
+
+function ready(there) {
+  $("connect").disabled = true
+  $("disconnect").disabled = false
+  for (const id of controls) $(id).disabled = !there
+  $("kind").disabled = $("agent").disabled = true
+}
+
+function leave(text, bad) {
+  $("stage").dataset.state = "idle"
+  session?.disconnect()
+  session = undefined
+  for (const id of [...controls, "disconnect"]) $(id).disabled = true
+  for (const id of ["connect", "kind", "agent"]) $(id).disabled = false
+  status(text, bad)
+}
+
+async function attempt(action) {
+  try {
+    await action()
+  } catch (error) {
+    log.add("refused", `${error.code ?? ""} ${error.message}`)
+    status(errorMessage(error), true)
+  }
+}
+
+const press = (id, action) => $(id).addEventListener("click", () => attempt(action))
+$("connect").addEventListener("click", connect)
+press("disconnect", () => leave(endMessage("disconnect")))
+press("interrupt", () => avatar().interrupt())
+press("pause", () => avatar().pause())
+press("resume", () => avatar().resume())
+press("acknowledge", () => avatar().acknowledgeDisclosure())
+press("switch", () => session.switchMode(session.mode === "avatar" ? "chat" : "avatar"))
+press("vtt", () => save("transcript.vtt", toWebVTT(transcript?.entries ?? [], { speakers: { user: "You", agent: "Agent" } })))
+$("kind").addEventListener("change", () => drawOptions($("kind").value, offered))
+$("options").addEventListener("submit", (event) => event.preventDefault())
+$("typed").addEventListener("submit", (event) => {
+  event.preventDefault()
+  const text = $("text").value.trim()
+  if (text === "" || !session) return
+  $("text").value = ""
+  attempt(() => (session instanceof AvatarSession ? session.speak(text) : session.sendText(text)))
+})
