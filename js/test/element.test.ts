@@ -232,6 +232,18 @@ test("a held tap-to-talk button talks while it is held, a short press until the 
   assert.equal(active(), true)
 })
 
+test("the visitor's choice of captions outlasts changes of other attributes", async () => {
+  const element = place({ poster: "/a.jpg" })
+  await element.start()
+  const captions = button(element, "captions")
+  captions.click()
+  element.poster = "/b.jpg"
+  assert.equal(captions.getAttribute("aria-pressed"), "false")
+  assert.equal(find(element, "img").getAttribute("src"), "https://page.example/b.jpg")
+  element.captions = "on"
+  assert.equal(captions.getAttribute("aria-pressed"), "true")
+})
+
 test("a disclosure that has to be confirmed has a button", async () => {
   const element = place({}, { init, options: { requireDisclosureAck: true } })
   program.results["connect"] = () => new Promise(() => {})

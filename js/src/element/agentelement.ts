@@ -119,7 +119,7 @@ export abstract class AgentElement extends Base {
   async send(text: string): Promise<void> {
     await this.start()
     const session = this.#session
-    if (!session || this.#state.phase !== "live") return
+    if (!session) return
     const turn = (this.#turn = new AbortController())
     this.#update({ message: "" })
     try {
@@ -201,13 +201,13 @@ export abstract class AgentElement extends Base {
 
   attributeChangedCallback(name: string): void {
     if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url"].includes(name)) this.#early = undefined
-    if (this.shadowRoot) this.#readAttributes()
+    if (this.shadowRoot) this.#readAttributes(name)
   }
 
   // --- Internals
 
   #build(): void {
-    const shadow = this.attachShadow({ mode: "open", delegatesFocus: true })
+    const shadow = this.attachShadow({ mode: "open" })
     adopt(shadow)
     const failed = (reason: unknown) => this.#microphoneFailed(reason)
     const actions: Actions = {
@@ -249,7 +249,10 @@ export abstract class AgentElement extends Base {
       switchMode: () => void this.#switchMode(),
     }
     const devices = new Devices(() => faceOf(this.#session), failed)
-    this.#stage = new Stage(actions, (picture) => this.#update({ picture }))
+    this.#stage = new Stage(actions, (picture) => {
+      const { message, labels } = this.#state
+      this.#update({ picture, message: picture && message === labels.noPicture ? "" : message })
+    })
     this.#composer = new Composer(actions)
     this.#disclosure = make("p", { part: "disclosure", class: "disclosure" })
     const notices = new Notices(actions)
@@ -270,14 +273,15 @@ export abstract class AgentElement extends Base {
     return named.length > 0 ? [...new Set(named)] : this.defaultModes
   }
 
-  #readAttributes(): void {
-    const change: Partial<State> = { captions: this.getAttribute("captions") !== "off" }
+  /** Reads the attributes, after a change of that one or at the beginning. */
+  #readAttributes(changed?: string): void {
+    const change: Partial<State> = {}
+    if (changed === undefined || changed === "captions") change.captions = this.captions !== "off"
+    if (changed === undefined || changed === "poster") change.poster = this.poster ?? undefined
     if (!open(this.#state)) {
       const modes = this.#modes
       Object.assign(change, { modes, mode: modes[0], sound: !this.hasAttribute("muted"), disclosure: this.getAttribute("disclosure") ?? "" })
     }
-    const poster = this.getAttribute("poster")
-    if (poster) change.poster = poster
     this.#update(change)
   }
 
@@ -288,7 +292,7 @@ export abstract class AgentElement extends Base {
     const focused = this.shadowRoot?.activeElement
     for (const part of this.#parts) part.show(state)
     if (this.#disclosure) this.#disclosure.textContent = state.disclosure || state.labels.disclosure
-    this.#frame?.classList.toggle("both", state.modes.length > 1 && state.mode === "face")
+    this.#frame?.classList.toggle("both", state.modes.length > 1 && state.mode === "face" && state.phase !== "idle")
     if (this.#frame) this.setAttribute("phase", state.phase)
     if (focused?.checkVisibility && !focused.checkVisibility()) this.#passFocus()
     if (before.phase !== state.phase) this.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: state.phase } }))
@@ -302,6 +306,7 @@ export abstract class AgentElement extends Base {
   }
 
   async #begin(): Promise<void> {
+    if (!this.shadowRoot) this.#build()
     this.#leave()
     const run = (this.#run = new AbortController())
     const { signal } = run

@@ -9,11 +9,12 @@ export class Log implements Part {
   /** What screen readers are told, which a log that is drawn as it grows would repeat. */
   readonly region = make("div", { class: "agent-hidden" })
 
-  show({ labels, modes }: State): void {
+  show({ labels, modes, mode, phase }: State): void {
     this.title.textContent = labels.log
     // A log scrolls, which takes the focus to do by keyboard.
     const scrolls = modes.includes("text")
     this.root.classList.toggle("scrolls", scrolls)
+    this.root.hidden = phase === "idle" && mode === "face" // there is nothing in it
     if (scrolls) this.root.tabIndex = 0
     else this.root.removeAttribute("tabindex")
   }

@@ -1,0 +1,94 @@
+package element
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// openExample opens an example page of a visitor who refuses the microphone.
+func openExample(t *testing.T, name string) (*pagetest.Server, *pagetest.Page) {
+	t.Helper()
+	h := pagetest.New(t, localservice.Options{})
+	p := h.Open("/example/" + name + "/")
+	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
+		t.Fatal(err)
+	}
+	return h, p
+}
+
+// The example page of the face in its states, with axe.
+func TestExampleOfAFace(t *testing.T) {
+	t.Parallel()
+	h, p := openExample(t, "avatar")
+	p.Allow("503") // the browser reports what is refused below
+	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
+	p.Axe("idle")
+	release := hold(h, "/v1/application/appInit")
+	defer release()
+	p.Keys("\r")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "busy"`)
+	p.Axe("connecting")
+	release()
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("caption").textContent !== ""`)
+	p.Axe("live, microphone denied")
+	release = hold(h, "/socket.io/")
+	defer release()
+	h.Control("/sessions/newest/drop", nil)
+	p.AwaitTrue(`document.getElementById("status").textContent.includes("Reconnecting")`)
+	p.Axe("reconnecting")
+	release()
+	p.AwaitTrue(`!document.getElementById("stop").disabled`)
+	p.Press("#stop")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle"`)
+	p.Axe("ended")
+}
+
+// The example page of both modes in its states, with axe.
+func TestExampleOfBothModes(t *testing.T) {
+	t.Parallel()
+	h, p := openExample(t, "agent")
+	p.Ready()
+	p.Axe("text")
+	p.Ask("My name is Ada.", "Ada")
+	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
+	p.Keys(kb.ArrowRight)
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("mode").getAttribute("aria-busy") === "false"`)
+	p.Axe("face")
+	p.Press("#mic")
+	p.AwaitTrue(`document.getElementById("status").textContent.includes("not allowed here")`)
+	p.Axe("microphone denied")
+	h.Control("/sessions/newest/end", nil)
+	p.AwaitTrue(`document.querySelector(".note button") !== null`)
+	p.Axe("ended")
+}
+
+// The example page of the chat in its states, with axe.
+func TestExampleOfAChat(t *testing.T) {
+	t.Parallel()
+	_, p := openExample(t, "chat")
+	p.Ready()
+	p.Axe("idle")
+	p.Ask("What is a thread?", "thread")
+	p.Axe("answered")
+	p.Ask("Ask me for my details", "")
+	p.AwaitTrue(`document.querySelector("#log form") !== null`)
+	p.Axe("with a form")
+}
+
+// The example page of the tag: what is chosen is in the markup, and the element talks.
+func TestExampleOfATag(t *testing.T) {
+	t.Parallel()
+	_, p := openExample(t, "element")
+	p.AwaitTrue(`document.getElementById("markup").textContent.includes("widget-id=")`)
+	p.Axe("idle")
+	p.Do(nil, `document.getElementById("modes").value = "text"; document.getElementById("modes").dispatchEvent(new Event("change"))
+		document.getElementById("tag").shadowRoot.querySelector("textarea").focus()`)
+	p.Keys("My name is Ada.\r")
+	p.AwaitTrue(`document.getElementById("events").textContent.includes('"type":"final"')`)
+	p.Axe("live")
+}
