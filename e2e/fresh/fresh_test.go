@@ -170,24 +170,30 @@ func (s *site) requests() []string {
 	return slices.Clone(s.got)
 }
 
-// open opens a page of the site and tells it where the service is.
-func (s *site) open(path string, h *pagetest.Server) *pagetest.Page {
-	s.t.Helper()
+// told is what a page or a program must know of a service.
+func told(t *testing.T, h *pagetest.Server) string {
+	t.Helper()
 	type addresses struct {
 		AgenticURL string `json:"agenticUrl"`
 		GenieURL   string `json:"genieUrl"`
 		OVPURL     string `json:"ovpUrl"`
 	}
 	info := h.Info()
-	told, err := json.Marshal(map[string]any{
+	text, err := json.Marshal(map[string]any{
 		"widgetId":  info.Agents[0].WidgetID,
 		"addresses": addresses{info.AgenticURL, info.GenieURL, info.OVPURL},
 		"session":   map[string]any{"allowPrivateHosts": true},
 	})
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
-	page := pagetest.Open(s.t, s.url+path+"?service="+url.QueryEscape(string(told)))
+	return string(text)
+}
+
+// open opens a page of the site and tells it where the service is.
+func (s *site) open(path string, h *pagetest.Server) *pagetest.Page {
+	s.t.Helper()
+	page := pagetest.Open(s.t, s.url+path+"?service="+url.QueryEscape(told(s.t, h)))
 	page.Allow("local or private host")
 	return page
 }
@@ -292,6 +298,21 @@ func TestPlainPage(t *testing.T) {
 	s := serve(t, mux)
 	s.wantAvatar("/")
 	s.wantChat("/chat.html")
+}
+
+// The chat of the package runs in Node.js as it is, and leaves nothing running.
+func TestNode(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "node")
+	h := pagetest.New(t, localservice.Options{})
+	cmd := p.command("node", "talk.mjs")
+	cmd.Stdin = strings.NewReader(told(t, h))
+	var warnings strings.Builder // that the addresses are on loopback
+	cmd.Stderr = &warnings
+	out, err := cmd.Output()
+	if err != nil || !strings.HasPrefix(string(out), "Once upon a time") {
+		t.Errorf("node: %v\n%s\n%s", err, out, warnings.String())
+	}
 }
 
 func TestNext(t *testing.T) {

@@ -1,0 +1,112 @@
+package screenshots
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
+
+// open opens a page in a window of that size.
+func open(t *testing.T, path string, width, height int64) *pagetest.Page {
+	t.Helper()
+	p := pagetest.New(t, localservice.Options{}).Open(path)
+	resize(t, p, width, height)
+	return p
+}
+
+func resize(t *testing.T, p *pagetest.Page, width, height int64) {
+	t.Helper()
+	if err := p.Run(p.Context(), chromedp.EmulateViewport(width, height)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// take writes what a page shows to a file of docs.
+func take(t *testing.T, p *pagetest.Page, name string) {
+	t.Helper()
+	err := p.Run(p.Context(), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		shot, err := cdp.Call(ctx, target, page.CaptureScreenshot, page.CaptureScreenshotParams{})
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join("../../docs", name), shot.Data, 0o644)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAvatarPage(t *testing.T) {
+	p := open(t, "/example/avatar/", 1100, 780)
+	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
+	p.Keys("\r")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("caption").textContent.includes("Robin")`)
+	take(t, p, "avatar-page.png")
+}
+
+func TestChatPage(t *testing.T) {
+	p := open(t, "/example/chat/?agent=receptionist", 1100, 820)
+	p.Ready()
+	p.Ask("Make flashcards about threads", "flashcards")
+	p.AwaitTrue(`document.querySelector("#log .flashcards") !== null && document.querySelector("#log .chip") !== null`)
+	take(t, p, "chat-page.png")
+}
+
+func TestAgentPage(t *testing.T) {
+	p := open(t, "/example/agent/?agent=receptionist", 1100, 740)
+	p.Ready()
+	p.Ask("My name is Ada.", "Ada")
+	p.Do(nil, `document.querySelector("[name=mode][value=avatar]").click()`)
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("caption").textContent !== ""`)
+	take(t, p, "agent-page.png")
+}
+
+func TestStudioPage(t *testing.T) {
+	h := pagetest.New(t, localservice.Options{})
+	program := filepath.Join(t.TempDir(), "studio")
+	if out, err := exec.Command("go", "build", "-o", program, "../../example/studio").CombinedOutput(); err != nil {
+		t.Fatalf("build the studio: %v\n%s", err, out)
+	}
+	info, err := json.Marshal(h.Info())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Dir = "../.."
+	cmd.Stdin = strings.NewReader(string(info) + "\n")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if _, address, found := strings.Cut(lines.Text(), "Build an agent:"); found {
+			p := pagetest.Open(t, strings.TrimSpace(address))
+			resize(t, p, 1240, 900)
+			p.AwaitTrue(`document.querySelectorAll("#agents li").length > 0 && document.querySelectorAll("#faces input").length > 0`)
+			take(t, p, "studio-page.png")
+			return
+		}
+	}
+	t.Fatal("the studio did not say where its page is")
+}
