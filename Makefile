@@ -23,7 +23,7 @@ PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser.
 SUITES := ./e2e/agent ./e2e/autoplay ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
-NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|faults|fresh|browsers)$$|/example/(studio|tokenserver)$$')
+NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|faults|fresh|screenshots|browsers)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more
 # of them than cores run at once; with many more, they wait for the cores.
 PARALLEL := -parallel 4
@@ -148,6 +148,11 @@ SOAK := 2m
 fresh: # projects that install the package, with each bundler; needs npm's registry
 	tools/need.sh browser
 	$(GOTEST) -count 1 -parallel 4 ./e2e/fresh
+
+.PHONY: screenshots
+screenshots: build # the pictures of README and docs
+	tools/need.sh browser
+	go test -count 1 ./e2e/screenshots
 
 .PHONY: soak
 soak: # faults at random, for native sessions and one page
