@@ -24,6 +24,7 @@ const keyVariable = "LOCALSERVICE_API_KEY"
 // config is the parsed command line.
 type config struct {
 	options  localservice.Options
+	stdin    bool
 	json     bool
 	logLevel slog.Level
 }
@@ -97,6 +98,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.IntVar(&o.MaxCalls, "max-calls", 0, "pictures and voices at once; 0 is 64")
 	f.StringVar(&pagesDir, "pages", "", "`directory` with example/ and js/dist/; empty looks here and above")
 	f.BoolVar(&o.PageControl, "page-control", false, "let the service's own pages give the commands of the control address")
+	f.BoolVar(&c.stdin, "stdin", false, "end when standard input ends, as it does with the program that started the service")
 	f.BoolVar(&c.json, "json", false, "print one line of JSON when everything listens")
 	f.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error; debug shows what users say")
 	if err := f.Parse(args); err != nil {

@@ -38,6 +38,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if c.stdin {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin) // ends with the program that has started this one
+			cancel()
+		}()
+	}
 	c.options.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: c.logLevel}))
 	service, err := localservice.Start(ctx, c.options)
 	if errors.Is(err, syscall.EADDRINUSE) {

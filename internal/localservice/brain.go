@@ -12,7 +12,7 @@ import (
 // newBrain makes the brain that o asks for, gives it what it answers from, and
 // puts the script before it. The model is what reads finished conversations, nil
 // without one.
-func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options) (_ brain.Brain, model lifecycle.Model, _ error) {
+func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options) (_ *brain.Scripted, model lifecycle.Model, _ error) {
 	passages, err := brain.ReadKnowledge(o.Knowledge)
 	if err != nil {
 		return nil, nil, err

@@ -17,6 +17,9 @@ type gate struct {
 	numbers bool     // every IP address is a host of the service
 }
 
+// loopback lets through what is from this machine alone.
+var loopback = &gate{}
+
 func newGate(o *Options) *gate {
 	g := &gate{numbers: o.AllowPublic}
 	for _, host := range o.AllowHosts {
@@ -64,6 +67,11 @@ func (g *gate) isOrigin(origin string) bool {
 	if origin == "" || slices.Contains(g.origins, "*") || slices.Contains(g.origins, strings.ToLower(origin)) {
 		return true
 	}
+	return g.isPage(origin)
+}
+
+// isPage reports whether an origin is that of a page under one of the hosts.
+func (g *gate) isPage(origin string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && g.isHost(u.Host)
 }

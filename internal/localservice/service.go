@@ -111,15 +111,16 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	thinker, model, err := s.newBrain(ctx, script, o)
+	scripted, model, err := s.newBrain(ctx, script, o)
 	if err != nil {
 		return err
 	}
+	journal := &brain.Journal{Brain: scripted}
 	s.runRules(model)
 	tools := toolrun.New(o.ToolHosts, s.log)
 	s.onClose(tools.Close)
 	talk := dialogue.New(dialogue.Config{
-		Store: s.store, Brain: thinker, Tools: tools, Logger: s.log,
+		Store: s.store, Brain: journal, Tools: tools, Logger: s.log,
 		Site:      func() string { return s.info.GenieURL }, // known once something listens
 		NewThread: newThreads(o.Quotas),
 	})
@@ -186,9 +187,11 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if o.Pages != nil {
 		routes.Handle("GET /{$}", http.RedirectHandler(o.Page, http.StatusFound))
 		routes.Handle("/", &pages{o.Pages, contentPolicy(base)})
-		routes.HandleFunc("GET "+infoPath, s.serveInfo)
 	}
-	control, err := s.startControl(sockets, peers, links)
+	routes.HandleFunc("GET "+infoPath, s.serveInfo)
+	control, err := s.startControl(controlapi.Config{
+		Hub: s.hub, Recovery: sockets, Media: peers, Links: links, Journal: journal, Completions: s.store, Script: scripted, Logger: s.log,
+	})
 	if err != nil {
 		return err
 	}
@@ -250,16 +253,15 @@ func (s *Service) completeIdle(after time.Duration) {
 
 // startControl opens the control address, its own port on loopback whatever the others
 // are, and returns what answers there.
-func (s *Service) startControl(sockets *socketio.Server, peers *media.Server, links map[string]*netem.Link) (http.Handler, error) {
+func (s *Service) startControl(c controlapi.Config) (http.Handler, error) {
 	listener, err := net.Listen("tcp", defaultAddr)
 	if err != nil {
 		return nil, err
 	}
 	s.info.ControlURL, s.info.ControlToken = origin(listener), rand.Text()
-	control := controlapi.New(controlapi.Config{
-		Token: s.info.ControlToken, Hub: s.hub, Recovery: sockets, Media: peers, Links: links, Logger: s.log,
-	})
-	s.serve(listener, (&gate{}).wrap(control))
+	c.Token = s.info.ControlToken
+	control := controlapi.New(c)
+	s.serve(listener, loopback.wrap(control))
 	return control, nil
 }
 
@@ -339,7 +341,8 @@ func (s *Service) hosts() (api.Hosts, error) {
 	}, nil
 }
 
-// serveInfo serves the information for pages, with the agents of this moment.
+// serveInfo serves the information for pages, with the agents of this moment. Pages of
+// other origins on this machine may read it, such as those of a development server.
 func (s *Service) serveInfo(w http.ResponseWriter, r *http.Request) {
 	page := s.info.pageInfo()
 	var err error
@@ -350,5 +353,9 @@ func (s *Service) serveInfo(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Vary", "Origin")
+	if from := r.Header.Get("Origin"); from != "" && loopback.isPage(from) {
+		w.Header().Set("Access-Control-Allow-Origin", from)
+	}
 	_ = json.NewEncoder(w).Encode(page) // fails only when the client is gone
 }

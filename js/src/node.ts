@@ -2,7 +2,6 @@
 export interface Node {
   fs: { promises: { readFile(path: string): Promise<BufferSource> } }
   url: { fileURLToPath(url: string): string }
-  util: { transferableAbortController(): AbortController }
 }
 
 /**

@@ -1,6 +1,5 @@
 import { makeGlue } from "agentruntime:glue"
 import { AgentError, localError, messageOf, withCause } from "./errors.js"
-import { node } from "./node.js"
 
 /** What a Go program exports (internal/page, cmd/wasm). */
 export interface Exports extends Record<AsyncExport, Async>, Record<StreamExport, (...args: object[]) => Methods | AgentError> {
@@ -138,7 +137,7 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
   go.env = { AGENTRUNTIME_LOADER: loaderName }
   // run() executes package initialisers and main until main waits; they read these
   // variables.
-  withGlobals({ ...signals(), fs, process, path, [loaderName]: loader }, () => go.run(instance)).catch(ending.trap)
+  withGlobals({ fs, process, path, [loaderName]: loader }, () => go.run(instance)).catch(ending.trap)
 
   if (!exports) throw localError("load_failed", "the WebAssembly file is not agentruntime: it exports nothing")
   if (exports.version !== AGENTRUNTIME_VERSION) {
@@ -153,15 +152,6 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
     throw localError("load_failed", `the WebAssembly file is not ${file.name}: it has no export ${file.requiredExport}`)
   }
   return new Program(exports, ending.code)
-}
-
-/**
- * The AbortController of Node.js itself, whose fetch takes no signal of the one that jsdom puts in
- * its place.
- */
-function signals(): { AbortController?: unknown } {
-  const own = node("util")?.transferableAbortController().constructor
-  return own && own !== globalThis.AbortController ? { AbortController: own } : {}
 }
 
 type Go = InstanceType<ReturnType<typeof makeGlue>["Go"]>

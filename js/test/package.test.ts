@@ -148,7 +148,7 @@ test("no entry leaves files of an earlier build behind", () => {
   for (const name of named) {
     for (const [, shared] of readFileSync(new URL("dist/" + name, root), "utf8").matchAll(/"\.\/([^"]+\.js)"/g)) named.add(shared!)
   }
-  const found = readdirSync(new URL("dist/", root)).filter((name) => name.endsWith(".js"))
+  const found = readdirSync(new URL("dist/", root), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"))
   assert.deepEqual(found.sort(), [...named].sort())
 })
 

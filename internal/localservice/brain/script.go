@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -202,22 +203,34 @@ func rendered(play func(*player, string) error) func(ast.Node) (step, error) {
 // Scripted plays the agent's own script, then Script, and leaves other questions to
 // Fallback.
 type Scripted struct {
-	Script   *Script // nil is none
+	Script   *Script // nil is none; see SetScript
 	Fallback Brain
 	Pace     time.Duration // between two pieces of a text; see DefaultPace
+
+	mu sync.RWMutex // of Script
 }
 
 var _ Brain = (*Scripted)(nil)
 
+// SetScript replaces Script for the answers to come.
+func (s *Scripted) SetScript(script *Script) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Script = script
+}
+
 // Answer implements [Brain].
 func (s *Scripted) Answer(ctx context.Context, q *Question, out Sink) error {
-	scripts := []*Script{s.Script}
+	s.mu.RLock()
+	general := s.Script
+	s.mu.RUnlock()
+	scripts := []*Script{general}
 	if q.Profile.Script != "" {
 		own, err := ParseScript([]byte(q.Profile.Script))
 		if err != nil {
 			return err
 		}
-		scripts = []*Script{own, s.Script}
+		scripts = []*Script{own, general}
 	}
 	for _, script := range scripts {
 		if r := script.match(q); r != nil {

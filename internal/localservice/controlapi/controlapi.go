@@ -7,6 +7,7 @@
 package controlapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -19,8 +20,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
 const (
@@ -42,14 +45,22 @@ type Recovery interface {
 // media.Server does.
 type Media interface{ SeparateStreams(on bool) }
 
+// Completions knows which conversations are over; store.Store does.
+type Completions interface {
+	Completed(ctx context.Context) ([]store.Completion, error)
+}
+
 // Config is what can be controlled. All fields are required.
 type Config struct {
-	Token    string // for the header Authorization: Bearer
-	Hub      *live.Hub
-	Recovery Recovery
-	Media    Media
-	Links    map[string]*netem.Link // by name
-	Logger   *slog.Logger
+	Token       string // for the header Authorization: Bearer
+	Hub         *live.Hub
+	Recovery    Recovery
+	Media       Media
+	Links       map[string]*netem.Link // by name
+	Journal     *brain.Journal
+	Script      *brain.Scripted
+	Completions Completions
+	Logger      *slog.Logger
 }
 
 type server struct{ Config }
@@ -99,7 +110,10 @@ func New(c Config) http.Handler {
 	}
 	mux.HandleFunc("POST /capacity", s.capacity)
 	mux.HandleFunc("POST /recovery", s.recovery)
+	mux.HandleFunc("GET /turns", s.received)
 	mux.HandleFunc("POST /turns", s.turns)
+	mux.HandleFunc("GET /completions", s.completions)
+	mux.HandleFunc("POST /script", s.script)
 	mux.HandleFunc("POST /media", s.media)
 	mux.HandleFunc("GET /links", s.links)
 	mux.HandleFunc("POST /links", s.setLinks)
@@ -203,6 +217,31 @@ func (s *server) turns(w http.ResponseWriter, r *http.Request) {
 		s.Hub.SetAcknowledging(*body.Acknowledged)
 	}
 	reply(w, struct{}{}, err)
+}
+
+func (s *server) received(w http.ResponseWriter, _ *http.Request) {
+	turns := s.Journal.Turns()
+	reply(w, map[string]any{"turns": append([]brain.Turn{}, turns...)}, nil)
+}
+
+func (s *server) completions(w http.ResponseWriter, r *http.Request) {
+	ended, err := s.Completions.Completed(r.Context())
+	reply(w, map[string]any{"completions": append([]store.Completion{}, ended...)}, err)
+}
+
+// script replaces the script by the body, in YAML or JSON; an empty one removes it.
+func (s *server) script(w http.ResponseWriter, r *http.Request) {
+	text, err := io.ReadAll(r.Body)
+	var script *brain.Script
+	if err == nil && len(bytes.TrimSpace(text)) > 0 {
+		script, err = brain.ParseScript(text)
+	}
+	if err != nil {
+		reply(w, nil, badRequest(err.Error()))
+		return
+	}
+	s.Script.SetScript(script)
+	reply(w, struct{}{}, nil)
 }
 
 func (s *server) media(w http.ResponseWriter, r *http.Request) {

@@ -38,7 +38,7 @@ func (s *Store) seed(ctx context.Context) error {
 			agent.ID = uuid.NewString()
 			agent.PartnerID = partner.ID
 			agent.ConfigID = firstConfigID + int64(i)
-			agent.WidgetID = "w_" + uuid.NewString()
+			agent.WidgetID = agent.Name // which a page may have in its HTML
 			if err := s.build(ctx, tx, agent); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -271,6 +272,24 @@ func (s *Store) CompleteThread(ctx context.Context, scope Scope, id string) (fir
 		s.announce()
 	}
 	return first, err
+}
+
+// Completion is the end of a conversation.
+type Completion struct {
+	ThreadID string    `json:"threadId"`
+	At       time.Time `json:"at"`
+}
+
+// Completed returns the newest ends of conversations, oldest first.
+func (s *Store) Completed(ctx context.Context) ([]Completion, error) {
+	newest, err := all(ctx, s.read, func(row scanner) (c Completion, err error) {
+		var at int64
+		err = row.Scan(&c.ThreadID, &at)
+		c.At = time.UnixMilli(at)
+		return c, err
+	}, `SELECT thread_id, completed_at FROM completed_sessions ORDER BY completed_at DESC LIMIT 1000`)
+	slices.Reverse(newest)
+	return newest, err
 }
 
 // CompleteIdle records the end of conversations without activity since

@@ -1,0 +1,60 @@
+package brain
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Turn is a question as it came to the brain.
+type Turn struct {
+	Text     string `json:"text"`
+	ThreadID string `json:"threadId"`
+	Spoken   bool   `json:"avatar"`            // the answer is spoken by an avatar
+	Trigger  string `json:"trigger,omitempty"` // what began it, empty for the user's own words
+	// Variables are the client's and the agent's, without the page context, which is
+	// PageContext.
+	Variables   map[string]any `json:"variables"`
+	PageContext any            `json:"pageContext"`
+}
+
+const (
+	// maxTurns bounds a [Journal].
+	maxTurns = 1000
+	// pageContext is the variable with what the visitor sees.
+	pageContext = "page_context"
+	// ownVariables begin the names of those that the service adds.
+	ownVariables = "sys__"
+)
+
+// Journal notes the questions on their way to another brain, for tests of pages.
+type Journal struct {
+	Brain
+
+	mu    sync.Mutex
+	turns []Turn
+}
+
+// Answer implements [Brain].
+func (j *Journal) Answer(ctx context.Context, q *Question, out Sink) error {
+	vars := maps.Clone(q.Vars)
+	thread, _ := vars[ownVariables+"thread_id"].(string)
+	maps.DeleteFunc(vars, func(name string, _ any) bool { return strings.HasPrefix(name, ownVariables) })
+	seen := vars[pageContext]
+	delete(vars, pageContext)
+	j.mu.Lock()
+	j.turns = append(j.turns[max(0, len(j.turns)-maxTurns+1):], Turn{
+		Text: q.Text, ThreadID: thread, Spoken: q.Avatar, Trigger: q.Trigger, Variables: vars, PageContext: seen,
+	})
+	j.mu.Unlock()
+	return j.Brain.Answer(ctx, q, out)
+}
+
+// Turns returns the newest questions, oldest first.
+func (j *Journal) Turns() []Turn {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.turns)
+}
