@@ -251,6 +251,20 @@ test("a disclosure that must be confirmed holds the opening", async () => {
   assert.equal(await session.speak("hello"), true)
 })
 
+test("nothing is loaded ahead, a second connect waits for the first, and devices are those of the agent", async () => {
+  const devices = { mics: [{ deviceId: "m", label: "Desk", groupId: "g" }], speakers: [] }
+  const live = avatar({ agent: { devices, connectMs: 5 } })
+  const both = tidied(new FakeAgentSession({ agent: { connectMs: 5 } }))
+  for (const session of [live, chat(), both]) {
+    await session.preload()
+    await Promise.all([session.connect(), session.connect()])
+    await session.connect()
+    assert.equal(session.state, "connected")
+  }
+  assert.deepEqual(await live.listDevices(), devices)
+  assert.deepEqual(await diagnostics(), { sessions: 0, callbacks: 0, goroutines: 0 })
+})
+
 test("a connection is lost, recovered, lost again and given up", async () => {
   const session = avatar()
   await session.connect()

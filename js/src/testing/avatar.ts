@@ -117,7 +117,6 @@ export class ScriptedAvatar extends Scripted {
           if (!this.#mic.started) throw fault("mic_not_started", "the microphone is not started")
         },
         setAsrBandwidth: async () => this.requireLive(),
-        listDevices: async () => agent.devices,
         setAudioOutput: async () => true,
         startPlayback: async () => {
           agent.autoplay = "allowed" // it is called in a click

@@ -31,6 +31,7 @@ export class ScriptedConversation {
   #mode: AgentMode
   #current: Transport
   #next: Transport | undefined
+  #connecting: Promise<void> | undefined
   #timings: Record<string, number> = {}
   readonly #gone = new Map<Transport, () => void>()
   #vars: Record<string, unknown>
@@ -67,7 +68,7 @@ export class ScriptedConversation {
         removeHandler: (id: number) => this.#transports.forEach(({ methods }) => methods["removeHandler"]?.(id)),
       },
       {
-        connect: async () => this.#connect(),
+        connect: () => (this.#connecting ??= this.#connect()),
         switchMode: async (_, mode: AgentMode) => this.#switch(mode),
         sendText: async (_, text: string) => this.#send(text),
         respondToTool: waits("respondToTool"),
@@ -123,7 +124,6 @@ export class ScriptedConversation {
   }
 
   async #connect(): Promise<void> {
-    if (this.#state === "connected" || this.#state === "switching") return
     if (this.#state !== "idle") throw fault("invalid_state", `the session is ${this.#state}, not idle`)
     this.#become("connecting", "user_requested")
     this.#emit("transportChanged", { mode: this.#mode })

@@ -27,7 +27,7 @@ export interface FakeAgentOptions {
   microphone?: "granted" | "denied" | "missing"
   /** Whether the browser plays sound without a click. Default `"allowed"`. */
   autoplay?: "allowed" | "blocked"
-  /** What `listDevices` resolves with. */
+  /** What `listDevices` of a `FakeAvatarSession` resolves with. */
   devices?: { mics: Device[]; speakers: Device[] }
   /** How long a connect takes, in ms of the page's timers. Default 0. */
   connectMs?: number

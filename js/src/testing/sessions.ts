@@ -1,13 +1,13 @@
 import { AgentSession } from "../agentsession.js"
 import type { AgentOptions } from "../agentoptions.js"
-import { AvatarSession } from "../avatar.js"
+import { AvatarSession, type Device } from "../avatar.js"
 import { plainAvatar, type AvatarOptions } from "../avataroptions.js"
 import { plainChat, type ChatOptions } from "../chatoptions.js"
 import { ChatSession } from "../chatsession.js"
 import type { PlainOptions } from "../options.js"
 import type { Exports } from "../program.js"
 import { Remote } from "../remote.js"
-import { withCallbacks } from "../session.js"
+import { withCallbacks, type CallOptions } from "../session.js"
 import { FakeAgent, type FakeAgentOptions } from "./fakeagent.js"
 
 /** Options of a fake session: those of the real one, all of them optional, and its agent. */
@@ -44,6 +44,13 @@ export class FakeAvatarSession extends AvatarSession {
     super(remoteOf(agent, "avatarSession", plain), plain)
     this.agent = agent
   }
+
+  /** There is nothing to load. */
+  override async preload(): Promise<void> {}
+
+  override async listDevices(_?: CallOptions): Promise<{ mics: Device[]; speakers: Device[] }> {
+    return this.agent.devices
+  }
 }
 
 /** A `ChatSession` whose agent is a `FakeAgent`: without network, for tests. */
@@ -58,6 +65,9 @@ export class FakeChatSession extends ChatSession {
     super(remoteOf(agent, "chatSession", plain), plain)
     this.agent = agent
   }
+
+  /** There is nothing to load. */
+  override async preload(): Promise<void> {}
 }
 
 /** An `AgentSession` whose agent is a `FakeAgent`: without network and media, for tests. */
@@ -71,4 +81,7 @@ export class FakeAgentSession extends AgentSession {
     super(given, async () => agent.program)
     this.agent = agent
   }
+
+  /** There is nothing to load. */
+  override async preload(): Promise<void> {}
 }
