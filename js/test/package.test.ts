@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { build } from "esbuild"
 import { gzipSync } from "node:zlib"
 import * as chat from "../dist/chat.js"
 import * as compat from "../dist/compat.js"
@@ -141,6 +142,16 @@ test("an element is small before its conversation, and defines itself only in a 
   const bytes = [...files].reduce((sum, file) => sum + gzipSync(readFileSync(new URL(`dist/${file}`, root))).length, 0)
   assert.ok(files.size > 1 && !files.has("index.js") && !files.has("chat.js"), [...files].join(" "))
   assert.ok(bytes < 20_000, `${bytes} bytes`)
+})
+
+test("a page carries Markdown only when it shows some", async () => {
+  const bytesOf = async (name: string) => {
+    const contents = `export { ${name} } from "./dist/ui.js"`
+    const { outputFiles } = await build({ stdin: { contents, resolveDir: fileURLToPath(root) }, bundle: true, format: "esm", minify: true, write: false, logLevel: "error" })
+    return gzipSync(outputFiles[0]!.contents).length
+  }
+  for (const name of ["Captions", "SpokenTranscript", "WidgetList"]) assert.ok((await bytesOf(name)) < 10_000, name)
+  assert.ok((await bytesOf("renderMarkdown")) > 30_000)
 })
 
 test("no entry leaves files of an earlier build behind", () => {
