@@ -244,6 +244,13 @@ func (s *site) wantChat(path string) {
 	}
 }
 
+// A page that imports the elements for what that does has them: a bundler leaves out
+// imports of which nothing is used, unless the package says that they do something.
+func (s *site) wantElements(path string) {
+	s.t.Helper()
+	pagetest.Open(s.t, s.url+path).Do(nil, `await Promise.all(["agent-avatar", "agent-chat"].map((name) => customElements.whenDefined(name)))`)
+}
+
 func TestVite(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "vite")
@@ -251,6 +258,10 @@ func TestVite(t *testing.T) {
 	p.wantPrograms("dist", "agentruntime.wasm", "chat.wasm")
 	serve(t, p.folder("dist")).wantAvatar("/")
 	p.wantCompressed("dist")
+
+	p.run("cp", "element.html", "index.html")
+	p.run("npx", "vite", "build", "--logLevel=warn", "--outDir=element")
+	serve(t, p.folder("element")).wantElements("/")
 
 	p.run("cp", "chat.html", "index.html")
 	p.run("npx", "vite", "build", "--logLevel=warn", "--outDir=chat")
@@ -276,11 +287,12 @@ func TestWebpack(t *testing.T) {
 func TestEsbuild(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "esbuild")
-	p.run("npx", "esbuild", "main.js", "chatmain.js", "--bundle", "--format=esm", "--outdir=public", "--log-level=warning")
+	p.run("npx", "esbuild", "main.js", "chatmain.js", "elementmain.js", "--bundle", "--format=esm", "--outdir=public", "--log-level=warning")
 	p.run("sh", "-c", "cp node_modules/agentruntime/dist/*.wasm *.html public/")
 	s := serve(t, p.folder("public"))
 	s.wantAvatar("/")
 	s.wantChat("/chat.html")
+	s.wantElements("/element.html")
 	p.wantCompressed("public")
 	if bytes.Contains(p.read("public/chatmain.js"), []byte("agentruntime.wasm")) {
 		t.Error("the chat's bundle has the address of agentruntime.wasm")

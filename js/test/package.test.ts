@@ -97,7 +97,10 @@ test("the package names no document that its users don't have, and no address of
 test("a strict page of ES2022 can use the types", () => {
   const page = mkdtempSync(join(tmpdir(), "agentruntime-types-"))
   try {
-    const use = `import { AgentSession } from ${JSON.stringify(fileURLToPath(new URL("dist/index.js", root)))}\nexport const leave = (session: AgentSession): Promise<void> => session.dispose()\n`
+    const modules = Object.values<{ default?: string }>(manifest.exports).flatMap(({ default: file }) => (file?.endsWith(".js") ? [file] : []))
+    assert.ok(modules.length >= 5)
+    const use = modules.map((name, at) => `export * as all${at} from ${JSON.stringify(fileURLToPath(new URL(name, root)))}\n`).join("") +
+      `import { AgentSession } from ${JSON.stringify(fileURLToPath(new URL("dist/index.js", root)))}\nexport const leave = (session: AgentSession): Promise<void> => session.dispose()\n`
     writeFileSync(join(page, "use.ts"), use)
     const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root))
     const strict = "--noEmit --strict --skipLibCheck false --target es2022 --module es2022 --moduleResolution bundler --lib es2022,dom,dom.iterable"
