@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -61,8 +62,7 @@ func codesDoc() string {
 const codesHeader = `// Generated from runtime/fault/codes.go by "go generate ./runtime/event"; don't edit.
 `
 
-// codeTypes is codes.ts. A server may send other codes, so the code of
-// an error is an open set; the closed one is for exhaustive tables and switches.
+// codeTypes is codes.ts. The sets are closed, so that a slip of the pen does not compile.
 func codeTypes() string {
 	var errors, warnings strings.Builder
 	for _, group := range fault.Groups {
@@ -77,12 +77,19 @@ func codeTypes() string {
 			}
 		}
 	}
+	var phases []string
+	for _, phase := range fault.Phases {
+		phases = append(phases, strconv.Quote(string(phase)))
+	}
 	return codesHeader + `
-/** Every error code of the runtime; docs/errors.md has their meanings. */
-export type KnownErrorCode =
+/**
+ * Every error code of the runtime; docs/errors.md has their meanings. A server may send
+ * another one: handle it where a switch has its default.
+ */
+export type ErrorCode =
 ` + errors.String() + `
-/** Code of an error: one of the runtime, or another one of a server. */
-export type ErrorCode = KnownErrorCode | (string & {})
+/** The part of connecting that failed. */
+export type ErrorPhase = ` + strings.Join(phases, " | ") + `
 
 /** Code of a warning: one that is never thrown, or that of an error which the session survived. */
 export type WarningCode =

@@ -96,6 +96,13 @@ func (t *types) properties(d *decl) ([]property, error) {
 			return nil, fmt.Errorf("%s.%s has no name in JavaScript", d.name, f.Names[0].Name)
 		}
 		typ := strings.ReplaceAll(tag.Get("ts"), "'", `"`)
+		for word := range strings.FieldsSeq(typ) {
+			if named := d.pkg.types[word]; named != nil {
+				if _, err := t.use(named); err != nil {
+					return nil, err
+				}
+			}
+		}
 		if typ == "" {
 			var err error
 			if typ, err = t.typeOf(d, f.Type); err != nil {
@@ -202,6 +209,16 @@ func (t *types) declare(d *decl, name string) (string, error) {
 		return doc + "export interface " + name + " {\n" + members(list) + "}\n", nil
 	case *ast.Ident:
 		values := closed(d)
+		switch name {
+		case "EndReason":
+			values = append(values, "ErrorCode")
+		case "TimingPhase": // some are those of the peers
+			media, err := t.module.load("runtime/media")
+			if err != nil {
+				return "", err
+			}
+			values = append(values, media.consts["Phase"]...)
+		}
 		if len(values) == 0 {
 			return fmt.Sprintf("%sexport type %s = string\n", doc, name), nil
 		}
@@ -269,6 +286,8 @@ func segments(d *decl, doc, name string, list []property) string {
 func (t *types) payload(e event) (string, error) {
 	s, ok := e.decl.expr.(*ast.StructType)
 	switch {
+	case e.name == "connectTimings":
+		return "Timings", nil
 	case !ok:
 		return t.typeOf(e.decl, e.decl.expr)
 	case e.name == "error":
@@ -370,7 +389,7 @@ func (t *types) file() (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString(header)
-	b.WriteString("import type { WarningCode } from \"./codes.js\"\n")
+	b.WriteString("import type { ErrorCode, WarningCode } from \"./codes.js\"\n")
 	b.WriteString("import type { AgentError } from \"./errors.js\"\n")
 	for i, k := range kinds {
 		fmt.Fprintf(&b, "\n/** Events of %s, by name, with their payloads. */\nexport interface %sEvents {\n", k.title, k.name)
@@ -389,6 +408,10 @@ func (t *types) file() (string, error) {
 	if err := t.useOf("runtime/converse", "Turn"); err != nil { // what a turn in text resolves to
 		return "", err
 	}
+	if err := t.useOf("runtime/avatar", "TimingPhase"); err != nil {
+		return "", err
+	}
+	b.WriteString("\n/** Milliseconds from the connect call, by phase. */\nexport type Timings = Partial<Record<TimingPhase, number>>\n")
 	b.WriteString("\n/** The payload of events without data. */\nexport type Nothing = Record<string, never>\n")
 	for _, d := range t.order {
 		b.WriteString("\n" + t.written[d])

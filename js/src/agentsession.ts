@@ -1,7 +1,8 @@
 import { plainAgent, type AgentOptions, type PlainAgent } from "./agentoptions.js"
 import { AvatarSession } from "./avatar.js"
 import { ChatSession } from "./chatsession.js"
-import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn } from "./events.js"
+import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn, Timings } from "./events.js"
+import { localError } from "./errors.js"
 import { fullProgram, load } from "./full.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import type { Methods, Program } from "./program.js"
@@ -18,6 +19,11 @@ export interface AgentSessionEvents extends Omit<AgentEvents, "transportChanged"
    * it, and again with the old one when a switch fails.
    */
   transportChanged: TransportChange
+}
+
+/** Options of a text that is for one mode. */
+export interface SendOptions<Mode extends AgentMode> extends CallOptions {
+  mode: Mode
 }
 
 /** The latest transport of each mode. */
@@ -99,11 +105,23 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * first. During a switch up to 8 texts are queued, and sent on the transport that
    * carries the conversation afterwards.
    *
+   * With the option `mode` it is sent in that mode alone, so that the result has one
+   * type: rejects with `invalid_state`, before it is sent, in the other one and during a
+   * switch.
+   *
    * Rejects like `sendText` and `speak` of the transports, with `invalid_state`
    * when the session is not connected or the queue is full, and `aborted`.
    */
-  async sendText(text: string, options?: CallOptions): Promise<ChatTurn | boolean> {
-    return this.live.call("sendText", options, text)
+  sendText(text: string, options: SendOptions<"chat">): Promise<ChatTurn>
+  sendText(text: string, options: SendOptions<"avatar">): Promise<boolean>
+  sendText(text: string, options?: CallOptions): Promise<ChatTurn | boolean>
+  async sendText(text: string, options?: CallOptions | SendOptions<AgentMode>): Promise<ChatTurn | boolean> {
+    const { mode, signal } = optionsOf(options) as Partial<SendOptions<AgentMode>>
+    const { live } = this
+    if (mode === undefined) return live.call("sendText", { signal }, text)
+    if (this.state !== "connected" || this.mode !== mode) throw localError("invalid_state", `the session is ${this.state} in mode ${this.mode}, not in mode ${String(mode)}`)
+    // That of the transport: its text does not move to the other one.
+    return this.transport instanceof ChatSession ? this.transport.sendText(text, { signal }) : this.transport.speak(text, { signal })
   }
 
   // --- Properties
@@ -123,7 +141,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   }
 
   /** Milliseconds from the avatar's connect call, by phase; empty without an avatar. */
-  get timings(): Readonly<Record<string, number>> {
+  get timings(): Readonly<Timings> {
     return this.values.timings
   }
 

@@ -11,6 +11,7 @@ import {
   type Disclosure,
   type Kickoff,
   type Snapshot,
+  type Timings,
   type Warning,
 } from "./events.js"
 import { fullProgram, load } from "./full.js"
@@ -277,7 +278,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   }
 
   /** Milliseconds from the connect call, by phase. */
-  get timings(): Readonly<Record<string, number>> {
+  get timings(): Readonly<Timings> {
     return this.values.timings
   }
 

@@ -37,7 +37,7 @@ export type {
 } from "./options.js"
 export { diagnostics, dispose, type LoadOptions, type ProgramName } from "./load.js"
 export type { Holdings } from "./program.js"
-export { isSilentOpening, type ArgRule, type CallOptions, type Completion, type DisconnectOptions, type Session, type ToolAnswer } from "./session.js"
+export { isSilentOpening, type ArgRule, type ArgsSchema, type CallOptions, type Completion, type DisconnectOptions, type Session, type ToolAnswer, type ToolArgs } from "./session.js"
 export * from "./visitor.js"
 
 /** Version of this package; the WebAssembly files have the same. */

@@ -1,7 +1,10 @@
 // Generated from runtime/fault/codes.go by "go generate ./runtime/event"; don't edit.
 
-/** Every error code of the runtime; docs/errors.md has their meanings. */
-export type KnownErrorCode =
+/**
+ * Every error code of the runtime; docs/errors.md has their meanings. A server may send
+ * another one: handle it where a switch has its default.
+ */
+export type ErrorCode =
   // Live session
   | "bad_request"
   | "invalid_state"
@@ -93,8 +96,8 @@ export type KnownErrorCode =
   | "too_large"
   | "bad_manifest"
 
-/** Code of an error: one of the runtime, or another one of a server. */
-export type ErrorCode = KnownErrorCode | (string & {})
+/** The part of connecting that failed. */
+export type ErrorPhase = "serverConnect" | "join" | "joinComplete" | "agent" | "asr" | "whep" | "connect" | "reconnect"
 
 /** Code of a warning: one that is never thrown, or that of an error which the session survived. */
 export type WarningCode =

@@ -1,19 +1,21 @@
-import type { ErrorCode } from "./codes.js"
+import type { ErrorCode, ErrorPhase } from "./codes.js"
+import type { Timings } from "./events.js"
 
 /** The fields of an AgentError; the JSON form of the Go program's errors. */
 export interface AgentErrorFields {
   type?: string
-  code: ErrorCode
+  /** That of a server may be another one. */
+  code: ErrorCode | (string & {})
   title?: string
   detail?: string
   status?: number
-  phase?: string
+  phase?: ErrorPhase
   retryable?: boolean
   instance?: string
   requestId?: string
   headers?: Record<string, string>
   body?: unknown
-  timings?: Record<string, number>
+  timings?: Timings
   cause?: unknown
 }
 
@@ -35,7 +37,7 @@ export class AgentError extends Error {
   /** HTTP status or the service's own number, if there is one. */
   declare readonly status?: number
   /** Which part of connecting failed. */
-  declare readonly phase?: string
+  declare readonly phase?: ErrorPhase
   /** Path of the request that failed. */
   declare readonly instance?: string
   /** The service's id of the request, for a support case. */
@@ -45,12 +47,12 @@ export class AgentError extends Error {
   /** The redacted reply, or extra data. */
   declare readonly body?: unknown
   /** Milliseconds per connect step, on failed connects. */
-  declare readonly timings?: Record<string, number>
+  declare readonly timings?: Timings
 
   constructor(fields: AgentErrorFields) {
     const message = fields.detail || fields.title || fields.code
     super(message, fields.cause === undefined ? undefined : { cause: asError(fields.cause) })
-    this.code = fields.code
+    this.code = fields.code as ErrorCode
     this.type = fields.type ?? "about:blank"
     this.title = fields.title ?? fields.code
     this.detail = message

@@ -1,6 +1,6 @@
 // Generated from the events.go of each session, runtime/event and runtime/converse by "go generate ./runtime/event"; don't edit.
 
-import type { WarningCode } from "./codes.js"
+import type { ErrorCode, WarningCode } from "./codes.js"
 import type { AgentError } from "./errors.js"
 
 /** Events of a live session, by name, with their payloads. */
@@ -26,7 +26,7 @@ export interface AvatarEvents {
    * `connectTimings` follows the state connected, once per successful connect: milliseconds
    * from the connect call, by phase.
    */
-  connectTimings: Record<string, number>
+  connectTimings: Timings
   /** `connectivityChanged` reports a peer's, the socket's or the network's state. */
   connectivityChanged: ConnectivityChanged
   /** `mediaRecovering` is emitted when the repair of a peer begins. */
@@ -282,7 +282,7 @@ export interface AgentEvents {
    * `connectTimings` follows the state connected, once per successful connect: milliseconds
    * from the connect call, by phase.
    */
-  connectTimings: Record<string, number>
+  connectTimings: Timings
   /** `mediaRecovering` is emitted when the repair of a peer begins. */
   mediaRecovering: MediaRecovering
   /** `mediaRecovered` ends a repair that worked. */
@@ -297,6 +297,9 @@ export interface AgentEvents {
   /** `ended` is emitted once for every end of a session, with its reason. */
   ended: Ended
 }
+
+/** Milliseconds from the connect call, by phase. */
+export type Timings = Partial<Record<TimingPhase, number>>
 
 /** The payload of events without data. */
 export type Nothing = Record<string, never>
@@ -368,10 +371,13 @@ export interface Disclosure {
   scope: string
 }
 
+/** ConnectivityState is a state of a peer (that of ICE), of the socket or of the network. */
+export type ConnectivityState = "new" | "checking" | "connected" | "completed" | "disconnected" | "failed" | "closed" | "recover_failed" | "reconnect_retry" | "online" | "offline"
+
 /** `connectivityChanged` reports a peer's, the socket's or the network's state. */
 export interface ConnectivityChanged {
   channel: "socket" | "network" | MediaChannel
-  state: string
+  state: ConnectivityState
   reason?: string
   recoverable?: boolean
   attempt?: number
@@ -382,10 +388,13 @@ export interface ConnectivityChanged {
 /** MediaChannel names a peer in events. */
 export type MediaChannel = "asr" | "stv" | "voice"
 
+/** RepairReason is what is wrong with a peer: its state, or what it does not do. */
+export type RepairReason = "no candidates" | "no bytes" | "stalled"
+
 /** `mediaRecovering` is emitted when the repair of a peer begins. */
 export interface MediaRecovering {
   channel: MediaChannel
-  state: string
+  state: ConnectivityState | RepairReason
 }
 
 /** `mediaRecovered` ends a repair that worked. */
@@ -834,9 +843,15 @@ export interface Warning {
   requestVarKeys?: string[]
 }
 
+/**
+ * EndReason is why a session has ended. After a loss it is the code of the error event before;
+ * what the page gave to disconnect() stands for itself.
+ */
+export type EndReason = "disconnect" | "stop" | "pagehide" | "idle_timeout" | "conversation_ended" | "io server disconnect" | "parse error" | ErrorCode
+
 /** `ended` is emitted once for every end of a session, with its reason. */
 export interface Ended {
-  reason?: string
+  reason?: EndReason
 }
 
 /** Kickoff is the first user turn of a session, which it sends by itself. */
@@ -893,7 +908,7 @@ export interface Snapshot {
   speaking: boolean
   responsePending: boolean
   paused: boolean
-  timings: Record<string, number>
+  timings: Timings
   tapToTalkActive: boolean
   kickoff: Kickoff | null
   capabilities: AgentAbilities
@@ -967,7 +982,7 @@ export interface AgentSnapshot {
   mode: AgentMode
   threadId?: string
   /** `timings` are those of the avatar's connect, empty without one. */
-  timings: Record<string, number>
+  timings: Timings
 }
 
 /** MalformedWidget is a widget that began like JSON and was none when another followed. */
@@ -1046,6 +1061,9 @@ export interface ChatTurn {
   /** `warnings` are for the developer. A session has none: it emits them. */
   warnings?: TurnWarning[]
 }
+
+/** TimingPhase is a phase of a connect. */
+export type TimingPhase = "micRequested" | "socketOpen" | "serverConnected" | "joinComplete" | "stvNewSessionReply" | "iceConnectedStv" | "asrReady" | "mediaReady" | "approved" | "connected" | "whepSent" | "whepAnswer" | "firstTrack" | "firstFrame"
 
 /** The codes after which the service has ended the session. */
 export const FATAL_ERROR_CODES = ["capacity_unavailable", "tier_exceeded", "bad_request", "peer_removed", "unsupported_client"] as const

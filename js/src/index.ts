@@ -5,7 +5,7 @@
  * on a server. A page without an avatar imports `agentruntime/chat`.
  */
 export type { AgentOptions, AgentSettings } from "./agentoptions.js"
-export { AgentSession, type AgentSessionEvents, type TransportChange } from "./agentsession.js"
+export { AgentSession, type AgentSessionEvents, type SendOptions, type TransportChange } from "./agentsession.js"
 export { AvatarSession, type Device } from "./avatar.js"
 export type { AgentAction, AvatarOptions, AvatarSettings, SendInfo, TimeoutName } from "./avataroptions.js"
 export * from "./chat.js"

@@ -15,8 +15,7 @@ export interface CallOptions {
 /** The outcome of `completeThread`. */
 export interface Completion {
   ok: boolean
-  /** `manual`, `already_sent`, `suppressed`; or `disabled`, `no_thread`, `no_token`, `http_error`, `network_error`. */
-  reason?: string
+  reason?: "manual" | "already_sent" | "suppressed" | "disabled" | "no_thread" | "no_token" | "http_error" | "network_error"
   status?: number
   /** Other tabs that hold the thread. */
   peers?: number
@@ -25,8 +24,7 @@ export interface Completion {
 /** The outcome of `respondToTool`. */
 export interface ToolAnswer {
   ok: boolean
-  /** `unknown_or_stale`, `session_rebuilt`, `http_error`, `timeout` or `network_error`. */
-  reason?: string
+  reason?: "unknown_or_stale" | "session_rebuilt" | "http_error" | "timeout" | "network_error"
   status?: number
 }
 
@@ -38,6 +36,27 @@ export interface ArgRule {
   required?: boolean | undefined
   /** The values that are allowed. */
   enum?: readonly unknown[] | undefined
+}
+
+/** The rules for the arguments of a tool, by name. */
+export type ArgsSchema = Readonly<Record<string, ArgRule>>
+
+/** The arguments that fit a schema, which are the only ones that a handler gets. */
+export type ToolArgs<Schema extends ArgsSchema> = string extends keyof Schema
+  ? Record<string, unknown>
+  : { -readonly [Name in keyof Schema as Schema[Name] extends { required: true } ? Name : never]: ArgOf<Schema[Name]> } & {
+      -readonly [Name in keyof Schema as Schema[Name] extends { required: true } ? never : Name]?: ArgOf<Schema[Name]>
+    }
+
+type ArgOf<Rule> = Rule extends { enum: readonly (infer Value)[] } ? Value : Rule extends { type: infer Type extends keyof ArgValues } ? ArgValues[Type] : unknown
+
+interface ArgValues extends Record<(typeof argTypes)[number], unknown> {
+  str: string
+  int: number
+  float: number
+  bool: boolean
+  list: unknown[]
+  dict: Record<string, unknown>
 }
 
 /** How a session is left. */
@@ -93,10 +112,14 @@ export abstract class Session<
   /**
    * Registers a handler for a client command and returns the function that
    * removes it. What it returns becomes `toolCallResult`; the brain is answered
-   * with `respondToTool`. Allowed at any time. Throws `bad_request`, also for a
-   * schema with an unknown type.
+   * with `respondToTool`. The schema gives the arguments of the handler their types.
+   * Allowed at any time. Throws `bad_request`, also for a schema with an unknown type.
    */
-  onToolCall(name: string, handler: (call: ToolCall) => unknown, argsSchema?: Record<string, ArgRule>): () => void {
+  onToolCall<const Schema extends ArgsSchema = ArgsSchema>(
+    name: string,
+    handler: (call: Omit<ToolCall, "args"> & { args: ToolArgs<Schema> }) => unknown,
+    argsSchema?: Schema,
+  ): () => void {
     if (typeof name !== "string" || name.trim() === "" || typeof handler !== "function") {
       throw localError("bad_request", "a tool handler needs a name and a function")
     }

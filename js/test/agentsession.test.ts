@@ -144,6 +144,20 @@ test("calls of the first transport reject when the runtime can't be loaded, and 
   assert.equal(transport.state, "idle")
 })
 
+test("a text for one mode is sent in that mode alone", async () => {
+  const { program, session, inner: chat } = await begun()
+  program.become("connected")
+  program.results["sendText"] = () => Promise.resolve(true)
+  chat.results["sendText"] = (_, text) => Promise.resolve({ text })
+  assert.equal((await session.sendText("one", { mode: "chat" })).text, "one")
+  const sent = chat.calls.length
+  await assert.rejects(session.sendText("two", { mode: "avatar" }), { code: "invalid_state" })
+  program.become("switching")
+  await assert.rejects(session.sendText("three", { mode: "chat" }), { code: "invalid_state" })
+  assert.equal(chat.calls.length, sent)
+  assert.equal(await session.sendText("either"), true)
+})
+
 test("a switch gives another transport, and the old one is of no use then", async () => {
   const { program, session, inner: chat } = await begun()
   const changes: TransportChange[] = []

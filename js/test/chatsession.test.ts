@@ -174,13 +174,13 @@ test("the cause of a turn that a signal ended is the signal's reason", async () 
   const session = new ChatSession(options)
   await made(session)
   program.become("connected")
-  const refusal = (code: string, cause: string) => new AgentError({ code, detail: "read", phase: "reply", cause })
+  const refusal = (code: string, cause: string) => new AgentError({ code, detail: "read", phase: "connect", cause })
   program.results["sendText"] = (signal) =>
     new Promise((_, reject) => (signal as AbortSignal).addEventListener("abort", () => reject(refusal("aborted", "context canceled"))))
   for (const reason of ["stop-button", new Error("stop"), { button: "stop" }]) {
     const controller = new AbortController()
     const rejected = assert.rejects(session.sendText("Hi", { signal: controller.signal }), (error: AgentError) => {
-      assert.deepEqual([error.code, error.phase], ["aborted", "reply"])
+      assert.deepEqual([error.code, error.phase], ["aborted", "connect"])
       assert.equal(error.cause, reason)
       return true
     })

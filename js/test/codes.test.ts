@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type * as chat from "../src/chat.js"
 import type * as compat from "../src/compat.js"
-import { AgentError, FATAL_ERROR_CODES, type ErrorCode, type KnownErrorCode, type TurnWarning, type Warning, type WarningCode } from "../src/index.js"
+import { AgentError, FATAL_ERROR_CODES, type ErrorCode, type TurnWarning, type Warning, type WarningCode } from "../src/index.js"
 
 /** True for types that are the same, where string is not the same as a union that admits it. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -10,14 +10,14 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 // Checked by the compiler alone.
 true satisfies Same<AgentError["code"], ErrorCode>
 true satisfies Same<Warning["code"] | TurnWarning["code"], WarningCode>
-true satisfies Same<chat.KnownErrorCode, KnownErrorCode>
+true satisfies Same<chat.ErrorCode, ErrorCode>
 true satisfies Same<compat.WarningCode, WarningCode>
-true satisfies Same<Extract<"playback_blocked", KnownErrorCode>, never>
+true satisfies Same<Extract<"playback_blocked", ErrorCode>, never>
 
 test("a table of codes is complete or wrong", () => {
-  const texts: Partial<Record<KnownErrorCode, string>> = { timeout: "too slow" }
+  const texts: Partial<Record<ErrorCode, string>> = { timeout: "too slow" }
   // @ts-expect-error a slip of the pen
   texts.tiemout = "too slow"
-  FATAL_ERROR_CODES satisfies readonly KnownErrorCode[]
-  assert.equal(new AgentError({ code: "made_up_by_a_server" }).code, "made_up_by_a_server")
+  FATAL_ERROR_CODES satisfies readonly ErrorCode[]
+  assert.equal(String(new AgentError({ code: "made_up_by_a_server" }).code), "made_up_by_a_server")
 })

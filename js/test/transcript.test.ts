@@ -72,7 +72,7 @@ test("a connection that ends leaves what was heard, by whole words", (t) => {
   const page = begin(t)
   speak(page)
   page.pass(400)
-  page.session.emit("ended", { reason: "network" })
+  page.session.emit("ended", { reason: "reconnect_failed" })
   assert.deepEqual(page.texts(), ["agent: The first sentence. The"])
 })
 

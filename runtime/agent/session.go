@@ -50,7 +50,7 @@ type Snapshot struct {
 	Mode     Mode   `json:"mode"`
 	ThreadID string `json:"threadId,omitempty"`
 	// Timings are those of the avatar's connect, empty without one.
-	Timings map[string]int64 `json:"timings"`
+	Timings map[string]int64 `json:"timings" ts:"Timings"`
 	// Transport carries the conversation, and is the way to everything that is not
 	// passed on: a *[avatar.Session] or a *[chat.Session].
 	Transport any `json:"-"`

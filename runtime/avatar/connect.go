@@ -62,7 +62,7 @@ func (s *Session) connect(done chan error) {
 	s.begin()
 	s.setState(Preparing)
 	if s.opts.MicStart == MicImmediate {
-		s.mark("micRequested")
+		s.mark(phaseMicRequested)
 		s.startMicInBackground()
 	}
 	p := newProcedure(done)
@@ -157,7 +157,7 @@ func (s *Session) connectDone(l *connection) {
 	s.disclose(l)
 	s.approve(l)
 	s.setState(Connected)
-	s.mark("connected")
+	s.mark(phaseConnected)
 	s.base.Emit(ConnectTimings(s.timings))
 	s.startWatching()
 	s.sendKickoff()
@@ -199,7 +199,7 @@ func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 	if err != nil {
 		return err
 	}
-	s.base.Work.Post(func() { s.mark("stvNewSessionReply") })
+	s.base.Work.Post(func() { s.mark(phaseSTVReply) })
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -248,7 +248,7 @@ func (s *Session) join(ctx context.Context, l *connection, p plan) error {
 		}
 		l.hello = hello
 		s.base.Work.Post(func() {
-			s.mark("serverConnected")
+			s.mark(phaseServerConnected)
 			s.announce(l)
 		})
 	}
@@ -258,7 +258,7 @@ func (s *Session) join(ctx context.Context, l *connection, p plan) error {
 	}
 	l.joined = true
 	s.base.Work.Post(func() {
-		s.mark("joinComplete")
+		s.mark(phaseJoinComplete)
 		if s.config == nil { // a rebuild keeps the first (wire-protocol §8.4)
 			s.config = &config
 		}
@@ -277,7 +277,7 @@ func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) 
 		return err
 	}
 	s.base.Work.Post(func() {
-		s.mark("asrReady")
+		s.mark(phaseASRReady)
 		s.capMic(p.up)
 	})
 	return nil
@@ -361,7 +361,7 @@ func (s *Session) mediaReady(l *connection, ready MediaReady) {
 		return
 	}
 	s.mode = ready.Mode
-	s.mark("mediaReady")
+	s.mark(phaseMediaReady)
 	if ready.Degraded {
 		s.base.Warn(fault.MediaNoVideo, "no picture arrived; the session goes on with the voice alone")
 	}
@@ -387,7 +387,7 @@ func (s *Session) approve(l *connection) {
 	}
 	l.approved = true
 	s.sendCommand(control.ApprovedPermissions, control.Approval{Room: l.room})
-	s.mark("approved")
+	s.mark(phaseApproved)
 	s.turn.hold() // the opening can't be interrupted
 }
 

@@ -95,13 +95,58 @@ type ConnectTimings map[string]int64
 // ConnectivityChanged reports a peer's, the socket's or the network's state.
 type ConnectivityChanged struct {
 	Channel     string `json:"channel" ts:"'socket' | 'network' | MediaChannel"`
-	State       string `json:"state"`
+	State       string `json:"state" ts:"ConnectivityState"`
 	Reason      string `json:"reason,omitempty"`
 	Recoverable *bool  `json:"recoverable,omitempty"`
 	Attempt     int    `json:"attempt,omitempty"`
 	MaxAttempts int    `json:"maxAttempts,omitempty"`
 	Detail      string `json:"detail,omitempty"`
 }
+
+// ConnectivityState is a state of a peer (that of ICE), of the socket or of the network.
+type ConnectivityState string
+
+// The states.
+const (
+	ICENew         ConnectivityState = "new"
+	ICEChecking    ConnectivityState = "checking"
+	UpAgain        ConnectivityState = "connected" // the socket's too
+	ICECompleted   ConnectivityState = "completed"
+	Down           ConnectivityState = "disconnected" // the socket's too
+	ICEFailed      ConnectivityState = "failed"
+	ICEClosed      ConnectivityState = "closed"
+	RecoverFailed  ConnectivityState = "recover_failed"  // a peer was not repaired
+	ReconnectRetry ConnectivityState = "reconnect_retry" // of the socket
+	NetworkOnline  ConnectivityState = "online"
+	NetworkOffline ConnectivityState = "offline"
+)
+
+// RepairReason is what is wrong with a peer: its state, or what it does not do.
+type RepairReason string
+
+// The reasons besides the states of ICE.
+const (
+	NoCandidates RepairReason = "no candidates"
+	NoBytes      RepairReason = "no bytes"
+	Stalled      RepairReason = "stalled"
+)
+
+// TimingPhase is a phase of a connect (session-api A.1.4).
+type TimingPhase string
+
+// The phases, besides those of [media.Phase].
+const (
+	phaseMicRequested    TimingPhase = "micRequested"
+	phaseSocketOpen      TimingPhase = "socketOpen"
+	phaseServerConnected TimingPhase = "serverConnected"
+	phaseJoinComplete    TimingPhase = "joinComplete"
+	phaseSTVReply        TimingPhase = "stvNewSessionReply"
+	phaseICEConnected    TimingPhase = "iceConnectedStv"
+	phaseASRReady        TimingPhase = "asrReady"
+	phaseMediaReady      TimingPhase = "mediaReady"
+	phaseApproved        TimingPhase = "approved"
+	phaseConnected       TimingPhase = "connected"
+)
 
 // Redacted implements [event.Diagnostic].
 func (c ConnectivityChanged) Redacted() Event {
@@ -112,7 +157,7 @@ func (c ConnectivityChanged) Redacted() Event {
 // MediaRecovering is emitted when the repair of a peer begins.
 type MediaRecovering struct {
 	Channel media.Channel `json:"channel"`
-	State   string        `json:"state"`
+	State   string        `json:"state" ts:"ConnectivityState | RepairReason"`
 }
 
 // MediaRecovered ends a repair that worked.

@@ -214,11 +214,11 @@ func (s *Session) network(online bool) {
 	if !*s.opts.NetworkAware || s.situation() == outside {
 		return
 	}
-	state := "offline"
+	state := NetworkOffline
 	if online {
-		state = "online"
+		state = NetworkOnline
 	}
-	s.base.Emit(ConnectivityChanged{Channel: "network", State: state})
+	s.base.Emit(ConnectivityChanged{Channel: "network", State: string(state)})
 	if online {
 		s.lose(networkBack, detail{})
 	}

@@ -140,7 +140,7 @@ func TestRebuildsAreCounted(t *testing.T) {
 		time.Sleep(5 * second)
 		var got []int
 		for _, c := range all[ConnectivityChanged](r) {
-			if c.State == reconnectRetry {
+			if c.State == string(ReconnectRetry) {
 				got = append(got, c.Attempt, c.MaxAttempts)
 			}
 		}

@@ -45,7 +45,7 @@ func (s *Session) peerEvent(l *connection, ev media.Event) {
 	}
 	switch ev.Kind {
 	case media.Milestone:
-		s.mark(ev.Phase)
+		s.mark(TimingPhase(ev.Phase))
 	case media.TrackAdded:
 		s.base.Emit(TrackAdded{Track: ev.Track.Native, Streams: ev.Track.Streams})
 	case media.VideoSize:
@@ -87,7 +87,7 @@ func (s *Session) peerState(ev media.Event) {
 				s.mended(ev.Channel)
 			}
 			if ev.Channel == media.ChannelSTV {
-				s.mark("iceConnectedStv")
+				s.mark(phaseICEConnected)
 			}
 		}
 	case ev.Kind == media.PeerState:
@@ -100,7 +100,7 @@ func (s *Session) peerState(ev media.Event) {
 		}
 	case ev.Kind == media.NoCandidates:
 		wait := max(0, noCandidates-time.Since(p.began))
-		p.grace = s.base.After(wait, func() { s.peerLost(ev.Channel, "no candidates") })
+		p.grace = s.base.After(wait, func() { s.peerLost(ev.Channel, string(NoCandidates)) })
 	}
 }
 
@@ -220,7 +220,7 @@ func (s *Session) peerRepaired(l *connection, c media.Channel, method, state str
 		s.base.Emit(MediaRecovered{Channel: c, Method: method})
 		return
 	}
-	s.base.Emit(ConnectivityChanged{Channel: string(c), State: "recover_failed", Detail: err.Error()})
+	s.base.Emit(ConnectivityChanged{Channel: string(c), State: string(RecoverFailed), Detail: err.Error()})
 	d := detail{channel: c, state: state, reason: fmt.Sprintf("media %s %s", c, state), err: err}
 	if c == media.ChannelSTV {
 		s.recovery.dark += min(time.Since(p.repaired), maxDark)
@@ -262,7 +262,7 @@ func (s *Session) noPicture(l *connection) {
 	}
 	s.base.Warn(fault.MediaNoVideo, "the picture did not come back; it is tried again")
 	s.markRebuilt(media.ChannelSTV)
-	s.peer(media.ChannelSTV).repairReason = "no bytes"
+	s.peer(media.ChannelSTV).repairReason = string(NoBytes)
 }
 
 // startWatching begins the periodic checks of a connected session.
@@ -354,7 +354,7 @@ func (s *Session) checkVideo(l *connection, st media.Stats) {
 		s.lose(repairFailed, detail{channel: media.ChannelSTV, reason: "video stalled"})
 		return
 	}
-	s.peerLost(media.ChannelSTV, "stalled")
+	s.peerLost(media.ChannelSTV, string(Stalled))
 }
 
 // measure emits connectionQuality for both peers.

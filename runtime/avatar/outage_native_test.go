@@ -177,7 +177,7 @@ func outage(t *testing.T, length time.Duration, hang, online bool) {
 	}
 	var attempts, want []int
 	for _, c := range all[ConnectivityChanged](r) {
-		if c.State == reconnectRetry {
+		if c.State == string(ReconnectRetry) {
 			attempts = append(attempts, c.Attempt)
 			want = append(want, len(attempts))
 		}

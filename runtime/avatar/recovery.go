@@ -11,9 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// reconnectRetry is the state of connectivityChanged before another attempt.
-const reconnectRetry = "reconnect_retry"
-
 // recoveryState is what is being repaired.
 type recoveryState struct {
 	window        *session.Timer  // bounds the time without a socket, and is the wait between rebuilds
@@ -44,7 +41,7 @@ func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	l.downReason, l.attempt = reason, 0
 	back := recoverable(reason) && s.reconnects()
 	s.base.Emit(ConnectivityChanged{
-		Channel: "socket", State: "disconnected", Reason: string(reason), Recoverable: &back,
+		Channel: "socket", State: string(Down), Reason: string(reason), Recoverable: &back,
 		Attempt: 1, MaxAttempts: s.maxAttempts(),
 	})
 	if !back {
@@ -219,8 +216,8 @@ func refusal(err error) *fault.Error {
 func (s *Session) socketUp(l *connection, recovered bool) {
 	first := !l.opened
 	l.opened, l.downReason = true, ""
-	s.mark("socketOpen")
-	s.base.Emit(ConnectivityChanged{Channel: "socket", State: "connected"})
+	s.mark(phaseSocketOpen)
+	s.base.Emit(ConnectivityChanged{Channel: "socket", State: string(UpAgain)})
 	if recovered {
 		s.resendCommands(l)
 		s.reconsiderTurns(true)
@@ -380,7 +377,7 @@ func (s *Session) retryRebuild(err error) {
 	s.drop() // late events of the failed attempt must not have an effect
 	s.recovery.attempt++
 	s.base.Emit(ConnectivityChanged{
-		Channel: "socket", State: reconnectRetry, Detail: err.Error(),
+		Channel: "socket", State: string(ReconnectRetry), Detail: err.Error(),
 		Attempt: s.recovery.attempt, MaxAttempts: s.opts.Limits.ColdAttempts,
 	})
 	s.recovery.window = s.base.After(s.spread.recovery.Around(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })

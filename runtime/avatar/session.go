@@ -103,7 +103,7 @@ type Snapshot struct {
 	Speaking         bool                   `json:"speaking"`
 	ResponsePending  bool                   `json:"responsePending"`
 	Paused           bool                   `json:"paused"`
-	Timings          map[string]int64       `json:"timings"`
+	Timings          map[string]int64       `json:"timings" ts:"Timings"`
 	TapToTalkActive  bool                   `json:"tapToTalkActive"`
 	Kickoff          *Kickoff               `json:"kickoff"`
 	Capabilities     Capabilities           `json:"capabilities"`
@@ -321,15 +321,15 @@ func (s *Session) setState(state State) {
 
 // mark records that a phase of the connect was reached (session-api A.1.4). The
 // map is replaced, not changed: snapshots hold the old one.
-func (s *Session) mark(phase string) {
-	if _, ok := s.timings[phase]; ok || s.state == ReconnectingState || s.state == Resuming {
+func (s *Session) mark(phase TimingPhase) {
+	if _, ok := s.timings[string(phase)]; ok || s.state == ReconnectingState || s.state == Resuming {
 		return // a rebuild is no connect
 	}
 	timings := make(map[string]int64, len(s.timings)+1)
 	for k, v := range s.timings {
 		timings[k] = v
 	}
-	timings[phase] = time.Since(s.started).Milliseconds()
+	timings[string(phase)] = time.Since(s.started).Milliseconds()
 	s.timings = timings
 }
 

@@ -176,8 +176,24 @@ type Failed struct {
 
 // Ended is emitted once for every end of a session, with its reason.
 type Ended struct {
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" ts:"EndReason"`
 }
+
+// EndReason is why a session has ended. After a loss it is the code of the error event
+// before; what the page gave to disconnect() stands for itself.
+type EndReason string
+
+// The reasons that are no codes of errors.
+const (
+	EndDisconnect EndReason = "disconnect"         // by the application
+	EndStop       EndReason = "stop"               // by its stop button
+	EndPageHide   EndReason = "pagehide"           // the visitor has left the page
+	EndIdle       EndReason = "idle_timeout"       // nothing has happened for too long
+	EndOver       EndReason = "conversation_ended" // by the service
+	// The service, or a broken message of it, has closed the connection.
+	EndServer   EndReason = "io server disconnect"
+	EndProtocol EndReason = "parse error"
+)
 
 // Kickoff is the first user turn of a session, which it sends by itself
 // (wire-protocol §7.6).

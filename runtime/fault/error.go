@@ -32,6 +32,9 @@ const (
 	PhaseReconnect     Phase = "reconnect"
 )
 
+// Phases are all of them, in their order.
+var Phases = []Phase{PhaseServerConnect, PhaseJoin, PhaseJoinComplete, PhaseAgent, PhaseASR, PhaseWHEP, PhaseConnect, PhaseReconnect}
+
 // docsBase and a code make the problem URI of an error (session-api.md C.1
 // "type").
 const docsBase = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#"

@@ -47,7 +47,7 @@ type Event struct {
 	Candidate *control.Candidate // Candidate
 	Track     Track              // TrackAdded, HardwareMute
 	Picture   Picture            // VideoSize
-	Phase     string             // Milestone: a name of session-api A.1.4
+	Phase     Phase              // Milestone: a name of session-api A.1.4
 	Media     string             // PlaybackBlocked, AttachFailed: "video" or "audio"
 	Muted     bool               // HardwareMute
 	Level     float64            // Level: 0 to 1
@@ -76,12 +76,15 @@ const (
 	Level                            // the level of the microphone
 )
 
-// The milestones that this package reports (session-api A.1.4).
+// Phase is a milestone that this package reports (session-api A.1.4).
+type Phase string
+
+// The milestones.
 const (
-	phaseWHEPSent   = "whepSent"
-	phaseWHEPAnswer = "whepAnswer"
-	phaseFirstTrack = "firstTrack"
-	phaseFirstFrame = "firstFrame"
+	phaseWHEPSent   Phase = "whepSent"
+	phaseWHEPAnswer Phase = "whepAnswer"
+	phaseFirstTrack Phase = "firstTrack"
+	phaseFirstFrame Phase = "firstFrame"
 )
 
 // Track is a remote track, or the device's that was muted: in a page the

@@ -314,8 +314,8 @@ func (s *Subscriber) receive(sub *subscription, ev Event) {
 }
 
 // mark reports a milestone once per subscription.
-func (s *Subscriber) mark(sub *subscription, name string) {
-	if sub.first(name) && s.current() == sub {
+func (s *Subscriber) mark(sub *subscription, name Phase) {
+	if sub.first(string(name)) && s.current() == sub {
 		s.notify(Event{Kind: Milestone, Channel: ChannelSTV, Phase: name})
 	}
 }

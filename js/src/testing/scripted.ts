@@ -1,5 +1,5 @@
 import { AgentError, docs, untilAborted } from "../errors.js"
-import type { ErrorCode } from "../codes.js"
+import type { ErrorCode, ErrorPhase } from "../codes.js"
 import type { OAuthRequired, Segment, ToolCall, TurnCall, Widget } from "../events.js"
 import type { Methods } from "../program.js"
 import type { Dispatch } from "../remote.js"
@@ -8,7 +8,7 @@ import type { FakeAgent } from "./fakeagent.js"
 import { pieces, render, rendered, type ReceivedTurn, type ScriptedCall, type Step } from "./script.js"
 
 /** Makes an error like those of the Go program. */
-export function fault(code: ErrorCode, detail: string, more: { status?: number; phase?: string; retryable?: boolean; body?: unknown; cause?: unknown } = {}): AgentError {
+export function fault(code: ErrorCode, detail: string, more: { status?: number; phase?: ErrorPhase; retryable?: boolean; body?: unknown; cause?: unknown } = {}): AgentError {
   return new AgentError({ code, title: code.replaceAll("_", " "), detail, type: docs + code, ...more })
 }
 

@@ -1,7 +1,7 @@
-import type { KnownErrorCode, WarningCode } from "../codes.js"
+import type { ErrorCode, WarningCode } from "../codes.js"
 
 /** Messages for visitors by the code of an error or a warning: what it means to them, and what they can do. */
-export const ERROR_MESSAGES: Partial<Record<KnownErrorCode | WarningCode, string>> = {
+export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = {
   aborted: "You stopped that.",
   bad_request: "This page asked for something the service does not accept. Its author should look at the console.",
   capacity_timeout: "All agents are still busy. Please come back a little later.",

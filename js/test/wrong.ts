@@ -1,0 +1,116 @@
+// What must not compile, one use each: `npm run check` fails for an expectation that is
+// not met. Nothing of it runs.
+import { type AgentError, AgentSession, appInit, AvatarSession, ChatSession, converse, load, MIC_ERROR_CODES, type ErrorCode } from "../src/index.js"
+
+export async function wrong(face: AvatarSession, chat: ChatSession, agent: AgentSession, error: AgentError): Promise<void> {
+  // --- Codes, reasons, states, phases
+
+  // @ts-expect-error 1: a code that does not exist
+  if (error.code === "capacity_unavailible") return
+  // @ts-expect-error 2: in a switch too
+  switch (error.code) { case "time_out": return } // prettier-ignore
+  // @ts-expect-error 3: a table by codes
+  const texts: Partial<Record<ErrorCode, string>> = { tiemout: "too slow" }
+  // @ts-expect-error 4: a warning's code
+  face.on("warning", ({ code }) => code === "playback_blokced")
+  // @ts-expect-error 5: what a warning is about
+  face.on("warning", ({ kind }) => kind === "sound")
+  // @ts-expect-error 6: a reason of an end
+  face.on("ended", ({ reason }) => reason === "dissconnect")
+  // @ts-expect-error 7: the same of a chat
+  chat.on("ended", ({ reason }) => reason === "closed")
+  // @ts-expect-error 8: and of an agent session
+  agent.on("ended", ({ reason }) => reason === "hang_up")
+  // @ts-expect-error 9: a state of connectivity
+  face.on("connectivityChanged", ({ state }) => state === "conected")
+  // @ts-expect-error 10: a channel of it
+  face.on("connectivityChanged", ({ channel }) => channel === "video")
+  // @ts-expect-error 11: the phase of a failed connect
+  if (error.phase === "handshake") return
+  // @ts-expect-error 12: a phase of the timings
+  void face.timings.firstPicture
+  // @ts-expect-error 13: of the event too
+  face.on("connectTimings", ({ first_frame }) => first_frame)
+  // @ts-expect-error 14: a phase that was not reached has no time
+  void (face.timings.firstFrame + 1)
+  // @ts-expect-error 15: a state of the session
+  if (face.state === "open") return
+  // @ts-expect-error 16: what is wrong with the microphone
+  if (MIC_ERROR_CODES.includes("mic_denied")) return
+
+  // --- Events
+
+  // @ts-expect-error 17: an event that does not exist
+  face.on("transcripts", () => {})
+  // @ts-expect-error 18: an event of another kind of session
+  chat.on("micStarted", () => {})
+  // @ts-expect-error 19: a field that the payload lacks
+  face.on("transcript", ({ content }) => content)
+  // @ts-expect-error 20: a type of transcript
+  face.on("transcript", ({ type }) => type === "whole")
+  // @ts-expect-error 21: also when it is awaited
+  await face.next("ready")
+  // @ts-expect-error 22: or iterated over
+  face.stream("mediaready")
+
+  // --- Options
+
+  // @ts-expect-error 23: neither token nor ks
+  void new AvatarSession({ videoEl: null })
+  // @ts-expect-error 24: an option that does not exist
+  void new AvatarSession({ token: "t", videoElement: null })
+  // @ts-expect-error 25: a value that the option does not have
+  void new AvatarSession({ token: "t", micStartMode: "later" })
+  // @ts-expect-error 26: an unknown capability
+  void new ChatSession({ token: "t", capabilities: { fly: "on" } })
+  // @ts-expect-error 27: an element by its selector
+  void new AvatarSession({ token: "t", videoEl: "#video" })
+  // @ts-expect-error 28: one of two modes
+  void new AgentSession({ token: "t", mode: "video" })
+  // @ts-expect-error 29: neither a widget nor a token
+  await appInit({ region: "nvp1" })
+  // @ts-expect-error 30: a program that does not exist
+  await load({ program: "avatar" })
+  // @ts-expect-error 31: a turn without a message
+  converse({ token: "t" })
+
+  // --- Methods
+
+  // @ts-expect-error 32: an argument that the schema does not have
+  face.onToolCall("open", ({ args }) => args.pgae, { page: { type: "str", required: true } })
+  // @ts-expect-error 33: an argument that may be missing
+  face.onToolCall("go", ({ args }) => args.steps.toFixed(), { steps: { type: "int" } })
+  // @ts-expect-error 34: an answer in text, of whatever mode the session is in
+  void (await agent.sendText("Hi")).text
+  // @ts-expect-error 35: the avatar's answer is whether it was sent
+  void (await agent.sendText("Hi", { mode: "avatar" })).text
+  // @ts-expect-error 36: a value that the argument can't have
+  face.onToolCall("open", ({ args }) => args.page === "shop", { page: { type: "str", enum: ["home", "prices"] } })
+  // @ts-expect-error 37: a type that arguments don't have
+  chat.onToolCall("open", () => {}, { page: { type: "string" } })
+  // @ts-expect-error 38: a property that is read only
+  face.state = "connected"
+  // @ts-expect-error 39: a chat does not speak
+  await chat.speak("Hello")
+}
+
+/** The right uses beside them, which keep the wrong ones from being wrong for another reason. */
+export async function right(face: AvatarSession, chat: ChatSession, agent: AgentSession, error: AgentError): Promise<void> {
+  if (error.code === "capacity_unavailable" && error.phase === "join") return
+  face.on("warning", ({ code, kind }) => code === "playback_blocked" && kind === "audio")
+  face.on("ended", ({ reason }) => reason === "disconnect" || reason === "reconnect_failed")
+  face.on("ended", ({ reason }) => String(reason) === "what the page gave")
+  face.on("connectivityChanged", ({ channel, state }) => channel === "socket" && state === "reconnect_retry")
+  const { firstFrame = 0 } = face.timings
+  void (firstFrame + 1)
+  face.onToolCall("open", ({ args: { page, steps, why } }) => [page === "home", steps?.toFixed(), why], {
+    page: { type: "str", required: true, enum: ["home", "prices"] },
+    steps: { type: "int" },
+    why: {},
+  })
+  chat.onToolCall("any", ({ args, toolMetadata }) => [args["whatever"], toolMetadata.id])
+  void (await agent.sendText("Hi", { mode: "chat" })).text
+  const sent: boolean = await agent.sendText("Hi", { mode: "avatar" })
+  const either = await agent.sendText("Hi")
+  void [sent, typeof either === "object" ? either.text : either]
+}
