@@ -491,7 +491,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 
 // checkDecision holds what a session did after a loss against its decisions.
 func checkDecision(t *testing.T, from situation, what loss, to situation) {
-	step, decided := decisions[from][what]
+	step, decided := decide(from, what)
 	switch {
 	case !decided && to != from:
 		t.Errorf("%s, %s: the session is %s, though nothing is decided", from, what, to)

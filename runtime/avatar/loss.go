@@ -96,85 +96,93 @@ const (
 	endSession    action = "end"
 )
 
-// step is a decision: what is done, and the situation afterwards. Of two, it is the
-// second where the session is paused.
+// step is a decision: what is done about a loss in a situation, and the situation
+// afterwards. Of two, it is the second where the session is paused.
 type step struct {
-	do action
-	to []situation
+	from situation
+	what loss
+	do   action
+	to   targets
 }
 
-func then(do action, to ...situation) step { return step{do, to} }
+type targets []situation
 
 // decisions is the state machine. What is not listed changes nothing: a socket that drops
 // during an attempt reconnects within the attempt's own limits, a peer that is lost
 // while another attempt or a pause is under way is looked at afterwards.
-var decisions = map[situation]map[loss]step{
-	starting: {
-		socketClosed:  then(cutAttempt, starting),
-		socketNew:     then(cutAttempt, starting),
-		socketSpent:   then(cutAttempt, starting),
-		tokenRefused:  then(renewToken, starting),
-		socketRefused: then(cutAttempt, starting),
-		attemptFailed: then(endSession, outside),
-		attemptDone:   then(goOn, live),
-	},
-	live: {
-		socketDropped: then(awaitSocket, offline),
-		socketClosed:  then(endSession, outside),
-		networkBack:   then(repairPeers, live),
-		peerLost:      then(repairPeer, live),
-		repairFailed:  then(rebuildAll, rebuilding),
-		repairVain:    then(remember, live),
-		mediaGone:     then(endSession, outside),
-		toolSpiral:    then(rebuildAll, rebuilding),
-		serviceFatal:  then(report, live),
-		pauseOver:     then(remakeMedia, resuming), // it crossed with resume()
-	},
-	paused: {
-		socketDropped: then(awaitSocket, offline),
-		socketClosed:  then(endSession, outside),
-		repairFailed:  then(remember, paused),
-		repairVain:    then(remember, paused),
-		toolSpiral:    then(rebuildAll, rebuilding),
-		serviceFatal:  then(report, paused),
-		pauseOver:     then(noteReleased, paused),
-	},
-	offline: {
-		socketDropped: then(awaitSocket, offline),
-		socketClosed:  then(endSession, outside),
-		socketKept:    then(goOn, live, paused),
-		socketNew:     then(rebuildOnSame, rebuilding),
-		socketSpent:   then(endSession, outside),
-		tokenRefused:  then(renewToken, rebuilding),
-		socketRefused: then(endSession, outside),
-		windowCloses:  then(hurry, offline),
-		windowOver:    then(endSession, outside),
-		networkBack:   then(hurry, offline),
-		repairFailed:  then(remember, offline),
-		repairVain:    then(remember, offline),
-		serviceFatal:  then(report, offline),
-	},
-	rebuilding: {
-		socketClosed:  then(cutAttempt, rebuilding),
-		socketNew:     then(cutAttempt, rebuilding),
-		socketSpent:   then(cutAttempt, rebuilding),
-		tokenRefused:  then(renewToken, rebuilding),
-		socketRefused: then(cutAttempt, rebuilding),
-		networkBack:   then(hurry, rebuilding),
-		attemptFailed: then(retryRebuild, rebuilding),
-		attemptFatal:  then(endSession, outside),
-		attemptsSpent: then(endSession, outside),
-		attemptDone:   then(goOn, live, paused),
-	},
-	resuming: {
-		socketClosed:  then(cutAttempt, resuming),
-		socketNew:     then(cutAttempt, resuming),
-		socketSpent:   then(cutAttempt, resuming),
-		tokenRefused:  then(renewToken, resuming),
-		socketRefused: then(cutAttempt, resuming),
-		attemptFailed: then(endSession, outside),
-		attemptDone:   then(goOn, live),
-	},
+//
+// A list, because the compiler writes it as data; a map would be filled by code when the
+// program starts.
+var decisions = [...]step{
+	{starting, socketClosed, cutAttempt, targets{starting}},
+	{starting, socketNew, cutAttempt, targets{starting}},
+	{starting, socketSpent, cutAttempt, targets{starting}},
+	{starting, tokenRefused, renewToken, targets{starting}},
+	{starting, socketRefused, cutAttempt, targets{starting}},
+	{starting, attemptFailed, endSession, targets{outside}},
+	{starting, attemptDone, goOn, targets{live}},
+
+	{live, socketDropped, awaitSocket, targets{offline}},
+	{live, socketClosed, endSession, targets{outside}},
+	{live, networkBack, repairPeers, targets{live}},
+	{live, peerLost, repairPeer, targets{live}},
+	{live, repairFailed, rebuildAll, targets{rebuilding}},
+	{live, repairVain, remember, targets{live}},
+	{live, mediaGone, endSession, targets{outside}},
+	{live, toolSpiral, rebuildAll, targets{rebuilding}},
+	{live, serviceFatal, report, targets{live}},
+	{live, pauseOver, remakeMedia, targets{resuming}}, // it crossed with resume()
+
+	{paused, socketDropped, awaitSocket, targets{offline}},
+	{paused, socketClosed, endSession, targets{outside}},
+	{paused, repairFailed, remember, targets{paused}},
+	{paused, repairVain, remember, targets{paused}},
+	{paused, toolSpiral, rebuildAll, targets{rebuilding}},
+	{paused, serviceFatal, report, targets{paused}},
+	{paused, pauseOver, noteReleased, targets{paused}},
+
+	{offline, socketDropped, awaitSocket, targets{offline}},
+	{offline, socketClosed, endSession, targets{outside}},
+	{offline, socketKept, goOn, targets{live, paused}},
+	{offline, socketNew, rebuildOnSame, targets{rebuilding}},
+	{offline, socketSpent, endSession, targets{outside}},
+	{offline, tokenRefused, renewToken, targets{rebuilding}},
+	{offline, socketRefused, endSession, targets{outside}},
+	{offline, windowCloses, hurry, targets{offline}},
+	{offline, windowOver, endSession, targets{outside}},
+	{offline, networkBack, hurry, targets{offline}},
+	{offline, repairFailed, remember, targets{offline}},
+	{offline, repairVain, remember, targets{offline}},
+	{offline, serviceFatal, report, targets{offline}},
+
+	{rebuilding, socketClosed, cutAttempt, targets{rebuilding}},
+	{rebuilding, socketNew, cutAttempt, targets{rebuilding}},
+	{rebuilding, socketSpent, cutAttempt, targets{rebuilding}},
+	{rebuilding, tokenRefused, renewToken, targets{rebuilding}},
+	{rebuilding, socketRefused, cutAttempt, targets{rebuilding}},
+	{rebuilding, networkBack, hurry, targets{rebuilding}},
+	{rebuilding, attemptFailed, retryRebuild, targets{rebuilding}},
+	{rebuilding, attemptFatal, endSession, targets{outside}},
+	{rebuilding, attemptsSpent, endSession, targets{outside}},
+	{rebuilding, attemptDone, goOn, targets{live, paused}},
+
+	{resuming, socketClosed, cutAttempt, targets{resuming}},
+	{resuming, socketNew, cutAttempt, targets{resuming}},
+	{resuming, socketSpent, cutAttempt, targets{resuming}},
+	{resuming, tokenRefused, renewToken, targets{resuming}},
+	{resuming, socketRefused, cutAttempt, targets{resuming}},
+	{resuming, attemptFailed, endSession, targets{outside}},
+	{resuming, attemptDone, goOn, targets{live}},
+}
+
+// decide returns the step for a loss, and whether there is one.
+func decide(from situation, what loss) (step, bool) {
+	for _, step := range decisions {
+		if step.from == from && step.what == what {
+			return step, true
+		}
+	}
+	return step{}, false
 }
 
 // detail is what is known of a loss. Which fields count depends on the loss.
@@ -191,7 +199,7 @@ type detail struct {
 // lose does what is decided for what, in the present situation.
 func (s *Session) lose(what loss, d detail) {
 	from := s.situation()
-	step, decided := decisions[from][what]
+	step, decided := decide(from, what)
 	if decided {
 		s.act(step.do, from, what, d)
 	}

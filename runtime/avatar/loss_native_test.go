@@ -33,7 +33,7 @@ func diagram() string {
 		var edges []string // in the order of the losses, one for each action and target
 		causes := map[string][]string{}
 		for _, what := range losses {
-			step, decided := decisions[from][what]
+			step, decided := decide(from, what)
 			if !decided {
 				continue
 			}
@@ -65,24 +65,31 @@ func TestTheDiagramInTheDocsIsTheStateMachine(t *testing.T) {
 	}
 }
 
-// TestEveryDecisionIsDeclared: no situation, loss or target is missing from the lists.
+// TestEveryDecisionIsDeclared: no situation, loss or target is missing from the lists, and
+// none has two decisions.
 func TestEveryDecisionIsDeclared(t *testing.T) {
-	if len(decisions) != len(situations) {
-		t.Errorf("decisions for %d situations of %d", len(decisions), len(situations))
+	decided := map[situation]map[loss]bool{}
+	for _, step := range decisions {
+		if !slices.Contains(situations, step.from) {
+			t.Errorf("the situation %q is not listed", step.from)
+		}
+		if !slices.Contains(losses, step.what) {
+			t.Errorf("the loss %q is not listed", step.what)
+		}
+		for _, to := range step.to {
+			if to != outside && !slices.Contains(situations, to) {
+				t.Errorf("%s, %s: unknown target %q", step.from, step.what, to)
+			}
+		}
+		if decided[step.from][step.what] {
+			t.Errorf("%s, %s: two decisions", step.from, step.what)
+		}
+		if decided[step.from] == nil {
+			decided[step.from] = map[loss]bool{}
+		}
+		decided[step.from][step.what] = true
 	}
-	for from, steps := range decisions {
-		if !slices.Contains(situations, from) {
-			t.Errorf("the situation %q is not listed", from)
-		}
-		for what, step := range steps {
-			if !slices.Contains(losses, what) {
-				t.Errorf("the loss %q is not listed", what)
-			}
-			for _, to := range step.to {
-				if to != outside && !slices.Contains(situations, to) {
-					t.Errorf("%s, %s: unknown target %q", from, what, to)
-				}
-			}
-		}
+	if len(decided) != len(situations) {
+		t.Errorf("decisions for %d situations of %d", len(decided), len(situations))
 	}
 }
