@@ -176,6 +176,7 @@ var examplePages = []struct{ path, about string }{
 	{"/example/avatar/", "a face and a voice"},
 	{"/example/chat/", "text"},
 	{"/example/agent/", "one conversation in both"},
+	{"/example/element/", "a tag that is the whole of it"},
 	{"/example/playground/", "every option, event and fault"},
 }
 

@@ -133,6 +133,7 @@ func TestGreeting(t *testing.T) {
   Open      http://127.0.0.1:8080/example/avatar/       a face and a voice
             http://127.0.0.1:8080/example/chat/         text
             http://127.0.0.1:8080/example/agent/        one conversation in both
+            http://127.0.0.1:8080/example/element/      a tag that is the whole of it
             http://127.0.0.1:8080/example/playground/   every option, event and fault
 `
 	if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "hidden") {

@@ -91,4 +91,20 @@ func TestExampleOfATag(t *testing.T) {
 	p.Keys("My name is Ada.\r")
 	p.AwaitTrue(`document.getElementById("events").textContent.includes('"type":"final"')`)
 	p.Axe("live")
+	p.NothingCut(320, 568)
+	p.NothingCut(667, 375)
+}
+
+// The playground in its states, with axe.
+func TestPlayground(t *testing.T) {
+	t.Parallel()
+	_, p := openExample(t, "playground")
+	p.AwaitTrue(`!document.getElementById("connect").disabled`)
+	p.Axe("idle")
+	p.Press("#connect")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("caption").textContent !== ""`)
+	p.Axe("live")
+	p.Press("#disconnect")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle" && !document.getElementById("connect").disabled`)
+	p.Axe("ended")
 }

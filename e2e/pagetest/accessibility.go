@@ -90,10 +90,11 @@ func (p *Page) NothingCut(width, height int64) {
 const narrow = 360
 
 // Accessible fails the test when people can't use what the page shows: when
-// something has no name, a text is too faint in one of the colour schemes, or a
+// axe-core finds something, something has no name, a text is too faint in one of the colour schemes, or a
 // small phone has to be scrolled sideways. The page stays narrow.
 func (p *Page) Accessible() {
 	p.t.Helper()
+	p.Axe("as it is")
 	for _, node := range p.AccessibilityNodes() {
 		if node.Name == "" && slices.Contains(namedRoles, node.Role) {
 			p.t.Errorf("a %s has no name", node.Role)

@@ -52,6 +52,7 @@ var pages = []struct{ name, about, path string }{
 	{"Face", "Talk face to face", "../avatar/"},
 	{"Text", "Talk in text", "../chat/"},
 	{"Both", "Talk in either way", "../agent/"},
+	{"Tag", "Talk to an element", "../element/"},
 	{"Playground", "Try every option", "../playground/"},
 }
 
