@@ -135,7 +135,7 @@ func TestPlaygroundInText(t *testing.T) {
 		p.AwaitTrue(`document.querySelector("#said li:last-child")?.textContent.includes("Nice to meet you")`)
 		if kind == "agent" {
 			p.Press("#switch")
-			p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && ` + playgroundEvents + `.includes("connectTimings")`)
+			p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && ` + playgroundEvents + `.includes("avatar connectTimings")`)
 		}
 		p.Press("#disconnect")
 		p.AwaitTrue(`!document.getElementById("connect").disabled`)

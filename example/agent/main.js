@@ -15,10 +15,6 @@ const conversation = new Conversation({
   create,
   stop: () => attempt(() => avatar()?.interrupt()),
   changed: show,
-  events: [
-    "stateChange", "modeChanged", "turnStart", "turnEnd", "responsePending", "responseSettled", "widget", "toolCall", "toolCallResult",
-    "toolCallInvalid", "oauthRequired", "mediaReady", "interrupted", "mediaRecovering", "mediaRecovered", "warning", "error", "ended",
-  ],
 })
 
 let wanted // the mode that is being switched to

@@ -8,10 +8,6 @@ const conversation = new Conversation({
   api: { appInit, visitor },
   // Widgets that this page can show; agents send them only when they are switched on.
   create: (options) => new ChatSession({ ...options, capabilities: { show_link: "on", video_gallery: "on", external_video: "on" } }),
-  events: [
-    "stateChange", "turnStart", "turnEnd", "responsePending", "responseSettled", "brainStalled", "widget", "toolCall",
-    "toolCallResult", "toolCallInvalid", "oauthRequired", "sessionCompleted", "warning", "error", "ended",
-  ],
 })
 
 conversation.begin()

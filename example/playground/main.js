@@ -6,7 +6,6 @@ import { $, make, status } from "../shared/dom.js"
 import { readService } from "../shared/service.js"
 import { VoiceControls } from "../shared/voice.js"
 import { showQuality, showTimings } from "./charts.js"
-import { events } from "./declared.js"
 import { drawFaults } from "./faults.js"
 import { Lines, save } from "./lines.js"
 import { chosenOptions, drawOptions } from "./options.js"
@@ -83,7 +82,7 @@ async function connect() {
 
 /** Shows what a session reports. */
 function follow(session, kind) {
-  for (const name of events[kind]) session.on(name, (payload) => log.add(name, textOf(payload)))
+  session.onAny((name, payload) => log.add(name, textOf(payload)))
   drawCaptions(new Captions(session), $("caption"))
   transcript = new SpokenTranscript(session, { liveRegion: $("announcer") })
   transcript.onChange(showSaid)
@@ -95,8 +94,7 @@ function follow(session, kind) {
   session.on("transportChanged", ({ mode, transport }) => {
     if (mode !== "avatar" || known.has(transport)) return
     known.add(transport)
-    // An agent session does not forward these.
-    for (const name of events.avatar.filter((name) => !events.agent.includes(name))) transport.on(name, (payload) => log.add(name, textOf(payload)))
+    transport.onAny((name, payload) => log.add(`avatar ${name}`, textOf(payload))) // an agent session forwards some of them
     followAvatar(transport)
   })
   session.on("modeChanged", connected)

@@ -19,7 +19,6 @@ export class Conversation {
   #api // appInit and visitor
   #create
   #events = new Events($("events"))
-  #eventNames // names of the events that are listed
   #changed
   #service
   #view
@@ -34,12 +33,11 @@ export class Conversation {
    * when the visitor stops an answer, after the signal of sendText was aborted;
    * `changed()` when the session was replaced or has ended.
    */
-  constructor({ page, api, create, stop = () => {}, changed = () => {}, events }) {
+  constructor({ page, api, create, stop = () => {}, changed = () => {} }) {
     this.#page = page
     this.#api = api
     this.#create = create
     this.#changed = changed
-    this.#eventNames = events
     this.composer = new Composer({
       ask: (text) => this.#view.ask(text),
       stop: () => {
@@ -105,7 +103,7 @@ export class Conversation {
       const options = { ...init, ...this.#service.session }
       this.#visitor = this.#api.visitor(options)
       const session = this.#create({ ...options, threadId })
-      this.#events.listen(session, this.#eventNames)
+      this.#events.listen(session)
       this.#view.attach(session, name)
       this.#tools.register(session)
       session.on("ended", ({ reason }) => session === this.session && this.#ended(reason))

@@ -17,8 +17,8 @@ export class Events {
     if (this.#list.children.length > maxEntries) this.#list.lastElementChild.remove()
   }
 
-  /** Shows every event of those names that a session emits. */
-  listen(session, names, options) {
-    for (const name of names) session.on(name, (payload) => this.add(name, payload), options)
+  /** Shows the events of a session, but not each piece of a text. */
+  listen(session) {
+    session.onAny((name, payload) => ["transcript", "brainSegment", "speechChunk"].includes(name) || this.add(name, payload))
   }
 }

@@ -89,6 +89,8 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.id === "thread" && document.getElementById("lines").innerText.includes("nine in the morning")`)
 	p.Accessible()
+	p.NothingCut(320, 568)
+	p.NothingCut(667, 375)
 
 	p.Do(nil, `document.querySelector('[aria-label="Delete: Harbour guide"]').focus()`)
 	p.Keys("\r")

@@ -96,6 +96,8 @@ func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
 			t.Errorf("a %s has no name", node.Role)
 		}
 	}
+	bob.NothingCut(320, 568)
+	bob.NothingCut(667, 375)
 }
 
 // TestTheSiteKeepsItsSecret looks at everything that a visitor can get.

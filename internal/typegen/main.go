@@ -2,8 +2,8 @@
 // emit, of a turn in text and of the options, and the table of error codes, and writes
 // what describes them outside Go: js/src/events.ts, js/src/settings.ts and
 // js/src/codes.ts, the TypeScript types and the table by which options are checked, and
-// docs/events.md, docs/options.md and docs/errors.md, and the lists of options and events
-// of example/playground. It works on Go's syntax trees.
+// docs/events.md, docs/options.md and docs/errors.md, and the list of options of
+// example/playground. It works on Go's syntax trees.
 //
 // Run it with go generate ./runtime/event.
 package main

@@ -15,8 +15,8 @@ var shownOptions = map[string][]string{
 	"agent":  {"SessionSettings", "AgentSettings", "CompletionSettings"},
 }
 
-// playground is the module with which example/playground lists every option and every
-// event of each kind of session.
+// playground is the module with which example/playground lists every option of each kind
+// of session.
 func (t *types) playground() (string, error) {
 	type shownOption struct {
 		Name    string   `json:"name"`
@@ -28,7 +28,6 @@ func (t *types) playground() (string, error) {
 		About   string   `json:"about,omitempty"`
 	}
 	options := map[string][]shownOption{}
-	events := map[string][]string{}
 	for _, k := range kinds {
 		name := strings.ToLower(k.name)
 		for _, group := range shownOptions[name] {
@@ -53,31 +52,13 @@ func (t *types) playground() (string, error) {
 				}
 			}
 		}
-		emitted, err := t.module.events(k.dir)
-		if err != nil {
-			return "", err
-		}
-		for _, e := range emitted {
-			events[name] = append(events[name], e.name)
-		}
 	}
 	var b strings.Builder
-	b.WriteString("// Generated from the Go declarations by \"go generate ./runtime/event\"; don't edit.\n")
-	for _, list := range []struct {
-		about, name string
-		value       any
-	}{
-		{"The options of each kind of session.", "options", options},
-		{"The names of the events of each kind of session.", "events", events},
-	} {
-		var text strings.Builder
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(list.value); err != nil {
-			return "", err
-		}
-		b.WriteString("\n/** " + list.about + " */\nexport const " + list.name + " = " + text.String())
-	}
-	return b.String(), nil
+	b.WriteString("// Generated from the Go declarations by \"go generate ./runtime/event\"; don't edit.\n\n" +
+		"/** The options of each kind of session. */\nexport const options = ")
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(options)
+	return b.String(), err
 }
