@@ -166,6 +166,12 @@ func TestPagesFitPhones(t *testing.T) {
 		for _, size := range sizes {
 			p.NothingCut(size[0], size[1])
 		}
+		// On its side, the picture is in sight as a whole, with the text field or most of the controls.
+		p.Do(nil, `scrollTo(0, 0)`)
+		p.AwaitTrue(`(({top, bottom}) => top >= 0 && bottom <= innerHeight)(document.getElementById("video").getBoundingClientRect())`)
+		if path == "avatar" {
+			p.AwaitTrue(`document.getElementById("text").getBoundingClientRect().bottom <= innerHeight`)
+		}
 		p.AwaitTrue(`document.getElementById("disclosure").checkVisibility() && document.getElementById("disclosure").textContent.includes("AI")`)
 	}
 }

@@ -20,7 +20,8 @@ function field(option) {
   Object.assign(input, { id, name })
   Object.assign(input.dataset, { group, type: input.dataset.type ?? "text" })
   input.setAttribute("aria-describedby", `${id}-about`)
-  const more = [about, preset && `Default: ${preset}.`, input.dataset.type === "json" && `JSON: ${type}.`].filter(Boolean).join(" ")
+  const json = input.matches("textarea") && `JSON: ${type}.`
+  const more = [about, preset && `Default: ${preset}.`, json].filter(Boolean).join(" ").replaceAll("`", "")
   return make("div", { className: "option" }, make("label", { htmlFor: id }, name), input, make("small", { id: `${id}-about` }, more))
 }
 
