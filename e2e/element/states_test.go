@@ -23,6 +23,14 @@ func TestStatesOfAFace(t *testing.T) {
 	press(p, "start")
 	p.Do(nil, `await until(() => element.phase === "connecting" && seen("[part=veil]"))`)
 	p.Axe("connecting")
+	for value, want := range map[string]string{"no-preference": "turn", "reduce": "none"} {
+		p.SetMedia("prefers-reduced-motion", value)
+		var animation string
+		p.Do(&animation, `return getComputedStyle(find(".spinner")).animationName`)
+		if animation != want {
+			t.Errorf("with motion %s the animation is %s, want %s", value, animation, want)
+		}
+	}
 	release()
 
 	p.Do(nil, `await until(() => element.phase === "live" && seen("video") && !seen("[part=poster]"))

@@ -32,7 +32,7 @@ func (p *Page) Axe(state string) {
 		}
 	}
 	for _, scheme := range []string{"dark", "light"} {
-		p.SetColorScheme(scheme)
+		p.SetMedia("prefers-color-scheme", scheme)
 		var found []string
 		err := p.Eval(p.ctx, `axe.run(document, {resultTypes: ["violations"]}).then(({violations}) => violations.flatMap(({id, help, nodes}) =>
 			nodes.map(({target, failureSummary}) => [id, help, target.flat().join(" "), failureSummary].join("; "))))`, &found)
@@ -45,10 +45,11 @@ func (p *Page) Axe(state string) {
 	}
 }
 
-// SetColorScheme makes the page one of a visitor who prefers "light" or "dark".
-func (p *Page) SetColorScheme(scheme string) {
+// SetMedia gives one media feature of the page a value, as prefers-color-scheme "dark";
+// the others have those of the browser again.
+func (p *Page) SetMedia(feature, value string) {
 	p.t.Helper()
-	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+	features := []*emulation.MediaFeature{{Name: feature, Value: value}}
 	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
 		return err

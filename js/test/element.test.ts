@@ -174,7 +174,8 @@ test("an end by a failure is an error, and one by the agent an end", async () =>
   for (const [reason, phase, text] of [
     ["reconnect_timeout", "error", /did not come back/],
     ["conversation_ended", "ended", /The agent ended/],
-    ["anything", "ended", /is over/],
+    ["io server disconnect", "ended", /is over/],
+    ["constructor", "ended", /is over/],
   ] as const) {
     await element.start()
     program.dispatch("ended", { reason })
@@ -239,9 +240,17 @@ test("the visitor's choice of captions outlasts changes of other attributes", as
   captions.click()
   element.poster = "/b.jpg"
   assert.equal(captions.getAttribute("aria-pressed"), "false")
-  assert.equal(find(element, "img").getAttribute("src"), "https://page.example/b.jpg")
+  assert.equal(find(element, "img").getAttribute("src"), "/b.jpg")
   element.captions = "on"
   assert.equal(captions.getAttribute("aria-pressed"), "true")
+})
+
+test("a page's poster may have any address, one of the service only that of a picture on the web", async () => {
+  const own = place({ poster: "data:image/png;base64,AA==" })
+  assert.equal(find(own, "img").getAttribute("src"), "data:image/png;base64,AA==")
+  const element = place({}, { init: { ...init, avatars: [{ previewImageUrl: "javascript:alert(1)" }] } })
+  await element.start()
+  assert.equal(find(element, "img").hasAttribute("src"), false)
 })
 
 test("a disclosure that has to be confirmed has a button", async () => {

@@ -2,7 +2,7 @@ import type { AppInitResult } from "../appinit.js"
 import type { AvatarSession } from "../avatar.js"
 import { MIC_ERROR_CODES } from "../events.js"
 import type { Token } from "../options.js"
-import { make } from "../ui/dom.js"
+import { make, safeUrl } from "../ui/dom.js"
 import { styles } from "../ui/styles.js"
 import { attributes, reflect, upgrade, type AttributeProperties } from "./attributes.js"
 import { Composer } from "./composer.js"
@@ -426,7 +426,7 @@ export abstract class AgentElement extends Base {
   }
 
   #showPoster({ avatars }: AppInitResult): void {
-    if (!this.getAttribute("poster")) this.#update({ poster: avatars?.[0]?.previewImageUrl || undefined })
+    if (!this.getAttribute("poster")) this.#update({ poster: safeUrl(avatars?.[0]?.previewImageUrl) })
   }
 
   // --- The session's events

@@ -57,7 +57,9 @@ export type Labels = typeof english
 
 /** Returns the labels with those of a page over them. */
 export function labelsOf(own: Partial<Labels> | undefined): Labels {
-  return { ...english, ...own, errors: { ...english.errors, ...own?.errors }, ended: { ...english.ended, ...own?.ended } }
+  // Without a prototype, because codes and reasons of the service are looked up in them.
+  const over = (texts: Record<string, string>, others = {}): Record<string, string> => Object.assign(Object.create(null), texts, others)
+  return { ...english, ...own, errors: over(english.errors, own?.errors), ended: over(english.ended, own?.ended) }
 }
 
 /** The sentence for an error, which says what to do. */

@@ -1,4 +1,4 @@
-import { icon, make, makeButton, safeUrl } from "../ui/dom.js"
+import { icon, make, makeButton } from "../ui/dom.js"
 import { open, type Actions, type Part, type State } from "./state.js"
 
 /** The picture, with what is over it: the poster, the veil, captions and the buttons that begin. */
@@ -38,7 +38,7 @@ export class Stage implements Part {
     const { labels, phase } = state
     const active = open(state)
     this.root.hidden = state.mode === "text"
-    this.#showPoster(safeUrl(state.poster))
+    this.#showPoster(state.poster)
     this.#poster.hidden = state.picture && active
     const waits = phase === "connecting" || phase === "reconnecting"
     this.#veil.hidden = !waits || state.gated
