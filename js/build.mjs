@@ -60,7 +60,7 @@ async function modules() {
     entryPoints: entries.map((name) => `src/${name}.ts`),
     outdir: "dist",
     bundle: true,
-    external: ["node:*"], // of agentruntime/testing/local alone, which runs in Node.js
+    external: ["node:*", "react"], // of agentruntime/testing/local alone, which runs in Node.js
     splitting: true,
     chunkNames: "shared-[hash]",
     metafile: true,

@@ -25,6 +25,10 @@ const documents: Record<string, string> = {
     const list: (title: string | null | undefined) => void
     const draw: (segment: import("agentruntime").Segment) => void`,
   "docs/elements.md": `const agent: import("agentruntime/element").AgentAvatarElement`,
+  "docs/react.md": `
+    const useEffect: typeof import("react").useEffect
+    const session: import("agentruntime").AvatarSession | null
+    const setLine: (text: string) => void`,
   "docs/ui.md": `
     const init: import("agentruntime").AppInitResult
     const session: import("agentruntime").AvatarSession
@@ -70,7 +74,12 @@ const settings = {
     strict: true,
     noEmit: true,
     skipLibCheck: true,
-    paths: Object.fromEntries(entries.map(([name, { default: file = "" }]) => [name.replace(/^\./, "agentruntime"), [join(root, "js", file.replace("dist", "src").replace(/js$/, "ts"))]])),
+    jsx: "react-jsx",
+    paths: {
+      react: [join(root, "js/node_modules/@types/react")],
+      "react/jsx-runtime": [join(root, "js/node_modules/@types/react/jsx-runtime")],
+      ...Object.fromEntries(entries.map(([name, { default: file = "" }]) => [name.replace(/^\./, "agentruntime"), [join(root, "js", file.replace("dist", "src").replace(/js$/, "ts"))]])),
+    },
   },
   include: ["*.ts", join(root, "js/src/glue.d.ts")],
 }

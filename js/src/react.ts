@@ -1,0 +1,17 @@
+/**
+ * agentruntime/react: sessions as hooks, and the elements as components (docs/react.md).
+ * Importing it does nothing, also on a server.
+ */
+export { AgentAvatar, AgentChat, type AgentAvatarProps, type AgentChatProps } from "./react/components.js"
+export {
+  useAgentSession,
+  useAvatarSession,
+  useChatSession,
+  type AgentHook,
+  type AgentHookOptions,
+  type AvatarHook,
+  type AvatarHookOptions,
+  type ChatHook,
+  type ChatHookOptions,
+} from "./react/hooks.js"
+export type { Actions, Place, Snapshot, Source } from "./react/store.js"

@@ -1,0 +1,80 @@
+import { createElement, useEffect, useImperativeHandle, useRef, type HTMLAttributes, type ReactElement, type ReactNode, type Ref } from "react"
+import type { AgentAvatarElement, AgentChatElement, AgentElementEvents, Labels, SessionOptions } from "../element.js"
+import type { AgentElement } from "../element/agentelement.js"
+import { attributes } from "../element/attributes.js"
+import type { AppInitResult } from "../appinit.js"
+import type { Token } from "../options.js"
+import type { Source } from "./store.js"
+
+/** The attributes of an element, by their properties' names. */
+type Attributes = { [Name in Exclude<keyof typeof attributes, "muted" | "widgetId">]?: string | undefined }
+
+interface Props<Element> extends Attributes, Omit<HTMLAttributes<Element>, keyof Attributes> {
+  widgetId?: string | undefined
+  muted?: boolean | undefined
+  /** A token that a server made for this visitor; also as a promise, or a function that is asked at every start. */
+  token?: Source<Token> | undefined
+  /** The reply of `appInit`, when a server has requested it. */
+  init?: Source<AppInitResult> | undefined
+  /** Further options of the session, for the next start. */
+  options?: SessionOptions | undefined
+  /** Texts that replace the English ones. */
+  labels?: Partial<Labels> | undefined
+  /** Listeners for events of the element, by name, with what their `detail` is. */
+  on?: { [Name in keyof AgentElementEvents]?: (detail: AgentElementEvents[Name]) => void } | undefined
+  /** What goes into slots. */
+  children?: ReactNode
+  ref?: Ref<Element> | undefined
+}
+
+/** Properties of `<AgentAvatar>`: the attributes and properties of `<agent-avatar>`. */
+export type AgentAvatarProps = Props<AgentAvatarElement>
+
+/** Properties of `<AgentChat>`: the attributes and properties of `<agent-chat>`. */
+export type AgentChatProps = Props<AgentChatElement>
+
+/** `<agent-avatar>`: an agent with a face and everything around it. */
+export function AgentAvatar(props: AgentAvatarProps): ReactElement {
+  return useElement("agent-avatar", props)
+}
+
+/** `<agent-chat>`: an agent in text. */
+export function AgentChat(props: AgentChatProps): ReactElement {
+  return useElement("agent-chat", props)
+}
+
+/** Properties that are set on the element, because they have no attribute. */
+const properties = ["token", "init", "options", "labels"] as const
+
+function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, children, ...props }: Props<Element>): ReactElement {
+  const element = useRef<Element>(null)
+  const listeners = useRef(on)
+  useImperativeHandle(ref, () => element.current as Element)
+  useEffect(() => {
+    listeners.current = on
+  })
+  const { token, init, options, labels, className, ...rest } = props as Props<Element>
+  useEffect(() => {
+    // They may be set before the element is defined.
+    const given = { token, init, options, labels }
+    for (const name of properties) if (given[name] !== undefined || element.current![name] !== undefined) element.current![name] = given[name] as never
+  }, [token, init, options, labels])
+  const names = Object.keys(on).sort().join(" ")
+  useEffect(() => {
+    const target = element.current!
+    const each = names ? names.split(" ") : []
+    const listener = ({ type, detail }: Event & { detail?: unknown }) =>
+      (listeners.current as Record<string, ((detail: unknown) => void) | undefined>)[type]?.(detail)
+    for (const name of each) target.addEventListener(name, listener)
+    return () => {
+      for (const name of each) target.removeEventListener(name, listener)
+    }
+  }, [names])
+  // After the properties and listeners. On a server this does not run.
+  useEffect(() => void import("../element.js"), [])
+  const given: Record<string, unknown> = { ref: element }
+  for (const [name, value] of Object.entries(rest)) given[(attributes as Record<string, string>)[name] ?? name] = value
+  if (className !== undefined) given["class"] = className
+  if (typeof given["muted"] === "boolean") given["muted"] = given["muted"] ? "" : undefined
+  return createElement(tag, given, children)
+}

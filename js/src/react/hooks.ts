@@ -1,0 +1,246 @@
+import { useEffect, useLayoutEffect, useState, useSyncExternalStore, type RefObject } from "react"
+import { AgentSession } from "../agentsession.js"
+import type { AgentSettings } from "../agentoptions.js"
+import type { AppInitOptions, AppInitResult } from "../appinit.js"
+import { AvatarSession } from "../avatar.js"
+import type { AvatarSettings } from "../avataroptions.js"
+import * as chat from "../chat.js"
+import type { ChatSettings } from "../chatoptions.js"
+import { ChatSession } from "../chatsession.js"
+import type { AgentError } from "../errors.js"
+import type { AgentMode, AgentState, AvatarMode, AvatarState, ChatState } from "../events.js"
+import { appInit } from "../full.js"
+import { Store, valueOf, type Actions, type AnySession, type Kind, type Life, type Place, type Snapshot } from "./store.js"
+
+/** An element, or the ref of one. */
+type Target = HTMLMediaElement | null | RefObject<HTMLMediaElement | null>
+
+interface Targets {
+  /** Where the picture goes, and the voice without `audioEl`. */
+  videoEl?: Target | undefined
+  audioEl?: Target | undefined
+}
+
+/** Options of `useAvatarSession`: where the agent is, and options of `AvatarSession`. */
+export type AvatarHookOptions = Place & Targets & Life<AvatarSession> & Omit<AvatarSettings, "videoEl" | "audioEl" | keyof Place>
+
+/** Options of `useChatSession`: where the agent is, and options of `ChatSession`. */
+export type ChatHookOptions = Place & Life<ChatSession> & Omit<ChatSettings, keyof Place>
+
+/** Options of `useAgentSession`: where the agent is, and options of `AgentSession`. */
+export type AgentHookOptions = Place & Targets & Life<AgentSession> & Omit<AgentSettings, keyof Place>
+
+interface AvatarValues {
+  readonly state: AvatarState
+  readonly mode: AvatarMode
+  readonly threadId: string | undefined
+  /** Whether the agent talks. */
+  readonly speaking: boolean
+  /** Whether a turn was sent and no part of its answer has come yet. */
+  readonly responsePending: boolean
+  readonly paused: boolean
+  readonly micStarted: boolean
+  readonly micEnabled: boolean
+  /** Why there is no microphone. */
+  readonly micError: AgentError | null
+  /** What waits for a click, and `startPlayback()` in it. */
+  readonly playbackBlocked: "video" | "audio" | null
+  readonly audioOutputMuted: boolean
+}
+
+interface AvatarActions extends Actions {
+  /** Starts the microphone, or mutes and unmutes it. Rejects with what `micError` shows. */
+  toggleMicrophone(): Promise<void>
+  /** Mutes and unmutes the agent's voice. */
+  toggleSound(): void
+  /** Plays what the browser has blocked; call it in a click handler. */
+  startPlayback(): Promise<boolean>
+}
+
+interface ChatValues {
+  readonly state: ChatState
+  readonly threadId: string | undefined
+  /** Whether a turn was sent and no part of its answer has come yet. */
+  readonly responsePending: boolean
+}
+
+interface AgentValues {
+  readonly state: AgentState
+  /** The transport that carries the conversation. */
+  readonly mode: AgentMode
+  readonly threadId: string | undefined
+}
+
+/** What `useAvatarSession` returns. */
+export type AvatarHook = Snapshot<AvatarSession> & AvatarValues & AvatarActions
+/** What `useChatSession` returns. */
+export type ChatHook = Snapshot<ChatSession> & ChatValues & Actions
+/** What `useAgentSession` returns. */
+export type AgentHook = Snapshot<AgentSession> & AgentValues & Actions
+
+/**
+ * A live session of the component: made by `connect()`, ended when the component leaves the
+ * page. Options count from the next connect on, elements at once.
+ */
+export function useAvatarSession(options: AvatarHookOptions): AvatarHook {
+  const own = useStore(options, avatarKind)
+  const { store } = own
+  const { session } = own.values
+  const video = elementOf(options.videoEl)
+  const audio = elementOf(options.audioEl)
+  useLayoutEffect_(() => {
+    if (!session || session.state === "disconnected") return
+    if (elementOf(options.videoEl) !== session.videoEl) session.setVideoEl(elementOf(options.videoEl))
+    if (elementOf(options.audioEl) !== session.audioEl) session.setAudioEl(elementOf(options.audioEl))
+  }, [session, video, audio])
+  const [actions] = useState(() => avatarActions(store))
+  return { ...own.values, ...actions }
+}
+
+/** A conversation in text of the component, as `useAvatarSession`. */
+export function useChatSession(options: ChatHookOptions): ChatHook {
+  const { values, store } = useStore(options, chatKind)
+  return { ...values, connect: store.connect, disconnect: store.disconnect }
+}
+
+/** A conversation in text or with a face of the component, as `useAvatarSession`. */
+export function useAgentSession(options: AgentHookOptions): AgentHook {
+  const { values, store } = useStore(options, agentKind)
+  return { ...values, connect: store.connect, disconnect: store.disconnect }
+}
+
+// On a server, where effects don't run, React complains about it.
+const useLayoutEffect_ = typeof document === "undefined" ? useEffect : useLayoutEffect
+
+function useStore<Session extends AnySession, Values extends object, Options extends Life<Session>>(
+  options: Options,
+  kindOf: (options: () => Options) => Kind<Session, Values>,
+): { store: Store<Session, Values>; values: Snapshot<Session> & Values } {
+  const [{ store, latest }] = useState(() => {
+    const latest = { options }
+    return { latest, store: new Store(kindOf(() => latest.options)) }
+  })
+  useLayoutEffect_(() => {
+    latest.options = options
+  })
+  const { autoConnect = false } = options
+  useEffect(() => store.mount(), [store])
+  useEffect(() => {
+    if (autoConnect) store.connect().catch(() => {}) // `error` has it
+  }, [store, autoConnect])
+  return { store, values: useSyncExternalStore(store.subscribe, store.getSnapshot, store.getServerSnapshot) }
+}
+
+// --- The kinds of sessions
+
+function avatarKind(options: () => AvatarHookOptions): Kind<AvatarSession, AvatarValues> {
+  return {
+    initial: {
+      state: "idle",
+      mode: "video",
+      threadId: undefined,
+      speaking: false,
+      responsePending: false,
+      paused: false,
+      micStarted: false,
+      micEnabled: true,
+      micError: null,
+      playbackBlocked: null,
+      audioOutputMuted: false,
+    },
+    read: (session) => {
+      const { state, mode, threadId, speaking, responsePending, paused, micStarted, micEnabled, micError, playbackBlocked, audioOutputMuted } = session
+      return { state, mode, threadId, speaking, responsePending, paused, micStarted, micEnabled, micError, playbackBlocked, audioOutputMuted }
+    },
+    make: async (signal) => {
+      const { settings, place } = split(options())
+      const init = await initOf(place, appInit, signal)
+      // The elements of now: the component may have been drawn again meanwhile.
+      const { videoEl, audioEl, createSession } = options()
+      return create(AvatarSession, createSession, { ...settings, ...init, videoEl: elementOf(videoEl), audioEl: elementOf(audioEl) })
+    },
+    made: (session) => options().onSession?.(session),
+  }
+}
+
+function chatKind(options: () => ChatHookOptions): Kind<ChatSession, ChatValues> {
+  return {
+    initial: { state: "idle", threadId: undefined, responsePending: false },
+    read: ({ state, threadId, responsePending }) => ({ state, threadId, responsePending }),
+    make: async (signal) => {
+      const { settings, place } = split(options())
+      return create(ChatSession, options().createSession, { ...settings, ...(await initOf(place, chat.appInit, signal)) })
+    },
+    made: (session) => options().onSession?.(session),
+  }
+}
+
+function agentKind(options: () => AgentHookOptions): Kind<AgentSession, AgentValues> {
+  return {
+    initial: { state: "idle", mode: "avatar", threadId: undefined },
+    read: ({ state, mode, threadId }) => ({ state, mode, threadId }),
+    make: async (signal) => {
+      const { settings, place } = split(options())
+      const init = await initOf(place, appInit, signal)
+      const { videoEl, audioEl, createSession } = options()
+      const avatar = { videoEl: elementOf(videoEl), audioEl: elementOf(audioEl), ...(settings["avatar"] as object | undefined) }
+      return create(AgentSession, createSession, { ...settings, ...init, avatar })
+    },
+    made: (session) => options().onSession?.(session),
+  }
+}
+
+function avatarActions(store: Store<AvatarSession, AvatarValues>): AvatarActions {
+  const attempt = async <T>(work: (session: AvatarSession) => T | Promise<T>): Promise<T | undefined> => {
+    const { session } = store.getSnapshot()
+    try {
+      return session ? await work(session) : undefined
+    } finally {
+      store.refresh()
+    }
+  }
+  return {
+    connect: store.connect,
+    disconnect: store.disconnect,
+    toggleMicrophone: () =>
+      attempt((session) => {
+        if (!session.micStarted) return session.startMic()
+        if (session.micEnabled) session.mute()
+        else session.unmute()
+      }),
+    toggleSound: () => {
+      const { session } = store.getSnapshot()
+      if (session?.audioOutputMuted) session.unmuteAudioOutput()
+      else session?.muteAudioOutput()
+      store.refresh()
+    },
+    startPlayback: async () => (await attempt((session) => session.startPlayback())) ?? false,
+  }
+}
+
+// --- Options
+
+/** Divides the options of a hook into those of the session and what finds the agent. */
+function split(options: Place & Targets & { [Name in keyof Life<unknown>]?: unknown }): { settings: Record<string, unknown>; place: Place } {
+  const { widgetId, token, init, agenticUrl, genieUrl, ovpUrl, videoEl, audioEl, autoConnect, onSession, createSession, ...settings } = options
+  return { settings, place: { widgetId, token, init, agenticUrl, genieUrl, ovpUrl, ...pick(settings, "region"), ...pick(settings, "allowInsecureTransport") } }
+}
+
+const pick = (from: Record<string, unknown>, name: string) => (from[name] === undefined ? {} : { [name]: from[name] })
+
+/** What a session needs to connect. */
+async function initOf(place: Place, request: (options: AppInitOptions) => Promise<AppInitResult>, signal: AbortSignal): Promise<object> {
+  const { init, token, ...rest } = place
+  if (init !== undefined) return valueOf(init)
+  const own = token === undefined ? undefined : await valueOf(token)
+  const given = { ...rest, token: typeof own === "object" ? own.ks : own, signal }
+  return request(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as unknown as AppInitOptions)
+}
+
+function create<Session>(Kind: new (options: never) => Session, own: ((options: never) => Session) | undefined, options: object): Session {
+  return own ? own(options as never) : new Kind(options as never)
+}
+
+function elementOf(target: Target | undefined): HTMLMediaElement | null {
+  return target && "current" in target ? target.current : (target ?? null)
+}

@@ -1,0 +1,208 @@
+import type { AppInitResult } from "../appinit.js"
+import { AgentError, messageOf } from "../errors.js"
+import type { Source } from "../element/agentelement.js"
+import type { Token } from "../options.js"
+import type { DisconnectOptions } from "../session.js"
+
+export type { Source }
+
+/** Where the agent is: what `appInit` needs, or its reply. */
+export interface Place {
+  /** The public id of the agent's widget. */
+  widgetId?: string | undefined
+  /** A token that a server made for this visitor, in place of the widget's; also as a promise, or a function that is asked at every connect. */
+  token?: Source<Token> | undefined
+  /** The reply of `appInit`, when a server has requested it; then nothing else of this is needed. */
+  init?: Source<AppInitResult | (Partial<AppInitResult> & { ks: string })> | undefined
+  agenticUrl?: string | URL | undefined
+  genieUrl?: string | URL | undefined
+  ovpUrl?: string | URL | undefined
+}
+
+/** What a hook is given besides the options of its session. */
+export interface Life<Session> {
+  /** Connects when the component is mounted. Default: `connect()` does. */
+  autoConnect?: boolean | undefined
+  /** Called with each session before it connects: the place to add tools and listeners. */
+  onSession?: ((session: Session) => void) | undefined
+  /** Makes the session, such as a fake one in a test. Default: the class of the hook. */
+  createSession?: ((options: never) => Session) | undefined
+}
+
+/** What a hook uses of a session. */
+export interface AnySession {
+  readonly state: string
+  connect(options: { signal: AbortSignal }): Promise<void>
+  disconnect(options?: DisconnectOptions): void
+  dispose(): Promise<void>
+  onAny(listener: (event: any, payload: unknown) => void, options: { signal: AbortSignal }): unknown
+}
+
+/** What all hooks return, besides the properties of their session. */
+export interface Snapshot<Session> {
+  /** The session of the latest connect, null before the first. */
+  readonly session: Session | null
+  /** Why the last connect failed, or the session was lost; null after an end that the page asked for. */
+  readonly error: AgentError | null
+}
+
+/** The functions that a hook returns, which never change. */
+export interface Actions {
+  /** Connects a new session, or waits for the one there is. Rejects with the error that `error` shows; a disconnect resolves it. */
+  connect(): Promise<void>
+  /** Ends the session. */
+  disconnect(options?: DisconnectOptions): void
+}
+
+/** How a kind of session is made and read. */
+export interface Kind<Session, Values> {
+  /** The properties without a session. */
+  readonly initial: Values
+  read(session: Session): Values
+  /** Makes a session that is not connected yet. */
+  make(signal: AbortSignal): Promise<Session>
+  /** Called before the session connects. */
+  made(session: Session): void
+}
+
+// After these a property may be different. What comes many times in a second is left out.
+const changes: ReadonlySet<string> = new Set([
+  "stateChange",
+  "transportChanged",
+  "modeChanged",
+  "mediaReady",
+  "disclosure",
+  "micStarted",
+  "tapToTalkStarted",
+  "tapToTalkEnded",
+  "avatarStartTalking",
+  "avatarStopTalking",
+  "interrupted",
+  "responsePending",
+  "responseSettled",
+  "turnStart",
+  "turnEnd",
+  "resumed",
+  "resumeReady",
+  "warning",
+  "error",
+  "ended",
+])
+
+/**
+ * The session of one component. React may mount a component twice, and may take it out and
+ * put it back at once, so that a session ends in the task after: a component that is
+ * mounted again keeps it.
+ */
+export class Store<Session extends AnySession, Values extends object> {
+  readonly #kind: Kind<Session, Values>
+  readonly #listeners = new Set<() => void>()
+  readonly initial: Snapshot<Session> & Values
+  #snapshot: Snapshot<Session> & Values
+  #connecting: Promise<void> | undefined
+  /** Ends what the present connect has begun. */
+  #run = new AbortController()
+  #leaving: ReturnType<typeof setTimeout> | undefined
+
+  constructor(kind: Kind<Session, Values>) {
+    this.#kind = kind
+    this.#snapshot = this.initial = { ...kind.initial, session: null, error: null }
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** The same object until something in it is different. */
+  readonly getSnapshot = (): Snapshot<Session> & Values => this.#snapshot
+
+  readonly getServerSnapshot = (): Snapshot<Session> & Values => this.initial
+
+  /** The component is in the page until the returned function is called. */
+  mount(): () => void {
+    clearTimeout(this.#leaving)
+    return () => {
+      this.#leaving = setTimeout(() => this.disconnect())
+    }
+  }
+
+  readonly connect = (): Promise<void> => {
+    if (!this.#run.signal.aborted && this.#snapshot.session && !this.#connecting) return Promise.resolve()
+    return (this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined)))
+  }
+
+  readonly disconnect = (options?: DisconnectOptions): void => {
+    const { session } = this.#snapshot
+    if (this.#connecting) this.#connecting = undefined // the next connect is another one
+    if (session && !this.#run.signal.aborted) {
+      session.disconnect(options)
+      this.refresh()
+    }
+    this.#leave(session)
+  }
+
+  /** Reads the properties of the session again. */
+  readonly refresh = (): void => {
+    const { session } = this.#snapshot
+    if (session) this.#change({ ...this.#kind.read(session) } as Partial<Snapshot<Session> & Values>)
+  }
+
+  async #connect(): Promise<void> {
+    const run = (this.#run = new AbortController())
+    const { signal } = run
+    this.#change({ error: null } as Partial<Snapshot<Session> & Values>)
+    let session: Session | undefined
+    try {
+      session = await this.#kind.make(signal)
+      if (signal.aborted) return void session.dispose().catch(() => {})
+      this.#listen(session, signal)
+      this.#kind.made(session)
+      this.#change({ ...this.#kind.read(session), session } as Partial<Snapshot<Session> & Values>)
+      await session.connect({ signal })
+    } catch (reason) {
+      if (signal.aborted) return // by the page: no error
+      const error = reason instanceof AgentError ? reason : new AgentError({ code: "error", detail: messageOf(reason), cause: reason })
+      this.refresh()
+      this.#change({ error } as Partial<Snapshot<Session> & Values>)
+      this.#leave(session)
+      throw error
+    }
+  }
+
+  #listen(session: Session, signal: AbortSignal): void {
+    let last: AgentError | null = null
+    session.onAny(
+      (event: string, payload) => {
+        if (!changes.has(event)) return
+        if (event === "error" && payload instanceof AgentError) last = payload
+        this.refresh()
+        if (event !== "ended") return
+        // The code of a loss is the reason of the end.
+        const { reason } = payload as { reason?: string }
+        if (last && last.code === reason) this.#change({ error: last } as Partial<Snapshot<Session> & Values>)
+        // Not now: states that follow the event are read too.
+        if (!this.#connecting) queueMicrotask(() => signal.aborted || this.#leave(session))
+      },
+      { signal },
+    )
+  }
+
+  /** Frees the session, whose properties stay as they are. */
+  #leave(session: Session | null | undefined): void {
+    this.#run.abort()
+    session?.dispose().catch(() => {}) // the program has ended, and the session with it
+  }
+
+  #change(change: Partial<Snapshot<Session> & Values>): void {
+    const before = this.#snapshot as Record<string, unknown>
+    if (Object.entries(change).every(([name, value]) => Object.is(before[name], value))) return
+    this.#snapshot = { ...this.#snapshot, ...change }
+    for (const listener of [...this.#listeners]) listener()
+  }
+}
+
+/** The value of a source. */
+export async function valueOf<T>(source: Source<T>): Promise<T> {
+  return typeof source === "function" ? (source as () => T | Promise<T>)() : source
+}

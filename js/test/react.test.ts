@@ -1,0 +1,224 @@
+import assert from "node:assert/strict"
+import { test, type TestContext } from "node:test"
+import { JSDOM } from "jsdom"
+import { act, createElement, StrictMode, useRef, type ReactElement } from "react"
+import type { Root } from "react-dom/client"
+import { renderToString } from "react-dom/server"
+import { AgentError } from "../src/errors.js"
+import { AgentAvatar, AgentChat, useAgentSession, useAvatarSession, useChatSession, type AgentHook, type AvatarHook, type AvatarHookOptions, type ChatHook } from "../src/react.js"
+import { FakeAgent, FakeAgentSession, FakeAvatarSession, FakeChatSession } from "../src/testing.js"
+
+const init = { ks: "token", genieUrl: "https://brain.example" }
+
+test("on a server hooks and components render, and do nothing", () => {
+  assert.equal(typeof document, "undefined")
+  let made = 0
+  function Page(): ReactElement {
+    const video = useRef<HTMLVideoElement>(null)
+    const { state, session, error } = useAvatarSession({ widgetId: "w", videoEl: video, autoConnect: true, onSession: () => made++ })
+    const { state: chat } = useChatSession({ widgetId: "w" })
+    const { mode } = useAgentSession({ widgetId: "w" })
+    return createElement("main", null, `${state} ${session} ${error} ${chat} ${mode}`, createElement(AgentAvatar, { widgetId: "w", modes: "face text", className: "hero" }), createElement(AgentChat, { widgetId: "c" }))
+  }
+  const html = renderToString(createElement(StrictMode, null, createElement(Page)))
+  assert.equal(html, '<main>idle null null idle avatar<agent-avatar widget-id="w" modes="face text" class="hero"></agent-avatar><agent-chat widget-id="c"></agent-chat></main>')
+  assert.equal(made, 0)
+})
+
+let dom: JSDOM | undefined
+
+/** A root for components in a page, which is made after the tests without one. What it renders is gone when the test ends. */
+async function page(t: TestContext): Promise<{ root: Root; body: HTMLElement; render: (element: ReactElement) => Promise<void> }> {
+  if (!dom) {
+    dom = new JSDOM("<!doctype html><body></body>", { url: "https://page.example/" })
+    const { window } = dom as unknown as { window: Record<string, unknown> }
+    const define = (name: string, value: unknown) => Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
+    define("window", window)
+    for (const name of ["document", "navigator", "HTMLElement", "HTMLIFrameElement", "customElements", "Event", "CustomEvent", "Node"]) define(name, window[name])
+    define("IS_REACT_ACT_ENVIRONMENT", true)
+  }
+  const { createRoot } = await import("react-dom/client")
+  const body = document.body.appendChild(document.createElement("main"))
+  const root = createRoot(body)
+  t.after(async () => {
+    await act(async () => root.unmount())
+    await passes()
+    body.remove()
+  })
+  return { root, body, render: (element) => act(async () => root.render(createElement(StrictMode, null, element))) }
+}
+
+/** Lets so much of the event loop pass that a session connects or ends. */
+const passes = async (ms = 20) => act(() => new Promise<void>((resolve) => setTimeout(resolve, ms)))
+
+/** Waits until what a page shows is so. */
+async function until(what: string, fits: () => boolean): Promise<void> {
+  const end = Date.now() + 5_000
+  while (!fits()) {
+    assert.ok(Date.now() < end, what)
+    await passes(5)
+  }
+}
+
+/** A component with the hook, and what the hook returned last. */
+function rig(agent: FakeAgent, more: AvatarHookOptions = {}) {
+  const sessions: FakeAvatarSession[] = []
+  const seen: { hook?: AvatarHook; renders: number } = { renders: 0 }
+  const Talk = (props: Partial<AvatarHookOptions>): ReactElement => {
+    seen.renders++
+    seen.hook = useAvatarSession({
+      init,
+      createSession: (options: object) => {
+        const session = new FakeAvatarSession({ ...options, agent })
+        sessions.push(session)
+        return session
+      },
+      ...more,
+      ...props,
+    })
+    return createElement("p", null, seen.hook.state)
+  }
+  return { Talk, sessions, seen, hook: () => seen.hook! }
+}
+
+test("a component that is mounted twice has one session, and none when it has left", async (t) => {
+  const { Talk, sessions, hook } = rig(new FakeAgent())
+  const { root, body, render } = await page(t)
+  await render(createElement(Talk, { autoConnect: true }))
+  await until("connected", () => body.textContent === "connected")
+  assert.equal(sessions.length, 1)
+  assert.equal(hook().session, sessions[0])
+  assert.equal(hook().error, null)
+  await act(async () => root.unmount())
+  await until("ended", () => sessions[0]!.state === "disconnected")
+  assert.equal(sessions.length, 1)
+})
+
+test("a component that leaves while it connects leaves no session and no error", async (t) => {
+  const { Talk, sessions, seen } = rig(new FakeAgent())
+  const { root, render } = await page(t)
+  let give = (_: typeof init) => {}
+  const asked = new Promise<typeof init>((resolve) => (give = resolve))
+  await render(createElement(Talk, { init: () => asked }))
+  const connected = seen.hook!.connect()
+  await act(async () => root.unmount())
+  await passes()
+  give(init)
+  await connected // not rejected
+  await passes()
+  assert.deepEqual(sessions.map(({ state }) => state).filter((state) => state !== "disconnected"), [])
+})
+
+test("the token is asked for at each connect, as a function or a promise of it", async (t) => {
+  const { Talk, hook, sessions } = rig(new FakeAgent())
+  const { render } = await page(t)
+  let asked = 0
+  await render(createElement(Talk, { init: async () => ({ ...init, ks: `token ${++asked}` }) }))
+  assert.equal(asked, 0, "not before it connects")
+  await act(() => Promise.all([hook().connect(), hook().connect()]))
+  assert.deepEqual([asked, sessions.length], [1, 1])
+  await act(async () => hook().disconnect())
+  await act(() => hook().connect())
+  assert.deepEqual([asked, sessions.length], [2, 2])
+  await render(createElement(Talk, { init: () => Promise.reject(new Error("no token today")) }))
+  await act(async () => hook().disconnect())
+  await act(() => assert.rejects(hook().connect(), /no token today/))
+  assert.match(hook().error!.message, /no token today/)
+})
+
+test("a disconnect by the page is no error, a loss is one", async (t) => {
+  const agent = new FakeAgent()
+  const { Talk, hook, sessions } = rig(agent)
+  const { render, body } = await page(t)
+  await render(createElement(Talk))
+  const connecting = hook().connect()
+  await act(async () => hook().disconnect())
+  await connecting
+  assert.equal(hook().error, null)
+
+  await act(() => hook().connect())
+  assert.equal(body.textContent, "connected")
+  await act(async () => hook().disconnect({ reason: "enough" }))
+  await until("disconnected", () => body.textContent === "disconnected")
+  assert.equal(hook().error, null)
+
+  await act(() => hook().connect())
+  await act(async () => agent.giveUp("reconnect_failed"))
+  await until("lost", () => body.textContent === "disconnected")
+  await passes()
+  assert.equal(hook().error?.code, "reconnect_failed")
+  const before = sessions.length
+  await act(() => hook().connect())
+  assert.equal(hook().error, null)
+  assert.equal(sessions.length, before + 1)
+})
+
+test("a connect that fails is an error that can be read and caught, and the next one is another", async (t) => {
+  const agent = new FakeAgent()
+  const { Talk, hook } = rig(agent)
+  const { render } = await page(t)
+  await render(createElement(Talk))
+  agent.failConnect("capacity_unavailable")
+  await act(() => assert.rejects(hook().connect(), (error) => error instanceof AgentError && error.code === "capacity_unavailable"))
+  assert.equal(hook().error?.code, "capacity_unavailable")
+  await act(() => hook().connect())
+  assert.deepEqual([hook().error, hook().state], [null, "connected"])
+})
+
+test("what did not change is drawn once, and functions stay the same", async (t) => {
+  const { Talk, hook, seen, sessions } = rig(new FakeAgent())
+  const { render } = await page(t)
+  await render(createElement(Talk, { autoConnect: true }))
+  await until("connected", () => hook().state === "connected")
+  await passes()
+  const { connect, disconnect, toggleSound, toggleMicrophone, startPlayback } = hook()
+  const { renders } = seen
+  for (let i = 0; i < 10; i++) sessions[0]!.emit("turnStart", { speechId: null, turnId: "t", isNewTurn: true })
+  await passes()
+  assert.equal(seen.renders, renders)
+  await act(async () => hook().toggleSound())
+  assert.equal(hook().audioOutputMuted, true)
+  assert.ok(seen.renders > renders)
+  for (const [name, value] of Object.entries({ connect, disconnect, toggleSound, toggleMicrophone, startPlayback })) assert.equal(hook()[name as "connect"], value, name)
+})
+
+test("chats and agent sessions have the same life", async (t) => {
+  const agent = new FakeAgent()
+  const seen: { chat?: ChatHook; both?: AgentHook } = {}
+  function Page(): ReactElement {
+    seen.chat = useChatSession({ init, autoConnect: true, createSession: (options: object) => new FakeChatSession({ ...options, agent }) })
+    seen.both = useAgentSession({ init, mode: "chat", createSession: (options: object) => new FakeAgentSession({ ...options, agent }) })
+    return createElement("p", null, `${seen.chat.state} ${seen.both.state}`)
+  }
+  const { render, body } = await page(t)
+  await render(createElement(Page))
+  await until("the chat is connected", () => body.textContent === "connected idle")
+  await act(() => seen.both!.connect())
+  assert.equal(body.textContent, "connected connected")
+  assert.equal(seen.both!.mode, "chat")
+  await act(async () => {
+    seen.chat!.disconnect()
+    seen.both!.disconnect()
+  })
+  await until("both are closed", () => body.textContent === "closed closed")
+  assert.deepEqual([seen.chat!.error, seen.both!.error], [null, null])
+})
+
+test("components are the elements, with attributes, properties and listeners", async (t) => {
+  const { render, body } = await page(t)
+  const heard: unknown[] = []
+  const token = async () => "own"
+  const labels = { start: "Los" }
+  const draw = (more: object) => createElement(AgentAvatar, { widgetId: "w", muted: true, microphone: "click", token, labels, className: "hero", on: { phaseChange: ({ phase }) => heard.push(phase) }, ...more })
+  await render(draw({}))
+  const element = body.querySelector("agent-avatar") as HTMLElement & { token?: unknown; labels?: unknown }
+  assert.deepEqual([...element.attributes].map(({ name, value }) => [name, value]).filter(([name]) => name !== "phase").sort(), [["class", "hero"], ["microphone", "click"], ["muted", ""], ["widget-id", "w"]])
+  assert.equal(element.token, token)
+  assert.equal(element.labels, labels)
+  element.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: "live" } }))
+  await render(draw({ on: { phaseChange: ({ phase }: { phase: string }) => heard.push(`again ${phase}`) }, muted: false, token: undefined }))
+  element.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: "ended" } }))
+  assert.deepEqual(heard.filter((phase) => phase !== "idle"), ["live", "again ended"])
+  assert.deepEqual([element.hasAttribute("muted"), element.token], [false, undefined])
+  await until("the element is defined", () => customElements.get("agent-avatar") !== undefined)
+})
