@@ -25,7 +25,7 @@ func openExample(t *testing.T, name string) (*pagetest.Server, *pagetest.Page) {
 func TestExampleOfAFace(t *testing.T) {
 	t.Parallel()
 	h, p := openExample(t, "avatar")
-	p.Allow("503") // the browser reports what is refused below
+	p.Allow("Failed to load resource") // what a repair of the media may ask of a session that is closed
 	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
 	p.Axe("idle")
 	release := hold(h, "/v1/application/appInit")
