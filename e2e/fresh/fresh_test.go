@@ -312,6 +312,38 @@ func TestPlainPage(t *testing.T) {
 	s.wantChat("/chat.html")
 }
 
+// A component that StrictMode mounts twice makes one session, which ends with it. The
+// development build of React is the one in which StrictMode does that.
+func TestReact(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "react")
+	p.run("cp", "react.html", "index.html")
+	p.run("env", "NODE_ENV=development", "npx", "vite", "build", "--logLevel=warn", "--mode=development")
+	s := serve(t, p.folder("dist"))
+	h := pagetest.New(t, localservice.Options{})
+	page := s.open("/", h)
+	page.AwaitTrue(`document.querySelector("output")?.dataset.state === "connected"`)
+	h.OnlySession()
+	var mounts int
+	page.Do(&mounts, `return mounts`)
+	if mounts != 2 {
+		t.Errorf("React ran an effect of the component %d times, so this is not StrictMode", mounts)
+	}
+	page.Do(nil, `leave()`)
+	for left := time.Now(); len(h.Sessions(h.Context())) > 0; {
+		if time.Since(left) > time.Second {
+			t.Fatalf("%d sessions are there a second after the component", len(h.Sessions(h.Context())))
+		}
+	}
+	h.AwaitUnsubscribe()
+	if n := h.Count(http.MethodPost, "/rtc/v1/"); n != 1 {
+		t.Errorf("the page subscribed %d times", n)
+	}
+	if n := h.Count(http.MethodGet, "/socket.io/"); n != 1 {
+		t.Errorf("the page opened %d sockets", n)
+	}
+}
+
 // The chat of the package runs in Node.js as it is, and leaves nothing running.
 func TestNode(t *testing.T) {
 	t.Parallel()
