@@ -1,0 +1,73 @@
+package avatar
+
+import (
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// TestAComponentOfReactHasOneSession at the service though StrictMode mounts it twice, and
+// none a second after it has left the page.
+func TestAComponentOfReactHasOneSession(t *testing.T) {
+	t.Parallel()
+	bundle, err := exec.Command("node", "testdata/react.mjs").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := pagetest.New(t, localservice.Options{})
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/react.js" {
+			return false
+		}
+		w.Header().Set("Content-Type", "text/javascript")
+		_, _ = w.Write(bundle)
+		return true
+	})
+	p := h.Open(folder)
+	p.Prelude = `
+		const {agents, service} = await import("/e2e/pagetest/page/tools.js")
+		const {picture} = await import("/e2e/pagetest/page/measure.js")
+	`
+	var shown struct {
+		Width int
+		State string
+	}
+	p.Do(&shown, `
+		const {show} = await import("/react.js")
+		globalThis.leave = show({widgetId: agents.receptionist, ...service.addresses, ...service.session})
+		await new Promise((resolve) => {
+			const look = () => document.querySelector("[data-state=connected]") && (seen.disconnect(), resolve())
+			const seen = new MutationObserver(look)
+			seen.observe(document.body, {subtree: true, childList: true, attributes: true})
+			look()
+		})
+		const {width} = await picture(document.getElementById("face"))
+		return {width, state: globalThis.agent.state}`)
+	if shown.Width == 0 || shown.State != "connected" {
+		t.Errorf("the component shows %+v", shown)
+	}
+	h.OnlySession()
+	asked := 0
+	for _, r := range h.Requests() {
+		if strings.HasSuffix(r.Path, "/appInit") {
+			asked++
+		}
+	}
+	if asked != 1 {
+		t.Errorf("%d calls of appInit", asked)
+	}
+	p.Do(nil, `globalThis.leave()`)
+	deadline := time.Now().Add(time.Second)
+	for len(h.Sessions(h.Context())) > 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("there is a session a second after the component has left")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.Do(nil, `if (globalThis.agent.error) throw globalThis.agent.error`)
+}

@@ -1,0 +1,19 @@
+import { StrictMode, useRef } from "react"
+import { createRoot } from "react-dom/client"
+import { load } from "agentruntime"
+import { useAvatarSession } from "agentruntime/react"
+
+function Agent(options) {
+  const video = useRef(null)
+  const agent = useAvatarSession({ ...options, videoEl: video, autoConnect: true, micStartMode: "deferred" })
+  globalThis.agent = agent
+  return <video id="face" ref={video} playsInline data-state={agent.state} />
+}
+
+/** Shows an agent, and returns what takes it away. */
+export function show(options) {
+  void load({ wasmUrl: "/js/dist/agentruntime.wasm" }) // a bundle of one file has none beside it
+  const root = createRoot(document.body.appendChild(document.createElement("main")))
+  root.render(<StrictMode><Agent {...options} /></StrictMode>)
+  return () => root.unmount()
+}
