@@ -144,6 +144,15 @@ faults: # every fault of docs/resilience.md, whose table is written again
 
 SOAK := 2m
 
+.PHONY: packages
+packages: build ## Put the npm packages of the local service into build/packages/, for every platform
+	node js/local/build.mjs
+
+.PHONY: page-tests
+page-tests: build # the tests of example/testing, with the packages as published; needs npm's registry
+	tools/need.sh browser
+	$(GOTEST) -count 1 -run TestPagesOwnTests ./e2e/fresh
+
 .PHONY: fresh
 fresh: # projects that install the package, with each bundler; needs npm's registry
 	tools/need.sh browser

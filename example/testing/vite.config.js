@@ -1,0 +1,2 @@
+// The modules of the package stay beside its WebAssembly files.
+export default { optimizeDeps: { exclude: ["agentruntime"] } }
