@@ -67,7 +67,7 @@ func TestNginx(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "nginx.conf")
 	text := fmt.Sprintf(`%s
-daemon off; pid %[2]s/pid; error_log stderr; events {}
+daemon off; master_process off; pid %[2]s/pid; error_log stderr; events {}
 http {
 	access_log off; types { application/wasm wasm; }
 	client_body_temp_path %[2]s; proxy_temp_path %[2]s; fastcgi_temp_path %[2]s; uwsgi_temp_path %[2]s; scgi_temp_path %[2]s;
@@ -79,7 +79,7 @@ http {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), nginx, "-c", config)
+	cmd := exec.Command(nginx, "-c", config)
 	var said strings.Builder
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
@@ -87,7 +87,10 @@ http {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt) })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it has no workers of its own
+		<-ended
+	})
 	for {
 		reply, err := http.Get("http://" + address + "/index.js")
 		if err == nil {
@@ -96,6 +99,7 @@ http {
 		}
 		select {
 		case err := <-ended:
+			ended <- err
 			t.Fatalf("nginx: %v\n%s", err, said.String())
 		case <-time.After(10 * time.Millisecond): // it does not say when it listens
 		}
