@@ -104,6 +104,10 @@ func TestOneConversationInBothModes(t *testing.T) {
 		await until(() => find("[part=log]").innerText.includes("How can I help you?"))`)
 	p.Axe("face and text")
 	thread := h.OnlySession().ThreadID
+	// A switch ends what the voice is saying.
+	p.Do(nil, `find("textarea").focus()`)
+	p.Keys("Tell me a long story.\r")
+	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("Once upon a time"))`)
 	press(p, "mode")
 	p.Do(nil, `await until(() => !seen("video") && button("mode").ariaPressed === "false" && !button("mode").disabled)
 		find("textarea").focus()`)

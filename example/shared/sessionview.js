@@ -61,6 +61,7 @@ export class SessionView {
     })
     on("oauthRequired", (request) => this.#consent(request))
     on("transportChanged", ({ transport }) => {
+      this.#busy({ speaking: false }) // what the transport before was saying has no end of its own
       transport.on("disclosure", ({ disclosureText }) => (document.getElementById("disclosure").textContent = disclosureText), { signal })
       transport.on("brainSegment", ({ speechId, messageId }) => messageId && this.#messages.set(speechId, messageId), { signal })
     })

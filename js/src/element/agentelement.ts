@@ -445,7 +445,9 @@ export abstract class AgentElement extends Base {
       },
       transportChanged: ({ mode, transport }) => {
         if (mode === "avatar") this.#attachFace(transport, signal)
-        this.#update({ mode: mode === "avatar" ? "face" : "text" })
+        // What the transport before was saying has no end of its own.
+        answering = speaking = false
+        this.#update({ mode: mode === "avatar" ? "face" : "text", pending: false, busy: false })
       },
       warning: ({ code }) => {
         if (code === "playback_blocked") this.#update({ blocked: true })
