@@ -1,6 +1,7 @@
 package element
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -46,6 +47,22 @@ func TestExampleOfAFace(t *testing.T) {
 	p.Press("#stop")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle"`)
 	p.Axe("ended")
+	refuse(h, "/v1/application/appInit", http.StatusServiceUnavailable)
+	p.Press("#start")
+	p.AwaitTrue(`document.getElementById("status").hasAttribute("data-bad")`)
+	p.Axe("error")
+}
+
+// The browser has had no click when a script starts the conversation, and blocks its sound.
+func TestExampleOfAFaceWithoutSound(t *testing.T) {
+	t.Parallel()
+	_, p := openExample(t, "avatar")
+	p.AwaitTrue(`!document.getElementById("start").disabled`)
+	p.Do(nil, `document.getElementById("start").click()`)
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("sound").textContent === "Turn the sound on"`)
+	p.Axe("sound blocked")
+	p.Press("#sound")
+	p.AwaitTrue(`document.getElementById("sound").textContent === "Sound on"`)
 }
 
 // The example page of both modes in its states, with axe.

@@ -40,9 +40,7 @@ function create(options) {
   drawCaptions(new Captions(session), $("caption"))
   session.on("mediaRecovering", () => status("The picture was lost. It is being brought back."))
   session.on("mediaRecovered", () => status(""))
-  session.on("warning", (warning) => {
-    if (warning.code === "playback_blocked") offerPlayback()
-  })
+  session.on("warning", () => voice.update())
   return session
 }
 
@@ -100,12 +98,6 @@ function avatar() {
 }
 
 const stage = (state) => ($("stage").dataset.state = state)
-
-// Some browsers play sound only after a click.
-function offerPlayback() {
-  status("Click to hear the agent.")
-  document.addEventListener("click", () => avatar()?.startPlayback(), { once: true })
-}
 
 async function attempt(action) {
   try {

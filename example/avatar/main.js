@@ -66,17 +66,10 @@ function show(session) {
   session.on("responseSettled", () => status(""))
   for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => voice.update())
   session.on("warning", (warning) => {
-    if (warning.code === "playback_blocked") offerPlayback()
-    else status(errorMessage(warning), true)
+    if (warning.code !== "playback_blocked") status(errorMessage(warning), true)
     voice.update()
   })
   session.on("ended", ({ reason }) => onEnded(endMessage(reason), reason !== "disconnect"))
-}
-
-// Some browsers play sound only after a click.
-function offerPlayback() {
-  status("Click to hear the agent.")
-  document.addEventListener("click", () => session?.startPlayback(), { once: true })
 }
 
 function onEnded(text, bad) {

@@ -24,7 +24,8 @@ export class VoiceControls {
     $("tap").hidden = !tapToTalk
     setPressed("mic", Boolean(session?.micStarted && session.micEnabled), "Microphone on", "Microphone off")
     setPressed("tap", Boolean(session?.tapToTalkActive), "Listening. Tap when done", "Tap or hold to talk")
-    setPressed("sound", !session?.audioOutputMuted, "Sound on", "Sound off")
+    const blocked = Boolean(session?.playbackBlocked)
+    setPressed("sound", !blocked && !session?.audioOutputMuted, "Sound on", blocked ? "Turn the sound on" : "Sound off")
   }
 
   async #toggleMicrophone() {
@@ -60,9 +61,10 @@ export class VoiceControls {
     if (!session.tapToTalkActive) session.startTapToTalk()
   }
 
-  #toggleSound() {
+  async #toggleSound() {
     const session = this.#session()
-    if (session.audioOutputMuted) session.unmuteAudioOutput()
+    if (session.playbackBlocked) await session.startPlayback() // some browsers play sound only after a click
+    else if (session.audioOutputMuted) session.unmuteAudioOutput()
     else session.muteAudioOutput()
     this.update()
   }
