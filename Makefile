@@ -62,7 +62,7 @@ test: $(NPM) ## Every check and test, headless, with a closing line of totals
 .PHONY: verify
 verify: build ## What takes longer: fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	go run ./internal/maketest -j 1 fresh faults soak browsers fuzz
+	go run ./internal/maketest fresh browsers then faults soak then fuzz
 
 .PHONY: bench
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md
