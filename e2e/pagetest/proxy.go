@@ -25,6 +25,7 @@ type Request struct {
 	Body         string // of a POST, its beginning
 	Authorised   bool   // with an Authorization header
 	Status       int    // 0 when the client left before there was one
+	over         bool
 }
 
 // Interceptor answers a request in the service's place; it reports whether it did.
@@ -35,8 +36,8 @@ type proxy struct {
 	inner *httputil.ReverseProxy
 
 	mu          sync.Mutex
-	requests    []Request
-	changed     chan struct{} // closed and replaced at each request
+	requests    []Request     // in the order of their beginnings
+	changed     chan struct{} // closed and replaced at each end of a request
 	interceptor Interceptor
 }
 
@@ -65,9 +66,10 @@ func (d *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := Request{Method: r.Method, Path: r.URL.Path, Authorised: r.Header.Get("Authorization") != ""}
 	out := &statusWriter{ResponseWriter: w}
 	// The reverse proxy panics when a client leaves in the middle of a response.
+	i := d.begin(v)
 	defer func() {
-		v.Status = out.status
-		d.record(v)
+		v.Status, v.over = out.status, true
+		d.end(i, v)
 	}()
 	if r.Method == http.MethodPost {
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
@@ -88,19 +90,28 @@ func (d *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (d *proxy) record(v Request) {
+// begin records a request and returns its index.
+func (d *proxy) begin(v Request) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.requests = append(d.requests, v)
+	return len(d.requests) - 1
+}
+
+// end records the rest of request i.
+func (d *proxy) end(i int, v Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.requests[i] = v
 	close(d.changed)
 	d.changed = make(chan struct{})
 }
 
-// seen returns the requests so far, and a channel that the next one closes.
+// seen returns the requests so far, and a channel that the next end of one closes.
 func (d *proxy) seen() ([]Request, <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.requests, d.changed
+	return slices.Clone(d.requests), d.changed
 }
 
 // statusWriter keeps the status of a response.
@@ -124,16 +135,18 @@ func (h *Server) Intercept(interceptor Interceptor) {
 	h.proxy.interceptor = interceptor
 }
 
-// Requests returns the requests that are over, in the order of their ends.
+// Requests returns the requests that are over, in the order of their beginnings.
 func (h *Server) Requests() []Request {
 	requests, _ := h.proxy.seen()
-	return slices.Clone(requests)
+	return slices.DeleteFunc(requests, func(v Request) bool { return !v.over })
 }
 
-// Count returns how many requests so far have that method and a path with that prefix.
+// Count returns how many requests with that method and a path with that prefix have
+// begun: a page can know of an answer before the proxy has seen its end.
 func (h *Server) Count(method, prefix string) int {
+	requests, _ := h.proxy.seen()
 	n := 0
-	for _, v := range h.Requests() {
+	for _, v := range requests {
 		if v.Method == method && strings.HasPrefix(v.Path, prefix) {
 			n++
 		}
@@ -155,7 +168,7 @@ func (h *Server) Await(what string, fits func(Request) bool) Request {
 func (h *Server) await(ctx context.Context, fits func(Request) bool) (v Request, ok bool) {
 	for {
 		requests, changed := h.proxy.seen()
-		if i := slices.IndexFunc(requests, fits); i >= 0 {
+		if i := slices.IndexFunc(requests, func(v Request) bool { return v.over && fits(v) }); i >= 0 {
 			return requests[i], true
 		}
 		select {

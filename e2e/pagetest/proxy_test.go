@@ -43,6 +43,9 @@ func TestProxyRecordsClientThatLeaves(t *testing.T) {
 	if _, err := reply.Body.Read(line); err != nil || string(line) != "line\n" {
 		t.Fatalf("read %q, %v before the end of the reply", line, err)
 	}
+	if n, over := h.Count(http.MethodPost, "/stream"), len(h.Requests()); n != 1 || over != 0 {
+		t.Errorf("%d requests have begun, %d are over; want one that has begun", n, over)
+	}
 	leave()
 	select {
 	case <-left:
@@ -51,7 +54,7 @@ func TestProxyRecordsClientThatLeaves(t *testing.T) {
 		t.Fatal("the request did not end at the service")
 	}
 	got := h.Await("the request", func(Request) bool { return true })
-	want := Request{Method: http.MethodPost, Path: "/stream", Body: "question", Authorised: true, Status: http.StatusOK}
+	want := Request{Method: http.MethodPost, Path: "/stream", Body: "question", Authorised: true, Status: http.StatusOK, over: true}
 	if got != want {
 		t.Errorf("recorded %+v, want %+v", got, want)
 	}
