@@ -36,8 +36,9 @@ export type {
   WithToken,
 } from "./options.js"
 export { diagnostics, dispose, type LoadOptions, type ProgramName } from "./load.js"
+export { isSilentOpening } from "./opening.js"
 export type { Holdings } from "./program.js"
-export { isSilentOpening, type ArgRule, type ArgsSchema, type CallOptions, type Completion, type DisconnectOptions, type Session, type ToolAnswer, type ToolArgs } from "./session.js"
+export type { ArgRule, ArgsSchema, CallOptions, Completion, DisconnectOptions, Session, ToolAnswer, ToolArgs } from "./session.js"
 export * from "./visitor.js"
 
 /** Version of this package; the WebAssembly files have the same. */

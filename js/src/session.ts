@@ -2,7 +2,7 @@
 
 import { SessionEmitter } from "./emitter.js"
 import { localError, type AgentError } from "./errors.js"
-import { SILENT_OPENING, SILENT_OPENING_LABEL, type OAuthRequired, type ToolCall } from "./events.js"
+import type { OAuthRequired, ToolCall } from "./events.js"
 import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
 import type { Callback, Remote } from "./remote.js"
 
@@ -65,12 +65,6 @@ export interface DisconnectOptions {
   final?: boolean
   /** What `ended` reports. Default `"disconnect"`. */
   reason?: string
-}
-
-/** Whether a text stands for an opening that is not spoken, which a page should not show. */
-export function isSilentOpening(text: string | null | undefined): boolean {
-  const trimmed = text?.trim()
-  return trimmed === SILENT_OPENING || trimmed === SILENT_OPENING_LABEL
 }
 
 /** Returns options with each function replaced by a callback of remote. */

@@ -1,5 +1,5 @@
 import type { AvatarEvents } from "../events.js"
-import { SILENT_OPENING, SILENT_OPENING_LABEL } from "../events.js"
+import { isSilentOpening } from "../opening.js"
 import { compact, join, unspaced } from "./lines.js"
 import { Listeners, Scope, type SessionLike } from "./listen.js"
 import { make } from "./dom.js"
@@ -88,7 +88,7 @@ export class SpokenTranscript {
     }
     new Voice(session, voice, this.#scope)
     on("transcript", ({ type, text, speechId }) => {
-      if (typeof text !== "string" || [SILENT_OPENING, SILENT_OPENING_LABEL].includes(text.trim())) return
+      if (typeof text !== "string" || isSilentOpening(text)) return
       if (type === "user") this.#add({ who: "user", text, speechId: null, open: false })
       else if (type === "final" && typeof speechId !== "string") this.#piece(text)
     })

@@ -1,6 +1,6 @@
 import type { AgentSessionEvents } from "../agentsession.js"
 import type { AvatarEvents } from "../events.js"
-import { SILENT_OPENING, SILENT_OPENING_LABEL } from "../events.js"
+import { isSilentOpening } from "../opening.js"
 import { compact, join, splitSentences } from "./lines.js"
 import type { Scope, SessionLike } from "./listen.js"
 
@@ -111,7 +111,7 @@ export class Voice {
     const on = <Name extends keyof AvatarEvents & string>(event: Name, react: (payload: AvatarEvents[Name]) => void) =>
       scope.listen<AvatarEvents, Name>(session, event, react)
     on("transcript", ({ type, text, speechId }) => {
-      if (typeof speechId !== "string" || typeof text !== "string" || this.#dead.has(speechId) || isSilence(text)) return
+      if (typeof speechId !== "string" || typeof text !== "string" || this.#dead.has(speechId) || isSilentOpening(text)) return
       if (type === "final") this.#sentence(speechId, text)
       else if (type === "partial") this.#timed(speechId, text)
     })
@@ -208,7 +208,7 @@ export class Voice {
     }
     if (utterance === undefined) return
     this.#utterances.delete(utterance.speechId)
-    this.#listener.stopped(utterance, isSilence(text) ? "" : text, cut)
+    this.#listener.stopped(utterance, isSilentOpening(text) ? "" : text, cut)
   }
 
   #interrupted(): void {
@@ -244,6 +244,3 @@ export class Voice {
     this.#timers.add(timer)
   }
 }
-
-/** Whether a text stands for an opening that is not spoken. */
-const isSilence = (text: string): boolean => [SILENT_OPENING, SILENT_OPENING_LABEL].includes(text.trim())
