@@ -5,10 +5,11 @@
  */
 import { AgentElement } from "./element/agentelement.js"
 
-export { AgentElement, type Source } from "./element/agentelement.js"
+export { AgentElement } from "./element/agentelement.js"
 export { english, type Labels } from "./element/labels.js"
 export type { AgentElementEvents, AnySession, SessionOptions } from "./element/session.js"
 export type { Mode, Phase } from "./element/state.js"
+export type { Source } from "./source.js"
 
 /** An agent with a face, and with `modes="face text"` in text too. */
 export class AgentAvatarElement extends AgentElement {

@@ -14,4 +14,5 @@ export {
   type ChatHook,
   type ChatHookOptions,
 } from "./react/hooks.js"
-export type { Actions, Place, Snapshot, Source } from "./react/store.js"
+export type { Actions, Place, Snapshot } from "./react/store.js"
+export type { Source } from "./source.js"

@@ -2,6 +2,7 @@ import type { AppInitResult } from "../appinit.js"
 import type { AvatarSession } from "../avatar.js"
 import { MIC_ERROR_CODES } from "../events.js"
 import type { Token } from "../options.js"
+import { tokenTextOf, valueOf, type Source } from "../source.js"
 import { make, safeUrl } from "../ui/dom.js"
 import { styles } from "../ui/styles.js"
 import { attributes, reflect, upgrade, type AttributeProperties } from "./attributes.js"
@@ -15,9 +16,6 @@ import { faceOf, listen, loadFor, makeSession, requestInit, say, type AgentEleme
 import { Stage } from "./stage.js"
 import { open, type Actions, type Mode, type Part, type Phase, type State } from "./state.js"
 import css from "./style.css"
-
-/** A value, a promise of it, or a function that returns either. */
-export type Source<T> = T | Promise<T> | (() => T | Promise<T>)
 
 /** How long a reply of `appInit` that was requested early is used, in ms: its token expires. */
 const initMs = 5 * 60_000
@@ -398,13 +396,12 @@ export abstract class AgentElement extends Base {
   // --- appInit
 
   async #requestInit(signal?: AbortSignal): Promise<AppInitResult> {
-    const given = await resolve(this.#init)
+    const given = await valueOf(this.#init)
     if (given) return given
-    const token = await resolve(this.#token)
-    const text = typeof token === "object" ? token.ks : token
+    const token = await tokenTextOf(this.#token)
     const options: Record<string, unknown> = { signal }
     for (const name of ["widgetId", "region", "agenticUrl", "genieUrl", "ovpUrl"] as const) if (this[name] !== null) options[name] = this[name]
-    if (text) options["token"] = text
+    if (token) options["token"] = token
     return requestInit(this.#modes, options as { widgetId: string })
   }
 
@@ -558,10 +555,6 @@ function adopt(shadow: ShadowRoot): void {
     sheet.replaceSync(styles + css)
   }
   shadow.adoptedStyleSheets = [sheet]
-}
-
-async function resolve<T>(source: Source<T> | undefined): Promise<T | undefined> {
-  return typeof source === "function" ? (source as () => T | Promise<T>)() : source
 }
 
 function codeOf(reason: unknown): string | undefined {

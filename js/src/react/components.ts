@@ -4,7 +4,7 @@ import type { AgentElement } from "../element/agentelement.js"
 import { attributes } from "../element/attributes.js"
 import type { AppInitResult } from "../appinit.js"
 import type { Token } from "../options.js"
-import type { Source } from "./store.js"
+import type { Source } from "../source.js"
 
 /** The attributes of an element, by their properties' names. */
 type Attributes = { [Name in Exclude<keyof typeof attributes, "muted" | "widgetId">]?: string | undefined }

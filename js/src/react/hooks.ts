@@ -10,7 +10,8 @@ import { ChatSession } from "../chatsession.js"
 import type { AgentError } from "../errors.js"
 import type { AgentMode, AgentState, AvatarMode, AvatarState, ChatState } from "../events.js"
 import { appInit } from "../full.js"
-import { Store, valueOf, type Actions, type AnySession, type Kind, type Life, type Place, type Snapshot } from "./store.js"
+import { tokenTextOf, valueOf } from "../source.js"
+import { Store, type Actions, type AnySession, type Kind, type Life, type Place, type Snapshot } from "./store.js"
 
 /** An element, or the ref of one. */
 type Target = HTMLMediaElement | null | RefObject<HTMLMediaElement | null>
@@ -232,8 +233,7 @@ const pick = (from: Record<string, unknown>, name: string) => (from[name] === un
 async function initOf(place: Place, request: (options: AppInitOptions) => Promise<AppInitResult>, signal: AbortSignal): Promise<object> {
   const { init, token, ...rest } = place
   if (init !== undefined) return valueOf(init)
-  const own = token === undefined ? undefined : await valueOf(token)
-  const given = { ...rest, token: typeof own === "object" ? own.ks : own, signal }
+  const given = { ...rest, token: await tokenTextOf(token), signal }
   return request(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as unknown as AppInitOptions)
 }
 

@@ -1,10 +1,8 @@
 import type { AppInitResult } from "../appinit.js"
 import { AgentError, messageOf } from "../errors.js"
-import type { Source } from "../element/agentelement.js"
 import type { Token } from "../options.js"
 import type { DisconnectOptions } from "../session.js"
-
-export type { Source }
+import type { Source } from "../source.js"
 
 /** Where the agent is: what `appInit` needs, or its reply. */
 export interface Place {
@@ -200,9 +198,4 @@ export class Store<Session extends AnySession, Values extends object> {
     this.#snapshot = { ...this.#snapshot, ...change }
     for (const listener of [...this.#listeners]) listener()
   }
-}
-
-/** The value of a source. */
-export async function valueOf<T>(source: Source<T>): Promise<T> {
-  return typeof source === "function" ? (source as () => T | Promise<T>)() : source
 }
