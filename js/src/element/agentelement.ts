@@ -216,7 +216,7 @@ export abstract class AgentElement extends Base {
       approach: () => {
         if (this.getAttribute("preload") === "hover" && this.#state.phase === "idle") this.load().catch(() => {})
       },
-      unlock: () => this.#attempt(async (face) => this.#update({ blocked: !(await face.startPlayback()) })),
+      unlock: () => this.#attempt((face) => face.startPlayback()),
       agree: () => {
         faceOf(this.#session)?.acknowledgeDisclosure()
         this.#update({ gated: false })
@@ -239,7 +239,7 @@ export abstract class AgentElement extends Base {
       },
       dismissMicrophone: () => this.#update({ microphoneProblem: undefined }),
       toggleSound: () =>
-        this.#attempt(async (face) => {
+        this.#attempt((face) => {
           if (face.audioOutputMuted) face.unmuteAudioOutput()
           else face.muteAudioOutput()
         }),
@@ -353,7 +353,7 @@ export abstract class AgentElement extends Base {
     } catch (reason) {
       if (signal.aborted) return
       run.abort()
-      this.#update({ phase: "error", message: errorText(this.#state.labels, codeOf(reason)), gated: false, blocked: false })
+      this.#update({ phase: "error", message: errorText(this.#state.labels, codeOf(reason)), gated: false })
       throw reason
     }
   }
@@ -375,7 +375,7 @@ export abstract class AgentElement extends Base {
     const { labels } = this.#state
     const error = labels.errors[reason ?? ""]
     const message = labels.ended[reason ?? ""] ?? error ?? labels.over
-    this.#update({ phase: error ? "error" : "ended", message, microphoneProblem: undefined, busy: false, pending: false, gated: false, blocked: false, picture: false })
+    this.#update({ phase: error ? "error" : "ended", message, microphoneProblem: undefined, busy: false, pending: false, gated: false, picture: false })
   }
 
   get #microphone(): "start" | "click" | "none" {
@@ -447,7 +447,7 @@ export abstract class AgentElement extends Base {
         this.#update({ mode: mode === "avatar" ? "face" : "text", pending: false, busy: false })
       },
       warning: ({ code }) => {
-        if (code === "playback_blocked") this.#update({ blocked: true })
+        if (code === "playback_blocked") this.#showVoice()
         else if (code === "media_no_video") this.#update({ message: this.#state.labels.noPicture })
         else if ((MIC_ERROR_CODES as readonly string[]).includes(code)) this.#microphoneFailed({ code })
       },
@@ -489,14 +489,16 @@ export abstract class AgentElement extends Base {
       stateChange: ({ state }) => {
         if (state === "reconnecting" || state === "resuming") this.#update({ phase: "reconnecting" })
         else if (state === "connected" && this.#state.phase === "reconnecting") this.#update({ phase: "live" })
-        this.#showVoice()
+        voice()
       },
       disclosure: ({ disclosureText }) => this.#update({ disclosure: disclosureText, gated: this.#options.requireDisclosureAck === true }),
-      micStarted: () => this.#update({ microphoneProblem: undefined }),
+      micStarted: () => {
+        this.#update({ microphoneProblem: undefined })
+        voice()
+      },
       tapToTalkStarted: voice,
       tapToTalkEnded: voice,
     })
-    listen(face, signal, { micStarted: voice })
   }
 
   #live(): void {
@@ -509,11 +511,12 @@ export abstract class AgentElement extends Base {
     const face = faceOf(this.#session)
     if (!face) return
     const microphone = this.#microphone === "none" ? "none" : face.micStarted && face.micEnabled ? "on" : "off"
-    this.#update({ microphone, sound: !face.audioOutputMuted, tapToTalk: face.capabilities.tapToTalk, tapping: face.tapToTalkActive })
+    const { playbackBlocked, audioOutputMuted, capabilities, tapToTalkActive } = face
+    this.#update({ microphone, blocked: playbackBlocked !== null, sound: !audioOutputMuted, tapToTalk: capabilities.tapToTalk, tapping: tapToTalkActive })
   }
 
   /** Does something with the face; an error is one of the microphone. */
-  async #attempt(act: (face: AvatarSession) => Promise<void>): Promise<void> {
+  async #attempt(act: (face: AvatarSession) => unknown): Promise<void> {
     const face = faceOf(this.#session)
     try {
       if (face) await act(face)
