@@ -71,19 +71,9 @@ export class Emitter<Events extends { error: unknown }> {
     // the lists are replaced, not changed.
     for (const entry of this.#entries.get(event) ?? []) {
       if (entry.once) this.#keep(event, (other) => other !== entry)
-      try {
-        entry.listener(payload as never)
-      } catch (exception) {
-        this.#failed(event, exception)
-      }
+      this.#call(event, () => entry.listener(payload as never))
     }
-    for (const listener of [...this.#all]) {
-      try {
-        listener(event, payload)
-      } catch (exception) {
-        this.#failed(event, exception)
-      }
-    }
+    for (const listener of [...this.#all]) this.#call(event, () => listener(event, payload))
   }
 
   /** Whether an event has listeners. */
@@ -94,9 +84,13 @@ export class Emitter<Events extends { error: unknown }> {
   /** Called when listeners were added or removed. */
   protected listenersChanged(): void {}
 
-  #failed(event: keyof Events, exception: unknown): void {
-    if (event !== "error" && this.#entries.has("error")) this.emit("error", exception as Events["error"])
-    else reportError(exception)
+  #call(event: keyof Events, listener: () => void): void {
+    try {
+      listener()
+    } catch (exception) {
+      if (event !== "error" && this.#entries.has("error")) this.emit("error", exception as Events["error"])
+      else reportError(exception)
+    }
   }
 
   #add(event: keyof Events, entry: Entry, signal: AbortSignal | undefined): () => void {
