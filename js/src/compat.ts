@@ -10,10 +10,8 @@ export { ChatSession as KalturaChatSession } from "./chatsession.js"
 export { AgentError as KalturaError } from "./errors.js"
 export { apportion, TranscriptTracker } from "./compat/captions.js"
 export { clampInbound, redact, renderSafeLink, safeText, sanitizeJson } from "./compat/safety.js"
-export {
-  canonicalJson, collectConverse, parseConverseStream, parseOAuthRequired, parseToolCall, parseToolResponseName, segmentKind, validateToolArgs,
-  type CollectedTurn, type CollectOptions, type ConverseSource, type SegmentKind,
-} from "./compat/stream.js"
+export { collectConverse, parseConverseStream, segmentKind, type CollectedTurn, type CollectOptions, type ConverseSource, type SegmentKind } from "./compat/stream.js"
+export { canonicalJson, parseOAuthRequired, parseToolCall, parseToolResponseName, validateToolArgs } from "./compat/tools.js"
 export {
   DEFAULT_RENDERERS, ExperienceRenderer, isKnownRuntime, mountWidget, normalizeRuntime, parseContent, parseWidget, RUNTIMES, SegmentAssembler, WIDGET_KINDS,
   type Content, type ExperienceRendererOptions, type MountOptions, type WidgetRenderer,

@@ -1,7 +1,7 @@
 // The content of widgets: runtime/converse/body.go for pages that read segments
 // themselves. Both are tested with the same answers.
 import type { Widget } from "../events.js"
-import { printable, sanitizeJson } from "./safety.js"
+import { isObject, printable, sanitizeJson } from "./safety.js"
 
 type Values = Record<string, unknown>
 
@@ -14,8 +14,6 @@ export interface Content {
   /** Of values that come from lines: what the items of lists say. */
   readonly items?: ReadonlyMap<string, readonly string[]>
 }
-
-const isValues = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Reads the content of a widget: an object as it is, an array as its `items`, a text as JSON or as lines. */
 export function parseContent(content: unknown): Content {
@@ -38,7 +36,7 @@ const looksLikeJson = (text: string): boolean => /^[{[]/.test(withoutFence(text.
 
 function valuesOf(value: unknown): Values | undefined {
   const clean = sanitizeJson(value)
-  return Array.isArray(clean) ? { items: clean } : isValues(clean) ? clean : undefined
+  return Array.isArray(clean) ? { items: clean } : isObject(clean) ? clean : undefined
 }
 
 function parsed(text: string): Values | undefined {
@@ -150,7 +148,7 @@ class Body {
   texts(fields: string[], ...keys: string[]): string[] {
     const key = keys.find((key) => this.#values[key] != null) ?? ""
     return this.list(...keys).map((item, at) => {
-      if (!isValues(item)) return textOf(item)
+      if (!isObject(item)) return textOf(item)
       const object = new Body(item)
       const text = object.text(...fields)
       return object.hit ? text : (this.#items?.get(key)?.[at] ?? "")
@@ -158,7 +156,7 @@ class Body {
   }
 
   items<T>(read: (item: Body) => T, ...keys: string[]): T[] {
-    return this.list(...keys).filter(isValues).flatMap((values) => {
+    return this.list(...keys).filter(isObject).flatMap((values) => {
       const item = new Body(values)
       const made = read(item)
       return item.hit ? [made] : []

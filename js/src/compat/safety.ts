@@ -14,6 +14,9 @@ export const clampInbound = (text: string): string => firstChars(printable(text)
 /** Any value as a text for people: without control characters and secrets, cut to a number of characters. */
 export const safeText = (value: unknown, limit = 2000): string => firstChars(redact(printable(typeof value === "string" ? value : value == null ? "" : String(value))), limit)
 
+/** Whether a value is an object and no array. */
+export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value)
+
 // What could replace the prototype of an object that it is copied to.
 const polluting: readonly string[] = ["__proto__", "constructor", "prototype"]
 const maxDepth = 64

@@ -1,9 +1,9 @@
-import { AgentError, localError } from "../errors.js"
+import { AgentError } from "../errors.js"
 import type { OAuthRequired, Segment, ToolCall, Widget } from "../events.js"
 import type { ArgRule } from "../session.js"
-import { argTypes } from "../settings.js"
 import { SegmentAssembler } from "./widgets.js"
-import { clampInbound, printable } from "./safety.js"
+import { clampInbound, isObject, printable } from "./safety.js"
+import { canonicalJson, parseOAuthRequired, parseToolCall, textOf, validateToolArgs } from "./tools.js"
 
 /** What a reply of the brain is read from: the reply itself, its body, or its text, whole or in pieces. */
 export type ConverseSource = Response | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string | Segment> | string
@@ -87,8 +87,6 @@ const badLine = (text: string, subtype: string): Segment =>
 
 type Json = Record<string, unknown>
 
-export const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Returns the segment of a line, in the form that sessions emit; undefined when it is no object. */
 function decode(line: string): Segment | undefined {
   let value: unknown
@@ -139,9 +137,6 @@ function contentOf(content: unknown, text: boolean): unknown {
   return text ? textOf(content) : (content ?? null)
 }
 
-/** A content as text: a string as it is, another value as its JSON. */
-const textOf = (content: unknown): string => (typeof content === "string" ? content : content == null ? "" : JSON.stringify(content))
-
 const spoken: readonly string[] = ["text", "avatar", "avatar-filler"]
 
 /** What a segment is for a page. */
@@ -151,102 +146,6 @@ export function segmentKind({ type }: Pick<Segment, "type">): SegmentKind {
   if (type === "unisphere-tool") return "experience"
   if (type === "error") return "error"
   return spoken.includes(type) ? "spoken" : "control"
-}
-
-/** Reads the call of a tool from a segment or its text; undefined when it names none. */
-export function parseToolCall(source: Segment | string): ToolCall | undefined {
-  const raw = typeof source === "string" ? source : source.content
-  if (typeof raw !== "string") return undefined
-  const brace = raw.indexOf("{")
-  const tool = (brace < 0 ? raw : raw.slice(0, brace)).trim()
-  if (tool === "") return undefined
-  const objects = brace < 0 ? [] : objectsAt(raw, brace)
-  const { id, type, wait_for_response, args } = (typeof source === "string" ? undefined : source.tool_metadata) ?? {}
-  const call: ToolCall = {
-    name: tool,
-    args: objects.at(-1) ?? (isObject(args) ? args : {}),
-    raw,
-    toolMetadata: { ...(id && { id }), waitForResponse: wait_for_response === true, ...(type && { type }) },
-  }
-  if (objects.length > 1) call.fusedArgs = objects.slice(0, -1)
-  return call
-}
-
-/** The consecutive JSON objects from a place on, up to the first that is broken. */
-function objectsAt(text: string, at: number): Json[] {
-  const objects: Json[] = []
-  for (;;) {
-    at += text.slice(at).search(/\S|$/)
-    if (text[at] !== "{") return objects
-    let depth = 0
-    let quoted = false
-    let end = at
-    for (; end < text.length; end++) {
-      const char = text[end]
-      if (quoted && char === "\\") end++
-      else if (char === '"') quoted = !quoted
-      else if (!quoted && char === "{") depth++
-      else if (!quoted && char === "}" && --depth === 0) break
-    }
-    try {
-      objects.push(JSON.parse(text.slice(at, end + 1)) as Json)
-    } catch {
-      return objects
-    }
-    at = end + 1
-  }
-}
-
-/** The name of the tool that a `tool_response` tells of; undefined when it names none. */
-export function parseToolResponseName(source: Segment | string): string | undefined {
-  return /^(\S+)\s+responded\b/.exec(textOf(typeof source === "string" ? source : source.content).trim())?.[1]
-}
-
-/** The authorisation that an `interruption` asks for; undefined for another segment, and without an address that a page may open. */
-export function parseOAuthRequired({ type, content, metadata }: Segment): OAuthRequired | undefined {
-  if (type !== "interruption" || metadata?.subtype !== "oauth_required") return undefined
-  let address: unknown = content
-  try {
-    if (typeof content === "string" && content.trim().startsWith("{")) address = JSON.parse(content)
-  } catch {
-    // It is the address itself, and none.
-  }
-  if (isObject(address)) address = address["auth_url"]
-  if (typeof address !== "string" || !URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return undefined
-  const { tool_name, tool_display_name } = metadata
-  return { authUrl: address.trim(), ...(tool_name && { toolName: tool_name }), ...(tool_display_name && { toolDisplayName: tool_display_name }) }
-}
-
-/** JSON with the keys of every object sorted and without white space: equal values have equal texts. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
-  ) ?? "null"
-}
-
-/** What is wrong with the arguments of a call, a sentence for each, none when they fit. Throws `bad_request` for a schema that is none. */
-export function validateToolArgs(args: unknown, schema: Readonly<Record<string, ArgRule>>): string[] {
-  if (!isObject(schema)) throw localError("bad_request", "the schema of a tool must be an object")
-  if (!isObject(args)) return ["the arguments are no object"]
-  const errors: string[] = []
-  for (const [argument, { type, required, enum: allowed }] of Object.entries(schema)) {
-    if (type && !(argTypes as readonly string[]).includes(type)) throw localError("bad_request", `the type of the argument ${argument} must be one of ${argTypes.join(", ")}`)
-    const value = args[argument]
-    if (!Object.hasOwn(args, argument)) {
-      if (required) errors.push(`${argument} is missing`)
-    } else if (type && !types[type](value)) errors.push(`${argument} is no ${type}`)
-    else if (allowed && !allowed.some((one) => canonicalJson(one) === canonicalJson(value))) errors.push(`${argument} is not one of the allowed values`)
-  }
-  return errors.sort()
-}
-
-const types: Record<(typeof argTypes)[number], (value: unknown) => boolean> = {
-  str: (value) => typeof value === "string",
-  int: Number.isInteger,
-  float: Number.isFinite,
-  bool: (value) => typeof value === "boolean",
-  list: Array.isArray,
-  dict: isObject,
 }
 
 /** Options of {@link collectConverse}. */

@@ -2,7 +2,8 @@
 import { localError } from "../errors.js"
 import type { Segment } from "../events.js"
 import { capabilityNames, regions, type AgentAction } from "../settings.js"
-import { isObject, parseToolCall } from "./stream.js"
+import { isObject } from "./safety.js"
+import { parseToolCall } from "./tools.js"
 import { isKnownRuntime, normalizeRuntime } from "./widgets.js"
 
 /** The host of the control socket. */

@@ -3,7 +3,7 @@ import { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL, type AvatarSta
 import type { Methods } from "../program.js"
 import type { FakeAgent } from "./fakeagent.js"
 import { pieces, render } from "./script.js"
-import { fault, methodsOf, Scripted, wait, widgetOf } from "./scripted.js"
+import { fault, methodsOf, Scripted, wait, wholeWidget } from "./scripted.js"
 
 /** A typed text that waits until it may be sent. */
 interface Held {
@@ -373,10 +373,10 @@ export class ScriptedAvatar extends Scripted {
     if (refused) return this.emit("agentActionDenied", { type: action.type, reason: refused, ...(action.toolName && { toolName: action.toolName }) })
     if (type === "think") this.setPending(true)
     else if (type !== "keepalive") this.setPending(false)
-    if (type === "tool") this.runTool(full)
-    if (type === "interruption") this.askConsent(full)
+    this.runTool(full)
+    this.askConsent(full)
     this.emit("brainSegment", full)
-    const widget = widgetOf(full)
+    const widget = wholeWidget(full)
     if (widget) this.emit("widget", widget)
     if (type === "avatar" || type === "avatar-filler") this.#speech(String(segment.content), segment.segmentEnd === true)
   }

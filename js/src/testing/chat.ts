@@ -2,7 +2,7 @@ import type { AgentError } from "../errors.js"
 import type { ChatState, ChatTurn, Kickoff, Segment } from "../events.js"
 import type { Methods } from "../program.js"
 import type { FakeAgent } from "./fakeagent.js"
-import { fault, methodsOf, notConnected, Scripted, turnCall, wait, widgetOf } from "./scripted.js"
+import { fault, methodsOf, notConnected, Scripted, wait, wholeWidget } from "./scripted.js"
 import type { ReceivedTurn } from "./script.js"
 
 /** A turn that waits or is under way. */
@@ -99,15 +99,13 @@ export class ScriptedChat extends Scripted {
     if (segment.threadId) answer.threadId = segment.threadId
     if (segment.messageId) answer.messageId = segment.messageId
     if (type !== "think" && type !== "keepalive") this.setPending(false)
-    if (type === "tool") {
-      answer.toolCalls.push(turnCall(segment))
-      this.runTool(segment)
+    const call = this.runTool(segment)
+    if (call) {
+      const { toolMetadata, ...rest } = call
+      answer.toolCalls.push({ ...rest, ...toolMetadata })
     }
-    if (type === "interruption") {
-      this.askConsent(segment)
-      const authUrl = (content as { auth_url?: string }).auth_url
-      if (authUrl) answer.oauthRequired.push({ authUrl, ...(segment.metadata?.tool_name && { toolName: segment.metadata.tool_name }) })
-    }
+    const consent = this.askConsent(segment)
+    if (consent) answer.oauthRequired.push(consent)
     this.emit("brainSegment", segment)
     if ((type === "text" || type === "avatar" || type === "avatar-filler") && content) {
       this.emit("transcript", { type: "final", text: content, speechId: null })
@@ -116,7 +114,7 @@ export class ScriptedChat extends Scripted {
     if (type === "error") answer.errors.push(segment)
     answer.segments.push(segment)
     answer.empty = false
-    const widget = widgetOf(segment)
+    const widget = wholeWidget(segment)
     if (widget) {
       answer.widgets.push(widget)
       this.emit("widget", widget)

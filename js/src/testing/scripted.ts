@@ -1,6 +1,8 @@
+import { parseContent, widgetOf } from "../compat/content.js"
+import { parseOAuthRequired, parseToolCall, validateToolArgs } from "../compat/tools.js"
 import { AgentError, docs, untilAborted } from "../errors.js"
 import type { ErrorCode, ErrorPhase } from "../codes.js"
-import type { OAuthRequired, Segment, ToolCall, TurnCall, Widget } from "../events.js"
+import type { OAuthRequired, Segment, ToolCall, Widget } from "../events.js"
 import type { Methods } from "../program.js"
 import type { Dispatch } from "../remote.js"
 import type { ArgRule } from "../session.js"
@@ -287,32 +289,29 @@ export abstract class Scripted {
     return answered || undefined
   }
 
-  /** Runs the handlers of a tool's segment. */
-  protected runTool({ content, tool_metadata: tool }: Segment): void {
-    if (!tool) return
-    const call: ToolCall = {
-      name: tool.name,
-      args: (tool.args ?? {}) as Record<string, unknown>,
-      raw: String(content),
-      toolMetadata: { id: tool.id, waitForResponse: tool.wait_for_response, type: tool.type },
-    }
+  /** Runs the handlers of a tool's segment, and returns its call. */
+  protected runTool(segment: Segment): ToolCall | undefined {
+    const call = segment.type === "tool" ? parseToolCall(segment) : undefined
+    if (!call) return undefined
     const handlers = [...this.#handlers.values()].filter(({ name }) => name === call.name)
     const schema = handlers.filter(({ schema }) => schema).at(-1)?.schema
-    const errors = schema ? wrongArgs(call.args, schema) : []
-    if (errors.length > 0) return this.emit("toolCallInvalid", { call, errors })
-    this.emit("toolCall", call)
-    void this.#run(handlers, call, (outcome) => this.emit("toolCallResult", { call, ...outcome }), call.name)
+    const errors = schema ? validateToolArgs(call.args, schema) : []
+    if (errors.length > 0) this.emit("toolCallInvalid", { call, errors })
+    else {
+      this.emit("toolCall", call)
+      void this.#run(handlers, call, (outcome) => this.emit("toolCallResult", { call, ...outcome }), call.name)
+    }
+    return call
   }
 
-  /** Asks for the consent of an interruption segment. */
-  protected askConsent({ content, metadata }: Segment): void {
-    const authUrl = (content as { auth_url?: string } | null)?.auth_url
-    if (!authUrl || metadata?.subtype !== "oauth_required") return
-    const { tool_name: toolName, tool_display_name: toolDisplayName } = metadata
-    const result: OAuthRequired = { authUrl, ...(toolName && { toolName }), ...(toolDisplayName && { toolDisplayName }) }
+  /** Asks for the consent that a segment needs, and returns the request. */
+  protected askConsent(segment: Segment): OAuthRequired | undefined {
+    const result = parseOAuthRequired(segment)
+    if (!result) return undefined
     this.emit("oauthRequired", result)
     const handlers = [...this.#handlers.values()].filter(({ name }) => name === undefined)
     void this.#run(handlers, result, (outcome) => this.emit("oauthRequiredResult", { result, ...outcome }), "oauthRequired")
+    return result
   }
 
   async #run(handlers: readonly Handler[], about: unknown, report: (outcome: object) => void, what: string): Promise<void> {
@@ -329,53 +328,8 @@ export abstract class Scripted {
 }
 
 /** Reads the widget of a segment that has one whole. */
-export function widgetOf({ type, content, metadata, speechId }: Segment): Widget | undefined {
+export function wholeWidget({ type, content, metadata, speechId }: Segment): Widget | undefined {
   const runtime = metadata?.runtimeName?.replace(/-tool$/, "")
   if (type !== "unisphere-tool" || !runtime) return undefined
-  const widget = { runtime, ...(metadata?.widgetName && { widgetName: metadata.widgetName }), ...(speechId && { speechId }) }
-  let body: unknown = content
-  try {
-    if (typeof content === "string") body = JSON.parse(content)
-  } catch {
-    return { ...widget, raw: content as string }
-  }
-  const key = runtime.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
-  return { ...widget, [runtimes.has(runtime) ? key : "body"]: body }
-}
-
-const runtimes = new Set(["flashcards", "followups", "sources", "summary", "video-gallery", "show-link", "external-video", "user-properties-form", "content-gallery"])
-
-/** The call of a tool's segment, as a turn's result has it. */
-export function turnCall({ content, tool_metadata: tool }: Segment): TurnCall {
-  return { name: tool!.name, args: (tool!.args ?? {}) as Record<string, unknown>, id: tool!.id, type: tool!.type, waitForResponse: tool!.wait_for_response, raw: String(content) }
-}
-
-/** What is wrong with the arguments of a tool, in the words of the Go program. */
-function wrongArgs(args: Record<string, unknown>, schema: Record<string, ArgRule>): string[] {
-  const wrong = Object.entries(schema).flatMap(([name, { type, required, enum: allowed }]) => {
-    if (!(name in args)) return required ? [`${name} is missing`] : []
-    if (type && !isType(args[name], type)) return [`${name} is no ${type}`]
-    if (allowed && !allowed.some((one) => JSON.stringify(one) === JSON.stringify(args[name]))) return [`${name} is not one of the allowed values`]
-    return []
-  })
-  return wrong.sort()
-}
-
-function isType(value: unknown, type: NonNullable<ArgRule["type"]>): boolean {
-  switch (type) {
-    case "str":
-      return typeof value === "string"
-    case "int":
-      return Number.isSafeInteger(value)
-    case "float":
-      return typeof value === "number"
-    case "bool":
-      return typeof value === "boolean"
-    case "list":
-      return Array.isArray(value)
-    case "dict":
-      return typeof value === "object" && value !== null && !Array.isArray(value)
-    default:
-      return true
-  }
+  return widgetOf(runtime, parseContent(content), { ...(metadata?.widgetName && { widgetName: metadata.widgetName }), ...(speechId && { speechId }) })
 }
