@@ -1,8 +1,5 @@
+import { attachTapToTalk } from "/js/dist/ui.js"
 import { $ } from "./dom.js"
-
-// A press of the tap-to-talk button that is longer than this, in milliseconds, ends when
-// it is released. A shorter one keeps the window open until the next press.
-const holdMs = 400
 
 /** The buttons for the microphone, for tap-to-talk, and for the agent's sound. */
 export class VoiceControls {
@@ -13,7 +10,7 @@ export class VoiceControls {
     this.#session = session
     $("mic").addEventListener("click", () => attempt(() => this.#toggleMicrophone()))
     $("sound").addEventListener("click", () => attempt(() => this.#toggleSound()))
-    this.#addTapListeners(() => attempt(() => this.#tap()))
+    attachTapToTalk($("tap"), session, (reason) => attempt(() => Promise.reject(reason)))
   }
 
   /** Updates the buttons. */
@@ -34,31 +31,6 @@ export class VoiceControls {
     else if (session.micEnabled) session.mute()
     else session.unmute()
     this.update()
-  }
-
-  // Keys and screen readers cause only a click; a pointer is down for some time before it.
-  #addTapListeners(tap) {
-    let since // when the press began that opened the window
-    $("tap").addEventListener("pointerdown", ({ button, pointerId }) => {
-      since = undefined
-      if (button !== 0 || this.#session()?.tapToTalkActive) return
-      since = performance.now()
-      $("tap").setPointerCapture(pointerId) // it may be released outside the button
-      tap()
-    })
-    $("tap").addEventListener("click", () => {
-      const short = performance.now() - since < holdMs
-      since = undefined
-      if (!short) tap()
-    })
-    $("tap").addEventListener("contextmenu", (event) => event.preventDefault()) // a long touch would open it
-  }
-
-  async #tap() {
-    const session = this.#session()
-    if (session.tapToTalkActive) return session.endTapToTalk()
-    if (!session.micStarted) await session.startMic()
-    if (!session.tapToTalkActive) session.startTapToTalk()
   }
 
   async #toggleSound() {

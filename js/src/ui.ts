@@ -1,8 +1,8 @@
 /**
  * agentruntime/ui: what a page around a session is made of, without a framework and
  * without the runtime. Captions, a transcript as it was spoken, Markdown, the nine
- * widgets, WebVTT and messages for visitors. What the service sends is shown as text,
- * never as markup. `agentruntime/ui.css` has the styles.
+ * widgets, WebVTT, the button for tap-to-talk and messages for visitors. What the service
+ * sends is shown as text, never as markup. `agentruntime/ui.css` has the styles.
  */
 export { Captions, drawCaptions, type Caption, type CaptionOptions, type Cue } from "./ui/captions.js"
 export { icon, safeLink, safeUrl, type Attributes, type IconName } from "./ui/dom.js"
@@ -12,6 +12,7 @@ export type { SessionLike } from "./ui/listen.js"
 export { GrowingMarkdown, plainMarkdown, renderMarkdown } from "./ui/markdown.js"
 export { END_MESSAGES, endMessage, ERROR_MESSAGES, errorMessage } from "./ui/messages.js"
 export { SpokenTranscript, type SpokenTranscriptOptions, type TranscriptChange, type TranscriptEntry } from "./ui/transcript.js"
+export { attachTapToTalk, type TapToTalkSession } from "./ui/taptotalk.js"
 export { attachTextTrack, toWebVTT, type TextTrackOptions, type TimedText, type WebVTTOptions } from "./ui/vtt.js"
 export {
   drawWidget, EMBED_HOSTS, externalEmbedUrl, WIDGET_RUNTIMES, WidgetList,

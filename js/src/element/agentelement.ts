@@ -5,6 +5,7 @@ import type { Token } from "../options.js"
 import { tokenTextOf, valueOf, type Source } from "../source.js"
 import { make, safeUrl } from "../ui/dom.js"
 import { styles } from "../ui/styles.js"
+import { attachTapToTalk } from "../ui/taptotalk.js"
 import { attributes, reflect, upgrade, type AttributeProperties } from "./attributes.js"
 import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
@@ -227,12 +228,6 @@ export abstract class AgentElement extends Base {
           else if (face.micEnabled) face.mute()
           else face.unmute()
         }),
-      tap: () =>
-        this.#attempt(async (face) => {
-          if (face.tapToTalkActive) return face.endTapToTalk()
-          if (!face.micStarted) await face.startMic()
-          if (!face.tapToTalkActive) face.startTapToTalk()
-        }),
       retryMicrophone: () => {
         this.#update({ microphoneProblem: undefined })
         this.#attempt((face) => face.startMic())
@@ -246,7 +241,8 @@ export abstract class AgentElement extends Base {
       toggleCaptions: () => this.#update({ captions: !this.#state.captions }),
       switchMode: () => void this.#switchMode(),
     }
-    const devices = new Devices(() => faceOf(this.#session), failed)
+    const face = () => faceOf(this.#session)
+    const devices = new Devices(face, failed)
     this.#stage = new Stage(actions, (picture) => {
       const { message, labels } = this.#state
       this.#update({ picture, message: picture && message === labels.noPicture ? "" : message })
@@ -255,6 +251,7 @@ export abstract class AgentElement extends Base {
     this.#disclosure = make("p", { part: "disclosure", class: "disclosure" })
     const notices = new Notices(actions)
     const controls = new Controls(actions, devices)
+    attachTapToTalk(controls.tap.root, face, failed)
     this.#log = new Log()
     this.#parts = [this.#stage, controls, devices, notices, this.#log, this.#composer]
     const roots = this.#parts.map(({ root }) => root)

@@ -3,37 +3,30 @@ import { make } from "../ui/dom.js"
 import { IconButton } from "./dom.js"
 import { open, type Actions, type Part, type State } from "./state.js"
 
-// A press of the tap-to-talk button that is longer than this, in ms, ends when it is
-// released. A shorter one keeps the window open until the next press.
-const holdMs = 400
-
 /** The buttons below the picture. */
 export class Controls implements Part {
   readonly root = make("div", { part: "controls", class: "controls", role: "group" })
+  /** The button for tap-to-talk, without what a press does. */
+  readonly tap = new IconButton("tap", () => {})
   readonly #devices: Devices
   readonly #microphone: IconButton
-  readonly #tap: IconButton
   readonly #sound: IconButton
   readonly #captions: IconButton
   readonly #mode: IconButton
   readonly #end: IconButton
-  #state: State | undefined
 
   constructor(actions: Actions, devices: Devices) {
     this.#devices = devices
     this.#microphone = new IconButton("microphone", actions.toggleMicrophone)
-    this.#tap = new IconButton("tap", () => {})
     this.#sound = new IconButton("sound", actions.toggleSound)
     this.#captions = new IconButton("captions", actions.toggleCaptions)
     this.#mode = new IconButton("mode", actions.switchMode)
     this.#end = new IconButton("end", actions.end)
-    this.#addTapListeners(actions.tap)
-    const all = [this.#microphone, this.#tap, this.#sound, this.#captions, devices.button, this.#mode, this.#end]
+    const all = [this.#microphone, this.tap, this.#sound, this.#captions, devices.button, this.#mode, this.#end]
     this.root.append(...all.map(({ root }) => root), make("slot", { name: "controls" }))
   }
 
   show(state: State): void {
-    this.#state = state
     const { labels, microphone, tapToTalk, tapping, sound, captions, mode } = state
     const text = mode === "text"
     this.root.hidden = !open(state) || (text && state.modes.length < 2)
@@ -44,32 +37,13 @@ export class Controls implements Part {
       pressed: on,
       hidden: text || microphone === "none" || tapToTalk,
     })
-    this.#tap.show(tapping ? labels.tapping : labels.tap, "microphone", { pressed: tapping, hidden: text || microphone === "none" || !tapToTalk })
-    for (const { root } of [this.#microphone, this.#tap]) root.disabled = !ready
+    this.tap.show(tapping ? labels.tapping : labels.tap, "microphone", { pressed: tapping, hidden: text || microphone === "none" || !tapToTalk })
+    for (const { root } of [this.#microphone, this.tap]) root.disabled = !ready
     this.#sound.show(sound ? labels.soundOn : labels.soundOff, sound ? "sound" : "soundOff", { pressed: sound, hidden: text })
     this.#captions.show(labels.captions, "captions", { pressed: captions, hidden: text })
     this.#devices.button.root.hidden = text
     this.#mode.show(labels.face, "face", { pressed: !text, hidden: state.modes.length < 2 })
     this.#mode.root.disabled = !ready || state.switching
     this.#end.show(labels.end, "end")
-  }
-
-  // Keys and screen readers cause only a click; a pointer is down for some time before it.
-  #addTapListeners(tap: () => void): void {
-    const { root } = this.#tap
-    let since = -Infinity // when the press began that opened the window
-    root.addEventListener("pointerdown", ({ button, pointerId }) => {
-      since = -Infinity
-      if (button !== 0 || root.disabled || this.#state?.tapping) return
-      since = performance.now()
-      root.setPointerCapture(pointerId) // it may be released outside the button
-      tap()
-    })
-    root.addEventListener("click", () => {
-      const short = performance.now() - since < holdMs
-      since = -Infinity
-      if (!short) tap()
-    })
-    root.addEventListener("contextmenu", (event) => event.preventDefault()) // a long touch would open it
   }
 }

@@ -57,8 +57,6 @@ export interface Actions {
   unlock(): void
   agree(): void
   toggleMicrophone(): void
-  /** Begins or ends a window of tap-to-talk. */
-  tap(): void
   retryMicrophone(): void
   dismissMicrophone(): void
   toggleSound(): void

@@ -1,0 +1,55 @@
+/** What {@link attachTapToTalk} uses of a session: an `AvatarSession`, or a fake of a test. */
+export interface TapToTalkSession {
+  readonly tapToTalkActive: boolean
+  readonly micStarted: boolean
+  startMic(): Promise<void>
+  startTapToTalk(): void
+  endTapToTalk(): void
+}
+
+// A press that is longer than this, in ms, ends the window when it is released.
+const holdMs = 400
+
+/**
+ * Makes a button begin and end windows of tap-to-talk: a window that is opened by a short
+ * press, or by a key, ends with the next one; a longer press ends it when it is released.
+ * The microphone is started when it is needed. `session` returns the session at the time of a press,
+ * `failed` gets what it throws. Returns the function that removes the listeners.
+ */
+export function attachTapToTalk(button: HTMLButtonElement, session: () => TapToTalkSession | undefined, failed: (reason: unknown) => void): () => void {
+  const toggle = async () => {
+    const target = session()
+    if (!target) return
+    try {
+      if (target.tapToTalkActive) return target.endTapToTalk()
+      if (!target.micStarted) await target.startMic()
+      if (!target.tapToTalkActive) target.startTapToTalk()
+    } catch (reason) {
+      if (target === session()) failed(reason)
+    }
+  }
+  // Keys and screen readers cause only a click; a pointer is down for some time before it.
+  let since = -Infinity // when the press began that opened the window
+  const listeners = {
+    pointerdown({ button: pressed, pointerId }: PointerEvent) {
+      since = -Infinity
+      if (pressed !== 0 || button.disabled || session()?.tapToTalkActive) return
+      since = performance.now()
+      button.setPointerCapture(pointerId) // it may be released outside the button
+      void toggle()
+    },
+    click() {
+      const short = performance.now() - since < holdMs
+      since = -Infinity
+      if (!short) void toggle()
+    },
+    contextmenu(event: Event) {
+      event.preventDefault() // a long touch would open it
+    },
+  }
+  const names = Object.keys(listeners) as (keyof typeof listeners)[]
+  for (const name of names) button.addEventListener(name, listeners[name] as EventListener)
+  return () => {
+    for (const name of names) button.removeEventListener(name, listeners[name] as EventListener)
+  }
+}
