@@ -1,131 +1,10 @@
 // Generated from the Go declarations by "go generate ./runtime/event"; don't edit.
 
-/** The options of each kind of session. */
+/** The options, by the interface that has them. */
 export const options = {
-  "agent": [
-    {
-      "name": "kind",
-      "group": "SessionSettings",
-      "type": "TokenKind",
-      "values": [
-        "widget",
-        "conversation",
-        "agent",
-        "admin"
-      ],
-      "about": "What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`."
-    },
-    {
-      "name": "onTokenNeeded",
-      "group": "SessionSettings",
-      "type": "() => Promised<string>",
-      "check": "function",
-      "about": "Returns a new conversation token. It is called when the service refuses the present one, with `unauthorized` otherwise, and ahead of its end with `tokenLifeMs`. It has 10 s."
-    },
-    {
-      "name": "tokenLifeMs",
-      "group": "SessionSettings",
-      "type": "number",
-      "check": "number",
-      "about": "How long each token is valid, from when the session gets it; 0 is not known. `onTokenNeeded` is called when a fifth of it is left."
-    },
-    {
-      "name": "region",
-      "group": "SessionSettings",
-      "type": "Region",
-      "values": [
-        "nvp1",
-        "frp2"
-      ],
-      "about": "Picks the default of `genieUrl`: nvp1 (US, the default) or frp2 (EU)."
-    },
-    {
-      "name": "genieUrl",
-      "group": "SessionSettings",
-      "type": "string | URL",
-      "check": "address",
-      "about": "The brain's host, from `appInit`."
-    },
-    {
-      "name": "allowInsecureTransport",
-      "group": "SessionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "false",
-      "about": "Allows http: and ws: to public hosts. For tests only."
-    },
-    {
-      "name": "partnerId",
-      "group": "SessionSettings",
-      "type": "string | number",
-      "check": "id",
-      "about": "The account's id. Default: read from the token."
-    },
-    {
-      "name": "subjectId",
-      "group": "SessionSettings",
-      "type": "string",
-      "check": "string",
-      "about": "An opaque id of the visitor for audit events; nothing personal."
-    },
-    {
-      "name": "threadId",
-      "group": "SessionSettings",
-      "type": "string",
-      "check": "string",
-      "about": "Continues a stored dialogue."
-    },
-    {
-      "name": "capabilities",
-      "group": "SessionSettings",
-      "type": "Capabilities",
-      "about": "What the agent may do. With an avatar they are merged over avatar and generate_followup_questions on; in text they go with every turn as given."
-    },
-    {
-      "name": "requestVars",
-      "group": "SessionSettings",
-      "type": "RequestVars",
-      "about": "The variables of the prompt: strings, numbers, booleans and null."
-    },
-    {
-      "name": "kickoff",
-      "group": "SessionSettings",
-      "type": "string | (Pick<Kickoff, \"text\"> & Partial<Pick<Kickoff, \"echo\">>) | null",
-      "about": "The first user turn, which the session sends by itself, once. With `echo` it is shown as a transcript."
-    },
-    {
-      "name": "brainStallMs",
-      "group": "SessionSettings",
-      "type": "number",
-      "check": "number",
-      "preset": "12000",
-      "about": "The period of `brainStalled`; 0 is off."
-    },
-    {
-      "name": "toolSpiralLimit",
-      "group": "SessionSettings",
-      "type": "number",
-      "check": "count",
-      "preset": "10",
-      "about": "The number of tool calls in a turn before `toolSpiralDetected`; 0 is off."
-    },
-    {
-      "name": "onAuditEvent",
-      "group": "SessionSettings",
-      "type": "(event: AuditEvent) => void",
-      "check": "function",
-      "about": "Receives redacted security events."
-    },
-    {
-      "name": "logger",
-      "group": "SessionSettings",
-      "type": "(level: string, message: string, data?: Record<string, unknown>) => void",
-      "check": "function",
-      "about": "Receives diagnostics; nothing in them is secret."
-    },
+  "AgentSettings": [
     {
       "name": "mode",
-      "group": "AgentSettings",
       "type": "AgentMode",
       "values": [
         "avatar",
@@ -136,229 +15,18 @@ export const options = {
     },
     {
       "name": "avatar",
-      "group": "AgentSettings",
       "type": "AvatarSettings & OwnToken",
       "about": "For the avatar alone."
     },
     {
       "name": "chat",
-      "group": "AgentSettings",
       "type": "ChatSettings & OwnToken",
       "about": "For turns in text alone."
-    },
-    {
-      "name": "sessionCompleteOnEnd",
-      "group": "CompletionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "true",
-      "about": "Reports the end of the conversation to the service."
-    },
-    {
-      "name": "sessionCompletePath",
-      "group": "CompletionSettings",
-      "type": "string",
-      "check": "string",
-      "preset": "\"/thread/session_completed\"",
-      "about": "The route of the request."
-    },
-    {
-      "name": "sessionCompleteTimeoutMs",
-      "group": "CompletionSettings",
-      "type": "number",
-      "check": "number",
-      "preset": "5000",
-      "about": "Bounds the request, except when the page is unloaded."
-    },
-    {
-      "name": "pageLifecycleAware",
-      "group": "CompletionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "true",
-      "about": "Listens to the page: hiding, showing and leaving."
-    },
-    {
-      "name": "hiddenGraceMs",
-      "group": "CompletionSettings",
-      "type": "number",
-      "check": "number",
-      "preset": "30000",
-      "about": "How long a page may be hidden, without activity, before the conversation counts as ended; 0 is immediately."
-    },
-    {
-      "name": "completeOnHiddenGrace",
-      "group": "CompletionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "true",
-      "about": "Reports the end when `hiddenGraceMs` is over."
-    },
-    {
-      "name": "completeOnBfcache",
-      "group": "CompletionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "true",
-      "about": "Reports it when the page enters the back-forward cache."
-    },
-    {
-      "name": "crossTabPresence",
-      "group": "CompletionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "true",
-      "about": "Suppresses the report while another tab has the thread."
-    },
-    {
-      "name": "presenceChannelPrefix",
-      "group": "CompletionSettings",
-      "type": "string",
-      "check": "string",
-      "preset": "\"kaltura-agents:thread\"",
-      "about": "Begins the name of the channel between tabs."
-    },
-    {
-      "name": "presenceHeartbeatMs",
-      "group": "CompletionSettings",
-      "type": "number",
-      "check": "number",
-      "preset": "4000",
-      "about": "The period in which a tab announces its thread to the others."
-    },
-    {
-      "name": "presenceStaleMs",
-      "group": "CompletionSettings",
-      "type": "number",
-      "check": "number",
-      "preset": "12000",
-      "about": "The time after its last message when a tab is ignored."
     }
   ],
-  "avatar": [
-    {
-      "name": "kind",
-      "group": "SessionSettings",
-      "type": "TokenKind",
-      "values": [
-        "widget",
-        "conversation",
-        "agent",
-        "admin"
-      ],
-      "about": "What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`."
-    },
-    {
-      "name": "onTokenNeeded",
-      "group": "SessionSettings",
-      "type": "() => Promised<string>",
-      "check": "function",
-      "about": "Returns a new conversation token. It is called when the service refuses the present one, with `unauthorized` otherwise, and ahead of its end with `tokenLifeMs`. It has 10 s."
-    },
-    {
-      "name": "tokenLifeMs",
-      "group": "SessionSettings",
-      "type": "number",
-      "check": "number",
-      "about": "How long each token is valid, from when the session gets it; 0 is not known. `onTokenNeeded` is called when a fifth of it is left."
-    },
-    {
-      "name": "region",
-      "group": "SessionSettings",
-      "type": "Region",
-      "values": [
-        "nvp1",
-        "frp2"
-      ],
-      "about": "Picks the default of `genieUrl`: nvp1 (US, the default) or frp2 (EU)."
-    },
-    {
-      "name": "genieUrl",
-      "group": "SessionSettings",
-      "type": "string | URL",
-      "check": "address",
-      "about": "The brain's host, from `appInit`."
-    },
-    {
-      "name": "allowInsecureTransport",
-      "group": "SessionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "false",
-      "about": "Allows http: and ws: to public hosts. For tests only."
-    },
-    {
-      "name": "partnerId",
-      "group": "SessionSettings",
-      "type": "string | number",
-      "check": "id",
-      "about": "The account's id. Default: read from the token."
-    },
-    {
-      "name": "subjectId",
-      "group": "SessionSettings",
-      "type": "string",
-      "check": "string",
-      "about": "An opaque id of the visitor for audit events; nothing personal."
-    },
-    {
-      "name": "threadId",
-      "group": "SessionSettings",
-      "type": "string",
-      "check": "string",
-      "about": "Continues a stored dialogue."
-    },
-    {
-      "name": "capabilities",
-      "group": "SessionSettings",
-      "type": "Capabilities",
-      "about": "What the agent may do. With an avatar they are merged over avatar and generate_followup_questions on; in text they go with every turn as given."
-    },
-    {
-      "name": "requestVars",
-      "group": "SessionSettings",
-      "type": "RequestVars",
-      "about": "The variables of the prompt: strings, numbers, booleans and null."
-    },
-    {
-      "name": "kickoff",
-      "group": "SessionSettings",
-      "type": "string | (Pick<Kickoff, \"text\"> & Partial<Pick<Kickoff, \"echo\">>) | null",
-      "about": "The first user turn, which the session sends by itself, once. With `echo` it is shown as a transcript."
-    },
-    {
-      "name": "brainStallMs",
-      "group": "SessionSettings",
-      "type": "number",
-      "check": "number",
-      "preset": "12000",
-      "about": "The period of `brainStalled`; 0 is off."
-    },
-    {
-      "name": "toolSpiralLimit",
-      "group": "SessionSettings",
-      "type": "number",
-      "check": "count",
-      "preset": "10",
-      "about": "The number of tool calls in a turn before `toolSpiralDetected`; 0 is off."
-    },
-    {
-      "name": "onAuditEvent",
-      "group": "SessionSettings",
-      "type": "(event: AuditEvent) => void",
-      "check": "function",
-      "about": "Receives redacted security events."
-    },
-    {
-      "name": "logger",
-      "group": "SessionSettings",
-      "type": "(level: string, message: string, data?: Record<string, unknown>) => void",
-      "check": "function",
-      "about": "Receives diagnostics; nothing in them is secret."
-    },
+  "AvatarSettings": [
     {
       "name": "conversationManagerUrl",
-      "group": "AvatarSettings",
       "type": "string | URL",
       "check": "socket",
       "preset": "\"https://conversation.avatar.us.kaltura.ai\"",
@@ -366,41 +34,35 @@ export const options = {
     },
     {
       "name": "srsBaseUrl",
-      "group": "AvatarSettings",
       "type": "string | URL",
       "check": "address,empty",
       "about": "The media host, from `appInit`."
     },
     {
       "name": "turnServerUrl",
-      "group": "AvatarSettings",
       "type": "string",
       "about": "The relay, from `appInit`: a host, which stands for its addresses over UDP, TCP and TLS, or an address with a port or a transport, which is used as it is."
     },
     {
       "name": "turnCredentials",
-      "group": "AvatarSettings",
       "type": "TurnCredentials",
       "check": "object",
       "about": "The login to the relay."
     },
     {
       "name": "onRelayNeeded",
-      "group": "AvatarSettings",
       "type": "() => Promised<TurnCredentials | null | undefined>",
       "check": "function",
       "about": "Returns a new login to the relay, because that of the connect may have expired. It is called before the session is rebuilt or resumed, and before a repair of the picture when the login's expiry has passed. It has 5 s."
     },
     {
       "name": "iceServers",
-      "group": "AvatarSettings",
       "type": "RTCIceServer[]",
       "check": "array",
       "about": "Used in place of what `turnServerUrl` gives."
     },
     {
       "name": "iceTransportPolicy",
-      "group": "AvatarSettings",
       "type": "\"relay\" | \"all\"",
       "values": [
         "relay",
@@ -410,21 +72,18 @@ export const options = {
     },
     {
       "name": "preferredVideoCodec",
-      "group": "AvatarSettings",
       "type": "string",
       "check": "string",
       "about": "The only codec to offer, such as VP8."
     },
     {
       "name": "isFirefox",
-      "group": "AvatarSettings",
       "type": "boolean",
       "check": "boolean",
       "about": "Applies Firefox's rules. Default: from the user agent."
     },
     {
       "name": "allowPrivateHosts",
-      "group": "AvatarSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "false",
@@ -432,35 +91,30 @@ export const options = {
     },
     {
       "name": "stickyId",
-      "group": "AvatarSettings",
       "type": "string",
       "check": "string",
       "about": "Keeps a session on one server over a page reload: 16 characters of a-z and 0-9. Default random."
     },
     {
       "name": "entryId",
-      "group": "AvatarSettings",
       "type": "string",
       "check": "string",
       "about": "The media item that the session is about."
     },
     {
       "name": "contextId",
-      "group": "AvatarSettings",
       "type": "string",
       "check": "string",
       "about": "The scope of the session (sys__context_id)."
     },
     {
       "name": "contextType",
-      "group": "AvatarSettings",
       "type": "string",
       "check": "string",
       "about": "The kind of that scope (sys__context_type)."
     },
     {
       "name": "disclosureText",
-      "group": "AvatarSettings",
       "type": "string",
       "check": "string",
       "preset": "\"You are talking to an AI avatar.\"",
@@ -468,7 +122,6 @@ export const options = {
     },
     {
       "name": "requireDisclosureAck",
-      "group": "AvatarSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "false",
@@ -476,34 +129,29 @@ export const options = {
     },
     {
       "name": "videoEl",
-      "group": "AvatarSettings",
       "type": "HTMLMediaElement | null",
       "check": "element",
       "about": "Shows the picture, and plays the voice unless AudioEl is set."
     },
     {
       "name": "audioEl",
-      "group": "AvatarSettings",
       "type": "HTMLMediaElement | null",
       "check": "element",
       "about": "Plays the voice."
     },
     {
       "name": "micConstraints",
-      "group": "AvatarSettings",
       "type": "MediaTrackConstraints | false",
       "about": "Merged over echo cancellation, noise suppression and automatic gain; false is none of them."
     },
     {
       "name": "noiseProcessor",
-      "group": "AvatarSettings",
       "type": "(stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>",
       "check": "function",
       "about": "The page's own audio processing; something falsy leaves the microphone's stream as it is."
     },
     {
       "name": "micStartMode",
-      "group": "AvatarSettings",
       "type": "\"immediate\" | \"deferred\"",
       "values": [
         "immediate",
@@ -514,7 +162,6 @@ export const options = {
     },
     {
       "name": "localVadThreshold",
-      "group": "AvatarSettings",
       "type": "number",
       "check": "number",
       "preset": "300",
@@ -522,42 +169,36 @@ export const options = {
     },
     {
       "name": "maxAsrBitrateKbps",
-      "group": "AvatarSettings",
       "type": "number",
       "check": "count",
       "about": "Caps the microphone's sender, in kbit/s; 0 is no cap."
     },
     {
       "name": "onBeforeSend",
-      "group": "AvatarSettings",
       "type": "(text: string, about: SendInfo) => Promised<string | false | void>",
       "check": "function",
       "about": "Changes a typed text or blocks it, with an error, in a page with false or a throw: the text is refused with `guardrail_blocked`."
     },
     {
       "name": "onAgentAction",
-      "group": "AvatarSettings",
       "type": "(action: AgentAction) => Promised<boolean | void>",
       "check": "function",
       "about": "May veto what the agent starts, with an error, in a page with false or a throw."
     },
     {
       "name": "agentActions",
-      "group": "AvatarSettings",
       "type": "AgentActions",
       "check": "object",
       "about": "The policy that is asked before `onAgentAction`."
     },
     {
       "name": "maxTurnsPerMinute",
-      "group": "AvatarSettings",
       "type": "number",
       "check": "count",
       "about": "Bounds the typed turns in any 60 s; 0 is any number."
     },
     {
       "name": "idleTimeoutMs",
-      "group": "AvatarSettings",
       "type": "number",
       "check": "number",
       "preset": "900000",
@@ -565,7 +206,6 @@ export const options = {
     },
     {
       "name": "maxReconnectAttempts",
-      "group": "AvatarSettings",
       "type": "number",
       "check": "integer",
       "preset": "-1",
@@ -573,7 +213,6 @@ export const options = {
     },
     {
       "name": "reconnectionDelay",
-      "group": "AvatarSettings",
       "type": "number",
       "check": "number",
       "preset": "250",
@@ -581,7 +220,6 @@ export const options = {
     },
     {
       "name": "reconnectionDelayMax",
-      "group": "AvatarSettings",
       "type": "number",
       "check": "number",
       "preset": "2000",
@@ -589,7 +227,6 @@ export const options = {
     },
     {
       "name": "reconnectWindowMs",
-      "group": "AvatarSettings",
       "type": "number",
       "check": "number",
       "preset": "22000",
@@ -597,14 +234,12 @@ export const options = {
     },
     {
       "name": "timeouts",
-      "group": "AvatarSettings",
       "type": "Timeouts",
       "check": "limits",
       "about": "Single time limits."
     },
     {
       "name": "networkAware",
-      "group": "AvatarSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
@@ -612,14 +247,12 @@ export const options = {
     },
     {
       "name": "statsIntervalMs",
-      "group": "AvatarSettings",
       "type": "number",
       "check": "number",
       "about": "The period of `connectionQuality`; 0 is off."
     },
     {
       "name": "debug",
-      "group": "AvatarSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "false",
@@ -627,14 +260,12 @@ export const options = {
     },
     {
       "name": "hardToolSpiralLimit",
-      "group": "AvatarSettings",
       "type": "number",
       "check": "count",
       "about": "The number of tool calls with nothing to hear or see before a rebuild. Default three times `toolSpiralLimit`; 0 is off."
     },
     {
       "name": "recoverFromSpiral",
-      "group": "AvatarSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
@@ -642,159 +273,33 @@ export const options = {
     },
     {
       "name": "completeOnServerEnd",
-      "group": "AvatarSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "false",
       "about": "Tells the service of the end although it ended the conversation."
+    }
+  ],
+  "ChatSettings": [
+    {
+      "name": "onErrorSegment",
+      "type": "\"throw\" | \"warn\"",
+      "values": [
+        "throw",
+        "warn"
+      ],
+      "preset": "\"throw\"",
+      "about": "Says what an error inside a good reply does: throw fails the turn, warn emits a warning and keeps its text."
     },
     {
-      "name": "overall",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "30000",
-      "about": "Bounds a whole connect, a cold rebuild, or the rebuild after an expired pause. Its deadline is fixed once, when the handshake starts."
-    },
-    {
-      "name": "serverConnect",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "10000",
-      "about": "Bounds the time from the open socket to ServerConnected."
-    },
-    {
-      "name": "joinRoom",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "5000",
-      "about": "Bounds the time from Join to ClientConfig."
-    },
-    {
-      "name": "joinComplete",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "20000",
-      "about": "Bounds the time from Join to its end."
-    },
-    {
-      "name": "agent",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "10000",
-      "about": "Bounds each of ShowAgent and AskPermissions."
-    },
-    {
-      "name": "asr",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "30000",
-      "about": "Bounds each of ASRReady and ASRAnswer."
-    },
-    {
-      "name": "firstFrame",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "6000",
-      "about": "Bounds the time from the media answer to the first painted frame."
-    },
-    {
-      "name": "prepareIdle",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "60000",
-      "about": "The life of a prepared socket that is not used."
-    },
-    {
-      "name": "whepTry",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "5000",
-      "about": "Bounds one WHEP POST with its body."
-    },
-    {
-      "name": "whepTries",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "count",
-      "preset": "3",
-      "about": "The number of tries."
-    },
-    {
-      "name": "whepBackoff",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "1000",
-      "about": "The wait between tries."
-    },
-    {
-      "name": "whepRelease",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "3000",
-      "about": "Bounds one WHEP DELETE."
-    },
-    {
-      "name": "recover",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "15000",
-      "about": "Bounds one recovery of the avatar's peer."
-    },
-    {
-      "name": "mediaLost",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "120000",
-      "about": "Bounds the time without a picture that repairs and a rebuild did not bring back."
-    },
-    {
-      "name": "healthTick",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "1000",
-      "about": "The period of the check of the peers."
-    },
-    {
-      "name": "videoStall",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "4000",
-      "about": "How long no new bytes of the picture may come."
-    },
-    {
-      "name": "coldAttempts",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "count",
-      "preset": "2",
-      "about": "The number of full rebuilds before the session gives up."
-    },
-    {
-      "name": "coldBackoff",
-      "group": "Timeouts",
-      "type": "number",
-      "check": "number",
-      "preset": "500",
-      "about": "The wait between them."
-    },
+      "name": "onResponse",
+      "type": "(response: ResponseInfo) => void",
+      "check": "function",
+      "about": "Called for every HTTP reply to a turn, in order with the events, before those of its segments."
+    }
+  ],
+  "CompletionSettings": [
     {
       "name": "sessionCompleteOnEnd",
-      "group": "CompletionSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
@@ -802,7 +307,6 @@ export const options = {
     },
     {
       "name": "sessionCompletePath",
-      "group": "CompletionSettings",
       "type": "string",
       "check": "string",
       "preset": "\"/thread/session_completed\"",
@@ -810,7 +314,6 @@ export const options = {
     },
     {
       "name": "sessionCompleteTimeoutMs",
-      "group": "CompletionSettings",
       "type": "number",
       "check": "number",
       "preset": "5000",
@@ -818,7 +321,6 @@ export const options = {
     },
     {
       "name": "pageLifecycleAware",
-      "group": "CompletionSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
@@ -826,7 +328,6 @@ export const options = {
     },
     {
       "name": "hiddenGraceMs",
-      "group": "CompletionSettings",
       "type": "number",
       "check": "number",
       "preset": "30000",
@@ -834,7 +335,6 @@ export const options = {
     },
     {
       "name": "completeOnHiddenGrace",
-      "group": "CompletionSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
@@ -842,7 +342,6 @@ export const options = {
     },
     {
       "name": "completeOnBfcache",
-      "group": "CompletionSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
@@ -850,7 +349,6 @@ export const options = {
     },
     {
       "name": "crossTabPresence",
-      "group": "CompletionSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
@@ -858,7 +356,6 @@ export const options = {
     },
     {
       "name": "presenceChannelPrefix",
-      "group": "CompletionSettings",
       "type": "string",
       "check": "string",
       "preset": "\"kaltura-agents:thread\"",
@@ -866,7 +363,6 @@ export const options = {
     },
     {
       "name": "presenceHeartbeatMs",
-      "group": "CompletionSettings",
       "type": "number",
       "check": "number",
       "preset": "4000",
@@ -874,17 +370,15 @@ export const options = {
     },
     {
       "name": "presenceStaleMs",
-      "group": "CompletionSettings",
       "type": "number",
       "check": "number",
       "preset": "12000",
       "about": "The time after its last message when a tab is ignored."
     }
   ],
-  "chat": [
+  "SessionSettings": [
     {
       "name": "kind",
-      "group": "SessionSettings",
       "type": "TokenKind",
       "values": [
         "widget",
@@ -896,21 +390,18 @@ export const options = {
     },
     {
       "name": "onTokenNeeded",
-      "group": "SessionSettings",
       "type": "() => Promised<string>",
       "check": "function",
       "about": "Returns a new conversation token. It is called when the service refuses the present one, with `unauthorized` otherwise, and ahead of its end with `tokenLifeMs`. It has 10 s."
     },
     {
       "name": "tokenLifeMs",
-      "group": "SessionSettings",
       "type": "number",
       "check": "number",
       "about": "How long each token is valid, from when the session gets it; 0 is not known. `onTokenNeeded` is called when a fifth of it is left."
     },
     {
       "name": "region",
-      "group": "SessionSettings",
       "type": "Region",
       "values": [
         "nvp1",
@@ -920,14 +411,12 @@ export const options = {
     },
     {
       "name": "genieUrl",
-      "group": "SessionSettings",
       "type": "string | URL",
       "check": "address",
       "about": "The brain's host, from `appInit`."
     },
     {
       "name": "allowInsecureTransport",
-      "group": "SessionSettings",
       "type": "boolean",
       "check": "boolean",
       "preset": "false",
@@ -935,46 +424,39 @@ export const options = {
     },
     {
       "name": "partnerId",
-      "group": "SessionSettings",
       "type": "string | number",
       "check": "id",
       "about": "The account's id. Default: read from the token."
     },
     {
       "name": "subjectId",
-      "group": "SessionSettings",
       "type": "string",
       "check": "string",
       "about": "An opaque id of the visitor for audit events; nothing personal."
     },
     {
       "name": "threadId",
-      "group": "SessionSettings",
       "type": "string",
       "check": "string",
       "about": "Continues a stored dialogue."
     },
     {
       "name": "capabilities",
-      "group": "SessionSettings",
       "type": "Capabilities",
       "about": "What the agent may do. With an avatar they are merged over avatar and generate_followup_questions on; in text they go with every turn as given."
     },
     {
       "name": "requestVars",
-      "group": "SessionSettings",
       "type": "RequestVars",
       "about": "The variables of the prompt: strings, numbers, booleans and null."
     },
     {
       "name": "kickoff",
-      "group": "SessionSettings",
       "type": "string | (Pick<Kickoff, \"text\"> & Partial<Pick<Kickoff, \"echo\">>) | null",
       "about": "The first user turn, which the session sends by itself, once. With `echo` it is shown as a transcript."
     },
     {
       "name": "brainStallMs",
-      "group": "SessionSettings",
       "type": "number",
       "check": "number",
       "preset": "12000",
@@ -982,7 +464,6 @@ export const options = {
     },
     {
       "name": "toolSpiralLimit",
-      "group": "SessionSettings",
       "type": "number",
       "check": "count",
       "preset": "10",
@@ -990,123 +471,163 @@ export const options = {
     },
     {
       "name": "onAuditEvent",
-      "group": "SessionSettings",
       "type": "(event: AuditEvent) => void",
       "check": "function",
       "about": "Receives redacted security events."
     },
     {
       "name": "logger",
-      "group": "SessionSettings",
       "type": "(level: string, message: string, data?: Record<string, unknown>) => void",
       "check": "function",
       "about": "Receives diagnostics; nothing in them is secret."
-    },
+    }
+  ],
+  "Timeouts": [
     {
-      "name": "onErrorSegment",
-      "group": "ChatSettings",
-      "type": "\"throw\" | \"warn\"",
-      "values": [
-        "throw",
-        "warn"
-      ],
-      "preset": "\"throw\"",
-      "about": "Says what an error inside a good reply does: throw fails the turn, warn emits a warning and keeps its text."
-    },
-    {
-      "name": "onResponse",
-      "group": "ChatSettings",
-      "type": "(response: ResponseInfo) => void",
-      "check": "function",
-      "about": "Called for every HTTP reply to a turn, in order with the events, before those of its segments."
-    },
-    {
-      "name": "sessionCompleteOnEnd",
-      "group": "CompletionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "true",
-      "about": "Reports the end of the conversation to the service."
-    },
-    {
-      "name": "sessionCompletePath",
-      "group": "CompletionSettings",
-      "type": "string",
-      "check": "string",
-      "preset": "\"/thread/session_completed\"",
-      "about": "The route of the request."
-    },
-    {
-      "name": "sessionCompleteTimeoutMs",
-      "group": "CompletionSettings",
-      "type": "number",
-      "check": "number",
-      "preset": "5000",
-      "about": "Bounds the request, except when the page is unloaded."
-    },
-    {
-      "name": "pageLifecycleAware",
-      "group": "CompletionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "true",
-      "about": "Listens to the page: hiding, showing and leaving."
-    },
-    {
-      "name": "hiddenGraceMs",
-      "group": "CompletionSettings",
+      "name": "overall",
       "type": "number",
       "check": "number",
       "preset": "30000",
-      "about": "How long a page may be hidden, without activity, before the conversation counts as ended; 0 is immediately."
+      "about": "Bounds a whole connect, a cold rebuild, or the rebuild after an expired pause. Its deadline is fixed once, when the handshake starts."
     },
     {
-      "name": "completeOnHiddenGrace",
-      "group": "CompletionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "true",
-      "about": "Reports the end when `hiddenGraceMs` is over."
+      "name": "serverConnect",
+      "type": "number",
+      "check": "number",
+      "preset": "10000",
+      "about": "Bounds the time from the open socket to ServerConnected."
     },
     {
-      "name": "completeOnBfcache",
-      "group": "CompletionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "true",
-      "about": "Reports it when the page enters the back-forward cache."
+      "name": "joinRoom",
+      "type": "number",
+      "check": "number",
+      "preset": "5000",
+      "about": "Bounds the time from Join to ClientConfig."
     },
     {
-      "name": "crossTabPresence",
-      "group": "CompletionSettings",
-      "type": "boolean",
-      "check": "boolean",
-      "preset": "true",
-      "about": "Suppresses the report while another tab has the thread."
+      "name": "joinComplete",
+      "type": "number",
+      "check": "number",
+      "preset": "20000",
+      "about": "Bounds the time from Join to its end."
     },
     {
-      "name": "presenceChannelPrefix",
-      "group": "CompletionSettings",
-      "type": "string",
-      "check": "string",
-      "preset": "\"kaltura-agents:thread\"",
-      "about": "Begins the name of the channel between tabs."
+      "name": "agent",
+      "type": "number",
+      "check": "number",
+      "preset": "10000",
+      "about": "Bounds each of ShowAgent and AskPermissions."
     },
     {
-      "name": "presenceHeartbeatMs",
-      "group": "CompletionSettings",
+      "name": "asr",
+      "type": "number",
+      "check": "number",
+      "preset": "30000",
+      "about": "Bounds each of ASRReady and ASRAnswer."
+    },
+    {
+      "name": "firstFrame",
+      "type": "number",
+      "check": "number",
+      "preset": "6000",
+      "about": "Bounds the time from the media answer to the first painted frame."
+    },
+    {
+      "name": "prepareIdle",
+      "type": "number",
+      "check": "number",
+      "preset": "60000",
+      "about": "The life of a prepared socket that is not used."
+    },
+    {
+      "name": "whepTry",
+      "type": "number",
+      "check": "number",
+      "preset": "5000",
+      "about": "Bounds one WHEP POST with its body."
+    },
+    {
+      "name": "whepTries",
+      "type": "number",
+      "check": "count",
+      "preset": "3",
+      "about": "The number of tries."
+    },
+    {
+      "name": "whepBackoff",
+      "type": "number",
+      "check": "number",
+      "preset": "1000",
+      "about": "The wait between tries."
+    },
+    {
+      "name": "whepRelease",
+      "type": "number",
+      "check": "number",
+      "preset": "3000",
+      "about": "Bounds one WHEP DELETE."
+    },
+    {
+      "name": "recover",
+      "type": "number",
+      "check": "number",
+      "preset": "15000",
+      "about": "Bounds one recovery of the avatar's peer."
+    },
+    {
+      "name": "mediaLost",
+      "type": "number",
+      "check": "number",
+      "preset": "120000",
+      "about": "Bounds the time without a picture that repairs and a rebuild did not bring back."
+    },
+    {
+      "name": "healthTick",
+      "type": "number",
+      "check": "number",
+      "preset": "1000",
+      "about": "The period of the check of the peers."
+    },
+    {
+      "name": "videoStall",
       "type": "number",
       "check": "number",
       "preset": "4000",
-      "about": "The period in which a tab announces its thread to the others."
+      "about": "How long no new bytes of the picture may come."
     },
     {
-      "name": "presenceStaleMs",
-      "group": "CompletionSettings",
+      "name": "coldAttempts",
+      "type": "number",
+      "check": "count",
+      "preset": "2",
+      "about": "The number of full rebuilds before the session gives up."
+    },
+    {
+      "name": "coldBackoff",
       "type": "number",
       "check": "number",
-      "preset": "12000",
-      "about": "The time after its last message when a tab is ignored."
+      "preset": "500",
+      "about": "The wait between them."
     }
+  ]
+}
+
+/** The interfaces of the options of each kind of session. */
+export const groups = {
+  "agent": [
+    "SessionSettings",
+    "AgentSettings",
+    "CompletionSettings"
+  ],
+  "avatar": [
+    "SessionSettings",
+    "AvatarSettings",
+    "Timeouts",
+    "CompletionSettings"
+  ],
+  "chat": [
+    "SessionSettings",
+    "ChatSettings",
+    "CompletionSettings"
   ]
 }

@@ -1,6 +1,6 @@
 // A form with every option of a kind of session.
 import { $, make } from "../shared/dom.js"
-import { options } from "./declared.js"
+import { groups, options } from "./declared.js"
 
 /** Functions and elements that the page offers, by the name of the option; ticking one sets it. */
 let offered = {}
@@ -8,13 +8,13 @@ let offered = {}
 /** Draws the options of a kind; `values` are those that a tick sets. */
 export function drawOptions(kind, values) {
   offered = values
-  const groups = Map.groupBy(options[kind], ({ group }) => group)
-  $("options").replaceChildren(...[...groups].map(([group, list]) => make("fieldset", {}, make("legend", {}, group), ...list.map(field))))
+  const draw = (group) => make("fieldset", {}, make("legend", {}, group), ...options[group].map((option) => field(group, option)))
+  $("options").replaceChildren(...groups[kind].map(draw))
   find()
 }
 
-function field(option) {
-  const { name, group, type, preset = "", about = "" } = option
+function field(group, option) {
+  const { name, type, preset = "", about = "" } = option
   const id = `option-${group}-${name}`
   const input = inputOf(option)
   Object.assign(input, { id, name })

@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
 
-// shownOptions are the options that the playground offers, by the kind of session.
+// shownOptions are the interfaces of the options that the playground offers, by the kind of
+// session.
 var shownOptions = map[string][]string{
 	"avatar": {"SessionSettings", "AvatarSettings", "Timeouts", "CompletionSettings"},
 	"chat":   {"SessionSettings", "ChatSettings", "CompletionSettings"},
@@ -20,7 +23,6 @@ var shownOptions = map[string][]string{
 func (t *types) playground() (string, error) {
 	type shownOption struct {
 		Name    string   `json:"name"`
-		Group   string   `json:"group"`
 		Type    string   `json:"type"`
 		Check   string   `json:"check,omitempty"`
 		Values  []string `json:"values,omitempty"`
@@ -28,37 +30,37 @@ func (t *types) playground() (string, error) {
 		About   string   `json:"about,omitempty"`
 	}
 	options := map[string][]shownOption{}
-	for _, k := range kinds {
-		name := strings.ToLower(k.name)
-		for _, group := range shownOptions[name] {
-			for _, o := range optionTypes {
-				if o.name != group {
-					continue
-				}
-				list, _, err := t.optionList(t.module.packages[o.dir].types[o.typ], o.required)
-				if err != nil {
-					return "", err
-				}
-				for _, p := range list {
-					shown := shownOption{Name: p.name, Group: group, Type: p.typ, Default: p.preset, About: p.doc}
-					if check, err := strconv.Unquote(p.check); err == nil {
-						shown.Check = check
-					} else if p.check == "regions" {
-						shown.Values = appinit.Regions()
-					} else if json.Unmarshal([]byte(p.check), &shown.Values) != nil {
-						shown.Check = p.check
-					}
-					options[name] = append(options[name], shown)
-				}
+	shown := slices.Concat(slices.Collect(maps.Values(shownOptions))...)
+	for _, o := range optionTypes {
+		if !slices.Contains(shown, o.name) {
+			continue
+		}
+		list, _, err := t.optionList(t.module.packages[o.dir].types[o.typ], o.required)
+		if err != nil {
+			return "", err
+		}
+		for _, p := range list {
+			option := shownOption{Name: p.name, Type: p.typ, Default: p.preset, About: p.doc}
+			if check, err := strconv.Unquote(p.check); err == nil {
+				option.Check = check
+			} else if p.check == "regions" {
+				option.Values = appinit.Regions()
+			} else if json.Unmarshal([]byte(p.check), &option.Values) != nil {
+				option.Check = p.check
 			}
+			options[o.name] = append(options[o.name], option)
 		}
 	}
 	var b strings.Builder
-	b.WriteString("// Generated from the Go declarations by \"go generate ./runtime/event\"; don't edit.\n\n" +
-		"/** The options of each kind of session. */\nexport const options = ")
+	b.WriteString("// Generated from the Go declarations by \"go generate ./runtime/event\"; don't edit.\n")
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	err := encoder.Encode(options)
+	b.WriteString("\n/** The options, by the interface that has them. */\nexport const options = ")
+	if err := encoder.Encode(options); err != nil {
+		return "", err
+	}
+	b.WriteString("\n/** The interfaces of the options of each kind of session. */\nexport const groups = ")
+	err := encoder.Encode(shownOptions)
 	return b.String(), err
 }
