@@ -298,9 +298,7 @@ func TestPhoneHasRoomForBoth(t *testing.T) {
 	_, p := open(t, "receptionist")
 	face(p)
 	for _, size := range [][2]int64{{390, 844}, {844, 390}, {360, 640}} {
-		if err := p.Run(p.Context(), chromedp.EmulateViewport(size[0], size[1])); err != nil {
-			t.Fatal(err)
-		}
+		p.SetSize(size[0], size[1])
 		var got struct {
 			Log, Stage, Below float64
 		}

@@ -75,9 +75,7 @@ var cut string
 // control. The page stays so.
 func (p *Page) NothingCut(width, height int64) {
 	p.t.Helper()
-	if err := p.Run(p.ctx, chromedp.EmulateViewport(width, height)); err != nil {
-		p.t.Fatal(err)
-	}
+	p.SetSize(width, height)
 	var found []string
 	p.Do(&found, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
 		`+cut)
@@ -107,9 +105,7 @@ func (p *Page) Accessible() {
 	for _, text := range lowContrast {
 		p.t.Errorf("too little contrast: %s", text)
 	}
-	if err := p.Run(p.ctx, chromedp.EmulateViewport(narrow, 2*narrow)); err != nil {
-		p.t.Fatal(err)
-	}
+	p.SetSize(narrow, 2*narrow)
 	var wide []string
 	if err := p.Eval(p.ctx, `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.body.querySelectorAll("*")]
 		.filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.tagName + "." + e.className)`, &wide); err != nil {

@@ -24,15 +24,8 @@ func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
 func open(t *testing.T, path string, width, height int64) *pagetest.Page {
 	t.Helper()
 	p := pagetest.New(t, localservice.Options{}).Open(path)
-	resize(t, p, width, height)
+	p.SetSize(width, height)
 	return p
-}
-
-func resize(t *testing.T, p *pagetest.Page, width, height int64) {
-	t.Helper()
-	if err := p.Run(p.Context(), chromedp.EmulateViewport(width, height)); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // take writes what a page shows to a file of docs.
@@ -102,7 +95,7 @@ func TestStudioPage(t *testing.T) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if _, address, found := strings.Cut(lines.Text(), "Build an agent:"); found {
 			p := pagetest.Open(t, strings.TrimSpace(address))
-			resize(t, p, 1240, 900)
+			p.SetSize(1240, 900)
 			p.AwaitTrue(`document.querySelectorAll("#agents li").length > 0 && document.querySelectorAll("#faces input").length > 0`)
 			take(t, p, "studio-page.png")
 			return
