@@ -1,9 +1,9 @@
 package avatar
 
 import (
+	"context"
 	"net/http"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -52,22 +52,12 @@ func TestAComponentOfReactHasOneSession(t *testing.T) {
 		t.Errorf("the component shows %+v", shown)
 	}
 	h.OnlySession()
-	asked := 0
-	for _, r := range h.Requests() {
-		if strings.HasSuffix(r.Path, "/appInit") {
-			asked++
-		}
-	}
-	if asked != 1 {
-		t.Errorf("%d calls of appInit", asked)
+	if n := h.Count(http.MethodPost, "/v1/application/appInit"); n != 1 {
+		t.Errorf("%d calls of appInit", n)
 	}
 	p.Do(nil, `globalThis.leave()`)
-	deadline := time.Now().Add(time.Second)
-	for len(h.Sessions(h.Context())) > 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("there is a session a second after the component has left")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	soon, cancel := context.WithTimeout(h.Context(), time.Second)
+	defer cancel()
+	h.AwaitNoSessions(soon)
 	p.Do(nil, `if (globalThis.agent.error) throw globalThis.agent.error`)
 }

@@ -330,11 +330,9 @@ func TestReact(t *testing.T) {
 		t.Errorf("React ran an effect of the component %d times, so this is not StrictMode", mounts)
 	}
 	page.Do(nil, `leave()`)
-	for left := time.Now(); len(h.Sessions(h.Context())) > 0; {
-		if time.Since(left) > time.Second {
-			t.Fatalf("%d sessions are there a second after the component", len(h.Sessions(h.Context())))
-		}
-	}
+	soon, cancel := context.WithTimeout(h.Context(), time.Second)
+	defer cancel()
+	h.AwaitNoSessions(soon)
 	h.AwaitUnsubscribe()
 	if n := h.Count(http.MethodPost, "/rtc/v1/"); n != 1 {
 		t.Errorf("the page subscribed %d times", n)

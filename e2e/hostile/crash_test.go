@@ -113,7 +113,7 @@ func TestTheEndOfTheProgramIsTheEndOfEverythingInIt(t *testing.T) {
 			if got.Next != "Nice to meet you, Sam. I'll remember your name." {
 				t.Errorf("the next program says %q", got.Next)
 			}
-			h.awaitNoSessions()
+			h.AwaitNoSessions(h.Context())
 		})
 	}
 }

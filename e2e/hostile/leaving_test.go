@@ -119,7 +119,7 @@ func TestAPageGoesAwayInEveryPhase(t *testing.T) {
 			t.Errorf("%s: state %s", name, p.State)
 		}
 	}
-	h.awaitNoSessions()
+	h.AwaitNoSessions(h.Context())
 }
 
 // A tab that is closed really tells the same, with requests that outlive it.
@@ -141,7 +141,7 @@ func TestATabIsClosedInEveryPhase(t *testing.T) {
 		return h.Server, p, threads
 	})
 	wantEnds(t, h, got, reasons)
-	h.awaitNoSessions()
+	h.AwaitNoSessions(h.Context())
 }
 
 // comeBack goes on with every session of a page that was away, and ends it.
@@ -180,7 +180,7 @@ func cameBack(t *testing.T, h server, p *pagetest.Page, reason string) {
 	reasons["idle"] = "disconnect"
 	check(t, got.After, reasons)
 	wantEnds(t, h, got.After, reasons)
-	h.awaitNoSessions()
+	h.AwaitNoSessions(h.Context())
 }
 
 // A page in the back-forward cache tells of the end at once, because it may never

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
@@ -45,21 +44,6 @@ func openPage(t *testing.T) (server, *pagetest.Page) {
 	} = await import("` + folder + `hostile.js")`
 	return h, p
 }
-
-// awaitNoSessions waits until the service has no session.
-func (h server) awaitNoSessions() {
-	h.t.Helper()
-	for sessions := h.Sessions(h.Context()); len(sessions) > 0; sessions = h.Sessions(h.Context()) {
-		select {
-		case <-time.After(pollInterval):
-		case <-h.Context().Done():
-			h.t.Fatalf("the service still has the sessions %+v", sessions)
-		}
-	}
-}
-
-// pollInterval is how often the service is asked for what it has no event.
-const pollInterval = 20 * time.Millisecond
 
 // completions are the bodies of the requests that reported an end.
 func (h server) completions() (bodies []string) {

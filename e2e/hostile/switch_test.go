@@ -114,7 +114,7 @@ func TestHammeredSwitchesLeaveAWorkingConversation(t *testing.T) {
 	for _, left := range got.Left {
 		t.Error("left: ", left)
 	}
-	h.awaitNoSessions()
+	h.AwaitNoSessions(h.Context())
 	if ends := h.completions(); len(ends) != 1 {
 		t.Errorf("the reported ends are %q", ends)
 	}
@@ -198,7 +198,7 @@ func TestDisconnectInEveryListenerOfASwitch(t *testing.T) {
 	for _, left := range got.Left {
 		t.Error("left: ", left)
 	}
-	h.awaitNoSessions()
+	h.AwaitNoSessions(h.Context())
 	if ends := h.completions(); len(ends) != len(got.Sessions) {
 		t.Errorf("received %d ends, want %d: %q", len(ends), len(got.Sessions), ends)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
@@ -81,6 +82,21 @@ func (h *Server) OnlySession() live.Info {
 	}
 	return sessions[0]
 }
+
+// AwaitNoSessions waits until the service has no session, and fails the test when ctx ends
+// before. It asks again and again, because the service has no event for that.
+func (h *Server) AwaitNoSessions(ctx context.Context) {
+	h.t.Helper()
+	for sessions := h.Sessions(h.ctx); len(sessions) > 0; sessions = h.Sessions(h.ctx) {
+		select {
+		case <-time.After(pollInterval):
+		case <-ctx.Done():
+			h.t.Fatalf("the service still has the sessions %+v", sessions)
+		}
+	}
+}
+
+const pollInterval = 20 * time.Millisecond
 
 // UserMessages returns the messages of the user in a thread, as the service keeps
 // them, oldest first.
