@@ -62,7 +62,7 @@ func codesDoc() string {
 const codesHeader = `// Generated from runtime/fault/codes.go by "go generate ./runtime/event"; don't edit.
 `
 
-// codeTypes is codes.ts. The sets are closed, so that a slip of the pen does not compile.
+// codeTypes is codes.ts. The sets are closed, so that a misspelt code does not compile.
 func codeTypes() string {
 	var errors, warnings strings.Builder
 	for _, group := range fault.Groups {

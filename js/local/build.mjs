@@ -29,8 +29,8 @@ const platforms = {
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(platforms)
 for (const name of wanted) if (!platforms[name]) throw new Error(`there is no platform ${name}, want one of ${Object.keys(platforms).join(", ")}`)
 
-// Without the paths of this machine. What else was built has them, and nothing of it can be
-// used again; so a test, which names its platform, does without.
+// Programs that are published don't contain the paths of this machine. With -trimpath nothing
+// that was compiled without it can be reused, so tests, which name their platform, leave it out.
 const trim = process.argv.length > 2 ? [] : ["-trimpath"]
 
 rmSync(out, { recursive: true, force: true })
@@ -63,7 +63,7 @@ function mainPackage() {
   const dir = newPackage(name, { ...fields, optionalDependencies })
   for (const file of ["bin.cjs", "index.cjs", "index.d.cts", "README.md"]) copyFileSync(join(here, file), join(dir, file))
   chmodSync(join(dir, "bin.cjs"), 0o755)
-  // The pages without a server of their own. The service compresses nothing itself.
+  // The pages that need no server of their own.
   const examples = join(root, "example")
   for (const { name } of readdirSync(examples, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
     const from = join(examples, name)
@@ -71,6 +71,7 @@ function mainPackage() {
     cpSync(from, join(dir, "pages", "example", name), { recursive: true, filter: (path) => !path.endsWith(".go") })
   }
   const dist = join(here, "..", "dist")
+  // The service serves compressed files where there are some, and compresses nothing itself.
   if (!existsSync(join(dist, "agentruntime.wasm.gz"))) throw new Error("js/dist is not built: make build")
   cpSync(dist, join(dir, "pages", "js", "dist"), { recursive: true, filter: (path) => !/\.(br|map|d\.ts)$/.test(path) })
   return dir

@@ -29,6 +29,6 @@ declare global {
 }
 
 for (const [name, kind] of Object.entries({ "agent-avatar": AgentAvatarElement, "agent-chat": AgentChatElement })) {
-  // The module may be there twice, as after hot replacement.
+  // The module may be loaded twice, as by hot replacement.
   if (globalThis.customElements && !customElements.get(name)) customElements.define(name, kind)
 }

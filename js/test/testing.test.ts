@@ -228,7 +228,7 @@ test("what is typed during the opening waits for its end, and a kickoff leaves f
   assert.equal(spoken[0], "Good morning.")
 })
 
-test("something that nobody asked for is said, and a later question cuts it", async () => {
+test("a text without a question is said, and a later question interrupts it", async () => {
   const session = avatar({ agent: { rules, voiceMs: 20 } })
   await session.connect()
   await session.next("avatarStopTalking")

@@ -1,4 +1,4 @@
-// The content of widgets: runtime/converse/body.go for pages that read segments
+// The content of widgets, read as by runtime/converse/body.go, for pages that read segments
 // themselves. Both are tested with the same answers.
 import type { Widget } from "../events.js"
 import { isObject, printable, sanitizeJson } from "./safety.js"
@@ -26,7 +26,7 @@ export function parseContent(content: unknown): Content {
   return structured ? { values: valuesOf(Object.fromEntries(lines.values)), items: lines.items, text: content } : { values: undefined, text: content }
 }
 
-/** Whether it began like JSON and is none. */
+/** Whether it begins like JSON, but can't be parsed. */
 export const isBroken = ({ values, text }: Content): boolean => values === undefined && looksLikeJson(text)
 
 /** Whether there is nothing to show. */

@@ -52,7 +52,7 @@ const secrets: readonly [RegExp, string][] = [
 /**
  * Removes what must not be in a log: tokens, credentials, secrets, private addresses and
  * variables of the prompt. Of an object it makes a copy. It does not look into escapes
- * and base64, as the runtime does with what it tells itself.
+ * and base64, as the runtime does with its own texts.
  */
 export function redact<T>(value: T): T {
   const text = (text: string) => secrets.reduce((rest, [pattern, by]) => rest.replace(pattern, by), text)

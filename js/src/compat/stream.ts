@@ -15,7 +15,7 @@ const badLineChars = 200
 
 /**
  * Yields the segments of a streamed reply: lines of JSON, or server-sent events. A line
- * that is none becomes a segment of type `error`. Throws `invalid_response` for a reply
+ * that is neither becomes a segment of type `error`. Throws `invalid_response` for a reply
  * with a bad status.
  */
 export async function* parseConverseStream(source: ConverseSource): AsyncGenerator<Segment, void, undefined> {

@@ -1,5 +1,5 @@
-// What segments say of tools: runtime/converse/tool.go for pages that read segments
-// themselves. Both are tested with the same answers.
+// What segments say of tools, read as by runtime/converse/tool.go, for pages that read
+// segments themselves. Both are tested with the same answers.
 import { localError } from "../errors.js"
 import type { OAuthRequired, Segment, ToolCall } from "../events.js"
 import type { ArgRule } from "../session.js"
@@ -62,7 +62,7 @@ export function parseOAuthRequired({ type, content, metadata }: Segment): OAuthR
   try {
     if (typeof content === "string" && content.trim().startsWith("{")) address = JSON.parse(content)
   } catch {
-    // It is the address itself, and none.
+    // It is neither JSON nor an address.
   }
   if (isObject(address)) address = address["auth_url"]
   if (typeof address !== "string" || !URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return undefined

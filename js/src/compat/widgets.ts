@@ -88,7 +88,7 @@ export class SegmentAssembler {
     if (!open) return
     this.#open = undefined
     const content = parseContent(open.content ?? "")
-    if (isBlank(content)) return // it was announced and did not come
+    if (isBlank(content)) return // it was announced, but nothing of it came
     if (cut && isBroken(content)) this.#onMalformed({ runtime: open.runtime, ...open.more, raw: content.text } as MalformedWidget)
     else this.#onWidget(widgetOf(open.runtime, content, open.more))
   }

@@ -106,7 +106,7 @@ export abstract class AgentElement extends Base {
   end(): void {
     if (!open(this.#state)) return
     this.#session?.disconnect()
-    if (open(this.#state)) this.#over("disconnect") // before there was a session, its event doesn't come
+    if (open(this.#state)) this.#over("disconnect") // without a session there is no event `ended`
   }
 
   /** Downloads the runtime and asks for the poster, as `preload` does. */
@@ -179,14 +179,14 @@ export abstract class AgentElement extends Base {
     this.#update({ labels: labelsOf(labels) })
   }
 
-  // --- Life in the document
+  // --- Callbacks of the document
 
   connectedCallback(): void {
     upgrade(this, [...Object.keys(attributes), ...properties])
     if (!this.shadowRoot) this.#build()
     // A video that was moved within the document has been paused.
     else if (this.#session) this.#stage!.video.play().catch(() => {})
-    if (this.getAttribute("preload") === "auto") this.load().catch(() => {}) // start() reports it
+    if (this.getAttribute("preload") === "auto") this.load().catch(() => {}) // start() reports the failure
   }
 
   disconnectedCallback(): void {
@@ -280,7 +280,7 @@ export abstract class AgentElement extends Base {
     this.#update(change)
   }
 
-  /** Changes what is shown. A control that disappears passes the focus on. */
+  /** Changes what is shown. When the control that has the focus is hidden, another one gets it. */
   #update(change: Partial<State>): void {
     const before = this.#state
     const state = (this.#state = { ...before, ...change })
@@ -358,7 +358,7 @@ export abstract class AgentElement extends Base {
   /** Ends the conversation and frees its session. */
   #leave(): void {
     this.#endRun()
-    this.#session?.dispose().catch(() => {}) // the program has ended, and the session with it
+    this.#session?.dispose().catch(() => {}) // it fails when the program has ended, and the session with it
     this.#session = undefined
   }
 
@@ -426,7 +426,7 @@ export abstract class AgentElement extends Base {
   // --- The session's events
 
   #attach(session: AnySession, signal: AbortSignal): void {
-    // Until it is disposed, for what follows its end.
+    // Without the signal: some events follow the end of the session.
     session.onAny((name, detail) => this.dispatchEvent(new CustomEvent(String(name), { detail })))
     let answering = false
     let speaking = false
@@ -439,7 +439,7 @@ export abstract class AgentElement extends Base {
       },
       transportChanged: ({ mode, transport }) => {
         if (mode === "avatar") this.#attachFace(transport, signal)
-        // What the transport before was saying has no end of its own.
+        // The previous transport does not report the end of what it was saying.
         answering = speaking = false
         this.#update({ mode: mode === "avatar" ? "face" : "text", pending: false, busy: false })
       },
@@ -512,7 +512,7 @@ export abstract class AgentElement extends Base {
     this.#update({ microphone, blocked: playbackBlocked !== null, sound: !audioOutputMuted, tapToTalk: capabilities.tapToTalk, tapping: tapToTalkActive })
   }
 
-  /** Does something with the face; an error is one of the microphone. */
+  /** Calls the avatar session, if there is one; an error is shown as one of the microphone. */
   async #attempt(act: (face: AvatarSession) => unknown): Promise<void> {
     const face = faceOf(this.#session)
     try {
@@ -547,7 +547,7 @@ if (globalThis.HTMLElement) reflect(AgentElement.prototype)
 
 let sheet: CSSStyleSheet | undefined
 
-/** One sheet for all elements of the page; it needs no exception in a content policy, as a style element does. */
+/** One sheet for all elements of the page; unlike a style element it needs no exception in a content security policy. */
 function adopt(shadow: ShadowRoot): void {
   if (!("adoptedStyleSheets" in shadow)) return // documents without layout, as in tests
   if (!sheet) {

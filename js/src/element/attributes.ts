@@ -1,4 +1,4 @@
-/** The attributes of an element, by the property that has the same text. */
+/** The attributes of an element, by the name of the property that has the same text. */
 export const attributes = {
   widgetId: "widget-id",
   modes: "modes",
@@ -42,7 +42,7 @@ export function reflect(prototype: HTMLElement): void {
   }
 }
 
-/** Sets properties again that a page had set before the element was defined: until then they were no more than fields. */
+/** Sets properties again that a page had set before the element was defined, when they became plain fields. */
 export function upgrade(element: HTMLElement, names: readonly string[]): void {
   const fields = element as unknown as Record<string, unknown>
   for (const name of names) {

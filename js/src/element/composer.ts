@@ -26,7 +26,7 @@ export class Composer implements Part {
       this.field.value = ""
       send(text)
     })
-    // Enter sends, unless it ends a word that is being composed.
+    // Enter sends, unless it confirms a word in an input method editor.
     this.field.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return
       event.preventDefault()

@@ -14,7 +14,7 @@ export interface Frame {
   session: AnySession
   labels: Labels
   agentName: string | null
-  /** Whether what was said is drawn; it is told to screen readers in any case. */
+  /** Whether what was said is drawn; it is announced to screen readers in any case. */
   entries: boolean
   log: HTMLElement
   /** For screen readers. */
@@ -24,7 +24,7 @@ export interface Frame {
   signal: AbortSignal
 }
 
-/** How close to its end a log is scrolled on with new content, in CSS pixels. */
+/** New content scrolls a log that is no further than this from its end, in CSS pixels. */
 const followPx = 60
 
 /** Draws what is said and shown in one session. What it has drawn stays after the end. */

@@ -74,7 +74,7 @@ export class Devices implements Part {
       const labels = this.#state!.labels
       fill(this.#microphone, mics, labels.microphone)
       fill(this.#speaker, speakers, labels.speaker)
-      this.#speakers.hidden = speakers.length === 0 // browsers without a choice of them
+      this.#speakers.hidden = speakers.length === 0 // some browsers offer no choice of them
     } catch (reason) {
       if (!signal.aborted) this.#failed(reason)
     }
@@ -90,7 +90,7 @@ export class Devices implements Part {
   }
 }
 
-/** Lists devices and keeps the choice. */
+/** Lists devices in a menu and keeps its selection. */
 function fill(select: HTMLSelectElement, devices: Device[], name: string): void {
   const { value } = select
   select.replaceChildren(...devices.map(({ deviceId, label }, i) => new Option(label || `${name} ${i + 1}`, deviceId)))

@@ -1,6 +1,6 @@
 import { icon, makeButton, type IconName } from "../ui/dom.js"
 
-/** A button with an icon; its label is for screen readers, and shown by a pointer. */
+/** A button with an icon; its label is for screen readers and the tooltip. */
 export class IconButton {
   readonly root: HTMLButtonElement
   #icon: IconName | undefined

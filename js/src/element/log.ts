@@ -4,14 +4,14 @@ import type { Part, State } from "./state.js"
 /** Where what was said and shown is drawn. */
 export class Log implements Part {
   readonly root = make("div", { part: "log", class: "log", role: "log", "aria-live": "off", "aria-labelledby": "log-title" })
-  /** Widgets and answers have headings of the next level. */
+  /** The heading; those of widgets and answers are one level below. */
   readonly title = make("h2", { class: "agent-hidden", id: "log-title" })
-  /** What screen readers are told, which a log that is drawn as it grows would repeat. */
+  /** What screen readers announce: the log changes too often to be announced itself. */
   readonly region = make("div", { class: "agent-hidden" })
 
   show({ labels, modes, mode, phase }: State): void {
     this.title.textContent = labels.log
-    // A log scrolls, which takes the focus to do by keyboard.
+    // Only what can have the focus is scrolled by keyboard.
     const scrolls = modes.includes("text")
     this.root.classList.toggle("scrolls", scrolls)
     this.root.hidden = phase === "idle" && mode === "face" // there is nothing in it

@@ -1,7 +1,7 @@
 import { make, makeButton } from "../ui/dom.js"
 import type { Actions, Part, State } from "./state.js"
 
-/** What the visitor has to know: how the conversation ended, and why the microphone is silent. */
+/** How the conversation ended, and why the microphone can't be used. */
 export class Notices implements Part {
   readonly root = make("div", { part: "notices", class: "notices", role: "status" })
   readonly #message = make("p", { part: "message", class: "notice" })

@@ -18,7 +18,7 @@ export class Stage implements Part {
   readonly #agree: HTMLButtonElement
   #failed: string | undefined
 
-  /** `grown` is told whether the video has a picture. */
+  /** `grown` is called with whether the video has a picture. */
   constructor({ start, unlock, agree, approach }: Actions, grown: (picture: boolean) => void) {
     this.#start = makeButton({ part: "button start", class: "main over" }, start, icon("play"), this.#label)
     this.#unlock = makeButton({ part: "button unlock", class: "main over" }, unlock)

@@ -17,13 +17,13 @@ export interface State {
   /** The sentence about the phase: an error, or how the conversation has ended. */
   message: string
   disclosure: string
-  /** The disclosure waits to be confirmed. */
+  /** The disclosure has to be confirmed. */
   gated: boolean
   poster: string | undefined
   /** The video has a picture. */
   picture: boolean
   captions: boolean
-  /** Sound waits for a click. */
+  /** The browser plays no sound before a click. */
   blocked: boolean
   sound: boolean
   /** `none` has no button. */

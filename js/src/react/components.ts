@@ -12,7 +12,7 @@ type Attributes = { [Name in Exclude<keyof typeof attributes, "muted" | "widgetI
 interface Props<Element> extends Attributes, Omit<HTMLAttributes<Element>, keyof Attributes> {
   widgetId?: string | undefined
   muted?: boolean | undefined
-  /** A token that a server made for this visitor; also as a promise, or a function that is asked at every start. */
+  /** A token that a server made for this visitor; also as a promise, or a function that is called at every start. */
   token?: Source<Token> | undefined
   /** The reply of `appInit`, when a server has requested it. */
   init?: Source<AppInitResult> | undefined

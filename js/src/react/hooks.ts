@@ -44,7 +44,7 @@ interface AvatarValues {
   readonly micEnabled: boolean
   /** Why there is no microphone. */
   readonly micError: AgentError | null
-  /** What waits for a click, and `startPlayback()` in it. */
+  /** What the browser has blocked, until `startPlayback()` is called in a click handler. */
   readonly playbackBlocked: "video" | "audio" | null
   readonly audioOutputMuted: boolean
 }
@@ -110,7 +110,7 @@ export function useAgentSession(options: AgentHookOptions): AgentHook {
   return { ...values, connect: store.connect, disconnect: store.disconnect }
 }
 
-// On a server, where effects don't run, React complains about it.
+// On a server, where effects don't run, React warns of useLayoutEffect.
 const useLayoutEffect_ = typeof document === "undefined" ? useEffect : useLayoutEffect
 
 function useStore<Session extends AnySession, Values extends object, Options extends Life<Session>>(
@@ -156,7 +156,7 @@ function avatarKind(options: () => AvatarHookOptions): Kind<AvatarSession, Avata
     make: async (signal) => {
       const { settings, place } = split(options())
       const init = await initOf(place, appInit, signal)
-      // The elements of now: the component may have been drawn again meanwhile.
+      // The present elements: the component may have been rendered again meanwhile.
       const { videoEl, audioEl, createSession } = options()
       return create(AvatarSession, createSession, { ...settings, ...init, videoEl: elementOf(videoEl), audioEl: elementOf(audioEl) })
     },
@@ -221,7 +221,7 @@ function avatarActions(store: Store<AvatarSession, AvatarValues>): AvatarActions
 
 // --- Options
 
-/** Divides the options of a hook into those of the session and what finds the agent. */
+/** Divides the options of a hook into those of the session and those that say where the agent is. */
 function split(options: Place & Targets & { [Name in keyof Life<unknown>]?: unknown }): { settings: Record<string, unknown>; place: Place } {
   const { widgetId, token, init, agenticUrl, genieUrl, ovpUrl, videoEl, audioEl, autoConnect, onSession, createSession, ...settings } = options
   return { settings, place: { widgetId, token, init, agenticUrl, genieUrl, ovpUrl, ...pick(settings, "region"), ...pick(settings, "allowInsecureTransport") } }

@@ -8,7 +8,7 @@ import type { Source } from "../source.js"
 export interface Place {
   /** The public id of the agent's widget. */
   widgetId?: string | undefined
-  /** A token that a server made for this visitor, in place of the widget's; also as a promise, or a function that is asked at every connect. */
+  /** A token that a server made for this visitor, in place of the widget's; also as a promise, or a function that is called at every connect. */
   token?: Source<Token> | undefined
   /** The reply of `appInit`, when a server has requested it; then nothing else of this is needed. */
   init?: Source<AppInitResult | (Partial<AppInitResult> & { ks: string })> | undefined
@@ -63,7 +63,7 @@ export interface Kind<Session, Values> {
   made(session: Session): void
 }
 
-// After these a property may be different. What comes many times in a second is left out.
+// The events after which a property may have changed, but for those that come many times in a second.
 const changes: ReadonlySet<string> = new Set([
   "stateChange",
   "transportChanged",
@@ -88,9 +88,9 @@ const changes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The session of one component. React may mount a component twice, and may take it out and
- * put it back at once, so that a session ends in the task after: a component that is
- * mounted again keeps it.
+ * The session of one component. React may mount a component twice, and may unmount it and
+ * mount it again at once. So a session is ended in the next task after an unmount: a
+ * component that is mounted again by then keeps it.
  */
 export class Store<Session extends AnySession, Values extends object> {
   readonly #kind: Kind<Session, Values>
@@ -112,7 +112,7 @@ export class Store<Session extends AnySession, Values extends object> {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** The same object until something in it is different. */
+  /** The same object until a value in it changes. */
   readonly getSnapshot = (): Snapshot<Session> & Values => this.#snapshot
 
   readonly getServerSnapshot = (): Snapshot<Session> & Values => this.initial
@@ -179,7 +179,7 @@ export class Store<Session extends AnySession, Values extends object> {
         // The code of a loss is the reason of the end.
         const { reason } = payload as { reason?: string }
         if (last && last.code === reason) this.#change({ error: last } as Partial<Snapshot<Session> & Values>)
-        // Not now: states that follow the event are read too.
+        // Not at once: changes of state that follow the event are read too.
         if (!this.#connecting) queueMicrotask(() => signal.aborted || this.#leave(session))
       },
       { signal },
@@ -189,7 +189,7 @@ export class Store<Session extends AnySession, Values extends object> {
   /** Frees the session, whose properties stay as they are. */
   #leave(session: Session | null | undefined): void {
     this.#run.abort()
-    session?.dispose().catch(() => {}) // the program has ended, and the session with it
+    session?.dispose().catch(() => {}) // it fails when the program has ended, and the session with it
   }
 
   #change(change: Partial<Snapshot<Session> & Values>): void {

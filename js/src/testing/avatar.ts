@@ -22,7 +22,7 @@ interface Hooks {
   disclosureText?: string
 }
 
-// What one piece of a voice has, in the real service too; its length is made up.
+// The words of a chunk are as many as in the real service, their duration is an assumption.
 const wordsPerChunk = 3
 const msPerWord = 330
 
@@ -45,7 +45,7 @@ export class ScriptedAvatar extends Scripted {
   #output = { muted: false, volume: 1 }
   #paused = false
   #tap = false
-  /** Counts the lives and the losses of the connection: what belongs to an earlier one is over. */
+  /** Counts connects, losses and ends: what was begun at an earlier count is over. */
   #life = 0
   #running: { connected: Promise<void>; fail: (reason: AgentError) => void } | undefined
   #held: Held[] = []
@@ -59,7 +59,7 @@ export class ScriptedAvatar extends Scripted {
   #elapsed = 0
   #talking = false
   #voice = 0
-  /** The answer under way. */
+  /** The answer in progress. */
   #turn: { id: string; speechId: string } | undefined
 
   constructor(agent: FakeAgent, options: Record<string, unknown>) {
@@ -119,7 +119,7 @@ export class ScriptedAvatar extends Scripted {
         setAsrBandwidth: async () => this.requireLive(),
         setAudioOutput: async () => true,
         startPlayback: async () => {
-          agent.autoplay = "allowed" // it is called in a click
+          agent.autoplay = "allowed" // it is called in a click handler
           return true
         },
       },
@@ -282,7 +282,7 @@ export class ScriptedAvatar extends Scripted {
     if (this.#gated) throw fault("disclosure_required", "the disclosure is not acknowledged")
   }
 
-  /** Sends the texts that wait as one turn, unless they have to wait on. */
+  /** Sends the texts that wait as one turn, unless they still have to wait. */
   #flush(): void {
     if (this.#opening || this.#paused || this.#tap || this.#state !== "connected" || this.#held.length === 0) return
     const held = this.#held.splice(0)
@@ -351,7 +351,7 @@ export class ScriptedAvatar extends Scripted {
     this.emit("turnEnd", { speechId: turn.speechId, turnId: turn.id })
   }
 
-  /** Cuts the agent's speech, as the visitor or the page does; not its opening. */
+  /** Interrupts the agent's speech, as the visitor or the page does; its opening can't be interrupted. */
   interrupt(): void {
     if (!this.#talking || this.#opening) return
     this.#voice++
@@ -369,7 +369,7 @@ export class ScriptedAvatar extends Scripted {
     const full = speechId ? { ...segment, speechId } : segment
     const action = this.#actionOf(segment)
     const refused = action && (await this.#refusal(action))
-    if (action && this.#turn?.speechId !== speechId) return // it was cut meanwhile
+    if (action && this.#turn?.speechId !== speechId) return // it was interrupted meanwhile
     if (refused) return this.emit("agentActionDenied", { type: action.type, reason: refused, ...(action.toolName && { toolName: action.toolName }) })
     if (type === "think") this.setPending(true)
     else if (type !== "keepalive") this.setPending(false)
@@ -434,7 +434,7 @@ export class ScriptedAvatar extends Scripted {
     if (this.#sentences.length === 1 && !this.#talking) void this.#talk()
   }
 
-  /** Nothing more is to be said of this utterance. */
+  /** Marks the end of the utterance. */
   #lastSentence(): void {
     if (!this.#speechId) return
     this.#sentences.push({ text: "", speechId: this.#speechId, done: true })
@@ -491,7 +491,7 @@ export class ScriptedAvatar extends Scripted {
     this.emit("avatarStopTalking", { text })
   }
 
-  /** What was to be said is not said any more. */
+  /** Drops what was still to be said. */
   #silence(): void {
     this.#voice++
     this.#sentences = []
@@ -557,7 +557,7 @@ export class ScriptedAvatar extends Scripted {
     this.agent[list].push(value)
   }
 
-  // --- Losses and ends
+  // --- Losses of the connection, and the end
 
   /** The connection breaks; the session waits for it. */
   lose(): void {
@@ -678,7 +678,7 @@ function newStream(): unknown {
   return typeof MediaStream === "undefined" ? null : new MediaStream()
 }
 
-/** A stand-in for a track: it carries nothing. */
+/** A track without media. */
 function newTrack(kind: string): EventTarget {
   const fields = { kind, id: `fake-${kind}`, label: "", enabled: true, muted: false, readyState: "live", stop() {} }
   return Object.assign(new EventTarget(), fields)

@@ -5,7 +5,7 @@ import type { FakeAgent } from "./fakeagent.js"
 import { fault, methodsOf, notConnected, Scripted, wait, wholeWidget } from "./scripted.js"
 import type { ReceivedTurn } from "./script.js"
 
-/** A turn that waits or is under way. */
+/** A turn that waits or is in progress. */
 interface Turn {
   id: string
   text: string

@@ -9,7 +9,7 @@ import { fault, methodsOf, notConnected } from "./scripted.js"
 
 type Transport = ScriptedAvatar | ScriptedChat
 
-/** Takes the methods of a transport to its TypeScript side. */
+/** Passes the methods of a transport to its TypeScript side. */
 type Take = (mode: AgentMode, methods: Methods) => { dispatch: Dispatch; gone: () => void }
 
 /** The events that a transport emits for the session too. */

@@ -15,7 +15,7 @@ import { fault, wait, type Scripted } from "./scripted.js"
 
 /** Options of a `FakeAgent`. */
 export interface FakeAgentOptions {
-  /** What the agent answers. Default: it repeats what it was told. */
+  /** What the agent answers. Default: the text of the turn. */
   rules?: readonly Rule[]
   /** What an avatar says first. Default: nothing. */
   opening?: string
@@ -61,8 +61,8 @@ let installed: FakeAgent | undefined
  * `install()` makes it the agent of every session of the page: of `AvatarSession` and the
  * others, of elements and of hooks. The fake sessions have one each, as `agent`.
  *
- * What it does in the present tense (`say`, `loseConnection`, …) happens to the newest session
- * that has not ended.
+ * `say`, `loseConnection` and the other methods that make something happen act on the newest
+ * session that has not ended.
  */
 export class FakeAgent {
   /** What the agent answers; may be changed at any time. */
@@ -140,7 +140,7 @@ export class FakeAgent {
     return this
   }
 
-  /** Ends the sessions that were made with it, and takes it away again. */
+  /** Ends the sessions that were made with it, and uninstalls it. */
   async uninstall(): Promise<void> {
     if (installed === this) installed = undefined
     const program = this.#program
@@ -161,12 +161,12 @@ export class FakeAgent {
     void this.#avatar("say").say(text)
   }
 
-  /** The visitor says something into the microphone, which also cuts the agent's speech. */
+  /** The visitor says something into the microphone, which also interrupts the agent. */
   hear(text: string): void {
     this.#avatar("hear").hear(text)
   }
 
-  /** The visitor cuts the agent's speech. */
+  /** The visitor interrupts the agent. */
   interrupt(): void {
     this.#avatar("interrupt").interrupt()
   }
@@ -225,7 +225,7 @@ export class FakeAgent {
     return { ...this.#transport("variables").vars }
   }
 
-  /** What the page told last with `setDynamicPrompt`, null if nothing. */
+  /** What `setDynamicPrompt` was given last, null if nothing. */
   get pageContext(): unknown {
     return this.#transport("pageContext").pageContext
   }

@@ -25,7 +25,7 @@ export interface LocalServiceOptions {
   binary?: string
   /** Further flags of the program, such as `-wake-up=5s`. */
   args?: readonly string[]
-  /** The directory of its database; without one, everything goes with the process. */
+  /** The directory of its database; without one, everything is lost with the process. */
   data?: string
   /** Called with each line of its log. */
   onLog?: (line: string) => void
@@ -42,10 +42,10 @@ export interface ServiceTurn {
   threadId: string
   /** Whether it was answered by an avatar. */
   avatar: boolean
-  /** What began it, if not the visitor's own words. */
+  /** What began it, if not a text of the visitor. */
   trigger?: string
   variables: Record<string, unknown>
-  /** What `setDynamicPrompt` told last, null if nothing. */
+  /** What `setDynamicPrompt` was given last, null if nothing. */
   pageContext: unknown
 }
 
@@ -125,7 +125,7 @@ export async function startLocalService({ rules = [], binary = programPath(), ar
     child.once("error", (cause) => reject(signal?.aborted ? cause : new Error(`the local service can't be started: ${cause.message}`, { cause })))
     child.once("close", (code) => reject(new Error(`the local service ended with code ${code} before it listened:\n${log.join("\n")}`)))
   })
-  // Neither the process nor its streams keep a test runner from its end.
+  // Neither the process nor its streams keep a test runner from ending.
   child.unref()
   for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as { unref?(): void }).unref?.()
 

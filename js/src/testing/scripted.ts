@@ -17,7 +17,7 @@ export function fault(code: ErrorCode, detail: string, more: { status?: number; 
 /** Resolves after some milliseconds of the page's timers, which a test may have replaced. */
 export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Where a session can't be in its life for a call. */
+/** The error of a call that needs a connected session. */
 export const notConnected = (state: string): AgentError => fault("invalid_state", `the session is ${state}, not connected`)
 
 type Sync = (...args: never[]) => unknown
@@ -86,7 +86,7 @@ export abstract class Scripted {
   /** Ends the conversation from the service's side. */
   abstract endByService(): void
 
-  /** Emits an event: at once, or after the events that listeners are being told of. */
+  /** Emits an event: at once, or after the events that are being delivered. */
   emit(event: string, payload: unknown = {}): void {
     this.#waiting.push([event, payload])
     if (this.#delivering) return
@@ -176,7 +176,7 @@ export abstract class Scripted {
     for (const { answer } of calls) answer({})
   }
 
-  /** A turn as it is received, which the agent notes. */
+  /** Makes a turn of a text, and adds it to those that the agent has received. */
   protected receive(text: string, from: ReceivedTurn["from"], options: Record<string, unknown> = {}): ReceivedTurn {
     this.threadId ||= this.agent.newThread()
     const turn = { text, from, variables: { ...this.vars }, pageContext: this.pageContext, threadId: this.threadId, options }

@@ -23,7 +23,7 @@ function split<Options extends object>({ agent = {}, ...options }: FakeOptions<O
   return { agent: own, options: given as unknown as Options }
 }
 
-/** The TypeScript side of a session that agent plays. */
+/** The TypeScript side of a session whose other side is agent. */
 function remoteOf(agent: FakeAgent, kind: "avatarSession" | "chatSession", options: PlainOptions): Remote {
   return new Remote({
     find: async () => agent.program,
@@ -34,7 +34,7 @@ function remoteOf(agent: FakeAgent, kind: "avatarSession" | "chatSession", optio
 
 /** An `AvatarSession` whose agent is a `FakeAgent`: without network and media, for tests. */
 export class FakeAvatarSession extends AvatarSession {
-  /** What plays the agent and its service. */
+  /** The agent and its service. */
   readonly agent: FakeAgent
 
   /** Throws for bad options like `AvatarSession`, but needs no token. */
@@ -55,7 +55,7 @@ export class FakeAvatarSession extends AvatarSession {
 
 /** A `ChatSession` whose agent is a `FakeAgent`: without network, for tests. */
 export class FakeChatSession extends ChatSession {
-  /** What plays the agent and its service. */
+  /** The agent and its service. */
   readonly agent: FakeAgent
 
   /** Throws for bad options like `ChatSession`, but needs no token. */
@@ -72,7 +72,7 @@ export class FakeChatSession extends ChatSession {
 
 /** An `AgentSession` whose agent is a `FakeAgent`: without network and media, for tests. */
 export class FakeAgentSession extends AgentSession {
-  /** What plays the agent and its service. */
+  /** The agent and its service. */
   readonly agent: FakeAgent
 
   /** Throws for bad options like `AgentSession`, but needs no token. */

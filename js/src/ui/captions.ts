@@ -103,13 +103,13 @@ export class Captions {
     return this.#listeners.add(listener)
   }
 
-  /** Replaces the replacements. Throws a `TypeError` when they are not texts by text. */
+  /** Replaces the replacements. Throws a `TypeError` when a word is empty, or a replacement no string. */
   setReplacements(replacements: Readonly<Record<string, string>>): void {
     this.#replacements = Object.entries(replacements).map(([word, replacement]) => {
       if (word === "" || typeof replacement !== "string") throw new TypeError("a replacement must be a text for a word")
       const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
       const [before, after] = [/^[\p{L}\p{N}]/u.test(word) ? "(?<![\\p{L}\\p{N}])" : "", /[\p{L}\p{N}]$/u.test(word) ? "(?![\\p{L}\\p{N}])" : ""]
-      // A script without spaces has no ends of words.
+      // In a script without spaces, words have no visible ends.
       return [columns(word) > word.length ? new RegExp(escaped, "giu") : new RegExp(before + escaped + after, "giu"), replacement]
     })
     this.#pieces = new WeakMap()
@@ -168,7 +168,7 @@ export class Captions {
     this.#listeners.call(caption)
   }
 
-  /** The visitor talks: the caption goes, and comes no more while the agent goes on with it. */
+  /** Clears the caption because the visitor talks; while the agent goes on, it is not shown again. */
   #dismiss(): void {
     this.#dismissed = this.#shown
     this.#clear()
@@ -191,7 +191,7 @@ export class Captions {
   }
 }
 
-/** Shows captions in an element, and returns the function that ends it. Texts stay texts. */
+/** Shows captions in an element, and returns the function that ends it. Their texts are never markup. */
 export function drawCaptions(captions: Captions, element: HTMLElement): () => void {
   const draw = ({ text, dir }: Caption) => {
     element.textContent = text

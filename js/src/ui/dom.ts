@@ -30,7 +30,7 @@ export function makeButton(attributes: Attributes, pressed: (event: MouseEvent) 
 export function safeUrl(value: unknown, base: string | undefined = globalThis.location?.href): string | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined
   try {
-    // A page made of text, as in tests, has the address about:blank, against which nothing can be resolved.
+    // A page that was made from a string, as in tests, has the address about:blank, against which nothing can be resolved.
     const url = new URL(value, base?.startsWith("about:") ? undefined : base)
     return url.protocol === "https:" || url.protocol === "http:" ? url.href : undefined
   } catch {
@@ -76,7 +76,7 @@ const paths = {
 /** The name of an icon. */
 export type IconName = keyof typeof paths
 
-/** Returns an icon, which assistive technology leaves out. */
+/** Returns an icon, which assistive technology ignores. */
 export function icon(name: IconName): SVGSVGElement {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
   const attributes = { viewBox: "0 0 24 24", class: "agent-icon", "aria-hidden": "true", focusable: "false" }

@@ -79,7 +79,7 @@ function fill(parts: readonly string[], width: number): string[] {
       line = ""
     }
     while (columns(part.trimEnd()) > width) {
-      // A word that is longer than a line, as an address.
+      // A word that is longer than a line, such as an address.
       let head = ""
       for (const grapheme of graphemes(part)) {
         if (head !== "" && columns(head + grapheme) > width) break

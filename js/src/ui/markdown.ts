@@ -23,14 +23,14 @@ export function renderMarkdown(text: string): DocumentFragment {
   return fragment
 }
 
-/** What a text reads as, without marks; for a screen reader. */
+/** A text without its Markdown marks, for a screen reader. */
 export function plainMarkdown(text: string): string {
   return Array.from(renderMarkdown(text).children, ({ textContent }) => textContent?.trim()).join("\n")
 }
 
 interface Block {
   readonly tokens: Token[]
-  /** Equal for blocks that look the same. */
+  /** A key that is equal for blocks that look the same. */
   readonly key: string
 }
 
@@ -65,7 +65,7 @@ function draw(tokens: readonly Token[], root: HTMLElement): void {
     if (token.hidden) continue // the paragraph of an item that needs none
     if (type === "inline") draw(token.children ?? [], parent as HTMLElement)
     else if (nesting < 0) {
-      if (type === "table_close") parent = parent.parentElement! // the frame
+      if (type === "table_close") parent = parent.parentElement! // out of the frame that scrolls
       parent = parent.parentElement!
       if (token.block && parent !== root) parent.append("\n") // the text of a list has its items in lines
     } else if (type === "text" || type === "html_inline" || type === "html_block" || type === "text_special") parent.append(content)
@@ -105,7 +105,7 @@ function linkTo(address: string | undefined, ...content: string[]): HTMLElement 
   return make("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, ...content)
 }
 
-/** Wide elements scroll on their own, also by keyboard. */
+/** A frame in which a wide element scrolls, also by keyboard. */
 const frame = (name: string, element: HTMLElement): HTMLElement =>
   make("div", { class: "agent-wide", tabindex: 0, role: "group", "aria-label": name }, element)
 

@@ -14,9 +14,9 @@ export interface TranscriptEntry {
   readonly text: string
   /** The utterance, or null for what is not spoken by the agent. */
   readonly speechId: string | null
-  /** Whether it goes on. */
+  /** Whether more text may follow. */
   readonly open: boolean
-  /** Whether the agent was cut. */
+  /** Whether the agent was interrupted. */
   readonly interrupted: boolean
   /** In milliseconds since the transcript was made. */
   readonly startMs: number
@@ -161,7 +161,7 @@ export class SpokenTranscript {
     this.#endTyped()
     const spoken = this.#spoken
     if (spoken === undefined || spoken.utterance !== utterance) return
-    // What was heard by the clock, until the service says it exactly.
+    // What was heard according to the chunks' times, until the service reports the exact text.
     const heard = utterance.upTo(utterance.spoken)
     const next = utterance.text[heard.length] ?? " "
     const whole = /\s/u.test(next) || unspaced.test(next)

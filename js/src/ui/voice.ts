@@ -11,9 +11,9 @@ const tickMs = 200
 /** The rate of the estimate in characters per second, and the bounds within which it is learnt. */
 const firstRate = 11
 const [lowestRate, highestRate] = [5, 25]
-/** What a chunk without a valid duration counts, in milliseconds. */
+/** The duration of a chunk whose own is not valid, in milliseconds. */
 const unknownMs = 100
-/** How far behind its place a chunk is searched in the text, in characters: its words may be written otherwise there. */
+/** How far behind its place a chunk is searched in the text, in characters: its words may be spelt differently there. */
 const searchAhead = 40
 
 /** A sentence of an utterance; begin and end are its place, counted without white space. */
@@ -77,7 +77,7 @@ interface Chunk {
   readonly ms: number
 }
 
-/** What is told about the agent's voice. */
+/** Gets what happens to the agent's voice. */
 export interface VoiceListener {
   /** More of an utterance sounds. */
   progress(utterance: Utterance): void
@@ -96,7 +96,7 @@ export class Voice {
   readonly #utterances = new Map<string, Utterance>()
   /** The last one that was cut, until its text is known; what still comes of it is dropped. */
   #cut: Utterance | undefined
-  readonly #dead = new Set<string>()
+  readonly #over = new Set<string>()
   #sounding: Utterance | undefined
   #chunk: Chunk | undefined
   #since = 0 // when the chunk began to sound
@@ -111,7 +111,7 @@ export class Voice {
     const on = <Name extends keyof AvatarEvents & string>(event: Name, react: (payload: AvatarEvents[Name]) => void) =>
       scope.listen<AvatarEvents, Name>(session, event, react)
     on("transcript", ({ type, text, speechId }) => {
-      if (typeof speechId !== "string" || typeof text !== "string" || this.#dead.has(speechId) || isSilentOpening(text)) return
+      if (typeof speechId !== "string" || typeof text !== "string" || this.#over.has(speechId) || isSilentOpening(text)) return
       if (type === "final") this.#sentence(speechId, text)
       else if (type === "partial") this.#timed(speechId, text)
     })
@@ -121,7 +121,7 @@ export class Voice {
     on("interrupted", () => this.#interrupted())
     on("reconnecting", ({ cold }) => cold && this.#interrupted())
     on("ended", () => this.#interrupted())
-    // An agent session leaves its avatar without a further event of it.
+    // When an agent session leaves its avatar, no further event of it follows.
     scope.listen<AgentSessionEvents, "transportChanged">(session, "transportChanged", () => this.#interrupted())
     scope.onEnd(() => this.#quiet())
   }
@@ -133,7 +133,7 @@ export class Voice {
     if (this.#talking && this.#sounding === undefined) this.#later(leadMs, () => this.#estimate())
   }
 
-  /** A chunk that sounds in a moment. */
+  /** Takes a chunk, which is heard after the lead time. */
   #timed(speechId: string, text: string): void {
     const utterance = this.#utterances.get(speechId)
     const announced = this.#announced
@@ -214,7 +214,7 @@ export class Voice {
   #interrupted(): void {
     this.#quiet()
     const utterance = this.#sounding ?? this.#utterances.values().next().value
-    for (const id of this.#utterances.keys()) this.#bury(id)
+    for (const id of this.#utterances.keys()) this.#drop(id)
     this.#utterances.clear()
     this.#cut = utterance
     this.#sounding = this.#chunk = undefined
@@ -222,12 +222,12 @@ export class Voice {
   }
 
   /** Drops what still comes of an utterance that has ended. */
-  #bury(speechId: string): void {
-    this.#dead.add(speechId)
-    if (this.#dead.size > 100) this.#dead.delete(this.#dead.values().next().value!)
+  #drop(speechId: string): void {
+    this.#over.add(speechId)
+    if (this.#over.size > 100) this.#over.delete(this.#over.values().next().value!)
   }
 
-  /** Nothing sounds. */
+  /** Stops all timers: nothing sounds. */
   #quiet(): void {
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()

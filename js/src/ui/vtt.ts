@@ -55,7 +55,7 @@ export interface TextTrackOptions {
   mode?: TextTrackMode | undefined
 }
 
-/** The end of a cue that is shown, in seconds: after any conversation. */
+/** The end of a cue that is shown, in seconds: later than any conversation ends. */
 const open = 1e6
 
 /**
@@ -69,7 +69,7 @@ export function attachTextTrack(video: HTMLMediaElement, captions: Captions, opt
   let shown: VTTCue | undefined
   const close = () => {
     if (shown === undefined) return
-    // In a stream the time of the video may not have moved since.
+    // In a stream the time of the video may not have changed since.
     shown.endTime = Math.max(video.currentTime, shown.startTime)
     shown = undefined
   }

@@ -44,7 +44,7 @@ interface Context {
 
 /**
  * Returns the element of a widget; one that is none of the nine becomes its data, folded.
- * Texts stay texts, links are http or https and open in a new tab, and nothing of another
+ * Texts are never markup, links are http or https and open in a new tab, and nothing of another
  * host is loaded before the visitor asks for it, but pictures.
  */
 export function drawWidget(widget: Widget, options: WidgetOptions = {}): HTMLElement {
@@ -79,7 +79,7 @@ function frame(kind: string, title: string, ...content: (Node | string | undefin
   return make("section", { class: kind, "aria-label": title }, make("h3", {}, title), ...content)
 }
 
-/** A title of the service, or a word of the page. */
+/** A text of the service if there is one, otherwise the standard one. */
 const or = (text: string | undefined, standard: string): string => (typeof text === "string" && text.trim() !== "" ? text : standard)
 
 /** Shows one card at a time, its question first. */
