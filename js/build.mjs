@@ -55,15 +55,10 @@ function types() {
  * gets one copy of each class and one runtime.
  */
 async function modules() {
-  const { metafile } = await build({
+  const options = {
     absWorkingDir: here,
-    entryPoints: entries.map((name) => `src/${name}.ts`),
     outdir: "dist",
     bundle: true,
-    external: ["node:*", "react"], // of agentruntime/testing/local alone, which runs in Node.js
-    splitting: true,
-    chunkNames: "shared-[hash]",
-    metafile: true,
     format: "esm",
     target: "es2022",
     sourcemap: true,
@@ -74,7 +69,17 @@ async function modules() {
     loader: { ".css": "text" },
     legalComments: "none", // the licences are in a file of their own
     logLevel: "warning",
+  }
+  const { metafile } = await build({
+    ...options,
+    entryPoints: entries.map((name) => `src/${name}.ts`),
+    external: ["node:*", "react"], // of agentruntime/testing/local alone, which runs in Node.js
+    splitting: true,
+    chunkNames: "shared-[hash]",
+    metafile: true,
   })
+  // Alone, because bundlers copy a worker as one file.
+  await build({ ...options, entryPoints: ["src/warmupworker.ts"] })
   copyFileSync(join(here, "src", "ui", "ui.css"), join(dist, "ui.css"))
   licences(Object.keys(metafile.inputs))
 }

@@ -17,6 +17,5 @@ func main() {
 	page.Main(version, map[string]page.Open{
 		"avatarSession": sessions.open,
 		"agentSession":  sessions.openAgent,
-		"rehearsal":     openRehearsal,
 	})
 }

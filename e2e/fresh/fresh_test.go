@@ -198,12 +198,21 @@ func (s *site) open(path string, h *pagetest.Server) *pagetest.Page {
 	return page
 }
 
-// A page with an avatar shows the picture, plays the voice and takes a typed turn.
+// A page with an avatar shows the picture, plays the voice and takes a typed turn; its
+// program has connected in a worker before.
 func (s *site) wantAvatar(path string) {
 	s.t.Helper()
 	h := pagetest.New(s.t, localservice.Options{})
 	p := s.open(path, h)
 	p.AwaitTrue(`document.querySelector("button").onclick !== null`)
+	p.Do(nil, `globalThis.compiled = new Promise((done) => {
+		globalThis.Worker = class extends Worker {
+			constructor(...args) {
+				super(...args)
+				this.addEventListener("message", ({ data }) => data === "connected" && done())
+			}
+		}
+	})`)
 	p.Press("button")
 	p.AwaitTrue(`document.querySelector("output").dataset.state === "connected"`)
 	var got struct {
@@ -222,7 +231,7 @@ func (s *site) wantAvatar(path string) {
 	p.Do(nil, `globalThis.voice = meter.speech(300); document.querySelector("input").focus()`)
 	p.Keys("Tell me a long story.\r")
 	p.AwaitTrue(`document.querySelector("output").textContent.includes("Once upon a time")`)
-	p.Do(nil, `await voice`)
+	p.Do(nil, `await voice; await compiled`)
 	if texts := h.UserMessages(h.OnlySession().ThreadID); !slices.Contains(texts, "Tell me a long story.") {
 		s.t.Errorf("the service got %q", texts)
 	}
@@ -288,7 +297,7 @@ func TestEsbuild(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "esbuild")
 	p.run("npx", "esbuild", "main.js", "chatmain.js", "elementmain.js", "--bundle", "--format=esm", "--outdir=public", "--log-level=warning")
-	p.run("sh", "-c", "cp node_modules/agentruntime/dist/*.wasm *.html public/")
+	p.run("sh", "-c", "cp node_modules/agentruntime/dist/*.wasm node_modules/agentruntime/dist/warmupworker.js *.html public/")
 	s := serve(t, p.folder("public"))
 	s.wantAvatar("/")
 	s.wantChat("/chat.html")

@@ -244,3 +244,20 @@ func TestAppInitIsCancelled(t *testing.T) {
 	got.want(t, fault.Aborted)
 	<-gone // the request itself was aborted
 }
+
+// The worker that compiles saves time, and nothing depends on it.
+func TestLoadNeedsNoWorker(t *testing.T) {
+	for name, without := range map[string]string{
+		"its file is missing": `globalThis.Worker = class extends Worker { constructor() { super("/none.js") } }`,
+		"it is not allowed":   `globalThis.Worker = class { constructor() { throw new DOMException("no", "SecurityError") } }`,
+		"it says nothing":     `globalThis.Worker = class { postMessage() {} }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newSite(t, "", "").page(t)
+			p.Allow("Failed to load resource")
+			p.Do(nil, without+`
+				await a.load({program: "chat"})`)
+		})
+	}
+}

@@ -57,9 +57,6 @@ type ClientOptions struct {
 	// and one message in a page.
 	SendBuffer int
 
-	// Counterpart takes the place of the server that the address names.
-	Counterpart Counterpart
-
 	dial dialFunc // replaces the WebSocket
 }
 
@@ -72,9 +69,6 @@ func (o ClientOptions) withDefaults() ClientOptions {
 	o.ReconnectDelayMax = cmp.Or(o.ReconnectDelayMax, 2*time.Second)
 	o.MaxMessage = cmp.Or(o.MaxMessage, 16<<20)
 	o.SendBuffer = cmp.Or(o.SendBuffer, 16<<20)
-	if o.Counterpart != nil {
-		o.dial = o.Counterpart.dial
-	}
 	if o.dial == nil {
 		o.dial = dialWebSocket
 	}

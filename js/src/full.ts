@@ -2,7 +2,6 @@ import { requestInit, type AppInitOptions, type AppInitResult } from "./appinit.
 import { localError } from "./errors.js"
 import { chatProgram, program, type LoadOptions as FileOptions, type ProgramFile, type ProgramName } from "./load.js"
 import type { Program } from "./program.js"
-import { rehearse } from "./rehearse.js"
 
 /** The program with media. */
 const full: ProgramFile = {
@@ -32,8 +31,8 @@ export interface LoadOptions extends FileOptions {
  * they need by themselves; call `load` to load early or to set options. After a
  * failure, and after the runtime has ended, the next call loads again.
  *
- * When the full program is there and the page is idle, a connect is rehearsed, without
- * network: the first connect of the page is then as fast as the second.
+ * In Chromium, the program starts and connects in a worker first, without network: the
+ * page's own thread then need not compile what that takes.
  *
  * Rejects with code `load_failed`, whose message names the address and the cause, or
  * `aborted` by signal or `dispose`.
@@ -41,7 +40,7 @@ export interface LoadOptions extends FileOptions {
 export async function load({ program = "full", ...options }: LoadOptions = {}): Promise<void> {
   if (program !== "full" && program !== "chat") throw localError("bad_request", `program must be "full" or "chat", got ${String(program)}`)
   if (program === "chat") return void (await chatProgram(options))
-  rehearse(await fullProgram(options))
+  await fullProgram(options)
 }
 
 /** Requests what a session needs to connect from the service. */

@@ -1,6 +1,7 @@
 import { localError, messageOf, untilAborted } from "./errors.js"
 import { node, type Node } from "./node.js"
 import { start, type Exports, type Holdings, type Program } from "./program.js"
+import { WarmUpWorker } from "./warmup.js"
 
 /**
  * The package has two programs: `full` is agentruntime.wasm, `chat` is the smaller
@@ -116,7 +117,15 @@ export function adopt(loading: Promise<Program>, name: ProgramName, onExit?: (co
 async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Promise<Program> {
   const missing = file.globals.find((name) => !(name in globalThis))
   if (missing) throw localError("load_failed", `${file.name} needs a browser with WebAssembly: ${missing} is not defined`)
-  return start(wasmModule ?? (await compile(wasmUrl === undefined ? file.url() : absolute(wasmUrl), file.name, downloads.signal)), file)
+  const warmUp = WarmUpWorker.start()
+  try {
+    const module = wasmModule ?? (await compile(wasmUrl === undefined ? file.url() : absolute(wasmUrl), file.name, downloads.signal))
+    await warmUp?.run({ module, file })
+    return await start(module, file)
+  } catch (reason) {
+    warmUp?.end()
+    throw reason
+  }
 }
 
 function absolute(url: string | URL): URL {

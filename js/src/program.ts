@@ -10,7 +10,6 @@ export interface Exports extends Record<AsyncExport, Async>, Record<StreamExport
   /** Only in the full program, like agentSession. */
   avatarSession: OpenSession
   agentSession: OpenSession
-  rehearsal: OpenSession
 }
 
 /** Calls without a session that return a promise. */

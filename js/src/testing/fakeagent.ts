@@ -303,7 +303,6 @@ export class FakeAgent {
       avatarSession: (options, dispatch) => transport(new ScriptedAvatar(this, options as PlainOptions), dispatch),
       chatSession: (options, dispatch) => transport(new ScriptedChat(this, options as PlainOptions), dispatch),
       agentSession: (options, dispatch) => keep(new ScriptedConversation(this, options as PlainOptions, dispatch)),
-      rehearsal: () => fault("aborted", "there is nothing to rehearse"),
       appInit: async (_, options) => this.#appInit(options as Record<string, unknown>),
       converseOnce: async (signal, request) => {
         const { userMessage, ...options } = request as { userMessage: string }

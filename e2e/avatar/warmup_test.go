@@ -1,0 +1,42 @@
+package avatar
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+func TestAWorkerConnectsWithoutANetwork(t *testing.T) {
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	var got struct {
+		Said []string
+		Held holdings
+	}
+	p.Do(&got, `
+		const said = []
+		globalThis.Worker = class extends Worker {
+			constructor(...args) {
+				super(...args)
+				this.addEventListener("message", ({data}) => said.push(data))
+			}
+		}
+		const {diagnostics, load} = await import("/js/dist/index.js")
+		await load()
+		await settled(() => said.length === 2)
+		return {said, held: {...held(), ...await diagnostics()}}`)
+	if want := []string{"started", "connected"}; !slices.Equal(got.Said, want) {
+		t.Errorf("the worker said %q, want %q", got.Said, want)
+	}
+	if got.Held.Sessions != 0 || got.Held.Peers != 0 || got.Held.Sockets != 0 {
+		t.Errorf("the page holds %+v", got.Held)
+	}
+	if requests, sockets := h.Count("POST", "/"), h.Count("GET", "/socket.io/"); requests != 0 || sockets != 0 {
+		t.Errorf("%d requests, %d sockets", requests, sockets)
+	}
+	if n := len(h.Sessions(h.Context())); n != 0 {
+		t.Errorf("the service has %d sessions", n)
+	}
+}
