@@ -51,6 +51,24 @@ func TestATurnIsAnsweredWhole(t *testing.T) {
 	}
 }
 
+func TestThePageOmitsEvents(t *testing.T) {
+	s := newRig(t).chat()
+	turn := s.methods.Call("sendText", nil, "Hi", eval(`{}`))
+	s.asked(1)
+	s.now("omitEvents", eval(`["transcript", "brainSegment"]`))
+	s.say(hello)
+	s.say(world)
+	s.now("omitEvents", eval(`["brainSegment"]`))
+	s.say(final)
+	s.brain.Call("close")
+	if got := s.await(turn).Get("text").String(); got != "Hello world" {
+		t.Errorf("text %q", got)
+	}
+	if names := s.names(); slices.Contains(names, "brainSegment") || !slices.Contains(names, "turnEnd") {
+		t.Errorf("events %q", names)
+	}
+}
+
 func TestConnectAndWhatFollowsAtOnceAreInOrder(t *testing.T) {
 	r := newRig(t)
 	s := r.open("chatSession", alone)

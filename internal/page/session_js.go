@@ -4,6 +4,7 @@ package page
 
 import (
 	"context"
+	"slices"
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
@@ -42,6 +43,7 @@ type Handle struct {
 	session  Session // nil until it is made
 	events   jsbridge.Emitter
 	handlers map[int]func() // removes a handler, by the number that TypeScript gave it
+	omitted  []string       // events that have no listener in the page, of those that come often
 }
 
 func (p *Program) newHandle() *Handle {
@@ -132,6 +134,7 @@ func (h *Handle) methods(s Session, own Methods) map[string]any {
 			"addToolHandler":    h.addToolHandler,
 			"addConsentHandler": h.addConsentHandler,
 			"removeHandler":     h.removeHandler,
+			"omitEvents":        Set("names", h.omit),
 		},
 		Async: map[string]Async{
 			"respondToTool":  h.respondToTool,
@@ -155,14 +158,28 @@ func (h *Handle) Failed(err error) {
 	}
 }
 
+// omit leaves out the events of these names from now on, and no others: most of what an
+// event costs is the making of its form for the page (docs/performance.md).
+func (h *Handle) omit(names []string) error {
+	h.omitted = names
+	return nil
+}
+
 // Listen is the session's listener; it passes the events to the page.
 func (h *Handle) Listen(events []event.Event) {
-	list := make([]jsbridge.Event, len(events))
-	for i, e := range events {
-		list[i] = jsbridge.Event{Name: e.Name(), Payload: e}
-		if failed, ok := e.(event.Failed); ok {
-			list[i].Payload = failed.Error // becomes an AgentError
+	list := make([]jsbridge.Event, 0, len(events))
+	for _, e := range events {
+		if slices.Contains(h.omitted, e.Name()) {
+			continue
 		}
+		one := jsbridge.Event{Name: e.Name(), Payload: e}
+		if failed, ok := e.(event.Failed); ok {
+			one.Payload = failed.Error // becomes an AgentError
+		}
+		list = append(list, one)
+	}
+	if len(list) == 0 {
+		return
 	}
 	if err := h.events.Emit(list...); err != nil {
 		jsbridge.Log("error", "agentruntime: "+err.Error())

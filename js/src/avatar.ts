@@ -449,6 +449,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   /** The level is measured only while its events have listeners. */
   protected override listenersChanged(): void {
+    super.listenersChanged()
     this.#watchDevices(this.hasListeners("devicesChanged"))
     const enabled = this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged")
     if (enabled === this.#levelEnabled) return

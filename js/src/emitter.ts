@@ -46,8 +46,12 @@ export class Emitter<Events extends { error: unknown }> {
     if (signal?.aborted) return () => {}
     const own: typeof listener = (event, payload) => listener(event, payload) // the same function may be added twice
     this.#all.add(own)
-    const remove = () => void this.#all.delete(own)
+    const remove = () => {
+      this.#all.delete(own)
+      this.listenersChanged()
+    }
     signal?.addEventListener("abort", remove, { once: true })
+    this.listenersChanged()
     return remove
   }
 
@@ -76,9 +80,14 @@ export class Emitter<Events extends { error: unknown }> {
     for (const listener of [...this.#all]) this.#call(event, () => listener(event, payload))
   }
 
-  /** Whether an event has listeners. */
+  /** Whether an event has listeners of its own. */
   protected hasListeners(event: keyof Events): boolean {
     return this.#entries.has(event)
+  }
+
+  /** Whether an event has listeners, of its own or of all events. */
+  protected hasAnyListener(event: keyof Events): boolean {
+    return this.#all.size > 0 || this.hasListeners(event)
   }
 
   /** Called when listeners were added or removed. */

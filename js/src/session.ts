@@ -73,6 +73,9 @@ export function withCallbacks(options: PlainOptions, remote: Remote): PlainOptio
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, callbackOf(value)]))
 }
 
+/** Events that come often and that only the page reads: the program leaves out those without a listener. */
+const frequent = ["brainSegment", "transcript", "speechChunk"]
+
 // Keeps sessions that are connected or have calls under way from being collected,
 // also when the page holds no reference.
 const active = new Set<unknown>()
@@ -89,6 +92,8 @@ export abstract class Session<
   /** The properties before the runtime is there, and after it. */
   #last: Values
   #disposing: Promise<void> | undefined
+  /** What the program was last told to leave out. */
+  #omitted: string[] = []
 
   constructor(initial: Values, remote: Remote) {
     super()
@@ -99,6 +104,7 @@ export abstract class Session<
       ending: () => void (this.#last = this.values),
       ended: (crash) => (crash ? this.#crashed(crash) : this.#stopped(true)),
     })
+    this.#omitEvents()
   }
 
   // --- Public methods
@@ -208,6 +214,17 @@ export abstract class Session<
     }
     if (event === "ended" && this.final(this.#last.state)) this.endsForGood()
     this.emit(event, payload as Events[K])
+  }
+
+  protected override listenersChanged(): void {
+    this.#omitEvents()
+  }
+
+  #omitEvents(): void {
+    const omitted = frequent.filter((event) => !this.hasAnyListener(event as keyof Events))
+    if (omitted.length === this.#omitted.length && omitted.every((event, at) => event === this.#omitted[at])) return
+    this.#omitted = omitted
+    this.callUnlessGone("omitEvents", omitted)
   }
 
   /** Ends a session for good before it was made in the program. */

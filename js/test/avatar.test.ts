@@ -261,6 +261,27 @@ test("events reach the listeners, and properties are the program's", async () =>
   assert.equal(session.micEnabled, false)
 })
 
+test("events that come often are left out while they have no listener", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await made(session)
+  assert.deepEqual(program.omitted, ["brainSegment", "transcript", "speechChunk"])
+  const remove = session.on("transcript", () => {})
+  assert.deepEqual(program.omitted, ["brainSegment", "speechChunk"])
+  const ended = new AbortController()
+  session.onAny(() => {}, { signal: ended.signal })
+  assert.deepEqual(program.omitted, [])
+  ended.abort()
+  session.once("speechChunk", () => {})
+  remove()
+  assert.deepEqual(program.omitted, ["brainSegment", "transcript"])
+  program.dispatch("speechChunk", {})
+  session.stream("brainSegment")
+  assert.deepEqual(program.omitted, ["transcript", "speechChunk"])
+  session.removeAllListeners()
+  assert.deepEqual(program.omitted, ["brainSegment", "transcript", "speechChunk"])
+})
+
 test("the level is measured while somebody listens", async () => {
   const program = await new FakeProgram().load()
   const session = new AvatarSession(options)

@@ -12,6 +12,8 @@ export class FakeProgram {
   /** What the session's options were refused with. */
   refusal: AgentError | undefined
   options: Record<string, unknown> = {}
+  /** The events that the page does not want. */
+  omitted: string[] = []
   dispatch: (name: string, payload: unknown) => void = () => {}
   end: (code: number) => void = () => {}
   sessions = 0
@@ -67,6 +69,7 @@ export class FakeProgram {
         if (name === "properties") return properties
         if (name === "elements") return results["elements"]?.() ?? {}
         if (name === "settle") return this.settled
+        if (name === "omitEvents") return void (this.omitted = args[0] as string[])
         calls.push([name, ...args])
         if (name === "dispose") this.sessions--
         const result = results[name]
@@ -163,6 +166,7 @@ export class FakeTransport {
         if (name === "properties") return { ...this.properties }
         if (name === "elements") return {}
         if (name === "settle") return Promise.resolve()
+        if (name === "omitEvents") return undefined
         this.calls.push([name, ...args])
         return this.results[name]?.(...args) ?? (waits.has(name) ? Promise.resolve(name) : undefined)
       },
