@@ -134,6 +134,8 @@ func (fakePeer) Close()                                                {}
 
 type fakePublisher struct{ fakePeer }
 
+func (fakePublisher) Prepare() {}
+
 func (fakePublisher) Offer(context.Context, bool) (control.Description, error) {
 	return control.Description{Type: "offer", SDP: "v=0"}, nil
 }

@@ -395,6 +395,7 @@ func (subscriber) Close()                                     {}
 
 type publisher struct{}
 
+func (publisher) Prepare() {}
 func (publisher) Offer(context.Context, bool) (control.Description, error) {
 	return control.Description{Type: "offer", SDP: "v=0"}, nil
 }

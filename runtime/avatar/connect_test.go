@@ -140,6 +140,24 @@ func TestEarlyHandshakeEventsAreLatched(t *testing.T) {
 	})
 }
 
+// Making the microphone's peer would hold up the way to the picture.
+func TestTheMicrophonesPeerWaitsForTheVideoSession(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		reply := r.service.answer[control.StvNewSession]
+		r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
+			synctest.Wait()
+			if r.media.up.prepared.Load() {
+				t.Error("prepared before the picture's address is known")
+			}
+			reply(s, e)
+		}
+		r.connectOnly()
+		if !r.media.up.prepared.Load() {
+			t.Error("not prepared")
+		}
+	})
+}
+
 func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
 	for _, silent := range []string{"open", control.Join, control.StvNewSession, control.ASRInit, control.ASROffer} {
 		t.Run(silent, func(t *testing.T) {

@@ -188,8 +188,8 @@ func (s *Session) notify(l *connection) func(media.Event) {
 	}
 }
 
-// newMedia starts the peers of l, so that their offers and relay allocations
-// are ready when the handshake needs them. It returns them for the handshake,
+// newMedia makes the peers of l. The picture's starts, so that its offer and relay
+// allocation are ready when the handshake needs them. It returns them for the handshake,
 // which runs beside the queue: closing l clears its peers.
 func (s *Session) newMedia(l *connection) peers {
 	s.recovery.peers = nil // of the peers before; these report from now on

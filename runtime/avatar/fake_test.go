@@ -323,11 +323,14 @@ func (d *fakeSubscriber) Close() {
 	}
 }
 
+func (u *fakePublisher) Prepare() { u.prepared.Store(true) }
+
 type fakePublisher struct {
 	media    *fakeMedia
 	notify   func(media.Event)
 	restarts int
 	caps     []int // SetBandwidth
+	prepared atomic.Bool
 	closed   bool
 }
 

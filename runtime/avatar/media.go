@@ -40,6 +40,7 @@ type (
 		Close()
 	}
 	Publisher interface {
+		Prepare()
 		Offer(ctx context.Context, restart bool) (control.Description, error)
 		Answer(ctx context.Context, d control.Description) error
 		AddCandidate(c control.ServerCandidate)

@@ -276,6 +276,7 @@ func (m *microphone) attach() error {
 	if p == nil {
 		return nil
 	}
+	p.Prepare()
 	peer, err := p.wait(context.Background())
 	if err != nil {
 		return nil // the methods of the publisher return this error

@@ -268,13 +268,20 @@ type pendingPeer struct {
 	err    error
 }
 
-// prepare starts a peer; on gets its events until it is closed. With offer
-// unset the peer will answer one.
-func (e *Engine) prepare(o peerOptions, offer bool, on func(Event)) *pendingPeer {
+// prepare starts a peer, as soon as begun is closed unless that is nil; on gets its
+// events until it is closed. With offer unset the peer will answer one.
+func (e *Engine) prepare(begun <-chan struct{}, o peerOptions, offer bool, on func(Event)) *pendingPeer {
 	ctx, stop := context.WithCancel(context.Background())
 	pr := &pendingPeer{ready: make(chan struct{}), stop: stop}
 	e.spawn(func() {
 		defer close(pr.ready)
+		if begun != nil {
+			select {
+			case <-begun:
+			case <-ctx.Done():
+				return // closed
+			}
+		}
 		peer, err := newPeer(e, o, func(ev Event) {
 			if !pr.isClosed() {
 				on(ev)

@@ -240,8 +240,11 @@ func TestCloseDuringSubscribe(t *testing.T) {
 
 func TestPeersClosedAtOnceLeaveNothing(t *testing.T) {
 	p := newTestEngine(t, nil)
-	for range 5 {
+	for i := range 5 {
 		d, u, v := p.NewSubscriber(newJournal().notify), p.NewPublisher(newJournal().notify), p.NewVoice(newJournal().notify)
+		if i%2 == 0 {
+			u.Prepare()
+		}
 		d.Close()
 		u.Close()
 		v.Close()

@@ -3,6 +3,7 @@ package media
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
@@ -13,19 +14,24 @@ type Publisher struct {
 	engine *Engine
 	notify func(Event)
 	remote candidates
+	begin  func()
 }
 
-// NewPublisher starts a peer for the microphone, with its track if there is one,
-// and otherwise with an empty sender that takes the track later without
-// renegotiation. Its offer and its TURN allocation are under way when NewPublisher
-// returns.
+// NewPublisher returns a peer for the microphone, with its track if there is one
+// by then, and otherwise with an empty sender that takes the track later without
+// renegotiation. [Publisher.Prepare] begins to make it.
 func (e *Engine) NewPublisher(notify func(Event)) *Publisher {
-	p := &Publisher{engine: e, notify: notify}
+	begun := make(chan struct{})
+	p := &Publisher{engine: e, notify: notify, begin: sync.OnceFunc(func() { close(begun) })}
 	// Policy "all" on every browser (wire-protocol §5.3).
-	p.pendingPeer = e.prepare(peerOptions{policy: policyAll, mic: e.microphone}, true, p.receive)
+	p.pendingPeer = e.prepare(begun, peerOptions{policy: policyAll, mic: e.microphone}, true, p.receive)
 	e.microphone.join(p)
 	return p
 }
+
+// Prepare makes the peer, its offer and its TURN allocation ahead of Offer, which it
+// doesn't wait for.
+func (p *Publisher) Prepare() { p.begin() }
 
 func (p *Publisher) receive(ev Event) {
 	ev.Channel = ChannelASR
@@ -35,6 +41,7 @@ func (p *Publisher) receive(ev Event) {
 // Offer returns the offer, with the candidates found so far; restart asks for
 // new ICE credentials on the same peer (wire-protocol §5.6).
 func (p *Publisher) Offer(ctx context.Context, restart bool) (control.Description, error) {
+	p.Prepare()
 	peer, err := p.wait(ctx)
 	if err == nil && restart {
 		p.remote.hold() // the candidates from now on belong to the next answer
@@ -100,7 +107,7 @@ type Voice struct {
 // NewVoice starts a peer for the agent's voice.
 func (e *Engine) NewVoice(notify func(Event)) *Voice {
 	v := &Voice{engine: e, notify: notify}
-	v.pendingPeer = e.prepare(peerOptions{policy: e.policy}, false, v.receive)
+	v.pendingPeer = e.prepare(nil, peerOptions{policy: e.policy}, false, v.receive)
 	return v
 }
 

@@ -51,7 +51,7 @@ func (s *Subscriber) begin(renewed bool) (before *subscription) {
 	}
 	s.present = sub
 	sub.pendingPeer = s.engine.prepare(
-		peerOptions{policy: s.engine.policy, receive: []string{"video", "audio"}, codec: s.engine.cfg.VideoCodec},
+		nil, peerOptions{policy: s.engine.policy, receive: []string{"video", "audio"}, codec: s.engine.cfg.VideoCodec},
 		true, func(ev Event) { s.receive(sub, ev) },
 	)
 	return before

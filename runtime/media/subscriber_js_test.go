@@ -354,6 +354,7 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 	before := jsbridge.LiveFuncs()
 	for range 10 {
 		d, u, v := p.NewSubscriber(newJournal().notify), p.NewPublisher(newJournal().notify), p.NewVoice(newJournal().notify)
+		u.Prepare()
 		ctx := testContext(t)
 		if err := d.Subscribe(ctx, url); err != nil {
 			t.Fatal(err)
