@@ -141,10 +141,11 @@ addEventListener("message", async ({ data: { module, file } }: MessageEvent<Warm
   try {
     const program = await start(module, file)
     postMessage("started")
-    if (file.requiredExport === "avatarSession") await connect(program)
+    if (file.requiredExport !== "avatarSession") return
+    await connect(program)
     postMessage("connected")
   } catch {
-    // The page's own thread will report what it is.
+    postMessage("failed") // the page's own thread will report why
   } finally {
     close()
   }
