@@ -2,6 +2,8 @@ package element
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
@@ -91,6 +93,55 @@ func TestPreload(t *testing.T) {
 	if n := h.Count("POST", "/v1/application/appInit"); n != inits {
 		t.Errorf("appInit was called %d times more", n-inits)
 	}
+}
+
+// With preload="auto", the program comes without anything of the visitor.
+func TestPreloadAtOnce(t *testing.T) {
+	t.Parallel()
+	p := openPage(pagetest.New(t, localservice.Options{}))
+	p.Do(nil, `
+		await place("agent-chat", {preload: "auto"})
+		await until(() => performance.getEntriesByType("resource").some(({name}) => name.endsWith("/chat.wasm")))`)
+}
+
+// What a page puts into the slots is shown, in place of the element's own where it has
+// one, and the custom properties of the page count.
+func TestSlotsAndCustomProperties(t *testing.T) {
+	t.Parallel()
+	p := openPage(pagetest.New(t, localservice.Options{}))
+	var got struct {
+		Shown, Own           []string
+		Width, Height        float64
+		Colour, Font, Before string
+	}
+	p.Do(&got, `
+		await place("agent-avatar", {poster: "data:image/gif;base64,R0lGODlhAQABAAAAACw="})
+		const start = () => getComputedStyle(button("start")).backgroundColor
+		const before = start()
+		const style = document.createElement("style")
+		style.textContent = "agent-avatar { --agent-accent: rgb(0, 80, 80); --agent-aspect-ratio: 2 / 1; --agent-font: 20px serif; width: 400px }"
+		document.head.append(style)
+		element.innerHTML = '<em slot="poster">A picture</em><button slot="controls">Help</button><b slot="disclosure">A machine</b>'
+		const {width, height} = find("[part~=stage]").getBoundingClientRect()
+		return {
+			shown: [...element.children].filter((child) => child.checkVisibility() && child.getBoundingClientRect().width > 0).map(({slot}) => slot),
+			own: ["[part~=poster] img", "[part~=disclosure]"].filter(seen),
+			width, height, colour: start(), before, font: getComputedStyle(find("[part~=frame]")).fontFamily,
+		}`)
+	if want := []string{"poster", "disclosure"}; !slices.Equal(got.Shown, want) {
+		t.Errorf("shown in their slots: %q, want %q", got.Shown, want)
+	}
+	if len(got.Own) != 0 {
+		t.Errorf("also shown: %q", got.Own)
+	}
+	if math.Abs(got.Width-2*got.Height) > 2 {
+		t.Errorf("the stage is %.0f×%.0f", got.Width, got.Height)
+	}
+	if got.Colour != "rgb(0, 80, 80)" || got.Before == got.Colour || got.Font != "serif" {
+		t.Errorf("colour %s, before %s; font %s", got.Colour, got.Before, got.Font)
+	}
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "live" && element.querySelector("[slot=controls]").checkVisibility())`)
 }
 
 // cut tells what of the element is outside of the window, or too small for a finger.
