@@ -110,6 +110,7 @@ export class Remote {
   callSync(method: string, ...args: unknown[]): unknown {
     if (this.#gone && this.#holder) throw this.#gone
     if (this.#gone) return undefined
+    this.#runPending()
     if (this.#methods) return this.#invoke(method, args)
     this.#queue.push({ method, run: () => this.callSync(method, ...args) })
     return undefined
@@ -135,6 +136,7 @@ export class Remote {
   /** Starts a call as soon as the object exists. */
   #whenPresent<T>(method: string, signal: AbortSignal | undefined, start: (program: Program) => Promise<T>): Promise<T> {
     if (this.#gone) return Promise.reject(this.#gone)
+    this.#runPending()
     if (this.#program && this.#methods) return start(this.#program)
     return new Promise<T>((resolve, reject) => {
       checkSignal(signal)
@@ -225,6 +227,7 @@ export class Remote {
     for (const one of [...this.#held, this]) one.#runPending()
   }
 
+  /** Runs the calls that have waited. Each later call does too: it must not overtake them. */
   #runPending(): void {
     if (!this.#methods) return
     for (const call of this.#queue.splice(0)) {

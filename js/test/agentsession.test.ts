@@ -122,6 +122,20 @@ test("the first transport is there before the runtime, and its calls wait", asyn
   assert.deepEqual([inner.calls, seen], [[["setToken", "new"], ["completeThread", undefined]], ["Hi"]])
 })
 
+test("a call does not overtake those that wait for the transport to be made", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AgentSession({ ...options, token: "djJ8NTUwMXxlbmNyeXB0ZWQ" })
+  const transport = session.transport as ChatSession
+  transport.setToken("first")
+  await made(session)
+  const inner = program.give("chat")
+  transport.setToken("second") // in the same task
+  const completed = transport.completeThread()
+  await settle()
+  await completed
+  assert.deepEqual(inner.calls, [["setToken", "first"], ["setToken", "second"], ["completeThread", undefined]])
+})
+
 test("the first transport is that of the mode, with the partner of its options", () => {
   new FakeProgram().loading()
   const { transport } = new AgentSession({ token: "t", partnerId: 12, avatar: { partnerId: "13" } })
