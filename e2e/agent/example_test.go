@@ -135,7 +135,10 @@ func TestVoiceIsStopped(t *testing.T) {
 // What is said into the microphone is in the log like what is typed.
 func TestMicrophone(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{Script: []byte(`hear: ["Who are you?"]`)})
+	// The microphone says "Hello", and soon more, which may cut the first answer short
+	// before it is spoken; then the next one is announced.
+	heard := `hear: [` + strings.Repeat(`"Who are you?", `, 20) + `]`
+	h := pagetest.New(t, localservice.Options{Script: []byte(heard)})
 	p := h.Open("/example/agent/?agent=silent")
 	p.Ready()
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
