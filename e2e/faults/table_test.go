@@ -320,6 +320,10 @@ func (w row) run(t *testing.T, o *outcome) {
 		if o.picture > within {
 			t.Errorf("picture back after %v, want %v: %s", o.picture, within, v.story(broken))
 		}
+		// A picture that was under way can come before the socket is there again.
+		if !v.await(settles, func() bool { return v.Snapshot().State == avatar.Connected }) {
+			t.Errorf("not connected again: %s", v.story(broken))
+		}
 		asked := time.Now()
 		r.ask("What is after?", patience)
 		o.voice = time.Since(asked)
