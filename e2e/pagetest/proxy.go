@@ -25,7 +25,7 @@ type Request struct {
 	Body         string // of a POST, its beginning
 	Authorised   bool   // with an Authorization header
 	Status       int    // 0 when the client left before there was one
-	over         bool
+	over         bool   // the response has ended, or its client has left
 }
 
 // Interceptor answers a request in the service's place; it reports whether it did.
@@ -65,8 +65,8 @@ func (d *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Unlock()
 	v := Request{Method: r.Method, Path: r.URL.Path, Authorised: r.Header.Get("Authorization") != ""}
 	out := &statusWriter{ResponseWriter: w}
-	// The reverse proxy panics when a client leaves in the middle of a response.
 	i := d.begin(v)
+	// The reverse proxy panics when a client leaves in the middle of a response.
 	defer func() {
 		v.Status, v.over = out.status, true
 		d.end(i, v)
