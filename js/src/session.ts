@@ -222,7 +222,7 @@ export abstract class Session<
 
   #omitEvents(): void {
     const omitted = frequent.filter((event) => !this.hasAnyListener(event as keyof Events))
-    if (omitted.length === this.#omitted.length && omitted.every((event, at) => event === this.#omitted[at])) return
+    if (omitted.join() === this.#omitted.join()) return
     this.#omitted = omitted
     this.callUnlessGone("omitEvents", omitted)
   }
