@@ -61,23 +61,16 @@ class StandInTrack extends EventTarget {
   stop(): void {}
 }
 
-class StandInStream extends EventTarget {
+class StandInStream {
   addTrack(): void {}
   removeTrack(): void {}
-  getTracks(): StandInTrack[] {
-    return []
-  }
 }
 
 class StandInPeer extends EventTarget {
-  signalingState = "stable"
-  iceGatheringState = "new"
-  iceConnectionState = "new"
-  connectionState = "new"
   localDescription: unknown
 
   addTransceiver(): object {
-    return { direction: "recvonly", sender: {}, receiver: {}, setCodecPreferences: () => {} }
+    return {}
   }
   async createOffer(): Promise<object> {
     return { type: "offer", sdp: "v=0\r\n" }
