@@ -78,7 +78,7 @@ func TestFakeSessionHasTheEventsOfARealOne(t *testing.T) {
 		}
 		globalThis.play = async (talk) => {
 			const {session} = talk
-			await talk.step(() => session.connect(), "avatarStopTalking")
+			await talk.step(() => session.connect(), "videoMetadata", "avatarStopTalking")
 			for (const text of ["menu", "note", "two"]) await talk.step(() => session.speak(text), "avatarStopTalking", "turnEnd")
 			await talk.step(async () => {
 				const spoken = session.next("turnEnd")
@@ -93,10 +93,12 @@ func TestFakeSessionHasTheEventsOfARealOne(t *testing.T) {
 		await Promise.all([play(real), play(fake)])`)
 	// A lost connection: recovered, then with a session that the service has lost.
 	for _, cold := range []bool{false, true} {
+		wanted := `"reconnected"`
 		if cold {
+			wanted += `, "videoMetadata", "avatarStopTalking"`
 			h.Control("/recovery", map[string]any{"refuseNext": true})
 		}
-		p.Do(nil, `real.lost = real.step(() => {}, "reconnected", `+map[bool]string{true: `"avatarStopTalking"`, false: `"reconnected"`}[cold]+`)`)
+		p.Do(nil, `real.lost = real.step(() => {}, `+wanted+`)`)
 		h.Control("/sessions/newest/drop", nil)
 		arg, _ := json.Marshal(map[string]bool{"cold": cold})
 		p.Do(nil, `
@@ -104,7 +106,7 @@ func TestFakeSessionHasTheEventsOfARealOne(t *testing.T) {
 			const lost = fake.step(async () => {
 				agent.loseConnection()
 				agent.recover(`+string(arg)+`)
-			}, "reconnected", `+map[bool]string{true: `"avatarStopTalking"`, false: `"reconnected"`}[cold]+`)
+			}, `+wanted+`)
 			await Promise.all([real.lost, lost])`)
 	}
 	p.Do(nil, `await Promise.all([real, fake].map((talk) => talk.step(() => talk.session.disconnect(), "sessionCompleted")))`)
