@@ -114,9 +114,7 @@ func TestOneConversationOverBothTransports(t *testing.T) {
 	if !slices.Equal(changes, want) {
 		t.Errorf("changes %q\nwant    %q", changes, want)
 	}
-	if sessions := h.Sessions(h.Context()); len(sessions) != 0 {
-		t.Errorf("the service still has %d sessions", len(sessions))
-	}
+	h.AwaitNoSessions(h.Context())
 }
 
 func TestTextsDuringASwitchArrive(t *testing.T) {
@@ -273,9 +271,7 @@ func TestTwentySwitchesLeaveNothingBehind(t *testing.T) {
 	if !same(got.After, got.Before) {
 		t.Errorf("held after the end %+v\n            before %+v", got.After, got.Before)
 	}
-	if sessions := h.Sessions(h.Context()); len(sessions) != 0 {
-		t.Errorf("the service still has %d sessions", len(sessions))
-	}
+	h.AwaitNoSessions(h.Context())
 	if n := completions(h); n != 1 {
 		t.Errorf("told of %d ends", n)
 	}

@@ -42,9 +42,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	begun := p.Text("#said li:last-child")
 	p.Keys("\x1b")
 	p.AwaitTrue(`document.getElementById("caption").textContent === ""`)
-	if state := h.OnlySession().State; state != live.Listening {
-		t.Errorf("after Escape the service is %s", state)
-	}
+	h.AwaitState(live.Listening)
 	p.AwaitTrue(`document.querySelector("#said li:last-child").textContent !== ` + strconv.Quote(begun))
 	if said := p.Text("#said li:last-child"); !strings.HasPrefix(said, "Once upon a time") || !strings.HasPrefix(begun, said) {
 		t.Errorf("the page shows %q after %q had begun", said, begun)

@@ -54,9 +54,7 @@ func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
 	if got.After.exceeds(got.Before) {
 		t.Errorf("held after %+v\n     before %+v", got.After, got.Before)
 	}
-	if sessions := h.Sessions(h.Context()); len(sessions) != 0 {
-		t.Errorf("the service still has %d sessions", len(sessions))
-	}
+	h.AwaitNoSessions(h.Context())
 }
 
 // Fifty faults, ten for each of five sessions: what a repair or a rebuild makes anew

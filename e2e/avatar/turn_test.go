@@ -64,9 +64,7 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 			t.Errorf("%s is not before %s: %q", pair[0], pair[1], got.Order)
 		}
 	}
-	if state := h.OnlySession().State; state != live.Listening {
-		t.Errorf("the service is %s", state)
-	}
+	h.AwaitState(live.Listening)
 }
 
 func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
@@ -180,9 +178,7 @@ func TestInterruptSilencesAtOnce(t *testing.T) {
 	if got.Captions != 0 || !got.Settled || strings.Contains(got.Spoke, "weather") {
 		t.Errorf("%d captions came later, settled %v, spoke %q", got.Captions, got.Settled, got.Spoke)
 	}
-	if state := h.OnlySession().State; state != live.Listening {
-		t.Errorf("the service is %s", state)
-	}
+	h.AwaitState(live.Listening)
 }
 
 func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
@@ -199,9 +195,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 		session.pause()
 		await meter.quiet(500)
 		if (!session.paused) throw Error("not paused")`)
-	if state := h.OnlySession().State; state != live.Paused {
-		t.Errorf("the service is %s", state)
-	}
+	h.AwaitState(live.Paused)
 	var answer string
 	const ask = `
 		const from = talk.now
@@ -216,9 +210,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 
 	// The service gives the media up when a pause takes too long.
 	p.Do(nil, `talk.session.pause()`)
-	for h.OnlySession().State != live.Paused { // the page's call is on its way
-		p.Do(nil, `await new Promise(requestAnimationFrame)`)
-	}
+	h.AwaitState(live.Paused)
 	h.Control("/sessions/newest/expire-pause", nil)
 	p.Do(&answer, `
 		await talk.until("resumeReady", ({ready}) => ready)

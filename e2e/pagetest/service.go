@@ -84,14 +84,29 @@ func (h *Server) OnlySession() live.Info {
 }
 
 // AwaitNoSessions waits until the service has no session, and fails the test when ctx ends
-// before. It asks again and again, because the service has no event for that.
+// before.
 func (h *Server) AwaitNoSessions(ctx context.Context) {
 	h.t.Helper()
-	for sessions := h.Sessions(h.ctx); len(sessions) > 0; sessions = h.Sessions(h.ctx) {
+	h.awaitSessions(ctx, "none", func(sessions []live.Info) bool { return len(sessions) == 0 })
+}
+
+// AwaitState waits until the service's one session is in a state. What a page was told
+// may arrive there later than the page shows it.
+func (h *Server) AwaitState(state live.State) {
+	h.t.Helper()
+	h.awaitSessions(h.ctx, "one that is "+string(state), func(sessions []live.Info) bool {
+		return len(sessions) == 1 && sessions[0].State == state
+	})
+}
+
+// awaitSessions asks again and again, because the service has no event for its sessions.
+func (h *Server) awaitSessions(ctx context.Context, want string, ok func([]live.Info) bool) {
+	h.t.Helper()
+	for sessions := h.Sessions(h.ctx); !ok(sessions); sessions = h.Sessions(h.ctx) {
 		select {
 		case <-time.After(pollInterval):
 		case <-ctx.Done():
-			h.t.Fatalf("the service still has the sessions %+v", sessions)
+			h.t.Fatalf("the service has the sessions %+v, want %s", sessions, want)
 		}
 	}
 }
