@@ -137,8 +137,12 @@ func (r *rig) wantQuiet() {
 	synctest.Wait()
 	stacks := make([]byte, 256<<10)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	if n := strings.Count(string(stacks), "created by github.com/agentruntime/agentruntime/runtime/session."); n > 0 {
-		r.t.Errorf("%d goroutines are left:\n%s", n, stacks)
+	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
+		// Outside of the bubble are goroutines of the tests before.
+		header, _, _ := strings.Cut(stack, "\n")
+		if strings.Contains(header, "synctest bubble") && strings.Contains(stack, "created by github.com/agentruntime/agentruntime/runtime/session.") {
+			r.t.Errorf("a goroutine is left:\n%s", stack)
+		}
 	}
 }
 
