@@ -21,8 +21,10 @@ JS := GOOS=js GOARCH=wasm GOFLAGS="$(shell cat tools/wasm/goflags)"
 # native test starts, together with the server that they need.
 PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}' ./cmd/wasm ./cmd/chatwasm)
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
-# Whole pages in a browser.
-SUITES := ./e2e/agent ./e2e/autoplay ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
+# Whole pages in a browser. CORE, conversations that switch between text and a face, is
+# part of make test; the others alone take as long as all of make test may.
+CORE := ./e2e/agent ./e2e/autoplay
+SUITES := ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
 NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|faults|fresh|screenshots|browsers)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more
 # of them than cores run at once; with many more, they wait for the cores.
@@ -54,15 +56,15 @@ check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers
 
 # First what compiles everything, each in another way; what follows finds it compiled.
 .PHONY: test
-test: $(NPM) ## Every check and test, headless, with a closing line of totals
+test: $(NPM) ## Every check, the tests of every package, and the core of the whole pages, headless
 	tools/need.sh browser
 	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest build vet-native tools then \
-		suites native-all page npm lint-native lint-page vet-page types format
+		native-all core page npm lint-native lint-page vet-page types format
 
 .PHONY: verify
-verify: build ## What takes longer: fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
+verify: build ## What takes longer: all whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	go run ./internal/maketest fresh browsers then faults soak then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites then fresh browsers then faults soak then fuzz
 
 .PHONY: bench
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md
@@ -83,8 +85,13 @@ clean: ## Remove what was built
 
 # The parts of the above, each of which can be made alone.
 
+.PHONY: core
+core: # whole pages; most of a test is waiting for media in real time
+	tools/need.sh browser
+	$(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) $(CORE)
+
 .PHONY: suites
-suites: # whole pages; most of a test is waiting for media in real time
+suites: # the other whole pages
 	tools/need.sh browser
 	$(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) $(SUITES)
 
@@ -173,7 +180,7 @@ browsers: # the core of the whole pages, in Firefox and WebKitGTK
 	tools/need.sh webkit
 	AGENTRUNTIME_REQUIRE_NODE=1 $(GOTEST) -count 1 ./e2e/browsers
 
-# How many pairs of tabs end together; with the other tests eight.
+# How many pairs of tabs end together; with the other whole pages eight.
 PAIRS := 24
 
 .PHONY: tabs
@@ -225,7 +232,7 @@ BUSY := 2
 repeat: build
 	tools/need.sh browser
 	@for i in $$(seq $(BUSY)); do while kill -0 $$$$; do :; done 2>/dev/null & done; \
-	$(GOTEST) -timeout 60m -count $(REPEAT) $(SUITES)
+	$(GOTEST) -timeout 60m -count $(REPEAT) $(CORE) $(SUITES)
 
 $(NPM): js/package.json js/package-lock.json
 	tools/need.sh node
