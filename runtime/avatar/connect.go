@@ -268,9 +268,6 @@ func (s *Session) join(ctx context.Context, l *connection, p plan) error {
 
 // connectMicrophone is lane A: the agent, then the microphone's peer.
 func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) error {
-	// Not before: a page has one thread, which the picture's peer and the handshake need
-	// first, and the service is asked for the picture meanwhile.
-	p.up.Prepare()
 	if p.agent {
 		if err := l.hs.awaitAgent(ctx, s.opts.Limits); err != nil {
 			return err

@@ -190,6 +190,7 @@ func (c *handshake) awaitAgent(ctx context.Context, l control.Limits) error {
 
 // offerer makes an offer for the microphone and applies the answer.
 type offerer interface {
+	Prepare()
 	Offer(ctx context.Context, restart bool) (control.Description, error)
 	Answer(ctx context.Context, d control.Description) error
 }
@@ -200,6 +201,9 @@ func (c *handshake) startASR(ctx context.Context, l control.Limits, o offerer) e
 	if err := c.socket.Emit(control.ASRInit, control.ASRInitRequest{SessionID: c.socket.ID()}); err != nil {
 		return err
 	}
+	// Not before: a page has one thread, which asks for the picture first. Now it waits
+	// for the service.
+	o.Prepare()
 	failed, err := await(ctx, c, c.asrReady, l.ASR, "ASRConnectionFailed", fault.PhaseASR)
 	if err != nil {
 		return err
