@@ -153,10 +153,10 @@ func (p *peer) outbound() []any {
 	}
 	out, remote := s.OutboundRTPStreamStats, s.RemoteInboundRTPStreamStats
 	return []any{
-		row{"type": "outbound-rtp", "kind": "audio", "bytesSent": out.BytesSent, "packetsSent": out.PacketsSent},
+		row{Type: "outbound-rtp", Kind: "audio", BytesSent: float64(out.BytesSent), PacketsSent: float64(out.PacketsSent)},
 		row{
-			"type": "remote-inbound-rtp", "kind": "audio", "packetsLost": remote.PacketsLost,
-			"jitter": remote.Jitter, "roundTripTime": remote.RoundTripTime.Seconds(),
+			Type: "remote-inbound-rtp", Kind: "audio", PacketsLost: float64(remote.PacketsLost),
+			Jitter: remote.Jitter, RoundTripTime: remote.RoundTripTime.Seconds(),
 		},
 	}
 }

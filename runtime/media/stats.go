@@ -2,6 +2,7 @@ package media
 
 import (
 	"encoding/json"
+	"errors"
 )
 
 // Stats is what one peer has carried (session-api A.1.5, connectionQuality).
@@ -24,23 +25,34 @@ type Stats struct {
 	Picture Picture
 }
 
-// row is one object of an RTCStatsReport. Browsers and pion leave out what they
-// don't have, and a page's polyfill may have anything in a field.
-type row map[string]any
-
-func (r row) text(name string) string {
-	s, _ := r[name].(string)
-	return s
+// row is what is read of one object of an RTCStatsReport. Browsers and pion leave out
+// what they don't have, and a page's polyfill may have anything in a field.
+type row struct {
+	ID                      string  `json:"id"`
+	Type                    string  `json:"type"`
+	Kind                    string  `json:"kind"`
+	BytesReceived           float64 `json:"bytesReceived"`
+	BytesSent               float64 `json:"bytesSent"`
+	PacketsReceived         float64 `json:"packetsReceived"`
+	PacketsSent             float64 `json:"packetsSent"`
+	PacketsLost             float64 `json:"packetsLost"`
+	FramesDecoded           float64 `json:"framesDecoded"`
+	FrameWidth              float64 `json:"frameWidth"`
+	FrameHeight             float64 `json:"frameHeight"`
+	Jitter                  float64 `json:"jitter"`
+	RoundTripTime           float64 `json:"roundTripTime"`
+	CurrentRoundTripTime    float64 `json:"currentRoundTripTime"`
+	SelectedCandidatePairID string  `json:"selectedCandidatePairId"`
+	LocalCandidateID        string  `json:"localCandidateId"`
+	CandidateType           string  `json:"candidateType"`
+	Nominated               bool    `json:"nominated"`
+	State                   string  `json:"state"`
 }
 
-func (r row) number(name string) float64 {
-	n, _ := r[name].(float64)
-	return n
-}
-
-func (r row) count(name string) uint64 {
-	// Not the conversion of a negative or enormous number, which is undefined.
-	if n := r.number(name); n > 0 && n < 1<<53 {
+// count returns n, and 0 for what the conversion of a negative or enormous number would
+// leave undefined.
+func count(n float64) uint64 {
+	if n > 0 && n < 1<<53 {
 		return uint64(n)
 	}
 	return 0
@@ -50,18 +62,19 @@ func (r row) count(name string) uint64 {
 // type stays zero.
 func parseStats(report []byte) Stats {
 	var rows []row
-	if json.Unmarshal(report, &rows) != nil {
+	var otherType *json.UnmarshalTypeError
+	if err := json.Unmarshal(report, &rows); err != nil && !errors.As(err, &otherType) {
 		return Stats{}
 	}
 	var s Stats
-	byID := map[string]row{}
-	for _, r := range rows {
-		if id := r.text("id"); id != "" {
-			byID[id] = r
+	byID := map[string]*row{}
+	for i := range rows {
+		if id := rows[i].ID; id != "" {
+			byID[id] = &rows[i]
 		}
 	}
 	for _, r := range rows {
-		switch r.text("type") {
+		switch r.Type {
 		case "inbound-rtp":
 			s.addInbound(r)
 		case "outbound-rtp":
@@ -69,61 +82,63 @@ func parseStats(report []byte) Stats {
 		case "remote-inbound-rtp":
 			// What the other side says of our packets.
 			s.addLoss(r)
-			s.RTTMs = max(s.RTTMs, 1000*r.number("roundTripTime"))
+			s.RTTMs = max(s.RTTMs, 1000*r.RoundTripTime)
 		}
 	}
 	if pair := selectedPair(rows, byID); pair != nil {
-		s.Path = byID[pair.text("localCandidateId")].text("candidateType")
-		if rtt := pair.number("currentRoundTripTime"); rtt > 0 {
-			s.RTTMs = 1000 * rtt
+		if local := byID[pair.LocalCandidateID]; local != nil {
+			s.Path = local.CandidateType
+		}
+		if pair.CurrentRoundTripTime > 0 {
+			s.RTTMs = 1000 * pair.CurrentRoundTripTime
 		}
 	}
 	return s
 }
 
 func (s *Stats) addInbound(r row) {
-	s.addBytes(r, "bytesReceived")
+	s.addBytes(r, r.BytesReceived)
 	s.addLoss(r)
-	s.Packets += r.count("packetsReceived")
-	s.FramesDecoded += r.count("framesDecoded")
-	if w := r.count("frameWidth"); w > 0 {
-		s.Picture = Picture{Width: int(w), Height: int(r.count("frameHeight"))}
+	s.Packets += count(r.PacketsReceived)
+	s.FramesDecoded += count(r.FramesDecoded)
+	if w := count(r.FrameWidth); w > 0 {
+		s.Picture = Picture{Width: int(w), Height: int(count(r.FrameHeight))}
 	}
 }
 
 func (s *Stats) addOutbound(r row) {
-	s.addBytes(r, "bytesSent")
-	s.Packets += r.count("packetsSent")
+	s.addBytes(r, r.BytesSent)
+	s.Packets += count(r.PacketsSent)
 }
 
-func (s *Stats) addBytes(r row, name string) {
+func (s *Stats) addBytes(r row, bytes float64) {
 	s.Known = true
-	if r.text("kind") == "video" {
+	if r.Kind == "video" {
 		s.HasVideo = true
-		s.VideoBytes += r.count(name)
+		s.VideoBytes += count(bytes)
 	} else {
-		s.AudioBytes += r.count(name)
+		s.AudioBytes += count(bytes)
 	}
 }
 
 func (s *Stats) addLoss(r row) {
-	s.PacketsLost += int64(r.count("packetsLost"))
-	s.JitterMs = max(s.JitterMs, 1000*r.number("jitter"))
+	s.PacketsLost += int64(count(r.PacketsLost))
+	s.JitterMs = max(s.JitterMs, 1000*r.Jitter)
 }
 
 // selectedPair is the candidate pair in use: the transport names it, except in
 // Firefox and pion, where it is the nominated one that succeeded.
-func selectedPair(rows []row, byID map[string]row) row {
+func selectedPair(rows []row, byID map[string]*row) *row {
 	for _, r := range rows {
-		if r.text("type") == "transport" {
-			if pair := byID[r.text("selectedCandidatePairId")]; pair != nil {
+		if r.Type == "transport" {
+			if pair := byID[r.SelectedCandidatePairID]; pair != nil {
 				return pair
 			}
 		}
 	}
-	for _, r := range rows {
-		if nominated, _ := r["nominated"].(bool); nominated && r.text("type") == "candidate-pair" && r.text("state") == "succeeded" {
-			return r
+	for i, r := range rows {
+		if r.Nominated && r.Type == "candidate-pair" && r.State == "succeeded" {
+			return &rows[i]
 		}
 	}
 	return nil
