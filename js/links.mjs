@@ -1,4 +1,4 @@
-// Who installs the package does not have the repository: links into it get its address.
+// The installed package comes without the repository: links into it get its address.
 
 import { readFileSync, statSync } from "node:fs"
 import { join, dirname } from "node:path"

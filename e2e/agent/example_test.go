@@ -198,7 +198,7 @@ func TestTapToTalk(t *testing.T) {
 	p.AwaitTrue(rests)
 	p.AwaitAnnouncement("I'm Toni")
 
-	// Held, as long as somebody speaks.
+	// Held, as long as the visitor speaks.
 	hold(t, p, "#tap", func() {
 		p.AwaitTrue(listens)
 		p.Do(nil, `await new Promise((resolve) => setTimeout(resolve, 500))`) // longer than a tap

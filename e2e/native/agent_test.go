@@ -43,7 +43,7 @@ func (c *counter) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, er
 	}
 	if c.noMedia && strings.Contains(r.URL, "/whep/") {
 		refused := *r
-		refused.URL = nobody + r.URL[strings.Index(r.URL, "/rtc/"):]
+		refused.URL = unused + r.URL[strings.Index(r.URL, "/rtc/"):]
 		r = &refused
 	}
 	c.mu.Unlock()
@@ -57,8 +57,8 @@ func (c *counter) ends() []string {
 	return append([]string{}, c.completed...)
 }
 
-// nobody listens there: port 9 is for discarding, and nobody does.
-const nobody = "http://127.0.0.1:9"
+// unused is an address without a server: port 9 is for discarding.
+const unused = "http://127.0.0.1:9"
 
 // newConversation makes a session that begins in text; change may alter the options of
 // its avatars.
@@ -191,7 +191,7 @@ func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
 			want:   []fault.Code{fault.Timeout, fault.WHEPFailed, fault.WHEPTimeout},
 		},
 		"no socket": {
-			change: func(o *avatar.Options) { o.Limits.ServerConnect, o.ConversationURL = short, nobody },
+			change: func(o *avatar.Options) { o.Limits.ServerConnect, o.ConversationURL = short, unused },
 			want:   []fault.Code{fault.Timeout, fault.ConnectFailed},
 		},
 	} {

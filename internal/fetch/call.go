@@ -25,7 +25,7 @@ const (
 // each (wire-protocol §9.7): a request that failed on the network is repeated, one
 // that was answered with 429, 502, 503 or 504 only if its method is GET or HEAD or it
 // is Repeatable. An answer's Retry-After is respected: the wait is at least that long and at
-// most twice, so that those who were refused together don't come back in the same second. One
+// most twice, so that clients that were refused together don't come back in the same second. One
 // that asks for more than 10 s ends the call; its error has the header.
 //
 // The reply's JSON is decoded into out, which may be nil; a *Raw gets the body as it is.

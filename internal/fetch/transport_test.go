@@ -293,7 +293,7 @@ func TestStreamsAndAborts(t *testing.T) {
 }
 
 // TestUnreadReplyHoldsUpTheSender waits until the server can't write any more,
-// because nobody reads what is in the buffers on the way.
+// because what is in the buffers on the way is not read.
 func TestUnreadReplyHoldsUpTheSender(t *testing.T) {
 	base := serverURL(t)
 	c := newTransport(t)

@@ -73,8 +73,8 @@ func (s *Session) Speak(ctx context.Context, text string) (bool, error) {
 }
 
 // Start is Speak in two steps: it hands the text over before it returns, and
-// wait, which has to be called, returns what became of it. Who starts several
-// texts keeps their order in this way, unless BeforeSend has to consider them.
+// wait, which has to be called, returns what became of it. So several texts can be
+// started in order, unless BeforeSend has to consider them.
 func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, error)) {
 	type outcome struct {
 		sent bool

@@ -130,7 +130,7 @@ func TestADeadlineIsATimeout(t *testing.T) {
 	})
 }
 
-// TestAWaitingTurnIsTakenBack at once, and nobody hears of it.
+// TestAWaitingTurnIsTakenBack at once, without an event.
 func TestAWaitingTurnIsTakenBack(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
@@ -207,7 +207,7 @@ func TestAnEndedContextSendsNothing(t *testing.T) {
 	})
 }
 
-// watchedContext counts who waits for its end.
+// watchedContext counts the waits for its end.
 type watchedContext struct {
 	context.Context
 	watchers *atomic.Int64

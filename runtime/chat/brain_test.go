@@ -147,7 +147,7 @@ func (x *exchange) end() {
 	synctest.Wait()
 }
 
-// isOver reports whether the service sees that nobody reads any more.
+// isOver reports whether the service sees that the request has ended.
 func (x *exchange) isOver() bool {
 	select {
 	case <-x.closed:

@@ -172,7 +172,7 @@ type outcome struct {
 	err  error
 }
 
-// sent is a turn that somebody waits for.
+// sent is a turn that a goroutine waits for.
 type sent struct {
 	t    *testing.T
 	over chan outcome

@@ -99,8 +99,8 @@ func startFlood(t *testing.T, f *flood, hear func(event.Event)) *Session {
 	return s
 }
 
-// TestAStreamOf100000SegmentsTakesConstantMemory, for who iterates and for who
-// listens, although the listener is slower than the service.
+// TestAStreamOf100000SegmentsTakesConstantMemory, in a loop and in a listener,
+// although the listener is slower than the service.
 func TestAStreamOf100000SegmentsTakesConstantMemory(t *testing.T) {
 	f := &flood{line: words, length: floodLength}
 	var heard, behind int64
@@ -140,8 +140,8 @@ func TestAStreamOf100000SegmentsTakesConstantMemory(t *testing.T) {
 		n, time.Since(began).Round(time.Millisecond), max(0, gauge.highest>>10))
 }
 
-// TestAnAnswerWithoutAnEnd is heard of as a whole, and kept as far as any answer of
-// a model goes, although nobody asked for less.
+// TestAnAnswerWithoutAnEnd is in the events as a whole, and kept as far as any answer
+// of a model goes, although the caller set no limit.
 func TestAnAnswerWithoutAnEnd(t *testing.T) {
 	const length = keptSegments + 5000
 	heard := 0
@@ -194,7 +194,7 @@ func TestASlowListenerIsWaitedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if limit := int64(maxUnheard/size + 3); heard != length || behind > limit {
+	if limit := int64(maxUndelivered/size + 3); heard != length || behind > limit {
 		t.Errorf("%d segments were heard, and the service was %d ahead, want at most %d", heard, behind, limit)
 	}
 }

@@ -276,7 +276,7 @@ func (s *Session) crashed(err *fault.Error) {
 
 // Close disconnects and returns when nothing of the session is left: the service
 // was told of the end, or could not be told in time (Options.CompleteTimeout), no
-// reader runs, and the listener has heard everything. So it must not be called by
+// reader runs, and the listener has received every event. So it must not be called by
 // a listener. It does not wait for the application's own handlers, whose context
 // has ended.
 func (s *Session) Close() {

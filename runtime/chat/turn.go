@@ -37,8 +37,8 @@ type turn struct {
 	forget func() bool
 	// segments takes every segment; nil without an iterating caller.
 	segments chan<- []converse.Segment
-	// done is told the outcome once, when the listener has heard of the end; nil when
-	// nobody waits.
+	// done gets the outcome once, when the listener has received the last event; nil
+	// without a waiting caller.
 	done func(converse.Turn, error)
 
 	id    string
@@ -65,8 +65,8 @@ func (s *Session) SendText(ctx context.Context, text string, o TurnOptions) (con
 }
 
 // Start is SendText in two steps: it queues the turn before it returns, and wait
-// returns the answer when it is complete. Who starts several turns keeps their
-// order in this way.
+// returns the answer when it is complete. So several turns can be started in
+// order.
 func (s *Session) Start(ctx context.Context, text string, o TurnOptions) (wait func() (converse.Turn, error)) {
 	type outcome struct {
 		turn converse.Turn
@@ -82,7 +82,7 @@ func (s *Session) Start(ctx context.Context, text string, o TurnOptions) (wait f
 	})
 }
 
-// Stream is SendText for those who want every segment as it comes: error
+// Stream is SendText that yields every segment as it comes: error
 // segments too, and the turn's error, if it has one, at the end. What the loop has
 // not taken is not read ahead, but for one read from the network. Leaving the loop
 // aborts the turn. Every loop over the sequence is a turn of its own.
@@ -193,8 +193,8 @@ const (
 	// more than any model makes.
 	keptSegments = 20_000
 
-	// maxUnheard is how many bytes of segments may wait for the listener.
-	maxUnheard = 4 << 20
+	// maxUndelivered is how many bytes of segments may wait for the listener.
+	maxUndelivered = 4 << 20
 )
 
 // keep adds seg to t's answer, or no more of it than the answer is judged by.
@@ -254,7 +254,7 @@ func (s *Session) begin(t *turn) {
 // they are handled, so that a service that floods waits for us, as it does for a slow
 // loop over the segments.
 func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) error {
-	unheard := 0
+	undelivered := 0
 	for batch, err := range brain.Batches(t.ctx, request) {
 		switch {
 		case err == nil:
@@ -266,12 +266,12 @@ func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) 
 		s.base.Work.Call(func() {
 			for i := range batch {
 				s.segment(t, &batch[i])
-				unheard += batch[i].Size()
+				undelivered += batch[i].Size()
 			}
 		})
-		if unheard > maxUnheard || s.base.Flooded() {
+		if undelivered > maxUndelivered || s.base.Flooded() {
 			s.base.WaitDelivered()
-			unheard = 0
+			undelivered = 0
 		}
 		if t.segments == nil {
 			continue

@@ -22,7 +22,7 @@ func TestAStallIsReportedUntilTheAnswerBegins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
 				r.mustConnect()
-				time.Sleep(time.Hour) // nobody waits for anything
+				time.Sleep(time.Hour) // no turn, no stall
 				answer := r.later(r.t.Context(), "Hello")
 				time.Sleep(7 * time.Second)
 				x := r.asked(0).answer().say(think, keepalive, `{"type":"tool","content":"go {}"}`, text(""))

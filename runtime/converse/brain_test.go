@@ -295,7 +295,7 @@ func TestATurnAsAWholeIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-// TestALineThatIsNoSegmentIsShownWithoutSecrets: who answers in the service's place
+// TestALineThatIsNoSegmentIsShownWithoutSecrets: a server that answers in the service's place
 // may repeat the request.
 func TestALineThatIsNoSegmentIsShownWithoutSecrets(t *testing.T) {
 	for line, want := range map[string]string{

@@ -285,8 +285,8 @@ func sse(line []byte) []byte {
 // maxRefusal bounds the text of a refusal, in characters (wire-protocol §9.6).
 const maxRefusal = 500
 
-// noPermission is what the service says of a thread of somebody else, in any
-// case (wire-protocol §9.6).
+// noPermission is what the service says of a thread of another user, in upper
+// or lower case (wire-protocol §9.6).
 const noPermission = "no permission for thread"
 
 // RefusalOf returns the error that the error segments of a turn stand for:

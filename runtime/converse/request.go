@@ -64,8 +64,8 @@ func (r Request) Check() error {
 // path is the route of a turn in text (wire-protocol §9.1).
 const path = "/assistant/converse"
 
-// Brain is where turns in text are sent. It has no state: turns of one thread
-// are told one after the other by who uses it.
+// Brain is where turns in text are sent. It has no state: the caller sends the
+// turns of one thread one after the other.
 type Brain struct {
 	// Fetch does the requests; nil means connections that all such brains share.
 	// They are left when nothing was asked for 30 seconds.

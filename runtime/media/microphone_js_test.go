@@ -391,7 +391,7 @@ func TestADeviceThatDisappearsWithoutAPublisherIsReported(t *testing.T) {
 	}
 }
 
-// TestAMicrophoneThatANewPeerCannotTakeIsReported: after a rebuild the visitor would talk to nobody.
+// TestAMicrophoneThatANewPeerCannotTakeIsReported: without a report the visitor would not know that the service has no microphone.
 func TestAMicrophoneThatANewPeerCannotTakeIsReported(t *testing.T) {
 	prompts(t)
 	j := newJournal()

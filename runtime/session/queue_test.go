@@ -14,8 +14,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
 }
 
-// TestCallReturnsAfterWhatFollows: who calls a method and then reads a property
-// finds it changed.
+// TestCallReturnsAfterWhatFollows: a property that is read after a method has returned
+// is changed.
 func TestCallReturnsAfterWhatFollows(t *testing.T) {
 	for range 1000 {
 		var q Queue

@@ -236,8 +236,8 @@ func handlerFault(name string, err error) *fault.Error {
 	return fault.New(fault.HandlerFailed, "the handler of "+name+" failed: "+text).Because(err)
 }
 
-// wait notes that an answer to c may be given, and forgets those that nobody can
-// give any more.
+// wait notes that an answer to c may be given, and forgets those that can no
+// longer be given.
 func (t *Tools) wait(c converse.Call) {
 	if t.waiting == nil {
 		t.waiting = map[string]pendingCall{}

@@ -463,7 +463,7 @@ func TestAnotherTabWithTheThreadSuppressesTheSignal(t *testing.T) {
 	})
 }
 
-// TestATabThatKeepsItsConversationIsGoneToo: who stays tells of the end.
+// TestATabThatKeepsItsConversationIsGoneToo: the last tab that is left tells of the end.
 func TestATabThatKeepsItsConversationIsGoneToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		browser := newBrowser()

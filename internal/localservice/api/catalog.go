@@ -21,7 +21,7 @@ import (
 )
 
 // AssetPrefix is the path of pictures, clips and sound samples under the service's
-// origin. They are shown to everybody who has the address, as on a page.
+// origin. Reading them needs no token, because pages show them.
 const AssetPrefix = "/assets/"
 
 const (

@@ -86,7 +86,7 @@ func foreignAccount(v *service) account {
 	return account{partner, int64(intellect.(float64)), widget.(string)}
 }
 
-// identity is somebody who holds a token.
+// identity is a holder of a token.
 type identity struct {
 	mark    string // in everything that it says
 	account *account
@@ -104,7 +104,7 @@ type talked struct {
 	messages []string // questions and answers
 }
 
-// rated is a message that somebody can rate, with the last rating of each.
+// rated is a message that an identity can rate, with the last rating of each.
 type rated struct {
 	id      string
 	thread  *talked // nil for a shared copy

@@ -196,7 +196,7 @@ func TestMessageRoutes(t *testing.T) {
 }
 
 // TestThreadsOfOtherUsersAreRefused tries every route that takes an id with the
-// ids of somebody else.
+// ids of another user.
 func TestThreadsOfOtherUsersAreRefused(t *testing.T) {
 	v := serve(t, nil, nil)
 	ann, bob := v.conversation(store.Receptionist, "ann"), v.conversation(store.Receptionist, "bob")

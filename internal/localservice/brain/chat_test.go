@@ -199,7 +199,7 @@ func TestChatStopsInTheMiddle(t *testing.T) {
 	gone := make(chan struct{})
 	chat, _ := serveChat(t, func(w http.ResponseWriter, r *http.Request) {
 		streams(text("Once upon "))(w, r)
-		<-r.Context().Done() // the server notices that nobody listens any more
+		<-r.Context().Done() // the server notices that the client has left
 		close(gone)
 	})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -308,7 +308,7 @@ func (t *turn) sources(hits []store.Passage) error {
 		list[i] = source{
 			Title: title, Snippet: shorten(plain(hit.Body), snippetLength),
 		}
-		if hit.Source != "" { // the others are shown to nobody else
+		if hit.Source != "" { // the others have no page of their own
 			list[i].URL = t.Site + DocumentPrefix + (&url.URL{Path: hit.Source}).EscapedPath()
 		}
 	}

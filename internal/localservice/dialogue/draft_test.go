@@ -127,7 +127,7 @@ func TestAnAnswerUnderWayIsThereAsUnfinished(t *testing.T) {
 		return history[len(history)-1], len(history) == 2
 	}
 	limit := time.After(10 * time.Second)
-	for there := false; !there; _, there = answer() { // the store tells nobody when it is written
+	for there := false; !there; _, there = answer() { // the store has no event for a write
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-limit:

@@ -69,7 +69,7 @@ func (s *Server) NewMicrophone(onPCM func(pcm []int16)) *Microphone {
 }
 
 // Offer answers an offer. With restart, an offer that renegotiates the same peer (wire-protocol §5.6); otherwise the peer of an earlier
-// offer is closed. The answer takes Opus only and holds the candidates, which are also returned for those who trickle them.
+// offer is closed. The answer takes Opus only and holds the candidates, which are also returned for callers that send them one by one.
 func (m *Microphone) Offer(sdp string, restart bool) (description string, candidates []string, err error) {
 	o, err := parseOffer(sdp)
 	if err != nil {

@@ -135,7 +135,7 @@ func (p *pool) close() {
 	}
 }
 
-// relayed is one relayed address. Packets to and from anyone but the peers are lost.
+// relayed is one relayed address. Packets to and from other addresses than the peers are dropped.
 type relayed struct {
 	*net.UDPConn
 	pool *pool

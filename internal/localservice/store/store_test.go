@@ -645,7 +645,7 @@ func TestSearchKnowledge(t *testing.T) {
 
 func TestCancelledContextWaitsForNothing(t *testing.T) {
 	s := open(t)
-	tx, err := s.write.Begin() // somebody holds the only writer
+	tx, err := s.write.Begin() // it holds the only writer
 	if err != nil {
 		t.Fatal(err)
 	}

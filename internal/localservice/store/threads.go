@@ -47,7 +47,7 @@ func (w *where) String() string { return strings.Join(w.terms, " AND ") }
 // owned limits a query on table to what the scope may address by id. Anonymous
 // callers share the user id "": a visitor with a widget token reaches what was
 // begun with that token, or with one that appInit made from it. For a token that
-// somebody's server made without a user, the unguessable thread id is the key, so
+// a site's server made without a user, the unguessable thread id is the key, so
 // that a page can resume its thread with a fresh one.
 func (s Scope) owned(table string) *where {
 	w := &where{}

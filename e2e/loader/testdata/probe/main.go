@@ -66,7 +66,7 @@ func appInit(what string) (any, error) {
 	switch what {
 	case "panic":
 		panic("on purpose")
-	case "crash": // on a goroutine that nobody guards
+	case "crash": // on a goroutine without a recover
 		go func() { panic("unguarded, on purpose") }()
 		select {}
 	case "never":
