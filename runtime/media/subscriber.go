@@ -117,9 +117,7 @@ func (s *Subscriber) Playable(ctx context.Context, recovering bool) (Picture, er
 			return p, err
 		}
 	}
-	// No element reports it, but the decoder does.
-	if st, err := sub.stats(ctx); err == nil && st.Picture.Width > 0 {
-		s.receive(sub, Event{Kind: VideoSize, Channel: ChannelSTV, Picture: st.Picture})
+	if st, err := s.statsOf(ctx, sub); err == nil && st.Picture.Width > 0 {
 		return st.Picture, nil
 	}
 	return p, nil
@@ -180,7 +178,17 @@ func (s *Subscriber) Renew(ctx context.Context) {
 }
 
 // Stats reports what came in so far.
-func (s *Subscriber) Stats(ctx context.Context) (Stats, error) { return s.current().stats(ctx) }
+func (s *Subscriber) Stats(ctx context.Context) (Stats, error) { return s.statsOf(ctx, s.current()) }
+
+// statsOf also reports the picture's size, which the decoder tells where no element
+// does. It is known with the first frame, which may be later than the gate waits.
+func (s *Subscriber) statsOf(ctx context.Context, sub *subscription) (Stats, error) {
+	st, err := sub.stats(ctx)
+	if err == nil && st.Picture.Width > 0 {
+		s.receive(sub, Event{Kind: VideoSize, Picture: st.Picture})
+	}
+	return st, err
+}
 
 // Release is Close that waits until the service has released the viewer, at most until
 // the end of ctx, which does not end the request.

@@ -175,7 +175,7 @@ func TestNoElement(t *testing.T) {
 	j := newJournal()
 	_, _, size := watch(t, p, j)
 	if size.Missing {
-		t.Error("a frame was waited for that nobody shows")
+		t.Error("a frame was waited for that no element shows")
 	}
 	j.await(t, "stv track video")
 	for _, ev := range j.events {
@@ -190,6 +190,31 @@ func TestNoElement(t *testing.T) {
 	}
 	if len(tracksOf(p.AvatarStream())) != 2 {
 		t.Error("the stream lacks a track")
+	}
+}
+
+// TestLateSizeIsReported: without an element the gate may open before the first frame is
+// decoded.
+func TestLateSizeIsReported(t *testing.T) {
+	prototype := js.Global().Get("RTCPeerConnection").Get("prototype")
+	own := prototype.Get("getStats")
+	replace(t, prototype, "getStats", eval(t, "return async () => new Map()"))
+	p := newPageEngine(t, nil)
+	j := newJournal()
+	d, _, size := watch(t, p, j)
+	if size != (Picture{}) || j.count("stv size 640x360") != 0 {
+		t.Fatalf("the size is known: %+v", size)
+	}
+	prototype.Set("getStats", own)
+	for range 2 {
+		until(t, "statistics with the size", func() bool {
+			st, err := d.Stats(background)
+			return err == nil && st.Picture == Picture{Width: 640, Height: 360}
+		})
+	}
+	j.await(t, "stv size 640x360")
+	if n := j.count("stv size 640x360"); n != 1 {
+		t.Errorf("reported %d times", n)
 	}
 }
 
