@@ -22,7 +22,7 @@ JS := GOOS=js GOARCH=wasm GOFLAGS="$(shell cat tools/wasm/goflags)"
 PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}' ./cmd/wasm ./cmd/chatwasm)
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser. CORE, conversations that switch between text and a face, is
-# part of make test; the others alone take as long as all of make test may.
+# part of make test; the others alone take as long as make test should.
 CORE := ./e2e/agent ./e2e/autoplay
 SUITES := ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
 NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|faults|fresh|screenshots|browsers)$$|/example/(studio|tokenserver)$$')
@@ -62,7 +62,7 @@ test: $(NPM) ## Every check, the tests of every package, and the core of the who
 		native-all core page npm lint-native lint-page vet-page types format
 
 .PHONY: verify
-verify: build ## What takes longer: all whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
+verify: build ## What takes longer: all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
 	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites then fresh browsers then faults soak then fuzz
 

@@ -90,8 +90,8 @@ func (h *Server) AwaitNoSessions(ctx context.Context) {
 	h.awaitSessions(ctx, "none", func(sessions []live.Info) bool { return len(sessions) == 0 })
 }
 
-// AwaitState waits until the service's one session is in a state. What a page was told
-// may arrive there later than the page shows it.
+// AwaitState waits until the service's one session is in a state. A page may show
+// the effect of a click before the service has got the message about it.
 func (h *Server) AwaitState(state live.State) {
 	h.t.Helper()
 	h.awaitSessions(h.ctx, "one that is "+string(state), func(sessions []live.Info) bool {

@@ -174,8 +174,8 @@ func (p *peer) stats(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A picture's report has 230 properties in 7.2 kB; the session asks for one every
-	// second. Reading these takes a quarter of the time (125 instead of 460 µs, natively).
+	// A picture's report has 230 properties in 7.2 kB, and the session asks for one every
+	// second. To parse rowFields alone takes 125 µs natively, and the whole 460.
 	text, err := jsbridge.Call(property(js.Global(), "JSON"), "stringify", rows, rowFields)
 	if err != nil || text.Type() != js.TypeString {
 		return nil, errors.Join(err, errNoReport)
