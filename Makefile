@@ -21,10 +21,10 @@ JS := GOOS=js GOARCH=wasm GOFLAGS="$(shell cat tools/wasm/goflags)"
 # native test starts, together with the server that they need.
 PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}' ./cmd/wasm ./cmd/chatwasm)
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
-# Whole pages in a browser. CORE, conversations that switch between text and a face, is
-# part of make test; the others alone take as long as make test should.
-CORE := ./e2e/agent ./e2e/autoplay
-SUITES := ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
+# Whole pages in a browser. CORE, the elements and conversations that switch between text
+# and a face, is part of make test; the others alone take as long as make test should.
+CORE := ./e2e/agent ./e2e/autoplay ./e2e/element
+SUITES := ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
 NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|faults|fresh|screenshots|browsers)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more
 # of them than cores run at once; with many more, they wait for the cores.
