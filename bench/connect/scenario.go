@@ -36,8 +36,12 @@ type scenario struct {
 }
 
 func visit(client string) string  { return script(`visit("` + client + `")`) }
-func loaded(client string) string { return script(`loaded("` + client + `", 5)`) }
-func first(client string) string  { return script(`loaded("` + client + `", 1)`) }
+func loaded(client string) string { return script(`loaded("` + client + `", 5, false)`) }
+func first(client string) string  { return script(`loaded("` + client + `", 1, false)`) }
+
+// Ours prepares its session before; plain JavaScript does what it always does.
+func preparedFive(client string) string { return script(`loaded("` + client + `", 5, true)`) }
+func prepared(client string) string     { return script(`loaded("` + client + `", 1, true)`) }
 
 func script(call string) string {
 	return `import("/bench/connect/page/measure.js").then((measure) => measure.` + call + `)`
@@ -206,6 +210,22 @@ var scenarios = []scenario{
 			r.row("total blocking time of a connect, loaded, processor × 4", "blocked", none),
 			r.row("longest task of a connect, loaded, processor × 4", "longest", none),
 		}
+	}},
+	{name: "prepared", runs: 7, page: preparedFive, rows: func(r results) []figures.Row {
+		return []figures.Row{
+			r.row("connect to first frame, prepared, first in the page", "frame", ratio(1.1)),
+			r.row("connect to first frame, prepared, fifth in the page", "last", ratio(0.75)),
+			r.row("connect to first word, prepared, first in the page", "word", none),
+		}
+	}},
+	{name: "prepared-far", runs: 5, page: prepared, roundTrip: 100 * time.Millisecond, rows: func(r results) []figures.Row {
+		return []figures.Row{
+			r.row("connect to first frame, prepared, 100 ms round trip, relay only", "frame", ratio(0.65)),
+			r.row("connect to first word, prepared, 100 ms round trip, relay only", "word", none),
+		}
+	}},
+	{name: "prepared-slow", runs: 5, page: prepared, slow: 4, rows: func(r results) []figures.Row {
+		return []figures.Row{r.row("connect to first frame, prepared, processor × 4", "frame", ratio(1.15))}
 	}},
 	{name: "cold", runs: 5, page: visit, line: true, rows: func(r results) []figures.Row {
 		return []figures.Row{

@@ -21,6 +21,38 @@ func (s seen) want(t *testing.T) {
 	}
 }
 
+// TestAPreparedSessionHasItsRelay: what a connect waits for longest is there before.
+func TestAPreparedSessionHasItsRelay(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	var got struct {
+		Before, After int
+		Relayed       bool
+		Events        []string
+		Picture       seen
+	}
+	p.Do(&got, `
+		globalThis.talk = await open({videoEl: document.getElementById("video")})
+		const {session} = talk
+		await session.prepare()
+		const [peer] = watched.peers
+		while (peer.iceGatheringState !== "complete") await new Promise((resolve) => peer.addEventListener("icegatheringstatechange", resolve, {once: true}))
+		const before = {before: watched.peers.length, relayed: peer.localDescription.sdp.includes("typ relay"), events: talk.events.map(({name}) => name)}
+		await session.connect()
+		return {...before, after: watched.peers.length, picture: await picture(session.videoEl)}`)
+	if got.Before != 1 || got.After != 2 {
+		t.Errorf("%d peers after preparing and %d after connecting, want the picture's, and the microphone's", got.Before, got.After)
+	}
+	if !got.Relayed {
+		t.Error("the offer has no candidate of the relay")
+	}
+	if len(got.Events) > 0 {
+		t.Errorf("preparing emits %q", got.Events)
+	}
+	got.Picture.want(t)
+}
+
 const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help you?"
 
 func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {

@@ -77,7 +77,10 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     await this.callActive("connect", options)
   }
 
-  /** Opens the connection and joins ahead of time, without microphone or media. */
+  /**
+   * Opens the connection, joins and reaches the relay ahead of time, without microphone or
+   * media, so that a `connect()` within the next minute (`prepareIdle`) is faster.
+   */
   async prepare(options?: CallOptions): Promise<void> {
     await this.callActive("prepare", options)
   }

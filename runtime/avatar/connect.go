@@ -391,9 +391,10 @@ func (s *Session) approve(l *connection) {
 	s.turn.hold() // the opening can't be interrupted
 }
 
-// Prepare opens the socket and joins ahead of time, without microphone or media
-// (wire-protocol §2.8). A failure does not block a later Connect. Elsewhere than
-// in idle or disconnected it does nothing.
+// Prepare opens the socket, joins, and makes the picture's peer with its offer and its
+// relay allocation ahead of time, without microphone or media (wire-protocol §2.8). It
+// doesn't wait for the peer. A failure does not block a later Connect. Elsewhere than in
+// idle or disconnected it does nothing.
 func (s *Session) Prepare(ctx context.Context) error {
 	done := make(chan error, 1)
 	s.base.Work.Do(func() { s.prepare(done) })
@@ -426,6 +427,7 @@ func (s *Session) prepare(done chan error) {
 	p.joiners = []chan error{done}
 	s.preparing = p
 	s.prepared = l
+	l.down = s.media.NewSubscriber(s.notify(l))
 	request := s.joinRequest(l.room)
 	s.base.Spawn(func() {
 		err := s.join(p.ctx, l, plan{join: &request})

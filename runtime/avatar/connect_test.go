@@ -259,7 +259,14 @@ func TestPrepareIsUsedByConnect(t *testing.T) {
 		if err := r.Prepare(context.Background()); err != nil {
 			r.t.Fatal(err)
 		}
+		picture := r.media.down
+		if picture == nil || r.media.up != nil {
+			t.Errorf("the picture's peer is %v and the microphone's %v", picture, r.media.up)
+		}
 		r.connectOnly()
+		if r.media.down != picture {
+			t.Error("connecting made another peer for the picture")
+		}
 		if n := r.service.dialled(); n != 1 {
 			t.Errorf("%d sockets", n)
 		}
@@ -283,6 +290,9 @@ func TestAnUnusedPreparationExpires(t *testing.T) {
 		}
 		if !r.service.socket(0).closed {
 			t.Error("the socket is still open")
+		}
+		if r.media.open != 0 {
+			t.Errorf("%d peers are still open", r.media.open)
 		}
 		r.connectOnly() // on a fresh socket
 	})

@@ -188,12 +188,14 @@ func (s *Session) notify(l *connection) func(media.Event) {
 	}
 }
 
-// newMedia makes the peers of l. The picture's starts, so that its offer and relay
-// allocation are ready when the handshake needs them. It returns them for the handshake,
-// which runs beside the queue: closing l clears its peers.
+// newMedia makes the peers of l. The picture's starts, unless a preparation has started
+// it, so that its offer and relay allocation are ready when the handshake needs them. It
+// returns them for the handshake, which runs beside the queue: closing l clears its peers.
 func (s *Session) newMedia(l *connection) peers {
 	s.recovery.peers = nil // of the peers before; these report from now on
-	l.down = s.media.NewSubscriber(s.notify(l))
+	if l.down == nil {
+		l.down = s.media.NewSubscriber(s.notify(l))
+	}
 	l.up = s.media.NewPublisher(s.notify(l))
 	return peers{l.down, l.up}
 }
