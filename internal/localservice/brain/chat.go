@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/shared"
+	"github.com/sashabaranov/go-openai"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -27,16 +27,20 @@ const (
 
 	// chatPassages is how many passages of the documents a prompt has.
 	chatPassages = 4
+
+	// coldest stands for the temperature 0. The library leaves a zero out, and the endpoint
+	// would take its default.
+	coldest = 1e-4
 )
 
 // Chat asks an OpenAI-compatible chat endpoint. The client tools of the agent are
 // offered to the model; their results are passed back to it.
 type Chat struct {
-	completions openai.ChatCompletionService
-	http        *http.Client
-	model       string
-	knowledge   Searcher
-	log         *slog.Logger
+	client    *openai.Client
+	http      *http.Client
+	model     string
+	knowledge Searcher
+	log       *slog.Logger
 }
 
 var _ Brain = (*Chat)(nil)
@@ -45,10 +49,7 @@ var _ Brain = (*Chat)(nil)
 // nil. Close must be called.
 func NewChat(e endpoint.Endpoint, knowledge Searcher, log *slog.Logger) *Chat {
 	client := endpoint.NewClient()
-	return &Chat{
-		completions: openai.NewChatCompletionService(e.Options(client)...), http: client,
-		model: e.Model, knowledge: knowledge, log: log,
-	}
+	return &Chat{client: e.Client(client), http: client, model: e.Model, knowledge: knowledge, log: log}
 }
 
 // Close ends idle connections to the endpoint.
@@ -60,23 +61,23 @@ func (c *Chat) Answer(ctx context.Context, q *Question, out Sink) error {
 	if err != nil {
 		return err
 	}
-	params := openai.ChatCompletionNewParams{Model: c.model, Messages: messages, Tools: offered(q)}
-	configure(&params, q.Profile.Model)
+	request := openai.ChatCompletionRequest{Model: c.model, Messages: messages, Tools: offered(q)}
+	configure(&request, q.Profile.Model)
 	for range maxRounds {
-		reply, err := c.round(ctx, params, out)
+		reply, err := c.round(ctx, request, out)
 		if err != nil {
 			return err
 		}
 		if len(reply.ToolCalls) == 0 {
 			return nil
 		}
-		params.Messages = append(params.Messages, reply.ToParam())
+		request.Messages = append(request.Messages, reply)
 		for _, call := range reply.ToolCalls {
 			result, err := runTool(ctx, q, call.Function.Name, call.Function.Arguments, out)
 			if err != nil {
 				return err
 			}
-			params.Messages = append(params.Messages, openai.ToolMessage(result, call.ID))
+			request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, Content: result, ToolCallID: call.ID})
 		}
 	}
 	return &Failure{"The model asked for tools again and again."}
@@ -84,35 +85,64 @@ func (c *Chat) Answer(ctx context.Context, q *Question, out Sink) error {
 
 // round streams one reply of the model: its text goes out as it comes, its tool
 // calls are put together.
-func (c *Chat) round(ctx context.Context, params openai.ChatCompletionNewParams, out Sink) (openai.ChatCompletionMessage, error) {
+func (c *Chat) round(ctx context.Context, request openai.ChatCompletionRequest, out Sink) (openai.ChatCompletionMessage, error) {
+	reply := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant}
 	roundCtx, cancel := context.WithTimeout(ctx, chatTimeout)
 	defer cancel()
-	stream := c.completions.NewStreaming(roundCtx, params)
+	stream, err := c.client.CreateChatCompletionStream(roundCtx, request)
+	if err != nil {
+		return reply, c.failed(ctx, err)
+	}
 	defer stream.Close()
-	var whole openai.ChatCompletionAccumulator
-	for stream.Next() {
-		chunk := stream.Current()
-		if !whole.AddChunk(chunk) {
-			return openai.ChatCompletionMessage{}, c.failed(ctx, errors.New("chunks don't fit together"))
+	var text strings.Builder
+	finished := false
+	for {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return reply, c.failed(ctx, err)
 		}
 		if len(chunk.Choices) == 0 {
 			continue
 		}
-		if err := out.Say(chunk.Choices[0].Delta.Content); err != nil {
-			return openai.ChatCompletionMessage{}, err
+		choice := chunk.Choices[0]
+		finished = finished || choice.FinishReason != ""
+		if reply.ToolCalls, err = join(reply.ToolCalls, choice.Delta.ToolCalls); err != nil {
+			return reply, c.failed(ctx, err)
+		}
+		text.WriteString(choice.Delta.Content)
+		if err := out.Say(choice.Delta.Content); err != nil {
+			return reply, err
 		}
 	}
-	if err := stream.Err(); err != nil {
-		return openai.ChatCompletionMessage{}, c.failed(ctx, err)
-	}
-	if len(whole.Choices) == 0 {
-		return openai.ChatCompletionMessage{}, c.failed(ctx, errors.New("no choices"))
-	}
+	reply.Content = text.String()
 	// A stream that breaks off in the middle looks like one that ended.
-	if whole.Choices[0].FinishReason == "" {
-		return openai.ChatCompletionMessage{}, c.failed(ctx, errors.New("the stream broke off"))
+	if !finished {
+		return reply, c.failed(ctx, errors.New("the stream broke off"))
 	}
-	return whole.Choices[0].Message, nil
+	return reply, nil
+}
+
+// join adds pieces of tool calls, which name the call that they belong to by its index,
+// to those that came before.
+func join(calls, pieces []openai.ToolCall) ([]openai.ToolCall, error) {
+	for _, piece := range pieces {
+		if piece.Index == nil || *piece.Index < 0 || *piece.Index > len(calls) {
+			return nil, errors.New("the pieces of the tool calls don't fit together")
+		}
+		i := *piece.Index
+		if i == len(calls) {
+			calls = append(calls, openai.ToolCall{Type: openai.ToolTypeFunction})
+		}
+		if piece.ID != "" {
+			calls[i].ID = piece.ID
+		}
+		calls[i].Function.Name += piece.Function.Name
+		calls[i].Function.Arguments += piece.Function.Arguments
+	}
+	return calls, nil
 }
 
 // failed logs the error; the user gets a general text.
@@ -125,7 +155,7 @@ func (c *Chat) failed(ctx context.Context, err error) error {
 }
 
 // messages is the conversation in the model's format.
-func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompletionMessageParamUnion, error) {
+func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompletionMessage, error) {
 	system := q.instructions()
 	switch {
 	case q.Avatar, q.Experience == avatarOnly:
@@ -147,66 +177,68 @@ func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompleti
 			system += fmt.Sprintf("\n\n%s, %s\n%s", p.Title, p.Heading, p.Body)
 		}
 	}
-	messages := []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(system)}
+	messages := []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleSystem, Content: system}}
 	for _, line := range q.History {
+		role := openai.ChatMessageRoleUser
 		switch {
 		case line.System:
-			messages = append(messages, openai.SystemMessage(line.Text))
+			role = openai.ChatMessageRoleSystem
 		case line.Agent:
-			messages = append(messages, openai.AssistantMessage(line.Text))
-		default:
-			messages = append(messages, openai.UserMessage(line.Text))
+			role = openai.ChatMessageRoleAssistant
 		}
+		messages = append(messages, openai.ChatCompletionMessage{Role: role, Content: line.Text})
 	}
-	text := q.Text
+	question := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: q.Text}
 	if q.Trigger == TriggerUnheard {
-		text = "(The user spoke, but no speech recogniser is configured, so there are no words. Say so.)"
+		question.Content = "(The user spoke, but no speech recogniser is configured, so there are no words. Say so.)"
 	}
-	if q.Image == nil {
-		return append(messages, openai.UserMessage(text)), nil
+	if q.Image != nil {
+		picture := "data:" + http.DetectContentType(q.Image) + ";base64," + base64.StdEncoding.EncodeToString(q.Image)
+		question.MultiContent = []openai.ChatMessagePart{
+			{Type: openai.ChatMessagePartTypeText, Text: question.Content},
+			{Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{URL: picture}},
+		}
+		question.Content = "" // the library takes one of them
 	}
-	picture := "data:" + http.DetectContentType(q.Image) + ";base64," + base64.StdEncoding.EncodeToString(q.Image)
-	return append(messages, openai.UserMessage([]openai.ChatCompletionContentPartUnionParam{
-		openai.TextContentPart(text),
-		openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: picture}),
-	})), nil
+	return append(messages, question), nil
 }
 
 // configure lays the intellect's model configuration over the service's.
-func configure(params *openai.ChatCompletionNewParams, m *store.ModelConfiguration) {
+func configure(request *openai.ChatCompletionRequest, m *store.ModelConfiguration) {
 	if m == nil {
 		return
 	}
 	if m.ModelID != "" {
-		params.Model = m.ModelID
+		request.Model = m.ModelID
 	}
-	if m.MaxOutputTokens > 0 {
-		params.MaxCompletionTokens = openai.Int(m.MaxOutputTokens)
-	}
+	request.MaxCompletionTokens = int(m.MaxOutputTokens)
 	if m.Temperature != nil {
-		params.Temperature = openai.Float(*m.Temperature)
+		request.Temperature = max(float32(*m.Temperature), coldest)
 	}
-	params.ReasoningEffort = shared.ReasoningEffort(m.ThinkingLevel)
+	request.ReasoningEffort = m.ThinkingLevel
 }
 
 // offered makes function definitions of the agent's tools, and one that loads skills.
-func offered(q *Question) []openai.ChatCompletionToolUnionParam {
-	var list []openai.ChatCompletionToolUnionParam
+func offered(q *Question) []openai.Tool {
+	var list []openai.Tool
+	offer := func(definition openai.FunctionDefinition) {
+		list = append(list, openai.Tool{Type: openai.ToolTypeFunction, Function: &definition})
+	}
 	for _, tool := range q.Profile.Tools {
-		definition := shared.FunctionDefinitionParam{Name: tool.Name, Description: openai.String(tool.Description)}
 		// A tool with a schema that can't be read is offered without arguments.
-		if json.Unmarshal(tool.Parameters, &definition.Parameters) != nil {
-			definition.Parameters = nil
+		var parameters map[string]any
+		if json.Unmarshal(tool.Parameters, &parameters) != nil || parameters == nil {
+			parameters = map[string]any{"type": "object", "properties": map[string]any{}}
 		}
-		list = append(list, openai.ChatCompletionFunctionTool(definition))
+		offer(openai.FunctionDefinition{Name: tool.Name, Description: tool.Description, Parameters: parameters})
 	}
 	if names := q.adhoc(); len(names) > 0 {
-		list = append(list, openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
-			Name: loadSkill, Description: openai.String("Returns the instructions of a skill."),
-			Parameters: shared.FunctionParameters{
+		offer(openai.FunctionDefinition{
+			Name: loadSkill, Description: "Returns the instructions of a skill.",
+			Parameters: map[string]any{
 				"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string", "enum": names}}, "required": []string{"name"},
 			},
-		}))
+		})
 	}
 	return list
 }

@@ -174,6 +174,7 @@ func TestChatFailures(t *testing.T) {
 		{"not JSON", streams("data: nonsense\n\n"), "", sorry},
 		{"broken off", streams(text("Well, ")), "Well, ", sorry},
 		{"empty", streams(done), "", sorry},
+		{"a piece of no tool call", streams(chunk(`{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]}`, "tool_calls"), done), "", sorry},
 		{"tools for ever", streams(
 			chunk(`{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"go_to_page","arguments":"{\"page\":1}"}}]}`, ""),
 			chunk(`{}`, "tool_calls"), done,
@@ -285,7 +286,7 @@ func TestChatIsConfiguredByTheIntellect(t *testing.T) {
 	profile.Model = &store.ModelConfiguration{ModelID: "other-model", MaxOutputTokens: 77, ThinkingLevel: "low", Temperature: &temperature}
 	answer(t, chat, &Question{Text: "Hello", Profile: profile}, &tape{})
 	request := <-e.requests
-	if got := fmt.Sprintf("%v %v %v %v", request["model"], request["max_completion_tokens"], request["reasoning_effort"], request["temperature"]); got != "other-model 77 low 0" {
+	if got := fmt.Sprintf("%v %v %v %v", request["model"], request["max_completion_tokens"], request["reasoning_effort"], request["temperature"]); got != "other-model 77 low 0.0001" {
 		t.Errorf("request %v", got)
 	}
 	answer(t, chat, &Question{Text: "Hello", Profile: store.DefaultProfile()}, &tape{})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/openai/openai-go/v3"
+	"github.com/sashabaranov/go-openai"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
@@ -14,9 +14,12 @@ import (
 func (c *Chat) Complete(ctx context.Context, system, user string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, chatTimeout)
 	defer cancel()
-	reply, err := c.completions.New(ctx, openai.ChatCompletionNewParams{
-		Model:    c.model,
-		Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(system), openai.UserMessage(user)},
+	reply, err := c.client.CreateChatCompletion(ctx, openai.ChatCompletionRequest{
+		Model: c.model,
+		Messages: []openai.ChatCompletionMessage{
+			{Role: openai.ChatMessageRoleSystem, Content: system},
+			{Role: openai.ChatMessageRoleUser, Content: user},
+		},
 	})
 	if err != nil {
 		return "", endpoint.WithoutBody(err)

@@ -95,7 +95,7 @@ func TestComplete(t *testing.T) {
 		if got := fmt.Sprint(reply, " ", err); got != want {
 			t.Errorf("with the key %q: %s, want %s", key, got, want)
 		}
-		if !strings.Contains(body, `"Sum up."`) || !strings.Contains(body, `"human: Hello"`) || strings.Contains(body, `"stream"`) {
+		if !strings.Contains(body, `"Sum up."`) || !strings.Contains(body, `"human: Hello"`) || strings.Contains(body, `"stream":true`) {
 			t.Errorf("request %s", body)
 		}
 	}

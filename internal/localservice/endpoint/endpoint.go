@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
+	"github.com/sashabaranov/go-openai"
 )
 
 // Endpoint is an OpenAI-compatible endpoint.
@@ -32,23 +31,30 @@ func NewClient() *http.Client {
 	return &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 }
 
-// Options are those of requests to the endpoint. They are for the services of the
-// library, not for openai.NewClient, which would send the key in OPENAI_API_KEY to
-// any server.
-func (e Endpoint) Options(client *http.Client) []option.RequestOption {
-	options := []option.RequestOption{option.WithBaseURL(e.BaseURL), option.WithHTTPClient(client), option.WithMaxRetries(1)}
-	if e.Key != "" {
-		options = append(options, option.WithAPIKey(e.Key))
-	}
-	return options
+// Client returns a client for the endpoint, which sends its requests with h.
+func (e Endpoint) Client(h *http.Client) *openai.Client {
+	config := openai.DefaultConfig(e.Key)
+	config.BaseURL = e.BaseURL
+	config.HTTPClient = h
+	return openai.NewClientWithConfig(config)
 }
 
 // WithoutBody keeps only the status of an endpoint's error reply, because its text may
 // quote the key or the user.
 func WithoutBody(err error) error {
-	var reply *openai.Error
-	if errors.As(err, &reply) {
-		return fmt.Errorf("endpoint answers with status %d", reply.StatusCode)
+	var status int
+	var described *openai.APIError
+	var other *openai.RequestError
+	switch {
+	case errors.As(err, &other): // it may wrap the former
+		status = other.HTTPStatusCode
+	case errors.As(err, &described):
+		status = described.HTTPStatusCode
+	default:
+		return err
 	}
-	return err
+	if status == 0 { // the error is in a stream that began well
+		return errors.New("endpoint breaks off with an error")
+	}
+	return fmt.Errorf("endpoint answers with status %d", status)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openai/openai-go/v3"
+	"github.com/sashabaranov/go-openai"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
@@ -17,7 +17,7 @@ import (
 const (
 	// DefaultModel is the transcription model that compatible servers have.
 	DefaultModel = "whisper-1"
-	// transcribeTimeout bounds a transcription with its retry. A user has repeated the question by then.
+	// transcribeTimeout bounds a transcription. A user has repeated the question by then.
 	transcribeTimeout = 30 * time.Second
 	// maxText bounds the text of a transcription, in bytes: a minute of speech has about 1000 characters.
 	maxText = 8000
@@ -25,32 +25,29 @@ const (
 
 // Endpoint transcribes by HTTP. It may be used concurrently.
 type Endpoint struct {
-	service openai.AudioTranscriptionService
-	client  *http.Client
-	model   openai.AudioModel
+	client *openai.Client
+	http   *http.Client
+	model  string
 }
 
 // NewEndpoint returns a transcriber that uses the endpoint. It must be closed.
 func NewEndpoint(e endpoint.Endpoint) *Endpoint {
 	client := endpoint.NewClient()
-	return &Endpoint{
-		service: openai.NewAudioTranscriptionService(e.Options(client)...), client: client, model: e.ModelOr(DefaultModel),
-	}
+	return &Endpoint{client: e.Client(client), http: client, model: e.ModelOr(DefaultModel)}
 }
 
 // Close ends idle connections to the endpoint.
 func (e *Endpoint) Close() {
-	e.client.CloseIdleConnections()
+	e.http.CloseIdleConnections()
 }
 
 // Transcribe implements [Transcriber].
 func (e *Endpoint) Transcribe(ctx context.Context, pcm []int16, rate int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, transcribeTimeout)
 	defer cancel()
-	params := openai.AudioTranscriptionNewParams{
-		File: openai.File(bytes.NewReader(audio.EncodeWAV(pcm, rate)), "speech.wav", "audio/wav"), Model: e.model,
-	}
-	answer, err := e.service.New(ctx, params)
+	answer, err := e.client.CreateTranscription(ctx, openai.AudioRequest{
+		Model: e.model, Reader: bytes.NewReader(audio.EncodeWAV(pcm, rate)), FilePath: "speech.wav",
+	})
 	if err != nil {
 		return "", fmt.Errorf("transcribe: %w", endpoint.WithoutBody(err))
 	}

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
+	"github.com/sashabaranov/go-openai"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
@@ -27,14 +27,14 @@ const (
 
 // endpointVoice speaks by HTTP. The sound comes without timing, so its chunks are estimates.
 type endpointVoice struct {
-	speech openai.AudioSpeechService
+	client *openai.Client
 	model  string
 }
 
 var _ Voice = (*endpointVoice)(nil)
 
 func newEndpointVoice(e endpoint.Endpoint) *endpointVoice {
-	return &endpointVoice{speech: openai.NewAudioSpeechService(e.Options(http.DefaultClient)...), model: e.ModelOr(DefaultModel)}
+	return &endpointVoice{client: e.Client(http.DefaultClient), model: e.ModelOr(DefaultModel)}
 }
 
 func (*endpointVoice) Name() string { return OpenAI }
@@ -74,17 +74,17 @@ func requests(phrases []string) [][]string {
 }
 
 func (v *endpointVoice) request(ctx context.Context, text string) (pcm []int16, rate int, err error) {
-	response, err := v.speech.New(ctx, openai.AudioSpeechNewParams{
+	response, err := v.client.CreateSpeech(ctx, openai.CreateSpeechRequest{
 		Input:          text,
-		Model:          v.model,
-		Voice:          openai.AudioSpeechNewParamsVoiceUnion{OfString: openai.String(DefaultVoice)},
-		ResponseFormat: openai.AudioSpeechNewParamsResponseFormatWAV,
+		Model:          openai.SpeechModel(v.model),
+		Voice:          DefaultVoice,
+		ResponseFormat: openai.SpeechResponseFormatWav,
 	})
 	if err != nil {
 		return nil, 0, endpoint.WithoutBody(err)
 	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxSound+1))
+	defer response.Close()
+	data, err := io.ReadAll(io.LimitReader(response, maxSound+1))
 	if err != nil {
 		return nil, 0, fmt.Errorf("read sound: %w", err)
 	}
@@ -95,10 +95,10 @@ func (v *endpointVoice) request(ctx context.Context, text string) (pcm []int16, 
 		if pcm, rate, err = audio.DecodeWAV(data); err != nil {
 			return nil, 0, err
 		}
-	case strings.Contains(response.Header.Get("Content-Type"), "pcm"):
+	case strings.Contains(response.Header().Get("Content-Type"), "pcm"):
 		pcm, rate = audio.PCM(data), endpointRate
 	default:
-		return nil, 0, fmt.Errorf("endpoint answers with %q instead of WAV or PCM", response.Header.Get("Content-Type"))
+		return nil, 0, fmt.Errorf("endpoint answers with %q instead of WAV or PCM", response.Header().Get("Content-Type"))
 	}
 	if len(pcm) == 0 {
 		return nil, 0, errors.New("endpoint answers without sound")
