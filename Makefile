@@ -140,9 +140,9 @@ sizes: $(NPM)
 	npm --prefix js run --silent sizes
 
 .PHONY: npm
-npm: $(NPM)
+npm: $(NPM) # with the flags of the native tests, whose compiled packages the local service is built of
 	@mkdir -p build
-	npm --prefix js run --silent test >build/npm.tap || { cat build/npm.tap; exit 1; }
+	$(RACE) npm --prefix js run --silent test >build/npm.tap || { cat build/npm.tap; exit 1; }
 	@grep -E '^# (pass|fail|skipped) ' build/npm.tap
 
 .PHONY: faults
