@@ -54,11 +54,12 @@ run-tokenserver: build ## Start a site whose visitors sign in and have conversat
 check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers
 	go run ./internal/maketest vet-native vet-page format lint-native lint-page types native
 
-# First what compiles everything, each in another way; what follows finds it compiled.
+# First what compiles everything, each in another way, beside what a new machine
+# downloads; what follows finds it compiled.
 .PHONY: test
-test: $(NPM) ## Every check, the tests of every package, and the core of the whole pages, headless
-	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest build vet-native tools then \
+test: ## Every check, the tests of every package, and the core of the whole pages, headless
+	tools/need.sh node
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest chromium vet-native build tools then \
 		native-all core page npm lint-native lint-page vet-page types format
 
 .PHONY: verify
@@ -84,6 +85,10 @@ clean: ## Remove what was built
 	rm -rf build js/dist js/node_modules
 
 # The parts of the above, each of which can be made alone.
+
+.PHONY: chromium
+chromium: # where it is missing
+	tools/need.sh browser
 
 .PHONY: core
 core: # whole pages; most of a test is waiting for media in real time
