@@ -23,8 +23,8 @@ import (
 
 const (
 	defaultAddr = "127.0.0.1:0"
-	// defaultMaxPeers bounds viewers and microphones together. The service is made for fifty sessions on two cores, which is a hundred.
-	defaultMaxPeers = 256
+	// defaultMaxPeers bounds viewers and microphones together: more than one machine can serve, few enough for its memory.
+	defaultMaxPeers = 1024
 	// defaultConnectTimeout is how long a viewer that was answered may take to connect (choice D5).
 	defaultConnectTimeout = 15 * time.Second
 	// A silent peer counts as disconnected, then as gone, after these times: 15 s together, as for one that never came.
@@ -54,7 +54,7 @@ type Config struct {
 	// NewPicture makes the picture for a viewer; mimeType is "video/H264" (constrained baseline) or "video/VP8". The first frame asked of
 	// it is a key frame.
 	NewPicture func(mimeType string) (Picture, error)
-	// MaxPeers bounds viewers and microphones together. Default 256.
+	// MaxPeers bounds viewers and microphones together. Default 1024.
 	MaxPeers int
 	// ConnectTimeout is how long an answered viewer may take to connect before its place is free again. Default 15 s.
 	ConnectTimeout time.Duration
