@@ -45,7 +45,7 @@ func run(ctx context.Context) error {
 		names = append(names, way.name)
 	}
 	only := flag.String("rows", strings.Join(names, ","), "`ways` to measure, separated by commas")
-	runs := flag.Int("runs", 5, "`number` of runs of each way")
+	runs := flag.Int("runs", 11, "`number` of runs of each way")
 	segments := flag.Int("segments", 20_000, "`number` of segments of the answer")
 	file := flag.String("json", "", "`file` for the rows")
 	flag.Parse()

@@ -1,5 +1,6 @@
-// Package jsontext writes JSON where encoding/json is too slow for a page: by
-// appending to one buffer, without reflection.
+// Package jsontext reads and writes JSON where encoding/json is too slow for a page: in
+// one pass, and by appending to one buffer, without reflection. It is compiled with
+// inlining, which the rest of a page's program is not (tools/wasm/goflags).
 package jsontext
 
 import "unicode/utf8"

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/jsontext"
 )
 
 func TestABrainKeepsItsTokenToItself(t *testing.T) {
@@ -48,8 +50,8 @@ func FuzzMembers(f *testing.F) {
 			want = nil
 		}
 		got := map[string]json.RawMessage{}
-		for o := (scanner{text: text}); o.next(); {
-			got[string(o.key.name())] = o.value.raw
+		for o := jsontext.Scan(text); o.Next(); {
+			got[string(o.Key.Name())] = o.Value.Raw
 		}
 		if !maps.EqualFunc(got, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
 			t.Errorf("the members of %q are %q, want %q", text, got, want)

@@ -21,6 +21,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/jsontext"
 )
 
 // Type names what a segment is. The set is open: an unknown type is passed on,
@@ -170,10 +172,10 @@ func decode(text []byte, last *Segment) (s Segment, ok bool) {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	o := scanner{text: text}
-	for o.next() {
-		value := o.value
-		switch key := o.key.name(); string(key) {
+	o := jsontext.Scan(text)
+	for o.Next() {
+		value := o.Value
+		switch key := o.Key.Name(); string(key) {
 		case "role":
 			s.Role = cleanAgain(value, last.Role)
 		case "type":
@@ -181,9 +183,9 @@ func decode(text []byte, last *Segment) (s Segment, ok bool) {
 		case "content":
 			s.Content = contentOf(value)
 		case "segmentNumber":
-			s.SegmentNumber = integer(value.raw)
+			s.SegmentNumber = integer(value.Raw)
 		case "et":
-			s.Elapsed = number(value.raw)
+			s.Elapsed = number(value.Raw)
 		case "speechId":
 			s.SpeechID = cleanAgain(value, last.SpeechID)
 		case "threadId":
@@ -191,22 +193,22 @@ func decode(text []byte, last *Segment) (s Segment, ok bool) {
 		case "messageId":
 			s.MessageID = cleanAgain(value, last.MessageID)
 		case "segmentStart":
-			s.SegmentStart = string(value.raw) == "true"
+			s.SegmentStart = string(value.Raw) == "true"
 		case "segmentEnd":
-			s.SegmentEnd = string(value.raw) == "true"
+			s.SegmentEnd = string(value.Raw) == "true"
 		case "isFinal":
-			s.IsFinal = string(value.raw) == "true"
+			s.IsFinal = string(value.Raw) == "true"
 		case "openingPhrase":
 			s.OpeningPhrase = cleanString(value)
 		case "metadata":
-			s.Metadata = decodeMetadata(value.raw)
+			s.Metadata = decodeMetadata(value.Raw)
 		case "tool_metadata":
-			s.ToolMetadata = decodeToolMetadata(value.raw)
+			s.ToolMetadata = decodeToolMetadata(value.Raw)
 		default:
-			keep(&s.Extra, key, value.raw)
+			keep(&s.Extra, key, value.Raw)
 		}
 	}
-	if !o.whole {
+	if !o.Whole {
 		return Segment{}, false
 	}
 	if s.Type.Spoken() {
@@ -220,9 +222,9 @@ func decodeMetadata(raw json.RawMessage) *Metadata {
 		return nil
 	}
 	var m Metadata
-	for o := (scanner{text: raw}); o.next(); {
-		value := o.value
-		switch key := o.key.name(); string(key) {
+	for o := jsontext.Scan(raw); o.Next(); {
+		value := o.Value
+		switch key := o.Key.Name(); string(key) {
 		case "widgetName":
 			m.WidgetName = cleanString(value)
 		case "runtimeName":
@@ -234,7 +236,7 @@ func decodeMetadata(raw json.RawMessage) *Metadata {
 		case "tool_display_name":
 			m.ToolDisplayName = cleanString(value)
 		default:
-			keep(&m.Extra, key, value.raw)
+			keep(&m.Extra, key, value.Raw)
 		}
 	}
 	return &m
@@ -245,21 +247,21 @@ func decodeToolMetadata(raw json.RawMessage) *ToolMetadata {
 		return nil
 	}
 	var m ToolMetadata
-	for o := (scanner{text: raw}); o.next(); {
-		value := o.value
-		switch key := o.key.name(); string(key) {
+	for o := jsontext.Scan(raw); o.Next(); {
+		value := o.Value
+		switch key := o.Key.Name(); string(key) {
 		case "id":
 			m.ID = cleanString(value)
 		case "name":
 			m.Name = cleanString(value)
 		case "args":
-			m.Args = bytes.Clone(value.raw)
+			m.Args = bytes.Clone(value.Raw)
 		case "type":
 			m.Type = cleanString(value)
 		case "wait_for_response":
-			m.WaitForResponse = string(value.raw) == "true"
+			m.WaitForResponse = string(value.Raw) == "true"
 		default:
-			keep(&m.Extra, key, value.raw)
+			keep(&m.Extra, key, value.Raw)
 		}
 	}
 	return &m
@@ -279,17 +281,17 @@ func keep(extra *map[string]json.RawMessage, key []byte, value json.RawMessage) 
 }
 
 // cleanString returns the text of t, cleaned; "" if t is not a string.
-func cleanString(t lexeme) string {
-	text, _ := t.text()
-	if t.plain {
+func cleanString(t jsontext.Lexeme) string {
+	text, _ := t.Text()
+	if t.Plain {
 		return firstChars(text, MaxText)
 	}
 	return Clean(text)
 }
 
 // cleanAgain is cleanString for a text that is likely to be last.
-func cleanAgain(t lexeme, last string) string {
-	if t.plain && string(t.raw[1:len(t.raw)-1]) == last {
+func cleanAgain(t jsontext.Lexeme, last string) string {
+	if t.Plain && string(t.Raw[1:len(t.Raw)-1]) == last {
 		return last
 	}
 	return cleanString(t)
@@ -297,11 +299,7 @@ func cleanAgain(t lexeme, last string) string {
 
 // number returns the number in raw; 0 if it is none, or beyond a float64.
 func number(raw json.RawMessage) float64 {
-	if len(raw) <= maxDigits && len(raw) > 0 && digitsLen(raw) == len(raw) {
-		n := 0
-		for _, c := range raw {
-			n = n*10 + int(c-'0')
-		}
+	if n, ok := digits(raw); ok { // most are
 		return float64(n)
 	}
 	n, err := strconv.ParseFloat(string(raw), 64)
@@ -309,6 +307,20 @@ func number(raw json.RawMessage) float64 {
 		return 0
 	}
 	return n
+}
+
+// digits returns the number that raw writes with digits alone, if they are few.
+func digits(raw json.RawMessage) (n int, ok bool) {
+	if len(raw) == 0 || len(raw) > maxDigits {
+		return 0, false
+	}
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
 }
 
 // integer returns the integer in raw, or 0 for what JavaScript could not hold
@@ -323,17 +335,17 @@ func integer(raw json.RawMessage) int {
 
 // contentOf returns a content: a text without control characters, nil for null, or
 // the JSON of any other value.
-func contentOf(t lexeme) any {
-	if text, ok := t.text(); ok {
-		if t.plain {
+func contentOf(t jsontext.Lexeme) any {
+	if text, ok := t.Text(); ok {
+		if t.Plain {
 			return text
 		}
 		return printable(text)
 	}
-	if string(t.raw) == "null" {
+	if string(t.Raw) == "null" {
 		return nil
 	}
-	return json.RawMessage(bytes.Clone(t.raw))
+	return json.RawMessage(bytes.Clone(t.Raw))
 }
 
 // Clean cuts s to [MaxText] characters and drops control characters except tab,

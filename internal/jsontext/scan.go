@@ -1,34 +1,38 @@
-package converse
+package jsontext
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// scanner reads the members of a JSON object in one pass, as strictly as
+// Scanner reads the members of a JSON object in one pass, as strictly as
 // encoding/json. That package would take most of the time that a segment costs in
 // a page: it reads a text twice, and calls a function for each byte.
-type scanner struct {
+type Scanner struct {
+	// Key and Value are those of the member that Next has read.
+	Key, Value Lexeme
+	// Whole says that the object was read to its end, and nothing follows.
+	Whole bool
+
 	text  []byte
 	at    int
 	begun bool
-	// whole says that the object was read to its end, and nothing follows.
-	whole bool
-
-	key, value lexeme
 }
 
-// lexeme is the JSON text of a value. It refers to the scanner's text.
-type lexeme struct {
-	raw []byte
-	// plain says that it is a string whose bytes are its text, without escapes and
+// Lexeme is the JSON text of a value. It refers to the scanner's text.
+type Lexeme struct {
+	Raw []byte
+	// Plain says that it is a string whose bytes are its text, without escapes and
 	// control characters.
-	plain bool
+	Plain bool
 }
 
-// next reads one more member into key and value. It returns false at the end, and
+// Scan returns a scanner of text, which must be UTF-8.
+func Scan(text []byte) Scanner { return Scanner{text: text} }
+
+// Next reads one more member into Key and Value. It returns false at the end, and
 // when the text is not the JSON of one object.
-func (s *scanner) next() bool {
+func (s *Scanner) Next() bool {
 	s.space()
 	switch {
 	case !s.begun:
@@ -47,7 +51,7 @@ func (s *scanner) next() bool {
 	default:
 		s.space()
 	}
-	if s.key = s.lexeme(); len(s.key.raw) == 0 || s.key.raw[0] != '"' {
+	if s.Key = s.lexeme(); len(s.Key.Raw) == 0 || s.Key.Raw[0] != '"' {
 		return false
 	}
 	s.space()
@@ -55,17 +59,17 @@ func (s *scanner) next() bool {
 		return false
 	}
 	s.space()
-	s.value = s.lexeme()
-	return len(s.value.raw) > 0
+	s.Value = s.lexeme()
+	return len(s.Value.Raw) > 0
 }
 
-func (s *scanner) end() bool {
+func (s *Scanner) end() bool {
 	s.space()
-	s.whole = s.at == len(s.text)
+	s.Whole = s.at == len(s.text)
 	return false
 }
 
-func (s *scanner) space() {
+func (s *Scanner) space() {
 	for s.at < len(s.text) {
 		switch s.text[s.at] {
 		case ' ', '\t', '\r', '\n':
@@ -76,7 +80,7 @@ func (s *scanner) space() {
 	}
 }
 
-func (s *scanner) take(c byte) bool {
+func (s *Scanner) take(c byte) bool {
 	if s.at < len(s.text) && s.text[s.at] == c {
 		s.at++
 		return true
@@ -85,7 +89,7 @@ func (s *scanner) take(c byte) bool {
 }
 
 // lexeme reads a value; the text of it is empty if there is none.
-func (s *scanner) lexeme() (t lexeme) {
+func (s *Scanner) lexeme() (t Lexeme) {
 	rest := s.text[s.at:]
 	if len(rest) == 0 {
 		return t
@@ -93,7 +97,7 @@ func (s *scanner) lexeme() (t lexeme) {
 	n := 0
 	switch rest[0] {
 	case '"':
-		n, t.plain = stringLen(rest)
+		n, t.Plain = stringLen(rest)
 	case '{', '[':
 		if n = nestedLen(rest); !json.Valid(rest[:n]) {
 			n = 0
@@ -107,7 +111,7 @@ func (s *scanner) lexeme() (t lexeme) {
 	default:
 		n = numberLen(rest)
 	}
-	t.raw = rest[:n:n]
+	t.Raw = rest[:n:n]
 	s.at += n
 	return t
 }
@@ -195,22 +199,22 @@ func digitsLen(text []byte) int {
 	return len(text)
 }
 
-// name returns the text of a key.
-func (t lexeme) name() []byte {
-	if !t.plain && bytes.IndexByte(t.raw, '\\') >= 0 {
-		name, _ := t.text()
+// Name returns the text of a key.
+func (t Lexeme) Name() []byte {
+	if !t.Plain && bytes.IndexByte(t.Raw, '\\') >= 0 {
+		name, _ := t.Text()
 		return []byte(name)
 	}
-	return t.raw[1 : len(t.raw)-1]
+	return t.Raw[1 : len(t.Raw)-1]
 }
 
-// text returns the text of a JSON string.
-func (t lexeme) text() (text string, ok bool) {
+// Text returns the text of a JSON string; ok is false when t is none.
+func (t Lexeme) Text() (text string, ok bool) {
 	switch {
-	case len(t.raw) == 0 || t.raw[0] != '"':
+	case len(t.Raw) == 0 || t.Raw[0] != '"':
 		return "", false
-	case t.plain || bytes.IndexByte(t.raw, '\\') < 0:
-		return string(t.raw[1 : len(t.raw)-1]), true
+	case t.Plain || bytes.IndexByte(t.Raw, '\\') < 0:
+		return string(t.Raw[1 : len(t.Raw)-1]), true
 	}
-	return text, json.Unmarshal(t.raw, &text) == nil
+	return text, json.Unmarshal(t.Raw, &text) == nil
 }
