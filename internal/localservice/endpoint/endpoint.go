@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/sashabaranov/go-openai"
 )
@@ -31,11 +32,43 @@ func NewClient() *http.Client {
 	return &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 }
 
+// retryDelay is the pause before a request is sent once more.
+const retryDelay = 500 * time.Millisecond
+
+// retrying sends a request once more that did not arrive, or that the server can't answer
+// now.
+type retrying struct{ *http.Client }
+
+func (c retrying) Do(r *http.Request) (*http.Response, error) {
+	reply, err := c.Client.Do(r)
+	if err == nil && reply.StatusCode != http.StatusTooManyRequests && reply.StatusCode < http.StatusInternalServerError {
+		return reply, nil
+	}
+	if r.GetBody == nil {
+		return reply, err
+	}
+	select {
+	case <-r.Context().Done():
+		return reply, err
+	case <-time.After(retryDelay):
+	}
+	body, bodyErr := r.GetBody()
+	if bodyErr != nil {
+		return reply, err
+	}
+	if err == nil {
+		reply.Body.Close()
+	}
+	again := r.Clone(r.Context())
+	again.Body = body
+	return c.Client.Do(again)
+}
+
 // Client returns a client for the endpoint, which sends its requests with h.
 func (e Endpoint) Client(h *http.Client) *openai.Client {
 	config := openai.DefaultConfig(e.Key)
 	config.BaseURL = e.BaseURL
-	config.HTTPClient = h
+	config.HTTPClient = retrying{h}
 	return openai.NewClientWithConfig(config)
 }
 

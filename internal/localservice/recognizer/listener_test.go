@@ -236,7 +236,7 @@ func TestEndpointFailuresTellTheStatusOnly(t *testing.T) {
 		calls  int32
 	}{
 		"refused":   {401, `{"error":{"message":"bad key secret-key for what was said"}}`, "transcribe: endpoint answers with status 401", 1},
-		"down":      {503, `{}`, "transcribe: endpoint answers with status 503", 1},
+		"down":      {503, `{}`, "transcribe: endpoint answers with status 503", 2},
 		"endless":   {200, `{"text":"` + strings.Repeat("la ", maxText) + `"}`, "transcribe: endpoint returned 23999 bytes of text, more than can be said in a turn", 1},
 		"not JSON":  {200, `<html>`, "", 1},
 		"says none": {200, `{"text":""}`, "none", 1},
