@@ -55,8 +55,8 @@ func TestDisconnectTellsTheService(t *testing.T) {
 
 func TestClosedTabTellsTheService(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
+	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
+		h := pagetest.New(t, localservice.Options{})
 		p := openPage(h)
 		var thread string
 		p.Do(&thread, connected)

@@ -59,8 +59,8 @@ func TestTheServiceHearsOfAnEndOnce(t *testing.T) {
 
 func TestAClosedTabTellsOfItsEnd(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{Script: []byte(turns)})
-	pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
+	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
+		h := pagetest.New(t, localservice.Options{Script: []byte(turns)})
 		p := openAt(h)
 		var thread string
 		p.Do(&thread, `

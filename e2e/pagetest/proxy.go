@@ -197,19 +197,20 @@ func reportsEnd(thread string) func(Request) bool {
 }
 
 const (
-	// closeTries and closePatience are for a busy machine: Chromium ends a tab half a
-	// second after the request to close it, whether its page has handled that or not.
-	closeTries    = 3
+	// closeTries is for a busy machine: Chromium ends a tab half a second after the
+	// request to close it, whether its page has handled that or not.
+	closeTries    = 6
 	closePatience = 10 * time.Second
 )
 
 // CloseUntilReported closes the tab of conversations, and waits until the ends of their
-// threads were reported to the service. It tries again with other tabs when one was
-// ended too early.
+// threads were reported to the service. It tries again with another tab when the browser
+// ended one before its page had handled pagehide.
 func CloseUntilReported(t *testing.T, begin func() (h *Server, p *Page, threads []string)) *Server {
 	t.Helper()
 	for range closeTries {
 		h, p, threads := begin()
+		p.Do(nil, `addEventListener("pagehide", () => localStorage.setItem("handled", ""))`) // after those of the sessions
 		p.CloseTab()
 		ctx, cancel := context.WithTimeout(h.ctx, closePatience)
 		reported := !slices.ContainsFunc(threads, func(thread string) bool {
@@ -217,15 +218,22 @@ func CloseUntilReported(t *testing.T, begin func() (h *Server, p *Page, threads 
 			return !ok
 		})
 		cancel()
-		if reported {
+		var handled bool
+		if err := p.NewTab(h.URL+"/service.json").Eval(h.ctx, `localStorage.getItem("handled") !== null`, &handled); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case handled && reported:
 			for _, thread := range threads {
 				h.AwaitSessionCompleted(thread)
 			}
 			return h
+		case handled:
+			t.Fatalf("the page has handled pagehide, and the service saw %s", summary(h.Requests()))
 		}
-		t.Logf("a tab was ended before its page had reported; the service saw %s", summary(h.Requests()))
+		t.Log("the browser ended a tab before its page had handled pagehide")
 	}
-	t.Fatal("the ends were never reported to the service")
+	t.Fatal("this machine is too busy: the browser ends each tab before its page has handled pagehide")
 	return nil
 }
 

@@ -440,7 +440,11 @@ func (p *page) hide() {
 	p.mu.Lock()
 	listeners := slices.Clone(p.listeners)
 	p.mu.Unlock()
+	var leaves []func()
 	for _, l := range listeners {
-		l.Hide(false)
+		leaves = append(leaves, l.Hide(false))
+	}
+	for _, leave := range leaves {
+		leave()
 	}
 }

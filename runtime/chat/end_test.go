@@ -19,7 +19,7 @@ func TestPageExit(t *testing.T) {
 		r.mustConnect()
 		answer := r.later(r.t.Context(), "Hello")
 		x := r.asked(0).answer().say(text("Hi"))
-		r.page.listener.Hide(false)
+		r.page.listener.Hide(false)()
 		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
 			t.Errorf("when the listener returns: %q", got)
 		}

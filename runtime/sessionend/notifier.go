@@ -52,7 +52,7 @@ func New(o Options) *Notifier {
 	if o.Page == nil {
 		return n
 	}
-	l := Listener{Hide: func(bool) {}, Show: func(bool) {}, Visible: func(bool) {}, Online: o.Network}
+	l := Listener{Hide: func(bool) func() { return nil }, Show: func(bool) {}, Visible: func(bool) {}, Online: o.Network}
 	if *o.Settings.PageLifecycle {
 		l.Hide, l.Show, l.Visible = n.hide, n.show, n.visible
 	}
@@ -230,22 +230,27 @@ func (n *Notifier) report(a Attempt) {
 	}
 }
 
-// hide is the pagehide listener: requests must be started before it returns.
-func (n *Notifier) hide(persisted bool) {
+// hide is the pagehide listener: the request must be started before it returns. The
+// session is left afterwards, because closing its connections takes much longer than
+// starting a request, and Chromium ends a page half a second after the visitor closed it:
+// on a busy machine the ends of the page's other sessions would not be reported.
+func (n *Notifier) hide(persisted bool) (leave func()) {
 	if persisted {
 		if *n.o.Settings.CompleteOnBFCache {
 			n.Notify(reasonBFCache)
 		}
-		return
+		return nil
 	}
 	n.mu.Lock()
 	presence := n.presence
 	n.mu.Unlock()
 	announced := presence == nil || presence.announced()
 	n.Notify(reasonPageHide)
-	n.o.Leave(reasonPageHide)
-	if !announced {
-		presence.hold()
+	return func() {
+		n.o.Leave(reasonPageHide)
+		if !announced {
+			presence.hold()
+		}
 	}
 }
 

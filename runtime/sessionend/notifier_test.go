@@ -152,7 +152,7 @@ func (p *page) close() {
 		}
 	}
 	p.listen(func() {
-		p.listener.Hide(false)
+		p.listener.Hide(false)()
 		p.gone.Store(!p.lives)
 	})
 	p.kill()
@@ -404,7 +404,7 @@ func TestPageExitSendsInsideTheListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})
 		r.SetThread("5f0c", "token")
-		r.page.listener.Hide(false)
+		r.page.listener.Hide(false)()
 		if got := r.brain.seen(); !slices.Equal(got, []string{request}) || !slices.Equal(r.left, []string{"pagehide"}) {
 			t.Errorf("when the listener returned: %q, left %v", got, r.left)
 		}
@@ -507,8 +507,8 @@ func TestNotifiersOfOneConversationSendOnce(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		one.brain.status = 200 // an attempt that failed leaves it to all of them
-		two.page.listener.Hide(false)
-		one.page.listener.Hide(false)
+		two.page.listener.Hide(false)()
+		one.page.listener.Hide(false)()
 		synctest.Wait()
 		if got := two.brain.seen(); !slices.Equal(got, []string{request}) || len(one.brain.seen()) != 1 {
 			t.Errorf("requests %q, and %q before", got, one.brain.seen())

@@ -98,8 +98,8 @@ type Result struct {
 
 // Page is the browser's page.
 type Page interface {
-	// Watch calls l until stop is called. Hide is called from the pagehide
-	// listener itself.
+	// Watch calls l until stop is called. Hide and the function that it returns are called
+	// inside the dispatch of the pagehide event.
 	Watch(l Listener) (stop func())
 	// Channel opens the broadcast channel called name between the tabs of one
 	// origin, or returns nil where there is none.
@@ -110,7 +110,9 @@ type Page interface {
 
 // Listener is what a page reports.
 type Listener struct {
-	Hide    func(persisted bool) // pagehide
+	// Hide is called for pagehide. What it returns, if not nil, is called when Hide has
+	// returned for every session of the page.
+	Hide    func(persisted bool) (leave func())
 	Show    func(persisted bool) // pageshow
 	Visible func(visible bool)   // visibilitychange
 	Online  func(online bool)

@@ -4,6 +4,8 @@ package sessionend
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"syscall/js"
 	"time"
 
@@ -15,22 +17,23 @@ func BrowserPage() Page { return browserPage{} }
 
 type browserPage struct{}
 
+// is reports whether a property has the value want. js.Value.Get would end the goroutine
+// without a recover if a getter throws.
+func is(object js.Value, key string, want js.Value) bool {
+	v, err := jsbridge.Get(object, key)
+	return err == nil && v.Equal(want)
+}
+
+func persisted(event js.Value) bool { return is(event, "persisted", js.ValueOf(true)) }
+
 func (browserPage) Watch(l Listener) (stop func()) {
 	scope := jsbridge.NewScope(nil)
 	window, document := js.Global(), js.Global().Get("document")
 	listen := func(target js.Value, event string, f func(event js.Value)) {
 		_, _ = scope.Listen(target, event, f) // fails in Node.js alone, which has no page
 	}
-	// js.Value.Get would end the goroutine without a recover if a getter throws.
-	is := func(object js.Value, key string, want js.Value) bool {
-		v, err := jsbridge.Get(object, key)
-		return err == nil && v.Equal(want)
-	}
-	persisted := func(event js.Value) bool { return is(event, "persisted", js.ValueOf(true)) }
 	hidden := func() bool { return is(document, "visibilityState", js.ValueOf("hidden")) }
-	// The request of a page that is unloaded starts inside this callback, because code
-	// after it may not run (wire-protocol §8.8).
-	listen(window, "pagehide", func(event js.Value) { l.Hide(persisted(event)) })
+	scope.OnEnd(onPageHide(l.Hide))
 	listen(window, "pageshow", func(event js.Value) { l.Show(persisted(event)) })
 	if document.Truthy() { // a worker has none
 		listen(document, "visibilitychange", func(js.Value) {
@@ -43,6 +46,54 @@ func (browserPage) Watch(l Listener) (stop func()) {
 		l.Visible(false)
 	}
 	return scope.End
+}
+
+// pageHide is the page's one listener of pagehide, which calls all sessions. Each could have two
+// listeners instead, one of them capturing, but Chromium calls the listeners of window in the
+// order in which they were added.
+var pageHide struct {
+	mu    sync.Mutex
+	hides []*func(persisted bool) (leave func())
+	scope *jsbridge.Scope // while there is a session
+}
+
+// onPageHide calls hide for pagehide until stop is called (Listener.Hide). The request of a
+// page that is unloaded starts inside the listener, because code after it may not run
+// (wire-protocol §8.8).
+func onPageHide(hide func(persisted bool) (leave func())) (stop func()) {
+	pageHide.mu.Lock()
+	defer pageHide.mu.Unlock()
+	if pageHide.scope == nil {
+		pageHide.scope = jsbridge.NewScope(nil)
+		_, _ = pageHide.scope.Listen(js.Global(), "pagehide", hideAll) // fails in Node.js alone
+	}
+	pageHide.hides = append(pageHide.hides, &hide)
+	return func() {
+		pageHide.mu.Lock()
+		defer pageHide.mu.Unlock()
+		pageHide.hides = slices.DeleteFunc(pageHide.hides, func(other *func(bool) func()) bool { return other == &hide })
+		if len(pageHide.hides) == 0 && pageHide.scope != nil {
+			pageHide.scope.End()
+			pageHide.scope = nil
+		}
+	}
+}
+
+func hideAll(event js.Value) {
+	pageHide.mu.Lock()
+	hides, scope := slices.Clone(pageHide.hides), pageHide.scope
+	pageHide.mu.Unlock()
+	var leaves []func()
+	for _, hide := range hides {
+		scope.Do(func() { // a panic in one session must not keep the others from reporting
+			if leave := (*hide)(persisted(event)); leave != nil {
+				leaves = append(leaves, leave)
+			}
+		})
+	}
+	for _, leave := range leaves {
+		scope.Do(leave)
+	}
 }
 
 func (browserPage) UserAgent() string {

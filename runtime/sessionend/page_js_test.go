@@ -3,6 +3,7 @@
 package sessionend
 
 import (
+	"slices"
 	"syscall/js"
 	"testing"
 	"time"
@@ -19,8 +20,12 @@ func TestThePageIsHeardInsideItsListeners(t *testing.T) {
 	before := jsbridge.LiveFuncs()
 	var heard []string
 	stop := BrowserPage().Watch(Listener{
-		Hide: func(persisted bool) {
+		Hide: func(persisted bool) func() {
 			heard = append(heard, "hide", map[bool]string{true: "cached", false: "gone"}[persisted])
+			if persisted {
+				return nil
+			}
+			return func() { heard = append(heard, "leave") }
 		},
 		Show:    func(bool) { heard = append(heard, "show") },
 		Visible: func(bool) { heard = append(heard, "visible") },
@@ -32,7 +37,7 @@ func TestThePageIsHeardInsideItsListeners(t *testing.T) {
 	dispatch(window, "pageshow", true)
 	window.Get("document").Call("dispatchEvent", window.Get("Event").New("visibilitychange"))
 	window.Call("dispatchEvent", window.Get("Event").New("online"))
-	want := []string{"hide", "gone", "hide", "cached", "show", "visible", "online"}
+	want := []string{"hide", "gone", "leave", "hide", "cached", "show", "visible", "online"}
 	if len(heard) != len(want) {
 		t.Fatalf("heard %v, want %v", heard, want)
 	}
@@ -48,6 +53,26 @@ func TestThePageIsHeardInsideItsListeners(t *testing.T) {
 	}
 	if live := jsbridge.LiveFuncs(); live != before {
 		t.Errorf("%d callbacks live, %d before", live, before)
+	}
+}
+
+// TestAllEndsAreReportedBeforeASessionIsLeft: closing the connections of one takes long
+// enough for the browser to end the page before the next one is reported.
+func TestAllEndsAreReportedBeforeASessionIsLeft(t *testing.T) {
+	var calls []string
+	for _, name := range []string{"one", "two"} {
+		stop := BrowserPage().Watch(Listener{
+			Hide: func(bool) func() {
+				calls = append(calls, "report "+name)
+				return func() { calls = append(calls, "leave "+name) }
+			},
+			Show: func(bool) {}, Visible: func(bool) {}, Online: func(bool) {},
+		})
+		defer stop()
+	}
+	dispatch(js.Global(), "pagehide", false)
+	if want := []string{"report one", "report two", "leave one", "leave two"}; !slices.Equal(calls, want) {
+		t.Errorf("calls %q, want %q", calls, want)
 	}
 }
 
