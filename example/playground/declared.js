@@ -11,17 +11,17 @@ export const options = {
         "chat"
       ],
       "preset": "\"avatar\"",
-      "about": "The first transport."
+      "about": "The transport that the session starts with."
     },
     {
       "name": "avatar",
       "type": "AvatarSettings & OwnToken",
-      "about": "For the avatar alone."
+      "about": "The options that only the avatar uses."
     },
     {
       "name": "chat",
       "type": "ChatSettings & OwnToken",
-      "about": "For turns in text alone."
+      "about": "The options that only turns in text use."
     }
   ],
   "AvatarSettings": [
@@ -41,7 +41,7 @@ export const options = {
     {
       "name": "turnServerUrl",
       "type": "string",
-      "about": "The relay, from `appInit`: a host, which stands for its addresses over UDP, TCP and TLS, or an address with a port or a transport, which is used as it is."
+      "about": "The relay, from `appInit`: a host, which is tried over UDP, TCP and TLS, or an address with a port or a transport, which is used unchanged."
     },
     {
       "name": "turnCredentials",
@@ -53,13 +53,13 @@ export const options = {
       "name": "onRelayNeeded",
       "type": "() => Promised<TurnCredentials | null | undefined>",
       "check": "function",
-      "about": "Returns a new login to the relay, because that of the connect may have expired. It is called before the session is rebuilt or resumed, and before a repair of the picture when the login's expiry has passed. It has 5 s."
+      "about": "Returns a new login to the relay within 5 s. It is called before the session is rebuilt, or is resumed after an expired pause, because the login may have expired, and before a repair of the picture if it has expired."
     },
     {
       "name": "iceServers",
       "type": "RTCIceServer[]",
       "check": "array",
-      "about": "Used in place of what `turnServerUrl` gives."
+      "about": "Used in place of `turnServerUrl` and `turnCredentials`."
     },
     {
       "name": "iceTransportPolicy",
@@ -68,7 +68,7 @@ export const options = {
         "relay",
         "all"
       ],
-      "about": "For the avatar's media. Default relay, in Firefox all."
+      "about": "The policy for the avatar's media. Default: relay; all in Firefox or without ICE servers."
     },
     {
       "name": "preferredVideoCodec",
@@ -125,30 +125,30 @@ export const options = {
       "type": "boolean",
       "check": "boolean",
       "preset": "false",
-      "about": "Holds the start until `acknowledgeDisclosure()`."
+      "about": "Delays the start of the conversation until `acknowledgeDisclosure()` is called."
     },
     {
       "name": "videoEl",
       "type": "HTMLMediaElement | null",
       "check": "element",
-      "about": "Shows the picture, and plays the voice unless AudioEl is set."
+      "about": "The element that shows the picture, and plays the voice unless `audioEl` is set."
     },
     {
       "name": "audioEl",
       "type": "HTMLMediaElement | null",
       "check": "element",
-      "about": "Plays the voice."
+      "about": "The element that plays the voice."
     },
     {
       "name": "micConstraints",
       "type": "MediaTrackConstraints | false",
-      "about": "Merged over echo cancellation, noise suppression and automatic gain; false is none of them."
+      "about": "Merged over the default constraints, which request echo cancellation, noise suppression and automatic gain control; with false none of these is requested."
     },
     {
       "name": "noiseProcessor",
       "type": "(stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>",
       "check": "function",
-      "about": "The page's own audio processing; something falsy leaves the microphone's stream as it is."
+      "about": "The page's own audio processing. It gets the microphone's stream and returns the stream to send; a falsy result leaves the microphone's stream as it is."
     },
     {
       "name": "micStartMode",
@@ -158,7 +158,7 @@ export const options = {
         "deferred"
       ],
       "preset": "\"immediate\"",
-      "about": "Says when the microphone is asked for: immediate, beside connecting, or deferred, with `startMic()`."
+      "about": "When the microphone is requested: immediate, while connecting, or deferred, by `startMic()`."
     },
     {
       "name": "localVadThreshold",
@@ -171,59 +171,59 @@ export const options = {
       "name": "maxAsrBitrateKbps",
       "type": "number",
       "check": "count",
-      "about": "Caps the microphone's sender, in kbit/s; 0 is no cap."
+      "about": "Limits the bitrate of the microphone, in kbit/s; 0 means no limit."
     },
     {
       "name": "onBeforeSend",
       "type": "(text: string, about: SendInfo) => Promised<string | false | void>",
       "check": "function",
-      "about": "Changes a typed text or blocks it, with an error, in a page with false or a throw: the text is refused with `guardrail_blocked`."
+      "about": "May change a typed text, or block it with an error (in a page by returning false or by throwing). A blocked text is refused with `guardrail_blocked`."
     },
     {
       "name": "onAgentAction",
       "type": "(action: AgentAction) => Promised<boolean | void>",
       "check": "function",
-      "about": "May veto what the agent starts, with an error, in a page with false or a throw."
+      "about": "May refuse an action of the agent with an error (in a page by returning false or by throwing)."
     },
     {
       "name": "agentActions",
       "type": "AgentActions",
       "check": "object",
-      "about": "The policy that is asked before `onAgentAction`."
+      "about": "The policy that is applied before `onAgentAction` is called."
     },
     {
       "name": "maxTurnsPerMinute",
       "type": "number",
       "check": "count",
-      "about": "Bounds the typed turns in any 60 s; 0 is any number."
+      "about": "Bounds the typed turns in any 60 s; 0 means no limit."
     },
     {
       "name": "idleTimeoutMs",
       "type": "number",
       "check": "number",
       "preset": "900000",
-      "about": "Ends the session when nothing happens for that long; 0 is never."
+      "about": "Ends the session when nothing happens for that long; 0 means never."
     },
     {
       "name": "maxReconnectAttempts",
       "type": "number",
       "check": "integer",
       "preset": "-1",
-      "about": "Bounds the tries to reconnect the socket. With 0 the session ends with its socket. A negative number, the default, leaves the bound to `reconnectWindowMs`; events then have 0 for it."
+      "about": "Bounds the attempts to reconnect the socket. With 0 the session ends when its socket is lost. With a negative number, the default, only `reconnectWindowMs` bounds them, and events report 0."
     },
     {
       "name": "reconnectionDelay",
       "type": "number",
       "check": "number",
       "preset": "250",
-      "about": "The wait before the first try to reconnect, on average."
+      "about": "The average wait before the first attempt to reconnect."
     },
     {
       "name": "reconnectionDelayMax",
       "type": "number",
       "check": "number",
       "preset": "2000",
-      "about": "The longest wait between tries."
+      "about": "The longest wait between attempts."
     },
     {
       "name": "reconnectWindowMs",
@@ -236,47 +236,47 @@ export const options = {
       "name": "timeouts",
       "type": "Timeouts",
       "check": "limits",
-      "about": "Single time limits."
+      "about": "The time limits to replace."
     },
     {
       "name": "networkAware",
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
-      "about": "Reacts to the browser's online and offline."
+      "about": "Reacts to the browser's events online and offline."
     },
     {
       "name": "statsIntervalMs",
       "type": "number",
       "check": "number",
-      "about": "The period of `connectionQuality`; 0 is off."
+      "about": "The interval of `connectionQuality`; 0 turns it off."
     },
     {
       "name": "debug",
       "type": "boolean",
       "check": "boolean",
       "preset": "false",
-      "about": "Mirrors typed texts to the service's debug event."
+      "about": "Also sends typed texts to the service as debug events."
     },
     {
       "name": "hardToolSpiralLimit",
       "type": "number",
       "check": "count",
-      "about": "The number of tool calls with nothing to hear or see before a rebuild. Default three times `toolSpiralLimit`; 0 is off."
+      "about": "The number of tool calls in a row, with nothing to hear or see in between, that causes a rebuild. Default three times `toolSpiralLimit`; 0 turns it off."
     },
     {
       "name": "recoverFromSpiral",
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
-      "about": "Asks the lost question again after that."
+      "about": "Sends the unanswered question again after a rebuild that `hardToolSpiralLimit` caused."
     },
     {
       "name": "completeOnServerEnd",
       "type": "boolean",
       "check": "boolean",
       "preset": "false",
-      "about": "Tells the service of the end although it ended the conversation."
+      "about": "Reports the end to the service even if the service itself ended the conversation."
     }
   ],
   "ChatSettings": [
@@ -288,13 +288,13 @@ export const options = {
         "warn"
       ],
       "preset": "\"throw\"",
-      "about": "Says what an error inside a good reply does: throw fails the turn, warn emits a warning and keeps its text."
+      "about": "Selects how an error segment in a successful reply is handled: throw fails the turn, warn emits a warning and keeps the turn's text."
     },
     {
       "name": "onResponse",
       "type": "(response: ResponseInfo) => void",
       "check": "function",
-      "about": "Called for every HTTP reply to a turn, in order with the events, before those of its segments."
+      "about": "Called for every HTTP reply to a turn, in order with the events and before the events of its segments."
     }
   ],
   "CompletionSettings": [
@@ -310,28 +310,28 @@ export const options = {
       "type": "string",
       "check": "string",
       "preset": "\"/thread/session_completed\"",
-      "about": "The route of the request."
+      "about": "The path of the request that reports the end."
     },
     {
       "name": "sessionCompleteTimeoutMs",
       "type": "number",
       "check": "number",
       "preset": "5000",
-      "about": "Bounds the request, except when the page is unloaded."
+      "about": "Bounds that request, except when the page is unloaded."
     },
     {
       "name": "pageLifecycleAware",
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
-      "about": "Listens to the page: hiding, showing and leaving."
+      "about": "Reacts when the page is hidden, shown or unloaded."
     },
     {
       "name": "hiddenGraceMs",
       "type": "number",
       "check": "number",
       "preset": "30000",
-      "about": "How long a page may be hidden, without activity, before the conversation counts as ended; 0 is immediately."
+      "about": "How long a page may be hidden, without activity, before the conversation counts as ended; with 0 it ends at once."
     },
     {
       "name": "completeOnHiddenGrace",
@@ -345,7 +345,7 @@ export const options = {
       "type": "boolean",
       "check": "boolean",
       "preset": "true",
-      "about": "Reports it when the page enters the back-forward cache."
+      "about": "Reports the end when the page enters the back-forward cache."
     },
     {
       "name": "crossTabPresence",
@@ -359,21 +359,21 @@ export const options = {
       "type": "string",
       "check": "string",
       "preset": "\"kaltura-agents:thread\"",
-      "about": "Begins the name of the channel between tabs."
+      "about": "The prefix of the name of the channel between tabs."
     },
     {
       "name": "presenceHeartbeatMs",
       "type": "number",
       "check": "number",
       "preset": "4000",
-      "about": "The period in which a tab announces its thread to the others."
+      "about": "The interval at which a tab announces its thread to the others."
     },
     {
       "name": "presenceStaleMs",
       "type": "number",
       "check": "number",
       "preset": "12000",
-      "about": "The time after its last message when a tab is ignored."
+      "about": "How long after its last message a tab without a Web Lock still counts."
     }
   ],
   "SessionSettings": [
@@ -386,19 +386,19 @@ export const options = {
         "agent",
         "admin"
       ],
-      "about": "What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`."
+      "about": "The kind of the token, from `appInit`. An admin token is refused with `wrong_token_scope`."
     },
     {
       "name": "onTokenNeeded",
       "type": "() => Promised<string>",
       "check": "function",
-      "about": "Returns a new conversation token. It is called when the service refuses the present one, with `unauthorized` otherwise, and ahead of its end with `tokenLifeMs`. It has 10 s."
+      "about": "Returns a new conversation token within 10 s. It is called when the service refuses the present token and, with `tokenLifeMs`, before that expires. Without it a refused token fails with `unauthorized`."
     },
     {
       "name": "tokenLifeMs",
       "type": "number",
       "check": "number",
-      "about": "How long each token is valid, from when the session gets it; 0 is not known. `onTokenNeeded` is called when a fifth of it is left."
+      "about": "How long each token is valid after the session got it; 0 means unknown. `onTokenNeeded` is called when a fifth of that time is left."
     },
     {
       "name": "region",
@@ -443,7 +443,7 @@ export const options = {
     {
       "name": "capabilities",
       "type": "Capabilities",
-      "about": "What the agent may do. With an avatar they are merged over avatar and generate_followup_questions on; in text they go with every turn as given."
+      "about": "What the agent may do. With an avatar they override the defaults avatar and generate_followup_questions, both on; in text every turn sends them as given."
     },
     {
       "name": "requestVars",
@@ -460,14 +460,14 @@ export const options = {
       "type": "number",
       "check": "number",
       "preset": "12000",
-      "about": "The period of `brainStalled`; 0 is off."
+      "about": "The interval of `brainStalled`; 0 turns it off."
     },
     {
       "name": "toolSpiralLimit",
       "type": "number",
       "check": "count",
       "preset": "10",
-      "about": "The number of tool calls in a turn before `toolSpiralDetected`; 0 is off."
+      "about": "The number of tool calls in a turn that causes `toolSpiralDetected`; 0 turns it off."
     },
     {
       "name": "onAuditEvent",
@@ -495,35 +495,35 @@ export const options = {
       "type": "number",
       "check": "number",
       "preset": "10000",
-      "about": "Bounds the time from the open socket to ServerConnected."
+      "about": "Bounds the time from opening the socket to the event onServerConnected."
     },
     {
       "name": "joinRoom",
       "type": "number",
       "check": "number",
       "preset": "5000",
-      "about": "Bounds the time from Join to ClientConfig."
+      "about": "Bounds the time from the event join to clientConfiguration."
     },
     {
       "name": "joinComplete",
       "type": "number",
       "check": "number",
       "preset": "20000",
-      "about": "Bounds the time from Join to its end."
+      "about": "Bounds the time from the event join to joinComplete."
     },
     {
       "name": "agent",
       "type": "number",
       "check": "number",
       "preset": "10000",
-      "about": "Bounds each of ShowAgent and AskPermissions."
+      "about": "Bounds the wait for each of the events showAgent and askPermissions."
     },
     {
       "name": "asr",
       "type": "number",
       "check": "number",
       "preset": "30000",
-      "about": "Bounds each of ASRReady and ASRAnswer."
+      "about": "Bounds the wait for each of the events asr-webrtc-ready and asr-webrtc-answer."
     },
     {
       "name": "firstFrame",
@@ -551,14 +551,14 @@ export const options = {
       "type": "number",
       "check": "count",
       "preset": "3",
-      "about": "The number of tries."
+      "about": "The number of WHEP POSTs before a subscription fails."
     },
     {
       "name": "whepBackoff",
       "type": "number",
       "check": "number",
       "preset": "1000",
-      "about": "The wait between tries."
+      "about": "The average wait between them."
     },
     {
       "name": "whepRelease",
@@ -579,21 +579,21 @@ export const options = {
       "type": "number",
       "check": "number",
       "preset": "120000",
-      "about": "Bounds the time without a picture that repairs and a rebuild did not bring back."
+      "about": "Bounds the time without a picture despite repairs and a rebuild; the session then ends with media_recover_failed."
     },
     {
       "name": "healthTick",
       "type": "number",
       "check": "number",
       "preset": "1000",
-      "about": "The period of the check of the peers."
+      "about": "The interval between checks of the peers."
     },
     {
       "name": "videoStall",
       "type": "number",
       "check": "number",
       "preset": "4000",
-      "about": "How long no new bytes of the picture may come."
+      "about": "How long no new video bytes may arrive before the picture is repaired."
     },
     {
       "name": "coldAttempts",
@@ -607,7 +607,7 @@ export const options = {
       "type": "number",
       "check": "number",
       "preset": "500",
-      "about": "The wait between them."
+      "about": "The average wait between full rebuilds."
     }
   ]
 }

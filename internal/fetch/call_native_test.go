@@ -64,7 +64,7 @@ func TestCallDecodesOrTellsWhy(t *testing.T) {
 		{"hidden error", 200, `{"code":"A_B","message":"refused","args":[]}`, fault.APIException, "refused"},
 		{"error status", 404, `{"message":"gone"}`, fault.NotFound, "gone"},
 		{"too large", 200, strings.Repeat(" ", DefaultLimit+1), fault.ResponseTooLarge, "the reply is larger than 10 MiB"},
-		{"error status, too large", 500, strings.Repeat(" ", DefaultLimit+1), fault.ServerError, "HTTP 500 or above, or a good status without the body it needs"},
+		{"error status, too large", 500, strings.Repeat(" ", DefaultLimit+1), fault.ServerError, "HTTP 500 or above, or a success status without the required body"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -148,8 +148,8 @@ func TestCallRetries(t *testing.T) {
 	}
 }
 
-// TestCallRespectsRetryAfter: what the server asks for is the least that a call waits, the most
-// is twice that; a wait that no caller expects ends the call.
+// TestCallRespectsRetryAfter: a call waits between one and two times the server's Retry-After; a
+// Retry-After above the limit ends the call.
 func TestCallRespectsRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal := func(after string) func(context.Context) (*Response, error) {
@@ -158,7 +158,7 @@ func TestCallRespectsRetryAfter(t *testing.T) {
 			}
 		}
 		for _, after := range []string{"4", time.Now().UTC().Add(4 * time.Second).Format(http.TimeFormat)} {
-			seconds := map[time.Duration]bool{} // in which calls that were refused together come back
+			seconds := map[time.Duration]bool{} // in which calls refused at the same time are repeated
 			for range 50 {
 				c := newScript(refusal(after), reply(200, ""))
 				if err := Call(t.Context(), c, &Request{Method: "GET", URL: "https://x.example"}, nil); err != nil || len(c.at) != 2 {

@@ -7,127 +7,158 @@ import type { AgentError } from "./errors.js"
 export interface AvatarEvents {
   /** `stateChange` is emitted at every change of state. */
   stateChange: StateChanged
-  /** `streamReady` says that the signalling is connected, long before pictures; once per connect. */
+  /**
+   * `streamReady` reports that the signalling is connected, long before the first picture; once
+   * per connect.
+   */
   streamReady: StreamReady
   /** `capacityChanged` is emitted for every capacity reply. */
   capacityChanged: CapacityChanged
-  /** `track` is emitted for every incoming track, also without elements. */
+  /** `track` is emitted for every incoming track, whether or not an element plays it. */
   track: TrackAdded
-  /** `videoMetadata` tells the picture's size once it is known. */
+  /** `videoMetadata` reports the picture's size once it is known. */
   videoMetadata: Picture
   /**
-   * `mediaReady` is emitted once per connect: the event to hide a spinner on. `degraded` means
-   * that no picture came.
+   * `mediaReady` is emitted once per connect, when the media can be played and a page can hide
+   * its spinner. `degraded` means that no picture arrived.
    */
   mediaReady: MediaReady
-  /** `disclosure` precedes any speech of the avatar; once per connect. */
+  /** `disclosure` is emitted before any speech of the avatar, once per connect. */
   disclosure: Disclosure
   /**
-   * `connectTimings` follows the state connected, once per successful connect: milliseconds
-   * from the connect call, by phase.
+   * `connectTimings` is emitted after the state connected, once per successful connect, with
+   * the milliseconds from the connect call to each phase.
    */
   connectTimings: Timings
   /** `connectivityChanged` reports a peer's, the socket's or the network's state. */
   connectivityChanged: ConnectivityChanged
   /** `mediaRecovering` is emitted when the repair of a peer begins. */
   mediaRecovering: MediaRecovering
-  /** `mediaRecovered` ends a repair that worked. */
+  /** `mediaRecovered` is emitted when the repair of a peer has succeeded. */
   mediaRecovered: MediaRecovered
   /**
-   * `reconnecting` says that the socket is lost, or (`cold`) that a full rebuild began.
-   * `attempt` is the number of the attempt that comes next, `maxAttempts` 0 when only the time
-   * is bounded.
+   * `reconnecting` reports that the socket is lost or, with `cold`, that a full rebuild began.
+   * `attempt` is the number of the next attempt; `maxAttempts` is 0 if only the time is
+   * bounded.
    */
   reconnecting: Reconnecting
-  /** `reconnected` ends a reconnection; `recovered` means that the service kept the session. */
+  /**
+   * `reconnected` reports that the session is connected again. `recovered` means that the
+   * service kept the session; otherwise it was rebuilt.
+   */
   reconnected: Reconnected
-  /** `connectionQuality` is measured every statsIntervalMs, per channel. */
+  /** `connectionQuality` is emitted every statsIntervalMs for each channel. */
   connectionQuality: ConnectionQuality
-  /** `micStarted` says that the microphone is attached. */
+  /** `micStarted` reports that the microphone is attached. */
   micStarted: Nothing
   /**
-   * `devicesChanged` says that a microphone or a speaker was plugged in or taken away: list the
-   * devices again. A page emits it, also before it connects.
+   * `devicesChanged` reports that a microphone or a speaker was plugged in or removed: list the
+   * devices again. It is emitted in pages only, also before the session connects.
    */
   devicesChanged: Nothing
   /**
-   * `hardwareMuteChanged` reports a mute by the system or the device; the muted side waits 5 s.
-   * `track` is the device's.
+   * `hardwareMuteChanged` reports that the system or the device muted or unmuted the
+   * microphone; a mute is reported after 5 s. `track` is the device's track.
    */
   hardwareMuteChanged: HardwareMuteChanged
   /** `localSpeakingChanged` reports that the level of the microphone crossed the threshold. */
   localSpeakingChanged: LocalSpeakingChanged
   /**
-   * `localMicLevel` is the level of the microphone, 0 to 1, every 50 ms while the event has a
-   * listener.
+   * `localMicLevel` reports the level of the microphone, 0 to 1, every 50 ms while the event
+   * has a listener.
    */
   localMicLevel: LocalMicLevel
-  /** `tapToTalkStarted` opens a tap-to-talk window. */
+  /** `tapToTalkStarted` is emitted when a tap-to-talk window opens. */
   tapToTalkStarted: Nothing
-  /** `tapToTalkEnded` closes it. */
+  /** `tapToTalkEnded` is emitted when a tap-to-talk window closes. */
   tapToTalkEnded: Nothing
-  /** `userStartedTalking` says that the service has detected the visitor's speech. */
+  /** `userStartedTalking` reports that the service has detected the visitor's speech. */
   userStartedTalking: Nothing
-  /** `smartTurnStatus` is the service's estimate of the end of a turn. */
+  /** `smartTurnStatus` is the service's estimate of the end of the visitor's turn. */
   smartTurnStatus: SmartTurnStatus
-  /** `speechChunk` comes about 400 ms before it sounds; it is not filtered by utterance. */
+  /**
+   * `speechChunk` is emitted about 400 ms before its text is heard. Late chunks of other
+   * utterances are not filtered out.
+   */
   speechChunk: SpeechChunk
-  /** `avatarStartTalking` says that the avatar begins to talk. */
+  /** `avatarStartTalking` reports that the avatar begins to talk. */
   avatarStartTalking: Nothing
   /** `avatarStopTalking` carries the text that was really spoken. */
   avatarStopTalking: AvatarStopTalking
-  /** `interrupted` says that the visitor cut the avatar. */
+  /** `interrupted` reports that the visitor interrupted the avatar. */
   interrupted: Nothing
   /**
-   * `turnUnconfirmed` says that a typed turn was sent and that the service has shown no sign of
-   * it, though speak() answered true: it may be lost. It comes once for a turn: when the
-   * session is rebuilt or ends, or after a minute. A turn that the service is known to
-   * acknowledge is sent again by itself after a lost connection.
+   * `turnUnconfirmed` reports that a typed turn may be lost: it was sent and speak() returned
+   * true, but the service has not confirmed it. It is emitted once per turn: when the session
+   * is rebuilt or ends, or after a minute. If the service acknowledges turns, the session
+   * itself sends unconfirmed ones again after a lost connection.
    */
   turnUnconfirmed: TurnUnconfirmed
-  /** `toolSpiralRecovering` precedes a forced rebuild. */
+  /**
+   * `toolSpiralRecovering` is emitted before a rebuild that is forced because `count` tool
+   * calls in a row gave the visitor nothing to see or hear.
+   */
   toolSpiralRecovering: ToolSpiralRecovering
-  /** `spiralRecovered` says that the lost question was asked again. */
+  /**
+   * `spiralRecovered` is emitted when the unanswered question was sent again, after the rebuild
+   * that `toolSpiralRecovering` announced.
+   */
   spiralRecovered: SpiralRecovered
-  /** `agentActionDenied` says that the policy or the hook refused something. */
+  /** `agentActionDenied` reports that agentActions or onAgentAction refused an action of the agent. */
   agentActionDenied: AgentActionDenied
-  /** `idleWarning` precedes the end of an idle session. */
+  /** `idleWarning` reports that an idle session ends in `inMs` milliseconds. */
   idleWarning: IdleWarning
-  /** `timeWarning` is the service's time limit coming near, in seconds. */
+  /** `timeWarning` reports that the service ends the conversation in `remainingTime` seconds. */
   timeWarning: TimeWarning
   /**
-   * `timeExpired` says which time ran out: idle_timeout, pause_expiry, or the service's limit
-   * (empty).
+   * `timeExpired` reports that a time limit was reached. `type` is idle_timeout, pause_expiry,
+   * or absent for the limit of the service.
    */
   timeExpired: TimeExpired
-  /** `resumeReady` says that the pause expired, so that resuming rebuilds the session. */
+  /** `resumeReady` reports that the pause expired, so that resume() connects the media again. */
   resumeReady: ResumeReady
   /** `resumed` confirms a resume. */
   resumed: Nothing
-  /** `responsePending` says that the brain was prompted; strictly paired with `responseSettled`. */
+  /**
+   * `responsePending` reports that the brain was prompted. Exactly one `responseSettled`
+   * follows it.
+   */
   responsePending: Nothing
-  /** `responseSettled` ends `responsePending`. */
+  /** `responseSettled` follows `responsePending` when the answer begins, or when none will come. */
   responseSettled: Nothing
-  /** `brainStalled` is emitted every brainStallMs of silence; `count` grows. */
+  /**
+   * `brainStalled` is emitted every brainStallMs while nothing of an expected answer arrives.
+   * `afterMs` is the time waited so far, `count` the number of the event, from 1.
+   */
   brainStalled: BrainStalled
-  /** `brainSegment` is every piece the brain pushes that passed the action gate. */
+  /**
+   * `brainSegment` is emitted for every segment from the brain, except those that agentActions
+   * or onAgentAction refused.
+   */
   brainSegment: Segment
-  /** `widget` is a widget of the answer, put together from its pieces and read. */
+  /**
+   * `widget` is emitted when a widget of the answer is complete: its segments are joined and
+   * parsed.
+   */
   widget: Widget
   /**
-   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is null where nothing
-   * is spoken.
+   * `turnStart` marks the beginning of an utterance of the agent, or of a turn in text.
+   * `speechId` is null when nothing is spoken.
    */
   turnStart: TurnStarted
-  /** `turnEnd` ends it, once. */
+  /** `turnEnd` marks the end of the utterance or turn that `turnStart` began. It is emitted once. */
   turnEnd: TurnEnded
   /**
-   * `transcript` is what was said: "user" once per turn; "final" a whole sentence before its
-   * sound, in text a piece of the answer as it streams; "partial" a timed piece of the
-   * utterance now playing.
+   * `transcript` carries what was said. "user" is the visitor's text, once per turn. "final" is
+   * a whole sentence of the agent before it is spoken or, in text, a piece of the answer as it
+   * streams. "partial" is a piece of the utterance that is playing, with the times of its
+   * words.
    */
   transcript: Transcript
-  /** `toolCall` is emitted once per distinct call and turn, before its handlers. */
+  /**
+   * `toolCall` is emitted before the handlers of a call run. A call that is repeated unchanged
+   * in the same turn is ignored.
+   */
   toolCall: ToolCall
   /** `toolCallResult` is emitted for every handler that returned something or failed. */
   toolCallResult: ToolCallResult
@@ -140,15 +171,15 @@ export interface AvatarEvents {
   /** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
   oauthRequiredResult: OAuthRequiredResult
   /**
-   * `sessionCompleted` is emitted once per attempt to tell the service that the conversation is
-   * over.
+   * `sessionCompleted` is emitted once per attempt to report the end of the conversation to the
+   * service. `suppressed` means that `peers` other tabs still have the thread.
    */
   sessionCompleted: SessionCompleted
-  /** `warning` is something a page may want to know and need not act on. */
+  /** `warning` reports a problem that does not end the session. */
   warning: Warning
   /**
-   * `error` is a problem that ends the session, or an attempt or a turn that failed: only a
-   * fatal code, or the event ended after it, means the end.
+   * `error` reports a problem that ends the session, or an attempt or a turn that failed. The
+   * session ends only if the code is fatal, or if the event ended follows.
    */
   error: AgentError | Error
   /** `ended` is emitted once for every end of a session, with its reason. */
@@ -160,29 +191,45 @@ export interface ChatEvents {
   /** `stateChange` is emitted at every change of state. */
   stateChange: ChatStateChanged
   /**
-   * `transcript` is what was said: "user" once per turn; "final" a whole sentence before its
-   * sound, in text a piece of the answer as it streams; "partial" a timed piece of the
-   * utterance now playing.
+   * `transcript` carries what was said. "user" is the visitor's text, once per turn. "final" is
+   * a whole sentence of the agent before it is spoken or, in text, a piece of the answer as it
+   * streams. "partial" is a piece of the utterance that is playing, with the times of its
+   * words.
    */
   transcript: Transcript
   /**
-   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is null where nothing
-   * is spoken.
+   * `turnStart` marks the beginning of an utterance of the agent, or of a turn in text.
+   * `speechId` is null when nothing is spoken.
    */
   turnStart: TurnStarted
-  /** `turnEnd` ends it, once. */
+  /** `turnEnd` marks the end of the utterance or turn that `turnStart` began. It is emitted once. */
   turnEnd: TurnEnded
-  /** `responsePending` says that the brain was prompted; strictly paired with `responseSettled`. */
+  /**
+   * `responsePending` reports that the brain was prompted. Exactly one `responseSettled`
+   * follows it.
+   */
   responsePending: Nothing
-  /** `responseSettled` ends `responsePending`. */
+  /** `responseSettled` follows `responsePending` when the answer begins, or when none will come. */
   responseSettled: Nothing
-  /** `brainStalled` is emitted every brainStallMs of silence; `count` grows. */
+  /**
+   * `brainStalled` is emitted every brainStallMs while nothing of an expected answer arrives.
+   * `afterMs` is the time waited so far, `count` the number of the event, from 1.
+   */
   brainStalled: BrainStalled
-  /** `brainSegment` is every piece the brain pushes that passed the action gate. */
+  /**
+   * `brainSegment` is emitted for every segment from the brain, except those that agentActions
+   * or onAgentAction refused.
+   */
   brainSegment: Segment
-  /** `widget` is a widget of the answer, put together from its pieces and read. */
+  /**
+   * `widget` is emitted when a widget of the answer is complete: its segments are joined and
+   * parsed.
+   */
   widget: Widget
-  /** `toolCall` is emitted once per distinct call and turn, before its handlers. */
+  /**
+   * `toolCall` is emitted before the handlers of a call run. A call that is repeated unchanged
+   * in the same turn is ignored.
+   */
   toolCall: ToolCall
   /** `toolCallResult` is emitted for every handler that returned something or failed. */
   toolCallResult: ToolCallResult
@@ -195,15 +242,15 @@ export interface ChatEvents {
   /** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
   oauthRequiredResult: OAuthRequiredResult
   /**
-   * `sessionCompleted` is emitted once per attempt to tell the service that the conversation is
-   * over.
+   * `sessionCompleted` is emitted once per attempt to report the end of the conversation to the
+   * service. `suppressed` means that `peers` other tabs still have the thread.
    */
   sessionCompleted: SessionCompleted
-  /** `warning` is something a page may want to know and need not act on. */
+  /** `warning` reports a problem that does not end the session. */
   warning: Warning
   /**
-   * `error` is a problem that ends the session, or an attempt or a turn that failed: only a
-   * fatal code, or the event ended after it, means the end.
+   * `error` reports a problem that ends the session, or an attempt or a turn that failed. The
+   * session ends only if the code is fatal, or if the event ended follows.
    */
   error: AgentError | Error
   /** `ended` is emitted once for every end of a session, with its reason. */
@@ -218,29 +265,33 @@ export interface AgentEvents {
    */
   stateChange: AgentStateChanged
   /**
-   * `transportChanged` comes before the new transport connects, so that its own listeners can
-   * be attached, and again with the old one when a switch fails.
+   * `transportChanged` is emitted before a transport connects, so that listeners can be
+   * attached to the transport itself, and again with the old transport when a switch fails.
    */
   transportChanged: TransportChanged
   /**
-   * `modeChanged` follows a switch. Without `threadContinuity` the conversation goes on in a
-   * new thread.
+   * `modeChanged` is emitted after a successful switch. If `threadContinuity` is false, the
+   * conversation continues in a new thread.
    */
   modeChanged: ModeChanged
   /**
-   * `transcript` is what was said: "user" once per turn; "final" a whole sentence before its
-   * sound, in text a piece of the answer as it streams; "partial" a timed piece of the
-   * utterance now playing.
+   * `transcript` carries what was said. "user" is the visitor's text, once per turn. "final" is
+   * a whole sentence of the agent before it is spoken or, in text, a piece of the answer as it
+   * streams. "partial" is a piece of the utterance that is playing, with the times of its
+   * words.
    */
   transcript: Transcript
   /**
-   * `turnStart` begins a piece of speech, or a turn in text. `speechId` is null where nothing
-   * is spoken.
+   * `turnStart` marks the beginning of an utterance of the agent, or of a turn in text.
+   * `speechId` is null when nothing is spoken.
    */
   turnStart: TurnStarted
-  /** `turnEnd` ends it, once. */
+  /** `turnEnd` marks the end of the utterance or turn that `turnStart` began. It is emitted once. */
   turnEnd: TurnEnded
-  /** `toolCall` is emitted once per distinct call and turn, before its handlers. */
+  /**
+   * `toolCall` is emitted before the handlers of a call run. A call that is repeated unchanged
+   * in the same turn is ignored.
+   */
   toolCall: ToolCall
   /** `toolCallResult` is emitted for every handler that returned something or failed. */
   toolCallResult: ToolCallResult
@@ -250,48 +301,57 @@ export interface AgentEvents {
   oauthRequired: OAuthRequired
   /** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
   oauthRequiredResult: OAuthRequiredResult
-  /** `widget` is a widget of the answer, put together from its pieces and read. */
+  /**
+   * `widget` is emitted when a widget of the answer is complete: its segments are joined and
+   * parsed.
+   */
   widget: Widget
-  /** `responsePending` says that the brain was prompted; strictly paired with `responseSettled`. */
+  /**
+   * `responsePending` reports that the brain was prompted. Exactly one `responseSettled`
+   * follows it.
+   */
   responsePending: Nothing
-  /** `responseSettled` ends `responsePending`. */
+  /** `responseSettled` follows `responsePending` when the answer begins, or when none will come. */
   responseSettled: Nothing
-  /** `agentActionDenied` says that the policy or the hook refused something. */
+  /** `agentActionDenied` reports that agentActions or onAgentAction refused an action of the agent. */
   agentActionDenied: AgentActionDenied
-  /** `speechChunk` comes about 400 ms before it sounds; it is not filtered by utterance. */
+  /**
+   * `speechChunk` is emitted about 400 ms before its text is heard. Late chunks of other
+   * utterances are not filtered out.
+   */
   speechChunk: SpeechChunk
-  /** `avatarStartTalking` says that the avatar begins to talk. */
+  /** `avatarStartTalking` reports that the avatar begins to talk. */
   avatarStartTalking: Nothing
   /** `avatarStopTalking` carries the text that was really spoken. */
   avatarStopTalking: AvatarStopTalking
-  /** `interrupted` says that the visitor cut the avatar. */
+  /** `interrupted` reports that the visitor interrupted the avatar. */
   interrupted: Nothing
   /**
-   * `turnUnconfirmed` says that a typed turn was sent and that the service has shown no sign of
-   * it, though speak() answered true: it may be lost. It comes once for a turn: when the
-   * session is rebuilt or ends, or after a minute. A turn that the service is known to
-   * acknowledge is sent again by itself after a lost connection.
+   * `turnUnconfirmed` reports that a typed turn may be lost: it was sent and speak() returned
+   * true, but the service has not confirmed it. It is emitted once per turn: when the session
+   * is rebuilt or ends, or after a minute. If the service acknowledges turns, the session
+   * itself sends unconfirmed ones again after a lost connection.
    */
   turnUnconfirmed: TurnUnconfirmed
   /**
-   * `mediaReady` is emitted once per connect: the event to hide a spinner on. `degraded` means
-   * that no picture came.
+   * `mediaReady` is emitted once per connect, when the media can be played and a page can hide
+   * its spinner. `degraded` means that no picture arrived.
    */
   mediaReady: MediaReady
   /**
-   * `connectTimings` follows the state connected, once per successful connect: milliseconds
-   * from the connect call, by phase.
+   * `connectTimings` is emitted after the state connected, once per successful connect, with
+   * the milliseconds from the connect call to each phase.
    */
   connectTimings: Timings
   /** `mediaRecovering` is emitted when the repair of a peer begins. */
   mediaRecovering: MediaRecovering
-  /** `mediaRecovered` ends a repair that worked. */
+  /** `mediaRecovered` is emitted when the repair of a peer has succeeded. */
   mediaRecovered: MediaRecovered
-  /** `warning` is something a page may want to know and need not act on. */
+  /** `warning` reports a problem that does not end the session. */
   warning: Warning
   /**
-   * `error` is a problem that ends the session, or an attempt or a turn that failed: only a
-   * fatal code, or the event ended after it, means the end.
+   * `error` reports a problem that ends the session, or an attempt or a turn that failed. The
+   * session ends only if the code is fatal, or if the event ended follows.
    */
   error: AgentError | Error
   /** `ended` is emitted once for every end of a session, with its reason. */
@@ -312,7 +372,10 @@ export interface StateChanged {
   state: AvatarState
 }
 
-/** `streamReady` says that the signalling is connected, long before pictures; once per connect. */
+/**
+ * `streamReady` reports that the signalling is connected, long before the first picture; once
+ * per connect.
+ */
 export interface StreamReady {
   finalUrl: string
   agentName?: string
@@ -325,7 +388,7 @@ export interface CapacityChanged {
   details?: unknown
 }
 
-/** `track` is emitted for every incoming track, also without elements. */
+/** `track` is emitted for every incoming track, whether or not an element plays it. */
 export interface TrackAdded {
   track: MediaStreamTrack
   streams?: readonly MediaStream[]
@@ -337,12 +400,12 @@ export interface Picture {
   videoHeight: number
 }
 
-/** AvatarMode says whether the service sends a picture. */
+/** AvatarMode is video if the service sends a picture, otherwise audio. */
 export type AvatarMode = "video" | "audio"
 
 /**
- * `mediaReady` is emitted once per connect: the event to hide a spinner on. `degraded` means
- * that no picture came.
+ * `mediaReady` is emitted once per connect, when the media can be played and a page can hide
+ * its spinner. `degraded` means that no picture arrived.
  */
 export interface MediaReady {
   mode: AvatarMode
@@ -351,7 +414,7 @@ export interface MediaReady {
   degraded?: boolean
 }
 
-/** Provenance says what made the voice and the picture. */
+/** Provenance is the origin of the voice and the picture. */
 export interface Provenance {
   generatedBy: string
   /** always "synthetic" */
@@ -371,7 +434,7 @@ export interface Disclosure {
   scope: string
 }
 
-/** ConnectivityState is a state of a peer (that of ICE), of the socket or of the network. */
+/** ConnectivityState is the ICE state of a peer, or the state of the socket or the network. */
 export type ConnectivityState = "new" | "checking" | "connected" | "completed" | "disconnected" | "failed" | "closed" | "recover_failed" | "reconnect_retry" | "online" | "offline"
 
 /** `connectivityChanged` reports a peer's, the socket's or the network's state. */
@@ -385,10 +448,10 @@ export interface ConnectivityChanged {
   detail?: string
 }
 
-/** MediaChannel names a peer in events. */
+/** MediaChannel identifies a peer in events. */
 export type MediaChannel = "asr" | "stv" | "voice"
 
-/** RepairReason is what is wrong with a peer: its state, or what it does not do. */
+/** RepairReason is why a peer is repaired, other than its state. */
 export type RepairReason = "no candidates" | "no bytes" | "stalled"
 
 /** `mediaRecovering` is emitted when the repair of a peer begins. */
@@ -397,15 +460,15 @@ export interface MediaRecovering {
   state: ConnectivityState | RepairReason
 }
 
-/** `mediaRecovered` ends a repair that worked. */
+/** `mediaRecovered` is emitted when the repair of a peer has succeeded. */
 export interface MediaRecovered {
   channel: MediaChannel
   method: "ice-restart" | "re-subscribe"
 }
 
 /**
- * `reconnecting` says that the socket is lost, or (`cold`) that a full rebuild began. `attempt`
- * is the number of the attempt that comes next, `maxAttempts` 0 when only the time is bounded.
+ * `reconnecting` reports that the socket is lost or, with `cold`, that a full rebuild began.
+ * `attempt` is the number of the next attempt; `maxAttempts` is 0 if only the time is bounded.
  */
 export interface Reconnecting {
   reason: string
@@ -414,12 +477,15 @@ export interface Reconnecting {
   cold?: boolean
 }
 
-/** `reconnected` ends a reconnection; `recovered` means that the service kept the session. */
+/**
+ * `reconnected` reports that the session is connected again. `recovered` means that the service
+ * kept the session; otherwise it was rebuilt.
+ */
 export interface Reconnected {
   recovered: boolean
 }
 
-/** `connectionQuality` is measured every statsIntervalMs, per channel. */
+/** `connectionQuality` is emitted every statsIntervalMs for each channel. */
 export interface ConnectionQuality {
   channel: MediaChannel
   rttMs: number
@@ -429,8 +495,8 @@ export interface ConnectionQuality {
 }
 
 /**
- * `hardwareMuteChanged` reports a mute by the system or the device; the muted side waits 5 s.
- * `track` is the device's.
+ * `hardwareMuteChanged` reports that the system or the device muted or unmuted the microphone;
+ * a mute is reported after 5 s. `track` is the device's track.
  */
 export interface HardwareMuteChanged {
   muted: boolean
@@ -443,21 +509,24 @@ export interface LocalSpeakingChanged {
 }
 
 /**
- * `localMicLevel` is the level of the microphone, 0 to 1, every 50 ms while the event has a
- * listener.
+ * `localMicLevel` reports the level of the microphone, 0 to 1, every 50 ms while the event has
+ * a listener.
  */
 export interface LocalMicLevel {
   level: number
 }
 
-/** `smartTurnStatus` is the service's estimate of the end of a turn. */
+/** `smartTurnStatus` is the service's estimate of the end of the visitor's turn. */
 export interface SmartTurnStatus {
   status: string
   timeoutMs?: number
   probability?: number
 }
 
-/** `speechChunk` comes about 400 ms before it sounds; it is not filtered by utterance. */
+/**
+ * `speechChunk` is emitted about 400 ms before its text is heard. Late chunks of other
+ * utterances are not filtered out.
+ */
 export interface SpeechChunk {
   text: string
   durationMs: number
@@ -470,30 +539,36 @@ export interface AvatarStopTalking {
 }
 
 /**
- * `turnUnconfirmed` says that a typed turn was sent and that the service has shown no sign of
- * it, though speak() answered true: it may be lost. It comes once for a turn: when the session
- * is rebuilt or ends, or after a minute. A turn that the service is known to acknowledge is
- * sent again by itself after a lost connection.
+ * `turnUnconfirmed` reports that a typed turn may be lost: it was sent and speak() returned
+ * true, but the service has not confirmed it. It is emitted once per turn: when the session is
+ * rebuilt or ends, or after a minute. If the service acknowledges turns, the session itself
+ * sends unconfirmed ones again after a lost connection.
  */
 export interface TurnUnconfirmed {
   text: string
-  /** `clientTurnId` is the id under which it was sent. */
+  /** `clientTurnId` is the id that was sent with the turn. */
   clientTurnId: string
 }
 
-/** `toolSpiralRecovering` precedes a forced rebuild. */
+/**
+ * `toolSpiralRecovering` is emitted before a rebuild that is forced because `count` tool calls
+ * in a row gave the visitor nothing to see or hear.
+ */
 export interface ToolSpiralRecovering {
   count: number
   limit: number
   lastTurnText: string
 }
 
-/** `spiralRecovered` says that the lost question was asked again. */
+/**
+ * `spiralRecovered` is emitted when the unanswered question was sent again, after the rebuild
+ * that `toolSpiralRecovering` announced.
+ */
 export interface SpiralRecovered {
   text: string
 }
 
-/** `agentActionDenied` says that the policy or the hook refused something. */
+/** `agentActionDenied` reports that agentActions or onAgentAction refused an action of the agent. */
 export interface AgentActionDenied {
   type: string
   reason: string
@@ -501,38 +576,41 @@ export interface AgentActionDenied {
   toolName?: string
 }
 
-/** `idleWarning` precedes the end of an idle session. */
+/** `idleWarning` reports that an idle session ends in `inMs` milliseconds. */
 export interface IdleWarning {
   inMs: number
 }
 
-/** `timeWarning` is the service's time limit coming near, in seconds. */
+/** `timeWarning` reports that the service ends the conversation in `remainingTime` seconds. */
 export interface TimeWarning {
   remainingTime: number
 }
 
 /**
- * `timeExpired` says which time ran out: idle_timeout, pause_expiry, or the service's limit
- * (empty).
+ * `timeExpired` reports that a time limit was reached. `type` is idle_timeout, pause_expiry, or
+ * absent for the limit of the service.
  */
 export interface TimeExpired {
   type?: "idle_timeout" | "pause_expiry"
 }
 
-/** `resumeReady` says that the pause expired, so that resuming rebuilds the session. */
+/** `resumeReady` reports that the pause expired, so that resume() connects the media again. */
 export interface ResumeReady {
   ready: boolean
 }
 
-/** `brainStalled` is emitted every brainStallMs of silence; `count` grows. */
+/**
+ * `brainStalled` is emitted every brainStallMs while nothing of an expected answer arrives.
+ * `afterMs` is the time waited so far, `count` the number of the event, from 1.
+ */
 export interface BrainStalled {
   afterMs: number
   count: number
 }
 
 /**
- * SegmentType names what a segment is. The set is open: an unknown type is passed on, never an
- * error.
+ * SegmentType is the type of a segment. The set is open: an unknown type is passed on, and is
+ * never an error.
  */
 export type SegmentType = "init_response" | "think" | "text" | "avatar" | "avatar-filler" | "tool" | "tool_response" | "unisphere-tool" | "share" | "thread" | "error" | "interruption" | "user-interruption" | "keepalive" | (string & {})
 
@@ -543,7 +621,7 @@ export interface SegmentMetadata {
   subtype?: string
   tool_name?: string
   tool_display_name?: string
-  /** `extra` holds the other keys, as they came. */
+  /** `extra` has the other keys, unchanged. */
   extra?: Record<string, unknown>
 }
 
@@ -555,7 +633,7 @@ export interface SegmentTool {
   /** api, client, csv, code */
   type: string
   wait_for_response: boolean
-  /** `extra` holds the other keys, as they came. */
+  /** `extra` has the other keys, unchanged. */
   extra?: Record<string, unknown>
 }
 
@@ -577,8 +655,8 @@ export interface AnySegment {
   metadata?: SegmentMetadata
   tool_metadata?: SegmentTool
   /**
-   * `extra` holds the keys of the object that have no field above, as they came: the service
-   * may add keys that an application knows before this runtime does.
+   * `extra` has the keys of the object without a field above, unchanged: the service may add
+   * keys that an application can use before this runtime supports them.
    */
   extra?: Record<string, unknown>
 }
@@ -621,12 +699,12 @@ export interface Followups {
   questions: string[]
 }
 
-/** Source is one of them. */
+/** Source is one source of an answer. */
 export interface Source {
   title?: string
   url?: string
   snippet?: string
-  /** `score` is the relevance, if the service tells. */
+  /** `score` is the relevance, if the service sends it. */
   score?: number
 }
 
@@ -677,13 +755,13 @@ export interface ExternalVideo {
   description?: string
 }
 
-/** FormField is one thing to fill in. */
+/** FormField is one field of a form. */
 export interface FormField {
   key: string
   /** `type` is str, int, float, bool, list, dict, email, phone or text. */
   type: string
   label?: string
-  /** `knownValue` is what the service knows already, absent if nothing. */
+  /** `knownValue` is the value that the service already has, absent if it has none. */
   knownValue?: unknown
   required: boolean
   description?: string
@@ -712,15 +790,15 @@ export interface ContentGallery {
 }
 
 /**
- * Widget is a structured answer. Of the fields behind `speechId` the one of its runtime is set;
- * `body` is set for a runtime that is none of the nine, `raw` when the text of the widget has
- * no structure.
+ * Widget is a structured answer. Of the fields after `speechId` only the field of its runtime
+ * is set. Instead of it, `body` is set for a runtime that is none of the nine, or for JSON
+ * without any key of the runtime, and `raw` for text without structure.
  */
 export interface Widget {
   /** `runtime` is the normalised name: followups, sources, … */
   runtime: string
   widgetName?: string
-  /** `speechId` is the speech it came with; none in a turn in text. */
+  /** `speechId` is the id of the speech to which it belongs; absent in a turn in text. */
   speechId?: string
   flashcards?: Flashcards
   followups?: Followups
@@ -736,8 +814,8 @@ export interface Widget {
 }
 
 /**
- * `turnStart` begins a piece of speech, or a turn in text. `speechId` is null where nothing is
- * spoken.
+ * `turnStart` marks the beginning of an utterance of the agent, or of a turn in text.
+ * `speechId` is null when nothing is spoken.
  */
 export interface TurnStarted {
   speechId: string | null
@@ -745,22 +823,25 @@ export interface TurnStarted {
   isNewTurn: boolean
 }
 
-/** `turnEnd` ends it, once. */
+/** `turnEnd` marks the end of the utterance or turn that `turnStart` began. It is emitted once. */
 export interface TurnEnded {
   speechId: string | null
   turnId?: string
 }
 
-/** `word` is one word of a partial transcript, in milliseconds from the start of the utterance. */
+/**
+ * `word` is one word of a partial transcript. `startMs` is in milliseconds from the start of
+ * the utterance.
+ */
 export interface Word {
   word: string
   startMs: number
 }
 
 /**
- * `transcript` is what was said: "user" once per turn; "final" a whole sentence before its
- * sound, in text a piece of the answer as it streams; "partial" a timed piece of the utterance
- * now playing.
+ * `transcript` carries what was said. "user" is the visitor's text, once per turn. "final" is a
+ * whole sentence of the agent before it is spoken or, in text, a piece of the answer as it
+ * streams. "partial" is a piece of the utterance that is playing, with the times of its words.
  */
 export interface Transcript {
   type: "user" | "final" | "partial"
@@ -769,20 +850,26 @@ export interface Transcript {
   words?: Word[]
 }
 
-/** ToolMetadata tells how a call is answered. */
+/**
+ * ToolMetadata describes how a call is answered. With `waitForResponse` the brain waits for
+ * respondToTool() with this `id`.
+ */
 export interface ToolMetadata {
   id?: string
   waitForResponse: boolean
   type?: string
 }
 
-/** ToolCall is a client command of the brain. */
+/** ToolCall is a call of a client tool by the brain. */
 export interface ToolCall {
   name: string
   args: Record<string, unknown>
   raw: string
   toolMetadata: ToolMetadata
-  /** `fusedArgs` are argument objects that came in the same piece and belong to other tools. */
+  /**
+   * `fusedArgs` are argument objects that came in the same segment and belong to calls of other
+   * tools.
+   */
   fusedArgs?: Record<string, unknown>[]
 }
 
@@ -822,8 +909,8 @@ export interface OAuthRequiredResult {
 }
 
 /**
- * `sessionCompleted` is emitted once per attempt to tell the service that the conversation is
- * over.
+ * `sessionCompleted` is emitted once per attempt to report the end of the conversation to the
+ * service. `suppressed` means that `peers` other tabs still have the thread.
  */
 export interface SessionCompleted {
   reason: string
@@ -832,20 +919,20 @@ export interface SessionCompleted {
   peers: number
 }
 
-/** `warning` is something a page may want to know and need not act on. */
+/** `warning` reports a problem that does not end the session. */
 export interface Warning {
   code: WarningCode
   message: string
   detail?: string
   /** `kind` is video or audio for playback_blocked and media_attach_failed. */
   kind?: "video" | "audio"
-  /** `requestVarKeys` are names only. */
+  /** `requestVarKeys` are the names of the variables, for empty_turn_with_request_vars. */
   requestVarKeys?: string[]
 }
 
 /**
- * EndReason is why a session has ended. After a loss it is the code of the error event before;
- * what the page gave to disconnect() stands for itself.
+ * EndReason is why a session ended: the code of the error event before it, the reason that the
+ * page gave to disconnect(), or one of the other values.
  */
 export type EndReason = "disconnect" | "stop" | "pagehide" | "idle_timeout" | "conversation_ended" | "io server disconnect" | "parse error" | ErrorCode
 
@@ -854,18 +941,18 @@ export interface Ended {
   reason?: EndReason
 }
 
-/** Kickoff is the first user turn of a session, which it sends by itself. */
+/** Kickoff is the first user turn, which the session sends by itself. */
 export interface Kickoff {
   text: string
   /** `echo` shows the text as a user transcript. */
   echo: boolean
-  /** `sent` is set in a snapshot once it has left. */
+  /** `sent` is true in a snapshot once the kickoff was sent. */
   sent: boolean
 }
 
 /**
- * AgentAbilities are what the service said the agent can do; before it said so all are false
- * but `interruptions`.
+ * AgentAbilities are the agent's abilities as the service reported them. Before that, only
+ * `interruptions` is true.
  */
 export interface AgentAbilities {
   screenShare: boolean
@@ -875,7 +962,7 @@ export interface AgentAbilities {
   tapToTalk: boolean
 }
 
-/** `configuration` is what ClientConfig carries. */
+/** `configuration` is the agent's configuration from the event clientConfiguration. */
 export interface Configuration {
   configuration: Record<string, unknown>
   nluFeatures: Record<string, unknown>
@@ -901,7 +988,7 @@ export interface Configuration {
   visualVideos: unknown[]
 }
 
-/** Snapshot is what can be read of a session at any time. */
+/** Snapshot is the part of a session's state that can be read at any time. */
 export interface Snapshot {
   state: AvatarState
   mode: AvatarMode
@@ -921,11 +1008,11 @@ export interface Snapshot {
   audioOutputMuted: boolean
   audioOutputVolume: number
   disclosure: Disclosure | null
-  /** `gated` says that the disclosure holds the start. */
+  /** `gated` is true while the start waits for the acknowledgement of the disclosure. */
   gated: boolean
 }
 
-/** ChatState is where a session is in its life. */
+/** ChatState is the phase of a session. */
 export type ChatState = "idle" | "connected" | "closed"
 
 /** `stateChange` is emitted at every change of state. */
@@ -933,14 +1020,14 @@ export interface ChatStateChanged {
   state: ChatState
 }
 
-/** ChatSnapshot is what can be read of a session at any time. */
+/** ChatSnapshot is the part of a session's state that can be read at any time. */
 export interface ChatSnapshot {
   state: ChatState
   /** `threadId` is the dialogue's id: the one given, or that of the first reply. */
   threadId?: string
   partnerId: string
   kickoff: Kickoff | null
-  /** `responsePending` says that the brain was asked and has shown nothing yet. */
+  /** `responsePending` reports that a turn was sent and its answer has not begun. */
   responsePending: boolean
 }
 
@@ -960,32 +1047,32 @@ export interface AgentStateChanged {
 export type AgentMode = "avatar" | "chat"
 
 /**
- * `transportChanged` comes before the new transport connects, so that its own listeners can be
- * attached, and again with the old one when a switch fails.
+ * `transportChanged` is emitted before a transport connects, so that listeners can be attached
+ * to the transport itself, and again with the old transport when a switch fails.
  */
 export interface TransportChanged {
   mode: AgentMode
 }
 
 /**
- * `modeChanged` follows a switch. Without `threadContinuity` the conversation goes on in a new
- * thread.
+ * `modeChanged` is emitted after a successful switch. If `threadContinuity` is false, the
+ * conversation continues in a new thread.
  */
 export interface ModeChanged {
   mode: AgentMode
   threadContinuity: boolean
 }
 
-/** AgentSnapshot is what can be read of a session at any time. */
+/** AgentSnapshot is the part of a session's state that can be read at any time. */
 export interface AgentSnapshot {
   state: AgentState
   mode: AgentMode
   threadId?: string
-  /** `timings` are those of the avatar's connect, empty without one. */
+  /** `timings` are those of the avatar's connect, empty without an avatar. */
   timings: Timings
 }
 
-/** MalformedWidget is a widget that began like JSON and was none when another followed. */
+/** MalformedWidget is a widget that began like JSON but was not valid when another followed. */
 export interface MalformedWidget {
   runtime: string
   widgetName?: string
@@ -1003,17 +1090,17 @@ export interface TurnCall {
    * order.
    */
   fusedArgs?: Record<string, unknown>[]
-  /** `id` is the invocation to answer, empty if the call has none. */
+  /** `id` is the id with which the call is answered, empty if the call has none. */
   id?: string
   /** `type` is the kind of tool: api, client, csv or code. */
   type?: string
-  /** `waitForResponse` says that the brain waits for an answer. */
+  /** `waitForResponse` reports that the brain waits for an answer. */
   waitForResponse: boolean
   /** `raw` is the content the call was parsed from. */
   raw: string
 }
 
-/** TurnWarning tells of a turn that went well and may not be what was wanted. */
+/** TurnWarning reports a turn that succeeded but may not have the intended result. */
 export interface TurnWarning {
   code: WarningCode
   message: string
@@ -1023,42 +1110,42 @@ export interface TurnWarning {
 
 /** ChatTurn is an answer as a whole. */
 export interface ChatTurn {
-  /** `text` is the spoken pieces in one, without the widgets. */
+  /** `text` is the text of all spoken segments in one, without the widgets. */
   text: string
-  /** `threadId` continues the conversation. */
+  /** `threadId` is the id with which the conversation can be continued. */
   threadId: string
-  /** `messageId` is for feedback. */
+  /** `messageId` is the id of the answer, for feedback. */
   messageId: string
-  /** `segments` are all pieces as they came. */
+  /** `segments` are all segments in the order in which they arrived. */
   segments: Segment[]
   widgets: Widget[]
   /** `malformedWidgets` are widgets that could not be read. */
   malformedWidgets?: MalformedWidget[]
   /**
-   * `toolCalls` are the distinct calls. Those of which only the result tells the name stay with
-   * the call they came with.
+   * `toolCalls` are the distinct calls. If only the result of a call has its tool's name, its
+   * arguments are in fusedArgs of the call with which they arrived.
    */
   toolCalls: TurnCall[]
   /** `oauthRequired` are the authorisations that tools wait for. */
   oauthRequired: OAuthRequired[]
-  /** `errors` are the error segments, where they don't fail the turn. */
+  /** `errors` are the error segments. They fail the turn unless onErrorSegment selects otherwise. */
   errors: Segment[]
   /**
-   * `spiralStopped` says that the turn was left because it called tools only. That of a session
-   * never is.
+   * `spiralStopped` reports that the turn was stopped because it called tools too often. A
+   * session never stops a turn for that.
    */
   spiralStopped: boolean
   /**
-   * `truncated` says that it has more than is kept: 20,000 segments in a session, 2,000 without
-   * one, where it is left; and 4 MiB.
+   * `truncated` reports that the answer exceeds what is kept: 4 MiB, and 20,000 segments in a
+   * session or 2,000 without one. Without a session the turn is stopped there.
    */
   truncated: boolean
   /**
-   * `empty` says that it brought nothing at all, which is how the service refuses variables
-   * that it does not allow.
+   * `empty` reports that the answer had no content at all, which is how the service refuses
+   * variables that it does not allow.
    */
   empty: boolean
-  /** `warnings` are for the developer. A session has none: it emits them. */
+  /** `warnings` are for the developer. A session emits them as events instead. */
   warnings?: TurnWarning[]
 }
 

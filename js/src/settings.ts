@@ -35,43 +35,44 @@ export interface TurnCredentials {
 export interface CompletionSettings {
   /** Reports the end of the conversation to the service. Default `true`. */
   sessionCompleteOnEnd?: boolean | undefined
-  /** The route of the request. Default `"/thread/session_completed"`. */
+  /** The path of the request that reports the end. Default `"/thread/session_completed"`. */
   sessionCompletePath?: string | undefined
-  /** Bounds the request, except when the page is unloaded. Default 5000 ms. */
+  /** Bounds that request, except when the page is unloaded. Default 5000 ms. */
   sessionCompleteTimeoutMs?: number | undefined
-  /** Listens to the page: hiding, showing and leaving. Default `true`. */
+  /** Reacts when the page is hidden, shown or unloaded. Default `true`. */
   pageLifecycleAware?: boolean | undefined
   /**
-   * How long a page may be hidden, without activity, before the conversation counts as ended; 0
-   * is immediately. Default 30000 ms.
+   * How long a page may be hidden, without activity, before the conversation counts as ended;
+   * with 0 it ends at once. Default 30000 ms.
    */
   hiddenGraceMs?: number | undefined
   /** Reports the end when `hiddenGraceMs` is over. Default `true`. */
   completeOnHiddenGrace?: boolean | undefined
-  /** Reports it when the page enters the back-forward cache. Default `true`. */
+  /** Reports the end when the page enters the back-forward cache. Default `true`. */
   completeOnBfcache?: boolean | undefined
   /** Suppresses the report while another tab has the thread. Default `true`. */
   crossTabPresence?: boolean | undefined
-  /** Begins the name of the channel between tabs. Default `"kaltura-agents:thread"`. */
+  /** The prefix of the name of the channel between tabs. Default `"kaltura-agents:thread"`. */
   presenceChannelPrefix?: string | undefined
-  /** The period in which a tab announces its thread to the others. Default 4000 ms. */
+  /** The interval at which a tab announces its thread to the others. Default 4000 ms. */
   presenceHeartbeatMs?: number | undefined
-  /** The time after its last message when a tab is ignored. Default 12000 ms. */
+  /** How long after its last message a tab without a Web Lock still counts. Default 12000 ms. */
   presenceStaleMs?: number | undefined
 }
 
-/** What sessions of every kind can be told. */
+/** The options that sessions of every kind have. */
 export interface SessionSettings extends CompletionSettings, Injected {
-  /** What the token was minted as, from `appInit`. An admin's is refused with `wrong_token_scope`. */
+  /** The kind of the token, from `appInit`. An admin token is refused with `wrong_token_scope`. */
   kind?: TokenKind | undefined
   /**
-   * Returns a new conversation token. It is called when the service refuses the present one,
-   * with `unauthorized` otherwise, and ahead of its end with `tokenLifeMs`. It has 10 s.
+   * Returns a new conversation token within 10 s. It is called when the service refuses the
+   * present token and, with `tokenLifeMs`, before that expires. Without it a refused token
+   * fails with `unauthorized`.
    */
   onTokenNeeded?: (() => Promised<string>) | undefined
   /**
-   * How long each token is valid, from when the session gets it; 0 is not known.
-   * `onTokenNeeded` is called when a fifth of it is left. In ms.
+   * How long each token is valid after the session got it; 0 means unknown. `onTokenNeeded` is
+   * called when a fifth of that time is left. In ms.
    */
   tokenLifeMs?: number | undefined
   /** Picks the default of `genieUrl`: nvp1 (US, the default) or frp2 (EU). */
@@ -87,8 +88,8 @@ export interface SessionSettings extends CompletionSettings, Injected {
   /** Continues a stored dialogue. */
   threadId?: string | undefined
   /**
-   * What the agent may do. With an avatar they are merged over avatar and
-   * generate_followup_questions on; in text they go with every turn as given.
+   * What the agent may do. With an avatar they override the defaults avatar and
+   * generate_followup_questions, both on; in text every turn sends them as given.
    */
   capabilities?: Capabilities | undefined
   /** The variables of the prompt: strings, numbers, booleans and null. */
@@ -98,9 +99,12 @@ export interface SessionSettings extends CompletionSettings, Injected {
    * transcript.
    */
   kickoff?: string | (Pick<Kickoff, "text"> & Partial<Pick<Kickoff, "echo">>) | null | undefined
-  /** The period of `brainStalled`; 0 is off. Default 12000 ms. */
+  /** The interval of `brainStalled`; 0 turns it off. Default 12000 ms. */
   brainStallMs?: number | undefined
-  /** The number of tool calls in a turn before `toolSpiralDetected`; 0 is off. Default `10`. */
+  /**
+   * The number of tool calls in a turn that causes `toolSpiralDetected`; 0 turns it off.
+   * Default `10`.
+   */
   toolSpiralLimit?: number | undefined
   /** Receives redacted security events. */
   onAuditEvent?: ((event: AuditEvent) => void) | undefined
@@ -115,15 +119,18 @@ export interface Timeouts {
    * is fixed once, when the handshake starts. Default 30000 ms.
    */
   overall?: number | undefined
-  /** Bounds the time from the open socket to ServerConnected. Default 10000 ms. */
+  /** Bounds the time from opening the socket to the event onServerConnected. Default 10000 ms. */
   serverConnect?: number | undefined
-  /** Bounds the time from Join to ClientConfig. Default 5000 ms. */
+  /** Bounds the time from the event join to clientConfiguration. Default 5000 ms. */
   joinRoom?: number | undefined
-  /** Bounds the time from Join to its end. Default 20000 ms. */
+  /** Bounds the time from the event join to joinComplete. Default 20000 ms. */
   joinComplete?: number | undefined
-  /** Bounds each of ShowAgent and AskPermissions. Default 10000 ms. */
+  /** Bounds the wait for each of the events showAgent and askPermissions. Default 10000 ms. */
   agent?: number | undefined
-  /** Bounds each of ASRReady and ASRAnswer. Default 30000 ms. */
+  /**
+   * Bounds the wait for each of the events asr-webrtc-ready and asr-webrtc-answer. Default
+   * 30000 ms.
+   */
   asr?: number | undefined
   /** Bounds the time from the media answer to the first painted frame. Default 6000 ms. */
   firstFrame?: number | undefined
@@ -131,39 +138,39 @@ export interface Timeouts {
   prepareIdle?: number | undefined
   /** Bounds one WHEP POST with its body. Default 5000 ms. */
   whepTry?: number | undefined
-  /** The number of tries. Default `3`. */
+  /** The number of WHEP POSTs before a subscription fails. Default `3`. */
   whepTries?: number | undefined
-  /** The wait between tries. Default 1000 ms. */
+  /** The average wait between them. Default 1000 ms. */
   whepBackoff?: number | undefined
   /** Bounds one WHEP DELETE. Default 3000 ms. */
   whepRelease?: number | undefined
   /** Bounds one recovery of the avatar's peer. Default 15000 ms. */
   recover?: number | undefined
   /**
-   * Bounds the time without a picture that repairs and a rebuild did not bring back. Default
-   * 120000 ms.
+   * Bounds the time without a picture despite repairs and a rebuild; the session then ends with
+   * media_recover_failed. Default 120000 ms.
    */
   mediaLost?: number | undefined
-  /** The period of the check of the peers. Default 1000 ms. */
+  /** The interval between checks of the peers. Default 1000 ms. */
   healthTick?: number | undefined
-  /** How long no new bytes of the picture may come. Default 4000 ms. */
+  /** How long no new video bytes may arrive before the picture is repaired. Default 4000 ms. */
   videoStall?: number | undefined
   /** The number of full rebuilds before the session gives up. Default `2`. */
   coldAttempts?: number | undefined
-  /** The wait between them. Default 500 ms. */
+  /** The average wait between full rebuilds. Default 500 ms. */
   coldBackoff?: number | undefined
 }
 
-/** What the agent may start by itself; what is not given is allowed. */
+/** What the agent may start by itself; what is not set is allowed. */
 export interface AgentActions {
   navigate?: "off" | boolean | undefined
   genui?: "off" | boolean | undefined
   structuredDataForm?: "off" | boolean | undefined
-  /** Allows tools; a list, Tools, is of the only ones that are allowed. */
+  /** Allows tool calls; a list names the only tools that are allowed. */
   toolCall?: "off" | boolean | string[] | undefined
 }
 
-/** What a live session can be told. */
+/** The options of a live session. */
 export interface AvatarSettings extends SessionSettings {
   /**
    * The host of the control socket, from `appInit`. Its default is the same in every region.
@@ -173,21 +180,21 @@ export interface AvatarSettings extends SessionSettings {
   /** The media host, from `appInit`. */
   srsBaseUrl?: string | URL | undefined
   /**
-   * The relay, from `appInit`: a host, which stands for its addresses over UDP, TCP and TLS, or
-   * an address with a port or a transport, which is used as it is.
+   * The relay, from `appInit`: a host, which is tried over UDP, TCP and TLS, or an address with
+   * a port or a transport, which is used unchanged.
    */
   turnServerUrl?: string | undefined
   /** The login to the relay. */
   turnCredentials?: TurnCredentials | undefined
   /**
-   * Returns a new login to the relay, because that of the connect may have expired. It is
-   * called before the session is rebuilt or resumed, and before a repair of the picture when
-   * the login's expiry has passed. It has 5 s.
+   * Returns a new login to the relay within 5 s. It is called before the session is rebuilt, or
+   * is resumed after an expired pause, because the login may have expired, and before a repair
+   * of the picture if it has expired.
    */
   onRelayNeeded?: (() => Promised<TurnCredentials | null | undefined>) | undefined
-  /** Used in place of what `turnServerUrl` gives. */
+  /** Used in place of `turnServerUrl` and `turnCredentials`. */
   iceServers?: RTCIceServer[] | undefined
-  /** For the avatar's media. Default relay, in Firefox all. */
+  /** The policy for the avatar's media. Default: relay; all in Firefox or without ICE servers. */
   iceTransportPolicy?: "relay" | "all" | undefined
   /** The only codec to offer, such as VP8. */
   preferredVideoCodec?: string | undefined
@@ -208,94 +215,112 @@ export interface AvatarSettings extends SessionSettings {
   contextType?: string | undefined
   /** The notice of the `disclosure` event. Default `"You are talking to an AI avatar."`. */
   disclosureText?: string | undefined
-  /** Holds the start until `acknowledgeDisclosure()`. Default `false`. */
+  /**
+   * Delays the start of the conversation until `acknowledgeDisclosure()` is called. Default
+   * `false`.
+   */
   requireDisclosureAck?: boolean | undefined
-  /** Shows the picture, and plays the voice unless AudioEl is set. */
+  /** The element that shows the picture, and plays the voice unless `audioEl` is set. */
   videoEl?: HTMLMediaElement | null | undefined
-  /** Plays the voice. */
+  /** The element that plays the voice. */
   audioEl?: HTMLMediaElement | null | undefined
-  /** Merged over echo cancellation, noise suppression and automatic gain; false is none of them. */
+  /**
+   * Merged over the default constraints, which request echo cancellation, noise suppression and
+   * automatic gain control; with false none of these is requested.
+   */
   micConstraints?: MediaTrackConstraints | false | undefined
-  /** The page's own audio processing; something falsy leaves the microphone's stream as it is. */
+  /**
+   * The page's own audio processing. It gets the microphone's stream and returns the stream to
+   * send; a falsy result leaves the microphone's stream as it is.
+   */
   noiseProcessor?: ((stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>) | undefined
   /**
-   * Says when the microphone is asked for: immediate, beside connecting, or deferred, with
+   * When the microphone is requested: immediate, while connecting, or deferred, by
    * `startMic()`. Default `"immediate"`.
    */
   micStartMode?: "immediate" | "deferred" | undefined
   /** The level at which `localSpeakingChanged` turns true, 0 to 4080. Default `300`. */
   localVadThreshold?: number | undefined
-  /** Caps the microphone's sender, in kbit/s; 0 is no cap. */
+  /** Limits the bitrate of the microphone, in kbit/s; 0 means no limit. */
   maxAsrBitrateKbps?: number | undefined
   /**
-   * Changes a typed text or blocks it, with an error, in a page with false or a throw: the text
-   * is refused with `guardrail_blocked`.
+   * May change a typed text, or block it with an error (in a page by returning false or by
+   * throwing). A blocked text is refused with `guardrail_blocked`.
    */
   onBeforeSend?: ((text: string, about: SendInfo) => Promised<string | false | void>) | undefined
-  /** May veto what the agent starts, with an error, in a page with false or a throw. */
+  /** May refuse an action of the agent with an error (in a page by returning false or by throwing). */
   onAgentAction?: ((action: AgentAction) => Promised<boolean | void>) | undefined
-  /** The policy that is asked before `onAgentAction`. */
+  /** The policy that is applied before `onAgentAction` is called. */
   agentActions?: AgentActions | undefined
-  /** Bounds the typed turns in any 60 s; 0 is any number. */
+  /** Bounds the typed turns in any 60 s; 0 means no limit. */
   maxTurnsPerMinute?: number | undefined
-  /** Ends the session when nothing happens for that long; 0 is never. Default 900000 ms. */
+  /** Ends the session when nothing happens for that long; 0 means never. Default 900000 ms. */
   idleTimeoutMs?: number | undefined
   /**
-   * Bounds the tries to reconnect the socket. With 0 the session ends with its socket. A
-   * negative number, the default, leaves the bound to `reconnectWindowMs`; events then have 0
-   * for it. Default `-1`.
+   * Bounds the attempts to reconnect the socket. With 0 the session ends when its socket is
+   * lost. With a negative number, the default, only `reconnectWindowMs` bounds them, and events
+   * report 0. Default `-1`.
    */
   maxReconnectAttempts?: number | undefined
-  /** The wait before the first try to reconnect, on average. Default 250 ms. */
+  /** The average wait before the first attempt to reconnect. Default 250 ms. */
   reconnectionDelay?: number | undefined
-  /** The longest wait between tries. Default 2000 ms. */
+  /** The longest wait between attempts. Default 2000 ms. */
   reconnectionDelayMax?: number | undefined
   /** Bounds the time without a connection. Default 22000 ms. */
   reconnectWindowMs?: number | undefined
-  /** Single time limits. */
+  /** The time limits to replace. */
   timeouts?: Timeouts | undefined
-  /** Reacts to the browser's online and offline. Default `true`. */
+  /** Reacts to the browser's events online and offline. Default `true`. */
   networkAware?: boolean | undefined
-  /** The period of `connectionQuality`; 0 is off. In ms. */
+  /** The interval of `connectionQuality`; 0 turns it off. In ms. */
   statsIntervalMs?: number | undefined
-  /** Mirrors typed texts to the service's debug event. Default `false`. */
+  /** Also sends typed texts to the service as debug events. Default `false`. */
   debug?: boolean | undefined
   /**
-   * The number of tool calls with nothing to hear or see before a rebuild. Default three times
-   * `toolSpiralLimit`; 0 is off.
+   * The number of tool calls in a row, with nothing to hear or see in between, that causes a
+   * rebuild. Default three times `toolSpiralLimit`; 0 turns it off.
    */
   hardToolSpiralLimit?: number | undefined
-  /** Asks the lost question again after that. Default `true`. */
+  /**
+   * Sends the unanswered question again after a rebuild that `hardToolSpiralLimit` caused.
+   * Default `true`.
+   */
   recoverFromSpiral?: boolean | undefined
-  /** Tells the service of the end although it ended the conversation. Default `false`. */
+  /**
+   * Reports the end to the service even if the service itself ended the conversation. Default
+   * `false`.
+   */
   completeOnServerEnd?: boolean | undefined
 }
 
-/** What a conversation in text can be told. */
+/** The options of a chat session. */
 export interface ChatSettings extends SessionSettings {
   /**
-   * Says what an error inside a good reply does: throw fails the turn, warn emits a warning and
-   * keeps its text. Default `"throw"`.
+   * Selects how an error segment in a successful reply is handled: throw fails the turn, warn
+   * emits a warning and keeps the turn's text. Default `"throw"`.
    */
   onErrorSegment?: "throw" | "warn" | undefined
-  /** Called for every HTTP reply to a turn, in order with the events, before those of its segments. */
+  /**
+   * Called for every HTTP reply to a turn, in order with the events and before the events of
+   * its segments.
+   */
   onResponse?: ((response: ResponseInfo) => void) | undefined
 }
 
 /**
- * The options of an agent session. Those at the top are for both transports, as far as they
- * apply to one; the options in avatar and chat win.
+ * The options of an agent session. The options at the top level apply to both transports; those
+ * in avatar and chat override them for one transport.
  */
 export interface AgentSettings extends SessionSettings, Pick<ChatSettings, "kind">, Pick<AvatarSettings, "conversationManagerUrl" | "srsBaseUrl" | "turnServerUrl" | "turnCredentials"> {
-  /** The first transport. Default `"avatar"`. */
+  /** The transport that the session starts with. Default `"avatar"`. */
   mode?: AgentMode | undefined
-  /** For the avatar alone. */
+  /** The options that only the avatar uses. */
   avatar?: AvatarSettings & OwnToken | undefined
-  /** For turns in text alone. */
+  /** The options that only turns in text use. */
   chat?: ChatSettings & OwnToken | undefined
 }
 
-/** Where the services are. */
+/** Selects the region and the addresses of the services. */
 export interface AppInitAddresses {
   /** Picks the default addresses: nvp1 (US, the default) or frp2 (EU). */
   region?: Region | undefined
@@ -313,8 +338,8 @@ export interface AppInitAddresses {
 export interface VisitorSettings {
   /**
    * The kind of the token, from `appInit`. Without it the service decides which calls are
-   * allowed. Calls about threads and messages fail with `wrong_token_scope` for a widget token,
-   * turns for an admin's, both without a request.
+   * allowed. Without a request, calls about threads and messages fail with `wrong_token_scope`
+   * for a widget token, and turns for an admin token.
    */
   kind?: TokenKind | undefined
   /** Picks the default of `genieUrl`: nvp1 (US, the default) or frp2 (EU). */
@@ -323,7 +348,7 @@ export interface VisitorSettings {
   genieUrl?: string | URL | undefined
   /** Turns the refusal of http to a public host into a warning. For tests only. Default `false`. */
   allowInsecureTransport?: boolean | undefined
-  /** Called for every HTTP reply, also of attempts that are repeated, before its body is read. */
+  /** Called for every HTTP reply, also for attempts that are retried, before its body is read. */
   onResponse?: ((response: ResponseInfo) => void) | undefined
 }
 
@@ -343,7 +368,7 @@ export interface ThreadQuery {
 
 /** Selects messages. */
 export interface MessageQuery {
-  /** Selects the messages of one thread. It wins over the filter's threadIdEquals. */
+  /** Selects the messages of one thread. It overrides the filter's threadIdEquals. */
   threadId?: string | undefined
   filter?: MessageFilter | undefined
   pager?: Pager | undefined
@@ -389,7 +414,7 @@ export interface AuditActor {
   entitlementEnforced: boolean | null
 }
 
-/** AuditEvent is a redacted security event. A session can't know every field: those are null. */
+/** AuditEvent is a redacted security event. Fields that a session can't know are null. */
 export interface AuditEvent {
   /** RFC 3339, in UTC */
   ts: string
@@ -401,7 +426,7 @@ export interface AuditEvent {
   actor: AuditActor
   /** `target` is the thread's id, empty before there is one. */
   target: string
-  /** `action` is the type without its area. */
+  /** `action` is `type` without its area, e.g. connect for session.connect. */
   action: string
   scope: "session"
   /** "" without one */
@@ -428,7 +453,7 @@ export interface ResponseInfo {
   headers: Record<string, string>
 }
 
-/** SendInfo tells BeforeSend what a text is. */
+/** SendInfo describes the text that `onBeforeSend` is called with. */
 export interface SendInfo {
   kind: "speak" | "spiralRecovery"
   threadId?: string
@@ -469,7 +494,7 @@ export interface AppInitResult {
   ks: string
   /**
    * `kind` is "widget" when the token was requested with the widget id: such a token has no
-   * threads. It is absent for a token that was given.
+   * threads. It is absent when the given token was used.
    */
   kind?: "widget"
   /** `conversationManagerUrl` is the origin of the control socket. */

@@ -16,8 +16,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// TestThePageGoesAwayDuringASwitch: both transports hear it, and the service hears
-// of one end.
+// TestThePageGoesAwayDuringASwitch: both transports receive pagehide, and one completion
+// signal is sent.
 func TestThePageGoesAwayDuringASwitch(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		r.mustConnect()
@@ -39,7 +39,7 @@ func TestThePageGoesAwayDuringASwitch(t *testing.T) {
 	})
 }
 
-// TestTheEndIsToldOnce, although one transport did and another goes on.
+// TestTheEndIsToldOnce: a later transport does not send the completion signal again.
 func TestTheEndIsToldOnce(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		r.mustConnect()

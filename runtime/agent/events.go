@@ -12,16 +12,16 @@ type StateChanged struct {
 	Reason string `json:"reason,omitempty" ts:"'user_requested' | 'transport_failed'"`
 }
 
-// TransportChanged comes before the new transport connects, so that its own
-// listeners can be attached, and again with the old one when a switch fails.
+// TransportChanged is emitted before a transport connects, so that listeners can be
+// attached to the transport itself, and again with the old transport when a switch fails.
 type TransportChanged struct {
 	Mode Mode `json:"mode"`
 	// Transport is a *[avatar.Session] or a *[chat.Session].
 	Transport any `json:"-"`
 }
 
-// ModeChanged follows a switch. Without ThreadContinuity the conversation goes on
-// in a new thread.
+// ModeChanged is emitted after a successful switch. If ThreadContinuity is false, the
+// conversation continues in a new thread.
 type ModeChanged struct {
 	Mode             Mode `json:"mode"`
 	ThreadContinuity bool `json:"threadContinuity"`

@@ -24,8 +24,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// TestMain finds goroutines that are left. In a page the one that handles a
-// JavaScript event is the Go runtime's own.
+// TestMain finds goroutines that are left. In a page the goroutine that handles a
+// JavaScript event belongs to the Go runtime.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
 }
@@ -369,7 +369,7 @@ func (w *world) spoken() []string {
 	return texts
 }
 
-// engine makes peers that do at once what they are asked.
+// engine makes peers that complete every request at once.
 type engine struct{ world *world }
 
 func (e *engine) NewSubscriber(func(media.Event)) avatar.Subscriber { return subscriber{} }

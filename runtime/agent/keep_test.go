@@ -57,7 +57,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		Avatar: avatar.Options{Options: session.Options{RequestVars: map[string]any{"b": "face", "d": "face"}}},
 	}
 	run(t, o, func(r *rig) {
-		o.RequestVars["a"] = "changed by its owner" // which is none of our business
+		o.RequestVars["a"] = "changed by its owner" // which must not change the session's copy
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 		r.mustConnect()
 		vars := func() any { return r.turn(len(r.turns) - 1).body["request_vars"] }
@@ -227,7 +227,8 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 	})
 }
 
-// TestAnAnswerThatIsOwedIsSettledWithItsTransport, and not with another.
+// TestAnAnswerThatIsOwedIsSettledWithItsTransport: responseSettled is emitted when no
+// transport awaits an answer any more.
 func TestAnAnswerThatIsOwedIsSettledWithItsTransport(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1", Kickoff: &event.Kickoff{Text: "Begin"}}, Mode: Chat}, func(r *rig) {
 		r.mustConnect()

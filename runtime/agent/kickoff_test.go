@@ -15,7 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// TestTheKickoffIsSentOnce, by the transport that is there when it may leave.
+// TestTheKickoffIsSentOnce, by the transport that carries the conversation when it may be
+// sent.
 func TestTheKickoffIsSentOnce(t *testing.T) {
 	kickoff := &event.Kickoff{Text: "Begin"}
 	auto := func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }

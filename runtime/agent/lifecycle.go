@@ -9,7 +9,7 @@ import (
 )
 
 // onEvent handles an event of a transport. It runs on the transport's own goroutine and
-// waits for the queue, which slows a transport down that emits too many events.
+// waits for the queue, which slows down a transport that emits too many events.
 func (s *Session) onEvent(t *transport, e event.Event) {
 	s.base.Work.Call(func() { s.receive(t, e) })
 	if s.base.Flooded() {
@@ -42,7 +42,7 @@ func (s *Session) receive(t *transport, e event.Event) {
 		}
 		s.base.Emit(e)
 	case avatar.StateChanged, chat.StateChanged:
-		s.refresh(t) // which may not have been connected before
+		s.refresh(t) // t may be connected only now
 	default:
 		if passedOn(e) {
 			s.base.Emit(e)
@@ -51,8 +51,8 @@ func (s *Session) receive(t *transport, e event.Event) {
 	s.checkKnown()
 }
 
-// same reports whether two ends are of one turn: what is spoken is known by its
-// speech, a turn in text by its own id.
+// same reports whether two ends are of one turn: a spoken turn is identified by its
+// speech id, a turn in text by its turn id.
 func same(a, b TurnEnded) bool {
 	if a.SpeechID == nil || b.SpeechID == nil {
 		return a.TurnID == b.TurnID
@@ -60,8 +60,8 @@ func same(a, b TurnEnded) bool {
 	return *a.SpeechID == *b.SpeechID
 }
 
-// pair emits responsePending and responseSettled strictly in turn, for both
-// transports together (session-api O6).
+// pair emits responsePending and responseSettled alternately, for both transports
+// together (session-api O6).
 func (s *Session) pair() {
 	pending := false
 	for _, t := range s.transports() {
@@ -83,10 +83,10 @@ func (s *Session) ended(t *transport, e Ended) {
 	t.ended = &e
 	if t == s.current && s.state == Connected {
 		s.end(Broken, transportFailed, t.ended, true)
-	} // else the outcome of the connect or the switch decides
+	} // else the call of Connect or SwitchMode under way handles it
 }
 
-// not is the error of a call that needs another state.
+// not returns the error of a call that needs the state want.
 func (s *Session) not(want State) error {
 	return fault.New(fault.InvalidState, "the session is "+string(s.state)+", not "+string(want))
 }
@@ -94,12 +94,12 @@ func (s *Session) not(want State) error {
 // over reports whether the session has ended.
 func (s *Session) over() bool { return s.state == Broken || s.state == Closed }
 
-// DisconnectOptions say how a session is left.
+// DisconnectOptions are the options of [Session.Disconnect].
 type DisconnectOptions = session.DisconnectOptions
 
-// Disconnect ends the session for good and sends the completion signal. It may be called at any time and more than once; it does
-// not wait. A connect or a switch under way, and texts that wait, fail with
-// invalid_state. The token is cleared.
+// Disconnect ends the session for good and sends the completion signal. It may be called
+// at any time and more than once; it does not wait. A connect or a switch under way, and
+// texts that wait, fail with invalid_state. The token is cleared.
 func (s *Session) Disconnect(o DisconnectOptions) {
 	fill(&o.Reason, "disconnect")
 	s.base.Work.Do(func() {
@@ -113,8 +113,8 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 	})
 }
 
-// end releases everything. ended is the event of the end, nil when no conversation had
-// begun: then the error of Connect reports it.
+// end releases everything. ended is the event that reports the end; it is nil if no
+// conversation had begun, because then the error of Connect reports it.
 func (s *Session) end(state State, why string, ended *Ended, keep bool) {
 	if s.over() {
 		return
@@ -160,7 +160,7 @@ func (s *Session) Close() {
 // Settle returns when an ended session emits nothing more: its transports are closed
 // and the listener has received every event. So a listener must not call it.
 func (s *Session) Settle() {
-	s.base.Work.Call(func() {}) // the queue releases them
+	s.base.Work.Call(func() {}) // waits until the queue has released the transports
 	s.leaving.Wait()
 	s.base.WaitDelivered()
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// A maker that gives a transport up again, as a page that refuses one has it do,
-// leaves nothing behind.
+// A constructor that creates a transport, closes it and returns an error, as happens when a
+// page refuses the transport, leads to no events.
 func TestTransportThatWasNeverMadeIsNotHeard(t *testing.T) {
 	refused := errors.New("refused")
 	heard := 0

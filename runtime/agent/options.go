@@ -24,32 +24,33 @@ func (m Mode) check() error {
 	return nil
 }
 
-// Options are the options of an agent session (session-api A.3.1). Those at the top are
-// for both transports, as far as they apply to one; the options in avatar and chat win.
+// Options are the options of an agent session (session-api A.3.1). The options at the top
+// level apply to both transports; those in avatar and chat override them for one transport.
 //
-// The thread and the kickoff are the conversation's: those in Avatar and Chat count
-// for the first transport alone. Capabilities and variables are merged by name.
+// The thread and the kickoff belong to the conversation: a kickoff in Avatar or Chat is used
+// only for the first transport, and the thread of the other transport only while the
+// conversation has none. Capabilities and variables are merged by name.
 type Options struct {
 	session.Options
 
-	// Mode is the first transport.
+	// Mode is the transport that the session starts with.
 	Mode Mode `json:"mode" enum:"avatar,chat" default:"avatar" ts:"AgentMode"`
 
-	// Avatar is for the avatar alone.
+	// Avatar are the options that only the avatar uses.
 	Avatar avatar.Options `json:"-" js:"avatar" ts:"AvatarSettings & OwnToken"`
-	// Chat is for turns in text alone.
+	// Chat are the options that only turns in text use.
 	Chat chat.Options `json:"-" js:"chat" ts:"ChatSettings & OwnToken"`
 }
 
-// Deps make the transports. The zero value is a program's: both are made of their
-// options alone. What release frees is freed when the transport was let go and is
-// closed; it may be nil.
+// Deps are the functions that create the transports. With the zero value, as in a native
+// program, a transport is created from its options alone. release is called when the
+// transport was released and closed; it may be nil.
 type Deps struct {
 	Avatar func(avatar.Options) (s *avatar.Session, release func(), err error)
 	Chat   func(chat.Options) (s *chat.Session, release func(), err error)
 }
 
-// own fills in what d lacks.
+// own sets the functions that are nil to their defaults.
 func (d *Deps) own() {
 	if d.Avatar == nil {
 		d.Avatar = func(o avatar.Options) (*avatar.Session, func(), error) {
@@ -65,22 +66,22 @@ func (d *Deps) own() {
 	}
 }
 
-// avatarOptions are the options of an avatar session that begins now.
+// avatarOptions returns the options of an avatar session that is created now.
 func (s *Session) avatarOptions() avatar.Options {
 	o := s.opts.Avatar
 	s.share(&o.Options)
 	return o
 }
 
-// chatOptions are the options of a chat session that begins now.
+// chatOptions returns the options of a chat session that is created now.
 func (s *Session) chatOptions() chat.Options {
 	o := s.opts.Chat
 	s.share(&o.Options)
 	return o
 }
 
-// share fills in what a transport has not of its own, and what belongs to the
-// conversation.
+// share sets the options that a transport has no value of its own for, and those that
+// belong to the conversation.
 func (s *Session) share(own *session.Options) {
 	shared := s.opts.Options
 	shared.Token = s.token
@@ -92,8 +93,8 @@ func (s *Session) share(own *session.Options) {
 	own.Kickoff = s.kickoff
 	own.Once = s.once
 	own.Capabilities = session.Merged(shared.Capabilities, capabilities)
-	// A transport's own variables win over the shared ones, and what was updated
-	// since wins over both.
+	// A transport's own variables override the shared ones; variables that were updated
+	// since override both.
 	own.RequestVars = session.Merged(session.Merged(shared.RequestVars, vars), s.updates)
 }
 

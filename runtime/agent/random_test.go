@@ -48,7 +48,7 @@ func TestWhateverHappens(t *testing.T) {
 	}
 }
 
-// chaos is a session under fire.
+// chaos is a session on which random calls are made.
 type chaos struct {
 	*rig
 	rnd *rand.Rand // of the goroutine of play
@@ -74,7 +74,7 @@ func (c *chaos) play() {
 		time.Sleep(c.within(300 * time.Millisecond))
 	}
 	if c.rnd.IntN(3) > 0 {
-		time.Sleep(time.Minute) // everything that can be concluded is
+		time.Sleep(time.Minute) // until every timeout has passed
 		c.settled()
 	}
 	c.Disconnect(DisconnectOptions{})
@@ -252,7 +252,7 @@ func (c *chaos) checkTexts() {
 	}
 }
 
-// settled checks that no text is left to be told of.
+// settled checks that every text has an outcome.
 func (c *chaos) settled() {
 	c.t.Helper()
 	synctest.Wait()

@@ -1,14 +1,14 @@
-// Package agent is one conversation over either transport: a face and a voice, or
-// text, and the switch between them (session-api part A.3).
+// Package agent implements one conversation over two transports, a video avatar with
+// voice or a text chat, and the switch between them (session-api part A.3).
 //
 // A [Session] owns the thread, the variables, the handlers of client commands and
-// the texts that have no outcome; a transport (*[avatar.Session] or
-// *[chat.Session]) carries the turns. During a switch there are two: the old one is
-// released when the new one is up, so that a switch that fails loses nothing. What a
-// transport emits is passed on as it is.
+// the texts that have no outcome yet; a transport (*[avatar.Session] or
+// *[chat.Session]) carries the turns. During a switch there are two transports: the old
+// one is released only when the new one is connected, so that a switch that fails loses
+// nothing. The events of a transport that are passed on are not changed.
 //
-// The state belongs to a serial queue. A connect and a switch run on the goroutine
-// of their caller, step by step, and post to the queue what changes the state.
+// The state belongs to a serial queue. Connect and SwitchMode run on the goroutine of
+// their caller and do every step that changes the state on the queue.
 //
 // The package must not import syscall/js, and must not depend on how a transport
 // reaches the service.
@@ -44,20 +44,20 @@ const (
 	transportFailed = "transport_failed"
 )
 
-// Snapshot is what can be read of a session at any time.
+// Snapshot is the part of a session's state that can be read at any time.
 type Snapshot struct {
 	State    State  `json:"state"`
 	Mode     Mode   `json:"mode"`
 	ThreadID string `json:"threadId,omitempty"`
-	// Timings are those of the avatar's connect, empty without one.
+	// Timings are those of the avatar's connect, empty without an avatar.
 	Timings map[string]int64 `json:"timings" ts:"Timings"`
-	// Transport carries the conversation, and is the way to everything that is not
-	// passed on: a *[avatar.Session] or a *[chat.Session].
+	// Transport is the session that carries the conversation, a *[avatar.Session] or a
+	// *[chat.Session]. Events that are not passed on can be received from it.
 	Transport any `json:"-"`
 }
 
-// Session is one conversation. Its methods may be called from any goroutine, and
-// from listeners, but for those that wait.
+// Session is one conversation. Its methods may be called from any goroutine and, except
+// those that wait, from listeners.
 type Session struct {
 	session.Conversation
 
@@ -72,18 +72,18 @@ type Session struct {
 	mode    Mode
 	token   string
 	thread  string
-	updates map[string]any // variables that were updated, over those of the options
+	updates map[string]any // variables that were updated; they override those of the options
 	kickoff *event.Kickoff // nil once it is used up
 	once    *sessionend.Once
 
-	current *transport         // carries the turns; after the end the last that did
+	current *transport         // carries the turns; after the end, the last transport that did
 	next    *transport         // connects during a switch
 	cancel  context.CancelFunc // of the connect or the switch under way, nil without one
 	joiners []chan<- error     // further callers of the connect under way
-	known   chan<- struct{}    // closed when a switch need not wait for the thread's id; nil if none does
+	known   chan<- struct{}    // closed when a switch need no longer wait for the thread's id; nil if none waits
 
 	handlers []*handler
-	texts    []*text // that were not settled, in the order of the calls
+	texts    []*text // without an outcome yet, in the order of the calls
 	pending  bool    // responsePending was emitted and not settled
 }
 
@@ -100,7 +100,7 @@ func New(o Options, d Deps) (*Session, error) {
 			return nil, err
 		}
 	}
-	// What the first transport has of its own wins.
+	// The options of the first transport override the shared ones.
 	kickoff, thread := o.Chat.Kickoff, o.Chat.ThreadID
 	if o.Mode == Avatar {
 		kickoff, thread = o.Avatar.Kickoff, o.Avatar.ThreadID
@@ -116,7 +116,7 @@ func New(o Options, d Deps) (*Session, error) {
 		s.opts.OnTokenNeeded = func(ctx context.Context) (string, error) {
 			token, err := ask(ctx)
 			if err == nil && token != "" {
-				s.base.Work.Post(func() { // for the transports to come
+				s.base.Work.Post(func() { // for later transports
 					if s.token != "" {
 						s.token = token
 					}
@@ -129,7 +129,7 @@ func New(o Options, d Deps) (*Session, error) {
 	s.base.Start(session.Hooks{
 		Publish: s.publish,
 		Crashed: s.crashed,
-		OnEvent: o.OnEvent, OnEvents: o.OnEvents, Log: o.Log, // audit events are the transports'
+		OnEvent: o.OnEvent, OnEvents: o.OnEvents, Log: o.Log, // the transports report audit events
 	})
 	s.Conversation = session.NewConversation(&s.base, session.Behaviour{
 		Kind:  "agent session",
@@ -152,8 +152,7 @@ func New(o Options, d Deps) (*Session, error) {
 	return s, nil
 }
 
-// Snapshot returns the session's present properties. What it points to is never
-// changed.
+// Snapshot returns the session's present properties. The returned value is never changed.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 
 // publish stores a snapshot of the state, which any goroutine may read.

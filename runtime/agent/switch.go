@@ -68,7 +68,7 @@ func (s *Session) Connect(ctx context.Context) error {
 // connected ends a connect and returns its outcome.
 func (s *Session) connected(t *transport, err error) error {
 	if s.state != Connecting {
-		return s.not(Connected) // it ended meanwhile, and t with it
+		return s.not(Connected) // the session ended meanwhile, and t with it
 	}
 	s.cancel = nil
 	if err == nil {
@@ -83,16 +83,15 @@ func (s *Session) connected(t *transport, err error) error {
 }
 
 // SwitchMode moves the conversation to the other transport, with its thread,
-// variables, handlers and waiting texts. The old transport is released when the new one is
-// up; when that fails the conversation stays where it was, and the error is the
+// variables, handlers and waiting texts. With the present mode it does nothing. If the
+// new transport fails, the conversation stays on the old one, and the error is the new
 // transport's. Other errors: bad_request, invalid_state (not connected, already
-// switching, or ended meanwhile), aborted at the end of ctx (timeout for a
-// deadline). The present mode is no switch.
+// switching, or ended meanwhile), aborted at the end of ctx (timeout for a deadline).
 //
-// The old transport keeps working until the new one is up. A turn in text
-// that is not complete then fails with aborted, with what came of it; in the thread
-// it stays as far as it came. Texts that have not left by then go to the new
-// transport. No completion signal is sent: the conversation goes on.
+// The old transport keeps working until the new one is connected, and is then released. A
+// turn in text that is not complete by then fails with aborted and contains what was
+// received of its answer, which the thread keeps too. Texts that were not sent by then go to
+// the new transport. No completion signal is sent, because the conversation continues.
 func (s *Session) SwitchMode(ctx context.Context, mode Mode) error {
 	if err := mode.check(); err != nil {
 		return err
@@ -140,7 +139,7 @@ func (s *Session) SwitchMode(ctx context.Context, mode Mode) error {
 	return err
 }
 
-// openNext makes the transport that a switch goes to.
+// openNext creates the new transport of a switch.
 func (s *Session) openNext(ctx context.Context, mode Mode) (*transport, error) {
 	s.known = nil
 	if ctx.Err() != nil {
@@ -159,11 +158,11 @@ func (s *Session) openNext(ctx context.Context, mode Mode) (*transport, error) {
 	return next, nil
 }
 
-// switched ends a switch, in the new transport or where the conversation was, and
-// returns its outcome. next is nil if there never was one.
+// switched ends a switch, on the new transport or on the old one, and returns its outcome.
+// next is nil if it was never created.
 func (s *Session) switched(next *transport, err error) error {
 	if s.state != Switching {
-		return s.not(Connected) // it ended meanwhile, and next with it
+		return s.not(Connected) // the session ended meanwhile, and next with it
 	}
 	s.cancel, s.next = nil, nil
 	if err == nil {
@@ -185,8 +184,8 @@ func (s *Session) switched(next *transport, err error) error {
 	return nil
 }
 
-// stay ends a switch that failed: the conversation is where it was, unless that
-// transport ended meanwhile.
+// stay ends a switch that failed: the conversation stays on the old transport, unless that
+// ended meanwhile.
 func (s *Session) stay(next *transport) {
 	if next != nil {
 		s.releaseTransport(next, true, "switch")
@@ -197,7 +196,7 @@ func (s *Session) stay(next *transport) {
 		return
 	}
 	if next != nil && next.used() {
-		s.kickoff = nil // and the old transport never sends its own
+		s.kickoff = nil // the old transport still holds its own, and never sends it
 	} else {
 		old.HoldKickoff(false)
 	}
@@ -210,15 +209,15 @@ func (s *Session) stay(next *transport) {
 
 // connect opens t. It runs on its caller's goroutine.
 func (s *Session) connect(ctx context.Context, t *transport) error {
-	s.base.WaitDelivered() // so that listeners are attached to t before
+	s.base.WaitDelivered() // so that listeners are attached to t first
 	if ctx.Err() != nil {
 		return session.EndOf(ctx)
 	}
 	return t.connect(ctx)
 }
 
-// outcome is the error of a call that gave its context to something that failed
-// with err.
+// outcome returns the error of a call whose context is ctx and which failed with err, or nil
+// for a nil err.
 func outcome(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return session.EndOf(ctx)
@@ -262,10 +261,10 @@ func (s *Session) refresh(t *transport) {
 	}
 }
 
-// releaseTransport disconnects a transport; an answer that has not begun is given up.
+// releaseTransport disconnects a transport; an answer that has not begun is no longer awaited.
 func (s *Session) releaseTransport(t *transport, keep bool, reason string) {
 	t.released = true
-	// The request that the conversation is over leaves first (wire-protocol §8.8).
+	// The completion signal, if any, is sent first (wire-protocol §8.8).
 	t.Disconnect(session.DisconnectOptions{Keep: keep, Reason: reason})
 	if t.turn != nil {
 		s.base.Emit(*t.turn)

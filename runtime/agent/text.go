@@ -15,14 +15,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// handler is a function of the application that every transport gets.
+// handler is a function of the application that is registered with every transport.
 type handler struct {
 	register func(transportSession) (remove func(), err error)
 }
 
-// OnToolCall registers a handler for the tool called name, in this transport and
-// in those to come, and returns the function that removes it. The error is
-// bad_request.
+// OnToolCall registers a handler for the tool called name, with the present transport and
+// later ones, and returns the function that removes it. The error is bad_request.
 func (s *Session) OnToolCall(name string, h session.ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
 	if err := session.CheckToolHandler(name, h, schema); err != nil {
 		return nil, err
@@ -30,9 +29,9 @@ func (s *Session) OnToolCall(name string, h session.ToolHandler, schema converse
 	return s.addHandler(&handler{func(l transportSession) (func(), error) { return l.OnToolCall(name, h, schema) }}), nil
 }
 
-// OnOAuthRequired registers a handler for requests of the visitor's consent, in
-// this transport and in those to come, and returns the function that removes it.
-// The error is bad_request.
+// OnOAuthRequired registers a handler for requests of the visitor's consent, with the
+// present transport and later ones, and returns the function that removes it. The error
+// is bad_request.
 func (s *Session) OnOAuthRequired(h session.ConsentHandler) (remove func(), err error) {
 	if err := session.CheckConsentHandler(h); err != nil {
 		return nil, err
@@ -60,9 +59,9 @@ func (s *Session) addHandler(h *handler) (remove func()) {
 	}
 }
 
-// RespondToTool answers a call that the brain waits for. One that came over a
-// transport that was released since is unknown_or_stale: the turn that it belonged to
-// is over. response is an object. Errors: bad_request, invalid_state.
+// RespondToTool answers a tool call that the brain waits for. The result is
+// unknown_or_stale for a call of a transport that was released since, because its turn is
+// over. response must be an object. Errors: bad_request, invalid_state.
 func (s *Session) RespondToTool(ctx context.Context, id string, response map[string]any) (session.ToolAnswer, error) {
 	t, err := s.live(ctx)
 	if err != nil {
@@ -72,7 +71,7 @@ func (s *Session) RespondToTool(ctx context.Context, id string, response map[str
 }
 
 // live returns the transport that carries the conversation. The error is
-// invalid_state once it has ended.
+// invalid_state once the session has ended.
 func (s *Session) live(ctx context.Context) (*transport, error) {
 	t, err := session.Ask(ctx, &s.base, func(reply chan<- *transport) {
 		if s.over() {
@@ -87,7 +86,7 @@ func (s *Session) live(ctx context.Context) (*transport, error) {
 	return t, err
 }
 
-// mergeVars keeps the variables for later transports and hands them to the present.
+// mergeVars stores the variables for later transports and passes them to the present ones.
 func (s *Session) mergeVars(vars map[string]any) {
 	s.updates = session.Merged(s.updates, vars)
 	for _, t := range s.transports() {
@@ -109,9 +108,9 @@ func (s *Session) setToken(token string) {
 	}
 }
 
-// CompleteThread sends the completion signal now; it is sent once in the life of
-// the session, over whatever transport. The error is invalid_state once the session
-// has ended; every other outcome is in the result.
+// CompleteThread sends the completion signal now; it is sent once in the life of the
+// session, whichever transport sends it. The error is invalid_state once the session has
+// ended; every other outcome is in the result.
 func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error) {
 	t, err := s.live(ctx)
 	if err != nil {
@@ -129,13 +128,13 @@ const (
 	returnLimit = time.Second
 )
 
-// Sent is what became of a text.
+// Sent is the outcome of a text.
 type Sent struct {
-	// Turn is the answer, in the mode [Chat], with an error what came of it; nil in
-	// the other mode, where the answer is spoken.
+	// Turn is the answer in the mode [Chat]; with an error, what was received of it. It is
+	// nil in the mode [Avatar], where the answer is spoken.
 	Turn *converse.Turn
-	// Left says, without an error, that the text was sent; false that the session
-	// ended first.
+	// Left reports, if there is no error, whether the text was sent; false means that the
+	// session ended first.
 	Left bool
 }
 
@@ -153,10 +152,10 @@ type sent struct {
 	err error
 }
 
-// SendText sends one turn: in the mode [Chat] it returns the whole answer, in the
-// other as soon as the text has left. During a switch up to 8 texts wait and leave
-// through whatever transport carries the conversation then, in their order; several
-// that leave to an avatar do so as one turn, as they do when it holds them.
+// SendText sends one turn. In the mode [Chat] it returns the whole answer; in the mode
+// [Avatar] it returns as soon as the text was sent. During a switch up to 8 texts wait, and
+// are then sent in their order over the transport that carries the conversation. Several
+// waiting texts become one turn of an avatar, as in [avatar.Session.Speak].
 //
 // Errors are those of [chat.Session.SendText] and [avatar.Session.Speak];
 // invalid_state when the session is not connected or a ninth text would wait;
@@ -194,7 +193,7 @@ func (s *Session) take(x *text) {
 	}
 }
 
-// withdraw drops a text that waits. One that a transport has ends with that transport.
+// withdraw drops a text that waits. A text that a transport has taken gets its outcome there.
 func (s *Session) withdraw(x *text) {
 	if x.carrier == nil && slices.Contains(s.texts, x) {
 		s.settle(x, Sent{}, session.EndOf(x.ctx))
@@ -207,7 +206,7 @@ func (s *Session) settle(x *text, what Sent, err error) {
 	s.base.AfterDelivered(func() { x.ended <- sent{what, err} })
 }
 
-// refuseTexts ends those that wait; the others end with their transport.
+// refuseTexts ends the texts that wait; the others get their outcome from their transport.
 func (s *Session) refuseTexts() {
 	for _, x := range slices.Clone(s.texts) {
 		if x.carrier == nil {
@@ -231,7 +230,7 @@ func (s *Session) deliver() {
 		if x.carrier == nil {
 			ready = append(ready, x)
 		} else if x.carrier.released && !x.carrier.overdue {
-			return // it may be returned, and is the next in order
+			return // x may still be returned unsent, and is the next in order
 		}
 	}
 	if len(ready) > 0 {
@@ -247,7 +246,7 @@ func (s *Session) ask(t *transport, c *chat.Session, texts []*text) {
 		s.base.Spawn(func() {
 			turn, err := wait()
 			s.base.Work.Post(func() {
-				// Of a turn that began, the end of its session is aborted.
+				// A turn that had begun when its session ended fails with aborted instead.
 				unsent := errors.Is(err, fault.InvalidState)
 				s.carried(t, []*text{x}, Sent{Turn: &turn, Left: err == nil}, err, unsent)
 			})

@@ -176,8 +176,8 @@ func TestWhatTheAvatarHoldsMovesToText(t *testing.T) {
 	})
 }
 
-// TestATextThatNobodyDecidesOnHoldsOthersUpForASecond: the application considers it
-// for the avatar that is gone.
+// TestATextThatNobodyDecidesOnHoldsOthersUpForASecond: BeforeSend still runs for the avatar
+// that was released.
 func TestATextThatNobodyDecidesOnHoldsOthersUpForASecond(t *testing.T) {
 	decide := make(chan struct{})
 	slow := func(context.Context, string, avatar.SendInfo) (string, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// transportSession is what both kinds of session can do.
+// transportSession has the methods that both kinds of session have.
 type transportSession interface {
 	OnToolCall(name string, h session.ToolHandler, schema converse.ArgsSchema) (remove func(), err error)
 	OnOAuthRequired(h session.ConsentHandler) (remove func(), err error)
@@ -41,15 +41,15 @@ type transport struct {
 	send    func([]*text)               // sends texts in their order
 	release func()
 
-	// What follows belongs to the session's queue.
+	// The fields below belong to the session's queue.
 
-	pending     bool                // its answer has not begun
-	turn        *TurnEnded          // what the end of the turn under way will be, nil without one
+	pending     bool                // an answer is awaited that has not begun
+	turn        *TurnEnded          // the event that will end the turn under way, nil without one
 	pendingVars map[string]any      // variables that it could not take yet
-	ended       *Ended              // it ended without a call of Disconnect
+	ended       *Ended              // set if it ended without a call of Disconnect
 	released    bool                // it was released; its events are ignored
-	overdue     bool                // returnLimit has passed since its release: its texts hold up no others
-	removes     map[*handler]func() // of the session's handlers in it
+	overdue     bool                // returnLimit has passed since its release: other texts no longer wait for its own
+	removes     map[*handler]func() // remove the session's handlers from it
 }
 
 // open makes a transport that has the session's handlers; it does not connect.
@@ -85,13 +85,13 @@ func (s *Session) open(mode Mode) (*transport, error) {
 
 // addHandler registers a handler of the session.
 func (t *transport) addHandler(h *handler) {
-	// Its name and function were checked when the session took it.
+	// Its name and function were checked when it was registered with the session.
 	if remove, err := h.register(t.transportSession); err == nil {
 		t.removes[h] = remove
 	}
 }
 
-// removeHandler removes it.
+// removeHandler removes a handler of the session.
 func (t *transport) removeHandler(h *handler) {
 	if remove := t.removes[h]; remove != nil {
 		delete(t.removes, h)
@@ -99,12 +99,12 @@ func (t *transport) removeHandler(h *handler) {
 	}
 }
 
-// transports returns those that were not released.
+// transports returns the transports that were not released.
 func (s *Session) transports() []*transport {
 	return slices.DeleteFunc([]*transport{s.current, s.next}, func(t *transport) bool { return t == nil || t.released })
 }
 
-// connect returns when every event of the outcome was delivered.
+// connect connects t and returns when every event of the outcome was delivered.
 func (t *transport) connect(ctx context.Context) error {
 	err := t.open(ctx)
 	t.WaitDelivered()
@@ -116,17 +116,17 @@ func (t *transport) lost() error {
 	if t.ended == nil && !t.Status().Ended {
 		return nil
 	}
-	return fault.New(fault.ConnectFailed, "the transport ended as soon as it was up").InPhase(fault.PhaseConnect)
+	return fault.New(fault.ConnectFailed, "the new transport ended right after it had connected; try again").InPhase(fault.PhaseConnect)
 }
 
-// used reports whether the kickoff has left.
+// used reports whether the kickoff was sent.
 func (t *transport) used() bool {
 	k := t.Status().Kickoff
 	return k != nil && k.Sent
 }
 
-// free returns when a disconnected transport is closed. A panic in it is logged and
-// does not end the agent session.
+// free closes a disconnected transport and calls its release function. A panic in one of
+// them is logged and does not end the agent session.
 func (t *transport) free(base *session.Base) {
 	for _, f := range []func(){t.Close, t.release} {
 		if f == nil {

@@ -37,7 +37,7 @@ type Result struct {
 	// KS is the conversation token.
 	KS string `json:"ks"`
 	// Kind is "widget" when the token was requested with the widget id: such a token
-	// has no threads. It is absent for a token that was given.
+	// has no threads. It is absent when the given token was used.
 	Kind TokenKind `json:"kind,omitempty" ts:"'widget'"`
 	// ConversationURL is the origin of the control socket.
 	ConversationURL string `json:"conversationManagerUrl"`
@@ -82,9 +82,10 @@ func (c TURNCredentials) String() string { return fault.Redacted }
 // GoString keeps the login out of logs.
 func (c TURNCredentials) GoString() string { return c.String() }
 
-// Init calls appInit with o's token, or with the token of o's widget. When the service
-// answers 401 and there is a widget id, it calls once more with a new widget token. Addresses are checked before any request; the error is always
-// a *fault.Error, with api_exception for a token of the wrong kind.
+// Init calls appInit with o's token, or with the token of o's widget. If the service
+// replies with status 401 and there is a widget id, it calls appInit once more with a new
+// widget token. Addresses are checked before any request; the error is always a
+// *fault.Error, with api_exception for a token of the wrong kind.
 func Init(ctx context.Context, o Options) (*Result, error) {
 	if o.Token == "" && o.WidgetID == "" {
 		return nil, fault.New(fault.BadRequest, "a widgetId or a token is required")
@@ -157,8 +158,8 @@ func (p *place) appInit(ctx context.Context, token string, kind TokenKind) (*Res
 	if err != nil {
 		return nil, err
 	}
-	// The fields whose JSON type varies come first: the shallower one wins. So
-	// does Kind, which the service must not set.
+	// The fields whose JSON type varies are declared here too, because encoding/json
+	// prefers the shallower field; so is Kind, which the service must not set.
 	var reply struct {
 		Kind            json.RawMessage `json:"kind"`
 		PartnerID       json.RawMessage `json:"partnerId"`
@@ -188,7 +189,7 @@ func (p *place) appInit(ctx context.Context, token string, kind TokenKind) (*Res
 	return &result, nil
 }
 
-// idText reads an id that is a number or a string on the wire.
+// idText reads an id that is a number or a string in the reply.
 func idText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

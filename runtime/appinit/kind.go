@@ -14,9 +14,9 @@ const (
 	// WidgetToken comes from a widget id and is the same for every visitor. The
 	// token that appInit returns for it can converse, but has no threads.
 	WidgetToken TokenKind = "widget"
-	// ConversationToken talks to one brain configuration.
+	// ConversationToken is for conversations with one brain configuration.
 	ConversationToken TokenKind = "conversation"
-	// AgentToken talks as one agent.
+	// AgentToken is for conversations with one agent.
 	AgentToken TokenKind = "agent"
 	// AdminToken manages an account. It must not reach a page.
 	AdminToken TokenKind = "admin"

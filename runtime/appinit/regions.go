@@ -50,8 +50,8 @@ func Regions() []string {
 	return codes
 }
 
-// Config says where the services are (service.md "Regions and base addresses" rules 1
-// and 6).
+// Config selects the region and the addresses of the services (service.md "Regions and
+// base addresses" rules 1 and 6).
 //
 // A nil address means the region's own, a nil region means nvp1; an empty string is an
 // error, because it is probably an unset variable. Config has no admin secret, which
@@ -120,7 +120,8 @@ func (a Addresses) Base(s Service) (string, error) {
 	return base, nil
 }
 
-// GenieBase returns the address of the conversation host only. Errors are those of Resolve and Base.
+// GenieBase returns the address of the conversation host only. Errors are those of Resolve
+// and Base.
 func (c Config) GenieBase() (string, error) {
 	addresses, err := c.Resolve()
 	if err != nil {

@@ -163,7 +163,7 @@ func TestCheckAddress(t *testing.T) {
 				t.Errorf("warning %v", warnings[0])
 			}
 
-			// Whoever collects no warnings gets the same answer.
+			// Without Warn the result is the same.
 			if silent, err := (Policy{}).HTTP("genieUrl", test.address); silent != got || (err == nil) != (test.code == "") {
 				t.Errorf("without Warn: %q, %v", silent, err)
 			}

@@ -22,16 +22,16 @@ type AgentAction struct {
 	Source  string `json:"source" ts:"'agent'"`
 }
 
-// actionQueue keeps the brain's pieces in order while the application considers
-// one of them: what comes behind it waits.
+// actionQueue keeps the brain's segments in order while the application decides about
+// one of them: those after it wait.
 type actionQueue struct {
 	deciding context.CancelCauseFunc // of the hook under way, nil without one
 	decided  <-chan struct{}         // closed when that ends
 	waiting  []func()
-	refused  bool // the widget that the next fragments belong to
+	refused  bool // the widget to which the next fragments belong was refused
 }
 
-// inOrder runs f after the pieces that came before it.
+// inOrder runs f after the segments that arrived before it.
 func (s *Session) inOrder(f func()) {
 	if s.actions.deciding != nil {
 		s.actions.waiting = append(s.actions.waiting, f)
@@ -40,7 +40,7 @@ func (s *Session) inOrder(f func()) {
 	f()
 }
 
-// dropSegments drops what waits, with the session that it came from.
+// dropSegments drops the waiting segments when their server-side session is given up.
 func (s *Session) dropSegments() {
 	if s.actions.deciding != nil {
 		s.actions.deciding(cutShort(nil))
@@ -49,8 +49,8 @@ func (s *Session) dropSegments() {
 	s.shown.widgets.Discard()
 }
 
-// ifAllowed runs f unless the policy or the application refuses action; no Type
-// is nothing to refuse (wire-protocol §10.7, session-api O14).
+// ifAllowed runs f unless the policy or the application refuses action. An action
+// without a Type is always allowed (wire-protocol §10.7, session-api O14).
 func (s *Session) ifAllowed(action AgentAction, f func()) {
 	if action.Type == "" {
 		f()
@@ -92,7 +92,7 @@ func (s *Session) allow(action AgentAction, f func()) {
 	f()
 }
 
-// runWaiting runs what waited, up to the next piece to consider.
+// runWaiting runs the waiting functions, up to the next that needs a decision.
 func (s *Session) runWaiting() {
 	for s.actions.deciding == nil && len(s.actions.waiting) > 0 {
 		f := s.actions.waiting[0]
@@ -109,7 +109,8 @@ func (s *Session) deny(action AgentAction, reason string) {
 	s.base.Emit(AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
 }
 
-// actionOf returns what a segment would start; Type is empty if nothing.
+// actionOf returns the action that a segment would start; its Type is empty if there
+// is none.
 func actionOf(seg *converse.Segment) AgentAction {
 	switch seg.Type {
 	case converse.Tool:
@@ -168,8 +169,8 @@ func off(allowed *bool) bool { return allowed != nil && !*allowed }
 // (wire-protocol §8.7).
 const spiralPrefix = "Please answer in words only this turn, without calling any tool. "
 
-// countTool notices a brain that calls tools and shows nothing for so long that
-// only a rebuild helps (wire-protocol §8.7).
+// countTool rebuilds the session when the brain has called so many tools without
+// showing anything that only a rebuild helps (wire-protocol §8.7).
 func (s *Session) countTool() {
 	s.shown.silentTools++
 	hard := *s.opts.HardToolSpiralLimit
@@ -187,7 +188,7 @@ func (s *Session) countTool() {
 	s.lose(toolSpiral, detail{reason: "tool_spiral_hard_limit"})
 }
 
-// perceived resets what counts silence.
+// perceived resets the counter and the watchdog of silence.
 func (s *Session) perceived() {
 	s.shown.silentTools = 0
 	s.shown.perceived = true
@@ -204,8 +205,7 @@ func (s *Session) checkEmptyTurn() {
 	s.base.Warning(Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.vars)})
 }
 
-// noteActivity records activity: the idle limit and the hidden
-// page's grace start again.
+// noteActivity restarts the idle limit and the grace period of a hidden page.
 func (s *Session) noteActivity() {
 	if s.notifier != nil {
 		s.notifier.Activity()
@@ -226,7 +226,7 @@ func (s *Session) noteActivity() {
 	})
 }
 
-// What tool calls are handled and answered with.
+// Types for handling and answering tool calls.
 type (
 	ToolHandler    = session.ToolHandler
 	ConsentHandler = session.ConsentHandler

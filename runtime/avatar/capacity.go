@@ -18,12 +18,12 @@ const (
 	CapacityPoll = 5 * time.Second
 )
 
-// WaitForCapacity asks on a socket of its own until an avatar is free, every
-// poll and for at most wait; zero means the default. It returns the service's
-// details. The error is capacity_timeout.
+// WaitForCapacity asks on a socket of its own whether an avatar is free, every poll and
+// for at most wait, until one is; zero means the default. It returns the service's
+// details. The error is capacity_timeout, or why the service could not be asked.
 //
-// Clients whose sockets were connected at the same moment ask evenly spread over a poll: the
-// first wait of each is its own.
+// The first interval of each client differs, so that clients whose sockets were connected
+// at the same moment ask evenly spread over a poll.
 func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration) (json.RawMessage, error) {
 	wait = cmp.Or(wait, CapacityWait)
 	poll = cmp.Or(poll, CapacityPoll)
@@ -45,7 +45,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 	again := time.NewTimer(poll)
 	again.Stop()
 	defer again.Stop()
-	first := true     // answer on this connection
+	first := true     // the next reply is the first on this connection
 	var lastErr error // of the last attempt to connect
 	for {
 		select {
@@ -92,14 +92,14 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 	}
 }
 
-// capacityBackoff are the waits after negative answers during a connect, of
-// which the last repeats (wire-protocol §2.6).
+// capacityBackoff are the waits after negative replies during a connect; the last one
+// repeats (wire-protocol §2.6).
 var capacityBackoff = [...]time.Duration{
 	30 * time.Second, 45 * time.Second, 60 * time.Second, 90 * time.Second, 120 * time.Second,
 	180 * time.Second, 240 * time.Second, 300 * time.Second, 360 * time.Second,
 }
 
-// capacityJitter spreads them by up to this part in both directions.
+// capacityJitter is the fraction by which they vary in both directions.
 const capacityJitter = 0.15
 
 // askCapacityAgain asks again later while a connect waits for a free avatar.

@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// slowHTTP answers late.
+// slowHTTP replies late.
 type slowHTTP struct{ fakeHTTP }
 
 func (h *slowHTTP) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
@@ -20,8 +20,8 @@ func (h *slowHTTP) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, e
 	return h.fakeHTTP.Do(ctx, r)
 }
 
-// TestCloseWaitsForTheServiceToHear: a program that ends after Close has told of the
-// end.
+// TestCloseWaitsForTheServiceToHear: a program that ends after Close has reported the end
+// of the conversation.
 func TestCloseWaitsForTheServiceToHear(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		http := &slowHTTP{fakeHTTP{status: 200}}

@@ -6,17 +6,17 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
 
-// command sets what the service knows of the session: that it may speak, that it is
-// paused, the variables. The service does nothing more when it gets one a second time.
+// command changes a setting of the session at the service, e.g. the approval, the pause or
+// the variables. A repeated command has no further effect.
 type command struct {
 	name    string
 	payload any
 	sent    bool // on some connection
 }
 
-// sendCommand sends a command. Until it is acknowledged it is kept, because what is sent on
-// a connection that is breaking is lost, and a service that recovers the session has
-// the old state.
+// sendCommand sends a command and keeps it until it is acknowledged, because what is sent
+// on a breaking connection is lost, and a service that recovers the session has the old
+// setting.
 func (s *Session) sendCommand(name string, payload any) {
 	l := s.conn
 	if l == nil {
@@ -41,7 +41,7 @@ func (s *Session) transmit(l *connection, c *command) {
 	c.sent = true
 }
 
-// resendCommands sends, on a connection that was recovered, the commands that may be lost.
+// resendCommands sends the commands that may be lost again, on a recovered connection.
 func (s *Session) resendCommands(l *connection) {
 	for _, c := range l.unacknowledged {
 		if s.turn.acknowledges || !c.sent {
@@ -50,7 +50,8 @@ func (s *Session) resendCommands(l *connection) {
 	}
 }
 
-// setting is what a command sets: of two commands for the same, only the newer counts.
+// setting returns the setting that a command changes. Of two commands for the same setting
+// only the newer is kept.
 func setting(name string) string {
 	switch name {
 	case control.ResumeConversation:

@@ -13,11 +13,11 @@ import (
 )
 
 // Connect runs the whole handshake and returns when the session is usable
-// (session-api A.1.3). While it runs, a second call waits for its outcome; when the
-// session is connected, also while a lost connection is made again, it returns at once.
-// The error is a *[fault.Error] that carries the timings;
-// the state is then error, and Disconnect must come before another try. The end
-// of ctx aborts it and releases everything; that of a second call ends its wait.
+// (session-api A.1.3). While it runs, a second call waits for its outcome; once the
+// session is connected, also while it reconnects, a call returns at once. The error is a
+// *[fault.Error] that carries the timings; the state is then error, and Disconnect must be
+// called before another attempt. The end of ctx aborts the handshake and releases
+// everything; the end of a second call's ctx ends only its wait.
 func (s *Session) Connect(ctx context.Context) error {
 	done := make(chan error, 2) // the outcome, and the end of ctx
 	s.base.Work.Do(func() { s.connect(done) })
@@ -38,7 +38,7 @@ func (s *Session) Connect(ctx context.Context) error {
 }
 
 func cutShort(cause error) *fault.Error {
-	return fault.New(fault.ConnectFailed, "connecting was cut short").InPhase(fault.PhaseConnect).Because(cause).WithRetryable(true)
+	return fault.New(fault.ConnectFailed, "connecting was cancelled; call connect again").InPhase(fault.PhaseConnect).Because(cause).WithRetryable(true)
 }
 
 func (s *Session) connect(done chan error) {
@@ -53,7 +53,7 @@ func (s *Session) connect(done chan error) {
 		done <- fault.New(fault.InvalidState, "the session is "+string(s.state))
 		return
 	case s.token == "":
-		done <- fault.New(fault.InvalidState, "the session has no token: disconnecting forgets it; give it a new one before another try")
+		done <- fault.New(fault.InvalidState, "the session has no token, because disconnecting clears it; call setToken before connecting again")
 		return
 	}
 	s.started = time.Now()
@@ -141,7 +141,7 @@ func (s *Session) connectFailed(err error) {
 	e.WithTimings(s.timings)
 	s.tearDown(nil)
 	s.setState(Broken)
-	if !e.Code.Fatal() && e.Code != fault.Unauthorized { // which are audited already, or when they are emitted
+	if !e.Code.Fatal() && e.Code != fault.Unauthorized { // those are audited when emitted, or were audited before
 		s.base.AuditFailure(e)
 	}
 	if e.Code.Fatal() {
@@ -173,7 +173,7 @@ func (s *Session) drop() {
 	}
 }
 
-// plan says which steps of wire-protocol §2.3 a handshake takes.
+// plan selects the steps of wire-protocol §2.3 that a handshake takes.
 type plan struct {
 	peers
 	// join is nil when the room is joined already.
@@ -187,8 +187,8 @@ type plan struct {
 	first bool
 }
 
-// establish runs the handshake on l up to the approval. It runs beside the
-// queue and touches the session through it only.
+// establish runs the handshake on l up to the approval. It runs outside the
+// queue and accesses the session only through it.
 func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 	if !l.joined {
 		if err := s.join(ctx, l, p); err != nil {
@@ -203,8 +203,8 @@ func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// Neither lane looks at the connection all the time, but a fatal event ends
-	// both at once.
+	// The lanes do not watch the connection all the time, but a fatal event must
+	// end both at once.
 	defer context.AfterFunc(l.hs.ctx, func() { cancel(context.Cause(l.hs.ctx)) })()
 	lanes := []func(context.Context) error{
 		func(ctx context.Context) error { return s.connectMicrophone(ctx, l, p) },
@@ -223,8 +223,8 @@ func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 			ends <- err
 		}()
 	}
-	// The first lane to fail ends the other, which is waited for: nothing of a
-	// failed connect may still run after it returned.
+	// The first lane that fails cancels the other. Both are waited for, because
+	// nothing of a failed connect may run after it has returned.
 	var first error
 	for range lanes {
 		if err := <-ends; err != nil && first == nil {
@@ -233,12 +233,12 @@ func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 		}
 	}
 	if first == nil && l.hs.ctx.Err() != nil {
-		return context.Cause(l.hs.ctx) // as the last step ended
+		return context.Cause(l.hs.ctx) // the connection ended during the last step
 	}
 	return first
 }
 
-// join takes steps 1 to 3.
+// join runs steps 1 to 3.
 func (s *Session) join(ctx context.Context, l *connection, p plan) error {
 	limits := s.opts.Limits
 	if !p.reuse {
@@ -287,7 +287,7 @@ func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) 
 func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, reply control.StvNewSessionReply) error {
 	if audioOnly(reply) {
 		s.base.Work.Post(func() {
-			if s.conn == l && l.down == p.down { // made ahead of time, for nothing
+			if s.conn == l && l.down == p.down { // made ahead of time, but not needed
 				l.down.Close()
 				l.down = nil
 			}
@@ -322,8 +322,8 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 	return nil
 }
 
-// subscribe posts the offer, and asks once for a new video session if this one no longer exists
-// (wire-protocol §6.6).
+// subscribe posts the offer, and once requests a new video session if the present one no
+// longer exists (wire-protocol §6.6).
 func (s *Session) subscribe(ctx context.Context, l *connection, down Subscriber, url string) error {
 	err := down.Subscribe(ctx, url)
 	var gone *media.Gone
@@ -363,7 +363,7 @@ func (s *Session) mediaReady(l *connection, ready MediaReady) {
 	s.mode = ready.Mode
 	s.mark(phaseMediaReady)
 	if ready.Degraded {
-		s.base.Warn(fault.MediaNoVideo, "no picture arrived; the session goes on with the voice alone")
+		s.base.Warn(fault.MediaNoVideo, "no picture arrived; the session continues with audio only")
 	}
 	if !l.shown {
 		l.shown = true
@@ -379,8 +379,8 @@ func (s *Session) announce(l *connection) {
 	}
 }
 
-// approve lets the opening turn begin, unless something holds it: the
-// disclosure that is not acknowledged, or a pause (wire-protocol §2.11, §7.9).
+// approve lets the opening turn begin, unless the disclosure is not acknowledged
+// yet or the session is paused (wire-protocol §2.11, §7.9).
 func (s *Session) approve(l *connection) {
 	if l.approved || s.gated() || s.life.paused {
 		return
@@ -393,8 +393,8 @@ func (s *Session) approve(l *connection) {
 
 // Prepare opens the socket, joins, and makes the picture's peer with its offer and its
 // relay allocation ahead of time, without microphone or media (wire-protocol §2.8). It
-// doesn't wait for the peer. A failure does not block a later Connect. Elsewhere than in
-// idle or disconnected it does nothing.
+// doesn't wait for the peer. A failure does not prevent a later Connect. In any state but
+// idle and disconnected it does nothing.
 func (s *Session) Prepare(ctx context.Context) error {
 	done := make(chan error, 1)
 	s.base.Work.Do(func() { s.prepare(done) })
@@ -451,13 +451,13 @@ func (s *Session) wasPrepared(p *procedure, l *connection, err error) {
 	p.finish(nil)
 }
 
-// maxEarly bounds what is kept of a prepared connection: the service says a few things
-// during the join, the thread's id among them.
+// maxEarly bounds the events that are kept of a prepared connection: the service sends a
+// few during the join, one of them with the thread's id.
 const maxEarly = 64
 
-// receivePrepared keeps what the service says for the connect that takes the prepared
-// connection, and throws it away when it dropped (wire-protocol §2.8). A fatal event is
-// the handshake's to report.
+// receivePrepared keeps the events of the service for the connect that takes the prepared
+// connection, and discards the connection when it is lost (wire-protocol §2.8). Fatal
+// events are reported by the handshake.
 func (s *Session) receivePrepared(l *connection, ev socketio.Event) {
 	switch ev.Kind {
 	case socketio.Connected:
@@ -483,8 +483,8 @@ func (s *Session) takePrepared() *connection {
 	return l
 }
 
-// dropPrepared ends a preparation, finished or not. cause is the error of the calls
-// that wait for it.
+// dropPrepared ends a preparation, finished or not. The calls that wait for it fail with
+// cause.
 func (s *Session) dropPrepared(cause *fault.Error) {
 	if cause == nil {
 		cause = cutShort(nil)

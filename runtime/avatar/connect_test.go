@@ -140,7 +140,7 @@ func TestEarlyHandshakeEventsAreLatched(t *testing.T) {
 	})
 }
 
-// Making the microphone's peer would hold up the way to the picture.
+// Making the microphone's peer earlier would delay the picture.
 func TestTheMicrophonesPeerWaitsForTheVideoSession(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		reply := r.service.answer[control.StvNewSession]
@@ -340,8 +340,8 @@ func TestWaitForCapacityPolls(t *testing.T) {
 	})
 }
 
-// TestASecondConnectJoinsTheFirst: it waits for the same connection, its context ends
-// its own wait alone, and later it has nothing to do.
+// TestASecondConnectJoinsTheFirst: it waits for the same connection, the end of its context
+// ends only its own wait, and a call on a connected session returns at once.
 func TestASecondConnectJoinsTheFirst(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		join := r.service.answer[control.Join]

@@ -26,7 +26,7 @@ type connection struct {
 	hs     *handshake
 	room   string
 	joined bool             // steps 1 to 3 of wire-protocol §2.3 are done
-	early  []socketio.Event // what the service said while this was prepared
+	early  []socketio.Event // events of the service while this was only prepared
 
 	down  Subscriber
 	up    Publisher
@@ -34,26 +34,26 @@ type connection struct {
 
 	unacknowledged []*command // what the service may not have received
 	approved       bool       // ApprovedPermissions was sent
-	paused         bool       // the service was told of a pause
+	paused         bool       // PauseConversation was sent, and no ResumeConversation since
 	released       bool       // the pause expired: the service freed the media
 
 	opened     bool            // the socket was connected once
 	downReason socketio.Reason // why the socket is down, "" while it is not
-	attempt    int             // to connect again, the newest since the socket was lost
+	attempt    int             // the newest attempt to reconnect since the socket was lost
 
-	refusals int            // answers that no avatar is free
-	capacity *session.Timer // until it is asked again
+	refusals int            // replies that no avatar is free
+	capacity *session.Timer // until the next capacity request
 
 	hello      control.Hello
 	announced  bool   // streamReady was emitted
 	shown      bool   // mediaReady was emitted
 	missing    bool   // a rebuild brought no picture
-	subscribed string // where the picture was subscribed last
+	subscribed string // the URL at which the picture was subscribed last
 	onRelease  func() // called when its viewer is released, nil without one
 }
 
-// reconnectTimeout bounds one attempt to connect again: a network that is away answers
-// nothing, and the next attempt may find it back.
+// reconnectTimeout bounds one attempt to reconnect: without a network no reply comes, and
+// the next attempt may succeed.
 const reconnectTimeout = 5 * time.Second
 
 // open dials the control socket and begins to read it.
@@ -78,8 +78,8 @@ func (s *Session) open() (*connection, error) {
 	return l, nil
 }
 
-// read hands the socket's events to the queue, one at a time, so that a service
-// that floods waits for us. A socket may serve two links, one after another.
+// read passes the socket's events to the queue, one at a time, so that a service that
+// floods is slowed down. A socket may serve two connections, one after the other.
 func (s *Session) read(socket Socket, hs *handshake) {
 	for ev := range socket.Events() {
 		hs.receive(ev)
@@ -96,7 +96,7 @@ func (s *Session) read(socket Socket, hs *handshake) {
 			}
 		})
 		if decided != nil {
-			<-decided // the application considers one of very many pieces
+			<-decided // very many segments wait for a decision of the application
 		}
 		if s.base.Flooded() {
 			s.base.WaitDelivered()
@@ -116,12 +116,12 @@ func (s *Session) query() map[string]string {
 
 func auth(token string) any { return map[string]string{"token": token} }
 
-// close releases everything that l holds; it does not wait.
+// close releases everything that l holds; it does not block.
 func (l *connection) close() {
 	l.capacity.Stop()
 	l.closeMedia()
 	// Closing waits for the socket's goroutines, and read may be waiting for the
-	// queue that calls us.
+	// queue, on which close runs.
 	go l.socket.Close()
 }
 
@@ -144,7 +144,7 @@ func (l *connection) closeMedia() {
 	}
 }
 
-// joinRequest is the present state of the session as the join event carries it.
+// joinRequest returns the join request for the present state of the session.
 func (s *Session) joinRequest(room string) control.JoinRequest {
 	return control.NewJoin(room, s.userAgent(), control.Context{
 		KS:           s.token,
@@ -167,7 +167,7 @@ func (s *Session) userAgent() string {
 	return s.deps.Page.UserAgent()
 }
 
-// subscribeURL is where the picture of reply is (wire-protocol §6.1).
+// subscribeURL returns the URL of the picture of reply (wire-protocol §6.1).
 func (s *Session) subscribeURL(reply control.StvNewSessionReply) string {
 	if reply.WebRTCURL != "" {
 		return reply.WebRTCURL
@@ -181,18 +181,19 @@ func audioOnly(reply control.StvNewSessionReply) bool {
 	return strings.Contains(strings.ToLower(reply.Status), "no stv session")
 }
 
-// notify is what the peers of l call: it hands their events to the queue.
+// notify returns the function that passes the events of l's peers to the queue.
 func (s *Session) notify(l *connection) func(media.Event) {
 	return func(ev media.Event) {
 		s.base.Work.Post(func() { s.peerEvent(l, ev) })
 	}
 }
 
-// newMedia makes the peers of l. The picture's starts, unless a preparation has started
-// it, so that its offer and relay allocation are ready when the handshake needs them. It
-// returns them for the handshake, which runs beside the queue: closing l clears its peers.
+// newMedia makes the peers of l. The picture's peer starts at once, unless Prepare has
+// started it, so that its offer and relay allocation are ready when the handshake needs
+// them. The handshake uses the returned peers, because it runs outside the queue and
+// closing l clears those of l.
 func (s *Session) newMedia(l *connection) peers {
-	s.recovery.peers = nil // of the peers before; these report from now on
+	s.recovery.peers = nil // the health of the earlier peers
 	if l.down == nil {
 		l.down = s.media.NewSubscriber(s.notify(l))
 	}
@@ -205,9 +206,9 @@ type peers struct {
 	up   Publisher
 }
 
-// decode reads the first argument of ev as T. What is missing or of another
-// type stays zero: a field that changes its type must not cost the session the
-// rest of the event (wire-protocol §0.3).
+// decode reads the first argument of ev as T. A field that is missing or has another
+// type stays zero, so that a field whose type changes does not invalidate the rest of
+// the event (wire-protocol §0.3).
 func decode[T any](ev socketio.Event) T {
 	var v T
 	if len(ev.Args) > 0 {
@@ -218,7 +219,7 @@ func decode[T any](ev socketio.Event) T {
 	return v
 }
 
-// decodeConfiguration accepts the configuration wrapped or bare
+// decodeConfiguration accepts the configuration with or without its envelope
 // (wire-protocol §4.2).
 func decodeConfiguration(ev socketio.Event) control.Configuration {
 	wrapped := decode[struct {

@@ -17,7 +17,7 @@ func (s *Session) mergeVars(vars map[string]any) {
 	})
 }
 
-// NotifyHTMLElementClick reports a click on an element that the brain made.
+// NotifyHTMLElementClick reports a click on an HTML element that the brain generated.
 func (s *Session) NotifyHTMLElementClick(info map[string]any) error {
 	return s.emitLive(control.HTMLElementClick, converse.Scrub(info))
 }
@@ -34,12 +34,12 @@ func (s *Session) SendScreenShot(image []byte) error {
 		return err
 	}
 	if !s.Snapshot().Capabilities.ScreenShare {
-		return fault.New(fault.CapabilityDisabled, "the agent does not look at screens")
+		return fault.New(fault.CapabilityDisabled, "screen sharing is not enabled for this agent; enable it in the agent's settings")
 	}
 	return s.emitLive(control.ScreenShareShot, map[string]any{"data": socketio.Binary(image)})
 }
 
-// KeepAlive asks for capacity: a cheap sign of life. Without a socket it does
+// KeepAlive asks for capacity, as a cheap keep-alive message. Without a socket it does
 // nothing.
 func (s *Session) KeepAlive() {
 	s.base.Work.Do(func() { s.emit(control.CheckAvailability, control.Empty{}) })

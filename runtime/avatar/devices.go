@@ -10,19 +10,19 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// deviceState is the microphone's and the speaker's switches.
+// deviceState is the settings of the microphone and the speaker.
 type deviceState struct {
 	micOn    bool
 	muted    bool
 	volume   float64
-	speaking bool // the visitor, by the local level
-	asrKbps  *int // the microphone's cap, nil for that of the options
+	speaking bool // the visitor speaks, by the local level
+	asrKbps  *int // the microphone's limit, nil for that of the options
 }
 
-// Mute switches the microphone off, also before there is one.
+// Mute switches the microphone off. It may be called before the microphone is started.
 func (s *Session) Mute() { s.setMic(false, control.MuteUser) }
 
-// Unmute switches it on.
+// Unmute switches the microphone on.
 func (s *Session) Unmute() { s.setMic(true, control.UnmuteUser) }
 
 func (s *Session) setMic(on bool, event string) {
@@ -35,10 +35,10 @@ func (s *Session) setMic(on bool, event string) {
 	})
 }
 
-// StartMic asks for the microphone and attaches it without renegotiation. With
-// a live one it does nothing; while a prompt is open it joins it. Errors:
-// invalid_state, mic_permission_denied, mic_not_found, mic_in_use,
-// devices_permission_denied, noise_processor_failed.
+// StartMic asks for the microphone and attaches it without renegotiation. If the
+// microphone is started already it does nothing; while the browser's prompt is open
+// it waits for the same result. Errors: invalid_state, mic_permission_denied,
+// mic_not_found, mic_in_use, devices_permission_denied, noise_processor_failed.
 func (s *Session) StartMic(ctx context.Context) error {
 	if err := s.Live(); err != nil {
 		return err
@@ -46,14 +46,14 @@ func (s *Session) StartMic(ctx context.Context) error {
 	return s.openMic(ctx)
 }
 
-// openMic starts the microphone. A session that ended meanwhile keeps none: it
-// stopped the microphone before this one was there.
+// openMic starts the microphone. If the session ended meanwhile, openMic stops it
+// again, because the end came before there was a microphone to stop.
 func (s *Session) openMic(ctx context.Context) error {
 	err := s.media.StartMic(ctx)
 	s.base.Work.Call(func() { // also publishes that it is started
 		if err == nil && (s.life.ctx == nil || s.life.ctx.Err() != nil) {
 			s.media.StopMic()
-			err = fault.New(fault.InvalidState, "the session ended before the microphone was there")
+			err = fault.New(fault.InvalidState, "the session ended before the microphone was opened")
 		}
 	})
 	return err
@@ -64,7 +64,7 @@ func (s *Session) openMic(ctx context.Context) error {
 func (s *Session) startMicInBackground() {
 	ctx := s.life.ctx
 	s.base.Spawn(func() {
-		err := s.openMic(context.Background()) // what the visitor grants late is stopped, not left behind
+		err := s.openMic(context.Background()) // not ctx: a microphone that is granted late must be stopped
 		s.base.Work.Post(func() {
 			if err != nil && ctx.Err() == nil {
 				e := fault.From(err)
@@ -74,7 +74,7 @@ func (s *Session) startMicInBackground() {
 	})
 }
 
-// SwitchMic takes another device. Errors: invalid_state, mic_not_started, and
+// SwitchMic switches to another device. Errors: invalid_state, mic_not_started, and
 // those of StartMic.
 func (s *Session) SwitchMic(ctx context.Context, deviceID string) error {
 	if err := s.Live(); err != nil {
@@ -88,8 +88,8 @@ func (s *Session) SwitchMic(ctx context.Context, deviceID string) error {
 	return err
 }
 
-// SetASRBandwidth caps the microphone's sender, in kbit/s, now and whenever its
-// peer is made again; 0 is no cap.
+// SetASRBandwidth limits the microphone's bitrate, in kbit/s, now and whenever its
+// peer is made again; 0 means no limit.
 func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 	if err := s.Live(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 	return up.SetBandwidth(ctx, kbps)
 }
 
-// capMic gives the microphone's new peer the cap that the application set.
+// capMic applies the limit that the application set to the microphone's new peer.
 func (s *Session) capMic(up Publisher) {
 	if s.devices.asrKbps == nil {
 		return
@@ -193,8 +193,8 @@ func (s *Session) setMuted(muted bool) {
 	})
 }
 
-// SetAudioOutputVolume sets the avatar's volume, 0 to 1; what is beyond is
-// brought inside. The error is bad_request for what is not a number.
+// SetAudioOutputVolume sets the avatar's volume, clamped to 0 to 1. The error is
+// bad_request for NaN.
 func (s *Session) SetAudioOutputVolume(v float64) error {
 	if math.IsNaN(v) {
 		return fault.New(fault.BadRequest, "the volume must be a number")
@@ -213,7 +213,7 @@ func (s *Session) SetAudioOutput(ctx context.Context, deviceID string) bool {
 	return s.media.SetOutputDevice(ctx, deviceID)
 }
 
-// StartPlayback plays again after playback_blocked; call it from a click.
+// StartPlayback plays again after playback_blocked; call it in a click handler.
 func (s *Session) StartPlayback(ctx context.Context) bool {
 	return s.media.ResumePlayback(ctx)
 }

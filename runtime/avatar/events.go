@@ -35,7 +35,7 @@ type (
 	Ended               = event.Ended
 )
 
-// What these events, the options and the snapshot are made of.
+// Types that these events, the options and the snapshot use.
 type (
 	Word         = event.Word
 	ToolCall     = event.ToolCall
@@ -49,8 +49,8 @@ type StateChanged struct {
 	State State `json:"state"`
 }
 
-// StreamReady says that the signalling is connected, long before pictures; once
-// per connect.
+// StreamReady reports that the signalling is connected, long before the first picture;
+// once per connect.
 type StreamReady struct {
 	FinalURL  string `json:"finalUrl"`
 	AgentName string `json:"agentName,omitempty"`
@@ -63,19 +63,19 @@ type CapacityChanged struct {
 	Details   json.RawMessage `json:"details,omitempty"`
 }
 
-// TrackAdded is emitted for every incoming track, also without elements.
+// TrackAdded is emitted for every incoming track, whether or not an element plays it.
 type TrackAdded struct {
 	Track   any `json:"track" ts:"MediaStreamTrack"`
 	Streams any `json:"streams,omitempty" ts:"readonly MediaStream[]"`
 }
 
-// VideoMetadata tells the picture's size once it is known.
+// VideoMetadata reports the picture's size once it is known.
 type VideoMetadata struct {
 	media.Picture
 }
 
-// MediaReady is emitted once per connect: the event to hide a spinner on.
-// Degraded means that no picture came.
+// MediaReady is emitted once per connect, when the media can be played and a page can hide
+// its spinner. Degraded means that no picture arrived.
 type MediaReady struct {
 	Mode        Mode `json:"mode"`
 	VideoWidth  int  `json:"videoWidth,omitempty"`
@@ -83,13 +83,13 @@ type MediaReady struct {
 	Degraded    bool `json:"degraded,omitempty"`
 }
 
-// DisclosureShown precedes any speech of the avatar; once per connect.
+// DisclosureShown is emitted before any speech of the avatar, once per connect.
 type DisclosureShown struct {
 	Disclosure
 }
 
-// ConnectTimings follows the state connected, once per successful connect:
-// milliseconds from the connect call, by phase.
+// ConnectTimings is emitted after the state connected, once per successful connect, with
+// the milliseconds from the connect call to each phase.
 type ConnectTimings map[string]int64
 
 // ConnectivityChanged reports a peer's, the socket's or the network's state.
@@ -103,16 +103,16 @@ type ConnectivityChanged struct {
 	Detail      string `json:"detail,omitempty"`
 }
 
-// ConnectivityState is a state of a peer (that of ICE), of the socket or of the network.
+// ConnectivityState is the ICE state of a peer, or the state of the socket or the network.
 type ConnectivityState string
 
 // The states.
 const (
 	ICENew         ConnectivityState = "new"
 	ICEChecking    ConnectivityState = "checking"
-	UpAgain        ConnectivityState = "connected" // the socket's too
+	UpAgain        ConnectivityState = "connected" // also of the socket
 	ICECompleted   ConnectivityState = "completed"
-	Down           ConnectivityState = "disconnected" // the socket's too
+	Down           ConnectivityState = "disconnected" // also of the socket
 	ICEFailed      ConnectivityState = "failed"
 	ICEClosed      ConnectivityState = "closed"
 	RecoverFailed  ConnectivityState = "recover_failed"  // a peer was not repaired
@@ -121,7 +121,7 @@ const (
 	NetworkOffline ConnectivityState = "offline"
 )
 
-// RepairReason is what is wrong with a peer: its state, or what it does not do.
+// RepairReason is why a peer is repaired, other than its state.
 type RepairReason string
 
 // The reasons besides the states of ICE.
@@ -160,14 +160,14 @@ type MediaRecovering struct {
 	State   string        `json:"state" ts:"ConnectivityState | RepairReason"`
 }
 
-// MediaRecovered ends a repair that worked.
+// MediaRecovered is emitted when the repair of a peer has succeeded.
 type MediaRecovered struct {
 	Channel media.Channel `json:"channel"`
 	Method  string        `json:"method" ts:"'ice-restart' | 're-subscribe'"`
 }
 
-// Reconnecting says that the socket is lost, or (Cold) that a full rebuild began. Attempt
-// is the number of the attempt that comes next, MaxAttempts 0 when only the time is bounded.
+// Reconnecting reports that the socket is lost or, with Cold, that a full rebuild began.
+// Attempt is the number of the next attempt; MaxAttempts is 0 if only the time is bounded.
 type Reconnecting struct {
 	Reason      string `json:"reason"`
 	Attempt     int    `json:"attempt"`
@@ -175,13 +175,13 @@ type Reconnecting struct {
 	Cold        bool   `json:"cold,omitempty"`
 }
 
-// Reconnected ends a reconnection; Recovered means that the service kept the
-// session.
+// Reconnected reports that the session is connected again. Recovered means that the service
+// kept the session; otherwise it was rebuilt.
 type Reconnected struct {
 	Recovered bool `json:"recovered"`
 }
 
-// ConnectionQuality is measured every statsIntervalMs, per channel.
+// ConnectionQuality is emitted every statsIntervalMs for each channel.
 type ConnectionQuality struct {
 	Channel       media.Channel `json:"channel"`
 	RTTMs         float64       `json:"rttMs"`
@@ -190,15 +190,15 @@ type ConnectionQuality struct {
 	BitrateKbps   float64       `json:"bitrateKbps"`
 }
 
-// MicStarted says that the microphone is attached.
+// MicStarted reports that the microphone is attached.
 type MicStarted struct{}
 
-// DevicesChanged says that a microphone or a speaker was plugged in or taken away: list
-// the devices again. A page emits it, also before it connects.
+// DevicesChanged reports that a microphone or a speaker was plugged in or removed: list
+// the devices again. It is emitted in pages only, also before the session connects.
 type DevicesChanged struct{}
 
-// HardwareMuteChanged reports a mute by the system or the device; the muted side
-// waits 5 s. Track is the device's.
+// HardwareMuteChanged reports that the system or the device muted or unmuted the
+// microphone; a mute is reported after 5 s. Track is the device's track.
 type HardwareMuteChanged struct {
 	Muted bool `json:"muted"`
 	Track any  `json:"track" ts:"MediaStreamTrack"`
@@ -210,37 +210,37 @@ type LocalSpeakingChanged struct {
 	Speaking bool `json:"speaking"`
 }
 
-// LocalMicLevel is the level of the microphone, 0 to 1, every 50 ms while
-// the event has a listener.
+// LocalMicLevel reports the level of the microphone, 0 to 1, every 50 ms while the event
+// has a listener.
 type LocalMicLevel struct {
 	Level float64 `json:"level"`
 }
 
-// TapToTalkStarted opens a tap-to-talk window.
+// TapToTalkStarted is emitted when a tap-to-talk window opens.
 type TapToTalkStarted struct{}
 
-// TapToTalkEnded closes it.
+// TapToTalkEnded is emitted when a tap-to-talk window closes.
 type TapToTalkEnded struct{}
 
-// UserStartedTalking says that the service has detected the visitor's speech.
+// UserStartedTalking reports that the service has detected the visitor's speech.
 type UserStartedTalking struct{}
 
-// SmartTurnStatus is the service's estimate of the end of a turn.
+// SmartTurnStatus is the service's estimate of the end of the visitor's turn.
 type SmartTurnStatus struct {
 	Status      string   `json:"status"`
 	TimeoutMs   *float64 `json:"timeoutMs,omitempty"`
 	Probability *float64 `json:"probability,omitempty"`
 }
 
-// SpeechChunk comes about 400 ms before it sounds; it is not filtered by
-// utterance.
+// SpeechChunk is emitted about 400 ms before its text is heard. Late chunks of other
+// utterances are not filtered out.
 type SpeechChunk struct {
 	Text       string  `json:"text"`
 	DurationMs float64 `json:"durationMs"`
 	SpeechID   string  `json:"speechId"`
 }
 
-// AvatarStartTalking says that the avatar begins to talk.
+// AvatarStartTalking reports that the avatar begins to talk.
 type AvatarStartTalking struct{}
 
 // AvatarStopTalking carries the text that was really spoken.
@@ -248,32 +248,35 @@ type AvatarStopTalking struct {
 	Text string `json:"text"`
 }
 
-// TurnUnconfirmed says that a typed turn was sent and that the service has shown no
-// sign of it, though speak() answered true: it may be lost. It comes once for a turn:
-// when the session is rebuilt or ends, or after a minute. A turn that the service is
-// known to acknowledge is sent again by itself after a lost connection.
+// TurnUnconfirmed reports that a typed turn may be lost: it was sent and speak() returned
+// true, but the service has not confirmed it. It is emitted once per turn: when the session
+// is rebuilt or ends, or after a minute. If the service acknowledges turns, the session
+// itself sends unconfirmed ones again after a lost connection.
 type TurnUnconfirmed struct {
 	Text string `json:"text"`
-	// ClientTurnID is the id under which it was sent.
+	// ClientTurnID is the id that was sent with the turn.
 	ClientTurnID string `json:"clientTurnId"`
 }
 
-// Interrupted says that the visitor cut the avatar.
+// Interrupted reports that the visitor interrupted the avatar.
 type Interrupted struct{}
 
-// ToolSpiralRecovering precedes a forced rebuild.
+// ToolSpiralRecovering is emitted before a rebuild that is forced because Count tool calls
+// in a row gave the visitor nothing to see or hear.
 type ToolSpiralRecovering struct {
 	Count        int    `json:"count"`
 	Limit        int    `json:"limit"`
 	LastTurnText string `json:"lastTurnText"`
 }
 
-// SpiralRecovered says that the lost question was asked again.
+// SpiralRecovered is emitted when the unanswered question was sent again, after the rebuild
+// that [ToolSpiralRecovering] announced.
 type SpiralRecovered struct {
 	Text string `json:"text"`
 }
 
-// AgentActionDenied says that the policy or the hook refused something.
+// AgentActionDenied reports that agentActions or onAgentAction refused an action of the
+// agent.
 type AgentActionDenied struct {
 	Type   string `json:"type"`
 	Reason string `json:"reason"`
@@ -287,23 +290,23 @@ func (a AgentActionDenied) Redacted() Event {
 	return a
 }
 
-// IdleWarning precedes the end of an idle session.
+// IdleWarning reports that an idle session ends in InMs milliseconds.
 type IdleWarning struct {
 	InMs int64 `json:"inMs"`
 }
 
-// TimeWarning is the service's time limit coming near, in seconds.
+// TimeWarning reports that the service ends the conversation in RemainingTime seconds.
 type TimeWarning struct {
 	RemainingTime float64 `json:"remainingTime"`
 }
 
-// TimeExpired says which time ran out: idle_timeout, pause_expiry, or the
-// service's limit (empty).
+// TimeExpired reports that a time limit was reached. Type is idle_timeout, pause_expiry, or
+// absent for the limit of the service.
 type TimeExpired struct {
 	Type string `json:"type,omitempty" ts:"'idle_timeout' | 'pause_expiry'"`
 }
 
-// ResumeReady says that the pause expired, so that resuming rebuilds the session.
+// ResumeReady reports that the pause expired, so that resume() connects the media again.
 type ResumeReady struct {
 	Ready bool `json:"ready"`
 }

@@ -40,10 +40,10 @@ type fakeService struct {
 	silent bool // sockets do not connect
 	// refuse, when set, is what dialling fails with.
 	refuse error
-	// acknowledge, when set, decides about the acknowledgement of a typed text, or of an
-	// event that is called what.
+	// acknowledge, when set, reports whether to acknowledge what, which is a typed text or
+	// the name of an event.
 	acknowledge func(what string) bool
-	down        bool // no socket is connected, which the session has still to learn
+	down        bool // no socket is connected, but the session has no event about it yet
 }
 
 type fakeSocket struct {
@@ -138,7 +138,7 @@ func (s *fakeSocket) Emit(name string, args ...any) error {
 	return nil
 }
 
-// Ask is Emit with an acknowledgement, which the service gives if it is told how.
+// Ask is Emit with an acknowledgement, if the service's acknowledge is set.
 func (s *fakeSocket) Ask(name string, acknowledged func(), args ...any) error {
 	s.service.mu.Lock()
 	acknowledge, down := s.service.acknowledge, s.service.down
@@ -228,7 +228,7 @@ type fakeMedia struct {
 	fakeRenderer
 	down *fakeSubscriber
 	up   *fakePublisher
-	// subscribe, when set, decides what POSTing to a URL gives.
+	// subscribe, when set, returns the outcome of a POST to url.
 	subscribe func(ctx context.Context, url string) error
 	playable  func(ctx context.Context) (media.Picture, error)
 	release   func(ctx context.Context) // of a viewer
@@ -492,7 +492,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 	})
 }
 
-// checkDecision holds what a session did after a loss against its decisions.
+// checkDecision compares what a session did after a loss with its decisions.
 func checkDecision(t *testing.T, from situation, what loss, to situation) {
 	step, decided := decide(from, what)
 	switch {
@@ -523,7 +523,7 @@ func (r *rig) connectOnly() *fakeSocket {
 	return r.service.socket(r.service.dialled() - 1)
 }
 
-// heard lists the names of the events so far, without connectivity noise.
+// heardNames lists the names of the events so far, without those about connectivity.
 func (r *rig) heardNames() []string {
 	synctest.Wait()
 	r.mu.Lock()

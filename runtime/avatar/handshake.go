@@ -10,16 +10,15 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// socket is what a [handshake] needs of a Socket.IO client.
+// socket is the part of a Socket.IO client that a [handshake] uses.
 type socket interface {
 	Emit(name string, args ...any) error
 	ID() string
 }
 
-// handshake is the client's end of one control connection during the handshake. It
-// latches what the service sends from the first event on, so that a waiter that
-// comes late still sees it, in whatever order the events came
-// (wire-protocol §2.5).
+// handshake is the client's side of the handshake on one control connection. It
+// latches what the service sends from the first event on, so that a step that waits
+// later still receives it, whatever the order of the events (wire-protocol §2.5).
 //
 // The owner of the socket passes every event to [handshake.receive] from one
 // goroutine; the other methods may be called from any.
@@ -63,7 +62,7 @@ type answerOrError struct {
 	err    error
 }
 
-// reset discards what arrived for the last session on this socket.
+// reset discards what arrived for the previous session on this socket.
 func (c *handshake) reset() {
 	c.config.drain()
 	c.joined.drain()
@@ -121,7 +120,7 @@ func (c *handshake) latch(ev socketio.Event) {
 	}
 }
 
-// fatal returns the error that a fatal event stands for, nil for any other
+// fatal returns the error for a fatal event, nil for any other
 // event (wire-protocol §4.3).
 func fatal(ev socketio.Event) *fault.Error {
 	var e *fault.Error
@@ -166,7 +165,7 @@ func (c *handshake) join(ctx context.Context, l control.Limits, r control.JoinRe
 }
 
 // requestSession asks for a new video session in room and waits for the reply,
-// which no limit of its own bounds (wire-protocol §2.3, steps 4 and 5).
+// without a limit of its own (wire-protocol §2.3, steps 4 and 5).
 func (c *handshake) requestSession(ctx context.Context, room string) (control.StvNewSessionReply, error) {
 	c.session.drain()
 	if err := c.socket.Emit(control.StvNewSession, control.RoomRequest{RoomID: room}); err != nil {
@@ -201,8 +200,8 @@ func (c *handshake) startASR(ctx context.Context, l control.Limits, o offerer) e
 	if err := c.socket.Emit(control.ASRInit, control.ASRInitRequest{SessionID: c.socket.ID()}); err != nil {
 		return err
 	}
-	// Not before: a page has one thread, which asks for the picture first. Now it waits
-	// for the service.
+	// Only now: a page has one thread, which requests the picture first. At this point
+	// it would only wait for the service.
 	o.Prepare()
 	failed, err := await(ctx, c, c.asrReady, l.ASR, "ASRConnectionFailed", fault.PhaseASR)
 	if err != nil {
@@ -250,8 +249,8 @@ func (l latch[T]) put(v T) {
 	l <- v
 }
 
-// drain discards a value that was not taken, before a request whose reply is the
-// one that counts.
+// drain discards a value that was not taken. It is called before a request, so that
+// only the reply to that request is taken.
 func (l latch[T]) drain() {
 	select {
 	case <-l:
@@ -288,8 +287,8 @@ func await[T any](ctx context.Context, c *handshake, l latch[T], limit time.Dura
 // unlimited is the limit of a wait that only its context bounds.
 const unlimited time.Duration = -1
 
-// timeout is the error of a step that was too slow (wire-protocol §2.3). The
-// label is for people; programs look at the phase.
+// timeout returns the error of a step that was too slow (wire-protocol §2.3). The
+// label is for people; programs check the phase.
 func timeout(label string, phase fault.Phase) *fault.Error {
 	return fault.New(fault.Timeout, label).InPhase(phase)
 }

@@ -128,7 +128,7 @@ func TestEveryTurnEndsOnce(t *testing.T) {
 		if got := all[TurnEnded](r); len(got) != 2 || *got[0].SpeechID != "a" || *got[1].SpeechID != "b" {
 			t.Errorf("ended %+v", got)
 		}
-		for range 100 { // what is kept in mind has a bound
+		for range 100 { // the number of remembered turns is bounded
 			s.say(control.AgentEndTurn, control.EndTurn{SpeechID: session.RandomID(8)})
 			synctest.Wait()
 		}
@@ -178,8 +178,8 @@ func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
 	})
 }
 
-// TestTheEndIsTheLastWord: what was open is closed before it (session-api O6,
-// O8).
+// TestTheEndIsTheLastWord: open turns are settled before the event ended (session-api
+// O6, O8).
 func TestTheEndIsTheLastWord(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
@@ -193,7 +193,7 @@ func TestTheEndIsTheLastWord(t *testing.T) {
 }
 
 // TestThePolicyKnowsWidgetsByEitherName (wire-protocol §4.4.2), and drops the
-// rest of what it refused.
+// later fragments of a widget that it refused.
 func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 	o := Options{AgentActions: ActionPolicy{Navigate: new(bool)}}
 	run(t, o, func(r *rig) {
@@ -349,7 +349,7 @@ func TestCapacityIsAskedAgainDuringAConnect(t *testing.T) {
 	})
 }
 
-// TestTheTokenIsInNothingThatLeaves: events, log and audit of a session whose
+// TestTheTokenIsInNothingThatLeaves checks the events, log and audit of a session whose
 // service repeats the token wherever it can.
 func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 	const token = "djJ8NTUwMXxTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXQ"

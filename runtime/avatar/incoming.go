@@ -43,7 +43,7 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 		s.base.Emit(CapacityChanged{Available: a.Available, Details: a.Details})
 		s.askCapacityAgain(l, a.Available)
 	case control.ASRError:
-		if s.running == nil { // else the handshake reports it
+		if s.running == nil { // otherwise the handshake reports it
 			s.base.Log("warn", "the service lost the microphone: "+converse.Clean(decode[control.PeerError](ev).Error), nil)
 			s.lose(peerLost, detail{channel: media.ChannelASR, reason: "error"})
 		}
@@ -113,7 +113,7 @@ func (s *Session) lifecycle(ev socketio.Event) {
 		s.pauseExpired()
 		s.base.Emit(TimeExpired{Type: "pause_expiry"})
 	case control.SessionReadyForResume:
-		// It follows pauseSessionExpired, whose media may have been made again already.
+		// It follows pauseSessionExpired; the media may have been made again in between.
 		if s.life.paused {
 			s.pauseExpired()
 		}
@@ -128,15 +128,15 @@ func (s *Session) lifecycle(ev socketio.Event) {
 			s.setState(Connected)
 		}
 		if s.life.paused && s.running == nil {
-			return // it answers a resume that another pause has followed
+			return // it confirms an earlier resume; the session is paused again
 		}
 		s.flush()
 		s.base.Emit(Resumed{})
 	}
 }
 
-// resumedSilently ends a resuming that the service announced and never
-// concluded; a call of Resume concludes its own.
+// resumedSilently ends the state resuming if the service announced a resume and
+// never confirmed it. A call of Resume ends its own.
 func (s *Session) resumedSilently() {
 	if s.state == Resuming && s.running == nil {
 		s.setState(Connected)
@@ -179,8 +179,8 @@ func (s *Session) turnEnds(speechID, turnID string) {
 	}
 }
 
-// maxEnded is how many turns that ended are kept in mind: turns overlap, and the
-// two reports of one may have those of the next between them.
+// maxEnded is how many ended turns are remembered: turns overlap, so that reports of
+// other turns may arrive between the two reports of one.
 const maxEnded = 16
 
 // segment handles one delta of the brain (wire-protocol §4.4).
@@ -228,15 +228,15 @@ func (s *Session) applySegment(seg *converse.Segment) {
 	s.show(done)
 }
 
-// show emits the widgets that are complete; what could not be read was seen as
-// segments.
+// show emits the widgets that are complete; one that could not be parsed was emitted
+// as segments only.
 func (s *Session) show(widgets []converse.Widget) {
 	for _, w := range widgets {
 		s.base.Emit(WidgetShown{Widget: w})
 	}
 }
 
-// parseDelta reads a delta; what is no JSON object is text
+// parseDelta reads a delta; anything but a JSON object is text
 // (wire-protocol §4.4).
 func parseDelta(raw control.RawText) converse.Segment {
 	if raw.Delta == "" {
@@ -346,7 +346,7 @@ const SilentOpeningLabel = "[silence]"
 // others (wire-protocol §7.3 and §7.4).
 type captions struct {
 	speechID string
-	cut      string  // the utterance that was interrupted last: what is late of it is not shown
+	cut      string  // the utterance that was interrupted last; its late chunks are dropped
 	elapsed  float64 // milliseconds of the utterance that its chunks cover so far
 }
 
@@ -387,7 +387,7 @@ func (c *captions) take(p control.SpeechChunk) ([]Word, bool) {
 		return nil, false
 	}
 	duration := p.DurationMs
-	if !(duration > 0) || math.IsInf(duration, 0) { // also not a number
+	if !(duration > 0) || math.IsInf(duration, 0) { // NaN too
 		duration = unknownMs
 	}
 	tokens := strings.Fields(p.Text)

@@ -312,10 +312,10 @@ func TestAPanicEndsTheSessionWithATypedError(t *testing.T) {
 }
 
 // TestEveryServerEventReachesTheSession sends each event of the catalogue, well
-// formed, empty, and of wrong types: the session must survive them in any
-// state, and tell something of each that a page should know.
+// formed, empty, and of wrong types: the session must survive it, and emit an event for
+// each that concerns a page.
 func TestEveryServerEventReachesTheSession(t *testing.T) {
-	quiet := map[string]bool{ // known, and of no interest to a page by themselves
+	quiet := map[string]bool{ // known, but of no interest to a page by themselves
 		control.ServerConnected: true, control.ClientConfig: true, control.JoinComplete: true, control.StvNewSession: true,
 		control.ShowAgent: true, control.AskPermissions: true,
 		control.ASRReady: true, control.ASRAnswer: true, control.ASRServerCandidate: true, control.ASRError: true,

@@ -11,14 +11,14 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// lifeState is how the conversation lives and ends.
+// lifeState is the state of the conversation's life cycle.
 type lifeState struct {
 	disclosure   *Disclosure
 	acknowledged bool // stays valid for the session's life
 
 	paused bool
-	// ctx lasts from a connect to the end of what it began; applications'
-	// functions are called with it.
+	// ctx lasts from a connect to the end of that conversation; functions of the
+	// application are called with it.
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -27,22 +27,22 @@ type lifeState struct {
 	endEmitted  bool
 }
 
-// DisconnectOptions say how a session is left.
+// DisconnectOptions are the options of Disconnect.
 type DisconnectOptions = session.DisconnectOptions
 
-// Disconnect ends the session and sends the completion signal. It may be called at any time and more than once; it does not wait. The
-// token is cleared. A connect under way fails with connect_failed.
+// Disconnect ends the session and sends the completion signal. It may be called at any
+// time and more than once; it does not block. The token is cleared. A connect under way
+// fails with connect_failed.
 func (s *Session) Disconnect(o DisconnectOptions) {
 	s.base.Work.Do(func() { s.disconnect(o) })
 }
 
-// Stop is Disconnect with the reason "stop", for a person's kill switch.
+// Stop is Disconnect with the reason "stop", for a stop button.
 func (s *Session) Stop() { s.Disconnect(DisconnectOptions{Reason: "stop"}) }
 
-// Close disconnects and closes the media engine, for good. It returns when nothing of the
-// session is left: the sockets are closed, the completion signal was sent
-// or failed within Options.CompleteTimeout, and the listener has received every event.
-// So a listener must not call it.
+// Close disconnects and closes the media engine, for good. It blocks until the sockets
+// are closed, the completion signal was sent or failed within Options.CompleteTimeout,
+// and the listener has received every event; a listener must therefore not call it.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
 	s.base.Work.Call(s.media.Close)
@@ -51,9 +51,9 @@ func (s *Session) Close() {
 	s.base.WaitDelivered()
 }
 
-// Settle returns when a disconnected session emits nothing more: the completion signal
-// was sent or failed, and the listener has received the outcome. So a listener must
-// not call it.
+// Settle blocks until a disconnected session emits nothing more: the completion signal
+// was sent or failed, and the listener has received the outcome. A listener must
+// therefore not call it.
 func (s *Session) Settle() { s.base.Settle(&s.lastNotifier) }
 
 func (s *Session) disconnect(o DisconnectOptions) {
@@ -66,7 +66,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 	alive := s.state != Idle && s.state != Broken
 	s.setState(Disconnecting)
 	s.base.Audit("session.disconnect", "ended", o.Reason)
-	// The completion request leaves first: while a page unloads, nothing
+	// The completion request is sent first: while a page unloads, nothing
 	// after it is sure to be sent (wire-protocol §8.8).
 	if s.notifier != nil && !o.Keep {
 		s.notifier.Notify(o.Reason)
@@ -148,7 +148,7 @@ func causeOf(e *fault.Error) error {
 	return e
 }
 
-// begin starts a life: the page is watched from the start of connect on
+// begin starts a conversation: the page is watched from the start of connect on
 // (wire-protocol §8.8).
 func (s *Session) begin() {
 	s.life.endEmitted = false
@@ -182,8 +182,8 @@ func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
 	})
 }
 
-// completingNotifier returns what sends the completion signal on demand. A session
-// that never connected gets one; a disconnected session has none.
+// completingNotifier returns the sender of the completion signal. A session that never
+// connected gets one; a disconnected session has none.
 func (s *Session) completingNotifier() *sessionend.Notifier {
 	if s.notifier == nil && (s.state == Idle || s.state == Broken) {
 		s.notifier = s.newNotifier(nil)
@@ -201,7 +201,7 @@ func (s *Session) dropNotifier() {
 	}
 }
 
-// updateNotifier sets what the notifier's request carries, so that it can leave
+// updateNotifier sets the contents of the notifier's request, so that it can be sent
 // without waiting for the queue.
 func (s *Session) updateNotifier() {
 	if s.notifier != nil {
@@ -209,7 +209,7 @@ func (s *Session) updateNotifier() {
 	}
 }
 
-// network reacts to the browser's online and offline (wire-protocol §8.5).
+// network reacts to the browser's events online and offline (wire-protocol §8.5).
 func (s *Session) network(online bool) {
 	if !*s.opts.NetworkAware || s.situation() == outside {
 		return
@@ -238,10 +238,10 @@ func (s *Session) disclose(l *connection) {
 	s.base.Emit(DisclosureShown{*s.life.disclosure})
 }
 
-// gated reports whether the disclosure holds the start.
+// gated reports whether the start waits for the acknowledgement of the disclosure.
 func (s *Session) gated() bool { return s.opts.RequireDisclosureAck && !s.life.acknowledged }
 
-// AcknowledgeDisclosure releases a held start, then the kickoff.
+// AcknowledgeDisclosure starts a conversation that waits for it, and sends the kickoff.
 func (s *Session) AcknowledgeDisclosure() {
 	s.base.Work.Do(func() {
 		if s.life.acknowledged {
@@ -256,8 +256,8 @@ func (s *Session) AcknowledgeDisclosure() {
 }
 
 // Pause silences the avatar until Resume, and closes a tap-to-talk window; the service
-// releases the media when the pause lasts too long. The error is invalid_state. A second call does
-// nothing.
+// releases the media when the pause lasts too long. The error is invalid_state. A second
+// call does nothing.
 func (s *Session) Pause() error {
 	if err := s.Live(); err != nil {
 		return err
@@ -282,7 +282,7 @@ func (s *Session) pauseExpired() {
 }
 
 // Resume ends a pause. After an expired pause the media are made again, within
-// the overall limit; a failure of that ends the session with the same error
+// the overall limit; if that fails, the session ends with the same error
 // (wire-protocol §7.9).
 func (s *Session) Resume(ctx context.Context) error {
 	if err := s.Live(); err != nil {
@@ -309,8 +309,8 @@ func (s *Session) resume(done chan error) {
 	case l.released:
 		s.rebuildMedia(l, done)
 	default:
-		// A rebuild during the pause held the start back: the service knows nothing of
-		// the pause then, and only the approval is missing (wire-protocol §7.9).
+		// After a rebuild during the pause, the service has no pause to end; only the
+		// approval is missing (wire-protocol §7.9).
 		s.life.paused = false
 		if l.paused || l.approved || s.gated() {
 			s.sendCommand(control.ResumeConversation, control.Empty{})

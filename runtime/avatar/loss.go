@@ -8,11 +8,11 @@ import (
 
 // This file is the one place that decides what happens after a loss: of the socket,
 // of a peer, of the network, of an attempt to make them again (wire-protocol §8).
-// Everything that notices one calls [Session.lose]. The decisions are data, from
-// which the diagram of docs/resilience.md is made.
+// All code that detects a loss calls [Session.lose]. The decisions are data, which
+// the diagram of docs/resilience.md shows.
 
-// situation is where a session is, as far as a loss is concerned. It is derived from
-// the session's state, and never stored.
+// situation is the state of a session as far as losses are concerned. It is derived from
+// the session's State and other fields, and never stored.
 type situation string
 
 const (
@@ -48,14 +48,14 @@ func (s *Session) situation() situation {
 	return outside
 }
 
-// loss is what happened to a session, the end of a loss included.
+// loss is what happened to a session: something was lost, or a loss ended.
 type loss string
 
 const (
 	socketDropped loss = "socket dropped"                // it reconnects by itself
 	socketClosed  loss = "socket closed"                 // for good, by the service
 	socketKept    loss = "socket recovered"              // it is back, and the service kept the session
-	socketNew     loss = "session lost"                  // the socket is back, and the service knows nothing of the session
+	socketNew     loss = "session lost"                  // the socket is back, but the service no longer has the session
 	socketSpent   loss = "no attempts left"              // to connect the socket
 	tokenRefused  loss = "token refused"                 // and the application has a function for a new one
 	socketRefused loss = "socket refused"                // the service refuses the connection
@@ -67,11 +67,11 @@ const (
 	repairVain    loss = "repair failed after a rebuild" // which did not mend the peer either
 	mediaGone     loss = "no picture for too long"       // though it was rebuilt
 	toolSpiral    loss = "tool spiral"                   // the brain calls tools and nothing else
-	serviceFatal  loss = "fatal event"                   // the service ends the session and says why
+	serviceFatal  loss = "fatal event"                   // the service ends the session with a reason
 	pauseOver     loss = "pause expired"                 // the service released the media
 	attemptFailed loss = "attempt failed"                // of a connect, rebuild or resume
-	attemptFatal  loss = "attempt forbidden"             // by a fatal event
-	attemptsSpent loss = "attempts failed"               // the last rebuild
+	attemptFatal  loss = "attempt forbidden"             // by a fatal event, or a token that was refused
+	attemptsSpent loss = "attempts failed"               // the last rebuild failed
 	attemptDone   loss = "attempt succeeded"             // of a connect, rebuild or resume
 )
 
@@ -97,7 +97,7 @@ const (
 )
 
 // step is a decision: what is done about a loss in a situation, and the situation
-// afterwards. Of two, it is the second where the session is paused.
+// afterwards. If to has two, the second is that of a paused session.
 type step struct {
 	from situation
 	what loss
@@ -109,7 +109,7 @@ type targets []situation
 
 // decisions is the state machine. What is not listed changes nothing: a socket that drops
 // during an attempt reconnects within the attempt's own limits, a peer that is lost
-// while another attempt or a pause is under way is looked at afterwards.
+// while another attempt or a pause is under way is repaired afterwards.
 //
 // A list, because the compiler writes it as data; a map would be filled by code when the
 // program starts.
@@ -185,7 +185,7 @@ func decide(from situation, what loss) (step, bool) {
 	return step{}, false
 }
 
-// detail is what is known of a loss. Which fields count depends on the loss.
+// detail describes a loss. Which fields are set depends on the loss.
 type detail struct {
 	conn   *connection
 	reason string       // for events
@@ -196,7 +196,7 @@ type detail struct {
 	state   string        // of the peer, repairFailed
 }
 
-// lose does what is decided for what, in the present situation.
+// lose carries out the decision for what in the present situation, if there is one.
 func (s *Session) lose(what loss, d detail) {
 	from := s.situation()
 	step, decided := decide(from, what)
@@ -207,7 +207,7 @@ func (s *Session) lose(what loss, d detail) {
 		s.recovery.observe(from, what, s.situation())
 	}
 	if step.do == goOn && s.conn != nil && s.conn.downReason != "" {
-		// It dropped during the attempt and is still down.
+		// The socket dropped during the attempt and is still down.
 		s.lose(socketDropped, detail{reason: string(s.conn.downReason)})
 	}
 }
@@ -284,7 +284,7 @@ func (s *Session) endAfter(from situation, what loss, d detail) {
 	case attemptsSpent:
 		failed(fault.ReconnectFailed, "the session could not be rebuilt; connect again to go on")
 	case mediaGone:
-		s.end(fault.New(fault.MediaRecoverFailed, "the picture did not come back; connect again, on another network if it stays away, or go on in text").InPhase(fault.PhaseReconnect).Because(d.err).WithRetryable(true), string(fault.MediaRecoverFailed))
+		s.end(fault.New(fault.MediaRecoverFailed, "the picture did not come back; connect again, on another network if it is still missing, or continue in text").InPhase(fault.PhaseReconnect).Because(d.err).WithRetryable(true), string(fault.MediaRecoverFailed))
 	case attemptFatal:
 		e := fault.From(d.err)
 		s.end(e, string(e.Code))
@@ -311,7 +311,7 @@ func (s *Session) goOn(from situation, l *connection) {
 	}
 }
 
-// recoverable reports whether the socket comes back by itself after reason
+// recoverable reports whether the socket reconnects by itself after reason
 // (wire-protocol §8.2).
 func recoverable(reason socketio.Reason) bool {
 	switch reason {

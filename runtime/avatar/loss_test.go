@@ -196,8 +196,8 @@ func TestAServiceThatCannotBeReachedFailsConnect(t *testing.T) {
 	})
 }
 
-// TestARelayThatIsDeadForAMinute: no success is told without bytes, the loss is told in time, the
-// session survives without a rebuild for every repair, and the picture comes back soon.
+// TestARelayThatIsDeadForAMinute: no success is reported without bytes, the loss is reported in
+// time, the session survives without a rebuild for every repair, and the picture comes back soon.
 func TestARelayThatIsDeadForAMinute(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.media.flowing = true

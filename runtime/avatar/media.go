@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
-// Media is what a session uses of a [media.Engine], whose methods say what each
-// of these does.
+// Media is the part of a [media.Engine] that a session uses. The methods are
+// documented there.
 type Media interface {
 	NewSubscriber(notify func(media.Event)) Subscriber
 	NewPublisher(notify func(media.Event)) Publisher
@@ -93,6 +93,6 @@ func (s *Session) openMedia() {
 	}
 }
 
-// Engine returns the media engine, for what a page does with its elements and
-// devices. What the session does by itself goes through the session's methods.
+// Engine returns the media engine, with which a page controls its elements and devices.
+// For everything that the session has a method of its own for, use that method.
 func (s *Session) Engine() *media.Engine { return s.engine }

@@ -15,14 +15,14 @@ import (
 const (
 	iceGrace     = 1500 * time.Millisecond // ICE may come back from "disconnected"
 	iceNewLimit  = 10 * time.Second        // "new" or "checking" this long after the peer began
-	noCandidates = 3 * time.Second         // gathering found nothing, judged no earlier than this
+	noCandidates = 3 * time.Second         // gathering without a candidate counts as failed no earlier than this
 	steady       = 10 * time.Second        // a picture that lasts this long after a repair has recovered
 	maxStalls    = 2                       // re-subscriptions before a rebuild
-	repairPause  = 3 * time.Second         // from the start of a repair in vain to the next
-	maxDark      = 10 * time.Second        // at most so much of one repair counts for mediaLost
+	repairPause  = 3 * time.Second         // from the start of a failed repair to the next
+	maxDark      = 10 * time.Second        // at most this much of one repair counts towards MediaLost
 )
 
-// peerHealth is what is known of one peer's network.
+// peerHealth is the state of one peer's network and of its repairs.
 type peerHealth struct {
 	began        time.Time
 	ice          string
@@ -30,7 +30,7 @@ type peerHealth struct {
 	state        string    // of the connection
 	grace        *session.Timer
 	recovering   bool
-	repairReason string        // why it is repaired again at the next tick, though nothing is reported
+	repairReason string        // why tick repairs it again, without a new report; "" if it does not
 	repaired     time.Time     // the start of the last repair
 	proof        chan struct{} // of the repair under way: receives when its network is connected
 }
@@ -61,10 +61,10 @@ func (s *Session) peerEvent(l *connection, ev media.Event) {
 	}
 }
 
-// peerState climbs the media ladder (wire-protocol §8.5).
+// peerState applies the media ladder to the state of a peer (wire-protocol §8.5).
 func (s *Session) peerState(ev media.Event) {
 	if ev.Channel == media.ChannelVoice {
-		return // the service's to repair: it offers
+		return // the service repairs it, because it makes the offers
 	}
 	p := s.peer(ev.Channel)
 	switch {
@@ -104,12 +104,12 @@ func (s *Session) peerState(ev media.Event) {
 	}
 }
 
-// connected tells the repair under way that the peer's network answers.
+// connected signals to the repair under way that the peer's network is connected.
 func (p *peerHealth) connected() {
 	p.repairReason = ""
 	select {
 	case p.proof <- struct{}{}:
-	default: // no repair, or it knows already
+	default: // no repair is under way, or it was signalled already
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *Session) repair(c media.Channel, state string) {
 			return err
 		}
 		if answers {
-			return nil // its state may not change at all
+			return nil // the state of a connected peer may not change at all
 		}
 		return connects(ctx, proof)
 	}
@@ -190,7 +190,7 @@ func (s *Session) repair(c media.Channel, state string) {
 	})
 }
 
-// connects waits until the network of a peer answers after a restart.
+// connects waits until the network of a peer is connected after a restart.
 func connects(ctx context.Context, proof <-chan struct{}) error {
 	limit := time.NewTimer(iceNewLimit)
 	defer limit.Stop()
@@ -204,9 +204,9 @@ func connects(ctx context.Context, proof <-chan struct{}) error {
 	}
 }
 
-// peerRepaired ends a repair. What can't be mended in place is rebuilt, once: after a
-// rebuild in vain the repairs in place go on, because another one would only cost the
-// visitor more.
+// peerRepaired ends a repair. If a repair in place fails, the session is rebuilt, once: if
+// that does not help, repairs in place continue, because another rebuild would only
+// disturb the visitor more.
 func (s *Session) peerRepaired(l *connection, c media.Channel, method, state string, err error) {
 	if s.conn != l {
 		return
@@ -239,7 +239,7 @@ func (s *Session) peerRepaired(l *connection, c media.Channel, method, state str
 	}
 }
 
-// mended notes that a peer works: the next loss begins with a repair in place.
+// mended records that a peer works: the next loss begins with a repair in place.
 func (s *Session) mended(c media.Channel) {
 	delete(s.recovery.rebuilt, c)
 	if c == media.ChannelSTV {
@@ -247,7 +247,7 @@ func (s *Session) mended(c media.Channel) {
 	}
 }
 
-// markRebuilt notes that a rebuild is what is left for a peer.
+// markRebuilt records that the session is or was rebuilt for a peer.
 func (s *Session) markRebuilt(c media.Channel) {
 	if s.recovery.rebuilt == nil {
 		s.recovery.rebuilt = map[media.Channel]bool{}
@@ -255,12 +255,12 @@ func (s *Session) markRebuilt(c media.Channel) {
 	s.recovery.rebuilt[c] = true
 }
 
-// noPicture tells that a rebuild or a resume brought no picture, and has it repaired.
+// noPicture warns if a rebuild or a resume brought no picture, and has it repaired.
 func (s *Session) noPicture(l *connection) {
 	if !l.missing {
 		return
 	}
-	s.base.Warn(fault.MediaNoVideo, "the picture did not come back; it is tried again")
+	s.base.Warn(fault.MediaNoVideo, "the picture did not come back; the repair is repeated")
 	s.markRebuilt(media.ChannelSTV)
 	s.peer(media.ChannelSTV).repairReason = string(NoBytes)
 }
@@ -328,7 +328,7 @@ func (s *Session) withStats(p interface {
 }
 
 // checkVideo repairs a picture without new bytes, and rebuilds when repairs
-// don't help. A peer that never had video is not judged.
+// don't help. A peer that never had video is ignored.
 func (s *Session) checkVideo(l *connection, st media.Stats) {
 	r := &s.recovery
 	if s.conn != l || s.state != Connected || s.life.paused || !st.HasVideo && r.stalls == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// Options are what a live session can be told (session-api A.1.1).
+// Options are the options of a live session (session-api A.1.1).
 type Options struct {
 	session.Options
 
@@ -21,20 +21,20 @@ type Options struct {
 	ConversationURL string `json:"conversationManagerUrl" ts:"string | URL" check:"socket" default:"https://conversation.avatar.us.kaltura.ai"`
 	// SRSBaseURL is the media host, from `appInit`.
 	SRSBaseURL string `json:"srsBaseUrl" ts:"string | URL" check:"address,empty"`
-	// TURNServerURL is the relay, from `appInit`: a host, which stands for its addresses
-	// over UDP, TCP and TLS (wire-protocol §6.2), or an address with a port or a
-	// transport, which is used as it is.
+	// TURNServerURL is the relay, from `appInit`: a host, which is tried over UDP, TCP and
+	// TLS (wire-protocol §6.2), or an address with a port or a transport, which is used
+	// unchanged.
 	TURNServerURL string `json:"turnServerUrl" check:"-"`
 	// TURNCredentials are the login to the relay.
 	TURNCredentials *media.Credentials `json:"turnCredentials" ts:"TurnCredentials" check:"object"`
-	// OnRelayNeeded returns a new login to the relay, because that of the connect may have
-	// expired. It is called before the session is rebuilt or resumed, and before a repair of
-	// the picture when the login's expiry has passed. It has 5 s.
+	// OnRelayNeeded returns a new login to the relay within 5 s. It is called before the
+	// session is rebuilt, or is resumed after an expired pause, because the login may have
+	// expired, and before a repair of the picture if it has expired.
 	OnRelayNeeded func(ctx context.Context) (*media.Credentials, error) `json:"-" js:"onRelayNeeded" ts:"() => Promised<TurnCredentials | null | undefined>"`
-	// ICEServers are used in place of what TURNServerURL gives.
+	// ICEServers are used in place of TURNServerURL and TURNCredentials.
 	ICEServers []media.ICEServer `json:"iceServers" ts:"RTCIceServer[]"`
-	// ICETransportPolicy is for the avatar's media. Default relay, in Firefox all
-	// (wire-protocol §6.3).
+	// ICETransportPolicy is the policy for the avatar's media. Default: relay; all in
+	// Firefox or without ICE servers (wire-protocol §6.3).
 	ICETransportPolicy string `json:"iceTransportPolicy" enum:"relay,all"`
 	// VideoCodec is the only codec to offer, such as VP8.
 	VideoCodec string `json:"preferredVideoCodec"`
@@ -55,62 +55,64 @@ type Options struct {
 	ContextType string `json:"contextType"`
 	// DisclosureText is the notice of the `disclosure` event.
 	DisclosureText string `json:"disclosureText" default:"You are talking to an AI avatar."`
-	// RequireDisclosureAck holds the start until `acknowledgeDisclosure()`.
+	// RequireDisclosureAck delays the start of the conversation until
+	// `acknowledgeDisclosure()` is called.
 	RequireDisclosureAck bool `json:"requireDisclosureAck"`
 
 	media.Platform
 
-	// MicStart says when the microphone is asked for: immediate, beside connecting, or
-	// deferred, with `startMic()`.
+	// MicStart is when the microphone is requested: immediate, while connecting, or
+	// deferred, by `startMic()`.
 	MicStart MicStart `json:"micStartMode" enum:"immediate,deferred" default:"immediate"`
 	// LocalVADThreshold is the level at which `localSpeakingChanged` turns true, 0 to 4080.
 	LocalVADThreshold *float64 `json:"localVadThreshold" default:"300"`
-	// MaxASRBitrate caps the microphone's sender, in kbit/s; 0 is no cap.
+	// MaxASRBitrate limits the bitrate of the microphone, in kbit/s; 0 means no limit.
 	MaxASRBitrate int `json:"maxAsrBitrateKbps"`
 
-	// BeforeSend changes a typed text or blocks it, with an error, in a page with false
-	// or a throw: the text is refused with `guardrail_blocked`.
+	// BeforeSend may change a typed text, or block it with an error (in a page by returning
+	// false or by throwing). A blocked text is refused with `guardrail_blocked`.
 	BeforeSend func(ctx context.Context, text string, about SendInfo) (string, error) `json:"-" js:"onBeforeSend" ts:"(text: string, about: SendInfo) => Promised<string | false | void>"`
-	// OnAgentAction may veto what the agent starts, with an error, in a page with false
-	// or a throw.
+	// OnAgentAction may refuse an action of the agent with an error (in a page by returning
+	// false or by throwing).
 	OnAgentAction func(ctx context.Context, a AgentAction) error `json:"-" js:"onAgentAction" ts:"(action: AgentAction) => Promised<boolean | void>"`
-	// AgentActions is the policy that is asked before OnAgentAction.
+	// AgentActions is the policy that is applied before OnAgentAction is called.
 	AgentActions ActionPolicy `json:"agentActions" ts:"AgentActions" check:"object"`
-	// MaxTurnsPerMinute bounds the typed turns in any 60 s; 0 is any number.
+	// MaxTurnsPerMinute bounds the typed turns in any 60 s; 0 means no limit.
 	MaxTurnsPerMinute int `json:"maxTurnsPerMinute"`
-	// IdleTimeout ends the session when nothing happens for that long; 0 is never.
+	// IdleTimeout ends the session when nothing happens for that long; 0 means never.
 	IdleTimeout *time.Duration `json:"idleTimeoutMs" default:"15m"`
 
-	// MaxReconnectAttempts bounds the tries to reconnect the socket (wire-protocol §1.6).
-	// With 0 the session ends with its socket. A negative number, the default, leaves the
-	// bound to ReconnectWindow; events then have 0 for it.
+	// MaxReconnectAttempts bounds the attempts to reconnect the socket (wire-protocol §1.6).
+	// With 0 the session ends when its socket is lost. With a negative number, the default,
+	// only ReconnectWindow bounds them, and events report 0.
 	MaxReconnectAttempts *int `json:"maxReconnectAttempts" default:"-1" check:"integer"`
-	// ReconnectionDelay is the wait before the first try to reconnect, on average.
+	// ReconnectionDelay is the average wait before the first attempt to reconnect.
 	ReconnectionDelay time.Duration `json:"reconnectionDelay" default:"250ms"`
-	// ReconnectionDelayMax is the longest wait between tries.
+	// ReconnectionDelayMax is the longest wait between attempts.
 	ReconnectionDelayMax time.Duration `json:"reconnectionDelayMax" default:"2s"`
 	// ReconnectWindow bounds the time without a connection.
 	ReconnectWindow time.Duration `json:"reconnectWindowMs" default:"22s"`
-	// Limits are single time limits.
+	// Limits are the time limits to replace.
 	Limits control.Limits `json:"timeouts" ts:"Timeouts" check:"limits"`
-	// NetworkAware reacts to the browser's online and offline.
+	// NetworkAware reacts to the browser's events online and offline.
 	NetworkAware *bool `json:"networkAware" default:"true"`
-	// StatsInterval is the period of `connectionQuality`; 0 is off.
+	// StatsInterval is the interval of `connectionQuality`; 0 turns it off.
 	StatsInterval time.Duration `json:"statsIntervalMs"`
-	// Debug mirrors typed texts to the service's debug event.
+	// Debug also sends typed texts to the service as debug events.
 	Debug bool `json:"debug"`
 
-	// HardToolSpiralLimit is the number of tool calls with nothing to hear or see before
-	// a rebuild. Default three times ToolSpiralLimit; 0 is off.
+	// HardToolSpiralLimit is the number of tool calls in a row, with nothing to hear or see
+	// in between, that causes a rebuild. Default three times ToolSpiralLimit; 0 turns it off.
 	HardToolSpiralLimit *int `json:"hardToolSpiralLimit"`
-	// RecoverFromSpiral asks the lost question again after that.
+	// RecoverFromSpiral sends the unanswered question again after a rebuild that
+	// HardToolSpiralLimit caused.
 	RecoverFromSpiral *bool `json:"recoverFromSpiral" default:"true"`
-	// CompleteOnServerEnd tells the service of the end although it ended the
-	// conversation.
+	// CompleteOnServerEnd reports the end to the service even if the service itself ended
+	// the conversation.
 	CompleteOnServerEnd bool `json:"completeOnServerEnd"`
 }
 
-// OptionsFor returns the options with which the visitor that r knows meets the agent.
+// OptionsFor returns the options of a session with the token and the addresses of r.
 func OptionsFor(r *appinit.Result) Options {
 	o := Options{
 		Options:         session.Options{Token: r.KS, Kind: r.Kind, PartnerID: r.PartnerID, GenieURL: &r.GenieURL},
@@ -135,33 +137,33 @@ type MicStart string
 
 // The microphone's start modes.
 const (
-	MicImmediate MicStart = "immediate" // beside the handshake; never blocks or fails it
-	MicDeferred  MicStart = "deferred"  // with StartMic
+	MicImmediate MicStart = "immediate" // during the handshake; never blocks or fails it
+	MicDeferred  MicStart = "deferred"  // by StartMic
 )
 
-// SendInfo tells BeforeSend what a text is.
+// SendInfo describes the text that `onBeforeSend` is called with.
 type SendInfo struct {
 	Kind     string `json:"kind" ts:"'speak' | 'spiralRecovery'"`
 	ThreadID string `json:"threadId,omitempty"`
 }
 
-// ActionPolicy says what the agent may start by itself (session-api A.1.1,
-// option 39); what is not given is allowed.
+// ActionPolicy is what the agent may start by itself (session-api A.1.1,
+// option 39); what is not set is allowed.
 type ActionPolicy struct {
 	Navigate           *bool `json:"navigate" ts:"'off' | boolean"`
 	GenUI              *bool `json:"genui" ts:"'off' | boolean"`
 	StructuredDataForm *bool `json:"structuredDataForm" ts:"'off' | boolean"`
-	// ToolCalls allows tools; a list, Tools, is of the only ones that are allowed.
+	// ToolCalls allows tool calls; a list names the only tools that are allowed.
 	ToolCalls *bool `json:"toolCall" ts:"'off' | boolean | string[]"`
 	// Tools, when not nil, are the only tools allowed.
 	Tools []string `json:"tools" ts:"-"`
 }
 
-// idleWarningLead is how long before the end of an idle session it is warned of.
+// idleWarningLead is how long before the end of an idle session idleWarning is emitted.
 const idleWarningLead = time.Minute
 
-// withDefaults returns o with every default filled in, or the first thing wrong
-// with it.
+// withDefaults returns o with every default filled in, or the error of its first invalid
+// option.
 func (o Options) withDefaults() (Options, error) {
 	if err := o.Complete(&o); err != nil {
 		return o, err

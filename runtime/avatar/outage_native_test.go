@@ -27,7 +27,7 @@ type network struct {
 
 	mu    sync.Mutex
 	down  chan struct{} // closed at the end of the outage; nil without one
-	hang  bool          // what is dialled during it is not answered, rather than refused
+	hang  bool          // a dial during the outage gets no reply instead of an error
 	conns []net.Conn
 }
 
@@ -167,7 +167,7 @@ func outage(t *testing.T, length time.Duration, hang, online bool) {
 			t.Errorf("%v after the browser is online: %s", time.Since(began)-length, state)
 		}
 	}
-	// At the worst an attempt has just begun that is never answered, and a wait follows it.
+	// In the worst case an attempt that gets no reply has just begun, and a wait follows it.
 	time.Sleep(reconnectTimeout + 2*time.Second + 100*time.Millisecond)
 	if state := s.Snapshot().State; state != Connected {
 		t.Errorf("%v after the end of the outage: %s", time.Since(began)-length, state)

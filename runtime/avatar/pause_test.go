@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// TestAPreparedConnectionKnowsItsThread, so that its end can be told.
+// TestAPreparedConnectionKnowsItsThread, so that the end of its conversation can be reported.
 func TestAPreparedConnectionKnowsItsThread(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		join := r.service.answer[control.Join]
@@ -45,8 +45,8 @@ func TestAPreparedConnectionKnowsItsThread(t *testing.T) {
 	})
 }
 
-// TestAnAcknowledgementDuringAPauseCountsWhenThatEnds: the service is told of both, so
-// that the opening comes and texts leave.
+// TestAnAcknowledgementDuringAPauseCountsWhenThatEnds: the service gets both the resume and
+// the approval, so that the opening is spoken and texts are sent.
 func TestAnAcknowledgementDuringAPauseCountsWhenThatEnds(t *testing.T) {
 	run(t, Options{RequireDisclosureAck: true}, func(r *rig) {
 		s := r.connectOnly()
@@ -70,7 +70,7 @@ func TestAnAcknowledgementDuringAPauseCountsWhenThatEnds(t *testing.T) {
 	})
 }
 
-// TestALateConfirmationDoesNotEndAPause that began after the resume it answers.
+// TestALateConfirmationDoesNotEndAPause that began after the resume that it confirms.
 func TestALateConfirmationDoesNotEndAPause(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()

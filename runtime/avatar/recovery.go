@@ -11,13 +11,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// recoveryState is what is being repaired.
+// recoveryState is the state of the repairs and rebuilds under way.
 type recoveryState struct {
 	window        *session.Timer  // bounds the time without a socket, and is the wait between rebuilds
-	closing       *session.Timer  // shortly before its end
+	closing       *session.Timer  // shortly before the end of window
 	attempt       int             // of the rebuild under way, from 1; 0 outside of a rebuild
-	mediaReleased <-chan struct{} // closed when the peers of the attempt before are released
-	loginExpiry   int64           // when the login to the relay expires, in seconds since 1970; 0 is not known
+	mediaReleased <-chan struct{} // closed when the peers of the previous attempt are released
+	loginExpiry   int64           // when the login to the relay expires, in seconds since 1970; 0 if unknown
 	renewed       bool            // the token was renewed because the service refused it, and nothing has worked since
 	question      string          // to ask again after a spiral
 
@@ -33,7 +33,7 @@ type recoveryState struct {
 	rebuilt    map[media.Channel]bool        // the session was rebuilt for it, and it has not worked since
 	last       map[media.Channel]media.Stats // for connectionQuality
 
-	observe func(from situation, what loss, to situation) // by tests
+	observe func(from situation, what loss, to situation) // set by tests
 }
 
 // socketDown handles a lost socket (wire-protocol §8.2).
@@ -51,10 +51,10 @@ func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	s.lose(socketDropped, detail{reason: string(reason)})
 }
 
-// lastCall is how long before the end of the window, from 1 to 2 s, the socket is connected once
-// more, at once: the wait between attempts, or an attempt that nothing answers, must not use up
-// the rest of the window. It is spread because the windows of all clients of a service that
-// fails end at the same moment.
+// lastCall, spread to 1 to 2 s, is how long before the end of the window one more attempt
+// begins at once: the wait between attempts, or an attempt without a reply, must not use up the
+// rest of the window. It is spread because after a failure of the service the windows of all
+// its clients end at the same moment.
 const (
 	lastCall       = 1500 * time.Millisecond
 	lastCallSpread = 1.0 / 3
@@ -77,17 +77,17 @@ func (s *Session) stopWaiting() {
 	s.recovery.closing.Stop()
 }
 
-// maxAttempts is the bound of attempts in events: 0 is none.
+// maxAttempts returns the bound of attempts for events; 0 means none.
 func (s *Session) maxAttempts() int { return max(0, *s.opts.MaxReconnectAttempts) }
 
 // connectAttempts bounds the attempts to reach the service for the first time
 // (wire-protocol §1.6).
 const connectAttempts = 5
 
-// reconnects reports whether a socket that is lost is made again.
+// reconnects reports whether a lost socket is reconnected.
 func (s *Session) reconnects() bool { return *s.opts.MaxReconnectAttempts != 0 }
 
-// hurry connects a socket that is down, or begins the next rebuild, without the wait before it.
+// hurry reconnects a socket that is down, or begins the next rebuild, without waiting.
 func (s *Session) hurry() {
 	switch {
 	case s.conn != nil:
@@ -113,15 +113,15 @@ func (s *Session) connectError(l *connection, err error) {
 	switch {
 	case refused != nil && s.mayRenew(refused) && s.situation() == offline:
 		s.lose(tokenRefused, detail{err: refused})
-	case refused != nil: // in an attempt, its end looks at the error
+	case refused != nil: // during an attempt, attemptEnds handles the error
 		s.lose(socketRefused, detail{err: err})
 	case !s.reconnects(), !l.opened && s.situation() == starting && l.attempt >= connectAttempts:
 		s.lose(socketSpent, detail{err: err})
 	}
 }
 
-// mayRenew reports whether err is a refused token that the application may replace; it is
-// asked once in a row.
+// mayRenew reports whether err is a refused token for which the application is asked for
+// another; it is asked again only after a token has worked.
 func (s *Session) mayRenew(err error) bool {
 	return errors.Is(err, fault.Unauthorized) && s.opts.OnTokenNeeded != nil && !s.recovery.renewed
 }
@@ -140,7 +140,7 @@ func (s *Session) renewToken(from situation) {
 	case offline:
 		s.beginRebuild("the token was refused")
 	case resuming:
-		s.forgetTurns() // on a connection that the service refuses for good
+		s.forgetTurns() // their connection is given up
 	}
 	s.releaseMedia()
 	s.drop()
@@ -148,7 +148,7 @@ func (s *Session) renewToken(from situation) {
 		switch {
 		case s.running != p:
 		case err != nil:
-			s.attemptEnds(p, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with one").InPhase(fault.PhaseServerConnect).Because(err))
+			s.attemptEnds(p, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with a new token").InPhase(fault.PhaseServerConnect).Because(err))
 		case p.ctx.Err() != nil:
 			s.attemptEnds(p, nil, context.Cause(p.ctx))
 		case from == starting:
@@ -166,8 +166,8 @@ func (s *Session) renewToken(from situation) {
 	})
 }
 
-// freshRelay gives the media engine a new login to the relay, for the peers to come. It runs
-// beside the queue.
+// freshRelay gives the media engine a new login to the relay, for later peers. It runs
+// outside the queue.
 func (s *Session) freshRelay(ctx context.Context) {
 	if s.opts.OnRelayNeeded == nil {
 		return
@@ -185,7 +185,7 @@ func (s *Session) freshRelay(ctx context.Context) {
 	}
 }
 
-// loginExpired reports whether the relay refuses the login for new peers.
+// loginExpired reports whether the login to the relay has expired for new peers.
 func (s *Session) loginExpired() bool {
 	return s.recovery.loginExpiry != 0 && time.Now().Unix() >= s.recovery.loginExpiry
 }
@@ -197,9 +197,9 @@ const relayLimit = 5 * time.Second
 // (wire-protocol §1.9.2).
 const refusedToken = "unauthorized"
 
-// refusal returns the error of a connect that the service refused, nil if err is
-// none: the socket does not try again, so that nothing is there to wait for
-// (wire-protocol §4.3).
+// refusal returns the error of a connection that the service refused, nil if err is
+// another error. After a refusal the socket does not try again, so waiting would be in
+// vain (wire-protocol §4.3).
 func refusal(err error) *fault.Error {
 	var refused *socketio.RefusedError
 	if !errors.As(err, &refused) {
@@ -231,7 +231,7 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 	}
 }
 
-// socketRecovered goes on where the socket dropped.
+// socketRecovered continues the session that the service has kept.
 func (s *Session) socketRecovered() {
 	s.stopWaiting()
 	s.setState(Connected)
@@ -269,7 +269,7 @@ func (s *Session) forgetTurns() {
 }
 
 // releaseMedia closes the peers. The next attempt waits until the service has released the
-// viewer of the picture, which only one may have (wire-protocol §8.4, step 2).
+// viewer, because the picture may have only one (wire-protocol §8.4, step 2).
 func (s *Session) releaseMedia() {
 	released := make(chan struct{})
 	s.recovery.mediaReleased = released
@@ -297,7 +297,7 @@ func (s *Session) rebuildAttempt(reuse bool) {
 	s.remake(p, reuse)
 }
 
-// remake makes the session for p, once the viewer of the attempt before is released.
+// remake makes the session for p, once the viewer of the previous attempt is released.
 func (s *Session) remake(p *procedure, reuse bool) {
 	released := s.recovery.mediaReleased
 	s.base.Spawn(func() {
@@ -383,7 +383,7 @@ func (s *Session) retryRebuild(err error) {
 	s.recovery.window = s.base.After(s.spread.recovery.Around(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })
 }
 
-// askAgain repeats the question that a spiral swallowed, behind the opening.
+// askAgain sends the question that a tool spiral left unanswered again, after the opening.
 func (s *Session) askAgain() {
 	question := s.recovery.question
 	s.recovery.question = ""
@@ -395,7 +395,7 @@ func (s *Session) askAgain() {
 		text, err := s.guard(ctx, spiralPrefix+question, "spiralRecovery")
 		s.base.Work.Post(func() {
 			switch {
-			case ctx.Err() != nil: // with its life
+			case ctx.Err() != nil: // the session ended
 			case err != nil:
 				s.base.Log("warn", "the lost question is not asked again: "+err.Error(), nil)
 			default:

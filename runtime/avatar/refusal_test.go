@@ -14,13 +14,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
-// refuse answers the handshake with no.
+// refuse refuses the socket's handshake.
 func (s *fakeSocket) refuse(message string) {
 	s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: message}})
 }
 
-// TestARefusedTokenFailsConnectAtOnce: a token that is refused once stays so. An
-// attempt that fails for another reason is followed by the next.
+// TestARefusedTokenFailsConnectAtOnce, because the service would refuse the token again.
+// An attempt that fails for another reason is followed by the next.
 func TestARefusedTokenFailsConnectAtOnce(t *testing.T) {
 	for message, want := range map[string]fault.Code{"unauthorized": fault.Unauthorized, "full": fault.ConnectFailed} {
 		run(t, Options{}, func(r *rig) {

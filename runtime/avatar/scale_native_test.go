@@ -29,7 +29,7 @@ const (
 	bubble = 500    // of them at once: the race detector bounds the goroutines
 )
 
-// arrivals are when sessions reached the service, since the beginning of what is simulated.
+// arrivals are the times at which sessions reached the service, since the simulation began.
 type arrivals struct {
 	mu sync.Mutex
 	at []time.Duration
@@ -41,7 +41,7 @@ func (a *arrivals) add(at time.Duration) {
 	a.at = append(a.at, at)
 }
 
-// peak is the most that came within one window of that width.
+// peak returns the largest number of arrivals within any window of that length.
 func (a *arrivals) peak(window time.Duration) int {
 	slices.Sort(a.at)
 	most, first := 0, 0
@@ -54,8 +54,7 @@ func (a *arrivals) peak(window time.Duration) int {
 	return most
 }
 
-// distant is the service as the sessions of one bubble reach it, with everything but the
-// WebSocket real.
+// distant is the service of the sessions of one bubble. Everything but the WebSocket is real.
 type distant struct {
 	mu        sync.Mutex
 	server    *socketio.Server
@@ -64,7 +63,7 @@ type distant struct {
 	asked     func() // and with each question for a free avatar
 	completed func() // and with each completion
 	away      bool
-	hang      bool // what is dialled while it is away is not answered, rather than refused
+	hang      bool // a dial while the service is away gets no reply instead of an error
 }
 
 func newDistant() *distant {
@@ -127,7 +126,7 @@ func (d *distant) outage(length time.Duration, hang bool, reached *arrivals) {
 	time.Sleep(reconnectTimeout + 2*time.Second + 100*time.Millisecond) // as in outage
 }
 
-// restart ends the service, which is there again at once and knows nothing of the sessions.
+// restart ends the service and starts it again at once, without its sessions.
 func (d *distant) restart(reached *arrivals) {
 	began := time.Now()
 	d.mu.Lock()
@@ -143,12 +142,12 @@ func (d *distant) restart(reached *arrivals) {
 // many is any number of arrivals.
 const many = -1
 
-// simulation is what all sessions meet at the same moment.
+// simulation is something that happens to all sessions at the same moment.
 type simulation struct {
 	what    string
 	rate    int // arrivals per second that are expected, in per cent of the sessions
 	want    int // arrivals, in per cent of the sessions
-	ended   int // are over afterwards, from the first session on, in per cent
+	ended   int // sessions that have ended afterwards, counted from the first, in per cent
 	meet    func(d *distant, sessions []*Session, reached *arrivals)
 	reached arrivals
 }
@@ -174,7 +173,7 @@ func simulations() []*simulation {
 	}
 }
 
-// waits has all sessions ask for a free avatar for 20 s.
+// waits makes all sessions ask for a free avatar for 20 s.
 func waits(d *distant, sessions []*Session, reached *arrivals) {
 	began := time.Now()
 	d.mu.Lock()
@@ -193,7 +192,7 @@ func waits(d *distant, sessions []*Session, reached *arrivals) {
 	done.Wait()
 }
 
-// ends has the service end the first half of the conversations.
+// ends makes the service end the first half of the conversations.
 func ends(d *distant, sessions []*Session, reached *arrivals) {
 	began := time.Now()
 	d.mu.Lock()
@@ -212,7 +211,7 @@ func ends(d *distant, sessions []*Session, reached *arrivals) {
 	time.Sleep(time.Minute)
 }
 
-// leaves ends the rest by their visitors.
+// leaves makes the visitors of the other half end their conversations.
 func leaves(d *distant, sessions []*Session, reached *arrivals) {
 	began := time.Now()
 	d.mu.Lock()
@@ -232,7 +231,7 @@ func (d *distant) Do(context.Context, *fetch.Request) (*fetch.Response, error) {
 	return &fetch.Response{Status: 503, Header: fetch.Header{"retry-after": "1"}, Body: noBody{}}, nil
 }
 
-// TestScale simulates what ten thousand sessions do when they meet something together.
+// TestScale runs the simulations, with 500 sessions or with 10,000.
 func TestScale(t *testing.T) {
 	n := bubble
 	if *writeScaling {

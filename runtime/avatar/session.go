@@ -4,11 +4,11 @@
 // A [Session] is one serial queue that owns the session's state. The socket's
 // reader, timers, peers, requests and callers hand it functions to run; nothing
 // else touches the state, and there is no mutex around it. What callers may read
-// at any time is a [Snapshot] that the queue publishes; a second
-// queue calls the listener, so that a slow or re-entrant one never blocks the session.
+// at any time is a [Snapshot] that the queue publishes; a second queue calls the
+// listener, so that a slow or re-entrant one never blocks the session.
 //
-// The package knows the control plane and asks interfaces for media ([Media])
-// and sockets ([Socket]). It must not import syscall/js, and must not know
+// The package uses the control plane directly, but media and sockets through the
+// interfaces [Media] and [Socket]. It must not import syscall/js, nor depend on
 // whether it runs in a page.
 package avatar
 
@@ -45,7 +45,7 @@ const (
 	Broken            State = "error"
 )
 
-// Mode says whether the service sends a picture.
+// Mode is video if the service sends a picture, otherwise audio.
 type Mode string
 
 // The modes.
@@ -66,8 +66,8 @@ type Socket interface {
 	Close() error
 }
 
-// Deps are the parts a session is built on. The zero value is a program's: what is
-// nil is made of the options, and closed with the session.
+// Deps are the parts that a session is built on. The zero value is enough for a program:
+// what is nil is created from the options, and closed with the session.
 type Deps struct {
 	// Media returns what the session uses in place of the engine, or around it.
 	Media func(*media.Engine) Media
@@ -79,7 +79,7 @@ type Deps struct {
 	Page sessionend.Page
 }
 
-// own fills in what d lacks and returns what closes the transport.
+// own sets the nil fields of d and returns the function that closes the transport.
 func (d *Deps) own() (free func()) {
 	free = fetch.Own(&d.Fetch, &d.Send)
 	if d.Dial == nil {
@@ -96,7 +96,8 @@ func dial(url string, o socketio.ClientOptions) (Socket, error) {
 	return client, nil
 }
 
-// Snapshot is what can be read of a session at any time (session-api A.1.4).
+// Snapshot is the part of a session's state that can be read at any time
+// (session-api A.1.4).
 type Snapshot struct {
 	State            State                  `json:"state"`
 	Mode             Mode                   `json:"mode"`
@@ -116,12 +117,12 @@ type Snapshot struct {
 	AudioOutputMuted bool                   `json:"audioOutputMuted"`
 	AudioVolume      float64                `json:"audioOutputVolume"`
 	Disclosure       *Disclosure            `json:"disclosure"`
-	// Gated says that the disclosure holds the start.
+	// Gated is true while the start waits for the acknowledgement of the disclosure.
 	Gated bool `json:"gated"`
 }
 
-// Capabilities are what the service said the agent can do; before it said so
-// all are false but Interruptions (wire-protocol §4.2).
+// Capabilities are the agent's abilities as the service reported them. Before that, only
+// Interruptions is true (wire-protocol §4.2).
 type Capabilities struct {
 	ScreenShare    bool `json:"screenShare"`
 	CameraAnalysis bool `json:"cameraAnalysis"`
@@ -142,7 +143,7 @@ type Disclosure struct {
 	Scope      string     `json:"scope"` // always "session"
 }
 
-// Provenance says what made the voice and the picture.
+// Provenance is the origin of the voice and the picture.
 type Provenance struct {
 	GeneratedBy string `json:"generatedBy"`
 	Voice       string `json:"voice"` // always "synthetic"
@@ -158,13 +159,13 @@ type Session struct {
 	deps Deps
 
 	engine *media.Engine
-	media  Media // engine, but for tests
+	media  Media // engine, except in tests
 
-	base session.Base // its queue owns what follows snapshot
+	base session.Base // its queue owns the fields after snapshot
 
-	free    func() // closes what is the session's own of deps
+	free    func() // closes the parts of deps that the session created
 	spread  spread
-	readers sync.WaitGroup // of sockets that are not closed yet, and of requests that tell of the end
+	readers sync.WaitGroup // the readers of open sockets, and the completion signals under way
 
 	snapshot atomic.Pointer[Snapshot]
 
@@ -269,11 +270,10 @@ func New(o Options, d Deps) (*Session, error) {
 	return s, nil
 }
 
-// Snapshot returns the session's present properties. What it points to is never
-// changed.
+// Snapshot returns the session's present properties. The result does not change.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 
-// Status returns the part of the snapshot that sessions of several kinds have.
+// Status returns the part of the snapshot that sessions of several kinds share.
 func (s *Session) Status() session.Status {
 	snap := s.Snapshot()
 	return session.Status{
@@ -333,8 +333,8 @@ func (s *Session) mark(phase TimingPhase) {
 	s.timings = timings
 }
 
-// procedure is a connect, rebuild, resume or prepare under way: it can be cut
-// short, and ends once.
+// procedure is a connect, rebuild, resume or prepare under way: it can be
+// cancelled, and ends once.
 type procedure struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -371,7 +371,7 @@ func (p *procedure) finish(err error) {
 	p.joiners = nil
 }
 
-// setToken keeps the token for later handshakes, of the socket too.
+// setToken stores the token for later handshakes, those of the socket included.
 func (s *Session) setToken(token string) {
 	s.token = token
 	if s.conn != nil {

@@ -74,8 +74,8 @@ func TestASocketThatGivesUpFailsConnect(t *testing.T) {
 	})
 }
 
-// TestADropDuringAResumeIsNotForgotten: the window that a drop opens must not
-// end a session that came back long ago.
+// TestADropDuringAResumeIsNotForgotten: the reconnect window of a drop must not end a
+// session that reconnected long ago.
 func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()

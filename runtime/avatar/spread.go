@@ -2,13 +2,13 @@ package avatar
 
 import "github.com/agentruntime/agentruntime/runtime/session"
 
-// spread keeps very many sessions from doing the same at the same moment. The session's sticky
-// id is the seed, so each has places of its own, which can be computed again.
+// spread distributes over time what very many sessions would do at the same moment. The seed
+// is the session's sticky id, so that each has different times, which can be computed again.
 type spread struct {
-	socket   *session.Spread // attempts to connect it again
-	recovery *session.Spread // the end of the window, and the next rebuild
-	capacity *session.Spread // questions for a free avatar
-	media    *session.Spread // tries of a subscription
+	socket   *session.Spread // attempts to reconnect the socket
+	recovery *session.Spread // the last attempt of the window, and the next rebuild
+	capacity *session.Spread // requests for a free avatar
+	media    *session.Spread // attempts of a subscription
 }
 
 func newSpread(stickyID string) spread {

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// checkWaits holds the waits of twenty sessions against what the protocol says, varied by part,
-// and that of one session against itself.
+// checkWaits checks that the waits of twenty sessions differ and are within part of mean, and
+// that the wait of one session is always the same.
 func checkWaits(t *testing.T, mean time.Duration, part float64, wait func(stickyID string) time.Duration) {
 	t.Helper()
 	waits := map[time.Duration]bool{}
@@ -55,7 +55,8 @@ func TestRebuildsAreSpread(t *testing.T) {
 	})
 }
 
-// TestQuestionsForAnAvatarAreSpread: those of a connect, after an answer that none is free.
+// TestQuestionsForAnAvatarAreSpread: the capacity requests of a connect, after a reply that no
+// avatar is free.
 func TestQuestionsForAnAvatarAreSpread(t *testing.T) {
 	checkWaits(t, 30*second, capacityJitter, func(stickyID string) (wait time.Duration) {
 		run(t, Options{StickyID: stickyID, Limits: control.Limits{Overall: time.Minute}}, func(r *rig) {
@@ -76,7 +77,7 @@ func TestQuestionsForAnAvatarAreSpread(t *testing.T) {
 	})
 }
 
-// TestSocketsDrawFromTheStickyID: every socket of a session gets the session's own numbers.
+// TestSocketsDrawFromTheStickyID: every socket of a session uses the session's random numbers.
 func TestSocketsDrawFromTheStickyID(t *testing.T) {
 	run(t, Options{StickyID: "client0000000001"}, func(r *rig) {
 		r.mustConnect()

@@ -53,8 +53,9 @@ func (s *fakeSocket) reconnect(i *issuer, recovered bool) {
 }
 
 // TestATokenThatLivesAMinute: ten minutes with five drops and two restarts of the service. The
-// session is back each time, and the completion carries a token that is valid. Once the life
-// is known, and the application is asked ahead of its end; once it is not.
+// session is back each time, and the completion carries a valid token. In the first run
+// tokenLifeMs is set, and the application is asked before a token expires; in the second it
+// is not set.
 func TestATokenThatLivesAMinute(t *testing.T) {
 	for _, life := range []time.Duration{time.Minute, 0} {
 		synctestIssuer(t, life)

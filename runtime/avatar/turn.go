@@ -25,17 +25,17 @@ type turnState struct {
 	held    []*heldText
 
 	kickoff      *Kickoff
-	kickoffTaken bool      // the kickoff was taken up in this life
-	kickoffText  *heldText // the kickoff that was taken up and waits to leave
-	kickoffHeld  bool      // the kickoff must not leave (HoldKickoff)
-	// echo is the kickoff's text until the first user transcript, out of which
-	// it is cut (wire-protocol §7.6).
+	kickoffTaken bool      // sendKickoff has taken the kickoff since the last connect
+	kickoffText  *heldText // the kickoff that sendKickoff has taken and that is not sent yet
+	kickoffHeld  bool      // the kickoff must not be sent (HoldKickoff)
+	// echo is the kickoff's text until the first user transcript, from which
+	// it is removed (wire-protocol §7.6).
 	echo string
 
-	// unconfirmed are the turns that were sent, in order, and of which the service has
-	// shown no sign.
+	// unconfirmed are the turns that were sent and that the service has not confirmed,
+	// in order.
 	unconfirmed  []*sentTurn
-	acknowledges bool // the service acknowledges what it is sent: it did so once
+	acknowledges bool // the service acknowledges events: it did so at least once
 
 	sent     []time.Time // typed turns of the last minute
 	lastText string      // what the visitor asked last, for spiral recovery
@@ -55,26 +55,26 @@ const (
 	maxHeld        = 100 // typed texts that may wait; a visitor does not type more during an opening
 )
 
-// mustWait reports whether a typed text must wait: a service that pauses, that
-// speaks without listening, or that records a tap-to-talk window loses it.
+// mustWait reports whether a typed text must wait: the service loses texts during a turn
+// that can't be interrupted, a pause, or a tap-to-talk window.
 func (s *Session) mustWait() bool { return s.turn.holding || s.life.paused || s.turn.tap }
 
-// Speak sends text as one user turn. It cuts an avatar that talks; during a
-// turn that can't be interrupted, and while the session is paused, it waits, and
-// all that waits leaves as one turn (wire-protocol §7.7). The result is true when it was sent, and false
-// when the session ended first. A connection may break with what was sent: the event turnUnconfirmed
-// reports a turn of which the service has shown no sign.
+// Speak sends text as one user turn. It interrupts an avatar that talks. During a turn
+// that can't be interrupted, and while the session is paused, it waits; all waiting texts
+// are sent as one turn (wire-protocol §7.7). The result is true when the text was sent, and
+// false when the session ended first. A text that was sent can be lost with the connection:
+// the event turnUnconfirmed reports a turn that the service has not confirmed.
 //
 // Errors: invalid_state (not connected, or a tap-to-talk window is open),
 // bad_request (empty), disclosure_required, rate_limited (also when 100 texts
-// wait), guardrail_blocked; the end of ctx takes a waiting text back (aborted).
+// wait), guardrail_blocked; the end of ctx withdraws a waiting text (aborted).
 func (s *Session) Speak(ctx context.Context, text string) (bool, error) {
 	return s.Start(ctx, text)()
 }
 
-// Start is Speak in two steps: it hands the text over before it returns, and
-// wait, which has to be called, returns what became of it. So several texts can be
-// started in order, unless BeforeSend has to consider them.
+// Start is Speak in two steps: Start queues the text, and wait, which must be called,
+// blocks and returns the result. Several texts can thus be queued in order, unless
+// BeforeSend is set.
 func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, error)) {
 	type outcome struct {
 		sent bool
@@ -113,7 +113,7 @@ func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, er
 		}
 		s.base.Work.Call(func() {
 			if s.withdraw(held) {
-				ended <- outcome{err: fault.New(fault.Aborted, "the text was taken back").Because(context.Cause(ctx))}
+				ended <- outcome{err: fault.New(fault.Aborted, "the text was withdrawn before it was sent").Because(context.Cause(ctx))}
 			}
 		})
 		o := <-ended
@@ -121,7 +121,7 @@ func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, er
 	})
 }
 
-// checkText returns what is wrong with a text, or keeps it from being sent now.
+// checkText returns an error if text is empty or can't be sent now.
 func (s *Session) checkText(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return fault.New(fault.BadRequest, "the text is empty")
@@ -139,7 +139,7 @@ func disclosureRequired() *fault.Error {
 	return fault.New(fault.DisclosureRequired, "the disclosure is not acknowledged")
 }
 
-// checkTyping returns what keeps typed text from being sent now.
+// checkTyping returns an error if typed text can't be sent now.
 func (s *Session) checkTyping() error {
 	if err := s.Live(); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (s *Session) accept(h *heldText) error {
 	case s.gated():
 		return disclosureRequired()
 	case len(s.turn.held) >= maxHeld:
-		return fault.New(fault.RateLimited, "too many texts wait to be sent")
+		return fault.New(fault.RateLimited, "too many texts are waiting to be sent; wait until the agent has finished")
 	}
 	if err := s.countTurn(); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (s *Session) countTurn() error {
 	return nil
 }
 
-// withdraw removes h, and reports whether it still waited.
+// withdraw removes h, and reports whether it was still waiting.
 func (s *Session) withdraw(h *heldText) bool {
 	i := slices.Index(s.turn.held, h)
 	if i < 0 {
@@ -252,15 +252,15 @@ func (s *Session) emit(name string, payload any) {
 // hold begins a turn that can't be interrupted.
 func (t *turnState) hold() { t.holding = true }
 
-// release ends it and sends what waited, before the event of the end
-// (session-api O5).
+// release ends that turn and sends the waiting texts, before the event that reports the
+// end (session-api O5).
 func (s *Session) release() {
 	s.turn.holding = false
 	s.flush()
 }
 
-// flush sends what has to be sent again, and what waits, as one turn, unless it has to
-// wait on.
+// flush sends the turns that must be sent again, then all waiting texts as one turn. It
+// does nothing while texts must wait.
 func (s *Session) flush() {
 	if s.mustWait() || s.state != Connected {
 		return
@@ -383,7 +383,7 @@ func (s *Session) resetTurn() {
 	}
 }
 
-// setPending pairs responsePending and responseSettled (session-api O6).
+// setPending emits responsePending and responseSettled in pairs (session-api O6).
 func (s *Session) setPending(pending bool) {
 	if s.turn.pending == pending {
 		return
@@ -397,7 +397,7 @@ func (s *Session) setPending(pending bool) {
 }
 
 // sendKickoff queues the first user turn, once in the life of the session,
-// behind the opening turn and the disclosure (wire-protocol §7.6).
+// after the opening turn and the disclosure (wire-protocol §7.6).
 func (s *Session) sendKickoff() {
 	k := s.turn.kickoff
 	if k == nil || k.Sent || s.turn.kickoffTaken || s.turn.kickoffHeld || s.gated() || s.life.paused {
@@ -410,7 +410,7 @@ func (s *Session) sendKickoff() {
 		text, err := s.guard(ctx, k.Text, "speak")
 		s.base.Work.Post(func() {
 			if s.turn.kickoffText != h {
-				return // its life is over, or it was taken back
+				return // the session ended, or HoldKickoff withdrew the kickoff
 			}
 			if err == nil {
 				err = s.countTurn()
@@ -431,10 +431,10 @@ func (s *Session) sendKickoff() {
 	})
 }
 
-// HoldKickoff keeps the kickoff from leaving, or lets it leave again, and reports
-// whether it is used up: it has left, was refused, or there is none. With it, a
-// conversation that moves to another session has one kickoff. It waits for the
-// session's queue, so that the answer stays true.
+// HoldKickoff holds the kickoff back, or allows it again, and reports whether the kickoff
+// is used up: it was sent, was refused, or there is none. Thereby a conversation that moves
+// to another session sends its kickoff once. HoldKickoff blocks until it has run on the
+// session's queue, so that the result stays true.
 func (s *Session) HoldKickoff(hold bool) (used bool) {
 	s.base.Work.Call(func() {
 		s.turn.kickoffHeld = hold
@@ -451,13 +451,13 @@ func (s *Session) HoldKickoff(hold bool) (used bool) {
 	return used
 }
 
-// first puts a text of the session's own in front of those that wait.
+// first queues a text of the session itself before the texts that wait.
 func (s *Session) first(h *heldText) {
 	s.turn.held = slices.Insert(s.turn.held, 0, h)
 	s.flush()
 }
 
-// kickoffSent notes that the kickoff has left, never to be sent again.
+// kickoffSent records that the kickoff was sent, so that it is never sent again.
 func (s *Session) kickoffSent(text string) {
 	sent := *s.turn.kickoff
 	sent.Sent = true

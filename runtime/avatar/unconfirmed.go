@@ -12,17 +12,17 @@ import (
 
 const (
 	turnIDLength = 16
-	// confirmLimit is how long the service may take to show a sign of a typed turn. It
-	// is longer than the heartbeat, 45 s, so that a dead connection is noticed first.
+	// confirmLimit is how long the service may take to confirm a typed turn. It is longer
+	// than the heartbeat, 45 s, so that a dead connection is detected first.
 	confirmLimit = time.Minute
 )
 
-// sentTurn is a typed turn that was sent, until the service shows a sign of it. The
-// session is the only owner of sending it again: the socket keeps none.
+// sentTurn is a typed turn that was sent and is not confirmed yet. Only the session sends
+// it again; the socket keeps no copy.
 type sentTurn struct {
 	id, text string
-	repeated bool // the service has repeated the text, which does not say that it is stored
-	again    bool // waits to be sent again, for the service to tell by its id whether it has it
+	repeated bool // the service has repeated the text, which does not prove that it is stored
+	again    bool // waits to be sent again; the service recognises a duplicate by the id
 	limit    *session.Timer
 }
 
@@ -45,7 +45,8 @@ func (s *Session) deliver(t *sentTurn) error {
 	return nil
 }
 
-// awaitSign limits the time that t may take, as far as the session is connected.
+// awaitSign ends the wait for t after confirmLimit, which starts again if the session is
+// not connected then.
 func (s *Session) awaitSign(t *sentTurn) {
 	t.limit.Stop()
 	t.limit = s.base.After(confirmLimit, func() {
@@ -57,7 +58,7 @@ func (s *Session) awaitSign(t *sentTurn) {
 	})
 }
 
-// acknowledged notes that the service has stored t.
+// acknowledged records that the service has stored t.
 func (s *Session) acknowledged(t *sentTurn) {
 	s.turn.acknowledges = true
 	s.forgetTurn(t)
@@ -68,7 +69,7 @@ func (s *Session) forgetTurn(t *sentTurn) {
 	s.turn.unconfirmed = slices.DeleteFunc(s.turn.unconfirmed, func(other *sentTurn) bool { return other == t })
 }
 
-// repeated notes the turns that the service repeats in a user's transcript
+// repeated marks the turns whose text the service repeats in a user's transcript
 // (wire-protocol §4.7).
 func (s *Session) repeated(transcript string) {
 	for _, t := range s.turn.unconfirmed {
@@ -80,8 +81,8 @@ func (s *Session) repeated(transcript string) {
 	}
 }
 
-// settleTurns ends the wait for a sign of turns: those without one are reported. Of a
-// service that acknowledges turns, nothing else is one.
+// settleTurns ends the wait for the confirmation of turns and reports those without one. If
+// the service acknowledges turns, a repeated text is no confirmation.
 func (s *Session) settleTurns(turns ...*sentTurn) {
 	for _, t := range slices.Clone(turns) {
 		s.forgetTurn(t)
@@ -91,13 +92,14 @@ func (s *Session) settleTurns(turns ...*sentTurn) {
 	}
 }
 
-// settleAllTurns is for the end of a session at the service: no sign can come any more.
+// settleAllTurns is for the end of a session at the service, after which nothing can be
+// confirmed.
 func (s *Session) settleAllTurns() { s.settleTurns(s.turn.unconfirmed...) }
 
-// reconsiderTurns decides after a lost connection what becomes of the turns of which
-// there was no sign. A service that acknowledges turns drops a repeated one, so that
-// they are sent again. Others would answer twice; of these what was missed may still
-// come if the service has recovered the session.
+// reconsiderTurns handles unconfirmed turns after a lost connection. A service that
+// acknowledges turns drops duplicates, so they are sent again. Another service would answer
+// twice: its turns are reported, unless it has recovered the session, when a missed
+// confirmation may still come.
 func (s *Session) reconsiderTurns(recovered bool) {
 	switch {
 	case s.turn.acknowledges:

@@ -15,16 +15,16 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// acknowledging lets the service acknowledge what it gets from now on, except texts and
-// events in lost.
+// acknowledging makes the service acknowledge everything that it gets from now on, except the
+// texts and events in lost.
 func (r *rig) acknowledging(lost ...string) {
 	r.service.mu.Lock()
 	defer r.service.mu.Unlock()
 	r.service.acknowledge = func(what string) bool { return !slices.Contains(lost, what) }
 }
 
-// TestALostCommandIsSentAgain: without its approval the service says nothing, and every
-// text waits for ever. Of two about the same thing, the newer is sent.
+// TestALostCommandIsSentAgain: without the approval the agent never speaks, and every text
+// waits for ever. Of two commands for the same setting, the newer is sent.
 func TestALostCommandIsSentAgain(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.acknowledging(control.ApprovedPermissions, control.PauseConversation, control.ResumeConversation, control.UnmuteUser)
@@ -230,7 +230,7 @@ func TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd(t *testing.T) {
 				r.say("lost")
 				end(r, s)
 				r.wantUnconfirmed("lost")
-				if name != "ended" { // which the service tells first
+				if name != "ended" { // where the service reports the end first
 					names := r.heardNames()
 					if slices.Index(names, "turnUnconfirmed") > slices.Index(names, "ended") {
 						t.Errorf("events %q", names)

@@ -50,8 +50,8 @@ func (r *rig) said() []string {
 	return list
 }
 
-// TestAHookThatThinksDoesNotReorderPieces (field.md #34): what comes behind a
-// piece that the application considers waits, turns included.
+// TestAHookThatThinksDoesNotReorderPieces (field.md #34): everything after a segment that
+// the application decides about waits, turns included.
 func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
 	verdict := make(chan error)
 	var seen []string
@@ -133,8 +133,8 @@ func TestAHookThatPanicsRefuses(t *testing.T) {
 	})
 }
 
-// TestThePolicyJudgesRecoveredCallsToo: a call that was fused into another one's
-// piece (wire-protocol §10.6) is no way around the policy.
+// TestThePolicyJudgesRecoveredCallsToo: the policy also applies to a call that was fused
+// into the segment of another (wire-protocol §10.6).
 func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
 	o := Options{AgentActions: ActionPolicy{Tools: []string{"show"}}}
 	run(t, o, func(r *rig) {

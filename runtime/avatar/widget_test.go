@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
-// piece says one fragment of a widget. Only the first names it.
+// applySegment sends one fragment of a widget. Only the first names the widget.
 func (s *fakeSocket) applySegment(runtime, content string) {
 	seg := map[string]any{"type": converse.WidgetPiece, "content": content}
 	if runtime != "" {
@@ -26,8 +26,8 @@ func (s *fakeSocket) applySegment(runtime, content string) {
 	s.say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: string(b)})
 }
 
-// TestAWidgetComesInPiecesAndIsShownOnce, behind its pieces and before the end of
-// the turn that ends it.
+// TestAWidgetComesInPiecesAndIsShownOnce, after its fragments and before the end of the
+// turn that completes it.
 func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()

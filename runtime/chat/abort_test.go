@@ -157,8 +157,8 @@ func TestAWaitingTurnIsTakenBack(t *testing.T) {
 	})
 }
 
-// TestATurnThatEndsAsItsTurnComes is not begun: the end of its context and that of
-// the turn before it come in either order.
+// TestATurnThatEndsAsItsTurnComes: a waiting turn whose context ends just before the turn
+// under way is over is not begun.
 func TestATurnThatEndsAsItsTurnComes(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
@@ -166,7 +166,7 @@ func TestATurnThatEndsAsItsTurnComes(t *testing.T) {
 		first := r.later(r.t.Context(), "One")
 		second := r.later(ctx, "Two")
 		r.asked(0).answer()
-		// On the queue, so that the end of the second is known behind that of the first.
+		// On the queue, so that the end of the first turn is handled before takeBack runs.
 		r.base.Work.Post(func() {
 			cancel()
 			s := r.Session
@@ -194,7 +194,7 @@ func TestAnEndedContextSendsNothing(t *testing.T) {
 				r.later(r.t.Context(), "One")
 				r.forget()
 			}
-			for range 100 { // the end is noticed in two places
+			for range 100 { // the end is detected in one of two places, by chance
 				if _, err := r.SendText(ctx, "Hello", TurnOptions{}); !errors.Is(err, fault.Aborted) {
 					t.Fatal(err)
 				}
@@ -322,7 +322,7 @@ type looped struct {
 	panic any
 }
 
-// loop ranges over a stream on another goroutine, as long as body says so.
+// loop ranges over a stream on another goroutine until body returns false.
 func (r *rig) loop(ctx context.Context, body func(converse.Segment) bool) <-chan looped {
 	over := make(chan looped, 1)
 	go func() {

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// TestPageExit: what must leave has left, and what must end has ended, when the
-// page's listener returns.
+// TestPageExit: when the page's listener returns, every request was sent and the session
+// has ended.
 func TestPageExit(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()
@@ -37,7 +37,7 @@ func TestPageExit(t *testing.T) {
 	})
 }
 
-// TestAPageInTheBackForwardCache tells of the end and goes on.
+// TestAPageInTheBackForwardCache: the completion signal is sent, and the session continues.
 func TestAPageInTheBackForwardCache(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()
@@ -46,7 +46,7 @@ func TestAPageInTheBackForwardCache(t *testing.T) {
 		r.mustWork()
 		r.forget()
 		r.Disconnect(DisconnectOptions{})
-		r.wantEvents("stateChange closed", "ended disconnect") // told once is enough
+		r.wantEvents("stateChange closed", "ended disconnect") // the signal is not sent again
 	})
 }
 
@@ -74,8 +74,8 @@ func TestAHiddenPageThatReads(t *testing.T) {
 	})
 }
 
-// TestTheEndIsToldOnce in a session's life, also when it is told before it began
-// (session-api O15).
+// TestTheEndIsToldOnce: a session sends one completion signal, even one that is sent before
+// Connect (session-api O15).
 func TestTheEndIsToldOnce(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		complete := func(want sessionend.Result) {
@@ -113,8 +113,8 @@ func TestKeepTellsNothing(t *testing.T) {
 	})
 }
 
-// TestCloseWaitsUntilTheServiceWasTold, so that a program may end behind it; for a
-// network that does not answer, no longer than the limit.
+// TestCloseWaitsUntilTheServiceWasTold, so that a program may exit after Close; without a
+// reply, Close waits no longer than the limit.
 func TestCloseWaitsUntilTheServiceWasTold(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()

@@ -18,8 +18,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// TestMain finds goroutines that are left. In a page the one that handles a
-// JavaScript event is the Go runtime's own.
+// TestMain finds goroutines that are left. In a page the goroutine that handles a
+// JavaScript event belongs to the Go runtime.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
 }
@@ -203,7 +203,7 @@ func (c sent) ended() outcome {
 	}
 }
 
-// mustWork has one more turn, of which nothing may be odd.
+// mustWork sends one more turn and checks that it works.
 func (r *rig) mustWork() {
 	r.t.Helper()
 	n := r.requests()

@@ -7,30 +7,31 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// Options are what a conversation in text can be told (session-api A.2.1).
+// Options are the options of a chat session (session-api A.2.1).
 type Options struct {
 	session.Options
 
-	// OnErrorSegment says what an error inside a good reply does: throw fails the turn,
-	// warn emits a warning and keeps its text (service.md, "Refusals with HTTP 200").
+	// OnErrorSegment selects how an error segment in a successful reply is handled: throw
+	// fails the turn, warn emits a warning and keeps the turn's text (service.md, "Refusals
+	// with HTTP 200").
 	OnErrorSegment converse.OnErrorSegment `json:"onErrorSegment" enum:"throw,warn" default:"throw"`
-	// OnResponse is called for every HTTP reply to a turn, in order with the events,
-	// before those of its segments.
+	// OnResponse is called for every HTTP reply to a turn, in order with the events and
+	// before the events of its segments.
 	OnResponse func(converse.Response) `json:"-" js:"onResponse" ts:"(response: ResponseInfo) => void"`
 }
 
-// Deps are the parts a session is built on. The zero value is a program's.
+// Deps are the parts that depend on the platform. The zero value is for a native program.
 type Deps struct {
 	// Fetch and Send do the requests; nil means a fetch.Transport of the session's
 	// own, which Close closes.
 	Fetch fetch.Client
 	Send  fetch.Sender
-	// Page reports what the browser does with the page; nil natively.
+	// Page reports when the browser hides or shows the page; nil natively.
 	Page sessionend.Page
 }
 
-// withDefaults returns o with every default filled in, or the first thing wrong
-// with it.
+// withDefaults returns o with every default filled in, or the error of the first option
+// that is not allowed.
 func (o Options) withDefaults() (Options, error) {
 	err := o.Complete(&o)
 	return o, err

@@ -1,18 +1,18 @@
-// Package chat is the conversation in text: the same brain and the same threads
-// as a live session, over a streamed HTTP reply, without a socket, media or a
+// Package chat implements the conversation in text: the same brain and the same threads
+// as a live session, over streamed HTTP replies, without a socket, media or a
 // permission prompt (session-api part A.2, wire-protocol §9 and §10).
 //
 // There are three ways to receive an answer, which can be combined: every event goes to
 // Options.OnEvent, [Session.SendText] waits for one turn, and [Session.Stream]
-// iterates over its segments. [Session.Close] is for programs: it waits until
+// iterates over its segments. [Session.Close] is for native programs: it waits until
 // the completion signal was sent; [Session.Disconnect] never waits.
 //
-// A [Session] is one serial queue that owns the session's state; each turn is
-// read by a goroutine of its own, which hands the queue the segments as they
-// come. What callers may read at any time is a [Snapshot].
+// The state of a [Session] belongs to one serial queue; each turn is read by a
+// goroutine of its own, which passes the segments to the queue as they arrive. A
+// [Snapshot] of the state can be read at any time.
 //
 // The package must not import runtime/avatar, runtime/media, runtime/control or
-// internal/socketio: it is what a page without a face loads.
+// internal/socketio, because pages without an avatar load it.
 package chat
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// State is where a session is in its life (session-api B.2).
+// State is the phase of a session (session-api B.2).
 type State string
 
 // The states. Closed is final.
@@ -38,20 +38,20 @@ const (
 	Closed    State = "closed"
 )
 
-// Snapshot is what can be read of a session at any time.
+// Snapshot is the part of a session's state that can be read at any time.
 type Snapshot struct {
 	State State `json:"state"`
 	// ThreadID is the dialogue's id: the one given, or that of the first reply.
 	ThreadID  string         `json:"threadId,omitempty"`
 	PartnerID string         `json:"partnerId"`
 	Kickoff   *event.Kickoff `json:"kickoff"`
-	// ResponsePending says that the brain was asked and has shown nothing yet.
+	// ResponsePending reports that a turn was sent and its answer has not begun.
 	ResponsePending bool `json:"responsePending"`
 }
 
-// Session is one conversation in text. Its methods may be called from any
-// goroutine, and from listeners, but for those that wait for a turn or for the end:
-// a listener that waits blocks the events that it waits for.
+// Session is one conversation in text. Its methods may be called from any goroutine and,
+// except those that wait for a turn or for the end, from listeners: a listener that waits
+// blocks the events that it waits for.
 type Session struct {
 	session.Transport
 
@@ -65,14 +65,14 @@ type Session struct {
 	state   State
 	token   string
 	thread  string
-	vars    map[string]any // never changed, only replaced: requests hold it
+	vars    map[string]any // never changed, only replaced, because requests use it
 	caps    map[string]string
 	kickoff *event.Kickoff
 
 	turn    *turn   // the turn under way, nil without one
-	waiting []*turn // their turn comes later, in order
+	waiting []*turn // will be sent later, in this order
 	pending bool    // responsePending was emitted and not settled
-	warned  bool    // of an empty turn; once in the session's life
+	warned  bool    // the warning of an empty turn was emitted, which happens once
 
 	tools  session.Tools
 	tokens session.Tokens
@@ -82,7 +82,7 @@ type Session struct {
 	die  context.CancelFunc
 
 	notifier *sessionend.Notifier
-	free     func() // closes what is the session's own of deps
+	free     func() // closes those of deps that the session created
 }
 
 // New returns a session in state idle; it opens nothing. The error is a
@@ -152,11 +152,10 @@ func (s *Session) setToken(token string) {
 	s.tokens.Watch()
 }
 
-// Snapshot returns the session's present properties. What it points to is never
-// changed.
+// Snapshot returns the session's present properties. The returned value is never changed.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 
-// Status returns the part of the snapshot that sessions of several kinds have.
+// Status returns the part of the snapshot that avatar sessions have too.
 func (s *Session) Status() session.Status {
 	snap := s.Snapshot()
 	return session.Status{
@@ -164,8 +163,8 @@ func (s *Session) Status() session.Status {
 	}
 }
 
-// HoldKickoff reports that the kickoff is used up: in text it leaves within Connect, so
-// that it can't be held.
+// HoldKickoff reports that the kickoff is used up: in text Connect sends it, so that it
+// can't be held.
 func (s *Session) HoldKickoff(bool) (used bool) { return true }
 
 // publish stores a snapshot of the state, which any goroutine may read. Most events
@@ -175,7 +174,7 @@ func (s *Session) publish() {
 		State: s.state, ThreadID: s.thread, PartnerID: s.opts.PartnerID, Kickoff: s.kickoff, ResponsePending: s.pending,
 	}
 	if last := s.snapshot.Load(); last == nil || *last != now {
-		fresh := now // which alone is on the heap
+		fresh := now // so that only a changed snapshot is allocated
 		s.snapshot.Store(&fresh)
 	}
 }
@@ -185,11 +184,11 @@ func (s *Session) setState(state State) {
 	s.base.Emit(StateChanged{State: state})
 }
 
-// Connect opens the session and queues the kickoff. There is no network in it.
-// A connected session stays as it is. The error is invalid_state after the end.
+// Connect opens the session and queues the kickoff. It does not wait for the network, and
+// does nothing on a connected session. The error is invalid_state after the end.
 func (s *Session) Connect() error {
-	var err error = fault.New(fault.InternalError, "the session failed as it began")
-	// Waited for, so that the caller goes on with a connected session.
+	var err error = fault.New(fault.InternalError, "the session failed while it was starting")
+	// Call waits, so that the session is connected when Connect returns.
 	s.base.Work.Call(func() { err = s.connect() })
 	return err
 }
@@ -213,17 +212,17 @@ func (s *Session) connect() error {
 	return nil
 }
 
-// not is the error of a call in state that needs another.
+// not returns the error of a call in state that needs the state want.
 func not(state, want State) error {
 	return fault.New(fault.InvalidState, "the session is "+string(state)+", not "+string(want))
 }
 
-// DisconnectOptions say how a session is left.
+// DisconnectOptions are the options of [Session.Disconnect].
 type DisconnectOptions = session.DisconnectOptions
 
-// Disconnect ends the session for good and sends the completion signal. It may be called at any time and more than once; it does
-// not wait. The turn under way fails with aborted, those behind it with
-// invalid_state. The token is cleared.
+// Disconnect ends the session for good and sends the completion signal. It may be called
+// at any time and more than once; it does not wait. The turn under way fails with
+// aborted, waiting turns with invalid_state. The token is cleared.
 func (s *Session) Disconnect(o DisconnectOptions) {
 	if o.Reason == "" {
 		o.Reason = "disconnect"
@@ -231,9 +230,9 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 	s.base.Work.Do(func() { s.close(o, nil) })
 }
 
-// close ends the session; err is nil when it was asked for. All of it happens
-// before it returns, because on a page that goes away nothing is sure to happen
-// later (wire-protocol §8.8).
+// close ends the session; err is nil for an end that was requested. Everything happens
+// before it returns, because a page that is unloaded may run nothing later
+// (wire-protocol §8.8).
 func (s *Session) close(o DisconnectOptions, err *fault.Error) {
 	if s.state == Closed {
 		return
@@ -274,11 +273,10 @@ func (s *Session) crashed(err *fault.Error) {
 	s.close(DisconnectOptions{Keep: true, Reason: string(err.Code)}, err)
 }
 
-// Close disconnects and returns when nothing of the session is left: the service
-// was told of the end, or could not be told in time (Options.CompleteTimeout), no
-// reader runs, and the listener has received every event. So it must not be called by
-// a listener. It does not wait for the application's own handlers, whose context
-// has ended.
+// Close disconnects and waits until the completion signal was sent or has failed (at the
+// latest after Options.CompleteTimeout), no reader runs, and the listener has received
+// every event, so that a listener must not call it. It does not wait for the
+// application's own handlers, whose context has ended.
 func (s *Session) Close() {
 	s.Disconnect(DisconnectOptions{})
 	s.readers.Wait()
@@ -287,12 +285,11 @@ func (s *Session) Close() {
 }
 
 // Settle returns when a disconnected session emits nothing more: the completion signal
-// was sent or failed, and the listener has received the outcome. So a listener must
+// was sent or failed, and the listener has received the outcome, so that a listener must
 // not call it.
 func (s *Session) Settle() { s.base.Settle(&s.notifier) }
 
-// completingNotifier returns what sends the completion signal on demand, nil after
-// the end.
+// completingNotifier returns the sender of the completion signal, nil after the end.
 func (s *Session) completingNotifier() *sessionend.Notifier {
 	if s.state == Closed {
 		return nil
@@ -301,7 +298,8 @@ func (s *Session) completingNotifier() *sessionend.Notifier {
 	return s.notifier
 }
 
-// watch makes the sender of the completion signal, once: a session sends one.
+// watch creates the sender of the completion signal, once, because a session sends one
+// signal.
 func (s *Session) watch() {
 	if s.notifier != nil {
 		return
@@ -320,8 +318,8 @@ func (s *Session) watch() {
 	s.arm()
 }
 
-// arm sets what the notifier's request carries, so that it can leave
-// without waiting for the queue.
+// arm sets the thread and the token of the notifier's request, so that the request can
+// be sent without waiting for the queue.
 func (s *Session) arm() {
 	if s.notifier != nil {
 		s.notifier.SetThread(s.thread, s.token)

@@ -109,8 +109,8 @@ func TestATurnCanBeAbortedFromItsTool(t *testing.T) {
 	})
 }
 
-// TestTheEndReachesHandlers: those that run learn it from their context, those that
-// did not begin don't.
+// TestTheEndReachesHandlers: the context of a running handler ends, and further handlers
+// are not called.
 func TestTheEndReachesHandlers(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		var ran []string

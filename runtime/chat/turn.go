@@ -25,7 +25,7 @@ type TurnOptions struct {
 }
 
 // turn is one question and its answer. Once it was sent its fields belong to the
-// queue, but for ctx and segments, which belong to its reader too.
+// queue, except ctx and segments, which its reader uses too.
 type turn struct {
 	text    string
 	options TurnOptions
@@ -33,16 +33,16 @@ type turn struct {
 
 	ctx    context.Context         // ends with the caller's, and with the turn
 	cancel context.CancelCauseFunc // nil until the turn begins
-	// forget ends the watch over the caller's context; nil until the turn is queued.
+	// forget stops watching the caller's context; nil until the turn is queued.
 	forget func() bool
-	// segments takes every segment; nil without an iterating caller.
+	// segments receives every segment; nil without an iterating caller.
 	segments chan<- []converse.Segment
 	// done gets the outcome once, when the listener has received the last event; nil
 	// without a waiting caller.
 	done func(converse.Turn, error)
 
 	id    string
-	vars  map[string]any // that were sent with it
+	vars  map[string]any // variables that were sent with it
 	reply converse.Collector
 }
 
@@ -53,20 +53,19 @@ type turn struct {
 // connected, or closed while the turn waited), rate_limited (100 turns wait
 // already), aborted (the end of ctx, or of the session; timeout for a deadline of
 // ctx), the HTTP codes of wire-protocol §9.7, network_error, server_error,
-// client_variables_disabled; and thread_access_denied and stream_error, with what
-// came before in the body. The result has what came before every error. Ending ctx
-// closes the request, which stops the service's turn too; a turn that still waits
-// is then taken back, with no events.
+// client_variables_disabled; and thread_access_denied and stream_error, whose body
+// contains what was received before. With any error the result contains what was
+// received before it. The end of ctx closes the request, which stops the turn at the
+// service too; a turn that still waits is then withdrawn without events.
 //
-// What a service sends beyond any answer of a model (20,000 segments, 4 MiB) is in
-// the events alone, and the result is marked as truncated.
+// Segments beyond 20,000 or 4 MiB, which no answer of a model reaches, are in the events
+// only, and the result is marked as truncated.
 func (s *Session) SendText(ctx context.Context, text string, o TurnOptions) (converse.Turn, error) {
 	return s.Start(ctx, text, o)()
 }
 
-// Start is SendText in two steps: it queues the turn before it returns, and wait
-// returns the answer when it is complete. So several turns can be started in
-// order.
+// Start is SendText in two steps, so that several turns can be started in order: it
+// queues the turn before it returns, and wait returns the answer when it is complete.
 func (s *Session) Start(ctx context.Context, text string, o TurnOptions) (wait func() (converse.Turn, error)) {
 	type outcome struct {
 		turn converse.Turn
@@ -82,29 +81,29 @@ func (s *Session) Start(ctx context.Context, text string, o TurnOptions) (wait f
 	})
 }
 
-// Stream is SendText that yields every segment as it comes: error
-// segments too, and the turn's error, if it has one, at the end. What the loop has
-// not taken is not read ahead, but for one read from the network. Leaving the loop
-// aborts the turn. Every loop over the sequence is a turn of its own.
+// Stream sends one turn and yields every segment when it arrives, error segments too,
+// and the turn's error, if it has one, at the end. At most one read from the network is
+// ahead of the loop. Leaving the loop aborts the turn. Every loop over the sequence sends
+// a turn of its own.
 func (s *Session) Stream(ctx context.Context, text string, o TurnOptions) iter.Seq2[converse.Segment, error] {
 	return converse.Each(s.Batches(ctx, text, o))
 }
 
-// Batches is Stream with the segments as they come from the network, several at
-// once.
+// Batches is Stream for batches of segments: those that arrive together are yielded
+// together.
 func (s *Session) Batches(ctx context.Context, text string, o TurnOptions) iter.Seq2[[]converse.Segment, error] {
 	return func(yield func([]converse.Segment, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		segments := make(chan []converse.Segment)
 		ended := make(chan error, 1)
 		t := &turn{text: text, options: o, ctx: ctx, segments: segments, done: func(_ converse.Turn, err error) { ended <- err }}
-		t.reply.Lean = true // what the loop takes is the caller's to keep
+		t.reply.Lean = true // the caller keeps the segments that it needs
 		s.send(t)
 		over := false
 		defer func() {
 			cancel()
 			if !over {
-				<-ended // nothing of the turn is left when the loop is
+				<-ended // so that the turn has ended when the loop is left
 			}
 		}()
 		for {
@@ -124,7 +123,7 @@ func (s *Session) Batches(ctx context.Context, text string, o TurnOptions) iter.
 	}
 }
 
-// send queues t, or settles it with what is wrong with it.
+// send queues t, or settles it with the error of its options or of the session's state.
 func (s *Session) send(t *turn) {
 	check := converse.Request{UserMessage: t.text, ForceExperience: t.options.ForceExperience, ModelType: t.options.ModelType}
 	if err := check.Check(); err != nil {
@@ -143,7 +142,7 @@ func (s *Session) send(t *turn) {
 	})
 }
 
-// takeBack drops a turn that still waits; one that began ends by itself.
+// takeBack drops a turn that still waits; a turn that has begun ends with its context.
 func (s *Session) takeBack(t *turn, err error) {
 	if i := slices.Index(s.waiting, t); i >= 0 {
 		s.waiting = slices.Delete(s.waiting, i, i+1)
@@ -163,9 +162,9 @@ func (t *turn) settle(s *Session, err error) {
 	}
 }
 
-// enter begins t, or lets it wait for the turn under way.
+// enter begins t, or queues it behind the turn under way.
 func (s *Session) enter(t *turn) {
-	ctx := t.ctx // which begin replaces
+	ctx := t.ctx // begin replaces t.ctx
 	t.forget = context.AfterFunc(ctx, func() {
 		s.base.Work.Post(func() { s.takeBack(t, session.EndOf(ctx)) })
 	})
@@ -178,7 +177,7 @@ func (s *Session) next() {
 	for s.turn == nil && len(s.waiting) > 0 {
 		t := s.waiting[0]
 		s.waiting = slices.Delete(s.waiting, 0, 1)
-		if t.ctx.Err() != nil { // and is about to be taken back
+		if t.ctx.Err() != nil { // takeBack is about to be called
 			t.settle(s, session.EndOf(t.ctx))
 			continue
 		}
@@ -190,14 +189,14 @@ const (
 	turnIDLength = 12 // characters
 
 	// keptSegments is how many segments are kept of an answer that a caller waits for:
-	// more than any model makes.
+	// more than any model sends.
 	keptSegments = 20_000
 
 	// maxUndelivered is how many bytes of segments may wait for the listener.
 	maxUndelivered = 4 << 20
 )
 
-// keep adds seg to t's answer, or no more of it than the answer is judged by.
+// keep adds seg to t's answer; beyond the limits, only what judge needs of it.
 func (t *turn) keep(seg converse.Segment) {
 	if !t.reply.Add(seg) {
 		t.reply.Limits, t.reply.Lean = converse.Limits{}, true
@@ -205,7 +204,8 @@ func (t *turn) keep(seg converse.Segment) {
 	}
 }
 
-// begin announces t and has it read (session-api A.2.3, order of a turn).
+// begin emits the first events of t and starts to read its reply (session-api A.2.3, order
+// of a turn).
 func (s *Session) begin(t *turn) {
 	s.turn = t
 	t.id = session.RandomID(turnIDLength)
@@ -250,9 +250,9 @@ func (s *Session) begin(t *turn) {
 	})
 }
 
-// read hands the segments of t's reply to the queue as they come, and reads on when
-// they are handled, so that a service that floods waits for us, as it does for a slow
-// loop over the segments.
+// read passes the segments of t's reply to the queue as they arrive, and reads on when they
+// were handled, so that a service that sends too many is slowed down, as by a slow loop
+// over the segments.
 func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) error {
 	undelivered := 0
 	for batch, err := range brain.Batches(t.ctx, request) {
@@ -322,7 +322,7 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 	t.keep(*seg)
 }
 
-// settleResponse pairs responsePending (session-api O6).
+// settleResponse emits the responseSettled of an earlier responsePending (session-api O6).
 func (s *Session) settleResponse() {
 	if s.pending {
 		s.pending = false
@@ -336,7 +336,7 @@ func (s *Session) over(t *turn, err error) {
 		return // the session was closed
 	}
 	if err == nil {
-		t.reply.End() // a widget whose end is missing is dropped
+		t.reply.End() // emits a widget that is still open; after an error it is dropped
 		err = s.judge(t)
 	}
 	if err != nil {
@@ -351,9 +351,9 @@ func (s *Session) over(t *turn, err error) {
 	s.next()
 }
 
-// judge returns the error that the error segments of a turn stand for, or warns
-// of them; and it warns of a turn that is empty, which is how the service refuses
-// variables (wire-protocol §9.6 and §10.3).
+// judge returns the error that the error segments of a turn represent, or emits a warning
+// for them. It also warns of an empty turn, which is how the service refuses variables
+// (wire-protocol §9.6 and §10.3).
 func (s *Session) judge(t *turn) error {
 	result := t.reply.Turn()
 	refusal := converse.RefusalOf(result.Errors, result)

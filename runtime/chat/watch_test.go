@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// TestAStallIsReportedUntilTheAnswerBegins: tools, thinking and keepalives are no
-// life (session-api A.2.3).
+// TestAStallIsReportedUntilTheAnswerBegins: tools, thinking and keepalives don't end a
+// stall (session-api A.2.3).
 func TestAStallIsReportedUntilTheAnswerBegins(t *testing.T) {
 	widget := `{"type":"unisphere-tool","content":"- a","metadata":{"runtimeName":"followups-tool"}}`
 	for name, life := range map[string]string{"text": text("Hi"), "widget": widget} {

@@ -84,7 +84,7 @@ const (
 )
 
 // Audio-mode downlink: in audio mode the service offers a peer that carries the
-// agent's voice (wire-protocol §4.11). The names run in both directions as noted.
+// agent's voice (wire-protocol §4.11).
 const (
 	VoiceOffer     = "webrtc-offer"         // service to client
 	VoiceAnswer    = "webrtc-answer"        // client to service

@@ -43,8 +43,8 @@ type Context struct {
 	RequestVars     map[string]any    `json:"request_vars,omitempty"`
 }
 
-// GenieContext is the payload of [UpdateGenieContext]. The service replaces what
-// it has with exactly this (wire-protocol §3.9).
+// GenieContext is the payload of [UpdateGenieContext]. It replaces the whole context
+// that the service has (wire-protocol §3.9).
 type GenieContext struct {
 	Capabilities map[string]string `json:"capabilities,omitempty"`
 	RequestVars  map[string]any    `json:"request_vars,omitempty"`
@@ -68,8 +68,8 @@ type Text struct {
 	Text          string `json:"text"`
 	IsFinal       bool   `json:"isFinal"`
 	IsSpeechStart bool   `json:"isSpeechStart,omitempty"`
-	// ClientTurnID is what the client calls a final text, the same whenever it sends it
-	// again (local-service choice A22).
+	// ClientTurnID is the client's id of a final text; a text that is sent again keeps
+	// its id (local-service choice A22).
 	ClientTurnID string `json:"clientTurnId,omitempty"`
 }
 
@@ -90,7 +90,8 @@ type Hello struct {
 	LoadingVideoURL string `json:"loadingVideoURL,omitempty"`
 }
 
-// Configuration is what [ClientConfig] carries (wire-protocol §4.2).
+// Configuration is the agent's configuration from the event clientConfiguration
+// (wire-protocol §4.2).
 type Configuration struct {
 	Configuration              map[string]any    `json:"configuration"`
 	NLUFeatures                map[string]any    `json:"nluFeatures"`
@@ -116,7 +117,7 @@ type Configuration struct {
 }
 
 // ConfigurationEnvelope is the payload of [ClientConfig] as the service sends
-// it; the inner object may also come bare.
+// it; the inner object may also be sent without the envelope.
 type ConfigurationEnvelope struct {
 	ClientConfiguration Configuration `json:"clientConfiguration"`
 }
@@ -137,7 +138,7 @@ type Availability struct {
 	Error     string          `json:"error,omitempty"`
 }
 
-// CapacityDetails is the shape of [Availability.Details] that was seen
+// CapacityDetails is the observed shape of [Availability.Details]
 // (wire-protocol §4.2).
 type CapacityDetails struct {
 	StvAvailable      bool `json:"stvAvailable"`

@@ -9,7 +9,7 @@ import (
 )
 
 // AppendJSON appends s as encoding/json writes it. A page gets every segment in this
-// form; by reflection it would cost several times as much as reading it.
+// form; encoding it by reflection would take several times as long as decoding it.
 func (s Segment) AppendJSON(b []byte) []byte {
 	b = appendText(b, `{"role":`, s.Role, true)
 	b = appendText(b, `,"type":`, string(s.Type), true)
@@ -56,7 +56,7 @@ func appendText(b []byte, key, text string, empty bool) []byte {
 	return jsontext.AppendString(append(b, key...), text)
 }
 
-// appendAny appends what is rare in an answer.
+// appendAny appends a value that is rare in an answer.
 func appendAny(b []byte, key string, v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsonbounds"
 )
 
-// body is the parsed content of a widget. It notes whether any of the keys that
-// were asked for was there.
+// body is the parsed content of a widget. It records in hit whether any of the
+// requested keys was present.
 type body struct {
 	values map[string]any
 	items  map[string][]string // see content
 	hit    bool
 }
 
-// content is what the pieces of a widget make together.
+// content is the content of a widget, of all its pieces together.
 type content struct {
 	text   string // empty if the content was an object or an array
 	values map[string]any
-	items  map[string][]string // of lists that come from lines, what the items say
+	items  map[string][]string // for lists that come from lines, the first line of each item
 	parsed bool
 	lined  bool // the values come from lines, not from JSON
 }
@@ -30,7 +30,7 @@ type content struct {
 // blank reports whether there is nothing to show.
 func (c content) blank() bool { return !c.parsed && strings.TrimSpace(c.text) == "" }
 
-// broken reports whether c began like JSON and is none.
+// broken reports whether c begins like JSON but is not valid.
 func (c content) broken() bool { return !c.parsed && looksLikeJSON(c.text) }
 
 // parseContent reads object or, if that is nil, text: an object as it is, an array
@@ -66,8 +66,8 @@ func parseJSON(text string) (map[string]any, bool) {
 	return nil, false
 }
 
-// decodeAny decodes a value of no declared type, at most [MaxDepth] levels deep: a
-// page has little stack for a decoder that descends.
+// decodeAny decodes a value of any type, at most [MaxDepth] levels deep, because a page
+// has little stack for a recursive decoder.
 func decodeAny(text []byte) (v any, ok bool) {
 	return v, jsonbounds.Check(text, MaxDepth, 0) == nil && json.Unmarshal(text, &v) == nil
 }
@@ -77,17 +77,17 @@ func looksLikeJSON(text string) bool {
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 }
 
-// stripFence takes the fence off a block of code.
+// stripFence removes the fence of a code block.
 func stripFence(text string) string {
 	inner, fenced := strings.CutPrefix(text, "```")
 	if !fenced {
 		return text
 	}
-	_, inner, _ = strings.Cut(inner, "\n") // behind the name of the language
+	_, inner, _ = strings.Cut(inner, "\n") // after the name of the language
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inner), "```"))
 }
 
-// get returns the value of the first of keys that is there and not null.
+// get returns the value of the first of keys that is present and not null.
 func (b *body) get(keys ...string) any {
 	for _, key := range keys {
 		if v, ok := b.values[key]; ok {
@@ -100,7 +100,7 @@ func (b *body) get(keys ...string) any {
 	return nil
 }
 
-// text returns the first of keys that has a text.
+// text returns the first text under one of keys.
 func (b *body) text(keys ...string) string {
 	for _, key := range keys {
 		if s := scalarText(b.get(key)); s != "" {
@@ -123,9 +123,8 @@ func (b *body) list(keys ...string) []any {
 	}
 }
 
-// texts returns the texts of a list; those that are objects have theirs under
-// one of fields. A line that has another word before its colon is a text, not an
-// object.
+// texts returns the texts of a list; an item that is an object has its text under one
+// of fields. A line with another word before its colon is a text, not an object.
 func (b *body) texts(fields []string, keys ...string) []string {
 	var texts []string
 	for i, item := range b.list(keys...) {
@@ -143,8 +142,8 @@ func (b *body) texts(fields []string, keys ...string) []string {
 	return texts
 }
 
-// line returns what item i of the list under the first of keys says, "" if that
-// doesn't come from lines.
+// line returns the first line of item i of the list under the first of keys that is
+// present, "" if the list doesn't come from lines.
 func (b *body) line(i int, keys ...string) string {
 	for _, key := range keys {
 		if b.values[key] != nil {
@@ -157,8 +156,8 @@ func (b *body) line(i int, keys ...string) string {
 	return ""
 }
 
-// items reads the objects of a list. One that has none of the keys which read
-// asks for is left out.
+// items reads the objects of a list. An object with none of the keys that read
+// requests is left out.
 func items[T any](b *body, read func(*body) T, keys ...string) []T {
 	var list []T
 	for _, v := range b.list(keys...) {
@@ -172,8 +171,8 @@ func items[T any](b *body, read func(*body) T, keys ...string) []T {
 	return list
 }
 
-// link returns the first of keys that has an address which is safe to follow:
-// a page may put it into a link. Absolute ones are http or https, mailto or tel.
+// link returns the first address under one of keys that is safe to follow, because a
+// page may put it into a link. An absolute address is http, https, mailto or tel.
 func (b *body) link(keys ...string) string {
 	for _, key := range keys {
 		if s, u := address(b.get(key)); u != nil && slices.Contains([]string{"", "http", "https", "mailto", "tel"}, u.Scheme) {
@@ -206,7 +205,7 @@ func address(v any) (s string, u *url.URL) {
 	return s, u
 }
 
-// number returns the first of keys that has a number.
+// number returns the first number under one of keys.
 func (b *body) number(keys ...string) (n float64, ok bool) {
 	for _, key := range keys {
 		switch v := b.get(key).(type) {
@@ -221,7 +220,7 @@ func (b *body) number(keys ...string) (n float64, ok bool) {
 	return 0, false
 }
 
-// seconds is number for lengths of time, which may also be spelled 1:02:03.
+// seconds is number for durations, which may also be written as 1:02:03.
 func (b *body) seconds(keys ...string) float64 {
 	if n, ok := b.number(keys...); ok {
 		return max(n, 0)
@@ -250,8 +249,8 @@ func scalarText(v any) string {
 	return ""
 }
 
-// fill puts a body into the field of w's runtime. A body without any key of that
-// runtime stays as it came.
+// fill sets the field of w's runtime. Content without any key of that runtime is kept in
+// Body or Raw, the plain text of a summary in Summary.
 func (w *Widget) fill(c content) {
 	if c.parsed {
 		b := &body{values: c.values, items: c.items}
@@ -272,8 +271,8 @@ func (w *Widget) fill(c content) {
 	w.Raw = c.text
 }
 
-// read takes the keys of w's runtime, under each of the names that they have
-// (wire-protocol §4.4.3).
+// read sets the field of w's runtime from b, in which a key may have one of several
+// names (wire-protocol §4.4.3).
 func (w *Widget) read(b *body) {
 	switch w.Runtime {
 	case RuntimeFlashcards:
@@ -378,8 +377,8 @@ func galleryItem(b *body) GalleryItem {
 	}
 }
 
-// maxDigits is how many digits of a number survive in a float64: what is longer
-// is an id.
+// maxDigits is how many digits of a number a float64 keeps exactly: a longer number is
+// an id.
 const maxDigits = 15
 
 // parseLines reads "key: value" lines with one level of lists, whose items are
@@ -454,8 +453,8 @@ func (p *lineParser) listItem(indent int, text string) bool {
 	return true
 }
 
-// pair splits "key: value". A key is a word, so that a sentence with a colon in
-// it and an address are none.
+// pair splits "key: value". A key is one word, so that a sentence with a colon or an
+// address is no pair.
 func pair(text string) (key, value string, ok bool) {
 	key, value, ok = strings.Cut(text, ":")
 	if !ok || key == "" || value != "" && value[0] != ' ' && value[0] != '\t' {
@@ -469,7 +468,7 @@ func pair(text string) (key, value string, ok bool) {
 	return key, strings.TrimSpace(value), true
 }
 
-// scalar is the value that a text spells.
+// scalar returns the value that a text represents.
 func scalar(text string) any {
 	switch text {
 	case "true":

@@ -47,7 +47,7 @@ func talk(w http.ResponseWriter, r *http.Request, line string, gone chan<- struc
 	close(gone)
 }
 
-// TestABrainWithoutATransportHasOne, which it has in common with others.
+// TestABrainWithoutATransportHasOne, which it shares with others.
 func TestABrainWithoutATransportHasOne(t *testing.T) {
 	var connections atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -284,7 +284,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, fault.New(fault.NetworkError, "") }
 
-// TestATurnAsAWholeIsBoundedInBytes, and left where it passes the bound.
+// TestATurnAsAWholeIsBoundedInBytes, and stopped where it exceeds the limit.
 func TestATurnAsAWholeIsBoundedInBytes(t *testing.T) {
 	const length = 200_000
 	line := `{"type":"think","content":"","pad":"` + strings.Repeat("x", length) + `"}`

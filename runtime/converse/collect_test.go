@@ -69,7 +69,7 @@ func TestALongTurnIsCut(t *testing.T) {
 	}
 }
 
-// TestEveryTextOfASegmentCounts, wherever a service puts what fills the memory.
+// TestEveryTextOfASegmentCounts for the limit in bytes, in whichever field it is.
 func TestEveryTextOfASegmentCounts(t *testing.T) {
 	const fill = 100_000
 	long := strings.Repeat("x", fill)

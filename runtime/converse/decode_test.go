@@ -108,7 +108,7 @@ func TestContentIsCleaned(t *testing.T) {
 	}
 }
 
-// TestWhatIsHeardIsCut but for what would not be JSON any more.
+// TestWhatIsHeardIsCut, except tool calls and widgets, whose JSON would become invalid.
 func TestWhatIsHeardIsCut(t *testing.T) {
 	long := strings.Repeat("é", MaxText)
 	whole := long + "z"

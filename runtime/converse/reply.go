@@ -12,15 +12,15 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// maxBadLines is how many lines of a reply that are no segments are told of: a
-// page of HTML behind a good status is one mistake, not a thousand.
+// maxBadLines is how many lines of a reply that are no segments are reported, so that an
+// HTML page with a success status is not reported line by line.
 const maxBadLines = 16
 
-// unparseableChars is how much of such a line its segment shows (wire-protocol
-// §9.3).
+// unparseableChars is how many characters of such a line are in its segment
+// (wire-protocol §9.3).
 const unparseableChars = 200
 
-// The subtypes of the segments that this package makes up.
+// The subtypes of the segments that this package creates itself.
 const (
 	// UnparseableLine is a line that is no JSON object (wire-protocol §9.3).
 	UnparseableLine = "unparseable_stream_line"
@@ -28,7 +28,7 @@ const (
 	LineTooLong = "stream_line_too_long"
 )
 
-// Reply is a reply while it streams. Next belongs to one goroutine; Close may be
+// Reply is a streamed reply. Only one goroutine may call Next and Batch; Close may be
 // called by another.
 type Reply struct {
 	// Status is the HTTP status; RequestID the service's trace id, or empty.
@@ -39,16 +39,16 @@ type Reply struct {
 	body     io.Closer
 	lines    *lines
 	payload  func(line []byte) []byte
-	declared bool // the reply says that it is a stream, so that it may be empty
+	declared bool // the content type is that of a stream, which may be empty
 	segments int
-	last     Segment // that was read
+	last     Segment // the last segment that was read
 	bad      int
-	err      error // the end, once it was met
+	err      error // why reading has ended, nil before
 	closed   atomic.Bool
 }
 
-// newReply chooses the framing by the content type, and by what was asked for
-// when there is none.
+// newReply chooses the framing by the content type or, without one, by what was
+// requested.
 func newReply(resp *fetch.Response, askedSSE bool) (*Reply, error) {
 	r := &Reply{Status: resp.Status, RequestID: resp.RequestID(), header: resp.Header, body: resp.Body, payload: ndjson}
 	if resp.Status == 204 || resp.Status == 205 { // which have no body by definition
@@ -73,7 +73,7 @@ func newReply(resp *fetch.Response, askedSSE bool) (*Reply, error) {
 		if len(bytes.TrimSpace(data)) == 0 {
 			return nil, r.noBody()
 		}
-		// One line, however it is laid out (wire-protocol §9.2).
+		// Made one line, whatever its line breaks (wire-protocol §9.2).
 		var line bytes.Buffer
 		if json.Compact(&line, data) == nil {
 			data = line.Bytes()
@@ -90,9 +90,9 @@ func newReply(resp *fetch.Response, askedSSE bool) (*Reply, error) {
 
 // Next waits for the next segment. It returns io.EOF at the end of the turn, else
 // a *fault.Error: aborted, timeout, network_error, server_error for a reply
-// without any body, or the error that the reply consists of. What is no segment
-// comes as a segment of type [Error]: a line that is no JSON object
-// ([UnparseableLine]), one that is too long ([LineTooLong]) and an exception in
+// without any body, or the error that the reply consists of. For input that is no
+// segment it returns a segment of type [Error]: for a line that is no JSON object
+// ([UnparseableLine]), a line that is too long ([LineTooLong]) and an exception in
 // the middle of the stream.
 func (r *Reply) Next() (Segment, error) {
 	for r.err == nil {
@@ -103,8 +103,8 @@ func (r *Reply) Next() (Segment, error) {
 	return Segment{}, r.err
 }
 
-// Batch waits for the next segment and returns it with those behind it that have
-// come already, at most those of one read from the network. The error is that of
+// Batch waits for the next segment and returns it with the segments after it that have
+// already arrived, at most those of one read from the network. The error is that of
 // [Reply.Next].
 func (r *Reply) Batch() ([]Segment, error) {
 	first, err := r.Next()
@@ -175,7 +175,7 @@ func errorSegment(content, subtype string) Segment {
 	}
 }
 
-// end tells how the turn ended when reading did with err.
+// end returns the outcome of the turn when reading ended with err.
 func (r *Reply) end(err error) error {
 	switch {
 	case err != io.EOF && r.closed.Load():
@@ -199,21 +199,21 @@ func (r *Reply) Close() error {
 }
 
 const (
-	// MaxLine bounds a line of a reply, in bytes, and so the content of a segment: a
-	// long answer, the arguments of a tool and a widget may come whole.
+	// MaxLine bounds a line of a reply, in bytes, and thus the content of a segment, which
+	// may be a long answer, the arguments of a tool or a whole widget.
 	MaxLine = 1 << 20
-	// readSize is how much is asked of the body at once, and so how much can be in a
-	// batch: what a browser hands over at once. A segment is a few hundred bytes.
+	// readSize is how many bytes are read from the body at once, which also bounds a
+	// batch: as many as a browser delivers at once. A segment has a few hundred bytes.
 	readSize = 64 << 10
 )
 
-// lines reads the lines of a reply, however its bytes are cut, in memory that
-// does not grow beyond one line.
+// lines reads the lines of a reply, however its bytes are divided into reads, in memory
+// that does not grow beyond one line.
 type lines struct {
 	r      *bufio.Reader
 	line   []byte
 	begun  bool  // something was read
-	broken error // of r, once it was met
+	broken error // the error of r, once it has returned one
 }
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, readSize)} }
@@ -224,14 +224,14 @@ var (
 )
 
 // next returns the next line without its line feed, valid until the next call of next.
-// Of a line longer than [MaxLine] it returns the beginning, and long. What an
-// error cuts off is lost, but the end of the reply ends a line too.
+// Of a line longer than [MaxLine] it returns the beginning, and long is true. A line that
+// an error cuts off is dropped, but the end of the reply ends a line too.
 func (l *lines) next() (line []byte, long bool, err error) {
 	l.line = l.line[:0]
 	for l.broken == nil {
 		text, readErr := l.r.ReadSlice('\n')
 		part, ended := bytes.CutSuffix(text, lineFeed)
-		if ended && len(l.line) == 0 { // as most lines are: all of it in the buffer
+		if ended && len(l.line) == 0 { // the usual case: the whole line is in the buffer
 			return l.begin(part), false, nil
 		}
 		if room := MaxLine - len(l.line); len(part) > room {
@@ -285,13 +285,13 @@ func sse(line []byte) []byte {
 // maxRefusal bounds the text of a refusal, in characters (wire-protocol §9.6).
 const maxRefusal = 500
 
-// noPermission is what the service says of a thread of another user, in upper
+// noPermission is the service's message about a thread of another user, in upper
 // or lower case (wire-protocol §9.6).
 const noPermission = "no permission for thread"
 
-// RefusalOf returns the error that the error segments of a turn stand for:
+// RefusalOf returns the error that the error segments of a turn represent:
 // thread_access_denied or stream_error (wire-protocol §9.6); nil when there are
-// none. Its body holds the segments and what came before them (service.md,
+// none. Its body has the segments and what was received besides them (service.md,
 // "Refusals with HTTP 200").
 func RefusalOf(errs []Segment, t Turn) *fault.Error {
 	if len(errs) == 0 {

@@ -313,7 +313,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestABatchIsWhatCameTogether, and waits for one segment alone.
+// TestABatchIsWhatCameTogether; Batch waits for its first segment only.
 func TestABatchIsWhatCameTogether(t *testing.T) {
 	for contentType, parts := range map[string][]string{
 		ndjsonType: {`{"content":"a"}` + "\n", `{"content":"b"}` + "\n\n" + `{"content":"c"}` + "\n" + `{"cont`, `ent":"d"}` + "\nx\n", `{"content":"e"}`},

@@ -22,7 +22,7 @@ var models = []string{"fast"}
 var experiences = []string{"markdown", "summarization", "flashcards", "avatar_only"}
 
 // Request is one turn in text (wire-protocol §9.1). Fields with their zero value
-// are not sent, but for UserMessage and SSE.
+// are not sent, except UserMessage and SSE.
 type Request struct {
 	// UserMessage is what the user says; not blank.
 	UserMessage string `json:"userMessage"`
@@ -36,7 +36,7 @@ type Request struct {
 	// or avatar_only.
 	ForceExperience string `json:"force_experience,omitempty"`
 	// RequestVars are the variables of the prompt: strings, numbers, booleans and
-	// nil (wire-protocol §10.1). The service merges them into what the thread has.
+	// nil (wire-protocol §10.1). The service merges them into the thread's variables.
 	RequestVars map[string]any `json:"request_vars,omitempty"`
 	// Capabilities override the agent's for this turn: on, off or disabled.
 	Capabilities map[string]string `json:"capabilities,omitempty"`
@@ -64,11 +64,11 @@ func (r Request) Check() error {
 // path is the route of a turn in text (wire-protocol §9.1).
 const path = "/assistant/converse"
 
-// Brain is where turns in text are sent. It has no state: the caller sends the
-// turns of one thread one after the other.
+// Brain sends turns in text. It has no state: the caller sends the turns of one thread
+// one after the other.
 type Brain struct {
 	// Fetch does the requests; nil means connections that all such brains share.
-	// They are left when nothing was asked for 30 seconds.
+	// They are closed after 30 seconds without a request.
 	Fetch fetch.Client
 	// URL is the conversation host, without a path.
 	URL string
@@ -78,11 +78,11 @@ type Brain struct {
 	OnResponse func(Response)
 }
 
-// shared is the transport of brains that bring none. A Brain has no end at which it
-// could close one of its own, and one for each turn would connect for each.
+// shared is the transport of brains without one. A Brain is never closed, so that it can't
+// own a transport, and a transport for each turn would have to connect for each.
 var shared = sync.OnceValue(fetch.New)
 
-// Response is what [Brain].OnResponse learns of a reply.
+// Response describes a reply for [Brain].OnResponse.
 type Response = fetch.Report
 
 // Open checks r, sends it and returns the reply as soon as it begins. The end of
@@ -140,15 +140,15 @@ func failed(err error) *fault.Error {
 	return f
 }
 
-// Stream does a turn and yields every segment of it, those that say of an error
-// included. An error that is none of the brain's ends the sequence, see
-// [Brain.Open] and [Reply.Next]. Leaving the loop aborts the request.
+// Stream does a turn and yields every segment of it, error segments too. An error of
+// the request or of the reply ends the sequence, see [Brain.Open] and [Reply.Next].
+// Leaving the loop aborts the request.
 func (b Brain) Stream(ctx context.Context, r Request) iter.Seq2[Segment, error] {
 	return Each(b.Batches(ctx, r))
 }
 
-// Batches is Stream with the segments as they come from the network, several at
-// once: see [Reply.Batch].
+// Batches is Stream for batches of segments: those that arrive together are yielded
+// together, see [Reply.Batch].
 func (b Brain) Batches(ctx context.Context, r Request) iter.Seq2[[]Segment, error] {
 	return func(yield func([]Segment, error) bool) {
 		reply, err := b.Open(ctx, r)
@@ -183,22 +183,22 @@ func Each(batches iter.Seq2[[]Segment, error]) iter.Seq2[Segment, error] {
 	}
 }
 
-// OnErrorSegment says what becomes of a turn that has error segments
+// OnErrorSegment selects how error segments of a turn are handled
 // (service.md, "Refusals with HTTP 200").
 type OnErrorSegment string
 
-// What to do with error segments. The first is the default; warn is known to
-// sessions only.
+// The ways to handle error segments. The first is the default; only sessions have
+// warn.
 const (
 	Throw  OnErrorSegment = "throw"
 	Return OnErrorSegment = "return"
 	Warn   OnErrorSegment = "warn"
 )
 
-// Once does a turn and returns it as a whole, within [OnceLimits]; a turn that
-// passes one of them is left there, and the request aborted. Errors are those of
-// [Brain.Open], [Reply.Next] and, unless on is [Return], [RefusalOf]; what
-// came before the error is in the Turn.
+// Once does a turn and returns it as a whole, within [OnceLimits]; a turn that exceeds
+// one of them is stopped there, and the request aborted. Errors are those of [Brain.Open],
+// [Reply.Next] and, unless on is [Return], [RefusalOf]; the Turn then has what was
+// received before the error.
 func (b Brain) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, error) {
 	if on != "" && on != Throw && on != Return {
 		return Turn{}, fault.New(fault.BadRequest, "onErrorSegment must be throw or return")

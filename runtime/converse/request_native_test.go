@@ -25,7 +25,7 @@ func TestABrainKeepsItsTokenToItself(t *testing.T) {
 	}
 }
 
-// FuzzMembers holds the reader of objects against encoding/json.
+// FuzzMembers compares the reader of objects with encoding/json.
 func FuzzMembers(f *testing.F) {
 	for _, text := range []string{
 		`{}`, ` { "a" : 1 , "b":[{"c":"]}"}] } `, `{"a\"":"\\","\u0061":{"}":null},"a":true}`, `{"":"","x":-1.5e3}`, `[1]`, `"{"`,

@@ -1,6 +1,6 @@
-// Package converse is the brain's side of a conversation: what it is told
-// (requests, variables, capabilities), what it says (segments, and what they
-// carry: text, tool calls, widgets, errors), and a turn over HTTP.
+// Package converse implements the exchange with the brain: what is sent to it
+// (requests, variables, capabilities), what it sends (segments, which contain
+// text, tool calls, widgets and errors), and a turn over HTTP.
 //
 // Segments arrive as lines of a streamed reply or as deltas on the control
 // socket, and are the same JSON objects (wire-protocol §4.4 and §9.5): [Decode]
@@ -9,9 +9,9 @@
 // over HTTP in three forms: Open for a caller that reads the reply itself, Stream to
 // range over, Once to wait for.
 //
-// It keeps no state between turns and must not know sessions, events or the
-// socket. It is linked into the page that has text only, so it must not import
-// what is heavy there: regexp, net/http, text/template.
+// It keeps no state between turns and must not depend on sessions, events or the
+// socket. It is linked into the WebAssembly file for text only, so it must not import
+// packages that would enlarge that file: regexp, net/http, text/template.
 package converse
 
 import (
@@ -25,8 +25,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsontext"
 )
 
-// Type names what a segment is. The set is open: an unknown type is passed on,
-// never an error (wire-protocol §4.4.2).
+// Type is the type of a segment. The set is open: an unknown type is passed on,
+// and is never an error (wire-protocol §4.4.2).
 type Type string
 
 // The known segment types (wire-protocol §4.4.2).
@@ -77,8 +77,8 @@ type Segment struct {
 	Metadata     *Metadata     `json:"metadata,omitempty"`
 	ToolMetadata *ToolMetadata `json:"tool_metadata,omitempty"`
 
-	// Extra holds the keys of the object that have no field above, as they came:
-	// the service may add keys that an application knows before this runtime does.
+	// Extra has the keys of the object without a field above, unchanged: the service may
+	// add keys that an application can use before this runtime supports them.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -90,7 +90,7 @@ type Metadata struct {
 	ToolName        string `json:"tool_name,omitempty"`
 	ToolDisplayName string `json:"tool_display_name,omitempty"`
 
-	// Extra holds the other keys, as they came.
+	// Extra has the other keys, unchanged.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -102,7 +102,7 @@ type ToolMetadata struct {
 	Type            string          `json:"type"` // api, client, csv, code
 	WaitForResponse bool            `json:"wait_for_response"`
 
-	// Extra holds the other keys, as they came.
+	// Extra has the other keys, unchanged.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -134,10 +134,11 @@ func (s *Segment) Cut() {
 	}
 }
 
-// keySize is about what a key that has no field takes beside its text, in bytes.
+// keySize is about how much memory a key in Extra takes besides its text, in bytes.
 const keySize = 64
 
-// Size is about how many bytes s takes of what its service decides on.
+// Size returns about how many bytes the values of s take whose length the service
+// determines.
 func (s *Segment) Size() int {
 	n := len(s.Role) + len(s.Type) + len(s.ContentString()) + len(s.SpeechID) + len(s.ThreadID) + len(s.MessageID) +
 		len(s.OpeningPhrase) + sizeOf(s.Extra)
@@ -158,16 +159,15 @@ func sizeOf(extra map[string]json.RawMessage) (n int) {
 }
 
 // Decode reads a segment from its JSON text: a line of a streamed reply, or the
-// delta of an event. A field of another type than expected stays empty and
-// costs the others nothing; keys without a field are kept in Extra; names and ids
-// are cleaned by [Clean], and content loses its control characters, but keeps its
-// length: an answer over HTTP is as long as it is (wire-protocol §9.3), see
-// [Segment.Cut]. The content of a spoken segment is always text. ok is false when
-// text is no JSON object, and the caller decides what that is.
+// delta of an event. A field of another type than expected stays empty and does not
+// affect the others; keys without a field are kept in Extra; names and ids are cleaned
+// by [Clean]. Control characters are removed from the content, which is not cut, because
+// an answer over HTTP is kept whole (wire-protocol §9.3); see [Segment.Cut]. The content of
+// a spoken segment is always text. ok is false when text is no JSON object.
 func Decode(text []byte) (s Segment, ok bool) { return decode(text, &Segment{}) }
 
-// decode is Decode behind the segment last of the same reply, whose names and ids s
-// shares: they rarely change, and a copy of each is a good part of the garbage.
+// decode is Decode for the segment after last in the same reply. s shares the names and ids
+// of last that have not changed, which saves a good part of the garbage.
 func decode(text []byte, last *Segment) (s Segment, ok bool) {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
@@ -289,7 +289,7 @@ func cleanString(t jsontext.Lexeme) string {
 	return Clean(text)
 }
 
-// cleanAgain is cleanString for a text that is likely to be last.
+// cleanAgain is cleanString for a text that is likely to equal last.
 func cleanAgain(t jsontext.Lexeme, last string) string {
 	if t.Plain && string(t.Raw[1:len(t.Raw)-1]) == last {
 		return last
@@ -309,7 +309,7 @@ func number(raw json.RawMessage) float64 {
 	return n
 }
 
-// digits returns the number that raw writes with digits alone, if they are few.
+// digits returns the number in raw if that has only digits, at most maxDigits.
 func digits(raw json.RawMessage) (n int, ok bool) {
 	if len(raw) == 0 || len(raw) > maxDigits {
 		return 0, false
@@ -323,8 +323,8 @@ func digits(raw json.RawMessage) (n int, ok bool) {
 	return n, true
 }
 
-// integer returns the integer in raw, or 0 for what JavaScript could not hold
-// as one.
+// integer returns the integer in raw, or 0 if it is none that JavaScript can represent
+// exactly.
 func integer(raw json.RawMessage) int {
 	n := number(raw)
 	if n != math.Trunc(n) || math.Abs(n) > maxInteger {
@@ -349,8 +349,7 @@ func contentOf(t jsontext.Lexeme) any {
 }
 
 // Clean cuts s to [MaxText] characters and drops control characters except tab,
-// line feed and carriage return (wire-protocol §4.4). What is no UTF-8 becomes
-// U+FFFD.
+// line feed and carriage return (wire-protocol §4.4). Invalid UTF-8 becomes U+FFFD.
 func Clean(s string) string { return firstChars(printable(s), MaxText) }
 
 // printable is [Clean] for a text of any length.
@@ -389,5 +388,5 @@ func firstChars(s string, n int) string {
 // in characters; the rest is cut (wire-protocol §4.4).
 const MaxText = 8000
 
-// maxInteger is the largest integer that JavaScript holds without loss.
+// maxInteger is the largest integer that JavaScript represents exactly.
 const maxInteger = 1<<53 - 1

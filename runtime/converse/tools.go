@@ -20,11 +20,11 @@ type Call struct {
 	// Fused are earlier argument objects in the same segment that belong to
 	// other tools, in order (wire-protocol §10.6).
 	Fused []json.RawMessage `json:"fusedArgs,omitempty" ts:"Record<string, unknown>[]"`
-	// ID is the invocation to answer, empty if the call has none.
+	// ID is the id with which the call is answered, empty if the call has none.
 	ID string `json:"id,omitempty"`
 	// Kind is the kind of tool: api, client, csv or code.
 	Kind string `json:"type,omitempty"`
-	// Blocking says that the brain waits for an answer.
+	// Blocking reports that the brain waits for an answer.
 	Blocking bool `json:"waitForResponse"`
 	// Raw is the content the call was parsed from.
 	Raw string `json:"raw"`
@@ -33,9 +33,9 @@ type Call struct {
 var noArgs = json.RawMessage(`{}`)
 
 // ParseCall reads a [Tool] segment; ok is false if it names no tool. The arguments
-// are those in the text, or else those that come beside it. A call is
-// text, a name and JSON behind it: content of another type is none, although it
-// has text before its first brace too (wire-protocol §4.4.2, §10.5).
+// are those in the text, or else those in ToolMetadata. A call is a text, namely a
+// name followed by JSON: content of another type is no call, even if its JSON has text
+// before its first brace (wire-protocol §4.4.2, §10.5).
 func ParseCall(s *Segment) (c Call, ok bool) {
 	if c.Raw, ok = s.Content.(string); !ok {
 		return Call{}, false
@@ -101,7 +101,7 @@ func isWord(b byte) bool {
 // Consent is a tool that runs only when the user has authorised it
 // (wire-protocol §10.8).
 type Consent struct {
-	// AuthURL is where that is done: absolute, http or https.
+	// AuthURL is the address at which the user authorises it: absolute, http or https.
 	AuthURL         string `json:"authUrl"`
 	ToolName        string `json:"toolName,omitempty"`
 	ToolDisplayName string `json:"toolDisplayName,omitempty"`
@@ -123,7 +123,7 @@ func ParseConsent(s *Segment) (c Consent, ok bool) {
 }
 
 // Canonical returns JSON with the keys of every object sorted and no white
-// space, so that equal values have equal text; numbers as they were written. What
+// space, so that equal values have equal text; numbers are kept as they were written. What
 // is nested deeper than [MaxDepth] keeps the order of its keys.
 func Canonical(raw json.RawMessage) string {
 	var value any
@@ -143,9 +143,9 @@ func Canonical(raw json.RawMessage) string {
 }
 
 // Dispatcher decides which tool calls of a turn run: each distinct call once,
-// and the argument objects of fused calls under the name that their result
-// gives them (wire-protocol §10.6). Calls beyond [MaxKept] bytes in a turn don't run,
-// because what has run is remembered. The zero value is ready.
+// and the argument objects of fused calls under the name that their result has
+// (wire-protocol §10.6). Calls beyond [MaxKept] bytes in a turn don't run, because every
+// call that has run is remembered. The zero value is ready.
 type Dispatcher struct {
 	fired map[string]bool // name and canonical arguments, this turn
 	named map[string]bool // names dispatched, this piece of speech
@@ -153,10 +153,11 @@ type Dispatcher struct {
 	bytes int // of calls, this turn
 }
 
-// NewTurn forgets everything: a really new turn began.
+// NewTurn forgets everything. It is called when a new turn begins, not when one continues.
 func (d *Dispatcher) NewTurn() { *d = Dispatcher{} }
 
-// NewSpeech forgets what fused calls await: a piece of speech began.
+// NewSpeech forgets the fused calls that no result has named. It is called when a piece of
+// speech begins.
 func (d *Dispatcher) NewSpeech() { d.named, d.fused = nil, nil }
 
 // Call reports whether c is to run.
@@ -168,7 +169,7 @@ func (d *Dispatcher) Call(c Call) bool {
 	return true
 }
 
-// Response returns the call that a tool's result reveals, if any.
+// Response returns the fused call that a tool's result names, if any.
 func (d *Dispatcher) Response(s *Segment) (Call, bool) {
 	name := ResponseName(s)
 	if name == "" || d.named[name] || len(d.fused) == 0 {
@@ -209,7 +210,7 @@ type ArgSchema struct {
 // argTypes are the types that a rule can name.
 var argTypes = []string{"str", "int", "float", "bool", "list", "dict"}
 
-// Valid returns the bad_request of a schema that names a type which is none.
+// Valid returns a bad_request if the schema has an unknown type.
 func (s ArgsSchema) Valid() error {
 	for name, rule := range s {
 		if rule.Type != "" && !slices.Contains(argTypes, rule.Type) {
@@ -222,9 +223,9 @@ func (s ArgsSchema) Valid() error {
 // Check returns what is wrong with args, one sentence for each argument, in the
 // order of their names.
 func (s ArgsSchema) Check(args json.RawMessage) []string {
-	var values map[string]json.RawMessage // as they were written: 1.0 is no int
+	var values map[string]json.RawMessage // as they were written: 1.0 is not an int
 	if json.Unmarshal(args, &values) != nil || values == nil {
-		return []string{"the arguments are no object"}
+		return []string{"the arguments must be an object"}
 	}
 	var errs []string
 	for name, rule := range s {
@@ -235,7 +236,7 @@ func (s ArgsSchema) Check(args json.RawMessage) []string {
 				errs = append(errs, name+" is missing")
 			}
 		case !isType(value, rule.Type):
-			errs = append(errs, name+" is no "+rule.Type)
+			errs = append(errs, name+" must be of type "+rule.Type)
 		case rule.Enum != nil && !oneOf(value, rule.Enum):
 			errs = append(errs, name+" is not one of the allowed values")
 		}

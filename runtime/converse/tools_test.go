@@ -128,7 +128,7 @@ func TestARepeatedCallRunsOncePerTurn(t *testing.T) {
 	}
 }
 
-// TestCallsOfATurnAreBounded in what is remembered of them.
+// TestCallsOfATurnAreBounded in bytes, because they are remembered.
 func TestCallsOfATurnAreBounded(t *testing.T) {
 	var d Dispatcher
 	run := func(n int) (ran int) {
@@ -163,8 +163,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// TestDeepValuesAreCanonicalSoon: a decoder that descends into a thousand levels
-// ends a page's program.
+// TestDeepValuesAreCanonicalSoon: a recursive decoder that descends a thousand levels
+// overflows the stack of a page's program.
 func TestDeepValuesAreCanonicalSoon(t *testing.T) {
 	const size = 1 << 20
 	for _, levels := range []int{MaxDepth, MaxDepth + 1, 10_000} {

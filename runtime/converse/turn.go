@@ -15,8 +15,8 @@ type Limits struct {
 	Bytes        int // of segments, by [Segment.Size], before the turn is cut
 }
 
-// MaxKept is how many bytes of segments are kept of a turn: more than any model says
-// at once, and little enough that a service which never ends can't fill the memory.
+// MaxKept is how many bytes of segments are kept of a turn: more than any answer of a
+// model has, and few enough that an endless reply can't fill the memory.
 const MaxKept = 4 << 20
 
 // OnceLimits are the limits of [Brain.Once] (wire-protocol §9.5).
@@ -24,38 +24,40 @@ var OnceLimits = Limits{ToolSegments: 8, CallsPerTool: 3, Segments: 2000, Bytes:
 
 // Turn is an answer as a whole (session-api A.2.2, sendText, and D.10).
 type Turn struct {
-	// Text is the spoken pieces in one, without the widgets.
+	// Text is the text of all spoken segments in one, without the widgets.
 	Text string `json:"text"`
-	// ThreadID continues the conversation.
+	// ThreadID is the id with which the conversation can be continued.
 	ThreadID string `json:"threadId"`
-	// MessageID is for feedback.
+	// MessageID is the id of the answer, for feedback.
 	MessageID string `json:"messageId"`
-	// Segments are all pieces as they came.
+	// Segments are all segments in the order in which they arrived.
 	Segments []Segment `json:"segments"`
 	Widgets  []Widget  `json:"widgets"`
 	// Malformed are widgets that could not be read.
 	Malformed []Malformed `json:"malformedWidgets,omitempty"`
-	// ToolCalls are the distinct calls. Those of which only the result tells the
-	// name stay with the call they came with (wire-protocol §10.6).
+	// ToolCalls are the distinct calls. If only the result of a call has its tool's name,
+	// its arguments are in fusedArgs of the call with which they arrived (wire-protocol
+	// §10.6).
 	ToolCalls []Call `json:"toolCalls"`
 	// Consents are the authorisations that tools wait for.
 	Consents []Consent `json:"oauthRequired" ts:"OAuthRequired[]"`
-	// Errors are the error segments, where they don't fail the turn.
+	// Errors are the error segments. They fail the turn unless onErrorSegment selects
+	// otherwise.
 	Errors []Segment `json:"errors"`
-	// SpiralStopped says that the turn was left because it called tools only. That
-	// of a session never is.
+	// SpiralStopped reports that the turn was stopped because it called tools too often.
+	// A session never stops a turn for that.
 	SpiralStopped bool `json:"spiralStopped"`
-	// Truncated says that it has more than is kept: 20,000 segments in a session,
-	// 2,000 without one, where it is left; and 4 MiB.
+	// Truncated reports that the answer exceeds what is kept: 4 MiB, and 20,000 segments
+	// in a session or 2,000 without one. Without a session the turn is stopped there.
 	Truncated bool `json:"truncated"`
-	// Empty says that it brought nothing at all, which is how the service refuses
-	// variables that it does not allow (wire-protocol §10.3).
+	// Empty reports that the answer had no content at all, which is how the service
+	// refuses variables that it does not allow (wire-protocol §10.3).
 	Empty bool `json:"empty"`
-	// Warnings are for the developer. A session has none: it emits them.
+	// Warnings are for the developer. A session emits them as events instead.
 	Warnings []TurnWarning `json:"warnings,omitempty"`
 }
 
-// TurnWarning tells of a turn that went well and may not be what was wanted.
+// TurnWarning reports a turn that succeeded but may not have the intended result.
 type TurnWarning struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
@@ -63,8 +65,8 @@ type TurnWarning struct {
 	RequestVarKeys []string `json:"requestVarKeys,omitempty"`
 }
 
-// warn returns the warnings for a turn that was asked for with r: an empty one
-// with variables may be one that the service refused.
+// warn returns the warnings for the turn of request r: if it is empty and had variables,
+// the service may have refused them.
 func (t *Turn) warn(r Request) []TurnWarning {
 	if !t.Empty || len(r.RequestVars) == 0 {
 		return nil
@@ -73,7 +75,7 @@ func (t *Turn) warn(r Request) []TurnWarning {
 	return []TurnWarning{{Code: info.Code, Message: info.Meaning, RequestVarKeys: VarNames(r.RequestVars)}}
 }
 
-// What a lean [Collector] keeps: text in bytes, and error segments.
+// Limits of a lean [Collector]: bytes of text, and error segments.
 const (
 	maxLeanText   = 64 << 10
 	maxLeanErrors = 16
@@ -82,10 +84,10 @@ const (
 // Collector puts a turn together. The zero value has no limits and is ready.
 type Collector struct {
 	Limits Limits
-	// Lean keeps what a turn is judged by and nothing that grows with it: the
-	// ids, the first error segments and the beginning of the text.
+	// Lean keeps only what the outcome of a turn depends on, and nothing that grows with
+	// the answer: the ids, the first error segments and the beginning of the text.
 	Lean bool
-	// OnWidget, if not nil, is told of every widget when it is complete.
+	// OnWidget, if not nil, is called with every widget when it is complete.
 	OnWidget func(Widget)
 
 	turn     Turn
@@ -148,14 +150,14 @@ func (c *Collector) Add(s Segment) bool {
 	return true
 }
 
-// End says that no segment follows, and ends the widget that is still open.
+// End ends the widget that is still open. It must be called when no segment follows.
 func (c *Collector) End() { c.take(c.widgets.End()) }
 
 // Turn returns the turn so far. Later segments don't change it.
 func (c *Collector) Turn() Turn {
 	t := c.turn
 	t.Text, t.Empty = c.text.String(), !c.some
-	// Clipped, so that appending to them does not reach into what follows.
+	// Clipped, so that appending to them does not overwrite later elements.
 	t.Segments, t.Errors = slices.Clip(t.Segments), slices.Clip(t.Errors)
 	t.Consents = slices.Clip(t.Consents)
 	t.Widgets, t.Malformed, t.ToolCalls = slices.Clip(t.Widgets), slices.Clip(t.Malformed), slices.Clip(t.ToolCalls)

@@ -29,8 +29,8 @@ func ReservedVars() []string { return slices.Clone(reservedVars) }
 // sys__user_obj.<name>.
 func UserAttributes() []string { return slices.Clone(userAttributes) }
 
-// CheckVars returns a copy of vars, or a validation_error that names the
-// variable which is reserved or no scalar. A nil map means none.
+// CheckVars returns a copy of vars, or a validation_error that names the first
+// variable found that is reserved or no scalar. A nil map means no variables.
 func CheckVars(vars map[string]any) (map[string]any, error) {
 	checked := make(map[string]any, len(vars))
 	for name, value := range vars {
@@ -87,7 +87,7 @@ var capabilities = []string{
 	"screen_share_analysis", "think_process",
 }
 
-// MergeCapabilities returns base with caps over it. Errors: unknown_capability
+// MergeCapabilities returns base with caps merged over it. Errors: unknown_capability
 // for a name, bad_request for a state that is not on, off or disabled.
 func MergeCapabilities(base, caps map[string]string) (map[string]string, error) {
 	merged := make(map[string]string, len(base)+len(caps))
@@ -106,12 +106,11 @@ func MergeCapabilities(base, caps map[string]string) (map[string]string, error) 
 	return merged, nil
 }
 
-// MaxDepth bounds how deep a value is nested that is decoded or sent (wire-protocol
-// §3.11).
+// MaxDepth bounds the nesting of values that are decoded or sent (wire-protocol §3.11).
 const MaxDepth = 64
 
 // Scrub returns v without the keys that could change the prototype of a
-// JavaScript object, and without what is nested too deep.
+// JavaScript object, and without parts that are nested deeper than [MaxDepth].
 func Scrub(v any) any { return scrub(v, MaxDepth) }
 
 func scrub(v any, depth int) any {

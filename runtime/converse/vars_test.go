@@ -71,9 +71,9 @@ func TestArgsSchema(t *testing.T) {
 	for args, want := range map[string][]string{
 		`{"page":4,"mode":"a","tags":[]}`: nil,
 		`{}`:                              {"page is missing"},
-		`{"page":1.5,"mode":"c"}`:         {"mode is not one of the allowed values", "page is no int"},
-		`{"page":null}`:                   {"page is no int"},
-		`[]`:                              {"the arguments are no object"},
+		`{"page":1.5,"mode":"c"}`:         {"mode is not one of the allowed values", "page must be of type int"},
+		`{"page":null}`:                   {"page must be of type int"},
+		`[]`:                              {"the arguments must be an object"},
 	} {
 		if got := schema.Check(json.RawMessage(args)); !reflect.DeepEqual(got, want) {
 			t.Errorf("Check(%s) = %q, want %q", args, got, want)

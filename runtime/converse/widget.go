@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Widget is a structured answer (wire-protocol §4.4.3). Of the fields behind
-// SpeechID the one of its runtime is set; Body is set for a runtime that is none
-// of the nine, Raw when the text of the widget has no structure.
+// Widget is a structured answer (wire-protocol §4.4.3). Of the fields after SpeechID
+// only the field of its runtime is set. Instead of it, Body is set for a runtime that is
+// none of the nine, or for JSON without any key of the runtime, and Raw for text without
+// structure.
 type Widget struct {
 	// Runtime is the normalised name: followups, sources, …
 	Runtime    string `json:"runtime"`
 	WidgetName string `json:"widgetName,omitempty"`
-	// SpeechID is the speech it came with; none in a turn in text.
+	// SpeechID is the id of the speech to which it belongs; absent in a turn in text.
 	SpeechID string `json:"speechId,omitempty"`
 
 	Flashcards         *Flashcards         `json:"flashcards,omitempty"`
@@ -29,7 +30,7 @@ type Widget struct {
 	Raw  string `json:"raw,omitempty"`
 }
 
-// Malformed is a widget that began like JSON and was none when another followed.
+// Malformed is a widget that began like JSON but was not valid when another followed.
 type Malformed struct {
 	Runtime    string `json:"runtime"`
 	WidgetName string `json:"widgetName,omitempty"`
@@ -60,12 +61,12 @@ type Sources struct {
 	Sources []Source `json:"sources"`
 }
 
-// Source is one of them.
+// Source is one source of an answer.
 type Source struct {
 	Title   string `json:"title,omitempty"`
 	URL     string `json:"url,omitempty"`
 	Snippet string `json:"snippet,omitempty"`
-	// Score is the relevance, if the service tells.
+	// Score is the relevance, if the service sends it.
 	Score *float64 `json:"score,omitempty"`
 }
 
@@ -117,13 +118,13 @@ type UserPropertiesForm struct {
 	Fields []FormField `json:"fields"`
 }
 
-// FormField is one thing to fill in.
+// FormField is one field of a form.
 type FormField struct {
 	Key string `json:"key"`
 	// Type is str, int, float, bool, list, dict, email, phone or text.
 	Type  string `json:"type"`
 	Label string `json:"label,omitempty"`
-	// KnownValue is what the service knows already, absent if nothing.
+	// KnownValue is the value that the service already has, absent if it has none.
 	KnownValue  any    `json:"knownValue,omitempty"`
 	Required    bool   `json:"required"`
 	Description string `json:"description,omitempty"`
@@ -163,17 +164,16 @@ var runtimes = map[string]bool{
 	RuntimeShowLink: true, RuntimeExternalVideo: true, RuntimeUserPropertiesForm: true, RuntimeContentGallery: true,
 }
 
-// NormalizeRuntime returns the normalised form of a widget's runtime name: on
-// the wire it ends with "-tool" or comes rewritten already.
+// NormalizeRuntime returns the normalised form of a widget's runtime name, which ends with
+// "-tool" in a segment unless it is normalised already.
 func NormalizeRuntime(name string) string { return strings.TrimSuffix(name, "-tool") }
 
 // KnownRuntime reports whether name, normalised, is one of the nine widgets.
 func KnownRuntime(name string) bool { return runtimes[name] }
 
-// Runtime returns the normalised name of the widget that s belongs to, which is ""
-// for a piece that goes on with the one before. ok is false when s is no piece of
-// a widget. On the live socket the type may be the runtime's name already
-// (wire-protocol §4.4.2).
+// Runtime returns the normalised runtime name of the widget that s belongs to, or "" for a
+// piece that continues the widget before. ok is false when s is no piece of a widget. On
+// the live socket the type may be the runtime's name already (wire-protocol §4.4.2).
 func (s *Segment) Runtime() (name string, ok bool) {
 	if s.Metadata != nil {
 		name = NormalizeRuntime(s.Metadata.RuntimeName)
@@ -187,22 +187,23 @@ func (s *Segment) Runtime() (name string, ok bool) {
 	return "", false
 }
 
-// maxWidget bounds the text of a widget, in bytes: what may come whole may come in
-// pieces.
+// maxWidget bounds the text of a widget, in bytes: a widget in pieces may be as long as a
+// widget in one line.
 const maxWidget = MaxLine
 
-// Assembler puts the widgets of a conversation together from the pieces in which
-// they come (wire-protocol §4.4.3). The zero value is ready.
+// Assembler puts the widgets of a conversation together from their pieces
+// (wire-protocol §4.4.3). The zero value is ready.
 type Assembler struct {
 	open   *Widget // without a body yet
 	text   strings.Builder
 	object json.RawMessage // content that was no text
-	ended  bool            // the piece that says it is the last was met
+	ended  bool            // the piece that is marked as the last was added
 }
 
-// Add takes any segment. It returns the widget that ended because the segment
-// begins another, or what of it could not be read, and the one whose last piece the
-// segment says it is: what follows may be a tool that takes minutes.
+// Add takes any segment. If the segment begins a widget, it returns the widget before, as
+// malformed if that could not be read. If the segment is marked as the last piece of its
+// widget, it returns that widget without waiting for the next segment, which may come only
+// after a tool that takes minutes.
 func (a *Assembler) Add(s *Segment) (done []Widget, malformed []Malformed) {
 	if s.Type == UserInterruption {
 		a.Discard()
@@ -215,7 +216,7 @@ func (a *Assembler) Add(s *Segment) (done []Widget, malformed []Malformed) {
 	switch {
 	case a.open == nil:
 		a.begin(s, runtime)
-	case runtime == "": // goes on with whatever is open
+	case runtime == "": // continues the open widget
 	// Of two widgets of one kind, the second begins where the first has ended.
 	case runtime != a.open.Runtime || s.SpeechID != a.open.SpeechID || a.ended && s.SegmentStart:
 		done, malformed = a.flush(true)
@@ -258,8 +259,8 @@ func (a *Assembler) put(content any) {
 	}
 }
 
-// whole ends the open widget if all of it is there. JSON that is none yet waits for
-// what may still come, whatever its last piece said.
+// whole ends the open widget if it is complete. Incomplete JSON waits for further pieces,
+// even after a piece that is marked as the last.
 func (a *Assembler) whole() []Widget {
 	c := parseContent(a.object, a.text.String())
 	if c.broken() || c.blank() {
@@ -268,8 +269,8 @@ func (a *Assembler) whole() []Widget {
 	return []Widget{a.fill(c)}
 }
 
-// flush ends the open widget. A text that is cut off by another widget and began
-// like JSON is reported; at the end of the turn what there is has to do.
+// flush ends the open widget. With cut, invalid text that began like JSON is malformed;
+// at the end of the turn it is returned as a widget.
 func (a *Assembler) flush(cut bool) (done []Widget, malformed []Malformed) {
 	if a.open == nil {
 		return nil, nil
@@ -278,7 +279,7 @@ func (a *Assembler) flush(cut bool) (done []Widget, malformed []Malformed) {
 	w := a.fill(c)
 	switch {
 	case c.blank():
-		return nil, nil // it was announced and did not come
+		return nil, nil // it was announced, but has no content
 	case cut && c.broken():
 		return nil, []Malformed{{Runtime: w.Runtime, WidgetName: w.WidgetName, SpeechID: w.SpeechID, Raw: c.text}}
 	}

@@ -273,12 +273,12 @@ func TestALongWidgetIsReadWhole(t *testing.T) {
 	}
 }
 
-// TestAWidgetEndsWithItsLastPiece, if all of it is there, and is not told again.
+// TestAWidgetEndsWithItsLastPiece, if it is complete, and is not returned again.
 func TestAWidgetEndsWithItsLastPiece(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		pieces  []*Segment
-		after   string // what still comes of it
+		after   string // a further piece, "" for none
 		atPiece bool
 		want    Widget
 	}{

@@ -3,9 +3,9 @@
 // session emit the same types, so that one listener serves all of them
 // (session-api A.1.5, A.2.3, A.3.3).
 //
-// What only one kind emits stands in the events.go of that package, beside the
-// list of those here that it emits too. The package must not know how a session
-// works.
+// The events of a single kind are declared in the events.go of that kind's package,
+// which also lists the shared events that it emits. This package must not depend on
+// how a session works.
 package event
 
 import (
@@ -23,53 +23,58 @@ type Event interface {
 	Name() string
 }
 
-// Diagnostic is an event with text of errors, which may quote secrets.
+// Diagnostic is an event that contains error texts, which may quote secrets.
 type Diagnostic interface {
 	Event
-	// Redacted returns the event as the application gets it.
+	// Redacted returns the event without secrets, as the application receives it.
 	Redacted() Event
 }
 
-// ResponsePending says that the brain was prompted; strictly paired with
-// [ResponseSettled].
+// ResponsePending reports that the brain was prompted. Exactly one [ResponseSettled]
+// follows it.
 type ResponsePending struct{}
 
-// ResponseSettled ends [ResponsePending].
+// ResponseSettled follows [ResponsePending] when the answer begins, or when none will come.
 type ResponseSettled struct{}
 
-// BrainStalled is emitted every brainStallMs of silence; Count grows.
+// BrainStalled is emitted every brainStallMs while nothing of an expected answer
+// arrives. AfterMs is the time waited so far, Count the number of the event, from 1.
 type BrainStalled struct {
 	AfterMs int64 `json:"afterMs"`
 	Count   int   `json:"count"`
 }
 
-// BrainSegment is every piece the brain pushes that passed the action gate.
+// BrainSegment is emitted for every segment from the brain, except those that
+// agentActions or onAgentAction refused.
 type BrainSegment struct {
 	converse.Segment
 }
 
-// WidgetShown is a widget of the answer, put together from its pieces and read.
+// WidgetShown is emitted when a widget of the answer is complete: its segments are
+// joined and parsed.
 type WidgetShown struct {
 	converse.Widget
 }
 
-// TurnStarted begins a piece of speech, or a turn in text. SpeechID is null
-// where nothing is spoken.
+// TurnStarted marks the beginning of an utterance of the agent, or of a turn in text.
+// SpeechID is null when nothing is spoken.
 type TurnStarted struct {
 	SpeechID  *string `json:"speechId"`
 	TurnID    string  `json:"turnId"`
 	IsNewTurn bool    `json:"isNewTurn"`
 }
 
-// TurnEnded ends it, once.
+// TurnEnded marks the end of the utterance or turn that [TurnStarted] began. It is
+// emitted once.
 type TurnEnded struct {
 	SpeechID *string `json:"speechId"`
 	TurnID   string  `json:"turnId,omitempty"`
 }
 
-// Transcript is what was said: "user" once per turn; "final" a whole sentence
-// before its sound, in text a piece of the answer as it streams; "partial" a
-// timed piece of the utterance now playing.
+// Transcript carries what was said. "user" is the visitor's text, once per turn.
+// "final" is a whole sentence of the agent before it is spoken or, in text, a piece of
+// the answer as it streams. "partial" is a piece of the utterance that is playing, with
+// the times of its words.
 type Transcript struct {
 	Type     string  `json:"type" ts:"'user' | 'final' | 'partial'"`
 	Text     string  `json:"text"`
@@ -77,32 +82,34 @@ type Transcript struct {
 	Words    []Word  `json:"words,omitempty"`
 }
 
-// Word is one word of a partial transcript, in milliseconds from the start of
-// the utterance.
+// Word is one word of a partial transcript. StartMs is in milliseconds from the start
+// of the utterance.
 type Word struct {
 	Word    string `json:"word"`
 	StartMs int64  `json:"startMs"`
 }
 
-// ToolCall is a client command of the brain (session-api A.1.7).
+// ToolCall is a call of a client tool by the brain (session-api A.1.7).
 type ToolCall struct {
 	Name         string          `json:"name"`
 	Args         json.RawMessage `json:"args" ts:"Record<string, unknown>"`
 	Raw          string          `json:"raw"`
 	ToolMetadata ToolMetadata    `json:"toolMetadata"`
-	// FusedArgs are argument objects that came in the same piece and belong to
-	// other tools.
+	// FusedArgs are argument objects that came in the same segment and belong to calls
+	// of other tools.
 	FusedArgs []json.RawMessage `json:"fusedArgs,omitempty" ts:"Record<string, unknown>[]"`
 }
 
-// ToolMetadata tells how a call is answered.
+// ToolMetadata describes how a call is answered. With WaitForResponse the brain waits
+// for respondToTool() with this ID.
 type ToolMetadata struct {
 	ID              string `json:"id,omitempty"`
 	WaitForResponse bool   `json:"waitForResponse"`
 	Type            string `json:"type,omitempty"`
 }
 
-// ToolCalled is emitted once per distinct call and turn, before its handlers.
+// ToolCalled is emitted before the handlers of a call run. A call that is repeated
+// unchanged in the same turn is ignored.
 type ToolCalled struct {
 	ToolCall
 }
@@ -142,8 +149,8 @@ type OAuthRequiredResult struct {
 	Error  *fault.Error  `json:"error,omitempty"`
 }
 
-// SessionCompleted is emitted once per attempt to tell the service that the
-// conversation is over.
+// SessionCompleted is emitted once per attempt to report the end of the conversation to
+// the service. Suppressed means that Peers other tabs still have the thread.
 type SessionCompleted struct {
 	Reason     string `json:"reason"`
 	Sent       bool   `json:"sent"`
@@ -151,14 +158,14 @@ type SessionCompleted struct {
 	Peers      int    `json:"peers"`
 }
 
-// Warning is something a page may want to know and need not act on.
+// Warning reports a problem that does not end the session.
 type Warning struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
 	Detail  string     `json:"detail,omitempty"`
 	// Kind is video or audio for playback_blocked and media_attach_failed.
 	Kind string `json:"kind,omitempty" ts:"'video' | 'audio'"`
-	// RequestVarKeys are names only.
+	// RequestVarKeys are the names of the variables, for empty_turn_with_request_vars.
 	RequestVarKeys []string `json:"requestVarKeys,omitempty"`
 }
 
@@ -168,8 +175,8 @@ func (w Warning) Redacted() Event {
 	return w
 }
 
-// Failed is a problem that ends the session, or an attempt or a turn that failed:
-// only a fatal code, or the event ended after it, means the end.
+// Failed reports a problem that ends the session, or an attempt or a turn that failed.
+// The session ends only if the code is fatal, or if the event ended follows.
 type Failed struct {
 	*fault.Error
 }
@@ -179,34 +186,34 @@ type Ended struct {
 	Reason string `json:"reason,omitempty" ts:"EndReason"`
 }
 
-// EndReason is why a session has ended. After a loss it is the code of the error event
-// before; what the page gave to disconnect() stands for itself.
+// EndReason is why a session ended: the code of the error event before it, the reason
+// that the page gave to disconnect(), or one of the other values.
 type EndReason string
 
-// The reasons that are no codes of errors.
+// The reasons that are not error codes.
 const (
 	EndDisconnect EndReason = "disconnect"         // by the application
 	EndStop       EndReason = "stop"               // by its stop button
 	EndPageHide   EndReason = "pagehide"           // the visitor has left the page
 	EndIdle       EndReason = "idle_timeout"       // nothing has happened for too long
 	EndOver       EndReason = "conversation_ended" // by the service
-	// The service, or a broken message of it, has closed the connection.
+	// The service closed the connection, or sent a message that could not be parsed.
 	EndServer   EndReason = "io server disconnect"
 	EndProtocol EndReason = "parse error"
 )
 
-// Kickoff is the first user turn of a session, which it sends by itself
+// Kickoff is the first user turn, which the session sends by itself
 // (wire-protocol §7.6).
 type Kickoff struct {
 	Text string `json:"text"`
 	// Echo shows the text as a user transcript.
 	Echo bool `json:"echo"`
-	// Sent is set in a snapshot once it has left.
+	// Sent is true in a snapshot once the kickoff was sent.
 	Sent bool `json:"sent"`
 }
 
-// Audit is a redacted security event (session-api C.4). A session can't know every field:
-// those are null.
+// Audit is a redacted security event (session-api C.4). Fields that a session can't know
+// are null.
 type Audit struct {
 	At       string `json:"ts"` // RFC 3339, in UTC
 	Type     string `json:"type"`
@@ -217,7 +224,7 @@ type Audit struct {
 	Actor     AuditActor `json:"actor"`
 	// Target is the thread's id, empty before there is one.
 	Target string `json:"target"`
-	// Action is the type without its area.
+	// Action is Type without its area, e.g. connect for session.connect.
 	Action string `json:"action"`
 	Scope  string `json:"scope" ts:"'session'"`
 	Reason string `json:"reason"` // "" without one

@@ -4,16 +4,16 @@ import (
 	"slices"
 )
 
-// Code is the stable machine name of an error or a warning: the thing to
-// switch on. A Code is itself an error, so errors.Is(err, fault.Timeout) asks
-// whether anything in err's chain carries that code.
+// Code is the stable name of an error or a warning, to be used in a switch. A Code is
+// itself an error, so that errors.Is(err, fault.Timeout) reports whether an error in
+// err's chain has that code.
 type Code string
 
 // Error returns the code itself, which makes a Code a target for errors.Is.
 func (c Code) Error() string { return string(c) }
 
-// What each code means is in its row of the table below (and, generated from
-// it, in docs/errors.md); a test fails when a constant has no row.
+// The meaning of each code is in its row of the table below, from which
+// docs/errors.md is generated; a test fails when a constant has no row.
 
 // The running session (session-api.md C.2 "Runtime", wire-protocol Appendix A).
 const (
@@ -135,7 +135,7 @@ const (
 )
 
 // FatalCodes are the codes after which the server has ended the session
-// (wire-protocol §4.3); JavaScript sees them as FATAL_ERROR_CODES.
+// (wire-protocol §4.3); JavaScript has them as FATAL_ERROR_CODES.
 var FatalCodes = [...]Code{CapacityUnavailable, TierExceeded, BadRequest, PeerRemoved, UnsupportedClient}
 
 // Fatal reports whether c is one of FatalCodes.
@@ -161,14 +161,14 @@ var Groups = [...]Group{GroupSession, GroupMicrophone, GroupChat, GroupHTTP, Gro
 type Retry uint8
 
 const (
-	// RetryNo: Appendix A says false, or nothing.
+	// RetryNo: Appendix A specifies false, or nothing.
 	RetryNo Retry = iota
 	// RetryYes: a later attempt may succeed.
 	RetryYes
 	// RetryUnlessStatus: true for a failure of the network, false once the
-	// server has answered with an HTTP status.
+	// server has replied with an HTTP status.
 	RetryUnlessStatus
-	// RetryIfAborted: true only when the caller cut the attempt short.
+	// RetryIfAborted: true only when the caller aborted the attempt.
 	RetryIfAborted
 )
 
@@ -178,7 +178,7 @@ func (r Retry) String() string {
 	case RetryYes:
 		return "yes"
 	case RetryUnlessStatus:
-		return "unless a status came back"
+		return "unless the server replied"
 	case RetryIfAborted:
 		return "when aborted"
 	default:
@@ -190,8 +190,8 @@ func (r Retry) String() string {
 type Info struct {
 	Code  Code
 	Group Group
-	// Title is a short name for people, Meaning one line of explanation. It
-	// is also the detail of an error that has none of its own.
+	// Title is a short name for people, Meaning one line of explanation, which is
+	// also the detail of an error that has none of its own.
 	Title, Meaning string
 	// Status is the number the code always carries (wire-protocol §4.3); 0
 	// when the status comes from a reply or there is none.
@@ -204,7 +204,7 @@ const (
 	// two capacity refusals, outside the range of HTTP (wire-protocol §4.3).
 	statusCapacity = 6001
 	statusTier     = 6002
-	// statusRemoved is what a removed participant is reported with.
+	// statusRemoved is the status of an error that reports a removed participant.
 	statusRemoved = 401
 )
 
@@ -217,7 +217,7 @@ var table = [...]Info{
 	{Code: InsecureTransport, Group: GroupSession, Title: "Insecure transport", Meaning: "plain http or ws to a public host; use https or wss"},
 	{Code: RegionUnavailable, Group: GroupSession, Title: "Not offered in this region", Meaning: "the region has no such service and no address was given for it"},
 	{Code: Timeout, Group: GroupSession, Title: "Timed out", Meaning: "a step took too long; the phase names it", Retry: RetryYes},
-	{Code: ConnectFailed, Group: GroupSession, Title: "Connecting failed", Meaning: "connecting failed for another reason, or was cut short by a disconnect", Retry: RetryIfAborted},
+	{Code: ConnectFailed, Group: GroupSession, Title: "Connecting failed", Meaning: "connecting failed for another reason, or was aborted by a disconnect", Retry: RetryIfAborted},
 	{Code: CapacityUnavailable, Group: GroupSession, Title: "No free agent", Meaning: "every avatar is in use; try again later", Status: statusCapacity, Retry: RetryYes},
 	{Code: TierExceeded, Group: GroupSession, Title: "Plan limit reached", Meaning: "the account's plan allows no further session", Status: statusTier},
 	{Code: PeerRemoved, Group: GroupSession, Title: "Removed by the server", Meaning: "the server removed this participant", Status: statusRemoved},
@@ -228,8 +228,8 @@ var table = [...]Info{
 	{Code: WHEPFailed, Group: GroupSession, Title: "Video subscription failed", Meaning: "the media server could not be reached or refused the subscription", Retry: RetryUnlessStatus},
 	{Code: WHEPTimeout, Group: GroupSession, Title: "Video subscription timed out", Meaning: "the media server did not answer in time", Retry: RetryYes},
 	{Code: WHEPPrivateIP, Group: GroupSession, Title: "Private media address", Meaning: "the media address is private and allowPrivateHosts is off"},
-	{Code: STVSessionGone, Group: GroupSession, Title: "Video session gone", Meaning: "the video session no longer exists, also after one repair", Retry: RetryYes},
-	{Code: MediaRecoverFailed, Group: GroupSession, Title: "Media recovery failed", Meaning: "the picture could not be recovered, by a rebuild neither; connect again on another network, or go on in text"},
+	{Code: STVSessionGone, Group: GroupSession, Title: "Video session gone", Meaning: "the video session no longer exists, even after one repair", Retry: RetryYes},
+	{Code: MediaRecoverFailed, Group: GroupSession, Title: "Media recovery failed", Meaning: "the picture could not be recovered, not even by a rebuild; connect again on another network, or continue in text"},
 	{Code: ReconnectFailed, Group: GroupSession, Title: "Reconnecting failed", Meaning: "every reconnect attempt failed", Retry: RetryYes},
 	{Code: ReconnectTimeout, Group: GroupSession, Title: "Reconnecting timed out", Meaning: "the connection did not come back within the reconnect window"},
 	{Code: ResumeFailed, Group: GroupSession, Title: "Resume failed", Meaning: "a paused session could not be rebuilt"},
@@ -240,9 +240,9 @@ var table = [...]Info{
 	{Code: Ended, Group: GroupSession, Title: "Session ended", Meaning: "the session is over"},
 	{Code: InternalError, Group: GroupSession, Title: "Internal error", Meaning: "the runtime itself failed; please report it"},
 	{Code: LoadFailed, Group: GroupSession, Title: "Runtime not loaded", Meaning: "the page could not fetch, compile or start the WebAssembly file; the message names the address and the cause"},
-	{Code: HandlerFailed, Group: GroupSession, Title: "Handler failed", Meaning: "a handler of yours, for a tool or a consent, threw or rejected; the detail says with what"},
+	{Code: HandlerFailed, Group: GroupSession, Title: "Handler failed", Meaning: "one of your tool or consent handlers threw or rejected; the detail has its error"},
 
-	{Code: MicNotStarted, Group: GroupMicrophone, Title: "Microphone not started", Meaning: "the call needs a running microphone"},
+	{Code: MicNotStarted, Group: GroupMicrophone, Title: "Microphone not started", Meaning: "the call needs a running microphone; start it first"},
 	{Code: MicPermissionDenied, Group: GroupMicrophone, Title: "Microphone not permitted", Meaning: "the person or the page's policy refused the microphone"},
 	{Code: MicNotFound, Group: GroupMicrophone, Title: "No microphone", Meaning: "no microphone is present, or none fits the constraints"},
 	{Code: MicInUse, Group: GroupMicrophone, Title: "Microphone busy", Meaning: "the microphone exists but could not be opened"},
@@ -261,13 +261,13 @@ var table = [...]Info{
 	{Code: NotFound, Group: GroupHTTP, Title: "Not found", Meaning: "HTTP 404: it does not exist, or not for this token"},
 	{Code: MethodNotAllowed, Group: GroupHTTP, Title: "Method not allowed", Meaning: "HTTP 405: the address does not take this method"},
 	{Code: Conflict, Group: GroupHTTP, Title: "Conflict", Meaning: "HTTP 409: it clashes with what exists, such as a name in use"},
-	{Code: ServerError, Group: GroupHTTP, Title: "Server error", Meaning: "HTTP 500 or above, or a good status without the body it needs"},
+	{Code: ServerError, Group: GroupHTTP, Title: "Server error", Meaning: "HTTP 500 or above, or a success status without the required body"},
 	{Code: OtherError, Group: GroupHTTP, Title: "Unexpected status", Meaning: "an HTTP status that has no code of its own"},
 	{Code: APIException, Group: GroupHTTP, Title: "Refused by the service", Meaning: "HTTP 200 with an error in the body, for example a token of the wrong kind"},
 	{Code: InvalidResponse, Group: GroupHTTP, Title: "Unreadable reply", Meaning: "a reply that looks like JSON but does not parse, or lacks what it must have"},
 	{Code: ResponseTooLarge, Group: GroupHTTP, Title: "Reply too large", Meaning: "the reply is larger than 10 MiB"},
 	{Code: OVPError, Group: GroupHTTP, Title: "Session API error", Meaning: "a call inside a session API multirequest failed"},
-	{Code: GenieIDMismatch, Group: GroupHTTP, Title: "Configuration mismatch", Meaning: "token and agent name different configurations"},
+	{Code: GenieIDMismatch, Group: GroupHTTP, Title: "Configuration mismatch", Meaning: "the token and the agent belong to different configurations"},
 	{Code: IntellectNotFound, Group: GroupHTTP, Title: "Intellect not found", Meaning: "the agent has no intellect"},
 	{Code: AgentNotFound, Group: GroupHTTP, Title: "Agent not found", Meaning: "no agent has this id"},
 	{Code: CatalogItemNotFound, Group: GroupHTTP, Title: "Catalog item not found", Meaning: "no catalog item has this id"},
@@ -277,7 +277,7 @@ var table = [...]Info{
 	{Code: VoiceNotFoundProviderA, Group: GroupHTTP, Title: "Voice not found", Meaning: "voice provider A does not know this voice id"},
 	{Code: VoiceNotFoundProviderB, Group: GroupHTTP, Title: "Voice not found", Meaning: "voice provider B does not know this voice id"},
 	{Code: InvalidFilter, Group: GroupHTTP, Title: "Invalid filter", Meaning: "the list filter has a type the service does not know"},
-	{Code: MissingDiscriminator, Group: GroupHTTP, Title: "Missing type field", Meaning: "an object lacks the field that tells its type"},
+	{Code: MissingDiscriminator, Group: GroupHTTP, Title: "Missing type field", Meaning: "an object lacks the field that names its type"},
 
 	{Code: WrongTokenScope, Group: GroupManagement, Title: "Wrong kind of token", Meaning: "this call needs a token of another kind"},
 	{Code: EntitlementViolation, Group: GroupManagement, Title: "Entitlement violation", Meaning: "the token must not switch entitlement off"},
@@ -292,7 +292,7 @@ var table = [...]Info{
 	{Code: KnowledgeInUse, Group: GroupManagement, Title: "Knowledge in use", Meaning: "an intellect still names this knowledge record"},
 	{Code: CapabilityVetoed, Group: GroupManagement, Title: "Capability vetoed", Meaning: "the stored configuration forbids this capability"},
 	{Code: PromptLintFailed, Group: GroupManagement, Title: "Prompt check failed", Meaning: "a prompt has findings that must be fixed"},
-	{Code: ProvisionFailed, Group: GroupManagement, Title: "Provisioning failed", Meaning: "one step failed; the body has it and what exists already"},
+	{Code: ProvisionFailed, Group: GroupManagement, Title: "Provisioning failed", Meaning: "one step failed; the body names it and what was already created"},
 	{Code: InvalidURL, Group: GroupManagement, Title: "Invalid address", Meaning: "a tool's address is not a usable URL"},
 	{Code: BadJSONPath, Group: GroupManagement, Title: "Invalid JSON path", Meaning: "a JSON path does not parse"},
 	{Code: BadArg, Group: GroupManagement, Title: "Invalid argument", Meaning: "site manifest: an argument is wrong"},

@@ -1,9 +1,10 @@
-// Package fault is the one error type of the runtime and every code it can
-// carry, each declared once, in the table of this package.
+// Package fault declares the error type of the runtime and every code that an error
+// can have, each once, in the table of this package.
 //
-// It also owns redaction (session-api.md C.1), which is applied where text leaves
-// the runtime: in an Error, and where a session hands events, audits and its log to
-// the application (runtime/session) or a panic to the console (internal/jsbridge).
+// It also implements redaction (session-api.md C.1), which is applied where text leaves
+// the runtime: in an Error, where a session passes events, audit events and log messages to
+// the application (runtime/session), and where a panic is printed on the console
+// (internal/jsbridge).
 //
 // It does not depend on sessions, sockets, HTTP clients or JavaScript, and imports no
 // other package of this module, so that all of them may import it.
@@ -32,7 +33,7 @@ const (
 	PhaseReconnect     Phase = "reconnect"
 )
 
-// Phases are all of them, in their order.
+// Phases are all phases, in their order.
 var Phases = []Phase{PhaseServerConnect, PhaseJoin, PhaseJoinComplete, PhaseAgent, PhaseASR, PhaseWHEP, PhaseConnect, PhaseReconnect}
 
 // docsBase and a code make the problem URI of an error (session-api.md C.1
@@ -40,10 +41,10 @@ var Phases = []Phase{PhaseServerConnect, PhaseJoin, PhaseJoinComplete, PhaseAgen
 const docsBase = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#"
 
 // Error is the error of every exported call of the runtime (session-api.md
-// C.1). Build one with New, From, FromStatus or FromBody: they redact what
-// they are given. Its text and its JSON are redacted too, for fields that were
-// assigned by hand. The With methods change the receiver and return it, so that an
-// Error is finished before another goroutine gets it.
+// C.1). Build one with New, From, FromStatus or FromBody, which redact their arguments.
+// Its text and its JSON are redacted too, for fields that were assigned by hand. The With
+// methods change the receiver and return it: call them before another goroutine gets the
+// Error.
 type Error struct {
 	// Code is the stable name to switch on.
 	Code Code
@@ -53,8 +54,8 @@ type Error struct {
 	Status int
 	// Phase is the part of connecting that failed, empty elsewhere.
 	Phase Phase
-	// Retryable says that the same call may succeed later. False is no
-	// promise that it cannot (wire-protocol Appendix A).
+	// Retryable reports that the same call may succeed later; false does not exclude
+	// it (wire-protocol Appendix A).
 	Retryable bool
 	// Instance is the path of the request, RequestID the service's trace id.
 	Instance, RequestID string
@@ -101,8 +102,8 @@ func (e *Error) WithTitle(title string) *Error {
 	return e
 }
 
-// WithStatus sets the HTTP status. A code that is retryable only as a network
-// failure (whep_failed) stops being so.
+// WithStatus sets the HTTP status. An error that is retryable only as a network
+// failure (such as whep_failed) is then no longer retryable.
 func (e *Error) WithStatus(status int) *Error {
 	e.Status = status
 	if info, _ := Lookup(e.Code); status != 0 && info.Retry == RetryUnlessStatus {
@@ -139,9 +140,8 @@ func (e *Error) At(path string) *Error {
 	return e
 }
 
-// Because keeps err as the cause. errors.Is and errors.As see through to it;
-// its text comes out redacted. connect_failed becomes retryable when the cause
-// is that the caller aborted.
+// Because sets the cause, whose text is redacted; errors.Is and errors.As find err.
+// connect_failed becomes retryable when the cause is that the caller aborted.
 func (e *Error) Because(err error) *Error {
 	if err == nil {
 		return e
@@ -154,7 +154,7 @@ func (e *Error) Because(err error) *Error {
 	return e
 }
 
-// Error returns "code: detail", with phase, status and cause where there are.
+// Error returns "code: detail", with phase, status and cause if they are set.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(string(e.Code))
@@ -189,7 +189,7 @@ func (e *Error) Message() string {
 	return Redact(e.Title)
 }
 
-// Type returns the problem URI of session-api.md C.1: the code's place in the
+// Type returns the problem URI of session-api.md C.1: the address of the code in the
 // documentation, or about:blank for a code that is not in the table.
 func (e *Error) Type() string {
 	if _, ok := Lookup(e.Code); !ok {

@@ -284,7 +284,7 @@ func TestFromStatus(t *testing.T) {
 		{"409", 409, `{"error":"name in use"}`, Conflict, "name in use"},
 		{"422 items", 422, `{"detail":[{"loc":["body"],"msg":"a is missing","type":"x"},"b is wrong",3]}`, ValidationError, "a is missing; b is wrong"},
 		{"429", 429, ``, RateLimited, "a rate limit was reached, here or on the server"},
-		{"500", 500, ``, ServerError, "HTTP 500 or above, or a good status without the body it needs"},
+		{"500", 500, ``, ServerError, "HTTP 500 or above, or a success status without the required body"},
 		{"503", 503, `upstream`, ServerError, "upstream"},
 		{"418", 418, ``, OtherError, "an HTTP status that has no code of its own"},
 		{"302", 302, ``, OtherError, "an HTTP status that has no code of its own"},

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// layer is a text in which escapes are resolved. source has the span in the source
-// that each of its bytes comes from; nil for the source itself.
+// layer is a text whose escapes are resolved. source has, for each of its bytes, the span
+// of the finder's source that the byte comes from; it is nil for that source itself.
 type layer struct {
 	text   string
 	source []span
@@ -69,8 +69,8 @@ func appendEscaped(text []byte, s string) (_ []byte, n int) {
 	return text, 0
 }
 
-// appendCode appends the character whose number has so many hexadecimal digits, at
-// start.
+// appendCode appends the character whose code is the hexadecimal number at start, with
+// so many digits.
 func appendCode(text []byte, s string, start, digits int) (_ []byte, n int) {
 	if len(s) < start+digits {
 		return text, 0
@@ -85,8 +85,8 @@ func appendCode(text []byte, s string, start, digits int) (_ []byte, n int) {
 	return utf8.AppendRune(text, rune(code)), start + digits
 }
 
-// entities are the named entities of HTML that stand for what secrets, and the
-// text around them, are made of.
+// entities are the named entities of HTML for the characters that occur in secrets and in
+// the text around them.
 var entities = map[string]byte{
 	"amp": '&', "quot": '"', "apos": '\'', "lt": '<', "gt": '>', "colon": ':', "sol": '/', "bsol": '\\', "commat": '@',
 	"equals": '=', "period": '.', "lowbar": '_', "hyphen": '-', "dash": '-', "plus": '+', "vert": '|', "percnt": '%', "num": '#',
@@ -94,7 +94,7 @@ var entities = map[string]byte{
 }
 
 func appendEntity(text []byte, s string) (_ []byte, n int) {
-	const longest = len("&#x0000041") // with some zeros; the semicolon may be missing
+	const longest = len("&#x0000041") // with some leading zeros; the semicolon may be missing
 	end := 1
 	for end < min(len(s), longest) && (isNameChar(s[end]) || end == 1 && s[end] == '#') {
 		end++
@@ -122,13 +122,13 @@ func appendEntity(text []byte, s string) (_ []byte, n int) {
 	return utf8.AppendRune(text, rune(code)), end
 }
 
-// minBase64 is the length from which a run of characters is read as base64: twelve
-// bytes, less than any token.
+// minBase64 is the minimum length of a run of characters that is decoded as base64: twelve
+// bytes, fewer than any token has.
 const minBase64 = 16
 
-// base64 returns what the runs of base64 in l stand for, which may be broken into
-// lines. A path or a word may be joined to the beginning of one, so that each is read
-// from four offsets.
+// base64 yields the decoded text of each run of base64 in l, which may be broken into
+// lines. The beginning of a run may be a path or a word before the base64, so that each
+// run is decoded from four offsets.
 func (l layer) base64() iter.Seq[layer] {
 	return func(yield func(layer) bool) {
 		for i := 0; i < len(l.text); i++ {
@@ -145,7 +145,7 @@ func (l layer) base64() iter.Seq[layer] {
 	}
 }
 
-// decoded reads the base64 between two offsets.
+// decoded decodes the base64 between two offsets.
 func (l layer) decoded(from, to int) layer {
 	size := (to - from) * 3 / 4
 	text, source := make([]byte, 0, size), make([]span, 0, size)

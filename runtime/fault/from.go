@@ -36,7 +36,7 @@ func From(err error) *Error {
 	if errors.As(err, &code) {
 		detail := err.Error()
 		if detail == string(code) {
-			detail = "" // the meaning says more than the code again
+			detail = "" // so that New uses the code's meaning
 		}
 		return New(code, detail)
 	}
@@ -50,15 +50,15 @@ func From(err error) *Error {
 	return New(InternalError, "").Because(err)
 }
 
-// HeaderGetter reads one reply header; http.Header and fetch.Header are ones.
+// HeaderGetter reads one reply header; http.Header and fetch.Header implement it.
 type HeaderGetter interface{ Get(name string) string }
 
 // diagnosticHeaders are the reply headers kept on an error: they help to find
 // the request in the service's logs and contain no personal data.
 var diagnosticHeaders = [...]string{"content-type", "date", "retry-after", "x-kaltura-request-id", "x-request-id"}
 
-// FromStatus makes the error for a reply with an HTTP error status: the map
-// and the order of message extraction of wire-protocol §9.7. header may be nil.
+// FromStatus makes the error for a reply with an HTTP error status: wire-protocol §9.7
+// defines the codes and where the message is looked for. header may be nil.
 func FromStatus(status int, body []byte, header HeaderGetter) *Error {
 	reply := parseReply(body)
 	code := statusCode(status)
@@ -77,9 +77,9 @@ func FromStatus(status int, body []byte, header HeaderGetter) *Error {
 	return New(code, reply.message()).WithStatus(status).WithBody(reply.body).WithHeaders(header)
 }
 
-// FromBody finds an error inside a reply with a good status (wire-protocol
+// FromBody finds an error inside a reply with a success status (wire-protocol
 // §9.7 (a)–(d), service.md "Refusals with HTTP 200" rule 4). It returns nil
-// when the body is fine, or no JSON object.
+// when the body has no error, or is no JSON object.
 func FromBody(status int, body []byte) *Error {
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
 		return nil
@@ -121,7 +121,7 @@ func (e *Error) WithHeaders(header HeaderGetter) *Error {
 		}
 		e.Headers[name] = Excerpt(value, maxMessage)
 		if strings.HasSuffix(name, "request-id") {
-			e.RequestID = e.Headers[name] // x-request-id comes last and wins
+			e.RequestID = e.Headers[name] // x-request-id is last in the list and overrides the other
 		}
 	}
 	return e
@@ -195,8 +195,8 @@ func isException(object map[string]any) bool {
 	return onlyStatusKeys(object) && saysFailure(object)
 }
 
-// onlyStatusKeys reports whether object talks about the outcome and nothing
-// else, so that a record with a field called status isn't taken for an error.
+// onlyStatusKeys reports whether object has no keys but those that describe an outcome,
+// so that a record with a field called status isn't taken for an error.
 func onlyStatusKeys(object map[string]any) bool {
 	for key := range object {
 		switch key {
@@ -303,7 +303,7 @@ func joinDetails(items []any) string {
 }
 
 // PanicText is the text of p, a recovered panic: nearly always an error or a string.
-// It replaces fmt, which would enlarge the page's program.
+// It replaces fmt, which would enlarge the WebAssembly files.
 func PanicText(p any) string {
 	switch p := p.(type) {
 	case error:
@@ -320,8 +320,8 @@ func PanicText(p any) string {
 // stackSize holds about forty frames; more doesn't help to find the place.
 const stackSize = 8 << 10
 
-// Stack returns the calls that led here. Where a panic is recovered, those that led
-// to it are among them.
+// Stack returns the call stack of the calling goroutine. In a function that recovers a
+// panic it includes the calls that led to the panic.
 func Stack() string {
 	stack := make([]byte, stackSize)
 	return string(stack[:runtime.Stack(stack, false)])

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Redacted stands where a secret was.
+// Redacted replaces a secret in a text.
 const Redacted = "[redacted]"
 
 // Redact returns s without what must not leave the runtime:
 //
 //   - the values of every session's [Secrets];
 //   - tokens of the service and JSON web tokens, also broken into lines;
-//   - credentials behind KS, Bearer and Basic, and in header lines;
+//   - credentials after KS, Bearer and Basic, and in header lines;
 //   - user and password in URLs, also in turn: and stun: addresses;
 //   - the values of names such as token, password and credential, and request
 //     variables, in JSON, in query strings and as Go prints them;
-//   - hexadecimal secrets, and private network addresses. Loopback addresses stay:
-//     they reveal nothing about a network, and local work needs them.
+//   - hexadecimal secrets, and private network addresses. Loopback addresses are kept:
+//     they reveal nothing about a network, and local development needs them.
 //
 // All of this is also found when it is escaped as in JSON strings, URLs or HTML, in
 // several layers, and in base64. Redacting twice changes nothing. The time is linear
@@ -50,8 +50,8 @@ func Excerpt(text string, limit int) string {
 	return text
 }
 
-// finder marks the parts of source that are secret. Marks need no sorting and joining,
-// of which the code would weigh 3 kB in each program for the page (brotli).
+// finder marks the bytes of source that are secret. Unlike a list of spans, marks need no
+// code for sorting and joining, which would add 3 kB (brotli) to each WebAssembly file.
 type finder struct {
 	source string
 	secret []bool // of each byte; nil while none is
@@ -70,10 +70,10 @@ func (f *finder) mark(s span) {
 // span is the part of a text from one offset to another.
 type span struct{ from, to int }
 
-// redacted returns the source with one marker in place of what is marked without a gap.
+// redacted returns the source with [Redacted] in place of each run of marked bytes.
 func (f *finder) redacted() string {
 	var out strings.Builder
-	done := 0 // what comes before is written
+	done := 0 // the source up to this offset is written
 	for i, secret := range f.secret {
 		switch {
 		case !secret:
@@ -90,12 +90,12 @@ func (f *finder) redacted() string {
 }
 
 const (
-	maxLayers = 6 // of escapes in one another
-	maxBase64 = 2 // of base64 in base64
+	maxLayers = 6 // of nested escapes
+	maxBase64 = 2 // of nested base64
 )
 
-// search adds the secrets of l, and those in what its escapes and its base64 stand
-// for.
+// search marks the secrets of l, and those of the texts that its escapes and its base64
+// encode.
 func (f *finder) search(l layer, base64s int) {
 	for range maxLayers {
 		cut := func(from, to int) {
@@ -108,7 +108,7 @@ func (f *finder) search(l layer, base64s int) {
 		findPairs(l.text, cut)
 		findLogins(l.text, cut)
 		findCredentials(l.text, cut)
-		if base64s == 0 { // the bytes of a picture may look like these by chance
+		if base64s == 0 { // decoded binary data, such as a picture, may match these by chance
 			findHex(l.text, cut)
 			findAddresses(l.text, cut)
 		}
@@ -153,12 +153,12 @@ func findTokens(s string, cut func(from, to int)) {
 	}
 }
 
-// minWrapped is the length from which the beginning of a line is taken for the
-// rest of a token that fills the end of the line before: ids of the service are
-// 24 characters and stand alone.
+// minWrapped is the minimum length of a run at the beginning of a line that is taken for
+// the rest of a token at the end of the line before. Ids of the service, which may be on
+// lines of their own, have 24 characters.
 const minWrapped = 28
 
-// wrappedEnd returns where a token ends whose first line ends at i.
+// wrappedEnd returns the end of a token whose first line ends at i.
 func wrappedEnd(s string, i int, in func(byte) bool) int {
 	for {
 		next := skip(s, i, "\r\n")
@@ -174,9 +174,8 @@ func wrappedEnd(s string, i int, in func(byte) bool) int {
 	}
 }
 
-// findCredentials finds what follows the name of an authentication scheme. Text
-// such as "KS expired" stays: a credential has a digit or a symbol in it, or is
-// long.
+// findCredentials finds credentials after the name of an authentication scheme. Text
+// such as "KS expired" is kept: a credential contains a digit or a symbol, or is long.
 func findCredentials(s string, cut func(from, to int)) {
 	for i := 0; i < len(s); i++ {
 		end := run(s, i, isNameChar)
@@ -205,7 +204,7 @@ func looksSecret(s string) bool {
 // findLogins finds user and password in URLs.
 func findLogins(s string, cut func(from, to int)) {
 	last := strings.LastIndexByte(s, '@')
-	searched := 0 // there is no @ between here and the next delimiter
+	searched := 0 // the text up to this offset was searched for @
 	for i := 0; i < last; i++ {
 		if s[i] != ':' {
 			continue
@@ -259,7 +258,7 @@ func findHex(s string, cut func(from, to int)) {
 func findAddresses(s string, cut func(from, to int)) {
 	for i := 0; i < len(s); i++ {
 		if i > 0 && (isHex(s[i-1]) || s[i] == ':' && s[i-1] == ':') {
-			continue // in the middle of a number or of a gap
+			continue // in the middle of a number or of ::
 		}
 		if n, private := addressAt(s[i:]); n > 0 {
 			if private {
@@ -345,7 +344,7 @@ func findPairs(s string, cut func(from, to int)) {
 }
 
 // pairValue finds the value that belongs to a name ending at i. The result is
-// empty when no value follows, or one that may stay.
+// empty when no value follows, or a value that need not be removed.
 func pairValue(s string, i int, kind nameKind) (from, to int) {
 	const quotes = "\"'`"
 	quoted := i < len(s) && strings.IndexByte(quotes, s[i]) >= 0
@@ -367,7 +366,7 @@ func pairValue(s string, i int, kind nameKind) (from, to int) {
 		if kind == wholeName {
 			return from, groupEnd(s, from)
 		}
-		return 0, 0 // each name in it is looked at
+		return 0, 0 // findPairs goes through the names in it
 	case s[from] == '[' && !strings.HasPrefix(s[from:], Redacted):
 		return from, groupEnd(s, from)
 	}
@@ -375,7 +374,7 @@ func pairValue(s string, i int, kind nameKind) (from, to int) {
 	delimiters := " \t\r\n,;&\"'`<>(){}]\\"
 	if kind == headerName {
 		if strings.HasPrefix(s[from:], Redacted) {
-			return 0, 0 // what follows the marker is not of this header any more
+			return 0, 0 // the text after the marker does not belong to this header
 		}
 		delimiters = "\r\n\"'`"
 	}
@@ -404,7 +403,7 @@ func isSecretName(value string) bool {
 	return (value[end:] == ":" || value[end:] == "=") && classify(value[:end]) != plainName
 }
 
-// closingQuote returns where the string ends whose opening quote is at i.
+// closingQuote returns the end of the string whose opening quote is at i.
 func closingQuote(s string, i int) int {
 	quote := s[i]
 	for i++; i < len(s) && s[i] != quote; i++ {
@@ -459,12 +458,12 @@ func skip(s string, i int, set string) int {
 	return len(s) - len(strings.TrimLeft(s[i:], set))
 }
 
-// RedactValue returns a copy of v, made of JSON's own types, in which every
-// string went through Redact and the values of secret names are gone. Lists, maps
-// and values of another type can't be checked, and are gone too.
+// RedactValue returns a copy of v, made of JSON's own types, in which every string is
+// redacted and the values of secret names are replaced by [Redacted]. So are values,
+// lists and maps of other types, because they can't be checked.
 func RedactValue(v any) any { return redactValue(v, maxDepth) }
 
-// maxDepth bounds the nesting of what RedactValue returns; deeper parts are gone.
+// maxDepth bounds the nesting of the result of RedactValue; deeper parts are replaced.
 const maxDepth = 32
 
 func redactValue(v any, depth int) any {

@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// minKnown is the length from which a secret is found by its value. Shorter ones may
-// be ordinary words.
+// minKnown is the minimum length of a secret that is found by its value. Shorter values
+// may be ordinary words.
 const minKnown = 8
 
-// known are the values of all Secrets, without gaps. The list is replaced as a
+// known are the values of all Secrets, after withoutGaps. The list is replaced as a
 // whole, so that Redact takes no lock.
 var known struct {
 	writing sync.Mutex
@@ -20,12 +20,12 @@ var known struct {
 }
 
 // Secrets are the values that a session must not disclose: its token, its TURN login,
-// the variables that are marked secret. Redact finds them in any text, also in that
-// of another session, until Forget. The zero value has none.
+// the variables that are marked secret. Redact removes them from any text, also from that
+// of another session, until Forget is called. The zero value has none.
 type Secrets struct{ values []string }
 
-// NewSecrets returns an empty set, which is cleared when owner is collected, because
-// errors of a session may be printed after its end.
+// NewSecrets returns an empty set, which is cleared only when owner is garbage-collected,
+// because errors of a session may be printed after its end.
 func NewSecrets[T any](owner *T) *Secrets {
 	s := new(Secrets)
 	runtime.AddCleanup(owner, (*Secrets).Forget, s)
@@ -98,8 +98,9 @@ func findKnown(s string, cut func(from, to int)) {
 	}
 }
 
-// withoutGaps returns s without line breaks and similar separators, and in at the
-// offset of each byte that is left. The plus sign is one, a space in forms.
+// withoutGaps returns s without line breaks and similar separators, and appends to at, if
+// it is not nil, the offset of each remaining byte. The plus sign is a separator because it
+// encodes a space in forms.
 func withoutGaps(s string, at *[]int) string {
 	var text strings.Builder
 	for i := range len(s) {

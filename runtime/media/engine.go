@@ -26,7 +26,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Channel names a peer in events (wire-protocol §8.5).
+// Channel identifies a peer in events (wire-protocol §8.5).
 type Channel string
 
 // The channels.
@@ -36,9 +36,9 @@ const (
 	ChannelVoice Channel = "voice" // the agent's voice in audio mode
 )
 
-// Event is one thing that happened to a peer, a device or an element. Events of
-// one peer come in order; a notify function must not block. A peer that was
-// closed or renewed reports nothing more.
+// Event is one change of a peer, a device or an element. Events of one peer are
+// reported in order; a notify function must not block. A peer that was closed or
+// renewed reports nothing more.
 type Event struct {
 	Kind    EventKind
 	Channel Channel
@@ -56,7 +56,7 @@ type Event struct {
 	painted bool // VideoSize: a frame of that size was shown
 }
 
-// EventKind says which fields of an [Event] count.
+// EventKind determines which fields of an [Event] are set.
 type EventKind int
 
 // The kinds of events.
@@ -64,14 +64,14 @@ const (
 	ICEState        EventKind = iota // the ICE connection state changed
 	PeerState                        // the connection state changed, or signalling closed ("closed")
 	NoCandidates                     // gathering ended and found nothing (wire-protocol §8.5)
-	Candidate                        // a local candidate to send on (uplink, voice)
+	Candidate                        // a local candidate, to be sent to the service (uplink, voice)
 	TrackAdded                       // a remote track arrived
 	VideoSize                        // the picture's size is known, once per subscription
 	Milestone                        // a phase of the connect timings was reached
 	PlaybackBlocked                  // the browser refused to play without a gesture
 	AttachFailed                     // a track could not be bound to its element
 	MicStarted                       // the microphone is attached
-	MicEnded                         // the device went away or can't be attached; Err says why
+	MicEnded                         // the device is gone or can't be attached; Err is the reason
 	HardwareMute                     // the system or the device muted the microphone, or unmuted it
 	Level                            // the level of the microphone
 )
@@ -87,7 +87,7 @@ const (
 	phaseFirstFrame Phase = "firstFrame"
 )
 
-// Track is a remote track, or the device's that was muted: in a page the
+// Track is a remote track, or the track of a device that was muted: in a page the
 // browser's MediaStreamTrack and its streams, natively pion's TrackRemote.
 type Track struct {
 	Kind string // "video" or "audio"
@@ -116,26 +116,26 @@ type Gone struct {
 
 func (g *Gone) Error() string { return fmt.Sprintf("the avatar's session is gone (%d)", g.Status) }
 
-// Config says how the peers of a session are made. Client and Sender are
-// required; the zero value of everything else is its default.
+// Config has the settings for the peers of a session. Client and Sender are
+// required; the zero value of every other field means its default.
 type Config struct {
 	Client fetch.Client // posts offers
-	Sender fetch.Sender // releases viewers, also from a page that goes away
+	Sender fetch.Sender // releases viewers, also while the page is unloaded
 	Limits control.Limits
-	// Random varies the waits between the tries of a subscription, by half in both
-	// directions: numbers from 0 up to but not 1. Default [rand.Float64].
+	// Random varies the delays between the attempts of a subscription by up to half, in
+	// both directions. It returns numbers in [0, 1). Default [rand.Float64].
 	Random func() float64
 
-	// TURNServer is the relay's host, TURNCredentials its login: the fallback
-	// pair of wire-protocol §6.2 when nil.
+	// TURNServer is the relay's host, TURNCredentials its login; nil means the fallback
+	// login of wire-protocol §6.2.
 	TURNServer      string
 	TURNCredentials *Credentials
-	// ICEServers replace what TURNServer would give.
+	// ICEServers replace the servers that are derived from TURNServer.
 	ICEServers []ICEServer
-	// ICEPolicy is "relay" or "all" for what is received. Default "relay"; "all" in
-	// Firefox, or without ICE servers.
+	// ICEPolicy is the ICE transport policy of receiving peers, "relay" or "all". Default
+	// "relay"; "all" in Firefox, or without ICE servers.
 	ICEPolicy string
-	// Firefox says that the browser is one. Default: what it says itself.
+	// Firefox is whether the browser is Firefox. Default: read from its user agent.
 	Firefox *bool
 
 	// AllowPrivateHosts and AllowInsecureTransport are for development.
@@ -144,8 +144,8 @@ type Config struct {
 
 	// VideoCodec, such as "H264" or "VP8", is the only one offered when set.
 	VideoCodec string
-	// OnMicrophone gets the events of the microphone, which needs no peer to have
-	// some: MicStarted, MicEnded, HardwareMute, Level. It must not block.
+	// OnMicrophone receives the events of the microphone, some of which need no peer:
+	// MicStarted, MicEnded, HardwareMute, Level. It must not block.
 	OnMicrophone func(Event)
 	// MicBitrate caps the microphone's sender, in kbit/s. 0 is no cap.
 	MicBitrate int
@@ -162,7 +162,7 @@ type Engine struct {
 	cfg     Config
 	mu      sync.Mutex  // guards servers
 	servers []ICEServer // replaced, never changed
-	policy  string      // of the subscriber
+	policy  string      // of receiving peers
 	whep    *whep
 	*microphone
 	*renderer
@@ -195,7 +195,7 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// SetRelayLogin replaces the login to the relay for the peers to come.
+// SetRelayLogin replaces the login to the relay for later peers.
 func (e *Engine) SetRelayLogin(c Credentials) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -221,7 +221,7 @@ type ICEServer struct {
 	Credential string   `json:"credential,omitempty"`
 }
 
-// UnmarshalJSON takes a single URL too, as RTCPeerConnection does.
+// UnmarshalJSON accepts a single URL too, as RTCPeerConnection does.
 func (s *ICEServer) UnmarshalJSON(b []byte) error {
 	type plain ICEServer
 	var one struct {
@@ -286,8 +286,8 @@ func (c *Config) iceServers() (servers []ICEServer, fallback bool) {
 }
 
 // turnURLs expands a relay's host to its four URLs (wire-protocol §6.2). A host
-// that names a port or a transport is one URL as it stands: the expansion would
-// be wrong for it.
+// with a port or a transport becomes one URL, because the expansion would be wrong
+// for it.
 func turnURLs(server string) []string {
 	host := strings.TrimSuffix(strings.TrimSpace(server), "/")
 	scheme := "turn:"
@@ -321,8 +321,8 @@ func hasPort(host string) bool {
 	return found && !strings.Contains(port, ":")
 }
 
-// withoutQueries is what WebKit accepts when it refuses "?transport="
-// (wire-protocol §6.2).
+// withoutQueries returns servers without "?transport=" in their URLs, for WebKit, which may
+// refuse it (wire-protocol §6.2).
 func withoutQueries(servers []ICEServer) []ICEServer {
 	plain := make([]ICEServer, len(servers))
 	for i, s := range servers {
@@ -341,7 +341,7 @@ func refusesQueries(message string) bool {
 	return strings.Contains(strings.ToLower(message), "turn url query string")
 }
 
-// subscriberPolicy is the ICE transport policy of what is received
+// subscriberPolicy returns the ICE transport policy of receiving peers
 // (wire-protocol §6.3). Without any server "relay" would find no candidate.
 func (c *Config) subscriberPolicy(servers []ICEServer, firefox bool) string {
 	switch {

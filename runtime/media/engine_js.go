@@ -10,24 +10,26 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Platform is what a page has: elements, and options of the microphone.
+// Platform has the settings of a page: elements, and options of the microphone.
 // Undefined and null are the defaults.
 type Platform struct {
-	// VideoEl shows the picture, and plays the voice unless AudioEl is set.
+	// VideoEl is the element that shows the picture, and plays the voice unless `audioEl` is
+	// set.
 	VideoEl js.Value `json:"videoEl" ts:"HTMLMediaElement | null" check:"element"`
-	// AudioEl plays the voice.
+	// AudioEl is the element that plays the voice.
 	AudioEl js.Value `json:"audioEl" ts:"HTMLMediaElement | null" check:"element"`
-	// MicConstraints are merged over echo cancellation, noise suppression and automatic
-	// gain; false is none of them (wire-protocol §5.4).
+	// MicConstraints are merged over the default constraints, which request echo
+	// cancellation, noise suppression and automatic gain control; with false none of these
+	// is requested (wire-protocol §5.4).
 	MicConstraints js.Value `json:"micConstraints" ts:"MediaTrackConstraints | false"`
-	// NoiseProcessor is the page's own audio processing; something falsy leaves the
-	// microphone's stream as it is.
+	// NoiseProcessor is the page's own audio processing. It gets the microphone's stream
+	// and returns the stream to send; a falsy result leaves the microphone's stream as it is.
 	NoiseProcessor js.Value `json:"noiseProcessor" ts:"(stream: MediaStream) => Promised<MediaStream | { stream: MediaStream; stop(): void } | null | undefined | false>" check:"function"`
 	// OnPanic is called with a bug that was caught in a callback of this package.
 	OnPanic func(error) `json:"-"`
 }
 
-// Check returns the bad_request of what is no media element.
+// Check returns a bad_request if VideoEl or AudioEl is no media element.
 func (p *Platform) Check() error {
 	if err := CheckElement("videoEl", p.VideoEl); err != nil {
 		return err
@@ -47,7 +49,7 @@ func (e *Engine) begin() {
 // page.
 func (e *Engine) spawn(fn func()) { e.scope.Go(fn) }
 
-// guard is spawn on the calling goroutine.
+// guard runs fn on the calling goroutine, and reports a panic as spawn does.
 func (e *Engine) guard(fn func()) { e.scope.Do(fn) }
 
 // Close releases the microphone and the elements.
@@ -98,8 +100,8 @@ func isFunction(v js.Value) bool { return v.Type() == js.TypeFunction }
 
 func document() js.Value { return property(js.Global(), "document") }
 
-// CheckElement refuses what can't be a media element; undefined and null are
-// none at all. The error is bad_request.
+// CheckElement returns a bad_request for a value that can't be a media element.
+// Undefined and null, which mean no element, are allowed.
 func CheckElement(name string, el js.Value) error {
 	if missing(el) {
 		return nil

@@ -9,15 +9,15 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// Platform is what a native program has in place of elements and devices.
+// Platform has the functions that a native program uses in place of elements and devices.
 type Platform struct {
-	// OnTrack receives the agent's tracks, each on a goroutine of its own. What
-	// is unread when it returns, or when it is nil, is read and discarded. The
+	// OnTrack receives the agent's tracks, each on a goroutine of its own. Packets that
+	// it has not read when it returns, or all if it is nil, are read and discarded. The
 	// track ends with the peer.
 	OnTrack func(*webrtc.TrackRemote)
-	// OpenMicrophone opens what is sent as the visitor's voice, "" being the
-	// default device. Without it there is no microphone. The source is closed
-	// by Stop if it is an io.Closer.
+	// OpenMicrophone opens the source of the visitor's voice; "" is the default device.
+	// Without it there is no microphone. The source is closed when the microphone is
+	// stopped or switched, if it is an io.Closer.
 	OpenMicrophone func(deviceID string) (Source, error)
 }
 
@@ -30,7 +30,7 @@ func (e *Engine) begin() {
 
 func (e *Engine) spawn(fn func()) { e.tasks.Go(fn) }
 
-// guard runs fn; natively a panic is a program's to handle.
+// guard runs fn; natively a panic is not recovered.
 func (e *Engine) guard(fn func()) { fn() }
 
 // Close stops the microphone and waits until the closed peers have ended. It
@@ -42,12 +42,12 @@ func (e *Engine) Close() {
 
 func isFirefox() bool { return false }
 
-// renderer stands for the elements of a page. Natively tracks go to
+// renderer replaces the renderer of a page. Natively tracks go to
 // [Platform].OnTrack, and there is nothing to set.
 type renderer struct{}
 
-// attach leaves the tracks to OnTrack. The gate may wait for a frame: the peer
-// reports the first key frame.
+// attach only lets the gate wait for a frame, because the peer reports the first key frame.
+// The tracks go to OnTrack.
 func (r *renderer) attach(_ Track, _ bool, g *gate, _ func(Event)) {
 	g.update(func(f *facts) { f.element, f.frames = true, true })
 }

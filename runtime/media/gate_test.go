@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// happens says what the gate learns when.
+// happens is a change of the facts after a time.
 type happens struct {
 	after time.Duration
 	what  func(*facts)

@@ -11,8 +11,8 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// keyFrameDetectors makes the interceptor that looks for the first key frame of a
-// peer's video, whoever reads the track.
+// keyFrameDetectors makes the interceptor that finds the first key frame of a peer's
+// video in the packets that are read from the track.
 type keyFrameDetectors struct{ seen func(Picture) }
 
 func (f keyFrameDetectors) NewInterceptor(string) (interceptor.Interceptor, error) {
@@ -74,7 +74,7 @@ func vp8Size(payload []byte) (Picture, bool) {
 	return validPicture((int(frame[6])|int(frame[7])<<8)&bits, (int(frame[8])|int(frame[9])<<8)&bits)
 }
 
-// The H264 units that matter (RFC 6184 §5.2).
+// The types of H264 units that contain the size (RFC 6184 §5.2).
 const (
 	nalType  = 0x1F
 	nalSPS   = 7
@@ -163,7 +163,7 @@ func spsSize(sps []byte) (Picture, bool) {
 	return validPicture(width, height)
 }
 
-// withoutEscapes takes out the bytes that keep start codes out of a unit.
+// withoutEscapes removes the emulation prevention bytes of a unit.
 func withoutEscapes(unit []byte) []byte {
 	plain := make([]byte, 0, len(unit))
 	zeros := 0
@@ -182,8 +182,8 @@ func withoutEscapes(unit []byte) []byte {
 	return plain
 }
 
-// bitReader reads bits from the highest down. Past the end it reads zeros and
-// says so.
+// bitReader reads bits, the highest of each byte first. Past the end it reads zeros and
+// sets short.
 type bitReader struct {
 	data  []byte
 	pos   int

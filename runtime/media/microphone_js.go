@@ -12,14 +12,14 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-var errMicStopped = fault.New(fault.InvalidState, "the microphone was stopped while it was asked for")
+var errMicStopped = fault.New(fault.InvalidState, "the microphone was stopped before it had started; start it again")
 
-// muteDelay is how long a mute by the system lasts before it is reported:
-// devices flicker when they change hands (wire-protocol §5.4).
+// muteDelay is how long a mute by the system must last before it is reported, because
+// a device may be muted briefly when another program takes it over (wire-protocol §5.4).
 const muteDelay = 5 * time.Second
 
-// Microphone is a capture device behind the track of the publishers. It is used by
-// the page's one thread, so its state needs no lock where nothing waits.
+// microphone is the capture device whose track the publishers send. A page has one thread,
+// so that its state needs no lock as long as nothing waits.
 type microphone struct {
 	engine    *Engine
 	publisher *Publisher // the present one, nil between connections
@@ -27,24 +27,24 @@ type microphone struct {
 	capture   *capture // what is sent, nil while not started
 	asked     *request // the acquisition under way
 	meter     *meter   // while the level is wanted and there is a capture
-	wanted    bool
+	wanted    bool     // the level is to be measured
 
 	muteDelay time.Duration
 }
 
-// request is one acquisition. There is never a second one beside it, so the
-// browser asks the person once.
+// request is one acquisition of a device. Only one runs at a time, so that the browser
+// asks the visitor once.
 type request struct {
 	done      chan struct{}
 	err       error
 	cancelled bool
 }
 
-// StartMic asks for the device and attaches it to the present and later publishers.
-// A second call while the first waits joins it: one prompt. With a live
-// microphone it does nothing. Errors: mic_permission_denied, mic_not_found,
+// StartMic requests the device and attaches it to the present and later publishers.
+// A second call while the first waits gets the same outcome, after one prompt. With a
+// live microphone it does nothing. Errors: mic_permission_denied, mic_not_found,
 // mic_in_use, devices_permission_denied, noise_processor_failed,
-// mic_attach_failed; invalid_state when Stop came first.
+// mic_attach_failed; invalid_state when StopMic was called meanwhile.
 func (m *microphone) StartMic(ctx context.Context) error {
 	if m.capture != nil {
 		return nil
@@ -55,8 +55,8 @@ func (m *microphone) StartMic(ctx context.Context) error {
 	return m.asked.wait(ctx)
 }
 
-// SwitchMic takes another device in place of the present one, "" for the default;
-// the present one stays if that fails. Errors are those of Start.
+// SwitchMic replaces the present device, "" for the default; if that fails, the present
+// device stays in use. Errors are those of StartMic.
 func (m *microphone) SwitchMic(ctx context.Context, deviceID string) error {
 	for m.asked != nil {
 		_ = m.asked.wait(ctx) // its caller gets the error
@@ -88,7 +88,7 @@ func (m *microphone) SetMicEnabled(on bool) {
 	}
 }
 
-// StopMic releases the device. A stream that a prompt still open gives later is
+// StopMic releases the device. If a prompt is open, the stream that it leads to is
 // stopped at once.
 func (m *microphone) StopMic() {
 	if m.asked != nil {
@@ -128,7 +128,7 @@ func (m *microphone) acquire(r *request, deviceID string) error {
 		return err
 	}
 	before := m.capture
-	c.announced = before != nil // a switch is no start
+	c.announced = before != nil // MicStarted is not reported for a switch
 	m.use(c)
 	err = m.attach()
 	if err != nil && m.capture == c {
@@ -174,7 +174,7 @@ func (m *microphone) open(deviceID string) (*capture, error) {
 	return c, nil
 }
 
-// constraints are the defaults with the page's own on top (wire-protocol §5.4).
+// constraints returns the defaults with the page's own merged over them (wire-protocol §5.4).
 func (m *microphone) constraints(deviceID string) any {
 	own := m.engine.cfg.MicConstraints
 	if own.Type() == js.TypeBoolean && !own.Bool() && deviceID == "" {
@@ -249,7 +249,7 @@ func (m *microphone) observe(c *capture, device js.Value) {
 	}
 }
 
-// use makes c what is sent, nil nothing.
+// use makes c the capture that is sent; with nil nothing is sent.
 func (m *microphone) use(c *capture) {
 	m.capture = c
 	if c != nil {
@@ -269,7 +269,7 @@ func (m *microphone) drop() {
 	m.engine.spawn(func() { _ = m.attach() })
 }
 
-// attach gives the present track to the present publisher, and reports the first
+// attach sets the present track in the present publisher, and reports MicStarted the first
 // time.
 func (m *microphone) attach() error {
 	p, c := m.publisher, m.capture
@@ -286,7 +286,7 @@ func (m *microphone) attach() error {
 		track = c.track
 	}
 	if m.publisher != p || m.capture != c {
-		return nil // the change of these attaches by itself
+		return nil // the call that changed one of them attaches the track itself
 	}
 	if err := peer.replaceTrack(track); err != nil && !errors.Is(err, errClosed) {
 		return err
@@ -298,7 +298,7 @@ func (m *microphone) attach() error {
 	return nil
 }
 
-// join makes u the present publisher.
+// join makes p the present publisher.
 func (m *microphone) join(p *Publisher) {
 	m.publisher = p
 	if m.capture == nil {
@@ -306,7 +306,7 @@ func (m *microphone) join(p *Publisher) {
 	}
 	m.engine.spawn(func() {
 		if err := m.attach(); err != nil {
-			// The conversation goes on, but the visitor can't be understood.
+			// The conversation goes on, but the visitor's voice is not sent.
 			m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicAttachFailed, "start the microphone again").Because(err)})
 		}
 	})
@@ -318,7 +318,7 @@ func (m *microphone) leave(p *Publisher) {
 	}
 }
 
-// report hands an event to the owner of the engine.
+// report passes an event to OnMicrophone.
 func (m *microphone) report(ev Event) {
 	ev.Channel = ChannelASR
 	m.engine.cfg.OnMicrophone(ev)
@@ -338,7 +338,7 @@ func (m *microphone) measure() {
 // capture is a device that is open.
 type capture struct {
 	raw       js.Value // the device's stream, stopped at the end
-	stream    js.Value // what is sent: raw, or what the page's processor made of it
+	stream    js.Value // the stream that is sent: raw, or the result of the page's processor
 	track     js.Value
 	stopExtra js.Value // the processor's stop function
 	scope     *jsbridge.Scope
@@ -404,7 +404,7 @@ func (c *capture) end() {
 		return
 	}
 	if result, err := jsbridge.Call(c.stopExtra, "stop"); err == nil {
-		// Awaited so that a rejection isn't an unhandled one in the page.
+		// Awaited so that a rejection is handled.
 		c.scope.Go(func() { _, _ = jsbridge.Await(context.Background(), result) })
 	}
 }
@@ -417,8 +417,7 @@ const (
 	levelPeriod = 50 * time.Millisecond // session-api A.1.5, localMicLevel
 )
 
-// meter measures the level of one stream, with an AudioContext that lives as
-// long as it.
+// meter measures the level of one stream, with an AudioContext of its own.
 type meter struct {
 	stream  js.Value
 	context js.Value

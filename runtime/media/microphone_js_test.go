@@ -15,8 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// prompts wraps the page's getUserMedia: it counts, keeps the streams and the
-// constraints, and can hold the answer back.
+// prompts wraps the page's getUserMedia: it counts the calls, stores their constraints and
+// streams, and can delay the result.
 func prompts(t *testing.T) js.Value {
 	t.Helper()
 	devices := js.Global().Get("navigator").Get("mediaDevices")

@@ -19,8 +19,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Source is a microphone outside a page: Opus samples, which are sent in real
-// time however fast they come.
+// Source is a microphone outside a page. It has Opus samples, which are sent in real
+// time however fast Next returns them.
 type Source interface {
 	// Next returns the next sample. io.EOF is the end of the speech, after
 	// which the microphone is silent; another error ends the microphone.
@@ -37,11 +37,11 @@ type Sample struct {
 // a browser's microphone never stops sending either: one frame of 20 ms.
 var silence = Sample{Data: []byte{0xF8, 0xFF, 0xFE}, Duration: 20 * time.Millisecond}
 
-// maxBehind is how far sending may be behind the clock and still catch up. After
-// more, as when a laptop slept, it goes on from where it is.
+// maxBehind is the greatest delay that sending catches up on. After a longer one, as
+// when a laptop slept, the schedule begins again.
 const maxBehind = time.Second
 
-// Microphone sends a [Source] to the publishers.
+// microphone sends a [Source] to the publishers.
 type microphone struct {
 	engine *Engine
 	track  *webrtc.TrackLocalStaticSample // the same one in every publisher
@@ -60,7 +60,7 @@ type playing struct {
 }
 
 func newMicrophone(p *Engine) *microphone {
-	// The parameters are constant; the constructor has nothing to refuse.
+	// The constructor can't fail, because its parameters are constant.
 	track, _ := webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "audio", "microphone")
 	return &microphone{engine: p, track: track, enabled: true}
 }
@@ -74,11 +74,11 @@ func (m *microphone) StartMic(ctx context.Context) error {
 	return m.SwitchMic(ctx, "")
 }
 
-// SwitchMic takes another device in place of the present one; that stays if there
-// is an error, which is mic_not_found.
+// SwitchMic replaces the present device, which stays in use if there is an error. The
+// error is mic_not_found.
 func (m *microphone) SwitchMic(_ context.Context, deviceID string) error {
 	if m.engine.cfg.OpenMicrophone == nil {
-		return fault.New(fault.MicNotFound, "this session was given no microphone")
+		return fault.New(fault.MicNotFound, "this session has no microphone; set OpenMicrophone")
 	}
 	source, err := m.engine.cfg.OpenMicrophone(deviceID)
 	if err != nil {
@@ -112,7 +112,7 @@ func (m *microphone) MicStarted() bool {
 	return m.playing != nil
 }
 
-// SetMicEnabled mutes and unmutes; a muted source is read on and discarded.
+// SetMicEnabled mutes and unmutes; the samples of a muted source are read and discarded.
 func (m *microphone) SetMicEnabled(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -167,7 +167,7 @@ func (m *microphone) send(ctx context.Context, p *playing) {
 	}
 }
 
-// write sends a sample, or silence as long as it.
+// write sends a sample, or silence of the same duration while muted.
 func (m *microphone) write(s Sample) {
 	m.mu.Lock()
 	enabled := m.enabled
@@ -175,7 +175,7 @@ func (m *microphone) write(s Sample) {
 	if !enabled {
 		s.Data = silence.Data
 	}
-	// The state of a peer reports that it can't send.
+	// If sending fails, the state of the peer reports it.
 	_ = m.track.WriteSample(pionmedia.Sample{Data: s.Data, Duration: s.Duration})
 }
 
@@ -191,8 +191,8 @@ func (m *microphone) lose(p *playing, err error) {
 	m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Because(err)})
 }
 
-// announce reports once that the microphone is attached, which it is to any
-// publisher.
+// announce reports MicStarted once, when there is a source and a publisher: the track is
+// attached to every publisher.
 func (m *microphone) announce() {
 	m.mu.Lock()
 	first := m.publisher != nil && m.playing != nil && !m.announced
@@ -208,7 +208,7 @@ func (m *microphone) report(ev Event) {
 	m.engine.cfg.OnMicrophone(ev)
 }
 
-// join makes u the present publisher.
+// join makes p the present publisher.
 func (m *microphone) join(p *Publisher) {
 	m.mu.Lock()
 	m.publisher = p
@@ -247,13 +247,13 @@ func OggFile(path string) (Source, error) {
 	return &oggSource{file: f, reader: bufio.NewReader(f)}, nil
 }
 
-// oggSource takes packets out of pages. A page holds many packets, and a packet
-// may go on in the next page.
+// oggSource reads packets from pages. A page contains many packets, and a packet
+// may continue in the next page.
 type oggSource struct {
 	file    io.Closer
 	reader  *bufio.Reader
 	lacing  []byte // what is left of the page's segment table
-	resumed bool   // the page goes on with a packet of the page before
+	resumed bool   // the page begins with the rest of a packet of the page before
 }
 
 // Next implements [Source].
@@ -329,8 +329,8 @@ func noEOF(err error) error {
 	return err
 }
 
-// opusDuration is the duration of a packet, by its first bytes (RFC 6716 §3.1
-// and §3.2); 0 for one that can't be.
+// opusDuration returns the duration of a packet, by its first bytes (RFC 6716 §3.1
+// and §3.2); 0 for an invalid packet.
 func opusDuration(packet []byte) time.Duration {
 	if len(packet) == 0 {
 		return 0

@@ -19,11 +19,11 @@ var (
 )
 
 // closeLimit bounds the wait of a close for operations under way. A browser
-// takes milliseconds, seconds under heavy load; only an RTCPeerConnection that
-// the page replaced may never settle a promise. Tests shorten it.
+// takes milliseconds, seconds under heavy load; only a page's own replacement of
+// RTCPeerConnection may never settle a promise. Tests shorten it.
 var closeLimit = 10 * time.Second
 
-// peerOptions say what a peer is for.
+// peerOptions are the settings of one peer.
 type peerOptions struct {
 	policy  string
 	receive []string    // kinds of the receiving transceivers, in order
@@ -32,8 +32,8 @@ type peerOptions struct {
 }
 
 // peer is a peer connection. pion negotiates in both builds: natively it is the
-// implementation, in a page it drives the browser's RTCPeerConnection. What its
-// page build lacks is in peer_js.go.
+// implementation, in a page it drives the browser's RTCPeerConnection. peer_js.go
+// has what pion's page build lacks.
 type peer struct {
 	engine *Engine
 	pc     *webrtc.PeerConnection
@@ -121,8 +121,8 @@ func (p *peer) setUp(o peerOptions, on func(Event)) error {
 	return nil
 }
 
-// do runs an operation of pc on a goroutine of its own, because pion's take no
-// context, and waits for it until ctx or the peer ends.
+// do runs an operation of pc on a goroutine of its own, because pion's methods take
+// no context, and waits for it until ctx or the peer ends.
 func (p *peer) do(ctx context.Context, operation func() error) error {
 	if !p.begin() {
 		return errClosed
@@ -142,8 +142,8 @@ func (p *peer) do(ctx context.Context, operation func() error) error {
 	}
 }
 
-// recovered runs an operation. Natively pion panics on some of what a server can
-// write.
+// recovered runs an operation and turns a panic into an error: natively pion panics for
+// some invalid input from a server.
 func recovered(operation func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -153,8 +153,8 @@ func recovered(operation func() error) (err error) {
 	return platformError(operation())
 }
 
-// begin counts an operation that close must wait for; false when it is too late
-// for one.
+// begin counts an operation that close must wait for. It returns false when the peer is
+// being closed.
 func (p *peer) begin() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,8 +174,8 @@ func (p *peer) finish() {
 }
 
 // close ends the peer without waiting. In a page the promises of a closed peer
-// never settle, and pion would wait for them forever; so the connection closes
-// after the operations under way.
+// never settle, and pion would wait for them forever; therefore the connection is
+// closed after the operations under way.
 func (p *peer) close() {
 	p.mu.Lock()
 	first := !p.closing
@@ -203,7 +203,7 @@ func (p *peer) close() {
 func (p *peer) offer(ctx context.Context, restart bool) error {
 	var options *webrtc.OfferOptions
 	if restart {
-		// Options always name voiceActivityDetection, whose default is true.
+		// Options that are not nil always set voiceActivityDetection, whose default is true.
 		options = &webrtc.OfferOptions{
 			ICERestart:         true,
 			OfferAnswerOptions: webrtc.OfferAnswerOptions{VoiceActivityDetection: true},
@@ -239,7 +239,7 @@ func (p *peer) answer(ctx context.Context, sdp string) error {
 	})
 }
 
-// localSDP has the candidates found so far in it.
+// localSDP returns the local description, with the candidates found so far.
 func (p *peer) localSDP() string {
 	if d := p.pc.LocalDescription(); d != nil {
 		return d.SDP
@@ -255,9 +255,8 @@ func (p *peer) addCandidate(c control.Candidate) error {
 	})
 }
 
-// pendingPeer is a peer in the making: its offer and its TURN allocation are
-// under way before they are needed, so that the first picture waits for
-// neither.
+// pendingPeer is a peer that is being created: its offer and its TURN allocation are
+// started before they are needed, so that the first picture waits for neither.
 type pendingPeer struct {
 	ready chan struct{} // closed when peer, offer and err are final
 	stop  context.CancelFunc
@@ -268,8 +267,9 @@ type pendingPeer struct {
 	err    error
 }
 
-// prepare starts a peer, as soon as begun is closed unless that is nil; on gets its
-// events until it is closed. With offer unset the peer will answer one.
+// prepare starts to create a peer, at once if begun is nil, otherwise when begun is closed.
+// on receives its events until it is closed. With offer set the peer makes an offer;
+// otherwise it will answer one.
 func (e *Engine) prepare(begun <-chan struct{}, o peerOptions, offer bool, on func(Event)) *pendingPeer {
 	ctx, stop := context.WithCancel(context.Background())
 	pr := &pendingPeer{ready: make(chan struct{}), stop: stop}
@@ -368,7 +368,7 @@ func (pr *pendingPeer) close() {
 }
 
 // maxEarly bounds the candidates that are kept for a peer without a remote
-// description; a server has a handful.
+// description; a server sends only a few.
 const maxEarly = 100
 
 // candidates keeps the remote side's candidates until they can be applied.
@@ -397,7 +397,7 @@ func (c *candidates) hold() {
 	c.apply = nil
 }
 
-// open applies the candidates kept and those to come.
+// open applies the kept candidates and all later ones.
 func (c *candidates) open(apply func(control.Candidate)) {
 	c.mu.Lock()
 	early := c.early
@@ -408,12 +408,12 @@ func (c *candidates) open(apply func(control.Candidate)) {
 	}
 }
 
-// addTo returns a function that gives candidates to peer. What the peer refuses
-// is only logged: other candidates may do (wire-protocol §5.2).
+// addTo returns a function that adds candidates to peer. A candidate that the peer
+// refuses is only logged, because another one may work (wire-protocol §5.2).
 func (e *Engine) addTo(peer *peer) func(control.Candidate) {
 	return func(c control.Candidate) {
 		if c.Candidate == "" {
-			return // the end of candidates, which peers find out by themselves
+			return // the end of candidates, which peers detect by themselves
 		}
 		e.spawn(func() {
 			if err := peer.addCandidate(c); err != nil {

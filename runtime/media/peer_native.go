@@ -20,7 +20,7 @@ import (
 // receiveBuffer holds any RTP packet.
 const receiveBuffer = 1500
 
-// platformPeer is what a program has of a peer besides pion's connection.
+// platformPeer is the native part of a peer, besides pion's connection.
 type platformPeer struct {
 	sender *webrtc.RTPSender // of the microphone
 	sent   stats.Getter      // what pion's own statistics leave out
@@ -33,12 +33,12 @@ func (p *peer) newAPI(o peerOptions, on func(Event)) (*webrtc.API, error) {
 	// pion would log single packets to standard error.
 	quiet := &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled}
 	settings := webrtc.SettingEngine{LoggerFactory: quiet}
-	// The service's candidates have addresses, and no multicast socket is opened
-	// to resolve names.
+	// The service's candidates have addresses, so that no multicast socket is needed to
+	// resolve names.
 	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	settings.SetIncludeLoopbackCandidate(p.engine.cfg.AllowPrivateHosts)
-	// pion waits 2 s for something better before it takes a relayed pair. With
-	// the policy relay nothing better comes, and the picture would be 2 s late.
+	// pion waits 2 s for a better pair before it selects a relayed one. With the policy
+	// relay there is none, and the picture would be 2 s late.
 	settings.SetRelayAcceptanceMinWait(0)
 	engine := &webrtc.MediaEngine{}
 	if err := engine.RegisterDefaultCodecs(); err != nil {
@@ -96,7 +96,7 @@ func (p *peer) listen(on func(Event)) error {
 	return nil
 }
 
-// prefer leaves no codec but one in the offer.
+// prefer leaves only the codec called mimeType in the offer.
 func prefer(transceiver *webrtc.RTPTransceiver, mimeType string) error {
 	var chosen []webrtc.RTPCodecParameters
 	for _, c := range transceiver.Receiver().GetParameters().Codecs {
@@ -110,8 +110,8 @@ func prefer(transceiver *webrtc.RTPTransceiver, mimeType string) error {
 	return transceiver.SetCodecPreferences(chosen)
 }
 
-// send adds the microphone's track. Its reports are read so that the other
-// side's view of it is known, and lost packets are sent again.
+// send adds the microphone's track. RTCP packets are read so that the other side's
+// statistics are known, and lost packets are sent again.
 func (p *peer) send(m *microphone) error {
 	transceiver, err := p.pc.AddTransceiverFromTrack(m.track, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendrecv})
 	if err != nil {
@@ -161,7 +161,7 @@ func (p *peer) outbound() []any {
 	}
 }
 
-// setBandwidth does nothing: the samples of a source have the rate they have.
+// setBandwidth does nothing, because a source determines the bit rate of its samples.
 func (p *peer) setBandwidth(context.Context, int) error { return nil }
 
 func (p *peer) release() {}

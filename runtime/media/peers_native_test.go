@@ -176,7 +176,7 @@ func TestRefusedSubscription(t *testing.T) {
 	}
 }
 
-// A server that answers after everybody has left still gets its place back.
+// A viewer is released even if the server replies after Subscribe was aborted.
 func TestAnswerAfterCloseIsReleased(t *testing.T) {
 	arrived, answer, released := make(chan struct{}), make(chan struct{}), make(chan string, 1)
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -352,7 +352,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 		t.Errorf("switch: %v", err)
 	}
 	select {
-	case <-h.loud: // of before
+	case <-h.loud: // from before the restart
 	default:
 	}
 	select {

@@ -17,9 +17,9 @@ type Publisher struct {
 	begin  func()
 }
 
-// NewPublisher returns a peer for the microphone, with its track if there is one
-// by then, and otherwise with an empty sender that takes the track later without
-// renegotiation. [Publisher.Prepare] begins to make it.
+// NewPublisher returns a peer for the microphone. [Publisher.Prepare] starts to create
+// it, with the microphone's track if there is one by then, and otherwise with an empty
+// sender, which gets the track later without renegotiation.
 func (e *Engine) NewPublisher(notify func(Event)) *Publisher {
 	begun := make(chan struct{})
 	p := &Publisher{engine: e, notify: notify, begin: sync.OnceFunc(func() { close(begun) })}
@@ -29,8 +29,8 @@ func (e *Engine) NewPublisher(notify func(Event)) *Publisher {
 	return p
 }
 
-// Prepare makes the peer, its offer and its TURN allocation ahead of Offer, which it
-// doesn't wait for.
+// Prepare starts to create the peer, its offer and its TURN allocation before Offer is
+// called. It does not wait.
 func (p *Publisher) Prepare() { p.begin() }
 
 func (p *Publisher) receive(ev Event) {
@@ -75,7 +75,7 @@ func (p *Publisher) AddCandidate(c control.ServerCandidate) {
 	p.remote.add(control.Candidate{Candidate: c.Candidate, SDPMLineIndex: &c.SDPMLineIndex})
 }
 
-// Stats reports what went out so far; loss and jitter are the service's figures.
+// Stats reports what was sent so far; loss and jitter are measured by the service.
 func (p *Publisher) Stats(ctx context.Context) (Stats, error) { return p.stats(ctx) }
 
 // SetBandwidth caps the sender, in kbit/s; 0 removes the cap.
@@ -119,7 +119,7 @@ func (v *Voice) receive(ev Event) {
 	}
 }
 
-// Accept applies the service's offer and returns the answer. Our candidates
+// Accept applies the service's offer and returns the answer. The local candidates
 // follow as events.
 func (v *Voice) Accept(ctx context.Context, offer control.Description) (control.Description, error) {
 	peer, err := v.wait(ctx)

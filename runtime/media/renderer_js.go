@@ -11,27 +11,27 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 )
 
-// Renderer is the page's elements and the streams behind them (wire-protocol
+// renderer has the page's elements and the streams that they play (wire-protocol
 // §6.9, session-api D.2). The streams live as long as the renderer, and tracks
 // are swapped inside them, so that elements keep their binding through
-// recoveries. It is used by the page's one thread.
+// recoveries. It needs no lock, because a page has one thread.
 type renderer struct {
 	engine       *Engine
 	video, audio element
 
-	// all is the merged stream that the page may have, pictures and voice are
-	// its halves for separate elements. They are made with the first track.
+	// all is the stream with both tracks, which AvatarStream returns; pictures and voice
+	// have one track each, for separate elements. They are made with the first track.
 	all, pictures, voice js.Value
 	tracks               map[string]js.Value // by kind
 
-	// What was chosen; nil leaves the element as the page made it.
+	// The output settings; nil leaves the element as the page made it.
 	muted  *bool
 	volume *float64
 	output *string
 
 	gate  *gate // of the present subscription, nil before the first
 	on    func(Event)
-	watch *jsbridge.Scope // what is observed for gate
+	watch *jsbridge.Scope // has the listeners that collect the facts of gate
 }
 
 func newRenderer(p *Engine) *renderer {
@@ -46,18 +46,18 @@ func newRenderer(p *Engine) *renderer {
 // first track. It is the same object for the life of the renderer.
 func (s *renderer) AvatarStream() js.Value { return s.all }
 
-// VideoEl and AudioEl return the present elements.
+// VideoEl returns the present element for the picture.
 func (s *renderer) VideoEl() js.Value { return s.video.el }
 
-// AudioEl returns the present audio element.
+// AudioEl returns the present element for the voice.
 func (s *renderer) AudioEl() js.Value { return s.audio.el }
 
-// SetVideoEl takes another element for the picture; null takes none. The error
-// is bad_request.
+// SetVideoEl replaces the element for the picture; null removes it. The error is
+// bad_request.
 func (s *renderer) SetVideoEl(el js.Value) error { return s.swap(&s.video, "videoEl", el) }
 
-// SetAudioEl takes another element for the voice; null merges it back into the
-// picture's. The error is bad_request.
+// SetAudioEl replaces the element for the voice; with null the picture's element plays
+// the voice. The error is bad_request.
 func (s *renderer) SetAudioEl(el js.Value) error { return s.swap(&s.audio, "audioEl", el) }
 
 func (s *renderer) swap(e *element, name string, el js.Value) error {
@@ -75,9 +75,9 @@ func (s *renderer) swap(e *element, name string, el js.Value) error {
 	return nil
 }
 
-// attach puts a new track into the streams, in place of the one of its kind.
-// The picture's facts go to g, the rest to on. Resume plays an element again
-// that stopped when the track before ended.
+// attach puts a new track into the streams, in place of the track of its kind.
+// g gets the facts about the picture, on the events. With resume an element that
+// stopped when the track before ended is played again.
 func (s *renderer) attach(t Track, resume bool, g *gate, on func(Event)) {
 	track, ok := t.Native.(js.Value)
 	if !ok || t.Kind != "video" && t.Kind != "audio" {
@@ -119,7 +119,7 @@ func (s *renderer) insert(kind string, track js.Value) error {
 	return nil
 }
 
-// with returns the streams that hold tracks of a kind.
+// with returns the streams that contain the track of a kind.
 func (s *renderer) with(kind string) []js.Value {
 	if kind == "video" {
 		return []js.Value{s.all, s.pictures}
@@ -145,7 +145,7 @@ func (s *renderer) arrange(resume bool) {
 	}
 }
 
-// speaker is the element that the voice comes out of.
+// speaker returns the element that plays the voice.
 func (s *renderer) speaker() js.Value {
 	if missing(s.audio.el) {
 		return s.video.el
@@ -153,13 +153,13 @@ func (s *renderer) speaker() js.Value {
 	return s.audio.el
 }
 
-// applyOutput makes the present speaker as was chosen.
+// applyOutput applies the output settings to the element that plays the voice.
 func (s *renderer) applyOutput() {
 	el := s.speaker()
 	if missing(el) {
 		return
 	}
-	// A setter that throws is a page's own element, which is its business.
+	// Only an element of the page's own class can throw here; that is ignored.
 	if s.muted != nil {
 		_ = jsbridge.Set(el, "muted", *s.muted)
 	}
@@ -184,8 +184,8 @@ func (s *renderer) SetOutputVolume(v float64) {
 	s.applyOutput()
 }
 
-// SetOutputDevice chooses the speaker, "" for the default; false if that is refused
-// or unsupported. It is remembered for an element that comes later.
+// SetOutputDevice chooses the speaker, "" for the default. It returns false if that is
+// refused or unsupported. The choice is kept for an element that is set later.
 func (s *renderer) SetOutputDevice(ctx context.Context, deviceID string) bool {
 	el := s.speaker()
 	if missing(el) {
@@ -214,9 +214,9 @@ func (s *renderer) route(ctx context.Context, el js.Value, deviceID string) bool
 	return err == nil
 }
 
-// ResumePlayback plays what the browser refused to play, and reports whether all of it
-// plays now. The calls are made before ResumePlayback first waits, so that a
-// click permits them.
+// ResumePlayback plays the elements after the browser refused to, and reports whether all
+// of them play now. It calls play before it first waits, so that the visitor's click permits
+// the calls.
 func (s *renderer) ResumePlayback(ctx context.Context) bool {
 	type subscription struct {
 		promise js.Value
@@ -242,8 +242,8 @@ func (s *renderer) ResumePlayback(ctx context.Context) bool {
 	return plays
 }
 
-// ClearTracks takes the tracks off the elements and keeps the bindings for the next
-// connect.
+// ClearTracks stops the tracks and removes them from the streams and the elements. The
+// streams and the elements are kept for the next connect.
 func (s *renderer) ClearTracks() {
 	s.watch.End()
 	s.gate, s.on = nil, func(Event) {}
@@ -258,14 +258,15 @@ func (s *renderer) ClearTracks() {
 	s.audio.unbind()
 }
 
-// close lets go of the page's objects, which an idle program would keep for long.
+// close drops the references to the page's objects, which an idle program would keep alive
+// for long.
 func (s *renderer) close() {
 	s.ClearTracks()
 	s.video.el, s.audio.el = js.Null(), js.Null()
 	s.all, s.pictures, s.voice = js.Undefined(), js.Undefined(), js.Undefined()
 }
 
-// readyToPlay is HTMLMediaElement.HAVE_FUTURE_DATA: what canplay announces.
+// readyToPlay is HTMLMediaElement.HAVE_FUTURE_DATA, the state that canplay reports.
 const readyToPlay = 3
 
 // element is one of the page's media elements, or none.
@@ -291,7 +292,7 @@ func (e *element) bind(stream js.Value, resume bool) {
 		return
 	}
 	e.unbind()
-	// Without it an iPhone takes the picture to the full renderer.
+	// Without playsInline an iPhone plays the picture in full screen.
 	_ = jsbridge.Set(e.el, "playsInline", true)
 	if err := jsbridge.Set(e.el, "srcObject", stream); err != nil {
 		e.renderer.on(Event{Kind: AttachFailed, Media: e.kind, Err: err})
@@ -367,11 +368,11 @@ func (s *renderer) observe() {
 }
 
 func (s *renderer) listen(target js.Value, event string, fn func()) {
-	// A target that can't be listened to says nothing; the gate has its timers.
+	// Without a listener the timers of the gate are enough.
 	_, _ = s.watch.Listen(target, event, func(js.Value) { fn() })
 }
 
-// awaitFrame is told of the next frame that is painted.
+// awaitFrame reports the size of the next frame that is painted.
 func (s *renderer) awaitFrame(el js.Value) {
 	painted := s.watch.Func(func(_ js.Value, args []js.Value) any {
 		if len(args) > 1 {

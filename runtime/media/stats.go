@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// Stats is what one peer has carried (session-api A.1.5, connectionQuality).
+// Stats are the statistics of one peer (session-api A.1.5, connectionQuality).
 type Stats struct {
-	// Known is false while the peer reports nothing to judge by.
+	// Known is false while the peer reports no received or sent media.
 	Known bool
-	// HasVideo is set once video came in, or went out.
+	// HasVideo is set once the peer reports video.
 	HasVideo bool
-	// VideoBytes and AudioBytes count what came in, or went out on the uplink.
+	// VideoBytes and AudioBytes count received bytes, on the uplink sent bytes.
 	VideoBytes, AudioBytes uint64
 	FramesDecoded          uint64
 	RTTMs                  float64 // round trip of the selected pair, milliseconds
@@ -25,8 +25,8 @@ type Stats struct {
 	Picture Picture
 }
 
-// row is what is read of one object of an RTCStatsReport. Browsers and pion leave out
-// what they don't have, and a page's polyfill may have anything in a field.
+// row has the properties that are read of one object of an RTCStatsReport. Browsers and pion
+// leave out values that they don't have, and a page's polyfill may have anything in a field.
 type row struct {
 	ID                      string  `json:"id"`
 	Type                    string  `json:"type"`
@@ -49,8 +49,8 @@ type row struct {
 	State                   string  `json:"state"`
 }
 
-// count returns n, and 0 for what the conversion of a negative or enormous number would
-// leave undefined.
+// count returns n, or 0 for a negative or enormous number, whose conversion would be
+// undefined.
 func count(n float64) uint64 {
 	if n > 0 && n < 1<<53 {
 		return uint64(n)
@@ -80,7 +80,7 @@ func parseStats(report []byte) Stats {
 		case "outbound-rtp":
 			s.addOutbound(r)
 		case "remote-inbound-rtp":
-			// What the other side says of our packets.
+			// The other side's report about the packets that this side has sent.
 			s.addLoss(r)
 			s.RTTMs = max(s.RTTMs, 1000*r.RoundTripTime)
 		}

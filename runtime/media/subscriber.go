@@ -18,7 +18,7 @@ type Subscriber struct {
 	closed  bool
 }
 
-// subscription is one try to subscribe: a peer, and perhaps a viewer at the server.
+// subscription is one attempt to subscribe: a peer, and perhaps a viewer at the server.
 type subscription struct {
 	*pendingPeer
 	gate    *gate
@@ -63,9 +63,9 @@ func (s *Subscriber) current() *subscription {
 	return s.present
 }
 
-// Subscribe posts the offer to url and applies the answer. A 404 or 409 comes
-// back as [Gone]. Other errors are whep_timeout, whep_failed, whep_private_ip,
-// insecure_transport, and the end of ctx.
+// Subscribe posts the offer to url and applies the answer. For a reply with status
+// 404 or 409 the error is [Gone]. Other errors are whep_timeout, whep_failed,
+// whep_private_ip, insecure_transport, and the end of ctx.
 func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 	sub := s.current()
 	peer, err := sub.wait(ctx)
@@ -103,9 +103,9 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 }
 
 // Playable waits for the gate of wire-protocol §6.9 and returns the size of the
-// picture: 0×0 when it isn't known, with Missing set when no frame came
-// in time. Recovering needs no painted frame, but bytes of the picture, of the voice where
-// the service sends no picture.
+// picture: 0×0 when it isn't known, with Missing set when no frame arrived in time. With
+// recovering set it needs no painted frame, but received bytes of the picture, or of the
+// voice if the service sends no picture.
 func (s *Subscriber) Playable(ctx context.Context, recovering bool) (Picture, error) {
 	sub := s.current()
 	p, err := sub.gate.wait(ctx, recovering, s.engine.cfg.Limits.FirstFrame)
@@ -123,13 +123,14 @@ func (s *Subscriber) Playable(ctx context.Context, recovering bool) (Picture, er
 	return p, nil
 }
 
-// arrivalPoll is how often a peer is asked whether bytes came: nothing reports it.
+// arrivalPoll is how often a peer's statistics are read for received bytes, because no
+// event reports them.
 const arrivalPoll = 200 * time.Millisecond
 
-// settled is how long after its first bytes a picture must have more.
+// settled is the time after its first bytes in which a picture must have received more.
 const settled = 500 * time.Millisecond
 
-// sendsPicture reports whether a server's answer has a picture in it.
+// sendsPicture reports whether the server sends video according to its answer.
 func sendsPicture(answer string) bool {
 	_, section, found := strings.Cut(answer, "\nm=video ")
 	section, _, _ = strings.Cut(section, "\nm=")
@@ -137,9 +138,9 @@ func sendsPicture(answer string) bool {
 		!strings.Contains(section, "\na=inactive") && !strings.Contains(section, "\na=recvonly")
 }
 
-// silent reports whether no bytes came within limit of the answer, or can come because
-// there is no way to the server. A picture must go on for a moment: a server may have one
-// frame left to send.
+// silent reports that no bytes arrived within limit of the answer, or that none can
+// arrive because gathering found no candidate. The bytes of a picture must increase for a
+// moment, because a server may have had one last frame to send.
 func (sub *subscription) silent(ctx context.Context, limit time.Duration) (bool, error) {
 	sub.gate.mu.Lock()
 	f := sub.gate.facts
@@ -168,20 +169,20 @@ func (sub *subscription) silent(ctx context.Context, limit time.Duration) (bool,
 	}
 }
 
-// Renew closes the peer, releases the viewer and waits for that, and starts a
-// new peer that can be subscribed again. Its tracks will appear in the same
-// streams.
+// Renew starts a new peer, which can be subscribed again, closes the one before and waits
+// until its viewer is released. The new tracks will appear in the same streams.
 func (s *Subscriber) Renew(ctx context.Context) {
 	before := s.begin(true)
 	before.close()
 	before.leave().release(ctx)
 }
 
-// Stats reports what came in so far.
+// Stats reports what was received so far.
 func (s *Subscriber) Stats(ctx context.Context) (Stats, error) { return s.statsOf(ctx, s.current()) }
 
-// statsOf also reports the picture's size, which the decoder tells where no element
-// does. It is known with the first frame, which may be later than the gate waits.
+// statsOf also reports the picture's size as an event, because without an element only the
+// decoder has it. It is known with the first frame, which may arrive after the gate has
+// opened.
 func (s *Subscriber) statsOf(ctx context.Context, sub *subscription) (Stats, error) {
 	st, err := sub.stats(ctx)
 	if err == nil && st.Picture.Width > 0 {
@@ -190,8 +191,8 @@ func (s *Subscriber) statsOf(ctx context.Context, sub *subscription) (Stats, err
 	return st, err
 }
 
-// Release is Close that waits until the service has released the viewer, at most until
-// the end of ctx, which does not end the request.
+// Release is a Close that waits until the service has released the viewer, at most until
+// the end of ctx, which does not abort the request.
 func (s *Subscriber) Release(ctx context.Context) {
 	s.mu.Lock()
 	s.closed = true
@@ -219,7 +220,8 @@ func (s *Subscriber) Close() {
 	sub.end()
 }
 
-// hold keeps the viewer for its release; false when it came too late.
+// hold stores the viewer for its release. It returns false when the subscription has
+// ended.
 func (sub *subscription) hold(v *viewer) bool {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
@@ -239,8 +241,8 @@ func (sub *subscription) leave() *viewer {
 	return v
 }
 
-// end releases the viewer without waiting and closes the peer. The request comes
-// first: a page that goes away may not get further.
+// end releases the viewer without waiting and closes the peer. The request is sent
+// first, because a page that is unloaded may not run the rest.
 func (sub *subscription) end() {
 	sub.leave().abandon()
 	sub.close()
@@ -311,12 +313,12 @@ func (s *Subscriber) receive(sub *subscription, ev Event) {
 			sub.gate.update(func(f *facts) { f.blocked = true })
 		}
 	case NoCandidates:
-		// Reported once the answer is applied; in audio mode it never is.
+		// Reported only when the answer is applied, which never happens in audio mode.
 		if sub.early() {
 			return
 		}
 	case Candidate:
-		return // WHEP has no trickling (wire-protocol §6.4)
+		return // WHEP is used without trickle ICE (wire-protocol §6.4)
 	}
 	s.notify(ev)
 }
@@ -335,7 +337,7 @@ const (
 	bareSettle    = 300 * time.Millisecond // without an element, and after the cap
 )
 
-// facts are the inputs of the playable gate. Zero times have not come.
+// facts are the inputs of the playable gate. A zero time means that it has not happened.
 type facts struct {
 	applied time.Time // the answer was applied: the cap counts from here
 	track   time.Time // the first track arrived
@@ -344,15 +346,15 @@ type facts struct {
 	element bool // there is an element for the picture
 	frames  bool // it reports the frames that it paints
 	video   bool // there is a video track
-	picture bool // the answer promises one, whose track pion reports with its first packet
+	picture bool // the server sends video according to its answer; pion reports the track with its first packet
 	hidden  bool // the page isn't visible, so nothing is painted
 	blocked bool // the browser refused to play, so nothing is painted
 
 	painted Picture
 }
 
-// verdict is the table of wire-protocol §6.9: whether the picture counts as
-// playable now, and if not, when to look again though nothing happens.
+// verdict implements the table of wire-protocol §6.9: whether the picture counts as
+// playable now, and if not, when to check again even if no fact changes.
 func (f facts) verdict(now time.Time, recovering bool, limit time.Duration) (playable bool, p Picture, again time.Time) {
 	if f.painted.Width > 0 {
 		return true, f.painted, time.Time{}

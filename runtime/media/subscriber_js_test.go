@@ -387,7 +387,7 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 		if _, err := d.Playable(ctx, true); err != nil {
 			t.Fatal(err)
 		}
-		d.Renew(ctx) // so that the next one finds the place free
+		d.Renew(ctx) // waits until the viewer is released, so that the next one can subscribe
 		d.Close()
 		u.Close()
 		v.Close()
@@ -409,8 +409,8 @@ func onOffer(t *testing.T, fn func()) {
 		prototype.Get("createOffer"), hook.Value))
 }
 
-// The promises of a closed RTCPeerConnection never settle: whoever waited for one
-// would wait forever.
+// The promises of a closed RTCPeerConnection never settle: a goroutine that waited for one
+// would never end.
 func TestClosingDuringAnOperationLeavesNothing(t *testing.T) {
 	var d *Subscriber
 	onOffer(t, func() { d.Close() })

@@ -24,11 +24,11 @@ const (
 	maxQuote   = 200
 )
 
-// whep does the HTTP of a subscription (wire-protocol §6.4 and §6.5).
+// whep does the HTTP requests of a subscription (wire-protocol §6.4 and §6.5).
 type whep struct{ *Config }
 
-// reply is the outcome of one POST. viewer is set whenever the server made one,
-// whatever else failed.
+// reply is the outcome of one POST. viewer is set if the server created one, even when
+// something else failed.
 type reply struct {
 	answer string
 	viewer *viewer
@@ -37,11 +37,11 @@ type reply struct {
 }
 
 // subscribe posts the offer and returns the answer and the viewer, nil if the
-// server named none. sent is called when the first request leaves.
+// server named none. sent is called when the first request is sent.
 //
-// A request under way isn't aborted by ctx: the server might have made the
-// viewer already, and only its answer names the address for the release. It ends by
-// itself, within the limit of a try.
+// The end of ctx does not abort a request under way, because the server might have
+// created the viewer already, and only its reply has the address for the release. The
+// request ends by itself, within the limit of an attempt.
 func (w *whep) subscribe(ctx context.Context, url, offer string, sent func()) (string, *viewer, error) {
 	if err := w.check(url); err != nil {
 		return "", nil, err
@@ -96,7 +96,7 @@ func cutShort(ctx context.Context) error {
 	return fault.New(fault.Timeout, detail).InPhase(fault.PhaseWHEP).Because(cause)
 }
 
-// post is one try, from the request to the end of the body.
+// post does one attempt, from the request to the end of the body.
 func (w *whep) post(ctx context.Context, url, offer string) reply {
 	ctx, cancel := context.WithTimeout(ctx, w.Limits.WHEPTry)
 	defer cancel()
@@ -133,12 +133,12 @@ func noReply(err error) *fault.Error {
 	}
 	var f *fault.Error
 	if errors.As(err, &f) && f.Cause != nil {
-		err = f.Cause // without the address, which is all that it takes to watch
+		err = f.Cause // without the address, which is enough to watch the stream
 	}
 	return fault.New(fault.WHEPFailed, "the media server can't be reached").InPhase(fault.PhaseWHEP).Because(err)
 }
 
-// refusal reads a reply that is no 2xx.
+// refusal returns the error of a reply whose status is not 2xx.
 func refusal(resp *fetch.Response) error {
 	defer resp.Body.Close()
 	if resp.Status == 404 || resp.Status == 409 {
@@ -168,9 +168,9 @@ func looksLikeSDP(s string) bool {
 	return strings.HasPrefix(s, "v=0\r\n") || strings.HasPrefix(s, "v=0\n")
 }
 
-// viewerAt returns the viewer that location names. A private address is an error
-// and never gets a DELETE (wire-protocol §6.7). Neither does plain http from an https
-// address; another https origin does (§6.5), as the request has no token and no body.
+// viewerAt returns the viewer that location names. A private address is an error, and
+// no DELETE is sent to it (wire-protocol §6.7), nor from an https address to a plain http
+// one; another https origin is allowed (§6.5), as the request has no token and no body.
 func (w *whep) viewerAt(url, location string) (*viewer, error) {
 	address := releaseURL(url, location)
 	if address == "" {
@@ -218,7 +218,7 @@ func (v *viewer) release(ctx context.Context) {
 	v.report(status, err)
 }
 
-// abandon deletes the viewer without waiting. In a page the request has left when
+// abandon deletes the viewer without waiting. In a page the request is sent before
 // abandon returns, even from a pagehide listener.
 func (v *viewer) abandon() {
 	if v != nil && !v.released.Swap(true) {
@@ -238,7 +238,7 @@ func (v *viewer) report(status int, err error) {
 }
 
 // check refuses an address before anything is sent to it (wire-protocol §6.7).
-// The text alone decides; nothing is looked up.
+// It looks at the text only and resolves no name.
 func (w *whep) check(address string) *fault.Error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -254,15 +254,15 @@ func (w *whep) check(address string) *fault.Error {
 	return nil
 }
 
-// privateHost adds to [fetch.PrivateHost] every name with letters of other
-// alphabets: browsers map their digits and dots to ASCII first, so such a name
-// may be a private address. Its ASCII form is accepted.
+// privateHost reports a host of [fetch.PrivateHost], and every host with characters
+// beyond ASCII: browsers map other alphabets' digits and dots to ASCII first, so that such
+// a host may be a private address. The ASCII form of a name is accepted.
 func privateHost(host string) bool {
 	return strings.ContainsFunc(host, func(c rune) bool { return c >= 0x80 }) || fetch.PrivateHost(host)
 }
 
-// releaseURL is where the viewer that a reply's Location names is released
-// (wire-protocol §6.5); "" when there is nothing to release.
+// releaseURL returns the address at which the viewer that a reply's Location names is
+// released (wire-protocol §6.5); "" when there is nothing to release.
 func releaseURL(subscribed, location string) string {
 	if location == "" || isAbsolute(location) {
 		return location

@@ -252,8 +252,8 @@ func TestSubscribeAsksNoPrivateAddress(t *testing.T) {
 	}
 }
 
-// A quoted refusal is redacted before it is shortened: half a token is no
-// token any more to the redaction.
+// A quoted refusal is redacted before it is shortened, because redaction would not
+// recognise half a token.
 func TestRefusalHidesSecrets(t *testing.T) {
 	token := "djJ8NTUwMXx" + strings.Repeat("Qx7", 40)
 	resp := answered(500, "", strings.Repeat(".", 150)+" "+token)

@@ -132,7 +132,7 @@ func TestAnAnswerToAnotherPlaceIsTooLate(t *testing.T) {
 	})
 }
 
-// TestAnAnswerThatWasTakenIsTaken, although the caller leaves at that moment.
+// TestAnAnswerThatWasTakenIsTaken, although the caller's context ends at that moment.
 func TestAnAnswerThatWasTakenIsTaken(t *testing.T) {
 	runTools(t, func(r *rig) {
 		for i := range 50 {

@@ -1,9 +1,8 @@
-// Package session is what sessions of every kind are made of: the serial queue
-// that owns a session's state, the way events, warnings and logs leave it
-// ([Base]), the brain's client commands ([Tools]), the stall watchdog and the
-// variables.
+// Package session contains what sessions of every kind share: the serial queue that
+// owns a session's state, the delivery of its events, warnings and logs ([Base]), the
+// brain's client commands ([Tools]), the stall watchdog and the prompt's variables.
 //
-// It must not know how a session reaches the service, nor anything of media.
+// It must not depend on how a session reaches the service, nor on media.
 package session
 
 import (
@@ -52,12 +51,12 @@ type Base struct {
 	hooks       Hooks
 
 	mu sync.Mutex
-	// gathered are the events that the last function of delivery will hand over, nil if
-	// that does something else.
+	// gathered are the events that the newest function on delivery will pass to the
+	// listener, nil if that function does something else.
 	gathered *[]event.Event
 }
 
-// Start sets b up. It comes before everything else.
+// Start sets b up. It must be called before any other method.
 func (b *Base) Start(h Hooks) {
 	b.Secrets = fault.NewSecrets(b)
 	b.hooks = h
@@ -120,8 +119,7 @@ func (b *Base) Warning(w event.Warning) {
 	b.Emit(w)
 }
 
-// Audit emits a redacted security event
-// (session-api C.4).
+// Audit emits a redacted security event (session-api C.4).
 func (b *Base) Audit(kind, outcome, reason string) {
 	if b.hooks.OnAuditEvent == nil {
 		return
@@ -145,8 +143,8 @@ func (b *Base) Audit(kind, outcome, reason string) {
 
 const auditIDLength = 16
 
-// AuditFailure emits the security event that a failure is, if it is one: a token that
-// the service refused, or an address that the session refused.
+// AuditFailure emits a security event if err is one: a token that the service refused,
+// or an address that the session refused.
 func (b *Base) AuditFailure(err *fault.Error) {
 	switch err.Code {
 	case fault.Unauthorized, fault.Forbidden, fault.PeerRemoved:
@@ -161,7 +159,7 @@ func (b *Base) AuditFailure(err *fault.Error) {
 func (b *Base) Log(level, message string, data map[string]any) { b.hooks.Log(level, message, data) }
 
 // Logger makes log, which may be nil, safe to call: message and data are redacted,
-// and a panic in log ends nothing.
+// and a panic in log is ignored.
 func Logger(log func(level, message string, data map[string]any)) func(level, message string, data map[string]any) {
 	if log == nil {
 		return func(string, string, map[string]any) {}
@@ -182,20 +180,20 @@ func Logger(log func(level, message string, data map[string]any)) func(level, me
 // more slowly, so that a flood from the service can't fill the memory.
 const MaxUndelivered = 1024
 
-// Flooded reports whether the listener is that far behind.
+// Flooded reports whether more than MaxUndelivered events wait for the listener.
 func (b *Base) Flooded() bool { return b.undelivered.Load() > MaxUndelivered }
 
-// WaitDelivered returns when everything that was posted so far has happened, the listener
-// has received the events, and what it then put on the session's queue is done. It must
-// not be called by a listener or from the queue.
+// WaitDelivered blocks until everything posted so far has run, the listener has received
+// the events, and what the listener then posted has run too. It must not be called by a
+// listener or from the queue.
 func (b *Base) WaitDelivered() {
 	b.Work.Call(func() {})
 	b.delivery.Call(func() {})
 	b.Work.Call(func() {})
 }
 
-// Settle returns when the completion signal of last, which may be nil and belongs to the
-// queue, was sent or failed, and the listener has received the outcome.
+// Settle blocks until the completion signal of *last was sent or failed, and the listener
+// has received the outcome. It reads *last, which may be nil, on the queue.
 func (b *Base) Settle(last **sessionend.Notifier) {
 	var c *sessionend.Notifier
 	b.Work.Call(func() { c = *last })
@@ -205,8 +203,8 @@ func (b *Base) Settle(last **sessionend.Notifier) {
 	b.WaitDelivered()
 }
 
-// AfterDelivered runs f when the listener has received every event so far. It never
-// waits.
+// AfterDelivered runs f when the listener has received every event so far. It does not
+// block.
 func (b *Base) AfterDelivered(f func()) {
 	b.mu.Lock()
 	b.gathered = nil // what is emitted from now on comes after f
@@ -229,7 +227,7 @@ func (b *Base) Completed(a sessionend.Attempt) {
 	})
 }
 
-// Spawn runs f beside the queue; its panic ends this session only.
+// Spawn runs f on a goroutine of its own; a panic in f ends this session only.
 func (b *Base) Spawn(f func()) {
 	go func() {
 		defer func() {
@@ -248,8 +246,7 @@ func (b *Base) crashed(p any) {
 	b.Work.Post(func() { b.hooks.Crashed(fault.New(fault.InternalError, fault.PanicText(p))) })
 }
 
-// Guarded runs an application's function; its panic is an error of the call, not
-// of the session.
+// Guarded runs f, a function of the application, and returns a panic in it as an error.
 func Guarded(f func() (any, error)) (value any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -259,8 +256,9 @@ func Guarded(f func() (any, error)) (value any, err error) {
 	return f()
 }
 
-// Ask runs f on the queue of b and returns what f sends on the channel it is given
-// before it returns, or the end of ctx. It must not be called from the queue.
+// Ask runs f on the queue of b and returns the value that f sends on its channel. f must
+// send before it returns. The error is internal_error if it doesn't, or that of the end
+// of ctx. Ask must not be called from the queue.
 func Ask[T any](ctx context.Context, b *Base, f func(chan<- T)) (T, error) {
 	result := make(chan T, 1)
 	b.Work.Post(func() {
@@ -279,8 +277,8 @@ func Ask[T any](ctx context.Context, b *Base, f func(chan<- T)) (T, error) {
 	}
 }
 
-// EndOf returns the error that the end of ctx is: timeout for a deadline, aborted
-// for everything else. The context's cause is the error's too, whatever it is.
+// EndOf returns the error for the end of ctx: timeout for a deadline, otherwise aborted.
+// The error wraps the cause of ctx, whatever it is.
 func EndOf(ctx context.Context) *fault.Error {
 	end := fault.From(ctx.Err())
 	if cause := context.Cause(ctx); end != nil && !errors.Is(cause, ctx.Err()) {
@@ -295,12 +293,12 @@ type because struct{ end, cause error }
 func (b *because) Error() string   { return b.end.Error() + ": " + b.cause.Error() }
 func (b *because) Unwrap() []error { return []error{b.end, b.cause} }
 
-// panicked is the text of p, a recovered panic, for a log. It is called where the
-// panic was recovered.
+// panicked returns the text of p, a recovered panic, with the stack, for a log. It must
+// be called where the panic was recovered.
 func panicked(p any) string { return fault.PanicText(p) + "\n" + fault.Stack() }
 
 // Timer is a function that will run on the queue unless it is stopped before.
-// It belongs to the queue. A nil Timer is a stopped one.
+// It must be used on the queue only. A nil Timer is a stopped one.
 type Timer struct {
 	t       *time.Timer
 	stopped bool
@@ -327,8 +325,8 @@ func (b *Base) After(d time.Duration, f func()) *Timer {
 	return t
 }
 
-// Watchdog emits brainStalled for every period in which nothing came of the
-// brain (wire-protocol §8.7). It belongs to the queue.
+// Watchdog emits brainStalled for every period in which nothing arrived from the
+// brain (wire-protocol §8.7). It must be used on the queue only.
 type Watchdog struct {
 	Base   *Base
 	Period time.Duration // 0 is off
@@ -337,7 +335,7 @@ type Watchdog struct {
 	count int
 }
 
-// Arm begins to watch, anew if need be.
+// Arm starts the watchdog, or restarts it.
 func (w *Watchdog) Arm() {
 	w.Disarm()
 	if w.Period > 0 {
@@ -346,7 +344,7 @@ func (w *Watchdog) Arm() {
 	}
 }
 
-// Disarm stops watching.
+// Disarm stops the watchdog.
 func (w *Watchdog) Disarm() { w.timer.Stop() }
 
 func (w *Watchdog) fire() {
@@ -355,7 +353,7 @@ func (w *Watchdog) fire() {
 	w.timer = w.Base.After(w.Period, w.fire)
 }
 
-// DisconnectOptions say how a session is left.
+// DisconnectOptions are the options of a session's Disconnect.
 type DisconnectOptions struct {
 	// Keep leaves the conversation open at the service: no completion signal.
 	Keep bool
@@ -363,11 +361,11 @@ type DisconnectOptions struct {
 	Reason string
 }
 
-// Status is what sessions that reach the service themselves have in common, as of now.
+// Status is the present state that sessions with a connection of their own have in common.
 type Status struct {
 	ThreadID        string
 	Kickoff         *event.Kickoff
 	ResponsePending bool
 	Ended           bool             // no turn can be sent any more
-	Timings         map[string]int64 // of the connect; nil where it takes no time
+	Timings         map[string]int64 // of the connect; nil if connecting takes no time
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// inside is a session with nothing around its inside: its state is a number.
+// inside is a minimal session: a Base whose state is a number.
 type inside struct {
 	Base
 	state, published int
@@ -69,8 +69,7 @@ func bubble(t *testing.T, f func(s *inside)) {
 	})
 }
 
-// TestAPanicEndsTheSession, wherever it is, and is told with its place in the log
-// alone.
+// TestAPanicEndsTheSession, wherever it occurs; only the log contains its stack.
 func TestAPanicEndsTheSession(t *testing.T) {
 	for name, crash := range map[string]func(s *inside){
 		"on the queue": func(s *inside) { s.Work.Post(func() { panic("KS secret-token-1234567890") }) },
@@ -336,7 +335,7 @@ func TestATimerRunsUnlessItIsStopped(t *testing.T) {
 		s.After(time.Second, count)
 		s.After(time.Second, count).Stop()
 		(*Timer)(nil).Stop()
-		// Its time is over and it waits on the queue, where it is stopped.
+		// This timer has fired and waits on the queue when it is stopped.
 		release := make(chan struct{})
 		var late *Timer
 		s.Work.Post(func() {
@@ -383,8 +382,8 @@ func TestTheWatchdogCountsSilence(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsForTheListenerWaitsForItsWishes: a listener that hears an event while
-// the queue is still busy with it asks for something that only happens afterwards.
+// TestWhoWaitsForTheListenerWaitsForItsWishes: a listener that gets an event while the
+// queue is still busy posts a function, which runs afterwards.
 func TestWhoWaitsForTheListenerWaitsForItsWishes(t *testing.T) {
 	bubble(t, func(s *inside) {
 		s.heed = func(event.Event) {
@@ -395,7 +394,7 @@ func TestWhoWaitsForTheListenerWaitsForItsWishes(t *testing.T) {
 		}
 		s.Work.Call(func() {
 			s.Emit(event.ResponsePending{})
-			time.Sleep(time.Second) // until the listener has asked
+			time.Sleep(time.Second) // until the listener has posted
 		})
 		s.WaitDelivered()
 		if s.state != 1 {
@@ -404,7 +403,8 @@ func TestWhoWaitsForTheListenerWaitsForItsWishes(t *testing.T) {
 	})
 }
 
-// TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce, but what was to come between.
+// TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce, except events after a function
+// that AfterDelivered runs in between.
 func TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var order []string

@@ -18,14 +18,14 @@ type Conversation struct {
 	of   Behaviour
 }
 
-// Behaviour is how one kind of session does what its [Conversation] offers. The
-// functions that return nothing run on the queue, the others on any goroutine.
+// Behaviour is how one kind of session implements its [Conversation]. The functions
+// without a result run on the queue, the others on any goroutine.
 type Behaviour struct {
-	Kind  string        // for people: "avatar session"
+	Kind  string        // for messages, e.g. "avatar session"
 	State func() string // the present state
-	// Connected reports whether the session takes calls that need the service.
+	// Connected reports whether the session accepts calls that need the service.
 	Connected func() bool
-	// Final reports whether the session can't begin again, and needs no token.
+	// Final reports whether the session can't connect again, and so needs no token.
 	Final func() bool
 
 	SetToken  func(token string)
@@ -36,7 +36,7 @@ type Behaviour struct {
 // NewConversation returns the conversation of a session with that base.
 func NewConversation(base *Base, of Behaviour) Conversation { return Conversation{base, of} }
 
-// Live returns the invalid_state of a session that is not connected, or nil.
+// Live returns invalid_state if the session is not connected, else nil.
 func (c *Conversation) Live() error {
 	if !c.of.Connected() {
 		return fault.New(fault.InvalidState, "the session is "+c.of.State()+", not connected")
@@ -79,7 +79,7 @@ func (c *Conversation) UpdateRequestVars(vars map[string]any) error {
 	return nil
 }
 
-// SetDynamicPrompt tells the brain what the visitor sees on the page: data is stored
+// SetDynamicPrompt describes to the brain what the visitor sees on the page: data is stored
 // as JSON in the variable page_context, which nil clears. Errors: bad_request, invalid_state.
 func (c *Conversation) SetDynamicPrompt(data any) error {
 	if err := c.Live(); err != nil {
@@ -98,8 +98,8 @@ func (c *Conversation) Fail(err error) {
 	c.base.Work.Post(func() { c.of.Crashed(fault.From(err)) })
 }
 
-// WaitDelivered returns when the listener has received every event so far, and what
-// it then called on the session is under way. A listener must not call it.
+// WaitDelivered blocks until the listener has received every event so far, and the calls
+// that it then made on the session are under way. A listener must not call it.
 func (c *Conversation) WaitDelivered() { c.base.WaitDelivered() }
 
 // Format prints no more than the state, whatever the verb: the token is secret.
@@ -112,7 +112,7 @@ func (c *Conversation) Format(w fmt.State, _ rune) {
 type Transport struct {
 	Conversation
 	tools *Tools
-	// notifier returns what sends the completion signal, nil once the session has
+	// notifier returns the sender of the completion signal, nil once the session has
 	// ended. It runs on the queue.
 	notifier func() *sessionend.Notifier
 }
@@ -124,7 +124,8 @@ func NewTransport(c Conversation, tools *Tools, notifier func() *sessionend.Noti
 
 // OnToolCall registers a handler for the tool called name and returns the
 // function that removes it. Handlers of one name run in the order of their
-// registration; of several schemas the newest counts. The error is bad_request.
+// registration; if several have a schema, the newest schema is used. The error is
+// bad_request.
 func (t *Transport) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
 	return t.tools.OnToolCall(name, h, schema)
 }
@@ -146,7 +147,7 @@ func (t *Transport) RespondToTool(ctx context.Context, id string, response map[s
 
 // CompleteThread sends the completion signal now. It fails with invalid_state
 // once the session has ended, and with aborted at the end of ctx (timeout for a
-// deadline), which does not take the signal back; every other outcome is in the result.
+// deadline), which does not cancel the signal; every other outcome is in the result.
 func (t *Transport) CompleteThread(ctx context.Context) (sessionend.Result, error) {
 	n, err := Ask(ctx, t.base, func(reply chan<- *sessionend.Notifier) { reply <- t.notifier() })
 	if err != nil {

@@ -14,24 +14,24 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// Options are what sessions of every kind can be told (session-api A.1.1).
+// Options are the options that sessions of every kind have (session-api A.1.1).
 //
 // The zero value of every field but Token means its default. internal/options
-// describes the tags, from which the TypeScript types, their checks and
-// docs/options.md are written too; a duration is a number of milliseconds there.
+// describes the tags. The TypeScript types, their checks and docs/options.md, in which a
+// duration is a number of milliseconds, are generated from them.
 type Options struct {
 	// Token is the conversation token. Required.
 	Token string `json:"token" ts:"-"`
-	// Kind is what the token was minted as, from `appInit`. An admin's is refused with
+	// Kind is the kind of the token, from `appInit`. An admin token is refused with
 	// `wrong_token_scope`.
 	Kind appinit.TokenKind `json:"kind"`
 
-	// OnTokenNeeded returns a new conversation token. It is called when the service refuses
-	// the present one, with `unauthorized` otherwise, and ahead of its end with TokenLife. It
-	// has 10 s.
+	// OnTokenNeeded returns a new conversation token within 10 s. It is called when the
+	// service refuses the present token and, with TokenLife, before that expires. Without
+	// it a refused token fails with `unauthorized`.
 	OnTokenNeeded func(ctx context.Context) (string, error) `json:"-" js:"onTokenNeeded" ts:"() => Promised<string>"`
-	// TokenLife is how long each token is valid, from when the session gets it; 0 is not
-	// known. OnTokenNeeded is called when a fifth of it is left.
+	// TokenLife is how long each token is valid after the session got it; 0 means unknown.
+	// OnTokenNeeded is called when a fifth of that time is left.
 	TokenLife time.Duration `json:"tokenLifeMs"`
 
 	// Region picks the default of GenieURL: nvp1 (US, the default) or frp2 (EU).
@@ -48,8 +48,8 @@ type Options struct {
 
 	// ThreadID continues a stored dialogue.
 	ThreadID string `json:"threadId"`
-	// Capabilities are what the agent may do. With an avatar they are merged over avatar
-	// and generate_followup_questions on; in text they go with every turn as given.
+	// Capabilities are what the agent may do. With an avatar they override the defaults
+	// avatar and generate_followup_questions, both on; in text every turn sends them as given.
 	Capabilities map[string]string `json:"capabilities" ts:"Capabilities"`
 	// RequestVars are the variables of the prompt: strings, numbers, booleans and null.
 	RequestVars map[string]any `json:"requestVars" ts:"RequestVars"`
@@ -57,10 +57,10 @@ type Options struct {
 	// `echo` it is shown as a transcript.
 	Kickoff *event.Kickoff `json:"kickoff" ts:"string | (Pick<Kickoff, 'text'> & Partial<Pick<Kickoff, 'echo'>>) | null"`
 
-	// BrainStall is the period of `brainStalled`; 0 is off.
+	// BrainStall is the interval of `brainStalled`; 0 turns it off.
 	BrainStall *time.Duration `json:"brainStallMs" default:"12s"`
-	// ToolSpiralLimit is the number of tool calls in a turn before `toolSpiralDetected`;
-	// 0 is off.
+	// ToolSpiralLimit is the number of tool calls in a turn that causes `toolSpiralDetected`;
+	// 0 turns it off.
 	ToolSpiralLimit *int `json:"toolSpiralLimit" default:"10"`
 
 	sessionend.Settings
@@ -71,14 +71,13 @@ type Options struct {
 	Log func(level, message string, data map[string]any) `json:"-" js:"logger" ts:"(level: string, message: string, data?: Record<string, unknown>) => void"`
 	// OnEvent receives every event, in order, on one goroutine.
 	OnEvent func(event.Event) `json:"-"`
-	// OnEvents receives the events in place of OnEvent, each time all those that happened
-	// before it was called.
+	// OnEvents is called in place of OnEvent, each time with all events that are waiting.
 	OnEvents func([]event.Event) `json:"-"`
 }
 
-// Complete gives every option its default, in the options of a kind of session that
-// all points to and that embed o. The error is the bad_request or
-// insecure_transport of the first option that is not allowed.
+// Complete gives every option its default. all points to the options of one kind of
+// session, in which o is embedded. The error is the bad_request or insecure_transport of
+// the first option that is not allowed.
 func (o *Options) Complete(all any) error {
 	if o.Token == "" {
 		return fault.New(fault.BadRequest, "token is required")
@@ -102,7 +101,7 @@ func (o *Options) Complete(all any) error {
 	return err
 }
 
-// Policy judges the addresses of o, and logs those without encryption.
+// Policy returns the policy for the addresses of o, which logs those without encryption.
 func (o *Options) Policy() appinit.Policy {
 	log := Logger(o.Log)
 	return appinit.Policy{AllowInsecureTransport: o.AllowInsecureTransport, Warn: func(e *fault.Error) {

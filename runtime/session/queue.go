@@ -4,20 +4,20 @@ import "sync"
 
 // Queue runs functions one after another, in the order they were posted, on a
 // goroutine that lives only while there is something to run: an idle session
-// holds none.
+// has none.
 //
-// Posting never waits, so it is allowed in a callback from JavaScript, where
-// waiting would stop the program.
+// Posting never blocks, so it is allowed in a callback from JavaScript, where
+// blocking would stop the program.
 type Queue struct {
 	mu      sync.Mutex
 	waiting []func()
 	running bool
 
 	after  func()    // runs after each function, before the next
-	caught func(any) // receives what a function panicked with; the queue goes on
+	caught func(any) // receives the value of a panic; the queue continues
 }
 
-// Post has f run after everything that was posted before.
+// Post runs f after everything that was posted before. It does not block.
 func (q *Queue) Post(f func()) {
 	q.mu.Lock()
 	q.waiting = append(q.waiting, f)
@@ -30,16 +30,16 @@ func (q *Queue) Post(f func()) {
 }
 
 // Do runs f before it returns if nothing else is running or waiting, and posts it
-// otherwise. A page that calls a method and then reads a property finds the
-// property changed: its calls come when nothing runs.
+// otherwise. A page that calls a method and then reads a property thus finds the
+// property changed, because nothing else runs while a page calls.
 func (q *Queue) Do(f func()) {
 	if !q.try(f) {
 		q.Post(f)
 	}
 }
 
-// Call runs f, after everything that was posted before, and returns when it has run
-// and what runs after it. It must not be called from the queue.
+// Call runs f after everything that was posted before, and blocks until f and the
+// function after have run. It must not be called from the queue.
 func (q *Queue) Call(f func()) {
 	if q.try(f) {
 		return
@@ -50,7 +50,7 @@ func (q *Queue) Call(f func()) {
 	<-done
 }
 
-// try runs f here and now, unless something else is running or waiting.
+// try runs f at once and returns true, unless something else is running or waiting.
 func (q *Queue) try(f func()) bool {
 	q.mu.Lock()
 	if q.running {

@@ -8,8 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain finds goroutines that are left. In a page the one that handles a
-// JavaScript event is the Go runtime's own.
+// TestMain finds leaked goroutines, except that of the Go runtime which handles JavaScript
+// events in a page.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
 }

@@ -10,12 +10,12 @@ import (
 // tokenLimit bounds one call of the application's function for a new token.
 const tokenLimit = 10 * time.Second
 
-// Tokens asks the application for a new token: when the service refuses the present one, and
-// ahead of its end where that is known. It belongs to the queue, but for Fresh.
+// Tokens asks the application for a new token when the service refuses the present one, and
+// before that expires, if its life is known. All methods but Fresh must be called on the queue.
 type Tokens struct {
 	Base *Base
 	Need func(context.Context) (string, error) // nil: the application has none
-	Life time.Duration                         // of every token; 0 is not known
+	Life time.Duration                         // of every token; 0 if unknown
 	Get  func() string                         // the present token, "" once the session has ended
 	Set  func(token string)                    // replaces it
 
@@ -29,7 +29,7 @@ func (t *Tokens) Watch() {
 	if t.Need != nil && t.Life > 0 && t.Get() != "" {
 		t.ahead = t.Base.After(t.Life-t.Life/5, func() {
 			t.Renew(func(err error) {
-				if err != nil && t.Get() != "" { // the rest of the life has room for some more calls
+				if err != nil && t.Get() != "" { // there is time for one more call
 					t.ahead = t.Base.After(t.Life/20, func() { t.Renew(func(error) {}) })
 				}
 			})
@@ -40,8 +40,8 @@ func (t *Tokens) Watch() {
 // Stop ends the watch.
 func (t *Tokens) Stop() { t.ahead.Stop() }
 
-// Renew asks for a new token and calls done on the queue. One call at a time is under way;
-// whoever else needs one waits for it.
+// Renew asks for a new token and calls done on the queue. While a request is under way,
+// further calls wait for its result.
 func (t *Tokens) Renew(done func(error)) {
 	t.waiting = append(t.waiting, done)
 	if len(t.waiting) > 1 {
@@ -111,7 +111,7 @@ func (t *Tokens) renewed(token string, err error) {
 }
 
 // Fresh returns a token to use in place of refused, which the service did not accept. It must
-// not be called from the queue. The error is unauthorized.
+// not be called from the queue. The error is unauthorized, or that of the end of ctx.
 func (t *Tokens) Fresh(ctx context.Context, refused string) (string, error) {
 	if t.Need == nil {
 		return "", fault.New(fault.Unauthorized, "the service refused the token")

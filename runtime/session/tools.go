@@ -18,14 +18,14 @@ import (
 )
 
 // ToolHandler runs a client command. What it returns is reported locally as
-// toolCallResult; the brain is answered with RespondToTool. The context ends with
-// the session, not with the turn: a command may take longer.
+// toolCallResult; only RespondToTool answers the brain. The context ends with the
+// session, not with the turn, because a command may take longer than that.
 type ToolHandler func(ctx context.Context, call event.ToolCall) (any, error)
 
 // ConsentHandler reacts to a tool that needs the visitor's authorisation.
 type ConsentHandler func(ctx context.Context, ask event.OAuthRequired) (any, error)
 
-// CheckToolHandler returns the bad_request of what can't be registered.
+// CheckToolHandler returns bad_request if the handler can't be registered.
 func CheckToolHandler(name string, h ToolHandler, schema converse.ArgsSchema) error {
 	if strings.TrimSpace(name) == "" || h == nil {
 		return fault.New(fault.BadRequest, "a tool handler needs a name and a function")
@@ -33,7 +33,7 @@ func CheckToolHandler(name string, h ToolHandler, schema converse.ArgsSchema) er
 	return schema.Valid()
 }
 
-// CheckConsentHandler returns the bad_request of what can't be registered.
+// CheckConsentHandler returns bad_request if the handler can't be registered.
 func CheckConsentHandler(h ConsentHandler) error {
 	if h == nil {
 		return fault.New(fault.BadRequest, "a consent handler needs a function")
@@ -45,13 +45,13 @@ func CheckConsentHandler(h ConsentHandler) error {
 type ToolAnswer struct {
 	OK bool `json:"ok"`
 	// Reason is unknown_or_stale, session_rebuilt, http_error, timeout or
-	// network_error. After the last three the same answer may be given again.
+	// network_error. After the last three the same answer may be sent again.
 	Reason string `json:"reason,omitempty"`
 	Status int    `json:"status,omitempty"`
 }
 
-// toolAnswerLife is how long an answer may be given; toolAnswerLimit bounds the
-// request that gives it (wire-protocol §8.7).
+// toolAnswerLife is how long after a call its answer is accepted; toolAnswerLimit
+// bounds the request that sends the answer (wire-protocol §8.7).
 const (
 	toolAnswerLife  = 10 * time.Minute
 	toolAnswerLimit = 15 * time.Second
@@ -61,17 +61,17 @@ const (
 // request, so that a flood can't fill the memory.
 const maxCalls = 1000
 
-// Caller is what a request with a tool's answer carries of the session.
+// Caller is what the request that sends a tool's answer needs from the session.
 type Caller struct {
 	Token string
-	// Place is the server-side session, if there is one: an answer that was
-	// given while it changed has come too late.
+	// Place identifies the server-side session, if there is one. An answer is too
+	// late if Place has changed by the time the reply arrives.
 	Place any
 }
 
-// Tools runs the client commands of the brain and takes their answers to it
-// (session-api A.1.7, wire-protocol §9.8 and §10.5 to §10.8). Its methods belong
-// to the queue of Base, but for those that register handlers and Respond.
+// Tools runs the client commands of the brain and sends it their answers
+// (session-api A.1.7, wire-protocol §9.8 and §10.5 to §10.8). Its methods must be
+// called on the queue of Base, except Respond and those that register handlers.
 type Tools struct {
 	Base  *Base
 	Fetch fetch.Client
@@ -79,11 +79,11 @@ type Tools struct {
 	// SpiralLimit is the number of tool segments in a turn before
 	// toolSpiralDetected; 0 is off.
 	SpiralLimit int
-	// Life is the context that handlers are called with.
+	// Life returns the context that handlers are called with.
 	Life func() context.Context
 	// Caller is called on the queue.
 	Caller func() Caller
-	// Tokens replaces a token that the service refuses; nil: none is replaced.
+	// Tokens replaces a token that the service refuses; nil replaces none.
 	Tokens *Tokens
 
 	dispatch converse.Dispatcher
@@ -122,7 +122,8 @@ func (t *Tools) Forget() { t.waiting = nil }
 
 // OnToolCall registers a handler for the tool called name and returns the
 // function that removes it. Handlers of one name run in the order of their
-// registration; of several schemas the newest counts. The error is bad_request.
+// registration; if several have a schema, the newest schema is used. The error is
+// bad_request.
 func (t *Tools) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
 	if err := CheckToolHandler(name, h, schema); err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func (t *Tools) OnOAuthRequired(h ConsentHandler) (remove func(), err error) {
 	}, nil
 }
 
-// without returns a new list: calls under way go through the old one.
+// without returns a copy of list without gone, because calls under way iterate over list.
 func without[T comparable](list []T, gone T) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(other T) bool { return other == gone })
 }
@@ -169,8 +170,8 @@ func (t *Tools) Segment(seg *converse.Segment) {
 	}
 }
 
-// Response returns the call that a tool's result reveals, to be run
-// (wire-protocol §10.6).
+// Response returns the call to run if seg, a tool's result, names the tool of an argument
+// object that was fused into another call (wire-protocol §10.6).
 func (t *Tools) Response(seg *converse.Segment) (converse.Call, bool) {
 	if t.ran >= maxCalls {
 		return converse.Call{}, false
@@ -222,8 +223,8 @@ func (t *Tools) Run(c converse.Call) {
 	})
 }
 
-// handlerFault is the error of a handler that failed: handler_failed, unless it
-// passes on what has a code of its own.
+// handlerFault returns the error of a handler that failed: handler_failed, unless err
+// has a code of its own.
 func handlerFault(name string, err error) *fault.Error {
 	f := fault.From(err)
 	if f == nil || f.Code != fault.InternalError {
@@ -236,8 +237,8 @@ func handlerFault(name string, err error) *fault.Error {
 	return fault.New(fault.HandlerFailed, "the handler of "+name+" failed: "+text).Because(err)
 }
 
-// wait notes that an answer to c may be given, and forgets those that can no
-// longer be given.
+// wait records that c may be answered, and removes calls whose answer is no longer
+// accepted.
 func (t *Tools) wait(c converse.Call) {
 	if t.waiting == nil {
 		t.waiting = map[string]pendingCall{}
@@ -282,7 +283,7 @@ func (t *Tools) Consent(seg *converse.Segment) {
 // error is bad_request, or the end of ctx.
 func (t *Tools) Respond(ctx context.Context, id string, response map[string]any) (ToolAnswer, error) {
 	if id == "" || response == nil {
-		return ToolAnswer{}, fault.New(fault.BadRequest, "a tool is answered with its id and an object")
+		return ToolAnswer{}, fault.New(fault.BadRequest, "respondToTool needs the id of the call and an object")
 	}
 	type job struct {
 		call   pendingCall
@@ -312,7 +313,7 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 	if err != nil {
 		return answer, err
 	}
-	// The service has the answer: that ctx ends now changes nothing.
+	// The service has the answer, so the end of ctx must not change the outcome.
 	return Ask(context.WithoutCancel(ctx), t.Base, func(reply chan<- ToolAnswer) {
 		if t.Caller().Place != j.caller.Place {
 			answer = ToolAnswer{Reason: "session_rebuilt"}
@@ -329,7 +330,7 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 		"tool_name": name, "tool_id": id, "tool_invocation_id": id, "response": response,
 	})
 	if err != nil {
-		return ToolAnswer{}, fault.New(fault.BadRequest, "the answer is no JSON").Because(err)
+		return ToolAnswer{}, fault.New(fault.BadRequest, "the response can't be converted to JSON").Because(err)
 	}
 	limited, cancel := context.WithTimeout(ctx, toolAnswerLimit)
 	defer cancel()
@@ -355,8 +356,8 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 	}
 }
 
-// Merged returns vars with more over them, as a new map: requests under way hold
-// the old one (wire-protocol §10.2).
+// Merged returns a new map of vars, overridden by more. vars does not change, because
+// requests under way use it (wire-protocol §10.2).
 func Merged[V any](vars, more map[string]V) map[string]V {
 	merged := make(map[string]V, len(vars)+len(more))
 	maps.Copy(merged, vars)
@@ -367,8 +368,8 @@ func Merged[V any](vars, more map[string]V) map[string]V {
 // pageContext is the variable of a dynamic prompt (wire-protocol §10.4).
 const pageContext = "page_context"
 
-// dynamicPrompt returns the variables that tell the brain what the visitor has
-// before them; nothing at all clears it. The error is bad_request.
+// dynamicPrompt returns the variable that describes to the brain what the visitor sees;
+// nil data clears it. The error is bad_request.
 func dynamicPrompt(data any) (map[string]any, error) {
 	if object, ok := data.(map[string]any); data == nil || ok && object == nil {
 		return map[string]any{pageContext: nil}, nil
@@ -380,7 +381,7 @@ func dynamicPrompt(data any) (map[string]any, error) {
 	return map[string]any{pageContext: string(b)}, nil
 }
 
-// PartnerOf reads the partner id from a token, "" if it is not readable
+// PartnerOf returns the partner id in a token, "" if that is not readable
 // (wire-protocol §1.3). partnerOf of js/src/options.ts does the same before the program
 // is loaded.
 func PartnerOf(token string) string {
@@ -399,8 +400,9 @@ func PartnerOf(token string) string {
 	return parts[1]
 }
 
-// RandomID returns n characters of [a-z0-9]. They tell sessions and turns apart
-// and open nothing; crypto/rand would add 44 kB to the page after brotli.
+// RandomID returns n random characters of [a-z0-9]. They distinguish sessions and turns
+// and grant no access, so that math/rand is enough; crypto/rand would add 44 kB to the
+// page after brotli.
 func RandomID(n int) string {
 	const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
 	b := make([]byte, n)
@@ -410,8 +412,8 @@ func RandomID(n int) string {
 	return string(b)
 }
 
-// stamp returns t as RFC 3339 in UTC, with milliseconds. The formats of package
-// time would be a fiftieth of what a small page downloads.
+// stamp returns t as RFC 3339 in UTC, with milliseconds. It does not use the formats of
+// package time, which would make up a fiftieth of what a small page downloads.
 func stamp(t time.Time) string {
 	t = t.UTC()
 	year, month, day := t.Date()

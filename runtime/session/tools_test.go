@@ -22,13 +22,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// service takes the answers of tools, as a test wants it to.
+// service receives the answers of tools and replies as a test requires.
 type service struct {
 	mu       sync.Mutex
 	requests []string
 	status   int           // 0 fails on the network; also refusedWith200
 	delay    time.Duration // before the reply
-	then     func()        // runs as it comes
+	then     func()        // runs before the reply
 }
 
 // refusedWith200 is a refusal behind a good status (service.md, "Refusals with HTTP
@@ -58,7 +58,7 @@ func (s *service) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, er
 	return &fetch.Response{Status: status, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-// rig is the tools of a session that is nothing else.
+// rig is a session that consists of its tools.
 type rig struct {
 	*inside
 	Tools
@@ -141,7 +141,7 @@ func TestACallTellsAllThatIsKnown(t *testing.T) {
 	})
 }
 
-// TestFusedCallsAreTold apart by their results, within a piece of speech.
+// TestFusedCallsAreToldApart by their results, within an utterance.
 func TestFusedCallsAreToldApart(t *testing.T) {
 	result := func(r *rig, text string) (name string) {
 		r.inside.Work.Call(func() {
@@ -164,16 +164,16 @@ func TestFusedCallsAreToldApart(t *testing.T) {
 	})
 }
 
-// TestTheNewestSchemaCounts, and goes with its handler.
+// TestTheNewestSchemaCounts until its handler is removed.
 func TestTheNewestSchemaCounts(t *testing.T) {
 	runTools(t, func(r *rig) {
 		var ran []string
 		r.handle("go", converse.ArgsSchema{"page": {Type: "int", Required: true}}, &ran)
 		remove := r.handle("go", converse.ArgsSchema{"page": {Type: "str"}}, &ran)
-		r.handle("go", nil, &ran) // has no say
+		r.handle("go", nil, &ran) // has no schema
 		r.tool(`go {"page":4}`, "ti-1")
 		invalid := all[event.ToolCallInvalid](r.inside)
-		if len(ran) != 0 || len(invalid) != 1 || !slices.Equal(invalid[0].Errors, []string{"page is no str"}) || len(all[event.ToolCalled](r.inside)) != 0 {
+		if len(ran) != 0 || len(invalid) != 1 || !slices.Equal(invalid[0].Errors, []string{"page must be of type str"}) || len(all[event.ToolCalled](r.inside)) != 0 {
 			t.Errorf("ran %q, invalid %+v", ran, invalid)
 		}
 		if a, err := r.Respond(context.Background(), "ti-1", map[string]any{}); err != nil || a.Reason != "unknown_or_stale" {
@@ -187,7 +187,7 @@ func TestTheNewestSchemaCounts(t *testing.T) {
 	})
 }
 
-// TestHandlersRunInOrder, behind the event, and each outcome is told.
+// TestHandlersRunInOrder, after the event, and each outcome is reported.
 func TestHandlersRunInOrder(t *testing.T) {
 	runTools(t, func(r *rig) {
 		refused := errors.New("the visitor said no")
@@ -333,8 +333,8 @@ func TestConsentIsAskedForOncePerTurn(t *testing.T) {
 	})
 }
 
-// TestHandlersEndWithTheSession: those that wait learn it, those behind them do not
-// begin.
+// TestHandlersEndWithTheSession: the context of the running handler ends, and the next
+// handler does not start.
 func TestHandlersEndWithTheSession(t *testing.T) {
 	runTools(t, func(r *rig) {
 		ran := 0
@@ -356,7 +356,7 @@ func TestHandlersEndWithTheSession(t *testing.T) {
 	})
 }
 
-// TestAFusedCallIsBoundedToo: its results reveal a call each.
+// TestAFusedCallIsBoundedToo, because each result leads to a call.
 func TestAFusedCallIsBoundedToo(t *testing.T) {
 	runTools(t, func(r *rig) {
 		r.tool("go "+strings.Repeat("{}", 2*maxCalls), "ti-1")
@@ -375,7 +375,7 @@ func TestAFusedCallIsBoundedToo(t *testing.T) {
 }
 
 // partners are tokens and their accounts. js/test/options.test.ts reads them too,
-// because the facade tells the account before the program is loaded.
+// because the facade reads the account from the token before the program is loaded.
 //
 //go:embed testdata/partners.json
 var partners []byte

@@ -3,7 +3,8 @@
 // report the service detects the end after about ten minutes.
 //
 // It handles the page's life cycle as far as conversations need it: hiding, showing,
-// the back-forward cache, online and offline, and other tabs with the same thread. It must not import sockets, media or turns.
+// the back-forward cache, online and offline, and other tabs with the same thread. It
+// must not import sockets, media or turns.
 package sessionend
 
 import (
@@ -28,7 +29,7 @@ const (
 
 // Notifier reports the end of one conversation. A mutex guards its fields, because
 // its methods are called from the page's listeners, which must not wait for a queue.
-// Only NotifyNow and Wait wait.
+// Only NotifyNow and Wait block.
 type Notifier struct {
 	o    Options
 	stop func()
@@ -60,8 +61,8 @@ func New(o Options) *Notifier {
 	return n
 }
 
-// SetThread sets the thread and the token of the request. They must be set before
-// the page is unloaded, when nothing can be requested any more.
+// SetThread sets the thread and the token of the request. They must be set before the
+// page is unloaded, because the request is then sent without asking for them.
 func (n *Notifier) SetThread(thread, token string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -104,8 +105,8 @@ func (n *Notifier) Close() {
 // Notify sends the request for reason without waiting for the reply.
 func (n *Notifier) Notify(reason string) { n.start(reason, func(Result) {}) }
 
-// NotifyNow sends the request and waits for the reply. The error is the end of ctx,
-// which does not end the request.
+// NotifyNow sends the request and waits for the reply. The error is that of ctx, whose
+// end does not cancel the request.
 func (n *Notifier) NotifyNow(ctx context.Context) (Result, error) {
 	done := make(chan Result, 1)
 	n.start(reasonManual, func(r Result) { done <- r })
@@ -191,8 +192,8 @@ func result(err error) Result {
 }
 
 // begin returns the conversation's only request, or the reason for not sending one. If
-// other tabs have the thread and it turns out that this one left last, the request is sent
-// then.
+// other tabs have the thread, the request is sent later if this tab turns out to have
+// left last.
 func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -273,7 +274,7 @@ func (n *Notifier) visible(visible bool) {
 
 func (n *Notifier) hiddenTooLong() {
 	n.mu.Lock()
-	gone := n.hidden == nil // shown or closed as the time ran out
+	gone := n.hidden == nil // shown or closed just as the timer fired
 	n.mu.Unlock()
 	if !gone {
 		n.Notify(reasonHiddenGrace)

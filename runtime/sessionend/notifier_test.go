@@ -61,8 +61,8 @@ func (b *brain) seen() []string {
 
 // tabs is a browser with pages of one origin.
 type tabs struct {
-	message time.Duration // what a message between tabs takes
-	notice  time.Duration // what it takes to find that a tab is gone
+	message time.Duration // how long a message between tabs takes
+	notice  time.Duration // how long the browser takes to detect that a tab is gone
 
 	mu       sync.Mutex
 	channels map[*tabChannel]bool
@@ -87,8 +87,8 @@ type page struct {
 	listener Listener
 	gone     atomic.Bool
 
-	// How the browser closes it: with a beforeunload event, and whether what has come by
-	// then is received after pagehide.
+	// How the browser closes the page: whether there is a beforeunload event, and whether
+	// messages that arrived by then are received after pagehide.
 	asks, lives bool
 
 	mu      sync.Mutex
@@ -108,7 +108,7 @@ func (p *page) soon(f func()) {
 	}
 }
 
-// rest receives what waits.
+// rest runs the waiting functions.
 func (p *page) rest() {
 	for {
 		p.mu.Lock()
@@ -126,7 +126,7 @@ func (p *page) rest() {
 	}
 }
 
-// listen runs a listener, and receives then what came meanwhile.
+// listen runs a listener, and then the functions that were added meanwhile.
 func (p *page) listen(f func()) {
 	p.mu.Lock()
 	p.busy = true
@@ -158,7 +158,7 @@ func (p *page) close() {
 	p.kill()
 }
 
-// kill ends the tab without a word.
+// kill ends the tab without any event, like a crash.
 func (p *page) kill() {
 	p.gone.Store(true)
 	time.Sleep(p.tabs.notice)
@@ -375,8 +375,8 @@ func TestAFailedSignalMayBeTriedAgain(t *testing.T) {
 	})
 }
 
-// TestWait is for a program that ends when the service was told, or could not be
-// told in time.
+// TestWait is for a program that ends after the report was sent, or could not be sent
+// in time.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newBrowser(), Settings{})
@@ -456,14 +456,14 @@ func TestAnotherTabWithTheThreadSuppressesTheSignal(t *testing.T) {
 			t.Errorf("first tab: %+v", got)
 		}
 		one.Close()
-		synctest.Wait() // the other tab has heard the farewell
+		synctest.Wait() // the other tab has received the bye
 		if got := two.now(); got != (Result{OK: true, Reason: "manual"}) {
 			t.Errorf("last tab: %+v", got)
 		}
 	})
 }
 
-// TestATabThatKeepsItsConversationIsGoneToo: the last tab that is left tells of the end.
+// TestATabThatKeepsItsConversationIsGoneToo: the last remaining tab reports the end.
 func TestATabThatKeepsItsConversationIsGoneToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		browser := newBrowser()
@@ -479,8 +479,8 @@ func TestATabThatKeepsItsConversationIsGoneToo(t *testing.T) {
 	})
 }
 
-// TestSessionsOfOneTabAreNoPeers: during a switch between text and face a page
-// has two of them on one thread, and when it goes away then, one must tell.
+// TestSessionsOfOneTabAreNoPeers: during a switch between text and avatar a page has two
+// sessions on one thread; when the page is closed then, one of them must report the end.
 func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		browser := newBrowser()
@@ -494,8 +494,8 @@ func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
 	})
 }
 
-// TestNotifiersOfOneConversationSendOnce: when the page goes away during a
-// switch, both hear it.
+// TestNotifiersOfOneConversationSendOnce: when the page is closed during a switch, both
+// notifiers get the event.
 func TestNotifiersOfOneConversationSendOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		browser, once := newBrowser(), new(Once)
@@ -506,7 +506,7 @@ func TestNotifiersOfOneConversationSendOnce(t *testing.T) {
 		if got := one.now(); got.OK {
 			t.Errorf("%+v", got)
 		}
-		one.brain.status = 200 // an attempt that failed leaves it to all of them
+		one.brain.status = 200 // after a failed attempt any of them may send
 		two.page.listener.Hide(false)()
 		one.page.listener.Hide(false)()
 		synctest.Wait()
@@ -565,7 +565,7 @@ func TestOneTabReportsTheEnd(t *testing.T) {
 	}
 	ms := time.Millisecond
 	ways := []string{"closed", "killed", "disconnected", "stays"}
-	// Both sides of what a message takes, and of what a page waits.
+	// Shorter and longer than a message takes, and than a page waits.
 	times := []time.Duration{0, ms, 4 * ms, 10 * ms, 45 * ms, 300 * ms}
 	run := func(t *testing.T, asks bool, message, notice time.Duration, exits []exit) {
 		synctest.Test(t, func(t *testing.T) {
@@ -615,7 +615,7 @@ func TestOneTabReportsTheEnd(t *testing.T) {
 			case stays || lastLeft < 0:
 				want = 0
 			case lastKilled+notice >= lastLeft+goodbyeLimit:
-				want = -1 // then none or one: those that left may not have known in time
+				want = -1 // none or one: the tabs that left may not have detected it in time
 			}
 			if want >= 0 && got != want || got > 1 {
 				t.Errorf("asks %v, message %v, notice %v, %+v: %d requests, want %d", asks, message, notice, exits, got, want)

@@ -134,7 +134,7 @@ func (b *broadcast) Post(message string) {
 func (b *broadcast) Lock(name string, share bool, taken func()) (release func()) {
 	locks, err := jsbridge.Get(js.Global().Get("navigator"), "locks")
 	if err != nil || !locks.Truthy() {
-		return func() {} // the page is not secure
+		return func() {} // not a secure context
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	signal, _ := jsbridge.SignalFromContext(ctx)
@@ -159,7 +159,7 @@ func (b *broadcast) Lock(name string, share bool, taken func()) (release func())
 		return cancel // a sandboxed frame throws
 	}
 	go func() {
-		_, _ = jsbridge.Await(context.Background(), request) // until it is released or withdrawn
+		_, _ = jsbridge.Await(context.Background(), request) // until the lock is released or the request aborted
 		scope.End()
 	}()
 	return cancel

@@ -11,17 +11,17 @@ import (
 const (
 	// maxPeers bounds the memory for messages of other scripts of the same origin.
 	maxPeers = 64
-	// goodbyeLimit is how long a message between tabs may take, or the browser to
-	// release the lock of a tab that crashed. A page that is closed while other tabs
-	// have its thread is kept for that long, and an ended session listens for longer.
+	// goodbyeLimit is the time allowed for a message between tabs, and for the browser to
+	// release the lock of a tab that crashed. A page that is closed while other tabs have
+	// its thread is held for that long; an ended session listens for lingerLimit.
 	goodbyeLimit = 150 * time.Millisecond
 	lingerLimit  = time.Second
-	// stayLimit is the time after its beforeunload event when a page that is still there
-	// counts as one that stays, as after a click on a download.
+	// stayLimit is how long after its beforeunload event an open page counts as staying,
+	// as after a click on a download.
 	stayLimit = time.Second
 )
 
-// tab is this program's id between tabs. It is the same for all sessions of a page:
+// tab identifies this program to other tabs. All sessions of a page share it, so that
 // two of them on one thread, as in a switch between text and avatar, do not count as
 // two tabs.
 var tab = randomName()
@@ -31,43 +31,43 @@ func randomName() string { return strconv.FormatUint(rand.Uint64(), 36) }
 // presence tracks which other tabs have the same thread (wire-protocol §8.10), and
 // elects the one that reports the end: the tab that leaves last.
 //
-// A tab that leaves and knows of no other one is the last. If it knows of others, some of
-// them may have left or crashed at the same time. So it says bye, listens for a little longer
-// (goodbyeLimit), and it is the last if by then every other tab has said that it left
-// earlier, or has lost its lock. This elects exactly one tab of those that leave: leaving
-// is ordered by time and then by id, after everything that the tab has received by then, so
-// that only one can be later than all others, and what the others posted before that moment
-// reaches it while it listens. A tab that stays never loses its lock, so none of those that
-// leave is elected while one is there.
+// A tab that leaves without a peer is the last. If it has peers, some of them may have left
+// or crashed at the same time. So it posts bye and listens a little longer (goodbyeLimit);
+// it is the last if by then every peer has posted an earlier bye or has lost its lock. This
+// elects exactly one of the leaving tabs: byes are ordered by time and then by id, and each
+// is later than all byes that its tab has received, so that only one can be later than all
+// others. What the others posted before it reaches its tab while that listens. A tab that
+// stays never loses its lock, so no leaving tab is elected while another stays.
 //
-// A page that is closed says bye in its beforeunload event, which it holds: what others have
-// posted is received before its pagehide event, in which it decides and sends. After pagehide
-// most browsers end a page before it receives anything more. Where there was no beforeunload
-// event, as on phones, the page says bye in pagehide and is the last if it lives for long
-// enough to learn so. For that case a tab also stores when it left: the storage can be read
-// at once. A page that had the event and is still there later takes its bye back.
+// A page that is closed posts bye in its beforeunload listener and delays the return of the
+// listener: messages of other tabs are then received before its pagehide event, in which it
+// decides and sends. After pagehide most browsers end a page before it receives anything
+// more. Without a beforeunload event, as on phones, the page posts bye in pagehide and is the
+// last if it lives long enough to receive the byes of the others. For that case a tab also
+// stores when it left, because storage can be read at once. A page that stays open after its
+// beforeunload event withdraws its bye.
 //
 // Every tab with a peer holds a Web Lock, which the browser releases when the tab is
-// gone, however it went. Tabs without one, such as those of the reference client, count
-// until they have been silent for a while.
+// gone, also after a crash. Peers without one, such as tabs of the reference client, count
+// until they have sent no message for Settings.PresenceStale.
 type presence struct {
 	id      string
 	channel Channel
 	prefix  string // of the names of locks
-	space   string // of what is stored
+	space   string // prefix of the keys in storage
 	stale   time.Duration
 
 	mu      sync.Mutex
 	beat    *time.Timer
 	peers   map[string]*peer
 	lock    string // of this session
-	release func() // set when the lock was asked for
+	release func() // set once the lock was requested
 	held    bool
-	unwatch func() // of the page's closing, with release
+	unwatch func() // removes the beforeunload listener; set together with release
 
-	before  int64       // when the last other tab left, of which this one knew
-	left    int64       // when this tab left, in ms since 1970 and after those; 0 before
-	closing *time.Timer // set between a bye ahead of pagehide and the end of that state
+	before  int64       // the latest time at which a peer left
+	left    int64       // when this tab left, in ms since 1970, later than before; 0 while it stays
+	closing *time.Timer // set from the bye in beforeunload until the tab leaves or stays
 	later   bool        // a tab left after this one
 	last    func()      // called when it turns out that this tab was the last; nil when that is decided
 	linger  *time.Timer
@@ -86,7 +86,7 @@ type notice struct {
 	ID   string `json:"id"`
 	T    string `json:"t"`              // hello, ack, alive, bye
 	Lock string `json:"lock,omitempty"` // held by the sender for as long as it is there
-	At   int64  `json:"at,omitempty"`   // of a bye: when, in ms since 1970
+	At   int64  `json:"at,omitempty"`   // the time of a bye, in ms since 1970
 }
 
 // openPresence announces this tab, or returns nil where there are no channels between
@@ -138,7 +138,7 @@ func (p *presence) receive(message string) {
 	}
 }
 
-// change changes what is known of other tabs, and calls last if none is left.
+// change runs f, which changes the peers, and calls last if no peer remains.
 func (p *presence) change(f func()) {
 	p.mu.Lock()
 	if p.channel == nil {
@@ -198,8 +198,8 @@ func (p *presence) take(n notice) {
 			})
 		})
 	}
-	// A page alone needs none, and a lock keeps it from the back-forward cache, in some
-	// browsers a listener of beforeunload too.
+	// Only now: a page without peers needs neither, and a lock, in some browsers also a
+	// beforeunload listener, excludes the page from the back-forward cache.
 	if p.release == nil && p.left == 0 {
 		p.unwatch = p.channel.Closing(p.announce)
 		p.release = p.channel.Lock(p.prefix+p.lock, false, func() {
@@ -213,7 +213,7 @@ func (p *presence) take(n notice) {
 	}
 }
 
-// departed notes that a tab left at a time, 0 when it did not say. It is called with mu held.
+// departed records that a peer left at the time at, 0 if unknown. It is called with mu held.
 func (p *presence) departed(id string, at int64) {
 	p.before = max(p.before, at)
 	p.forget(id)
@@ -222,9 +222,9 @@ func (p *presence) departed(id string, at int64) {
 	}
 }
 
-// announce says bye when the page is probably about to be closed, and keeps it until the
-// byes of tabs that are closed at the same time are there. If nothing follows, it takes the
-// bye back.
+// announce posts bye when the page is probably about to be closed, and holds the page until
+// the byes of tabs that are closed at the same time have arrived. If the page stays, it
+// withdraws the bye.
 func (p *presence) announce() {
 	p.mu.Lock()
 	channel := p.channel
@@ -256,8 +256,8 @@ func (p *presence) forget(id string) {
 	}
 }
 
-// leave says bye and returns how many other tabs hold the thread. If there are some, last
-// is called if it turns out that this tab was the last; it must not wait.
+// leave posts bye and returns how many other tabs have the thread. If there are any, last is
+// called later if this tab turns out to be the last; last must not block.
 func (p *presence) leave(last func()) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -294,20 +294,22 @@ func (p *presence) leave(last func()) int {
 	return len(p.peers)
 }
 
-// stored is where a session stores when it left, for tabs that leave before its bye has
-// come. It exists for a short time, and only when there are several tabs.
+// stored returns the storage key under which a session stores when it left, for tabs that
+// leave before they receive its bye. The key exists for a short time, and only if there are
+// several tabs.
 func (p *presence) stored(lock string) string { return p.space + ":left:" + lock }
 
-// announced reports whether bye was said ahead of pagehide.
+// announced reports whether bye was posted in beforeunload.
 func (p *presence) announced() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.closing != nil
 }
 
-// hold keeps a page that is unloaded without an announcement until messages of other tabs
-// that leave at the same time are there, and until its own are there before its lock is lost.
-// They are received when the listener of pagehide has returned, if the page is still there.
+// hold delays the unloading of a page that posted no bye in beforeunload, until the messages
+// of other leaving tabs have arrived, and its own have arrived there before its lock is
+// released. Messages are received after the pagehide listener has returned, if the page
+// still exists.
 func (p *presence) hold() {
 	p.mu.Lock()
 	channel, met := p.channel, p.release != nil
@@ -317,7 +319,7 @@ func (p *presence) hold() {
 	}
 }
 
-// close ends the presence, a little later for the same reasons when there was a peer.
+// close ends the presence; if there was a peer, after lingerLimit, for the same reasons.
 func (p *presence) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,8 +15,8 @@ type Options struct {
 	// Token is the conversation token.
 	Token string `json:"token" ts:"-"`
 	// Kind is the kind of the token, from `appInit`. Without it the service decides which
-	// calls are allowed. Calls about threads and messages fail with `wrong_token_scope`
-	// for a widget token, turns for an admin's, both without a request.
+	// calls are allowed. Without a request, calls about threads and messages fail with
+	// `wrong_token_scope` for a widget token, and turns for an admin token.
 	Kind appinit.TokenKind `json:"kind"`
 
 	// Region picks the default of GenieURL: nvp1 (US, the default) or frp2 (EU).
@@ -27,7 +27,7 @@ type Options struct {
 
 	// Fetch does the requests; nil means a fetch.Transport of the Client's own.
 	Fetch fetch.Client `json:"-"`
-	// OnResponse is called for every HTTP reply, also of attempts that are repeated,
+	// OnResponse is called for every HTTP reply, also for attempts that are retried,
 	// before its body is read.
 	OnResponse func(Response) `json:"-" js:"onResponse" ts:"(response: ResponseInfo) => void"`
 }

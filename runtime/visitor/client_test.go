@@ -120,7 +120,7 @@ func TestOtherTokensHaveThreads(t *testing.T) {
 	}
 }
 
-// TestServiceJudgesARawToken: the service's 403 keeps its words.
+// TestServiceJudgesARawToken: the error of a 403 has the text of the service.
 func TestServiceJudgesARawToken(t *testing.T) {
 	for _, m := range slices.Concat(personal, common) {
 		c, s := newClient(t, visitor.Options{}, reply{status: 403, body: `{"message":"a token of this kind may not do that"}`})
@@ -222,7 +222,7 @@ func TestOnResponseHearsEveryAttempt(t *testing.T) {
 		var heard []visitor.Response
 		c, _ := newClient(
 			t, visitor.Options{OnResponse: func(r visitor.Response) { heard = append(heard, r) }},
-			reply{}, // no reply, nothing to hear
+			reply{}, // no reply, so OnResponse is not called
 			reply{status: 503, header: fetch.Header{"x-kaltura-request-id": "k-1", "set-cookie": "secret"}},
 			reply{status: 200, body: `{}`, header: fetch.Header{"x-kaltura-request-id": "k-2", "x-request-id": "r-2"}},
 			ok(`[]`),

@@ -1,8 +1,7 @@
-// Package visitor has the calls that a visitor of a page may make outside of a
-// conversation with the conversation token: the visitor's threads, their messages and
-// transcripts, ratings of answers, suggested questions and the assistant's status
-// (service.md "Threads", "Messages,
-// feedback, followups" and "Converse and status"; wire-protocol §9.10).
+// Package visitor has the calls that a page may make for its visitor with the conversation
+// token, outside of a conversation: the visitor's threads, their messages and transcripts,
+// ratings of answers, suggested questions and the assistant's status (service.md "Threads",
+// "Messages, feedback, followups" and "Converse and status"; wire-protocol §9.10).
 //
 //	client, err := visitor.New(visitor.Options{Token: init.KS, Kind: init.Kind, GenieURL: &init.GenieURL})
 //	if err != nil {
@@ -25,15 +24,15 @@
 // # Access to threads
 //
 // The service returns the threads of the user whose id is in the token. A widget token
-// is the same for every visitor and has no threads: thread and message calls with one
+// is the same for every visitor and has no threads: calls about threads and messages then
 // fail with wrong_token_scope, without a request. To keep a history per visitor, the
-// server makes an agent token with a distinct user id for each of them (service.md
-// "Authentication" rule 10). For a token of unknown kind the service decides; it
-// answers with forbidden.
+// page's server makes an agent token with a distinct user id for each visitor (service.md
+// "Authentication" rule 10). A call with a token of unknown kind is sent, and the service
+// may refuse it with forbidden.
 //
 // Feedback, suggested questions and the assistant's status need no user:
-// [Client.AddFeedback], [Client.Followups] and [Client.Status]
-// work with what appInit makes of a widget token as well.
+// [Client.AddFeedback], [Client.Followups] and [Client.Status] also work with the token
+// that appInit returns for a widget token.
 //
 // # Records
 //

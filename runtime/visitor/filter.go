@@ -22,7 +22,7 @@ type Filter map[string]any
 // rule is the check of the value of a filter's key.
 type rule struct {
 	want  string
-	holds func(value any) bool // of JSON's own types
+	holds func(value any) bool // value is made of JSON's own types
 }
 
 var (

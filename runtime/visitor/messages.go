@@ -16,7 +16,7 @@ import (
 // idEquals, idsIn, isPositiveEquals, isPositiveIn, orderBy, threadIdEquals,
 // updatedAtGreaterThanOrEqual, updatedAtLessThanOrEqual and userIdEquals.
 type MessageQuery struct {
-	// ThreadID selects the messages of one thread. It wins over the filter's
+	// ThreadID selects the messages of one thread. It overrides the filter's
 	// threadIdEquals.
 	ThreadID string `json:"threadId"`
 	Filter   Filter `json:"filter" ts:"MessageFilter"`
@@ -45,7 +45,7 @@ func (c *Client) Messages(ctx context.Context, q MessageQuery) (Page[Message], e
 	return page[Message](ctx, c, &messages, body)
 }
 
-// AllMessages yields the messages of all pages from q's on, like
+// AllMessages yields the messages of q's page and of all pages after it, like
 // [Client.AllThreads].
 func (c *Client) AllMessages(ctx context.Context, q MessageQuery) iter.Seq2[Message, error] {
 	return all[Message](ctx, c, &messages, q.filter(), q.Pager)

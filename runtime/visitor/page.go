@@ -93,8 +93,8 @@ func (p *Page[T]) check(path string) error {
 	return nil
 }
 
-// all requests one page after the other as needed. It ends when it has seen as many
-// objects as TotalCount, or with an empty page, in case the count is too high.
+// all requests one page after the other as needed. It ends after TotalCount objects, or
+// at an empty page if the count is too high.
 func all[T interface{ key() string }](ctx context.Context, c *Client, l *listing, f Filter, p Pager) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

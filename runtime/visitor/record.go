@@ -46,8 +46,8 @@ type Message struct {
 	Comment    string `json:"comment"` // of the rating
 	CreatedAt  Time   `json:"created_at"`
 	UpdatedAt  Time   `json:"updated_at"`
-	// Unfinished marks an answer that is being given, or in the middle of which the
-	// service broke off. Only the local service says so.
+	// Unfinished marks an answer that is still being given, or that the service broke off.
+	// Only the local service sets it.
 	Unfinished bool `json:"unfinished"`
 	// Segments are the content, in the form in which it was streamed.
 	Segments Segments `json:"content"`
@@ -88,7 +88,7 @@ func (s *Segments) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Errors of records; the page that one is on becomes an invalid_response.
+// Errors of records; a reply that contains such a record becomes an invalid_response.
 var (
 	errNoObject  = errors.New("a record that is not an object")
 	errNoThread  = errors.New("a thread without an id")
@@ -201,9 +201,9 @@ const naive = "2006-01-02T15:04:05.999999999"
 // seconds since 1970: as seconds it would be in the year 5138.
 const milliseconds = 1e11
 
-// Time returns t as Go has it: RFC 3339, with or without an offset, or seconds or
-// milliseconds since 1970, because service.md doesn't specify which. It
-// is zero for any other text.
+// Time returns t as a time.Time. It reads RFC 3339, with or without an offset, and seconds
+// or milliseconds since 1970, because service.md doesn't specify the form. It returns the
+// zero time for any other text.
 func (t Time) Time() time.Time {
 	for _, layout := range [...]string{time.RFC3339, naive} {
 		if parsed, err := time.Parse(layout, string(t)); err == nil {

@@ -60,7 +60,7 @@ func (s *service) token(ctx context.Context, user string) (token string, err err
 	return token, err
 }
 
-// answer says where the service put what was said.
+// answer has the ids of the thread and the message in which a turn was stored.
 type answer struct{ threadID, messageID, text string }
 
 // say has one turn of a conversation; without a threadID it begins a thread.

@@ -30,12 +30,13 @@ func (c *Client) Threads(ctx context.Context, q ThreadQuery) (Page[Thread], erro
 	return page[Thread](ctx, c, &threads, body)
 }
 
-// AllThreads yields the threads of all pages from q's on, and asks for each page
-// when it is needed. An error comes last, with a zero Thread; invalid_response
-// when the service returns one page again and again.
+// AllThreads yields the threads of q's page and of all pages after it, and requests each
+// page when it is needed. An error is yielded last, with a zero Thread; it is
+// invalid_response when the service returns one page again and again.
 //
-// The service computes each page anew: a thread that changes during the iteration may
-// come twice, and a deletion may skip others. Collect the ids before deleting.
+// The service computes each page anew: a thread that changes during the iteration may be
+// yielded twice, and a deletion may cause others to be skipped. Collect the ids before
+// deleting.
 func (c *Client) AllThreads(ctx context.Context, q ThreadQuery) iter.Seq2[Thread, error] {
 	return all[Thread](ctx, c, &threads, q.Filter, q.Pager)
 }
