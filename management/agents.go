@@ -13,12 +13,12 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
-// Time is a time of a record as the service wrote it; its method Time returns it as Go
-// has it.
+// Time is a time of a record as the service wrote it; its method Time converts it to a
+// time.Time.
 type Time = visitor.Time
 
-// ProtectedTags are the admin tags that mark an agent as being in production. Its delete
-// is protected_resource without [AllowProtected] (service.md "Agent").
+// ProtectedTags are the admin tags that mark an agent as being in production. Deleting it
+// fails with protected_resource without [AllowProtected] (service.md "Agent").
 func ProtectedTags() []string {
 	return []string{"prod", "production", "keep", "do-not-delete", "live"}
 }
@@ -52,8 +52,8 @@ type IntellectRef struct {
 	ID int64 `json:"id"`
 }
 
-// UnmarshalJSON reads a reference. An id that is not a number is no intellect (service.md
-// "Authentication" rule 4).
+// UnmarshalJSON reads a reference. An id that is not a number becomes 0, no intellect
+// (service.md "Authentication" rule 4).
 func (r *IntellectRef) UnmarshalJSON(data []byte) error {
 	var ref struct {
 		ID json.RawMessage `json:"id"`
@@ -67,7 +67,7 @@ func (r *IntellectRef) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ScreenShare says whether the visitor may show their screen to the agent.
+// ScreenShare is the permission of visitors to show their screen to the agent.
 type ScreenShare struct {
 	Enabled bool `json:"enabled"`
 }
@@ -84,7 +84,7 @@ type AgentInput struct {
 	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
 }
 
-// AgentPatch is what to change of an agent; nil fields stay as they are. Empty AdminTags
+// AgentPatch describes a change of an agent; nil fields stay as they are. Empty AdminTags
 // remove all tags.
 type AgentPatch struct {
 	DisplayName *string       `json:"displayName,omitempty"`
@@ -97,13 +97,14 @@ type AgentPatch struct {
 	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
 }
 
-// AgentFilter selects agents that meet all conditions; zero fields are none.
+// AgentFilter selects agents that meet all conditions; a zero field is no condition.
 type AgentFilter struct {
 	AgentID string `json:"agentId,omitempty"`
-	// AdminTagsIn and AdminTagsNotIn select by one common tag.
+	// AdminTagsIn selects agents with one of these tags or more, AdminTagsNotIn those
+	// with none of them.
 	AdminTagsIn    []string `json:"adminTagsIn,omitempty"`
 	AdminTagsNotIn []string `json:"adminTagsNotIn,omitempty"`
-	// SearchValue is a part of the name or of the id, in any case.
+	// SearchValue is a part of the name or of the id; case is ignored.
 	SearchValue string `json:"searchValue,omitempty"`
 	// OrderBy is +createdAt, -createdAt, +updatedAt or -updatedAt; default the
 	// service's.
@@ -206,7 +207,7 @@ func (a Agents) Update(ctx context.Context, id string, p AgentPatch) (*Agent, er
 //
 // Options: [ConfirmPermanent] (confirmation_required without it), [AllowProtected] (or
 // protected_resource), [SkipProtectedCheck] to read nothing. Other errors are those of
-// Get: what can't be read is not deleted, unless it is gone already.
+// Get: an agent that can't be read is not deleted.
 func (a Agents) Delete(ctx context.Context, id string, opts ...Option) error {
 	s := settingsOf(opts)
 	if err := firstError(required("the agent id", id), s.confirm("an agent")); err != nil {
@@ -215,7 +216,7 @@ func (a Agents) Delete(ctx context.Context, id string, opts ...Option) error {
 	if !s.has(SkipProtectedCheck) {
 		agent, err := a.Get(ctx, id)
 		switch {
-		case errors.Is(err, fault.NotFound), errors.Is(err, fault.AgentNotFound): // the delete says so
+		case errors.Is(err, fault.NotFound), errors.Is(err, fault.AgentNotFound): // the delete reports it
 		case err != nil:
 			return err
 		case !s.has(AllowProtected):

@@ -35,9 +35,9 @@ func (a Application) ResolveWidgetID(ctx context.Context, id string) (string, er
 }
 
 // AppInit exchanges a visitor's agent token, or a widget token, for what a page needs to
-// connect. The token that a visitor's gives keeps the user (service.md "Authentication"
+// connect. The token in the result has the same user (service.md "Authentication"
 // rule 10). Errors: wrong_token_scope for a token of another kind or without an agent,
-// api_exception when the service refuses a raw one.
+// api_exception when the service refuses a raw token.
 func (a Application) AppInit(ctx context.Context, t Token) (*AppInit, error) {
 	switch {
 	case t.KS() == "":

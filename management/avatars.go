@@ -66,8 +66,8 @@ const (
 	BackgroundVisual = "visual"
 )
 
-// AvatarInput is a new avatar. Voice is required; Face and Background go together, and
-// not with Visual.
+// AvatarInput is a new avatar. Voice is required; Face and Background must be set together,
+// and not with Visual.
 type AvatarInput struct {
 	Voice      AvatarVoice       `json:"voice"`
 	Visual     *AvatarVisual     `json:"visual,omitempty"`
@@ -78,12 +78,12 @@ type AvatarInput struct {
 	Name       string `json:"name,omitempty"`
 	// OpeningPhrase is best left empty; the intellect's is the opening line.
 	OpeningPhrase string `json:"openingPhrase,omitempty"`
-	// AdminTags must be empty: avatars have none, their agent has. They are here so that
-	// input with them is refused instead of losing them.
+	// AdminTags must be empty: agents have tags, avatars do not. The field exists so that
+	// tags in the input are refused instead of being lost.
 	AdminTags []string `json:"adminTags,omitempty"`
 }
 
-// AvatarPatch is what to change of an avatar; nil fields stay as they are.
+// AvatarPatch describes a change of an avatar; nil fields stay as they are.
 type AvatarPatch struct {
 	Voice         *AvatarVoice      `json:"voice,omitempty"`
 	Visual        *AvatarVisual     `json:"visual,omitempty"`
@@ -182,8 +182,8 @@ func (b *AvatarBackground) check() error {
 	return badRequest("Background.Type must be color or visual")
 }
 
-// Create makes an avatar. Errors: bad_request for a missing voice, for half of a face and
-// a background, and for admin tags.
+// Create makes an avatar. Errors: bad_request for a missing voice, for a face without a
+// background or the reverse, and for admin tags.
 func (a Avatars) Create(ctx context.Context, in AvatarInput, opts ...Option) (*Avatar, error) {
 	if err := in.check(); err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ type endpoint struct {
 	again again
 }
 
-// scope is which kinds of token a call takes (service.md "Authentication" rule 6).
-// Tokens of an unknown kind are left to the service.
+// scope is which kinds of token a call accepts (service.md "Authentication" rule 6).
+// Tokens of an unknown kind are checked by the service only.
 type scope uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	forAll                // any
 )
 
-// again says why a request that was answered with 429, 502, 503 or 504 may be repeated.
+// again is why a request that failed with 429, 502, 503 or 504 may be repeated.
 type again uint8
 
 const (
@@ -66,8 +66,9 @@ func (c *Client) post(ctx context.Context, e endpoint, body, out any, opts ...Op
 	return c.send(ctx, e, encoded, out, opts)
 }
 
-// send calls e with the token of ctx, or with the client's own. One of its own that the
-// service refuses is replaced once: it may have been ended, or the service started anew.
+// send calls e with the token of ctx, or with the client's own. If the service refuses
+// its own token, send mints another one and tries once more: the token may have been
+// ended, or the service restarted.
 func (c *Client) send(ctx context.Context, e endpoint, body fetch.Body, out any, opts []Option) error {
 	base, err := c.addresses.Base(e.at)
 	if err != nil {
@@ -108,7 +109,7 @@ func (c *Client) sendWith(ctx context.Context, e endpoint, t Token, r *fetch.Req
 	return c.call(ctx, r, out)
 }
 
-// call does one call; everything that the client sends goes through here.
+// call sends one request. Only that of [Application.AppInit] is not sent here.
 func (c *Client) call(ctx context.Context, r *fetch.Request, out any) error {
 	return fetch.Call(ctx, fetch.Watch(c.fetch, c.onResponse), r, out)
 }
@@ -116,7 +117,7 @@ func (c *Client) call(ctx context.Context, r *fetch.Request, out any) error {
 // record is a reply that has an id.
 type record interface{ hasID() bool }
 
-// fetchRecord posts, and rejects a reply that is not the record it should be.
+// fetchRecord calls e, and rejects a reply without an id.
 func fetchRecord[T any, P interface {
 	*T
 	record
@@ -142,7 +143,7 @@ func required(name, value string) error {
 	return nil
 }
 
-// firstError returns the first of them that is one.
+// firstError returns the first error that is not nil.
 func firstError(errs ...error) error {
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		return errs[i]

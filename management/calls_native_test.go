@@ -23,8 +23,7 @@ type call struct {
 	reply   string
 }
 
-// testCalls checks the request of each call, and that a wrong kind of token and a deadline
-// that is over keep it from being made.
+// testCalls checks the request that each call makes.
 func testCalls(t *testing.T, calls []call) {
 	t.Helper()
 	for _, c := range calls {
@@ -372,8 +371,8 @@ func TestANameInUseIsAConflict(t *testing.T) {
 	wantCode(t, "skill", err, fault.Conflict)
 }
 
-// intellectsWith answers the list of intellects in two pages; the third one names what is
-// asked for.
+// intellectsWith returns the list of intellects in two pages; the third intellect has the
+// given field.
 func intellectsWith(field string) []answer {
 	return []answer{
 		{0, `{"totalCount":3,"objects":[{"id":1},{"id":2,"tool_ids":["other"],"skill_ids":[{"id":"other","mode":"adhoc"}],"knowledge_ids":[8]}]}`},

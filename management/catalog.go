@@ -79,7 +79,7 @@ type VoiceAttributes struct {
 	Language string `json:"language"`
 }
 
-// Tags are admin tags: a list, which uploads send and may get back as one text.
+// Tags are admin tags: a list, or a single string in the reply to an upload.
 type Tags []string
 
 // UnmarshalJSON reads a list, or one text.
@@ -104,16 +104,16 @@ type CatalogFilter struct {
 // VoiceUpload is a voice to clone. File, Name and Description are required.
 type VoiceUpload struct {
 	// File is a sound file with more than about six seconds of one person's speech.
-	// Its owner must have agreed to the clone.
+	// That person must have agreed to the clone.
 	File io.Reader
 	// FileName is its name; default "voice".
 	FileName string
 	VoiceAttributes
 }
 
-// ImageUpload is a picture to make a visual, a face or a background of. File, Name and
-// GenderPresentation are required; the other attributes default to "unspecified", and
-// Background to "plain".
+// ImageUpload is a picture from which a visual, a face or a background is made. File, Name
+// and GenderPresentation are required; SkinTone, AgeGroup and HairColor default to
+// "unspecified", and Background to "plain".
 //
 // A portrait (visual, face) is a square JPEG or PNG in sRGB of at least 2048×2048 pixels,
 // best 2600×2600: one person who faces the camera with open eyes and closed mouth, evenly
@@ -200,19 +200,19 @@ func (g Catalog) CreateVoice(ctx context.Context, in VoiceUpload, opts ...Option
 	return g.create(ctx, "", cmp.Or(in.FileName, "voice"), kind, data, CatalogAttributes{Voice: &in.VoiceAttributes}, opts)
 }
 
-// CreateVisual makes a visual, which is animated live, of a portrait. Its ID is what an
+// CreateVisual makes a visual, which is animated live, from a portrait. Its ID is what an
 // avatar takes as Visual.ID. Errors: bad_request for missing attributes and for a file
 // that is not a portrait as [ImageUpload] describes it.
 func (g Catalog) CreateVisual(ctx context.Context, in ImageUpload, opts ...Option) (*CatalogItem, error) {
 	return g.createImage(ctx, CatalogVisual, in, opts)
 }
 
-// CreateFace makes a face of a portrait; errors are those of CreateVisual.
+// CreateFace makes a face from a portrait; errors are those of CreateVisual.
 func (g Catalog) CreateFace(ctx context.Context, in ImageUpload, opts ...Option) (*CatalogItem, error) {
 	return g.createImage(ctx, CatalogFace, in, opts)
 }
 
-// CreateBackground makes a background of a JPEG or PNG picture of any size; errors are
+// CreateBackground makes a background from a JPEG or PNG picture of any size; errors are
 // those of CreateVisual.
 func (g Catalog) CreateBackground(ctx context.Context, in ImageUpload, opts ...Option) (*CatalogItem, error) {
 	return g.createImage(ctx, CatalogBackground, in, opts)
@@ -235,7 +235,7 @@ func (g Catalog) createImage(ctx context.Context, t CatalogType, in ImageUpload,
 		*field = cmp.Or(*field, defaultAttribute)
 	}
 	if t == CatalogVisual {
-		t = "" // what the service makes of a picture by itself
+		t = "" // the service's default for a picture
 	}
 	return g.create(ctx, t, cmp.Or(in.FileName, "image"), http.DetectContentType(data), data, CatalogAttributes{Visual: &a}, opts)
 }
@@ -275,8 +275,8 @@ func (g Catalog) create(ctx context.Context, t CatalogType, name, kind string, d
 	return item, nil
 }
 
-// ImportVoiceFromProviderA makes a catalog voice of one at provider A. Error:
-// voice_not_found_provider_a for an id that it does not know; nothing is created then.
+// ImportVoiceFromProviderA makes a catalog voice from a voice of provider A. Error:
+// voice_not_found_provider_a for an unknown id; nothing is created then.
 func (g Catalog) ImportVoiceFromProviderA(ctx context.Context, voiceID string, opts ...Option) (*CatalogItem, error) {
 	return g.importVoice(ctx, catalogImportA, voiceID, fault.VoiceNotFoundProviderA, opts)
 }
@@ -301,8 +301,8 @@ func (g Catalog) importVoice(ctx context.Context, e endpoint, voiceID string, un
 	return item, err
 }
 
-// unknownVoice reports whether the service says, in one of its ways, that a provider does
-// not have a voice.
+// unknownVoice reports whether err is one of the errors by which the service reports that
+// a provider does not have a voice.
 func unknownVoice(err error) bool {
 	for _, code := range [...]fault.Code{
 		fault.VoiceNotFoundElevenLabs, fault.VoiceNotFoundCartesia, fault.VoiceNotFoundProviderA, fault.VoiceNotFoundProviderB, fault.NotFound,

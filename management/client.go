@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Config says where the services are (service.md "Regions and base addresses").
+// Config has the addresses of the services (service.md "Regions and base addresses").
 type Config = appinit.Config
 
 // Options are the settings of a [Client]. Only PartnerID is required; without a secret, every
@@ -20,8 +20,8 @@ type Config = appinit.Config
 type Options struct {
 	// PartnerID is the account's id.
 	PartnerID int64 `json:"partnerId"`
-	// Secret is the account's admin secret. It is sent to the session API and nowhere
-	// else, and is in no error and no output of fmt.
+	// Secret is the account's admin secret. It is sent to the session API only, and
+	// never appears in an error or in the output of fmt.
 	Secret string `json:"-"`
 	// SecretFunc returns the secret, from a vault for example. It is called for every
 	// token that is minted. Only one of Secret and SecretFunc may be set.
@@ -40,8 +40,8 @@ type Response = fetch.Report
 
 const (
 	defaultUserID = "management"
-	// ownLife is how long a token that the client mints for itself is valid. It gets
-	// another one when a fifth of that is left.
+	// ownLife is how long a token that the client mints for itself is valid. It is
+	// replaced when less than a fifth of that time is left.
 	ownLife = 15 * time.Minute
 )
 
@@ -82,7 +82,7 @@ type Client struct {
 	onResponse func(Response)
 	close      func()
 
-	// turn holds a value while own is read or replaced.
+	// turn is the lock of own: it holds a value while own is read or replaced.
 	turn chan struct{}
 	own  Token
 }
@@ -105,7 +105,7 @@ func New(o Options) (*Client, error) {
 		partnerID: o.PartnerID, userID: o.UserID, secret: o.SecretFunc,
 		config: o.Config, addresses: addresses, onResponse: o.OnResponse, turn: make(chan struct{}, 1),
 	}
-	c.config.Warn = nil // it has warned
+	c.config.Warn = nil // Resolve has called it
 	if c.userID == "" {
 		c.userID = defaultUserID
 	}
@@ -124,7 +124,7 @@ func New(o Options) (*Client, error) {
 // Close closes the client's idle connections. It does not end calls; their contexts do.
 func (c *Client) Close() { c.close() }
 
-// String says which account the client is for.
+// String returns the account of the client, without secrets.
 func (c *Client) String() string {
 	return "management of partner " + strconv.FormatInt(c.partnerID, 10) + " " + fault.Redacted
 }
@@ -132,8 +132,8 @@ func (c *Client) String() string {
 // Format keeps secrets out of logs, whatever the verb is.
 func (c *Client) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, c.String()) }
 
-// ownToken returns an admin token of the client's own, minting it when there is none
-// that lasts. A refused token is not returned again.
+// ownToken returns the client's own admin token. It mints a new one if there is none,
+// if it expires soon, or if it is the refused one.
 func (c *Client) ownToken(ctx context.Context, refused Token) (Token, error) {
 	select {
 	case c.turn <- struct{}{}:

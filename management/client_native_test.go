@@ -263,7 +263,7 @@ func TestBadReplies(t *testing.T) {
 	}
 }
 
-// TestRedirectsAreNotFollowed gives the redirect a target that would tell.
+// TestRedirectsAreNotFollowed redirects to a server that notes whether it was reached.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	reached := false
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Codes of the findings of [Client.Doctor] and [Intellects.Audit], beside those of a prompt
+// Codes of the findings of [Client.Doctor] and [Intellects.Audit], besides those of a prompt
 // lint and [FindingClientTool].
 const (
 	FindingExternalIntellect   = "external_intellect"
@@ -39,8 +39,8 @@ const (
 
 // DoctorInput limits what [Client.Doctor] looks at.
 type DoctorInput struct {
-	// AgentIDs are the agents, with their intellects, to look at; none means all of the
-	// account, and its rules and settings.
+	// AgentIDs are the agents to check, with their intellects. None means the whole
+	// account, including its rules and settings.
 	AgentIDs []string
 }
 
@@ -51,8 +51,8 @@ type Diagnosis struct {
 	Summary  FindingSummary `json:"summary"`
 	// Checked counts the objects that were looked at, by kind.
 	Checked map[string]int `json:"checked"`
-	// Skipped says what could not be read, by kind, and why. What depends on it was not
-	// checked.
+	// Skipped has the kinds of objects that could not be read, and why. What depends on
+	// them was not checked.
 	Skipped map[string]string `json:"skipped"`
 }
 
@@ -62,7 +62,7 @@ type FindingSummary struct {
 	Warnings int `json:"warnings"`
 }
 
-// inventory is what an account has, as far as audits need it. A nil map was not read.
+// inventory has the objects of an account that audits need. A nil map could not be read.
 type inventory struct {
 	agents, avatars, skills map[string]bool
 	intellects              map[int64]bool
@@ -72,7 +72,7 @@ type inventory struct {
 	emails                  map[string]bool
 }
 
-// auditIntellect looks for what does not fit together in an intellect.
+// auditIntellect looks for inconsistencies in an intellect.
 func auditIntellect(i *Intellect, have *inventory) []Finding {
 	findings := LintPrompts(i)
 	add := func(code string, severity Severity, field, detail string) {
@@ -124,7 +124,7 @@ func auditIntellect(i *Intellect, have *inventory) []Finding {
 	return findings
 }
 
-// toolSecrets are the secrets that the request of a tool needs, and the intellect lacks.
+// toolSecrets looks for secrets that the request of a tool needs and the intellect lacks.
 func toolSecrets(tool *Tool, i *Intellect) []Finding {
 	texts := []string{tool.Config.URL, tool.Config.Body}
 	for _, value := range tool.Config.Headers {
@@ -160,8 +160,8 @@ func auditAgent(a *Agent, have *inventory) []Finding {
 	return findings
 }
 
-// auditRule looks for what a lifecycle rule refers to and does not exist, and for
-// rules that probably do more, or less, than intended.
+// auditRule looks for objects that a lifecycle rule refers to but that do not exist, and
+// for signs that the rule does more, or less, than intended.
 func auditRule(r *Rule, have *inventory) []Finding {
 	var findings []Finding
 	add := func(code string, severity Severity, field, detail string) {
@@ -231,7 +231,7 @@ func auditRule(r *Rule, have *inventory) []Finding {
 	return findings
 }
 
-// texts are the texts of a condition's value: one, or a list.
+// texts returns the strings of a condition's value, which may be one or a list.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case string:
@@ -251,8 +251,8 @@ func texts(value any) []string {
 }
 
 // Audit reads an intellect, and the account's tools, skills and knowledge, and looks for
-// what does not fit together. It writes nothing. Errors are those of Get; lists that
-// can't be read are left out of the checks.
+// inconsistencies. It writes nothing. Errors are those of Get; lists that can't be read are
+// left out of the checks.
 func (i Intellects) Audit(ctx context.Context, id int64) ([]Finding, error) {
 	intellect, err := i.Get(ctx, id)
 	if err != nil {
@@ -264,11 +264,11 @@ func (i Intellects) Audit(ctx context.Context, id int64) ([]Finding, error) {
 	return d.done().Findings, nil
 }
 
-// Doctor reads the whole account, or some agents of it, and looks for what does not fit
-// together: tools, skills, knowledge, intellects and avatars that do not exist, templates
-// with variables that nothing sets, rules and settings that nothing uses. It only reads.
-// Kinds that can't be read are listed as skipped. The error is that of a given agent that
-// can't be read, or the end of ctx.
+// Doctor reads the whole account, or some agents of it, and looks for inconsistencies:
+// tools, skills, knowledge, intellects and avatars that do not exist, templates with
+// variables that nothing sets, rules with errors, settings and e-mail templates that no
+// rule uses. It only reads. Kinds that can't be read are listed as skipped. The error is
+// that of reading one of AgentIDs, or that of an ended ctx.
 func (c *Client) Doctor(ctx context.Context, in DoctorInput) (*Diagnosis, error) {
 	if err := uniqueIDs("AgentIDs", in.AgentIDs); err != nil {
 		return nil, err
@@ -357,8 +357,8 @@ func (d *doctor) done() *Diagnosis {
 	return d.diagnosis
 }
 
-// read counts the objects of a list and hands each on. It reports whether the whole list
-// could be read, and notes why not.
+// read counts the objects of a list and calls use for each. It reports whether the whole
+// list could be read, and records the reason if not.
 func read[T any](d *doctor, kind string, objects func(func(*T, error) bool), use func(*T)) bool {
 	n := 0
 	for object, err := range objects {
@@ -373,7 +373,7 @@ func read[T any](d *doctor, kind string, objects func(func(*T, error) bool), use
 	return true
 }
 
-// why says in a few words why a list could not be read.
+// why returns in a few words why a list could not be read.
 func why(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -400,7 +400,8 @@ func (d *doctor) readParts() {
 	}
 }
 
-// readRules reads rules with what they refer to, and what no rule refers to.
+// readRules audits the rules, and looks for insight settings and e-mail templates that no
+// rule refers to.
 func (d *doctor) readRules() {
 	c, ctx, all := d.c, d.ctx, PageSize(MaxPageSize)
 	d.have.insights, d.have.emails = map[string]*Insight{}, map[string]bool{}

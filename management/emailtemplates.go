@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
 
-// EmailTemplates keeps texts of e-mails (management-api.md, "emailTemplates"). The region
-// frp2 has no messaging service: every call is region_unavailable there, without a
+// EmailTemplates manages texts of e-mails (management-api.md, "emailTemplates"). The region
+// frp2 has no messaging service: every call fails with region_unavailable there, without a
 // request, unless the options have its address. All calls need an admin token.
 type EmailTemplates struct{ c *Client }
 
@@ -23,7 +23,7 @@ type EmailTemplate struct {
 
 func (e *EmailTemplate) hasID() bool { return e.ID != "" }
 
-// EmailTemplateInput is a new text; all six fields are required.
+// EmailTemplateInput is a new e-mail template; all six fields are required.
 type EmailTemplateInput struct {
 	AppGUID  string `json:"appGuid"`
 	Name     string `json:"name"`
@@ -33,7 +33,7 @@ type EmailTemplateInput struct {
 	Language string `json:"language"`
 }
 
-// EmailTemplatePatch is what to change of a text; nil fields stay as they are.
+// EmailTemplatePatch describes a change of an e-mail template; nil fields stay as they are.
 type EmailTemplatePatch struct {
 	Name     *string `json:"name,omitempty"`
 	Subject  *string `json:"subject,omitempty"`
@@ -50,7 +50,8 @@ var (
 	emailDelete = endpoint{at: appinit.Messaging, path: "/email-template/delete"}
 )
 
-// Create makes a text. Errors: bad_request for a missing field, region_unavailable.
+// Create makes an e-mail template. Errors: bad_request for a missing field,
+// region_unavailable.
 func (e EmailTemplates) Create(ctx context.Context, in EmailTemplateInput, opts ...Option) (*EmailTemplate, error) {
 	err := firstError(
 		required("AppGUID", in.AppGUID), required("Name", in.Name), required("Subject", in.Subject),
@@ -62,7 +63,8 @@ func (e EmailTemplates) Create(ctx context.Context, in EmailTemplateInput, opts 
 	return fetchRecord[EmailTemplate](ctx, e.c, emailAdd, in, opts...)
 }
 
-// Get reads a text. Errors: bad_request for an empty id, not_found, region_unavailable.
+// Get reads an e-mail template. Errors: bad_request for an empty id, not_found,
+// region_unavailable.
 func (e EmailTemplates) Get(ctx context.Context, id string) (*EmailTemplate, error) {
 	if err := required("the id of an e-mail template", id); err != nil {
 		return nil, err
@@ -70,13 +72,13 @@ func (e EmailTemplates) Get(ctx context.Context, id string) (*EmailTemplate, err
 	return fetchRecord[EmailTemplate](ctx, e.c, emailGet, textID{id})
 }
 
-// List iterates over the account's texts. Error: region_unavailable.
+// List iterates over the account's e-mail templates. Error: region_unavailable.
 func (e EmailTemplates) List(ctx context.Context, opts ...Option) iter.Seq2[*EmailTemplate, error] {
 	return list[EmailTemplate](ctx, e.c, emailList, query{}, nil, opts)
 }
 
-// Update changes a text and returns it. Errors are those of Create and Get, and
-// bad_request for an empty patch.
+// Update changes an e-mail template and returns it. Errors are those of Create and Get,
+// and bad_request for an empty patch.
 func (e EmailTemplates) Update(ctx context.Context, id string, p EmailTemplatePatch) (*EmailTemplate, error) {
 	errs := []error{required("the id of an e-mail template", id)}
 	if p == (EmailTemplatePatch{}) {
@@ -98,8 +100,8 @@ func (e EmailTemplates) Update(ctx context.Context, id string, p EmailTemplatePa
 	}{textID{id}, p})
 }
 
-// Delete deletes a text. [ConfirmPermanent] is required (confirmation_required without
-// it).
+// Delete deletes an e-mail template. [ConfirmPermanent] is required (confirmation_required
+// without it).
 func (e EmailTemplates) Delete(ctx context.Context, id string, opts ...Option) error {
 	err := firstError(required("the id of an e-mail template", id), settingsOf(opts).confirm("an e-mail template"))
 	if err != nil {

@@ -65,7 +65,7 @@ func Example() {
 	fmt.Println(turn.Text)
 	fmt.Println(token) // without its text
 
-	// Guards stand in front of what can't be undone.
+	// The tag "live" protects the agent from an unintended delete.
 	err = client.Agents.Delete(ctx, made.AgentID, management.ConfirmPermanent)
 	fmt.Println(errors.Is(err, fault.ProtectedResource))
 	err = client.Agents.Delete(ctx, made.AgentID, management.ConfirmPermanent, management.AllowProtected)

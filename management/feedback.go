@@ -19,19 +19,19 @@ type FeedbackRow struct {
 	UserID     string `json:"user_id"`
 	IsPositive bool   `json:"is_positive"`
 	Comment    string `json:"comment"`
-	// CreatedAt and UpdatedAt are those of the message where the service does not say
-	// when it was rated.
+	// CreatedAt and UpdatedAt are the times of the message if the service does not return
+	// those of the rating.
 	CreatedAt Time `json:"created_at"`
 	UpdatedAt Time `json:"updated_at"`
 }
 
-// FeedbackFilter selects ratings that meet all conditions; zero fields are none.
+// FeedbackFilter selects ratings that meet all conditions; a zero field is no condition.
 type FeedbackFilter struct {
 	MessageID  string
 	MessageIDs []string
 	ThreadID   string
-	// AgentID selects threads that were opened with a token of that agent, which costs
-	// a request for each of them.
+	// AgentID selects the ratings in threads that were opened with a token of that agent,
+	// which takes at least one request for each thread.
 	AgentID string
 	// Positive selects one of the two ratings.
 	Positive *bool

@@ -22,11 +22,11 @@ type Finding struct {
 	// in docs/management.md.
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
-	// Object is what it is about, as in "intellect 1001"; "" in a lint of a text.
+	// Object is the checked object, as in "intellect 1001"; "" if a text was checked.
 	Object string `json:"object,omitempty"`
 	// Field is the place in the object, as in "prompts[2].value".
 	Field string `json:"field,omitempty"`
-	// Detail says for people what is wrong. It has no value of a secret in it.
+	// Detail describes the problem for people. It never contains the value of a secret.
 	Detail string `json:"detail"`
 }
 

@@ -31,8 +31,8 @@ var (
 	followupList = listing{endpoint: endpoint{at: appinit.Genie, path: "/followup/list", again: harmless}}
 )
 
-// Suggested returns first questions of the account or of the token's agent. They may
-// differ from call to call; none is an empty list.
+// Suggested returns the questions that the account or the token's agent suggests for a
+// start. They may differ from call to call, and there may be none.
 func (f Followups) Suggested(ctx context.Context) ([]Followup, error) {
 	questions := []Followup{}
 	err := f.c.post(ctx, followupSuggested, struct{}{}, &questions)

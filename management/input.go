@@ -39,11 +39,11 @@ func positive(field string, id int64) error {
 	return nil
 }
 
-// indexed is the place of an element of a list in a message.
+// indexed names an element of a list in a message.
 func indexed(field string, n int) string { return field + "[" + strconv.Itoa(n) + "]" }
 
-// scalarText is a variable as it stands in a rendered template: text without quotes,
-// null as nothing, anything else as JSON.
+// scalarText returns a variable as it appears in a rendered template: a string without
+// quotes, null as "", anything else as JSON.
 func scalarText(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -58,7 +58,7 @@ func scalarText(value any) string {
 	return string(text)
 }
 
-// httpURL checks an address that the service is to call.
+// httpURL checks an address that the service will call.
 func httpURL(field, address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -70,7 +70,7 @@ func httpURL(field, address string) error {
 	return nil
 }
 
-// A secret is named like a variable of a program.
+// The name of a secret has the form of a variable's name in a program.
 var secretNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
 func secretName(name string) bool { return secretNames.MatchString(name) }

@@ -54,7 +54,7 @@ type InsightInput struct {
 	ValueType string `json:"valueType"`
 }
 
-// InsightPatch is what to change of an insight setting; nil fields stay as they are.
+// InsightPatch describes a change of an insight setting; nil fields stay as they are.
 type InsightPatch struct {
 	Key       *string `json:"key,omitempty"`
 	Title     *string `json:"title,omitempty"`
@@ -145,10 +145,9 @@ func (i Insights) Update(ctx context.Context, id string, p InsightPatch) (*Insig
 	}{textID{id}, p})
 }
 
-// Delete deletes an insight setting. It reads all lifecycle rules first, and is conflict
-// when one names the setting, which has to be taken out first. Options:
-// [ConfirmPermanent] (confirmation_required without it), [Force] to delete it all the
-// same.
+// Delete deletes an insight setting. It reads all lifecycle rules first, and fails with
+// conflict when one refers to the setting. Options: [ConfirmPermanent]
+// (confirmation_required without it), [Force] to delete it anyway.
 func (i Insights) Delete(ctx context.Context, id string, opts ...Option) error {
 	s := settingsOf(opts)
 	if err := firstError(required("the id of an insight setting", id), s.confirm("an insight setting")); err != nil {

@@ -51,11 +51,11 @@ type Intellect struct {
 	CreatedAt Time              `json:"created_at,omitempty"`
 	UpdatedAt Time              `json:"updated_at,omitempty"`
 
-	badForms bool // user_properties_forms have another form
+	badForms bool // user_properties_forms could not be decoded
 }
 
-// UnmarshalJSON reads the known fields. One of another type stays empty: service.md
-// documents few types, and one record must not keep a list from being read.
+// UnmarshalJSON reads the known fields. A field of an unexpected type stays empty:
+// service.md documents few types, and one such record must not make a list unreadable.
 func (i *Intellect) UnmarshalJSON(data []byte) error {
 	type fields Intellect
 	err := json.Unmarshal(data, (*fields)(i))
@@ -74,7 +74,7 @@ func (i *Intellect) ClientVariables() bool {
 
 // Prompt is one part of the system prompt beside base_directive.
 type Prompt struct {
-	// Name tells prompts apart; it is not part of what the model reads.
+	// Name identifies the prompt; it is not part of what the model reads.
 	Name string `json:"name,omitempty"`
 	// Value is a template.
 	Value string `json:"value"`
@@ -123,7 +123,7 @@ type ModelConfiguration struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 }
 
-// AvatarSummaryConfig says how a conversation is summed up at its end.
+// AvatarSummaryConfig configures the summary of a conversation at its end.
 type AvatarSummaryConfig struct {
 	// Prompt tells the model what to do; "" is the service's own.
 	Prompt string `json:"prompt,omitempty"`
@@ -160,8 +160,8 @@ type FormField struct {
 	Required bool   `json:"required,omitempty"`
 }
 
-// SecretNames are the names of secrets, sorted. A reply's values are thrown away as it is
-// read, whatever they are.
+// SecretNames are the names of secrets, sorted. Values in a reply are discarded while it
+// is decoded.
 type SecretNames []string
 
 // UnmarshalJSON keeps the names of an object, or a list of names.
@@ -182,7 +182,7 @@ func (s *SecretNames) UnmarshalJSON(data []byte) error {
 // (management-api.md, "intellectConfig").
 const MaxKnowledgeIDs = 1
 
-// The checks of the setters. Each error is bad_request unless it says otherwise.
+// The checks of the setters. Each error is bad_request unless another code is named.
 
 func (m *ModelConfiguration) check() error {
 	if m == nil {
@@ -281,13 +281,14 @@ func recordID(field string, id int64) error {
 	return nil
 }
 
-// checkCapabilities: unknown_capability for a name.
+// checkCapabilities returns unknown_capability for an unknown name.
 func checkCapabilities(states map[string]string) error {
 	_, err := converse.MergeCapabilities(nil, states)
 	return err
 }
 
-// checkSecrets: a value that is the mask would be stored as it is shown.
+// checkSecrets refuses the mask as a value, because the service would keep the stored
+// value instead.
 func checkSecrets(values map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
@@ -302,7 +303,7 @@ func checkSecrets(values map[string]string) error {
 	return nil
 }
 
-// checkMCPServers: invalid_url for an address that is not http or https.
+// checkMCPServers returns invalid_url for an address that is not http or https.
 func checkMCPServers(servers []MCPServer) error {
 	names := make([]string, len(servers))
 	for n, s := range servers {
@@ -348,8 +349,8 @@ func checkForms(forms []UserPropertiesForm) error {
 	return nil
 }
 
-// setCapability is the stored map with changes over it: capability_vetoed for one that
-// is disabled and would be on or off again, unless forced.
+// mergeCapabilities returns stored with changes applied. The error is capability_vetoed
+// for turning a disabled capability on or off, unless force is set.
 func mergeCapabilities(stored, changes map[string]string, force bool) (map[string]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		if stored[name] == "disabled" && changes[name] != "disabled" && !force {

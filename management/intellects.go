@@ -10,8 +10,8 @@ import (
 )
 
 // Intellects builds AI configurations (service.md, "Intellects"). All calls need an admin
-// token. Each setter checks its argument first, is bad_request for what does not fit, and
-// may be repeated without another effect.
+// token. Each setter checks its argument first and fails with bad_request if it is invalid;
+// repeating a call has no further effect.
 type Intellects struct{ c *Client }
 
 var (
@@ -29,9 +29,9 @@ type numberID struct {
 	ID int64 `json:"id"`
 }
 
-// IntellectFields are the fields of an intellect that can be set. A nil field is the
-// service's default in [Intellects.Add], and stays as it is in [Intellects.Update]; an
-// empty list or map removes what is there. Fields that a null clears have setters.
+// IntellectFields are the fields of an intellect that can be set. A nil field means the
+// service's default in [Intellects.Add], and no change in [Intellects.Update]; an empty
+// list or map removes all values. A field that only a null clears has a setter for it.
 type IntellectFields struct {
 	Name                 *string              `json:"name,omitempty"`
 	BaseDirective        *string              `json:"base_directive,omitempty"`
@@ -55,7 +55,7 @@ type IntellectFields struct {
 	Metadata            map[string]string    `json:"metadata,omitzero"`
 }
 
-// check is what the setters check, and prompt_lint_failed for the templates.
+// check does the checks of the setters, and returns prompt_lint_failed for a bad template.
 func (f *IntellectFields) check() error {
 	texts := Intellect{Prompts: f.Prompts, AllowClientVariables: f.AllowClientVariables}
 	if f.BaseDirective != nil {
@@ -161,14 +161,14 @@ func (i Intellects) SetThreadStartTools(ctx context.Context, id int64, toolIDs .
 	return i.set(ctx, id, "thread_start_tools", orEmpty(toolIDs), uniqueIDs("thread_start_tools", toolIDs))
 }
 
-// SetAvatarSummaryConfig says how conversations are summed up; nil restores the defaults.
+// SetAvatarSummaryConfig configures the summaries of conversations; nil restores the defaults.
 // Each {{ key }} of the template must be a key of the analysis.
 func (i Intellects) SetAvatarSummaryConfig(ctx context.Context, id int64, s *AvatarSummaryConfig) error {
 	return i.set(ctx, id, "avatar_summary_config", orNull(s), s.check())
 }
 
-// SetSkillIDs attaches skills; none detaches all. The service answers forbidden for one
-// that does not exist or can't be used.
+// SetSkillIDs attaches skills; none detaches all. Error: the service's forbidden for a
+// skill that does not exist or can't be used.
 func (i Intellects) SetSkillIDs(ctx context.Context, id int64, skills ...SkillRef) error {
 	return i.set(ctx, id, "skill_ids", orEmpty(skills), checkSkills(skills))
 }
@@ -222,8 +222,8 @@ func (i Intellects) SetMetadata(ctx context.Context, id int64, values map[string
 
 // SetCapabilities sets the states of some capabilities, on, off or disabled, and keeps the
 // others: it reads the intellect and writes the whole map, so two calls at once for one
-// intellect may lose a change. Errors: unknown_capability, bad_request for a state, and
-// capability_vetoed for one that is disabled and would not be any longer, without [Force].
+// intellect may lose a change. Errors: unknown_capability, bad_request for an invalid state,
+// and capability_vetoed for changing a disabled capability without [Force].
 func (i Intellects) SetCapabilities(ctx context.Context, id int64, states map[string]string, opts ...Option) error {
 	if err := firstError(positive("the id of an intellect", id), checkCapabilities(states)); err != nil {
 		return err
@@ -258,7 +258,7 @@ func (i Intellects) SecretNames(ctx context.Context, id int64) ([]string, error)
 
 // SetSecrets sets some secrets, which templates read as secrets.NAME, and keeps the
 // others. Two calls at once for one intellect may lose a change. A value must not be
-// empty and not ***, which stands for a value that is not shown.
+// empty or ***, which stands for a value that is not shown.
 func (i Intellects) SetSecrets(ctx context.Context, id int64, values map[string]string) error {
 	if err := firstError(positive("the id of an intellect", id), checkSecrets(values)); err != nil {
 		return err
@@ -283,8 +283,8 @@ func (i Intellects) DeleteSecrets(ctx context.Context, id int64, names []string,
 	return i.writeSecrets(ctx, id, nil, names)
 }
 
-// writeSecrets writes all secrets: those that are kept as the mask, which the service
-// takes for "as it is".
+// writeSecrets writes all secrets. The mask as a value makes the service keep the stored
+// one.
 func (i Intellects) writeSecrets(ctx context.Context, id int64, values map[string]string, without []string) error {
 	names, err := i.SecretNames(ctx, id)
 	if err != nil {
@@ -318,25 +318,25 @@ func (i Intellects) ReplaceSecrets(ctx context.Context, id int64, values map[str
 	return i.set(ctx, id, "secrets", values, firstError(checkSecrets(values), settingsOf(opts).confirm("the secrets")))
 }
 
-// ForcedLanguage says in which language an agent answers and listens.
+// ForcedLanguage is the language in which an agent answers and listens.
 type ForcedLanguage struct {
 	// ConfigID is the intellect, which is required.
 	ConfigID int64
-	// AgentID is the agent whose speech recognition is set; "" leaves that to the
-	// language of the intellect.
+	// AgentID is the agent whose speech recognition is set; with "" it uses the language
+	// of the intellect.
 	AgentID string
-	// Language is a BCP 47 tag such as "de" or "en-US"; "" removes what an earlier
-	// call has set.
+	// Language is a BCP 47 tag such as "de" or "en-US"; "" removes the settings of an
+	// earlier call.
 	Language string
 	// LanguageName is its name in the instruction to the model. 28 languages have a
 	// default; others need one.
 	LanguageName string
 }
 
-// SetForcedLanguage sets the language of the answers, an instruction that says so, and the
-// language of speech recognition. The prompts are read and written whole, so two calls
-// at once for one intellect may lose a change. Error: bad_request for a tag that is none,
-// and for an unknown language without a name.
+// SetForcedLanguage sets the language of the answers, by an instruction in the prompts,
+// and the language of speech recognition. The prompts are read and written as a whole, so
+// two calls at once for one intellect may lose a change. Error: bad_request for an invalid
+// tag, and for an unknown language without a name.
 func (i Intellects) SetForcedLanguage(ctx context.Context, l ForcedLanguage) error {
 	if err := positive("ConfigID", l.ConfigID); err != nil {
 		return err
@@ -373,7 +373,7 @@ func (i Intellects) LintPrompts(ctx context.Context, id int64) ([]Finding, error
 	return LintPrompts(intellect), nil
 }
 
-// naming returns the intellects for which names holds.
+// naming returns the intellects for which names returns true.
 func (i Intellects) naming(ctx context.Context, names func(*Intellect) bool) ([]*Intellect, error) {
 	var found []*Intellect
 	for intellect, err := range i.List(ctx, PageSize(MaxPageSize)) {
@@ -387,8 +387,8 @@ func (i Intellects) naming(ctx context.Context, names func(*Intellect) bool) ([]
 	return found, nil
 }
 
-// unused refuses to delete what intellects still name, with their ids in the text and in
-// the body of the error.
+// unused returns an error if intellects still refer to an object that is to be deleted.
+// Their ids are in the text and in the body of the error.
 func (i Intellects) unused(ctx context.Context, code fault.Code, what string, names func(*Intellect) bool) error {
 	found, err := i.naming(ctx, names)
 	if err != nil || len(found) == 0 {
@@ -397,7 +397,7 @@ func (i Intellects) unused(ctx context.Context, code fault.Code, what string, na
 	return inUse(code, what, found)
 }
 
-// orNull keeps a nil pointer from becoming a typed nil.
+// orNull returns p, or an untyped nil for a nil pointer.
 func orNull[T any](p *T) any {
 	if p == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Knowledge keeps the texts that agents answer from (service.md, "Knowledge"). All calls
+// Knowledge manages the texts that agents answer from (service.md, "Knowledge"). All calls
 // but Search need an admin token.
 type Knowledge struct{ c *Client }
 
@@ -74,7 +74,7 @@ type Source struct {
 	Content string `json:"content"`
 	// EntryID is the service's id of the text, set by the service.
 	EntryID string `json:"entry_id,omitempty"`
-	// Indexers say how far the text is indexed, set by the service.
+	// Indexers are the states of the text in the indexes, set by the service.
 	Indexers []Indexer `json:"indexers,omitempty"`
 }
 
@@ -103,10 +103,10 @@ func (s *Source) Indexed() bool {
 	return len(s.Indexers) > 0 && !slices.ContainsFunc(s.Indexers, func(i Indexer) bool { return !i.Done() })
 }
 
-// Indexer is a state of the index.
+// Indexer is the state of a text in an index.
 type Indexer struct {
 	Type string `json:"type,omitempty"`
-	// IndexPosition is there when the text is indexed completely.
+	// IndexPosition is set when the text is indexed completely.
 	IndexPosition json.RawMessage `json:"index_position,omitempty"`
 }
 
@@ -115,7 +115,7 @@ func (i Indexer) Done() bool {
 	return len(i.IndexPosition) > 0 && string(i.IndexPosition) != "null" && string(i.IndexPosition) != "false"
 }
 
-// KnowledgePatch is what to change of a record; nil fields stay as they are.
+// KnowledgePatch describes a change of a record; nil fields stay as they are.
 type KnowledgePatch struct {
 	Name        *string `json:"name,omitempty"`
 	Description *string `json:"description,omitempty"`
@@ -123,10 +123,10 @@ type KnowledgePatch struct {
 	Config *KnowledgeConfig `json:"config,omitempty"`
 }
 
-// EntryStatus says how far one text is indexed.
+// EntryStatus is the indexing status of one text.
 type EntryStatus struct {
 	EntryID string `json:"entry_id"`
-	// Status is a word of the service.
+	// Status is the service's own word for it; see Done.
 	Status        string          `json:"status"`
 	IndexPosition json.RawMessage `json:"index_position,omitempty"`
 }
@@ -134,7 +134,7 @@ type EntryStatus struct {
 // Done reports whether the text can be found.
 func (e EntryStatus) Done() bool { return Indexer{IndexPosition: e.IndexPosition}.Done() }
 
-// SearchInput is a question to the account's texts.
+// SearchInput is a search in the account's texts.
 type SearchInput struct {
 	// Query is what to look for; required.
 	Query string `json:"query"`
@@ -147,7 +147,7 @@ type SearchInput struct {
 	MarginsInSeconds *int `json:"margins_in_seconds,omitempty"`
 	// IncludeSources returns the places one by one, as Chapters, instead of a Text.
 	IncludeSources *bool `json:"include_sources,omitempty"`
-	// EntryDescription adds what the texts are about.
+	// EntryDescription adds descriptions of the texts.
 	EntryDescription *bool `json:"entry_description,omitempty"`
 }
 
@@ -165,7 +165,7 @@ type Chapter struct {
 	Title   string `json:"title"`
 	Heading string `json:"heading"`
 	Text    string `json:"text"`
-	// Line is the number of the text's first line, from 1; only WithLineNumbers.
+	// Line is the number of the text's first line, from 1; set only with WithLineNumbers.
 	Line int `json:"line,omitempty"`
 }
 
@@ -256,8 +256,8 @@ func (k Knowledge) AddSource(ctx context.Context, id int64, s Source) (applied b
 }
 
 // RemoveSource removes a text from a record, and reports whether it did: false when the
-// record does not have it. It is the same text when type, name and content are the same;
-// with an EntryID only that counts. Calls for one record must be made one at a time.
+// record does not have it. Texts are compared by type, name and content; with an EntryID
+// by that only. Calls for one record must be made one at a time.
 func (k Knowledge) RemoveSource(ctx context.Context, id int64, s Source) (applied bool, err error) {
 	if s.Type == "" {
 		s.Type = SourceMarkdown
@@ -287,8 +287,8 @@ func (s *Source) same(stored json.RawMessage) bool {
 	return other.Type == s.Type && other.Name == s.Name && other.Content == s.Content
 }
 
-// editSources reads the configuration of a record, and writes it with other sources when
-// edit says so. All fields that it has are written back as they were.
+// editSources reads the configuration of a record, and writes it with the sources that
+// edit returns, if edit reports a change. All other fields are written back unchanged.
 func (k Knowledge) editSources(ctx context.Context, id int64, edit func([]json.RawMessage) ([]json.RawMessage, bool)) (bool, error) {
 	var record struct {
 		ID     *int64                     `json:"id"`
@@ -322,7 +322,7 @@ func (k Knowledge) editSources(ctx context.Context, id int64, edit func([]json.R
 	return err == nil, err
 }
 
-// Referencing returns the intellects that have the record. It reads all intellects.
+// Referencing returns the intellects that refer to the record. It reads all intellects.
 func (k Knowledge) Referencing(ctx context.Context, id int64) ([]*Intellect, error) {
 	if err := recordID("the id of a knowledge record", id); err != nil {
 		return nil, err
@@ -334,9 +334,9 @@ func namesKnowledge(id int64) func(*Intellect) bool {
 	return func(i *Intellect) bool { return slices.Contains(i.KnowledgeIDs, id) }
 }
 
-// Delete deletes a record with its texts. It reads all intellects first, and is
-// knowledge_in_use when one has the record. Options: [ConfirmPermanent]
-// (confirmation_required without it), [Force] to delete it all the same.
+// Delete deletes a record with its texts. It reads all intellects first, and fails with
+// knowledge_in_use when one refers to the record. Options: [ConfirmPermanent]
+// (confirmation_required without it), [Force] to delete it anyway.
 func (k Knowledge) Delete(ctx context.Context, id int64, opts ...Option) error {
 	s := settingsOf(opts)
 	if err := firstError(recordID("the id of a knowledge record", id), s.confirm("a knowledge record")); err != nil {
@@ -350,7 +350,7 @@ func (k Knowledge) Delete(ctx context.Context, id int64, opts ...Option) error {
 	return k.c.post(ctx, knowledgeDelete, numberID{id}, nil, opts...)
 }
 
-// EntryStatus says how far texts of a record are indexed. Errors: those of Get, and
+// EntryStatus returns the indexing status of texts of a record. Errors: those of Get, and
 // bad_request without entries.
 func (k Knowledge) EntryStatus(ctx context.Context, id int64, entryIDs ...string) ([]EntryStatus, error) {
 	errs := []error{recordID("the id of a knowledge record", id), uniqueIDs("entry_ids", entryIDs)}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// languages are the languages that [Intellects.SetForcedLanguage] knows by the first
-// part of their BCP 47 tag, with the name that the instruction uses
-// (management-api.md, "One-call helpers": 28 names).
+// languages maps the first part of a BCP 47 tag to the language's name in the
+// instruction of [Intellects.SetForcedLanguage] (management-api.md, "One-call helpers":
+// 28 names).
 var languages = map[string]string{
 	"ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
 	"en": "English", "es": "Spanish", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi",
@@ -21,8 +21,8 @@ var languages = map[string]string{
 // owns.
 const forcedLanguagePrompt = "forced_language"
 
-// languageName is the name of a language by its tag, or the given name; bad_request
-// for a tag that is none, and for an unknown one without a name.
+// languageName returns name, or if that is "" the name of the language with this tag.
+// Errors: bad_request for an invalid tag, and for an unknown language without a name.
 func languageName(tag, name string) (string, error) {
 	primary, _, _ := strings.Cut(tag, "-")
 	if !languageTag(tag) {
@@ -38,8 +38,8 @@ func languageName(tag, name string) (string, error) {
 		strings.Join(slices.Sorted(maps.Keys(languages)), ", "))
 }
 
-// languageTag reports whether tag is letters and digits in parts of 1 to 8, joined
-// by "-", the first of 2 or 3 letters.
+// languageTag reports whether tag is parts of 1 to 8 letters and digits, joined by "-",
+// the first of them 2 or 3 letters.
 func languageTag(tag string) bool {
 	for n, part := range strings.Split(tag, "-") {
 		if len(part) < 1 || len(part) > 8 || n == 0 && (len(part) < 2 || len(part) > 3) {
@@ -56,8 +56,8 @@ func languageTag(tag string) bool {
 }
 
 // withForcedLanguage returns prompts with the instruction to answer in the language of
-// that name, and without the former one. With name "" there is none. The name is part of
-// a template, so braces are taken out of it.
+// that name, in place of a former instruction. With name "" there is no instruction.
+// Braces are removed from the name, because it becomes part of a template.
 func withForcedLanguage(prompts []Prompt, name string) []Prompt {
 	rest := slices.DeleteFunc(slices.Clone(prompts), func(p Prompt) bool { return p.Name == forcedLanguagePrompt })
 	if name == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Lifecycle keeps rules: what is done when something happens to a thread (service.md,
+// Lifecycle manages rules, which define what is done on an event of a thread (service.md,
 // "Lifecycle rule"). All calls need an admin token.
 type Lifecycle struct{ c *Client }
 
@@ -46,8 +46,8 @@ func (r *Rule) insights() []string {
 // RuleTerm is a condition of a rule.
 type RuleTerm struct {
 	// Field is one of those that [Lifecycle.DescribeFields] lists, such as
-	// object.agent_id. Threads without an agent of their own do not match conditions
-	// about it.
+	// object.agent_id. Threads of the agent "default" match no condition on
+	// object.agent_id.
 	Field string `json:"field"`
 	// Operator is one of [Operators].
 	Operator string `json:"operator"`
@@ -60,10 +60,10 @@ type RuleTerm struct {
 type RuleAction struct {
 	// Type is one of [ActionTypes].
 	Type string `json:"type"`
-	// InsightSettingIDs are what triggerInsightSettingsKai finds out, at most
+	// InsightSettingIDs are the settings that triggerInsightSettingsKai evaluates, at most
 	// [MaxRuleInsights].
 	InsightSettingIDs []string `json:"insightSettingIds,omitempty"`
-	// EmailTemplateID and To are what sendEmail sends, and to whom.
+	// EmailTemplateID and To are the template and the recipient of sendEmail.
 	EmailTemplateID string `json:"emailTemplateId,omitempty"`
 	To              string `json:"to,omitempty"`
 }
@@ -101,7 +101,7 @@ type RuleInput struct {
 	Actions    []RuleAction `json:"actions"`
 }
 
-// RulePatch is what to change of a rule; nil fields stay as they are.
+// RulePatch describes a change of a rule; nil fields stay as they are.
 type RulePatch struct {
 	Name        *string      `json:"name,omitempty"`
 	Description *string      `json:"description,omitempty"`
@@ -119,7 +119,7 @@ type RuleField struct {
 	Operators []string `json:"operators,omitempty"`
 }
 
-// RuleEvent describes an event that rules can wait for.
+// RuleEvent describes an event that can trigger rules.
 type RuleEvent struct {
 	ObjectType  string `json:"objectType"`
 	EventType   string `json:"eventType"`
@@ -249,9 +249,9 @@ func (l Lifecycle) Delete(ctx context.Context, id string, opts ...Option) error 
 	return l.c.post(ctx, lifecycleDelete, textID{id}, nil, opts...)
 }
 
-// Match returns the rules that an event of a thread would run, and runs none. changedKeys
-// are those of an analysis_updated. Errors: bad_request for an empty id or an unknown
-// event, not_found.
+// Match returns the rules that an event of a thread would trigger, without running them.
+// changedKeys are the changed keys of an analysis_updated event. Errors: bad_request for
+// an empty id or an unknown event, not_found.
 func (l Lifecycle) Match(ctx context.Context, threadID, eventType string, changedKeys ...string) ([]Rule, error) {
 	if err := firstError(required("the id of a thread", threadID), oneOf("the event type", eventType, EventTypes)); err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ func (l Lifecycle) Match(ctx context.Context, threadID, eventType string, change
 	}{objectThread, eventType, threadID, changedKeys})
 }
 
-// Events lists the events that rules can wait for.
+// Events lists the events that can trigger rules.
 func (l Lifecycle) Events(ctx context.Context) ([]RuleEvent, error) {
 	return objects[RuleEvent](ctx, l.c, lifecycleEvents, struct{}{})
 }
@@ -286,7 +286,7 @@ func objects[T any](ctx context.Context, c *Client, e endpoint, body any) ([]T, 
 	return reply.Objects, err
 }
 
-// scoped reports whether a condition of the rule names the agents that it is for.
+// scoped reports whether a condition limits the rule to certain agents.
 func (r *Rule) scoped() bool {
 	return slices.ContainsFunc(r.Conditions, func(t RuleTerm) bool { return t.Field == "object.agent_id" })
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
-// Messages reads what was said (service.md, "Messages, feedback, followups"). With a
-// conversation or agent token ([WithToken]) it is what its user may read; a widget token
-// is wrong_token_scope.
+// Messages reads what was said (service.md, "Messages, feedback, followups"). A
+// conversation or agent token ([WithToken]) gives access to what its user may read; a widget
+// token fails with wrong_token_scope.
 type Messages struct{ c *Client }
 
 // Message is a message of a thread, or a shared copy of one.
 type Message = visitor.Message
 
-// MessageFilter selects messages that meet all conditions; zero fields are none.
+// MessageFilter selects messages that meet all conditions; a zero field is no condition.
 type MessageFilter struct {
 	ThreadID string   `json:"threadIdEquals,omitempty"`
 	ID       string   `json:"idEquals,omitempty"`
 	IDs      []string `json:"idsIn,omitempty"`
 	// ConfigID is the intellect that answered.
 	ConfigID int64 `json:"genieIdEquals,omitempty"`
-	// Positive selects rated messages, those with this rating.
+	// Positive selects the messages with this rating.
 	Positive *bool `json:"isPositiveEquals,omitempty"`
-	// PositiveIn selects rated messages by several ratings.
+	// PositiveIn selects the messages with one of these ratings.
 	PositiveIn  []bool    `json:"isPositiveIn,omitempty"`
 	UserID      *string   `json:"userIdEquals,omitempty"`
 	CreatedFrom time.Time `json:"createdAtGreaterThanOrEqual,omitzero"`
@@ -105,8 +105,8 @@ func (m Messages) Share(ctx context.Context, id, newTitle string, opts ...Option
 }
 
 // Report returns the messages that f selects as CSV: ids and names of users, questions
-// and comments word for word, which are private. It needs an admin token. [PageSize]
-// bounds it, at most 500, which is the default.
+// and comments word for word, which are private. It needs an admin token. [PageSize] is the
+// maximum number of messages; the default and the limit are 500.
 func (m Messages) Report(ctx context.Context, f MessageFilter, opts ...Option) ([]byte, error) {
 	s := settingsOf(opts)
 	if err := firstError(checkOrder(f.OrderBy), s.checkPageSize()); err != nil {
@@ -121,8 +121,8 @@ func (m Messages) Report(ctx context.Context, f MessageFilter, opts ...Option) (
 	return report, err
 }
 
-// ReportSummary reads a report and counts what is in it. It needs an admin token.
-// [PageSize] is as for Report.
+// ReportSummary requests a report and computes its figures ([SummarizeReport]). It needs an
+// admin token. [PageSize] is as for Report.
 func (m Messages) ReportSummary(ctx context.Context, f MessageFilter, opts ...Option) (ReportSummary, error) {
 	report, err := m.Report(ctx, f, opts...)
 	if err != nil {

@@ -14,11 +14,12 @@ type Confirmation uint8
 
 // The confirmations.
 const (
-	// ConfirmPermanent is required by every delete, which is confirmation_required
-	// without it.
+	// ConfirmPermanent is required by every delete, which fails with
+	// confirmation_required without it.
 	ConfirmPermanent Confirmation = 1 << iota
-	// Force deletes what is still in use: a tool, skill or knowledge record that an
-	// intellect names.
+	// Force deletes an object that is still in use: a tool, skill or knowledge record of
+	// an intellect, or an insight setting of a lifecycle rule. In
+	// [Intellects.SetCapabilities] it permits a change of a disabled capability.
 	Force
 	// AllowProtected deletes an agent with one of [ProtectedTags].
 	AllowProtected
@@ -35,7 +36,7 @@ type IdempotencyKey string
 // [MaxPageSize]. It changes how many requests there are, not what a loop gets.
 type PageSize int
 
-// settings are what the options of a call come to.
+// settings are the combined options of a call.
 type settings struct {
 	confirmed Confirmation
 	key       string

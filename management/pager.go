@@ -29,7 +29,7 @@ type listing struct {
 	size int
 }
 
-// query is what is asked of a listing.
+// query is the body of a request for a page of a listing.
 type query struct {
 	Filter  any    `json:"filter,omitempty"` // nil means everything
 	OrderBy string `json:"orderBy,omitempty"`
@@ -63,8 +63,8 @@ func (l listing) pageSize(s settings) int {
 	return DefaultPageSize
 }
 
-// list iterates over a list, one page at a time as the loop goes on, and ends after the
-// first error. The caller checks the filter and passes what is wrong with it as bad.
+// list iterates over a list, requesting one page at a time, and ends after the first
+// error. bad is the error of an invalid filter, or nil; the caller checks the filter.
 func list[T any](ctx context.Context, c *Client, l listing, q query, bad error, opts []Option) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		s := settingsOf(opts)
@@ -79,8 +79,8 @@ func list[T any](ctx context.Context, c *Client, l listing, q query, bad error, 
 		var begins []byte
 		same, seen := 0, 0
 		for index := 1; ; index++ {
-			// Pages are counted rather than computed from what has been seen where the
-			// service counts them too; one may have fewer objects than requested.
+			// Where the service numbers pages, they are counted, not computed from the
+			// objects seen, because a page may have fewer objects than requested.
 			if q.Pager = (indexPager{index, size}); l.offsets() {
 				q.Pager = offsetPager{seen, size}
 			}

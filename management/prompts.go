@@ -33,18 +33,19 @@ const (
 	// FindingPromptUnknownVariable is a sys__ name that the service does not set, or
 	// any name that nothing can set because client variables are off.
 	FindingPromptUnknownVariable = "prompt_unknown_variable"
-	// FindingPromptToken is sys__ks: a token would be part of the prompt.
+	// FindingPromptToken is sys__ks, by which a token would be part of the prompt, or a
+	// secret in a text that is spoken.
 	FindingPromptToken = "prompt_token"
 	// FindingPromptUserAttribute is an attribute that users do not have.
 	FindingPromptUserAttribute = string(fault.ReservedUserAttrUnresolved)
-	// FindingSecretPrefix is a reference that looks like a secret and is none.
+	// FindingSecretPrefix is a reference that looks like a secret but is not one.
 	FindingSecretPrefix = "secret_ref_bad_prefix"
 	// FindingSecretUnresolved names a secret that is not set.
 	FindingSecretUnresolved = "secret_ref_unresolved"
 )
 
-// PromptContext is what a lint knows of the surroundings of a template. The zero value
-// allows what any intellect may have.
+// PromptContext describes where a template is used. The zero value allows client
+// variables and any secret.
 type PromptContext struct {
 	// NoClientVariables means that allow_client_variables is off, so that only names
 	// that the service sets have a value.
@@ -59,7 +60,7 @@ type PromptContext struct {
 
 // LintPrompt checks one template (service.md, "Reserved template variables"): braces
 // that do not match, names that the service does not set, a token or a secret where
-// it would be shown. It sends nothing. No finding means nil.
+// it would be shown. It sends nothing. Without findings it returns nil.
 func LintPrompt(template string, c PromptContext) []Finding {
 	var findings []Finding
 	add := func(code string, severity Severity, detail string) {
@@ -123,8 +124,8 @@ func setByService() []string {
 	})
 }
 
-// LintPrompts checks the templates of an intellect: base_directive, prompts, glossary,
-// opening_phrase and the template of the summary.
+// LintPrompts checks the templates of an intellect: base_directive, prompts, glossary and
+// opening_phrase.
 func LintPrompts(i *Intellect) []Finding {
 	c := PromptContext{NoClientVariables: !i.ClientVariables()}
 	if i.Secrets != nil {
@@ -166,14 +167,14 @@ func lintFailed(findings []Finding) error {
 	if first.Field != "" {
 		detail = first.Field + ": " + detail
 	}
-	list := make([]any, len(findings)) // of JSON's own types, which an error's body is made of
+	list := make([]any, len(findings)) // the body of an error consists of JSON types
 	for n, f := range findings {
 		list[n] = map[string]any{"code": f.Code, "severity": string(f.Severity), "field": f.Field, "detail": f.Detail}
 	}
 	return fault.New(fault.PromptLintFailed, detail).WithBody(map[string]any{"findings": list})
 }
 
-// Preview is a template as the service would render it, by [PreviewPrompt].
+// Preview is the result of [PreviewPrompt]: a template as the service would render it.
 type Preview struct {
 	// Text is the template with the values in it. A secret is shown as ***.
 	Text string `json:"text"`
@@ -198,7 +199,7 @@ type PreviewValues struct {
 	Context PromptContext
 }
 
-// mask is what is shown of a secret, and what a write means by "keep it".
+// mask is shown instead of a secret's value. In a write it keeps the stored value.
 const mask = "***"
 
 // PreviewPrompt renders a template with the values given, without a request. The error

@@ -12,24 +12,24 @@ import (
 type Brief struct {
 	// DisplayName is what the agent is called. Required.
 	DisplayName string
-	// Directive says what the agent is for; it becomes the intellect's base directive, a
+	// Directive describes the agent's task; it becomes the intellect's base directive, a
 	// template. Required.
 	Directive string
-	// OpeningPhrase is a template, or [SilentOpening]; "" is the service's.
+	// OpeningPhrase is a template, or [SilentOpening]; "" is the service's default.
 	OpeningPhrase string
-	// VoiceID and VisualID are items of the catalog; "" takes the first of its kind.
+	// VoiceID and VisualID are ids of catalog items; "" is the first item of that type.
 	VoiceID, VisualID string
-	// AdminTags are the agent's.
+	// AdminTags are the tags of the agent.
 	AdminTags []string
 
-	// The rest is optional: what of it can't be done is in [Provisioned.Problems], and the
-	// agent exists nevertheless.
+	// The fields below are optional: if one can't be applied, the error is in
+	// [Provisioned.Problems], and the agent is made anyway.
 
 	// Capabilities are on, off or disabled by name.
 	Capabilities map[string]string
-	// Tools are made, and the intellect gets them.
+	// Tools are made and attached to the intellect.
 	Tools []NewTool
-	// KnowledgeIDs and SkillIDs are what the intellect gets besides.
+	// KnowledgeIDs and SkillIDs are attached to the intellect.
 	KnowledgeIDs []int64
 	SkillIDs     []SkillRef
 }
@@ -47,7 +47,7 @@ type Provisioned struct {
 	AvatarID    string   `json:"avatarId,omitempty"`
 	AgentID     string   `json:"agentId,omitempty"`
 	WidgetID    string   `json:"widgetId,omitempty"`
-	// Problems are what of the optional parts could not be done.
+	// Problems are the errors of the optional fields that could not be applied.
 	Problems []error `json:"-"`
 }
 
@@ -55,10 +55,10 @@ type Provisioned struct {
 // widget id (management-api.md "One-call helpers").
 //
 // Errors: bad_request and the other codes of [Intellects.Add] before any request;
-// provision_failed when a step fails, whose body has the step (intellect, extras, avatar, agent
-// or widget) and what was made, as the first result has. Nothing is removed then. With an
-// [IdempotencyKey] the same call can be made again: the service repeats its replies for
-// what exists already, and the rest is made.
+// provision_failed when a step fails. Its body has the name of the step (intellect, extras,
+// avatar, agent or widget) and what was made so far, which is also in the first result;
+// nothing is removed. With an [IdempotencyKey] the same call can be repeated: the service
+// repeats its replies for what exists already, and the rest is made.
 func (c *Client) Provision(ctx context.Context, b Brief, opts ...Option) (*Provisioned, error) {
 	fields := IntellectFields{Name: &b.DisplayName, BaseDirective: &b.Directive}
 	if b.OpeningPhrase != "" {
@@ -96,12 +96,12 @@ func (c *Client) Provision(ctx context.Context, b Brief, opts ...Option) (*Provi
 	return made, nil
 }
 
-// plain is what was made in JSON's own types, as the body of an error has it.
+// plain returns p in the basic types of JSON, for the body of an error.
 func (p *Provisioned) plain() map[string]any {
 	plain := map[string]any{}
 	data, err := json.Marshal(p)
 	if err == nil {
-		_ = json.Unmarshal(data, &plain) // it has just been made
+		_ = json.Unmarshal(data, &plain) // data is valid: it has just been encoded
 	}
 	return plain
 }
@@ -113,7 +113,7 @@ type provision struct {
 	base string // the idempotency key, "" for none
 }
 
-// key is the idempotency key of a create.
+// key returns the option with the idempotency key of one create, none without a base.
 func (p *provision) key(of string) []Option {
 	if p.base == "" {
 		return nil
@@ -152,7 +152,7 @@ func (p *provision) extras(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// avatar makes an avatar of the voice and visual that were chosen, or of the first ones.
+// avatar makes an avatar from the given voice and visual, or from the first ones.
 func (p *provision) avatar(ctx context.Context) error {
 	ids := map[CatalogType]string{CatalogVoice: p.b.VoiceID, CatalogVisual: p.b.VisualID}
 	for _, kind := range []CatalogType{CatalogVoice, CatalogVisual} {

@@ -16,12 +16,12 @@ import (
 // topQuestions is how many questions a summary has.
 const topQuestions = 10
 
-// ReportSummary is what a report of messages says in figures (service.md, "Messages,
-// feedback, followups"). It has no user ids or comments, but it has questions as users
-// asked them.
+// ReportSummary has the figures of a message report (service.md, "Messages, feedback,
+// followups"). It contains no user ids or comments, but it contains questions in the words
+// of users.
 type ReportSummary struct {
-	// Messages is the number of rows, Threads and Users are how many different ones
-	// they name.
+	// Messages is the number of rows, Threads and Users are the numbers of different
+	// threads and users in them.
 	Messages int `json:"messages"`
 	Threads  int `json:"threads"`
 	Users    int `json:"users"`
@@ -33,28 +33,28 @@ type ReportSummary struct {
 	FeedbackRatio *float64 `json:"feedbackRatio"`
 	// TopQuestions are the questions that were asked most often, at most 10.
 	TopQuestions []QuestionCount `json:"topQuestions"`
-	// Meta says where the figures come from.
+	// Meta describes the origin of the figures.
 	Meta Meta `json:"_meta"`
 }
 
-// QuestionCount is how often a question was asked. Questions that differ in case, spaces
-// and the punctuation at their end are one.
+// QuestionCount is how often a question was asked. Questions that differ only in case,
+// spaces and the punctuation at their end are counted as one.
 type QuestionCount struct {
 	Question string `json:"question"`
 	Count    int    `json:"count"`
 }
 
-// Meta is the receipt of a result: when, for which partner, and from what it was made.
+// Meta describes the origin of a result: the time, the partner and the source.
 type Meta struct {
 	Time      time.Time `json:"time"`
 	PartnerID int64     `json:"partnerId"`
-	// Source is the route that was asked.
+	// Source is the path of the request.
 	Source string `json:"source"`
-	// Scope says what the result covers, as in "the first 500 messages".
+	// Scope describes what the result covers, as in "the first 500 messages".
 	Scope string `json:"scope"`
 }
 
-// Columns of a report that the summary needs, by the names that reports may give them.
+// Columns of a report that the summary needs, with the names that they may have.
 var reportColumns = map[string][]string{
 	"thread":   {"thread_id", "threadid", "thread"},
 	"user":     {"user_id", "userid", "user"},
@@ -62,8 +62,8 @@ var reportColumns = map[string][]string{
 	"rating":   {"is_positive", "ispositive", "rating", "feedback"},
 }
 
-// SummarizeReport reads a report as CSV with a line of headers and counts. It leaves Meta
-// empty. The error is invalid_response for text that is not such a report.
+// SummarizeReport computes the figures of a report, which is CSV with a line of headers. It
+// leaves Meta empty. The error is invalid_response for text that is not such a report.
 func SummarizeReport(report io.Reader) (ReportSummary, error) {
 	rows := csv.NewReader(report)
 	rows.FieldsPerRecord = -1

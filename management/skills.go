@@ -20,7 +20,7 @@ type Skill struct {
 	Name         string `json:"name"`
 	Description  string `json:"description"`
 	Instructions string `json:"instructions"`
-	// PartnerID is 0 for a shared skill, nil if the service does not say.
+	// PartnerID is 0 for a shared skill, nil if the service does not return it.
 	PartnerID *int64 `json:"partner_id,omitempty"`
 	CreatedAt Time   `json:"created_at,omitempty"`
 	UpdatedAt Time   `json:"updated_at,omitempty"`
@@ -28,8 +28,8 @@ type Skill struct {
 
 func (s *Skill) hasID() bool { return s.ID != "" }
 
-// Shared reports whether every account has the skill. It is in lists and may be attached
-// to an intellect; get, update and delete are not_found.
+// Shared reports whether the skill is shared by all accounts. A shared skill is listed and
+// may be attached to an intellect; get, update and delete fail with not_found.
 func (s *Skill) Shared() bool { return s.PartnerID != nil && *s.PartnerID == 0 }
 
 // SkillInput is a new skill. Name and Description are required.
@@ -40,7 +40,7 @@ type SkillInput struct {
 	Instructions string `json:"instructions,omitempty"`
 }
 
-// SkillPatch is what to change of a skill; nil fields stay as they are.
+// SkillPatch describes a change of a skill; nil fields stay as they are.
 type SkillPatch struct {
 	Name         *string `json:"name,omitempty"`
 	Description  *string `json:"description,omitempty"`
@@ -112,7 +112,7 @@ func (s Skills) Update(ctx context.Context, id string, p SkillPatch) (*Skill, er
 	}{textID{id}, p})
 }
 
-// Referencing returns the intellects that have the skill. It reads all intellects.
+// Referencing returns the intellects that refer to the skill. It reads all intellects.
 func (s Skills) Referencing(ctx context.Context, id string) ([]*Intellect, error) {
 	if err := required("the id of a skill", id); err != nil {
 		return nil, err
@@ -126,9 +126,9 @@ func namesSkill(id string) func(*Intellect) bool {
 	}
 }
 
-// Delete deletes a skill. It reads all intellects first, and is skill_in_use when one has
-// it. Options: [ConfirmPermanent] (confirmation_required without it), [Force] to delete
-// it all the same.
+// Delete deletes a skill. It reads all intellects first, and fails with skill_in_use when
+// one refers to it. Options: [ConfirmPermanent] (confirmation_required without it), [Force]
+// to delete it anyway.
 func (s Skills) Delete(ctx context.Context, id string, opts ...Option) error {
 	given := settingsOf(opts)
 	if err := firstError(required("the id of a skill", id), given.confirm("a skill")); err != nil {

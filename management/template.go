@@ -17,8 +17,8 @@ type piece struct {
 
 // parseTemplate splits a template of the service: text with {{ name }} and
 // {{ name | default('text') }} in it. open is the position of a "{{" without its "}}"
-// and of a "}}" without its "{{", -1 if there is none; what is broken is literal text,
-// as the service treats it.
+// or of a "}}" without its "{{", -1 if there is none. Unmatched braces are literal text,
+// as the service treats them.
 func parseTemplate(template string) (pieces []piece, open int) {
 	open = -1
 	literal := func(text string, at int) {

@@ -11,9 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
-// Threads reads and changes stored dialogues (service.md, "Threads"). With a conversation
-// or agent token ([WithToken]) they are those of its user; a widget token is
-// wrong_token_scope.
+// Threads reads and changes stored dialogues (service.md, "Threads"). A conversation or
+// agent token ([WithToken]) gives access to those of its user only; a widget token fails
+// with wrong_token_scope.
 type Threads struct{ c *Client }
 
 // Thread is a stored dialogue.
@@ -22,8 +22,8 @@ type Thread = visitor.Thread
 // Transcript is a thread as plain text.
 type Transcript = visitor.Transcript
 
-// ThreadFilter selects threads that meet all conditions; zero fields are none. There is
-// no condition for several agents: list the threads of each.
+// ThreadFilter selects threads that meet all conditions; a zero field is no condition.
+// There is no condition for several agents: list the threads of each.
 type ThreadFilter struct {
 	AgentID   string   `json:"agentIdEquals,omitempty"`
 	ContextID string   `json:"contextIdEqual,omitempty"`
@@ -32,7 +32,8 @@ type ThreadFilter struct {
 	PartnerID int64    `json:"partnerIdEquals,omitempty"`
 	Status    string   `json:"statusEquals,omitempty"`
 	Statuses  []string `json:"statusIn,omitempty"`
-	// UserID selects one user's; a pointer to "" those of anonymous visitors.
+	// UserID selects the threads of one user; a pointer to "" selects those of anonymous
+	// visitors.
 	UserID      *string   `json:"userIdEquals,omitempty"`
 	Everywhere  bool      `json:"isEverywhere,omitempty"`
 	CreatedFrom time.Time `json:"createdAtGreaterThanOrEqual,omitzero"`
@@ -120,22 +121,22 @@ type PushInput struct {
 	Content string `json:"content"`
 	// RequestVars are variables of the prompt: strings, numbers, booleans and nil.
 	RequestVars map[string]any `json:"request_vars,omitempty"`
-	// SystemMessage is for the model alone: it is not said.
+	// SystemMessage means that the message is for the model only and is not spoken.
 	SystemMessage bool `json:"system_message,omitempty"`
 }
 
-// Pushed says where a push has come.
+// Pushed is the result of [Threads.Push].
 type Pushed struct {
-	// Delivered is false when no live session has the thread. The message is saved
-	// all the same, and listed among the thread's messages.
+	// Delivered is false when the thread has no live session. The message is saved
+	// anyway, and listed among the thread's messages.
 	Delivered bool `json:"delivered"`
-	// MessageID is the saved message, "" if the service does not say.
+	// MessageID is the id of the saved message, "" if the service does not return it.
 	MessageID string `json:"message_id,omitempty"`
 }
 
 // Push puts a message into a thread; a live session says it at once. It needs an admin
 // token. Errors: bad_request for an empty id or content, validation_error for a variable
-// that is reserved or no scalar, not_found.
+// that is reserved or not a scalar, not_found.
 func (t Threads) Push(ctx context.Context, id string, in PushInput, opts ...Option) (Pushed, error) {
 	if err := firstError(required("the id of a thread", id), required("the content", in.Content)); err != nil {
 		return Pushed{}, err
@@ -201,8 +202,8 @@ func (t Threads) Transcript(ctx context.Context, id string) (Transcript, error) 
 	return visitor.ParseTranscript(*reply.Data), nil
 }
 
-// Complete tells the service that a conversation is over, so that the rules for its end
-// run at once. The session classes do that by themselves; repeating it is harmless.
+// Complete reports the end of a conversation to the service, so that the rules for it
+// run at once. The session classes do that automatically; repeating it is harmless.
 func (t Threads) Complete(ctx context.Context, id string) error {
 	if err := required("the id of a thread", id); err != nil {
 		return err

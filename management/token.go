@@ -11,9 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// TokenKind is the kind of a token, which a minted token has recorded. Calls that the kind
-// does not allow are wrong_token_scope without a request (service.md "Authentication"
-// rule 6).
+// TokenKind is the kind of a token, recorded when the token is minted. Calls that the kind
+// does not allow fail with wrong_token_scope, without a request (service.md
+// "Authentication" rule 6).
 type TokenKind = appinit.TokenKind
 
 // The kinds of tokens. The service decides what an UnknownToken may do.
@@ -25,8 +25,8 @@ const (
 	WidgetToken       = appinit.WidgetToken
 )
 
-// Token is a session token and what is known about it. fmt and encoding/json don't show
-// its text; KS returns it.
+// Token is a session token with its properties. fmt and encoding/json don't show its
+// text; KS returns it.
 type Token struct {
 	Kind TokenKind
 	// AdminSession is set for a conversation or agent token of an admin's session.
@@ -60,7 +60,7 @@ func (t Token) KS() string {
 // admin reports whether t is an admin's session.
 func (t Token) admin() bool { return t.Kind == AdminToken || t.AdminSession }
 
-// String says what the token is for.
+// String returns the kind of the token, without its text.
 func (t Token) String() string {
 	kind := string(t.Kind)
 	if t.Kind == UnknownToken {

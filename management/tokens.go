@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Lives of tokens (wire-protocol §1.3).
+// Lifetimes of tokens (wire-protocol §1.3).
 const (
 	DefaultAdminTTL = time.Hour
 	MaxAdminTTL     = 7 * 24 * time.Hour
@@ -41,7 +41,7 @@ const (
 )
 
 // Tokens mints and ends session tokens (service.md "Authentication"). Minting needs the
-// admin secret, and is no_secret without it.
+// admin secret, and fails with no_secret without it.
 type Tokens struct{ c *Client }
 
 // AdminTokenInput describes an admin token.
@@ -61,8 +61,8 @@ type TokenInput struct {
 	// AgentID labels the threads; an agent token requires it, and so does appInit.
 	// Without it threads have the agent "default".
 	AgentID string
-	// UserID is the end user, whose threads and memory the token's are. Pass a
-	// different one for each. Required with AdminSession.
+	// UserID is the end user: the token gives access to the threads and memory of this
+	// user. Pass a different id for each user. Required with AdminSession.
 	UserID string
 	// TTL is the token's life, in whole seconds; 1 s to 24 hours. Default 30 minutes.
 	TTL time.Duration
@@ -81,17 +81,17 @@ type TokenInput struct {
 type Restrictions struct {
 	// IP is the address, or the prefix of addresses, that the token is valid from.
 	IP string
-	// URI is the path that the token is valid for; a * at its end stands for the rest.
+	// URI is the path that the token is valid for; a * at its end matches any rest.
 	URI string
-	// SessionGroupID joins tokens: ending one ends all of them.
+	// SessionGroupID groups tokens: ending one ends all of them.
 	SessionGroupID string
 	// Role replaces the role; only with AdminSession.
 	Role string
-	// ActionsLimit is how many requests the token is good for.
+	// ActionsLimit is how many requests the token can be used for.
 	ActionsLimit int
 }
 
-// Admin mints a token for everything that the account has. It must not leave the server.
+// Admin mints a token with access to the whole account. It must not leave the server.
 // Errors: bad_request without a UserID or for a TTL under a second, ttl_too_long,
 // no_secret, api_exception when the service refuses.
 func (t Tokens) Admin(ctx context.Context, in AdminTokenInput) (Token, error) {
@@ -142,9 +142,9 @@ func (t Tokens) Agent(ctx context.Context, in TokenInput) (Token, error) {
 	return t.user(ctx, AgentToken, in)
 }
 
-// Widget exchanges a widget id for a token. It needs no secret and is the same for every
-// visitor. Errors: bad_request for an empty id, api_exception for an unknown one,
-// session_failed when there is no token in the reply.
+// Widget exchanges a widget id for a token without a user. It needs no secret. Errors:
+// bad_request for an empty id, api_exception for an unknown one, session_failed when there
+// is no token in the reply.
 func (t Tokens) Widget(ctx context.Context, widgetID string) (Token, error) {
 	if err := required("the widget id", widgetID); err != nil {
 		return Token{}, err
@@ -162,8 +162,8 @@ func (t Tokens) Widget(ctx context.Context, widgetID string) (Token, error) {
 	return Token{Kind: WidgetToken, ks: &reply.KS}, nil
 }
 
-// End ends a token, and all with the same SessionGroupID. A token that is over already is
-// not an error.
+// End ends a token, and all with the same SessionGroupID. It is not an error if the token
+// has ended or expired already.
 func (t Tokens) End(ctx context.Context, token Token) error {
 	if token.KS() == "" {
 		return badRequest("there is no token to end")
@@ -199,7 +199,7 @@ func (t Tokens) mint(ctx context.Context, token Token, ttl time.Duration) (Token
 	if err != nil {
 		return Token{}, err
 	}
-	began := time.Now() // the life counts from some time after this
+	began := time.Now() // the service's time begins later, so that ExpiresAt is never too late
 	var ks string
 	err = t.session(ctx, "start", map[string]string{
 		"secret": secret, "partnerId": strconv.FormatInt(t.c.partnerID, 10), "userId": token.UserID,
@@ -231,7 +231,7 @@ func (t Tokens) secret(ctx context.Context) (string, error) {
 	return secret, nil
 }
 
-// session does a call of the session API, to which alone the secret is sent (service.md
+// session calls the session API, the only one that the secret is sent to (service.md
 // "Regions and base addresses" rule 4).
 func (t Tokens) session(ctx context.Context, action string, fields map[string]string, out any) error {
 	base, err := t.c.addresses.Base(appinit.OVP)
@@ -248,7 +248,7 @@ func noToken(call string) error {
 	return fault.New(fault.SessionFailed, call+" returned no token")
 }
 
-// seconds returns a life as it is sent.
+// seconds returns a lifetime as it is sent; usual is the default, most the maximum.
 func seconds(ttl, usual, most time.Duration) (int, error) {
 	ttl = cmp.Or(ttl, usual)
 	switch {

@@ -159,7 +159,7 @@ func TestTokensThatAreRefusedWithoutARequest(t *testing.T) {
 	}
 }
 
-// TestAgentTokenLooksUpItsConfig mints twice: nothing is kept from one to the next.
+// TestAgentTokenLooksUpItsConfig mints twice: the result of a look-up is not cached.
 func TestAgentTokenLooksUpItsConfig(t *testing.T) {
 	f := newFake(t, map[string][]answer{
 		startPath:    {{0, `"` + adminKS + `"`}, {0, `"` + userKS + `"`}, {0, `"` + adminKS + `"`}, {0, `"` + userKS + `"`}},

@@ -43,9 +43,9 @@ type ToolConfig struct {
 	Description string `json:"description"`
 	// Parameters is the JSON Schema of the arguments, an object; empty means none.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// WaitForResponse says that the turn waits for the result; nil means true.
+	// WaitForResponse makes the turn wait for the result; nil means true.
 	WaitForResponse *bool `json:"wait_for_response,omitempty"`
-	// TimeoutSeconds is how long it waits: 1 to 120, 0 means 30.
+	// TimeoutSeconds is how long the turn waits: 1 to 120, 0 means 30.
 	TimeoutSeconds int `json:"timeout_seconds,omitempty"`
 
 	// Method, URL, Headers and Body are the request of an api tool. URL, header values
@@ -124,12 +124,12 @@ func mustJSON(v any) []byte {
 	return text
 }
 
-// ClientTool runs in the page, which answers it; the turn waits for the answer.
+// ClientTool returns a tool that runs in the page; the turn waits for the page's response.
 func ClientTool(description string, params ...Param) ToolConfig {
 	return ToolConfig{Type: ToolClient, Description: description, WaitForResponse: new(true), Parameters: schema(params)}
 }
 
-// APITool makes a request of the service. method "" means GET.
+// APITool returns a tool for which the service sends a request. method "" means GET.
 func APITool(description, method, url string, params ...Param) ToolConfig {
 	if method == "" {
 		method = "GET"
@@ -139,12 +139,14 @@ func APITool(description, method, url string, params ...Param) ToolConfig {
 	}
 }
 
-// CSVTool looks up rows of a table whose first line has the names of its columns.
+// CSVTool returns a tool that looks up rows of a table, whose first line has the names of
+// its columns.
 func CSVTool(description, table string, params ...Param) ToolConfig {
 	return ToolConfig{Type: ToolCSV, Description: description, WaitForResponse: new(true), CSV: table, Parameters: schema(params)}
 }
 
-// CodeTool runs code on the service. The local service keeps it, and refuses to run it.
+// CodeTool returns a tool that runs code on the service. The local service stores it, but
+// refuses to run it.
 func CodeTool(description, code string, params ...Param) ToolConfig {
 	return ToolConfig{Type: ToolCode, Description: description, WaitForResponse: new(true), Code: code, Parameters: schema(params)}
 }
@@ -231,7 +233,7 @@ func (c *ToolConfig) checkAPI() error {
 
 var headerNames = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// parameters is as much of a JSON Schema as a tool's arguments need.
+// parameters is the part of a JSON Schema that is checked.
 type parameters struct {
 	Type       string                     `json:"type"`
 	Properties map[string]json.RawMessage `json:"properties"`
@@ -270,9 +272,9 @@ func checkParameters(text json.RawMessage) error {
 // FindingClientTool is a client tool that a model or a page can hardly use.
 const FindingClientTool = "client_tools_not_ready"
 
-// ClientToolReadiness says what keeps a client tool from working well in a page: a
-// configuration that [ValidateTool] refuses, arguments without a type. No finding means
-// nil; tools of other types have none.
+// ClientToolReadiness reports what prevents a client tool from working well in a page: a
+// configuration that [ValidateTool] refuses, or arguments without a type. It returns nil
+// without findings, and for tools of other types.
 func ClientToolReadiness(name string, c ToolConfig) []Finding {
 	if c.Type != ToolClient {
 		return nil
@@ -326,8 +328,8 @@ func parsePath(path string) ([]any, error) {
 	return steps, nil
 }
 
-// ApplyResponseMapping does with a JSON reply what the service does with the reply of an
-// api tool: each name of mapping gets the value at its path, null where there is none.
+// ApplyResponseMapping applies a mapping to a JSON reply, as the service does for an api
+// tool: each name of mapping gets the value at its path, null where there is none.
 // The error is bad_jsonpath, or bad_request for a reply that is not JSON.
 func ApplyResponseMapping(mapping map[string]string, reply []byte) (map[string]any, error) {
 	var document any

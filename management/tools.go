@@ -27,7 +27,7 @@ type Tool struct {
 
 func (t *Tool) hasID() bool { return t.ID != "" }
 
-// ToolPatch is what to change of a tool; nil fields stay as they are.
+// ToolPatch describes a change of a tool; nil fields stay as they are.
 type ToolPatch struct {
 	Name *string `json:"name,omitempty"`
 	// Config replaces the whole configuration.
@@ -47,7 +47,8 @@ type textID struct {
 	ID string `json:"id"`
 }
 
-// typed is a filter that has nothing but its type (service.md, "Tools", "Skills").
+// typed is the type of a filter. Some filters have nothing else (service.md, "Tools",
+// "Skills").
 type typed struct {
 	ObjectType string `json:"objectType"`
 }
@@ -102,8 +103,8 @@ func (t Tools) Update(ctx context.Context, id string, p ToolPatch) (*Tool, error
 	}{textID{id}, p})
 }
 
-// Referencing returns the intellects that name the tool, also as a thread-start tool. It
-// reads all intellects.
+// Referencing returns the intellects that refer to the tool, also as a thread-start tool.
+// It reads all intellects.
 func (t Tools) Referencing(ctx context.Context, id string) ([]*Intellect, error) {
 	if err := required("the id of a tool", id); err != nil {
 		return nil, err
@@ -117,9 +118,9 @@ func namesTool(id string) func(*Intellect) bool {
 	}
 }
 
-// Delete deletes a tool. It reads all intellects first, and is tool_in_use when one names
-// the tool. Options: [ConfirmPermanent] (confirmation_required without it), [Force] to
-// delete it all the same.
+// Delete deletes a tool. It reads all intellects first, and fails with tool_in_use when one
+// refers to the tool. Options: [ConfirmPermanent] (confirmation_required without it),
+// [Force] to delete it anyway.
 func (t Tools) Delete(ctx context.Context, id string, opts ...Option) error {
 	s := settingsOf(opts)
 	if err := firstError(required("the id of a tool", id), s.confirm("a tool")); err != nil {
@@ -133,11 +134,11 @@ func (t Tools) Delete(ctx context.Context, id string, opts ...Option) error {
 	return t.c.post(ctx, toolDelete, textID{id}, nil, opts...)
 }
 
-// inUse is the refusal to delete what intellects name.
+// inUse is the error for deleting an object that intellects refer to.
 func inUse(code fault.Code, what string, by []*Intellect) error {
 	names, ids := make([]string, len(by)), make([]any, len(by))
 	for n, i := range by {
-		ids[n] = float64(i.ID) // JSON's own type, which an error's body is made of
+		ids[n] = float64(i.ID) // the body of an error consists of JSON types
 		names[n] = fmt.Sprint(i.ID)
 		if i.Name != "" {
 			names[n] += " (" + i.Name + ")"

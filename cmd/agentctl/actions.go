@@ -12,10 +12,11 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// errSeveralAgents is what the service has no filter for (service.md, "Threads").
-var errSeveralAgents = fault.New(fault.ValidationError, "threads can be listed by one agent only; call it for each")
+// errSeveralAgents is returned for several agents: the service filters by one (service.md,
+// "Threads").
+var errSeveralAgents = fault.New(fault.ValidationError, "threads can be filtered by one agent only; run the command once for each agent")
 
-// mint is a command that makes a token; flags are those it has beside user and ttl.
+// mint is a command that makes a token; flags are its flags besides user and ttl.
 func mint(do func(context.Context, *cli, management.TokenInput) (management.Token, error), flags ...string) func(*flag.FlagSet) action {
 	return func(f *flag.FlagSet) action {
 		var in management.TokenInput
@@ -34,8 +35,8 @@ func mint(do func(context.Context, *cli, management.TokenInput) (management.Toke
 	}
 }
 
-// printToken prints a token's text: alone, so that a script can take it, or in JSON with
-// what is known about it.
+// printToken prints a token's text: alone, for use in a script, or in JSON with its kind
+// and expiry.
 func printToken(c *cli, t management.Token, err error) error {
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func printToken(c *cli, t management.Token, err error) error {
 	return printRecord(c, view, nil)
 }
 
-// sources reads files as texts of a knowledge record.
+// sources reads files as the texts of a knowledge record.
 func sources(paths []string) ([]management.Source, error) {
 	list := make([]management.Source, len(paths))
 	for n, path := range paths {
@@ -99,7 +100,7 @@ func rating(positive *bool) string {
 	return "bad"
 }
 
-// printFindings prints findings, and is errFindings when one is an error.
+// printFindings prints findings, and returns errFindings when one is an error.
 func printFindings(c *cli, findings []management.Finding) error {
 	if err := printList(c, each(findings), findingColumns...); err != nil {
 		return err

@@ -19,17 +19,17 @@ import (
 // command is one command of agentctl.
 type command struct {
 	name string // one word or two
-	args string // what stands behind it: WORD, [WORD] and WORD...
+	args string // its arguments as in the help: WORD, [WORD] and WORD...
 	// about is its line of help.
 	about string
-	// prepare declares the command's flags, and returns what it does.
+	// prepare declares the command's flags and returns its action.
 	prepare func(*flag.FlagSet) action
 }
 
-// action runs a command with its arguments, whose number fits.
+// action runs a command with its arguments, whose number has been checked.
 type action func(ctx context.Context, c *cli, args []string) error
 
-// arity is how many arguments a command takes; most is -1 without a limit.
+// arity returns how many arguments a command takes; most is -1 for no limit.
 func (c *command) arity() (least, most int) {
 	for word := range strings.FieldsSeq(c.args) {
 		if strings.HasSuffix(strings.Trim(word, "[]"), "...") {
@@ -50,7 +50,7 @@ func plain(do action) func(*flag.FlagSet) action {
 	return func(*flag.FlagSet) action { return do }
 }
 
-// removal is a command that deletes: -yes confirms it. Other flags are those given.
+// removal is a command that deletes. It must be confirmed by -yes; more adds other flags.
 func removal(do func(ctx context.Context, c *cli, args []string, opts []management.Option) error, more ...confirmation) func(*flag.FlagSet) action {
 	return func(f *flag.FlagSet) action {
 		all := append([]confirmation{{"yes", "delete for good", management.ConfirmPermanent}}, more...)
@@ -70,15 +70,15 @@ func removal(do func(ctx context.Context, c *cli, args []string, opts []manageme
 	}
 }
 
-// confirmation is a flag that stands for an option.
+// confirmation is a flag that sets an option of the client.
 type confirmation struct {
 	name, about string
 	option      management.Option
 }
 
 var (
-	force          = confirmation{"force", "although an intellect still names it", management.Force}
-	allowProtected = confirmation{"allow-protected", "although a tag says that it is in production", management.AllowProtected}
+	force          = confirmation{"force", "delete even if an intellect still uses it", management.Force}
+	allowProtected = confirmation{"allow-protected", "delete even if a tag marks it as in production", management.AllowProtected}
 )
 
 // texts collects a flag that may be repeated.
@@ -91,7 +91,7 @@ func texts(f *flag.FlagSet, name, about string) *[]string {
 	return list
 }
 
-// given returns a pointer to a flag's value, nil when the flag was not given.
+// given returns value, the value of a flag, or nil when the flag was not given.
 func given[T any](f *flag.FlagSet, name string, value *T) *T {
 	found := false
 	f.Visit(func(f *flag.Flag) { found = found || f.Name == name })
@@ -121,8 +121,8 @@ func numbered(do func(ctx context.Context, c *cli, id int64, args []string) erro
 	}
 }
 
-// fields reads an intellect's fields from a JSON file. Unknown names are refused: they
-// would be lost.
+// fields reads an intellect's fields from a JSON file. Unknown names are refused, because
+// they would be ignored silently.
 func fields(path string) (f management.IntellectFields, err error) {
 	if path == "" {
 		return f, nil
@@ -139,7 +139,8 @@ func fields(path string) (f management.IntellectFields, err error) {
 	return f, nil
 }
 
-// source reads a file as a text of a knowledge record: Markdown by its name, or plain.
+// source reads a file as a text of a knowledge record: as Markdown or plain text, depending
+// on its name.
 func source(path string) (management.Source, error) {
 	text, err := os.ReadFile(path)
 	return management.FileSource(filepath.Base(path), string(text)), err
@@ -451,7 +452,7 @@ var commands = []command{
 		token, err := c.Tokens.Widget(ctx, args[0])
 		return printToken(c, token, err)
 	})},
-	{"tokens end", "", "ends the token that standard input has", plain(func(ctx context.Context, c *cli, _ []string) error {
+	{"tokens end", "", "revokes the token read from standard input", plain(func(ctx context.Context, c *cli, _ []string) error {
 		text, err := io.ReadAll(c.stdin)
 		if err != nil {
 			return err
@@ -459,7 +460,7 @@ var commands = []command{
 		return printDone(c, "ended", c.Tokens.End(ctx, management.RawToken(string(bytes.TrimSpace(text)))))
 	})},
 
-	{"doctor", "", "looks for what does not fit together in the account; it only reads", func(f *flag.FlagSet) action {
+	{"doctor", "", "checks the account for inconsistencies; changes nothing", func(f *flag.FlagSet) action {
 		agents := texts(f, "agent", "`id` of an agent, instead of the whole account")
 		return func(ctx context.Context, c *cli, _ []string) error {
 			d, err := c.Doctor(ctx, management.DoctorInput{AgentIDs: *agents})

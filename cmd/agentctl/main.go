@@ -1,8 +1,8 @@
 // Command agentctl builds agents and reads what was said to them, from a terminal or a
 // script. It is package management with flags: see docs/management.md.
 //
-// The admin secret comes from the environment or from a file, never from a flag, which
-// others on the machine could read.
+// The admin secret is read from the environment or a file, never from a flag, which other
+// users of the machine could read.
 package main
 
 import (
@@ -43,7 +43,7 @@ type usageError struct{ text string }
 
 func (e usageError) Error() string { return e.text }
 
-// errFindings is the end of a doctor that has found errors, which are printed already.
+// errFindings is the error of a check that found errors and has already printed them.
 var errFindings = errors.New("there are errors")
 
 // run executes one command line and returns the exit status.
@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 	return statusFailed
 }
 
-// explain is an error with what to do about it on this command line.
+// explain returns the text of an error, with what can be done about it on the command line.
 func explain(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -83,12 +83,12 @@ func explain(err error) string {
 	case fault.NoSecret:
 		return text + "; set " + envSecret + " or " + envSecretFile + ", or pass -secret-file"
 	case fault.NetworkError:
-		return text + "; is the service running, and are the addresses right?"
+		return text + "; check that the service is running and that the addresses are right"
 	}
 	return text
 }
 
-// Names of the environment.
+// The environment variables.
 const (
 	envPartner    = "AGENTRUNTIME_PARTNER_ID"
 	envSecret     = "AGENTRUNTIME_ADMIN_SECRET"
@@ -116,7 +116,7 @@ Deletes need -yes. The exit status is 0, 1 when the service refuses or doctor fi
 error, and 2 for a wrong command line.
 `
 
-// settings are where the service is and how to print.
+// settings are the global flags: the service to use, and the form of the output.
 type settings struct {
 	json                    bool
 	partner                 int64
@@ -124,7 +124,7 @@ type settings struct {
 	secretFile, serviceFile string
 }
 
-// cli is one command that runs.
+// cli is the client and the streams of a running command.
 type cli struct {
 	*management.Client
 	json   bool
@@ -154,7 +154,7 @@ func execute(ctx context.Context, args []string, getenv func(string) string, std
 	}
 	own := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	own.SetOutput(io.Discard)
-	s.register(own) // global flags may stand at the end too
+	s.register(own) // global flags may follow the command too
 	do := c.prepare(own)
 	positional, err := interleaved(own, rest)
 	if errors.Is(err, flag.ErrHelp) {
@@ -187,14 +187,14 @@ func (s *settings) register(f *flag.FlagSet) {
 	f.StringVar(&s.serviceFile, "service-file", s.serviceFile, "`file` with what localservice -json prints")
 }
 
-// interleaved parses flags that stand before, between and behind other arguments.
+// interleaved parses flags before, between and after other arguments, which it returns.
 func interleaved(f *flag.FlagSet, args []string) (positional []string, err error) {
 	for {
 		if err := f.Parse(args); err != nil {
 			return nil, err
 		}
 		rest := f.Args()
-		if read := len(args) - len(rest); read > 0 && args[read-1] == "--" { // no flags behind it
+		if read := len(args) - len(rest); read > 0 && args[read-1] == "--" { // no flags follow
 			return append(positional, rest...), nil
 		}
 		if len(rest) == 0 {
@@ -204,7 +204,7 @@ func interleaved(f *flag.FlagSet, args []string) (positional []string, err error
 	}
 }
 
-// serviceFile is as much of what the local service prints as is needed.
+// serviceFile is the part of the local service's output that is needed.
 type serviceFile struct {
 	PartnerID    int64  `json:"partnerId"`
 	AdminSecret  string `json:"adminSecret"`
@@ -214,8 +214,8 @@ type serviceFile struct {
 	MessagingURL string `json:"messagingUrl"`
 }
 
-// options says where the service is: flags come first, then the environment, then the
-// file of a local service.
+// options returns the options of the client: flags have priority, then the environment,
+// then the file of a local service.
 func (s *settings) options(getenv func(string) string) (management.Options, error) {
 	var file serviceFile
 	if s.serviceFile != "" {
@@ -274,7 +274,7 @@ func (s *settings) options(getenv func(string) string) (management.Options, erro
 	return o, nil
 }
 
-// find returns the command that args begin with, and the rest of them.
+// find returns the command that args begin with, and the remaining args.
 func find(args []string) (*command, []string, error) {
 	var near []string
 	for n := range commands {

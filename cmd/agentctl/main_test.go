@@ -175,7 +175,7 @@ func TestKnowledge(t *testing.T) {
 	}
 }
 
-// A new account has nothing to complain about.
+// The doctor reports nothing for a new account.
 func TestDoctorOfANewAccount(t *testing.T) {
 	r := newRig(t)
 	if text := r.ok("doctor"); !strings.Contains(text, "0 errors, 0 warnings") || strings.Contains(text, "not checked") {
@@ -255,7 +255,7 @@ func TestWhereTheSecretComesFrom(t *testing.T) {
 	r.env = map[string]string{}
 	r.fails(statusUsage, envPartner, "agents", "list")
 
-	// What the local service prints has all of it.
+	// The output of the local service contains all settings.
 	printed, err := json.Marshal(r.info)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ type column[T any] struct {
 // maxCell is how much of a text a cell of a table shows, in characters.
 const maxCell = 60
 
-// printList prints a list as a table, or as one line of JSON for each object, as it comes.
+// printList prints a list as a table, or as one line of JSON for each object as it arrives.
 func printList[T any](c *cli, objects iter.Seq2[*T, error], columns ...column[T]) error {
 	if c.json {
 		lines := json.NewEncoder(c.stdout)
@@ -56,7 +56,7 @@ func printList[T any](c *cli, objects iter.Seq2[*T, error], columns ...column[T]
 	return table.end(nil)
 }
 
-// each is a list that is in memory already.
+// each iterates over a list that is already in memory.
 func each[T any](list []T) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for n := range list {
@@ -97,7 +97,7 @@ func printRecord(c *cli, record any, err error) error {
 	return table.end(nil)
 }
 
-// printText prints what may have several lines.
+// printText prints a text, which may have several lines.
 func printText(c *cli, text string) error {
 	for line := range strings.Lines(text) {
 		if _, err := fmt.Fprintln(c.stdout, printable(strings.TrimRight(line, "\r\n"))); err != nil {
@@ -107,7 +107,7 @@ func printText(c *cli, text string) error {
 	return nil
 }
 
-// printDone says that something is done, for scripts as JSON.
+// printDone prints what was done, with -json as a JSON object.
 func printDone(c *cli, what string, err error) error {
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (t *table) row(cells []string) {
 	}
 }
 
-// end prints the table, also one that an error has cut off.
+// end prints the table, even if err cut it short, and returns the first error.
 func (t *table) end(err error) error {
 	flushed := t.Flush()
 	switch {
@@ -156,8 +156,8 @@ func cell(text string) string {
 	return text
 }
 
-// printable takes out what would change a terminal: most of what is printed comes from
-// users.
+// printable replaces control characters, because most of the text is from users and could
+// control the terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || !unicode.IsPrint(r) && !unicode.IsSpace(r) {

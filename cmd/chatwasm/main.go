@@ -1,7 +1,7 @@
-// Command chatwasm is chat.wasm, the program for pages without an avatar: what every
-// program has (internal/page), and nothing more.
+// Command chatwasm is chat.wasm, the program for pages without an avatar: only the exports
+// of every program (internal/page).
 //
-// It must not reach media, the avatar session or the control socket; internal/archtest
+// It must not link media, the avatar session or the control socket; internal/archtest
 // checks that.
 package main
 

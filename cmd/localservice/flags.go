@@ -16,9 +16,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 )
 
-// keyVariable holds the key for endpoints. It is not a flag, because flags can
-// be read by every user of a machine; and not OPENAI_API_KEY, which belongs to
-// one server and must not be sent to another by accident.
+// keyVariable is the environment variable with the API key of the endpoints. It is
+// not a flag, because every user of a machine can read flags; and not OPENAI_API_KEY,
+// which belongs to one server and must not be sent to another by accident.
 const keyVariable = "LOCALSERVICE_API_KEY"
 
 // config is the parsed command line.
@@ -46,7 +46,7 @@ Endpoints are OpenAI-compatible; their key is read from ` + keyVariable + `.
 docs/local-service.md says more: agents, scripts, the control address.
 `
 
-// appendTo is a flag that collects what it is given.
+// appendTo is the function of a flag that may be repeated: it appends each value to list.
 func appendTo(list *[]string) func(string) error {
 	return func(value string) error {
 		*list = append(*list, value)
@@ -180,8 +180,8 @@ var examplePages = []struct{ path, about string }{
 	{"/example/playground/", "every option, event and fault"},
 }
 
-// findPages opens the directory that holds the example pages: the one that was
-// named, or the nearest above.
+// findPages opens the directory that contains the example pages: dir, or if that is
+// empty the nearest one from the current directory upwards.
 func (c *config) findPages(dir string) error {
 	if dir == "" {
 		if dir = nearest(); dir == "" {
@@ -196,8 +196,8 @@ func (c *config) findPages(dir string) error {
 	return nil
 }
 
-// nearest returns the directory, from here upwards, that holds the example pages,
-// or "".
+// nearest returns the first directory, from the current one upwards, that contains the
+// example pages, or "".
 func nearest() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -215,7 +215,7 @@ func nearest() string {
 	}
 }
 
-// shown restricts a directory to the files of the pages, because a checkout holds
+// shown restricts a directory to the files of the pages, because a checkout contains
 // others.
 type shown struct{ files fs.FS }
 

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
 		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin) // ends with the program that has started this one
+			_, _ = io.Copy(io.Discard, os.Stdin) // returns when the parent process has ended
 			cancel()
 		}()
 	}

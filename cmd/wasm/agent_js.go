@@ -14,20 +14,20 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
-// agentOptions are the options of session-api A.3.1 as js/src/agentoptions.ts converts
-// them: the shared options are repeated in those of each transport, except for the
-// variables.
+// agentOptions are the options of session-api A.3.1 in the form that
+// js/src/agentoptions.ts produces: the options of each transport contain the shared
+// options too, except for the variables.
 type agentOptions struct {
 	agent.Options
 	page.SessionHooks
 
 	Avatar avatarOptions    `json:"avatar"`
 	Chat   page.ChatOptions `json:"chat"`
-	// Take gets each transport before it connects; see [page.Handle.OpenInside].
+	// Take is called with each transport before it connects; see [page.Handle.OpenInside].
 	Take js.Value `json:"take"`
 }
 
-// openAgent makes an agent session of the options of js/src/agentsession.ts.
+// openAgent makes an agent session from the options that js/src/agentsession.ts passes.
 func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Session, page.Methods, error) {
 	var o agentOptions
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
@@ -63,7 +63,7 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 	return session, agentMethods(session), nil
 }
 
-// both calls two listeners, that of the page at the transport first.
+// both calls the page's listener at the transport first, and then the agent session's.
 func both(page func([]event.Event), session func(event.Event)) func([]event.Event) {
 	return func(events []event.Event) {
 		page(events)
@@ -73,8 +73,8 @@ func both(page func([]event.Event), session func(event.Event)) func([]event.Even
 	}
 }
 
-// agentMethods lists what js/src/agentsession.ts calls besides what every session
-// has (session-api A.3.2).
+// agentMethods returns the methods that js/src/agentsession.ts calls besides those of
+// every session (session-api A.3.2).
 func agentMethods(a *agent.Session) page.Methods {
 	return page.Methods{
 		Sync: map[string]page.Sync{
@@ -86,7 +86,7 @@ func agentMethods(a *agent.Session) page.Methods {
 		Async: map[string]page.Async{
 			"connect":    page.Wait(a.Connect),
 			"switchMode": page.Tell("mode", a.SwitchMode),
-			// Returns the answer in text mode; otherwise whether the text was sent.
+			// Returns the answer in text mode, otherwise whether the text was sent.
 			"sendText": page.Ask("text", func(ctx context.Context, text string) (any, error) {
 				sent, err := a.SendText(ctx, text)
 				if err != nil || sent.Turn == nil {

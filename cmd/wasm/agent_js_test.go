@@ -149,7 +149,7 @@ func TestAConversationChangesItsTransport(t *testing.T) {
 	}
 }
 
-// The transport is the page's to listen to and to use.
+// The page can add listeners to a transport and call its methods.
 func TestATransportInsideIsASession(t *testing.T) {
 	r := newAgentRig(t)
 	s := r.agent("chat", "")
@@ -247,8 +247,8 @@ func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
 	}
 }
 
-// live is the number of callbacks after the end of the transport before this one,
-// for which a switch does not wait.
+// live returns the number of callbacks once the previous transport, for whose end a switch
+// does not wait, has ended.
 func (r *agentRig) live() int {
 	r.t.Helper()
 	taken := r.holder.Get("taken")

@@ -19,8 +19,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
-// What stands around a session here is the page's own, but for the service and
-// the peers: those have tests of their own, in their packages and in e2e.
+// The tests of this package use the page's own APIs, except for the service and the
+// peers, which are faked here and tested in their packages and in e2e.
 
 // fakeSocket is a service that accepts everything, with a voice and no picture.
 type fakeSocket struct {
@@ -143,7 +143,7 @@ func (fakePublisher) Answer(context.Context, control.Description) error { return
 func (fakePublisher) AddCandidate(control.ServerCandidate)              {}
 func (fakePublisher) SetBandwidth(context.Context, int) error           { return nil }
 
-// fakeSender forgets what it is asked to send.
+// fakeSender discards the requests that it is given.
 type fakeSender struct{}
 
 func (fakeSender) Send(*fetch.Request, func(int, error)) {}

@@ -21,7 +21,7 @@ import (
 // avatarSessions makes the avatar sessions of this program.
 type avatarSessions struct {
 	http *fetch.Transport
-	// deps makes the parts of a session; tests replace it.
+	// deps returns the dependencies of a session; tests replace it.
 	deps func() avatar.Deps
 }
 
@@ -32,7 +32,7 @@ func newAvatarSessions() *avatarSessions {
 	}}
 }
 
-// open makes a session of the options of js/src/avatar.ts.
+// open makes a session from the options that js/src/avatar.ts passes.
 func (s *avatarSessions) open(h *page.Handle, options js.Value) (page.Session, page.Methods, error) {
 	var o avatarOptions
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
@@ -47,8 +47,8 @@ func (s *avatarSessions) open(h *page.Handle, options js.Value) (page.Session, p
 	return session, methods, nil
 }
 
-// make makes a session of given. The error is bad_request for an invalid media
-// element.
+// make makes a session from the options given. The error is bad_request for an invalid
+// media element.
 func (s *avatarSessions) make(h *page.Handle, given avatar.Options) (*avatar.Session, page.Methods, error) {
 	if err := given.Platform.Check(); err != nil {
 		return nil, page.Methods{}, err
@@ -61,8 +61,8 @@ func (s *avatarSessions) make(h *page.Handle, given avatar.Options) (*avatar.Ses
 	return session, avatarMethods(session), nil
 }
 
-// avatarMethods lists what js/src/avatar.ts calls besides what every session has
-// (session-api A.1.3).
+// avatarMethods returns the methods that js/src/avatar.ts calls besides those of every
+// session (session-api A.1.3).
 func avatarMethods(a *avatar.Session) page.Methods {
 	engine := a.Engine()
 	return page.Methods{
@@ -105,7 +105,7 @@ func avatarMethods(a *avatar.Session) page.Methods {
 			"connect": page.Wait(func(ctx context.Context) error {
 				err := a.Connect(ctx)
 				if err != nil && ctx.Err() != nil {
-					// The same code as for every call that its caller cancels.
+					// The same code as for every other call that is cancelled.
 					return fault.New(fault.Aborted, "connecting was cancelled").Because(context.Cause(ctx)).WithTimings(a.Snapshot().Timings)
 				}
 				return err
@@ -141,7 +141,7 @@ func avatarMethods(a *avatar.Session) page.Methods {
 
 var errRefused = errors.New("the application refused")
 
-// beforeSend is option 37: false or an exception refuses, a string replaces.
+// beforeSend is option 37: false or an exception refuses the text, a string replaces it.
 func beforeSend(fn js.Value) func(context.Context, string, avatar.SendInfo) (string, error) {
 	if !page.Given(fn) {
 		return nil
@@ -156,13 +156,13 @@ func beforeSend(fn js.Value) func(context.Context, string, avatar.SendInfo) (str
 		}
 		changed := text
 		if jsbridge.FromJS("onBeforeSend's result", verdict, &changed) != nil {
-			return text, nil // neither a string nor false changes nothing
+			return text, nil // neither a string nor false: the text is sent unchanged
 		}
 		return changed, nil
 	}
 }
 
-// onAgentAction is option 38: false or an exception is the veto.
+// onAgentAction is option 38: false or an exception refuses the action.
 func onAgentAction(fn js.Value) func(context.Context, avatar.AgentAction) error {
 	if !page.Given(fn) {
 		return nil
@@ -176,7 +176,7 @@ func onAgentAction(fn js.Value) func(context.Context, avatar.AgentAction) error 
 	}
 }
 
-// onRelayNeeded asks the page for a login to the relay; null is none.
+// onRelayNeeded asks the page for a login to the relay; null means that there is none.
 func onRelayNeeded(fn js.Value) func(context.Context) (*media.Credentials, error) {
 	if !page.Given(fn) {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 )
 
-// avatarOptions are the options of session-api A.1.1 as js/src/avataroptions.ts
-// converts them: the token and the partner id as strings,
-// addresses as strings, a kickoff as an object.
+// avatarOptions are the options of session-api A.1.1 in the form that
+// js/src/avataroptions.ts produces: the token, the partner id and addresses as strings, a
+// kickoff as an object.
 type avatarOptions struct {
 	avatar.Options
 	page.SessionHooks

@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// Command wasm is agentruntime.wasm, the full program: what every program has
+// Command wasm is agentruntime.wasm, the full program: the exports of every program
 // (internal/page), and the sessions with media.
 //
 // It declares the options and methods of those sessions in a page. It must not contain

@@ -8,10 +8,10 @@ import (
 
 // ErrPublic means that an address can be reached from other machines and that
 // public addresses were not allowed.
-var ErrPublic = errors.New("address is not on loopback; allow public addresses to use it")
+var ErrPublic = errors.New("address is not on loopback; set AllowPublic (-allow-public) to use it")
 
-// checkLoopback returns an error unless host:port is on loopback. Of
-// names only localhost counts: others depend on name resolution.
+// checkLoopback returns an error unless host:port is on loopback. The only host name
+// that it accepts is localhost: others depend on name resolution.
 func checkLoopback(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

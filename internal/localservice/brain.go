@@ -9,9 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/lifecycle"
 )
 
-// newBrain makes the brain that o asks for, gives it what it answers from, and
-// puts the script before it. The model is what reads finished conversations, nil
-// without one.
+// newBrain stores the documents and returns the brain that o selects, behind the
+// script. The model evaluates finished conversations; it is nil for the demo brain.
 func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options) (_ *brain.Scripted, model lifecycle.Model, _ error) {
 	passages, err := brain.ReadKnowledge(o.Knowledge)
 	if err != nil {
@@ -27,7 +26,7 @@ func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options
 	case o.Brain != BrainOpenAI:
 		return nil, nil, fmt.Errorf("there is no brain %q, want %s or %s", o.Brain, BrainDemo, BrainOpenAI)
 	case o.Chat.BaseURL == "" || o.Chat.Model == "":
-		return nil, nil, errors.New("the brain openai needs the address of an endpoint and a model")
+		return nil, nil, errors.New("the brain openai needs Chat.BaseURL and Chat.Model (-chat-url, -chat-model)")
 	default:
 		chat := brain.NewChat(o.Chat, s.store, s.log)
 		s.onClose(func() error { chat.Close(); return nil })
@@ -44,7 +43,7 @@ func readScript(o *Options) (*brain.Script, error) {
 	return brain.ParseScript(o.Script)
 }
 
-// runRules works off what follows from conversations, until Close.
+// runRules runs the engine that processes the events of threads, until Close.
 func (s *Service) runRules(model lifecycle.Model) {
 	engine := lifecycle.New(lifecycle.Config{Store: s.store, Model: model, Logger: s.log})
 	ctx, stop := context.WithCancel(context.Background())

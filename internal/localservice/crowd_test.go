@@ -120,7 +120,7 @@ func TestMemoryOfStrangers(t *testing.T) {
 			if i%10 != 0 {
 				send = frame(1, 30_000, 29_999) // the end of the message never comes
 			}
-			_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second)) // a service that reads no further is right
+			_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second)) // the service may stop reading
 			_, _ = c.Write(send)
 		})
 	}
@@ -132,7 +132,7 @@ func TestMemoryOfStrangers(t *testing.T) {
 	}
 }
 
-// memoryHeld is what the process holds, garbage apart.
+// memoryHeld returns how much memory the process uses after a garbage collection.
 func memoryHeld() int64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -3,7 +3,7 @@
 // a brain, and a database. [Start] runs it, for the command cmd/localservice and
 // in the process of a test.
 //
-// The package puts the parts together and owns the addresses. It holds no session
-// logic (live), no routes of the API (api) and no media (media); and it must not
-// be linked into a page.
+// The package puts the parts together and configures their addresses. It contains no
+// session logic (live), no routes of the API (api) and no media (media); and it must
+// not be linked into a page.
 package localservice

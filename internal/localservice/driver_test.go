@@ -87,8 +87,8 @@ type appInit struct {
 	} `json:"turnCredentials"`
 }
 
-// initialise takes a page's way to a conversation token: a widget, its token,
-// appInit.
+// initialise obtains a conversation token as a page does: a widget's token first,
+// then appInit.
 func initialise(t testing.TB, info localservice.Info, agent string) appInit {
 	t.Helper()
 	a, ok := info.Agent(agent)

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// gate refuses what a browser sends for a page that has no business here: requests
-// under a host name that is not the service's, which another site has pointed at
-// this machine (DNS rebinding), and requests of pages of other sites.
+// gate refuses requests that a browser sends for pages of other sites: those with a
+// host name that is not the service's, such as one that another site has pointed at
+// this machine (DNS rebinding), and those from an origin that is not allowed.
 type gate struct {
 	hosts   []string // beside loopback, lower case
 	origins []string // beside those of the hosts, as "https://page.example"; "*" is every page
 	numbers bool     // every IP address is a host of the service
 }
 
-// loopback lets through what is from this machine alone.
+// loopback accepts only requests to loopback hosts, from programs or pages on them.
 var loopback = &gate{}
 
 func newGate(o *Options) *gate {
@@ -61,8 +61,8 @@ func (g *gate) isHost(text string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(g.hosts, host)
 }
 
-// isOrigin reports whether pages of an origin may call; programs have none. "null",
-// which any site can have its pages send, is no page of the service.
+// isOrigin reports whether pages of an origin may call; programs send none. "null" is
+// no origin of the service, because any site can make its pages send it.
 func (g *gate) isOrigin(origin string) bool {
 	if origin == "" || slices.Contains(g.origins, "*") || slices.Contains(g.origins, strings.ToLower(origin)) {
 		return true

@@ -74,7 +74,7 @@ func (i *intruder) until(prefix string) bool {
 	return ok
 }
 
-// read is until, and returns the frame.
+// read is like until, and returns the frame.
 func (i *intruder) read(prefix string) (frame string, ok bool) {
 	ctx, cancel := context.WithTimeout(i.t.Context(), patience)
 	defer cancel()
@@ -92,7 +92,7 @@ func (i *intruder) read(prefix string) (frame string, ok bool) {
 	}
 }
 
-// enter brings an intruder as far as a session that listens.
+// enter brings an intruder to a session that listens to the user.
 func (i *intruder) enter(ks string) bool {
 	i.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`"}}`)
 	if !i.until(`42["joinComplete"`) {
@@ -108,8 +108,8 @@ func (i *intruder) enter(ks string) bool {
 // attack, on a machine that is busy.
 const answerTime = 10 * time.Second
 
-// TestHostileSockets: whatever intruders send, the service goes on answering
-// others, and keeps nothing of it.
+// TestHostileSockets: whatever intruders send, the service still responds to others,
+// and keeps no session or memory of the intruders.
 func TestHostileSockets(t *testing.T) {
 	// A session without a socket would still be kept when memory is measured, and the
 	// picture is looked at after the attacks.
@@ -127,7 +127,8 @@ func TestHostileSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Each reports whether it could begin; the service may hang up on it later.
+	// Each attack reports whether it could begin; the service may disconnect it
+	// later.
 	flood := func(n int, events ...string) func(*intruder) bool { // names and payloads in turn
 		return func(i *intruder) bool {
 			entered := i.enter(ks)

@@ -12,9 +12,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// TestIdleThreadIsCompletedOnce: a thread without further requests is completed by the
-// service, one with a live session when that has gone, and one that its client has
-// completed not again.
+// TestIdleThreadIsCompletedOnce: the service completes a thread without further
+// requests, and a thread with a live session once that session has ended. It does not
+// complete a thread again that its client has completed.
 func TestIdleThreadIsCompletedOnce(t *testing.T) {
 	t.Parallel()
 	const limit = 3 * time.Second
@@ -42,7 +42,8 @@ func TestIdleThreadIsCompletedOnce(t *testing.T) {
 			}
 		}
 	}
-	// A busy machine may need so long that the thread is idle meanwhile: then another.
+	// On a busy machine, try may take so long that its thread is idle meanwhile: then
+	// it is called again.
 	inTime := func(try func()) {
 		for start := time.Now(); ; start = time.Now() {
 			if try(); time.Since(start) < limit/2 {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/api"
 )
 
-// Info says where everything of a running service is. It is what -json prints;
-// the bases have the form of the region table (wire-protocol §1.1).
+// Info describes a running service: its addresses, credentials and agents. It is what
+// -json prints; the bases have the form of the region table (wire-protocol §1.1).
 type Info struct {
 	Page string `json:"page"` // "" when no pages are served
 
@@ -31,12 +31,12 @@ type Info struct {
 	ControlURL   string `json:"controlUrl"`
 	ControlToken string `json:"controlToken"` // for Authorization: Bearer
 
-	pageControl string // the path of the same for the service's pages; "" without it
+	pageControl string // path of the control API for the service's own pages; "" when they may not use it
 
 	Agents []AgentInfo `json:"agents"` // as of the start
 }
 
-// AgentInfo names an agent in every way that clients do.
+// AgentInfo contains the name and every id by which clients refer to an agent.
 type AgentInfo struct {
 	Name     string `json:"name"`
 	AgentID  string `json:"agentId"`
@@ -81,7 +81,7 @@ func (i *Info) pageInfo() PageInfo {
 	return p
 }
 
-// setBases fills in everything that follows from the origin.
+// setBases fills in the addresses that are derived from the origin.
 func (i *Info) setBases(origin string) {
 	i.AgenticURL = origin + "/v1"
 	i.GenieURL = origin
@@ -105,7 +105,7 @@ func (s *Service) setAccounts(ctx context.Context) error {
 	return err
 }
 
-// agents are the partner's agents of this moment.
+// agents returns the partner's current agents.
 func (s *Service) agents(ctx context.Context) ([]AgentInfo, error) {
 	stored, err := s.store.Agents(ctx, s.info.PartnerID)
 	agents := make([]AgentInfo, len(stored))
@@ -137,8 +137,8 @@ func (s *Service) turnServer() string {
 	return "turn:" + net.JoinHostPort(addr.Addr().String(), strconv.Itoa(int(addr.Port())))
 }
 
-// origin is the address of a listener as a URL. One that listens everywhere is
-// given its loopback name.
+// origin returns the URL of a listener, with 127.0.0.1 for one that listens on all
+// interfaces.
 func origin(l net.Listener) string {
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {

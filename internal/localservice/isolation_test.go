@@ -88,7 +88,7 @@ func TestEndedTokenOfARecoveredSession(t *testing.T) {
 		}
 		s = dialSocket(t, info)
 		s.send(`40{"token":"` + ks + `","pid":"` + opened.PID + `","offset":""}`)
-		if !s.until(`42["onServerConnected"`) { // missed, and sent again
+		if !s.until(`42["onServerConnected"`) { // the event that was missed is sent again
 			t.Fatal("not recovered")
 		}
 		return s

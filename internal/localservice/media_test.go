@@ -176,7 +176,7 @@ func (r *received) add(f func()) {
 	}
 }
 
-// wait returns when what came fulfils enough.
+// wait returns when enough reports that what has been received suffices.
 func (r *received) wait(t testing.TB, what string, enough func() bool) {
 	t.Helper()
 	timeout := time.After(patience)
@@ -262,8 +262,8 @@ func nalTypes(unit []byte) []byte {
 	return kinds
 }
 
-// decode shows the picture to ffmpeg, where there is one: every frame comes out,
-// of the profile's size, and is not one colour.
+// decode decodes the picture with ffmpeg, if that is installed: every frame must be
+// decoded, with the profile's size, and the last one must have more than one colour.
 func decode(t *testing.T, units [][]byte) {
 	t.Helper()
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
@@ -431,7 +431,7 @@ func opusPackets(t testing.TB, name string) [][]byte {
 	return packets[2:]
 }
 
-// TestBargeInByVoice holds the order of wire-protocol §7.8 for speech.
+// TestBargeInByVoice checks the order of wire-protocol §7.8 for speech.
 func TestBargeInByVoice(t *testing.T) {
 	t.Parallel()
 	c := converse(t, localservice.Options{Script: append([]byte("hear: [good morning]\n"), script(longAnswer, fine)...)}, "silent")

@@ -14,9 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
 
-// Options say how a service runs. The zero value is a service on free ports of
-// loopback, with the demo brain, the best voice there is, and data that vanish
-// with it.
+// Options configure a service. The zero value is a service on free ports of loopback,
+// with the demo brain, the best available voice, and data that is deleted at its end.
 type Options struct {
 	// Addr is the TCP address of HTTP and of the control sockets; default
 	// 127.0.0.1:0.
@@ -25,64 +24,66 @@ type Options struct {
 	// one free port of 127.0.0.1. With ports 80 and 443, clients that only use
 	// the four-URL expansion find it (wire-protocol §6.2).
 	TURNListen []string
-	// MediaAddr is the UDP address of pictures and voices; default 127.0.0.1:0. The
-	// relay has to reach it, a client need not.
+	// MediaAddr is the UDP address of pictures and voices; default 127.0.0.1:0. The relay
+	// must be able to reach it, clients need not.
 	MediaAddr string
-	// PublicURL replaces Addr in the replies to clients, as in
-	// "https://agent.example" when something that ends TLS stands in front.
+	// PublicURL replaces Addr in the replies to clients, as in "https://agent.example"
+	// behind a proxy that terminates TLS.
 	PublicURL string
 	// AllowPublic permits the addresses above to be outside loopback. The control
 	// address is on loopback always.
 	AllowPublic bool
-	// PageControl lets the service's own pages give the commands of the control address,
-	// under ControlPath and without its token. Not with AllowPublic.
+	// PageControl lets the service's own pages use the control API, under /control and
+	// without its token. It can't be combined with AllowPublic.
 	PageControl bool
-	// AllowHosts are further host names that the service is called by, without a
-	// port: beside those of loopback, that of PublicURL and, with AllowPublic, every
-	// IP address.
+	// AllowHosts are further host names, without a port, under which the service may be
+	// requested, besides those of loopback, that of PublicURL and, with AllowPublic,
+	// every IP address.
 	AllowHosts []string
-	// AllowOrigins are origins whose pages may use the service, beside those on its
-	// own hosts; "*" is every page.
+	// AllowOrigins are origins whose pages may use the service, besides those on its own
+	// hosts; "*" is every page.
 	AllowOrigins []string
-	// ToolHosts are the hosts, by their names, that api tools may call beside loopback.
+	// ToolHosts are the names of the hosts that api tools may call, besides loopback.
 	ToolHosts []string
-	// AllowPrivateNetwork lets pages from the public network ask for the service
+	// AllowPrivateNetwork lets pages from the public network send requests to the service
 	// (Access-Control-Allow-Private-Network).
 	AllowPrivateNetwork bool
 
-	// Data is the directory of the database; "" keeps nothing.
+	// Data is the directory of the database; with "" it is temporary and deleted by
+	// Close.
 	Data string
 	// Knowledge is a folder of Markdown files that the demo brain answers from, and
 	// that the service shows to everybody; nil means its own.
 	Knowledge fs.FS
 
 	// Brain is "demo" or "openai", default openai when Chat has an address and demo
-	// otherwise. Script, when set, is YAML that answers before it.
+	// otherwise. Script, when set, is YAML whose rules are tried before the brain.
 	Brain  string
 	Script []byte
 	Chat   endpoint.Endpoint // of the brain "openai"
-	// Voice is one of the kinds of package voice, default the best there is.
+	// Voice is one of the kinds of package voice, default the best available one.
 	Voice  string
 	Speech endpoint.Endpoint
-	// Transcription gives the words of speech; without one, the agent says that it
-	// has no words.
+	// Transcription is the endpoint that transcribes speech. Without it, and without such
+	// texts in the script, the agent says that it detected speech without words.
 	Transcription endpoint.Endpoint
 
-	// Sockets, HTTP and Relay are the conditions of the network at the start; they
-	// can be changed at the control address.
+	// Sockets, HTTP and Relay are the network conditions at the start, which the control
+	// API can change.
 	Sockets, HTTP, Relay netem.Conditions
 
 	// Recovery is how long a session outlives its socket: default 20 s, negative
 	// switches recovery off.
 	Recovery time.Duration
-	// RelayLogin is how long a login to the relay from appInit is accepted, and the
-	// built-in one after the start; default 24 hours, as long as the longest conversation
-	// token, for sessions that can't ask for another.
+	// RelayLogin is how long the relay accepts a login from appInit, and the built-in one
+	// after the start. Default 24 hours, the longest life of a conversation token,
+	// because a session can't request another login.
 	RelayLogin time.Duration
-	// IdleThread is how long there is no request for a thread that no live session has
-	// until its conversation counts as completed: default 10 minutes, negative never.
+	// IdleThread is how long a thread without a live session may have no request until
+	// its conversation counts as completed: default 10 minutes, negative never.
 	IdleThread time.Duration
-	// MaxCalls is how many pictures and voices there can be at once; default 64.
+	// MaxCalls is how many calls, i.e. pictures with a voice or voices alone, there can
+	// be at once; default 64.
 	MaxCalls int
 	// Quotas of one client.
 	Quotas Quotas
@@ -97,10 +98,10 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 }
 
-// Quotas bound what one token and one client's address may take. Zero means the
-// default, a negative number no limit.
+// Quotas bound what one token and one client's address may use. Zero means the default, a
+// negative number no limit.
 type Quotas struct {
-	// CallsPerToken and CallsPerAddress are pictures and voices at once; default a
+	// CallsPerToken and CallsPerAddress are calls at once, see MaxCalls; default a
 	// quarter and three quarters of MaxCalls, at least one.
 	CallsPerToken, CallsPerAddress int
 	// RelayPerLogin and RelayPerAddress are relayed addresses at once, of 1,024;
@@ -163,8 +164,8 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// checkAddresses refuses addresses that other machines reach, unless they were
-// allowed.
+// checkAddresses returns an error for addresses that other machines can reach, unless
+// AllowPublic is set, and for PageControl together with AllowPublic.
 func (o *Options) checkAddresses() error {
 	if o.AllowPublic && o.PageControl {
 		return errors.New("pages can control the service only while other machines can't reach it")

@@ -15,9 +15,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
-// TestConversationIsSummedUp: when a client tells the end of a conversation, it is summed up
-// and the rules of its end find out more, with the configured model; without one, both are
-// marked as not available (service.md, Threads and Events; choice E18).
+// TestConversationIsSummedUp: when a client reports the end of a conversation, the
+// conversation is summarised and the rules for its end extract further values, with the
+// configured model; without one, both are marked as not available (service.md, Threads and
+// Events; choice E18).
 func TestConversationIsSummedUp(t *testing.T) {
 	t.Parallel()
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,26 +8,27 @@ import (
 	"strings"
 )
 
-// encodings are those of compressed copies beside a file, the smallest first.
+// encodings are the content encodings of compressed copies beside a file, the
+// smallest first.
 var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
 
 // mediaTypes are fixed, because the system's tables differ: a browser compiles
-// WebAssembly while it loads only with exactly this type.
+// WebAssembly during the download only with exactly this type.
 var mediaTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".json": "application/json", ".map": "application/json", ".mjs": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".wasm": "application/wasm",
 }
 
-// pages serves the files of a page, under a content policy as strict as a page
-// with WebAssembly can have it.
+// pages serves the files of a page, under a strict Content-Security-Policy that
+// permits WebAssembly.
 type pages struct {
 	files fs.FS
 	csp   string
 }
 
-// contentPolicy lets a page load code from where it lies and talk to origin, the
-// service's own, under whatever name the page itself was opened.
+// contentPolicy lets a page load code from its own origin and connect to origin, the
+// service's, even if the page was opened under another host name.
 func contentPolicy(origin string) string {
 	socket := "ws" + strings.TrimPrefix(origin, "http")
 	return strings.Join([]string{
@@ -82,7 +83,7 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeFileFS(w, r, p.files, name)
 }
 
-// has reports whether there is such a file, which is no directory.
+// has reports whether name exists and is not a directory.
 func (p *pages) has(name string) bool {
 	info, err := fs.Stat(p.files, name)
 	return err == nil && !info.IsDir()
@@ -96,7 +97,8 @@ func mediaType(name string) string {
 	return mime.TypeByExtension(extension)
 }
 
-// accepts reports whether Accept-Encoding has that name, without a weight of zero.
+// accepts reports whether Accept-Encoding lists the encoding, and not with a weight
+// of zero.
 func accepts(r *http.Request, encoding string) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, weight, _ := strings.Cut(strings.TrimSpace(part), ";")

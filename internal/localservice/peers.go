@@ -32,7 +32,7 @@ func (f *mediaFactory) OpenVideo(room string) (live.Downlink, string, string, er
 	return downlink{stream}, stream.ID(), stream.URL(f.base), nil
 }
 
-// downlink is a stream with the statistics that a session passes on.
+// downlink adapts a stream to [live.Downlink].
 type downlink struct{ *media.Stream }
 
 func (d downlink) Stats() any { return d.Stream.Stats() }
@@ -42,12 +42,12 @@ func (f *mediaFactory) OpenVoice() (live.VoicePeer, error) {
 	return voicePeer{f.peers.NewVoice()}, nil
 }
 
-// voicePeer is a voice without a picture, with the same statistics.
+// voicePeer adapts a voice without a picture to [live.VoicePeer].
 type voicePeer struct{ *media.Voice }
 
 func (v voicePeer) Stats() any { return v.Voice.Stats() }
 
-// newPicture makes the face for a viewer.
+// newPicture returns the renderer of the agent's face for a viewer.
 func newPicture(mimeType string) (media.Picture, error) {
 	codec := renderer.H264
 	if mimeType == webrtc.MimeTypeVP8 {
@@ -67,8 +67,8 @@ func (p picture) Next(loudness float64, keyFrame bool) []byte {
 }
 
 // transcribers returns the constructor of a microphone's transcriber: the lines of
-// the script, for each microphone from the first one on; else the endpoint; else
-// one without words.
+// the script, which start again for each microphone; without lines the endpoint;
+// without an endpoint one that recognises nothing.
 func (s *Service) transcribers(script *brain.Script, o *Options) func() recognizer.Transcriber {
 	if script != nil && len(script.Hear) > 0 {
 		return func() recognizer.Transcriber { return recognizer.NewScript(script.Hear...) }
@@ -81,7 +81,7 @@ func (s *Service) transcribers(script *brain.Script, o *Options) func() recogniz
 	return func() recognizer.Transcriber { return endpoint }
 }
 
-// microphone is a peer with a listener.
+// microphone is a media peer whose sound goes to a listener.
 type microphone struct {
 	*media.Microphone
 	listener *recognizer.Listener

@@ -36,10 +36,11 @@ const (
 	maxHeader     = 64 << 10
 	// idleTimeout is how long a connection may wait for its next request.
 	idleTimeout = 2 * time.Minute
-	// goodbye is how long Close waits for requests that are being answered.
+	// goodbye is how long Close waits for requests in progress.
 	goodbye = 2 * time.Second
-	// fallbackUser and fallbackPassword are the pair of clients without credentials
-	// (wire-protocol §6.2). It is public, and the relay reaches only our own media.
+	// fallbackUser and fallbackPassword are the relay login of clients without
+	// credentials (wire-protocol §6.2). It is public, and the relay forwards to our own
+	// media only.
 	fallbackUser     = "kaltura"
 	fallbackPassword = "avatar"
 	// infoPath is where a page finds the addresses and agents, without secrets.
@@ -56,15 +57,16 @@ type Service struct {
 	// relayLogin is how long a login to the relay is accepted.
 	relayLogin time.Duration
 
-	// closers end the parts, in the order in which they were started.
+	// closers stop the parts. They are in the order in which the parts were started and
+	// run in reverse.
 	closers []func() error
 	tasks   sync.WaitGroup
 	once    sync.Once
 	err     error
 }
 
-// Start starts a service; it listens when Start returns. Ctx bounds the start
-// alone. Close ends the service.
+// Start starts a service; it listens when Start returns. ctx applies to the start only.
+// Close ends the service.
 func Start(ctx context.Context, o Options) (*Service, error) {
 	o.setDefaults()
 	if err := o.checkAddresses(); err != nil {
@@ -77,13 +79,13 @@ func Start(ctx context.Context, o Options) (*Service, error) {
 	return s, nil
 }
 
-// Info says where everything is.
+// Info returns the addresses, credentials and agents of the service.
 func (s *Service) Info() Info { return s.info }
 
 // Sessions describes the live sessions, oldest first.
 func (s *Service) Sessions(ctx context.Context) []live.Info { return s.hub.Sessions(ctx) }
 
-// Close ends the service and returns when nothing of it runs any more.
+// Close ends the service and returns when all of its goroutines have ended.
 func (s *Service) Close() error {
 	s.once.Do(func() {
 		var errs []error
@@ -142,7 +144,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		Listen: o.TURNListen, Peers: []netip.AddrPort{peers.Addr()}, Link: links["relay"], Logger: s.log,
 		UserQuota: o.Quotas.RelayPerLogin, AddressQuota: o.Quotas.RelayPerAddress, StaticLife: o.RelayLogin,
 	}
-	if !o.AllowPublic { // the pair is known to everybody
+	if !o.AllowPublic { // the login is public
 		relayed.StaticUser, relayed.StaticPassword = fallbackUser, fallbackPassword
 	}
 	s.relayLogin = o.RelayLogin
@@ -205,7 +207,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	return nil
 }
 
-// newThreads is the quota of threads that are begun.
+// newThreads returns the quota check for new threads.
 func newThreads(q Quotas) func(tokenID string, from netip.Addr) bool {
 	hour := &quota.Rate{Window: time.Hour}
 	return func(tokenID string, from netip.Addr) bool {
@@ -219,8 +221,8 @@ var apiPrefixes = []string{
 	brain.DocumentPrefix, dialogue.ConsentPath, api.AssetPrefix,
 }
 
-// completeIdle completes idle threads until Close: a page that crashed can't tell
-// that its conversation is over (wire-protocol §8.9).
+// completeIdle completes idle threads until Close: a page that crashed can't report that
+// its conversation is over (wire-protocol §8.9).
 func (s *Service) completeIdle(after time.Duration) {
 	if after < 0 {
 		return
@@ -251,8 +253,8 @@ func (s *Service) completeIdle(after time.Duration) {
 	s.onClose(func() error { stop(); return nil })
 }
 
-// startControl opens the control address, its own port on loopback whatever the others
-// are, and returns what answers there.
+// startControl opens the control address, a port of its own that is on loopback whatever
+// the other addresses are, and returns its handler.
 func (s *Service) startControl(c controlapi.Config) (http.Handler, error) {
 	listener, err := net.Listen("tcp", defaultAddr)
 	if err != nil {
@@ -265,11 +267,13 @@ func (s *Service) startControl(c controlapi.Config) (http.Handler, error) {
 	return control, nil
 }
 
-// controlPath is where pages of the service find the control API, with PageControl.
+// controlPath is the path of the control API for the service's own pages, with
+// PageControl.
 const controlPath = "/control"
 
-// pageControl answers commands of the service's own pages. They don't know the token, and
-// pages of other origins, which [gate] lets in from loopback, are refused.
+// pageControl serves the control API to the service's own pages and adds the token, which
+// they don't have. It refuses pages of other origins, because [gate] accepts any page on
+// loopback.
 func (s *Service) pageControl(control http.Handler) http.Handler {
 	s.info.pageControl = controlPath
 	return http.NewCrossOriginProtection().Handler(http.StripPrefix(controlPath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -316,7 +320,7 @@ func (s *Service) serve(l net.Listener, h http.Handler) {
 	})
 }
 
-// recovery turns an option into what the socket server takes.
+// recovery converts an option to that of the socket server, where 0 means no recovery.
 func recovery(d time.Duration) time.Duration {
 	switch {
 	case d < 0:
@@ -341,8 +345,8 @@ func (s *Service) hosts() (api.Hosts, error) {
 	}, nil
 }
 
-// serveInfo serves the information for pages, with the agents of this moment. Pages of
-// other origins on this machine may read it, such as those of a development server.
+// serveInfo serves the information for pages, with the current agents. Pages of other
+// origins on this machine may read it, such as those of a development server.
 func (s *Service) serveInfo(w http.ResponseWriter, r *http.Request) {
 	page := s.info.pageInfo()
 	var err error

@@ -70,7 +70,7 @@ func TestSilentOpening(t *testing.T) {
 	}
 }
 
-// TestTypedTurn holds the order of wire-protocol §7.5.
+// TestTypedTurn checks the order of wire-protocol §7.5.
 func TestTypedTurn(t *testing.T) {
 	t.Parallel()
 	c := converse(t, localservice.Options{Script: script(
@@ -139,7 +139,7 @@ func segment(t *testing.T, all []happening, kind string, n int) int {
 const longAnswer = `  - when: {contains: long}
     steps: [{say: "One two three four five six seven eight nine ten. And on we go, for quite a while, until somebody stops us."}]`
 
-// TestBargeIn holds the order of wire-protocol §7.8 for typed text.
+// TestBargeIn checks the order of wire-protocol §7.8 for typed text.
 func TestBargeIn(t *testing.T) {
 	t.Parallel()
 	c := converse(t, localservice.Options{Script: script(longAnswer, fine)}, "silent")
@@ -420,7 +420,7 @@ func TestScreenShareStillArrives(t *testing.T) {
 	t.Parallel()
 	c := converse(t, localservice.Options{}, "tools")
 	c.emitBinary("userScreenShareShot", append([]byte("\xff\xd8\xff"), make([]byte, 2000)...))
-	c.emit("checkAvailability", map[string]any{}) // its answer says that the still was taken
+	c.emit("checkAvailability", map[string]any{}) // once its reply is there, the still has been handled
 	c.expect("availabilityResult")
 	if infos := c.service.Sessions(t.Context()); infos[0].StillsAccepted != 1 {
 		t.Errorf("sessions %+v", infos)

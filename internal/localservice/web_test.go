@@ -170,7 +170,7 @@ func TestControlAddress(t *testing.T) {
 		var answer struct {
 			Error struct{ Code string }
 		}
-		_ = json.NewDecoder(reply.Body).Decode(&answer) // what is no error has another form
+		_ = json.NewDecoder(reply.Body).Decode(&answer) // a reply that is no error has another form
 		return reply.StatusCode, answer.Error.Code
 	}
 	for _, tt := range []struct {

@@ -4,7 +4,7 @@
 //
 // A signed-in visitor's page posts to the [Handler] and gets what it needs to connect: a
 // conversation token of that visitor alone, with threads of their own, and the hosts.
-// The answer can be spread into the options of a session. The same request renews the
+// The reply can be spread into the options of a session. The same request renews the
 // token:
 //
 //	const ask = async () => {
@@ -14,6 +14,6 @@
 //	}
 //	const session = new ChatSession({ ...(await ask()), onTokenNeeded: async () => (await ask()).ks })
 //
-// It knows nothing about how visitors sign in; a function of the site tells it who they
-// are.
+// The package does not handle sign-in; a function of the site identifies the visitor of a
+// request.
 package tokenserver

@@ -8,9 +8,9 @@ import (
 // window is the period for which requests are counted.
 const window = time.Minute
 
-// limiter counts the requests of each visitor, minute by minute, so that what it
-// remembers is bounded by the visitors of one minute. Around the end of a minute a
-// visitor may have twice as many.
+// limiter counts the requests of each visitor, minute by minute, so that it stores no
+// more than the visitors of one minute. Around the end of a minute a visitor may send
+// twice as many requests.
 type limiter struct {
 	most int
 

@@ -17,10 +17,10 @@ import (
 
 // Defaults of [Options].
 const (
-	// DefaultTTL is the life of a visitor's token. A session asks for the next one when a
-	// fifth of it is left.
+	// DefaultTTL is the lifetime of a visitor's token. A session requests the next token
+	// when a fifth of it is left.
 	DefaultTTL = 15 * time.Minute
-	// DefaultPerMinute is how often one visitor may ask.
+	// DefaultPerMinute is how many requests one visitor may send within a minute.
 	DefaultPerMinute = 20
 )
 
@@ -35,32 +35,33 @@ type Options struct {
 	// ConfigID is the agent's intellect; when it is 0, it is looked up for every token,
 	// which takes two requests more.
 	ConfigID int64
-	// Origins are the sites whose pages may ask, as in "https://shop.example", exactly as
-	// browsers send them. A request from elsewhere, or without an origin, is forbidden.
+	// Origins are the sites whose pages may send requests, as in "https://shop.example",
+	// exactly as browsers send them. A request from elsewhere, or without an origin, is
+	// forbidden.
 	Origins []string
-	// Visitor says which visitor a request is from, by its session cookie for example. The
-	// id must be that of one person and always the same, because their threads are known by
-	// it. "" is a visitor who is not signed in, who gets unauthorized. An error is a
-	// server_error, which OnError gets.
+	// Visitor returns the visitor of a request, found by its session cookie for example.
+	// The id must belong to one person and never change, because the threads belong to it.
+	// "" means that the visitor is not signed in; the reply is unauthorized. After an error
+	// the reply is server_error, and OnError is called.
 	Visitor func(*http.Request) (userID string, err error)
 	// TTL is the life of a token, 10 s to 24 hours. Default [DefaultTTL].
 	TTL time.Duration
 	// PerMinute is how many requests of one visitor are answered within a minute. Default
 	// [DefaultPerMinute].
 	PerMinute int
-	// OnError, if not nil, gets what went wrong behind a server_error; the answer says
-	// nothing of it. It may be called by several goroutines at once.
+	// OnError, if not nil, is called with the cause of a server_error, which the reply does
+	// not contain. It may be called by several goroutines at once.
 	OnError func(*http.Request, error)
 }
 
-// Conversation is the answer: the options of a session.
+// Conversation is the reply with the options of a session.
 type Conversation struct {
 	management.AppInit
 	// TokenLifeMs is how long the token is valid from now on, in milliseconds.
 	TokenLifeMs int64 `json:"tokenLifeMs"`
 }
 
-// Refusal is the answer when there is none: a code of docs/errors.md and a message.
+// Refusal is the reply to a request that fails: a code of docs/errors.md and a message.
 type Refusal struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
@@ -70,14 +71,14 @@ type Refusal struct {
 // forbidden (403) for other origins, method_not_allowed (405), unauthorized (401) for
 // visitors who are not signed in, rate_limited (429, with Retry-After), server_error (502
 // when the service fails, otherwise 500). It also answers the preflight requests of its
-// origins. No answer may be cached, and none has the secret in it or says why the service
-// failed. It is safe for use by several goroutines.
+// origins. No reply may be cached, and none contains the secret or the reason why the
+// service failed. It is safe for use by several goroutines.
 type Handler struct {
 	o     Options
 	limit limiter
 }
 
-// minTTL leaves a session two seconds to renew its token.
+// minTTL leaves a session two seconds, a fifth of it, to renew its token.
 const minTTL = 10 * time.Second
 
 // New returns a handler. Errors: bad_request for a missing or invalid option, ttl_too_long,
@@ -116,8 +117,8 @@ func New(o Options) (*Handler, error) {
 	return &Handler{o: o, limit: limiter{most: o.PerMinute}}, nil
 }
 
-// checkOrigin accepts what browsers send. Every origin ("*") would let any site's page ask
-// with the visitor's cookies.
+// checkOrigin accepts the form that browsers send. "*" is refused, because it would let
+// pages of any site send requests with the visitor's cookies.
 func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host {
@@ -159,7 +160,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 	visitor, err := h.o.Visitor(r)
 	if err != nil {
 		h.o.OnError(r, err)
-		refuse(w, http.StatusInternalServerError, fault.ServerError, "this site does not know at the moment who you are; try again later")
+		refuse(w, http.StatusInternalServerError, fault.ServerError, "this site can't identify you at the moment; try again later")
 		return
 	}
 	if visitor == "" {
@@ -183,8 +184,8 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, conversation)
 }
 
-// open mints a visitor's token and has appInit make the conversation's token of it, which
-// lasts no longer.
+// open mints a visitor's token and exchanges it by appInit for the conversation's token,
+// which expires no later.
 func (h *Handler) open(r *http.Request, visitor string) (*Conversation, error) {
 	token, err := h.o.Client.Tokens.Agent(r.Context(), management.TokenInput{
 		AgentID: h.o.AgentID, ConfigID: h.o.ConfigID, UserID: visitor, TTL: h.o.TTL,
@@ -206,7 +207,7 @@ func refuse(w http.ResponseWriter, status int, code fault.Code, message string) 
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // fails only when the page is gone
+	_ = json.NewEncoder(w).Encode(v) // fails only when the page has disconnected
 }
 
 func badRequest(detail string) error { return fault.New(fault.BadRequest, detail) }

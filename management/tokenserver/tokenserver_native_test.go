@@ -245,7 +245,7 @@ func TestRefusals(t *testing.T) {
 	s.conversation("bob") // is not held up by the others
 }
 
-// TestNothingOfAFailureIsTold has a service that repeats the secret in its errors.
+// TestNothingOfAFailureIsTold has a service whose errors repeat the request, with the secret.
 func TestNothingOfAFailureIsTold(t *testing.T) {
 	talkative := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -1,5 +1,5 @@
-// Package accept keeps listeners going: an error of the moment, as when the process
-// has no file descriptor left, must not end a service.
+// Package accept keeps listeners running after temporary errors: a service must not
+// end because, for example, its process has no file descriptor left.
 package accept
 
 import (

@@ -30,7 +30,7 @@ func (l logLines) Write(line []byte) (int, error) {
 // logLimit is how long a line may take on a machine that is busy.
 const logLimit = 30 * time.Second
 
-// stopped is what the log says of a turn that was stopped.
+// stopped is the log's entry about a stopped turn.
 type stopped struct {
 	Reason       string
 	EndedAt      time.Time     `json:"ended_at"`

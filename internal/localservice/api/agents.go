@@ -11,12 +11,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// agentFields is what a partner sets of an agent (service.md, Agent). The last three are
-// not in the document.
+// agentFields are the fields of an agent that a partner can set (service.md, Agent). The
+// last three are not in that document.
 type agentFields struct {
 	DisplayName    string          `json:"displayName"`
 	Intellect      intellectRef    `json:"intellect"`
-	AvatarIDs      []string        `json:"avatarIds"` // none is a voice without a picture
+	AvatarIDs      []string        `json:"avatarIds"` // empty for a voice without a picture
 	AdminTags      []string        `json:"adminTags"`
 	ScreenShare    screenShare     `json:"screenShare"`
 	SpeechLanguage string          `json:"speechLanguage"` // of speech recognition, "" for the intellect's
@@ -74,7 +74,7 @@ type agentRequest struct {
 	ID string `json:"agentId"`
 }
 
-// about refuses a body without an id, and names what was not found.
+// about refuses a body without an id, and reports an unknown agent as AGENT_NOT_FOUND.
 func (b agentRequest) about(handle func(id string) (any, error)) (any, error) {
 	if b.ID == "" {
 		return nil, missing("agentId")
@@ -129,7 +129,7 @@ func (f *agentFields) store(a *store.AgentRecord) {
 	a.ScreenShare, a.SpeechLanguage, a.WidgetConfig, a.EmbedConfig = f.ScreenShare.Enabled, f.SpeechLanguage, f.WidgetConfig, f.EmbedConfig
 }
 
-// avatarID is what the id of an avatar looks like.
+// avatarID matches the id of an avatar.
 var avatarID = regexp.MustCompile(`^[0-9a-fA-F]{24}$`)
 
 // setAgent changes an agent and checks what it refers to.

@@ -26,7 +26,7 @@ const DefaultKeepalive = 10 * time.Second
 // DefaultBodyTimeout is how long a client may take to send the body of a request.
 const DefaultBodyTimeout = 30 * time.Second
 
-// Config is what the API works with. All fields from Live on may be left out.
+// Config is the configuration of [New]. Live and the fields after it are optional.
 type Config struct {
 	Store    *store.Store
 	Tokens   *token.Authority
@@ -42,18 +42,19 @@ type Config struct {
 
 	Knowledge fs.FS        // the Markdown files to show, nil for none
 	Logger    *slog.Logger // nil discards
-	// PrivateNetwork answers the preflight of a page from the public network.
+	// PrivateNetwork allows requests from pages on a public network; their browsers ask
+	// for this in the preflight.
 	PrivateNetwork bool
 	Keepalive      time.Duration // 0 means DefaultKeepalive
 	BodyTimeout    time.Duration // 0 means DefaultBodyTimeout
 }
 
-// Live is the live sessions of threads; [live.Hub] has them.
+// Live gives access to the live sessions of threads; [live.Hub] implements it.
 type Live interface {
-	// Push lets the sessions of a thread say a line that is in it already, and reports
-	// whether there is one.
+	// Push makes the live sessions of a thread say a message that is already stored in the
+	// thread, and reports whether a session has accepted it.
 	Push(ctx context.Context, threadID, messageID, text string) bool
-	// Attached reports whether a session has the thread.
+	// Attached reports whether the thread has a live session.
 	Attached(ctx context.Context, threadID string) bool
 }
 
@@ -71,8 +72,8 @@ type server struct {
 	log *slog.Logger
 }
 
-// SessionPrefix is where the session API sits under the service's origin; the
-// other bases are the origin itself (brain) and the origin with /v1 (agent).
+// SessionPrefix is the path of the session API under the service's origin. The
+// other base addresses are the origin itself (brain) and the origin with /v1 (agent).
 const SessionPrefix = "/api_v3"
 
 // New returns the handler of every route, for one origin.
@@ -138,8 +139,8 @@ func New(c Config) http.Handler {
 	return s.wrap(mux)
 }
 
-// wrap is what every request goes through: a request id, CORS, bounds on the body
-// and its time, and one log line.
+// wrap gives every request a request id, CORS headers, limits on the size and the
+// time of its body, and one log line.
 func (s *server) wrap(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -154,8 +155,8 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r.URL.Path))
-		// net/http takes the deadline off at the end of the body. Not every
-		// ResponseWriter has deadlines; the connection of a server has.
+		// net/http removes the deadline at the end of the body. A ResponseWriter that
+		// has no deadlines is not that of a real connection and needs none.
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout)) //nolint:errcheck // see above
 		recorder := &recorder{ResponseWriter: w}
 		if _, pattern := mux.Handler(r); pattern == "" {
@@ -182,8 +183,8 @@ func (s *server) noRoute(w http.ResponseWriter, r *http.Request, mux *http.Serve
 	s.fail(w, r, problem(http.StatusNotFound, "no such route"))
 }
 
-// recorder remembers the status for the log. Unwrap keeps flushing and deadlines
-// of the connection reachable.
+// recorder stores the status for the log. Through its Unwrap, an
+// [http.ResponseController] can still flush and set the deadlines of the connection.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -205,18 +206,18 @@ func (r *recorder) Write(p []byte) (int, error) {
 
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// guard says which tokens a route takes.
+// guard reports whether a route accepts a token with these claims.
 type guard func(token.Claims) bool
 
 func anyone(token.Claims) bool   { return true }
 func admins(c token.Claims) bool { return c.Kind() == token.Admin }
 
-// owners are the tokens of a particular user. A widget token is the same for all
-// visitors of a page, so it must not reach any thread lists.
+// owners accepts every token but a widget token, which any visitor of a page can get,
+// so that it must not give access to thread lists.
 func owners(c token.Claims) bool { return c.Kind() != token.Widget }
 
-// talkers may hold a conversation: a widget token only after appInit has bound it
-// to a brain configuration.
+// talkers accepts the tokens that may converse: a widget token only after appInit has
+// bound it to a brain configuration.
 func talkers(c token.Claims) bool { return c.Kind() != token.Widget || c.ConfigID() != 0 }
 
 // call is one authorised request.
@@ -261,7 +262,7 @@ func (s *server) reply(w http.ResponseWriter, r *http.Request, reply any, err er
 func (s *server) authorize(r *http.Request) (token.Claims, error) {
 	text := tokenOf(r)
 	if text == "" {
-		return token.Claims{}, problem(http.StatusUnauthorized, "want the header Authorization: KS <token>")
+		return token.Claims{}, problem(http.StatusUnauthorized, "the header Authorization: KS <token> is required")
 	}
 	claims, err := s.Tokens.Check(r.Context(), text, token.Use{Addr: remoteAddr(r), Path: r.URL.Path})
 	switch {
@@ -273,10 +274,10 @@ func (s *server) authorize(r *http.Request) (token.Claims, error) {
 	return claims, err
 }
 
-// tokenOf is the token of a request, "" without one.
+// tokenOf returns the token of a request, "" without one.
 func tokenOf(r *http.Request) string {
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "KS") && !strings.EqualFold(scheme, "Bearer") { // Bearer is the messaging base's
+	if !strings.EqualFold(scheme, "KS") && !strings.EqualFold(scheme, "Bearer") { // Bearer is used by the messaging API
 		return ""
 	}
 	return strings.TrimSpace(text)

@@ -267,7 +267,7 @@ func TestEveryRouteChecksItsToken(t *testing.T) {
 		t.Run(route, func(t *testing.T) {
 			method, path, _ := strings.Cut(route, " ")
 			send := func(ks string) reply { return v.do(v.request(method, path, ks, "application/json", "{}")) }
-			wantStatus(t, "no token", send(""), 401, `{"message":"want the header Authorization: KS \u003ctoken\u003e"}`)
+			wantStatus(t, "no token", send(""), 401, `{"message":"the header Authorization: KS \u003ctoken\u003e is required"}`)
 			wantStatus(t, "nonsense", send("djJ8nonsense"), 401, `{"message":"invalid token"}`)
 			wantStatus(t, "foreign", send(foreign), 401, `{"message":"invalid token"}`)
 			wantStatus(t, "expired", send(expired), 401, `{"message":"token expired"}`)
@@ -408,7 +408,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	wantStatus(t, "huge form", hugeForm, 413, "")
 }
 
-// TestSlowBodyIsRefused: a client may take its time to read, not to ask.
+// TestSlowBodyIsRefused: sending the body has a time limit, reading the reply does not.
 func TestSlowBodyIsRefused(t *testing.T) {
 	v := serve(t, nil, func(c *Config) { c.BodyTimeout = 20 * time.Millisecond })
 	for path, kind := range map[string]string{
@@ -433,8 +433,8 @@ func TestSlowBodyIsRefused(t *testing.T) {
 	}
 }
 
-// TestBodyTimeoutLeavesTheAnswerAlone: the connection is read all the time, to
-// notice that the client is gone.
+// TestBodyTimeoutLeavesTheAnswerAlone: net/http keeps reading from the connection, to
+// notice when the client disconnects, and the body timeout must not end that.
 func TestBodyTimeoutLeavesTheAnswerAlone(t *testing.T) {
 	const timeout = 200 * time.Millisecond
 	slow := brainFunc(func(ctx context.Context, _ *brain.Question, out brain.Sink) error {

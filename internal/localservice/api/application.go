@@ -33,7 +33,7 @@ type appInitReply struct {
 	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
 }
 
-// avatar is what a page shows until the picture is there.
+// avatar is what a page shows until the live video arrives.
 type avatar struct {
 	ID              string `json:"id"`
 	PreviewImageURL string `json:"previewImageUrl"`
@@ -41,8 +41,9 @@ type avatar struct {
 	ObjectType      string `json:"objectType"`
 }
 
-// appInit trades a widget token, or a visitor's agent token, for one that can
-// talk, and says where. The agent is the token's; the body is not read.
+// appInit exchanges a widget token, or a visitor's agent token, for one that can
+// converse, and returns the hosts to connect to. The agent is that of the token; the
+// body is not read.
 func (s *server) appInit(c *call) (any, error) {
 	kind := c.claims.Kind()
 	if (kind != token.Widget && kind != token.Agent) || c.claims.AgentID() == "" {

@@ -40,8 +40,8 @@ func (s *server) toolResponse(c *call, body struct {
 	return empty{}, err
 }
 
-// abort stops the turn that runs on a thread. It says {} also when there is none:
-// the turn may have ended on its own a moment ago (local-service choice E4).
+// abort stops the turn that runs on a thread. It replies {} even when no turn runs,
+// because the turn may have just ended by itself (local-service choice E4).
 func (s *server) abort(c *call, body struct {
 	ThreadID string `json:"threadId"`
 },
@@ -65,8 +65,8 @@ type statusAvatar struct {
 	Name string `json:"name"`
 }
 
-// status says what the token can count on. This service asks for no consent to
-// AI, so it is always given.
+// status reports the agent's avatar and whether the token names a user. This service
+// does not ask for consent to AI, so AIConsent is always true.
 func (s *server) status(c *call) (any, error) {
 	who, err := s.Dialogue.Caller(c.ctx(), c.claims)
 	if err != nil {

@@ -65,8 +65,8 @@ func (s *server) avatarRoutes(mux *http.ServeMux) {
 	}))
 }
 
-// aboutAvatar refuses an id that can be no avatar's; an avatar that is not there is told
-// by its title, also where the body has no id (service.md, Avatars).
+// aboutAvatar refuses an id of the wrong form. An unknown avatar, and a body without an
+// id, are reported by the title AVATAR_NOT_FOUND (service.md, Avatars).
 func aboutAvatar(id string, handle func() (any, error)) (any, error) {
 	if id != "" && !avatarID.MatchString(id) {
 		return nil, invalid("string_pattern_mismatch", "String should be 24 hexadecimal digits", "id")
@@ -126,8 +126,8 @@ func (s *server) avatarUpdate(c *call, body fields) (any, error) {
 	})
 }
 
-// overlayAvatar lays fields over an avatar. One that gets a visual loses its face, and
-// the other way round.
+// overlayAvatar applies fields to an avatar. A new visual removes the face and its
+// background, a new face the visual.
 func overlayAvatar(old store.Avatar, body fields) (store.Avatar, error) {
 	if body["visual"] != nil && body["face"] == nil {
 		old.Face, old.Background = nil, nil
@@ -138,10 +138,11 @@ func overlayAvatar(old store.Avatar, body fields) (store.Avatar, error) {
 	return overlay(old, store.Avatar{}, body)
 }
 
-// backgroundColor is a color as in #1a2b3c, or a name.
+// backgroundColor matches a color such as #1a2b3c, a color name, or "".
 var backgroundColor = regexp.MustCompile(`^(?:#[0-9a-fA-F]{3,8}|[a-zA-Z]+)?$`)
 
-// setAvatar lays fields over an avatar and checks the result, and what it refers to.
+// setAvatar applies fields to an avatar, and checks the result and the items that it
+// refers to.
 func (s *server) setAvatar(c *call, old store.Avatar, body fields) (store.Avatar, error) {
 	a, err := overlayAvatar(old, body)
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 	maxDepth = 32      // nested arrays and objects; the deepest body here has four
 )
 
-// bodyLimit bounds a body by its path, in bytes: files and documents are longer than what
-// is said about them.
+// bodyLimit returns the maximum size of a body in bytes, by path: uploads and knowledge
+// texts may be larger than other bodies.
 func bodyLimit(path string) int64 {
 	switch {
 	case path == catalogCreatePath:
@@ -39,8 +39,8 @@ const (
 	maxPageSize     = 500
 )
 
-// withBody is a handler that takes the JSON body as a T. An empty body is an empty
-// object. What does not fit is a 422 that names the field.
+// withBody returns a handler that decodes the JSON body into a T. An empty body counts
+// as an empty object. Invalid JSON is a 422; for a wrong type it names the field.
 func withBody[T any](handle func(*call, T) (any, error)) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		var body T
@@ -60,7 +60,7 @@ type idRequest struct {
 	ID string `json:"id"`
 }
 
-// withID is a handler of a body that is an [idRequest].
+// withID returns a handler that decodes the body as an [idRequest].
 func withID(handle func(c *call, id string) (any, error)) func(*call) (any, error) {
 	return withBody(func(c *call, body idRequest) (any, error) {
 		if body.ID == "" {
@@ -121,15 +121,15 @@ func (p *pager) page(defaultSize int) (store.Page, error) {
 	return page, nil
 }
 
-// filter is the filter of a list. Its keys are read one by one, so that one that
-// is not known can be refused by name.
+// filter is the filter of a list. Its keys are read one by one, so that an unknown key
+// can be refused by name.
 type filter struct {
 	fields map[string]json.RawMessage
 	err    error // the first thing that was wrong
 }
 
-// newFilter checks the filter's type, unless objectType is "". No filter selects
-// everything.
+// newFilter parses a filter and checks its objectType, unless objectType is "". Without
+// a filter everything is selected.
 func newFilter(raw json.RawMessage, objectType string) *filter {
 	f := &filter{}
 	if len(raw) == 0 || string(raw) == "null" {
@@ -165,7 +165,7 @@ func (f *filter) take(key string, v any) bool {
 	return true
 }
 
-// text reads a string; ids also come as numbers.
+// text reads a string, or an id that is given as a number.
 func (f *filter) text(key string) string {
 	var raw json.RawMessage
 	if !f.take(key, &raw) {
@@ -183,7 +183,7 @@ func (f *filter) text(key string) string {
 	return ""
 }
 
-// number reads an id that is a number, or text of one.
+// number reads an id that is given as a number or as a string of digits.
 func (f *filter) number(key string) int64 {
 	text := f.text(key)
 	if text == "" {
@@ -196,7 +196,7 @@ func (f *filter) number(key string) int64 {
 	return n
 }
 
-// optional reads a string of which "" is a value too.
+// optional reads a string; nil means that it is absent, because "" is a value too.
 func (f *filter) optional(key string) *string {
 	var s string
 	if f.take(key, &s) {
@@ -250,7 +250,7 @@ func (f *filter) order() store.Order {
 	return order
 }
 
-// done returns the first error; a key that was not read is one.
+// done returns the first error. A key that was not read is an error.
 func (f *filter) done() error {
 	if f.err != nil {
 		return f.err

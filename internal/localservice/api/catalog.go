@@ -30,8 +30,8 @@ const (
 	maxUpload   = 32 << 20 // bytes of a whole upload
 	uploadInRAM = 1 << 20  // beyond that, a temporary file
 
-	// minSample is how long the sample of a voice has to be (service.md, Limits). Of
-	// formats other than WAV the length is not known here.
+	// minSample is the minimum length of a voice sample (service.md, Limits). Only that
+	// of a WAV file is checked; the length of other formats is not known here.
 	minSample = 6 * time.Second
 )
 
@@ -112,8 +112,8 @@ func (s *server) catalogList(c *call, body listQuery) (any, error) {
 	return listed(list, total, err, s.viewItem)
 }
 
-// catalogCreate takes an upload: a picture is a visual unless its type says otherwise, and
-// sound is a voice (service.md, Catalog).
+// catalogCreate takes an upload: a voice if its type or its attributes name one, otherwise
+// a picture, which is a visual unless it has another type (service.md, Catalog).
 func (s *server) catalogCreate(c *call) (any, error) {
 	if err := c.r.ParseMultipartForm(uploadInRAM); err != nil {
 		if errors.Is(err, http.ErrNotMultipart) || errors.Is(err, http.ErrMissingBoundary) {
@@ -143,7 +143,7 @@ func (s *server) catalogCreate(c *call) (any, error) {
 		return nil, err
 	}
 	r, err := s.Store.Catalog().Create(c.ctx(), c.claims.PartnerID, item)
-	if err != nil || r.Body.AssetID != item.AssetID { // the request came before, with its own file
+	if err != nil || r.Body.AssetID != item.AssetID { // a repeated request: the item has the file of the first one
 		err = errors.Join(err, s.Store.DeleteAsset(context.WithoutCancel(c.ctx()), item.AssetID))
 	}
 	return viewed(r, err, s.viewItem)
@@ -163,8 +163,8 @@ func uploaded(form *multipart.Form) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// checkUpload finds out what a file is, checks that it fits the item, and sets the
-// item's type when it has none.
+// checkUpload detects the media type of a file, checks that it fits the item, and sets
+// the item's type when it has none.
 func checkUpload(item *store.CatalogItem, data []byte) (mediaType string, err error) {
 	mediaType = http.DetectContentType(data)
 	_, _, noPicture := image.DecodeConfig(bytes.NewReader(data))
@@ -207,10 +207,11 @@ func checkSample(data []byte) error {
 	return nil
 }
 
-// providerVoices are the voices of either provider: there is none behind this service.
+// providerVoices are the simulated voices of both providers.
 var providerVoices = map[string]string{"demo-voice-1": "Deep", "demo-voice-2": "Bright"}
 
-// importVoice makes an item of a provider's voice.
+// importVoice makes a catalog item from a provider's voice. unknown is the error code for
+// a voice that the provider does not have.
 func (s *server) importVoice(unknown string) func(*call, struct {
 	VoiceID string `json:"voiceId"`
 }) (any, error) {
@@ -238,7 +239,7 @@ func (s *server) catalogDelete(c *call, body itemRequest) (any, error) {
 	if err == nil && r.Body.AssetID != "" {
 		err = s.Store.DeleteAsset(c.ctx(), r.Body.AssetID)
 	}
-	if err == nil || errors.Is(err, store.ErrNotFound) { // a request that comes again is a success
+	if err == nil || errors.Is(err, store.ErrNotFound) { // a repeated request succeeds
 		err = s.Store.Catalog().Delete(c.ctx(), c.claims.PartnerID, body.ID)
 	}
 	if errors.Is(err, store.ErrNotFound) {
@@ -247,7 +248,7 @@ func (s *server) catalogDelete(c *call, body itemRequest) (any, error) {
 	return body, err
 }
 
-// Names under AssetPrefix that are no uploads.
+// Names under AssetPrefix that are not uploads.
 const (
 	loadingVideo = "face.webm" // the drawn face of every avatar here
 	drawing      = ".svg"
@@ -292,7 +293,7 @@ var (
 	backdropColors = map[string]string{"studio": "#dfe7ee", "office": "#e8e2d6", "": "#eee"}
 )
 
-// portrait draws what the attributes of a visual say.
+// portrait draws a person from the attributes of a visual.
 func portrait(attributes map[string]string) []byte {
 	of := func(colors map[string]string, key string) string {
 		if color, ok := colors[attributes[key]]; ok {

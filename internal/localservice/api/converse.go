@@ -15,7 +15,7 @@ import (
 )
 
 // writeTimeout is how long a client may leave a segment unread before it counts
-// as gone: it must not hold its thread for ever.
+// as gone, so that it cannot block its thread for ever.
 const writeTimeout = 30 * time.Second
 
 // experiences are the values of force_experience (wire-protocol §9.1).
@@ -95,8 +95,8 @@ func (s *server) converse(c *call, body converseRequest) (any, error) {
 
 // pump runs a turn and writes its segments to the stream. The turn runs in a
 // goroutine of its own, so that this one, the only writer, can also send
-// keepalives; it returns when the turn is over. The turn's context ends when the
-// client's connection is seen to go.
+// keepalives; it returns when the turn is over. The turn's context is cancelled when
+// the client disconnects.
 func (s *server) pump(client context.Context, out *stream, turn func(context.Context, func(act) error) error) error {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(client))
 	defer cancel(nil)
@@ -133,7 +133,7 @@ func (s *server) pump(client context.Context, out *stream, turn func(context.Con
 	}
 }
 
-// cause is why a turn ends whose stream can't be written any more.
+// cause returns the reason for cancelling a turn whose stream can no longer be written.
 func cause(err error) error {
 	if errors.Is(err, errCut) {
 		return errCut
@@ -141,9 +141,9 @@ func cause(err error) error {
 	return dialogue.ErrClientGone
 }
 
-// endStream ends the reply in the way that is left. Before the first byte there
-// is still a status to choose; a thread of another user is an error segment
-// all the same (wire-protocol §9.6).
+// endStream ends the reply. An error before the first byte can still set the status,
+// except that a thread of another user is always reported by an error segment
+// (wire-protocol §9.6).
 func (s *server) endStream(out *stream, err error) error {
 	switch {
 	case errors.Is(err, dialogue.ErrNoPermission):
@@ -206,7 +206,7 @@ func (s *stream) write(seg converse.Segment) error {
 
 func (s *stream) send(text string) error {
 	s.begin()
-	// Not every ResponseWriter has deadlines; the connection of a server has.
+	// A ResponseWriter that has no deadlines is not that of a real connection.
 	s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) //nolint:errcheck // see above
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return err
@@ -214,8 +214,8 @@ func (s *stream) send(text string) error {
 	return s.control.Flush()
 }
 
-// end completes the reply, also an empty one, and takes the deadline off the
-// connection, which may be used again.
+// end completes the reply, even an empty one, and removes the deadline from the
+// connection, which may be reused.
 func (s *stream) end() error {
 	s.begin()
 	if s.sse {

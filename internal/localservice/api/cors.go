@@ -6,9 +6,9 @@ import "net/http"
 // (local-service choice D8).
 const preflightAge = "600"
 
-// allowOrigin lets the page read the reply; package localservice has refused pages
-// of other sites. No cookie is involved, so the token in the Authorization header is
-// all that a page can prove itself with.
+// allowOrigin lets the page read the reply; package localservice has already refused
+// pages of other sites. No cookies are used, so the token in the Authorization header
+// is a page's only credential.
 func allowOrigin(h http.Header, r *http.Request) {
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
@@ -19,8 +19,8 @@ func allowOrigin(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Expose-Headers", "Location, X-Request-Id, Retry-After")
 }
 
-// allowPreflight answers what a browser asks before a request with an
-// Authorization header or a JSON body.
+// allowPreflight sets the headers of the reply to a preflight, which a browser sends
+// before a request with an Authorization header or a JSON body.
 func (s *server) allowPreflight(h http.Header, r *http.Request) {
 	h.Add("Vary", "Access-Control-Request-Headers")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE, OPTIONS")
@@ -30,7 +30,7 @@ func (s *server) allowPreflight(h http.Header, r *http.Request) {
 	}
 	h.Set("Access-Control-Allow-Headers", headers)
 	h.Set("Access-Control-Max-Age", preflightAge)
-	// A page from the network asks before it talks to this machine.
+	// A page on a public network needs this permission for requests to this machine.
 	if s.PrivateNetwork && r.Header.Get("Access-Control-Request-Private-Network") == "true" {
 		h.Set("Access-Control-Allow-Private-Network", "true")
 	}

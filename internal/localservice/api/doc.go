@@ -1,10 +1,10 @@
 // Package api is the HTTP side of the local service: the session API that mints
-// tokens, appInit, the converse stream, threads, messages and feedback, and what agents
-// are made of, under the
-// paths of service.md and wire-protocol §1.5.
+// tokens, appInit, the converse stream, threads, messages, feedback, and the
+// management calls for agents and their parts, under the paths of service.md and
+// wire-protocol §1.5.
 //
-// It owns what is HTTP: paths, status codes, error bodies, framing, CORS, and the
-// bounds of what a client may send. Who may see which thread is decided by the
-// store's scope; what a turn is, by the dialogue package. It is
-// independent of sockets, media and brains.
+// It is responsible for paths, status codes, error bodies, framing, CORS, and the
+// limits on what a client may send. The store's scope decides who may see which
+// thread; the dialogue package runs the turns. Live sessions, with their sockets and
+// media, are reached through [Live] only.
 package api

@@ -25,7 +25,7 @@ func viewEmail(r *store.Record[store.EmailTemplate]) emailView {
 	return emailView{r.ID, r.Body, r.CreatedAt, r.UpdatedAt}
 }
 
-// emailRoutes are those of the messaging base, which is the agent host's here.
+// emailRoutes adds the routes of the messaging API, which is on the agent host here.
 func (s *server) emailRoutes(mux *http.ServeMux) {
 	s.manageAgentHost(mux, "/v1/email-template/add", withBody(func(c *call, body fields) (any, error) {
 		if err := body.need("appGuid", "name", "subject", "body", "from", "language"); err != nil {

@@ -100,7 +100,7 @@ func (s *server) insightList(c *call, body listQuery) (any, error) {
 }
 
 // statusQuery reads the query of a list of the agent host whose filter compares fields of
-// the records: each key is the field's name and "Equal".
+// the records: each key is the name of a field followed by "Equal".
 func statusQuery(body *listQuery, keys ...string) (store.Query, error) {
 	q := store.Query{Order: store.Order(body.OrderBy)}
 	if !q.Order.Valid() {
@@ -119,8 +119,8 @@ func statusQuery(body *listQuery, keys ...string) (store.Query, error) {
 	return q, f.done()
 }
 
-// insightDelete refuses while a rule refers to the setting: a client removes it from the
-// rules first (service.md, Insight settings).
+// insightDelete refuses to delete a setting to which a rule refers: a client must remove it
+// from the rules first (service.md, Insight settings).
 func (s *server) insightDelete(c *call, id string) (any, error) {
 	err := s.Store.DeleteInsightSetting(c.ctx(), c.claims.PartnerID, id)
 	return idRequest{id}, err

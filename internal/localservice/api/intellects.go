@@ -26,7 +26,7 @@ var (
 	skillModes          = []string{store.SkillAdhoc, store.SkillAdhocSave, store.SkillPreloaded}
 )
 
-// variableName is the name of a secret, or of a key of an analysis.
+// variableName matches the name of a secret, or a key of an analysis.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // intellectView is an intellect as clients see it.
@@ -60,7 +60,7 @@ func (s *server) intellectRoutes(mux *http.ServeMux) {
 	}))
 }
 
-// withNumber is a handler of a body whose id is a number.
+// withNumber returns a handler that decodes a body whose id is a number.
 func withNumber(handle func(c *call, id string) (any, error)) func(*call) (any, error) {
 	return withBody(func(c *call, body struct {
 		ID *int64 `json:"id"`
@@ -133,7 +133,7 @@ func (s *server) checkSkillIDs(c *call, refs []store.SkillRef) error {
 	return err
 }
 
-// setIntellect lays fields over an intellect and checks the result.
+// setIntellect applies fields to an intellect and checks the result.
 func setIntellect(old store.Intellect, body fields) (store.Intellect, error) {
 	in, err := overlay(old, store.NewIntellect(), body)
 	if err != nil {

@@ -26,10 +26,10 @@ const callsPerWorld = 50
 
 var isolationCalls = flag.Int("isolation-calls", 2000, "random calls of TestIsolation; more than the default begin with a random seed")
 
-// TestIsolation makes random calls as the identities of two partners: users, visitors
-// with widget tokens, and their servers with admin tokens, and compares each reply with a
-// model of who may see what. Every text of an identity has a mark; no reply to another
-// one may contain it, except for a shared message, and for the partner's own server.
+// TestIsolation makes random calls as the identities of two partners (users, visitors with
+// widget tokens, and servers with admin tokens) and compares each reply with a model of who
+// may see what. Every text of an identity contains its mark, which must not be in a reply
+// to another identity, except in a shared message or to the partner's own server.
 func TestIsolation(t *testing.T) {
 	v := serve(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
 		text := "Heard: " + q.Text
@@ -195,8 +195,8 @@ func (w *world) send(path, auth, contentType, body string) reply {
 	return reply{recorder.Code, recorder.Header(), strings.TrimSpace(recorder.Body.String())}
 }
 
-// call makes a call as an identity. The reply must have that status and no mark of
-// an identity but its own and those of may.
+// call makes a call as an identity. The reply must have that status, and must not contain
+// the mark of another identity, except those in may.
 func (w *world) call(who *identity, path string, body any, status int, may ...*identity) reply {
 	w.t.Helper()
 	text, err := json.Marshal(body)
@@ -247,7 +247,7 @@ func found(ok bool) int {
 
 // talk says something, in a new thread or in anybody's.
 func (w *world) talk(who *identity) {
-	if who.admin { // it may, but what it says would be in the threads of others
+	if who.admin { // it may, but its mark would then be in threads of others
 		return
 	}
 	body := map[string]any{"userMessage": "word " + who.mark}
@@ -289,7 +289,7 @@ func (w *world) feedback(who *identity, m *rated, ok bool) {
 }
 
 func (w *world) rate(who *identity) {
-	if m := pick(w.random, w.answers); m != nil && !who.admin { // whose rating would be that of the thread
+	if m := pick(w.random, w.answers); m != nil && !who.admin { // its rating would replace that of the thread's owner
 		w.feedback(who, m, reaches(who, m.thread))
 	}
 }
@@ -460,8 +460,8 @@ func (w *world) remove(who *identity) {
 	w.wantIDs(got, want)
 }
 
-// mostly picks a server instead of an identity, most of the time: what others do with
-// management calls is refused always.
+// mostly replaces an identity by a server three times out of four, because management calls
+// of the others are always refused.
 func (w *world) mostly(who *identity) *identity {
 	if w.random.IntN(4) == 0 {
 		return who
@@ -530,8 +530,8 @@ func (w *world) followups(who *identity) {
 	w.call(who, "/followup/list", map[string]any{}, servers(who, http.StatusOK))
 }
 
-// search looks for the text of any identity: a server finds what its partner has, and a
-// user only what its agent answers from, which is nothing.
+// search looks for the text of any identity: a server finds the texts of its partner, and
+// a user finds nothing, because the agent has no knowledge.
 func (w *world) search(who *identity) {
 	who = w.mostly(who)
 	owner := w.mostly(who)
@@ -598,7 +598,7 @@ func (w *world) make(who *identity) {
 	}
 }
 
-// about makes a call about a record of anybody's, which only the partner's server may.
+// about makes a call about any record, which only the server of its partner may do.
 func (w *world) about(who *identity, action string, more map[string]any) *made {
 	who = w.mostly(who)
 	r := pick(w.random, w.records)
@@ -618,7 +618,7 @@ func (w *world) about(who *identity, action string, more map[string]any) *made {
 
 func (w *world) readRecord(who *identity) { w.about(who, "get", nil) }
 
-// changeRecord repeats what a record says: the reply must come to its partner alone.
+// changeRecord renames a record; only the server of its partner may do so.
 func (w *world) changeRecord(who *identity) {
 	who = w.mostly(who)
 	r := pick(w.random, w.records)

@@ -24,7 +24,7 @@ const (
 	maxTop       = 50
 )
 
-// States of a record of knowledge. Whether it is indexed is said by its indexers.
+// States of a knowledge record. Whether its sources are indexed is in their indexers.
 const (
 	knowledgeReady = "ready"
 	knowledgeEmpty = "empty"
@@ -83,7 +83,7 @@ func (s *server) knowledgeList(c *call, body listQuery) (any, error) {
 	}
 	f := newFilter(body.Filter, "")
 	q.IDs = narrow(f.list("idsIn"), f.text("idEquals"))
-	f.optional("objectType") // as other lists have it
+	f.optional("objectType") // accepted, because other lists require it
 	if name := f.optional("nameEquals"); name != nil {
 		q.Where = append(q.Where, store.Equals("name", *name))
 	}
@@ -118,8 +118,9 @@ func (s *server) knowledgeUpdate(c *call, body fields) (any, error) {
 	return viewed(r, err, viewKnowledge)
 }
 
-// setKnowledge lays fields over a record. What only the service sets, as a record has it
-// when it is read, is passed over. A config is cut into passages anew.
+// setKnowledge applies fields to a record. Fields that only the service sets are ignored,
+// because a record that was read contains them. The sources of a new config are split into
+// passages again.
 func setKnowledge(old store.Knowledge, body fields) (store.Knowledge, error) {
 	for _, key := range []string{"status", "partner_id", "created_at", "updated_at"} {
 		delete(body, key)
@@ -145,7 +146,8 @@ func setKnowledge(old store.Knowledge, body fields) (store.Knowledge, error) {
 	return k, nil
 }
 
-// setSource checks a source, and fills in what the service says about it.
+// setSource checks a source and sets its indexers, and its entry id unless it has a
+// usable one.
 func setSource(source *store.Source, i int, used map[string]bool) error {
 	at := func(key string) []any { return []any{"config", "sources", i, key} }
 	switch {
@@ -164,14 +166,14 @@ func setSource(source *store.Source, i int, used map[string]bool) error {
 	return nil
 }
 
-// entryView says how far one entry of a record is indexed.
+// entryView is the indexing status of one entry of a record.
 type entryView struct {
 	EntryID       string `json:"entry_id"`
 	Status        string `json:"status"`
 	IndexPosition bool   `json:"index_position,omitempty"`
 }
 
-// entryStatus answers for each entry id in the order in which they were asked for.
+// entryStatus returns the status of each requested entry id, in the order of the request.
 func (s *server) entryStatus(c *call, body struct {
 	KnowledgeID *int64   `json:"knowledge_id"`
 	EntryIDs    []string `json:"entry_ids"`
@@ -217,13 +219,13 @@ type chapter struct {
 	Line    int    `json:"line,omitempty"` // on which the text begins
 }
 
-// search looks for words: with an admin token in all texts of the partner, with another
-// one in those of its agent.
+// search looks for words in all texts of the partner (admin token), or in those of the
+// token's agent (other tokens).
 func (s *server) search(c *call, body struct {
 	Query            *string  `json:"query"`
 	TopN             *int     `json:"top_n"`
 	WithLineNumbers  bool     `json:"with_line_numbers"`
-	Margins          *float64 `json:"margins_in_seconds"` // of recordings, which there are none of here
+	Margins          *float64 `json:"margins_in_seconds"` // for recordings, which this service does not have
 	IncludeSources   bool     `json:"include_sources"`
 	EntryDescription bool     `json:"entry_description"`
 },
@@ -277,8 +279,8 @@ func (s *server) find(c *call, query string, top int) ([]store.Passage, error) {
 	return s.Store.SearchKnowledge(c.ctx(), who.Agent.Profile.KnowledgeIDs, query, top)
 }
 
-// passageText is the text of a hit, on request with the numbers of its lines in front
-// and with a line above it that says where it is from.
+// passageText returns the text of a hit, if requested with a number before each line
+// (numbers) and its origin in a line above (described).
 func passageText(p store.Passage, numbers, described bool) string {
 	text := p.Body
 	if numbers {

@@ -63,12 +63,12 @@ func (s *server) lifecycleRoutes(mux *http.ServeMux) {
 	}))
 }
 
-// objectView names a type of objects that have rules.
+// objectView names a type of object that rules can apply to.
 type objectView struct {
 	ObjectType string `json:"objectType"`
 }
 
-// eventView describes an event that sets off rules.
+// eventView describes an event that triggers rules.
 type eventView struct {
 	ObjectType  string          `json:"objectType"`
 	EventType   store.EventType `json:"eventType"`
@@ -187,7 +187,8 @@ func checkActions(actions []store.RuleAction) error {
 	return nil
 }
 
-// ruleMatch says which rules an event of a thread would set off, and does nothing.
+// ruleMatch returns the rules that an event of a thread would trigger, without running
+// them.
 func (s *server) ruleMatch(c *call, body struct {
 	ObjectType  string          `json:"objectType"`
 	EventType   store.EventType `json:"eventType"`

@@ -23,7 +23,7 @@ type messageView struct {
 	Type       store.Role    `json:"type"`
 	Title      string        `json:"title,omitempty"`
 	Content    []store.Part  `json:"content"`
-	Unfinished bool          `json:"unfinished,omitempty"` // our own: it goes on, or broke off
+	Unfinished bool          `json:"unfinished,omitempty"` // not in the protocol: still being given, or broken off
 	IsPositive *bool         `json:"is_positive,omitempty"`
 	Comment    string        `json:"comment,omitempty"`
 	Feedback   *feedbackView `json:"feedback,omitempty"` // the whole rating

@@ -9,10 +9,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// pushReply says where a push has come.
+// pushReply reports whether a pushed message was delivered.
 type pushReply struct {
-	// Delivered is false when no live socket has the thread; the message is saved
-	// all the same.
+	// Delivered is false when the thread has no live session; the message is saved
+	// anyway.
 	Delivered bool   `json:"delivered"`
 	MessageID string `json:"message_id"`
 }

@@ -40,7 +40,7 @@ func invalid(kind, msg string, path ...any) error {
 
 func missing(path ...any) error { return invalid("missing", "Field required", path...) }
 
-// exception is an error that rides on a 200, as the session API has it
+// exception is an error with status 200, as the session API reports it
 // (wire-protocol §9.7, "Error inside a 200 JSON body").
 func exception(code, message string) error {
 	return &apiError{http.StatusOK, map[string]any{
@@ -48,8 +48,8 @@ func exception(code, message string) error {
 	}, message}
 }
 
-// fail writes err. What is not meant for a client is logged and answered by a
-// bare 500.
+// fail writes the reply for err. An internal error is logged, and the client gets a
+// 500 without details.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var known *apiError
 	var tooLarge *http.MaxBytesError
@@ -83,7 +83,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // a reply is built of plain values
+	if err != nil { // never happens: a reply is built of plain values
 		status, text = http.StatusInternalServerError, []byte(`{"message":"internal error"}`)
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")

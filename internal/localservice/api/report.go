@@ -8,14 +8,15 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// reportColumns are the columns of a report. The names of users are not known here.
+// reportColumns are the columns of a report. user_name is always empty: this service has
+// no names of users.
 var reportColumns = []string{
 	"message_id", "thread_id", "agent_id", "genie_id", "user_id", "user_name", "created_at",
 	"question", "answer_id", "answer", "is_positive", "feedback_comment",
 }
 
 // messageReport writes one line of CSV for each answer, with its question and its
-// rating (service.md, Messages). The filter's times and rating are those of the answer.
+// rating (service.md, Messages). The filter's times and rating apply to the answer.
 func (s *server) messageReport(c *call, body listRequest) (any, error) {
 	page, err := body.Pager.page(maxPageSize)
 	if err != nil {
@@ -67,7 +68,7 @@ func (s *server) reportContext(c *call, answers []store.Message) (map[string]*st
 	}
 	questions := map[string]*store.Message{}
 	for i := range answers {
-		questions[answers[i].ReplyTo] = &store.Message{} // it may have been replaced
+		questions[answers[i].ReplyTo] = &store.Message{} // for a question that no longer exists
 	}
 	for i := range list {
 		questions[list[i].ID] = &list[i]

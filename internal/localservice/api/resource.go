@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// Bounds of what a partner's records hold, beside the size of a body.
+// Limits of a partner's records, besides the size of a body.
 const (
 	maxName = 200 // characters of a name
 	maxRefs = 500 // entries of a list of ids or tags
@@ -27,7 +27,7 @@ func (s *server) manage(mux *http.ServeMux, path string, handle func(*call) (any
 }
 
 // manageAgentHost is manage for the agent host, which refuses bad input with 400 where the
-// conversation host has 422 (service.md, Errors).
+// conversation host uses 422 (service.md, Errors).
 func (s *server) manageAgentHost(mux *http.ServeMux, path string, handle func(*call) (any, error)) {
 	s.manage(mux, path, func(c *call) (any, error) {
 		reply, err := handle(c)
@@ -39,14 +39,14 @@ func (s *server) manageAgentHost(mux *http.ServeMux, path string, handle func(*c
 	})
 }
 
-// titled is an exception that clients tell by its title (service.md, Avatars).
+// titled is an exception that clients identify by its title (service.md, Avatars).
 func titled(title string) error {
 	return &apiError{http.StatusOK, map[string]any{
 		"objectType": "KalturaAPIException", "code": title, "title": title, "message": title, "args": map[string]string{},
 	}, title}
 }
 
-// fields is the body of a create or an update: what to set of a record.
+// fields is the body of a create or an update: the fields of a record to set.
 type fields map[string]json.RawMessage
 
 // take reads a field that does not belong to the record and removes it.
@@ -62,7 +62,7 @@ func (f fields) take(key string, v any) error {
 	return nil
 }
 
-// need refuses a body without one of the fields.
+// need refuses a body in which one of the fields is missing.
 func (f fields) need(keys ...string) error {
 	for _, key := range keys {
 		if raw, ok := f[key]; !ok || string(raw) == "null" {
@@ -72,8 +72,8 @@ func (f fields) need(keys ...string) error {
 	return nil
 }
 
-// overlay returns old with the fields laid over it: a field is replaced as a whole, and
-// null makes it that of blank. A field that T does not have is refused.
+// overlay returns old with the fields of f in place of its own. Each is replaced as a
+// whole; null resets it to its value in blank. A field that T does not have is refused.
 func overlay[T any](old, blank T, f fields) (T, error) {
 	text, err := json.Marshal(old)
 	if err != nil {

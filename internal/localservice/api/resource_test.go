@@ -36,7 +36,7 @@ func (m *manager) call(path, body string, status int) map[string]any {
 // reply2xx makes a refusal readable as a body.
 func reply2xx(got reply) reply { got.status = http.StatusOK; return got }
 
-// refuses posts a body, and wants the status and a text in the reply.
+// refuses posts a body and requires the status, and a text in the reply.
 func (m *manager) refuses(path, body string, status int, text string) {
 	m.t.Helper()
 	got := m.post(path, m.ks, body)

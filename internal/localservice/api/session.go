@@ -55,7 +55,7 @@ func (s *server) sessionStart(r *http.Request) (any, error) {
 		return nil, exception(codeMissing, "secret and partnerId are required")
 	}
 	g.PartnerID, g.Type = partnerID, int(kind)
-	// Anything longer is refused anyway; this keeps the product below in range.
+	// Anything longer is refused anyway; this keeps the multiplication in range.
 	g.TTL = time.Duration(min(max(seconds, -1), 1<<31)) * time.Second
 	text, err := s.Tokens.Start(r.Context(), g)
 	var refusal *token.Refusal
@@ -90,7 +90,7 @@ func (s *server) sessionEnd(r *http.Request) (any, error) {
 	return nil, s.Tokens.End(r.Context(), ks)
 }
 
-// ping says that the session API is there (wire-protocol §1.5).
+// ping reports that the session API is available (wire-protocol §1.5).
 func (s *server) ping(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, true) }
 
 // parseForm reads a form-encoded body. Only the body counts: a secret in a query

@@ -71,7 +71,7 @@ func (s *server) threadList(c *call, body listRequest) (any, error) {
 		return nil, err
 	}
 	f := newFilter(body.Filter, "ListThreadFilter")
-	var everywhere bool // accepted: what a caller may see does not depend on it
+	var everywhere bool // accepted, but without effect on what a caller may see
 	f.take("isEverywhere", &everywhere)
 	want := store.ThreadFilter{
 		IDs: f.list("idsIn"), AgentID: f.text("agentIdEquals"), ContextID: f.text("contextIdEqual"),
@@ -89,7 +89,8 @@ func (s *server) threadList(c *call, body listRequest) (any, error) {
 	return viewAll(list, total, viewThread), err
 }
 
-// narrow adds "and equal to one" to a list of alternatives, where nil is any.
+// narrow reduces a list of allowed values, nil for any, to those equal to one. With ""
+// for one the list stays as it is.
 func narrow(list []string, one string) []string {
 	if one == "" {
 		return list
@@ -110,7 +111,7 @@ func (s *server) threadGet(c *call, id string) (any, error) {
 	return viewThread(t), err
 }
 
-// threadUpdate renames a thread, merges into its analysis, or clears that
+// threadUpdate renames a thread, merges keys into its analysis, or clears the analysis
 // (service.md, Threads).
 func (s *server) threadUpdate(c *call, body struct {
 	ID       string  `json:"id"`
@@ -188,8 +189,8 @@ func (s *server) threadTranscript(c *call, id string) (any, error) {
 // success is the envelope of replies that have a status.
 func success(data any) map[string]any { return map[string]any{"status": "success", "data": data} }
 
-// sessionCompleted records that a conversation is over. Saying it again is
-// harmless (wire-protocol §8.9).
+// sessionCompleted records that a conversation is over. Repeating the call is harmless
+// (wire-protocol §8.9).
 func (s *server) sessionCompleted(c *call, id string) (any, error) {
 	first, err := s.Store.CompleteThread(c.ctx(), c.scope(), id)
 	if err != nil {

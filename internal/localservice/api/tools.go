@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// toolName is what a model may call a function.
+// toolName matches the function names that models accept.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // toolView is a tool as clients see it.
@@ -74,8 +74,8 @@ func (s *server) toolUpdate(c *call, body fields) (any, error) {
 	return viewed(r, err, viewTool)
 }
 
-// setTool lays fields over a tool and checks the result. A tool waits for its result
-// unless it says otherwise.
+// setTool applies fields to a tool and checks the result. By default the turn waits for
+// the tool's result.
 func setTool(old store.Tool, body fields) (store.Tool, error) {
 	tool, err := overlay(old, store.Tool{Config: store.ToolConfig{WaitForResponse: true}}, body)
 	if err != nil {
@@ -107,14 +107,15 @@ func checkToolConfig(t *store.ToolConfig) error {
 	return nil
 }
 
-// checkRequest checks what is said of the request before its templates are filled in.
+// checkRequest checks the address and the method of a tool's request as far as they are
+// known without values for the templates.
 func checkRequest(t *store.ToolConfig) error {
 	if t.URL == "" {
 		return missing("config", "url")
 	}
 	u, err := url.Parse(brain.Render(t.URL, nil))
 	switch {
-	case strings.HasPrefix(t.URL, "{{"): // known when it runs
+	case strings.HasPrefix(t.URL, "{{"): // known only when the tool runs
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
 		return invalid("url_scheme", "Input should be an http or https address", "config", "url")
 	}

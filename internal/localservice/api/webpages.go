@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 )
 
-// pagePolicy lets a page of this file have its own style and form, and forbids
-// frames around it.
+// pagePolicy allows the pages of this file their own style and form, and forbids other
+// pages to show them in a frame.
 const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // writePage writes a small page; body is HTML.

@@ -8,14 +8,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 )
 
-// errCut is the end of a stream that a script cuts.
+// errCut ends a stream whose connection a script breaks on purpose.
 var errCut = errors.New("the stream was cut on purpose")
 
-// act is something that the writer of a stream does with it.
+// act is an operation that the writer of a stream runs on it.
 type act func(*stream) error
 
-// wire lets a script spoil a stream. What it does takes its turn behind the
-// segments before it.
+// wire lets a script disturb a stream. Its operations run in order with the segments
+// of the turn.
 type wire struct {
 	ctx context.Context
 	do  func(act) error
@@ -28,8 +28,8 @@ func (w *wire) Write(text string) error {
 	return w.do(func(out *stream) error { return out.send(text) })
 }
 
-// Stall implements [brain.Wire]. It holds the writer up, so that keepalives wait
-// too.
+// Stall implements [brain.Wire]. It blocks the writer, so that no keepalives are sent
+// either.
 func (w *wire) Stall(d time.Duration) error {
 	return w.do(func(*stream) error {
 		over := time.NewTimer(d)
@@ -48,6 +48,6 @@ func (w *wire) Cut() error {
 	if err := w.do(func(*stream) error { return errCut }); err != nil {
 		return err
 	}
-	<-w.ctx.Done() // the writer ends it
+	<-w.ctx.Done() // the writer cancels it
 	return w.ctx.Err()
 }

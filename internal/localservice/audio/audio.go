@@ -10,12 +10,12 @@ import "time"
 // FrameDuration is the playing time of one encoded frame, the default of WebRTC stacks.
 const FrameDuration = 20 * time.Millisecond
 
-// Duration is the playing time of so many samples at rate, in samples a second.
+// Duration returns the playing time of that many samples at rate, in samples per second.
 func Duration(samples, rate int) time.Duration {
 	return time.Duration(int64(samples) * int64(time.Second) / int64(rate))
 }
 
-// Samples is the number of samples in d at rate, in samples a second.
+// Samples returns the number of samples in d at rate, in samples per second.
 func Samples(d time.Duration, rate int) int {
 	return int(int64(d) * int64(rate) / int64(time.Second))
 }

@@ -39,7 +39,7 @@ func TestResampleKeepsToneAndLength(t *testing.T) {
 			t.Errorf("%d to %d Hz: %d samples, want %d", from, to, len(got), len(want))
 			continue
 		}
-		edge := to / 100 // the filter has nothing to see beyond the ends
+		edge := to / 100 // near the ends the filter lacks input
 		for i := edge; i < len(got)-edge; i++ {
 			if difference := math.Abs(float64(got[i]) - float64(want[i])); difference > 4 {
 				t.Errorf("%d to %d Hz: sample %d is %d, want %d", from, to, i, got[i], want[i])

@@ -10,9 +10,9 @@ const (
 	g722FrameBytes = g722FrameSamples / 2
 )
 
-// g722Silence is the code of no difference in the low band and the smallest in the high one. A decoder that gets only
-// this code comes to rest within a fifth of a second, and so does the encoder's copy of its state. Encoding zeros would
-// not have that effect: the quantiser has no zero and would follow its own noise for ever.
+// g722Silence is the code of no difference in the low band and of the smallest one in the high band. A decoder that
+// gets only this code reaches a constant state within a fifth of a second, and so does the encoder's copy of that
+// state. Encoding zeros would not have that effect: the quantiser has no zero and would follow its own noise for ever.
 const g722Silence = 0xfd
 
 // G722 encodes one continuous 16 kHz stream at 64 kbit/s (ITU-T G.722, mode 1), frame by frame. It carries the codec's
@@ -33,7 +33,7 @@ func NewG722() *G722 {
 // Encode appends one frame of [FrameDuration], 160 bytes, to dst. A pcm that is shorter than a frame is completed with
 // silence, so nil is a frame of silence; samples beyond one frame are ignored. Lasting silence costs next to nothing.
 func (e *G722) Encode(dst []byte, pcm []int16) []byte {
-	// While the filter still holds the end of the sound before, its frame is encoded like any other.
+	// While the filter still contains the end of the preceding sound, silence is encoded like any other frame.
 	if !slices.ContainsFunc(pcm, func(sample int16) bool { return sample != 0 }) && e.split == (qmf{}) {
 		return e.encodeSilence(dst)
 	}

@@ -29,7 +29,7 @@ func (q *qmf) sums() (odd, even int32) {
 
 // band is the adaptive predictor and quantiser state of one sub-band, the same in encoder and decoder.
 type band struct {
-	s, sz int32    // the predicted signal, and the part of it that the zeros give
+	s, sz int32    // the predicted signal, and the contribution of the zeros to it
 	r     [2]int32 // doubled, as the filter needs them
 	p     [2]int32 // newest first
 	a     [2]int32 // poles
@@ -82,7 +82,7 @@ func (b *band) encodeLow(x int32) byte {
 	if e < 0 {
 		magnitude = ^e
 	}
-	level, most := 1, len(lowLevels) // the levels grow: half of the rest is left after each comparison
+	level, most := 1, len(lowLevels) // binary search: the levels are in ascending order
 	for level < most {
 		if middle := (level + most) / 2; magnitude >= (lowLevels[middle]*b.det)>>12 {
 			level = middle + 1
@@ -107,7 +107,7 @@ func (b *band) decodeLow(code byte) int32 {
 	return min(max(value, -16384), 16383)
 }
 
-// stepLow adapts to a code. Only its upper four bits count, so that a decoder may lose the lower two.
+// stepLow adapts to a code. Only its upper four bits count, so that a decoder can do without the lower two.
 func (b *band) stepLow(code byte) {
 	code >>= 2
 	difference := (b.det * lowOutputs4[code]) >> 15
@@ -151,7 +151,7 @@ func scale(nb, exponent int32) int32 {
 	return mantissa >> shift << 2
 }
 
-// predict takes the newest quantised difference in, adapts poles and zeros to it, and predicts the next sample.
+// predict adapts poles and zeros to the newest quantised difference, and predicts the next sample.
 func (b *band) predict(d int32) {
 	p := saturate(b.sz + d) // PARREC
 	r := saturate(b.s + d)  // RECONS
@@ -165,9 +165,9 @@ func (b *band) predict(d int32) {
 	if d == 0 {
 		step = 0
 	}
-	// UPZERO, DELAYA and FILTEZ in one pass, without branches: this is most of what a voice costs
-	// (BenchmarkG722Speech with the search in encodeLow: 34 µs before, 20 µs now). Where the signs differ, other is -1 and
-	// turns the change around. No zero leaves the 16 bits: 32767·32640/32768 + 128 is 32767.
+	// UPZERO, DELAYA and FILTEZ in one pass, without branches: this is most of the cost of a voice (BenchmarkG722Speech
+	// with the search in encodeLow: 34 µs before, 20 µs now). Where the signs differ, other is -1 and inverts the change.
+	// No zero exceeds 16 bits: 32767·32640/32768 + 128 is 32767.
 	b.sz = 0
 	newest := saturate(2 * d)
 	for i, older := range b.d {

@@ -16,7 +16,7 @@ func EncodePCMU(dst []byte, pcm []int16) []byte {
 	return dst
 }
 
-// ulaw is one sample as sign, three bits of segment and four of mantissa, all inverted.
+// ulaw encodes one sample as a sign bit, three bits of segment and four of mantissa, all inverted.
 func ulaw(value int) byte {
 	sign := byte(0)
 	if value < 0 {

@@ -6,15 +6,16 @@ import (
 )
 
 const (
-	// The interpolating filter reaches this many zero crossings to either side: with the window below, 80 dB down.
+	// The interpolating filter reaches this many zero crossings to either side; with the window below, its stop band
+	// is 80 dB down.
 	resampleCrossings = 16
 	resampleBeta      = 8.0
-	// Share of the smaller Nyquist band that passes; the rest is the filter's slope.
+	// Share of the smaller Nyquist band that passes; the rest is the filter's transition band.
 	resamplePassband = 0.92
 )
 
 // Resample converts pcm from one sample rate to another, band-limited, without delay. It is meant for whole
-// utterances; consecutive pieces of one signal would meet at the edges of the filter. Rates must be positive; equal
+// utterances: consecutive pieces of one signal would have artefacts where they meet. Rates must be positive; equal
 // rates return pcm itself.
 func Resample(pcm []int16, from, to int) []int16 {
 	if from == to || len(pcm) == 0 {
@@ -40,8 +41,8 @@ func Resample(pcm []int16, from, to int) []int16 {
 	return out
 }
 
-// phaseFilters are the windowed sinc's taps for each of the positions that an output sample can have between two input
-// samples. A filter spans the reach samples before its position and as many after.
+// phaseFilters returns the windowed sinc's taps for each of the positions that an output sample can have between two
+// input samples. A filter spans the reach samples before its position and as many after.
 func phaseFilters(phases int, cutoff float64) (filters [][]float64, reach int) {
 	half := resampleCrossings / cutoff
 	reach = int(math.Ceil(half))
@@ -56,7 +57,7 @@ func phaseFilters(phases int, cutoff float64) (filters [][]float64, reach int) {
 			}
 			sum += taps[k]
 		}
-		for k := range taps { // unit gain for each phase, or a constant input would hum
+		for k := range taps { // unit gain in each phase; otherwise a constant input would become a tone
 			taps[k] /= sum
 		}
 		filters[phase] = taps

@@ -11,7 +11,7 @@ const (
 	riffHeader  = 12 // "RIFF", length, "WAVE"
 	chunkHeader = 8  // name, length
 	formatPCM   = 1
-	// WAVE_FORMAT_EXTENSIBLE; its sub-format is plain PCM wherever there are 16 bits.
+	// WAVE_FORMAT_EXTENSIBLE; with 16 bits its sub-format is always plain PCM.
 	formatExtensible = 0xfffe
 
 	lowestRate, highestRate = 8000, 96000
@@ -38,7 +38,7 @@ func EncodeWAV(pcm []int16, rate int) []byte {
 		[]byte("RIFF"), uint32(riffHeader + formatSize + 2*chunkHeader - 8 + 2*len(pcm)), []byte("WAVEfmt "), uint32(formatSize), format,
 		[]byte("data"), uint32(2 * len(pcm)), pcm,
 	} {
-		_ = binary.Write(&file, binary.LittleEndian, part) // a buffer takes everything
+		_ = binary.Write(&file, binary.LittleEndian, part) // a bytes.Buffer returns no error
 	}
 	return file.Bytes()
 }
@@ -77,7 +77,7 @@ func DecodeWAV(data []byte) (pcm []int16, rate int, err error) {
 // PCM reads samples in little-endian order.
 func PCM(data []byte) []int16 {
 	pcm := make([]int16, len(data)/2)
-	_, _ = binary.Decode(data, binary.LittleEndian, pcm) // as long as the data
+	_, _ = binary.Decode(data, binary.LittleEndian, pcm) // can't fail: pcm is as long as the data
 	return pcm
 }
 

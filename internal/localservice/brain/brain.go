@@ -59,8 +59,8 @@ type Question struct {
 	Wire Wire
 }
 
-// read reports whether the answer is read; otherwise it is spoken, or requested in
-// the form of a spoken one.
+// read reports whether the user reads the answer; otherwise it is spoken, or requested
+// in a form that can be spoken.
 func (q *Question) read() bool { return !q.Avatar && q.Experience != avatarOnly }
 
 // shows reports whether a widget with that capability may be shown. An avatar shows
@@ -72,12 +72,12 @@ func (q *Question) shows(capability string) bool {
 // Line is one message of the thread's history.
 type Line struct {
 	Agent  bool // by the agent, not by the user
-	System bool // by neither: a partner's server says it to the brain
+	System bool // by neither: a partner's server added it for the brain
 	Text   string
 }
 
-// Sink takes an answer apart into segments. Its methods may be called from the
-// goroutine of Answer only; the error they return ends the answer.
+// Sink splits an answer into segments. Its methods may be called from the goroutine of
+// Answer only; the error they return ends the answer.
 type Sink interface {
 	// Think reports progress. It is sent when think_process is on.
 	Think(text string) error
@@ -93,12 +93,12 @@ type Sink interface {
 	Call(ctx context.Context, calls ...Call) ([]Result, error)
 	// Consented reports whether the user has allowed the agent to use a tool.
 	Consented(tool string) bool
-	// AskConsent asks the user to allow it (wire-protocol §10.8). The answer
-	// should end with that: the user repeats the question after allowing it.
+	// AskConsent asks the user to allow a tool (wire-protocol §10.8). The answer should
+	// end there: once the tool is allowed, the user repeats the question.
 	AskConsent(tool, displayName string) error
 	// Title sets the thread's title.
 	Title(title string) error
-	// Share says whether the answer can be shared; by default it can.
+	// Share sets whether the answer can be shared; by default it can.
 	Share(can bool) error
 	// Raw sends a segment of any type; position and time are filled in.
 	Raw(seg converse.Segment) error

@@ -2,15 +2,15 @@ package brain
 
 import "maps"
 
-// States of a capability (wire-protocol §4.9). Disabled, in a stored
-// configuration, vetoes a client's on.
+// States of a capability (wire-protocol §4.9). If the stored configuration has
+// Disabled, a client can't switch the capability on.
 const (
 	On       = "on"
 	Off      = "off"
 	Disabled = "disabled"
 )
 
-// Capabilities that the brains here look at.
+// Capabilities that the brains of this package use.
 const (
 	UseKnowledge = "use_knowledge_base"
 	Followups    = "generate_followup_questions"

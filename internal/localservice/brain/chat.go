@@ -28,8 +28,8 @@ const (
 	// chatPassages is how many passages of the documents a prompt has.
 	chatPassages = 4
 
-	// coldest stands for the temperature 0. The library leaves a zero out, and the endpoint
-	// would take its default.
+	// coldest replaces the temperature 0: the library omits a zero, and the endpoint would
+	// use its default.
 	coldest = 1e-4
 )
 
@@ -80,11 +80,11 @@ func (c *Chat) Answer(ctx context.Context, q *Question, out Sink) error {
 			request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, Content: result, ToolCallID: call.ID})
 		}
 	}
-	return &Failure{"The model asked for tools again and again."}
+	return &Failure{"The language model used too many tools for one answer. Please ask again."}
 }
 
-// round streams one reply of the model: its text goes out as it comes, its tool
-// calls are put together.
+// round streams one reply of the model: its text is passed on as it arrives, its tool calls
+// are put together.
 func (c *Chat) round(ctx context.Context, request openai.ChatCompletionRequest, out Sink) (openai.ChatCompletionMessage, error) {
 	reply := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant}
 	roundCtx, cancel := context.WithTimeout(ctx, chatTimeout)
@@ -118,15 +118,15 @@ func (c *Chat) round(ctx context.Context, request openai.ChatCompletionRequest, 
 		}
 	}
 	reply.Content = text.String()
-	// A stream that breaks off in the middle looks like one that ended.
+	// A stream that was cut off ends like a complete one, but without a finish reason.
 	if !finished {
 		return reply, c.failed(ctx, errors.New("the stream broke off"))
 	}
 	return reply, nil
 }
 
-// join adds pieces of tool calls, which name the call that they belong to by its index,
-// to those that came before.
+// join appends pieces of tool calls to the calls so far; the index of a piece is that of
+// its call.
 func join(calls, pieces []openai.ToolCall) ([]openai.ToolCall, error) {
 	for _, piece := range pieces {
 		if piece.Index == nil || *piece.Index < 0 || *piece.Index > len(calls) {
@@ -154,7 +154,7 @@ func (c *Chat) failed(ctx context.Context, err error) error {
 	return &Failure{"The language model could not be reached."}
 }
 
-// messages is the conversation in the model's format.
+// messages returns the conversation in the model's format.
 func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompletionMessage, error) {
 	system := q.instructions()
 	switch {
@@ -198,12 +198,13 @@ func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompleti
 			{Type: openai.ChatMessagePartTypeText, Text: question.Content},
 			{Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{URL: picture}},
 		}
-		question.Content = "" // the library takes one of them
+		question.Content = "" // the library accepts only one of the two
 	}
 	return append(messages, question), nil
 }
 
-// configure lays the intellect's model configuration over the service's.
+// configure replaces the service's model configuration with that of the intellect, where it
+// is set.
 func configure(request *openai.ChatCompletionRequest, m *store.ModelConfiguration) {
 	if m == nil {
 		return
@@ -243,8 +244,8 @@ func offered(q *Question) []openai.Tool {
 	return list
 }
 
-// adhoc are the names of the skills that the model can load; none when a tool of the
-// agent has the function's name.
+// adhoc returns the names of the skills that the model can load; none when the agent has a
+// tool with the name load_skill.
 func (q *Question) adhoc() []string {
 	if _, taken := q.Profile.Tool(loadSkill); taken {
 		return nil
@@ -258,8 +259,8 @@ func (q *Question) adhoc() []string {
 	return names
 }
 
-// runTool runs a call of the model. Its mistakes are returned to the model, which can
-// correct them.
+// runTool runs a tool call of the model. Mistakes in the call are returned to the model,
+// which can correct them.
 func runTool(ctx context.Context, q *Question, name, arguments string, out Sink) (string, error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"

@@ -178,7 +178,7 @@ func TestChatFailures(t *testing.T) {
 		{"tools for ever", streams(
 			chunk(`{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"go_to_page","arguments":"{\"page\":1}"}}]}`, ""),
 			chunk(`{}`, "tool_calls"), done,
-		), "", "The model asked for tools again and again."},
+		), "", "The language model used too many tools for one answer. Please ask again."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			replies := make([]func(http.ResponseWriter, *http.Request), maxRounds)

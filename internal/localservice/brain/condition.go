@@ -19,7 +19,7 @@ func Names(template string) []string {
 // Holds evaluates the condition of a skill: a variable, compared with == or != with
 // another one or a literal, joined by not, and, or and parentheses, as in
 // "sys__avatar_enabled and plan == 'gold'". A variable alone holds unless it is missing,
-// empty, 0 or false. No condition always holds.
+// empty, 0 or false. An empty condition always holds.
 func Holds(condition string, vars map[string]any) (bool, error) {
 	if strings.TrimSpace(condition) == "" {
 		return true, nil
@@ -43,7 +43,7 @@ func Holds(condition string, vars map[string]any) (bool, error) {
 var conditionToken = regexp.MustCompile(`^\s*(?:==|!=|[()]|'[^']*'|"[^"]*"|-?\d+(?:\.\d+)?|[A-Za-z_][A-Za-z0-9_.]*)`)
 
 // conditionParser evaluates while it parses, one method for each level of precedence.
-// Every operand is read, so that errors do not depend on the variables.
+// Every operand is parsed, so that errors do not depend on the variables.
 type conditionParser struct {
 	tokens []string
 	vars   map[string]any
@@ -134,7 +134,7 @@ func (p *conditionParser) operand() (any, error) {
 	return p.vars[token], nil
 }
 
-// holds is what counts as true.
+// holds reports whether a value counts as true.
 func holds(value any) bool {
 	switch text := format(value); text {
 	case "", "0", "false", "[]", "{}":

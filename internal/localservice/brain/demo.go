@@ -21,8 +21,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// TriggerUnheard is the trigger of a turn in which speech was detected and its
-// words are unknown, because no recogniser is configured.
+// TriggerUnheard is the trigger of a turn in which speech was detected but its words
+// are unknown, because no recogniser is configured or the recogniser failed.
 const TriggerUnheard = "speech-without-words"
 
 // Values of force_experience that change an answer (wire-protocol §9.1).
@@ -44,8 +44,8 @@ const (
 // DocumentPrefix is the path of the documents under the service's origin.
 const DocumentPrefix = "/knowledge/"
 
-// Demo is the built-in brain, without a language model. It plays demo.yaml, and
-// otherwise calls the page's tools, recalls the thread, and quotes documents.
+// Demo is the built-in brain, without a language model. It calls the page's tools,
+// recalls the thread, quotes skills, plays demo.yaml, and quotes documents.
 type Demo struct {
 	Knowledge Searcher
 	Pace      time.Duration // between two pieces; see DefaultPace
@@ -56,7 +56,8 @@ var _ Brain = (*Demo)(nil)
 //go:embed demo.yaml
 var demoYAML []byte
 
-// fixedAnswers parses a file of this program: an error in it is a defect.
+// fixedAnswers parses demo.yaml, which is part of the program: an error in it is a
+// defect.
 var fixedAnswers = sync.OnceValue(func() *Script {
 	script, err := ParseScript(demoYAML)
 	if err != nil {
@@ -308,7 +309,7 @@ func (t *turn) sources(hits []store.Passage) error {
 		list[i] = source{
 			Title: title, Snippet: shorten(plain(hit.Body), snippetLength),
 		}
-		if hit.Source != "" { // the others have no page of their own
+		if hit.Source != "" { // passages without a source have no page of their own
 			list[i].URL = t.Site + DocumentPrefix + (&url.URL{Path: hit.Source}).EscapedPath()
 		}
 	}

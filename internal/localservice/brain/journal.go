@@ -25,11 +25,11 @@ const (
 	maxTurns = 1000
 	// pageContext is the variable with what the visitor sees.
 	pageContext = "page_context"
-	// ownVariables begin the names of those that the service adds.
+	// ownVariables is the prefix of the variables that the service adds.
 	ownVariables = "sys__"
 )
 
-// Journal notes the questions on their way to another brain, for tests of pages.
+// Journal records the questions that it passes to another brain, for tests of pages.
 type Journal struct {
 	Brain
 

@@ -14,12 +14,12 @@ import (
 //go:embed knowledge/*.md
 var builtin embed.FS
 
-// maxDocument bounds one Markdown file, in bytes; a larger one is an error
-// not a slow start.
+// maxDocument bounds one Markdown file, in bytes; a larger one is an error instead of a
+// slow start.
 const maxDocument = 4 << 20
 
-// DefaultKnowledge are the documents when no folder is given: a few pages about the
-// project.
+// DefaultKnowledge returns the documents that are used when no folder is given: a few
+// pages about the project.
 func DefaultKnowledge() fs.FS {
 	folder, err := fs.Sub(builtin, "knowledge")
 	if err != nil { // the name is a constant
@@ -28,15 +28,15 @@ func DefaultKnowledge() fs.FS {
 	return folder
 }
 
-// Searcher finds passages of some records that fit some words, best first.
+// Searcher finds the passages of some knowledge records that match some words, best
+// first.
 type Searcher interface {
 	SearchKnowledge(ctx context.Context, records []int64, words string, limit int) ([]store.Passage, error)
 }
 
 var _ Searcher = (*store.Store)(nil)
 
-// Documents returns the names of the Markdown files of a folder, in the order of
-// the alphabet.
+// Documents returns the names of the Markdown files of a folder, in alphabetical order.
 func Documents(folder fs.FS) ([]string, error) {
 	var names []string
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -121,13 +121,16 @@ func cutMarkdown(name, text string) []store.Passage {
 	return passages
 }
 
-// titleOf is the title of a document that has none: its name, without a suffix.
+// titleOf returns the title of a document without a heading: its name, without a
+// suffix.
 func titleOf(name string) string { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
 
-// textPassage is how long a passage of plain text is, in bytes; a paragraph is not cut.
+// textPassage is the length, in bytes, from which a passage of plain text ends with its
+// current paragraph.
 const textPassage = 800
 
-// cutText makes passages of the paragraphs of a plain text, short ones together.
+// cutText cuts plain text into passages of whole paragraphs; short paragraphs share
+// one.
 func cutText(name, text string) []store.Passage {
 	var passages []store.Passage
 	var body []string

@@ -31,12 +31,12 @@ var (
 	textMarks = strings.NewReplacer("**", "", "__", "", "`", "", "*", "")
 )
 
-// plain makes of Markdown what can be spoken: without marks and code, and a list
-// as one sentence.
+// plain converts Markdown to text that can be spoken: without marks and code, and
+// with a list as one sentence.
 func plain(markdown string) string {
 	var out []string
 	code, item := false, false
-	// join ends the item before, with a comma between two items.
+	// join ends the previous item: with a comma if another item follows.
 	join := func(mark string) {
 		if n := len(out); n > 0 && item && !endsSentence(out[n-1]) {
 			out[n-1] += mark
@@ -48,7 +48,7 @@ func plain(markdown string) string {
 			code = !code
 			continue
 		}
-		if code || strings.Trim(line, "-*_ ") == "" { // empty, or a ruled line
+		if code || strings.Trim(line, "-*_ ") == "" { // empty, or a horizontal rule
 			continue
 		}
 		line = quoteMark.ReplaceAllString(line, "")
@@ -76,7 +76,7 @@ func plainLine(line string) string {
 }
 
 // bounded returns the beginning of a section, cut between two blocks if possible,
-// else between two lines or words. Code that is cut is closed.
+// else between two lines or words. A block of code that is cut gets a closing fence.
 func bounded(markdown string) string {
 	if len(markdown) <= readBytes {
 		return markdown

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// instructions are what the agent's maker says to the brain: the directive, the prompts,
-// the glossary, the skills, and what the tools of the thread's beginning have found.
+// instructions returns the system prompt: the directive, prompts, glossary and skills of
+// the agent, and the results of the tools that ran when the thread began.
 func (q *Question) instructions() string {
 	p := &q.Profile
 	parts := []string{Render(p.BaseDirective, q.Vars)}
@@ -36,7 +36,7 @@ func (q *Question) instructions() string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
 }
 
-// skills are the attached skills whose condition holds. A condition that can't be
+// skills returns the attached skills whose condition holds. A condition that can't be
 // evaluated does not hold.
 func (q *Question) skills() []store.AttachedSkill {
 	return slices.DeleteFunc(slices.Clone(q.Profile.Skills), func(skill store.AttachedSkill) bool {
@@ -48,8 +48,8 @@ func (q *Question) skills() []store.AttachedSkill {
 // loadSkill is the function by which a model loads a skill.
 const loadSkill = "load_skill"
 
-// load returns the instructions of a skill, and keeps it for the thread when its mode
-// says so.
+// load returns the instructions of a skill, and keeps the skill for the thread if its
+// mode requires that.
 func (q *Question) load(name string) (string, bool) {
 	for _, skill := range q.skills() {
 		if skill.Name != name {

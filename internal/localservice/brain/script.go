@@ -31,7 +31,7 @@ type Script struct {
 	Rules []rule   `yaml:"rules"`
 }
 
-// ParseScript reads and checks a script. An error gives the line.
+// ParseScript reads and checks a script. An error contains the line number.
 func ParseScript(text []byte) (*Script, error) {
 	s := &Script{}
 	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(s); err != nil {
@@ -96,8 +96,8 @@ func (c *condition) matches(q *Question) bool {
 		slices.Contains(c.Trigger, q.Trigger)
 }
 
-// normal is how texts are compared: in lower case, with single spaces, without
-// punctuation at the end.
+// normal returns text in the form in which texts are compared: in lower case, with
+// single spaces, without punctuation at the end.
 func normal(text string) string {
 	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(text), " ")), " .,!?")
 }
@@ -128,7 +128,7 @@ func (s *step) UnmarshalYAML(node ast.Node) error {
 	if !entries.Next() {
 		return at(node, errNotOne)
 	}
-	kind := strings.Trim(entries.Key().String(), `"`) // as JSON writes it
+	kind := strings.Trim(entries.Key().String(), `"`) // keys are quoted in JSON
 	parse, known := steps[kind]
 	if !known {
 		return at(node, fmt.Errorf("unknown field %q; %w", kind, errNotOne))
@@ -143,7 +143,7 @@ func (s *step) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// at puts the line before an error.
+// at adds the line number to an error.
 func at(node ast.Node, err error) error {
 	return fmt.Errorf("line %d: %w", node.GetToken().Position.Line, err)
 }
@@ -153,7 +153,7 @@ var steps map[string]func(ast.Node) (step, error)
 
 var errNotOne error
 
-func init() { // the parser of repeat needs the table
+func init() { // here, because the parser of repeat uses the table
 	steps = map[string]func(ast.Node) (step, error){
 		"say":    rendered(func(p *player, text string) error { return p.say(text) }),
 		"filler": rendered(func(p *player, text string) error { return p.out.Filler(text) }),
@@ -178,8 +178,8 @@ func init() { // the parser of repeat needs the table
 	errNotOne = fmt.Errorf("a step is exactly one of %s", strings.Join(slices.Sorted(maps.Keys(steps)), ", "))
 }
 
-// parsed is a kind of step with a value of type T, which is checked where the type
-// has a method check.
+// parsed returns the parser of a kind of step with a value of type T, whose method
+// check is called if it has one.
 func parsed[T any](play func(*player, T) error) func(ast.Node) (step, error) {
 	return func(node ast.Node) (step, error) {
 		var value T
@@ -195,7 +195,7 @@ func parsed[T any](play func(*player, T) error) func(ast.Node) (step, error) {
 	}
 }
 
-// rendered is a kind of step with a template.
+// rendered returns the parser of a kind of step with a template.
 func rendered(play func(*player, string) error) func(ast.Node) (step, error) {
 	return parsed(func(p *player, template string) error { return play(p, Render(template, p.vars)) })
 }
@@ -212,7 +212,7 @@ type Scripted struct {
 
 var _ Brain = (*Scripted)(nil)
 
-// SetScript replaces Script for the answers to come.
+// SetScript replaces Script for later answers.
 func (s *Scripted) SetScript(script *Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +240,8 @@ func (s *Scripted) Answer(ctx context.Context, q *Question, out Sink) error {
 	return s.Fallback.Answer(ctx, q, out)
 }
 
-// errAwaitsConsent ends an answer that the user has to ask for again.
+// errAwaitsConsent ends an answer until the user allows a tool and repeats the
+// question.
 var errAwaitsConsent = errors.New("the user has to allow a tool")
 
 // play runs the steps of a rule.
@@ -255,7 +256,7 @@ func play(s speaker, r *rule, q *Question, vars map[string]any) error {
 }
 
 // player runs the steps of one answer. The result of a tool becomes variables:
-// tool.status is the field status of the last one.
+// tool.status is the field status of the last result.
 type player struct {
 	speaker
 	profile store.Profile
@@ -429,8 +430,8 @@ func (s *scriptedSegment) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// scriptedConsent is a tool that the user must allow; Ask is said when it was not
-// allowed yet. The steps after it are played once it was.
+// scriptedConsent is a tool that the user must allow. Ask is said as long as it is
+// not allowed; the steps after it are played once it is.
 type scriptedConsent struct {
 	Tool string `yaml:"tool"`
 	Name string `yaml:"name"` // shown to the user
@@ -462,7 +463,7 @@ func (p *player) consent(c scriptedConsent) error {
 	return errAwaitsConsent
 }
 
-// scriptedRepeat plays its steps so many times, 0 without end.
+// scriptedRepeat plays its steps Times times; 0 means without end.
 type scriptedRepeat struct {
 	Times int    `yaml:"times"`
 	Steps []step `yaml:"steps"`
@@ -477,7 +478,7 @@ func (r scriptedRepeat) check() error {
 
 func (p *player) repeat(r scriptedRepeat) error {
 	for i := 0; r.Times == 0 || i < r.Times; i++ {
-		if err := p.ctx.Err(); err != nil { // the steps themselves may not look at it
+		if err := p.ctx.Err(); err != nil { // the steps themselves may not check it
 			return err
 		}
 		if err := p.run(r.Steps); err != nil {
@@ -487,8 +488,8 @@ func (p *player) repeat(r scriptedRepeat) error {
 	return nil
 }
 
-// The steps below damage the stream. A live session has none: there, a stall is a
-// pause and the others do nothing.
+// The steps below damage the stream. A live session has no such stream: there, stall
+// is a pause and the others do nothing.
 
 func (p *player) raw(text string) error {
 	if p.wire == nil {
@@ -511,8 +512,8 @@ func (p *player) cut(now bool) error {
 	return p.wire.Cut()
 }
 
-// DefaultPace is the pause between two pieces of a built-in answer: too short to
-// be felt, long enough that an answer is seen to stream.
+// DefaultPace is the pause between two pieces of a built-in answer: too short to be
+// noticed, long enough that an answer visibly streams.
 const DefaultPace = 8 * time.Millisecond
 
 // wordsPerPiece is how much of an answer is sent at a time, as models do.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// expression is what stands between double braces.
+// expression matches double braces and what is between them.
 var expression = regexp.MustCompile(`(?s)\{\{(.*?)\}\}`)
 
 // Render replaces {{ name }} in a template by the variable of that name, and
@@ -17,8 +17,8 @@ func Render(template string, vars map[string]any) string {
 	return RenderAs(template, vars, func(value string, _ int) string { return value })
 }
 
-// RenderAs is Render with the values, and the defaults, changed by escape, which also gets
-// the position in the template.
+// RenderAs is like Render, but each value or default is replaced by the result of escape,
+// which also receives the position in the template.
 func RenderAs(template string, vars map[string]any, escape func(value string, at int) string) string {
 	var out strings.Builder
 	last := 0

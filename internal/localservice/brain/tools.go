@@ -60,7 +60,8 @@ func matchTool(tools []store.ToolDef, text string) (store.ToolDef, json.RawMessa
 	return store.ToolDef{}, nil, false
 }
 
-// wordsIn finds a name, or its words in their order, in a sentence; nil is nowhere.
+// wordsIn finds a name, or its words in their order, in a sentence; it returns nil if
+// the name is not there.
 func wordsIn(name, text string) []int {
 	words := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == ' ' || r == '-' })
 	if len(words) == 0 {

@@ -1,9 +1,10 @@
-// Package controlapi is the control address of the local service: a small JSON
-// API, on loopback and behind a token, with which a person or a test makes
-// happen what a network or a busy service does to a client.
+// Package controlapi is the control API of the local service: a small JSON API, on
+// loopback and behind a token, with which a person or a test makes the service behave
+// like a bad network or a busy service.
 //
-// It owns what is HTTP about that; the sessions do the work. It must not be
-// reachable from a page: the token is in no reply of the service itself.
+// The package contains the HTTP part; the sessions do the work. The token is in no
+// reply of the service itself, so a page can't use the API unless
+// localservice.Options.PageControl is set.
 package controlapi
 
 import (
@@ -31,26 +32,26 @@ const (
 	maxBody = 1 << 20
 	// patience bounds how long a busy session may take to answer.
 	patience = 10 * time.Second
-	// newest is the name of the session that began last.
+	// newest is the id that selects the session that began last.
 	newest = "newest"
 )
 
-// Recovery is the switch of connection-state recovery; socketio.Server has it.
+// Recovery controls connection-state recovery; socketio.Server implements it.
 type Recovery interface {
 	SetRecovery(window time.Duration)
 	RefuseNextRecovery()
 }
 
-// Media decides into how many streams a WHEP answer puts picture and voice;
-// media.Server does.
+// Media sets whether a WHEP answer has picture and voice in separate media streams;
+// media.Server implements it.
 type Media interface{ SeparateStreams(on bool) }
 
-// Completions knows which conversations are over; store.Store does.
+// Completions lists the conversations that are over; store.Store implements it.
 type Completions interface {
 	Completed(ctx context.Context) ([]store.Completion, error)
 }
 
-// Config is what can be controlled. All fields are required.
+// Config contains the parts that can be controlled. All fields are required.
 type Config struct {
 	Token       string // for the header Authorization: Bearer
 	Hub         *live.Hub
@@ -73,7 +74,7 @@ type request struct {
 	Code    string          `json:"code"`    // of fatal
 }
 
-// commands are those for a session, by name.
+// commands are the commands for a session, by name.
 var commands = map[string]func(context.Context, *live.Session, *request) error{
 	"drop": func(_ context.Context, x *live.Session, _ *request) error {
 		x.DropSocket()
@@ -123,12 +124,12 @@ func New(c Config) http.Handler {
 	return s.guard(mux)
 }
 
-// guard asks for the token and bounds the body.
+// guard checks the token and bounds the body.
 func (s *server) guard(next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(s.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		got := sha256.Sum256([]byte(text)) // equal lengths, so that the time says nothing
+		got := sha256.Sum256([]byte(text)) // equal lengths, so that the time of the comparison reveals nothing
 		if !bearer || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			reply(w, nil, &failure{http.StatusUnauthorized, "unauthorized", "want the header Authorization: Bearer <control token>"})
 			return
@@ -145,8 +146,8 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"sessions": s.Hub.Sessions(ctx)}, nil)
 }
 
-// session is the handler of a command for one session: its socket id, its thread's
-// id, or "newest".
+// session returns the handler of a command for one session, which the path names by
+// its socket id, by its thread's id, or as "newest".
 func (s *server) session(command func(context.Context, *live.Session, *request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
@@ -170,7 +171,7 @@ func (s *server) find(ctx context.Context, id string) (*live.Session, error) {
 		return x, nil
 	}
 	infos := s.Hub.Sessions(ctx)
-	for i := len(infos) - 1; i >= 0; i-- { // of two sessions on one thread the younger
+	for i := len(infos) - 1; i >= 0; i-- { // of two sessions on one thread, the newer one
 		if id == newest || id == infos[i].ThreadID {
 			return s.Hub.Session(infos[i].ID)
 		}
@@ -229,7 +230,7 @@ func (s *server) completions(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"completions": append([]store.Completion{}, ended...)}, err)
 }
 
-// script replaces the script by the body, in YAML or JSON; an empty one removes it.
+// script replaces the script with the body, YAML or JSON; an empty body removes it.
 func (s *server) script(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	var script *brain.Script
@@ -263,8 +264,8 @@ func (s *server) links(w http.ResponseWriter, _ *http.Request) {
 	reply(w, conditions, nil)
 }
 
-// setLinks sets the conditions of the links that are named; all of them, or none
-// when one can't be read.
+// setLinks sets the conditions of the named links: of all of them, or of none if one
+// can't be parsed.
 func (s *server) setLinks(w http.ResponseWriter, r *http.Request) {
 	var body map[string]string
 	err := decode(r, &body)
@@ -288,7 +289,7 @@ func (s *server) setLinks(w http.ResponseWriter, r *http.Request) {
 	s.links(w, r)
 }
 
-// failure is an error with its place in HTTP.
+// failure is an error with its HTTP status and code.
 type failure struct {
 	status        int
 	code, message string
@@ -303,14 +304,14 @@ func badRequest(message string) error {
 // decode reads a body; an empty one leaves v as it is.
 func decode(r *http.Request, v any) error {
 	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields() // a mistyped command should not look as if it had worked
+	d.DisallowUnknownFields() // a misspelt field must not be ignored silently
 	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
 		return badRequest(err.Error())
 	}
 	return nil
 }
 
-// failures are the errors of sessions with their places in HTTP.
+// failures maps the errors of sessions to their HTTP statuses and codes.
 var failures = map[error]failure{
 	live.ErrNoSession: {http.StatusNotFound, "no_session", ""},
 	live.ErrEnded:     {http.StatusGone, "session_ended", ""},

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
-// ConsentPath is the page where a user allows a tool, under the service's origin;
-// the query parameter ConsentState says which.
+// ConsentPath is the page where a user allows a tool, under the service's origin; the
+// query parameter ConsentState identifies the request.
 const (
 	ConsentPath  = "/oauth/consent"
 	ConsentState = "state"
@@ -20,11 +20,11 @@ const (
 // (wire-protocol §10.8).
 const oauthRequired = "oauth_required"
 
-// rememberedConsents is how many requests for consent are known, the newest ones.
+// rememberedConsents is how many requests for consent are kept, the newest ones.
 const rememberedConsents = 4096
 
-// consents are the requests for consent, by the state in their address. They
-// live as long as the process, because the tools are simulated.
+// consents are the requests for consent, by the state in their address. They are kept
+// in memory only, because the tools are simulated.
 type consents struct {
 	byState map[string]*consent
 	states  []string // oldest first
@@ -48,8 +48,8 @@ func (s *Service) AskedConsent(state string) (name string, given, ok bool) {
 	return c.name, c.given, true
 }
 
-// GiveConsent records that the user allows what that state asks for. It reports
-// whether anything was asked.
+// GiveConsent records that the user allows the tool of a state. It returns false for
+// an unknown state.
 func (s *Service) GiveConsent(state string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,11 +33,11 @@ var (
 	// caller has begun too many threads.
 	ErrBusy = errors.New("too many turns wait for this thread, or too many threads were begun")
 
-	// ErrAborted is the cause of a turn that [Service.Abort] ended.
+	// ErrAborted is the cancellation cause of a turn that [Service.Abort] ended.
 	ErrAborted = errors.New("turn aborted")
 
-	// ErrClientGone is the cause of a turn whose client has closed its connection:
-	// its transport ends the turn's context with it.
+	// ErrClientGone is the cancellation cause of a turn whose client has closed its
+	// connection; the transport sets it.
 	ErrClientGone = errors.New("client gone")
 )
 
@@ -59,14 +59,14 @@ type Config struct {
 	NewThread func(tokenID string, from netip.Addr) bool
 }
 
-// Runner runs tools on the service; [toolrun.Runner] does.
+// Runner runs tools on the service; [toolrun.Runner] implements it.
 type Runner interface {
 	// Run waits for the result, a JSON object; Start does not.
 	Run(ctx context.Context, t *store.ToolDef, args json.RawMessage, vars map[string]any) json.RawMessage
 	Start(t *store.ToolDef, args json.RawMessage, vars map[string]any)
 }
 
-// Service holds the turns that run. All methods may be called from any goroutine.
+// Service runs the turns. All methods may be called from any goroutine.
 type Service struct {
 	store     *store.Store
 	brain     brain.Brain
@@ -110,12 +110,12 @@ type Caller struct {
 	KS     string // the token itself, for templates of api tools; must not be shown or logged
 }
 
-// Scope is how far the caller reaches in the store.
+// Scope returns which records of the store the caller may access.
 func (c *Caller) Scope() store.Scope {
 	return ScopeOf(c.Claims)
 }
 
-// ScopeOf is how far the bearer of a token reaches in the store.
+// ScopeOf returns which records of the store the bearer of a token may access.
 func ScopeOf(c token.Claims) store.Scope {
 	return store.Scope{
 		PartnerID: c.PartnerID, Admin: c.Kind() == token.Admin && !c.Entitled(),
@@ -132,9 +132,9 @@ func (c *Caller) label() string {
 	return store.DefaultAgentID
 }
 
-// Caller finds the agent that a token means: the configuration chooses the
-// persona, and without one the default persona answers. An agent that the token
-// names must be there too.
+// Caller returns the agent of a token: the token's configuration selects the persona;
+// without one it is the default persona. An agent that the token names must exist
+// too.
 func (s *Service) Caller(ctx context.Context, c token.Claims) (Caller, error) {
 	agent := store.Agent{ID: store.DefaultAgentID, PartnerID: c.PartnerID, Profile: store.DefaultProfile()}
 	var err error
@@ -150,7 +150,7 @@ func (s *Service) Caller(ctx context.Context, c token.Claims) (Caller, error) {
 	return Caller{Claims: c, Agent: agent}, err
 }
 
-// Context is what a client says about where the conversation takes place.
+// Context is what a client reports about the place of the conversation.
 type Context struct {
 	Vars        map[string]any // request variables; see [CheckVars]
 	ContextID   string
@@ -184,11 +184,11 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 	return t, nil
 }
 
-// Opening renders the agent's opening phrase for a thread and returns it with the
-// id of its message. A phrase that comes out empty is a silent one, because an
-// empty text would make the first turn fail (wire-protocol §7.6). The first
-// phrase that is said on a thread is kept in it; a session that comes back to the
-// thread says its phrase again, but the thread keeps one.
+// Opening renders the agent's opening phrase for a thread and returns it with the id
+// of its message. A phrase that is empty when rendered is replaced by a silent one,
+// because an empty text would make the first turn fail (wire-protocol §7.6). The
+// first phrase that is said on a thread is stored in it; a session that returns to
+// the thread says its phrase again, which is not stored.
 func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Context) (phrase, messageID string, err error) {
 	if !who.Agent.Profile.AllowClientVariables {
 		c.Vars = nil
@@ -212,9 +212,9 @@ func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Con
 	})
 }
 
-// KeepSpoken replaces the text of an answer by what was really said of it before
-// the user broke in (wire-protocol §7.8); widgets stay. An answer that is not
-// there is not an error.
+// KeepSpoken replaces the text of an answer by the part of it that was spoken before
+// the user interrupted (wire-protocol §7.8); widgets stay. An answer that doesn't
+// exist is not an error.
 func (s *Service) KeepSpoken(ctx context.Context, who Caller, messageID, text string) error {
 	m, err := s.store.Message(ctx, who.Scope(), messageID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -232,7 +232,7 @@ func (s *Service) KeepSpoken(ctx context.Context, who Caller, messageID, text st
 	return s.store.SetParts(ctx, messageID, parts)
 }
 
-// HasTurn reports whether the thread has the turn to which a client gave that id.
+// HasTurn reports whether the thread has a turn with that id of the client.
 func (s *Service) HasTurn(ctx context.Context, threadID, id string) (bool, error) {
 	return s.store.HasTurn(ctx, threadID, id)
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// draftAge is how long what a client has seen may be missing in the store. A crash may
-// lose a second of it; saving takes its time too.
+// draftAge is how long text that a client has received may be missing in the store.
+// With the time of the save itself, a crash may lose a second of it.
 const draftAge = 500 * time.Millisecond
 
 // draft saves an answer while it is being given: at most every draftAge, and only when
@@ -42,7 +42,7 @@ func (d *draft) changed() {
 	})
 }
 
-// end returns when nothing is being saved any more, and nothing will be.
+// end prevents further saves, and waits for the one that is running.
 func (d *draft) end() {
 	d.mu.Lock()
 	d.ended = true

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// ending notes when a turn's context ends, to tell how soon the brain obeys.
+// ending records when a turn's context ends, to measure how long the brain goes on
+// after that.
 type ending struct {
 	ctx   context.Context
 	at    chan time.Time // has room for the one value
@@ -19,9 +20,9 @@ func watch(ctx context.Context) *ending {
 	return e
 }
 
-// logged is for the moment in which the brain has stopped: the time at which the
-// context ended, and how long the brain went on after it. While the context goes
-// on there is nothing to say.
+// logged must be called when the brain has stopped. It returns the time at which the
+// context ended, and how long the brain went on after it; nothing if the context has
+// not ended.
 func (e *ending) logged() slog.Attr {
 	now := time.Now()
 	if e.ctx.Err() == nil {
@@ -30,7 +31,8 @@ func (e *ending) logged() slog.Attr {
 	return stoppedAt(<-e.at, now)
 }
 
-// stoppedAt says when a turn's end was seen, and how long the brain went on after it.
+// stoppedAt returns the time at which the end of a turn was detected, and how long
+// the brain went on after it.
 func stoppedAt(end, stop time.Time) slog.Attr {
 	return slog.Group("", slog.Time("ended_at", end), slog.Duration("stopped_after", max(0, stop.Sub(end))))
 }

@@ -20,8 +20,8 @@ var ErrNoVariables = errors.New("the agent takes no client variables")
 type Push struct {
 	ThreadID string
 	Content  string         // a template over the variables of the thread and sys__*
-	Vars     map[string]any // laid over those that the thread has stored, and stored; see [CheckVars]
-	// System marks what only the brain reads: it is not a line of the agent.
+	Vars     map[string]any // merged into those stored with the thread; see [CheckVars]
+	// System marks a message that only the brain reads and the agent does not say.
 	System bool
 }
 

@@ -10,15 +10,15 @@ import (
 // of one user that talk at once, too few to use much memory.
 const maxWaiting = 8
 
-// turnQueue lets one turn at a time run on a thread. It exists while a turn runs
-// or waits, so the table of queues is as large as the number of open requests.
+// turnQueue lets one turn at a time run on a thread. It exists while a turn runs or
+// waits, so there are at most as many queues as open requests.
 type turnQueue struct {
 	free    chan struct{} // holds a token while no turn runs; turns get it in order
 	users   int           // running and waiting
 	running *running
 }
 
-// running is the turn that has the thread.
+// running is the turn that runs on the thread.
 type running struct {
 	owner  store.Scope
 	cancel context.CancelCauseFunc

@@ -48,9 +48,9 @@ func offers(body string) (questions []string) {
 // widgetPart is the type of a stored widget.
 const widgetPart = string(converse.WidgetPiece)
 
-// sink makes segments of what a brain says, and keeps what belongs into the
-// history. Blocks are numbered: pieces of one block share a number, the first
-// carries segmentStart, the last segmentEnd (local-service choice B8).
+// sink makes segments of a brain's answer, and keeps the parts that are stored in the
+// history. Blocks are numbered: pieces of one block share a number, the first carries
+// segmentStart, the last segmentEnd (local-service choice B8).
 type sink struct {
 	ctx       context.Context // of the turn: nothing is sent after it ends
 	service   *Service
@@ -65,7 +65,7 @@ type sink struct {
 	thinking  bool // think_process is on
 
 	number int           // of the next block
-	open   converse.Type // of the spoken block that goes on, "" when none
+	open   converse.Type // of the spoken block that has not ended, "" when none
 	sent   int
 	lost   error // why the client can't be reached any more
 	calls  int
@@ -90,7 +90,8 @@ func (s *sink) spoken() converse.Type {
 	return converse.Text
 }
 
-// send fills in what every segment has. The first one carries the ids.
+// send sends a segment with the fields that every segment has. The first one carries
+// the ids.
 func (s *sink) send(seg converse.Segment) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
@@ -244,7 +245,8 @@ func (s *sink) Call(ctx context.Context, calls ...brain.Call) ([]brain.Result, e
 	if err == nil && call.Tool.WaitForResponse {
 		result, err = s.service.await(ctx, id, answer, call.Tool)
 	}
-	// A tool that does not block is over at once; an answer to it is a late one.
+	// A call that does not block is finished at once; an answer to it counts as a
+	// late one.
 	s.service.giveUp(id)
 	if err != nil {
 		return nil, err
@@ -252,8 +254,8 @@ func (s *sink) Call(ctx context.Context, calls ...brain.Call) ([]brain.Result, e
 	return []brain.Result{result}, s.responded(call, result)
 }
 
-// here runs a tool on the service. The page is told of it, and is not to answer: to a
-// client, wait_for_response asks for that.
+// here runs a tool on the service. The page gets a segment for the call without
+// wait_for_response, which would request an answer.
 func (s *sink) here(ctx context.Context, call brain.Call) ([]brain.Result, error) {
 	if err := s.block(converse.Segment{
 		Type: converse.Tool, Content: call.Tool.Name + " " + string(call.Args),
@@ -295,8 +297,8 @@ func (s *sink) fused(calls []brain.Call) ([]brain.Result, error) {
 	return results, nil
 }
 
-// responded marks the result. The size is in characters of its JSON text
-// (local-service choice E7).
+// responded sends the tool_response of a result. The size is in characters of its
+// JSON text (local-service choice E7).
 func (s *sink) responded(call brain.Call, result brain.Result) error {
 	return s.block(converse.Segment{
 		Type:    converse.ToolResponse,
@@ -319,8 +321,8 @@ func (s *sink) Share(can bool) error {
 	})
 }
 
-// Raw implements [brain.Sink]. The stream may go on for ever; what is kept of it
-// is bounded.
+// Raw implements [brain.Sink]. The segments may go on for ever, but the text that is
+// kept of them is bounded.
 func (s *sink) Raw(seg converse.Segment) error {
 	if seg.Content == nil {
 		seg.Content = ""
@@ -331,8 +333,8 @@ func (s *sink) Raw(seg converse.Segment) error {
 	return s.block(seg)
 }
 
-// keepText moves what was spoken since the last widget into the stored parts; the
-// caller has locked.
+// keepText moves what was spoken since the last widget into the stored parts. The
+// caller must hold mu.
 func (s *sink) keepText() {
 	if text := s.text.String()[s.inParts:]; text != "" {
 		s.parts = append(s.parts, spokenPart(text, s.avatar))

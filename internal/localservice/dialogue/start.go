@@ -18,9 +18,9 @@ func (noTools) Run(context.Context, *store.ToolDef, json.RawMessage, map[string]
 
 func (noTools) Start(*store.ToolDef, json.RawMessage, map[string]any) {}
 
-// startTools runs the tools of a thread that begins, in order, and keeps the results of
-// those that were awaited. One that fails does not fail the conversation, and none is in
-// the stream (service.md, Intellect).
+// startTools runs the start tools of a new thread, in order, and stores the results of
+// those that it waits for. A tool that fails does not fail the conversation, and none is
+// in the stream (service.md, Intellect).
 func (s *Service) startTools(ctx context.Context, who Caller, t store.Thread, c Context) {
 	tools := who.Agent.Profile.StartTools
 	if len(tools) == 0 {
@@ -50,7 +50,7 @@ func (s *Service) startTools(ctx context.Context, who Caller, t store.Thread, c 
 	}
 }
 
-// keepSkill makes a loaded skill stay in the thread's prompts.
+// keepSkill keeps a loaded skill in the prompts of the thread.
 func (s *Service) keepSkill(ctx context.Context, threadID, name string) error {
 	return s.store.ChangeThreadState(ctx, threadID, func(state *store.ThreadState) {
 		if !slices.Contains(state.Skills, name) {

@@ -57,7 +57,7 @@ func (s *Service) ToolResponse(scope store.Scope, a ToolAnswer) error {
 		return ErrUnknownCall
 	}
 	if p.answer != nil {
-		p.answer <- a.Response // has room: it is taken away below
+		p.answer <- a.Response // doesn't block: the channel is buffered, and retire removes it
 		s.retire(a.ID, p)
 	}
 	return nil
@@ -73,7 +73,7 @@ func (s *Service) expect(owner store.Scope, name string) (id string, answer <-ch
 	return id, p.answer
 }
 
-// retire marks a call as finished. The caller holds mu.
+// retire marks a call as finished. The caller must hold mu.
 func (s *Service) retire(id string, p *pending) {
 	p.answer = nil
 	s.calls.finished = append(s.calls.finished, id)
@@ -83,7 +83,7 @@ func (s *Service) retire(id string, p *pending) {
 	}
 }
 
-// giveUp marks a call as finished unless its answer has done so already.
+// giveUp marks a call as finished unless an answer has finished it already.
 func (s *Service) giveUp(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,15 +20,15 @@ import (
 // MaxText is how long a user's turn may be, in characters.
 const MaxText = 32_000
 
-// historyLimit is how many messages of a thread a brain is shown. The protocol
-// sends the whole thread; this is its end for a thread that never stops.
+// historyLimit is how many messages of a thread, the last ones, a brain receives. The
+// protocol sends the whole thread; the limit is for a thread that never ends.
 const historyLimit = 400
 
 // titleLength is how much of the first question becomes a thread's title, in
 // characters.
 const titleLength = 60
 
-// saveTimeout bounds writing the partial answer of a turn whose context is over.
+// saveTimeout bounds a write that is made even if the turn's context has ended.
 const saveTimeout = 5 * time.Second
 
 // ErrTooLong means that a user's text is longer than [MaxText].
@@ -40,9 +40,9 @@ type TurnRequest struct {
 	Text     string
 	Context  Context
 
-	// MergeVars lays the variables over those that the thread has stored, and
-	// stores the result: the rule of HTTP. A live session brings all of its
-	// variables each time (local-service choice E10).
+	// MergeVars merges the variables into those stored with the thread, as a turn over
+	// HTTP requires. A live session passes all of its variables each time
+	// (local-service choice E10).
 	MergeVars bool
 
 	Capabilities map[string]string // what the client asks for
@@ -52,37 +52,37 @@ type TurnRequest struct {
 	Image        []byte            // still of a shared screen, nil for none
 	Wire         brain.Wire        // the stream of the reply, nil on a live session
 
-	ClientTurns []string // the ids that the client gave to what is in Text
-	// Replaces is the question that this one takes the place of, "" for none: it and
-	// its answer leave the thread when this one enters it (deleteFromHistory,
-	// wire-protocol §7.8).
+	ClientTurns []string // the client's ids of the turns in Text
+	// Replaces is the id of the question that this one replaces, "" for none: that
+	// question and its answer leave the thread when this one is stored
+	// (deleteFromHistory, wire-protocol §7.8).
 	Replaces string
-	Stored   func() // called once the question is in the store; nil is nothing
+	Stored   func() // called once the question is stored; may be nil
 }
 
-// TurnResult is what came of a turn.
+// TurnResult is the result of a turn.
 type TurnResult struct {
 	ThreadID   string
-	QuestionID string // "" when the turn was an empty one, as is MessageID
+	QuestionID string // "" after an empty turn, as is MessageID
 	MessageID  string // of the answer
-	Text       string // everything spoken, as far as it came
+	Text       string // everything that was spoken, also of an answer that was cut short
 }
 
 // Turn asks the brain and hands its answer to emit, segment by segment, from the
 // calling goroutine. Turns of one thread run one after the other, in the order in
 // which they were asked for.
 //
-// The first segment carries the ids of the thread and of the answer; the last one
-// is a think or an error with isFinal. The answer is in the store before the last
-// segment is emitted, which is an error when it could not be stored. Until then it is
-// there as unfinished, at most a second old.
+// The first segment carries the ids of the thread and of the answer; the last one is a
+// think or an error with isFinal. The answer is stored before the last segment is
+// emitted, which is an error if it could not be stored. Until then an unfinished
+// version of it is stored, at most a second old.
 //
-// A turn that brings variables to an agent that takes none is empty: nothing is
-// emitted and nothing stored (wire-protocol §10.3). So is one with a client's id that
-// the thread has; it fails with [store.ErrRepeated]. A turn whose ctx ends stops at
-// once, keeps in the thread what was said so far, and returns the context's
-// error. An aborted turn ends with a user-interruption and is not an error. When
-// the brain fails, the client gets an error segment.
+// A turn with variables for an agent that accepts none is empty: nothing is emitted or
+// stored (wire-protocol §10.3). So is a turn with an id of the client that the thread
+// already has; it fails with [store.ErrRepeated]. A turn whose ctx ends stops at once,
+// stores in the thread what was said so far, and returns the context's error. An
+// aborted turn ends with a user-interruption and is not an error. When the brain fails,
+// the client gets an error segment.
 func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
 	if utf8.RuneCountInString(req.Text) > MaxText {
 		return TurnResult{}, ErrTooLong
@@ -91,7 +91,7 @@ func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 		s.log.Info("turn is empty: the agent takes no client variables", "agent", who.Agent.Name)
 		return TurnResult{ThreadID: req.ThreadID}, nil
 	}
-	if req.ThreadID != "" { // whose thread it is comes before its queue
+	if req.ThreadID != "" { // check the owner before the turn is queued
 		if _, err := s.Open(ctx, who, req.ThreadID, req.Context); err != nil {
 			return TurnResult{}, err
 		}
@@ -110,7 +110,7 @@ func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 	return s.run(turnCtx, who, req, emit)
 }
 
-// run is a turn that no other turn of its thread overlaps.
+// run runs a turn; no other turn of its thread may run meanwhile.
 func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
 	began := time.Now()
 	question, thread, answerID, err := s.prepare(ctx, who, req)
@@ -138,7 +138,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	}
 	out.draft = &draft{save: func() {
 		if err := s.save(ctx, thread, asked.ID, out, true); err != nil {
-			s.log.Warn("unfinished answer not stored", "thread", store.ThreadLabel(thread.ID), "error", err) // its end tells the client
+			s.log.Warn("unfinished answer not stored", "thread", store.ThreadLabel(thread.ID), "error", err) // the final save reports errors to the client
 		}
 	}}
 	defer out.draft.end()
@@ -166,15 +166,16 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 }
 
 // addQuestion stores the question even if the turn ends meanwhile: otherwise texts that
-// come faster than the disk would never be stored, because each ends the turn before.
+// arrive faster than they can be stored would all be lost, because each ends the turn
+// before it.
 func (s *Service) addQuestion(ctx context.Context, asked *store.Message, req TurnRequest) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	return s.store.AddQuestion(ctx, asked, req.ClientTurns, req.Replaces)
 }
 
-// ask lets the brain answer. A brain that panics fails this turn, and not the
-// sessions of everybody else in the process.
+// ask calls the brain. A panic of the brain fails this turn only, not the other
+// sessions in the process.
 func (s *Service) ask(ctx context.Context, q *brain.Question, out *sink) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -184,7 +185,7 @@ func (s *Service) ask(ctx context.Context, q *brain.Question, out *sink) (err er
 	return s.brain.Answer(ctx, q, out)
 }
 
-// prepare gathers what the brain is asked.
+// prepare returns the question for the brain, the thread, and the id of the answer.
 func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*brain.Question, store.Thread, string, error) {
 	history, err := s.store.History(ctx, req.ThreadID, historyLimit)
 	if err != nil {
@@ -226,7 +227,7 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 	}, thread, answerID, nil
 }
 
-// mergeVars lays vars over what the thread has stored and stores the result.
+// mergeVars merges vars into the stored variables of the thread and stores the result.
 func (s *Service) mergeVars(ctx context.Context, who Caller, t *store.Thread, vars map[string]any) (map[string]any, error) {
 	if len(vars) == 0 {
 		return t.Vars, nil
@@ -241,7 +242,7 @@ func (s *Service) mergeVars(ctx context.Context, who Caller, t *store.Thread, va
 	return updated.Vars, err
 }
 
-// settle sends what ends a good answer, except the very last segment.
+// settle sends the segments that end a successful answer, except the last one.
 func (s *Service) settle(t store.Thread, text string, out *sink) error {
 	if title := titleOf(text); title != "" && t.Title == "" && out.title == "" {
 		if err := out.Title(title); err != nil {
@@ -254,8 +255,7 @@ func (s *Service) settle(t store.Thread, text string, out *sink) error {
 	return out.close()
 }
 
-// save puts the answer as it is now into the thread, also when the turn's context is
-// over.
+// save stores the answer so far in the thread, even if the turn's context has ended.
 func (s *Service) save(ctx context.Context, t store.Thread, askedID string, out *sink, unfinished bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
@@ -292,8 +292,8 @@ func stored(err error) error {
 	return nil
 }
 
-// finish sends the last segment that fits how the turn ended. What it logs of a
-// turn that was stopped says when that was, and how long the brain went on.
+// finish sends the last segment, which depends on how the turn ended. For a turn that
+// was stopped, it logs when that was and how long the brain went on.
 func (s *Service) finish(ctx context.Context, out *sink, stopped slog.Attr, err error) error {
 	log := s.log.With("thread", store.ThreadLabel(out.threadID), "message", out.messageID,
 		slog.Duration("took", time.Since(out.began)), "segments", out.sent)
@@ -315,7 +315,7 @@ func (s *Service) finish(ctx context.Context, out *sink, stopped slog.Attr, err 
 	case ctx.Err() != nil:
 		log.Info("turn stopped", "reason", "cancelled", stopped)
 		return ctx.Err()
-	case out.lost != nil: // a segment could not be sent, before the connection was seen to end
+	case out.lost != nil: // a segment could not be sent, before the end of the connection was detected
 		now := time.Now()
 		log.Info("turn stopped", "reason", "client gone", stoppedAt(now, now))
 		return out.lost
@@ -328,7 +328,7 @@ func (s *Service) finish(ctx context.Context, out *sink, stopped slog.Attr, err 
 	}
 }
 
-// titleOf shortens a question to a title, at a word's end.
+// titleOf shortens a question to a title, at the end of a word.
 func titleOf(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= titleLength {

@@ -18,19 +18,19 @@ const (
 	maxVarsBytes = 256 << 10
 )
 
-// ErrTooManyVars means that a thread's variables have outgrown their bounds.
+// ErrTooManyVars means that request variables, or those of a thread, exceed their bounds.
 var ErrTooManyVars = errors.New("request_vars: too many or too large")
 
-// reserved names are set by the service; sys__user_obj.* are too
-// (wire-protocol §10.1).
+// reserved lists the names that only the service sets; those that begin with
+// sys__user_obj. or secrets. are reserved too (wire-protocol §10.1).
 var reserved = map[string]bool{
 	"sys__thread_id": true, "sys__message_id": true, "sys__user_id": true, "sys__user_message": true,
 	"sys__ks": true, "sys__is_new_thread": true, "sys__context_id": true, "sys__context_type": true,
 	"sys__avatar_enabled": true, "sys__avatar_share_screen_enabled": true, "secrets": true, "sys__user_obj": true,
 }
 
-// CheckVars reports what is wrong with request variables: a value that is not a
-// scalar, a reserved name, or more than fits.
+// CheckVars returns an error for request variables with a value that is not a scalar, with
+// a reserved name, or beyond the bounds.
 func CheckVars(vars map[string]any) error {
 	size := 0
 	for name, value := range vars {
@@ -53,7 +53,7 @@ func CheckVars(vars map[string]any) error {
 	return nil
 }
 
-// merged lays new variables over stored ones (wire-protocol §10.2).
+// merged returns the stored variables, overridden by the new ones (wire-protocol §10.2).
 func merged(stored, vars map[string]any) map[string]any {
 	all := maps.Clone(stored)
 	if all == nil {
@@ -63,12 +63,12 @@ func merged(stored, vars map[string]any) map[string]any {
 	return all
 }
 
-// FormKey is where the values of a form that the user filled in are in a thread's analysis
-// (local-service choice A21).
+// FormKey is the key, in a thread's analysis, of the values that the user entered into a
+// form (local-service choice A21).
 const FormKey = "form_lead_info"
 
-// userObject is what is known of a user: what they put into a form of the thread, and
-// the address when it is their id. Nothing is known of an anonymous visitor.
+// userObject returns the variables about a user: what they put into a form of the thread,
+// and the email address when it is their id. It is empty for an anonymous visitor.
 func userObject(who Caller, t store.Thread) map[string]any {
 	vars := map[string]any{}
 	if who.Claims.UserID == "" {
@@ -86,8 +86,9 @@ func userObject(who Caller, t store.Thread) map[string]any {
 	return vars
 }
 
-// withResults are a client's variables over the results of the tools that ran when the
-// thread began: a field of a result is the tool's name, a point, and its own.
+// withResults returns the results of the tools that ran when the thread began, overridden
+// by the client's variables. A field of a result is named after the tool, a dot, and the
+// field.
 func withResults(client map[string]any, results []store.ToolResult) map[string]any {
 	vars := map[string]any{}
 	for _, r := range results {
@@ -102,7 +103,8 @@ func withResults(client map[string]any, results []store.ToolResult) map[string]a
 	return vars
 }
 
-// secretVariables are vars with what only requests of api tools may use.
+// secretVariables returns vars with the token and the secrets, which only requests of api
+// tools may use.
 func secretVariables(who Caller, vars map[string]any) map[string]any {
 	all := maps.Clone(vars)
 	all["sys__ks"] = who.KS
@@ -112,9 +114,9 @@ func secretVariables(who Caller, vars map[string]any) map[string]any {
 	return all
 }
 
-// variables is what a template sees: the client's variables, and over them those
-// that the service sets. sys__ks and secrets are left out on purpose: what is
-// rendered here is spoken or sent to a model, and they must never be.
+// variables returns the variables of templates: the client's, overridden by those that the
+// service sets. sys__ks and secrets are left out on purpose, because the rendered text is
+// spoken or sent to a model.
 func variables(who Caller, t store.Thread, c Context, client map[string]any, text, messageID string, isNew bool) map[string]any {
 	vars := map[string]any{"agent_name": who.Agent.Profile.DisplayName}
 	maps.Copy(vars, client)

@@ -1,5 +1,5 @@
-// Package endpoint is the address of an OpenAI-compatible service, which the brain,
-// the voice and the recogniser can use.
+// Package endpoint provides the address and the client of an OpenAI-compatible service,
+// for the brain, the voice and the recogniser.
 package endpoint
 
 import (
@@ -32,11 +32,11 @@ func NewClient() *http.Client {
 	return &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 }
 
-// retryDelay is the pause before a request is sent once more.
+// retryDelay is the pause before a request is sent again.
 const retryDelay = 500 * time.Millisecond
 
-// retrying sends a request once more that did not arrive, or that the server can't answer
-// now.
+// retrying sends a request again, once, when it failed or when the status of the reply is
+// 429 or 5xx.
 type retrying struct{ *http.Client }
 
 func (c retrying) Do(r *http.Request) (*http.Response, error) {
@@ -79,14 +79,14 @@ func WithoutBody(err error) error {
 	var described *openai.APIError
 	var other *openai.RequestError
 	switch {
-	case errors.As(err, &other): // it may wrap the former
+	case errors.As(err, &other): // may wrap an APIError
 		status = other.HTTPStatusCode
 	case errors.As(err, &described):
 		status = described.HTTPStatusCode
 	default:
 		return err
 	}
-	if status == 0 { // the error is in a stream that began well
+	if status == 0 { // the error came in a stream that had started successfully
 		return errors.New("endpoint breaks off with an error")
 	}
 	return fmt.Errorf("endpoint answers with status %d", status)

@@ -1,6 +1,6 @@
-// Package lifecycle does what follows from the events of threads: it sums up a finished
-// conversation, and runs the partner's rules, which find out more about it.
+// Package lifecycle processes the events of threads: it summarises a finished
+// conversation, and runs the partner's rules, which extract further values from it.
 //
-// Its input are the events that the store keeps until every rule has seen them. It is
-// independent of HTTP and sockets; what needs a language model goes to a [Model].
+// Its input is the events, which the store keeps until every rule has seen them. It is
+// independent of HTTP and sockets; a [Model] does the work that needs a language model.
 package lifecycle

@@ -14,13 +14,14 @@ import (
 )
 
 const (
-	// atOnce is how many events are worked on at a time; with a model, each waits for it.
+	// atOnce is how many events are processed at a time; with a model, each waits for its
+	// replies.
 	atOnce = 4
-	// maxDepth ends a chain of rules that set each other off.
+	// maxDepth bounds a chain of rules that trigger each other.
 	maxDepth = 3
-	// maxLines is how many messages of a conversation a model is shown, the last ones.
+	// maxLines is how many messages of a conversation, the last ones, a model receives.
 	maxLines = 400
-	// maxTranscript bounds them, in bytes.
+	// maxTranscript bounds the text of these messages, in bytes.
 	maxTranscript = 200_000
 	// retry is how long the engine waits after the store has failed.
 	retry = time.Second
@@ -34,11 +35,11 @@ type Model interface {
 // Config is what an [Engine] works with. Store is required.
 type Config struct {
 	Store  *store.Store
-	Model  Model        // nil marks what needs one as not available
+	Model  Model        // without one, results that need a model are marked as not available
 	Logger *slog.Logger // nil discards
 }
 
-// Engine works off the events of threads.
+// Engine processes the events of threads.
 type Engine struct {
 	store *store.Store
 	model Model
@@ -53,8 +54,8 @@ func New(c Config) *Engine {
 	return &Engine{c.Store, c.Model, c.Logger}
 }
 
-// Run works off events, those of an earlier run of the service first, until ctx ends.
-// An event that it is working on then is worked on again in the next run.
+// Run processes events until ctx ends, those of an earlier run of the service first. An
+// event that is being processed when ctx ends is processed again in the next run.
 func (e *Engine) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		more, err := e.drain(ctx)
@@ -74,7 +75,7 @@ func (e *Engine) Run(ctx context.Context) {
 	}
 }
 
-// drain works on the oldest events, and reports whether there may be more.
+// drain processes the oldest events, and reports whether there may be more.
 func (e *Engine) drain(ctx context.Context) (bool, error) {
 	events, err := e.store.Events(ctx, atOnce)
 	if err != nil {
@@ -94,7 +95,8 @@ func (e *Engine) drain(ctx context.Context) (bool, error) {
 	return err == nil && len(events) > 0, err
 }
 
-// handle does everything that follows from an event.
+// handle processes an event: it writes the summary of an ended conversation, and runs the
+// matching rules.
 func (e *Engine) handle(ctx context.Context, event store.Event) error {
 	log := e.log.With("thread", store.ThreadLabel(event.ThreadID), "event", string(event.Type))
 	if event.Depth >= maxDepth {
@@ -127,7 +129,7 @@ func (e *Engine) handle(ctx context.Context, event store.Event) error {
 	return nil
 }
 
-// Matching returns the rules that an event of a thread sets off.
+// Matching returns the rules that an event of a thread triggers.
 func Matching(ctx context.Context, s *store.Store, t *store.Thread, event store.Event) ([]store.Record[store.Rule], error) {
 	all, _, err := s.Rules().List(ctx, t.PartnerID, store.Query{Where: []store.Condition{
 		store.Equals("status", store.StatusActive), store.Equals("eventType", string(event.Type)),
@@ -174,7 +176,8 @@ func (j *job) read(ctx context.Context) error {
 	return nil
 }
 
-// update changes the thread as a consequence of the event.
+// update changes the thread. The events of that change are one step deeper in the chain
+// of events.
 func (j *job) update(ctx context.Context, change func(*store.Thread)) error {
 	t, err := j.store.UpdateThread(ctx, j.scope, j.thread.ID, func(t *store.Thread) error {
 		if t.Analysis == nil {
@@ -193,7 +196,8 @@ func (j *job) update(ctx context.Context, change func(*store.Thread)) error {
 	return err
 }
 
-// summarize sums up the conversation as its intellect says (service.md, Intellect).
+// summarize stores a summary of the conversation, as its intellect configures it
+// (service.md, Intellect).
 func (j *job) summarize(ctx context.Context) error {
 	if err := j.read(ctx); err != nil {
 		return err
@@ -261,7 +265,7 @@ func (j *job) render(prompt string) string {
 	return brain.Render(prompt, vars)
 }
 
-// run does what a rule says.
+// run executes the actions of a rule.
 func (j *job) run(ctx context.Context, rule *store.Record[store.Rule]) error {
 	j.log.Info("rule applies", "rule", rule.ID)
 	for _, action := range rule.Body.Actions {
@@ -286,8 +290,8 @@ func (j *job) run(ctx context.Context, rule *store.Record[store.Rule]) error {
 	return nil
 }
 
-// insights finds out what insight settings ask for. Settings that are not there, or
-// disabled, are left out.
+// insights extracts the values that the insight settings describe. Settings that don't
+// exist or are disabled are skipped.
 func (j *job) insights(ctx context.Context, ids []string) error {
 	if err := j.read(ctx); err != nil {
 		return err

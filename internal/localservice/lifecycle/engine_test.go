@@ -69,7 +69,7 @@ func (sc *scene) complete(threadID string) {
 	}
 }
 
-// work works off everything that there is.
+// work processes all events.
 func (sc *scene) work(model Model) {
 	sc.t.Helper()
 	e := New(Config{Store: sc.store, Model: model})
@@ -235,8 +235,8 @@ func TestSummaryWithoutAModel(t *testing.T) {
 	}
 }
 
-// TestInsights: the rules of the end of a conversation find out what their settings ask
-// for, with values of the right types.
+// TestInsights: the rules for the end of a conversation extract the values of their
+// settings, with the right types.
 func TestInsights(t *testing.T) {
 	sc := newScene(t)
 	ids := []string{
@@ -270,8 +270,8 @@ func TestInsights(t *testing.T) {
 	}
 }
 
-// TestAnalysisUpdatedSetsOffRules: by a client's update and by an insight, with the keys
-// that have changed; a chain of rules ends.
+// TestAnalysisUpdatedSetsOffRules: a client's update and an insight trigger rules, with
+// the keys that have changed; a chain of rules ends.
 func TestAnalysisUpdatedSetsOffRules(t *testing.T) {
 	sc := newScene(t)
 	sc.say(sc.thread.ID, store.Human, "Hello")
@@ -315,8 +315,8 @@ func TestAnalysisUpdatedSetsOffRules(t *testing.T) {
 	}
 }
 
-// TestEventsOutliveTheService: what was not worked on when the service ended is worked
-// on by the next one, and a conversation that was deleted meanwhile is passed over.
+// TestEventsOutliveTheService: an event that was not processed when the service ended is
+// processed by the next one, and a conversation that was deleted meanwhile is skipped.
 func TestEventsOutliveTheService(t *testing.T) {
 	dir := t.TempDir()
 	s, err := store.Open(dir)

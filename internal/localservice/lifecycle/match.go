@@ -29,17 +29,17 @@ type Field struct {
 	Type  string `json:"type"`
 }
 
-// agentID is a field of its own rule: see [value].
+// agentID is a field that some threads don't have: see [value].
 const agentID = "object.agent_id"
 
-// analysisPrefix begins the names of fields that are keys of the analysis.
+// analysisPrefix is the prefix of the fields that are keys of the analysis.
 const analysisPrefix = "object.thread_metadata.analysis."
 
-// changedKeys is the field with the keys of an [store.AnalysisUpdated].
+// changedKeys is the field with the changed keys of an [store.AnalysisUpdated] event.
 const changedKeys = "event.changed_keys"
 
-// Fields lists the fields of a thread's events. That of the analysis stands for each of
-// its keys.
+// Fields lists the fields of a thread's events. The field of the analysis stands for
+// each of its keys.
 func Fields() []Field {
 	return []Field{
 		{"object.id", "string"},
@@ -54,7 +54,7 @@ func Fields() []Field {
 	}
 }
 
-// CheckTerm says what is wrong with a condition.
+// CheckTerm returns an error that describes what is wrong with a condition.
 func CheckTerm(t store.RuleTerm) error {
 	key, isAnalysis := strings.CutPrefix(t.Field, analysisPrefix)
 	known := slices.ContainsFunc(Fields(), func(f Field) bool { return f.Field == t.Field })
@@ -75,7 +75,7 @@ func CheckTerm(t store.RuleTerm) error {
 	return nil
 }
 
-// Matches reports whether an event of a thread fulfils a rule.
+// Matches reports whether a rule applies to an event of a thread.
 func Matches(r *store.Rule, t *store.Thread, e store.Event) bool {
 	if r.Status != store.StatusActive || r.ObjectType != store.ThreadObject || r.EventType != e.Type {
 		return false

@@ -56,7 +56,7 @@ func isPicture(data []byte) bool {
 }
 
 // replaceContext replaces the page's context for the brain; missing fields are
-// cleared. It counts from the next turn (wire-protocol §3.9, choice A20).
+// cleared. It applies from the next turn on (wire-protocol §3.9, choice A20).
 func (s *Session) replaceContext(c control.GenieContext) {
 	if !s.joined {
 		return
@@ -94,7 +94,7 @@ func (s *Session) clicked(c control.HTMLClick) {
 // maxForm bounds the values of a form, in bytes of JSON.
 const maxForm = 16_000
 
-// formFilled keeps the values that a user put into a form, with the thread
+// formFilled stores with the thread the values that a user put into a form
 // (wire-protocol §3.11, choice A21).
 func (s *Session) formFilled(values map[string]any) {
 	if !s.joined || len(values) == 0 {

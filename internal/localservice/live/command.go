@@ -29,10 +29,10 @@ type Info struct {
 	ThreadID  string    `json:"threadId,omitempty"`
 	SpeechID  string    `json:"speechId,omitempty"` // of what is being said
 	Muted     bool      `json:"muted"`
-	Recovered bool      `json:"recovered"` // the socket went and came back
+	Recovered bool      `json:"recovered"` // the socket was lost and recovered
 	Since     time.Time `json:"since"`
 
-	// Stills of a shared screen, by what became of them.
+	// Counts of the stills of a shared screen.
 	StillsAccepted int `json:"stillsAccepted"`
 	StillsRefused  int `json:"stillsRefused"`
 
@@ -40,7 +40,7 @@ type Info struct {
 	Microphone any `json:"microphone,omitempty"` // statistics of the microphone
 }
 
-// State is how far a session is.
+// State is the phase of a session.
 type State string
 
 // States of a session.
@@ -121,12 +121,12 @@ func (s *Session) Info(ctx context.Context) (Info, error) {
 // DropSocket cuts the socket as a broken network would.
 func (s *Session) DropSocket() { s.conn.Drop() }
 
-// KillMedia breaks the connection of picture and voice without a word.
+// KillMedia breaks the connection of picture and voice without a close message.
 func (s *Session) KillMedia(ctx context.Context) error {
 	return s.withDownlink(ctx, Downlink.Kill)
 }
 
-// StopVideo holds the bytes of the picture back, or lets them go again.
+// StopVideo stops sending the bytes of the picture, or resumes.
 func (s *Session) StopVideo(ctx context.Context, stopped bool) error {
 	return s.withDownlink(ctx, func(d Downlink) { d.StopVideo(stopped) })
 }
@@ -149,7 +149,7 @@ func (s *Session) End(ctx context.Context) error {
 	})
 }
 
-// ExpirePause lets the window of a pause pass now.
+// ExpirePause ends the window of a pause now.
 func (s *Session) ExpirePause(ctx context.Context) error {
 	return s.do(ctx, func() error {
 		if !s.paused {

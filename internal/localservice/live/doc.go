@@ -7,7 +7,7 @@
 // nothing else touches it. The [Hub] starts one per socket, lists them, and counts
 // the slots for pictures and voices.
 //
-// Session logic is plain Go over small interfaces and runs in virtual time. The
-// package is independent of the framing of events, of media packets, of brains and
-// voices, and of HTTP.
+// Session logic is plain Go over small interfaces, and its tests run in virtual time.
+// The package is independent of the framing of events, of media packets, of brains
+// and voices, and of HTTP.
 package live

@@ -4,13 +4,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
 
-// arguments are what came with an event.
+// arguments are the arguments of an event.
 type arguments interface {
 	// Decode stores argument i in what v points to.
 	Decode(i int, v any) error
 }
 
-// handlers says what each event does (wire-protocol §3). Unknown events are
+// handlers contains the handler of each event (wire-protocol §3). Unknown events are
 // ignored.
 var handlers = map[string]func(*Session, arguments, reply){
 	control.Join:                with((*Session).join),
@@ -45,8 +45,8 @@ func (s *Session) handle(name string, args arguments, r reply) {
 	h(s, args, r)
 }
 
-// with is a handler of the event's first argument. What can't be read is
-// dropped: no reply could say so.
+// with returns a handler that decodes the event's first argument. An event that can't
+// be decoded is dropped, because no reply could report that.
 func with[T any](h func(*Session, T)) func(*Session, arguments, reply) {
 	return withReply(func(s *Session, payload T, r reply) {
 		h(s, payload)
@@ -54,7 +54,7 @@ func with[T any](h func(*Session, T)) func(*Session, arguments, reply) {
 	})
 }
 
-// withReply is a handler that acknowledges the event itself.
+// withReply is like with, for a function that acknowledges the event itself.
 func withReply[T any](h func(*Session, T, reply)) func(*Session, arguments, reply) {
 	return func(s *Session, args arguments, r reply) {
 		var payload T
@@ -66,7 +66,7 @@ func withReply[T any](h func(*Session, T, reply)) func(*Session, arguments, repl
 	}
 }
 
-// without is a handler of an event that says all by its name.
+// without returns a handler of an event without arguments.
 func without(h func(*Session)) func(*Session, arguments, reply) {
 	return func(s *Session, _ arguments, r reply) {
 		h(s)
@@ -74,7 +74,7 @@ func without(h func(*Session)) func(*Session, arguments, reply) {
 	}
 }
 
-// acknowledge answers an event that asked for it (choice A22).
+// acknowledge replies to an event for which the client requested that (choice A22).
 func (s *Session) acknowledge(r reply) {
 	if r == nil || !s.hub.acknowledges() {
 		return

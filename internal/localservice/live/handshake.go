@@ -44,8 +44,8 @@ func (s *Session) join(r control.JoinRequest) {
 	})
 }
 
-// admit returns the caller of a join: the token inside the join counts,
-// and must be of the same partner as the socket's (choice A6).
+// admit returns the caller of a join. The token of the join is used, which must be of
+// the same partner as the socket's (choice A6).
 func (s *Session) admit(c control.Context) (dialogue.Caller, error) {
 	claims := s.caller
 	if c.KS != s.token {
@@ -68,8 +68,9 @@ func (s *Session) admit(c control.Context) (dialogue.Caller, error) {
 // errRequest means that a join is invalid.
 var errRequest = errors.New("bad join")
 
-// returned continues a session that was recovered with another token than the one
-// it began with: the session ends with that one too. It must be of the same user.
+// returned checks the token of a session that was recovered with another one than it
+// began with. It must be of the same user, and from then on the session also ends
+// when that token is ended.
 func (s *Session) returned() {
 	text := tokenOf(s.conn.Handshake())
 	if text == s.token {
@@ -91,8 +92,9 @@ func (s *Session) returned() {
 	})
 }
 
-// mayTalk reports whether a token opens conversations: it names a brain
-// configuration or an agent, and an enriched widget token names both.
+// mayTalk reports whether a token permits conversations: it must name a brain
+// configuration or an agent. Of widget tokens only an enriched one does, which names
+// both.
 func mayTalk(c *token.Claims) bool {
 	switch c.Kind() {
 	case token.Conversation, token.Agent:
@@ -104,9 +106,9 @@ func mayTalk(c *token.Claims) bool {
 	}
 }
 
-// admitted answers a join whose token was checked: first the configuration at
-// once, then, when the thread is ready, the first segment and the end of the
-// join (wire-protocol §2.5, choice A11).
+// admitted replies to a join whose token was checked: with the configuration at once,
+// then, when the thread is ready, with the first segment and the end of the join
+// (wire-protocol §2.5, choice A11).
 func (s *Session) admitted(c control.Context, who dialogue.Caller, err error) {
 	if err != nil {
 		s.joining = false
@@ -122,7 +124,8 @@ func (s *Session) admitted(c control.Context, who dialogue.Caller, err error) {
 	place := s.dialogueContext()
 	s.spawn(func() {
 		var first converse.Segment
-		// s.who is set, so that an end of the token after this is seen by TokenEnded.
+		// s.who is set, so TokenEnded finds this session if the token is ended after
+		// this check.
 		err := s.cfg.Tokens.Valid(s.ctx, who.Claims)
 		var thread store.Thread
 		if err == nil {
@@ -135,7 +138,7 @@ func (s *Session) admitted(c control.Context, who dialogue.Caller, err error) {
 	})
 }
 
-// firstSegment is the init_response (choice A12).
+// firstSegment returns the init_response (choice A12).
 func (s *Session) firstSegment(who dialogue.Caller, t store.Thread, place dialogue.Context) (converse.Segment, error) {
 	phrase, messageID, err := s.cfg.Dialogue.Opening(s.ctx, who, t, place)
 	return converse.Segment{
@@ -183,7 +186,7 @@ func (s *Session) refuse(err error) {
 	}
 }
 
-// isRequestError reports whether a join failed by what the client sent.
+// isRequestError reports whether a join failed because of what the client sent.
 func isRequestError(err error) bool {
 	for _, refusal := range []error{
 		errRequest, token.ErrInvalid, token.ErrExpired, token.ErrEnded,

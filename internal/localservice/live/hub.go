@@ -36,17 +36,19 @@ type Config struct {
 
 	// MediaURL is the address of the media, which clients get for information.
 	MediaURL string
-	// MaxCalls is how many pictures and voices there can be at once.
+	// MaxCalls is how many calls, i.e. pictures with a voice or voices alone, there
+	// can be at once.
 	MaxCalls int
-	// CallsPerToken and CallsPerAddress bound how many of them one token and one
+	// CallsPerToken and CallsPerAddress bound how many calls one token and one
 	// client's address may have; 0 is no limit.
 	CallsPerToken, CallsPerAddress int
 	Timing                         Timing
 	Logger                         *slog.Logger // nil discards
 }
 
-// Timing holds what a user of the service may want to change. A zero or negative
-// PauseWindow or UnusedRoom means its default; the others are off when zero.
+// Timing contains the times that a user of the service may want to change. A
+// PauseWindow, Unwatched or UnusedRoom that is zero or negative means its default; the
+// others are off when zero.
 type Timing struct {
 	PauseWindow time.Duration // until a pause loses its media, default 120 s (choice F1)
 	Unwatched   time.Duration // without a viewer, until a picture or voice gives up its slot, default 30 s
@@ -66,7 +68,7 @@ const (
 	DefaultWarning     = 60 * time.Second
 )
 
-// Dialogue holds threads and runs turns; [dialogue.Service] is one.
+// Dialogue keeps threads and runs turns; [dialogue.Service] implements it.
 type Dialogue interface {
 	Caller(ctx context.Context, c token.Claims) (dialogue.Caller, error)
 	Open(ctx context.Context, who dialogue.Caller, threadID string, c dialogue.Context) (store.Thread, error)
@@ -76,23 +78,23 @@ type Dialogue interface {
 	HasTurn(ctx context.Context, threadID, id string) (bool, error)
 }
 
-// Threads changes what is stored with a thread; [store.Store] does.
+// Threads changes what is stored with a thread; [store.Store] implements it.
 type Threads interface {
 	UpdateThread(ctx context.Context, scope store.Scope, id string, change func(*store.Thread) error) (store.Thread, error)
 }
 
-// Tokens checks tokens; [token.Authority] does.
+// Tokens checks tokens; [token.Authority] implements it.
 type Tokens interface {
 	Check(ctx context.Context, text string, use token.Use) (token.Claims, error)
 	Valid(ctx context.Context, c token.Claims) error
 }
 
-// Voice turns a sentence into sound; every [voice.Voice] does.
+// Voice turns a sentence into sound; every [voice.Voice] implements it.
 type Voice interface {
 	Speak(ctx context.Context, text string) (*voice.Speech, error)
 }
 
-// Conn is the service's end of a control socket; [socketio.Session] is one.
+// Conn is the service's end of a control socket; [socketio.Session] implements it.
 type Conn interface {
 	ID() string
 	Handshake() socketio.Handshake
@@ -115,7 +117,7 @@ var (
 type Hub struct {
 	cfg Config
 
-	// mu guards what sessions share; none of them ever waits while holding it.
+	// mu guards what sessions share; it is never held while waiting.
 	mu        sync.Mutex
 	sessions  map[string]*Session // by socket id
 	calls     int
@@ -175,8 +177,8 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 		defer h.mu.Unlock()
 		delete(h.sessions, conn.ID())
 	}()
-	// Counts as an action of its own: a token may be allowed to connect, and no
-	// more.
+	// This check counts as a second action of the token: a token that permits only one
+	// can connect, and no more.
 	claims, err := h.cfg.Tokens.Check(ctx, s.token, s.use)
 	if err != nil {
 		defer close(s.ended)
@@ -188,8 +190,8 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 }
 
 // TokenEnded closes the sessions of tokens that were ended, and does not wait for
-// them. The client is disconnected without an event: when it connects again it
-// gets the reply to any token that is not accepted (choice A5).
+// them. The client is disconnected without an event: when it connects again it gets
+// the same reply as for any token that is not accepted (choice A5).
 func (h *Hub) TokenEnded(e token.Ended) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -251,7 +253,7 @@ func (h *Hub) freeSlot(quotas map[string]int) {
 	h.held.Free(quotas)
 }
 
-// quotas are the session's shares of the slots.
+// quotas returns the limits for the slots of the session's token and address.
 func (s *Session) quotas() map[string]int {
 	return map[string]int{
 		"token " + s.who.Claims.ID:       s.cfg.CallsPerToken,
@@ -259,15 +261,15 @@ func (s *Session) quotas() map[string]int {
 	}
 }
 
-// overTier reports whether the plan's limit is set to be reached.
+// overTier reports whether the service must behave as if the plan's limit was reached.
 func (h *Hub) overTier() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.tierFull
 }
 
-// availability says whether one more conversation could start; a session that
-// has its slot does not count against itself.
+// availability reports whether one more conversation could start; a session that has
+// its slot does not count against itself.
 func (h *Hub) availability(hasSlot bool) control.Availability {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -299,8 +301,8 @@ func (h *Hub) SetTierExceeded(on bool) {
 	h.tierFull = on
 }
 
-// SetAcknowledging lets the service acknowledge typed turns and drop repeated ones, as
-// it does at first, or not, as the real service may (choice A22).
+// SetAcknowledging sets whether the service acknowledges typed turns and drops
+// repeated ones. It does so at first; the real service may not (choice A22).
 func (h *Hub) SetAcknowledging(on bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

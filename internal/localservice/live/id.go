@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// trigger says what made the agent speak; it is the middle of a speechId
-// (wire-protocol §7.2).
+// trigger is what made the agent speak; it is the middle of a speechId (wire-protocol
+// §7.2).
 type trigger string
 
 const (
@@ -32,7 +32,7 @@ func (t trigger) uninterruptible() bool {
 	}
 }
 
-// brain is the trigger as the brain sees it: nothing for the user's own words.
+// brain returns the trigger for the brain, which is "" for the user's own words.
 func (t trigger) brain() string {
 	if t == byTranscript || t == byTap {
 		return ""
@@ -55,7 +55,7 @@ func newSpeechID(t trigger, text string) string {
 		payload = payload[:payloadRunes]
 	}
 	for i, r := range payload {
-		// A hyphen could spell one of the endings that carry meaning: a user who
+		// A hyphen could form one of the suffixes that have a meaning: a user who
 		// types "-wake-up" must not make an uninterruptible turn.
 		if r == '-' || unicode.IsControl(r) {
 			payload[i] = ' '

@@ -29,7 +29,7 @@ func (s *Session) watchIdle() {
 	}
 }
 
-// userActive notes a sign of life.
+// userActive records that the user is there: the clock of a silent user starts again.
 func (s *Session) userActive() {
 	s.checkedIn = false
 	s.watchIdle()

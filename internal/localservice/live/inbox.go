@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// inbox is how everything but the socket reaches the session goroutine: the
+// inbox passes functions to the session goroutine from everything but the socket: the
 // brain, the playout, the microphone, timers, the control address. It has no bound,
-// because a producer must never wait for a session that may be waiting for
-// that producer (to stop the playout while it reports a mark). What goes in is
-// bounded where it is made: one turn at a time, one microphone, a few timers.
+// because a producer must never wait for a session that may be waiting for that
+// producer (to stop the playout while it reports a mark). The number of messages is
+// bounded by their sources: one turn at a time, one microphone, a few timers.
 type inbox struct {
 	mu    sync.Mutex
 	msgs  []func()

@@ -75,8 +75,8 @@ func talkative() store.Profile {
 	return store.Profile{DisplayName: "Robin", OpeningPhrase: "Hello there.", InterruptionsEnabled: true, Language: "en-US"}
 }
 
-// send lets the client emit an event, and waits until its consequences are over
-// that need no time.
+// send lets the client emit an event, and waits for everything that follows from it
+// without time passing.
 func (f *fixture) send(event string, payload any) {
 	f.t.Helper()
 	raw, err := json.Marshal(payload)

@@ -58,9 +58,9 @@ var (
 	errTier = errors.New("plan limit reached")
 )
 
-// newVideoSession allocates picture and voice, or the voice alone, in place of
-// what the session had: the old address is dead from now on. An utterance that
-// is running goes on in the new one (wire-protocol §3.3).
+// newVideoSession allocates picture and voice, or the voice alone, in place of what the
+// session had, whose address becomes invalid. An utterance that is running goes on in the
+// new one (wire-protocol §3.3).
 func (s *Session) newVideoSession() {
 	if !s.joined {
 		return
@@ -118,8 +118,8 @@ func (s *Session) openDownlink() (reply control.StvNewSessionReply, err error) {
 	return reply, nil
 }
 
-// watchViewer looks after a time whether the downlink has a viewer. One that has had none
-// for too long gives up its slot.
+// watchViewer checks after a time whether the downlink has a viewer, and frees the slot
+// of one that has had none for too long.
 func (s *Session) watchViewer(after time.Duration) {
 	s.unwatched.stop()
 	s.unwatched = s.after(after, func() {
@@ -151,14 +151,15 @@ func (s *Session) freeDownlink() {
 	}
 }
 
-// play queues sound on the downlink. Without one time passes all the same.
+// play queues sound on the downlink. Without a downlink nothing is played, but the sound
+// takes the same time.
 func (s *Session) play(silence time.Duration, sound *voice.Speech) {
 	if s.downlink != nil {
 		s.downlink.Play(silence, sound.PCM, sound.Rate)
 	}
 }
 
-// silence ends what is being spoken.
+// silence stops the agent's sound.
 func (s *Session) silence() {
 	if s.downlink != nil {
 		s.downlink.Stop()

@@ -29,14 +29,14 @@ type SpeechHandler interface {
 	SpeechUnrecognized()
 }
 
-// Microphone is the peer that carries the user's voice. No method waits but
-// those of signalling.
+// Microphone is the peer that carries the user's voice. No method blocks except Offer
+// and AddCandidate.
 type Microphone interface {
-	// Offer answers an offer; a restart is one of the same peer.
+	// Offer answers an offer; with restart, it is one for the same peer.
 	Offer(sdp string, restart bool) (answer string, candidates []string, err error)
 	AddCandidate(candidate string) error
-	// OpenTap begins to collect, whatever the pauses; CloseTap reports the words
-	// to the handler, also when there are none.
+	// OpenTap starts to collect sound, regardless of pauses; CloseTap reports the
+	// words to the handler, even if there are none.
 	OpenTap()
 	CloseTap()
 	// Mute drops sound.
@@ -48,12 +48,12 @@ type Microphone interface {
 // tapWindow is a push-to-talk capture (wire-protocol §3.7).
 type tapWindow struct {
 	open     bool
-	settling bool   // its end was asked for
+	settling bool   // its end was requested
 	timer    *timer // until it has settled, or until it was open for too long
 }
 
-// speechEvents posts events to the session goroutine, as long as its microphone is
-// the session's.
+// speechEvents posts events to the session goroutine, unless their microphone has
+// been replaced.
 type speechEvents struct {
 	s          *Session
 	microphone int // micCount of the microphone
@@ -73,8 +73,8 @@ func (e speechEvents) SpeechRecognized(text string) {
 	e.post(func() { e.s.speechRecognized(text) })
 }
 
-// startMicrophone gets ready for the user's voice. On a resumed session it comes
-// again; the old peer goes (wire-protocol §5.1, choice C10).
+// startMicrophone opens a peer for the user's voice. A resumed session sends its
+// event again; the old peer is then closed (wire-protocol §5.1, choice C10).
 func (s *Session) startMicrophone() {
 	if !s.joined {
 		return
@@ -122,8 +122,7 @@ func (s *Session) microphoneCandidate(c control.ClientCandidate) {
 	}
 }
 
-// speechStarted interrupts the agent
-// (wire-protocol §7.8).
+// speechStarted interrupts the agent (wire-protocol §7.8).
 func (s *Session) speechStarted() {
 	p := s.active
 	if !s.attentive() || s.muted || s.tap.open || p != nil && p.by.uninterruptible() {
@@ -135,7 +134,7 @@ func (s *Session) speechStarted() {
 	s.bargeIn()
 }
 
-// speechRecognized takes the words of a finished utterance, or of a tap window.
+// speechRecognized handles the words of a finished utterance, or of a tap window.
 func (s *Session) speechRecognized(text string) {
 	by := byTranscript
 	if s.profile.TapToTalk {

@@ -2,8 +2,8 @@ package live
 
 import "github.com/agentruntime/agentruntime/runtime/control"
 
-// pause makes the agent quiet. Nothing answers it; what the user says meanwhile
-// is dropped (wire-protocol §7.9, choices F5 to F7).
+// pause silences the agent. The event has no reply; what the user says meanwhile is
+// dropped (wire-protocol §7.9, choices F5 to F7).
 func (s *Session) pause() {
 	if !s.joined || s.paused || s.released {
 		return

@@ -21,8 +21,9 @@ const pushSilence = 3 * time.Second
 // pushed is a line of the agent that a partner's server has put into the thread.
 type pushed struct{ messageID, text string }
 
-// Push gives a line that is in a thread already to the live sessions of the thread,
-// which say it as soon as neither side speaks. It reports whether there is one.
+// Push passes a line that is already in a thread to the live sessions of the thread,
+// which say it as soon as neither side speaks. It reports whether a session accepted
+// it.
 func (h *Hub) Push(ctx context.Context, threadID, messageID, text string) bool {
 	return h.inThread(ctx, threadID, func(s *Session) bool {
 		if len(s.pushed) == maxPushed {
@@ -39,7 +40,8 @@ func (h *Hub) Attached(ctx context.Context, threadID string) bool {
 	return h.inThread(ctx, threadID, func(*Session) bool { return true })
 }
 
-// inThread runs f on each session of a thread and reports whether one of them says so.
+// inThread runs f on each session of a thread and reports whether it returned true for
+// one of them.
 func (h *Hub) inThread(ctx context.Context, threadID string, f func(*Session) bool) bool {
 	h.mu.Lock()
 	sessions := make([]*Session, 0, len(h.sessions))

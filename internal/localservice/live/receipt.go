@@ -10,19 +10,18 @@ import (
 // maxTurnID bounds the id that a client gives to a turn, in bytes; ours send 16.
 const maxTurnID = 64
 
-// reply acknowledges an event; it is nil where the client asked for nothing.
+// reply acknowledges an event; it is nil if the client requested no acknowledgement.
 type reply func(args ...any) error
 
-// receipt is what a client is owed for a typed turn until that is stored
-// (choice A22).
+// receipt is a typed turn that must be acknowledged when it is stored (choice A22).
 type receipt struct {
 	id      string // the client's, "" for none
 	text    string
 	replies []reply // to the turn and to its repetitions
 }
 
-// textEntered takes typed text, or the marker that goes before it
-// (wire-protocol §3.6). Partial text is nothing to act on.
+// textEntered handles typed text, or the marker that is sent before it (wire-protocol
+// §3.6). Partial text is ignored.
 func (s *Session) textEntered(t control.Text, r reply) {
 	text := truncate(strings.TrimSpace(t.Text))
 	switch {
@@ -33,8 +32,8 @@ func (s *Session) textEntered(t control.Text, r reply) {
 	}
 }
 
-// typed takes a typed turn. One that came before, perhaps over an earlier socket, is
-// dropped and acknowledged with the first.
+// typed handles a typed turn. A repetition of an earlier turn, perhaps of one from an
+// earlier socket, is dropped and acknowledged together with it.
 func (s *Session) typed(id, text string, asks reply) {
 	if !s.hub.acknowledges() || len(id) > maxTurnID {
 		s.userSaid(byTranscript, text)
@@ -51,7 +50,7 @@ func (s *Session) typed(id, text string, asks reply) {
 		}
 		there, err := s.cfg.Dialogue.HasTurn(s.ctx, s.thread.ID, id)
 		if err != nil {
-			s.log.Warn("a repeated turn can't be told", "err", err)
+			s.log.Warn("could not check whether a turn was repeated", "err", err)
 		}
 		if there {
 			s.settle([]*receipt{r})
@@ -75,8 +74,8 @@ func (s *Session) settle(receipts []*receipt) {
 	s.abandon(receipts)
 }
 
-// abandon forgets turns that are stored, or never will be: their client may send them
-// again.
+// abandon forgets turns that are stored, or never will be: the client may send the
+// latter again.
 func (s *Session) abandon(receipts []*receipt) {
 	for _, r := range receipts {
 		if s.unstored[r.id] == r {
@@ -85,9 +84,9 @@ func (s *Session) abandon(receipts []*receipt) {
 	}
 }
 
-// typeAgain takes the turns of a question that was not stored because one of them is
-// there already: the session of an earlier socket was a moment faster. Each counts by
-// itself now.
+// typeAgain handles the turns of a question again, each by itself. The question was
+// not stored because one of its turns already is: the session of an earlier socket
+// stored it a moment before.
 func (s *Session) typeAgain(receipts []*receipt) {
 	for _, r := range receipts {
 		if len(r.replies) == 0 {

@@ -55,9 +55,9 @@ func TestSpeechIDCantPoseAsAnUninterruptibleTurn(t *testing.T) {
 	}
 }
 
-// FuzzSplitter: an answer may repeat whatever a user said. However it
-// comes in pieces, nothing of it is left over, and the sentences hold nothing that
-// can't be said.
+// FuzzSplitter: an answer may repeat whatever a user said. However it is split into
+// pieces, no text is left over, and the sentences contain nothing that can't be
+// spoken.
 func FuzzSplitter(f *testing.F) {
 	for _, seed := range []string{"One. Two!", "[a](b) [c](", "* **x** _y_ `z`", "\x00\xff[", "3.5 Dr. Lee said \"no.\" Then", "。！", "[[a](b)](c)"} {
 		f.Add(seed, 3)

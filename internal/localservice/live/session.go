@@ -14,8 +14,8 @@ import (
 )
 
 // Session is one control-plane socket and the conversation on it. Its exported
-// methods may be called from any goroutine; everything else belongs to the
-// session's own.
+// methods may be called from any goroutine; everything else may be used by the
+// session's own goroutine only.
 type Session struct {
 	*inbox
 	cfg         *Config
@@ -58,8 +58,9 @@ type Session struct {
 	checkedIn bool
 	limits    [2]*timer // the warning and the end of the whole conversation
 
-	// A pause: first paused, after its window released, with the client's wish
-	// to go on resuming, and with its approval none of them.
+	// The state of a pause: paused at first, released instead once its window has
+	// passed, and then resuming too, from the client's request to resume until its
+	// approval.
 	paused, released, resuming bool
 	window                     *timer
 
@@ -74,7 +75,7 @@ type Session struct {
 	stills    stills
 }
 
-// run owns the session until the socket is gone for good.
+// run handles the session's events until the socket is gone for good.
 func (s *Session) run(events <-chan socketio.Event) {
 	defer close(s.ended)
 	defer s.close()
@@ -115,7 +116,7 @@ func (s *Session) close() {
 	s.tasks.Wait()
 }
 
-// spawn runs f beside the session; it must end with s.ctx.
+// spawn runs f on a goroutine of its own; f must return when s.ctx ends.
 func (s *Session) spawn(f func()) { s.tasks.Go(f) }
 
 // emit sends an event. An error means that the socket is gone, which the

@@ -33,19 +33,19 @@ type speech struct {
 	cause  string // what began the turn, as the brain sees it
 
 	receipts []*receipt // of what was typed
-	replaces *speech    // whose question this one is a longer form of, nil for none
-	question string     // the question in the thread; the asker's until stored is closed
+	replaces *speech    // the utterance whose question was merged into this one, nil for none
+	question string     // id of the question in the thread; only the asker may use it until stored is closed
 
 	ctx    context.Context // ends the brain and the voice
 	cancel context.CancelFunc
 
 	// The brain's side.
-	outcome   chan outcome  // takes one when the utterance is over
+	outcome   chan outcome  // receives one value when the utterance is over
 	stored    chan struct{} // closed when the thread has what was played
 	split     splitter
-	answered  bool      // the brain is done, or had nothing to do with it
+	answered  bool      // the brain is done, or was not involved
 	turnEnded bool      // agent_end_turn was sent
-	held      []message // what has to wait for the first sound, in order
+	held      []message // events that wait for the first sound, in order
 
 	// The voice's side.
 	sentences []string // not voiced yet
@@ -83,8 +83,8 @@ type message struct {
 	payload any
 }
 
-// thinking reports whether nothing was spoken yet: what the user adds now joins
-// the question.
+// thinking reports whether nothing was spoken yet: what the user adds now is merged
+// into the question.
 func (p *speech) thinking() bool {
 	return !p.answered && len(p.said) == 0 && len(p.sentences) == 0
 }
@@ -95,8 +95,8 @@ func (p *speech) awaitsSound() bool {
 	return !p.started && (p.voicing || len(p.sentences) > 0)
 }
 
-// spoken returns the text that has been played at now. Of a chunk that is cut,
-// as many words count as its time allows.
+// spoken returns the text that has been played at now. Of a chunk that is still
+// playing, the share of its words is the share of its time that has passed.
 func (p *speech) spoken(now time.Time) string {
 	var words []string
 	for _, c := range p.chunks {
@@ -122,7 +122,7 @@ func (p *speech) add(sentences ...string) {
 	}
 }
 
-// complete reports whether all that will be said has its sound.
+// complete reports whether everything that will be said has been voiced.
 func (p *speech) complete() bool {
 	return p.answered && !p.voicing && len(p.sentences) == 0
 }
@@ -136,9 +136,9 @@ func (s *Session) newSpeech(by trigger, asked string) *speech {
 	return p
 }
 
-// line lets the agent say text on its own account: the opening, a replay, a
-// check-in, a goodbye. A silent line takes its time all the same, because the
-// client holds typed text until it ends (wire-protocol §7.6 and §7.7).
+// line lets the agent say text without asking the brain: the opening, a replay, a
+// check-in, a goodbye. A silent line takes time too, because the client holds typed
+// text until it ends (wire-protocol §7.6 and §7.7).
 func (s *Session) line(by trigger, text string) {
 	p := s.newSpeech(by, "")
 	p.answered, p.turnEnded, p.generated = true, true, true
@@ -156,10 +156,9 @@ func (s *Session) line(by trigger, text string) {
 	s.step(p)
 }
 
-// step brings the utterance as far as it can go now: captions that are due,
-// what waited for them, the next sentence to voice, the end of the turn, the
-// end of the utterance. Whatever happens to an utterance ends in a call of
-// step.
+// step advances the utterance as far as possible: it sends captions that are due and
+// the events that waited for them, voices the next sentence, and ends the turn and
+// the utterance. Every change of an utterance is followed by a call of step.
 func (s *Session) step(p *speech) {
 	if p != s.active {
 		return
@@ -243,7 +242,7 @@ func (s *Session) voiced(p *speech, text string, sound *voice.Speech, err error)
 	s.step(p)
 }
 
-// caption sends a chunk, and before the second one that talking started.
+// caption sends a chunk, and after the first one reports that the agent talks.
 func (s *Session) caption(p *speech, c chunk) {
 	ms := float64(c.duration) / float64(time.Millisecond)
 	if p.silent {
@@ -260,9 +259,9 @@ func (s *Session) caption(p *speech, c chunk) {
 // waits marks an event that belongs after the first sound (wire-protocol §7.5).
 const waits = true
 
-// send emits an event of an utterance, or holds it while the first sound is on
-// its way: with a fast brain the answer would otherwise end before the agent
-// speaks. Order is kept.
+// send emits an event of an utterance, or holds it while the first sound is awaited:
+// with a fast brain the answer would otherwise end before the agent speaks. Order is
+// kept.
 func (s *Session) send(p *speech, wait bool, name string, payload any) {
 	if len(p.held) > 0 || wait && p.awaitsSound() {
 		p.held = append(p.held, message{name, payload})
@@ -271,7 +270,7 @@ func (s *Session) send(p *speech, wait bool, name string, payload any) {
 	s.emit(name, payload)
 }
 
-// release sends what was held once there is nothing to wait for.
+// release sends the held events when no sound is awaited any more.
 func (s *Session) release(p *speech) {
 	if p.awaitsSound() {
 		return
@@ -292,8 +291,8 @@ func (s *Session) finish(p *speech) {
 	s.afterSpeech(p)
 }
 
-// drop takes p off the session: its brain, its voice and its timer end, and
-// nothing of it is sent any more.
+// drop ends p: its brain, voice and timer stop, and none of its events is sent any
+// more.
 func (s *Session) drop(p *speech, f outcome) {
 	s.active = nil
 	p.cancel()

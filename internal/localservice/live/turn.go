@@ -18,21 +18,21 @@ import (
 // maxText bounds what a user says in one turn, in characters (choice A16).
 const maxText = 8000
 
-// The service forces these on live sessions, whatever a client asks for
-// (wire-protocol §3.2).
+// experience and the fast model are forced on live sessions, whatever a client
+// requests (wire-protocol §3.2).
 const experience = "avatar_only"
 
 // rememberTimeout bounds writing to the thread after the session may be gone.
 const rememberTimeout = 5 * time.Second
 
-// attentive reports whether what the user says counts: not before the approval
+// attentive reports whether input of the user is accepted: not before the approval
 // and not while paused (wire-protocol §3.5, choice F5).
 func (s *Session) attentive() bool {
 	return s.approved && !s.paused && !s.released
 }
 
-// userSaid takes a finished line of the user, typed or spoken, with the receipts of
-// what was typed. It reports whether the line counts.
+// userSaid handles a finished line of the user, typed or spoken, with the receipts of
+// what was typed. It returns false if the line is dropped.
 func (s *Session) userSaid(by trigger, text string, receipts ...*receipt) bool {
 	if !s.attentive() {
 		return false
@@ -63,24 +63,21 @@ type waiting struct {
 	receipts []*receipt
 }
 
-// dropWaiting drops it.
 func (s *Session) dropWaiting() {
 	s.abandon(s.waiting.receipts)
 	s.waiting = waiting{}
 }
 
-// begin starts a turn about asked. The user's own line is said, which is
-// shorter when text is merged into a question that the brain is still thinking
-// about, and empty when the user did not speak.
+// begin starts a turn about asked; see [Session.ask] for said.
 func (s *Session) begin(by trigger, turnID, asked, said string, receipts ...*receipt) {
 	p := s.newSpeech(by, asked)
 	p.receipts = receipts
 	s.ask(p, turnID, said, true)
 }
 
-// merge starts the brain over with what the user added: the same turn under a
-// new speechId (wire-protocol §3.6, choice B13). In the thread the longer question
-// takes the place of the shorter one.
+// merge asks the brain again, with what the user added: the same turn under a new
+// speechId (wire-protocol §3.6, choice B13). In the thread the longer question
+// replaces the shorter one.
 func (s *Session) merge(p *speech, added string, receipts []*receipt) {
 	s.drop(p, outcome{})
 	longer := s.newSpeech(p.by, truncate(joinLines(p.asked, added)))
@@ -90,6 +87,8 @@ func (s *Session) merge(p *speech, added string, receipts []*receipt) {
 	s.ask(longer, p.turnID, added, false)
 }
 
+// ask starts the brain on p.asked. said is the user's last line: shorter than p.asked
+// after a merge, and empty when the user did not speak.
 func (s *Session) ask(p *speech, turnID, said string, isNew bool) {
 	p.turnID = turnID
 	s.active = p
@@ -103,9 +102,9 @@ func (s *Session) ask(p *speech, turnID, said string, isNew bool) {
 	s.spawn(s.asker(p))
 }
 
-// asker returns the life of a turn beside the session: the brain, and when it is
-// known how much of the answer was played, the correction of the thread. The next
-// turn waits for that: it must not see text that was not played.
+// asker returns the function that runs a turn on its own goroutine: it calls the
+// brain, and once it is known how much of the answer was played, it corrects the
+// thread. The next turn waits for that: it must not see text that was not played.
 func (s *Session) asker(p *speech) func() {
 	before := s.stored
 	s.stored = p.stored
@@ -124,7 +123,7 @@ func (s *Session) asker(p *speech) func() {
 		}
 		p.question = request.Replaces
 		var result dialogue.TurnResult
-		turnErr := p.ctx.Err() // cut or merged before it began: not worth a question in the thread
+		turnErr := p.ctx.Err() // cut or merged before it began: the question is not stored
 		if turnErr == nil {
 			result, turnErr = s.cfg.Dialogue.Turn(p.ctx, s.who, request, func(seg converse.Segment) error {
 				s.post(func() { s.segment(p, seg) })
@@ -145,13 +144,13 @@ func (s *Session) asker(p *speech) func() {
 	}
 }
 
-// outcome says what of an answer belongs into the thread (wire-protocol §7.8).
+// outcome is how much of an answer is kept in the thread (wire-protocol §7.8).
 type outcome struct {
 	kept   bool   // all of it: it was played to its end
 	spoken string // otherwise, what was played
 }
 
-// segment passes on what the brain says, and gives what is spoken to the
+// segment forwards a segment of the brain to the client, and its spoken text to the
 // voice.
 func (s *Session) segment(p *speech, seg converse.Segment) {
 	if p != s.active { // cut or merged meanwhile
@@ -167,8 +166,7 @@ func (s *Session) segment(p *speech, seg converse.Segment) {
 		p.add(p.split.add(seg.ContentString())...)
 	}
 	if seg.SegmentEnd || seg.Type == converse.Tool {
-		// A tool may keep the brain for a while: what was said before it is not
-		// kept back.
+		// A tool may take a while: the text before it is voiced at once.
 		p.add(p.split.flush())
 	}
 	s.step(p)
@@ -185,8 +183,8 @@ func closesTurn(seg converse.Segment) bool {
 	}
 }
 
-// answered takes the end of the brain's work. An error of the brain itself came
-// as a segment already; what is left are defects and cancelled turns.
+// answered handles the end of the brain's work. A failure of the brain itself was
+// already sent as a segment; err means a repeated or cancelled turn, or a defect.
 func (s *Session) answered(p *speech, err error) {
 	s.abandon(p.receipts)
 	if p != s.active {
@@ -205,7 +203,7 @@ func (s *Session) answered(p *speech, err error) {
 	s.step(p)
 }
 
-// afterSpeech goes on when an utterance has ended by itself.
+// afterSpeech starts what follows an utterance that was played to its end.
 func (s *Session) afterSpeech(p *speech) {
 	switch next := s.waiting; {
 	case p.by == byGoodbye:
@@ -259,7 +257,7 @@ func joinLines(a, b string) string {
 	return a + "\n" + b
 }
 
-// truncate cuts text to what a turn may hold.
+// truncate cuts text to the longest that a turn may have.
 func truncate(text string) string {
 	n := 0
 	for i := range text {

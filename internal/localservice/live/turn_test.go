@@ -67,7 +67,7 @@ func TestSilentOpening(t *testing.T) {
 	})
 }
 
-// TestTypedTurn holds the order of wire-protocol §7.5, for a brain that is done
+// TestTypedTurn checks the order of wire-protocol §7.5, for a brain that is done
 // before the voice has made its first sound.
 func TestTypedTurn(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
@@ -174,8 +174,8 @@ func TestBargeInByMarker(t *testing.T) {
 	})
 }
 
-// TestBargeInEndsATurnThatWasNotAnswered holds choice B12: the brain of the old
-// turn is still at work when the user breaks in.
+// TestBargeInEndsATurnThatWasNotAnswered checks choice B12: the brain of the old turn
+// is still at work when the user interrupts.
 func TestBargeInEndsATurnThatWasNotAnswered(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.brain.answer = saying(time.Second, "One two three. ", "Four five six. ", "Seven.")

@@ -15,10 +15,10 @@ const (
 
 var errCandidates = fmt.Errorf("media: more than %d candidates, or one longer than %d bytes", maxCandidates, maxCandidate)
 
-// candidates counts those of a client, and uses none: see the package comment.
+// candidates counts the candidates of a client, none of which is used: see the package comment.
 type candidates int
 
-// take checks a candidate; the empty one ends them.
+// take checks a candidate; an empty one marks their end.
 func (c *candidates) take(candidate string) error {
 	if *c++; *c > maxCandidates || len(candidate) > maxCandidate {
 		return errCandidates

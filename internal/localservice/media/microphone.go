@@ -18,12 +18,12 @@ const (
 	microphoneSlot = MicrophoneRate / int(time.Second/slotTime)
 	// longestPacket is what an Opus packet decodes to at most, in samples: 120 ms (RFC 6716 §2.1.4).
 	longestPacket = MicrophoneRate * 120 / 1000
-	// dryAfter is the time without packets after which silence is handed out: packets of 60 ms and some jitter are no silence.
+	// dryAfter is the time without packets after which silence is handed out: long enough for packets of 60 ms with some jitter.
 	dryAfter = 100 * time.Millisecond
-	// longestGap is how many lost packets are replaced by silence: more is a new beginning.
+	// longestGap is how many lost packets in a row are replaced by silence; a longer gap is a new beginning and is not filled.
 	longestGap = 10
-	// headStart is how far sound may run ahead of the clock, which is let run by a quarter too fast because no two clocks are the
-	// same. What comes faster is dropped undecoded, so that a client can't make the decoder work more than its share.
+	// headStart is how far the decoded sound may be ahead of the clock, which runs a quarter too fast here because clocks differ.
+	// Packets beyond that are dropped undecoded, so that a client can't make the decoder do more than its share of work.
 	headStart   = 2 * time.Second
 	receiveSize = 1600 // bytes, larger than what arrives in one packet
 )
@@ -68,8 +68,8 @@ func (s *Server) NewMicrophone(onPCM func(pcm []int16)) *Microphone {
 	return m
 }
 
-// Offer answers an offer. With restart, an offer that renegotiates the same peer (wire-protocol §5.6); otherwise the peer of an earlier
-// offer is closed. The answer takes Opus only and holds the candidates, which are also returned for callers that send them one by one.
+// Offer answers an offer. With restart, the offer renegotiates the same peer (wire-protocol §5.6); otherwise the peer of an earlier
+// offer is closed. The answer accepts Opus only and has the candidates, which are also returned for callers that send them singly.
 func (m *Microphone) Offer(sdp string, restart bool) (description string, candidates []string, err error) {
 	o, err := parseOffer(sdp)
 	if err != nil {
@@ -101,13 +101,13 @@ func (m *Microphone) replace(c codec) error {
 	m.drop()
 	c.MimeType = webrtc.MimeTypeOpus
 	c.RTCPFeedback = nil
-	// Active in the handshake, as the remote service is (wire-protocol §5.5).
+	// Active in the DTLS handshake, as the remote service is (wire-protocol §5.5).
 	pc, err := m.server.newPeer(webrtc.DTLSRoleClient, c)
 	if err != nil {
 		return err
 	}
 	m.pc = pc
-	var once sync.Once // a microphone has one track; what else a client may send is not read
+	var once sync.Once // a microphone has one track; further tracks of a client are not read
 	pc.OnTrack(func(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
 		once.Do(func() { m.listen(pc, track) })
 	})
@@ -214,7 +214,7 @@ func newTrackDecoder(onPCM func(pcm []int16)) (*trackDecoder, error) {
 	return e, e.decoder.Init(MicrophoneRate, 1)
 }
 
-// take decodes a packet. One that comes after its successor is too late.
+// take decodes a packet, unless it arrives after its successor.
 func (e *trackDecoder) take(p *rtp.Packet) {
 	now := time.Now()
 	if e.started.IsZero() {
@@ -244,7 +244,7 @@ func (e *trackDecoder) take(p *rtp.Packet) {
 	e.give(e.pcm[:n])
 }
 
-// silence hands out so many slots of silence.
+// silence hands out that many slots of silence.
 func (e *trackDecoder) silence(slots int) {
 	var quiet [microphoneSlot]int16
 	for range slots {

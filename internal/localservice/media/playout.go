@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// slotTime is the clock of a stream: one piece of voice in each slot, one frame in every other.
+	// slotTime is the period of a stream's clock: one piece of voice in each slot, one frame in every other.
 	slotTime       = audio.FrameDuration
 	slotsPerFrame  = 2
 	frameTime      = slotsPerFrame * slotTime // 25 frames a second

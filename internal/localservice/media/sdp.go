@@ -29,7 +29,7 @@ type codec struct {
 	kind webrtc.RTPCodecType
 }
 
-// offer is what a client's session description proposes, as far as it is answered.
+// offer is the part of a client's session description that is used.
 type offer struct {
 	sdp          string // without candidates, see the package comment
 	video, audio []codec
@@ -73,7 +73,8 @@ func isCandidate(a sdp.Attribute) bool {
 	return a.Key == "candidate" || a.Key == "end-of-candidates" || a.Key == "remote-candidates"
 }
 
-// codecsOf lists the codecs of a section in the order of preference. Formats without rtpmap are left out: browsers write one for each.
+// codecsOf lists the codecs of a section in the order of preference. Formats without rtpmap, which browsers always write, are left
+// out.
 func codecsOf(description *sdp.SessionDescription, section *sdp.MediaDescription, kind webrtc.RTPCodecType) []codec {
 	var codecs []codec
 	for _, format := range section.MediaName.Formats {
@@ -94,7 +95,7 @@ func codecsOf(description *sdp.SessionDescription, section *sdp.MediaDescription
 	return codecs
 }
 
-// is reports whether c is the codec mimeType. Names in SDP don't distinguish case.
+// is reports whether c is the codec mimeType. Names in SDP are case-insensitive.
 func (c codec) is(mimeType string) bool {
 	return strings.EqualFold(c.MimeType, mimeType)
 }
@@ -109,7 +110,7 @@ func first(codecs []codec, fits func(codec) bool) (codec, bool) {
 }
 
 // chooseVideo returns the codec to send pictures with. H264 is preferred, with packetization-mode 1 because a key frame is larger than
-// a packet; among its profiles those that name what we send, but any decoder can decode constrained baseline.
+// a packet. Its baseline profiles come first, because they are what we send; but any decoder can decode constrained baseline.
 func chooseVideo(codecs []codec) (codec, bool) {
 	for _, profile := range []string{"42e0", "4200", ""} {
 		c, ok := first(codecs, func(c codec) bool {

@@ -27,17 +27,17 @@ const (
 	defaultMaxPeers = 1024
 	// defaultConnectTimeout is how long a viewer that was answered may take to connect (choice D5).
 	defaultConnectTimeout = 15 * time.Second
-	// A silent peer counts as disconnected, then as gone, after these times: 15 s together, as for one that never came.
+	// A silent peer counts as disconnected, then as gone, after these times: 15 s together, as for one that never connected.
 	iceDisconnected = 5 * time.Second
 	iceFailed       = 10 * time.Second
 	iceKeepAlive    = 2 * time.Second
-	// socketBuffer in bytes holds the bursts of all sessions' key frames.
+	// socketBuffer, in bytes, is large enough for the bursts of all sessions' key frames.
 	socketBuffer = 4 << 20
 	// resendable is how many packets of a picture are kept for a viewer that lost some: about two seconds. A power of two.
 	resendable = 256
 )
 
-// errBusy says that the bound on peers is reached.
+// errBusy means that the limit of peers is reached.
 var errBusy = errors.New("media: too many peers")
 
 // Picture draws an avatar for one viewer. A stream calls it from its own goroutine, 25 times a second, so it must not wait.
@@ -47,7 +47,7 @@ type Picture interface {
 	Next(loudness float64, keyFrame bool) []byte
 }
 
-// Config says how a server works. NewPicture is required.
+// Config configures a server. NewPicture is required.
 type Config struct {
 	// Addr is the UDP address "host:port" of all peers. Default is a free port on 127.0.0.1.
 	Addr string
@@ -58,7 +58,7 @@ type Config struct {
 	MaxPeers int
 	// ConnectTimeout is how long an answered viewer may take to connect before its place is free again. Default 15 s.
 	ConnectTimeout time.Duration
-	// Log gets the coming and going of peers at debug level, by stream, without addresses. Default discards.
+	// Log receives the state changes of peers at debug level, those of viewers with the stream, without addresses. Default discards.
 	Log *slog.Logger
 }
 
@@ -70,7 +70,7 @@ type Server struct {
 	settings webrtc.SettingEngine
 	certs    []webrtc.Certificate
 	log      *slog.Logger
-	separate atomic.Bool // streams of picture and voice
+	separate atomic.Bool // picture and voice are in separate media streams
 
 	mu          sync.Mutex
 	closed      bool
@@ -80,8 +80,7 @@ type Server struct {
 	tasks       sync.WaitGroup // peers that are being closed
 }
 
-// SeparateStreams puts picture and voice of the viewers that come from now on into two media streams, or into one, as at the start
-// (choice D10).
+// SeparateStreams sets whether later viewers get picture and voice in two media streams or, as at the start, in one (choice D10).
 func (s *Server) SeparateStreams(on bool) { s.separate.Store(on) }
 
 // New starts a server.
@@ -101,7 +100,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	// One certificate for all peers: making one for each would cost more than the rest of an answer.
+	// One certificate for all peers: generating one for each would cost more than the rest of an answer.
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("media: key: %w", err)
@@ -118,7 +117,7 @@ func New(cfg Config) (*Server, error) {
 	_ = udp.SetReadBuffer(socketBuffer) // as much as the system allows
 	_ = udp.SetWriteBuffer(socketBuffer)
 
-	// What pion logs is about single packets of single peers, and a client can make it say much.
+	// pion logs single packets of single peers, and a client could make it log a lot.
 	quiet := &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled}
 	s := &Server{
 		cfg: cfg, log: cfg.Log, certs: []webrtc.Certificate{*cert},
@@ -132,7 +131,7 @@ func New(cfg Config) (*Server, error) {
 	s.settings.SetIncludeLoopbackCandidate(true)
 	s.settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	s.settings.DisableActiveTCP(true)
-	s.settings.SetPrflxAcceptanceMinWait(0) // clients have no other candidates than those that their checks show
+	s.settings.SetPrflxAcceptanceMinWait(0) // the only candidates of clients are those that their checks reveal
 	s.settings.SetICETimeouts(iceDisconnected, iceFailed, iceKeepAlive)
 	return s, nil
 }
@@ -225,7 +224,7 @@ func (s *Server) closePeer(pc *webrtc.PeerConnection) {
 	_ = pc.GracefulClose() // an error leaves nothing to do
 }
 
-// answer applies the offer to pc and returns the answer with all candidates.
+// answer applies the offer to pc, calls prepare, and returns the answer with all candidates.
 func answer(pc *webrtc.PeerConnection, offer string, prepare func() error) (string, error) {
 	if err := pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: offer}); err != nil {
 		return "", fmt.Errorf("offer: %w", err)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maxCatchUp is how far a stream may be behind and still send all that is due. After more, as when a laptop slept, it goes on from where
-// it was instead of sending a burst.
+// maxCatchUp is how far a stream may be behind and still send all that is due. Beyond that, for example after a laptop slept, it
+// continues where it was instead of sending a burst.
 const maxCatchUp = time.Second
 
 // Stream is an avatar's picture and voice for one session. A goroutine owns its state; the methods may be called concurrently.
@@ -19,13 +19,13 @@ type Stream struct {
 	calls   chan func()
 	closing sync.Once
 	close   chan struct{} // asks the goroutine to end
-	ended   chan struct{} // it has
+	ended   chan struct{} // closed when the goroutine has ended
 
 	// Owned by the goroutine.
 	playout playout
 	viewer  *viewer
 	alone   time.Time // since when no viewer is connected; zero while one is
-	frozen  bool      // StopVideo
+	frozen  bool      // set by StopVideo
 	epoch   time.Time
 	slot    int64 // next to be sent, due at epoch + slot * slotTime
 	stats   Stats
@@ -79,8 +79,8 @@ func (s *Stream) URL(base string) string {
 	return base + sessionPath + url.PathEscape(s.room) + "/whep/session/" + s.id
 }
 
-// Play queues mono speech with rate samples a second, after a silence, behind the utterances that are playing. It takes its time whether
-// or not a viewer is connected.
+// Play queues mono speech with rate samples a second, after a silence, behind the utterances that are playing. The speech takes the same
+// time whether or not a viewer is connected.
 func (s *Stream) Play(lead time.Duration, pcm []int16, rate int) {
 	u := newUtterance(lead, pcm, rate)
 	s.do(func() { s.playout.queue = append(s.playout.queue, u) })
@@ -130,13 +130,13 @@ func (s *Stream) Unwatched() (d time.Duration) {
 	return d
 }
 
-// lost frees the viewer's place. The stream's goroutine calls it.
+// lost frees the viewer's place. It must run on the stream's goroutine.
 func (s *Stream) lost() {
 	s.viewer = nil
 	s.unwatch()
 }
 
-// unwatch notes that no viewer is connected. The stream's goroutine calls it.
+// unwatch records since when no viewer is connected. It must run on the stream's goroutine.
 func (s *Stream) unwatch() {
 	if s.alone.IsZero() {
 		s.alone = time.Now()
@@ -152,7 +152,7 @@ func (s *Stream) Close() {
 	<-s.ended
 }
 
-// do runs f on the stream's goroutine and reports whether it was still there.
+// do runs f on the stream's goroutine. It returns false if that goroutine has ended.
 func (s *Stream) do(f func()) bool {
 	done := make(chan struct{})
 	select {
@@ -193,7 +193,7 @@ func (s *Stream) run() {
 	}
 }
 
-// active reports whether time matters.
+// active reports whether slots have to be sent or played.
 func (s *Stream) active() bool {
 	return len(s.playout.queue) > 0 || s.viewer != nil && s.viewer.connected
 }
@@ -208,7 +208,7 @@ func (s *Stream) due() time.Time {
 	return s.epoch.Add(time.Duration(s.slot) * slotTime)
 }
 
-// skipTo passes over the slots of an idle time.
+// skipTo skips the slots of the time in which the stream was idle.
 func (s *Stream) skipTo(now time.Time) {
 	s.slot = max(s.slot, int64((now.Sub(s.epoch)+slotTime-1)/slotTime))
 }
@@ -228,7 +228,7 @@ func (s *Stream) advance(now time.Time) {
 	}
 }
 
-// send sends one slot, which is late by so much.
+// send sends one slot; late is how long after its time that is.
 func (s *Stream) send(late time.Duration) {
 	loudness, speech := s.playout.next(s.voice[:])
 	v := s.viewer
@@ -248,7 +248,7 @@ func (s *Stream) send(late time.Duration) {
 	}
 	s.stats.FramesDue++
 	if late >= frameTime {
-		s.stats.FramesMissed++ // and the picture goes on from where it was, because frames build on those before them
+		s.stats.FramesMissed++ // the picture continues where it was, because frames build on those before them
 		return
 	}
 	s.stats.VideoBytes += int64(v.pictures.draw(s.slot, loudness))

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// payloadSize is the most that a packet carries: with RTP, SRTP, TURN and UDP headers it stays below 1280 bytes, the least that every
-	// path takes.
+	// payloadSize is the most that a packet carries: with RTP, SRTP, TURN and UDP headers it stays below 1280 bytes, which every path
+	// carries.
 	payloadSize = 1180
 	videoClock  = 90000 // RTP ticks per second
 )
@@ -25,7 +25,7 @@ type track struct {
 	sequence  uint16
 }
 
-// oneStream is the id of the media stream that both tracks are in (choice D10).
+// oneStream is the id of the media stream that contains both tracks (choice D10).
 const oneStream = "agent"
 
 // newTrack starts at a random timestamp and sequence number (RFC 3550 §5.1).

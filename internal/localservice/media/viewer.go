@@ -34,7 +34,8 @@ func (v *viewer) connect(o offer) (string, error) {
 	codecs := make([]codec, 0, 2)
 	video, hasVideo := chooseVideo(o.video)
 	audio, hasAudio := chooseAudio(o.audio)
-	// A section without a codec that we can send stays in the session, inactive (wire-protocol §6.8): for that its first codec is known.
+	// A section without a codec that we can send stays in the session, inactive (wire-protocol §6.8), for which its first codec is
+	// needed.
 	if hasVideo {
 		video.RTCPFeedback = []webrtc.RTCPFeedback{{Type: "nack"}, {Type: "nack", Parameter: "pli"}, {Type: "ccm", Parameter: "fir"}}
 		codecs = append(codecs, video)
@@ -46,7 +47,7 @@ func (v *viewer) connect(o offer) (string, error) {
 	} else if len(o.audio) > 0 {
 		codecs = append(codecs, o.audio[0])
 	}
-	// Passive in the handshake, as the remote service is (wire-protocol §6.8).
+	// Passive in the DTLS handshake, as the remote service is (wire-protocol §6.8).
 	pc, err := v.newPeer(webrtc.DTLSRoleServer, codecs...)
 	if err != nil {
 		return "", err
@@ -80,7 +81,7 @@ func (v *viewer) newPeer(role webrtc.DTLSRole, codecs ...codec) (*webrtc.PeerCon
 	return pc, nil
 }
 
-// stopIdle makes the sections inactive that nothing is sent in; pion would promise to send.
+// stopIdle makes the sections without a track inactive; pion would otherwise answer that it sends in them.
 func stopIdle(pc *webrtc.PeerConnection) error {
 	for _, transceiver := range pc.GetTransceivers() {
 		if sender := transceiver.Sender(); sender == nil || sender.Track() == nil {
@@ -92,7 +93,7 @@ func stopIdle(pc *webrtc.PeerConnection) error {
 	return nil
 }
 
-// adopt makes pc the viewer's, unless the viewer was closed meanwhile.
+// adopt sets pc as the viewer's peer, unless the viewer was closed meanwhile.
 func (v *viewer) adopt(pc *webrtc.PeerConnection) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -130,7 +131,7 @@ func (v *viewer) addVoice(c codec) error {
 	return v.add(&voice.track, func() { v.voice = voice })
 }
 
-// add sends a track; set gives it to the stream's goroutine.
+// add sends a track; set runs on the stream's goroutine.
 func (v *viewer) add(t *track, set func()) error {
 	sender, err := v.pc.AddTrack(t.local)
 	if err != nil {
@@ -141,7 +142,7 @@ func (v *viewer) add(t *track, set func()) error {
 	return nil
 }
 
-// listen reads what the viewer reports of a track until the peer is closed; resending lost packets happens on the way.
+// listen reads the viewer's RTCP of a track until the peer is closed; reading also runs the interceptor that resends lost packets.
 func (v *viewer) listen(sender *webrtc.RTPSender) {
 	for {
 		packets, _, err := sender.ReadRTCP()
@@ -186,7 +187,7 @@ func (v *viewer) stateChanged(state webrtc.PeerConnectionState) {
 	}
 }
 
-// gone frees the place of a viewer that left by itself.
+// gone frees the viewer's place and closes its peer; why is logged.
 func (v *viewer) gone(why string) {
 	if v.stream.release(v) {
 		v.stream.server.log.Debug("viewer gone", "stream", v.stream.id, "why", why)

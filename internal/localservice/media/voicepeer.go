@@ -8,7 +8,7 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// offeredVoice is the codec of a voice that we offer: static in RTP (RFC 3551), known to every browser.
+// offeredVoice is the codec of a voice that we offer: its payload type is static (RFC 3551), and every browser supports it.
 var offeredVoice = codec{
 	kind: webrtc.RTPCodecTypeAudio,
 	RTPCodecParameters: webrtc.RTPCodecParameters{
@@ -61,7 +61,7 @@ func (v *Voice) Answer(sdp string) error {
 	if v.viewer == nil {
 		return errNotOffered
 	}
-	// An answer has the form of an offer, and candidates that are not used either.
+	// parseOffer reads answers too, and removes their candidates, which are not used either.
 	o, err := parseOffer(sdp)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ const (
 	sessionPath  = "/rtc/v1/stv/"
 	fallbackPath = "/rtc/v1/whep/"
 	fallbackApp  = "app"
-	// Prefix is where everything that Handler serves is found.
+	// Prefix is the beginning of every path that Handler serves.
 	Prefix = "/rtc/v1/"
 )
 
@@ -37,10 +37,11 @@ func (s *Server) Handler() http.Handler {
 	return s.hurry(allowOrigins(mux))
 }
 
-// hurry gives a client as long for its offer as it has to connect, so that one that never ends it doesn't keep its connection for ever.
+// hurry requires a client to send its offer within the connect timeout, so that an offer that never ends does not keep its connection
+// open for ever.
 func (s *Server) hurry(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.ConnectTimeout)) // net/http takes it off
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.ConnectTimeout)) // net/http removes it for the next request
 		next.ServeHTTP(w, r)
 	})
 }
@@ -90,7 +91,8 @@ func (s *Server) streamAt(r *http.Request) *Stream {
 	return stream
 }
 
-// serveFallback serves the address without a path of its own. Its Location is resolved against it by clients (wire-protocol §6.5).
+// serveFallback serves the address that names the stream in its query. Clients resolve its Location against that address (wire-protocol
+// §6.5).
 func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	id := query.Get("stream")
@@ -110,7 +112,7 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// subscribe answers an offer for stream, nil if there is no such stream. location makes the Location from the viewer's id.
+// subscribe answers an offer for stream, nil if there is no such stream. location returns the Location for a viewer's id.
 func subscribe(w http.ResponseWriter, r *http.Request, stream *Stream, location func(viewer string) string) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != sdpType {
 		http.Error(w, "content type must be "+sdpType, http.StatusUnsupportedMediaType)
@@ -157,10 +159,10 @@ func subscribe(w http.ResponseWriter, r *http.Request, stream *Stream, location 
 	w.Header().Set("Content-Type", sdpType)
 	w.Header().Set("Location", location(v.id))
 	w.WriteHeader(http.StatusCreated)
-	_, _ = io.WriteString(w, sdp) // a client that is gone doesn't connect either, which frees its place
+	_, _ = io.WriteString(w, sdp) // if the client is gone, the connect timeout frees its place
 }
 
-// refuse reports why an offer was not answered. What pion says about an offer is about the client's own words.
+// refuse reports why an offer was not answered. An error of pion is passed on, because it quotes only the client's own offer.
 func refuse(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, errBusy):
@@ -172,7 +174,7 @@ func refuse(w http.ResponseWriter, err error) {
 	}
 }
 
-// unsubscribe frees the viewer's place. One that is free already is as good: the stream may have ended with its socket while the
+// unsubscribe frees the viewer's place. A place that is already free is no error: the stream may have ended with its socket while the
 // request was on its way, and a browser prints every 404 on the page's console.
 func unsubscribe(w http.ResponseWriter, stream *Stream, id string) {
 	if stream != nil {

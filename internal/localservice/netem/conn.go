@@ -13,7 +13,7 @@ import (
 
 const (
 	// linger is how long a closed stream may go on delivering beyond the time of arrival of its last byte, as a kernel does for a closed
-	// socket. It bounds what a peer that stops reading can hold.
+	// socket. It bounds how long a peer that stops reading can keep the connection.
 	linger = time.Second
 	// streamBuffer is the most, in bytes, that is read from a stream or written to it at once.
 	streamBuffer = 8 << 10
@@ -25,7 +25,7 @@ var (
 	errHalfClosed = errors.New("netem: half closed")
 )
 
-// Conn returns the stream c as it looks at the near end of the link.
+// Conn wraps the stream c so that its bytes travel over the link.
 func Conn(c net.Conn, l *Link) net.Conn {
 	s := &stream{Conn: c, readDeadline: deadline.New(), writeDeadline: deadline.New()}
 	s.route.Store(l)
@@ -44,12 +44,12 @@ func Conn(c net.Conn, l *Link) net.Conn {
 // connections stay as they are.
 func Redirect(c net.Conn, l *Link) {
 	if s, ok := c.(*stream); ok && s.route.Swap(l) != l {
-		signal(s.in.filled) // the consumers have to look at the new conditions
+		signal(s.in.filled) // wake the consumers, because the conditions have changed
 		signal(s.out.filled)
 	}
 }
 
-// stream is a net.Conn whose writes and reads take the link's time.
+// stream is a net.Conn whose writes and reads are delayed by the link.
 type stream struct {
 	net.Conn
 	route                       route
@@ -57,7 +57,7 @@ type stream struct {
 	readDeadline, writeDeadline *deadline.Deadline
 
 	reading sync.Mutex // one reader at a time
-	rest    []byte     // what the last reader had no room for
+	rest    []byte     // data that did not fit into the buffer of the last Read
 	writing sync.Mutex // one writer at a time
 
 	mu        sync.Mutex
@@ -80,7 +80,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write returns when the bytes are under way, which is before they arrive. A failure to deliver them is the error of a later Write.
+// Write returns when the bytes are queued, which is before they arrive. A failure to deliver them is the error of a later Write.
 func (s *stream) Write(p []byte) (int, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -107,9 +107,9 @@ func (s *stream) isShut() bool {
 	return s.shut
 }
 
-// deliver writes what has travelled until the stream is closed or can't be written.
+// deliver writes the data that has arrived, until the stream is closed or a write fails.
 func (s *stream) deliver() {
-	stop := context.AfterFunc(s.out.ctx, func() { _ = s.Conn.Close() }) // ends a read, and a write that the peer doesn't read
+	stop := context.AfterFunc(s.out.ctx, func() { _ = s.Conn.Close() }) // unblocks a read, and a write to a peer that doesn't read
 	defer stop()
 	for {
 		u, err := s.out.take(nil)
@@ -129,7 +129,7 @@ func (s *stream) deliver() {
 			break
 		}
 	}
-	_ = s.Conn.Close() // the error of the write counts
+	_ = s.Conn.Close() // the error of the write is the one that is reported
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lingering != nil {
@@ -140,7 +140,8 @@ func (s *stream) deliver() {
 // closeWriter is what TCP connections have beyond net.Conn.
 type closeWriter interface{ CloseWrite() error }
 
-// CloseWrite closes the sending direction after the last byte. net/http needs it to let a refused upload read its answer.
+// CloseWrite closes the sending direction after the last byte. net/http needs it so that a client whose upload was refused can read the
+// response.
 func (s *stream) CloseWrite() error {
 	if s.isShut() {
 		return net.ErrClosed

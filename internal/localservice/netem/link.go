@@ -23,9 +23,9 @@ import (
 type Conditions struct {
 	// Delay is how long each byte or packet travels.
 	Delay time.Duration
-	// Jitter is the most that is added to Delay, evenly distributed.
+	// Jitter is the most that is added to Delay, uniformly distributed.
 	Jitter time.Duration
-	// Loss is the share of packets that are lost, 0 to 1. Streams lose nothing: their transport would repeat the bytes.
+	// Loss is the share of packets that are lost, 0 to 1. Streams lose nothing: their transport would retransmit the bytes.
 	Loss float64
 	// Bandwidth is in bits per second; 0 means no limit.
 	Bandwidth int64

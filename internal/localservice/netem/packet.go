@@ -12,7 +12,7 @@ import (
 // largestDatagram is the most, in bytes, that is read at once.
 const largestDatagram = 64 << 10
 
-// PacketConn returns c as it looks at the near end of the link. A nil link returns c itself.
+// PacketConn wraps c so that its packets travel over the link. A nil link returns c itself.
 func PacketConn(c net.PacketConn, l *Link) net.PacketConn {
 	if l == nil {
 		return c
@@ -25,7 +25,7 @@ func PacketConn(c net.PacketConn, l *Link) net.PacketConn {
 	return p
 }
 
-// packets is a net.PacketConn whose datagrams take the link's time, if they arrive at all.
+// packets is a net.PacketConn whose datagrams are delayed by the link, or lost.
 type packets struct {
 	net.PacketConn
 	route    route
@@ -33,16 +33,17 @@ type packets struct {
 	deadline *deadline.Deadline // of reads
 }
 
-// ReadFrom cuts off a datagram that doesn't fit, as a socket does.
+// ReadFrom truncates a datagram that doesn't fit, as a socket does.
 func (c *packets) ReadFrom(p []byte) (int, net.Addr, error) {
 	u, err := c.in.receive(c.deadline.Done())
 	return copy(p, u.data), u.addr, err
 }
 
-// WriteTo returns when the packet is under way; it may be lost there.
+// WriteTo returns when the packet is queued or, on a perfect link, sent. A queued packet may
+// still be lost.
 func (c *packets) WriteTo(p []byte, addr net.Addr) (int, error) {
 	if c.route.conditions() == (Conditions{}) {
-		return c.PacketConn.WriteTo(p, addr) // all media leave here: spare them a goroutine
+		return c.PacketConn.WriteTo(p, addr) // all media are sent here: avoid the goroutine of the queue
 	}
 	if err := c.out.put(unit{data: slices.Clone(p), addr: addr}, nil); err != nil {
 		return 0, err
@@ -51,7 +52,7 @@ func (c *packets) WriteTo(p []byte, addr net.Addr) (int, error) {
 }
 
 func (c *packets) deliver() {
-	stop := context.AfterFunc(c.out.ctx, func() { _ = c.PacketConn.Close() }) // ends a read
+	stop := context.AfterFunc(c.out.ctx, func() { _ = c.PacketConn.Close() }) // unblocks a read
 	defer stop()
 	for {
 		u, err := c.out.take(nil)
@@ -62,7 +63,7 @@ func (c *packets) deliver() {
 	}
 }
 
-// Close loses what is under way.
+// Close drops the packets that are under way.
 func (c *packets) Close() error {
 	c.in.close(net.ErrClosed)
 	c.out.close(net.ErrClosed)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// queueLimit bounds the bytes that travel in one direction of one connection. A stream's writer then waits, as it would for a full
-	// socket buffer; a packet is lost.
+	// queueLimit bounds the bytes that travel in one direction of one connection. Beyond it, a stream's writer waits, as it would for
+	// a full socket buffer; a packet is lost.
 	queueLimit = 256 << 10
 	// maxQueueing is how long a packet waits at most for the packets before it to be clocked out; routers drop at about this point.
 	maxQueueing = 500 * time.Millisecond
@@ -64,7 +64,7 @@ func (l *delayQueue) close(cause error) {
 	})
 }
 
-// fill puts what is read into the queue, until there is an error, which is put behind it.
+// fill puts what it reads into the queue until read fails, and queues that error behind the data.
 func (l *delayQueue) fill(size int, read func([]byte) (int, net.Addr, error)) {
 	buf := make([]byte, size)
 	for {
@@ -81,7 +81,7 @@ func (l *delayQueue) fill(size int, read func([]byte) (int, net.Addr, error)) {
 	}
 }
 
-// receive is take for the reader of what fill has put: an end stays the end for every later call.
+// receive is take for a queue that fill feeds: after the error that ended the reading, every later call returns that error too.
 func (l *delayQueue) receive(expired <-chan struct{}) (unit, error) {
 	u, err := l.take(expired)
 	if err == nil && u.err != nil {
@@ -115,7 +115,7 @@ func (l *delayQueue) put(u unit, expired <-chan struct{}) error {
 	return nil
 }
 
-// enqueue reports whether the link has dealt with u; only for a full stream queue it is false.
+// enqueue adds u to the queue, or loses it. It returns false only if the queue of a stream is full.
 func (l *delayQueue) enqueue(u unit) bool {
 	c := l.route.conditions()
 	if l.packets && u.err == nil && (c.Cut || rand.Float64() < c.Loss) {
@@ -165,7 +165,7 @@ func (l *delayQueue) take(expired <-chan struct{}) (unit, error) {
 	}
 }
 
-// wait returns nil when another look at the queue is worth while.
+// wait returns nil when the queue is to be checked again.
 func (l *delayQueue) wait(d time.Duration, changed, expired <-chan struct{}) error {
 	var arrival <-chan time.Time
 	if d > 0 {

@@ -1,4 +1,4 @@
-// Package quota bounds what one client may take of what all share.
+// Package quota limits how much of a shared resource one client may use.
 package quota
 
 import (
@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Count bounds what is held at one time, by key.
+// Count limits how many units are held at the same time, by key.
 type Count struct {
 	mu    sync.Mutex
 	taken map[string]int
 }
 
-// Take takes one for each key, or none when a key has its limit already. A limit
-// of 0 or less is none.
+// Take takes one unit for each key and returns true, or takes nothing and returns false
+// when a key has reached its limit. A limit of 0 or less means no limit.
 func (c *Count) Take(limits map[string]int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,8 +42,8 @@ func (c *Count) Free(limits map[string]int) {
 	}
 }
 
-// Rate bounds what is taken within a window of time, by key. Its window begins
-// with the first Take after the one before it.
+// Rate limits how many units are taken within a window of time, by key. A window begins
+// with the first Take after the end of the previous one.
 type Rate struct {
 	Window time.Duration
 

@@ -19,9 +19,10 @@ const (
 
 // Levels, in dB relative to full scale, and distances in dB.
 const (
-	// lowestFloor is taken for the noise of a room that is quieter. Browsers' noise suppression goes to digital silence.
+	// lowestFloor is the lowest level assumed for the noise of a room: browsers' noise suppression can output digital silence.
 	lowestFloor = -60
-	// unknownFloor is taken for a room that has been digitally silent so far, as behind a gate or a mute: its noise is yet to come.
+	// unknownFloor is assumed while there has been only digital silence, as behind a noise gate or a mute: the noise of the room is not
+	// known yet.
 	unknownFloor = -45
 	// onsetAbove is how far speech must rise above the noise to begin, staysAbove to go on: speech fades out.
 	onsetAbove = 9
@@ -32,12 +33,12 @@ const (
 
 // Times in frames.
 const (
-	// floorFrames is how far back the noise floor is looked for: speech pauses within three seconds, noise doesn't.
+	// floorFrames is the period whose lowest level is the noise floor: within three seconds speech has a pause, noise doesn't.
 	floorFrames = 150
 	// learnFrames must have passed before anything counts as speech, and before the noise floor is used.
 	learnFrames = 10
-	// Speech begins with onsetVoiced voiced frames among the last onsetWindow (at most 8): 80 ms, so that a click is none and the onset comes
-	// well within 200 ms.
+	// Speech begins with onsetVoiced voiced frames (80 ms) among the last onsetWindow, the bits of Detector.recent. So a click is not taken
+	// for speech, and the onset is reported well within 200 ms.
 	onsetVoiced = 4
 	onsetWindow = 8
 	// preRoll is the sound before the onset that belongs to the turn, because speech often begins softly.
@@ -73,11 +74,11 @@ type Detector struct {
 	levels []float64 // of the last floorFrames frames that were not digital silence
 	next   int       // where the next level goes, once levels is full
 
-	recent   uint8   // a bit per frame, the newest lowest: voiced
+	recent   uint8   // one bit per frame, set if it is voiced; the newest is the lowest
 	earlier  []int16 // the last preRoll frames while there is no speech
 	speaking bool
 	tap      bool
-	turn     []int16 // of the turn, when speaking or tap
+	turn     []int16 // sound of the turn, when speaking or tap
 	voiced   int     // frames of the turn
 	quiet    int     // frames since the last voiced one
 }
@@ -95,7 +96,7 @@ func (d *Detector) Feed(pcm []int16, onset func(), end func(Turn)) {
 	}
 }
 
-// OpenTap begins to collect a turn whatever is said and whatever the pauses. A turn that was going on is part of it.
+// OpenTap begins to collect a turn regardless of speech and pauses. It includes a turn that is in progress.
 func (d *Detector) OpenTap() {
 	if !d.tap && !d.speaking {
 		d.begin()
@@ -148,7 +149,7 @@ func (d *Detector) begin() {
 	d.turn, d.voiced, d.quiet = nil, 0, 0
 }
 
-// collect adds a frame to the turn. What exceeds the longest turn is not kept.
+// collect adds a frame to the turn. Frames beyond maxTurn are dropped.
 func (d *Detector) collect(frame []int16, voiced bool) {
 	if audio.Duration(len(d.turn), Rate) < maxTurn {
 		d.turn = append(d.turn, frame...)
@@ -165,14 +166,14 @@ func (d *Detector) ended() bool {
 	return time.Duration(d.quiet)*FrameTime >= turnSilence || audio.Duration(len(d.turn), Rate) >= maxTurn
 }
 
-// trim takes the pause off the end of the turn.
+// trim shortens the pause at the end of the turn to postRoll.
 func (d *Detector) trim() {
 	if surplus := d.quiet - postRoll; surplus > 0 {
 		d.turn = d.turn[:len(d.turn)-surplus*FrameSamples]
 	}
 }
 
-// finish hands the turn out.
+// finish returns the turn and resets the detector for the next one.
 func (d *Detector) finish() Turn {
 	t := Turn{PCM: d.turn, Speech: time.Duration(d.voiced) * FrameTime}
 	d.begin()

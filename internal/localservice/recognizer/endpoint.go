@@ -17,7 +17,7 @@ import (
 const (
 	// DefaultModel is the transcription model that compatible servers have.
 	DefaultModel = "whisper-1"
-	// transcribeTimeout bounds a transcription with its retry. A user has repeated the question by then.
+	// transcribeTimeout bounds a transcription with its retry: after that time the user has probably repeated the question.
 	transcribeTimeout = 30 * time.Second
 	// maxText bounds the text of a transcription, in bytes: a minute of speech has about 1000 characters.
 	maxText = 8000

@@ -15,11 +15,11 @@ var errBacklog = errors.New("recognizer: the transcriber doesn't keep up")
 // Event is a result of a [Listener].
 type Event struct {
 	Kind EventKind
-	// Text is what was understood, of SpeechEnded. It may be "".
+	// Text is the transcript, for SpeechEnded. It may be "".
 	Text string
-	// Speech is how long the user spoke, of SpeechEnded. 0 means a tap-to-talk window in which nothing was said.
+	// Speech is how long the user spoke, for SpeechEnded. 0 means a tap-to-talk window in which nothing was said.
 	Speech time.Duration
-	// Err is why nothing was understood although something was said, of SpeechEnded; see [ErrNoTranscriber].
+	// Err is why speech could not be transcribed, for SpeechEnded; see [ErrNoTranscriber].
 	Err error
 }
 
@@ -50,8 +50,8 @@ type Listener struct {
 	zero     []int16 // replaces the sound while muted
 }
 
-// NewListener returns a listener that reports to notify, which must not wait and must not call the listener. Nothing is reported
-// during tap-to-talk, and nothing after Close, which must be called.
+// NewListener returns a listener that reports to notify, which must not block and must not call the listener. SpeechStarted is not
+// reported during tap-to-talk, and nothing after Close, which must be called.
 func NewListener(t Transcriber, notify func(Event)) *Listener {
 	l := &Listener{transcriber: t, notify: notify, turns: make(chan Turn, backlog), detector: &Detector{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -72,7 +72,7 @@ func (l *Listener) Hear(pcm []int16) {
 	l.detector.Feed(pcm, func() { l.report(Event{Kind: SpeechStarted}) }, l.enqueue)
 }
 
-// Mute replaces the sound by silence, so that speech before it still becomes a turn.
+// Mute replaces the sound by silence, so that speech before the mute still becomes a turn.
 func (l *Listener) Mute(on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +86,7 @@ func (l *Listener) OpenTap() {
 	l.detector.OpenTap()
 }
 
-// CloseTap ends the window. Its words are reported, also when nothing was said. Without a window it does nothing.
+// CloseTap ends the window. SpeechEnded is reported even when nothing was said. Without a window CloseTap does nothing.
 func (l *Listener) CloseTap() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

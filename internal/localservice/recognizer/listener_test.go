@@ -123,7 +123,7 @@ func TestMutedListenerDetectsNothingNew(t *testing.T) {
 	})
 }
 
-// waiting is a transcriber that answers when it is told to, or not at all.
+// waiting is a transcriber that blocks until release is signalled or its context ends.
 type waiting struct{ release chan struct{} }
 
 func (w waiting) Transcribe(ctx context.Context, _ []int16, _ int) (string, error) {

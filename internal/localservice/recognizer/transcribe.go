@@ -21,7 +21,7 @@ var (
 	_ Transcriber = (*Endpoint)(nil)
 )
 
-// None returns [ErrNoTranscriber].
+// None is a [Transcriber] that always returns [ErrNoTranscriber].
 type None struct{}
 
 // Transcribe implements [Transcriber].

@@ -23,7 +23,7 @@ const (
 
 var errFrame = errors.New("relay: not a TURN message")
 
-// acceptor keeps the TCP connections of the server, which pion's server doesn't close by itself.
+// acceptor tracks the TCP connections of the server, because pion's server doesn't close them.
 type acceptor struct {
 	mu   sync.Mutex
 	open map[net.Conn]bool // nil once closed
@@ -81,7 +81,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// conn is a TCP connection that gives one whole TURN message per Read and doesn't wait for ever.
+// conn is a TCP connection with deadlines, whose Read returns one whole TURN message.
 type conn struct {
 	net.Conn
 	acceptor *acceptor
@@ -113,8 +113,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// frameReader cuts a TCP stream into TURN messages (RFC 8656 §12.5 and RFC 8489 §6.2.2). pion cuts too, but adds up lengths in 16 bits:
-// a length field near 65535 becomes a message of no bytes, which it then reads for ever.
+// frameReader splits a TCP stream into TURN messages (RFC 8656 §12.5 and RFC 8489 §6.2.2). pion does so too, but adds lengths in 16 bits:
+// a length field near 65535 overflows to a message of no bytes, which pion then reads in an endless loop.
 type frameReader struct {
 	r *bufio.Reader
 }

@@ -20,7 +20,7 @@ var (
 	errNoPeers = errors.New("relay: no peers")
 )
 
-// pool makes the relayed addresses and counts them.
+// pool allocates the relayed addresses and counts them.
 type pool struct {
 	host  string
 	peers map[netip.AddrPort]bool
@@ -43,7 +43,7 @@ func newPool(peers []netip.AddrPort, userQuota, addressQuota, quota int) *pool {
 	return p
 }
 
-// permits is TURN's own check, which has only the host; relayed checks the port too.
+// permits is the check that TURN defines for permissions, by host only; relayed checks the port too.
 func (p *pool) permits(host net.IP) bool {
 	addr, ok := netip.AddrFromSlice(host)
 	for peer := range p.peers {
@@ -65,7 +65,7 @@ func (p *pool) hasRoom(user string) bool {
 	return room
 }
 
-// quotas are those of a user as userAt names it.
+// quotas returns the limits for a user id made by userAt, by key.
 func (p *pool) quotas(user string) map[string]int {
 	address, _, _ := strings.Cut(user, " ")
 	return map[string]int{"user " + user: p.userQuota, "address " + address: p.addressQuota}
@@ -103,7 +103,8 @@ func (p *pool) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) {
 	return nil, errNotUDP
 }
 
-// add reports whether the quotas have room for r. hasRoom was asked before, but several clients may ask at the same moment.
+// add adds r if the quotas have room for it, and reports whether they had. hasRoom is called before, but several clients may
+// allocate at the same moment.
 func (p *pool) add(r *relayed) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +125,7 @@ func (p *pool) remove(r *relayed) {
 	p.held.Free(p.quotas(r.user))
 }
 
-// close closes what is open and refuses new allocations.
+// close closes all relayed addresses and refuses new allocations.
 func (p *pool) close() {
 	p.mu.Lock()
 	open := p.open

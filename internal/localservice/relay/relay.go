@@ -1,9 +1,9 @@
 // Package relay is the local service's TURN server (RFC 8656, on pion/turn): it lets a page with iceTransportPolicy "relay" reach the
 // media server over UDP or TCP (wire-protocol §6.2, §6.3).
 //
-// It hands out time-limited credentials ([Server.Credentials]) and relays to the addresses it was given and to nothing else, so that it
-// is no open proxy into the machine or its network. It owns its listeners, allocations and quotas; it is independent of sessions,
-// of the payload, and of WebRTC.
+// It issues time-limited credentials ([Server.Credentials]) and relays only to the configured addresses, so that it is not an open proxy
+// into the machine or its network. It owns its listeners, allocations and quotas; it is independent of sessions, of the payload, and of
+// WebRTC.
 package relay
 
 import (
@@ -28,13 +28,13 @@ const (
 	realm = "agentruntime"
 	// defaultAddr is a loopback port of the system's choice.
 	defaultAddr = "127.0.0.1:0"
-	// portTries is how often a free port is sought that has both UDP and TCP free.
+	// portTries is how many ports are tried to find one that is free for both UDP and TCP.
 	portTries = 16
 	// socketBuffer in bytes holds about 50 key frames, because one socket carries the media of all sessions.
 	socketBuffer = 4 << 20
 )
 
-// Config says where a server listens and what it relays. Peers is required.
+// Config is the configuration of a [Server]. Peers is required.
 type Config struct {
 	// Listen holds the addresses "host:port" to listen on, each with UDP and TCP. The default is one free port on 127.0.0.1; port 0 is
 	// replaced by a port that is free for both.
@@ -42,13 +42,14 @@ type Config struct {
 	// Peers are the only addresses that packets are relayed to and from: the media server's. The relayed addresses are on the same
 	// host as the first of them.
 	Peers []netip.AddrPort
-	// StaticUser and StaticPassword are accepted for StaticLife after the start when both are set. They are for clients that have only a built-in pair
-	// (wire-protocol §6.2).
+	// StaticUser and StaticPassword, when both are set, are accepted for StaticLife after the start. They are for clients that have only
+	// built-in credentials (wire-protocol §6.2).
 	StaticUser, StaticPassword string
-	// StaticLife default is 24 hours.
+	// StaticLife is how long the static credentials are accepted. Default 24 hours.
 	StaticLife time.Duration
-	// UserQuota is how many allocations one login may hold at a time, AddressQuota how many one client's address may, Quota how many all may.
-	// Defaults 256, 768 and 1024; a page needs up to eight, four for each of its two peers.
+	// UserQuota is how many allocations one login may hold at a time from one address, AddressQuota how many one client address may hold
+	// with all its logins, Quota how many all clients may hold. Defaults 256, 768 and 1024; a page needs up to eight, four for each of its
+	// two peers.
 	UserQuota, AddressQuota, Quota int
 	// Link, when set, impairs everything between the clients and the relay.
 	Link *netem.Link
@@ -109,7 +110,7 @@ func New(cfg Config) (*Server, error) {
 		pool:   newPool(cfg.Peers, cfg.UserQuota, cfg.AddressQuota, cfg.Quota),
 		conns:  newAcceptor(),
 	}
-	// The loggers of pion write user names, and a client chooses those.
+	// pion's loggers would write user names, which clients choose.
 	quiet := &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled}
 	config := turn.ServerConfig{
 		Realm:         realm,
@@ -184,7 +185,7 @@ func closeAll(config turn.ServerConfig) {
 	}
 }
 
-// authenticator accepts what Credentials gave out and the static pair.
+// authenticator returns a handler that accepts the credentials issued by Credentials, and the static ones until they expire.
 func (s *Server) authenticator(cfg Config, quiet logging.LoggerFactory) turn.AuthHandler {
 	staticEnd := time.Now().Add(cfg.StaticLife)
 	timeLimited := turn.LongTermTURNRESTAuthHandler(s.secret, quiet.NewLogger("auth"))

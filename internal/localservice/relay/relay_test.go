@@ -382,8 +382,8 @@ func waitFor(t *testing.T, done func() bool) {
 	}
 }
 
-// TestQuotaOfAnAddress: with as many logins as it likes, a client leaves room for
-// one at another address.
+// TestQuotaOfAnAddress: however many logins a client uses, there is room left for a
+// client at another address.
 func TestQuotaOfAnAddress(t *testing.T) {
 	p := newPool([]netip.AddrPort{echo(t)}, 2, 3, 4)
 	add := func(user string) error {

@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// Shares of the way to a new loudness that are gone in one frame: a mouth opens faster than it falls shut.
+	// The part of the difference to a new loudness that one frame makes up: a mouth opens faster than it closes.
 	mouthRise = 0.75
 	mouthFall = 0.5
-	// Below this loudness there is no voice, and after so many frames of it the mouth is closed.
+	// At or below mouthSilence there is no voice; after mouthSilenceFrames such frames the mouth is closed.
 	mouthSilence       = 0.05
 	mouthSilenceFrames = 2
-	// A shape stays this many frames at least, and at most that many while the voice goes on.
+	// A shape is shown for at least mouthShortest frames, and for at most mouthLongest while the voice continues.
 	mouthShortest = 2
 	mouthLongest  = 5
-	// A level is left only when loudness is this far beyond its border.
+	// The level changes only when the loudness is this far beyond the border.
 	mouthHysteresis = 0.04
 )
 
-// mouthBorders are the loudnesses between the levels of opening.
+// mouthBorders are the values of loudness that separate the levels of opening.
 var mouthBorders = []float64{0.1, 0.45, 0.65, 0.8}
 
-// mouthShapes are the shapes for each level, between which the mouth changes while the loudness does not.
+// mouthShapes are the shapes for each level; the mouth alternates between them while the loudness stays the same.
 var mouthShapes = [][]clip.Mouth{
 	{clip.Closed},
 	{clip.Parted, clip.Toothy},
@@ -32,7 +32,7 @@ var mouthShapes = [][]clip.Mouth{
 	{clip.Wide, clip.Open},
 }
 
-// mouth is the state of the lips. Besides random, its zero value is closed.
+// mouth is the state of the lips. With random set, its zero value is a closed mouth.
 type mouth struct {
 	random   *rand.Rand
 	shape    clip.Mouth

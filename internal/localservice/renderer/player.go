@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// A pause this long, in frames, ends the talking face and lets it breathe again. Shorter ones lie between words.
+	// A pause this long, in frames, switches from the talking face to the idle one. Shorter pauses occur between words.
 	pauseFrames = 15
 	// People blink every two to six seconds.
 	blinkShortest = 2 * FrameRate
 	blinkLongest  = 6 * FrameRate
-	// One in so many idle clips without a blink has a glance aside.
+	// One in glanceEvery idle clips without a blink has a glance aside.
 	glanceEvery = 5
 )
 
@@ -27,7 +27,7 @@ type Player struct {
 	mouth mouth
 	quiet int // frames since the mouth closed
 
-	untilBlink int // frames; while the face is idle its clips bring the blinks
+	untilBlink int // frames until the next blink; blinks of the idle face are part of its clips
 	blink      int // frames that remain of a blink of the talking face
 
 	current   clip.ID
@@ -55,7 +55,7 @@ func NewPlayer(c Codec, seed uint64) *Player {
 	return p
 }
 
-// RequestKeyFrame makes the next frame a key frame, for a viewer that came late or lost something (RFC 4585 PLI).
+// RequestKeyFrame makes the next frame a key frame, for a viewer that joined late or lost packets (RFC 4585 PLI).
 func (p *Player) RequestKeyFrame() { p.keyWanted = true }
 
 // Next returns the next frame. Loudness is that of the voice during the frame, from 0 (silent) to
@@ -96,14 +96,14 @@ func (p *Player) nextIdle() Frame {
 		p.idle, p.out = true, false
 	case p.at == clip.Frames:
 		p.out = !p.out
-	case p.keyWanted: // the same breath again
+	case p.keyWanted: // in the same direction of breath
 	default:
 		return p.proceed()
 	}
 	return p.enter(clip.Breathing(p.out, p.chooseIdle()))
 }
 
-// chooseIdle picks what the face does besides breathing: the blink that is due, or now and then a glance.
+// chooseIdle picks what the face does besides breathing: a blink that is due, or sometimes a glance.
 func (p *Player) chooseIdle() clip.Idle {
 	for _, idle := range []clip.Idle{clip.BlinkEarly, clip.BlinkMiddle, clip.BlinkLate} {
 		start, _ := idle.BlinkFrame()
@@ -129,7 +129,7 @@ func (p *Player) enter(id clip.ID) Frame {
 	return Frame{Data: p.shared.keys[id][p.variant], Key: true}
 }
 
-// proceed goes on in the current clip.
+// proceed returns the next frame of the current clip.
 func (p *Player) proceed() Frame {
 	frame := p.shared.set.Clips[p.current][p.at]
 	p.at++

@@ -17,7 +17,7 @@ import (
 
 //go:generate go run ./makeclips -out clips
 
-// What a player's picture is like.
+// The picture format of a player.
 const (
 	Width     = clip.Width
 	Height    = clip.Height
@@ -38,7 +38,7 @@ type Frame struct {
 	// Data is one access unit: in Annex B form for H264, with the parameter sets before every key frame. It is shared
 	// by all players and must not be changed.
 	Data []byte
-	// Key says that decoding may begin here.
+	// Key reports whether decoding may begin with this frame.
 	Key bool
 }
 
@@ -57,7 +57,7 @@ var (
 	vp8Footage  = sync.OnceValue(func() *footage { return load("clips/vp8.bin") })
 )
 
-// load reads a file of our own program, so that a fault in it is a fault of the build.
+// load reads an embedded clip file. It panics on an error, which can only be a fault of the build.
 func load(name string) *footage {
 	file, err := files.ReadFile(name)
 	if err != nil {

@@ -118,7 +118,7 @@ func TestFaceBlinksAtNaturalIntervals(t *testing.T) {
 	}
 }
 
-// startsBlink says that the frame just shown begins a blink of an idle clip.
+// startsBlink reports whether the last frame began a blink of an idle clip.
 func startsBlink(p *Player) bool {
 	for _, idle := range []clip.Idle{clip.BlinkEarly, clip.BlinkMiddle, clip.BlinkLate} {
 		start, _ := idle.BlinkFrame()

@@ -1,5 +1,5 @@
 // Package servicetest starts local services for the tests of other packages, and stops
-// them. It must not know what those test.
+// them. It must not depend on the packages under test.
 package servicetest
 
 import (

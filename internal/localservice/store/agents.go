@@ -25,7 +25,7 @@ func scanPartner(row scanner) (p Partner, err error) {
 	return p, err
 }
 
-// ErrNoIntellect means that an agent's intellect is not there any more.
+// ErrNoIntellect means that an agent's intellect no longer exists.
 var ErrNoIntellect = fmt.Errorf("the agent's intellect: %w", ErrNotFound)
 
 // Agents returns the partner's agents in the order in which they were made, without
@@ -55,8 +55,8 @@ func (s *Store) Agent(ctx context.Context, partnerID int64, id string) (Agent, e
 	return s.resolve(ctx, &record, &intellect)
 }
 
-// AgentByConfig returns the persona of an intellect: the oldest agent that has it, or
-// one that has nothing but it.
+// AgentByConfig returns an agent with the given intellect: the oldest one, or, if there is
+// none, one made from the intellect alone.
 func (s *Store) AgentByConfig(ctx context.Context, partnerID, configID int64) (Agent, error) {
 	intellect, err := s.Intellects().Get(ctx, partnerID, strconv.FormatInt(configID, 10))
 	if err != nil {
@@ -75,8 +75,8 @@ func (s *Store) AgentByConfig(ctx context.Context, partnerID, configID int64) (A
 	return s.resolve(ctx, &record, &intellect)
 }
 
-// AgentByWidget returns the agent of a widget, without its profile. A widget id names
-// its partner, because startWidgetSession is called with nothing else.
+// AgentByWidget returns the agent of a widget, without its profile. The widget id alone
+// determines the partner, because startWidgetSession has no other parameter.
 func (s *Store) AgentByWidget(ctx context.Context, widgetID string) (Agent, error) {
 	record, err := one(s.read.QueryRowContext(ctx,
 		`SELECT `+objectColumns+` FROM objects WHERE kind = 'agent' AND json_extract(body, '$.widgetId') = ?`, widgetID),
@@ -89,8 +89,7 @@ func agentOf(r *Record[AgentRecord]) Agent {
 	return Agent{ID: r.ID, PartnerID: r.PartnerID, Name: name, ConfigID: r.Body.IntellectID, WidgetID: r.Body.WidgetID}
 }
 
-// resolve puts together what an agent's parts say. A part that is not there any more
-// is left out.
+// resolve assembles an agent from its parts. Parts that no longer exist are left out.
 func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *Record[Intellect]) (Agent, error) {
 	agent, in := agentOf(r), &intellect.Body
 	avatars, err := s.Avatars().Usable(ctx, r.PartnerID, r.Body.AvatarIDs)
@@ -154,8 +153,8 @@ func (s *Store) skillsOf(ctx context.Context, partnerID int64, refs []SkillRef) 
 	return list, err
 }
 
-// build stores an agent in its parts: an intellect of that number, an avatar unless it
-// is only a voice, its tools, and the agent itself.
+// build stores an agent as its parts: an intellect with the id a.ConfigID, an avatar unless
+// the agent is only a voice, its tools, and the agent itself.
 func (s *Store) build(ctx context.Context, tx *sql.Tx, a Agent) error {
 	p := a.Profile
 	in := NewIntellect()
@@ -193,7 +192,7 @@ func (s *Store) build(ctx context.Context, tx *sql.Tx, a Agent) error {
 	return err
 }
 
-// splitAgents is the migration of agents that were one row with a profile in JSON.
+// splitAgents migrates agents that were stored as one row with a profile in JSON.
 func (s *Store) splitAgents(ctx context.Context, tx *sql.Tx) error {
 	old, err := all(ctx, tx, func(row scanner) (a Agent, err error) {
 		var text []byte

@@ -37,7 +37,7 @@ func (s *Store) Catalog() Collection[CatalogItem] {
 	return NewCollection[CatalogItem](s, "catalog-item", HexID, nil)
 }
 
-// AvatarTemplates are shared by all partners.
+// AvatarTemplates is the collection of avatar templates, which all partners share.
 func (s *Store) AvatarTemplates() Collection[AvatarTemplate] {
 	return NewCollection[AvatarTemplate](s, "avatar-template", HexID, nil)
 }
@@ -64,7 +64,7 @@ func (s *Store) DeleteAsset(ctx context.Context, id string) error {
 	return err
 }
 
-// Ids of shared records; they are the same in every file.
+// Ids of shared records; they are the same in every database.
 const (
 	presetVisual = "5ac0000000000000000000a1"
 	presetVoice  = "5ac0000000000000000000b1"

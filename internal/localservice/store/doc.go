@@ -1,7 +1,7 @@
-// Package store is the database of the local service: partners and
-// their secrets, what they make (agents and their parts: records in JSON, a
-// [Collection] for each kind), threads, messages, feedback, completed sessions, ended
-// tokens, and the text that agents answer from.
+// Package store is the database of the local service: partners and their secrets,
+// their agents and the parts of these (JSON records, a [Collection] for each kind),
+// threads, messages, feedback, completed sessions, ended tokens, and the text that
+// agents answer from.
 //
 // It is one SQLite file with numbered migrations. Every statement that touches a
 // thread or a message takes a [Scope], and the scope is part of the SQL: the rule

@@ -21,7 +21,7 @@ const (
 	AnalysisUpdated EventType = "analysis_updated"
 )
 
-// Event is something that rules have still to see.
+// Event is an event of a thread that the rules have not processed yet.
 type Event struct {
 	Seq       int64
 	PartnerID int64
@@ -31,14 +31,14 @@ type Event struct {
 	Depth     int      // how many events led to this one
 }
 
-// Outcome is what became of a conversation after its end.
+// Outcome is the results of the tasks that run after the end of a conversation.
 type Outcome struct {
 	Summary  *Summary           `json:"summary,omitempty"`
 	Insights map[string]Insight `json:"insights,omitempty"` // by their keys
-	Emails   map[string]Status  `json:"emails,omitempty"`   // by their templates
+	Emails   map[string]Status  `json:"emails,omitempty"`   // by the ids of their templates
 }
 
-// Status says how a task after a conversation went.
+// Status is the result of a task after a conversation.
 type Status string
 
 // States of a task.
@@ -63,8 +63,8 @@ type Insight struct {
 	Value     any    `json:"value,omitempty"`
 }
 
-// ChangedKeys lists the keys whose value in next is another one than in analysis,
-// sorted. A key that is gone is not one of them.
+// ChangedKeys lists the keys whose value in next differs from that in analysis, sorted.
+// Removed keys are not listed.
 func ChangedKeys(analysis, next map[string]any) []string {
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(next)) {
@@ -75,7 +75,7 @@ func ChangedKeys(analysis, next map[string]any) []string {
 	return keys
 }
 
-// addEvent notes an event in the transaction of what it tells of.
+// addEvent stores an event in the transaction of the change that it reports.
 func addEvent(ctx context.Context, tx *sql.Tx, e Event) error {
 	keys, err := json.Marshal(append([]string{}, e.Keys...))
 	if err != nil {
@@ -86,7 +86,7 @@ func addEvent(ctx context.Context, tx *sql.Tx, e Event) error {
 	return err
 }
 
-// Events returns the oldest events that are there, at most limit.
+// Events returns the oldest stored events, at most limit.
 func (s *Store) Events(ctx context.Context, limit int) ([]Event, error) {
 	scan := func(row scanner) (e Event, err error) {
 		var keys []byte
@@ -98,16 +98,17 @@ func (s *Store) Events(ctx context.Context, limit int) ([]Event, error) {
 	return all(ctx, s.read, scan, `SELECT seq, partner_id, thread_id, type, keys, depth FROM thread_events ORDER BY seq LIMIT ?`, limit)
 }
 
-// DropEvent removes an event that every rule has seen.
+// DropEvent removes an event that every rule has processed.
 func (s *Store) DropEvent(ctx context.Context, seq int64) error {
 	_, err := s.write.ExecContext(ctx, `DELETE FROM thread_events WHERE seq = ?`, seq)
 	return err
 }
 
-// NewEvents gets a value after events were added. It holds one value at most.
+// NewEvents returns a channel that receives a value after events were added. It holds at
+// most one value.
 func (s *Store) NewEvents() <-chan struct{} { return s.newEvents }
 
-// announce is called after the transaction of an event.
+// announce signals new events. It must be called after their transaction.
 func (s *Store) announce() {
 	select {
 	case s.newEvents <- struct{}{}:

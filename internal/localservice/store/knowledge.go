@@ -8,22 +8,22 @@ import (
 	"unicode"
 )
 
-// maxQueryWords bounds what a question can ask of the index; more words than a
-// long sentence has don't make a better hit.
+// maxQueryWords is how many words of a query are searched for; more words than a long
+// sentence has don't improve the result.
 const maxQueryWords = 32
 
-// DocumentsID is the record of the service's own documents, which is shared. Other
-// records count up from a thousand.
+// DocumentsID is the record of the service's own documents, which is shared. The ids of
+// other records are above 1000.
 const DocumentsID = 0
 
-// Knowledge is a record of texts that agents answer from. Its JSON is the wire's.
+// Knowledge is a record of texts that agents answer from. Its JSON is that of the API.
 type Knowledge struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Config      KnowledgeConfig `json:"config"`
 
-	// Passages are what the sources were cut into; they are in the index, not in the
-	// record. nil leaves those that are there.
+	// Passages are the pieces into which the sources were split. They are stored in the
+	// index, not in the record; nil keeps the stored ones.
 	Passages []Passage `json:"-"`
 }
 
@@ -47,17 +47,17 @@ const (
 	MarkdownSource = "markdown"
 )
 
-// Indexer says how far a source is indexed.
+// Indexer is the state of a source in an index.
 type Indexer struct {
 	Type          string `json:"type"`
-	IndexPosition bool   `json:"index_position,omitempty"` // there when it is
+	IndexPosition bool   `json:"index_position,omitempty"` // set when the source is indexed
 }
 
 // Indexed is the indexer of a source whose passages are stored.
 func Indexed() []Indexer { return []Indexer{{"fulltext", true}} }
 
 // Knowledge is the collection of texts to answer from. Storing a record with passages
-// replaces those of the record; its passages go with it.
+// replaces its stored passages; deleting a record deletes them.
 func (s *Store) Knowledge() Collection[Knowledge] {
 	c := NewCollection[Knowledge](s, "knowledge", Numbered, nil)
 	c.kept = func(ctx context.Context, tx *sql.Tx, r *Record[Knowledge]) error {
@@ -74,7 +74,7 @@ func (s *Store) SetDocuments(ctx context.Context, passages []Passage) error {
 	return s.tx(ctx, func(tx *sql.Tx) error { return setPassages(ctx, tx, DocumentsID, passages) })
 }
 
-// usableKnowledge returns those of the ids that the partner may use.
+// usableKnowledge returns the ids of the records that the partner may use.
 func (s *Store) usableKnowledge(ctx context.Context, partnerID int64, ids []int64) ([]int64, error) {
 	list := make([]string, len(ids))
 	for i, id := range ids {
@@ -107,8 +107,8 @@ func setPassages(ctx context.Context, tx *sql.Tx, record int64, passages []Passa
 	return nil
 }
 
-// SearchKnowledge returns the passages of some records that fit the words best, best
-// first. A passage must contain at least one of them.
+// SearchKnowledge returns the passages of the given records that match the words best, best
+// first. A passage must contain at least one of the words.
 func (s *Store) SearchKnowledge(ctx context.Context, records []int64, words string, limit int) ([]Passage, error) {
 	ids := make([]string, len(records))
 	for i, id := range records {
@@ -131,7 +131,7 @@ func (s *Store) search(ctx context.Context, records string, arg any, words strin
 		err = row.Scan(&p.Title, &p.Heading, &p.Body, &p.Source, &p.EntryID, &p.Line)
 		return p, err
 	}
-	// A hit in a heading says more about the passage than one in its text.
+	// A match in a heading is more relevant than one in the text.
 	return all(ctx, s.read, scan,
 		`SELECT title, heading, body, source, entry, line FROM passages WHERE passages MATCH ? AND record IN (`+records+`)
 		 ORDER BY bm25(passages, 2.0, 6.0, 1.0), rowid LIMIT ?`, match, arg, limit)

@@ -17,15 +17,15 @@ const messageColumns = `messages.id, coalesce(messages.thread_id, ''), messages.
 	feedback.user_id, feedback.is_positive, feedback.comment, feedback.created_at, feedback.updated_at`
 
 // A message is readable while its thread is; a shared copy has no thread. The
-// parameter is the caller's [Scope.rater]: the rating in a thread is that of its
-// owner, and of a shared copy everybody sees their own.
+// parameter is the caller's [Scope.rater]: a message in a thread has one rating, but
+// on a shared copy each caller sees only their own.
 const messageTables = `messages LEFT JOIN feedback ON feedback.message_id = messages.id
 	  AND feedback.rater = iif(messages.thread_id IS NULL, ?, '')
 	LEFT JOIN threads ON threads.id = messages.thread_id`
 
-// AddMessage appends m to its thread; when a message of that id is there, it replaces
-// what that says. The partner, the user and the configuration are those of the thread;
-// it fills the times. When it returns, the message is in the file.
+// AddMessage appends m to its thread, or replaces the parts of the message with that id.
+// The partner, the user and the configuration are those of the thread; m gets the times.
+// When AddMessage returns, the message is in the file.
 func (s *Store) AddMessage(ctx context.Context, m *Message) error {
 	parts, err := json.Marshal(m.Parts)
 	if err != nil {
@@ -58,10 +58,10 @@ func addMessage(ctx context.Context, tx *sql.Tx, m *Message, parts []byte) error
 	return err
 }
 
-// AddQuestion appends what a user said, as AddMessage does, and in the same step notes
-// the ids that the client gave to the turns in it, and removes the question that m
-// replaces, with its answer; "" is none. It fails with [ErrRepeated], and changes
-// nothing, when the thread has one of the ids already.
+// AddQuestion appends what a user said, as AddMessage does. In the same transaction it
+// stores turnIDs, the ids that the client gave to the turns in m, and deletes the question
+// with the id replaces, if any, with its answer. When the thread has one of turnIDs
+// already, it changes nothing and fails with [ErrRepeated].
 func (s *Store) AddQuestion(ctx context.Context, m *Message, turnIDs []string, replaces string) error {
 	parts, err := json.Marshal(m.Parts)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Store) HasTurn(ctx context.Context, threadID, id string) (bool, error) 
 	return has, err
 }
 
-// SetParts replaces what a message says.
+// SetParts replaces the parts of a message.
 func (s *Store) SetParts(ctx context.Context, id string, parts []Part) error {
 	text, err := json.Marshal(parts)
 	if err != nil {
@@ -109,8 +109,8 @@ func (s *Store) SetParts(ctx context.Context, id string, parts []Part) error {
 	return err
 }
 
-// HistoryBytes bounds what one [Store.History] brings into memory: more of a
-// thread than any model reads, and little enough for many threads at once.
+// HistoryBytes limits the content that one [Store.History] loads: more of a thread than
+// any model reads, and small enough for many threads at once.
 const HistoryBytes = 4 << 20
 
 // noRater is the rater of messages in threads.
@@ -173,8 +173,8 @@ type MessageFilter struct {
 }
 
 // Messages returns one page of the messages in threads that the scope reaches,
-// and how many there are in all. Naming a thread by its id reaches what
-// [Store.Thread] reaches; without one only threads that the scope may list count.
+// and how many there are in all. With a ThreadID these are the messages of a thread that
+// [Store.Thread] would return; without one, only those of threads that the scope may list.
 func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page Page) ([]Message, int, error) {
 	w := scope.listed()
 	if f.ThreadID != "" {
@@ -206,7 +206,7 @@ func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page
 	}
 	w.between("messages.created_at", f.CreatedFrom, f.CreatedTo)
 	w.between("messages.updated_at", f.UpdatedFrom, f.UpdatedTo)
-	order := "messages.seq" // a conversation reads downwards
+	order := "messages.seq" // the order of the conversation
 	if f.OrderBy != "" {
 		order = f.OrderBy.sql("messages")
 	}
@@ -265,7 +265,7 @@ func (s *Store) AddFeedback(ctx context.Context, scope Scope, f Feedback) (Feedb
 	return f, err
 }
 
-// Text is what the message says, without its widgets.
+// Text returns the text of the message, without its widgets.
 func (m *Message) Text() string {
 	var text strings.Builder
 	for _, p := range m.Parts {

@@ -19,10 +19,10 @@ import (
 var migrations embed.FS
 
 // errNewer refuses a file that a later version of the program has written.
-var errNewer = errors.New("the data were written by a newer version of localservice")
+var errNewer = errors.New("the data was written by a newer version of localservice; use that version or another data directory")
 
-// goSteps are the halves of migrations, by number, that SQL can't express. They run
-// after the SQL, in its transaction.
+// goSteps are the parts of migrations, by number, that SQL can't express. They run
+// after the SQL, in the same transaction.
 func (s *Store) goSteps() map[int]func(context.Context, *sql.Tx) error {
 	return map[int]func(context.Context, *sql.Tx) error{5: s.splitAgents}
 }

@@ -38,15 +38,16 @@ func (r *Record[T]) Number() int64 {
 	return n
 }
 
-// Collection is all records of one kind. Every method is about one partner: an id of
-// another partner, and one that does not exist, is [ErrNotFound].
+// Collection is all records of one kind. Every method is limited to one partner: an id of
+// another partner is treated like one that does not exist ([ErrNotFound]).
 type Collection[T any] struct {
 	store *Store
 	kind  string
 	newID func() string   // nil makes numbers
-	name  func(*T) string // what no two records of a partner may have in common; nil is nothing, and so is ""
+	name  func(*T) string // returns the name, which must be unique within a partner; nil or "" for none
 
-	// kept, unless nil, does what else belongs to storing a record, in its transaction.
+	// kept, unless nil, is called in the transaction that stores a record, to store what
+	// belongs to it.
 	kept func(context.Context, *sql.Tx, *Record[T]) error
 }
 
@@ -69,8 +70,8 @@ func HexID() string {
 // Numbered, as the newID of a kind, makes its ids numbers that count up.
 var Numbered func() string
 
-// Query selects from a list. The zero Query is everything, in the order in which it
-// was made.
+// Query selects from a list. The zero Query selects everything, in the order of
+// creation.
 type Query struct {
 	IDs    []string // nil is every id
 	Where  []Condition
@@ -107,14 +108,14 @@ func HasNone(field string, values []string) Condition {
 }
 
 // Contains selects the records that have the text in the id or in a field of the body,
-// in capital or small letters.
+// ignoring case.
 func Contains(field, text string) Condition {
 	text = strings.ToLower(text)
 	return Condition{`(instr(fold(id), ?) OR instr(fold(json_extract(body, ?)), ?))`, []any{text, "$." + field, text}}
 }
 
 func init() {
-	// SQLite's own lower() knows ASCII only.
+	// SQLite's own lower() supports ASCII only.
 	sqlite.MustRegisterDeterministicScalarFunction("fold", 1,
 		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 			text, _ := args[0].(string)
@@ -122,8 +123,8 @@ func init() {
 		})
 }
 
-// WithRequest returns a context whose creates and deletes are those of the request with
-// that idempotency key: the same request, sent again, has the first one's result and no
+// WithRequest returns a context for the creates and deletes of the request with that
+// idempotency key: when the request is repeated, they return the first result and have no
 // further effect. "" is no key.
 func WithRequest(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, requestKey{}, key)
@@ -149,8 +150,8 @@ func (c Collection[T]) get(ctx context.Context, db querier, partnerID int64, id 
 		`SELECT `+objectColumns+` FROM objects WHERE kind = ? AND partner_id = ? AND id = ?`, c.kind, partnerID, id), scanRecord[T])
 }
 
-// Usable returns those of the ids that the partner may use, its own and the shared
-// ones, in the order of ids.
+// Usable returns the records with these ids that the partner may use, its own and the
+// shared ones, in the order of ids.
 func (c Collection[T]) Usable(ctx context.Context, partnerID int64, ids []string) ([]Record[T], error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -174,11 +175,12 @@ func (c Collection[T]) Usable(ctx context.Context, partnerID int64, ids []string
 	return list, nil
 }
 
-// List returns what a query selects, and how much that is without its bounds.
+// List returns the records that a query selects, and how many there are without its
+// Offset and Limit.
 func (c Collection[T]) List(ctx context.Context, partnerID int64, q Query) ([]Record[T], int, error) {
 	where, args := c.where(partnerID, q)
 	count := `SELECT count(*) FROM objects WHERE ` + where
-	if q.IDs == nil && len(q.Where) == 0 { // counted already
+	if q.IDs == nil && len(q.Where) == 0 { // object_counts has this number
 		count = `SELECT coalesce(sum(count), 0) FROM object_counts WHERE ` + where
 	}
 	var total int
@@ -206,7 +208,7 @@ func (c Collection[T]) where(partnerID int64, q Query) (where string, args []any
 	return where, args
 }
 
-// find selects within the bounds of a query.
+// find returns the records that where selects, in the order and within the bounds of q.
 func (c Collection[T]) find(ctx context.Context, q Query, where string, args []any) ([]Record[T], error) {
 	order := "seq"
 	if q.Order != "" {
@@ -219,8 +221,8 @@ func (c Collection[T]) find(ctx context.Context, q Query, where string, args []a
 		`SELECT `+objectColumns+` FROM objects WHERE `+where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, q.Limit, q.Offset)...)
 }
 
-// Create stores a new record under an id of its own. A request that comes again gets the
-// record that it has made ([WithRequest]).
+// Create stores a new record under a new id. A repeated request returns the record that
+// it created the first time ([WithRequest]).
 func (c Collection[T]) Create(ctx context.Context, partnerID int64, body T) (r Record[T], err error) {
 	err = c.store.tx(ctx, func(tx *sql.Tx) error {
 		if request := requestOf(ctx); request.Valid {
@@ -236,7 +238,7 @@ func (c Collection[T]) Create(ctx context.Context, partnerID int64, body T) (r R
 	return r, err
 }
 
-// insert is Create in a transaction, with an id, or "" for a new one.
+// insert stores a new record in a transaction, under id, or under a new one for "".
 func (c Collection[T]) insert(ctx context.Context, tx *sql.Tx, partnerID int64, id string, body T) (Record[T], error) {
 	now := time.Now()
 	r := Record[T]{ID: id, PartnerID: partnerID, Body: body, CreatedAt: fromMillis(millis(now)), UpdatedAt: fromMillis(millis(now))}
@@ -288,7 +290,7 @@ func (c Collection[T]) Update(ctx context.Context, partnerID int64, id string, c
 	return r, err
 }
 
-// Delete removes a record. A request that comes again succeeds again ([WithRequest]).
+// Delete removes a record. A repeated request succeeds again ([WithRequest]).
 func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) error {
 	return c.store.tx(ctx, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM objects WHERE kind = ? AND partner_id = ? AND id = ?`, c.kind, partnerID, id)
@@ -341,7 +343,7 @@ func scanRecord[T any](row scanner) (r Record[T], err error) {
 	return r, json.Unmarshal(body, &r.Body)
 }
 
-// taken tells a name that is in use from other errors.
+// taken returns [ErrTaken] for a name that is in use, and other errors as they are.
 func taken(err error) error {
 	var refused *sqlite.Error
 	if errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE {

@@ -2,13 +2,13 @@ package store
 
 import "encoding/json"
 
-// AgentRecord is what is stored of an agent: an avatar and an intellect, put together.
-// [Agent] is what comes of it.
+// AgentRecord is the stored form of an agent, which combines avatars and an intellect.
+// [Agent] is the assembled form.
 type AgentRecord struct {
 	Name        string   `json:"name,omitempty"` // of a built-in agent, as in "receptionist"
 	DisplayName string   `json:"displayName"`
 	IntellectID int64    `json:"intellectId"`
-	AvatarIDs   []string `json:"avatarIds"` // none is a voice without a picture
+	AvatarIDs   []string `json:"avatarIds"` // empty for a voice without a picture
 	AdminTags   []string `json:"adminTags"`
 	ScreenShare bool     `json:"screenShare"`
 	WidgetID    string   `json:"widgetId"`
@@ -16,13 +16,13 @@ type AgentRecord struct {
 	// SpeechLanguage is that of speech recognition, "" for the intellect's.
 	SpeechLanguage string `json:"speechLanguage,omitempty"`
 	// WidgetConfig and EmbedConfig are JSON objects for the page, which the service
-	// hands on as they are; nil is none.
+	// passes on unchanged; nil is none.
 	WidgetConfig json.RawMessage `json:"widgetConfig,omitempty"`
 	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
 }
 
-// Intellect is how an agent thinks. Its JSON is the wire's, with one difference: the
-// values of secrets never leave the service.
+// Intellect is the AI configuration of an agent. Its JSON is that of the API, except that
+// the values of secrets never leave the service.
 type Intellect struct {
 	Type                 string              `json:"type"` // InternalIntellect
 	Name                 string              `json:"name"`
@@ -37,8 +37,8 @@ type Intellect struct {
 	OpeningPhrase        *string             `json:"opening_phrase"`      // nil is [DefaultOpening]
 	ThreadStartTools     []string            `json:"thread_start_tools"`
 	Summary              *SummaryConfig      `json:"avatar_summary_config"` // nil is [DefaultSummary]
-	// Capabilities are the stored states, on, off or disabled; they lie between the
-	// defaults and what a client asks for (wire-protocol §4.9).
+	// Capabilities are the stored states, on, off or disabled. They replace the defaults,
+	// and a client may replace them unless they are disabled (wire-protocol §4.9).
 	Capabilities map[string]string `json:"capabilities"`
 	MCPServers   []MCPServer       `json:"mcp_servers"`
 	Secrets      map[string]string `json:"secrets"`
@@ -48,7 +48,7 @@ type Intellect struct {
 	BrainConfig         json.RawMessage `json:"brain_config"`
 	Metadata            json.RawMessage `json:"metadata"`
 
-	// What follows is this service's own.
+	// The fields below are extensions of this service.
 	TapToTalk            bool     `json:"tap_to_talk"`
 	InterruptionsEnabled bool     `json:"interruptions_enabled"`
 	Starters             []string `json:"starter_questions"`
@@ -61,7 +61,7 @@ const InternalIntellect = "internal"
 // DefaultOpening is the opening phrase of an intellect that has none.
 const DefaultOpening = "Hello! I'm {{ agent_name }}. How can I help you?"
 
-// NewIntellect returns an intellect in which nothing was set.
+// NewIntellect returns an intellect with default settings.
 func NewIntellect() Intellect {
 	return Intellect{
 		Type: InternalIntellect, AllowClientVariables: true, InterruptionsEnabled: true, Language: "en-US",
@@ -71,7 +71,7 @@ func NewIntellect() Intellect {
 	}
 }
 
-// Prompt is a named part of what the brain is told, after the base directive.
+// Prompt is a named part of the system prompt, after the base directive.
 type Prompt struct {
 	Name  string `json:"name"`
 	Value string `json:"value"` // a template
@@ -81,7 +81,7 @@ type Prompt struct {
 type SkillRef struct {
 	ID        string `json:"id"`
 	Mode      string `json:"mode"`
-	Condition string `json:"condition,omitempty"` // a bare expression; "" is always
+	Condition string `json:"condition,omitempty"` // a bare expression; "" always holds
 }
 
 // Modes of a [SkillRef].
@@ -91,7 +91,7 @@ const (
 	SkillPreloaded = "preloaded"  // in every prompt
 )
 
-// ModelConfiguration says which model answers, and how.
+// ModelConfiguration chooses the model and how it answers.
 type ModelConfiguration struct {
 	ModelID         string   `json:"model_id,omitempty"`
 	MaxOutputTokens int64    `json:"max_output_tokens,omitempty"`
@@ -99,7 +99,7 @@ type ModelConfiguration struct {
 	Temperature     *float64 `json:"temperature,omitempty"` // 0 to 1
 }
 
-// SummaryConfig says how a finished thread is summed up.
+// SummaryConfig configures the summary of a finished thread.
 type SummaryConfig struct {
 	Prompt      string            `json:"prompt,omitempty"`
 	Analysis    map[string]string `json:"analysis,omitempty"` // keys and what to find out for each
@@ -115,7 +115,7 @@ func DefaultSummary() SummaryConfig {
 	}
 }
 
-// MCPServer is a server of tools outside the service. It is kept, and not asked.
+// MCPServer is a server of tools outside the service. It is stored but not used.
 type MCPServer struct {
 	Name    string            `json:"name"`
 	URL     string            `json:"url"`
@@ -150,7 +150,7 @@ type Item struct {
 	ID string `json:"id"`
 }
 
-// Background is what stands behind a face.
+// Background is what is shown behind a face.
 type Background struct {
 	Type  string `json:"type"` // color or visual
 	Value string `json:"value,omitempty"`
@@ -169,12 +169,13 @@ type Skill struct {
 	Instructions string `json:"instructions"`
 }
 
-// The collections that agents are made of.
+// AgentRecords is the collection of agents.
 func (s *Store) AgentRecords() Collection[AgentRecord] {
 	return NewCollection[AgentRecord](s, "agent", UUID, nil)
 }
 
-// Intellects are numbered; the number is the configuration id of tokens.
+// Intellects is the collection of intellects. Their ids are numbers, the configuration
+// ids of tokens.
 func (s *Store) Intellects() Collection[Intellect] {
 	return NewCollection[Intellect](s, "intellect", Numbered, nil)
 }
@@ -182,12 +183,12 @@ func (s *Store) Intellects() Collection[Intellect] {
 // Avatars is the collection of avatars.
 func (s *Store) Avatars() Collection[Avatar] { return NewCollection[Avatar](s, "avatar", HexID, nil) }
 
-// Tools have names that are unique within a partner.
+// Tools is the collection of tools. Their names are unique within a partner.
 func (s *Store) Tools() Collection[Tool] {
 	return NewCollection(s, "tool", UUID, func(t *Tool) string { return t.Name })
 }
 
-// Skills have names that are unique within a partner.
+// Skills is the collection of skills. Their names are unique within a partner.
 func (s *Store) Skills() Collection[Skill] {
 	return NewCollection(s, "skill", UUID, func(t *Skill) string { return t.Name })
 }

@@ -13,8 +13,8 @@ const (
 	StatusDisabled = "disabled"
 )
 
-// InsightSetting is a question about a finished conversation. Its answer is a key of the
-// thread's analysis. Its JSON is the wire's.
+// InsightSetting is a question about a finished conversation. The answer is stored under
+// Key in the thread's analysis. The JSON is that of the API.
 type InsightSetting struct {
 	Key       string    `json:"key"`
 	Title     string    `json:"title"`
@@ -31,7 +31,7 @@ func ValueTypes() []ValueType {
 	return []ValueType{"string", "number", "boolean", "string[]", "number[]", "boolean[]"}
 }
 
-// Rule does something when something happens to a thread. Its JSON is the wire's.
+// Rule runs actions on an event of a thread. Its JSON is that of the API.
 type Rule struct {
 	Name        string       `json:"name"`
 	Description string       `json:"description,omitempty"`
@@ -64,10 +64,10 @@ type RuleAction struct {
 // Types of a [RuleAction].
 const (
 	InsightAction = "triggerInsightSettingsKai"
-	EmailAction   = "sendEmail" // kept, and not sent: this service has no mail
+	EmailAction   = "sendEmail" // stored but not sent: this service has no mail
 )
 
-// EmailTemplate is the text of an email. Its JSON is the wire's.
+// EmailTemplate is the text of an email. Its JSON is that of the API.
 type EmailTemplate struct {
 	AppGUID  string `json:"appGuid"`
 	Name     string `json:"name"`

@@ -15,8 +15,8 @@ import (
 // count up from it.
 const firstConfigID = 1001
 
-// seed gives an empty file a partner and the built-in agents. Their ids are made
-// up once and stay the same for the life of the file.
+// seed adds a partner and the built-in agents to an empty database. Their ids are
+// generated once and stay the same for the life of the file.
 func (s *Store) seed(ctx context.Context) error {
 	if err := s.seedShared(ctx); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Store) seed(ctx context.Context) error {
 	})
 }
 
-// newPartner makes up an account: a seven-digit id and a 128-bit secret.
+// newPartner generates an account: a seven-digit id and a 128-bit secret.
 func newPartner() (Partner, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(9_000_000))
 	if err != nil {
@@ -71,8 +71,8 @@ const (
 const directive = `You are {{ agent_name }}, the demo agent of agentruntime's local service. ` +
 	`Answer in one to three short sentences. Say so when you don't know.`
 
-// calendar shows a tool that needs the user's consent (wire-protocol §10.8); nothing
-// is behind it.
+// calendar demonstrates a tool that needs the user's consent (wire-protocol §10.8). The
+// tool is simulated.
 const calendar = `rules:
   - when: {contains: connect my calendar}
     steps:

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 )
 
-// ThreadState is what a thread's agent works with beside its messages.
+// ThreadState is what is stored for a thread's agent besides the messages.
 type ThreadState struct {
 	// Started are the results of the tools that ran when the thread began, in order.
 	Started []ToolResult `json:"started,omitempty"`
-	// Skills are the names of those that were loaded and stay.
+	// Skills are the names of the skills that stay loaded for the rest of the thread.
 	Skills []string `json:"skills,omitempty"`
 }
 
@@ -20,7 +20,7 @@ type ToolResult struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// ThreadState returns the state of a thread, whoever's it is.
+// ThreadState returns the state of a thread, whoever owns it.
 func (s *Store) ThreadState(ctx context.Context, threadID string) (ThreadState, error) {
 	return threadState(ctx, s.read, threadID)
 }
@@ -35,7 +35,7 @@ func threadState(ctx context.Context, db querier, threadID string) (ThreadState,
 	})
 }
 
-// ChangeThreadState changes the state of a thread. The thread does not count as updated.
+// ChangeThreadState changes the state of a thread, but not its UpdatedAt.
 func (s *Store) ChangeThreadState(ctx context.Context, threadID string, change func(*ThreadState)) error {
 	return s.tx(ctx, func(tx *sql.Tx) error {
 		state, err := threadState(ctx, tx, threadID)

@@ -16,8 +16,8 @@ import (
 // fileName is the database inside the data directory.
 const fileName = "localservice.db"
 
-// readers is how many queries may run beside the one writer. Two processors are
-// the service's yardstick; more connections only add memory.
+// readers is how many queries may run beside the one writer. The service is designed
+// for two processors; more connections would only use more memory.
 const readers = 4
 
 // busyTimeout is how long a statement waits for another process that has the
@@ -44,7 +44,7 @@ type Store struct {
 	write *sql.DB
 	read  *sql.DB
 
-	newEvents chan struct{} // holds one value while there may be new ones
+	newEvents chan struct{} // holds one value while there may be new events
 
 	tempDir string // removed by Close
 }
@@ -104,7 +104,7 @@ func private(path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} { // an older version left them as the umask had it
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} { // an older version created them with the mode of the umask
 		if err := os.Chmod(path+suffix, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -339,11 +339,11 @@ func TestScopeHidesOtherUsersThreads(t *testing.T) {
 			}
 		})
 	}
-	// A page that comes back with a fresh anonymous token knows its thread's id.
+	// A page that is reloaded gets a new anonymous token, but still has its thread's id.
 	if _, err := s.Thread(t.Context(), otherAnonymous, anonymousThread.ID); err != nil {
 		t.Errorf("anonymous thread by its id: %v", err)
 	}
-	// A visitor with a widget token does not reach what another token has begun.
+	// A visitor with a widget token can't access what was created with another token.
 	otherAnonymous.Widget = true
 	if _, err := s.Thread(t.Context(), otherAnonymous, anonymousThread.ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("anonymous thread with another widget token: %v, want %v", err, ErrNotFound)

@@ -44,11 +44,11 @@ func (w *where) between(column string, from, to time.Time) {
 
 func (w *where) String() string { return strings.Join(w.terms, " AND ") }
 
-// owned limits a query on table to what the scope may address by id. Anonymous
-// callers share the user id "": a visitor with a widget token reaches what was
-// begun with that token, or with one that appInit made from it. For a token that
-// a site's server made without a user, the unguessable thread id is the key, so
-// that a page can resume its thread with a fresh one.
+// owned limits a query on table to what the scope may access by id. Anonymous
+// callers share the user id "". A visitor with a widget token may access what was
+// created with that token, or with one that appInit made from it. For a token that
+// a site's server minted without a user, the unguessable thread id is enough, so
+// that a page can resume its thread with a new token.
 func (s Scope) owned(table string) *where {
 	w := &where{}
 	w.add(table+".partner_id = ?", s.PartnerID)
@@ -102,9 +102,8 @@ func thread(ctx context.Context, q querier, scope Scope, id string) (Thread, err
 	return one(q.QueryRowContext(ctx, `SELECT `+threadColumns+` FROM threads WHERE `+w.String(), w.args...), scanThread)
 }
 
-// UpdateThread lets change edit the thread inside one transaction. Its title, status,
-// variables, analysis and outcome are written back. New values in the analysis are an
-// event.
+// UpdateThread calls change with the thread and stores its title, status, variables,
+// analysis and outcome, in one transaction. New values in the analysis add an event.
 func (s *Store) UpdateThread(ctx context.Context, scope Scope, id string, change func(*Thread) error) (Thread, error) {
 	var t Thread
 	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
@@ -150,7 +149,7 @@ type ThreadFilter struct {
 	PartnerID              int64 // 0 means any that the scope reaches
 }
 
-// Order names how a list is sorted; the zero value is newest change first.
+// Order is the order of a list; the zero value is the latest change first.
 type Order string
 
 // The orders of a list (wire-protocol §9.10).
@@ -223,8 +222,8 @@ func paged[T any](ctx context.Context, q querier, scan func(scanner) (T, error),
 	return list, total, err
 }
 
-// DeleteThreads hides the threads that the scope owns and returns them; ids that
-// it does not own are passed over.
+// DeleteThreads marks threads that the scope owns as deleted and returns them; ids that
+// it does not own are ignored.
 func (s *Store) DeleteThreads(ctx context.Context, scope Scope, ids []string) ([]Thread, error) {
 	deleted := []Thread{}
 	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
@@ -243,7 +242,7 @@ func (s *Store) DeleteThreads(ctx context.Context, scope Scope, ids []string) ([
 }
 
 // CompleteThread records that the conversation of a thread is over. Only the
-// first call reports true; the thread can be talked on afterwards.
+// first call returns true; the conversation may continue afterwards.
 func (s *Store) CompleteThread(ctx context.Context, scope Scope, id string) (first bool, err error) {
 	err = s.tx(ctx, func(tx *sql.Tx) error {
 		t, err := thread(ctx, tx, scope, id)
@@ -280,7 +279,7 @@ type Completion struct {
 	At       time.Time `json:"at"`
 }
 
-// Completed returns the newest ends of conversations, oldest first.
+// Completed returns the latest 1,000 ends of conversations, oldest first.
 func (s *Store) Completed(ctx context.Context) ([]Completion, error) {
 	newest, err := all(ctx, s.read, func(row scanner) (c Completion, err error) {
 		var at int64
@@ -292,9 +291,9 @@ func (s *Store) Completed(ctx context.Context) ([]Completion, error) {
 	return newest, err
 }
 
-// CompleteIdle records the end of conversations without activity since
-// before, except those in threads that are kept, and returns their ids. A thread
-// that was completed once stays so.
+// CompleteIdle records the end of at most 1,000 active conversations that have had no
+// activity since before, except in the threads kept, and returns the ids of their
+// threads.
 func (s *Store) CompleteIdle(ctx context.Context, before time.Time, kept []string) ([]string, error) {
 	var ids []string
 	err := s.tx(ctx, func(tx *sql.Tx) (err error) {

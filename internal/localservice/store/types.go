@@ -14,11 +14,11 @@ type Partner struct {
 	Secret string
 }
 
-// Agent is one thing that can be talked to, put together from its parts.
+// Agent is an agent assembled from its parts.
 type Agent struct {
 	ID        string // UUID
 	PartnerID int64
-	Name      string // of a built-in agent, as in "receptionist", else what it is called
+	Name      string // of a built-in agent, as in "receptionist", else the display name
 	ConfigID  int64  // of its intellect, the id in geniegpcid
 	WidgetID  string
 	AvatarIDs []string
@@ -27,8 +27,8 @@ type Agent struct {
 	WidgetConfig, EmbedConfig json.RawMessage // for the page, nil for none
 }
 
-// Profile says how an agent looks, speaks and thinks. It is what is read while one
-// talks; an [Intellect] and the records it names are what is stored.
+// Profile describes how an agent looks, speaks and thinks, for use in a conversation. It
+// is assembled from an [AgentRecord], its [Intellect] and the records that these refer to.
 type Profile struct {
 	DisplayName string `json:"displayName"`
 
@@ -43,8 +43,9 @@ type Profile struct {
 	ScreenShare          bool   `json:"screenShare"`
 	Language             string `json:"language"` // BCP 47, as in "en-US"
 
-	// Capabilities are the stored states, on, off or disabled; they lie between
-	// the defaults and what a client asks for (wire-protocol §4.9).
+	// Capabilities are the stored states, on, off or disabled. They replace the
+	// defaults, and a client may replace them unless they are disabled
+	// (wire-protocol §4.9).
 	Capabilities map[string]string `json:"capabilities,omitempty"`
 
 	Tools      []ToolDef       `json:"tools,omitempty"`
@@ -65,16 +66,16 @@ type Profile struct {
 	// Starters are questions that a page can offer before the first turn.
 	Starters []string `json:"starters,omitempty"`
 
-	// Script is YAML text that answers before the brain does; "" is none.
+	// Script is a YAML script whose rules are tried before the brain; "" is none.
 	Script string `json:"script,omitempty"`
 }
 
 // Types of a [ToolDef].
 const (
 	ClientTool = "client" // runs in the page
-	APITool    = "api"    // a request of the service to another one
+	APITool    = "api"    // an HTTP request of this service to another one
 	CodeTool   = "code"   // cannot run here, where there is no sandbox
-	CSVTool    = "csv"    // looks something up in a table
+	CSVTool    = "csv"    // looks up rows of a table
 )
 
 // Limits of a tool's wait, in seconds (wire-protocol §9.8).
@@ -90,7 +91,7 @@ type ToolDef struct {
 	ToolConfig
 }
 
-// ToolConfig says what a tool does. Its JSON is the wire's.
+// ToolConfig describes what a tool does. Its JSON is that of the API.
 type ToolConfig struct {
 	Type            string          `json:"type"`
 	Description     string          `json:"description"`
@@ -104,12 +105,12 @@ type ToolConfig struct {
 	Method  string            `json:"method,omitempty"` // "" means GET without a body, else POST
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    string            `json:"body,omitempty"`
-	// ResponseMapping picks fields of the reply, by names and JSON paths; none is the
-	// whole reply.
+	// ResponseMapping picks fields of the reply, by names and JSON paths; empty means
+	// the whole reply.
 	ResponseMapping map[string]string `json:"response_mapping,omitempty"`
 
 	Code string `json:"code,omitempty"` // of a CodeTool
-	CSV  string `json:"csv,omitempty"`  // of a CSVTool, with a line of names
+	CSV  string `json:"csv,omitempty"`  // of a CSVTool, with column names in the first line
 }
 
 // AttachedSkill is a skill with the way in which an intellect uses it.
@@ -168,11 +169,11 @@ type Thread struct {
 	// Changed are the keys of the analysis to which [Store.UpdateThread] has given a
 	// new value.
 	Changed []string
-	// Depth is how many events led to an update, 0 for a client's. It is not stored.
+	// Depth is how many events led to an update, 0 if a client made it. It is not stored.
 	Depth int
 }
 
-// Role says whose line a message is. The words are those of a transcript.
+// Role is the role of a message's author. Transcripts contain it as it is.
 type Role string
 
 // The roles of a message.
@@ -201,8 +202,8 @@ type Message struct {
 	ReplyTo   string // of an answer: the id of the line it answers
 	Title     string // of a shared copy
 	Parts     []Part
-	// Unfinished marks an answer that is being given, or that broke off with the
-	// service in the middle.
+	// Unfinished marks an answer that is still being given, or that was cut off when
+	// the service ended.
 	Unfinished bool
 	Followups  []string  // questions that an answer offers, for [Store.AddMessage]
 	Rating     *Feedback // nil without a rating
@@ -241,8 +242,8 @@ type Scope struct {
 	Widget    bool // a visitor of a page, known by its token alone
 }
 
-// Reaches reports whether the scope may address by id what a caller with the scope
-// owner has begun.
+// Reaches reports whether the scope may access, by id, what a caller with the scope
+// owner has created.
 func (s Scope) Reaches(owner Scope) bool {
 	switch {
 	case s.PartnerID != owner.PartnerID:
@@ -254,7 +255,7 @@ func (s Scope) Reaches(owner Scope) bool {
 	}
 }
 
-// rater tells apart whose rating of a shared message is meant.
+// rater identifies the caller as the author of a rating of a shared message.
 func (s Scope) rater() string {
 	if s.UserID != "" {
 		return "user:" + s.UserID
@@ -262,8 +263,8 @@ func (s Scope) rater() string {
 	return "token:" + s.TokenID
 }
 
-// ThreadLabel stands for a thread in logs. The id itself is a key: of an anonymous
-// thread it is all that its owner has.
+// ThreadLabel returns a label for a thread in logs. The id itself must not be logged,
+// because it gives access to an anonymous thread.
 func ThreadLabel(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:labelBytes])
@@ -272,7 +273,7 @@ func ThreadLabel(id string) string {
 // labelBytes are enough of a hash to tell threads apart, in bytes.
 const labelBytes = 6
 
-// Page cuts a list. Index starts at 1.
+// Page selects a part of a list. Index starts at 1.
 type Page struct{ Index, Size int }
 
 func (p Page) offset() int { return (p.Index - 1) * p.Size }

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// Lives of a token (wire-protocol §1.3).
+// Lifetimes of a token (wire-protocol §1.3).
 const (
 	DefaultAdminTTL = time.Hour
 	MaxAdminTTL     = 7 * 24 * time.Hour
@@ -24,14 +24,15 @@ const (
 // maxUserID bounds a user id, in bytes. E-mail addresses and UUIDs are far below.
 const maxUserID = 1024
 
-// Refusal says which rule of minting a [Grant] breaks. Its text may be shown.
+// Refusal is the error for a [Grant] that breaks a rule of minting. Its text, which names
+// the rule, may be shown.
 type Refusal struct{ reason string }
 
 func (r *Refusal) Error() string { return r.reason }
 
 func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
-// Store is what an [Authority] remembers; [store.Store] is one.
+// Store is the storage of an [Authority]; [store.Store] implements it.
 type Store interface {
 	Secret(ctx context.Context, partnerID int64) (string, error)
 	AgentByWidget(ctx context.Context, widgetID string) (store.Agent, error)
@@ -51,11 +52,12 @@ type Authority struct {
 // NewAuthority returns an Authority over s.
 func NewAuthority(s Store) *Authority { return &Authority{store: s, onEnd: func(Ended) {}} }
 
-// OnEnd makes [Authority.End] call f, which must not wait, once the end is stored:
-// from then on every [Authority.Check] fails. It is to be called before the first End.
+// OnEnd makes [Authority.End] call f, which must not block, after the end is stored: from
+// then on every [Authority.Check] of the token fails. It must be called before the first
+// End.
 func (a *Authority) OnEnd(f func(Ended)) { a.onEnd = f }
 
-// Ended names a token that was ended, with the tokens that end with it.
+// Ended identifies a token that was ended, together with the tokens of its group.
 type Ended struct {
 	partnerID   int64
 	id, groupID string // groupID is "" for a token without a group
@@ -66,7 +68,7 @@ func (e Ended) Covers(c *Claims) bool {
 	return e.partnerID == c.PartnerID && (e.id == c.ID || e.groupID != "" && e.groupID == c.grants.group)
 }
 
-// Grant is what a session is asked to be.
+// Grant describes the token that a caller requests.
 type Grant struct {
 	PartnerID  int64
 	Secret     string
@@ -112,7 +114,7 @@ func (a *Authority) Start(ctx context.Context, g Grant) (string, error) {
 	return a.mint(secret, c)
 }
 
-// mint checks the rules that depend on the privileges' meaning.
+// mint mints a token and checks the rules that depend on the meaning of its privileges.
 func (a *Authority) mint(secret string, c *Claims) (string, error) {
 	text, err := Mint(secret, c)
 	if err != nil {
@@ -123,7 +125,7 @@ func (a *Authority) mint(secret string, c *Claims) (string, error) {
 			return "", refuse("disableentitlement needs an admin session")
 		}
 		if c.grants.role != "" && c.grants.role != PlaybackRole {
-			return "", refuse("a role of one's own needs an admin session")
+			return "", refuse("a role other than PLAYBACK_BASE_ROLE needs an admin session")
 		}
 	}
 	if c.grants.ipRestrict != "" {
@@ -134,8 +136,8 @@ func (a *Authority) mint(secret string, c *Claims) (string, error) {
 	return text, nil
 }
 
-// StartWidget mints the token of a widget: it needs no secret, and carries no
-// user (service.md, Session API).
+// StartWidget mints the token of a widget: it needs no secret, and the token has no user
+// (service.md, Session API).
 func (a *Authority) StartWidget(ctx context.Context, widgetID string) (string, Claims, error) {
 	agent, err := a.store.AgentByWidget(ctx, widgetID)
 	if err != nil {
@@ -169,8 +171,8 @@ func (a *Authority) Bind(ctx context.Context, c Claims, configID int64) (string,
 	return a.mint(secret, &c)
 }
 
-// End ends a token and its session group. A token that is already over, or was
-// never one, is not an error: it is as ended as it can be.
+// End ends a token and its session group. It is not an error if the token has ended
+// already, has expired, or is invalid.
 func (a *Authority) End(ctx context.Context, text string) error {
 	c, err := Parse(ctx, text, a.secretFor)
 	if errors.Is(err, ErrInvalid) {
@@ -203,8 +205,9 @@ func (a *Authority) Valid(ctx context.Context, c Claims) error {
 	return err
 }
 
-// Check reads a token and enforces its life, its end and its restrictions. Each
-// call counts as one action. The error is one of the package's, or the store's.
+// Check reads a token and refuses it if it has expired, was ended, or has a restriction
+// that forbids this use. Each call counts as one action. The error is one of the
+// package's, or the store's.
 func (a *Authority) Check(ctx context.Context, text string, use Use) (Claims, error) {
 	c, err := Parse(ctx, text, a.secretFor)
 	if err != nil {

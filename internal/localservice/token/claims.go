@@ -27,7 +27,7 @@ const (
 // PlaybackRole is the role that user sessions are bound to.
 const PlaybackRole = "PLAYBACK_BASE_ROLE"
 
-// Claims is what a token says.
+// Claims is the content of a token.
 type Claims struct {
 	PartnerID  int64
 	Type       int // TypeUser or TypeAdmin
@@ -42,8 +42,8 @@ type Claims struct {
 	grants grants
 }
 
-// grants is what the privileges mean. A privilege that the service has no use
-// for is carried along and ignored.
+// grants is the meaning of the privileges. A privilege that the service does not use
+// stays in the token and is ignored.
 type grants struct {
 	agentID            string
 	configID           int64
@@ -66,8 +66,8 @@ func (c *Claims) ConfigID() int64 { return c.grants.configID }
 func (c *Claims) Entitled() bool { return !c.grants.disableEntitlement }
 
 // Kind derives what the token may be used for. The enriched token that appInit
-// makes from a widget token is still a widget token: it speaks for any visitor of
-// the page, so it must not list threads.
+// makes from a widget token is still a widget token: any visitor of the page can get
+// one, so it must not list threads.
 func (c *Claims) Kind() Kind {
 	switch {
 	case c.Type == TypeAdmin:
@@ -80,8 +80,8 @@ func (c *Claims) Kind() Kind {
 	return Conversation
 }
 
-// parsePrivileges reads the comma-separated list. What is malformed, or said
-// twice where only one can hold, is an error.
+// parsePrivileges reads the comma-separated list. A malformed entry is an error, and so
+// is a second one of a privilege that is allowed only once.
 func parsePrivileges(list string) (grants, error) {
 	var g grants
 	if list == "" {

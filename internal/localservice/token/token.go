@@ -18,10 +18,10 @@ import (
 
 var (
 	// ErrInvalid means that the text is not a token of a known partner, or that
-	// it was tampered with. It never says which, and never quotes the text.
+	// it was tampered with. It does not reveal which, and never quotes the text.
 	ErrInvalid = errors.New("invalid token")
 
-	// ErrExpired means that a token's time is over.
+	// ErrExpired means that a token has expired.
 	ErrExpired = errors.New("token expired")
 
 	// ErrEnded means that a token, or its session group, was ended.
@@ -53,8 +53,8 @@ type payload struct {
 	Privileges string `json:"p,omitempty"`
 }
 
-// Mint returns the token that says c, for the partner whose secret that is. An
-// empty c.ID is filled in.
+// Mint returns a token with the claims c; secret is that of the partner. It sets c.ID
+// if that is empty.
 func Mint(secret string, c *Claims) (string, error) {
 	var err error
 	if c.grants, err = parsePrivileges(c.Privileges); err != nil {
@@ -81,8 +81,8 @@ func Mint(secret string, c *Claims) (string, error) {
 	return text, nil
 }
 
-// Parse decrypts text. It says nothing of time: [Authority.Check] does. An error
-// of secretFor other than an unknown partner is returned as it is.
+// Parse decrypts text. It does not check the expiry; [Authority.Check] does. An error
+// of secretFor is returned as it is.
 func Parse(ctx context.Context, text string, secretFor func(ctx context.Context, partnerID int64) (secret string, known bool, err error)) (Claims, error) {
 	if len(text) > maxText {
 		return Claims{}, ErrInvalid
@@ -126,8 +126,8 @@ func Parse(ctx context.Context, text string, secretFor func(ctx context.Context,
 	}, nil
 }
 
-// sealer encrypts with a random nonce, which it puts in front; comparing its tag
-// takes the same time whatever the bytes are.
+// sealer returns the AEAD for a secret. It puts a random nonce in front of the
+// ciphertext, and compares tags in constant time.
 func sealer(secret string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, []byte(secret), nil, keyInfo, 32)
 	if err != nil {

@@ -123,7 +123,7 @@ func TestStartRefuses(t *testing.T) {
 		}, "expiry: want 1 to 604800 seconds"},
 		{"negative life", func(g *Grant) { g.TTL = -time.Second }, "expiry: want 1 to 86400 seconds"},
 		{"two roles", func(g *Grant) { g.Privileges = "setrole:A,setrole:B" }, "privilege setrole: given twice"},
-		{"role for a user", func(g *Grant) { g.Privileges = "setrole:A" }, "a role of one's own needs an admin session"},
+		{"role for a user", func(g *Grant) { g.Privileges = "setrole:A" }, "a role other than PLAYBACK_BASE_ROLE needs an admin session"},
 		{"entitlement for a user", func(g *Grant) { g.Privileges = "disableentitlement" }, "disableentitlement needs an admin session"},
 		{"configuration not a number", func(g *Grant) { g.Privileges = "geniegpcid:x" }, `privilege geniegpcid: strconv.ParseInt: parsing "x": invalid syntax`},
 		{"configuration zero", func(g *Grant) { g.Privileges = "geniegpcid:0" }, "privilege geniegpcid: want a positive integer"},

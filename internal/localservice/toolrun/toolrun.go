@@ -2,8 +2,8 @@
 // services, and look-ups in tables. Code is refused, because there is no sandbox.
 //
 // It is independent of turns, threads and brains: it gets a tool, its arguments and the
-// variables of its templates, and returns a JSON object. What is secret among the
-// variables is in no result, error or log.
+// variables of its templates, and returns a JSON object. Secrets among the variables are
+// kept out of results, errors and logs.
 package toolrun
 
 import (
@@ -32,8 +32,8 @@ import (
 const (
 	maxReply   = 256 << 10 // bytes of a reply that are read
 	maxRows    = 20        // of a table
-	minSecret  = 4         // characters; a shorter value can't be told from other text
-	maxRunning = 64        // tools without waiting at once
+	minSecret  = 4         // bytes; a shorter value is not masked, because it may occur in any text
+	maxRunning = 64        // tools that run at once without being waited for
 )
 
 // Runner runs tools. Its methods may be called from any goroutine.
@@ -41,14 +41,14 @@ type Runner struct {
 	client *http.Client
 	log    *slog.Logger
 
-	ctx     context.Context // of what runs without waiting
+	ctx     context.Context // of tools that are not waited for
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	slots   chan struct{}
 }
 
-// New returns a Runner, which has to be closed. An api tool may call loopback, and the
-// hosts by those names.
+// New returns a Runner, which must be closed. An api tool may call loopback addresses,
+// and the hosts with those names.
 func New(hosts []string, log *slog.Logger) *Runner {
 	r := &Runner{log: log, slots: make(chan struct{}, maxRunning)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -62,7 +62,7 @@ func New(hosts []string, log *slog.Logger) *Runner {
 			}
 			dialer := &net.Dialer{}
 			if !slices.ContainsFunc(hosts, func(allowed string) bool { return strings.EqualFold(allowed, host) }) {
-				dialer.Control = loopbackOnly // sees the address that the name has at that moment
+				dialer.Control = loopbackOnly // is called with the resolved address
 			}
 			return dialer.DialContext(ctx, network, address)
 		}},
@@ -70,7 +70,7 @@ func New(hosts []string, log *slog.Logger) *Runner {
 	return r
 }
 
-// Close ends what runs, and waits for it.
+// Close cancels the running tools that were started with Start, and waits for them.
 func (r *Runner) Close() error {
 	r.stop()
 	r.running.Wait()
@@ -88,8 +88,8 @@ func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Here reports whether a tool runs on the service. A tool of a script that has nothing
-// but a type is only shown.
+// Here reports whether a tool runs on the service. A tool of a script that has only a
+// type is shown, but not run.
 func Here(t *store.ToolDef) bool {
 	return t.Type == store.APITool && t.URL != "" || t.Type == store.CSVTool && t.CSV != "" || t.Type == store.CodeTool && t.Code != ""
 }
@@ -111,7 +111,7 @@ func (r *Runner) Run(ctx context.Context, t *store.ToolDef, args json.RawMessage
 	return withoutSecrets(result, vars)
 }
 
-// Start runs a tool without waiting for it. Beyond a number of them it is dropped.
+// Start runs a tool without waiting for it. While maxRunning others run, it is dropped.
 func (r *Runner) Start(t *store.ToolDef, args json.RawMessage, vars map[string]any) {
 	select {
 	case r.slots <- struct{}{}:
@@ -137,7 +137,7 @@ func (r *Runner) run(ctx context.Context, t *store.ToolDef, args json.RawMessage
 	case store.CSVTool:
 		return lookUp(t.CSV, values)
 	}
-	// Neither the model nor a page decides what the service's own names mean.
+	// Arguments must not replace the service's own variables.
 	all := maps.Clone(vars)
 	if all == nil {
 		all = map[string]any{}
@@ -189,7 +189,7 @@ func (r *Runner) call(ctx context.Context, t *store.ToolDef, vars map[string]any
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxReply+1))
 	switch {
 	case err != nil:
-		return nil, errors.New("the reply of the tool's service broke off")
+		return nil, errors.New("the tool's service closed the connection before the end of its reply")
 	case len(text) > maxReply:
 		return nil, fmt.Errorf("the reply of the tool's service has more than %d bytes", maxReply)
 	case response.StatusCode >= 300:
@@ -198,8 +198,8 @@ func (r *Runner) call(ctx context.Context, t *store.ToolDef, vars map[string]any
 	return mapped(text, t.ResponseMapping), nil
 }
 
-// inAddress keeps a value inside its part of an address. What begins an address may be
-// any part of one.
+// inAddress escapes a value for its place in an address. A value at the start of an
+// address is not escaped, because it may be the scheme and the host.
 func inAddress(value string, at int) string {
 	if at == 0 {
 		return value
@@ -207,13 +207,13 @@ func inAddress(value string, at int) string {
 	return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
 }
 
-// inJSON keeps a value inside the quotes around it.
+// inJSON escapes a value for a JSON string, without the quotes around it.
 func inJSON(value string, _ int) string {
 	quoted, _ := json.Marshal(value) // a string always marshals
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// mapped makes an object of a reply: what the mapping picks of it, or all of it.
+// mapped turns a reply into an object: the values that the mapping picks, or all of it.
 func mapped(text []byte, mapping map[string]string) json.RawMessage {
 	var value any
 	if json.Unmarshal(text, &value) != nil {
@@ -236,7 +236,7 @@ func mapped(text []byte, mapping map[string]string) json.RawMessage {
 	return result
 }
 
-// pick follows a path as in $.data[0].email; nil where it leads nowhere.
+// pick returns the value at a path such as $.data[0].email, nil if there is none.
 func pick(value any, path string) any {
 	path = strings.NewReplacer("[", ".", "]", "", `"`, "", "'", "").Replace(strings.TrimPrefix(path, "$"))
 	for key := range strings.SplitSeq(path, ".") {
@@ -292,15 +292,15 @@ func object(name, text string) json.RawMessage {
 	return result
 }
 
-// withoutSecrets masks what is secret among the variables, where a service has sent it
-// back.
+// withoutSecrets masks the secrets among the variables in a result, because the called
+// service may have returned them.
 func withoutSecrets(result json.RawMessage, vars map[string]any) json.RawMessage {
 	for name, value := range vars {
 		text, ok := value.(string)
 		if !ok || len(text) < minSecret || name != "sys__ks" && !strings.HasPrefix(name, "secrets.") {
 			continue
 		}
-		// As it is, in an address, in JSON, and in JSON that is a text of the reply.
+		// The secret in JSON within a JSON text, in JSON, as it is, and in an address.
 		quoted := inJSON(text, 0)
 		for _, form := range []string{inJSON(quoted, 0), quoted, text, url.QueryEscape(text), inAddress(text, 1)} {
 			result = bytes.ReplaceAll(result, []byte(form), []byte("***"))

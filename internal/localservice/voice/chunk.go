@@ -11,10 +11,10 @@ import (
 const (
 	// A phrase ends with the word that gives it this many letters: two or three short words, or a long one.
 	phraseLetters = 8
-	// A word with a full stop and at most so many letters may be an abbreviation, which a phrase must not end in: the
-	// voice would pause there.
+	// A word with a full stop and at most this many letters may be an abbreviation. It must not be the end of a phrase,
+	// where the voice would pause.
 	abbreviationLetters = 3
-	// A digit takes as long to say as a word of so many letters.
+	// A digit takes as long to say as a word of this many letters.
 	digitLetters = 4
 	// Length of the windows that count as sound or silence.
 	soundWindow = 10 * time.Millisecond
@@ -60,7 +60,7 @@ func words(text string) []string {
 	})
 }
 
-// weight is about how long a text takes to say, in letters. What is neither letter nor digit has no sound to count on.
+// weight estimates how long a text takes to say, in letters. Characters other than letters and digits count as silent.
 func weight(text string) int {
 	sum := 0
 	for _, r := range text {
@@ -90,8 +90,8 @@ func chunksAt(phrases []string, starts []int, samples, rate int) []Chunk {
 	return chunks
 }
 
-// apportion estimates where phrases begin in a sound that comes without timing. Each gets a share of the time in which
-// there is sound that is its share of the letters, so that pauses, however long, shift nothing.
+// apportion estimates where phrases begin in a sound that comes without timing. The audible time is divided between
+// them in proportion to their letters; silence does not count, so that long pauses do not shift the estimate.
 func apportion(phrases []string, pcm []int16, rate int) []Chunk {
 	window := audio.Samples(soundWindow, rate)
 	levels := audio.Loudness(pcm, max(window, 1))

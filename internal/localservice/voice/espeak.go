@@ -20,23 +20,23 @@ const (
 	espeakVoice = "en-us+f3"
 	espeakSpeed = "160" // words a minute; the default of 175 sounds hurried
 
-	// Every other phrase is spoken at these volumes in the two renderings.
+	// Every other phrase is marked up with these volumes, in the two renderings.
 	espeakVolumeHeard, espeakVolumeProbe = "99", "50"
-	// A window is of a marked phrase when the probe is softer than this share of the sound that is used.
+	// A window belongs to a marked phrase when the level of the probe is below this share of the level of the sound.
 	espeakMarked = 0.75
-	// Windows with less than this RMS level say nothing.
+	// Windows with less than this RMS level are ignored.
 	espeakQuiet = 10
-	// So many windows in a row make a phrase: single ones err where a sound decays.
+	// A new phrase needs so many windows in a row: single ones are unreliable where a sound decays.
 	espeakCertain = 4
-	// Windows a second: each tells where it belongs, so this is also how finely phrases are timed.
+	// Windows a second, which is also the resolution of the timing of phrases.
 	espeakWindows = 200
 )
 
 // espeak runs the program espeak-ng.
 //
 // Its command line gives no word timing, so we measure it: the text is rendered twice, every other phrase marked up to
-// be softer the second time. Volume doesn't change timing, so both sounds run in step, and the phrases lie where
-// one is softer than the other.
+// be softer the second time. Volume doesn't change timing, so both sounds are synchronous, and the marked phrases are
+// where the second one is softer.
 type espeak struct {
 	program string
 }
@@ -94,8 +94,8 @@ func (e *espeak) render(ctx context.Context, phrases []string, volume string) (p
 
 var escapeXML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// markUp is SSML of phrases in which every second one has the given volume. A full stop comes after the tag that it
-// belongs before, because espeak-ng 1.51 overlooks a tag that follows one.
+// markUp returns SSML of phrases in which every second one has the given volume. A full stop at the end of a phrase is
+// moved behind the tag that follows it, because espeak-ng 1.51 ignores a tag after a full stop.
 func markUp(phrases []string, volume string) string {
 	const end = "</prosody>"
 	start := `<prosody volume="` + volume + `">`
@@ -157,7 +157,7 @@ func rms(pcm []int16) float64 {
 	return math.Sqrt(sum / float64(len(pcm)))
 }
 
-// limitedWriter passes on what it may. What exceeds that fails the writer, or is dropped.
+// limitedWriter passes on at most left bytes. More is an error, or is dropped.
 type limitedWriter struct {
 	to   io.Writer
 	left int

@@ -60,7 +60,7 @@ var sounds = map[string]sound{
 	"end":   {millis: 280},
 }
 
-// spellings are what groups of letters sound like: English as far as a short table goes. The longest that fits counts.
+// spellings are the sounds of groups of letters, for English as far as a short table can. The longest match is used.
 var spellings = map[string]string{
 	"a": "ae", "e": "eh", "i": "ih", "o": "aw", "u": "uh", "y": "ee",
 	"ai": "eh ih", "ay": "eh ih", "au": "aw", "aw": "aw", "ar": "ah r", "al": "aw l", "air": "eh r", "are": "eh r",
@@ -76,7 +76,7 @@ var spellings = map[string]string{
 	"x": "stop k s", "z": "z", "zz": "z",
 }
 
-// spoken are words whose spelling misleads, and what single letters, digits and signs are called.
+// spoken are the sounds of words with irregular spelling, and of digits and signs.
 var spoken = map[string]string{
 	"a": "uh", "i": "ah ih", "the": "dh uh", "to": "stop t oo", "of": "uh v", "you": "y oo", "your": "y aw r", "are": "ah r", "is": "ih z",
 	"was": "w uh z", "as": "ae z", "his": "h ih z", "has": "h ae z", "do": "hum d oo", "have": "h ae v", "there": "dh eh r",
@@ -90,7 +90,7 @@ var spoken = map[string]string{
 
 const longestSpelling = 4
 
-// pronounce returns the sounds of a word and of the pause after it. Scripts that the tables don't know sound as a
+// pronounce returns the sounds of a word and of the pause after it. Letters that are not in the tables sound as a
 // murmur of the right length.
 func pronounce(word string) []sound {
 	lower := strings.ToLower(word)

@@ -101,7 +101,7 @@ func (v *endpointVoice) request(ctx context.Context, text string) (pcm []int16, 
 		return nil, 0, fmt.Errorf("endpoint answers with %q instead of WAV or PCM", response.Header().Get("Content-Type"))
 	}
 	if len(pcm) == 0 {
-		return nil, 0, errors.New("endpoint answers without sound")
+		return nil, 0, errors.New("the endpoint returned a reply without sound; check its model and voice")
 	}
 	return pcm, rate, nil
 }

@@ -9,14 +9,14 @@ import (
 
 const (
 	synthRate = 16000
-	// A woman's vocal tract is shorter than a man's, to whom the formants in the tables belong.
+	// The formants in the tables are a man's; a woman's vocal tract is shorter.
 	tractScale = 1.15
 	// Pitch falls from the first to the last sound of a text, in Hz; a question ends higher.
 	pitchStart, pitchEnd, pitchQuestion = 215.0, 165.0, 285.0
 	// Longer words carry an accent on their first vowel.
 	accentLetters = 4
 	accentRise    = 1.12
-	// What moves, moves with these time constants: the tongue, and cords and breath.
+	// Time constants of movements: of the tongue, and of vocal cords and breath.
 	tongueSeconds, cordsSeconds = 0.018, 0.006
 	// Share of a cycle in which the cords are open.
 	openQuotient = 0.6
@@ -32,8 +32,8 @@ var _ Voice = synthesiser{}
 
 func (synthesiser) Name() string { return Builtin }
 
-// speaking has a place for each text that may be made at a time. A sentence takes milliseconds of a core, so when many sessions
-// begin one together, frames and packets of sound would wait behind all of them.
+// speaking limits how many texts are synthesised at the same time. A sentence takes milliseconds of a core; without the limit,
+// video frames and audio packets would be late when many sessions begin a sentence together.
 var speaking = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
 func (synthesiser) Speak(ctx context.Context, text string) (*Speech, error) {
@@ -124,7 +124,7 @@ func newTract() *tract {
 	return t
 }
 
-// retuneSamples is how often the resonators follow the tongue: each 2 ms.
+// retuneSamples is how often the resonators follow the tongue, in samples: every 2 ms.
 const retuneSamples = synthRate / 500
 
 // say appends one note.

@@ -142,7 +142,7 @@ func crossings(t *testing.T, text string) int {
 	return count * synthRate / len(pcm)
 }
 
-// TestFewTextsAreMadeAtOnce: a text waits while as many as may be are being made, until its caller gives up.
+// TestFewTextsAreMadeAtOnce: while the limit of simultaneous texts is reached, another one waits until its context ends.
 func TestFewTextsAreMadeAtOnce(t *testing.T) {
 	for range cap(speaking) {
 		speaking <- struct{}{}

@@ -1,8 +1,8 @@
-// Package voice turns a sentence into sound, together with what was said when.
+// Package voice turns a sentence into sound, together with the timing of its words.
 //
-// Three voices speak: an OpenAI-compatible endpoint where one is configured, espeak-ng where it is installed, and a small
-// synthesiser of our own, so that there is always a sound. The package does not split an answer into sentences, encode,
-// or play; it is independent of sessions. It must not be linked into WebAssembly.
+// There are three voices: an OpenAI-compatible endpoint where one is configured, espeak-ng where it is installed, and a
+// small built-in synthesiser, so that there is always a sound. The package does not split an answer into sentences,
+// encode, or play; it is independent of sessions. It must not be linked into WebAssembly.
 package voice
 
 import (
@@ -21,8 +21,8 @@ import (
 type Speech struct {
 	PCM  []int16 // mono
 	Rate int     // of PCM, samples a second
-	// Chunks are the text in order, word by word or in short phrases. Their durations are those of the sound, pauses
-	// counted to the chunk before them, and sum up to its length.
+	// Chunks are the text in order, in words or short phrases. A pause counts to the chunk before it, so that the
+	// durations add up to the length of the sound.
 	Chunks []Chunk
 }
 
@@ -106,7 +106,7 @@ func Open(cfg Config) (Voice, error) {
 	}
 }
 
-// covered is a voice that may fail, with the built-in one behind it.
+// covered is a voice with the built-in one as a fallback for the texts on which it fails.
 type covered struct {
 	Voice
 	log *slog.Logger

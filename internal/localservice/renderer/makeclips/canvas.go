@@ -81,7 +81,7 @@ func ribbon(curve []point, width float64) outline {
 	return append(left, right...)
 }
 
-// canvas is a picture under way. The zero value is black.
+// canvas is a picture that is being drawn. The zero value is black.
 type canvas struct {
 	dots [clip.Height * oversample][clip.Width * oversample]color.RGBA
 }
@@ -136,7 +136,7 @@ func crossings(shape outline, y float64) []float64 {
 	return xs
 }
 
-// intersect is where both lists of in and out pairs are in.
+// intersect returns the in and out pairs of the places that are inside both lists.
 func intersect(a, b []float64) []float64 {
 	var both []float64
 	for i := 0; i+1 < len(a); i += 2 {

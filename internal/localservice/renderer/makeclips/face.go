@@ -221,7 +221,7 @@ func shifted(shape outline, dy float64) outline {
 	return moved
 }
 
-// withAlpha hides what has no size.
+// withAlpha makes paint transparent if size is 0.
 func withAlpha(paint color.RGBA, size float64) color.RGBA {
 	if size == 0 {
 		paint.A = 0

@@ -12,7 +12,7 @@ var lidsAt = [clip.EyePositions]float64{clip.EyesOpen: 1, clip.EyesHalf: 0.45, c
 // blinkLids are the lids in the frames of a blink: 200 ms, quicker to close than to open, as people do.
 var blinkLids = []float64{0.45, 0, 0, 0.3, 0.75}
 
-// The frames in which a glance aside begins to go out, is out, begins to come back, and is back.
+// The frames in which a glance aside starts, has arrived, starts to return, and has returned.
 const (
 	glanceOut  = 10
 	glanceAway = 13
