@@ -31,7 +31,7 @@ const programs = { "agentruntime.wasm": "./cmd/wasm", "chat.wasm": "./cmd/chatwa
 
 if (process.argv[2] !== "sizes") {
   mkdirSync(dist, { recursive: true })
-  // What an earlier build made may have no source any more. The programs take longest.
+  // Files of an earlier build may have no source any more. The programs are kept: they take longest to build.
   for (const name of readdirSync(dist)) if (!/\.wasm(\.\w+)?$/.test(name)) rmSync(join(dist, name), { recursive: true })
   types()
   await modules()
@@ -73,12 +73,12 @@ async function modules() {
   const { metafile } = await build({
     ...options,
     entryPoints: entries.map((name) => `src/${name}.ts`),
-    external: ["node:*", "react"], // of agentruntime/testing/local alone, which runs in Node.js
+    external: ["node:*", "react"], // node: is for agentruntime/testing/local alone, which runs in Node.js
     splitting: true,
     chunkNames: "shared-[hash]",
     metafile: true,
   })
-  // Alone, because bundlers copy a worker as one file.
+  // Built separately, without shared chunks, because bundlers copy a worker as one file.
   await build({ ...options, entryPoints: ["src/warmupworker.ts"] })
   copyFileSync(join(here, "src", "ui", "ui.css"), join(dist, "ui.css"))
   licences(Object.keys(metafile.inputs))

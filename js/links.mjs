@@ -1,4 +1,4 @@
-// The installed package comes without the repository: links into it get its address.
+// The published package does not contain the repository: links to its files become absolute.
 
 import { readFileSync, statSync } from "node:fs"
 import { join, dirname } from "node:path"
@@ -19,5 +19,5 @@ function addressOf(path) {
 export const absoluteLinks = (markdown) =>
   markdown.replaceAll(/\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)/g, (_, path, anchor = "") => `](${addressOf(path)}${anchor})`)
 
-/** Makes the names of documents in comments absolute: `docs/errors.md`. */
+/** Replaces the names of documents in comments, such as `docs/errors.md`, by their addresses. */
 export const absoluteNames = (code) => code.replaceAll(/(?<![\w/])docs\/[\w/]+\.md/g, addressOf)

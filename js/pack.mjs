@@ -1,5 +1,5 @@
-// npm packs only files beside package.json: this copies the repository's README, whose
-// links become absolute, and licence there before packing, and removes them afterwards.
+// npm packs only files beside package.json: this copies the repository's licence and its
+// README, with absolute links, there before packing, and removes them afterwards.
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"

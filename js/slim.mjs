@@ -86,15 +86,15 @@ function encode(segments) {
 // zeros, the size of an instruction and of a word (runtime.pcHeader).
 const header = Buffer.from([0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8])
 
-// Where the parts of runtime._func are, in bytes.
+// The offsets of the fields of runtime._func, in bytes.
 const func = { name: 4, stack: 16, file: 20, line: 24, tables: 28, size: 44 }
 
 // The functions whose names are kept. The runtime recognizes system goroutines by name.
 const namesKept = /^main\.|^runtime\.|agentruntime/
 
 /**
- * Clears the tables that only traces use. Functions share equal tables in one pool,
- * also with tables that the runtime needs, which are kept.
+ * Clears the tables that only traces use. Equal tables are stored once in a shared pool;
+ * one that equals a table which the runtime needs is kept.
  */
 function dropTraces(memory) {
   const table = memory.indexOf(header)

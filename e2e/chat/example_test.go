@@ -323,7 +323,7 @@ func TestDetailsAreRefused(t *testing.T) {
 	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 	p.Keys("And then?\r")
-	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent.startsWith("This agent takes nothing but questions.")`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent.startsWith("This agent does not accept additional details.")`)
 	p.AwaitTrue(`!document.getElementById("text").disabled`)
 	p.Press(".turn:last-child [role=alert] button")
 	p.AwaitAnnouncement("That was all.")

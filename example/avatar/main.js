@@ -1,5 +1,5 @@
 // An agent with a face, in plain JavaScript. The three lines that a page needs are in
-// start(); the rest shows the state. example/playground shows all there is to see.
+// start(); the rest shows the state. example/playground shows every option and event.
 import { appInit, AvatarSession, load } from "/js/dist/index.js"
 import { Captions, drawCaptions, endMessage, errorMessage, SpokenTranscript } from "/js/dist/ui.js"
 import { $, make, status } from "../shared/dom.js"

@@ -1,5 +1,5 @@
-// An agent in one tag. This page only fills in what the visitor chooses, and shows what
-// the element says.
+// An agent in one tag. This page only sets the attributes that the visitor chooses, and
+// shows the events of the element.
 import "/js/dist/element.js"
 import { $, status } from "../shared/dom.js"
 import { errorMessage } from "/js/dist/ui.js"

@@ -1,7 +1,7 @@
 // Charts of the last measurements, drawn as lines.
 import { $, make } from "../shared/dom.js"
 
-// The measurements that are shown.
+// How many measurements are shown.
 const shown = 60
 const [width, height] = [240, 48]
 

@@ -1,5 +1,5 @@
-// Buttons for what networks and busy services do, by the control API of the local service
-// (docs/local-service.md).
+// Buttons that cause faults of networks and busy services, with the control API of the local
+// service (docs/local-service.md).
 import { errorMessage } from "/js/dist/ui.js"
 import { $, make, status } from "../shared/dom.js"
 
@@ -24,7 +24,7 @@ const faults = [
   ["Good links", "/links", { relay: "none", sockets: "none", http: "none" }],
 ]
 
-/** Draws the buttons; `path` is where the API is, undefined without one. `done(name)` is called after each. */
+/** Draws the buttons; `path` is the address of the API, undefined without one. `done(name)` is called after each request. */
 export function drawFaults(path, done) {
   $("faults-note").hidden = path !== undefined
   if (path === undefined) return

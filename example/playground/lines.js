@@ -1,7 +1,7 @@
 // A list of timed lines with a filter and an export.
 import { $, make } from "../shared/dom.js"
 
-// The lines that are kept.
+// How many lines are kept.
 const maxLines = 2000
 
 export class Lines {

@@ -16,7 +16,7 @@ const sessions = { avatar: AvatarSession, chat: ChatSession, agent: AgentSession
 const controls = ["mic", "tap", "sound", "interrupt", "pause", "resume", "acknowledge", "switch", "text", "send"]
 const voice = new VoiceControls(() => avatar(), attempt)
 
-// What ticking an option of a function or an element sets.
+// The values that are set by ticking an option that takes a function or an element.
 const offered = {
   onTokenNeeded: async () => (await init()).ks,
   onRelayNeeded: async () => (await init()).turnCredentials,
@@ -66,7 +66,7 @@ async function connect() {
   ready(false)
   $("stage").dataset.state = "busy"
   try {
-    const chosen = chosenOptions() // throws for a value that is no JSON
+    const chosen = chosenOptions() // throws for a value that is not JSON
     const video = { videoEl: $("video"), statsIntervalMs: 1000 }
     const base = { ...(await init()), ...service.session, logger }
     const own = kind === "avatar" ? video : kind === "agent" ? { avatar: { ...video, ...chosen.avatar } } : {}
@@ -109,7 +109,7 @@ function followAvatar(session) {
   showQuality(session, $("video"))
 }
 
-// Events may hold the page's own objects.
+// Payloads may contain objects of the page, such as tracks.
 const textOf = (payload) => JSON.stringify(payload, (_, value) => (value instanceof EventTarget ? `(${value.constructor.name})` : value)) ?? ""
 
 function showSaid() {

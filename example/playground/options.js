@@ -38,7 +38,7 @@ function inputOf({ name, type, check, values }) {
   return typed("json", make("textarea", { rows: 1 }))
 }
 
-/** The options that are set. Throws for a value that is not JSON, and names it. */
+/** The options that are set. Throws for a value that is not JSON; the message names the option. */
 export function chosenOptions() {
   const chosen = {}
   for (const input of $("options").elements) {

@@ -18,7 +18,7 @@ export class Composer {
       this.#text.value = ""
       ask(text)
     })
-    // Enter sends, unless it ends a word that is being composed.
+    // Enter sends, unless it confirms a word in an input method editor.
     this.#text.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return
       event.preventDefault()

@@ -25,7 +25,7 @@ export class Conversation {
   #tools
   #saved
   #visitor // calls outside of the conversation
-  #token // the thread belongs to it
+  #token // the token to which the thread belongs
   #opening // identifies the latest call of #connect
 
   /**
@@ -95,7 +95,7 @@ export class Conversation {
     const opening = (this.#opening = {})
     const name = agentName()
     try {
-      // A new token is made of the saved one, or of the widget when that has expired.
+      // The saved token is tried first; when it has expired, the widget id gets a new one.
       const token = this.#token && { token: this.#token }
       const init = await this.#api.appInit({ widgetId: $("agent").value, ...token, ...this.#service.addresses })
       if (opening !== this.#opening) return // a later call has replaced this one

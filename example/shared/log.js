@@ -23,7 +23,7 @@ export class Log {
   constructor(element, announcer, actions) {
     this.#element = element
     this.#announcer = announcer
-    announcer.ariaAtomic = "false" // what is added is announced alone
+    announcer.ariaAtomic = "false" // only what is added is announced
     this.#actions = actions
     element.append(this.#turns, this.#chips)
     element.after(this.#latest)
@@ -54,10 +54,10 @@ export class Log {
     this.#element.scrollTop = this.#element.scrollHeight
   }
 
-  /** Announces a text to screen readers only; `more` of an answer is added to what was announced of it. */
+  /** Announces a text to screen readers only; with `more` it continues the previous announcement. */
   announce(text, { more = false } = {}) {
     if (!more) this.#announcer.replaceChildren()
-    // An element each: an unchanged text would not be announced again.
+    // A new element each time, because an unchanged text would not be announced again.
     this.#announcer.append(make("span", {}, more ? ` ${text}` : text))
   }
 

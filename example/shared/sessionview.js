@@ -61,7 +61,7 @@ export class SessionView {
     })
     on("oauthRequired", (request) => this.#consent(request))
     on("transportChanged", ({ transport }) => {
-      this.#busy({ speaking: false }) // what the transport before was saying has no end of its own
+      this.#busy({ speaking: false }) // the previous transport does not report the end of its speech
       transport.on("disclosure", ({ disclosureText }) => (document.getElementById("disclosure").textContent = disclosureText), { signal })
       transport.on("brainSegment", ({ speechId, messageId }) => messageId && this.#messages.set(speechId, messageId), { signal })
     })
@@ -131,8 +131,8 @@ export class SessionView {
     this.#status("")
   }
 
-  // Only what was really said is in the log: a sentence from when it is heard, and of an
-  // answer that was cut the part that was spoken.
+  // Only what was really said is in the log: a sentence from the moment it is heard, and
+  // of an interrupted answer only the spoken part.
   #said({ entry, kind }) {
     const { id, who, text, speechId, open } = entry
     if (who === "user") {
@@ -184,7 +184,7 @@ export class SessionView {
   #end() {
     this.#busy({ answering: false })
     this.#status("")
-    this.#drop(this.#answer) // a voice may not have begun yet
+    this.#drop(this.#answer) // empty if the voice has not begun yet
     this.#answer?.end()
     this.#log.suggest(this.#questions)
     this.#save()

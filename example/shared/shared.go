@@ -1,5 +1,5 @@
-// Package shared holds the files that the example pages have in common, for the servers
-// of those that have one.
+// Package shared embeds the files that the example pages have in common, for the pages
+// that have a server of their own.
 package shared
 
 import "embed"

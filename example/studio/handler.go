@@ -20,10 +20,10 @@ import (
 //go:embed index.html main.js style.css icon.svg
 var files embed.FS
 
-// maxBody bounds what the page sends, in bytes: a document of knowledge, and the rest.
+// maxBody bounds the body of a request of the page, in bytes; most of it is a document of knowledge.
 const maxBody = 4 << 20
 
-// studio answers the page's requests.
+// studio handles the page's requests.
 type studio struct {
 	client  *management.Client
 	address func(path string) string // of an example page
@@ -44,8 +44,8 @@ func newHandler(client *management.Client, address func(path string) string) htt
 	return onlyOwnPage(mux)
 }
 
-// onlyOwnPage refuses requests that pages of other sites cause: with the names of other
-// hosts (DNS rebinding), or from another origin.
+// onlyOwnPage refuses requests that pages of other sites cause: those to a host name that
+// is not loopback's (DNS rebinding), and those from another origin.
 func onlyOwnPage(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +84,7 @@ func answer(step func(*http.Request) (any, error)) http.Handler {
 	})
 }
 
-// pages are the example pages on which an agent can be talked to.
+// pages returns the example pages on which a visitor can talk to an agent.
 func (s *studio) pages(*http.Request) (any, error) {
 	type link struct {
 		Name    string `json:"name"`
@@ -200,8 +200,8 @@ type draft struct {
 	Tool                                      *struct{ Name, Description string }
 }
 
-// create makes an agent and what it consists of. When a step fails, what was made before
-// it is deleted again.
+// create makes an agent and its parts. When a step fails, the parts that were made before
+// it are deleted.
 func (s *studio) create(r *http.Request) (_ any, err error) {
 	var d draft
 	if err := json.NewDecoder(r.Body).Decode(&d); err != nil {
@@ -264,10 +264,10 @@ func (s *studio) create(r *http.Request) (_ any, err error) {
 	return s.view(a), nil
 }
 
-// cleanup bounds the time in which what a failed step left is deleted.
+// cleanup bounds the deletion of the parts that were made before a failed step.
 const cleanup = 10 * time.Second
 
-// parts are what an agent consists of.
+// parts are the ids of the records of which an agent consists.
 type parts struct {
 	avatars   []string
 	intellect int64
@@ -275,7 +275,7 @@ type parts struct {
 	knowledge []int64
 }
 
-// discard deletes parts. What another agent uses too stays.
+// discard deletes parts, except tools and knowledge that another agent uses too.
 func (s *studio) discard(ctx context.Context, p parts) error {
 	c := s.client
 	var errs []error
@@ -301,7 +301,7 @@ func unlessUsed(err error) error {
 	return err
 }
 
-// remove deletes an agent and what it consists of.
+// remove deletes an agent and its parts.
 func (s *studio) remove(r *http.Request) (any, error) {
 	ctx, id := r.Context(), r.PathValue("id")
 	a, err := s.client.Agents.Get(ctx, id)
@@ -324,7 +324,7 @@ func (s *studio) remove(r *http.Request) (any, error) {
 	return struct{}{}, s.discard(ctx, p)
 }
 
-// threads are the conversations with an agent, the newest first.
+// threads returns the conversations with an agent, the newest first.
 func (s *studio) threads(r *http.Request) (any, error) {
 	type thread struct {
 		ID        string          `json:"id"`
@@ -355,7 +355,7 @@ type line struct {
 	Comment string `json:"comment,omitempty"`
 }
 
-// thread is a conversation: what was said, how it was rated, and its summary.
+// thread returns a conversation: its messages with their ratings, and its summary.
 func (s *studio) thread(r *http.Request) (any, error) {
 	ctx, id := r.Context(), r.PathValue("id")
 	t, err := s.client.Threads.Get(ctx, id)

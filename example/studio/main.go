@@ -1,9 +1,9 @@
 // Command studio serves a page on which a person builds agents and reads what was said
-// to them. It makes the calls of the service itself, so that the admin secret stays here.
+// to them. It calls the service itself, so that the admin secret stays in this process.
 //
 //	go run ./cmd/localservice -json | go run ./example/studio
 //
-// Whoever reaches it may do everything with the account; it listens on loopback only.
+// A client that can connect has full control of the account; it listens on loopback only.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 
 // service is the line that localservice -json prints.
 type service struct {
-	Page        string `json:"page"` // of an example
+	Page        string `json:"page"` // the address of an example page
 	AgenticURL  string `json:"agenticUrl"`
 	GenieURL    string `json:"genieUrl"`
 	OVPURL      string `json:"ovpUrl"`
@@ -46,8 +46,8 @@ type service struct {
 	AdminSecret string `json:"adminSecret"`
 }
 
-// pages are the example pages on which an agent can be talked to, beside the one that the
-// service names.
+// pages are the example pages on which a visitor can talk to an agent, with their paths
+// relative to the page that the service prints.
 var pages = []struct{ name, about, path string }{
 	{"Face", "Talk face to face", "../avatar/"},
 	{"Text", "Talk in text", "../chat/"},

@@ -1,12 +1,12 @@
 // Command tokenserver is a site whose visitors sign in and talk to an agent, each in
-// conversations of their own: it shows package tokenserver on a real page. It starts a
-// local service for itself, and knows it by its addresses and its secret only, as it
-// would a real one.
+// conversations of their own: it shows package tokenserver on a real page. It starts its
+// own local service, and uses only the addresses and the secret of that service, as it
+// would those of a real one.
 //
 //	make run-tokenserver
 //
-// This example accepts any name without a password. A real site has its own way for that, and
-// keeps the rest.
+// This example accepts any name without a password. A real site replaces its sign-in and keeps
+// the rest.
 package main
 
 import (

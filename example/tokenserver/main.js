@@ -1,6 +1,6 @@
-// A page whose visitor has conversations of their own. Everything it knows about the
-// service comes from the site's /conversation, which package tokenserver answers; no
-// secret and no shared token is in the page.
+// A page whose visitor has conversations of their own. All its information about the
+// service comes from the site's /conversation, which package tokenserver serves; the page
+// contains no secret and no shared token.
 import { ChatSession, visitor } from "/js/dist/chat.js"
 import { errorMessage } from "/js/dist/ui.js"
 import { Composer } from "../shared/composer.js"
@@ -9,7 +9,7 @@ import { Log } from "../shared/log.js"
 import { SessionView } from "../shared/sessionview.js"
 
 const agent = "Robin"
-let access // the latest answer of /conversation, with the time until which it is good
+let access // the latest reply of /conversation, with the time until which its token is valid
 let session
 let opening // identifies the latest call of open
 
@@ -70,7 +70,7 @@ async function showThread(threadId) {
   }
 }
 
-/** Shows the visitor's threads. What stays in its place keeps the focus and a click that has begun. */
+/** Shows the visitor's threads. An unchanged list is not rebuilt, so that it keeps the focus and a click that has begun. */
 async function listThreads() {
   try {
     const { objects } = await (await records()).threads.list({ filter: { orderBy: "-updatedAt" } })
@@ -152,7 +152,7 @@ $("sign-in").addEventListener("submit", async (event) => {
 $("sign-out").addEventListener("click", async () => {
   opening = undefined
   leave()
-  access = undefined // it is this visitor's
+  access = undefined // it belongs to the visitor who has signed out
   log.clear()
   $("threads").replaceChildren()
   await fetch("/sign-out", { method: "POST" })

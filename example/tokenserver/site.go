@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// cookieName is that of a visitor's session with the site, and maxName bounds what they
-// call themselves, in characters.
+// cookieName is the name of the cookie with a visitor's session; maxName bounds a visitor's
+// name, in characters, and maxBody the request to sign in, in bytes.
 const (
 	cookieName = "session"
 	maxName    = 60
 	maxBody    = 4 << 10
 )
 
-// accounts has the names of signed-in visitors, by the values of their cookies.
+// accounts stores the names of signed-in visitors, by the values of their cookies.
 type accounts struct {
 	mu    sync.Mutex
 	names map[string]string
@@ -26,7 +26,7 @@ type accounts struct {
 
 func newAccounts() *accounts { return &accounts{names: map[string]string{}} }
 
-// name returns what a visitor is called, "" for one who is not signed in.
+// name returns the name of a visitor, "" for one who is not signed in.
 func (a *accounts) name(r *http.Request) string {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
@@ -37,7 +37,7 @@ func (a *accounts) name(r *http.Request) string {
 	return a.names[cookie.Value]
 }
 
-// visitor is the hook of the token server.
+// visitor returns the id of a visitor for the token server, "" for one who is not signed in.
 func (a *accounts) visitor(r *http.Request) (string, error) {
 	name := a.name(r)
 	if name == "" {
@@ -80,17 +80,17 @@ func (a *accounts) me(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"name": a.name(r)}) // fails only when the page is gone
 }
 
-// setCookie keeps the session from scripts and from other sites. A site with https adds
-// Secure.
+// setCookie sets the session's cookie, which scripts and other sites can't use. A site with
+// https must add Secure.
 func setCookie(w http.ResponseWriter, session string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: session, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 }
 
-// page is where the page is.
+// page is the path of the page.
 const page = "/example/tokenserver/"
 
 // newSite returns the handler of everything: the page and its files, signing in, and the
-// conversations. The page may talk to the given host besides.
+// conversations. The page may also connect to the given host.
 func newSite(a *accounts, conversations http.Handler, files fs.FS, host string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", http.RedirectHandler(page, http.StatusFound))

@@ -2,7 +2,7 @@
 // example pages, and one with the program for each platform, of which npm installs the
 // one that fits. `node local/build.mjs linux-x64` makes those of some platforms only.
 //
-// The pages have the package as it was built in js/dist.
+// The pages contain the package agentruntime as it was built in js/dist.
 
 import { execFile } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -56,7 +56,7 @@ async function programPackage(platform) {
   return dir
 }
 
-/** Writes the package that people install. */
+/** Writes the package that users install. */
 function mainPackage() {
   const { name, version: _, ...fields } = manifest
   const optionalDependencies = Object.fromEntries(wanted.map((platform) => [`${name}-${platform}`, version]))

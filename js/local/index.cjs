@@ -1,5 +1,5 @@
-// Where the parts of this package are. The program is in a package for each platform, of
-// which npm installs the one that fits (optionalDependencies).
+// Where the parts of this package are. Each platform has a package with the program; npm
+// installs the one that fits (optionalDependencies).
 
 const { join } = require("node:path")
 

@@ -16,13 +16,13 @@ export interface PlainAgent extends PlainOptions {
   chat: PlainOptions
 }
 
-/** Checks the options of an `AgentSession`, those of both transports, and converts them. */
+/** Checks the options of an `AgentSession`, including those of both transports, and converts them. */
 export function plainAgent(options: unknown): PlainAgent {
   const { mode = "avatar", avatar = {}, chat = {}, ...shared } = givenOf(options)
   plainOf({ mode }, agentChecks)
   const own = { avatar: givenOf(avatar), chat: givenOf(chat) }
-  // Not passed to each transport: its own variables and capabilities are merged over
-  // these name by name.
+  // Not copied into the options of each transport: the Go program merges the transport's
+  // own variables and capabilities over these, name by name.
   const { requestVars, capabilities, ...each } = shared
   return {
     mode: mode as AgentMode,
@@ -33,7 +33,7 @@ export function plainAgent(options: unknown): PlainAgent {
   }
 }
 
-/** The options of a transport: its own over those that are shared. */
+/** The options of a transport: its own replace the shared ones, and its own `token` or `ks` replaces both. */
 function over({ token, ks, ...shared }: PlainOptions, own: PlainOptions): PlainOptions {
   return "token" in own || "ks" in own ? { ...shared, ...own } : { token, ks, ...shared, ...own }
 }

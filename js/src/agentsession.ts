@@ -21,7 +21,7 @@ export interface AgentSessionEvents extends Omit<AgentEvents, "transportChanged"
   transportChanged: TransportChange
 }
 
-/** Options of a text that is for one mode. */
+/** Options of `sendText` for a text that is sent in one mode only. */
 export interface SendOptions<Mode extends AgentMode> extends CallOptions {
   mode: Mode
 }
@@ -34,15 +34,16 @@ type Transports = Partial<Record<AgentMode, AvatarSession | ChatSession>>
  * `switchMode` moves it from one to the other, with its
  * thread, variables, handlers and queued texts.
  *
- * The constructor loads nothing: `connect()` loads the runtime, or `preload()` before;
- * calls made earlier take effect in order. Errors are `AgentError`s: switch on their
- * `code` (docs/errors.md). Attach listeners before `connect()`: events are not replayed.
+ * The constructor loads nothing: the runtime is loaded by `connect()`, or earlier by
+ * `preload()`. Calls made before it is loaded are queued and take effect in order.
+ * Errors are `AgentError`s: switch on their `code` (docs/errors.md). Attach listeners
+ * before `connect()`: events are not replayed.
  */
 export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   readonly #transports: Transports
 
   /**
-   * Throws for bad options, also of the transport that is not used first:
+   * Throws for invalid options of the session or of either transport:
    * `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport`
    * or `wrong_token_scope`.
    */
@@ -66,7 +67,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   /**
    * Opens the first transport. A failure ends the session: rejects with the transport's
    * error, or `invalid_state` when the session is disconnected first. While connecting,
-   * a second call waits for the same connection; when it is there, it resolves at once.
+   * a second call waits for the same connection; once connected, it resolves at once.
    */
   async connect(options?: CallOptions): Promise<void> {
     await this.callActive("connect", options)
@@ -80,7 +81,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    * switching, or ended during the switch) and `aborted`.
    *
    * A text turn that is not complete when the new transport is connected rejects with
-   * `aborted`. No end of the conversation is reported to the service.
+   * `aborted`. The end of the conversation is not reported to the service.
    */
   async switchMode(mode: AgentMode, options?: CallOptions): Promise<void> {
     await this.live.call("switchMode", options, mode)
@@ -100,14 +101,14 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   // --- Talking
 
   /**
-   * Sends one turn. In text it resolves with the complete answer; with the
-   * avatar with true as soon as the text is sent, or false when the session ended
-   * first. During a switch up to 8 texts are queued, and sent on the transport that
-   * carries the conversation afterwards.
+   * Sends one turn. In text mode it resolves with the complete answer; in avatar mode
+   * with true as soon as the text is sent, or with false when the session ended first.
+   * During a switch up to 8 texts are queued, and sent on the transport that carries the
+   * conversation afterwards.
    *
-   * With the option `mode` it is sent in that mode alone, so that the result has one
-   * type: rejects with `invalid_state`, before it is sent, in the other one and during a
-   * switch.
+   * With the option `mode` the text is sent in that mode only, so that the result has one
+   * type. In the other mode and during a switch it rejects with `invalid_state`, and the
+   * text is not sent.
    *
    * Rejects like `sendText` and `speak` of the transports, with `invalid_state`
    * when the session is not connected or the queue is full, and `aborted`.
@@ -120,7 +121,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
     const { live } = this
     if (mode === undefined) return live.call("sendText", { signal }, text)
     if (this.state !== "connected" || this.mode !== mode) throw localError("invalid_state", `the session is ${this.state} in mode ${this.mode}, not in mode ${String(mode)}`)
-    // That of the transport: its text does not move to the other one.
+    // Called on the transport itself, so that a switch does not send the text on the other one.
     return this.transport instanceof ChatSession ? this.transport.sendText(text, { signal }) : this.transport.speak(text, { signal })
   }
 
@@ -135,7 +136,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
     return this.values.mode
   }
 
-  /** The dialogue: the one given, or that of the first reply. */
+  /** The id of the thread: the given one, or the one in the first reply. */
   get threadId(): string | undefined {
     return this.values.threadId
   }
@@ -185,9 +186,10 @@ function initial(plain: PlainAgent): AgentSnapshot {
   return { state: "idle", mode: plain.mode, timings: {}, ...(threadId !== undefined && { threadId }) }
 }
 
-/** Stores each transport in transports before it connects, the first at once. */
+/** Makes the remote of a session. It stores each transport in `transports` before that connects, the first one at once. */
 function remoteOf(options: PlainAgent, transports: Transports, find: () => Promise<Program>): Remote {
-  // The properties of a later transport are those in the program at once.
+  // Only the first transport needs plain options: the properties of a later one are read
+  // from the program at once.
   const show = (mode: AgentMode, held: Remote, plain: PlainOptions = {}) => {
     transports[mode] = mode === "avatar" ? new AvatarSession(held, plain) : new ChatSession(held, plain)
   }

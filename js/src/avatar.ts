@@ -31,22 +31,22 @@ interface Elements {
 /**
  * A live session with an agent that has a face and a voice.
  *
- * The constructor loads nothing: `connect()` loads the runtime, or `preload()` before;
- * calls made earlier take effect in order. Errors are `AgentError`s:
- * switch on their `code` (docs/errors.md). Attach listeners before `connect()`:
- * events are not replayed.
+ * The constructor loads nothing: the runtime is loaded by `connect()`, or earlier by
+ * `preload()`. Calls made before it is loaded are queued and take effect in order.
+ * Errors are `AgentError`s: switch on their `code` (docs/errors.md). Attach listeners
+ * before `connect()`: events are not replayed.
  */
 export class AvatarSession extends Session<AvatarEvents, Snapshot> {
-  /** The elements last bound, for when no runtime is running. */
+  /** The elements that were bound last, used while no runtime is running. */
   #elements: Elements = {}
   #levelEnabled = false
   #micError: AgentError | null = null
   #playbackBlocked: "video" | "audio" | null = null
-  /** The picture's element while it is muted for want of a click, and not by the page. */
+  /** The picture's element while it is muted because sound needs a click, not because the page muted it. */
   #silenced: HTMLMediaElement | undefined
-  /** Ends the watch of the devices. */
+  /** Stops watching for changes of the devices. */
   #unwatch: (() => void) | undefined
-  /** `disconnect` was called before the program was loaded; the program will emit the change again. */
+  /** Set when `disconnect` was called before the program was loaded; the program will emit the same state changes again. */
   #leftEarly = false
 
   /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
@@ -68,18 +68,18 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   /**
    * Connects; resolves when the agent is ready. While connecting, a second call waits
-   * for the same connection; afterwards it resolves at once, also while a lost connection
-   * is being made again. The error of a failed connect carries `phase` and `timings`.
-   * Call `disconnect()` and `setToken()` before another try: disconnecting discards the
-   * token.
+   * for the same connection; once connected it resolves at once, also while a lost
+   * connection is being restored. The error of a failed connect carries `phase` and
+   * `timings`. Call `disconnect()` and `setToken()` before another try: disconnecting
+   * discards the token.
    */
   async connect(options?: CallOptions): Promise<void> {
     await this.callActive("connect", options)
   }
 
   /**
-   * Opens the connection, joins and reaches the relay ahead of time, without microphone or
-   * media, so that a `connect()` within the next minute (`prepareIdle`) is faster.
+   * Opens the connection, joins, and allocates the relay ahead of time, without microphone
+   * or media, so that a `connect()` within the next minute (`prepareIdle`) is faster.
    */
   async prepare(options?: CallOptions): Promise<void> {
     await this.callActive("prepare", options)
@@ -111,8 +111,8 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   // --- Talking
 
   /**
-   * Sends a typed turn; true when it was sent, false when the session ended
-   * first. Waits for the end of a turn that can't be interrupted.
+   * Sends a typed turn. Resolves with true when it was sent, with false when the session
+   * ended first. Waits for the end of a turn of the agent that can't be interrupted.
    */
   async speak(text: string, options?: CallOptions): Promise<boolean> {
     return this.live.call("speak", options, text)
@@ -160,7 +160,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   // --- Context
 
-  /** Sends one still of a shared screen, a JPEG or PNG. */
+  /** Sends one image of a shared screen, as JPEG or PNG. */
   sendScreenShot(image: ArrayBuffer | ArrayBufferView): void {
     this.live.callSync("sendScreenShot", image)
   }
@@ -199,12 +199,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     await this.live.call("switchMic", options, deviceId)
   }
 
-  /** The devices that the browser shows, also without a runtime; `devicesChanged` says when to ask again. */
+  /** Lists the devices that the browser reports; needs no runtime. Call it again after `devicesChanged`. */
   async listDevices(options?: CallOptions): Promise<{ mics: Device[]; speakers: Device[] }> {
     return listDevices(options)
   }
 
-  /** Caps the microphone's sender, in kbit/s; 0 removes the cap. */
+  /** Limits the bitrate of the microphone's sender, in kbit/s; 0 removes the limit. */
   async setAsrBandwidth(kbps: number, options?: CallOptions): Promise<void> {
     await this.live.call("setAsrBandwidth", options, kbps)
   }
@@ -232,7 +232,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   unmuteAudioOutput(): void {
     this.remote.callSync("unmuteAudioOutput")
-    if (this.#silenced) void this.#silence() // it is a click that is missing
+    if (this.#silenced) void this.#silence() // the browser still needs a click for sound
   }
 
   /** Sets the volume, clamped to 0 to 1. Throws `bad_request` for anything but a number. */
@@ -247,12 +247,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.remote.call("setAudioOutput", options, deviceId)
   }
 
-  /** Plays what `playbackBlocked` names; call it in a click handler. */
+  /** Plays what the browser has blocked (`playbackBlocked`); call it in a click handler. False if not all of it plays. */
   async startPlayback(options?: CallOptions): Promise<boolean> {
     this.#unsilence()
     const plays = await this.remote.call<boolean>("startPlayback", options)
     if (plays) this.#playbackBlocked = null
-    else if (this.#playbackBlocked === "audio") await this.#silence() // the picture at least
+    else if (this.#playbackBlocked === "audio") await this.#silence() // plays at least the picture, without sound
     return plays
   }
 
@@ -271,7 +271,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.values.speaking
   }
 
-  /** Whether a turn was sent and no part of its answer has come yet. */
+  /** Whether a turn was sent and no part of its answer has arrived yet. */
   get responsePending(): boolean {
     return this.values.responsePending
   }
@@ -317,9 +317,9 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   }
 
   /**
-   * Why there is no microphone: it was refused, is missing or was taken away. The codes
-   * are in `MIC_ERROR_CODES`. Null again once a microphone is attached, and at the next
-   * connect.
+   * Why there is no microphone, e.g. the permission was refused or the device was removed.
+   * The codes are in `MIC_ERROR_CODES`. Null again once a microphone is attached, and at
+   * the next connect.
    */
   get micError(): AgentError | null {
     return this.#micError
@@ -353,7 +353,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.#bound.audioEl ?? null
   }
 
-  /** Picture and voice; the same object through every recovery. */
+  /** The stream with picture and voice; it stays the same object through every recovery. */
   get avatarStream(): MediaStream | null {
     return this.#bound.avatarStream ?? null
   }

@@ -2,8 +2,8 @@
  * agentruntime/chat: the part of the package for pages without an avatar. It loads
  * chat.wasm, and never agentruntime.wasm.
  *
- * A page that imports `agentruntime` too shares classes and the running program
- * between both.
+ * In a page that also imports `agentruntime`, both have the same classes and the same
+ * running program.
  */
 import { requestInit, type AppInitOptions, type AppInitResult } from "./appinit.js"
 import { chatProgram, type LoadOptions } from "./load.js"
@@ -57,7 +57,7 @@ export async function load(options: LoadOptions = {}): Promise<void> {
   await chatProgram(options)
 }
 
-/** Requests what a session needs to connect from the service. */
+/** Requests from the service what a session needs to connect. */
 export function appInit(options: AppInitOptions): Promise<AppInitResult> {
   return requestInit(chatProgram, options)
 }

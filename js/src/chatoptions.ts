@@ -7,7 +7,7 @@ export type { ChatSettings } from "./settings.js"
 /** Options of `ChatSession`: a token, and any other option. */
 export type ChatOptions = WithToken<ChatSettings>
 
-/** Options of a single turn; with `signal` the service stops generating too. */
+/** Options of a single turn; aborting `signal` also makes the service stop generating. */
 export type TurnOptions = TurnSettings & CallOptions
 
 /** Checks the options of a `ChatSession` and converts them to the form that internal/page takes. */

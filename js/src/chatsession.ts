@@ -8,9 +8,10 @@ import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from
 /**
  * A text conversation with an agent: no permanent connection, no media, no permission for a microphone.
  *
- * The constructor loads nothing: `connect()` loads the runtime, or `preload()` before;
- * calls made earlier take effect in order. Errors are `AgentError`s: switch on their `code`
- * (docs/errors.md). Attach listeners before `connect()`: events are not replayed.
+ * The constructor loads nothing: the runtime is loaded by `connect()`, or earlier by
+ * `preload()`. Calls made before it is loaded are queued and take effect in order.
+ * Errors are `AgentError`s: switch on their `code` (docs/errors.md). Attach listeners
+ * before `connect()`: events are not replayed.
  */
 export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   /** `connect` was called: later calls wait for the program to load. */
@@ -33,8 +34,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
 
   /**
    * Opens the session and sends the kickoff; without a kickoff nothing is sent. Resolves
-   * at once when it is connected. Rejects with `invalid_state` after the end, or
-   * `load_failed`.
+   * at once when already connected. Rejects with `invalid_state` when the session has
+   * ended, or with `load_failed`.
    */
   async connect(options?: CallOptions): Promise<void> {
     this.#connectCalled = true
@@ -58,8 +59,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
    * Sends one turn and resolves with the complete answer. Turns run one after another;
    * at most 100 are queued.
    *
-   * Rejects with `bad_request` (empty), `validation_error` (options),
-   * `invalid_state` (not connected), `rate_limited`, `aborted`, the codes of HTTP,
+   * Rejects with `bad_request` (empty text), `validation_error` (options),
+   * `invalid_state` (not connected), `rate_limited`, `aborted`, the codes of HTTP replies,
    * `network_error`, `server_error`, `client_variables_disabled`; and
    * `thread_access_denied` and `stream_error`, whose `body` has the answer up to the error.
    */
@@ -69,10 +70,10 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   }
 
   /**
-   * Sends one turn when the loop begins, and yields every segment of the answer as
-   * it arrives, error segments too; the turn's error is thrown at the end. Nothing is
-   * read ahead of the loop but what came in one piece from the network. Leaving the loop
-   * aborts the turn.
+   * Sends one turn when the loop begins, and yields every segment of the answer as it
+   * arrives, including error segments; the turn's error is thrown at the end. Only
+   * segments that arrived together from the network are read ahead of the loop. Leaving
+   * the loop aborts the turn.
    *
    * Never await another turn inside the loop: later turns start only after the loop
    * has ended, so both would wait forever.
@@ -88,7 +89,7 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
     return this.values.state
   }
 
-  /** The dialogue: the one given, or that of the first reply. */
+  /** The id of the thread: the given one, or the one in the first reply. */
   get threadId(): string | undefined {
     return this.values.threadId
   }
@@ -101,7 +102,7 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
     return this.values.kickoff
   }
 
-  /** Whether a turn was sent and no part of its answer has come yet. */
+  /** Whether a turn was sent and no part of its answer has arrived yet. */
   get responsePending(): boolean {
     return this.values.responsePending
   }

@@ -1,7 +1,7 @@
 /**
  * agentruntime/compat: everything of `agentruntime`, and what pages import from the
- * service's reference client under the names that it has there, so that a page written
- * for it moves over by changing imports. docs/moving.md has a table of all names.
+ * service's reference client, under the names used there, so that a page written for that
+ * client moves over by changing its imports. docs/moving.md has a table of all names.
  */
 export * from "./index.js"
 export { AgentSession as KalturaAgentSession } from "./agentsession.js"

@@ -19,12 +19,12 @@ export type ConverseOnceOptions = WithToken<ConverseSettings & CallOptions & {
 
 /**
  * Runs a text turn without a session and yields each segment of the answer as it
- * arrives. The request is sent when the loop begins, nothing is read ahead of the
- * loop but what came in one piece from the network, and leaving it ends the request.
+ * arrives. The request is sent when the loop begins, and ends when the loop is left. Only
+ * segments that arrived together from the network are read ahead of the loop.
  *
  * Throws synchronously for bad options: `bad_request`, `validation_error`,
  * `unknown_capability`, `insecure_transport` or `wrong_token_scope`. The loop
- * throws the codes of HTTP (docs/errors.md), `network_error`, `server_error`,
+ * throws the codes of HTTP replies (docs/errors.md), `network_error`, `server_error`,
  * `client_variables_disabled`, `aborted` and `load_failed`; error segments are
  * yielded like any other.
  */
@@ -34,10 +34,10 @@ export function converse(options: ConverseOptions): AsyncIterableIterator<Segmen
 }
 
 /**
- * Runs a text turn and resolves with its whole answer: at most 2,000 segments and
- * 4 MiB, marked as `truncated` beyond, unless it only calls tools. Rejects like the
- * loop over `converse`, and with `thread_access_denied` and `stream_error`, whose
- * `body` has the answer up to the error.
+ * Runs a text turn and resolves with its whole answer. Reading ends after 2,000 segments
+ * or 4 MiB (`truncated`), and when there are more than 8 segments of type `tool`
+ * (`spiralStopped`). Rejects like the loop over `converse`, and with
+ * `thread_access_denied` and `stream_error`, whose `body` has the answer up to the error.
  */
 export async function converseOnce(options: ConverseOnceOptions): Promise<ChatTurn> {
   const { signal, ...request } = plainTurn(options, ["throw", "return"])

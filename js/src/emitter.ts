@@ -36,9 +36,9 @@ export class Emitter<Events extends { error: unknown }> {
   }
 
   /**
-   * Adds a listener for events of every name, such as a log, and returns the function
-   * that removes it. `localMicLevel` and `localSpeakingChanged` are measured only for
-   * listeners of their own.
+   * Adds a listener for all events, e.g. for a log, and returns the function that removes
+   * it. `localMicLevel` and `localSpeakingChanged` are measured only while one of them has
+   * a listener of its own.
    */
   onAny(listener: (event: keyof Events, payload: unknown) => void, options?: ListenOptions): () => void {
     if (typeof listener !== "function") throw new TypeError("the listener of all events must be a function")
@@ -71,8 +71,8 @@ export class Emitter<Events extends { error: unknown }> {
 
   /** Calls the listeners of an event in the order in which they were added. */
   emit<K extends keyof Events>(event: K, payload: Events[K]): void {
-    // Listeners added or removed by a listener count from the next event on, because
-    // the lists are replaced, not changed.
+    // Listeners added or removed by a listener take effect from the next event on,
+    // because the lists are replaced, not changed.
     for (const entry of this.#entries.get(event) ?? []) {
       if (entry.once) this.#keep(event, (other) => other !== entry)
       this.#call(event, () => entry.listener(payload as never))
@@ -162,7 +162,7 @@ export class SessionEmitter<Events extends { error: unknown; ended: unknown }> e
       const done = new AbortController()
       const until = { signal: done.signal }
       this.on(event, put, until)
-      // `sessionCompleted` follows `ended`, when the service has answered.
+      // `sessionCompleted` follows `ended`, when the service has replied.
       if (event !== "ended" && event !== "sessionCompleted") this.once("ended", end, until)
       this.#streams.set(end, event)
       signal?.addEventListener("abort", () => fail(cancelled(signal)), until)

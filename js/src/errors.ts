@@ -4,7 +4,7 @@ import type { Timings } from "./events.js"
 /** The fields of an AgentError; the JSON form of the Go program's errors. */
 export interface AgentErrorFields {
   type?: string
-  /** That of a server may be another one. */
+  /** A server may send a code that is not in the list. */
   code: ErrorCode | (string & {})
   title?: string
   detail?: string
@@ -88,7 +88,7 @@ function asError(cause: unknown): unknown {
   return typeof cause === "string" ? new Error(cause) : cause
 }
 
-// The meaning of each code, generated from runtime/fault.
+// The document with the meaning of each code, generated from runtime/fault.
 export const docs = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#"
 
 // Titles of the codes that are used without the Go program.

@@ -31,8 +31,8 @@ export interface LoadOptions extends FileOptions {
  * they need by themselves; call `load` to load early or to set options. After a
  * failure, and after the runtime has ended, the next call loads again.
  *
- * In Chromium, the program starts and connects in a worker first, without network: the
- * page's own thread then need not compile what that takes.
+ * In Chromium, the program first starts and connects in a worker, without a network, so
+ * that the page's own thread need not compile the functions that this takes.
  *
  * Rejects with code `load_failed`, whose message names the address and the cause, or
  * `aborted` by signal or `dispose`.
@@ -43,7 +43,7 @@ export async function load({ program = "full", ...options }: LoadOptions = {}): 
   await fullProgram(options)
 }
 
-/** Requests what a session needs to connect from the service. */
+/** Requests from the service what a session needs to connect. */
 export function appInit(options: AppInitOptions): Promise<AppInitResult> {
   return requestInit((wait) => program("chat", full, wait), options)
 }

@@ -57,9 +57,9 @@ let downloads = new AbortController()
  * Returns a program that can do what `need` names; loads file if there is none.
  *
  * Everything in the package follows one rule: AvatarSession and AgentSession need the
- * full program. Calls without media use a program that is loaded or loading, the full
- * one first; otherwise they load chat.wasm, except `appInit`, which loads the program
- * of its entry of the package.
+ * full program. Calls without media use a program that is loaded or loading, preferably
+ * the full one; otherwise they load chat.wasm, except `appInit`, which loads the program
+ * of the package entry that it is imported from.
  */
 export function program(need: ProgramName, file: ProgramFile, options: LoadOptions = {}): Promise<Program> {
   const existing = current.full ?? (need === "chat" ? current.chat : undefined)
@@ -176,7 +176,7 @@ export async function compile(url: URL, name: string, signal: AbortSignal): Prom
   }
 }
 
-/** Compiles a file of the disk: fetch of Node.js reads none. */
+/** Compiles a file on disk, which fetch of Node.js can't read. */
 async function compileFile(files: Node["fs"], url: URL): Promise<WebAssembly.Module> {
   try {
     return await WebAssembly.compile(await files.promises.readFile(node("url")!.fileURLToPath(url.href)))
@@ -204,7 +204,7 @@ async function fetchModule(url: URL, name: string, signal: AbortSignal, watch: (
   if (!response.ok) throw failed(`cannot be fetched: HTTP ${status}; is ${name} served there? ${advice}`, { status, retryable: status >= 500 })
   const type = (response.headers.get("content-type") ?? "").trim().toLowerCase()
   // Watch a copy and compile the response itself, because browsers cache compiled code
-  // by its URL. An error of the copy is one of the response too.
+  // by its URL. An error of the copy is also an error of the response.
   watch(response.clone()).catch(() => {})
   try {
     if (type === wasmType) return await WebAssembly.compileStreaming(response)

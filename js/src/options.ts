@@ -5,19 +5,19 @@ import { argTypes, capabilityNames, completionChecks, reservedVars, sessionCheck
 export { argTypes } from "./settings.js"
 export type { AuditActor, AuditEvent, CompletionSettings, Region, ResponseInfo, SessionSettings, TokenKind, TurnCredentials } from "./settings.js"
 
-/** A token, or an object that has one, such as appInit's reply; its kind and account count where the options don't tell them. */
+/** A token, or an object that has one, such as appInit's reply; its `kind` and `partnerId` are used where the options have none. */
 export type Token = string | { ks: string; kind?: TokenKind | undefined; partnerId?: string | number | undefined }
 
 /** Options with the token that they need, as `token` or as `ks`. */
 export type WithToken<Settings> = Settings & ({ token: Token; ks?: Token | undefined } | { ks: Token; token?: Token | undefined })
 
-/** A token of a transport's own, if it has one. */
+/** The token of a single transport, if it has its own. */
 export interface OwnToken {
   token?: Token | undefined
   ks?: Token | undefined
 }
 
-/** Prompt variables. In an update `""` or null clears one, and one that is undefined stays. Numbers are finite. */
+/** Prompt variables. In an update, `""` or null clears a variable, and undefined leaves it as it is. Numbers must be finite. */
 export type RequestVars = Record<string, string | number | boolean | null | undefined>
 
 /** States of a capability; `disabled` is a veto. */
@@ -46,12 +46,12 @@ const injected = [
   "transportFactories",
 ] as const
 
-/** Parts that the reference client takes from the page. This runtime has its own, and refuses these with `bad_request`. */
+/** Options with which a page replaces parts of the reference client. This runtime refuses them with `bad_request`: it always uses its own parts. */
 export type Injected = { [Name in (typeof injected)[number]]?: undefined }
 
 /**
- * Throws `bad_request` for parts that the session would not use: a page that gives a
- * fetch of its own, say, relies on it.
+ * Throws `bad_request` for parts of the page that the session would not use: a page that
+ * passes its own fetch, for example, relies on its use.
  */
 function refuseInjected(given: PlainOptions): void {
   const names = injected.filter((name) => name in given)
@@ -61,8 +61,8 @@ function refuseInjected(given: PlainOptions): void {
 /** Options in the form that the Go program takes. */
 export type PlainOptions = Record<string, unknown>
 
-// Constructors throw before the Go program is loaded, so options are checked here too,
-// by the tables that settings.ts generates from Go's tags. The cases in
+// Constructors throw before the Go program is loaded, so options are checked here too, by
+// the tables in settings.ts, which are generated from Go's tags. The cases in
 // cmd/wasm/testdata test both sides.
 
 /** Returns the options without those that are undefined or null. */
@@ -138,7 +138,7 @@ export function plainPlace(given: PlainOptions): PlainOptions {
   return { ...plainOf({ ...toldBy(token), ...given }, sessionChecks), token: tokenOf(token) }
 }
 
-/** Checks the options of every session and those of checks, and converts them. */
+/** Checks the options that all sessions have and those in `checks`, and converts them. */
 export function plainSession(given: PlainOptions, checks: Readonly<Record<string, Check>>): PlainOptions {
   const { kickoff } = given
   refuseInjected(given)
@@ -163,7 +163,7 @@ export function plainAgentOptions(given: PlainOptions): PlainOptions {
   }
 }
 
-/** Checks the kind of a token for conversations, where it can be known: an admin token must not be in a page. */
+/** Throws `wrong_token_scope` for an admin token, where the kind is known: such a token must not be in a page. */
 export function checkConversationKind(given: PlainOptions): void {
   const { kind } = plainOf({ ...toldBy(given["token"] ?? given["ks"]), ...given }, { kind: sessionChecks["kind"]! })
   if (kind === "admin") throw localError("wrong_token_scope", "an admin token must not be used to converse; use a conversation or agent token")
@@ -176,7 +176,7 @@ function toldBy(token: unknown): PlainOptions {
   return { ...(kind != null && { kind }), ...(partnerId != null && { partnerId }) }
 }
 
-/** PartnerOf of runtime/session: the account in a token, "" if it can't be read. Both are tested with runtime/session/testdata/partners.json. */
+/** Like PartnerOf of runtime/session: the account in a token, "" if it can't be read. Both are tested with runtime/session/testdata/partners.json. */
 function partnerOf(token: string): string {
   try {
     const base64 = token.replace(/\..*/s, "").replace(/=+$/, "").replaceAll("-", "+").replaceAll("_", "/")
@@ -249,7 +249,7 @@ function addressOf(name: string, address: unknown, check: "address" | "address,e
   return text
 }
 
-/** PrivateHost of internal/fetch, for a hostname as URL normalizes it. Both are tested with internal/fetch/testdata/hosts.json. */
+/** Like PrivateHost of internal/fetch, for a hostname that URL has normalized. Both are tested with internal/fetch/testdata/hosts.json. */
 function isPrivate(hostname: string): boolean {
   const host = hostname.replace(/\.$/, "")
   if (host.startsWith("[")) return isPrivateIPv6(host.slice(1, -1))

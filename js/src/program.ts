@@ -54,7 +54,7 @@ export interface Holdings {
   goroutines: number
 }
 
-/** Exit code of a program that a trap has ended; Go exits with it after a panic. */
+/** Exit code of a program that ended with a trap; Go uses the same code after a panic. */
 const crashed = 2
 
 /** The global variable with the loader, which exists while the program starts. */
@@ -134,11 +134,11 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
   const loader = { AgentError, ready: (ready: Exports) => (exports = ready) }
   const ending = guard(go)
   go.env = { AGENTRUNTIME_LOADER: loaderName }
-  // run() executes package initialisers and main until main waits; they read these
+  // run() executes package initialisers and main until main blocks; they read these
   // variables.
   withGlobals({ fs, process, path, [loaderName]: loader }, () => go.run(instance)).catch(ending.trap)
 
-  if (!exports) throw localError("load_failed", "the WebAssembly file is not agentruntime: it exports nothing")
+  if (!exports) throw localError("load_failed", "the WebAssembly file is not agentruntime: it exports nothing; check wasmUrl")
   if (exports.version !== AGENTRUNTIME_VERSION) {
     exports.dispose()
     throw localError(
@@ -191,8 +191,8 @@ function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void 
     try {
       resume.call(go)
     } catch (cause) {
-      // The program can end inside a callback of a call that it makes. Exceptions
-      // while that call returns have no meaning.
+      // The program may have ended in a callback during a call that it made. An exception
+      // while that call returns has no meaning.
       if (go.exited) return
       // After a stack overflow no function can be called here: then mark the program
       // as ended, so that the next call reports it.

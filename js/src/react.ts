@@ -1,6 +1,6 @@
 /**
  * agentruntime/react: sessions as hooks, and the elements as components (docs/react.md).
- * Importing it does nothing, also on a server.
+ * Importing it has no side effects, also on a server.
  */
 export { AgentAvatar, AgentChat, type AgentAvatarProps, type AgentChatProps } from "./react/components.js"
 export {

@@ -44,7 +44,7 @@ interface PendingCall {
  * The TypeScript side of an object of the Go program. Calls made before the program
  * is loaded wait, and run in order once it is.
  *
- * The program never releases the JavaScript functions it has got, so they hold this
+ * The program never releases the JavaScript functions that it got, so they refer to this
  * object by weak references only. When the page drops the owner, this object is
  * collected with it, and the object in the program is disposed.
  */
@@ -62,7 +62,7 @@ export class Remote {
   #lastID = 0
   /** Passed to the finalizer when this object is collected. */
   readonly #handle: { methods?: Methods } = {}
-  /** The objects made by `hold`, and the object that made this one. */
+  /** The objects made by `reserve`, and the object that reserved this one. */
   readonly #held = new Set<Remote>()
   #holder: Remote | undefined
 
@@ -71,7 +71,7 @@ export class Remote {
     if (recipe) collector.register(this, this.#handle, this.#handle)
   }
 
-  /** Sets the owner. The first call that waits loads the program, not this. */
+  /** Sets the owner. It does not load the program: the first call that waits for it does. */
   attach(owner: Owner): void {
     this.#owner = owner
   }
@@ -84,11 +84,11 @@ export class Remote {
     return remote
   }
 
-  /** Gives a reserved object the methods of the one that this one has made in the program; calling gone ends it. */
+  /** Gives a reserved object the methods of its counterpart in the program, which this one has made; calling `gone` ends it. */
   hold(remote: Remote, methods: Methods): { dispatch: Dispatch; gone: () => void } {
     remote.#program = this.#program
     remote.#methods = methods
-    queueMicrotask(() => remote.#runPending()) // not now, when the program may be making it
+    queueMicrotask(() => remote.#runPending()) // not now: the program may still be making the object
     const weak = new WeakRef(remote)
     return { dispatch: Remote.#dispatch(weak), gone: Remote.#releaser(weak) }
   }
@@ -125,7 +125,7 @@ export class Remote {
   }
 
   /**
-   * Iterates over the sequence that a method returns. It is called for the first
+   * Iterates over the sequence that a method returns. The method is called for the first
    * `next()`; disposing this object ends the iteration with code `aborted`.
    */
   stream<T>(method: string, signal: AbortSignal | undefined, ...args: unknown[]): AsyncIterableIterator<T> {
@@ -227,7 +227,7 @@ export class Remote {
     for (const one of [...this.#held, this]) one.#runPending()
   }
 
-  /** Runs the calls that have waited. Each later call does too: it must not overtake them. */
+  /** Runs the waiting calls. Each later call does this first, so that it does not overtake them. */
   #runPending(): void {
     if (!this.#methods) return
     for (const call of this.#queue.splice(0)) {
@@ -281,7 +281,7 @@ export class Remote {
         try {
           remote.#owner?.receive(events[i] as string, events[i + 1])
         } catch (exception) {
-          reportError(exception) // the other events follow
+          reportError(exception) // the remaining events are still delivered
         }
       }
     })

@@ -6,7 +6,7 @@ import type { OAuthRequired, ToolCall } from "./events.js"
 import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
 import type { Callback, Remote } from "./remote.js"
 
-/** Options of every method that waits. */
+/** Options of every asynchronous method. */
 export interface CallOptions {
   /** Ends the call with code `aborted`. */
   signal?: AbortSignal | undefined
@@ -17,7 +17,7 @@ export interface Completion {
   ok: boolean
   reason?: "manual" | "already_sent" | "suppressed" | "disabled" | "no_thread" | "no_token" | "http_error" | "network_error"
   status?: number
-  /** Other tabs that hold the thread. */
+  /** How many other tabs have the thread open. */
   peers?: number
 }
 
@@ -34,14 +34,14 @@ export interface ArgRule {
   type?: (typeof argTypes)[number] | undefined
   /** Default false. */
   required?: boolean | undefined
-  /** The values that are allowed. */
+  /** The allowed values. */
   enum?: readonly unknown[] | undefined
 }
 
 /** The rules for the arguments of a tool, by name. */
 export type ArgsSchema = Readonly<Record<string, ArgRule>>
 
-/** The arguments that fit a schema, which are the only ones that a handler gets. */
+/** The type of the arguments that fit a schema; a handler is called with no others. */
 export type ToolArgs<Schema extends ArgsSchema> = string extends keyof Schema
   ? Record<string, unknown>
   : { -readonly [Name in keyof Schema as Schema[Name] extends { required: true } ? Name : never]: ArgOf<Schema[Name]> } & {
@@ -59,7 +59,7 @@ interface ArgValues extends Record<(typeof argTypes)[number], unknown> {
   dict: Record<string, unknown>
 }
 
-/** How a session is left. */
+/** Options of `disconnect`. */
 export interface DisconnectOptions {
   /** False leaves the conversation open at the service. Default true. */
   final?: boolean
@@ -73,7 +73,7 @@ export function withCallbacks(options: PlainOptions, remote: Remote): PlainOptio
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, callbackOf(value)]))
 }
 
-/** Events that come often and that only the page reads: the program leaves out those without a listener. */
+/** Frequent events that only the page uses: the program does not send those that have no listener. */
 const frequent = ["brainSegment", "transcript", "speechChunk"]
 
 // Keeps sessions that are connected or have calls under way from being collected,
@@ -83,16 +83,16 @@ const active = new Set<unknown>()
 // Older browsers lack it, and a computed member needs a value.
 const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")
 
-/** What sessions of every kind have. Values are the properties of one. */
+/** The base class of all sessions. `Values` are the properties of a session. */
 export abstract class Session<
   Events extends { stateChange: unknown; error: unknown; ended: unknown },
   Values extends { state: string },
 > extends SessionEmitter<Events> {
   readonly #remote: Remote
-  /** The properties before the runtime is there, and after it. */
+  /** The properties before the runtime is loaded, and after it has ended. */
   #last: Values
   #disposing: Promise<void> | undefined
-  /** What the program was last told to leave out. */
+  /** The events that the program was last asked to leave out. */
   #omitted: string[] = []
 
   constructor(initial: Values, remote: Remote) {
@@ -110,9 +110,9 @@ export abstract class Session<
   // --- Public methods
 
   /**
-   * Registers a handler for a client command and returns the function that
-   * removes it. What it returns becomes `toolCallResult`; the brain is answered
-   * with `respondToTool`. The schema gives the arguments of the handler their types.
+   * Registers a handler for calls of a client tool and returns the function that removes
+   * it. What the handler returns is emitted as `toolCallResult`; to send a result to the
+   * agent, call `respondToTool`. The schema defines the types of the handler's arguments.
    * Allowed at any time. Throws `bad_request`, also for a schema with an unknown type.
    */
   onToolCall<const Schema extends ArgsSchema = ArgsSchema>(
@@ -152,7 +152,7 @@ export abstract class Session<
     this.live.callSync("updateRequestVars", plain)
   }
 
-  /** Replaces the token for everything that needs one later. Throws `bad_request`, `wrong_token_scope`, and in text `invalid_state` after the end. */
+  /** Replaces the token for all later requests. Throws `bad_request`, `wrong_token_scope`, and `invalid_state` when the session has ended for good. */
   setToken(token: Token): void {
     checkConversationKind({ token })
     this.#remote.callSync("setToken", tokenOf(token))
@@ -192,7 +192,7 @@ export abstract class Session<
     return this.#last
   }
 
-  /** Whether nothing happens in a state unless the page calls a method: an unreferenced session may be collected in it. */
+  /** Whether nothing happens in a state until the page calls a method: an unreferenced session may then be garbage-collected. */
   protected abstract inactive(state: Values["state"]): boolean
 
   /** Whether a state is the last: the session can't begin again. */
@@ -262,7 +262,7 @@ export abstract class Session<
     if (this.inactive(state)) this.#stopped(this.final(state)) // otherwise the page has reconnected
   }
 
-  /** Called when no event follows, forGood when the session can't connect again. */
+  /** Called when no event follows; `forGood` means that the session can't connect again. */
   #stopped(forGood: boolean): void {
     active.delete(this)
     this.silent(forGood)

@@ -108,8 +108,8 @@ export class Stream<T> implements AsyncIterableIterator<T> {
 /** A sequence of the Go program, whose goroutine waits for each call of next. */
 export interface Source<T> {
   /**
-   * Returns the next values, at least one: those that came together from the network.
-   * The goroutine prepares one more call at most.
+   * Returns the next values, at least one: those that arrived together from the network.
+   * The goroutine reads ahead for one more call at most.
    */
   next(): Promise<IteratorResult<readonly T[]>>
   /** Ends and frees the sequence; must be the last call, also after the last value. */

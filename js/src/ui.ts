@@ -1,6 +1,6 @@
 /**
- * agentruntime/ui: what a page around a session is made of, without a framework and
- * without the runtime. Captions, a transcript as it was spoken, Markdown, the nine
+ * agentruntime/ui: the building blocks of a page around a session, without a framework and
+ * without the runtime: captions, a transcript as it was spoken, Markdown, the nine
  * widgets, WebVTT, the button for tap-to-talk and messages for visitors. What the service
  * sends is shown as text, never as markup. `agentruntime/ui.css` has the styles.
  */

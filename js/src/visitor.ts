@@ -75,7 +75,7 @@ export interface Message {
   updated_at?: RecordTime | null
   /** Segments or plain text. */
   content?: StoredSegment[] | string | null
-  /** Set while an answer is being given, and for good where the service broke off in the middle. The local service's own. */
+  /** True while the answer is being written, and permanently where the service stopped in the middle of it. Only the local service sends it. */
   unfinished?: boolean | null
   [key: string]: unknown
 }
@@ -83,11 +83,11 @@ export interface Message {
 /** A suggested first question: its text, or the service's record of it. */
 export type SuggestedQuestion = string | { question?: string | null; [key: string]: unknown }
 
-/** The abilities of a conversation with a token, as the service reports them; there may be other fields. */
+/** What conversations with the token can do, as the service reports it; there may be other fields. */
 export interface AssistantStatus {
   /** The visitor may talk to an AI. */
   aiConsent?: boolean | null
-  /** The agent's avatar; null for an agent that can't be seen. */
+  /** The agent's avatar; null for an agent without one. */
   avatar?: unknown
   /** The token carries a user id. */
   identifiedUser?: boolean | null
@@ -98,17 +98,17 @@ export interface AssistantStatus {
 export type Visitor = ReturnType<typeof visitor>
 
 /**
- * Returns the calls of one visitor outside of a conversation. Nothing is requested or
- * loaded yet. Throws `bad_request` without a token, for an unknown kind or region
- * and for a bad address, and `insecure_transport`.
+ * Returns the calls that a visitor can make outside of a conversation. Nothing is
+ * requested or loaded before the first of them. Throws `bad_request` for a missing token,
+ * an unknown kind or region and an invalid address, and `insecure_transport`.
  *
- * Each call is one request and takes `{ signal }` as its last argument. The lists of
- * `all` are read page by page as the loop needs them, until an empty page or the
- * service's total count; the same page repeatedly is an `invalid_response`.
+ * Each call is one request and takes `{ signal }` as its last argument. The loops of
+ * `all` request page after page as they need them, until an empty page or the service's
+ * total count; a page that is returned repeatedly is an `invalid_response`.
  *
- * Empty ids reject with `bad_request`, invalid filters with `validation_error`,
- * without a request. Others: the codes of HTTP
- * (docs/errors.md), `network_error`, `invalid_response`, `aborted`, `load_failed`.
+ * Empty ids reject with `bad_request`, invalid filters with `validation_error`, both
+ * without a request. Other codes: those of HTTP replies (docs/errors.md), `network_error`,
+ * `invalid_response`, `aborted`, `load_failed`.
  */
 export function visitor(access: VisitorAccess) {
   const plain = plainAccess(access)
@@ -128,7 +128,7 @@ export function visitor(access: VisitorAccess) {
   return {
     threads: {
       list: (query: ThreadQuery = {}, options?: CallOptions) => call<Page<Thread>>("threadList", query, options),
-      /** Threads that change during the loop may come twice or be missing: collect their ids before deleting. */
+      /** A thread that changes during the loop may be yielded twice or not at all: collect the ids before deleting. */
       all: (query: ThreadQuery = {}, options?: CallOptions) => stream<Thread>("threadAll", query, options),
       /** Rejects with `not_found` for an unknown id or another user's thread. */
       get: (id: string, options?: CallOptions) => call<Thread>("threadGet", { id }, options),
@@ -141,7 +141,7 @@ export function visitor(access: VisitorAccess) {
         return call<Page<Thread>>("threadDelete", { ids }, options as CallOptions | undefined)
       },
       transcript: (id: string, options?: CallOptions) => call<ThreadTranscript>("threadTranscript", { id }, options),
-      /** Merges values into the thread's analysis, key by key; no values are a `bad_request`. */
+      /** Merges values into the thread's analysis, key by key; without any value it rejects with `bad_request`. */
       setAnalysis: (id: string, values: Record<string, unknown>, options?: CallOptions) => call<Thread>("threadSetAnalysis", { id, values }, options),
       clearAnalysis: (id: string, options?: CallOptions) => call<Thread>("threadClearAnalysis", { id }, options),
     },
@@ -174,8 +174,9 @@ type DeletedIds = string[] | [ids: string[]]
 const queryKeys: Partial<Record<AsyncExport | StreamExport, readonly string[]>> = { threadList: [], threadAll: [], messageList: ["threadId"], messageAll: ["threadId"] }
 
 /**
- * Rejects conditions that the service would ignore and return everything: unknown
- * keys, an empty thread id, and numbers and dates that JSON writes as null.
+ * Throws `validation_error` for conditions that the service would ignore, and then return
+ * everything: unknown keys, an empty thread id, and numbers and dates that JSON writes as
+ * null.
  */
 function checkQuery(name: AsyncExport | StreamExport, about: unknown): void {
   const own = queryKeys[name]

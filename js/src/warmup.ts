@@ -3,7 +3,7 @@ import type { ProgramFile } from "./load.js"
 /** How long a start waits for the worker, in ms. It takes a fifth of that on a desktop. */
 const patienceMs = 1_000
 
-/** What the worker gets. */
+/** The message to the worker. */
 export interface WarmUp {
   readonly module: WebAssembly.Module
   readonly file: Pick<ProgramFile, "name" | "requiredExport">
@@ -31,7 +31,7 @@ export class WarmUpWorker {
     })
   }
 
-  /** Starts a worker; undefined in other browsers, which compile programs otherwise, and where workers are not allowed. */
+  /** Starts a worker; undefined in other browsers, which compile programs in another way, and where workers are not allowed. */
   static start(): WarmUpWorker | undefined {
     const { userAgentData } = (globalThis.navigator ?? {}) as { userAgentData?: { brands: { brand: string }[] } } // Node.js 20 has none
     if (!userAgentData?.brands.some(({ brand }) => brand === "Chromium")) return undefined

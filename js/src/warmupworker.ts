@@ -18,7 +18,7 @@ async function answer(input: string | URL | Request): Promise<Response> {
   return json({})
 }
 
-/** The messages of the service that follow one of the program, by how that begins. */
+/** The messages with which the service replies to one of the program, by the beginning of that message. */
 const replies: Readonly<Record<string, readonly string[]>> = {
   "": ['0{"sid":"warmup","pingInterval":25000,"pingTimeout":20000}'],
   "40": ['40{"sid":"warmup"}', '42["onServerConnected",{}]'],
@@ -121,7 +121,7 @@ async function connect(program: Program): Promise<void> {
     token: "warmup",
     videoEl: new StandInVideo(),
     micStartMode: "deferred",
-    pageLifecycleAware: false, // other tabs need not know
+    pageLifecycleAware: false, // nothing to announce to other tabs
     networkAware: false,
     logger: () => {},
   }

@@ -4,7 +4,7 @@ import type * as chat from "../src/chat.js"
 import type * as compat from "../src/compat.js"
 import { AgentError, FATAL_ERROR_CODES, type ErrorCode, type TurnWarning, type Warning, type WarningCode } from "../src/index.js"
 
-/** True for types that are the same, where string is not the same as a union that admits it. */
+/** True for identical types: string is not identical to a union that includes it. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
 // Checked by the compiler alone.

@@ -86,11 +86,11 @@ test("tool calls are parsed", () => {
 test("arguments are checked", () => {
   const { validateToolArgs } = compat
   assert.deepEqual(validateToolArgs({ page: "x", n: 1.5 }, { page: { type: "str", enum: ["home"] }, n: { type: "int" }, id: { required: true }, any: {} }), [
-    "id is missing", "n is no int", "page is not one of the allowed values",
+    "id is missing", "n must be of type int", "page is not one of the allowed values",
   ])
   assert.deepEqual(validateToolArgs({ a: "s", b: 1, c: 1.5, d: true, e: [], f: {} }, { a: { type: "str" }, b: { type: "int" }, c: { type: "float" }, d: { type: "bool" }, e: { type: "list" }, f: { type: "dict" } }), [])
-  assert.deepEqual(validateToolArgs({ f: null }, { f: { type: "dict" } }), ["f is no dict"])
-  assert.deepEqual(validateToolArgs([], {}), ["the arguments are no object"])
+  assert.deepEqual(validateToolArgs({ f: null }, { f: { type: "dict" } }), ["f must be of type dict"])
+  assert.deepEqual(validateToolArgs([], {}), ["the arguments must be an object"])
   assert.deepEqual(validateToolArgs({}, { toString: { required: true } }), ["toString is missing"])
   assert.throws(() => validateToolArgs({}, { a: { type: "text" as "str" } }), { code: "bad_request" })
 })

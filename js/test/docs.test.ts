@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url"
 const root = fileURLToPath(new URL("../../../", import.meta.url)) // of the repository, seen from the bundled test
 const compiler = join(root, "js/node_modules/typescript/bin/tsc")
 
-/** What the snippets of each document take for granted: its kind of session, and what a page around them would have. */
+/** The declarations that the snippets of each document need: its kind of session, and what a page around them would have. */
 const documents: Record<string, string> = {
   "README.md": "const show: (text: string) => void",
   "docs/chat.md": `
@@ -97,7 +97,7 @@ function blocksOf(text: string): Block[] {
   }))
 }
 
-/** What the code of a page takes from where the package is served is what a bundler takes from the package. */
+/** Turns a snippet into a module, whose imports of the served files become imports of the package. */
 const module = (code: string) =>
   code.replaceAll("{ … }", "{}").replaceAll(/"\/(?:js|agentruntime)\/dist\/(\w+)\.js"/g, (_, name) => `"agentruntime${name === "index" ? "" : "/" + name}"`) + "\nexport {}\n"
 
@@ -118,7 +118,7 @@ function compile(modules: Map<string, string>, names: string): string {
 const readDocument = (name: string) => blocksOf(readFileSync(join(root, name), "utf8"))
 const all = ["README.md", ...readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md")).map((name) => "docs/" + name), "e2e/testdata/README.md"]
 
-/** What checks the blocks of each language; those of the last row elsewhere. */
+/** The languages of blocks that are compiled here, and those that are checked elsewhere or not at all. */
 const scripts = ["js", "jsx", "ts", "tsx"]
 const elsewhere = ["go", "nginx", "mermaid", "yaml", ""] // internal/archtest, e2e/fresh; pictures, scripts of an agent, output
 
@@ -154,10 +154,10 @@ for (const name of all) {
   }
 }
 
-/** Other programs than make, go and npm that a reader is told to call. */
+/** The programs besides make, go and npm that the commands in a document may call. */
 const programs = "aws cp curl esbuild espeak-ng export ffmpeg localservice next node npx vite".split(" ")
 
-/** Checks that what a reader is told to call is there: targets of make, packages of Go, scripts of npm, files. */
+/** Checks that what the commands in a document call exists: targets of make, packages of Go, scripts of npm, files. */
 function checkCommands(body: string): void {
   const makefile = readFileSync(join(root, "Makefile"), "utf8")
   const manifest = JSON.parse(readFileSync(join(root, "js/package.json"), "utf8"))

@@ -43,7 +43,7 @@ const published = (() => {
   return { tarball, dir: join(dir, "package") }
 })()
 
-/** The names of what is a text. */
+/** The names of the text files in the package. */
 const files = readdirSync(published.dir, { recursive: true }).map((name) => String(name).replaceAll("\\", "/")).filter((name) => /\.(ts|js|map|json|md)$/.test(name))
 const textOf = (name: string) => readFileSync(join(published.dir, name), "utf8")
 

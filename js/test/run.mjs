@@ -9,8 +9,8 @@ import { build } from "esbuild"
 import { glue } from "../glue.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
-// Beside the sources, so that relative imports of dist/ mean the same; its own, so
-// that runs at the same time leave each other alone.
+// Beside the sources, so that relative imports of dist/ resolve in the same way; a new
+// directory, so that parallel runs don't interfere.
 const out = mkdtempSync(join(here, ".built-"))
 const tests = readdirSync(here).filter((name) => name.endsWith(".test.ts") && (process.argv.length < 3 || process.argv.includes(name)))
 

@@ -55,7 +55,7 @@ const chatNames: (keyof ChatEvents & keyof AvatarEvents)[] = [
   "toolCallInvalid", "oauthRequired", "sessionCompleted", "warning", "error", "ended",
 ]
 
-/** Writes down the names of a session's events: states, types of transcripts and segments by their own. */
+/** Records the names of a session's events: changes of state by the state, transcripts and segments by their type. */
 function record(session: AvatarSession | ChatSession): () => string {
   const seen: string[] = []
   for (const name of session instanceof ChatSession ? chatNames : avatarNames) {
@@ -154,7 +154,7 @@ test("the arguments of a tool are checked, and what its handler throws is report
   await session.connect()
   const invalid = session.next("toolCallInvalid")
   await session.sendText("add")
-  assert.deepEqual((await invalid).errors, ["a is no int", "b is not one of the allowed values", "c is missing"])
+  assert.deepEqual((await invalid).errors, ["a must be of type int", "b is not one of the allowed values", "c is missing"])
   remove()
   session.onToolCall("add", () => { throw new Error("no calculator") })
   const result = session.next("toolCallResult")

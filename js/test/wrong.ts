@@ -1,5 +1,5 @@
-// What must not compile, one use each: `npm run check` fails for an expectation that is
-// not met. Nothing of it runs.
+// Uses that must not compile: `npm run check` fails when one of them does compile. Nothing
+// here is run.
 import { type AgentError, AgentSession, appInit, AvatarSession, ChatSession, converse, load, MIC_ERROR_CODES, type ErrorCode } from "../src/index.js"
 
 export async function wrong(face: AvatarSession, chat: ChatSession, agent: AgentSession, error: AgentError): Promise<void> {
@@ -94,7 +94,7 @@ export async function wrong(face: AvatarSession, chat: ChatSession, agent: Agent
   await chat.speak("Hello")
 }
 
-/** The right uses beside them, which keep the wrong ones from being wrong for another reason. */
+/** The correct counterparts, which show that the wrong uses do not fail for another reason. */
 export async function right(face: AvatarSession, chat: ChatSession, agent: AgentSession, error: AgentError): Promise<void> {
   if (error.code === "capacity_unavailable" && error.phase === "join") return
   face.on("warning", ({ code, kind }) => code === "playback_blocked" && kind === "audio")

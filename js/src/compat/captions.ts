@@ -1,6 +1,7 @@
 import type { SpeechChunk, Transcript, Word } from "../events.js"
 
-// Of the Go runtime (runtime/avatar): a chunk that is no caption, and a duration that is missing.
+// As in the Go runtime (runtime/avatar): the duration that marks a chunk as no caption, and the one
+// assumed for a chunk without a valid duration.
 const sentinelMs = 1
 const unknownMs = 100
 
@@ -11,7 +12,7 @@ export function apportion(text: string, durationMs: number, offset = 0): Word[] 
   return words.map((word, at) => ({ word, startMs: Math.round(offset + (at * duration) / words.length) }))
 }
 
-/** Makes timed transcripts of the chunks of speech, and drops those of utterances that are over. */
+/** Makes timed transcripts from chunks of speech, and drops chunks of other utterances than the current one. */
 export class TranscriptTracker {
   #speechId = ""
   #elapsed = 0

@@ -1,17 +1,17 @@
-// The content of widgets, read as by runtime/converse/body.go, for pages that read segments
-// themselves. Both are tested with the same answers.
+// Parses the content of widgets like runtime/converse/body.go, for pages that read segments
+// themselves. Both are tested with the same test data.
 import type { Widget } from "../events.js"
 import { isObject, printable, sanitizeJson } from "./safety.js"
 
 type Values = Record<string, unknown>
 
-/** What the pieces of a widget make together. */
+/** The parsed content of a widget. */
 export interface Content {
   /** Undefined when the text has no structure. */
   readonly values: Values | undefined
   /** "" when the content was an object or an array. */
   readonly text: string
-  /** Of values that come from lines: what the items of lists say. */
+  /** For values parsed from lines: the texts of the items of each list, by its key. */
   readonly items?: ReadonlyMap<string, readonly string[]>
 }
 
@@ -57,7 +57,7 @@ function withoutFence(text: string): string {
 class LineParser {
   readonly values = new Map<string, unknown>()
   readonly items = new Map<string, string[]>()
-  #key = "" // whose list may follow
+  #key = "" // the key whose list may follow
   #dash = 0 // the indentation of that list
   #item: Map<string, unknown> | undefined
   readonly #open = new Map<string, Values[]>()
@@ -84,7 +84,7 @@ class LineParser {
 
   #listItem(indent: number, text: string): boolean {
     if (this.#key === "") {
-      if (this.values.size > 0) return false // the list of a key that has a value
+      if (this.values.size > 0) return false // a list below a key that already has a value
       this.#key = "items"
     }
     let list = this.values.get(this.#key) as Values[]
@@ -103,13 +103,13 @@ class LineParser {
   }
 }
 
-/** Splits "key: value"; a key is a word, so that a sentence with a colon and an address are none. */
+/** Splits "key: value". A key is a single word, so that an address or a sentence with a colon is not taken for a pair. */
 function pairOf(text: string): [key: string, value: string] | undefined {
   const [, key, value] = /^(\w[\w-]*):(|[ \t].*)$/s.exec(text) ?? []
   return key === undefined ? undefined : [key, value!.trim()]
 }
 
-/** The value that a text spells; a number that is too long to be exact is an id. */
+/** Converts a text to the value that it denotes; a number with too many digits to be exact stays a text, as an id. */
 function scalar(text: string): unknown {
   if (text === "true" || text === "false") return text === "true"
   if (text === "null") return null
@@ -118,7 +118,7 @@ function scalar(text: string): unknown {
   return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) && text.replace(/\D/g, "").length <= 15 ? Number(text) : text
 }
 
-/** Reads values by the names that their keys may have, and notes whether any was there. */
+/** Reads values by alternative key names; `hit` records whether any of the keys was present. */
 class Body {
   hit = false
   readonly #values: Values
@@ -163,7 +163,7 @@ class Body {
     })
   }
 
-  /** The first address that may be followed; `web` asks for an absolute one of http or https. */
+  /** The first address that is safe as a link; with `web` it must be absolute, http or https. */
   link(web: boolean, ...keys: string[]): string {
     return keys.map((key) => this.get(key)).map((value) => (typeof value === "string" ? value.trim() : "")).find((text) => {
       if (text === "" || printable(text) !== text || /[\t\n\r]/.test(text)) return false
@@ -251,7 +251,7 @@ const readers: Record<string, (b: Body) => Partial<Widget>> = {
   }),
 }
 
-/** The widget that a content is, for the name of a runtime without `-tool`. */
+/** Makes a widget of its content; `runtime` is the name of the runtime without `-tool`. */
 export function widgetOf(runtime: string, content: Content, more: Pick<Widget, "widgetName" | "speechId"> = {}): Widget {
   const widget = { runtime, ...more } as Widget
   const read = readers[runtime]
@@ -259,7 +259,7 @@ export function widgetOf(runtime: string, content: Content, more: Pick<Widget, "
     const body = new Body(content.values, content.items)
     const made = read?.(body)
     if (made && body.hit) return { ...widget, ...made }
-    if (!content.items || !read) return { ...widget, body: content.values } // else it was a sentence with a colon
+    if (!content.items || !read) return { ...widget, body: content.values } // otherwise the values are a sentence with a colon
   }
   if (runtime === "summary") return { ...widget, summary: { summary: content.text.trim(), bullets: [] } } as Widget
   return { ...widget, raw: content.text }

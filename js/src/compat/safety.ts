@@ -1,9 +1,9 @@
 import { safeUrl } from "../ui/dom.js"
 
-/** The characters of a text that comes from the service, of which the rest is cut. */
+/** How many characters of a text from the service are kept. */
 const inboundChars = 8000
 
-/** Removes control characters but tabs and ends of lines. */
+/** Removes control characters except tabs and line ends, and replaces lone surrogates. */
 export const printable = (text: string): string => text.replace(/\p{Cs}/gu, "\ufffd").replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g, "")
 
 const firstChars = (text: string, count: number): string => (text.length <= count ? text : [...text].slice(0, count).join(""))
@@ -11,13 +11,13 @@ const firstChars = (text: string, count: number): string => (text.length <= coun
 /** A text of the service as it may be kept: without control characters, and cut to 8,000 characters. */
 export const clampInbound = (text: string): string => firstChars(printable(text), inboundChars)
 
-/** Any value as a text for people: without control characters and secrets, cut to a number of characters. */
+/** Any value as a text for people: without control characters and secrets, cut to `limit` characters. */
 export const safeText = (value: unknown, limit = 2000): string => firstChars(redact(printable(typeof value === "string" ? value : value == null ? "" : String(value))), limit)
 
-/** Whether a value is an object and no array. */
+/** Whether a value is an object but not an array. */
 export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value)
 
-// What could replace the prototype of an object that it is copied to.
+// Keys that could replace the prototype of an object to which they are copied.
 const polluting: readonly string[] = ["__proto__", "constructor", "prototype"]
 const maxDepth = 64
 
@@ -38,7 +38,7 @@ const redacted = "[redacted]"
 const names = "ks|token|access_?token|secret|admin_?secret|password|passwd|pwd|credential|authorization|request_?vars"
 const isSecret = (name: string): boolean => new RegExp(`^(${names})$`, "i").test(name)
 
-// A token of the service is base64url of "v2|…", a web token that of '{"…'.
+// A token of the service is the base64url of "v2|…", a JSON Web Token that of '{"…'.
 const secrets: readonly [RegExp, string][] = [
   [/djJ8[\w+/=-]+/g, redacted],
   [/eyJ[\w-]{10,}(\.[\w-]+)+/g, redacted],
@@ -51,8 +51,8 @@ const secrets: readonly [RegExp, string][] = [
 
 /**
  * Removes what must not be in a log: tokens, credentials, secrets, private addresses and
- * variables of the prompt. Of an object it makes a copy. It does not look into escapes
- * and base64, as the runtime does with its own texts.
+ * variables of the prompt. An object is copied, not changed. Unlike the runtime's own
+ * redaction, it does not look into escapes and base64.
  */
 export function redact<T>(value: T): T {
   const text = (text: string) => secrets.reduce((rest, [pattern, by]) => rest.replace(pattern, by), text)

@@ -55,11 +55,11 @@ async function* chunksOf(source: ConverseSource): AsyncGenerator<Uint8Array | st
   }
 }
 
-/** Cuts a text into lines, however it comes. */
+/** Splits a text that arrives in pieces of any size into lines. */
 class Lines {
   readonly #decoder = new TextDecoder()
   #rest = ""
-  /** Whether the lines are server-sent events, once a line was seen. */
+  /** Whether the lines are server-sent events; undefined before the first line. */
   #events: boolean | undefined
 
   *take(chunk: Uint8Array | string): Generator<string, void, undefined> {
@@ -139,7 +139,7 @@ function contentOf(content: unknown, text: boolean): unknown {
 
 const spoken: readonly string[] = ["text", "avatar", "avatar-filler"]
 
-/** What a segment is for a page. */
+/** How a page treats a segment. */
 export type SegmentKind = "experience" | "error" | "spoken" | "control"
 
 export function segmentKind({ type }: Pick<Segment, "type">): SegmentKind {
@@ -150,26 +150,26 @@ export function segmentKind({ type }: Pick<Segment, "type">): SegmentKind {
 
 /** Options of {@link collectConverse}. */
 export interface CollectOptions {
-  /** The segments of type `tool` after which the turn counts as a spiral. Default 8. */
+  /** How many segments of type `tool` are read; a further one ends reading, as a spiral of tool calls. Default 8. */
   maxToolCalls?: number | undefined
-  /** The calls that are kept of one tool. Default 3. */
+  /** How many calls of one tool are kept. Default 3. */
   maxPerTool?: number | undefined
-  /** The segments after which the turn is cut. Default 2000. */
+  /** How many segments are read. Default 2000. */
   maxSegments?: number | undefined
-  /** The arguments of each tool. A call that does not fit is in `toolCallsInvalid` and not in `toolCalls`. */
+  /** The rules for the arguments of each tool, by its name. A call that breaks them is in `toolCallsInvalid` and not in `toolCalls`. */
   toolArgSchemas?: Readonly<Record<string, Readonly<Record<string, ArgRule>>>> | undefined
 }
 
-/** An answer as a whole. */
+/** A complete answer. */
 export interface CollectedTurn {
-  /** The spoken pieces in one. */
+  /** The text of all spoken segments. */
   text: string
   threadId: string
   messageId: string
   segments: Segment[]
   /** The widgets by their runtime, the last of each. */
   experiences: Record<string, Widget>
-  /** The widgets, as they came. */
+  /** All widgets, in the order received. */
   experiencesList: Widget[]
   /** The distinct calls. */
   toolCalls: ToolCall[]

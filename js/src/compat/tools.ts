@@ -1,12 +1,12 @@
-// What segments say of tools, read as by runtime/converse/tool.go, for pages that read
-// segments themselves. Both are tested with the same answers.
+// Parses the parts of segments that concern tools like runtime/converse/tool.go, for pages
+// that read segments themselves. Both are tested with the same test data.
 import { localError } from "../errors.js"
 import type { OAuthRequired, Segment, ToolCall } from "../events.js"
 import type { ArgRule } from "../session.js"
 import { argTypes } from "../settings.js"
 import { isObject } from "./safety.js"
 
-/** Reads the call of a tool from a segment or its text; undefined when it names none. */
+/** Reads a tool call from a segment or its text; undefined when it names no tool. */
 export function parseToolCall(source: Segment | string): ToolCall | undefined {
   const raw = typeof source === "string" ? source : source.content
   if (typeof raw !== "string") return undefined
@@ -25,7 +25,7 @@ export function parseToolCall(source: Segment | string): ToolCall | undefined {
   return call
 }
 
-/** The consecutive JSON objects from a place on, up to the first that is broken. */
+/** The consecutive JSON objects in a text from the position `at`, up to the first that can't be parsed. */
 function objectsAt(text: string, at: number): Record<string, unknown>[] {
   const objects: Record<string, unknown>[] = []
   for (;;) {
@@ -50,12 +50,12 @@ function objectsAt(text: string, at: number): Record<string, unknown>[] {
   }
 }
 
-/** The name of the tool that a `tool_response` tells of; undefined when it names none. */
+/** The name of the tool that a `tool_response` is about; undefined when it names none. */
 export function parseToolResponseName(source: Segment | string): string | undefined {
   return /^(\S+)\s+responded\b/.exec(textOf(typeof source === "string" ? source : source.content).trim())?.[1]
 }
 
-/** The authorisation that an `interruption` asks for; undefined for another segment, and without an address that a page may open. */
+/** The authorisation that an `interruption` asks for; undefined for any other segment, and when its address is not http or https. */
 export function parseOAuthRequired({ type, content, metadata }: Segment): OAuthRequired | undefined {
   if (type !== "interruption" || metadata?.subtype !== "oauth_required") return undefined
   let address: unknown = content
@@ -77,17 +77,17 @@ export function canonicalJson(value: unknown): string {
   ) ?? "null"
 }
 
-/** What is wrong with the arguments of a call, a sentence for each, none when they fit. Throws `bad_request` for a schema that is none. */
+/** Returns a sentence for each error in the arguments of a call, none when they fit the schema. Throws `bad_request` for an invalid schema. */
 export function validateToolArgs(args: unknown, schema: Readonly<Record<string, ArgRule>>): string[] {
   if (!isObject(schema)) throw localError("bad_request", "the schema of a tool must be an object")
-  if (!isObject(args)) return ["the arguments are no object"]
+  if (!isObject(args)) return ["the arguments must be an object"]
   const errors: string[] = []
   for (const [argument, { type, required, enum: allowed }] of Object.entries(schema)) {
     if (type && !(argTypes as readonly string[]).includes(type)) throw localError("bad_request", `the type of the argument ${argument} must be one of ${argTypes.join(", ")}`)
     const value = args[argument]
     if (!Object.hasOwn(args, argument)) {
       if (required) errors.push(`${argument} is missing`)
-    } else if (type && !types[type](value)) errors.push(`${argument} is no ${type}`)
+    } else if (type && !types[type](value)) errors.push(`${argument} must be of type ${type}`)
     else if (allowed && !allowed.some((one) => canonicalJson(one) === canonicalJson(value))) errors.push(`${argument} is not one of the allowed values`)
   }
   return errors.sort()

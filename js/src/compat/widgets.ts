@@ -9,7 +9,7 @@ export { parseContent, type Content } from "./content.js"
 /** The names of the nine widgets. */
 export const WIDGET_KINDS = WIDGET_RUNTIMES
 
-/** The names of the widgets' runtimes on the wire, by what the service calls each. */
+/** The names of the widgets' runtimes on the wire, by the service's name of each widget. */
 export const RUNTIMES = {
   flashcards: "flashcards-tool",
   followups: "followups-tool",
@@ -31,10 +31,10 @@ export const isKnownRuntime = (name: string): boolean => (WIDGET_KINDS as readon
 /** Reads the content of a widget: an object, or its text. */
 export const parseWidget = (runtime: string, content: unknown): Widget => widgetOf(normalizeRuntime(runtime), parseContent(content))
 
-/** The characters that are kept of a widget's text. */
+/** How many characters of a widget's text are kept. */
 const maxWidget = 1 << 20
 
-/** Puts widgets together from the pieces in which they come. */
+/** Puts widgets together from the segments in which they arrive. */
 export class SegmentAssembler {
   readonly #onWidget: (widget: Widget) => void
   readonly #onMalformed: (malformed: MalformedWidget) => void
@@ -88,13 +88,13 @@ export class SegmentAssembler {
     if (!open) return
     this.#open = undefined
     const content = parseContent(open.content ?? "")
-    if (isBlank(content)) return // it was announced, but nothing of it came
+    if (isBlank(content)) return // announced, but no content arrived
     if (cut && isBroken(content)) this.#onMalformed({ runtime: open.runtime, ...open.more, raw: content.text } as MalformedWidget)
     else this.#onWidget(widgetOf(open.runtime, content, open.more))
   }
 }
 
-/** The runtime of the widget that a segment belongs to, "" for a piece that goes on, undefined for another segment. */
+/** The runtime of the widget that a segment belongs to, "" for a further piece of the open widget, undefined for any other segment. */
 function runtimeOf({ type, metadata }: Segment): string | undefined {
   if (type === "unisphere-tool") return normalizeRuntime(metadata?.runtimeName ?? "")
   return isKnownRuntime(type) ? normalizeRuntime(type) : undefined
@@ -103,16 +103,16 @@ function runtimeOf({ type, metadata }: Segment): string | undefined {
 /** Draws a widget. */
 export type WidgetRenderer = (widget: Widget, options: WidgetOptions) => HTMLElement
 
-/** What draws each of the nine. */
+/** The renderer of each of the nine widgets. */
 export const DEFAULT_RENDERERS: Readonly<Record<string, WidgetRenderer>> = Object.fromEntries(WIDGET_KINDS.map((kind) => [kind, drawWidget]))
 
 /** Options of {@link mountWidget}. */
 export interface MountOptions {
-  /** Removes what the target has. Default false. */
+  /** Whether the present content of the target is removed. Default false. */
   replace?: boolean | undefined
-  /** Called for what the visitor does. */
+  /** Called for each action of the visitor. */
   onAction?: ((action: WidgetAction) => unknown) | undefined
-  /** Called with the element in its place. */
+  /** Called after the element was added to the target. */
   onMount?: ((element: HTMLElement, widget: Widget) => void) | undefined
 }
 
@@ -131,27 +131,27 @@ export function mountWidget(widget: Widget, target: Element, options: MountOptio
 export interface ExperienceRendererOptions {
   /** Any session. */
   session: SessionLike
-  /** The element of the widgets, or what puts a widget's element in its place. */
+  /** The element to which widgets are added, or a function that puts a widget's element in its place. */
   mount?: Element | ((element: HTMLElement, widget: Widget) => void) | undefined
-  /** The element of the widgets, when `mount` is not given. */
+  /** The element to which widgets are added, unless `mount` is a function. */
   target?: Element | undefined
-  /** Called for what the visitor does. */
+  /** Called for each action of the visitor. */
   onAction?: ((action: WidgetAction) => unknown) | undefined
-  /** What draws a runtime, in place of this package. */
+  /** Renderers in place of those of this package, by the name of the runtime without `-tool`. */
   renderers?: Readonly<Record<string, WidgetRenderer>> | undefined
-  /** Whether a widget replaces the ones before. Default false. */
+  /** Whether a widget replaces the previous ones. Default false. */
   replace?: boolean | undefined
   /** Whether a new turn removes the widgets. Default true. */
   clearOnTurnStart?: boolean | undefined
-  /** The widgets that are kept. Default 100. */
+  /** How many widgets are kept. Default 100. */
   maxRendered?: number | undefined
-  /** Called for a widget of a runtime that nothing draws. Default: it is not shown. */
+  /** Called for a widget whose runtime has no renderer. Default: it is not shown. */
   onUnhandled?: ((widget: Widget) => void) | undefined
 }
 
 /** Draws the widgets of a session from `start()` to `stop()`. */
 export class ExperienceRenderer {
-  /** What is shown, the latest last. */
+  /** The widgets that are shown, oldest first. */
   readonly rendered: { readonly widget: Widget; readonly element: HTMLElement }[] = []
   readonly #options: ExperienceRendererOptions
   readonly #renderers: Map<string, WidgetRenderer>
@@ -174,17 +174,17 @@ export class ExperienceRenderer {
     return this.rendered.at(-1)?.widget
   }
 
-  /** Sets what draws a runtime. */
+  /** Sets the renderer of a runtime. */
   register(runtime: string, renderer: WidgetRenderer): void {
     this.#renderers.set(normalizeRuntime(runtime), renderer)
   }
 
-  /** Whether a runtime is drawn. */
+  /** Whether a runtime has a renderer. */
   has(runtime: string): boolean {
     return this.#renderers.has(normalizeRuntime(runtime))
   }
 
-  /** Draws the widgets that come from now on. */
+  /** Draws the widgets that the session emits from now on. */
   start(): void {
     if (this.#scope) return
     const { session, clearOnTurnStart = true } = this.#options
@@ -195,13 +195,13 @@ export class ExperienceRenderer {
     })
   }
 
-  /** Draws no more; what is shown stays. */
+  /** Stops drawing; the widgets that are shown stay. */
   stop(): void {
     this.#scope?.end()
     this.#scope = undefined
   }
 
-  /** Draws a widget; undefined when nothing draws its runtime. */
+  /** Draws a widget; returns undefined when its runtime has no renderer. */
   render(widget: Widget): HTMLElement | undefined {
     const { onAction, replace, maxRendered = 100, onUnhandled } = this.#options
     const renderer = this.#renderers.get(widget.runtime)

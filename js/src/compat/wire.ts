@@ -1,4 +1,4 @@
-// What a page needs that speaks with the service itself. The sessions don't use it.
+// Helpers for a page that talks to the service directly. The sessions don't use them.
 import { localError } from "../errors.js"
 import type { Segment } from "../events.js"
 import { capabilityNames, regions, type AgentAction } from "../settings.js"
@@ -21,13 +21,13 @@ export const EXPERIENCES = ["markdown", "summarization", "flashcards", "avatar_o
 /** The models of a turn; the primary one has no name on the wire. */
 export const MODEL_TYPES = ["primary", "fast"] as const
 
-/** The name of a model on the wire, undefined for the primary one. Throws `bad_request` for another. */
+/** The name of a model on the wire, undefined for the primary one. Throws `bad_request` for an unknown model. */
 export function modelTypeWire(model?: (typeof MODEL_TYPES)[number] | null): "fast" | undefined {
   if (model != null && !MODEL_TYPES.includes(model)) throw localError("bad_request", `the model must be one of ${MODEL_TYPES.join(", ")}`)
   return model === "fast" ? model : undefined
 }
 
-/** The seconds between the requests for a free agent, each of which varies by 15 %. */
+/** The waits between requests for a free agent, in seconds; each is varied by up to 15 %. */
 export const CAPACITY_BACKOFF = [30, 45, 60, 90, 120, 180, 240, 300, 360] as const
 
 /** The four addresses of a relay; none without a host. */
@@ -42,7 +42,7 @@ export function iceConfig({ turnServerUrl, turnCredentials, isFirefox = false }:
   return { iceServers: turnServers(turnServerUrl, turnCredentials), iceTransportPolicy: isFirefox ? "all" : "relay", bundlePolicy: "max-bundle" }
 }
 
-/** The address of the avatar's media: the one of the service's reply, or one made of its session. */
+/** The address of the avatar's media: the one in the service's reply, or one made of the session id. */
 export function whepUrl({ webrtcUrl, srsBaseUrl = "", sessionId = "" }: { webrtcUrl?: string | null; srsBaseUrl?: string; sessionId?: string }): string {
   return webrtcUrl || `${srsBaseUrl.replace(/\/$/, "")}/rtc/v1/whep/?app=app&stream=${encodeURIComponent(sessionId)}`
 }
@@ -75,13 +75,13 @@ export function buildJoin({ token, room, threadId, entryId, contextId, contextTy
 /** The payload of `stvNewSession`. */
 export const buildStvNewSession = (room: string): { room_id: string } => ({ room_id: room })
 
-/** The two payloads of `onTextEntered` that are a typed turn: the first alone interrupts. */
+/** The two payloads of `onTextEntered` that make a typed turn; the first one, sent alone, interrupts the agent. */
 export const buildTextEntered = (text: string): [object, object] => [{ text: "", isFinal: false, isSpeechStart: true }, { text, isFinal: true }]
 
 /** Whether the reply to `stvNewSession` is for a conversation without a picture. */
 export const isAudioMode = (reply: unknown): boolean => isObject(reply) && /no STV session/i.test(String(reply["status"]))
 
-/** What the agent would start with a segment, as `onAgentAction` gets it; undefined when nothing. */
+/** The action that a segment would start, in the form that `onAgentAction` gets; undefined for none. */
 export function classifyAgentAction(segment: Segment): AgentAction | undefined {
   const { type, metadata, content } = segment
   if (type === "tool") {

@@ -18,7 +18,7 @@ import { Stage } from "./stage.js"
 import { open, type Actions, type Mode, type Part, type Phase, type State } from "./state.js"
 import css from "./style.css"
 
-/** How long a reply of `appInit` that was requested early is used, in ms: its token expires. */
+/** How long an early reply of `appInit` may be used, in ms, because its token expires. */
 const initMs = 5 * 60_000
 
 /** Captions, Markdown and widgets, which are not needed before a conversation. */
@@ -48,7 +48,7 @@ export interface AgentElement extends AttributeProperties {
 export abstract class AgentElement extends Base {
   static readonly observedAttributes: readonly string[] = Object.values(attributes)
 
-  /** The modes without the attribute `modes`. */
+  /** The modes of an element that has no attribute `modes`. */
   protected abstract readonly defaultModes: readonly Mode[]
 
   #token: Source<Token> | undefined
@@ -56,10 +56,10 @@ export abstract class AgentElement extends Base {
   #options: SessionOptions = {}
   #ownLabels: Partial<Labels> | undefined
   #session: AnySession | undefined
-  /** Ends what the current conversation has begun: requests, listeners. */
+  /** Aborts the requests of the current conversation, and removes its listeners. */
   #run = new AbortController()
   #starting: Promise<void> | undefined
-  /** Ends the turn in text that was sent last. */
+  /** Aborts the turn that was sent last. */
   #turn: AbortController | undefined
   /** The reply that was requested early, and when. */
   #early: { at: number; reply: Promise<AppInitResult> } | undefined
@@ -86,7 +86,7 @@ export abstract class AgentElement extends Base {
     pending: false,
   }
 
-  // The parts are made when the element is first in a document.
+  // The parts are made when the element is first added to a document.
   #parts: readonly Part[] = []
   #frame: HTMLElement | undefined
   #stage: Stage | undefined
@@ -96,7 +96,7 @@ export abstract class AgentElement extends Base {
 
   // --- Public
 
-  /** Starts the conversation; resolves when the agent is there, or when the conversation was ended first. Rejects with the error that is shown. */
+  /** Starts the conversation; resolves when the agent is connected, or when the conversation was ended first. Rejects with the error that is shown. */
   start(): Promise<void> {
     if (open(this.#state) && !this.#starting) return Promise.resolve()
     return (this.#starting ??= this.#begin().finally(() => (this.#starting = undefined)))
@@ -109,7 +109,7 @@ export abstract class AgentElement extends Base {
     if (open(this.#state)) this.#over("disconnect") // without a session there is no event `ended`
   }
 
-  /** Downloads the runtime and asks for the poster, as `preload` does. */
+  /** Downloads the runtime and gets the reply of `appInit`, whose poster is then shown, as the attribute `preload` does. */
   load(): Promise<void> {
     return Promise.all([loadFor(this.#modes), this.#earlyInit()]).then(() => {})
   }
@@ -160,7 +160,7 @@ export abstract class AgentElement extends Base {
     this.#early = undefined
   }
 
-  /** Further options of the session (docs/options.md), for the next start. They win over attributes. */
+  /** Further options of the session (docs/options.md), for the next start. They take precedence over attributes. */
   get options(): SessionOptions {
     return this.#options
   }
@@ -184,13 +184,13 @@ export abstract class AgentElement extends Base {
   connectedCallback(): void {
     upgrade(this, [...Object.keys(attributes), ...properties])
     if (!this.shadowRoot) this.#build()
-    // A video that was moved within the document has been paused.
+    // The browser pauses a video that is moved within the document.
     else if (this.#session) this.#stage!.video.play().catch(() => {})
     if (this.getAttribute("preload") === "auto") this.load().catch(() => {}) // start() reports the failure
   }
 
   disconnectedCallback(): void {
-    // An element that is moved is back in the document at once.
+    // An element that was only moved is in the document again by then.
     queueMicrotask(() => {
       if (this.isConnected) return
       this.#leave()
@@ -268,7 +268,7 @@ export abstract class AgentElement extends Base {
     return named.length > 0 ? [...new Set(named)] : this.defaultModes
   }
 
-  /** Reads the attributes, after a change of that one or at the beginning. */
+  /** Reads the attributes: at the beginning, or after a change of the given one. */
   #readAttributes(changed?: string): void {
     const change: Partial<State> = {}
     if (changed === undefined || changed === "captions") change.captions = this.captions !== "off"
@@ -294,7 +294,7 @@ export abstract class AgentElement extends Base {
   }
 
   #passFocus(): void {
-    // On a phone the field would open the keyboard.
+    // On a phone, focusing the text field would open the keyboard.
     const touched = matchMedia("(pointer: coarse)").matches
     const all = [...this.shadowRoot!.querySelectorAll<HTMLElement>(touched ? ".over, button" : ".over, textarea")]
     all.find((element) => element.checkVisibility() && !element.matches(":disabled"))?.focus()
@@ -358,7 +358,7 @@ export abstract class AgentElement extends Base {
   /** Ends the conversation and frees its session. */
   #leave(): void {
     this.#endRun()
-    this.#session?.dispose().catch(() => {}) // it fails when the program has ended, and the session with it
+    this.#session?.dispose().catch(() => {}) // it rejects when the program, and so the session, has ended
     this.#session = undefined
   }
 
@@ -439,7 +439,7 @@ export abstract class AgentElement extends Base {
       },
       transportChanged: ({ mode, transport }) => {
         if (mode === "avatar") this.#attachFace(transport, signal)
-        // The previous transport does not report the end of what it was saying.
+        // The previous transport does not report the end of its speech.
         answering = speaking = false
         this.#update({ mode: mode === "avatar" ? "face" : "text", pending: false, busy: false })
       },
@@ -503,7 +503,7 @@ export abstract class AgentElement extends Base {
     this.#showVoice()
   }
 
-  /** Reads what the session knows of the microphone and the sound. */
+  /** Shows the state of the session's microphone and sound. */
   #showVoice(): void {
     const face = faceOf(this.#session)
     if (!face) return

@@ -1,4 +1,4 @@
-/** The attributes of an element, by the name of the property that has the same text. */
+/** The attributes of an element, by the name of the property that reflects each. */
 export const attributes = {
   widgetId: "widget-id",
   modes: "modes",
@@ -19,7 +19,7 @@ export const attributes = {
   ovpUrl: "ovp-url",
 } as const
 
-/** The properties that are attributes too: their text, or null. Setting null removes the attribute. */
+/** The properties that reflect attributes: their text, or null. Setting null removes the attribute. */
 export type AttributeProperties = { [Name in Exclude<keyof typeof attributes, "muted">]: string | null } & {
   muted: boolean
 }
@@ -42,7 +42,7 @@ export function reflect(prototype: HTMLElement): void {
   }
 }
 
-/** Sets properties again that a page had set before the element was defined, when they became plain fields. */
+/** Sets again the properties that a page set before the element was defined, when they became plain fields. */
 export function upgrade(element: HTMLElement, names: readonly string[]): void {
   const fields = element as unknown as Record<string, unknown>
   for (const name of names) {

@@ -34,21 +34,21 @@ export class Composer implements Part {
     })
   }
 
-  /** Puts a text back that could not be sent. */
+  /** Puts a text that could not be sent back into the empty field. */
   restore(text: string): void {
     if (this.field.value === "") this.field.value = text
   }
 
   show(state: State): void {
     const { labels, phase, mode, busy } = state
-    // A conversation in text begins with its first message, one with a face with the button.
+    // A conversation in text begins with its first message, one with a face with the start button.
     this.root.hidden = mode === "face" && !open(state)
     this.field.setAttribute("aria-label", labels.message)
     this.field.placeholder = labels.placeholder
     const ready = phase === "live" || (mode === "text" && !open(state))
     this.#send.root.disabled = !ready || state.switching
     this.#stop.show(labels.stop, "stop", { hidden: !busy })
-    // What is typed interrupts a voice; an answer in text is awaited.
+    // A typed text interrupts the voice; in text mode nothing can be sent before the end of the answer.
     this.#send.show(labels.send, "send", { hidden: busy && mode === "text" })
   }
 }

@@ -6,7 +6,7 @@ import { open, type Actions, type Part, type State } from "./state.js"
 /** The buttons below the picture. */
 export class Controls implements Part {
   readonly root = make("div", { part: "controls", class: "controls", role: "group" })
-  /** The button for tap-to-talk; `attachTapToTalk` adds what a press does. */
+  /** The button for tap-to-talk; `attachTapToTalk` adds its behaviour. */
   readonly tap = new IconButton("tap", () => {})
   readonly #devices: Devices
   readonly #microphone: IconButton

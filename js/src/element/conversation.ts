@@ -1,5 +1,4 @@
-// What is downloaded with the session, when a conversation begins: captions, Markdown,
-// widgets.
+// The module that is downloaded when a conversation begins: captions, Markdown, widgets.
 import { Captions, drawCaptions } from "../ui/captions.js"
 import { make, safeLink } from "../ui/dom.js"
 import { fillIn } from "../ui/labels.js"
@@ -14,7 +13,7 @@ export interface Frame {
   session: AnySession
   labels: Labels
   agentName: string | null
-  /** Whether what was said is drawn; it is announced to screen readers in any case. */
+  /** Whether the transcript is drawn; it is announced to screen readers in any case. */
   entries: boolean
   log: HTMLElement
   /** For screen readers. */
@@ -24,7 +23,7 @@ export interface Frame {
   signal: AbortSignal
 }
 
-/** New content scrolls a log that is no further than this from its end, in CSS pixels. */
+/** New content scrolls the log while it is scrolled to within this distance of its end, in CSS pixels. */
 const followPx = 60
 
 /** Draws what is said and shown in one session. What it has drawn stays after the end. */

@@ -74,7 +74,7 @@ export class Devices implements Part {
       const labels = this.#state!.labels
       fill(this.#microphone, mics, labels.microphone)
       fill(this.#speaker, speakers, labels.speaker)
-      this.#speakers.hidden = speakers.length === 0 // some browsers offer no choice of them
+      this.#speakers.hidden = speakers.length === 0 // some browsers offer no choice of speakers
     } catch (reason) {
       if (!signal.aborted) this.#failed(reason)
     }

@@ -34,7 +34,7 @@ export const english = {
   send: "Send",
   thinking: "Thinking…",
   suggestions: "Ask next",
-  empty: "There is no answer to that.",
+  empty: "The agent gave no answer. Please ask in another way.",
   stopped: "You stopped this answer.",
   consent: "The agent asks for your permission to use {tool}.",
   allow: "Allow it",
@@ -55,7 +55,7 @@ export const english = {
 /** The texts of an element; those of `errors` and `ended` are replaced one by one too. */
 export type Labels = typeof english
 
-/** Returns the labels with those of a page over them. */
+/** Returns the English labels with those of a page in their place. */
 export function labelsOf(own: Partial<Labels> | undefined): Labels {
   // Without a prototype, because codes and reasons of the service are looked up in them.
   const over = (texts: Record<string, string>, others = {}): Record<string, string> => Object.assign(Object.create(null), texts, others)

@@ -1,7 +1,7 @@
 import { make } from "../ui/dom.js"
 import type { Part, State } from "./state.js"
 
-/** Where what was said and shown is drawn. */
+/** The part in which the transcript and the widgets are drawn. */
 export class Log implements Part {
   readonly root = make("div", { part: "log", class: "log", role: "log", "aria-live": "off", "aria-labelledby": "log-title" })
   /** The heading; those of widgets and answers are one level below. */
@@ -11,7 +11,7 @@ export class Log implements Part {
 
   show({ labels, modes, mode, phase }: State): void {
     this.title.textContent = labels.log
-    // Only what can have the focus is scrolled by keyboard.
+    // Only an element that can have the focus can be scrolled by keyboard.
     const scrolls = modes.includes("text")
     this.root.classList.toggle("scrolls", scrolls)
     this.root.hidden = phase === "idle" && mode === "face" // there is nothing in it

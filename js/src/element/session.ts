@@ -10,7 +10,7 @@ import type { Mode, Phase } from "./state.js"
 /** The session of an element, whose kind depends on `modes`. */
 export type AnySession = AvatarSession | ChatSession | AgentSession
 
-/** Options that an element passes on; those that it sets itself are left out. */
+/** Options that an element passes to its session, without those that it sets itself. */
 export type SessionOptions = Omit<AvatarSettings & ChatSettings, "videoEl" | "audioEl" | "micStartMode">
 
 /** What is needed to make a session. */
@@ -56,19 +56,19 @@ export async function makeSession({ modes, video, microphone, init, options }: P
   return new AgentSession({ ...common, mode: modes[0] === "face" ? "avatar" : "chat", avatar, chat })
 }
 
-/** The events that an element handles, of whichever session has them. */
+/** The events that an element handles, of sessions of all kinds. */
 type Events = Omit<AvatarEvents, "stateChange"> &
   Pick<AgentSessionEvents, "transportChanged" | "modeChanged"> & { stateChange: { state: AvatarState | ChatState | AgentState } }
 
-/** The events of an element, by name, with what their `detail` is. */
+/** The events of an element, by name, with the type of their `detail`. */
 export interface AgentElementEvents extends Events {
-  /** The element is in another phase. */
+  /** The phase of the element has changed. */
   phaseChange: { phase: Phase }
-  /** A session was made, and is not connected yet: the place to add tools and listeners. */
+  /** A session was made and is not connected yet: add tools and listeners here. */
   sessionCreated: { session: AnySession }
 }
 
-/** Adds listeners to a session of any kind; events that it does not have never come. */
+/** Adds listeners to a session of any kind; those for events that it does not have are never called. */
 export function listen(session: AnySession, signal: AbortSignal, listeners: { [K in keyof Events]?: (payload: Events[K]) => void }): void {
   const on = session.on.bind(session) as (event: string, listener: (payload: never) => void, options: { signal: AbortSignal }) => unknown
   for (const [event, listener] of Object.entries(listeners)) on(event, listener, { signal })
@@ -79,7 +79,7 @@ export async function say(session: AnySession, text: string, signal: AbortSignal
   return "speak" in session ? session.speak(text, { signal }) : session.sendText(text, { signal })
 }
 
-/** The session of the picture and the voice, if there is one now. */
+/** The avatar session that carries the conversation, if there is one now. */
 export function faceOf(session: AnySession | undefined): AvatarSession | undefined {
   const transport = session && "transport" in session ? session.transport : session
   return transport && "speak" in transport ? transport : undefined

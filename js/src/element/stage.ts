@@ -1,7 +1,7 @@
 import { icon, make, makeButton } from "../ui/dom.js"
 import { open, type Actions, type Part, type State } from "./state.js"
 
-/** The picture, with what is over it: the poster, the veil, captions and the buttons that begin. */
+/** The picture, with what is drawn over it: the poster, the veil, captions, and the buttons to start, to turn the sound on, and to agree. */
 export class Stage implements Part {
   readonly root: HTMLElement
   readonly video = make("video", { part: "video", playsinline: true, "aria-hidden": "true" })

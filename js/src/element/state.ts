@@ -28,14 +28,14 @@ export interface State {
   sound: boolean
   /** `none` has no button. */
   microphone: "none" | "off" | "on"
-  /** Why the microphone could not be used, until that is acted on. */
+  /** Why the microphone could not be used, until the visitor retries or dismisses it. */
   microphoneProblem: string | undefined
-  /** The microphone is used only in windows that a button opens. */
+  /** The agent is in tap-to-talk mode: a button opens the windows in which the microphone is used. */
   tapToTalk: boolean
   tapping: boolean
   /** The agent answers or speaks. */
   busy: boolean
-  /** The agent was asked and has shown nothing yet. */
+  /** A turn was sent and no part of its answer has arrived yet. */
   pending: boolean
 }
 
@@ -64,7 +64,7 @@ export interface Actions {
   switchMode(): void
 }
 
-/** Whether there is a conversation, or one is being made. */
+/** Whether a conversation is running or connecting. */
 export function open({ phase }: State): boolean {
   return phase === "connecting" || phase === "live" || phase === "reconnecting"
 }

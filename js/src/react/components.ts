@@ -20,9 +20,9 @@ interface Props<Element> extends Attributes, Omit<HTMLAttributes<Element>, keyof
   options?: SessionOptions | undefined
   /** Texts that replace the English ones. */
   labels?: Partial<Labels> | undefined
-  /** Listeners for events of the element, by name, with what their `detail` is. */
+  /** Listeners for the element's events, by name; each is called with the event's `detail`. */
   on?: { [Name in keyof AgentElementEvents]?: (detail: AgentElementEvents[Name]) => void } | undefined
-  /** What goes into slots. */
+  /** The children for the element's slots. */
   children?: ReactNode
   ref?: Ref<Element> | undefined
 }

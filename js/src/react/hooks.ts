@@ -17,18 +17,18 @@ import { Store, type Actions, type AnySession, type Kind, type Life, type Place,
 type Target = HTMLMediaElement | null | RefObject<HTMLMediaElement | null>
 
 interface Targets {
-  /** Where the picture goes, and the voice without `audioEl`. */
+  /** Shows the picture, and plays the voice unless `audioEl` is set. */
   videoEl?: Target | undefined
   audioEl?: Target | undefined
 }
 
-/** Options of `useAvatarSession`: where the agent is, and options of `AvatarSession`. */
+/** Options of `useAvatarSession`: which agent to use, and options of `AvatarSession`. */
 export type AvatarHookOptions = Place & Targets & Life<AvatarSession> & Omit<AvatarSettings, "videoEl" | "audioEl" | keyof Place>
 
-/** Options of `useChatSession`: where the agent is, and options of `ChatSession`. */
+/** Options of `useChatSession`: which agent to use, and options of `ChatSession`. */
 export type ChatHookOptions = Place & Life<ChatSession> & Omit<ChatSettings, keyof Place>
 
-/** Options of `useAgentSession`: where the agent is, and options of `AgentSession`. */
+/** Options of `useAgentSession`: which agent to use, and options of `AgentSession`. */
 export type AgentHookOptions = Place & Targets & Life<AgentSession> & Omit<AgentSettings, keyof Place>
 
 interface AvatarValues {
@@ -37,7 +37,7 @@ interface AvatarValues {
   readonly threadId: string | undefined
   /** Whether the agent talks. */
   readonly speaking: boolean
-  /** Whether a turn was sent and no part of its answer has come yet. */
+  /** Whether a turn was sent and no part of its answer has arrived yet. */
   readonly responsePending: boolean
   readonly paused: boolean
   readonly micStarted: boolean
@@ -50,7 +50,7 @@ interface AvatarValues {
 }
 
 interface AvatarActions extends Actions {
-  /** Starts the microphone, or mutes and unmutes it. Rejects with what `micError` shows. */
+  /** Starts the microphone, or mutes and unmutes it. Rejects with the error that `micError` shows. */
   toggleMicrophone(): Promise<void>
   /** Mutes and unmutes the agent's voice. */
   toggleSound(): void
@@ -61,7 +61,7 @@ interface AvatarActions extends Actions {
 interface ChatValues {
   readonly state: ChatState
   readonly threadId: string | undefined
-  /** Whether a turn was sent and no part of its answer has come yet. */
+  /** Whether a turn was sent and no part of its answer has arrived yet. */
   readonly responsePending: boolean
 }
 
@@ -80,8 +80,8 @@ export type ChatHook = Snapshot<ChatSession> & ChatValues & Actions
 export type AgentHook = Snapshot<AgentSession> & AgentValues & Actions
 
 /**
- * A live session of the component: made by `connect()`, ended when the component leaves the
- * page. Options count from the next connect on, elements at once.
+ * A live session of a component: made by `connect()`, ended when the component is unmounted.
+ * Changed options apply from the next connect on, changed elements at once.
  */
 export function useAvatarSession(options: AvatarHookOptions): AvatarHook {
   const own = useStore(options, avatarKind)
@@ -98,19 +98,19 @@ export function useAvatarSession(options: AvatarHookOptions): AvatarHook {
   return { ...own.values, ...actions }
 }
 
-/** A conversation in text of the component, as `useAvatarSession`. */
+/** A text conversation of a component; works like `useAvatarSession`. */
 export function useChatSession(options: ChatHookOptions): ChatHook {
   const { values, store } = useStore(options, chatKind)
   return { ...values, connect: store.connect, disconnect: store.disconnect }
 }
 
-/** A conversation in text or with a face of the component, as `useAvatarSession`. */
+/** A conversation of a component, in text or with a face; works like `useAvatarSession`. */
 export function useAgentSession(options: AgentHookOptions): AgentHook {
   const { values, store } = useStore(options, agentKind)
   return { ...values, connect: store.connect, disconnect: store.disconnect }
 }
 
-// On a server, where effects don't run, React warns of useLayoutEffect.
+// On a server, where effects don't run, React warns about useLayoutEffect.
 const useLayoutEffect_ = typeof document === "undefined" ? useEffect : useLayoutEffect
 
 function useStore<Session extends AnySession, Values extends object, Options extends Life<Session>>(
@@ -127,7 +127,7 @@ function useStore<Session extends AnySession, Values extends object, Options ext
   const { autoConnect = false } = options
   useEffect(() => store.mount(), [store])
   useEffect(() => {
-    if (autoConnect) store.connect().catch(() => {}) // `error` has it
+    if (autoConnect) store.connect().catch(() => {}) // it is in `error`
   }, [store, autoConnect])
   return { store, values: useSyncExternalStore(store.subscribe, store.getSnapshot, store.getServerSnapshot) }
 }
@@ -156,7 +156,7 @@ function avatarKind(options: () => AvatarHookOptions): Kind<AvatarSession, Avata
     make: async (signal) => {
       const { settings, place } = split(options())
       const init = await initOf(place, appInit, signal)
-      // The present elements: the component may have been rendered again meanwhile.
+      // The current elements: the component may have been rendered again meanwhile.
       const { videoEl, audioEl, createSession } = options()
       return create(AvatarSession, createSession, { ...settings, ...init, videoEl: elementOf(videoEl), audioEl: elementOf(audioEl) })
     },
@@ -221,7 +221,7 @@ function avatarActions(store: Store<AvatarSession, AvatarValues>): AvatarActions
 
 // --- Options
 
-/** Divides the options of a hook into those of the session and those that say where the agent is. */
+/** Splits the options of a hook into those of the session and those that select the agent. */
 function split(options: Place & Targets & { [Name in keyof Life<unknown>]?: unknown }): { settings: Record<string, unknown>; place: Place } {
   const { widgetId, token, init, agenticUrl, genieUrl, ovpUrl, videoEl, audioEl, autoConnect, onSession, createSession, ...settings } = options
   return { settings, place: { widgetId, token, init, agenticUrl, genieUrl, ovpUrl, ...pick(settings, "region"), ...pick(settings, "allowInsecureTransport") } }

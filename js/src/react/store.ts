@@ -4,24 +4,24 @@ import type { Token } from "../options.js"
 import type { DisconnectOptions } from "../session.js"
 import type { Source } from "../source.js"
 
-/** Where the agent is: what `appInit` needs, or its reply. */
+/** Which agent to use: what `appInit` needs, or its reply. */
 export interface Place {
   /** The public id of the agent's widget. */
   widgetId?: string | undefined
   /** A token that a server made for this visitor, in place of the widget's; also as a promise, or a function that is called at every connect. */
   token?: Source<Token> | undefined
-  /** The reply of `appInit`, when a server has requested it; then nothing else of this is needed. */
+  /** The reply of `appInit`, when a server has requested it; the other properties are then not needed. */
   init?: Source<AppInitResult | (Partial<AppInitResult> & { ks: string })> | undefined
   agenticUrl?: string | URL | undefined
   genieUrl?: string | URL | undefined
   ovpUrl?: string | URL | undefined
 }
 
-/** What a hook is given besides the options of its session. */
+/** The options of a hook besides those of its session. */
 export interface Life<Session> {
-  /** Connects when the component is mounted. Default: `connect()` does. */
+  /** Connects when the component is mounted. Default false: the component calls `connect()`. */
   autoConnect?: boolean | undefined
-  /** Called with each session before it connects: the place to add tools and listeners. */
+  /** Called with each session before it connects: add tools and listeners here. */
   onSession?: ((session: Session) => void) | undefined
   /** Makes the session, such as a fake one in a test. Default: the class of the hook. */
   createSession?: ((options: never) => Session) | undefined
@@ -40,13 +40,13 @@ export interface AnySession {
 export interface Snapshot<Session> {
   /** The session of the latest connect, null before the first. */
   readonly session: Session | null
-  /** Why the last connect failed, or the session was lost; null after an end that the page asked for. */
+  /** Why the last connect failed or the session was lost; null when the page ended the session. */
   readonly error: AgentError | null
 }
 
 /** The functions that a hook returns, which never change. */
 export interface Actions {
-  /** Connects a new session, or waits for the one there is. Rejects with the error that `error` shows; a disconnect resolves it. */
+  /** Connects a new session unless one is connecting or connected. Rejects with the error that `error` shows; resolves when it is disconnected first. */
   connect(): Promise<void>
   /** Ends the session. */
   disconnect(options?: DisconnectOptions): void
@@ -63,7 +63,7 @@ export interface Kind<Session, Values> {
   made(session: Session): void
 }
 
-// The events after which a property may have changed, but for those that come many times in a second.
+// The events after which a property may have changed, except those that are emitted many times in a second.
 const changes: ReadonlySet<string> = new Set([
   "stateChange",
   "transportChanged",
@@ -89,8 +89,8 @@ const changes: ReadonlySet<string> = new Set([
 
 /**
  * The session of one component. React may mount a component twice, and may unmount it and
- * mount it again at once. So a session is ended in the next task after an unmount: a
- * component that is mounted again by then keeps it.
+ * mount it again at once. A session is therefore ended in the next task after an unmount,
+ * unless the component has been mounted again by then.
  */
 export class Store<Session extends AnySession, Values extends object> {
   readonly #kind: Kind<Session, Values>
@@ -98,7 +98,7 @@ export class Store<Session extends AnySession, Values extends object> {
   readonly initial: Snapshot<Session> & Values
   #snapshot: Snapshot<Session> & Values
   #connecting: Promise<void> | undefined
-  /** Ends what the present connect has begun. */
+  /** Aborts the current connect, and removes its listeners. */
   #run = new AbortController()
   #leaving: ReturnType<typeof setTimeout> | undefined
 
@@ -117,7 +117,7 @@ export class Store<Session extends AnySession, Values extends object> {
 
   readonly getServerSnapshot = (): Snapshot<Session> & Values => this.initial
 
-  /** The component is in the page until the returned function is called. */
+  /** Called when the component is mounted; the returned function is called when it is unmounted. */
   mount(): () => void {
     clearTimeout(this.#leaving)
     return () => {
@@ -132,7 +132,7 @@ export class Store<Session extends AnySession, Values extends object> {
 
   readonly disconnect = (options?: DisconnectOptions): void => {
     const { session } = this.#snapshot
-    if (this.#connecting) this.#connecting = undefined // the next connect is another one
+    if (this.#connecting) this.#connecting = undefined // the next connect starts a new session
     if (session && !this.#run.signal.aborted) {
       session.disconnect(options)
       this.refresh()
@@ -159,7 +159,7 @@ export class Store<Session extends AnySession, Values extends object> {
       this.#change({ ...this.#kind.read(session), session } as Partial<Snapshot<Session> & Values>)
       await session.connect({ signal })
     } catch (reason) {
-      if (signal.aborted) return // by the page: no error
+      if (signal.aborted) return // the page disconnected: not an error
       const error = reason instanceof AgentError ? reason : new AgentError({ code: "error", detail: messageOf(reason), cause: reason })
       this.refresh()
       this.#change({ error } as Partial<Snapshot<Session> & Values>)
@@ -176,10 +176,10 @@ export class Store<Session extends AnySession, Values extends object> {
         if (event === "error" && payload instanceof AgentError) last = payload
         this.refresh()
         if (event !== "ended") return
-        // The code of a loss is the reason of the end.
+        // After a loss, the reason of `ended` is the code of the error.
         const { reason } = payload as { reason?: string }
         if (last && last.code === reason) this.#change({ error: last } as Partial<Snapshot<Session> & Values>)
-        // Not at once: changes of state that follow the event are read too.
+        // Not at once, so that state changes that follow the event are still read.
         if (!this.#connecting) queueMicrotask(() => signal.aborted || this.#leave(session))
       },
       { signal },
@@ -189,7 +189,7 @@ export class Store<Session extends AnySession, Values extends object> {
   /** Frees the session, whose properties stay as they are. */
   #leave(session: Session | null | undefined): void {
     this.#run.abort()
-    session?.dispose().catch(() => {}) // it fails when the program has ended, and the session with it
+    session?.dispose().catch(() => {}) // it rejects when the program, and so the session, has ended
   }
 
   #change(change: Partial<Snapshot<Session> & Values>): void {

@@ -12,7 +12,7 @@ interface Held {
   done: (sent: boolean) => void
 }
 
-/** Functions of the page among the options. */
+/** Hooks of the page, and other options that are used here. */
 interface Hooks {
   onBeforeSend?: (text: string, about: { kind: string; threadId?: string }) => unknown
   onAgentAction?: (action: object) => unknown
@@ -22,7 +22,7 @@ interface Hooks {
   disclosureText?: string
 }
 
-// The words of a chunk are as many as in the real service, their duration is an assumption.
+// A chunk has as many words as in the real service; the duration of a word is an assumption.
 const wordsPerChunk = 3
 const msPerWord = 330
 
@@ -45,11 +45,11 @@ export class ScriptedAvatar extends Scripted {
   #output = { muted: false, volume: 1 }
   #paused = false
   #tap = false
-  /** Counts connects, losses and ends: what was begun at an earlier count is over. */
+  /** Counts connects, cold recoveries and ends: work that was begun at an earlier count is over. */
   #life = 0
   #running: { connected: Promise<void>; fail: (reason: AgentError) => void } | undefined
   #held: Held[] = []
-  /** The opening is being said, which can't be interrupted. */
+  /** Whether the opening, which can't be interrupted, is being said. */
   #opening = false
   // The voice.
   #speechId = ""
@@ -191,7 +191,7 @@ export class ScriptedAvatar extends Scripted {
     if (!this.#gated) void this.#open(life)
   }
 
-  /** What the service says of a room that was joined. */
+  /** Emits what the service sends after a join. */
   #joined(): void {
     const init = { role: "assistant", type: "init_response", content: "", segmentNumber: 0, et: 0 }
     this.emit("brainSegment", { ...init, threadId: this.threadId, openingPhrase: this.agent.opening || SILENT_OPENING })
@@ -268,7 +268,7 @@ export class ScriptedAvatar extends Scripted {
       signal?.addEventListener("abort", () => {
         if (!this.#held.includes(held)) return
         this.#held = this.#held.filter((other) => other !== held)
-        reject(fault("aborted", "the text was taken back"))
+        reject(fault("aborted", "the text was withdrawn before it was sent"))
       }, { once: true })
       this.#held.push(held)
       this.#flush()
@@ -356,7 +356,7 @@ export class ScriptedAvatar extends Scripted {
     if (!this.#talking || this.#opening) return
     this.#voice++
     this.#sentences = []
-    this.#speechId = "" // what is still to come of the utterance is not spoken
+    this.#speechId = "" // the rest of the utterance is not spoken
     this.#talking = false
     this.setPending(false)
     this.emit("interrupted")
@@ -543,7 +543,7 @@ export class ScriptedAvatar extends Scripted {
   async #startMic(): Promise<void> {
     const life = this.#life
     await wait(0)
-    if (life !== this.#life && this.#state === "disconnected") throw fault("invalid_state", "the session ended before the microphone was there")
+    if (life !== this.#life && this.#state === "disconnected") throw fault("invalid_state", "the session ended before the microphone was opened")
     const { microphone } = this.agent
     if (microphone === "denied") throw fault("mic_permission_denied", "the person or the page's policy refused the microphone")
     if (microphone === "missing") throw fault("mic_not_found", "there is no microphone")
@@ -559,7 +559,7 @@ export class ScriptedAvatar extends Scripted {
 
   // --- Losses of the connection, and the end
 
-  /** The connection breaks; the session waits for it. */
+  /** Breaks the connection; the session waits for it to be restored. */
   lose(): void {
     this.requireLive()
     this.emit("connectivityChanged", { channel: "socket", state: "disconnected", reason: "transport close", recoverable: true, attempt: 1 })
@@ -567,7 +567,7 @@ export class ScriptedAvatar extends Scripted {
     this.emit("reconnecting", { reason: "transport close", attempt: 1, maxAttempts: 0 })
   }
 
-  /** The connection is there again; cold when the service has lost the session, which begins anew. */
+  /** Restores the connection; `cold` means that the service has lost the session, which then begins again. */
   recover(cold: boolean): void {
     if (this.#state !== "reconnecting") throw fault("invalid_state", `the session is ${this.#state}, not reconnecting: call loseConnection first`)
     this.emit("connectivityChanged", { channel: "socket", state: "reconnect_retry", attempt: 1 })
@@ -589,7 +589,7 @@ export class ScriptedAvatar extends Scripted {
     else this.#flush()
   }
 
-  /** The session ends because of an error. */
+  /** Ends the session with an error. */
   break(error: AgentError): void {
     if (this.#over) return
     this.#life++
@@ -622,7 +622,7 @@ export class ScriptedAvatar extends Scripted {
     this.#life++
     this.#become("disconnecting")
     this.#silence()
-    this.#running?.fail(fault("connect_failed", "connecting was cut short", { phase: "connect", retryable: true }))
+    this.#running?.fail(fault("connect_failed", "connecting was cancelled; call connect again", { phase: "connect", retryable: true }))
     if (completes) this.complete(reason)
     this.#release()
     this.#become("disconnected")

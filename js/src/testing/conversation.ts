@@ -12,7 +12,7 @@ type Transport = ScriptedAvatar | ScriptedChat
 /** Passes the methods of a transport to its TypeScript side. */
 type Take = (mode: AgentMode, methods: Methods) => { dispatch: Dispatch; gone: () => void }
 
-/** The events that a transport emits for the session too. */
+/** The events of a transport that the session emits too. */
 const passedOn = new Set([
   "transcript", "turnStart", "turnEnd", "toolCall", "toolCallResult", "toolCallInvalid", "oauthRequired", "oauthRequiredResult", "widget",
   "responsePending", "responseSettled", "agentActionDenied", "speechChunk", "avatarStartTalking", "avatarStopTalking", "interrupted",
@@ -188,7 +188,7 @@ export class ScriptedConversation {
     for (const { text, resolve, reject } of this.#texts.splice(0)) this.#pass(text).then(resolve, reject)
   }
 
-  /** Releases a transport, whose conversation goes on elsewhere. */
+  /** Releases a transport; by default its conversation continues on the other one. */
   #free(transport: Transport, how: { final: boolean; reason: string } = { final: false, reason: "switch" }): void {
     transport.disconnect(how)
     const gone = this.#gone.get(transport)

@@ -23,7 +23,7 @@ export interface FakeAgentOptions {
   name?: string
   disclosureText?: string
   abilities?: Partial<AgentAbilities>
-  /** What the browser's prompt for the microphone would answer. Default `"granted"`. */
+  /** The outcome of the browser's prompt for the microphone. Default `"granted"`. */
   microphone?: "granted" | "denied" | "missing"
   /** Whether the browser plays sound without a click. Default `"allowed"`. */
   autoplay?: "allowed" | "blocked"
@@ -35,9 +35,9 @@ export interface FakeAgentOptions {
   thinkMs?: number
   /** How long each piece of speech takes, in ms. Default 0. */
   voiceMs?: number
-  /** The fields of what `appInit` resolves with that the page reads, such as `avatars`. */
+  /** Fields of the result of `appInit`, such as `avatars`; the others have defaults. */
   appInit?: Partial<AppInitResult>
-  /** Answers of the calls beside a conversation, by the name of the program's export, such as `threadList`. */
+  /** Results of the calls outside of a conversation, by the name of the program's export, such as `threadList`. */
   calls?: Partial<Record<AsyncExport, (about: never) => unknown>>
 }
 
@@ -56,10 +56,10 @@ let installed: FakeAgent | undefined
 
 /**
  * A scripted agent with its service, in place of the Go program, for tests of a page. It uses
- * no network and no media, and its delays are on the page's own timers.
+ * no network and no media, and its delays use the page's own timers.
  *
  * `install()` makes it the agent of every session of the page: of `AvatarSession` and the
- * others, of elements and of hooks. The fake sessions have one each, as `agent`.
+ * others, of elements and of hooks. Each fake session has its agent in `agent`.
  *
  * `say`, `loseConnection` and the other methods that make something happen act on the newest
  * session that has not ended.
@@ -80,7 +80,7 @@ export class FakeAgent {
 
   // What the page has sent.
 
-  /** Every turn that came to be answered, oldest first. */
+  /** Every turn that the agent has begun to answer, oldest first. */
   readonly turns: ReceivedTurn[] = []
   /** Every answer to a tool call. */
   readonly toolAnswers: { id: string; name: string; response: Record<string, unknown> }[] = []
@@ -110,7 +110,7 @@ export class FakeAgent {
     this.rules = [...rules]
     this.opening = options.opening ?? ""
     this.name = options.name ?? "Agent"
-    this.disclosureText = options.disclosureText ?? "You are talking to an AI."
+    this.disclosureText = options.disclosureText ?? "You are talking to an AI avatar."
     this.abilities = { screenShare: false, cameraAnalysis: false, webSearch: false, interruptions: true, tapToTalk: false, ...abilities }
     this.microphone = options.microphone ?? "granted"
     this.autoplay = options.autoplay ?? "allowed"
@@ -156,7 +156,7 @@ export class FakeAgent {
 
   // --- What happens to the newest session
 
-  /** Says something that the visitor did not ask for, to a session with an avatar. */
+  /** Makes the agent say something unasked, in a session with an avatar. */
   say(text: string): void {
     void this.#avatar("say").say(text)
   }
@@ -171,12 +171,12 @@ export class FakeAgent {
     this.#avatar("interrupt").interrupt()
   }
 
-  /** The connection breaks: the session is `reconnecting` until `recover` or `giveUp`. */
+  /** Breaks the connection: the session is `reconnecting` until `recover` or `giveUp`. */
   loseConnection(): void {
     this.#avatar("loseConnection").lose()
   }
 
-  /** The connection is there again; `cold`: the service has lost the session, which begins anew in its thread. */
+  /** Restores the connection. With `cold` the service has lost the session, which begins again in the same thread. */
   recover({ cold = false }: { cold?: boolean } = {}): void {
     this.#avatar("recover").recover(cold)
   }
@@ -198,12 +198,12 @@ export class FakeAgent {
 
   // --- What happens next
 
-  /** Lets the next connects with an avatar fail with this code. */
+  /** Makes the next connect with an avatar fail with this code, or the next `times` connects. */
   failConnect(code: ErrorCode, { detail = `the connect failed: ${code}`, status, times = 1 }: ConnectFailure = {}): void {
     this.#failure = { error: fault(code, detail, { phase: "connect", retryable: code === "capacity_unavailable", ...(status !== undefined && { status }) }), times }
   }
 
-  /** Lets the next turn in text fail with this code. */
+  /** Makes the next turn in text fail with this code. */
   failTurn(code: ErrorCode, detail = `the turn failed: ${code}`): void {
     this.#turnFailure = fault(code, detail)
   }
@@ -353,7 +353,7 @@ export class FakeAgent {
   }
 }
 
-/** jsdom has media elements without srcObject, by which the package knows them. */
+/** Adds srcObject to media elements, which the package recognises by it: those of jsdom have none. */
 function completeMedia(): void {
   if (typeof HTMLMediaElement === "undefined" || "srcObject" in HTMLMediaElement.prototype) return
   const sources = new WeakMap<object, unknown>()

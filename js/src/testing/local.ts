@@ -11,7 +11,7 @@ import process from "node:process"
 import { createInterface } from "node:readline"
 import type { Rule, Step } from "./script.js"
 
-/** A rule of the local service: those of a `FakeAgent` that can be written as JSON, and more steps (docs/local-service.md). */
+/** A rule of the local service: as for a `FakeAgent`, but plain JSON, and with more kinds of steps (docs/local-service.md). */
 export interface ServiceRule {
   when: string | { exact?: string | readonly string[]; contains?: string | readonly string[]; trigger?: string | readonly string[]; any?: boolean; shows?: string }
   steps: readonly (Step | Record<string, unknown>)[]
@@ -19,9 +19,9 @@ export interface ServiceRule {
 
 /** Options of `startLocalService`. */
 export interface LocalServiceOptions {
-  /** What agents answer before their brain does; `setRules` changes it. */
+  /** The rules that are tried before an agent's own brain answers; `setRules` replaces them. */
   rules?: readonly ServiceRule[]
-  /** The program. Default: the environment variable `AGENTRUNTIME_LOCAL`, otherwise that of the package `agentruntime-local`. */
+  /** The path of the program. Default: the environment variable `AGENTRUNTIME_LOCAL`, otherwise that of the package `agentruntime-local`. */
   binary?: string
   /** Further flags of the program, such as `-wake-up=5s`. */
   args?: readonly string[]
@@ -29,7 +29,7 @@ export interface LocalServiceOptions {
   data?: string
   /** Called with each line of its log. */
   onLog?: (line: string) => void
-  /** Ends the start with code `ABORT_ERR`. */
+  /** Ends the process; a start in progress rejects with code `ABORT_ERR`. */
   signal?: AbortSignal
 }
 
@@ -42,7 +42,7 @@ export interface ServiceTurn {
   threadId: string
   /** Whether it was answered by an avatar. */
   avatar: boolean
-  /** What began it, if not a text of the visitor. */
+  /** What triggered the turn, if not a text of the visitor. */
   trigger?: string
   variables: Record<string, unknown>
   /** What `setDynamicPrompt` was given last, null if nothing. */
@@ -64,7 +64,7 @@ export interface LocalService extends AsyncDisposable {
   readonly url: string
   /** The addresses, for `appInit`. */
   readonly addresses: { agenticUrl: string; genieUrl: string; ovpUrl: string }
-  /** Options of every session with it: its media are on loopback. */
+  /** Options that every session with it needs, because its media are on loopback. */
   readonly session: { allowPrivateHosts: true }
   /** The widget ids of its agents: `receptionist`, `silent`, `tap`, `audio`, `tools`, `novars`. */
   readonly widgets: readonly string[]
@@ -83,11 +83,11 @@ export interface LocalService extends AsyncDisposable {
   /** The live sessions, oldest first. */
   sessions(): Promise<ServiceSession[]>
   /**
-   * Does something to a live session, by its id, its thread's id, or the newest one: `drop`, `kill-media`,
-   * `stop-video`, `fail-video`, `end`, `expire-pause`, `send` or `fatal`.
+   * Runs a command on a live session: `drop`, `kill-media`, `stop-video`, `fail-video`, `end`, `expire-pause`,
+   * `send` or `fatal`. `session` is its id or its thread's id; by default it is the newest one.
    */
   act(command: string, body?: object, session?: string): Promise<void>
-  /** Any other request of the control address, such as `control("/capacity", { exhausted: true })`; without a body it reads. */
+  /** Sends any other request to the control address, such as `control("/capacity", { exhausted: true })`; without a body it is a GET. */
   control(path: string, body?: object): Promise<unknown>
   /** Ends the service; resolves when its process has ended. */
   stop(): Promise<void>
@@ -174,7 +174,7 @@ export async function startLocalService({ rules = [], binary = programPath(), ar
   return service
 }
 
-/** A text as a condition is one that must be contained. */
+/** Converts a rule: a condition that is a text must be contained in the turn. */
 function scriptRule({ when, steps }: ServiceRule | Rule): object {
   return { when: typeof when === "string" ? { contains: when } : when, steps }
 }

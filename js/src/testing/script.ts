@@ -3,7 +3,7 @@ import type { Segment } from "../events.js"
 /** A turn as the agent received it. */
 export interface ReceivedTurn {
   text: string
-  /** `typed`, or `spoken` for what `hear` was told; `kickoff` for the first turn that a session sends by itself. */
+  /** `typed`, or `spoken` for a text of `hear`; `kickoff` for the first turn that a session sends by itself. */
   from: "typed" | "spoken" | "kickoff"
   /** The variables that came with it, without the page context. */
   variables: Record<string, unknown>
@@ -31,15 +31,15 @@ export interface Rule {
 export interface ScriptedCall {
   name: string
   args?: Record<string, unknown>
-  /** Whether the answer goes on only after `respondToTool`. Default false. */
+  /** Whether the answer continues only after `respondToTool`. Default false. */
   wait?: boolean
-  /** Seconds until the answer goes on without one. Default 30. */
+  /** Seconds until the answer continues without `respondToTool`. Default 30. */
   timeout?: number
 }
 
 /** A widget with its body, as in a script of the local service: an object or its JSON text. */
 export interface ScriptedWidget {
-  /** `followups-tool`, `flashcards-tool`, `sources-tool`, …; the ending may be left out. */
+  /** `followups-tool`, `flashcards-tool`, `sources-tool`, …; `-tool` may be left out. */
   runtime: string
   body: unknown
 }
@@ -53,7 +53,7 @@ export type Step =
   | { say: string }
   | { filler: string }
   | { think: string }
-  /** The end of the turn, in an error segment. */
+  /** Ends the turn with an error segment. */
   | { error: string }
   /** Milliseconds, on the page's timers. */
   | { pause: number }

@@ -23,7 +23,7 @@ export const notConnected = (state: string): AgentError => fault("invalid_state"
 type Sync = (...args: never[]) => unknown
 type Async = (signal: AbortSignal | undefined, ...args: never[]) => Promise<unknown>
 
-/** Makes the methods of an object as the Go program does: errors of those that return at once are returned. */
+/** Makes the methods of an object as the Go program does: those that return at once return their errors instead of throwing them. */
 export function methodsOf(sync: Record<string, Sync>, async: Record<string, Async>): Methods {
   const methods: Record<string, (...args: unknown[]) => unknown> = {}
   for (const [name, method] of Object.entries(sync)) {
@@ -51,11 +51,11 @@ interface Handler {
   schema?: Record<string, ArgRule> | null | undefined
 }
 
-/** The events and tools of one session of the script, of either transport. */
+/** The events and tools of one scripted session, of either transport. */
 export abstract class Scripted {
-  /** What `updateRequestVars` and the options gave. */
+  /** The variables from the options and `updateRequestVars`. */
   vars: Record<string, unknown>
-  /** What `setDynamicPrompt` gave. */
+  /** The data from `setDynamicPrompt`. */
   pageContext: unknown = null
   threadId: string
   protected pending = false
@@ -74,7 +74,7 @@ export abstract class Scripted {
     this.threadId = (options["threadId"] as string | undefined) ?? ""
   }
 
-  /** Passes the events on to dispatch too, which belongs to the page. */
+  /** Delivers the events to dispatch too. */
   listen(dispatch: Dispatch): void {
     this.#dispatches.push(dispatch)
   }
@@ -115,12 +115,12 @@ export abstract class Scripted {
       },
       async: {
         settle: async () => {
-          await undefined // the change of state comes before the request
+          await undefined // the change of state precedes the request
           await this.#completing
         },
         respondToTool: async (_, id: string | undefined, response: Record<string, unknown>) => {
           this.requireLive()
-          if (!id || typeof response !== "object" || response === null) throw fault("bad_request", "a tool is answered with its id and an object")
+          if (!id || typeof response !== "object" || response === null) throw fault("bad_request", "respondToTool needs the id of the call and an object")
           const call = this.#calls.get(id)
           if (!call) return { ok: false, reason: "unknown_or_stale" }
           this.#calls.delete(id)
@@ -189,7 +189,7 @@ export abstract class Scripted {
   /** The type of spoken segments. */
   protected abstract readonly spoken: "text" | "avatar"
 
-  /** Called when nothing follows for a while. */
+  /** Called before a pause in the answer. */
   protected pauses(): void {}
 
   /** Plays steps as the segments of one answer, while going() is true. */
@@ -265,7 +265,7 @@ export abstract class Scripted {
     await put({ type: "think", isFinal: true })
   }
 
-  /** Emits a tool's segment, and waits for the page's answer if the script does. */
+  /** Emits a tool's segment, and waits for the page's answer if the script says `wait`. */
   async #call({ name, args = {}, wait: waits = false, timeout = 30 }: ScriptedCall, put: (fields: Partial<Segment> & { type: string }) => Promise<void>): Promise<Record<string, unknown> | undefined> {
     const id = this.agent.newID()
     const answered = waits && new Promise<Record<string, unknown>>((resolve) => {
@@ -327,7 +327,7 @@ export abstract class Scripted {
   }
 }
 
-/** Reads the widget of a segment that has one whole. */
+/** Reads the widget of a segment that contains a complete one. */
 export function wholeWidget({ type, content, metadata, speechId }: Segment): Widget | undefined {
   const runtime = metadata?.runtimeName?.replace(/-tool$/, "")
   if (type !== "unisphere-tool" || !runtime) return undefined

@@ -6,7 +6,7 @@ import { Voice, type Sentence, type Utterance } from "./voice.js"
 
 /** Options of {@link Captions}. */
 export interface CaptionOptions {
-  /** What is shown in place of whole words, whatever their case. Default: none. */
+  /** Texts to show in place of whole words, whose case is ignored. Default: none. */
   replacements?: Readonly<Record<string, string>> | undefined
   /** Changes the text of a sentence before it is shown; an empty result hides it. Default: none. */
   filter?: ((text: string) => string) | undefined
@@ -29,21 +29,21 @@ export interface Caption {
   readonly dir: "ltr" | "rtl"
 }
 
-/** A piece of text with its time, in milliseconds since the object was made that keeps it. */
+/** A text with its start and end, in milliseconds since the `Captions` were made. */
 export interface Cue {
   readonly startMs: number
   readonly endMs: number
   readonly text: string
 }
 
-/** The cues that are kept; there are about 20 in a minute of speech. */
+/** How many cues are kept; there are about 20 in a minute of speech. */
 const maxCues = 10_000
 
 /**
- * Captions of the agent's voice, in time with the sound. They are made
- * of the sentences of `transcript` events with type `final`, and timed by the chunks of
- * speech of the service; where there are none by an estimate that begins at 11 characters
- * in a second and is corrected by each utterance. A caption belongs to one sentence.
+ * Captions of the agent's voice, in time with the sound. They are made of the sentences of
+ * `transcript` events with type `final`, and timed by the service's chunks of speech;
+ * without chunks, by an estimate that begins at 11 characters per second and is corrected
+ * after each utterance. A caption never has text of two sentences.
  * `interrupted` and `userStartedTalking` clear it at once.
  *
  * It draws nothing: see `onCaption`, {@link drawCaptions} and {@link attachTextTrack}.
@@ -80,7 +80,7 @@ export class Captions {
     }
     new Voice(session, voice, this.#scope)
     this.#scope.listen<AvatarEvents, "userStartedTalking">(session, "userStartedTalking", () => this.#dismiss())
-    // An agent session does not forward it.
+    // An agent session does not forward `userStartedTalking`.
     this.#scope.listen<AgentSessionEvents, "transportChanged">(session, "transportChanged", ({ transport }) => {
       if (this.#transports.has(transport)) return
       this.#transports.add(transport)
@@ -103,7 +103,7 @@ export class Captions {
     return this.#listeners.add(listener)
   }
 
-  /** Replaces the replacements. Throws a `TypeError` when a word is empty, or a replacement no string. */
+  /** Sets new replacements. Throws a `TypeError` when a word is empty, or a replacement is not a string. */
   setReplacements(replacements: Readonly<Record<string, string>>): void {
     this.#replacements = Object.entries(replacements).map(([word, replacement]) => {
       if (word === "" || typeof replacement !== "string") throw new TypeError("a replacement must be a text for a word")
@@ -191,7 +191,7 @@ export class Captions {
   }
 }
 
-/** Shows captions in an element, and returns the function that ends it. Their texts are never markup. */
+/** Shows captions in an element, as text and never as markup, and returns the function that stops it. */
 export function drawCaptions(captions: Captions, element: HTMLElement): () => void {
   const draw = ({ text, dir }: Caption) => {
     element.textContent = text

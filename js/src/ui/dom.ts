@@ -15,7 +15,7 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** Makes a button that is not for sending a form. */
+/** Makes a button that does not submit a form. */
 export function makeButton(attributes: Attributes, pressed: (event: MouseEvent) => void, ...children: (Node | string | undefined)[]): HTMLButtonElement {
   const button = make("button", { type: "button", ...attributes }, ...children)
   button.addEventListener("click", pressed)
@@ -23,9 +23,9 @@ export function makeButton(attributes: Attributes, pressed: (event: MouseEvent) 
 }
 
 /**
- * Returns the address when it may be a link, resolved against the page, else undefined.
- * Allowed are http and https; what the service sends may be any value, and `javascript:`
- * and `data:` addresses would run in the page.
+ * Returns the address, resolved against the page, if it may be a link, otherwise undefined.
+ * Only http and https are allowed: the service may send any value, and `javascript:` and
+ * `data:` addresses would run in the page.
  */
 export function safeUrl(value: unknown, base: string | undefined = globalThis.location?.href): string | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined

@@ -1,14 +1,14 @@
-// How a text becomes lines: for any script, with the browser's Intl.Segmenter where
-// there is one.
+// Breaks texts of any script into lines, with the browser's Intl.Segmenter where there is
+// one.
 
-/** Characters that are two columns wide: Chinese, Japanese, Korean, and pictures. */
+/** Characters that are two columns wide: Chinese, Japanese, Korean, and emoji. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
 /** Scripts without spaces between words. A line may end inside of them. */
 export const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
-/** What a line does not begin with. */
+/** A line must not begin with these. */
 const closing = /^[\p{Pe}\p{Pf}.,:;!?%、。，．：；！？・…ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ゛゜\u0e2f\u0e46]/u
-/** What a line does not end with. */
+/** A line must not end with these. */
 const opening = /[\p{Ps}\p{Pi}]$/u
 const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
 
@@ -32,7 +32,7 @@ export function forgetSegmenters(): void {
 
 const graphemes = (text: string): string[] => segments(text, "grapheme") ?? text.match(/\P{M}\p{M}*/gu) ?? []
 
-/** The width of a text in columns: a Chinese, Japanese or Korean character and a picture take two. */
+/** The width of a text in columns: a Chinese, Japanese or Korean character and an emoji take two. */
 export function columns(text: string): number {
   let count = 0
   for (const grapheme of graphemes(text)) count += wide.test(grapheme) ? 2 : 1
@@ -54,7 +54,7 @@ export function join(first: string, second: string): string {
   return unspaced.test(first.at(-1) ?? "") || /[。！？、，]$/u.test(first) ? first + second : `${first} ${second}`
 }
 
-/** Pieces of which each line has at least one; the white space that follows a piece is part of it. */
+/** Splits a text where a line may end; the white space that follows a piece is part of it. */
 function pieces(text: string): string[] {
   const found: string[] = []
   const parts = segments(text, "word") ?? text.split(/(\s+)/u).flatMap((part) => (unspaced.test(part) ? graphemes(part) : [part]))
@@ -111,7 +111,7 @@ export function breakLines(text: string, width: number): string[] {
   return lines
 }
 
-// A point after these does not end a sentence, in English.
+// A full stop after these does not end a sentence, in English.
 const abbreviation = /(?:^|[\s(])(?:Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|vs|e\.g|i\.e|etc|approx|No|Fig|[A-Z])\.\s*$/u
 
 /** The sentences of a text, each with the white space that follows it. */

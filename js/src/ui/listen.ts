@@ -1,12 +1,12 @@
 /**
- * What the parts of this module take as a session: anything with `on`, which an
- * `AvatarSession`, a `ChatSession`, an `AgentSession` and the fakes for tests have.
+ * What the parts of this module accept as a session: any object with `on`, such as an
+ * `AvatarSession`, a `ChatSession`, an `AgentSession` and the fakes for tests.
  */
 export interface SessionLike {
   on(event: never, listener: (payload: never) => void, options?: { signal?: AbortSignal }): unknown
 }
 
-/** The listeners that a part has at sessions, removed together. */
+/** The listeners that a part has added to sessions, which are removed together. */
 export class Scope {
   readonly #ends = new Set<() => void>()
 

@@ -8,11 +8,11 @@ parser.validateLink = (address) => safeUrl(address) !== undefined
 
 type Token = ReturnType<typeof parser.parse>[number]
 
-/** The elements that tokens become by their own tag. */
+/** The tags of tokens that become elements of the same tag. */
 const plain = ["p", "br", "hr", "em", "strong", "s", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6"]
 
 /**
- * Returns a text of the service as elements: paragraphs, headings, emphasis, lists,
+ * Returns a Markdown text as elements: paragraphs, headings, emphasis, lists,
  * quotations, code, tables and links. HTML in the text stays text, links are http or
  * https and open in a new tab, and a picture becomes a link: loading it would send the
  * visitor's address to its host. Headings begin at the third level.
@@ -44,7 +44,7 @@ function blocksOf(text: string): Block[] {
     depth += nesting
     if (depth > 0) return
     const block = tokens.slice(begin, at + 1)
-    // Without the lines of the text, which change with what stands before.
+    // Without the line numbers, which change with the text before the block.
     blocks.push({ tokens: block, key: JSON.stringify(block, (name, value) => (name === "map" ? undefined : value)) })
     begin = at + 1
   })
@@ -62,12 +62,12 @@ function draw(tokens: readonly Token[], root: HTMLElement): void {
   let parent: Element = root
   for (const token of tokens) {
     const { type, nesting, content } = token
-    if (token.hidden) continue // the paragraph of an item that needs none
+    if (token.hidden) continue // the paragraph of an item in a tight list
     if (type === "inline") draw(token.children ?? [], parent as HTMLElement)
     else if (nesting < 0) {
       if (type === "table_close") parent = parent.parentElement! // out of the frame that scrolls
       parent = parent.parentElement!
-      if (token.block && parent !== root) parent.append("\n") // the text of a list has its items in lines
+      if (token.block && parent !== root) parent.append("\n") // so that textContent of a list has a line for each item
     } else if (type === "text" || type === "html_inline" || type === "html_block" || type === "text_special") parent.append(content)
     else if (type === "softbreak") parent.append("\n")
     else if (type === "hardbreak") parent.append(make("br"))
@@ -126,7 +126,7 @@ function complete(text: string): string {
   return text.slice(0, at) + last
 }
 
-/** Shows a text as Markdown in an element while it grows, at most once in a frame. */
+/** Shows a growing text as Markdown in an element, at most once in an animation frame. */
 export class GrowingMarkdown {
   readonly #element: HTMLElement
   #text = ""
@@ -147,7 +147,7 @@ export class GrowingMarkdown {
     this.set(this.#text + piece)
   }
 
-  /** Replaces the text, which goes on. */
+  /** Replaces the text, which may still grow. */
   set(text: string): void {
     this.#text = text
     this.#frame ??= requestAnimationFrame(() => {

@@ -11,10 +11,10 @@ export interface TapToTalkSession {
 const holdMs = 400
 
 /**
- * Makes a button begin and end windows of tap-to-talk: a window that is opened by a short
- * press, or by a key, ends with the next one; a longer press ends it when it is released.
- * The microphone is started when it is needed. `session` returns the session at the time of a press,
- * `failed` gets what it throws. Returns the function that removes the listeners.
+ * Makes a button open and close tap-to-talk windows: a short press, or a key, opens a
+ * window that the next one closes; a longer press opens a window until it is released.
+ * The microphone is started when it is needed. `session` returns the session at the time of
+ * a press; `failed` is called with errors. Returns the function that removes the listeners.
  */
 export function attachTapToTalk(button: HTMLButtonElement, session: () => TapToTalkSession | undefined, failed: (reason: unknown) => void): () => void {
   const toggle = async () => {

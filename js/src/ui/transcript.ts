@@ -10,9 +10,9 @@ export interface TranscriptEntry {
   /** Counted from 1. */
   readonly id: number
   readonly who: "user" | "agent"
-  /** What was said until now; of the agent's texts without a voice what was received. */
+  /** What was said so far; for an agent's text without a voice, what was received so far. */
   readonly text: string
-  /** The utterance, or null for what is not spoken by the agent. */
+  /** The id of the agent's utterance; null for the visitor's entries and for text without a voice. */
   readonly speechId: string | null
   /** Whether more text may follow. */
   readonly open: boolean
@@ -31,7 +31,7 @@ export interface SpokenTranscriptOptions {
    * it is said, a text without a voice when it is complete.
    */
   liveRegion?: HTMLElement | undefined
-  /** Turns a text into the one for the live region, as without Markdown. Default: unchanged. */
+  /** Converts a text for the live region, e.g. removes its Markdown. Default: unchanged. */
   plain?: ((text: string) => string) | undefined
 }
 
@@ -43,7 +43,7 @@ export interface TranscriptChange {
 
 type Entry = { -readonly [Name in keyof TranscriptEntry]: TranscriptEntry[Name] }
 
-/** The utterance that sounds, its entry with the text that it had before, and how many sentences have begun. */
+/** The utterance being spoken, its entry, the text that the entry had before, and how many sentences have begun. */
 interface Spoken {
   readonly utterance: Utterance
   readonly entry: Entry
@@ -51,14 +51,14 @@ interface Spoken {
   sentences: number
 }
 
-/** The sentences that a live region keeps. */
+/** How many texts a live region keeps. */
 const maxAnnounced = 20
 
 /**
  * What was said, as it was said. A sentence of the agent is added when its sound begins,
  * never earlier, and after an interruption the entry has the text of `avatarStopTalking`,
  * which is what the visitor has heard. Texts of a conversation without a voice are added
- * as they come.
+ * as they arrive.
  */
 export class SpokenTranscript {
   readonly #entries: Entry[] = []

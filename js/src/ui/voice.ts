@@ -4,26 +4,26 @@ import { isSilentOpening } from "../opening.js"
 import { compact, join, splitSentences } from "./lines.js"
 import type { Scope, SessionLike } from "./listen.js"
 
-/** The time from a chunk of speech, or from the start of the sound, to what is heard, in milliseconds. */
+/** The time from a chunk of speech, or from `avatarStartTalking`, until it is heard, in milliseconds. */
 const leadMs = 400
-/** How often a position is computed while something sounds, in milliseconds. */
+/** The period in which the position is computed while the agent speaks, in milliseconds. */
 const tickMs = 200
 /** The rate of the estimate in characters per second, and the bounds within which it is learnt. */
 const firstRate = 11
 const [lowestRate, highestRate] = [5, 25]
-/** The duration of a chunk whose own is not valid, in milliseconds. */
+/** The assumed duration of a chunk without a valid one, in milliseconds. */
 const unknownMs = 100
-/** How far behind its place a chunk is searched in the text, in characters: its words may be spelt differently there. */
+/** How far after its expected place in the text a chunk may be found, in characters: its words may be spelt differently there. */
 const searchAhead = 40
 
-/** A sentence of an utterance; begin and end are its place, counted without white space. */
+/** A sentence of an utterance; `begin` and `end` are its position in the utterance, counted without white space. */
 export interface Sentence {
   readonly text: string
   readonly begin: number
   readonly end: number
 }
 
-/** One piece of speech of the agent: its sentences, and how far its sound has come. */
+/** One utterance of the agent: its sentences, and how much of them has been heard. */
 export class Utterance {
   readonly speechId: string
   readonly sentences: Sentence[] = []
@@ -31,7 +31,7 @@ export class Utterance {
   letters = ""
   /** All sentences. */
   text = ""
-  /** How many of the letters have begun to sound. It never decreases. */
+  /** The number of letters up to the one being heard. It never decreases. */
   spoken = 0
   /** Where the next chunk begins. */
   timed = 0
@@ -52,14 +52,14 @@ export class Utterance {
     }
   }
 
-  /** The place of the sentence that sounds, or -1 before the first. */
+  /** The index of the sentence being heard, or -1 before the first. */
   get current(): number {
     let at = this.sentences.length - 1
     while (at >= 0 && this.sentences[at]!.begin >= this.spoken) at--
     return at
   }
 
-  /** The text up to so many letters. */
+  /** The text up to a number of letters, white space not counted. */
   upTo(letters: number): string {
     let left = letters
     for (let at = 0; at < this.text.length; at++) {
@@ -77,24 +77,24 @@ interface Chunk {
   readonly ms: number
 }
 
-/** Gets what happens to the agent's voice. */
+/** Receives the progress of the agent's voice. */
 export interface VoiceListener {
-  /** More of an utterance sounds. */
+  /** More of an utterance has been heard. */
   progress(utterance: Utterance): void
   /** An utterance ended; text is what was really spoken, `cut` whether it was interrupted. */
   stopped(utterance: Utterance, text: string, cut: boolean): void
-  /** The agent was interrupted, or its connection ended: nothing more of the utterance sounds. */
+  /** The agent was interrupted, or its connection ended: nothing more of the utterance will be heard. */
   interrupted(utterance: Utterance | undefined): void
 }
 
 /**
- * Follows the agent's voice: the sentences of `transcript` events with type `final`, and
- * their place in time by the chunks of speech. Without chunks the place is estimated.
+ * Follows how much of the agent's sentences (`transcript` events with type `final`) has
+ * been heard, by the chunks of speech. Without chunks it is estimated.
  */
 export class Voice {
   readonly #listener: VoiceListener
   readonly #utterances = new Map<string, Utterance>()
-  /** The last one that was cut, until its text is known; what still comes of it is dropped. */
+  /** The utterance that was interrupted last, until its spoken text is known. */
   #cut: Utterance | undefined
   readonly #over = new Set<string>()
   #sounding: Utterance | undefined
@@ -160,7 +160,7 @@ export class Voice {
     this.#later(leadMs, () => this.#estimate())
   }
 
-  /** Begins to estimate the place in the first utterance that has no chunks. */
+  /** Begins to estimate the position in the first utterance that has no chunks. */
   #estimate(): void {
     if (!this.#talking || this.#sounding !== undefined) return
     const utterance = [...this.#utterances.values()].find(({ timed, letters }) => timed === 0 && letters !== "")
@@ -221,13 +221,13 @@ export class Voice {
     this.#listener.interrupted(utterance)
   }
 
-  /** Drops what still comes of an utterance that has ended. */
+  /** Ignores later transcripts of an interrupted utterance. */
   #drop(speechId: string): void {
     this.#over.add(speechId)
     if (this.#over.size > 100) this.#over.delete(this.#over.values().next().value!)
   }
 
-  /** Stops all timers: nothing sounds. */
+  /** Stops all timers: nothing is being spoken. */
   #quiet(): void {
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()

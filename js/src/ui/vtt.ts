@@ -7,7 +7,7 @@ export interface TimedText {
   /** In milliseconds. */
   readonly endMs: number
   readonly text: string
-  /** By whom it was said. */
+  /** Who said it. */
   readonly who?: string | undefined
 }
 
@@ -21,7 +21,7 @@ export interface WebVTTOptions {
 
 /**
  * Writes texts as a WebVTT file. A text without content is left out, and an end that is
- * not after the start becomes a millisecond later.
+ * not after the start is set to one millisecond after it.
  */
 export function toWebVTT(texts: Iterable<TimedText>, options: WebVTTOptions = {}): string {
   const { speakers = {}, originMs = 0 } = options
@@ -37,7 +37,7 @@ export function toWebVTT(texts: Iterable<TimedText>, options: WebVTTOptions = {}
   return blocks.join("\n\n") + "\n"
 }
 
-/** Escapes what means something in the text of a cue. */
+/** Escapes the characters that have a meaning in the text of a cue. */
 const escape = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("\0", "")
 
 function stamp(ms: number): string {
@@ -60,7 +60,7 @@ const open = 1e6
 
 /**
  * Adds a track of captions to a video, which the browser draws, also in full screen and
- * in picture-in-picture. Returns the function that ends it: the track is then empty and
+ * in picture-in-picture. Returns the function that ends this: the track is then empty and
  * disabled, because a page can't remove one.
  */
 export function attachTextTrack(video: HTMLMediaElement, captions: Captions, options: TextTrackOptions = {}): () => void {

@@ -8,7 +8,7 @@ export const WIDGET_RUNTIMES = [
   "flashcards", "followups", "sources", "summary", "video-gallery", "show-link", "external-video", "user-properties-form", "content-gallery",
 ] as const
 
-/** The hosts of which {@link drawWidget} shows a video in the page, once the visitor asks for it. Others become links. */
+/** The hosts whose videos {@link drawWidget} plays in the page, once the visitor asks for it. Videos of other hosts become links. */
 export const EMBED_HOSTS: readonly string[] = ["www.youtube-nocookie.com", "player.vimeo.com"]
 
 /** The values of a form, by the keys of its fields. */
@@ -24,14 +24,14 @@ export type WidgetAction =
 /** Options of {@link drawWidget}. */
 export interface WidgetOptions {
   /**
-   * Called for what the visitor does. For `open`, false keeps the link from being
-   * followed. For `submit`, the text that it returns or resolves to is shown, and an
-   * exception or a rejection says that the form was not sent. Default: nothing happens.
+   * Called for each action of the visitor. For `open` and `play`, returning false prevents
+   * the action. For `submit`, the text that it returns or resolves to is shown; when it
+   * throws or rejects, the form is reported as not sent. Default: nothing happens.
    */
   onAction?: ((action: WidgetAction) => unknown) | undefined
   /** Words in place of the English ones. Default {@link WIDGET_LABELS}. */
   labels?: Partial<WidgetLabels> | undefined
-  /** The hosts of videos that may play in the page. Default {@link EMBED_HOSTS}; an empty list makes links of all. */
+  /** The hosts of videos that may play in the page. Default {@link EMBED_HOSTS}; with an empty list all videos are links. */
   embedHosts?: readonly string[] | undefined
 }
 
@@ -43,9 +43,9 @@ interface Context {
 }
 
 /**
- * Returns the element of a widget; one that is none of the nine becomes its data, folded.
- * Texts are never markup, links are http or https and open in a new tab, and nothing of another
- * host is loaded before the visitor asks for it, but pictures.
+ * Returns the element of a widget; one that is none of the nine is shown as its data,
+ * collapsed. Texts are never markup, links are http or https and open in a new tab, and
+ * except for pictures nothing is loaded from other hosts before the visitor asks for it.
  */
 export function drawWidget(widget: Widget, options: WidgetOptions = {}): HTMLElement {
   const { onAction = () => undefined, embedHosts = EMBED_HOSTS } = options
@@ -148,7 +148,7 @@ interface TileParts {
   foot?: string | undefined
 }
 
-/** A link as a whole, with a title. */
+/** A tile with a title, which is a link as a whole. */
 function tile(kind: string, url: string | undefined, title: string, { description, image, foot = hostOf(url) }: TileParts): HTMLElement {
   return safeLink(url, { class: `tile ${kind}` }, image,
     make("span", { class: "words" },
@@ -181,8 +181,8 @@ function externalVideo({ url, title, provider, poster, description }: ExternalVi
 }
 
 /**
- * Returns the address at which a video of YouTube or Vimeo plays inside of a page, or
- * undefined for others, and when its host is not in `hosts`.
+ * Returns the address at which a video of YouTube or Vimeo plays inside a page; undefined
+ * for other videos, and when the host of that address is not in `hosts`.
  */
 export function externalEmbedUrl(value: unknown, hosts: readonly string[] = EMBED_HOSTS): string | undefined {
   const href = safeUrl(value)
@@ -289,13 +289,13 @@ function time(seconds: number): string {
 
 /** Options of {@link WidgetList}. */
 export interface WidgetListOptions extends WidgetOptions {
-  /** Whether the widgets of the turn before are removed when a new one begins. Default true. */
+  /** Whether the widgets of the previous turn are removed when a new turn begins. Default true. */
   clearOnTurnStart?: boolean | undefined
-  /** The widgets that are kept, the latest. Default 100. */
+  /** How many of the latest widgets are kept. Default 100. */
   maxRendered?: number | undefined
 }
 
-/** What a session may have for the actions of widgets. */
+/** The methods of a session for the actions of widgets, where it has them. */
 interface Actor {
   sendText?(text: string): unknown
   speak?(text: string): unknown
@@ -303,8 +303,8 @@ interface Actor {
 }
 
 /**
- * Draws the widgets of a session in an element. Without `onAction` a question is sent as
- * a turn and the values of a form become variables of the prompt.
+ * Draws the widgets of a session in an element. Without `onAction`, a follow-up question
+ * is sent as a turn, and the values of a form become variables of the prompt.
  */
 export class WidgetList {
   readonly #element: HTMLElement
@@ -343,10 +343,10 @@ export class WidgetList {
   }
 }
 
-/** What a session does for an action. */
+/** Performs an action with a session. */
 function act(session: Actor, action: WidgetAction): unknown {
   if (action.kind === "submit") return session.updateRequestVars?.(action.values)
   if (action.kind !== "followup") return undefined
-  // A turn that fails is an event of the session.
+  // The session emits an event for a turn that fails.
   return Promise.resolve(session.sendText ? session.sendText(action.text) : session.speak?.(action.text)).catch(() => {})
 }
