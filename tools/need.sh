@@ -1,14 +1,14 @@
 #!/bin/sh
-# Installs what `make run` and `make test` lack, where it can; says what to do
-# where it can't.
+# Installs missing programs that `make run`, `make test` and `make verify` need, or prints
+# what to do where it can't.
 #
 #   tools/need.sh node      Node.js with npm, for the package (required)
 #   tools/need.sh browser   a Chromium for the tests (required)
 #   tools/need.sh firefox   Firefox, for `make verify` (required)
 #   tools/need.sh webkit    WebKitGTK with its driver and a display without a screen,
-#                           for `make verify` (the tests in it are skipped without)
-#   tools/need.sh voice     espeak-ng for the local service (it has a small
-#                           voice of its own, so this one is only wished for)
+#                           for `make verify` (optional: its tests are skipped without it)
+#   tools/need.sh voice     espeak-ng for the local service (optional: the service
+#                           has a small voice of its own)
 set -eu
 
 # The oldest version of Node.js that the package is built and tested with.
@@ -26,7 +26,7 @@ have() {
 	return 1
 }
 
-# debian PACKAGE installs it on Debian and its kin, as root or by sudo.
+# debian PACKAGE installs it on Debian and its derivatives, as root or with sudo.
 debian() {
 	have apt-get || return 1
 	as=

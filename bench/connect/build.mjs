@@ -1,5 +1,5 @@
-// Bundles the plain client into build/bench/, with the compressed form that the local
-// service sends, as js/build.mjs does with the modules of the package.
+// Bundles the plain client into build/bench/, and adds the compressed file that the local
+// service sends, as js/build.mjs does for the modules of the package.
 import { readFileSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { fileURLToPath } from "node:url"

@@ -1,6 +1,6 @@
-// Command connect measures how soon a page sees and hears an agent: the runtime beside a
-// plain JavaScript client (plain.js), in turn in the same Chromium, with the same local
-// service. It prints a table of medians.
+// Command connect measures how long a page takes until the visitor sees and hears an agent:
+// it compares the runtime with a plain JavaScript client (plain.js), which run alternately in
+// the same Chromium with the same local service. It prints a table of medians.
 //
 // Usage, from the root of the module, after `make build`:
 //
@@ -52,7 +52,7 @@ func run(ctx context.Context) error {
 	}
 	defer browser.Close()
 
-	// The first visit of a browser starts processes that all others use.
+	// The first visit in a browser starts processes that later visits use.
 	warmUp := scenario{name: "warm-up", runs: 1, page: visit}
 	if _, err := warmUp.measure(ctx, browser); err != nil {
 		return err

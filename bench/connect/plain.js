@@ -3,7 +3,7 @@
 // no checks, no time limits.
 import { io } from "socket.io-client"
 
-/** Asks the service what a connection needs. */
+/** Requests the data for a connection from the service. */
 export async function appInit({ widgetId, agenticUrl, ovpUrl }) {
   const { ks } = await post(`${ovpUrl}/service/session/action/startWidgetSession`, { body: new URLSearchParams({ format: 1, widgetId }) })
   return post(`${agenticUrl}/application/appInit`, { headers: { Authorization: `KS ${ks}`, "Content-Type": "application/json" }, body: "{}" })
@@ -15,7 +15,7 @@ async function post(url, request) {
   return response.json()
 }
 
-/** A connection that plays in a video element; `on` has what is called at each caption and when the agent has said all. */
+/** A connection that plays in a video element; `on` has the functions for each caption and for the end of a speech. */
 export class Connection {
   #peers = []
   #viewer
@@ -36,10 +36,10 @@ export class Connection {
     this.socket.on("stvFinishedTalking", () => on.silence())
   }
 
-  /** Resolves when the agent is there. */
+  /** Resolves when the agent is connected and visible. */
   async connect() {
     const { socket, room } = this
-    // Every event of the handshake is awaited from the start on.
+    // The listeners for all events of the handshake are added first.
     const names = ["onServerConnected", "clientConfiguration", "joinComplete", "stvNewSession", "showAgent", "askPermissions", "asr-webrtc-ready", "asr-webrtc-answer"]
     const came = Object.fromEntries(names.map((name) => [name, new Promise((resolve) => socket.once(name, resolve))]))
     socket.connect()
@@ -64,7 +64,7 @@ export class Connection {
     socket.emit("approvedPermissions", { room })
   }
 
-  /** The way of the microphone, which has no track yet. */
+  /** Connects the microphone's peer, which has no track yet. */
   async #speak(came) {
     const { socket } = this
     await came.showAgent
@@ -81,7 +81,7 @@ export class Connection {
     socket.on("asr-ice-candidate", (candidate) => peer.addIceCandidate(candidate))
   }
 
-  /** Picture and voice. Resolves with the first frame. */
+  /** Receives picture and voice. Resolves with the first frame. */
   async #watch(url) {
     const { video } = this
     const peer = this.#peer("relay")

@@ -12,25 +12,25 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 )
 
-// The download of a visitor far from fast, in the rows about cold visits.
+// The download conditions of a slow connection, for the rows about cold visits.
 const (
 	lineRate    = 9_000_000 // bits per second
 	lineLatency = 60 * time.Millisecond
 )
 
-// scenario is one way to arrive in a page, measured several times with each client.
+// scenario is one way to visit a page, measured several times with each client.
 type scenario struct {
 	name string
 	runs int
-	// what the page does; the driver's clients are "plain" and "ours".
+	// page returns the script to run in the page; client is "plain" or "ours".
 	page func(client string) string
-	// roundTrip is that of sockets, requests and media.
+	// roundTrip is the round-trip time of sockets, requests and media.
 	roundTrip time.Duration
-	// slow is by how much the processor is throttled.
+	// slow is the factor by which the processor is throttled; 0 is full speed.
 	slow float64
 	// line limits the download.
 	line bool
-	// again measures later visits of a page.
+	// again measures repeated visits of a page instead of the first one.
 	again bool
 	rows  func(results) []figures.Row
 }
@@ -39,7 +39,7 @@ func visit(client string) string  { return script(`visit("` + client + `")`) }
 func loaded(client string) string { return script(`loaded("` + client + `", 5, false)`) }
 func first(client string) string  { return script(`loaded("` + client + `", 1, false)`) }
 
-// Ours prepares its session before; plain JavaScript does what it always does.
+// The runtime prepares its session before; the plain client can't.
 func preparedFive(client string) string { return script(`loaded("` + client + `", 5, true)`) }
 func prepared(client string) string     { return script(`loaded("` + client + `", 1, true)`) }
 
@@ -47,16 +47,16 @@ func script(call string) string {
 	return `import("/bench/connect/page/measure.js").then((measure) => measure.` + call + `)`
 }
 
-// figure is one measurement: milliseconds and bytes by their names in measure.js.
+// figure is one measurement: times in milliseconds, as measure.js names them, and bytes.
 type figure map[string]float64
 
-// clients are measured in this order, and every other time in the other one.
+// clients are measured in this order, and in every other run in the reverse order.
 var clients = []string{"plain", "ours"}
 
 // results are the figures of each client.
 type results map[string][]figure
 
-// measure runs the clients in turn.
+// measure runs the clients alternately.
 func (s *scenario) measure(ctx context.Context, b *browsertest.Browser) (all results, err error) {
 	link := netem.Conditions{Delay: s.roundTrip / 2}
 	service, err := startService(ctx, link)
@@ -99,12 +99,12 @@ func (s *scenario) measure(ctx context.Context, b *browsertest.Browser) (all res
 const (
 	// patience bounds one visit.
 	patience = 30 * time.Second
-	// cached is how long the browser gets after a visit to keep the compiled program.
+	// cached is how long the browser gets after a visit to cache the compiled program.
 	cached = 3 * time.Second
 )
 
-// arrive measures one client: in the page that it has visited before, or in one of its own,
-// whose caches are empty.
+// arrive measures one client: in the page visited, which it has used before, or if that is
+// nil in a new page with empty caches.
 func (s *scenario) arrive(ctx context.Context, b *browsertest.Browser, service *service, visited *browsertest.Page, client string) (figure, error) {
 	if visited != nil {
 		if err := visited.Navigate(ctx, service.page()); err != nil {
@@ -145,7 +145,7 @@ func (s *scenario) once(ctx context.Context, service *service, p *browsertest.Pa
 	return f, err
 }
 
-// heap is what the page's scripts hold, WebAssembly memory included.
+// heap returns the bytes that the page's scripts use, including WebAssembly memory.
 func heap(ctx context.Context, p *browsertest.Page) (float64, error) {
 	var memory float64
 	if err := p.Eval(ctx, script("memory()"), &memory); err != nil {
@@ -170,7 +170,7 @@ func (r results) median(client, figure string) float64 {
 	return figures.Median(values)
 }
 
-// in returns the row in another unit, of which one holds so many.
+// in returns the row converted to another unit; size is that unit in units of the row.
 func in(unit string, size float64, row figures.Row) figures.Row {
 	row.Unit, row.Ours, row.JavaScript = unit, row.Ours/size, row.JavaScript/size
 	return row
@@ -180,7 +180,8 @@ func ratio(bound float64) figures.Goal { return figures.Goal{Of: figures.Ratio, 
 
 func atMost(bound float64) figures.Goal { return figures.Goal{Of: figures.AtMost, Bound: bound} }
 
-// download is the goal of a cold visit: what the program takes at line rate, and more.
+// download returns the goal of a cold visit: the download time of the program at lineRate, plus
+// more milliseconds.
 func (r results) download(more float64) figures.Goal {
 	line := r.median("ours", "bytes") * 8 / lineRate * 1000
 	return figures.Goal{Of: figures.AtMost, Bound: line + more, Why: fmt.Sprintf("%.0f ms of download + %.0f ms", line, more)}

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 )
 
-// service is the local service, in this process, with the page that is measured.
+// service is the local service, which runs in this process and serves the measured page.
 type service struct {
 	*localservice.Service
 	files *countedFiles
@@ -31,8 +31,8 @@ func startService(ctx context.Context, link netem.Conditions) (*service, error) 
 // page is the address of the page that is measured.
 func (s *service) page() string { return s.Info().Page }
 
-// countedFiles counts what is read of the files of both clients. A page's own count lacks
-// what its workers load.
+// countedFiles counts the bytes that are read of the files of both clients. The page's own
+// statistics don't include the downloads of its workers.
 type countedFiles struct {
 	fs.FS
 	read atomic.Int64 // bytes

@@ -16,15 +16,17 @@ import (
 )
 
 const (
-	// silent is how long the agent says nothing before it is talked to, at most.
+	// silent bounds the time that is measured while the agent is silent.
 	silent = 20 * time.Second
-	// early is when the heap of a talking session is read first, and the goal's beginning; in short runs it is read earlier.
+	// early is when the heap of a talking session is read first, as the base of the goal. In shorter runs it is read earlier,
+	// and there is no goal.
 	early = time.Minute
-	// growth is by how much the heap may be larger in the end.
+	// growth is the factor by which the heap may be larger at the end.
 	growth = 1.1
 )
 
-// measureSteady has both clients talk at the same time, each in a page of its own.
+// measureSteady measures both clients at the same time, each in a page of its own, first while the agent is silent and
+// then while it talks.
 func measureSteady(ctx context.Context, b *browsertest.Browser, d time.Duration) (_ []figures.Row, err error) {
 	service, err := startService(ctx, netem.Conditions{})
 	if err != nil {
@@ -139,7 +141,7 @@ func work(ctx context.Context, pages map[string]*browsertest.Page, d time.Durati
 	return all, nil
 }
 
-// countThreadTime makes the browser count what tasks take of a core, without what they wait for one.
+// countThreadTime makes the browser measure the tasks in processor time instead of elapsed time.
 func countThreadTime(ctx context.Context, p *browsertest.Page) error {
 	return p.Run(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
@@ -147,7 +149,7 @@ func countThreadTime(ctx context.Context, p *browsertest.Page) error {
 	}))
 }
 
-// metrics are those of the browser, in seconds.
+// metrics returns the browser's performance metrics; times are in seconds.
 func metrics(ctx context.Context, p *browsertest.Page) (map[string]float64, error) {
 	all := map[string]float64{}
 	err := p.Run(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {

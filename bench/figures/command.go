@@ -23,8 +23,8 @@ func Main(run func(context.Context) error) {
 	}
 }
 
-// Select returns the names in list, which are separated by commas and must be among names;
-// none if it is empty.
+// Select splits list at its commas and checks that each part is one of names. It returns nil
+// for an empty list.
 func Select(list string, names []string) ([]string, error) {
 	if list == "" {
 		return nil, nil

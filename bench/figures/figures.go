@@ -1,6 +1,6 @@
-// Package figures is what the benchmarks share: how they are run, medians, and rows of a
-// table with the runtime beside a plain JavaScript client and a goal. It knows nothing of
-// what is measured.
+// Package figures contains the shared parts of the benchmarks: how they are run, medians,
+// and the rows of a table that compares the runtime with a plain JavaScript client and a
+// goal. It must not depend on what is measured.
 package figures
 
 import (
@@ -15,7 +15,7 @@ import (
 type Row struct {
 	What string
 	Unit string
-	// Ours and JavaScript are medians; Alone is set when there is nothing beside ours.
+	// Ours and JavaScript are medians; Alone is set when only Ours was measured.
 	Ours, JavaScript float64
 	Alone            bool
 	// Runs is how many times each was measured.
@@ -28,21 +28,21 @@ type Goal struct {
 	// Of is what the bound is compared with.
 	Of    Measure
 	Bound float64
-	// Why says where a bound comes from that depends on the run, as in "download + 0.3 s".
+	// Why explains a bound that depends on the run, as in "download + 0.3 s".
 	Why string
 }
 
-// Measure is what a goal is about.
+// Measure is the kind of a goal.
 type Measure string
 
 // The kinds of goals.
 const (
-	Ratio   Measure = "ratio" // ours divided by JavaScript's, at most
+	Ratio   Measure = "ratio" // Ours divided by JavaScript, at most
 	AtMost  Measure = "at most"
 	AtLeast Measure = "at least"
 )
 
-// Ratio is ours divided by JavaScript's, 0 when that is 0 or not there.
+// Ratio returns Ours divided by JavaScript, 0 when JavaScript is 0 or was not measured.
 func (r Row) Ratio() float64 {
 	if r.JavaScript == 0 {
 		return 0
@@ -50,7 +50,7 @@ func (r Row) Ratio() float64 {
 	return r.Ours / r.JavaScript
 }
 
-// Met reports whether the goal is reached; a row without a goal has none to miss.
+// Met reports whether the goal is reached; it is true for a row without a goal.
 func (r Row) Met() bool {
 	switch r.Goal.Of {
 	case Ratio:
@@ -63,7 +63,7 @@ func (r Row) Met() bool {
 	return true
 }
 
-// Median returns the median, of an even number the mean of the two in the middle.
+// Median returns the median, which for an even number of values is the mean of the middle two.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -79,7 +79,7 @@ func Median(values []float64) float64 {
 // Head begins the Markdown table of rows.
 const Head = "| What | Ours | JavaScript | Ratio | Goal | Met | Runs |\n| --- | --- | --- | --- | --- | --- | --- |\n"
 
-// String returns the row's line of the table.
+// String returns the row as a line of the table.
 func (r Row) String() string {
 	beside, ratio, met := "–", "–", "–"
 	if !r.Alone {
@@ -94,7 +94,7 @@ func (r Row) String() string {
 	return fmt.Sprintf("| %s | %s %s | %s | %s | %s | %s | %d |\n", r.What, number(r.Ours), r.Unit, beside, ratio, r.goal(), met, r.Runs)
 }
 
-// goal is the cell of the goal.
+// goal returns the text of the goal's cell.
 func (r Row) goal() string {
 	var text string
 	switch r.Goal.Of {
@@ -113,7 +113,8 @@ func (r Row) goal() string {
 	return text
 }
 
-// number has three digits or more, without those that a measurement does not have.
+// number formats v with about three significant digits, because the measurements are not more
+// precise.
 func number(v float64) string {
 	switch {
 	case v == math.Trunc(v) || v >= 100:

@@ -19,7 +19,7 @@ const (
 	agent = "silent"
 )
 
-// connect connects a session, which receives picture and voice and discards them.
+// connect connects a session that receives picture and voice and discards them.
 func connect(ctx context.Context, info localservice.Info) (*avatar.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -8,16 +8,16 @@ import (
 	"github.com/agentruntime/agentruntime/bench/figures"
 )
 
-// load is what so many sessions took.
+// load is the measured load of a number of sessions.
 type load struct {
 	sessions float64
 	due      int
-	late     float64 // the share of the frames
+	late     float64 // the share of frames that were sent too late
 	service  share
 	viewers  share
 }
 
-// share is what one of the processes took.
+// share is the processor time and memory of one of the processes.
 type share struct {
 	cores  float64
 	memory float64 // bytes for each session
@@ -50,13 +50,13 @@ func (l *load) measure(ctx context.Context, p *process, idle sample, settle, d t
 	return nil
 }
 
-// line is one of the table of steps.
+// line returns the load as a line of the table of steps.
 func (l *load) line() string {
 	return fmt.Sprintf("| %.0f | %d | %.2f %% | %.2f | %.2f ms/s | %.2f MB | %.2f | %.2f MB |", l.sessions, l.due, 100*l.late,
 		l.service.cores, 1000*l.service.cores/l.sessions, l.service.memory/1e6, l.viewers.cores, l.viewers.memory/1e6)
 }
 
-// rows are those of docs/performance.md.
+// rows returns the rows for docs/performance.md.
 func (l *load) rows() []figures.Row {
 	row := func(what, unit string, value float64) figures.Row {
 		return figures.Row{What: what, Unit: unit, Ours: value, Alone: true, Runs: 1}

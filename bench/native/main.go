@@ -1,16 +1,16 @@
-// Command native measures how many sessions with picture and voice one processor core
-// carries: each has a control socket, a viewer behind the relay, and an agent that talks
-// without a pause. The local service runs as a process of its own on the first core. The
-// viewers are sessions of the runtime, in this process, on the others.
+// Command native measures how many sessions with picture and voice the local service can
+// serve on one processor core: each has a control socket, a viewer behind the relay, and an
+// agent that talks without a pause. The service runs as a separate process on the first core.
+// The viewers are sessions of the runtime, in this process, on the other cores.
 //
-// Sessions are added until frames are sent too late, which the service counts; its
-// processor time and memory are read from /proc, so this needs Linux.
+// Sessions are added until too many frames are sent too late, which the service counts. The
+// processor time and memory of both processes are read from /proc, so this needs Linux.
 //
 // Usage, from the root of the module:
 //
 //	go run ./bench/native -sessions 100 -step 50 -duration 5s
 //
-// docs/performance.md holds the result.
+// The result is in docs/performance.md.
 package main
 
 import (
@@ -31,7 +31,7 @@ import (
 )
 
 const (
-	// goal is how many sessions one core should carry.
+	// goal is how many sessions one core should be able to serve.
 	goal = 250
 	// tolerated is the share of frames that may be sent too late.
 	tolerated = 0.01
@@ -93,7 +93,7 @@ func run(ctx context.Context) (err error) {
 			return err
 		}
 		log.Print(l.line())
-		if l.late > tolerated { // once more, because words may still have been made ahead
+		if l.late > tolerated { // measured again, because speech may still have been synthesized in advance
 			if err := l.measure(ctx, service, idle, *settle, *duration); err != nil {
 				return err
 			}
@@ -115,7 +115,8 @@ func run(ctx context.Context) (err error) {
 // atOnce is how many clients connect at the same time.
 const atOnce = 5
 
-// connectAll connects n clients, and returns those that did; they talk when all are there.
+// connectAll connects n clients and returns those that succeeded. Their agents start to talk when all
+// are connected.
 func connectAll(ctx context.Context, info localservice.Info, n int) ([]*avatar.Session, error) {
 	var (
 		mu      sync.Mutex

@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
-// process is the service.
+// process is the process of the service.
 type process struct {
 	cmd  *exec.Cmd
 	info localservice.Info
@@ -26,7 +26,7 @@ type process struct {
 // startService builds the service and starts it with an agent that never stops
 // talking, on the first core alone or on all of them.
 func startService(ctx context.Context, dir string, sessions int, voice string, oneCore bool) (*process, error) {
-	const program = "build/bench/localservice" // kept, so that it is linked again only when it has changed
+	const program = "build/bench/localservice" // not in dir, so that it is linked only when it has changed
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/localservice")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
@@ -38,10 +38,10 @@ func startService(ctx context.Context, dir string, sessions int, voice string, o
 	}
 	command := []string{
 		program, "-addr", "127.0.0.1:0", "-json", "-log-level", "error", "-script", script,
-		"-voice", voice, "-max-calls", fmt.Sprint(2 * sessions), // one address has three quarters
+		"-voice", voice, "-max-calls", fmt.Sprint(2 * sessions), // the service grants three quarters of them to one address
 	}
 	if oneCore {
-		command = append([]string{"taskset", "-c", "0"}, command...) // Go takes one thread for one core
+		command = append([]string{"taskset", "-c", "0"}, command...) // Go sets GOMAXPROCS to 1 for this affinity
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
@@ -63,9 +63,9 @@ func startService(ctx context.Context, dir string, sessions int, voice string, o
 	return p, nil
 }
 
-// endless is a script whose one answer lasts longer than any measurement. Its sentences
-// come about as fast as they are spoken, so that the sessions talk all the time, and the
-// text is not a load of its own.
+// endless returns a script whose only answer lasts longer than any measurement. Its sentences
+// are produced about as fast as they are spoken, so that the agents talk all the time and
+// producing text adds little load.
 func endless() string {
 	const step = "{say: \"And so the story goes on and on, with one thing after another, and never a pause to think. \"}, {pause: 4000}"
 	return "rules:\n  - when: {any: true}\n    steps: [" + strings.Repeat(step+", ", 99) + step + "]\n"
@@ -78,7 +78,7 @@ func (p *process) stop() error {
 	return p.cmd.Wait()
 }
 
-// sample is a moment of both processes.
+// sample is a measurement of both processes at one time.
 type sample struct {
 	at               time.Time
 	service, viewers usage
@@ -118,7 +118,7 @@ func (p *process) measure(ctx context.Context) (s sample, err error) {
 	return s, nil
 }
 
-// ticksPerSecond is the unit of processor times in /proc on every Linux.
+// ticksPerSecond is the resolution of processor times in /proc, the same on every Linux.
 const ticksPerSecond = 100
 
 // usage is what a process has used so far.
@@ -134,8 +134,8 @@ func readUsage(pid int) (usage, error) {
 	if err != nil {
 		return usage{}, err
 	}
-	// The name in parentheses may hold spaces; the fields after it don't. The
-	// first of them is number 3, utime is 14 and stime 15.
+	// The name in parentheses may contain spaces; the fields after it don't. The
+	// first of them is field 3, utime is 14 and stime 15.
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {

@@ -1,5 +1,5 @@
 // Command report puts the rows of the benchmarks into one table, prints it, and writes it
-// into docs/performance.md. What a person has written there stays.
+// into docs/performance.md. The rest of that document is kept.
 //
 // Usage, from the root of the module; make bench does this:
 //
@@ -42,7 +42,7 @@ func run(table string, files []string, w io.Writer) error {
 		}
 		rows = append(rows, more...)
 	}
-	// Those with a goal are first, each kind in its order.
+	// Rows with a goal come first; otherwise the order is kept.
 	slices.SortStableFunc(rows, func(a, b figures.Row) int { return none(a) - none(b) })
 	text := machine() + "\n\n" + figures.Head
 	for _, row := range rows {
@@ -66,7 +66,7 @@ func run(table string, files []string, w io.Writer) error {
 	return err
 }
 
-// none is 1 for a row without a goal.
+// none is 1 for a row without a goal, otherwise 0.
 func none(r figures.Row) int {
 	if r.Goal.Of == "" {
 		return 1
@@ -74,7 +74,7 @@ func none(r figures.Row) int {
 	return 0
 }
 
-// machine says when and on what the table was measured.
+// machine describes when and on what machine the table was measured.
 func machine() string {
 	model := "unknown processor"
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -92,7 +92,7 @@ func machine() string {
 		runtime.NumCPU(), model, runtime.GOOS, browser, strings.Replace(runtime.Version(), "go", "Go ", 1))
 }
 
-// replace puts the text between the marks of a table.
+// replace replaces the text between the marks of a table.
 func replace(doc, table, text string) (string, error) {
 	head, rest, found := strings.Cut(doc, mark(table))
 	_, tail, ended := strings.Cut(rest, end)
@@ -106,11 +106,11 @@ func mark(table string) string { return "<!-- make " + table + " writes this tab
 
 const end = "<!-- end of the table -->\n"
 
-// obstacles is the heading under which a person says what stands in the way of a goal, in
-// a list: "- **what the row says**: …".
+// obstacles is the heading of a hand-written list with the reasons for missed goals:
+// "- **Row.What**: …".
 const obstacles = "## What stands in the way"
 
-// unexplained returns the rows of goals that are not met, and of which that list says nothing.
+// unexplained returns the rows whose goals are not met and that are not in that list.
 func unexplained(doc string) (rows []string) {
 	_, list, _ := strings.Cut(doc, obstacles)
 	for line := range strings.Lines(doc) {

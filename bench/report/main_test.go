@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each goal that the committed tables show as missed has its sentence.
+// Each goal that is missed in the committed tables has an explanation.
 func TestMissedGoalsAreExplained(t *testing.T) {
 	text, err := os.ReadFile("../../" + doc)
 	if err != nil {

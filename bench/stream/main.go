@@ -1,6 +1,7 @@
-// Command stream measures how long a page takes for a streamed answer: the four ways of
-// the runtime beside a plain JavaScript parser of the same reply (page/measure.js), in
-// turn in one page. The server sends the reply from memory. It prints a table of medians.
+// Command stream measures how long a page takes for a streamed answer: it compares the four
+// ways of the runtime with a plain JavaScript parser of the same reply (page/measure.js),
+// alternately in one page. The server sends the reply from memory. It prints a table of
+// medians.
 //
 // Usage, from the root of the module, after `make build`:
 //
@@ -80,8 +81,8 @@ func run(ctx context.Context) error {
 		times := map[string][]float64{}
 		for range *runs {
 			last := map[string]float64{}
-			// The first one collects what the other way has left; a collection from outside
-			// would discard compiled functions too.
+			// The first run of plain does not count: in it, the garbage of the other way is
+			// collected. A forced collection would discard compiled functions too.
 			for _, name := range []string{"plain", "plain", way.name} {
 				var f struct {
 					Ms       float64
@@ -109,7 +110,7 @@ func run(ctx context.Context) error {
 	return figures.Save(*file, rows)
 }
 
-// handler serves the files of the project, and the answer to any question.
+// handler serves the files of the project, and the same answer to every question.
 func handler(segments int) http.Handler {
 	reply := answer(segments)
 	mux := http.NewServeMux()
@@ -131,7 +132,7 @@ func handler(segments int) http.Handler {
 	return mux
 }
 
-// answer is the reply of the service (wire-protocol §9.3) with so many segments.
+// answer returns a reply of the service (wire-protocol §9.3) with the given number of segments.
 func answer(segments int) []byte {
 	type segment struct {
 		Role          string  `json:"role"`
@@ -155,7 +156,7 @@ func answer(segments int) []byte {
 		case segments - 1:
 			s = segment{Role: "assistant", Type: "think", SegmentNumber: 2, ET: s.ET, IsFinal: true}
 		}
-		_ = encoder.Encode(s) // it has no value that JSON lacks, and the buffer takes all
+		_ = encoder.Encode(s) // can't fail: s has a JSON form, and a buffer accepts every write
 	}
 	return reply.Bytes()
 }

@@ -26,8 +26,8 @@ func open(t *testing.T, agent string) (*pagetest.Server, *pagetest.Page) {
 	return h, p
 }
 
-// face takes the conversation to the face, by keyboard: a switch of two radio
-// buttons. The focus is in the text again afterwards.
+// face switches the conversation to the avatar by keyboard, with the two radio buttons.
+// Afterwards the focus is in the text field again.
 func face(p *pagetest.Page) {
 	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
 	p.Keys(kb.ArrowRight)
@@ -36,7 +36,7 @@ func face(p *pagetest.Page) {
 	p.Do(nil, `document.getElementById("text").focus()`)
 }
 
-// text takes it back.
+// text switches it back to text.
 func text(p *pagetest.Page) {
 	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
 	p.Keys(kb.ArrowLeft)
@@ -94,7 +94,7 @@ rules:
 	p.Ask("Who are you?", "I'm Sam")
 }
 
-// The conversation goes on where it was when there is no face to be had.
+// The conversation continues in text when the avatar is not available.
 func TestFaceThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "receptionist")
@@ -133,8 +133,8 @@ func TestVoiceIsStopped(t *testing.T) {
 // What is said into the microphone is in the log like what is typed.
 func TestMicrophone(t *testing.T) {
 	t.Parallel()
-	// The microphone says "Hello", and soon more, which may cut the first answer short
-	// before it is spoken; then the next one is announced.
+	// The fake microphone plays "Hello", and soon more, which may interrupt the first answer
+	// before it is spoken; then the next answer is announced.
 	heard := `hear: [` + strings.Repeat(`"Who are you?", `, 20) + `]`
 	h := pagetest.New(t, localservice.Options{Script: []byte(heard)})
 	p := h.Open("/example/agent/?agent=silent")
@@ -163,8 +163,8 @@ func TestMicrophone(t *testing.T) {
 	p.AwaitTrue(`watched.count().microphones === 0 && watched.count().peers === 0`)
 }
 
-// An agent that is tapped hears between two taps, or while the button is held;
-// keys tap, too.
+// With tap to talk, the agent hears the visitor between two taps, or while the button is
+// held; keys can tap too.
 func TestTapToTalk(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{Script: []byte(`hear: ["Who are you?", "What is my name?"]`)})
@@ -187,7 +187,7 @@ func TestTapToTalk(t *testing.T) {
 	const (
 		listens = `document.getElementById("tap").ariaPressed === "true" && document.getElementById("tap").textContent === "Listening. Tap when done"`
 		rests   = `document.getElementById("tap").ariaPressed === "false"`
-		// Enough of an utterance that the service recognizes it when some of it arrives after the end of the window.
+		// Long enough that the service recognizes the utterance even if a part of it arrives after the end of the window.
 		spoken = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js"); const meter = await LevelMeter.at(watched.microphones.at(-1)); await meter.speech(1000); await meter.close()`
 	)
 
@@ -210,7 +210,7 @@ func TestTapToTalk(t *testing.T) {
 		t.Errorf("the log shows %q", said)
 	}
 
-	// Nothing is said, by keyboard: the agent need not be waited for.
+	// By keyboard, without speech: there is no answer to wait for.
 	p.Do(nil, `watched.microphones.at(-1).enabled = false; document.getElementById("tap").focus()`)
 	p.Keys(" ")
 	p.AwaitTrue(listens)
@@ -220,7 +220,7 @@ func TestTapToTalk(t *testing.T) {
 	p.AwaitTrue(`document.getElementById("stop").hidden && document.activeElement.id === "tap"`)
 }
 
-// hold has the mouse down on an element while during runs.
+// hold keeps the mouse button pressed on an element while during runs.
 func hold(t *testing.T, p *pagetest.Page, selector string, during func()) {
 	var at struct{ X, Y float64 }
 	p.Do(&at, `const {x, y, width, height} = document.querySelector("`+selector+`").getBoundingClientRect(); return {X: x + width / 2, Y: y + height / 2}`)
@@ -261,7 +261,7 @@ func TestSpokenAnswerIsRated(t *testing.T) {
 	rate(".turn:nth-child(5)", "Bad answer", `"is_positive":false`)
 }
 
-// The tools of the page are the agent's in both modes.
+// The agent can use the page's tools in both modes.
 func TestToolsStay(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "tools")
@@ -274,7 +274,7 @@ func TestToolsStay(t *testing.T) {
 	p.AwaitTrue(`[...document.querySelectorAll(".notes span")].map((note) => note.textContent).join() === "one,two,three"`)
 }
 
-// What the service ends goes on when the visitor wants it.
+// The visitor can continue a conversation that the service has ended.
 func TestEndedConversationGoesOn(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "silent")
@@ -292,8 +292,8 @@ func TestEndedConversationGoesOn(t *testing.T) {
 	}
 }
 
-// Upright or not, a phone shows the face and enough of what was said, and what is
-// written in.
+// In portrait and landscape, a phone shows the face, enough of the conversation, and the text
+// field.
 func TestPhoneHasRoomForBoth(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
@@ -312,8 +312,7 @@ func TestPhoneHasRoomForBoth(t *testing.T) {
 	}
 }
 
-// The tab key goes once through everything, in the order of the page, and one can
-// see where it is.
+// The tab key reaches each control once, in the order of the page, and the focus is visible.
 func TestKeysReachEverything(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
@@ -323,10 +322,10 @@ func TestKeysReachEverything(t *testing.T) {
 	p.AwaitTrue(`document.querySelector(".latest").hidden && document.activeElement.id === "text"`)
 	p.Do(nil, `document.querySelector("nav a").focus()`)
 	var got []string
-	for range 30 { // more than there are
+	for range 30 { // more than the page has controls
 		var at string
-		// The focus may scroll the log, and its button to the end comes and goes with
-		// the scroll event of the next frame.
+		// The focus may scroll the log, whose button "to the end" is shown or hidden at
+		// the scroll event in the next frame.
 		p.Do(&at, `
 			await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
 			const e = document.activeElement

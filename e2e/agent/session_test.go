@@ -12,7 +12,7 @@ import (
 
 const folder = "/e2e/agent/testdata/"
 
-// openPage opens the empty page of these tests, whose scripts find what agent.js has.
+// openPage opens the empty page of these tests, whose scripts can use the exports of agent.js.
 func openPage(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 	t.Helper()
 	h := pagetest.New(t, localservice.Options{})
@@ -21,13 +21,13 @@ func openPage(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 	return h, p
 }
 
-// completions counts the visits that told of an end.
+// completions counts the requests that reported the end of a session.
 func completions(h *pagetest.Server) int {
 	return h.Count(http.MethodPost, "/thread/session_completed")
 }
 
-// What is said in one transport is known in the other, there is a face and a voice
-// in between, and the service hears of one end.
+// What is said over one transport is known over the other, picture and voice play in
+// between, and the service receives one report of the end.
 func TestOneConversationOverBothTransports(t *testing.T) {
 	t.Parallel()
 	h, p := openPage(t)
@@ -227,7 +227,7 @@ func TestAClosedTabTellsOfItsEndOnce(t *testing.T) {
 	}
 }
 
-// holdings is what the page and the program hold.
+// holdings are the counts of the page's and the program's resources.
 type holdings struct {
 	Peers, Sockets, Contexts, Microphones, Timers, Listeners int
 	Sessions, Callbacks, Goroutines                          int
@@ -261,7 +261,7 @@ func TestTwentySwitchesLeaveNothingBehind(t *testing.T) {
 		await session.sendText("What is my name?")
 		await session.dispose()
 		return {before, text, later, after: await quiet(before)}`)
-	// The program's own clock keeps one timer or none.
+	// The Go runtime has one timer or none.
 	same := func(a, b holdings) bool {
 		a.Timers, b.Timers = max(0, a.Timers-1), max(0, b.Timers-1)
 		return a == b

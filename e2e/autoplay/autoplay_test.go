@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	pagetest.Main(m, browsertest.Options{Flags: []string{"--autoplay-policy=document-user-activation-required"}})
 }
 
-// TestOnlyTheSoundWaitsForAClick: the picture plays, and a key press brings the voice.
+// TestOnlyTheSoundWaitsForAClick: the picture plays at once, and the voice after a key press.
 func TestOnlyTheSoundWaitsForAClick(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})

@@ -65,8 +65,8 @@ func TestClosedTabTellsTheService(t *testing.T) {
 	h.AwaitUnsubscribe()
 }
 
-// A page that goes into the back-forward cache may come back, so that its
-// transports are left alone (wire-protocol §8.8).
+// A page in the back-forward cache may be restored, so its transports are not closed
+// (wire-protocol §8.8).
 func TestPageLeftBehindTellsTheService(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})

@@ -36,7 +36,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	p.Keys("Tell me a long story.\r")
 	p.AwaitTrue(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
 	thread := h.OnlySession().ThreadID
-	// A sentence is written down when it begins to sound, and what was not said no longer.
+	// A sentence is shown when it begins to sound, and a sentence that was not spoken is not shown.
 	p.AwaitTrue(`document.querySelector("#said li:last-child").textContent.startsWith("Once upon a time")`)
 	p.AwaitTrue(`document.querySelector("#said li:last-child").textContent.match(/[.]/g).length > 1`)
 	begun := p.Text("#said li:last-child")

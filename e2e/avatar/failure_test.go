@@ -79,7 +79,7 @@ func TestFullServiceIsSaidAtOnce(t *testing.T) {
 		await talk.session.connect()`)
 }
 
-// A service that accepts everything and answers nothing.
+// A service that accepts connections and never responds.
 func TestConnectTimeLimitsNameTheirPhase(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})

@@ -23,8 +23,8 @@ const fakeRules = `[
 ]`
 
 // TestFakeSessionHasTheEventsOfARealOne runs one script against the local service and
-// against a FakeAvatarSession, and compares the events, in their order. What the brain
-// sends and what the voice does overlap, so each is compared alone.
+// against a FakeAvatarSession, and compares the events, in their order. Events of the brain
+// and of the voice overlap, so these groups are compared separately.
 func TestFakeSessionHasTheEventsOfARealOne(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{Script: []byte(`{"rules": ` + fakeRules + `}`)})

@@ -12,14 +12,14 @@ import (
 // cycles is how many sessions are made, connected and ended, five at a time.
 const cycles = 50
 
-// holdings is what the page and the program hold.
+// holdings are the counts of the page's and the program's resources.
 type holdings struct {
 	Peers, Sockets, Contexts, Microphones, Timers, Listeners int
 	Sessions, Callbacks, Goroutines                          int
 }
 
-// exceeds reports whether the page holds more of anything than it did. The program's own
-// clock keeps one timer or none.
+// exceeds reports whether any count is larger than before. The Go runtime has one timer or
+// none.
 func (h holdings) exceeds(before holdings) bool {
 	return h.Peers > before.Peers || h.Sockets > before.Sockets || h.Contexts > before.Contexts || h.Microphones > before.Microphones ||
 		h.Timers > max(1, before.Timers) || h.Listeners > before.Listeners || h.Sessions > before.Sessions ||
@@ -57,8 +57,8 @@ func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
 	h.AwaitNoSessions(h.Context())
 }
 
-// Fifty faults, ten for each of five sessions: what a repair or a rebuild makes anew
-// replaces what it had.
+// Fifty faults, ten for each of five sessions: resources that a repair or a rebuild creates
+// replace the earlier ones.
 func TestNothingIsLeftAfterFiftyFaults(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
 	p := openPage(h)

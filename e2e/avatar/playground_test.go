@@ -74,7 +74,7 @@ func TestPlayground(t *testing.T) {
 		t.Errorf("%d events were exported, the first is %+v", len(exported), exported[0])
 	}
 
-	// The wire has every way, and nothing secret.
+	// The wire log has messages of every kind, and no secrets.
 	var wire string
 	p.Do(&wire, `return [...document.querySelectorAll("#wire li")].map((line) => line.textContent).join("\n")`)
 	for _, part := range []string{"socket →", "socket ←", "http POST", "onTextEntered", "log "} {
@@ -106,7 +106,7 @@ func TestPlayground(t *testing.T) {
 	p.Accessible()
 }
 
-// Without the service's consent the playground says what to do.
+// If the service does not allow its commands, the playground shows what to do.
 func TestPlaygroundWithoutControl(t *testing.T) {
 	t.Parallel()
 	p := pagetest.New(t, localservice.Options{}).Open("/example/playground/")
@@ -142,7 +142,7 @@ func TestPlaygroundInText(t *testing.T) {
 	}
 }
 
-// No page cuts anything off on a small phone, upright or on its side.
+// No page cuts anything off on a small phone, in portrait and landscape.
 func TestPagesFitPhones(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{PageControl: true})
@@ -166,7 +166,7 @@ func TestPagesFitPhones(t *testing.T) {
 		for _, size := range sizes {
 			p.NothingCut(size[0], size[1])
 		}
-		// On its side, the picture is in sight as a whole, with the text field or most of the controls.
+		// In landscape, the whole picture is visible, with the text field or most of the controls.
 		p.Do(nil, `scrollTo(0, 0)`)
 		p.AwaitTrue(`(({top, bottom}) => top >= 0 && bottom <= innerHeight)(document.getElementById("video").getBoundingClientRect())`)
 		if path == "avatar" {

@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
-// seen is what the eye tells of a picture.
+// seen describes a frame of the picture.
 type seen struct{ Width, Height, Colours int }
 
 // want fails the test unless there is a picture with something in it.
@@ -21,7 +21,8 @@ func (s seen) want(t *testing.T) {
 	}
 }
 
-// TestAPreparedSessionHasItsRelay: what a connect waits for longest is there before.
+// TestAPreparedSessionHasItsRelay: after prepare, the relay's candidates, for which a connect
+// waits longest, are gathered.
 func TestAPreparedSessionHasItsRelay(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})

@@ -8,9 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
-// The transcript of agentruntime/ui is never ahead of the voice by more than the sentence
-// that sounds, and after an interruption it is what the service has spoken; captions are
-// cleared at once, and a text track has them.
+// The transcript of agentruntime/ui never shows more than the sentence that is being spoken,
+// and after an interruption it is what the service has spoken. Captions are cleared at once,
+// and are also in a text track.
 func TestTranscriptAsSpoken(t *testing.T) {
 	t.Parallel()
 	p := pagetest.New(t, localservice.Options{}).Open("/example/avatar/")

@@ -208,7 +208,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 		t.Errorf("after the pause the agent said %q", answer)
 	}
 
-	// The service gives the media up when a pause takes too long.
+	// The service closes the media when a pause takes too long.
 	p.Do(nil, `talk.session.pause()`)
 	h.AwaitState(live.Paused)
 	h.Control("/sessions/newest/expire-pause", nil)

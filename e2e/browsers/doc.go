@@ -1,4 +1,4 @@
-// Package browsers has the core of the whole-page suites for browsers other than
+// Package browsers runs the most important tests of whole pages in browsers other than
 // Chromium: Firefox, driven by puppeteer-core over WebDriver BiDi, and WebKitGTK, driven
-// over WebDriver. `make verify` runs it; docs/browsers.md tells what was run where.
+// over WebDriver. `make verify` runs it; docs/browsers.md lists what was run where.
 package browsers

@@ -42,8 +42,8 @@ func do(t *testing.T, d driver, out any, body string) {
 	}
 }
 
-// find returns the first program that exists. What is missing skips the test; `make
-// browsers` installs it where it can, and insists on Firefox.
+// find returns the first program that exists. Without one the test is skipped; `make
+// browsers` installs the programs where it can, and requires Firefox.
 func find(t *testing.T, programs ...string) string {
 	t.Helper()
 	for _, name := range programs {
@@ -159,7 +159,7 @@ func startWebKit(t *testing.T) driver {
 	return w
 }
 
-// startScreen starts a display without a screen and returns its name, once it accepts windows.
+// startScreen starts a virtual display and returns its name, once it accepts windows.
 func startScreen(t *testing.T, program string) string {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -224,7 +224,7 @@ func (w *webKit) open(t *testing.T, url string) {
 
 func (w *webKit) run(t *testing.T, body string) json.RawMessage {
 	t.Helper()
-	// As text: the driver drops objects inside of objects.
+	// As text, because the driver drops nested objects.
 	script := `const done = (reply) => arguments[0](JSON.stringify(reply));
 (async () => {` + body + `})().then((value) => done({ value }), (error) => done({ error: String(error) }))`
 	var text string
@@ -244,7 +244,7 @@ func (w *webKit) leave(t *testing.T) {
 	w.open(t, "about:blank")
 }
 
-// awaitListener waits until a program that does not tell when it listens accepts connections.
+// awaitListener waits until a program accepts connections; it polls, because the program does not report that.
 func awaitListener(t *testing.T, address string) {
 	t.Helper()
 	retry := time.NewTicker(10 * time.Millisecond)

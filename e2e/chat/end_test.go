@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
-// completions are the visits that told of an end.
+// completions returns the threads in the requests that reported an end.
 func completions(h *pagetest.Server) (threads []string) {
 	for _, v := range h.Requests() {
 		if strings.HasSuffix(v.Path, "/thread/session_completed") {
@@ -74,8 +74,8 @@ func TestAClosedTabTellsOfItsEnd(t *testing.T) {
 	}
 }
 
-// TestAnEndIsToldOfASessionThatIsForgotten: the page holds nothing of it, and the
-// collector runs before the service has answered.
+// TestAnEndIsToldOfASessionThatIsForgotten: the end of a session is reported although the
+// page has no reference to it and it is garbage collected before the service replies.
 func TestAnEndIsToldOfASessionThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	h, p := openPage(t)
@@ -132,7 +132,7 @@ func TestSessionsLeaveNothingBehind(t *testing.T) {
 		return {before, after: await all()}`)
 	for name, n := range got.Before {
 		if name == "timers" {
-			n++ // the program's own clock keeps one timer or none
+			n++ // the Go runtime has one timer or none
 		}
 		if got.After[name] > n {
 			t.Errorf("%d %s, %d before", got.After[name], name, n)

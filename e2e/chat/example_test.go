@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
-// script has what the demo brain does not do by itself. The weather is a gate:
-// the page asks the visitor for it, and the answer goes on when they have chosen.
+// script has answers that the demo brain does not give. The weather is a gate: the page
+// asks the visitor, and the answer continues when they have chosen.
 const script = `
 rules:
   - when: {exact: "Stream"}
@@ -170,7 +170,7 @@ func TestTokenRunsOut(t *testing.T) {
 		return false
 	})
 	p.Keys("What is my name?\r")
-	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "The permission for this conversation has run out. Please try again."`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "Your access to this conversation has expired. Please start again. Please try again."`)
 	h.Intercept(nil)
 	p.AwaitTrue(`!document.getElementById("text").disabled`)
 	p.Press(".turn:last-child [role=alert] button")

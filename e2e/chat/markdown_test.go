@@ -11,7 +11,7 @@ import (
 type drawn struct {
 	HTML    string
 	Strange []string // elements, attributes and addresses that must not come of a text
-	Redrawn int      // blocks that were drawn again although they were whole
+	Redrawn int      // blocks that were drawn again although they were complete
 }
 
 // draw shows texts as the pages do, each in pieces of so many characters, and
@@ -98,7 +98,7 @@ func TestMarkdownIsDrawnWhileItGrows(t *testing.T) {
 	}
 }
 
-// A growing text shows no mark that means something else a moment later.
+// A growing text never shows markup characters that are interpreted a moment later.
 func TestGrowingTextDoesNotFlicker(t *testing.T) {
 	t.Parallel()
 	p := pagetest.New(t, localservice.Options{}).Open("/example/avatar/")

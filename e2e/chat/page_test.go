@@ -13,7 +13,7 @@ import (
 
 const folder = "/e2e/chat/testdata/"
 
-// turns has what the demo brain does not do by itself.
+// turns has answers that the demo brain does not give.
 const turns = `
 rules:
   - when: {exact: "Think about it"}
@@ -41,7 +41,7 @@ rules:
       - segment: {type: weather, content: sunny}
 `
 
-// openPage opens the empty page of these tests, whose scripts find what chat.js has.
+// openPage opens the empty page of these tests, whose scripts can use the exports of chat.js.
 func openPage(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 	t.Helper()
 	return openPageOf(t, localservice.Options{Script: []byte(turns)})
@@ -60,7 +60,7 @@ func openAt(h *pagetest.Server) *pagetest.Page {
 	return p
 }
 
-// stops is a log of the service that keeps the turns that were stopped.
+// stops is a log handler that records the turns that the service has stopped.
 type stops struct {
 	slog.Handler
 

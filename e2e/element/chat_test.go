@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
-// said is the log as it is shown, a turn a line.
+// said is an expression for the log as it is shown, one text for each turn.
 const said = `[...find("[part=log]").querySelectorAll(".turn")].map((turn) => turn.innerText.replace(/\s+/g, " ").trim())`
 
 // The first message starts a conversation in text, which needs neither the picture's

@@ -10,7 +10,7 @@ import (
 
 const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help you?"
 
-// One tag gives a face that speaks, captions, and what it said to screen readers.
+// One tag shows an avatar that speaks, with captions and announcements to screen readers.
 func TestOneTagIsALiveFace(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})

@@ -73,7 +73,7 @@ func TestTwoElementsAndEarlyProperties(t *testing.T) {
 	}
 }
 
-// preload loads what its value says, and when.
+// The attribute preload determines what is loaded, and when.
 func TestPreload(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
@@ -93,7 +93,7 @@ func TestPreload(t *testing.T) {
 	}
 }
 
-// With preload="auto", the program comes without anything of the visitor.
+// With preload="auto", the program is loaded without an action of the visitor.
 func TestPreloadAtOnce(t *testing.T) {
 	t.Parallel()
 	p := openPage(pagetest.New(t, localservice.Options{}))
@@ -142,7 +142,7 @@ func TestSlotsAndCustomProperties(t *testing.T) {
 	p.Do(nil, `await until(() => element.phase === "live" && element.querySelector("[slot=controls]").checkVisibility())`)
 }
 
-// cut tells what of the element is outside of the window, or too small for a finger.
+// cut finds the parts of the element that are outside of the window or too small for a finger.
 const cut = `
 	const edge = document.documentElement.clientWidth
 	const parts = [...element.shadowRoot.querySelectorAll("button, textarea, select, meter, video, p, .stage, .log")].filter((part) => part.checkVisibility() && !part.closest(".agent-hidden"))
@@ -202,8 +202,8 @@ func TestSmallScreensAndRightToLeft(t *testing.T) {
 	}
 }
 
-// The whole of a face without a pointer: every control is reached with Tab, and each key
-// does what its label says.
+// The avatar's element without a pointer: every control is reached with Tab, and does what its
+// label says.
 func TestByKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})

@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 
 const folder = "/e2e/element/testdata/"
 
-// openPage opens the empty page of these tests, whose scripts find what element.js has.
+// openPage opens the empty page of these tests, whose scripts can use the exports of
+// element.js.
 func openPage(h *pagetest.Server) *pagetest.Page {
 	p := h.Open(folder)
 	p.Prelude = `const {agents, button, find, held, picture, place, record, seen, service, settled, until} = await import("` + folder + `element.js")`

@@ -118,7 +118,8 @@ func message(p *pagetest.Page) (text string) {
 	return text
 }
 
-// A conversation that no key or click has begun is silent until one allows the sound.
+// A conversation that was started without a key or click is silent until a key or click allows
+// the sound.
 func TestBlockedSoundWaitsForAKey(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
@@ -141,7 +142,7 @@ func TestBlockedSoundWaitsForAKey(t *testing.T) {
 	}
 }
 
-// The service's end is told, and another conversation can begin.
+// An end by the service is shown, and another conversation can begin.
 func TestEndByTheService(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})

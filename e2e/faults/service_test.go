@@ -91,7 +91,7 @@ func (s *service) start(args ...string) {
 	}
 }
 
-// kill ends the process at once, without a last word to clients.
+// kill ends the process at once, so that it sends nothing more to clients.
 func (s *service) kill() {
 	_ = s.process.Process.Kill() // fails when it has ended already
 	_ = s.process.Wait()
@@ -102,8 +102,8 @@ func (s *service) control(path string, body any) {
 	pagetest.Control(s.t.Context(), s.t, s.Info, path, body)
 }
 
-// typed counts how often each text that a visitor typed is in a thread. The service
-// joins, a line each, what waits to be sent together or comes while it thinks.
+// typed counts how often each typed text is in a thread. The service joins texts, as
+// lines, that are sent together or arrive while the agent thinks.
 func (s *service) typed(thread string) map[string]int {
 	s.t.Helper()
 	times := map[string]int{}
@@ -118,7 +118,7 @@ func (s *service) typed(thread string) map[string]int {
 // links sets conditions of the network.
 func (s *service) links(conditions map[string]string) { s.control("/links", conditions) }
 
-// client is an HTTP client that can have WHEP requests answered by another server.
+// client is an HTTP client that can redirect WHEP requests to another server.
 type client struct {
 	*fetch.Transport
 	whep atomic.Pointer[string] // base of that server
@@ -133,7 +133,7 @@ func (c *client) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, err
 	return c.Transport.Do(ctx, r)
 }
 
-// answerWHEP has WHEP requests answered with a status, with 0 never.
+// answerWHEP makes a server respond to WHEP requests with a status, or never if it is 0.
 func (c *client) answerWHEP(t *testing.T, status int) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if status != 0 {

@@ -64,8 +64,8 @@ type talker struct {
 	asked []string
 }
 
-// talk asks questions until ctx ends, each when the last was answered, or was not for
-// a while.
+// talk asks questions until ctx ends, each when the last one was answered or has timed
+// out.
 func (k *talker) talk(ctx context.Context, n int) {
 	for i := 0; ctx.Err() == nil; i++ {
 		text := fmt.Sprintf("What is %d of %d?", i, n)

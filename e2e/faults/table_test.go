@@ -28,19 +28,19 @@ var (
 )
 
 const (
-	// patience bounds what should take a second or two, on a busy machine.
+	// patience bounds steps that take a second or two on a machine that is not busy.
 	patience = 30 * time.Second
 	// settles bounds the time from a repair to the picture, or to the error.
 	settles = 45 * time.Second
 )
 
-// row is a fault: what breaks, for how long, and what must come of it.
+// row is a fault: what breaks, for how long, and the expected outcome.
 type row struct {
 	name  string
 	quick bool // runs without -all too
 	lasts time.Duration
-	// life, if it is not 0, is that of tokens and of logins to the relay: the fault begins
-	// when the first have expired, and the session ends when the last have.
+	// life, if it is not 0, is the lifetime of tokens and of logins to the relay. The fault
+	// begins when the first ones have expired, and the session ends when the last ones have.
 	life    time.Duration
 	options func(*avatar.Options)
 	breaks  func(*rig)
@@ -69,7 +69,7 @@ func (r *rig) condition(c string, links ...string) {
 	r.service.links(conditions)
 }
 
-// session gives a command for the session.
+// session sends a command for the session to the service's control address.
 func (r *rig) session(command string, body any) {
 	r.control("/sessions/newest/"+command, cmp.Or(body, any(struct{}{})))
 }
@@ -156,9 +156,9 @@ func expiries(r *rig) {
 	}
 }
 
-// whep is a broken picture whose WHEP requests are answered with a status: that is
-// refused again by each rebuild (timeouts.coldAttempts). Without an answer, a later
-// try comes through.
+// whep is a broken picture for which WHEP requests get a response with status, so that each
+// rebuild (timeouts.coldAttempts) fails. With 0 there is no response, and a later attempt
+// succeeds.
 func whep(status int) row {
 	name, lasts, ends := fmt.Sprintf("media broken, WHEP answers %d", status), 15*time.Second, fault.ReconnectFailed
 	if status == 0 {
@@ -290,8 +290,8 @@ func (w row) run(t *testing.T, o *outcome) {
 	v.speak(ctx, "What is during?")
 	pause(t.Context(), w.lasts) // which is part of the fault's definition
 	if w.life > 0 {
-		// On a busy machine pictures are still under way when such a fault begins, which
-		// must not count as pictures after it.
+		// On a busy machine, frames sent before the fault still arrive when such a fault begins.
+		// They must not count as a picture after it.
 		v.await(settles, func() bool { return v.summary(broken) != "" })
 	}
 	repaired := time.Now()
@@ -320,7 +320,7 @@ func (w row) run(t *testing.T, o *outcome) {
 		if o.picture > within {
 			t.Errorf("picture back after %v, want %v: %s", o.picture, within, v.story(broken))
 		}
-		// A picture that was under way can come before the socket is there again.
+		// A frame that was sent earlier can arrive before the socket is connected again.
 		if !v.await(settles, func() bool { return v.Snapshot().State == avatar.Connected }) {
 			t.Errorf("not connected again: %s", v.story(broken))
 		}

@@ -55,7 +55,7 @@ type stream struct {
 // gap is a time without packets.
 type gap struct{ from, to time.Time }
 
-// shortGap is not kept: packets come in bursts.
+// shortGap is the longest gap that is ignored, because packets arrive in bursts.
 const shortGap = 300 * time.Millisecond
 
 func (s *stream) arrive(now time.Time) {
@@ -84,8 +84,8 @@ func (s *stream) longest(from, to time.Time) (d time.Duration) {
 
 func (s *stream) from(t time.Time) { s.after, s.first = t, time.Time{} }
 
-// enter makes a session with the agent. Life, if it is not 0, is that of its tokens.
-// Change may alter its options.
+// enter makes a session with the agent. life, if it is not 0, is the lifetime of its tokens.
+// change may alter its options.
 func enter(t testing.TB, info localservice.Info, life time.Duration, change func(*avatar.Options)) *visitor {
 	t.Helper()
 	agent, ok := info.Agent("receptionist")
@@ -122,7 +122,7 @@ func enter(t testing.TB, info localservice.Info, life time.Duration, change func
 	o.MicStart = avatar.MicDeferred
 	o.Platform = media.Platform{OnTrack: v.receive}
 	o.OnEvent = v.record
-	// A service that was started again knows nothing of the relay's earlier logins.
+	// A restarted service does not accept the relay's earlier logins.
 	o.OnRelayNeeded = func(ctx context.Context) (*media.Credentials, error) {
 		init, err := again(ctx)
 		if err != nil {
@@ -201,14 +201,14 @@ func (v *visitor) record(e avatar.Event) {
 	v.signal()
 }
 
-// signal wakes those that wait. The caller holds the lock.
+// signal wakes all waiting calls of await. The caller must hold the lock.
 func (v *visitor) signal() {
 	close(v.changed)
 	v.changed = make(chan struct{})
 }
 
-// await returns when met is true, which is called with the lock held. It reports
-// whether that came in time.
+// await waits until met, which is called with the lock held, returns true. It reports
+// whether that happened within limit.
 func (v *visitor) await(limit time.Duration, met func() bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -264,9 +264,9 @@ func (v *visitor) ended() (err *fault.Error, over bool) {
 type sight struct {
 	still   time.Duration // the longest time without a picture
 	waiting time.Duration // how long the session was reconnecting, which a page shows
-	noVideo bool          // the page was told that there is no picture
+	noVideo bool          // the session reported that there is no picture
 	refused int           // texts that were not taken
-	doubt   int           // turns that the page was told may be lost
+	doubt   int           // turns that the session reported as possibly lost
 	over    time.Duration // when the session ended; 0 for one that went on
 	why     *fault.Error
 }
@@ -353,8 +353,8 @@ func (v *visitor) completed() bool {
 	})
 }
 
-// falseRepairs counts the repairs of the picture that were reported although nothing
-// came for a second around the report.
+// falseRepairs counts the repairs of the picture that were reported although no packet
+// arrived from half a second before until half a second after the report.
 func (v *visitor) falseRepairs() (n int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -371,7 +371,7 @@ func (v *visitor) falseRepairs() (n int) {
 	return n
 }
 
-// speak sends a typed turn beside what the caller does.
+// speak sends a typed turn in the background.
 func (v *visitor) speak(ctx context.Context, text string) {
 	v.speaking.Go(func() {
 		sent, err := v.Speak(ctx, text)
@@ -385,8 +385,8 @@ func (v *visitor) speak(ctx context.Context, text string) {
 	})
 }
 
-// summary is the story of the events after a time: each kind of connection event
-// once in a row, with its time.
+// summary lists the connection events after a time, with their times; repetitions of one kind
+// in a row are listed once.
 func (v *visitor) summary(since time.Time) string {
 	var story []string
 	last := ""

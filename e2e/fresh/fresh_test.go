@@ -48,7 +48,7 @@ type project struct {
 	dir string
 }
 
-// newProject makes a project of the files that all have and its own ones in testdata.
+// newProject makes a project from the shared files and its own files in testdata.
 func newProject(t *testing.T, name string) *project {
 	t.Helper()
 	file, err := tarball()
@@ -147,7 +147,7 @@ type site struct {
 	got []string
 }
 
-// serve serves pages, and beside them what measures in them.
+// serve serves pages, and the modules that the tests use to measure in them.
 func serve(t *testing.T, pages http.Handler) *site {
 	s := &site{t: t}
 	mux := http.NewServeMux()
@@ -170,7 +170,8 @@ func (s *site) requests() []string {
 	return slices.Clone(s.got)
 }
 
-// told is what a page or a program must know of a service.
+// told returns the addresses of a service and the widget id of its first agent, as JSON for a page
+// or a program.
 func told(t *testing.T, h *pagetest.Server) string {
 	t.Helper()
 	type addresses struct {
@@ -253,8 +254,8 @@ func (s *site) wantChat(path string) {
 	}
 }
 
-// A page that imports the elements for what that does has them: a bundler leaves out
-// imports of which nothing is used, unless the package says that they do something.
+// A page that imports the elements' module only for its side effects has the elements: a
+// bundler would drop an unused import unless the package declares its side effects.
 func (s *site) wantElements(path string) {
 	s.t.Helper()
 	pagetest.Open(s.t, s.url+path).Do(nil, `await Promise.all(["agent-avatar", "agent-chat"].map((name) => customElements.whenDefined(name)))`)

@@ -118,7 +118,7 @@ func TestTheEndOfTheProgramIsTheEndOfEverythingInIt(t *testing.T) {
 	}
 }
 
-// What a page's own fetch gives instead of an answer ends a turn with an error.
+// An invalid result of a page's own fetch ends a turn with an error.
 func TestAFetchThatGivesAnythingEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	_, p := openPage(t)

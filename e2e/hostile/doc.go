@@ -1,6 +1,5 @@
-// Package hostile has the tests of text conversations in a page whose service lies,
-// breaks off and never answers, of pages that call the package with anything and at
-// any moment, that end its program, go away and come back, and of two tabs on one
-// thread.
-// It must not know how the runtime does what it tests.
+// Package hostile has the tests of text conversations with a service that sends invalid
+// replies, aborts them or never replies; of pages that call the package with any value at
+// any moment, crash its program, or are left and restored; and of two tabs on one thread.
+// It must not depend on the implementation of the runtime.
 package hostile

@@ -9,15 +9,15 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
-// phase is what became of a session in a phase of its life (phases in
+// phase is the outcome of a session that was in a phase of its life (phases in
 // testdata/hostile.js).
 type phase struct {
 	Thread, State, Call string
 	Ends, Completions   []string
 }
 
-// wantEnds compares the ends that the service received with what they should be: of the threads in
-// the phases with a reason, once each.
+// wantEnds checks the reports of ends that the service received: one for each thread of the phases
+// in reasons.
 func wantEnds(t *testing.T, h server, phases map[string]phase, reasons map[string]string) {
 	t.Helper()
 	all := 0
@@ -43,8 +43,8 @@ func wantEnds(t *testing.T, h server, phases map[string]phase, reasons map[strin
 	}
 }
 
-// leave opens sessions in every phase, has something happen to the page, and waits
-// until those that are not over have reported it, in time.
+// leave opens sessions in every phase, runs the script happens, and returns the outcome of
+// each session.
 func leave(t *testing.T, options, happens string) (server, *pagetest.Page, map[string]phase) {
 	t.Helper()
 	h, p := openPage(t)
@@ -65,10 +65,12 @@ func leave(t *testing.T, options, happens string) (server, *pagetest.Page, map[s
 	return h, p, got
 }
 
-// over are the phases in which the service heard of the end before the page went.
+// over are the phases in which the end was reported before the page was left, with the
+// reasons.
 var over = map[string]string{"disconnected": "disconnect", "disposed": "disconnect"}
 
-// alive are those in which it has to hear of it, and whether it does for a reason.
+// alive returns the expected reasons by phase: those of over, and reason for the phases that were
+// not over.
 func alive(reason string) map[string]string {
 	reasons := maps.Clone(over)
 	for _, name := range []string{"connecting", "quiet", "in a turn", "switching", "with a face", "back in text"} {
@@ -91,7 +93,7 @@ func check(t *testing.T, phases map[string]phase, reasons map[string]string) {
 	}
 }
 
-// A page that goes away for good tells of each conversation that has begun and is
+// A page that is left permanently reports the end of each conversation that has begun and is
 // not over, once, and ends it.
 func TestAPageGoesAwayInEveryPhase(t *testing.T) {
 	t.Parallel()
@@ -122,7 +124,7 @@ func TestAPageGoesAwayInEveryPhase(t *testing.T) {
 	h.AwaitNoSessions(h.Context())
 }
 
-// A tab that is closed really tells the same, with requests that outlive it.
+// A tab that is actually closed reports the same, with requests that outlive it.
 func TestATabIsClosedInEveryPhase(t *testing.T) {
 	t.Parallel()
 	reasons := alive("pagehide")
@@ -144,7 +146,7 @@ func TestATabIsClosedInEveryPhase(t *testing.T) {
 	h.AwaitNoSessions(h.Context())
 }
 
-// comeBack goes on with every session of a page that was away, and ends it.
+// comeBack continues every session of a restored page, and ends it.
 const comeBack = `
 	const {all, open} = sessions
 	const back = {}
@@ -159,7 +161,7 @@ const comeBack = `
 	await Promise.all(Object.values(all).map(({session}) => session.dispose()))
 	return {back, after: await aftermath(sessions)}`
 
-// away is what came back of a page that was away.
+// away is the result of comeBack.
 type away struct {
 	Back  map[string]string
 	After map[string]phase
@@ -183,8 +185,8 @@ func cameBack(t *testing.T, h server, p *pagetest.Page, reason string) {
 	h.AwaitNoSessions(h.Context())
 }
 
-// A page in the back-forward cache tells of the end at once, because it may never
-// come back; when it does, every session goes on where it was (wire-protocol §8.8).
+// A page in the back-forward cache reports the end at once, because it may never be restored;
+// when it is, every session continues (wire-protocol §8.8).
 func TestAPageComesBackFromTheCacheInEveryPhase(t *testing.T) {
 	t.Parallel()
 	h, p, got := leave(t, `{}`, `
@@ -202,8 +204,7 @@ func TestAPageComesBackFromTheCacheInEveryPhase(t *testing.T) {
 	cameBack(t, h, p, "pagehide_bfcache")
 }
 
-// A page that is hidden for long tells of the end; a look at it in time keeps it
-// from that.
+// A page that is hidden for long reports the end; showing it in time prevents that.
 func TestAPageIsHiddenInEveryPhase(t *testing.T) {
 	t.Parallel()
 	h, p, got := leave(t, `{hiddenGraceMs: 1500}`, `

@@ -32,8 +32,8 @@ type server struct {
 // folder is where the pages of this package are.
 const folder = "/e2e/hostile/testdata/"
 
-// openPage opens an empty page at the local service, whose scripts find what
-// testdata/hostile.js has.
+// openPage opens an empty page at the local service, whose scripts can use the exports of
+// testdata/hostile.js.
 func openPage(t *testing.T) (server, *pagetest.Page) {
 	t.Helper()
 	// Without recovery, a session ends with its socket.

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
-// secret is a token of the platform's shape, which nothing may repeat.
+// secret is a token in the platform's format, which must not appear in any output.
 const secret = "djJ8NTUwMXxob3N0aWxlLXRlc3QtdG9rZW4tMDEyMzQ1Njc4OWFiY2RlZg"
 
 const (
@@ -21,7 +21,7 @@ const (
 	good   = `{"type":"text","content":"Hello ","threadId":"t","messageId":"m"}` + "\n" + `{"type":"text","content":"wörld 😀"}` + "\n"
 )
 
-// liar answers a turn as its text says.
+// liar responds to a turn in the way that the turn's text selects.
 func liar(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Headers", "authorization, content-type")
 	w.Header().Set("Access-Control-Allow-Origin", "*")
@@ -90,7 +90,7 @@ func liar(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// setUp opens a page that talks to a service which lies.
+// setUp opens a page that talks to liar.
 func setUp(t *testing.T) *pagetest.Page {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(liar))

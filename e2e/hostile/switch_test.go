@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// codes are what a call may come to while a conversation is switched about.
+// codes are the possible outcomes of a call while the conversation's mode is switched.
 var codes = []string{"undefined", "true", "false", "text", "aborted", "invalid_state"}
 
 // Whatever listeners call, and however fast a page calls it, every call settles, and
@@ -120,8 +120,8 @@ func TestHammeredSwitchesLeaveAWorkingConversation(t *testing.T) {
 	}
 }
 
-// A listener may end the session at any moment of a switch: each call settles, the
-// listeners hear of one end, and the service of one too.
+// A listener may end the session at any moment of a switch: each call settles, and the
+// listeners and the service receive one end each.
 func TestDisconnectInEveryListenerOfASwitch(t *testing.T) {
 	t.Parallel()
 	h, p := openPage(t)

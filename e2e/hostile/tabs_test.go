@@ -12,15 +12,15 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
-// doubleCloses is how many pairs of tabs are closed; AGENTRUNTIME_DOUBLE_CLOSES is another
-// number.
+// doubleCloses is how many pairs of tabs are closed, unless AGENTRUNTIME_DOUBLE_CLOSES is set
+// to another number.
 const doubleCloses = 8
 
 // TestTabsThatGoTogetherReportTheEndOnce closes two tabs with one thread, in the same moment or
-// the second as soon as it knows that the first has left, or kills one and closes the other
-// at once: the service gets one report of each thread, and never two. Now and then the
-// browser ends both before either knows of the other's end; the service then ends the thread
-// itself, when it has been idle (TestIdleThreadIsCompletedOnce).
+// the second as soon as it has detected the end of the first, or kills one and closes the
+// other at once: the service receives one report of each thread, and never two. Sometimes the
+// browser ends both before either has detected the other's end; the service then ends the
+// idle thread itself (TestIdleThreadIsCompletedOnce).
 func TestTabsThatGoTogetherReportTheEndOnce(t *testing.T) {
 	n := doubleCloses
 	if text := os.Getenv("AGENTRUNTIME_DOUBLE_CLOSES"); text != "" {
@@ -65,9 +65,9 @@ func TestTabsThatGoTogetherReportTheEndOnce(t *testing.T) {
 }
 
 // goTogether opens two tabs with one thread and ends them in one of four ways. It returns
-// the thread when its end was reported, or was not within a while. Chromium ends a tab half a
-// second after the request to close it, whether its page has handled that or not; then the
-// pair is not whole.
+// the thread when its end was reported or the wait for that has timed out. Chromium ends a
+// tab half a second after the request to close it, even if its page has not handled that yet;
+// in that case whole is false.
 func goTogether(h server, p *pagetest.Page, way int) (thread string, whole bool) {
 	one, two := p.NewTab(h.URL+folder), p.NewTab(h.URL+folder)
 	var first struct{ Thread, KS string }
@@ -125,8 +125,8 @@ func goTogether(h server, p *pagetest.Page, way int) (thread string, whole bool)
 	return thread, handled == closed
 }
 
-// Two tabs talk on one thread. What is said in one is known in the other; one may
-// go, however it goes, and the service hears of the end when the last one has gone
+// Two tabs talk on one thread. What is said in one is known in the other. One may end in
+// any way, and the end of the thread is reported to the service when the last one has ended
 // (wire-protocol §8.10).
 func TestTwoTabsOnOneThread(t *testing.T) {
 	t.Parallel()
@@ -198,8 +198,8 @@ func TestTwoTabsOnOneThread(t *testing.T) {
 	}
 }
 
-// A tab that takes its conversation to the face stays on the thread: the goodbye of
-// its old transport is taken back at once, not with the next beat.
+// A tab that switches its conversation to the avatar stays on the thread: the goodbye message
+// of its old transport is revoked at once, not with the next heartbeat.
 func TestASwitchIsNoGoodbyeToOtherTabs(t *testing.T) {
 	t.Parallel()
 	h, p := openPage(t)

@@ -115,7 +115,7 @@ func TestDeepJSONDoesNotFillTheStack(t *testing.T) {
 	}
 }
 
-// A dead program's leftovers do nothing; a live one is called back.
+// Callbacks of an ended program do nothing; those of a running program are called.
 func TestCallbackReachesLiveProgram(t *testing.T) {
 	s := newSite(t, "", "")
 	s.probe(t)

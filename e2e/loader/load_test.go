@@ -23,8 +23,8 @@ func TestLoadedRuntimeLeavesNothingOnThePage(t *testing.T) {
 	}
 }
 
-// The page's own variables of the names that wasm_exec.js uses are as they were,
-// whatever they are: an element's id, a declared variable, a polyfill, an accessor.
+// The page's own variables with the names that wasm_exec.js uses are unchanged, whatever
+// they are: an element's id, a declared variable, a polyfill, an accessor.
 func TestPageKeepsItsOwnGlobals(t *testing.T) {
 	p := newSite(t, `<form id="fs"></form>
 		<script>
@@ -101,7 +101,7 @@ func TestLoadFailuresNameAddressAndCause(t *testing.T) {
 			}
 		})
 	}
-	p.Do(nil, `await a.load()`) // none of them stands in the way of the next
+	p.Do(nil, `await a.load()`) // a failed load does not prevent the next one
 }
 
 func TestContentSecurityPolicy(t *testing.T) {

@@ -23,7 +23,7 @@ func (s *site) serve() {
 	})
 }
 
-// initWith asks for what a session needs with the module of that name.
+// initWith calls appInit of the given module.
 const initWith = `const init = async (module) =>
 	(await module.appInit({token: "t", agenticUrl: location.origin + "/v1", genieUrl: "https://genie.example/"})).ks
 `
@@ -33,7 +33,7 @@ func TestChatEntryLoadsTheSmallProgramAlone(t *testing.T) {
 	s.serve()
 	p := s.page(t)
 	p.Allow("local or private host")
-	// Nothing of the main entry, which the usual prelude imports.
+	// Without the main entry, which the usual prelude imports.
 	p.Prelude = initWith
 	var got struct {
 		KS      string   `json:"ks"`
@@ -139,10 +139,10 @@ func TestFailuresNameTheirProgram(t *testing.T) {
 			got.want(t, fault.LoadFailed, texts...)
 		})
 	}
-	p.Do(nil, `await chat.load(); await a.load()`) // none of them stands in the way of the next
+	p.Do(nil, `await chat.load(); await a.load()`) // a failed load does not prevent the next one
 }
 
-// A page whose host has one file only may load the full program for texts too.
+// A page whose host has only the full program may load it for text conversations too.
 func TestWasmOptionsAreForTheProgramThatIsLoaded(t *testing.T) {
 	s := newSite(t, "", "")
 	s.serve()
@@ -198,8 +198,8 @@ func TestSmallProgramNeedsNoMoreOfAPolicy(t *testing.T) {
 	p.Do(nil, `await (await import("/a/chat.js")).load()`)
 }
 
-// TestMakingASessionLoadsNothing, of any kind, with everything that a page says before
-// it connects; preload does.
+// TestMakingASessionLoadsNothing: making a session of any kind, and the calls before connect,
+// don't load the program; preload does.
 func TestMakingASessionLoadsNothing(t *testing.T) {
 	s := newSite(t, "", "")
 	p := s.page(t)

@@ -16,8 +16,8 @@ import (
 // stopLimit is how soon after an abort the service must have stopped the turn.
 const stopLimit = 200 * time.Millisecond
 
-// TestAnAbortedTurnStopsAtTheService wherever it is, and the next one works. It is
-// not parallel: it measures time.
+// TestAnAbortedTurnStopsAtTheService: an aborted turn is stopped in every state, and the next
+// one works. It is not parallel, because it measures time.
 func TestAnAbortedTurnStopsAtTheService(t *testing.T) {
 	h := startChat(t)
 	var slowest time.Duration
@@ -45,7 +45,7 @@ func TestAnAbortedTurnStopsAtTheService(t *testing.T) {
 	t.Logf("measured: chat: the service has stopped an aborted turn %v after the abort at the latest", slowest.Round(100*time.Microsecond))
 }
 
-// cancel has a turn whose context ends with its first segment, and says when.
+// cancel starts a turn, ends its context at the first segment, and returns the time of that.
 func (c *talk) cancel(text string) (at time.Time, err error) {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	defer cancel()
@@ -60,8 +60,8 @@ func (c *talk) cancel(text string) (at time.Time, err error) {
 	return at, err
 }
 
-// leaveLoop iterates over a turn, leaves the loop at the first segment, and says
-// when.
+// leaveLoop iterates over a turn, leaves the loop at the first segment, and returns the time
+// of that.
 func (c *talk) leaveLoop(text string) (at time.Time, err error) {
 	c.heedWith(func(e event.Event) {
 		if failed, ok := e.(chat.Failed); ok {

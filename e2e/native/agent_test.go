@@ -26,8 +26,8 @@ type conversation struct {
 	http *counter
 }
 
-// counter is an HTTP client that remembers which requests told of an end, and can
-// lose those for the picture.
+// counter is an HTTP client that records the requests that reported an end, and can drop the
+// requests for the picture.
 type counter struct {
 	*fetch.Transport
 
@@ -50,7 +50,7 @@ func (c *counter) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, er
 	return c.Transport.Do(ctx, r)
 }
 
-// ends returns the requests that told of an end.
+// ends returns the requests that reported an end.
 func (c *counter) ends() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,8 +170,8 @@ func (c *conversation) wantModes(want ...agent.ModeChanged) {
 	}
 }
 
-// TestAFaceThatDoesNotComeLeavesTheConversation, whichever of its hosts is not
-// there: what is sent meanwhile is answered in text, and what was said is known.
+// TestAFaceThatDoesNotComeLeavesTheConversation: if one of the avatar's hosts can't be
+// reached, texts sent meanwhile are answered in text, and the conversation is kept.
 func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })

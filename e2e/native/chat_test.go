@@ -86,7 +86,7 @@ func (svc *service) token(t *testing.T, agent, user string) (token string) {
 	return token
 }
 
-// talk is a chat session and what it has heard.
+// talk is a chat session and its recorded events.
 type talk struct {
 	*chat.Session
 	t *testing.T
@@ -142,7 +142,7 @@ func heardAll[T event.Event](c *talk) (found []T) {
 	return found
 }
 
-// say has one turn.
+// say sends a text and returns the turn.
 func (c *talk) say(text string) converse.Turn {
 	c.t.Helper()
 	turn, err := c.SendText(c.t.Context(), text, chat.TurnOptions{})

@@ -22,9 +22,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 )
 
-// TestNoTypedTurnIsLost: a session whose connection is cut at random around each turn
-// finds every text in the transcript once, or was told of it. AGENTRUNTIME_CUTS is the
-// number of cuts.
+// TestNoTypedTurnIsLost: if the connection of a session is cut at random around each turn,
+// every text is in the transcript once, or was reported as unconfirmed. AGENTRUNTIME_CUTS is
+// the number of cuts.
 func TestNoTypedTurnIsLost(t *testing.T) {
 	cuts := 40
 	if text := os.Getenv("AGENTRUNTIME_CUTS"); text != "" {
@@ -86,11 +86,11 @@ func TestNoTypedTurnIsLost(t *testing.T) {
 	}
 }
 
-// inARow is how often a connection is cut before all texts must have left.
+// inARow is how many cuts follow each other before the test waits until all texts were sent.
 const inARow = 20
 
-// chatter has a session say something with each of so many cuts. It returns what was
-// said, what was reported as unconfirmed, and the thread.
+// chatter makes a session send a text with each of a number of cuts. It returns the texts,
+// those that were reported as unconfirmed, and the thread.
 func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, reported []string, thread string) {
 	random := rand.New(rand.NewPCG(uint64(n), 1))
 	line := newCuttable(t, service.Info().ConversationManagerURL)
@@ -129,7 +129,7 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 			line.lose(random.IntN(2) == 0, random.IntN(2) == 0)
 		}
 		speak(fmt.Sprintf("turn %d of session %d", i, n))
-		time.Sleep(time.Duration(random.IntN(4000)) * time.Microsecond) // how far the text has come is left to chance
+		time.Sleep(time.Duration(random.IntN(4000)) * time.Microsecond) // so that the cut happens at a random stage of the text's delivery
 		if before == 1 {
 			line.lose(random.IntN(2) == 0, random.IntN(2) == 0)
 			speak(fmt.Sprintf("and another, %d of session %d", i, n))
@@ -161,7 +161,7 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 	return said, reported, thread
 }
 
-// cuttable is a way to a server that can lose what is under way and break.
+// cuttable is a proxy to a server that can drop messages and break connections.
 type cuttable struct {
 	url, target string
 
@@ -225,7 +225,7 @@ func (c *cuttable) pass(to io.WriteCloser, from io.ReadCloser, lost *atomic.Bool
 	}
 }
 
-// lose has what is sent from now on not arrive, in one direction or both.
+// lose drops everything that is sent from now on, in one direction or both.
 func (c *cuttable) lose(up, down bool) {
 	c.lost[0].Store(up || !down)
 	c.lost[1].Store(down)

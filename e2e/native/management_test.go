@@ -133,7 +133,7 @@ func TestAnAgentFromFirstToLast(t *testing.T) {
 }
 
 // visit is a visitor's conversation: a turn about the document and one with the tool, first
-// in text and then face to face. It returns the thread, and for whom the page booked.
+// in text and then with the avatar. It returns the thread and the names that the tool booked.
 func visit(t *testing.T, access *management.AppInit) (thread string, booked []string) {
 	t.Helper()
 	heard := newRecorder(t)

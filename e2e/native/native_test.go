@@ -24,7 +24,7 @@ import (
 // patience is how long an event may take on a machine that is busy.
 const patience = 30 * time.Second
 
-// bot is a session and what it has heard.
+// bot is a session and its recorded events.
 type bot struct {
 	*avatar.Session
 	*recorder
@@ -113,8 +113,8 @@ func (h *recorder) heard() int {
 	return len(h.events)
 }
 
-// await returns the first event from the nth on for which ok says yes, and the
-// number of the one after it.
+// await returns the first event of type T, from index from on, for which ok returns true,
+// and the index after it.
 func await[T avatar.Event](h *recorder, from int, ok func(T) bool) (T, int) {
 	h.t.Helper()
 	limit := time.NewTimer(patience)

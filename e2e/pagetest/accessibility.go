@@ -11,11 +11,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// AccessibilityNode is what a screen reader gets of a part of a page.
+// AccessibilityNode is a node of the accessibility tree, which screen readers use.
 type AccessibilityNode struct{ Role, Name string }
 
-// AccessibilityNodes returns the accessibility tree in reading order, without bare
-// texts.
+// AccessibilityNodes returns the accessibility tree in reading order, without nodes that are
+// only text or structure.
 func (p *Page) AccessibilityNodes() []AccessibilityNode {
 	p.t.Helper()
 	var list []AccessibilityNode
@@ -49,7 +49,7 @@ func (p *Page) AccessibilityNodes() []AccessibilityNode {
 }
 
 var (
-	// unnamedRoles are the roles of nodes that are only a text or a place.
+	// unnamedRoles are the roles of nodes that are only text or structure.
 	unnamedRoles = []string{"StaticText", "InlineTextBox", "none", "generic", "LineBreak", "ListMarker", "MenuListPopup"}
 	// namedRoles are the roles that must have a name.
 	namedRoles = []string{
@@ -71,8 +71,8 @@ var contrast string
 //go:embed page/cut.js
 var cut string
 
-// NothingCut fails the test when a page of that size, in CSS pixels, cuts off a text or a
-// control. The page stays so.
+// NothingCut sets the size of the page, in CSS pixels, and fails the test when a text or a
+// control is cut off.
 func (p *Page) NothingCut(width, height int64) {
 	p.t.Helper()
 	p.SetSize(width, height)
@@ -84,12 +84,12 @@ func (p *Page) NothingCut(width, height int64) {
 	}
 }
 
-// narrow is a small phone, in CSS pixels.
+// narrow is the width of a small phone, in CSS pixels.
 const narrow = 360
 
-// Accessible fails the test when people can't use what the page shows: when
-// axe-core finds something, something has no name, a text is too faint in one of the colour schemes, or a
-// small phone has to be scrolled sideways. The page stays narrow.
+// Accessible fails the test when axe-core finds a violation, an element that needs an
+// accessible name has none, a text has too little contrast in one of the colour schemes, or
+// the page scrolls sideways on a small phone. The page keeps the phone's size.
 func (p *Page) Accessible() {
 	p.t.Helper()
 	p.Axe("as it is")

@@ -11,11 +11,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// axeFile is axe-core, from the root.
+// axeFile is the path of axe-core from the root.
 const axeFile = "js/node_modules/axe-core/axe.min.js"
 
-// Axe fails the test when axe-core finds a violation in what the page shows, in either
-// colour scheme. State names what is shown.
+// Axe fails the test when axe-core finds a violation in the page, in either colour scheme.
+// State is a name of the page's state for the message.
 func (p *Page) Axe(state string) {
 	p.t.Helper()
 	var loaded bool
@@ -45,8 +45,8 @@ func (p *Page) Axe(state string) {
 	}
 }
 
-// SetMedia gives one media feature of the page a value, as prefers-color-scheme "dark";
-// the others have those of the browser again.
+// SetMedia sets one media feature of the page, such as prefers-color-scheme to "dark", and
+// resets the others to the values of the browser.
 func (p *Page) SetMedia(feature, value string) {
 	p.t.Helper()
 	features := []*emulation.MediaFeature{{Name: feature, Value: value}}
@@ -59,7 +59,7 @@ func (p *Page) SetMedia(feature, value string) {
 	}
 }
 
-// SetSize makes the page's window that large, in CSS pixels.
+// SetSize sets the size of the page's window, in CSS pixels.
 func (p *Page) SetSize(width, height int64) {
 	p.t.Helper()
 	if err := p.Run(p.ctx, chromedp.EmulateViewport(width, height)); err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// What is done with the example pages that hold a conversation
-// (example/shared/conversation.js), as a visitor would.
+// This file has the actions of a visitor in the example pages with a conversation
+// (example/shared/conversation.js).
 
 // Ready waits until something can be asked.
 func (p *Page) Ready() {
@@ -33,7 +33,7 @@ func (p *Page) AwaitAnnouncement(text string) {
 	p.AwaitTrue(`document.getElementById("announcer").textContent.includes(` + string(quoted) + `) && document.getElementById("stop").hidden`)
 }
 
-// Transcript is the conversation as it is shown, a turn a line.
+// Transcript returns the conversation as it is shown, one line for each turn.
 func (p *Page) Transcript() (lines []string) {
 	p.t.Helper()
 	err := p.Eval(p.ctx, `[...document.querySelectorAll("#log .turn")].map((turn) =>

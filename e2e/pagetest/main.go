@@ -1,10 +1,10 @@
-// Package pagetest is what the tests of whole pages share: a local service behind a
-// proxy that records requests and can answer them itself, pages in headless
+// Package pagetest is shared by the tests of whole pages. It has a local service behind a
+// proxy that records requests and can respond to them itself, pages in headless
 // Chromium, and the rule by which such tests are skipped. The folder page, which
-// every server serves, has the modules that scripts of those pages share.
+// every server serves, has the modules that the scripts of these pages share.
 //
-// It is for the packages beside it, e2e/avatar and so on. What they test (sessions,
-// events, options) does not belong here.
+// It is for the packages beside it, such as e2e/avatar. The things that they test
+// (sessions, events, options) do not belong here.
 package pagetest
 
 import (
@@ -23,11 +23,11 @@ const (
 	root = "../.."
 	// patience bounds each test; only a failing one comes near it.
 	patience = 2 * time.Minute
-	// notRun is the exit code of tests that were not run although they had to be.
+	// notRun is the exit code if tests that are required were not run.
 	notRun = 1
 )
 
-// WithVoice are the options of a browser for pages with audio: the microphone plays
+// WithVoice are the options of a browser for pages with audio: the fake microphone plays
 // e2e/testdata/speech.wav, whose README lists the words and their times, and sound
 // plays without a click, because most tests are not about the autoplay policy.
 var WithVoice = browsertest.Options{
@@ -35,13 +35,12 @@ var WithVoice = browsertest.Options{
 	Flags:      []string{"--autoplay-policy=no-user-gesture-required"},
 }
 
-// browser is the one of this test binary.
+// browser is the browser of this test binary, shared by its tests.
 var browser *browsertest.Browser
 
 // Main runs the tests of a package with one browser for all of them, and exits.
-// They are skipped where the npm package is not built or no browser is found,
-// but not under make, which provides both and says so with
-// AGENTRUNTIME_REQUIRE_NODE.
+// They are skipped where the npm package is not built or no browser is found. If
+// AGENTRUNTIME_REQUIRE_NODE is set, as by make, which provides both, Main fails instead.
 func Main(m *testing.M, o browsertest.Options) { os.Exit(run(m, o)) }
 
 func run(m *testing.M, o browsertest.Options) int {

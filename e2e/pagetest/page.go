@@ -19,11 +19,12 @@ import (
 //go:embed page/watch.js
 var watch string
 
-// Page is a page of one test, which fails when the console has an error or
+// Page is a page of one test. The test fails when the page's console has an error or
 // a warning.
 type Page struct {
 	*browsertest.Page
-	// Prelude begins each script of [Page.Do], as in an import of what they share.
+	// Prelude is the beginning of each script of [Page.Do], such as the imports that all of
+	// them need.
 	Prelude string
 
 	t       *testing.T
@@ -41,8 +42,8 @@ func Open(t *testing.T, url string) *Page {
 	return p
 }
 
-// Open opens a path of the server in an isolated page, which counts the resources that
-// it holds (page/watch.js).
+// Open opens a path of the server in an isolated page that counts its resources
+// (page/watch.js).
 func (h *Server) Open(path string) *Page {
 	h.t.Helper()
 	p := newPage(h.ctx, h.t)
@@ -69,8 +70,8 @@ func newPage(ctx context.Context, t *testing.T) *Page {
 	return p
 }
 
-// NewTab opens an address in another tab, with the prelude of p and a process of its own,
-// but with the storage, the locks and the channels that p has.
+// NewTab opens an address in another tab, with the prelude of p and a process of its own.
+// It shares the storage, the locks and the channels with p.
 func (p *Page) NewTab(url string) *Page {
 	p.t.Helper()
 	tab, err := p.Page.NewTab(p.ctx, url)
@@ -121,8 +122,8 @@ next:
 	}
 }
 
-// Do runs the prelude and then body, as one async function, and stores what it
-// returns in out unless that is nil.
+// Do runs the prelude and then body, as one async function, and stores its result in
+// out unless that is nil.
 func (p *Page) Do(out any, body string) {
 	p.t.Helper()
 	if err := p.Eval(p.ctx, "(async () => {"+p.Prelude+"\n"+body+"})()", out); err != nil {
@@ -130,7 +131,7 @@ func (p *Page) Do(out any, body string) {
 	}
 }
 
-// CloseTab closes the tab as a person does, so that the page gets its last events.
+// CloseTab closes the tab as a person does, so that the page receives its last events.
 func (p *Page) CloseTab() {
 	p.t.Helper()
 	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -142,9 +143,9 @@ func (p *Page) CloseTab() {
 	}
 }
 
-// Keys types what a person would, wherever the focus is. A key goes down together with
-// its character, as on a keyboard: [chromedp.KeyEvent] sends them one after the other, so
-// that Enter presses a button which gets the focus between the two.
+// Keys types keys into the focused element. The event for a pressed key contains its
+// character, as on a keyboard. [chromedp.KeyEvent] sends two events instead, so that Enter
+// would press a button that gets the focus between them.
 func (p *Page) Keys(keys string, options ...chromedp.KeyOption) {
 	p.t.Helper()
 	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -196,7 +197,7 @@ func (p *Page) AwaitTrue(expression string) {
 	}
 }
 
-// Text is the text of the first element that fits.
+// Text returns the text of the first element that matches the selector.
 func (p *Page) Text(selector string) (text string) {
 	p.t.Helper()
 	if err := p.Eval(p.ctx, `document.querySelector("`+selector+`").textContent`, &text); err != nil {

@@ -16,19 +16,19 @@ import (
 	"time"
 )
 
-// maxBody bounds what is kept of a request's body, in bytes.
+// maxBody bounds the recorded part of a request's body, in bytes.
 const maxBody = 1 << 16
 
-// Request is a request that went through the proxy, and the status of its response.
+// Request is a recorded request with the status of its response.
 type Request struct {
 	Method, Path string
 	Body         string // of a POST, its beginning
 	Authorised   bool   // with an Authorization header
-	Status       int    // 0 when the client left before there was one
-	over         bool   // the response has ended, or its client has left
+	Status       int    // 0 when the client disconnected before the response
+	over         bool   // the response has ended, or the client has disconnected
 }
 
-// Interceptor answers a request in the service's place; it reports whether it did.
+// Interceptor may respond to a request instead of the service; it reports whether it did.
 type Interceptor func(http.ResponseWriter, *http.Request) bool
 
 // proxy records requests and forwards them to the service.
@@ -36,8 +36,8 @@ type proxy struct {
 	inner *httputil.ReverseProxy
 
 	mu          sync.Mutex
-	requests    []Request     // in the order of their beginnings
-	changed     chan struct{} // closed and replaced at each end of a request
+	requests    []Request     // in the order in which they began
+	changed     chan struct{} // closed and replaced at the end of each request
 	interceptor Interceptor
 }
 
@@ -55,7 +55,7 @@ func (d *proxy) forwardTo(addr string) {
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
 			w.WriteHeader(http.StatusBadGateway)
 		},
-		ErrorLog: log.New(io.Discard, "", 0), // pages that close in the middle of a response
+		ErrorLog: log.New(io.Discard, "", 0), // it would report pages that are closed in the middle of a response
 	}
 }
 
@@ -66,7 +66,8 @@ func (d *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := Request{Method: r.Method, Path: r.URL.Path, Authorised: r.Header.Get("Authorization") != ""}
 	out := &statusWriter{ResponseWriter: w}
 	i := d.begin(v)
-	// The reverse proxy panics when a client leaves in the middle of a response.
+	// Deferred, because the reverse proxy panics when a client disconnects in the middle of a
+	// response.
 	defer func() {
 		v.Status, v.over = out.status, true
 		d.end(i, v)
@@ -98,7 +99,7 @@ func (d *proxy) begin(v Request) int {
 	return len(d.requests) - 1
 }
 
-// end records the rest of request i.
+// end records the end of request i.
 func (d *proxy) end(i int, v Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,14 +108,14 @@ func (d *proxy) end(i int, v Request) {
 	d.changed = make(chan struct{})
 }
 
-// seen returns the requests so far, and a channel that the next end of one closes.
+// seen returns the requests so far, and a channel that is closed when the next one ends.
 func (d *proxy) seen() ([]Request, <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.requests), d.changed
 }
 
-// statusWriter keeps the status of a response.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -135,14 +136,15 @@ func (h *Server) Intercept(interceptor Interceptor) {
 	h.proxy.interceptor = interceptor
 }
 
-// Requests returns the requests that are over, in the order of their beginnings.
+// Requests returns the requests that have ended, in the order in which they began.
 func (h *Server) Requests() []Request {
 	requests, _ := h.proxy.seen()
 	return slices.DeleteFunc(requests, func(v Request) bool { return !v.over })
 }
 
 // Count returns how many requests with that method and a path with that prefix have
-// begun: a page can know of an answer before the proxy has seen its end.
+// begun. It counts requests that have not ended, because a page may have received the
+// response before the proxy records its end.
 func (h *Server) Count(method, prefix string) int {
 	requests, _ := h.proxy.seen()
 	n := 0
@@ -154,7 +156,7 @@ func (h *Server) Count(method, prefix string) int {
 	return n
 }
 
-// Await waits for the first request that fits to be over, and returns it.
+// Await waits until a request for which fits is true has ended, and returns the first one.
 func (h *Server) Await(what string, fits func(Request) bool) Request {
 	h.t.Helper()
 	v, ok := h.await(h.ctx, fits)
@@ -198,14 +200,14 @@ func reportsEnd(thread string) func(Request) bool {
 
 const (
 	// closeTries is for a busy machine: Chromium ends a tab half a second after the
-	// request to close it, whether its page has handled that or not.
+	// request to close it, even if its page has not handled that yet.
 	closeTries    = 6
 	closePatience = 10 * time.Second
 )
 
-// CloseUntilReported closes the tab of conversations, and waits until the ends of their
-// threads were reported to the service. It tries again with another tab when the browser
-// ended one before its page had handled pagehide.
+// CloseUntilReported closes a tab with conversations, and waits until the ends of their
+// threads were reported to the service. When the browser ended the tab before its page had
+// handled pagehide, it tries again with another tab.
 func CloseUntilReported(t *testing.T, begin func() (h *Server, p *Page, threads []string)) *Server {
 	t.Helper()
 	for range closeTries {
@@ -237,7 +239,8 @@ func CloseUntilReported(t *testing.T, begin func() (h *Server, p *Page, threads 
 	return nil
 }
 
-// Reported waits a while for the report of a thread's end.
+// Reported waits up to closePatience for the report of a thread's end, and returns whether
+// the report was received.
 func (h *Server) Reported(thread string) bool {
 	ctx, cancel := context.WithTimeout(h.ctx, closePatience)
 	defer cancel()

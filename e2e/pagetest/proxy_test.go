@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A request whose client leaves in the middle of a stream is recorded, and ends at
-// the service too.
+// A request whose client disconnects in the middle of a stream is recorded, and is aborted
+// at the service too.
 func TestProxyRecordsClientThatLeaves(t *testing.T) {
 	left := make(chan struct{})
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

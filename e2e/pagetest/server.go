@@ -26,8 +26,8 @@ type Server struct {
 	proxy *proxy
 }
 
-// New starts a server. The service gets the address of the proxy, the pages to serve
-// and a voice that sounds the same on every machine; everything else is as o says.
+// New starts a server. It sets the address of the proxy, the pages to serve and a voice
+// that sounds the same on every machine; all other options are those of o.
 func New(t *testing.T, o localservice.Options) *Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -43,7 +43,7 @@ func New(t *testing.T, o localservice.Options) *Server {
 		o.Addr = freeAddr(t)
 		service, err := localservice.Start(ctx, o)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			continue // another program took it in between
+			continue // another program took the port meanwhile
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -65,8 +65,8 @@ func (h *Server) Context() context.Context { return h.ctx }
 // servedFiles are the files of the project that a page may load.
 type servedFiles struct{ fs.FS }
 
-// servedDirs are the examples, the npm package as built, and what the tests of pages
-// keep beside them.
+// servedDirs are the examples, the npm package as built, and the tests of pages with their
+// testdata.
 var servedDirs = []string{"example", "js/dist", "e2e"}
 
 func (s servedFiles) Open(name string) (fs.File, error) {

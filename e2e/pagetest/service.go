@@ -16,13 +16,13 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
-// Control gives the service a command at its control address.
+// Control sends a command to the service's control address.
 func (h *Server) Control(path string, body any) {
 	h.t.Helper()
 	Control(h.ctx, h.t, h.Info(), path, body)
 }
 
-// Control gives a running service a command at its control address.
+// Control sends a command to the control address of a running service.
 func Control(ctx context.Context, t testing.TB, info localservice.Info, path string, body any) {
 	t.Helper()
 	if status, text := TryControl(ctx, t, info, path, body); status != http.StatusOK {
@@ -30,8 +30,8 @@ func Control(ctx context.Context, t testing.TB, info localservice.Info, path str
 	}
 }
 
-// TryControl gives a running service a command that it may refuse, such as one for a
-// session that may have ended, and returns the answer.
+// TryControl sends a command that the service may refuse, such as one for a session that
+// may have ended, and returns the response.
 func TryControl(ctx context.Context, t testing.TB, info localservice.Info, path string, body any) (status int, text []byte) {
 	t.Helper()
 	data, err := json.Marshal(body)
@@ -90,8 +90,8 @@ func (h *Server) AwaitNoSessions(ctx context.Context) {
 	h.awaitSessions(ctx, "none", func(sessions []live.Info) bool { return len(sessions) == 0 })
 }
 
-// AwaitState waits until the service's one session is in a state. A page may show
-// the effect of a click before the service has got the message about it.
+// AwaitState waits until the service's only session is in a state. A page may show the
+// effect of a click before the service has received the message about it.
 func (h *Server) AwaitState(state live.State) {
 	h.t.Helper()
 	h.awaitSessions(h.ctx, "one that is "+string(state), func(sessions []live.Info) bool {
@@ -99,7 +99,7 @@ func (h *Server) AwaitState(state live.State) {
 	})
 }
 
-// awaitSessions asks again and again, because the service has no event for its sessions.
+// awaitSessions polls, because the service has no event for its sessions.
 func (h *Server) awaitSessions(ctx context.Context, want string, ok func([]live.Info) bool) {
 	h.t.Helper()
 	for sessions := h.Sessions(h.ctx); !ok(sessions); sessions = h.Sessions(h.ctx) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSecurityNamesTests keeps docs/security.md true: every test and file that it names
-// exists, and no promise is without a test.
+// TestSecurityNamesTests checks docs/security.md: every test and file that it names exists,
+// and every promise has a test.
 func TestSecurityNamesTests(t *testing.T) {
 	source := checkRows(t, "docs/security.md", "| Promise | Tests |")
 	for _, name := range regexp.MustCompile("`([a-z]+/[\\w./]+\\.(?:go|ts|js))`").FindAllStringSubmatch(source, -1) {
@@ -19,9 +19,9 @@ func TestSecurityNamesTests(t *testing.T) {
 	}
 }
 
-// TestManagementNamesTests keeps docs/management.md true and complete: every test that it
-// names exists, and every endpoint and rule of the service document has a row. The list
-// of these is in testdata/service.txt.
+// TestManagementNamesTests checks docs/management.md: every test that it names exists, and
+// every endpoint and rule of the service document, as listed in testdata/service.txt, has
+// a row.
 func TestManagementNamesTests(t *testing.T) {
 	const head = "| Endpoint or rule | Test |"
 	rows := rowsUnder(checkRows(t, "docs/management.md", head), head)
@@ -32,7 +32,7 @@ func TestManagementNamesTests(t *testing.T) {
 	}
 }
 
-// named reports whether the first column of a row has all the words.
+// named reports whether the first column of any of the rows contains all the words.
 func named(rows []string, words []string) bool {
 rows:
 	for _, row := range rows {
@@ -64,8 +64,8 @@ func rowsUnder(source, head string) (rows []string) {
 	return rows
 }
 
-// checkRows returns a document. It fails the test for a row under that head without a
-// test, and for a test anywhere in the document that does not exist.
+// checkRows returns the text of a document. It fails t if a row under that head names no
+// test, or if the document names a test that does not exist.
 func checkRows(t *testing.T, doc, head string) (source string) {
 	t.Helper()
 	source = readFile(t, doc)

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// goDocs are the documents with blocks of Go, and what those take for granted: imports,
-// and what a program around them would have.
+// goDocs are the documents with Go code blocks, with the imports and declarations that the
+// blocks assume.
 var goDocs = map[string]struct {
 	imports []string
 	names   string
@@ -56,7 +56,7 @@ func TestGoInTheDocsCompiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The package exists for the compiler only.
+	// The package exists in the compiler's overlay only.
 	dir := filepath.Join(root, "internal/archtest/blocks")
 	overlay := map[string]map[string]string{"Replace": {}}
 	tmp := t.TempDir()
@@ -104,7 +104,7 @@ func TestGoInTheDocsCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"build", "-overlay", file}
-	// With the flags of this test, what the blocks import is compiled already.
+	// The flags of this test are reused, so that imported packages come from the build cache.
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range info.Settings {
 			if setting.Key == "-race" || setting.Key == "-gcflags" {
@@ -115,7 +115,7 @@ func TestGoInTheDocsCompiles(t *testing.T) {
 	cmd := exec.Command("go", append(append(args, "-gcflags=-e"), packages...)...)
 	cmd.Dir = root
 	out, _ := cmd.CombinedOutput()
-	// What a block makes is used behind it.
+	// Blocks may declare variables without using them.
 	unused := regexp.MustCompile(`declared and not used|imported and not used|^# |^$`)
 	for _, line := range strings.Split(string(out), "\n") {
 		if !unused.MatchString(line) {

@@ -10,11 +10,10 @@ import (
 	"testing"
 )
 
-// unreachable lists what must never be linked into any program, and why: the cost
-// is that of a program with pion, the socket and JSON. The names are functions as
-// the linker writes them, packages with those below them ("path/..."), and the
-// mark that the linker gives to a function which looks up methods by a computed
-// name.
+// unreachable lists what must never be linked into any program, with the reason; sizes
+// are relative to a program with pion, the socket and JSON. The keys are functions as
+// the linker prints them, packages including those below them ("path/..."), and the
+// linker's mark for a function that looks up methods by a computed name.
 var unreachable = map[string]string{
 	"net/http.(*Transport).RoundTrip":           "the client of net/http is +875 kB brotli; the page has fetch (internal/fetch)",
 	"text/template.(*Template).execute":         "+377 kB brotli; put strings together",
@@ -26,7 +25,7 @@ var unreachable = map[string]string{
 	ours + "management/...":                     "it holds the admin secret, which must not reach a page",
 }
 
-// unreachableInChat lists what chat.wasm must not hold besides.
+// unreachableInChat lists what chat.wasm must not contain in addition.
 var unreachableInChat = map[string]string{
 	"github.com/pion/...":            "peers are for media; a chat-only page must not load them",
 	"github.com/coder/websocket/...": "the text of a conversation needs no socket",
@@ -37,7 +36,7 @@ var unreachableInChat = map[string]string{
 	"os.(*File).Write":               "files, which no page has",
 }
 
-// In a page too, pion negotiates; a page without an avatar must not load it.
+// The avatar's program uses pion also in a page; a page without an avatar must not load it.
 func TestOnlyTheAvatarsProgramHasPion(t *testing.T) {
 	const pion = "github.com/pion/webrtc/v4"
 	for dir, want := range map[string]bool{"../../cmd/wasm": true, "../../cmd/chatwasm": false} {
@@ -73,8 +72,8 @@ func TestForbiddenCodeIsUnreachable(t *testing.T) {
 	}
 }
 
-// The tables are only worth something if each of their names is what the linker
-// says.
+// The tables are useful only if their names are those that the linker prints: the probe uses
+// everything in them.
 func TestEveryRowOfTheTableCanFail(t *testing.T) {
 	table := both(unreachable, unreachableInChat)
 	var found []string
@@ -91,18 +90,18 @@ func TestEveryRowOfTheTableCanFail(t *testing.T) {
 	}
 }
 
-// link builds the command in dir for the page and returns the linker's account of
-// what it kept: lines of the form "symbol <mark> -> symbol <mark>", one for each
-// kept symbol, from the one through which it was first reached; "_" is the root.
+// link builds the command in dir for the page and returns the linker's dependency dump:
+// lines of the form "symbol <mark> -> symbol <mark>", one for each linked symbol, on the
+// right, with the symbol through which it was first reached; "_" is the root.
 func link(t *testing.T, dir string) string {
 	t.Helper()
 	watch(t, dir)
 	return goTool(t, "build", "-ldflags", "-s -w -dumpdep", "-o", filepath.Join(t.TempDir(), "out.wasm"), dir)
 }
 
-// watch opens the directories of the packages that dir is built of, so that go
-// test doesn't take its result from the cache when one of their files, which for
-// this platform are none of its own, has changed.
+// watch opens the directories of the packages that dir is built of, so that go test
+// doesn't use a cached result when one of their files has changed: files for another
+// platform are not inputs of this test otherwise.
 func watch(t *testing.T, dir string) {
 	t.Helper()
 	dirs := goTool(t, "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.Dir}}{{end}}{{end}}", dir)
@@ -117,7 +116,7 @@ func watch(t *testing.T, dir string) {
 func goTool(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
-	flags, err := os.ReadFile(filepath.Join(root, "tools/wasm/goflags")) // those of the programs that are shipped
+	flags, err := os.ReadFile(filepath.Join(root, "tools/wasm/goflags")) // those of the released programs
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +128,8 @@ func goTool(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// finding is a row that is linked all the same, and how its symbol is reached,
-// itself first.
+// finding is a row of the table that is linked nevertheless, and the chain from its symbol to
+// the root.
 type finding struct {
 	row   string
 	chain []string
@@ -139,7 +138,7 @@ type finding struct {
 func forbidden(t *testing.T, table map[string]string, dump string) []finding {
 	t.Helper()
 	reachedBy := map[string]string{}
-	first := map[string]string{} // row → the first symbol that it is about
+	first := map[string]string{} // the first symbol that matches each row
 	for line := range strings.Lines(dump) {
 		from, to, ok := strings.Cut(strings.TrimSpace(line), " -> ")
 		if !ok {
@@ -173,8 +172,8 @@ func forbidden(t *testing.T, table map[string]string, dump string) []finding {
 	return findings
 }
 
-// matches reports whether a symbol is the one of a row, or anything of one of its
-// packages: code, data or a type. Texts have symbols too, and may say anything.
+// matches reports whether a symbol is that of a row, or belongs to the row's packages: code,
+// data or a type. The symbols of string constants are excluded, because they contain the text.
 func matches(row, symbol string) bool {
 	path, all := strings.CutSuffix(row, "/...")
 	if !all {

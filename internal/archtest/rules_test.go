@@ -13,8 +13,8 @@ import (
 
 const root = "../.."
 
-// pageRooms may import syscall/js; in the rooms marked true only the _js.go
-// halves may (rule 1).
+// pageRooms are the packages that may import syscall/js; true means that only their _js.go
+// files may (rule 1).
 var pageRooms = map[string]bool{
 	"cmd/wasm":           false,
 	"internal/jsbridge":  false,
@@ -131,8 +131,8 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesEveryRoom keeps docs/architecture.md the picture of the
-// code as it is: every room is in one of its tables.
+// TestArchitectureNamesEveryRoom checks that every package (room) is in one of the tables
+// of docs/architecture.md.
 func TestArchitectureNamesEveryRoom(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
 	if err != nil {
@@ -158,9 +158,9 @@ func TestArchitectureNamesEveryRoom(t *testing.T) {
 	}
 }
 
-// TestSessionCodeStandsApart holds the directions of imports: the runtime never
-// learns of the local service, and the service shares declarations with it and
-// no session logic (rule 10).
+// TestSessionCodeStandsApart checks the directions of imports: the runtime never imports
+// the local service, and the service shares declarations with the runtime but no session
+// logic (rule 10).
 func TestSessionCodeStandsApart(t *testing.T) {
 	const module = "github.com/agentruntime/agentruntime/"
 	shared := []string{"runtime/control", "runtime/converse"}
@@ -191,5 +191,5 @@ func TestSessionCodeStandsApart(t *testing.T) {
 	}
 }
 
-// within reports whether a directory is the room or below it.
+// within reports whether dir is room or a directory below it.
 func within(dir, room string) bool { return dir == room || strings.HasPrefix(dir, room+"/") }

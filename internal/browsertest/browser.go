@@ -2,8 +2,8 @@
 
 // Package browsertest drives whole pages in a headless Chromium from Go tests.
 //
-// Tests call Start and NewPage. A Page collects the console, exceptions and its
-// own end, so that a test fails with a reason instead of waiting for a page that has
+// Tests call Start and NewPage. A Page records its console, its exceptions and its
+// end, so that a test fails with a reason instead of waiting for a page that has
 // ended. Go tests compiled for GOOS=js run under wasmbrowsertest instead, through
 // tools/wasm/exec; GoTest does so for a package whose tests need a server.
 //
@@ -26,7 +26,7 @@ import (
 // Options configure a browser. The zero value has no microphone.
 type Options struct {
 	// Flags are further command line flags, "--name" or "--name=value". They
-	// win over the package's own.
+	// override the package's own.
 	Flags []string
 	// Microphone is a WAV file that is played in a loop as the microphone of pages
 	// (append "%noloop" to play it once). Pages then begin with permission to
@@ -34,13 +34,13 @@ type Options struct {
 	Microphone string
 }
 
-// closeLimit bounds how long a browser may take to end when asked to.
+// closeLimit bounds how long a browser may take to end by itself after it was told to close.
 const closeLimit = 5 * time.Second
 
 // Browser is a running Chromium with a profile of its own, which is removed
 // when the browser is closed.
 type Browser struct {
-	ctx     context.Context // carries the DevTools connection; ends with the browser
+	ctx     context.Context // chromedp's context with the DevTools connection; ends with the browser
 	options Options
 	close   func()
 }
@@ -58,8 +58,8 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	bctx, stopBrowser := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}))
 	b := &Browser{ctx: bctx, options: o}
 	b.close = sync.OnceFunc(func() {
-		// Asked to close, the browser removes its temporary files; the others
-		// kill one that does not answer.
+		// Cancel closes the browser, which then removes its temporary files. The other
+		// calls kill a browser that does not respond.
 		closeCtx, cancel := context.WithTimeout(bctx, closeLimit)
 		defer cancel()
 		chromedp.Cancel(closeCtx)
@@ -80,7 +80,7 @@ func (b *Browser) Done() <-chan struct{} { return b.ctx.Done() }
 // removes its profile. It may be called twice.
 func (b *Browser) Close() { b.close() }
 
-// allocatorOptions turns o into what chromedp starts the browser with.
+// allocatorOptions converts o to the options with which chromedp starts the browser.
 func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
 	path, err := Find()
 	if err != nil {
@@ -91,8 +91,8 @@ func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
 		chromedp.ExecPath(path),
 		chromedp.Flag("disable-gpu", true),
 		chromedp.Flag("disable-component-update", true),
-		// Chromium refuses to run as root with its sandbox, and cannot have
-		// one in many containers. Others use it.
+		// Chromium refuses to run as root with its sandbox, and the sandbox does not
+		// work in many containers.
 		chromedp.Flag("no-sandbox", os.Getuid() == 0 || os.Getenv("AGENTRUNTIME_NO_SANDBOX") != ""),
 	)
 	if o.Microphone != "" {
@@ -109,8 +109,8 @@ func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
 			file += "%noloop"
 		}
 		options = append(options,
-			// Not use-fake-ui-for-media-stream as well: it says yes even when
-			// the permission is denied.
+			// Without use-fake-ui-for-media-stream, which grants access even when the
+			// permission is denied.
 			chromedp.Flag("use-fake-device-for-media-stream", true),
 			chromedp.Flag("use-file-for-fake-audio-capture", file),
 		)
@@ -127,9 +127,9 @@ func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
 }
 
 // start makes chromedp start the browser or open the tab of target. When that
-// fails or ctx ends first, it cancels target and waits until nothing is left.
-// chromedp binds the life of what it starts to the context of the first call,
-// so that must be target, which has no deadline.
+// fails or ctx ends first, it cancels target and waits until everything has ended.
+// chromedp ends what it has started with the context of the first call, so that
+// context must be target, which has no deadline.
 func start(ctx, target context.Context, cancel context.CancelFunc) error {
 	done := make(chan error, 1)
 	go func() { done <- chromedp.Do(target) }()

@@ -134,7 +134,7 @@ func TestStartStopsWaitingWithItsContext(t *testing.T) {
 }
 
 func TestFlagsReachTheBrowser(t *testing.T) {
-	// The browser's own command line is the proof that flags arrive.
+	// The command line of the browser's process shows whether the flags were passed.
 	b := startBrowser(t, Options{Flags: []string{"--lang=fr", "--disable-notifications"}})
 	pid := chromedp.FromContext(b.ctx).Browser.Process().Pid
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

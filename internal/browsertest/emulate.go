@@ -23,7 +23,7 @@ const (
 	Denied  = browser.PermissionSettingDenied
 )
 
-// SetPermission answers the page's request for a permission, such as
+// SetPermission sets the response to the page's requests for a permission, such as
 // "microphone", on every origin.
 func (p *Page) SetPermission(ctx context.Context, name string, setting browser.PermissionSetting) error {
 	tab := chromedp.FromContext(p.tab)
@@ -50,13 +50,14 @@ func (p *Page) SetCPUThrottle(ctx context.Context, factor float64) error {
 	return nil
 }
 
-// SetDownload delays the response of each request over HTTP by latency, and bounds what
-// all of them bring together, in bits per second. Sockets and peers are not affected.
+// SetDownload delays the response of each request over HTTP by latency, and limits the
+// total rate of all responses to bandwidth, in bits per second. Sockets and peer
+// connections are not affected.
 func (p *Page) SetDownload(ctx context.Context, latency time.Duration, bandwidth int) error {
 	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
 			MatchedNetworkConditions: []*network.Conditions{{
-				URLPattern:         "http://*:*/*", // an empty one is for peers too
+				URLPattern:         "http://*:*/*", // an empty pattern would also apply to peer connections
 				Latency:            float64(latency.Milliseconds()),
 				DownloadThroughput: float64(bandwidth) / 8,
 				UploadThroughput:   -1,
@@ -70,8 +71,8 @@ func (p *Page) SetDownload(ctx context.Context, latency time.Duration, bandwidth
 	return nil
 }
 
-// Heap returns the bytes that the page's scripts hold after a collection, array buffers
-// included and memories of WebAssembly not.
+// Heap returns the bytes that the page's scripts use after a garbage collection, with array
+// buffers and without WebAssembly memories.
 func (p *Page) Heap(ctx context.Context) (float64, error) {
 	var bytes float64
 	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
@@ -88,8 +89,8 @@ func (p *Page) Heap(ctx context.Context) (float64, error) {
 	return bytes, nil
 }
 
-// SetHidden minimizes the page's window, so that the page becomes hidden and gets
-// the event, or shows it again. The timers of a hidden page run at full speed.
+// SetHidden minimizes the page's window, so that the page becomes hidden and receives
+// visibilitychange, or shows it again. The timers of a hidden page are not throttled.
 func (p *Page) SetHidden(ctx context.Context, hidden bool) error {
 	state := browser.WindowStateNormal
 	if hidden {
@@ -126,8 +127,8 @@ func (p *Page) AddScript(ctx context.Context, js string) error {
 	return nil
 }
 
-// Click clicks the middle of the first element that the CSS selector finds,
-// waiting until it is visible. The page sees a real click: a user gesture.
+// Click clicks the middle of the first element that the CSS selector matches, after
+// waiting until it is visible. For the page it is a real click, a user gesture.
 func (p *Page) Click(ctx context.Context, selector string) error {
 	if err := p.Run(ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
 		return fmt.Errorf("click %s: %w", selector, err)

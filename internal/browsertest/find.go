@@ -17,8 +17,7 @@ var ErrNoBrowser = errors.New("no Chromium found")
 // pathVars name the environment variables that choose the browser program.
 var pathVars = []string{"AGENTRUNTIME_CHROME", "CHROME"}
 
-// programs are the names and places under which a Chromium is usually
-// installed, the most specific first.
+// programs are the usual names and paths of a Chromium, the most specific first.
 var programs = []string{
 	"chromium",
 	"chromium-browser",
@@ -33,9 +32,9 @@ var programs = []string{
 	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 }
 
-// Find returns the path of a Chromium program: what the environment variable
-// AGENTRUNTIME_CHROME or CHROME names, else the first usual name on PATH. Its
-// error wraps ErrNoBrowser and says how to install one.
+// Find returns the path of a Chromium program: the value of the environment variable
+// AGENTRUNTIME_CHROME or CHROME, else the first usual name on PATH. The error wraps
+// ErrNoBrowser and explains how to install one.
 func Find() (string, error) {
 	for _, name := range pathVars {
 		value := os.Getenv(name)

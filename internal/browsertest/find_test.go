@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestInstallerKnowsTheSamePrograms holds tools/need.sh, which installs a
-// browser, next to Find: it must not install one where there is one.
+// TestInstallerKnowsTheSamePrograms compares the programs of tools/need.sh, which installs
+// a browser, with those of Find: it must not install one if there is one.
 func TestInstallerKnowsTheSamePrograms(t *testing.T) {
 	script, err := os.ReadFile("../../tools/need.sh")
 	if err != nil {

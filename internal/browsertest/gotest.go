@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// GoTest runs the page tests of the package under test, in Chromium, for a test
-// that starts the server which they need, whose address they get in env
-// ("NAME=value"). It returns their output, and fails t unless all of them ran and passed.
+// GoTest runs the tests of the package under test that are compiled for GOOS=js, in
+// Chromium. It is called by a native test that starts a server for them and passes its
+// address in env ("NAME=value"). It returns their output, and fails t unless all of them
+// ran and passed.
 func GoTest(t *testing.T, env ...string) string {
 	t.Helper()
 	if testing.Short() {
@@ -33,7 +34,7 @@ func GoTest(t *testing.T, env ...string) string {
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout=3m", "-exec", filepath.Join(wasm, "exec"), ".")
 	cmd.Env = append(append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS="+strings.TrimSpace(string(flags))), env...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends the browser
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // the interrupted program ends the browser
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	// TypeException marks an exception or a rejected promise that the page
 	// did not catch.
 	TypeException = "exception"
-	// TypeDialog marks an alert, confirm, prompt or beforeunload dialog. It
-	// is accepted at once, because it would block the page.
+	// TypeDialog marks an alert, confirm, prompt or beforeunload dialog. Dialogs
+	// are accepted at once, because they would block the page.
 	TypeDialog = "dialog"
 )
 
@@ -30,7 +30,7 @@ type Message struct {
 	Type string
 	// Text is the text as the console shows it, for an exception with its stack.
 	Text string
-	// Source names the part of the browser that made an entry of its own,
+	// Source is the part of the browser that an entry of the browser's own is from,
 	// such as "network" or "security". It is empty for messages of scripts.
 	Source string
 	// URL is the script or resource concerned, if known.

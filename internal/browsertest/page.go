@@ -20,12 +20,12 @@ import (
 // Reasons for the end of a page, found in Page.Err and in the errors of calls
 // that the end interrupted.
 var (
-	// ErrCrashed says that the page's process died, by a browser bug, for
-	// lack of memory or because it was killed.
+	// ErrCrashed means that the page's process died, because of a browser bug or a
+	// lack of memory, or because it was killed.
 	ErrCrashed = errors.New("page crashed")
-	// ErrPageClosed says that the page was closed, by Close or by a script.
+	// ErrPageClosed means that the page was closed, by Close or by a script.
 	ErrPageClosed = errors.New("page is closed")
-	// ErrBrowserEnded says that the whole browser ended.
+	// ErrBrowserEnded means that the whole browser ended.
 	ErrBrowserEnded = errors.New("browser ended")
 )
 
@@ -49,7 +49,7 @@ func (b *Browser) NewPage(ctx context.Context, url string) (*Page, error) {
 	return b.newPage(ctx, url, chromedp.WithNewBrowserContext())
 }
 
-// NewTab is NewPage in the browser context of p, which ends with p.
+// NewTab is NewPage in the browser context of p, which is disposed when p is closed.
 func (p *Page) NewTab(ctx context.Context, url string) (*Page, error) {
 	return p.browser.newPage(ctx, url, chromedp.WithExistingBrowserContext(chromedp.FromContext(p.tab).BrowserContextID))
 }
@@ -136,21 +136,21 @@ func (p *Page) record(m Message) {
 	p.mu.Unlock()
 }
 
-// Console returns what the page has said so far, oldest first.
+// Console returns the messages of the page so far, oldest first.
 func (p *Page) Console() []Message {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]Message(nil), p.messages...)
 }
 
-// Done is closed when the page is gone; Err then says why.
+// Done is closed when the page has ended; Err then returns the reason.
 func (p *Page) Done() <-chan struct{} { return p.life.Done() }
 
-// Err returns nil while the page lives, then an error that is ErrCrashed,
+// Err returns nil until the page has ended, then an error that is ErrCrashed,
 // ErrPageClosed or ErrBrowserEnded.
 func (p *Page) Err() error {
 	err := context.Cause(p.life)
-	if errors.Is(err, context.Canceled) { // the browser's context ended before watch saw it
+	if errors.Is(err, context.Canceled) { // the browser's context ended before watch called end
 		return ErrBrowserEnded
 	}
 	return err
@@ -174,7 +174,7 @@ func (p *Page) Navigate(ctx context.Context, url string) error {
 
 // Eval evaluates a JavaScript expression in the page, awaits it if it is a
 // promise, and stores its JSON form in out unless out is nil. A thrown or
-// rejected value is the error; so is a page that goes away meanwhile.
+// rejected value is returned as an error. Eval fails too when the page ends meanwhile.
 func (p *Page) Eval(ctx context.Context, js string, out any) error {
 	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
 		yes := true
@@ -204,16 +204,16 @@ func (p *Page) Eval(ctx context.Context, js string, out any) error {
 	return nil
 }
 
-// OnNavigate makes the page call fn from now on when it has opened another
-// document, or the same again: all that scripts had built is gone then. fn must
-// return quickly and must not use the page.
+// OnNavigate sets a function that is called when the page has opened another document
+// or the same one again, so that the state of its scripts is lost. fn must return quickly
+// and must not use the page.
 func (p *Page) OnNavigate(fn func(url string)) {
 	p.mu.Lock()
 	p.navigated = fn
 	p.mu.Unlock()
 }
 
-// Run runs chromedp actions on the page, for what Page has no method for. It
+// Run runs chromedp actions on the page, for actions without a method of Page. It
 // ends when ctx or the page does.
 func (p *Page) Run(ctx context.Context, actions ...chromedp.Action[chromedp.Void]) error {
 	actionCtx, cancel := context.WithCancel(p.life)
@@ -227,7 +227,7 @@ func (p *Page) Run(ctx context.Context, actions ...chromedp.Action[chromedp.Void
 		return context.Cause(ctx)
 	case p.life.Err() != nil:
 		return p.Err()
-	case errors.Is(err, context.Canceled): // the reader saw the end before the page did
+	case errors.Is(err, context.Canceled): // chromedp noticed the end before watch did
 		return fmt.Errorf("%w: %w", ErrBrowserEnded, err)
 	case errors.Is(err, chromedp.ErrTargetDetached):
 		return fmt.Errorf("%w: %w", ErrPageClosed, err)

@@ -23,7 +23,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPage runs what needs no browser of its own in one browser.
+// TestPage runs the tests that can share a browser in one browser.
 func TestPage(t *testing.T) {
 	b := startBrowser(t, Options{})
 	for name, test := range map[string]func(*testing.T, *Browser){
@@ -169,7 +169,7 @@ func testCrash(t *testing.T, b *Browser) {
 	p, ctx := newPage(t, b, "")
 	result := make(chan error, 1)
 	go func() { result <- p.Eval(ctx, `new Promise(() => {})`, nil) }()
-	// The command itself has no answer: the page that would give it is gone.
+	// The command has no response, because the page's process has ended.
 	err := p.call(ctx, func(ctx context.Context, s *chromedp.Target) error {
 		_, err := cdp.Call(ctx, s, page.Crash, cdp.Empty{})
 		return err
@@ -211,7 +211,7 @@ func testBusyClose(t *testing.T, b *Browser) {
 func testThrottle(t *testing.T, b *Browser) {
 	p, ctx := newPage(t, b, "")
 	const work = `(() => { const t = performance.now(); let x = 0; for (let i = 0; i < 2e7; i++) x += i % 7; return performance.now() - t })()`
-	// A loaded machine distorts all times: the shortest of several says how fast
+	// A loaded machine distorts all times: the shortest of several shows how fast
 	// the page can be, and the margin is wide.
 	shortest := func() float64 {
 		best := eval[float64](t, ctx, p, work)

@@ -22,19 +22,18 @@ const (
 )
 
 // Call does one call of the service's HTTP APIs in up to four attempts of at most 30 s
-// each (wire-protocol §9.7): a request that failed on the network is repeated, one
-// that was answered with 429, 502, 503 or 504 only if its method is GET or HEAD or it
-// is Repeatable. An answer's Retry-After is respected: the wait is at least that long and at
-// most twice, so that clients that were refused together don't come back in the same second. One
-// that asks for more than 10 s ends the call; its error has the header.
+// each (wire-protocol §9.7). A request that failed on the network is repeated; one
+// whose reply was 429, 502, 503 or 504 only if its method is GET or HEAD or it is
+// Repeatable. The wait is the back-off, but at least a random time between the reply's
+// Retry-After and twice that, so that clients refused together don't return in the same
+// second. A Retry-After of more than 10 s ends the call; the error contains the header.
 //
-// The reply's JSON is decoded into out, which may be nil; a *Raw gets the body as it is.
-// The error is always
-// a *fault.Error: the status map of §9.7, the error inside a reply with a 2xx
-// status (service.md "Refusals with HTTP 200" rule 4), server_error for a
-// 2xx reply without the body that out needs, invalid_response for one that
-// doesn't decode, response_too_large above 10 MiB; timeout or aborted when an
-// attempt or ctx ended.
+// The reply's JSON is decoded into out, which may be nil; a *Raw gets the body unchanged.
+// The error is always a *fault.Error: by the status map of §9.7, the error inside a
+// reply with a 2xx status (service.md "Refusals with HTTP 200" rule 4), server_error for
+// a 2xx reply without the body that out needs, invalid_response for a body that can't be
+// decoded, response_too_large above 10 MiB; timeout or aborted when an attempt or ctx
+// ended.
 func Call(ctx context.Context, c Client, r *Request, out any) error {
 	for attempt := 0; ; attempt++ {
 		f := once(ctx, c, r, out)
@@ -53,11 +52,11 @@ func Call(ctx context.Context, c Client, r *Request, out any) error {
 	}
 }
 
-// Raw is the body of a reply that is not JSON, for Call.
+// Raw is an out argument of Call that receives the reply's body undecoded.
 type Raw []byte
 
-// Once is Call without a second attempt, for requests whose effect must not
-// happen twice, or whose caller has a policy of its own.
+// Once is Call with one attempt only, for requests whose effect must not happen
+// twice, or whose caller does its own retries.
 func Once(ctx context.Context, c Client, r *Request, out any) error {
 	if f := once(ctx, c, r, out); f != nil {
 		return f
@@ -130,8 +129,8 @@ func repeatable(r *Request, f *fault.Error) bool {
 	return false
 }
 
-// retryDelay returns how long to wait after the given attempt, counted from 0. asked is what the
-// server wants at least.
+// retryDelay returns how long to wait after the given attempt, counted from 0. asked is the
+// server's Retry-After.
 func retryDelay(attempt int, asked time.Duration) time.Duration {
 	delay := min(retryBase<<attempt, retryCap)
 	wait := time.Duration(float64(delay) * (minJitter + (1-minJitter)*rand.Float64()))

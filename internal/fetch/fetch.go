@@ -3,8 +3,8 @@
 // APIs into values or errors (Call, Refusal).
 //
 // It handles requests, streamed replies, their abort through context, and keepalive
-// requests of a page that is unloaded. It must not depend on endpoints, the meaning of
-// tokens or sessions, and only the native files may import net/http, whose client
+// requests of a page that is being unloaded. It must not depend on endpoints, sessions or
+// the meaning of tokens, and only the native files may import net/http, whose client
 // alone would double the size of the wasm.
 package fetch
 
@@ -18,7 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Client does HTTP requests. Transport is one; tests may bring their own.
+// Client does HTTP requests. Transport implements it; tests may use their own.
 type Client interface {
 	// Do sends r and returns as soon as the reply's headers have arrived,
 	// whatever its status is. The caller closes the reply's Body. The end of
@@ -26,17 +26,17 @@ type Client interface {
 	//
 	// The error is ctx.Err() when ctx ended, a fault with bad_request when r
 	// can't be sent at all, and a fault with network_error otherwise, which is
-	// retryable until a reply began.
+	// retryable if no reply had begun.
 	Do(ctx context.Context, r *Request) (*Response, error)
 }
 
 // Sender starts requests in the background.
 type Sender interface {
 	// Send starts r with keepalive and returns at once. In a page the request
-	// is on its way when Send returns, so that it survives the page even if
-	// Send was called from a pagehide listener. done, if not nil, is called
-	// later on another goroutine with the reply's status, or with the error
-	// of a request that got no reply; it is never called after the page
+	// has been passed to the browser when Send returns, so that it survives the
+	// page even if Send was called from a pagehide listener. done, if not nil,
+	// is called later on another goroutine with the reply's status, or with the
+	// error of a request that got no reply; it is not called once the page
 	// was unloaded. Browsers refuse keepalive bodies above 64 KiB in total.
 	Send(r *Request, done func(status int, err error))
 }
@@ -63,21 +63,21 @@ func Own(client *Client, sender *Sender) (free func()) {
 }
 
 // Request is one HTTP request. A page sends it without cookies or other
-// credentials of its own, past the HTTP cache. No redirect is followed, because nearly
-// every request has a token or private content, and a page can't see where it would go:
-// a redirect is a network_error, and nothing arrives at its target.
+// credentials of its own and bypasses the HTTP cache. No redirect is followed, because
+// nearly every request has a token or private content, and a page can't see the target
+// of a redirect: a redirect is a network_error, and nothing is sent to its target.
 type Request struct {
-	// Method is POST by default: nearly every call of the service is one.
+	// Method defaults to POST, which nearly every call of the service uses.
 	Method string
-	// URL is absolute, http or https, and has no user and password in it.
+	// URL is absolute, http or https, without user and password.
 	URL    string
 	Header Header
 	Body   Body
-	// Keepalive lets the request outlive the page. Send sets it by itself.
+	// Keepalive lets the request outlive the page. Send implies it.
 	Keepalive bool
 	// Repeatable means that the request is idempotent, so that Call may repeat it
-	// like a GET. It is not sent, because the service's CORS rules would have to
-	// allow a header.
+	// like a GET. It is not sent as a header, which the service's CORS rules would
+	// have to allow.
 	Repeatable bool
 }
 
@@ -85,7 +85,7 @@ type Request struct {
 type Response struct {
 	Status int
 	Header Header
-	// Body is never nil. It takes data from the network only as it is read.
+	// Body is never nil. Data is taken from the network only as Body is read.
 	// Closing it before its end aborts the request.
 	Body io.ReadCloser
 }
@@ -112,7 +112,7 @@ func (h Header) Get(name string) string { return h[strings.ToLower(name)] }
 // Set sets the header with the given name in any case. h must not be nil.
 func (h Header) Set(name, value string) { h[strings.ToLower(name)] = value }
 
-// DefaultLimit is how much of a reply is read as a whole (wire-protocol §9.7).
+// DefaultLimit bounds a reply that is read as a whole, in bytes (wire-protocol §9.7).
 const DefaultLimit = 10 << 20
 
 // ReadAll reads the rest of r's body, closes it, and fails with
@@ -181,8 +181,8 @@ func (r *Request) place() (hostPath, path string) {
 	return u.Host + u.Path, u.Path
 }
 
-// failure returns the error of a failed request that Client specifies; what is the
-// default.
+// failure returns the error that [Client] specifies for a failed request: ctx.Err(), a
+// fault inside err, or what with err as its cause.
 func failure(ctx context.Context, err error, what *fault.Error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -194,14 +194,14 @@ func failure(ctx context.Context, err error, what *fault.Error) error {
 	return what.Because(err)
 }
 
-// unanswered is the error of a request that got no reply. It may not have
-// arrived, and the same one may succeed later.
+// unanswered returns the error of a request that got no reply. The request may not have
+// arrived, and may succeed when it is repeated.
 func (r *Request) unanswered() *fault.Error {
 	hostPath, path := r.place()
 	return fault.New(fault.NetworkError, r.method()+" "+hostPath+" got no reply"+perhaps).At(path)
 }
 
-// unreadable is the error of an incomplete or invalid reply. The service may have
+// unreadable returns the error of an incomplete or invalid reply. The service may have
 // executed the request.
 func (r *Request) unreadable() *fault.Error {
 	hostPath, path := r.place()

@@ -10,9 +10,9 @@ import (
 // PrivateHost reports whether host (without port, with or without the brackets of IPv6)
 // is in a private network (wire-protocol §6.7): a loopback, private, shared (100.64/10)
 // or link-local address, an IPv6 address with such an IPv4 address in it, or a name that
-// only the local network resolves: localhost, a name below .localhost or .local, or one
-// without a dot. Names are not resolved. isPrivate of js/src/options.ts is the same rule
-// for hosts that a browser has normalized.
+// only the local network resolves: localhost, a name below .localhost or .local, or a
+// name without a dot. Names are not resolved. isPrivate of js/src/options.ts implements
+// the same rule for hosts that a browser has normalized.
 func PrivateHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
@@ -23,7 +23,7 @@ func PrivateHost(host string) bool {
 	case addr.IsValid():
 		return privateAddr(addr.WithZone(""))
 	case strings.ContainsFunc(host, func(c rune) bool { return c >= 0x80 }):
-		return false // some letters of other alphabets stand for a dot
+		return false // browsers convert some characters, such as U+3002, to a dot
 	}
 	return host != "" && !strings.ContainsAny(host, ".:") || strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".local")
 }
@@ -35,8 +35,8 @@ func privateAddr(addr netip.Addr) bool {
 	return slices.ContainsFunc(privateNets, func(net netip.Prefix) bool { return net.Contains(addr) })
 }
 
-// privateNets are the networks that are not on the internet. Of NAT64 this is the
-// prefix for local use (RFC 8215).
+// privateNets are the networks that are not on the internet. 64:ff9b:1::/48 is the
+// NAT64 prefix for local use (RFC 8215).
 var privateNets = nets(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16",
 	"fc00::/7", "fe80::/10", "64:ff9b:1::/48",
@@ -53,7 +53,7 @@ func nets(texts ...string) (list []netip.Prefix) {
 	return list
 }
 
-// embedded returns the IPv4 address in an IPv6 address. That of ::1 is in 0.0.0.0/8.
+// embedded returns the IPv4 address in an IPv6 address; for ::1 it is 0.0.0.1, in 0.0.0.0/8.
 func embedded(addr netip.Addr) (v4 netip.Addr, ok bool) {
 	for _, net := range withIPv4 {
 		if net.Contains(addr) {

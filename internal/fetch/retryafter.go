@@ -8,11 +8,11 @@ import (
 )
 
 // retryAfter returns the wait that the header Retry-After asks for: a number of seconds, or a
-// date such as "Fri, 31 Dec 1999 23:59:59 GMT" (RFC 9110, 10.2.3). It is zero for a date that has
-// passed, and for what is neither.
+// date such as "Fri, 31 Dec 1999 23:59:59 GMT" (RFC 9110, 10.2.3). It is zero for a date in the
+// past and for an invalid value.
 //
-// It parses the one form of date that servers may send, because time.Parse would enlarge the
-// page's program by what it knows of all others.
+// It parses the only date format that servers may send by hand, because time.Parse would link the
+// code for all other formats into the page's program.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

@@ -56,8 +56,8 @@ func TestInChromium(t *testing.T) {
 	browsertest.GoTest(t, serverVariable+"="+serverURL(t), "AGENTRUNTIME_BROWSER_FLAGS=--ignore-certificate-errors")
 }
 
-// testServer is the other end of the tests. Its waits are events: a handler
-// tells what happened to it on a channel that another request can wait for.
+// testServer is the server of the tests. A handler reports what happened to it on a
+// channel (an event) that another request can wait for.
 type testServer struct {
 	http.ServeMux
 	mu     sync.Mutex
@@ -168,8 +168,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// stream sends "one", and "two" when it is told to. If its client goes away
-// before, it tells so.
+// stream sends "one", and "two" when another request asks for it. If the client leaves
+// before that, stream signals an event.
 func (s *testServer) stream(w http.ResponseWriter, r *http.Request) {
 	id := r.FormValue("id")
 	_, _ = io.WriteString(w, "one\n")

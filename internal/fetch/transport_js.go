@@ -14,8 +14,8 @@ import (
 // errClosed is the error of reading a closed body.
 var errClosed = errors.New("read from a closed reply body")
 
-// perhaps ends the message for a request without a reply, because browsers report all
-// these causes as "Failed to fetch".
+// perhaps is appended to the message for a request without a reply, because browsers
+// report all these causes as "Failed to fetch".
 const perhaps = ": is the page online, the address right and without a redirect, and the request allowed " +
 	"by the server's CORS headers and by connect-src of the page's Content-Security-Policy?"
 
@@ -25,7 +25,7 @@ var (
 	arrayFrom      = js.Global().Get("Array").Get("from").Call("bind", js.Global().Get("Array"))
 )
 
-// Transport does requests with the page's fetch. It reads the global fetch for every
+// Transport does requests with the page's fetch. It looks the global fetch up for every
 // request, so that a page can wrap it, for tests or for statistics.
 type Transport struct{}
 
@@ -44,7 +44,7 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// inner ends with ctx, and when the body is closed early.
+	// inner ends with ctx, or when the body is closed early.
 	inner, cancel := context.WithCancel(ctx)
 	signal, unhook := jsbridge.SignalFromContext(inner)
 	done := func() {
@@ -125,8 +125,8 @@ func start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
 	init.Set("credentials", "omit") // the token is the only credential
 	init.Set("cache", "no-store")
 	init.Set("redirect", "error")
-	// Sends the page's origin to other hosts, whatever its own policy is, but not
-	// its path, which may identify a person.
+	// Sends the page's origin to other hosts, whatever the page's own policy is, but
+	// not the page's path, which may identify a person.
 	init.Set("referrerPolicy", "strict-origin")
 	if len(r.Body.Data) > 0 {
 		data := uint8ArrayCtor.New(len(r.Body.Data))
@@ -140,8 +140,8 @@ func start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
 	return jsbridge.Invoke(fetch, r.URL, init)
 }
 
-// response reads status and headers of a reply. The page may have
-// replaced fetch, so any property may be missing or throw.
+// response reads the status and headers of a reply. The page may have replaced fetch,
+// so any property may be missing, and reading it may throw.
 func response(reply js.Value) (*Response, error) {
 	status, err := jsbridge.Get(reply, "status")
 	if err != nil {
@@ -172,8 +172,8 @@ func response(reply js.Value) (*Response, error) {
 	return resp, nil
 }
 
-// streamReader returns a reader of the reply's stream; null when there is no
-// body, as in a 204.
+// streamReader returns a reader of the reply's stream, or null for a reply without a
+// body, such as a 204.
 func streamReader(reply js.Value) (js.Value, error) {
 	stream, err := jsbridge.Get(reply, "body")
 	if err != nil || !stream.Truthy() {
@@ -196,7 +196,7 @@ func discard(reply js.Value) {
 // body reads a reply's stream, one chunk per read from the browser, so that
 // backpressure reaches the sender.
 type body struct {
-	ctx, inner  context.Context // of Do; and the one that Close ends
+	ctx, inner  context.Context // ctx is that of Do; inner also ends with Close
 	abort, done func()
 	request     *Request
 	reader      js.Value
@@ -216,7 +216,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next waits for one chunk. At the end it releases the reader and the context.
+// next waits for one chunk. At the end of the body or after an error it releases the reader
+// and the context.
 func (b *body) next() ([]byte, error) {
 	chunk, err := b.pull()
 	switch {

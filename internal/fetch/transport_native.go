@@ -20,7 +20,7 @@ const (
 	dialTimeout = 10 * time.Second
 	// idleTimeout is how long a connection is kept for the next request.
 	idleTimeout = 30 * time.Second
-	// idlePerHost lets a load generator with many sessions keep connections.
+	// idlePerHost lets a load generator with many sessions reuse its connections.
 	idlePerHost = 16
 	// sendTimeout bounds a request of Send. The end-of-conversation call can
 	// block for about 10 s on the server (wire-protocol §8.9).
@@ -30,8 +30,7 @@ const (
 // errRedirect is why a redirected request failed.
 var errRedirect = errors.New("the server redirects the request, and redirects are not followed")
 
-// perhaps adds nothing to the message for a request without a reply, because the
-// error has the cause.
+// perhaps is empty: natively, the error of a request without a reply wraps its cause.
 const perhaps = ""
 
 // Transport does requests with net/http, over connections of its own and
@@ -68,8 +67,8 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	// Close of the body ends it too, which aborts a reply that was not read to its
-	// end.
+	// inner ends with ctx, or when the body is closed, which aborts a reply that was
+	// not read to its end.
 	inner, cancel := context.WithCancel(ctx)
 	resp, err := t.do(inner, r)
 	if err != nil {
@@ -123,9 +122,9 @@ func (t *Transport) do(ctx context.Context, r *Request) (*http.Response, error) 
 	return resp, err
 }
 
-// body is a reply's body with the errors that Client specifies.
+// body is a reply's body that returns the errors specified by Client.
 type body struct {
-	ctx     context.Context // of Do, to distinguish its end from a failing network
+	ctx     context.Context // that of Do, to distinguish its end from a network failure
 	cancel  context.CancelFunc
 	request *Request
 	body    io.ReadCloser

@@ -308,7 +308,7 @@ func TestUnreadReplyHoldsUpTheSender(t *testing.T) {
 		settled = 500 * time.Millisecond
 		most    = 256 << 20 // without back-pressure it is gigabytes
 	)
-	// No event tells that nothing happens any more, so this one looks twice.
+	// No event reports that the server is blocked, so the count is compared twice.
 	for last := int64(-1); ; time.Sleep(settled) {
 		var sent int64
 		if err := Once(t.Context(), c, &Request{URL: base + "/endless/sent"}, &sent); err != nil {

@@ -22,8 +22,8 @@ type Report struct {
 	Headers map[string]string `json:"headers"`
 }
 
-// Watch returns a client for the requests of one call, which reports their
-// replies, before their bodies are read; c itself when report is nil.
+// Watch returns a client for the requests of one call that reports each reply before its
+// body is read. It returns c itself when report is nil.
 func Watch(c Client, report func(Report)) Client {
 	if report == nil {
 		return c

@@ -92,8 +92,8 @@ func TestThrowingSetterIsAnError(t *testing.T) {
 	}
 }
 
-// js.Value.Call reads the method again after a failure, outside of any try: the
-// exception would take the goroutine with it.
+// js.Value.Call reads the method again after a failure, outside of a try block: an
+// exception there would end the goroutine.
 func TestCallSurvivesThrowingMethodGetter(t *testing.T) {
 	_, err := Call(eval(t, `{get f() { throw new Error("hidden") }}`), "f")
 	if err == nil || err.Error() != "Error: hidden" {
@@ -517,7 +517,7 @@ func TestEmitConvertsAndPassesName(t *testing.T) {
 	}{"hello"}}, Event{"micStarted", nil}); err != nil {
 		t.Fatal(err)
 	}
-	// One that has no form in JavaScript costs the others nothing.
+	// An event whose payload can't be converted doesn't affect the others.
 	if err := e.Emit(Event{"a", 1}, Event{"b", make(chan int)}, Event{"c", fault.New(fault.Timeout, "")}); err == nil || !strings.HasPrefix(err.Error(), "emit b: ") {
 		t.Errorf("error %v", err)
 	}

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxDepth bounds the nesting of a value, so that a cycle ends as an error.
+	// maxDepth bounds the nesting of a value, so that a cycle becomes an error.
 	maxDepth = 100
-	// maxParts bounds the parts of one value, because a proxy can generate any
-	// number of them and freeze the tab.
+	// maxParts bounds the number of elements and properties in one value, because a
+	// proxy can generate any number of them and freeze the tab.
 	maxParts = 1 << 20
 	// maxBytes bounds one Uint8Array. A Go program that runs out of memory
 	// cannot recover, and the tab has 4 GiB at most.
@@ -31,10 +31,11 @@ const (
 // ToJS converts v by its Go type: structs and string maps become objects with
 // the names of their json tags (omitempty, omitzero and embedding work as in
 // encoding/json), slices and arrays become arrays, []byte a Uint8Array,
-// time.Duration a number of milliseconds, json.RawMessage the value it spells, an
-// error an AgentError. A js.Value stays what it is. Types that marshal themselves
-// become the value that their JSON or text spells. Unlike there a nil slice or map is an
-// empty one; a nil pointer or interface is null. Invalid UTF-8 becomes U+FFFD.
+// time.Duration a number of milliseconds, json.RawMessage the value that it encodes, an
+// error an AgentError. A js.Value is passed unchanged. Types with their own JSON or text
+// marshaller become the value that its result encodes. Unlike in encoding/json, a nil
+// slice or map becomes an empty one; a nil pointer or interface is null. Invalid UTF-8
+// becomes U+FFFD.
 //
 // An integer beyond 2^53 is an error, because JavaScript would round it.
 func ToJS(v any) (js.Value, error) {
@@ -62,13 +63,13 @@ func ToJS(v any) (js.Value, error) {
 }
 
 // FromJS stores v into the variable that out points to, by its Go type; name is
-// what messages call v. It takes the forms that ToJS makes, and any array buffer
-// or view for []byte. What is missing, undefined or null leaves the variable as it
-// is, unknown properties are ignored, and a lone surrogate becomes U+FFFD. For an
-// any or a json.RawMessage the value is what JSON.stringify makes of it.
+// the name of v in error messages. It accepts the forms that ToJS produces, and any
+// array buffer or view for []byte. A missing, undefined or null value leaves the variable
+// unchanged, unknown properties are ignored, and a lone surrogate becomes U+FFFD. A value
+// for an any or a json.RawMessage is converted by JSON.stringify.
 //
 // A value of the wrong type or out of range, a getter that throws, a cycle and any
-// other invalid value is a bad_request that names the place:
+// other invalid value is a bad_request with the path of the value:
 // "options.requestVars.a must be a string, got object". Values are not quoted, because
 // they may be secret.
 func FromJS(name string, v js.Value, out any) error {
@@ -79,17 +80,17 @@ func FromJS(name string, v js.Value, out any) error {
 	return nil
 }
 
-// plan is how the values of one Go type are converted.
+// plan describes how the values of one Go type are converted.
 type plan struct {
 	form   form
 	t      reflect.Type
 	elem   *plan   // of pointers, lists and maps
 	fields []field // of structs
-	// appends says that the type writes its own JSON text, see appender.
+	// appends is true for a type that appends its own JSON text, see appender.
 	appends bool
 }
 
-// form is what a Go type looks like in JavaScript.
+// form is the kind of JavaScript value that a Go type becomes.
 type form uint8
 
 const (
@@ -102,7 +103,7 @@ const (
 	durationForm
 	bytesForm
 	valueForm // js.Value
-	jsonForm  // marshals itself
+	jsonForm  // has its own JSON or text marshaller
 	errorForm
 	anyForm
 	pointerForm
@@ -111,8 +112,8 @@ const (
 	structForm
 )
 
-// plans keeps the plan of every type that was converted once. It needs no lock:
-// goroutines of a wasm program share one thread, and planOf doesn't wait.
+// plans caches the plan of each type. It needs no lock: goroutines of a wasm program
+// share one thread, and planOf never blocks.
 var plans = map[reflect.Type]*plan{}
 
 func planOf(t reflect.Type) *plan {
@@ -120,7 +121,7 @@ func planOf(t reflect.Type) *plan {
 		return p
 	}
 	p := &plan{form: formOf(t), t: t, appends: t.Kind() == reflect.Struct && t.Implements(reflect.TypeFor[appender]())}
-	plans[t] = p // before its parts, which may refer to it
+	plans[t] = p // before addParts, because a type may contain itself
 	p.addParts()
 	return p
 }
@@ -134,7 +135,7 @@ func (p *plan) addParts() {
 	}
 }
 
-// selfMarshalers are the interfaces by which a type overrides encoding/json.
+// selfMarshalers are the interfaces by which a type defines its own JSON or text form.
 var selfMarshalers = [...]reflect.Type{
 	reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
 	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
@@ -191,10 +192,10 @@ func kindForm(t reflect.Type) form {
 	return noForm
 }
 
-// walk bounds one conversion.
+// walk counts the nesting and the parts of one conversion, to bound both.
 type walk struct{ depth, parts int }
 
-// enter begins a value that has parts; leave ends it.
+// enter is called before the parts of a value are converted, leave after.
 func (w *walk) enter() *valueError {
 	w.depth++
 	if w.depth > maxDepth {
@@ -214,8 +215,8 @@ func (w *walk) count() *valueError {
 	return nil
 }
 
-// valueError is the part of a value that cannot be converted, and the reason. Error
-// joins them without a colon, because redaction takes text after "token:" for one.
+// valueError is the path of a value that cannot be converted, and the reason. Error
+// joins them without a colon, because redaction would remove the text after "token:".
 type valueError struct{ path, problem string }
 
 func (e *valueError) Error() string {
@@ -225,7 +226,7 @@ func (e *valueError) Error() string {
 	return e.path + " " + e.problem
 }
 
-// in puts the place where e was met in front of its path.
+// in prepends place to the path of e.
 func (e *valueError) in(place string) *valueError {
 	e.path = place + e.path
 	return e
@@ -233,30 +234,30 @@ func (e *valueError) in(place string) *valueError {
 
 func problem(text string) *valueError { return &valueError{problem: text} }
 
-// mustBe is the problem of a value of the wrong type.
+// mustBe returns the error for a value of the wrong type.
 func mustBe(what string, v js.Value) *valueError {
 	return problem("must be " + what + ", got " + kind(v))
 }
 
-// unreadable is the problem of a property whose getter, or proxy, threw.
+// unreadable returns the error for a property whose getter or proxy threw.
 func unreadable(err error) *valueError { return problem("cannot be read: " + err.Error()) }
 
-// inconvertible is the problem of a type that marshals itself and failed.
+// inconvertible returns the error for a value whose own marshaller failed.
 func inconvertible(err error) *valueError { return problem("cannot be converted: " + err.Error()) }
 
 // field is one property of a struct's object.
 type field struct {
 	name      string
 	key       js.Value // name, converted once
-	index     []int    // through embedded structs
+	index     []int    // as in reflect.Value.FieldByIndex
 	plan      *plan
 	omitEmpty bool
 	omitZero  bool
 }
 
-// fieldsOf lists the properties of the struct t, which is embedded at index, as
-// encoding/json names them. A field hides those of the same name in the structs
-// that are embedded beside it.
+// fieldsOf lists the properties of the struct t, which is embedded at index, with the
+// names that encoding/json gives them. A field of t hides fields of the same name in the
+// structs that t embeds.
 func fieldsOf(t reflect.Type, index []int) []field {
 	var own, embedded []field
 	for i := range t.NumField() {
@@ -301,7 +302,7 @@ func named(fields []field, name string) bool {
 }
 
 // embeddedStruct returns the struct type that sf embeds, nil if none. A pointer to
-// an unexported struct is left out: reflection could not fill it.
+// an unexported struct is ignored, because reflection cannot set it.
 func embeddedStruct(sf reflect.StructField) reflect.Type {
 	t := sf.Type
 	if sf.Anonymous && t.Kind() == reflect.Pointer && sf.IsExported() {
@@ -313,7 +314,7 @@ func embeddedStruct(sf reflect.StructField) reflect.Type {
 	return t
 }
 
-// omits reports whether the field is left out for its value, by the rules of
+// omits reports whether the field is omitted because of its value, by the rules of
 // encoding/json.
 func (f *field) omits(v reflect.Value) bool {
 	if f.omitZero && v.IsZero() {
@@ -332,8 +333,8 @@ func (f *field) omits(v reflect.Value) bool {
 	}
 }
 
-// in returns the field in the struct v and makes the embedded structs on the way
-// that are nil pointers.
+// in returns the field in the struct v, and allocates embedded structs on its path that
+// are nil pointers.
 func (f *field) in(v reflect.Value) reflect.Value {
 	for i, x := range f.index {
 		if i > 0 && v.Kind() == reflect.Pointer {

@@ -217,7 +217,7 @@ func TestBytesFromAnyBuffer(t *testing.T) {
 	}
 }
 
-// JSON.stringify knows what to do with values of no declared type.
+// Values without a declared type are converted by JSON.stringify.
 func TestAnyIsWhatJSONMakesOfIt(t *testing.T) {
 	var got map[string]any
 	err := FromJS("vars", eval(t, `{date: new Date(0), skip: {f() {}, u: undefined}, n: 1, s: "x", b: false, nil: null}`), &got)
@@ -244,7 +244,8 @@ type ring struct {
 	Next *ring `json:"next"`
 }
 
-// reader and readers read themselves, and are written like any struct and slice.
+// reader and readers have an UnmarshalJSON but no marshaller, so they are written like any
+// struct and slice.
 type reader struct {
 	URLs []string `json:"urls"`
 }

@@ -10,12 +10,12 @@ import (
 )
 
 // Error is an exception that JavaScript threw, or the reason of a rejected
-// promise. js.Error is not used, because its Error method reads the message of the
-// thrown value, which need not be an object and may throw again.
+// promise. js.Error is not used, because its Error method reads the property message of
+// the thrown value, which need not be an object and whose getter may throw.
 type Error struct {
 	Name    string   // of the exception, such as "TypeError"; empty if it has none
 	Message string   // of the exception, or the text of a thrown value
-	Value   js.Value // what was thrown
+	Value   js.Value // the thrown value
 }
 
 // Error returns "name: message".
@@ -56,7 +56,7 @@ func text(v js.Value) string {
 	return s.String()
 }
 
-// recovered turns what a call into JavaScript panicked with into an error.
+// recovered converts a recovered panic value to an error.
 func recovered(r any) error {
 	switch r := r.(type) {
 	case js.Error:
@@ -78,8 +78,8 @@ func Caught(err error) error {
 	return err
 }
 
-// during says what was done when err happened. It replaces fmt.Errorf, because fmt
-// would enlarge the page's program.
+// during wraps err with the name of the failed operation. It replaces fmt.Errorf,
+// because fmt would enlarge the page's program.
 func during(what string, err error) error { return &failure{what, err} }
 
 type failure struct {
@@ -90,8 +90,8 @@ type failure struct {
 func (f *failure) Error() string { return f.what + ": " + f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// guard is deferred around every entry: it recovers a panic, logs it and calls
-// onPanic unless that is nil.
+// guard is deferred at each entry from JavaScript and in each goroutine: it recovers a
+// panic, logs it and calls onPanic unless that is nil.
 func guard(onPanic func(error)) {
 	r := recover()
 	if r == nil {
@@ -105,28 +105,29 @@ func guard(onPanic func(error)) {
 	}
 }
 
-// reportPanic logs a recovered panic with its stack, in one line of the page's
-// console, and returns the error to fail with.
+// reportPanic logs a recovered panic with its stack, as one message in the page's
+// console, and returns the error for the caller.
 func reportPanic(r any) error {
 	cause := recovered(r)
 	Log("error", "agentruntime: panic: "+cause.Error()+"\n"+fault.Stack())
 	return fault.New(fault.InternalError, "").Because(cause)
 }
 
-// Log writes the redacted message with a method of the console, such as "warn",
-// as the page has it now, so that a page's own collection of errors sees it.
+// Log writes the redacted message with a method of the console, such as "warn". The
+// console is looked up at each call, so that a page that wraps it to collect errors
+// receives the message.
 func Log(method, message string) {
 	if console, err := Get(js.Global(), "console"); err == nil {
 		_, _ = Call(console, method, fault.Redact(message))
 	}
 }
 
-// agentError makes the JavaScript error of a fault's JSON form.
+// agentError creates the JavaScript error from the object of a fault's JSON form.
 var agentError = plainError
 
-// SetErrorConstructor has ErrorValue make errors with constructor, a class that
-// takes the object of fault.Error's JSON form. Without it they are plain Errors
-// that carry the same fields.
+// SetErrorConstructor makes ErrorValue create errors with constructor, a class that
+// takes the object of fault.Error's JSON form. By default they are plain Errors with
+// the same fields.
 func SetErrorConstructor(constructor js.Value) {
 	agentError = func(fields js.Value) (js.Value, error) { return New(constructor, fields) }
 }
@@ -139,16 +140,16 @@ func plainError(fields js.Value) (js.Value, error) {
 	return Call(objectCtor, "assign", e, fields)
 }
 
-// ErrorValue converts err, by way of fault.From, into the error object that
-// JavaScript gets; nil is undefined. It is the only place where that is done, so
-// everything in it is redacted.
+// ErrorValue converts err with fault.From and returns the error object for JavaScript;
+// nil becomes undefined. All errors for JavaScript are created here, so that all are
+// redacted.
 func ErrorValue(err error) js.Value {
 	if err == nil {
 		return js.Undefined()
 	}
 	v, convErr := errorValue(fault.From(err))
 	if convErr != nil {
-		// For a page that has replaced Object, or a body that is not JSON.
+		// The page has replaced Object, or the fault's body is not JSON.
 		v, convErr = errorValue(fault.New(fault.InternalError, convErr.Error()))
 	}
 	if convErr != nil {

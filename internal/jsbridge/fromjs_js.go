@@ -79,7 +79,7 @@ func (p *plan) numberFromJS(v js.Value, out reflect.Value) *valueError {
 		out.SetFloat(n)
 		return nil
 	case durationForm:
-		// To a whole number of nanoseconds, which then must be in range too.
+		// Rounded to nanoseconds first, because the result must be in range too.
 		n = math.Round(n * float64(time.Millisecond))
 		if math.Abs(n) >= math.MaxInt64 {
 			return problem("is out of range")
@@ -102,8 +102,8 @@ func (p *plan) numberFromJS(v js.Value, out reflect.Value) *valueError {
 	return nil
 }
 
-// jsonFromJS converts through JSON.stringify, which handles Date, toJSON, cycles and
-// everything else in a value without a declared type.
+// jsonFromJS converts a value without a declared type by JSON.stringify, which handles
+// Date and toJSON and throws for cycles.
 func (p *plan) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 	encoded, err := Invoke(jsonStringify, v)
 	if err != nil {
@@ -148,7 +148,7 @@ func (p *plan) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 	return nil
 }
 
-// numberText is n as a message shows it.
+// numberText formats n for a message.
 func numberText(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 
 func bytesFromJS(v js.Value, out reflect.Value) *valueError {
@@ -166,15 +166,15 @@ func bytesFromJS(v js.Value, out reflect.Value) *valueError {
 	return nil
 }
 
-// byteView returns a Uint8Array over an ArrayBuffer or any view of one, also when
-// it comes from another frame and is not an instance of this Uint8Array.
+// byteView returns a Uint8Array over an ArrayBuffer or any view of one, including objects
+// of another frame, which are not instances of this frame's classes.
 func byteView(v js.Value) (js.Value, error) {
 	isView, err := Invoke(bufferIsView, v)
 	if err != nil {
 		return v, err
 	}
 	if !isView.Bool() {
-		// A DataView takes an ArrayBuffer and nothing else.
+		// The constructor throws unless v is an ArrayBuffer.
 		if v, err = New(dataViewCtor, v); err != nil {
 			return v, err
 		}
@@ -188,8 +188,8 @@ func byteView(v js.Value) (js.Value, error) {
 	return New(uint8ArrayCtor, parts[:]...)
 }
 
-// length reads and checks the length of an array or a buffer, because a proxy can
-// return anything.
+// length reads the length of an array or a buffer and checks it, because a proxy can
+// return any value.
 func length(v js.Value, limit int) (int, *valueError) {
 	n, err := Get(v, "length")
 	if err != nil {
@@ -204,8 +204,8 @@ func length(v js.Value, limit int) (int, *valueError) {
 	return n.Int(), nil
 }
 
-// readInto converts the property key of v. Absent parts count too, so that
-// a long array of undefined is bounded.
+// readInto converts the property key of v into out. Absent elements are counted too, so
+// that a long array of undefined is bounded.
 func (p *plan) readInto(v js.Value, key any, out reflect.Value, w *walk) *valueError {
 	if err := w.count(); err != nil {
 		return err

@@ -12,12 +12,12 @@ import (
 
 // Promise runs fn on a goroutine of its own and returns a promise of its result,
 // converted by ToJS. An error rejects it with an AgentError (see ErrorValue), a
-// panic with internal_error. fn may wait, but what it does before it first waits
-// happens before Promise returns.
+// panic with internal_error. fn may block; what it does before it first blocks is done
+// before the JavaScript caller continues.
 func Promise(fn func() (any, error)) js.Value {
 	promise, resolve, reject := resolvers()
 	go func() {
-		// The result if fn ends the goroutine (runtime.Goexit) instead of returning.
+		// The error if fn ends the goroutine (runtime.Goexit) instead of returning.
 		err := errors.New("the call ended without a result")
 		var result js.Value
 		defer func() {
@@ -35,8 +35,8 @@ func Promise(fn func() (any, error)) js.Value {
 	return promise
 }
 
-// Result runs fn, which must not wait, and returns its converted result, or the
-// AgentError that the JavaScript side throws: a Go callback cannot throw itself.
+// Result runs fn, which must not block, and returns its converted result, or an
+// AgentError that the JavaScript side throws, because a Go callback cannot throw.
 func Result(fn func() (any, error)) (v js.Value) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -58,8 +58,9 @@ func outcome(fn func() (any, error)) (js.Value, error) {
 	return ToJS(v)
 }
 
-// resolvers makes a pending promise. The executor runs inside the constructor,
-// so its Func is done when the constructor returns.
+// resolvers creates a pending promise with its resolve and reject functions. The
+// constructor calls the executor before it returns, so the executor's Func can be
+// released at once.
 func resolvers() (promise, resolve, reject js.Value) {
 	executor := FuncOf(func(_ js.Value, args []js.Value) any {
 		resolve, reject = args[0], args[1]
@@ -71,14 +72,14 @@ func resolvers() (promise, resolve, reject js.Value) {
 }
 
 // Await waits for promise, or any value, and returns what it resolves to; a
-// rejection comes back as an *Error. When ctx ends first, Await returns ctx.Err()
-// at once; the work behind the promise goes on unless something else stops it
+// rejection is returned as an *Error. When ctx ends first, Await returns ctx.Err()
+// at once; the work behind the promise continues unless something else stops it
 // (see SignalFromContext). Await must not be called in a callback.
 //
-// The two callbacks are released when they are called, never earlier: calling a
-// released one prints an error on the page's console. To release them also for
-// a promise that never settles, they wait for a race between the promise and another
-// one that is resolved when ctx ends.
+// The two callbacks are released when one of them is called, never earlier: calling a
+// released callback prints an error on the page's console. To release them also for a
+// promise that never settles, they are attached to a race between the promise and a
+// second one that is resolved when ctx ends.
 func Await(ctx context.Context, promise js.Value) (js.Value, error) {
 	gate, open, _ := resolvers()
 	type result struct {
@@ -96,8 +97,8 @@ func Await(ctx context.Context, promise js.Value) (js.Value, error) {
 	fulfilled = FuncOf(func(_ js.Value, args []js.Value) any { return settle(result{value: arg(args, 0)}) })
 	rejected = FuncOf(func(_ js.Value, args []js.Value) any { return settle(result{err: thrown(arg(args, 0))}) })
 
-	// None of these can throw: they are the page's own functions as they were
-	// when the program started, applied to an array and a promise made here.
+	// These calls cannot throw: they use the page's functions as they were when the
+	// program started, on an array and a promise created here.
 	race := promiseRace.Invoke(arrayOf.Invoke(promise, gate))
 	reflectApply.Invoke(promiseThen, race, arrayOf.Invoke(fulfilled.Value, rejected.Value))
 
@@ -116,8 +117,8 @@ func Await(ctx context.Context, promise js.Value) (js.Value, error) {
 }
 
 // ContextFromSignal returns a context that ends when parent does, when cancel is
-// called or when the page aborts signal; the cause is then signal.reason as an
-// *Error. An undefined or null signal adds nothing. Anything else that is no
+// called or when the page aborts signal; in the last case the cause is signal.reason
+// as an *Error. An undefined or null signal is ignored. Any other value that is not an
 // AbortSignal is a bad_request. The caller has to call cancel.
 func ContextFromSignal(parent context.Context, signal js.Value) (context.Context, context.CancelFunc, error) {
 	if signal.IsUndefined() || signal.IsNull() {
@@ -125,7 +126,7 @@ func ContextFromSignal(parent context.Context, signal js.Value) (context.Context
 		return ctx, cancel, nil
 	}
 	// Checked by its properties, because a signal of another frame or of a polyfill
-	// is not an instance of this AbortSignal.
+	// is not an instance of this frame's AbortSignal.
 	aborted, err := Get(signal, "aborted")
 	if err != nil || kind(aborted) != "boolean" {
 		return nil, nil, fault.New(fault.BadRequest, "signal must be an AbortSignal, got "+kind(signal))
@@ -140,7 +141,7 @@ func ContextFromSignal(parent context.Context, signal js.Value) (context.Context
 	if aborted.Bool() {
 		abort()
 	}
-	// Removes the listener however the context ends, also with its parent.
+	// Removes the listener whenever the context ends, also when parent does.
 	context.AfterFunc(ctx, scope.End)
 	return ctx, func() {
 		scope.End()
@@ -161,7 +162,7 @@ func abortReason(signal js.Value) error {
 func SignalFromContext(ctx context.Context) (signal js.Value, stop func()) {
 	controller := abortCtor.New()
 	unhook := context.AfterFunc(ctx, func() {
-		// A listener of the page may throw through dispatch in odd engines.
+		// In some engines, an exception of a page's listener propagates through abort.
 		_, _ = Call(controller, "abort")
 	})
 	return controller.Get("signal"), func() { unhook() }

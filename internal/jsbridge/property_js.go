@@ -33,7 +33,7 @@ var (
 	reflectSet       = function("Reflect", "set")
 )
 
-// function returns a static method of a page's constructor as a function.
+// function returns a static method of a global object, bound to that object.
 func function(object, name string) js.Value {
 	o := js.Global().Get(object)
 	return o.Get(name).Call("bind", o)
@@ -45,8 +45,8 @@ func Get(v js.Value, key any) (js.Value, error) {
 	return Invoke(reflectGet, v, key)
 }
 
-// Set writes the property key of v. What a setter throws, and a property that
-// cannot be written, are errors.
+// Set writes the property key of v. It fails when a setter throws or the property
+// cannot be written.
 func Set(v js.Value, key, value any) error {
 	ok, err := Invoke(reflectSet, v, key, value)
 	if err == nil && !ok.Bool() {
@@ -55,8 +55,8 @@ func Set(v js.Value, key, value any) error {
 	return err
 }
 
-// Call calls the method of v. It does not use js.Value.Call, which reads the
-// method a second time, outside of any try, when the call failed.
+// Call calls the method of v. It does not use js.Value.Call, which after a failed call
+// reads the method a second time outside of a try block.
 func Call(v js.Value, method string, args ...any) (js.Value, error) {
 	fn, err := Get(v, method)
 	if err != nil {
@@ -78,8 +78,8 @@ func New(constructor js.Value, args ...any) (js.Value, error) {
 	return Invoke(reflectConstruct, constructor, list)
 }
 
-// Invoke calls the function fn with args, which are what js.ValueOf takes or a
-// *Func. A thrown exception comes back as an *Error.
+// Invoke calls the function fn with args, each a *Func or a value that js.ValueOf
+// accepts. A thrown exception is returned as an *Error.
 func Invoke(fn js.Value, args ...any) (result js.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -100,8 +100,8 @@ func Invoke(fn js.Value, args ...any) (result js.Value, err error) {
 	return fn.Invoke(values...), nil
 }
 
-// stringValue is js.ValueOf for a string that may begin with a byte order mark.
-// The decoder of wasm_exec.js removes one, so a second one is put in front.
+// stringValue is js.ValueOf for a string that may begin with a byte order mark. The
+// decoder of wasm_exec.js removes the first mark, so a second one is prepended.
 func stringValue(s string) js.Value {
 	const mark = "\uFEFF"
 	if len(s) >= len(mark) && s[:len(mark)] == mark {
@@ -110,10 +110,10 @@ func stringValue(s string) js.Value {
 	return js.ValueOf(s)
 }
 
-// kind names the type of v for a decision or a message: what typeof says, and
-// "null", "array" or "bigint".
+// kind returns the name of the type of v for decisions and messages: the result of
+// typeof, or "null", "array" or "bigint".
 func kind(v js.Value) (name string) {
-	// syscall/js has no type for BigInt and panics.
+	// js.Value.Type panics for a BigInt.
 	defer func() {
 		if recover() != nil {
 			name = "bigint"
@@ -126,7 +126,7 @@ func kind(v js.Value) (name string) {
 	return t.String()
 }
 
-// isArray is Array.isArray, and false for a revoked proxy, which makes it throw.
+// isArray is Array.isArray, but false for a revoked proxy, for which Array.isArray throws.
 func isArray(v js.Value) bool {
 	is, err := Invoke(arrayIsArray, v)
 	return err == nil && is.Bool()

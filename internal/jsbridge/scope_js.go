@@ -8,23 +8,23 @@ import (
 )
 
 // Scope owns callbacks and listeners for as long as a session, an element or a
-// request lives. Like all users of js.Value it runs on one thread and needs no lock.
+// request lives. A wasm program has one thread, so a Scope needs no lock.
 type Scope struct {
 	onPanic func(error)
 	ends    []*ending
 	ended   bool
 }
 
-// ending is one thing to undo; a pointer, because funcs don't compare.
+// ending is one action to undo. It is used as a pointer, because funcs can't be compared.
 type ending struct{ undo func() }
 
-// NewScope returns an empty Scope. When one of its callbacks or goroutines
-// panics, onPanic gets the internal_error after it was logged; nil is allowed.
+// NewScope returns an empty Scope. When one of its callbacks or goroutines panics, the
+// panic is logged and onPanic, if not nil, is called with the internal_error.
 func NewScope(onPanic func(error)) *Scope {
 	return &Scope{onPanic: onPanic}
 }
 
-// Func returns fn as a function for JavaScript, released by End. fn must not wait.
+// Func returns fn as a function for JavaScript, released by End. fn must not block.
 func (s *Scope) Func(fn func(this js.Value, args []js.Value) any) js.Value {
 	f := guardedFunc(s.onPanic, fn)
 	s.add(f.Release)
@@ -32,7 +32,7 @@ func (s *Scope) Func(fn func(this js.Value, args []js.Value) any) js.Value {
 }
 
 // Listen adds fn as a listener of target. It is removed and released by End, or
-// earlier by the returned function. fn must not wait.
+// earlier by the returned function. fn must not block.
 func (s *Scope) Listen(target js.Value, event string, fn func(event js.Value)) (remove func(), err error) {
 	f := guardedFunc(s.onPanic, func(_ js.Value, args []js.Value) any {
 		fn(arg(args, 0))
@@ -43,29 +43,29 @@ func (s *Scope) Listen(target js.Value, event string, fn func(event js.Value)) (
 		return nil, err
 	}
 	return s.add(func() {
-		// Release f even when this fails: such a target, a closed window for
-		// example, dispatches no more events.
+		// f is released even when this fails: a target that fails here, such as a
+		// closed window, dispatches no more events.
 		_, _ = Call(target, "removeEventListener", event, f)
 		f.Release()
 	}), nil
 }
 
-// OnEnd has End call fn, after what was added later. Once the scope has ended, fn
-// is called at once.
+// OnEnd makes End call fn, after everything that was added later than fn. If the scope
+// has already ended, fn is called at once.
 func (s *Scope) OnEnd(fn func()) { s.add(fn) }
 
 // Go runs fn on a goroutine whose panic is logged and reported instead of ending
 // the program.
 func (s *Scope) Go(fn func()) { go s.Do(fn) }
 
-// Do runs fn like Go, but on the calling goroutine: one that a library started
-// with a callback of ours.
+// Do runs fn like Go, but on the calling goroutine, which is typically one that a library
+// started to call a callback of this module.
 func (s *Scope) Do(fn func()) {
 	defer guard(s.onPanic)
 	fn()
 }
 
-// child returns a Scope that ends with s, if it doesn't end before.
+// child returns a Scope that ends at the latest with s.
 func (s *Scope) child() *Scope {
 	c := NewScope(s.onPanic)
 	c.OnEnd(s.add(c.End))
@@ -108,23 +108,23 @@ func arg(args []js.Value, i int) js.Value {
 }
 
 // liveFuncs counts the Funcs that are not released. Goroutines of a wasm program
-// share one thread and change only where they wait, so it needs no lock.
+// share one thread and switch only where they block, so it needs no lock.
 var liveFuncs int
 
-// LiveFuncs returns the number of Funcs that exist and are not released. It
-// returns to its old value when all listeners and waiting calls have ended.
+// LiveFuncs returns the number of Funcs that are not released. The number is back at
+// its earlier value when all listeners and pending calls have ended.
 func LiveFuncs() int { return liveFuncs }
 
-// Func is a Go function that JavaScript can call, through its Value. It is never
-// collected by itself: its owner releases it.
+// Func is a Go function that JavaScript can call through its Value. It is not garbage
+// collected: its owner must release it.
 type Func struct {
 	js.Value
 	fn       js.Func
 	released bool
 }
 
-// FuncOf makes a Func of fn. A result of nil is undefined; a panic in fn is logged
-// and the call returns undefined too. fn must not wait.
+// FuncOf makes a Func of fn. A nil result becomes undefined; a panic in fn is logged,
+// and the call returns undefined too. fn must not block.
 func FuncOf(fn func(this js.Value, args []js.Value) any) *Func {
 	return guardedFunc(nil, fn)
 }
@@ -158,8 +158,8 @@ func (f *Func) Release() {
 // TypeScript (js/src/emitter.ts).
 type Emitter struct{ dispatch js.Value }
 
-// NewEmitter returns an Emitter for dispatch, a function that takes a list of names and
-// payloads in turn, and calls the listeners.
+// NewEmitter returns an Emitter for dispatch, a function that takes an array of
+// alternating names and payloads and calls the listeners.
 func NewEmitter(dispatch js.Value) Emitter { return Emitter{dispatch} }
 
 // Event is one event for JavaScript.
@@ -168,10 +168,10 @@ type Event struct {
 	Payload any // nil is undefined
 }
 
-// Emit converts the payloads with ToJS and calls the listeners before it returns. They
-// may call back into Go, so no lock may be held. It fails for an exception of dispatch,
-// and for a payload that cannot be converted, which costs the other events nothing;
-// exceptions of listeners stay in JavaScript.
+// Emit converts the payloads with ToJS and calls the listeners before it returns. The
+// listeners may call back into Go, so the caller must not hold a lock. Emit fails when
+// dispatch throws, or when a payload cannot be converted, in which case the other events
+// are still emitted; exceptions of listeners stay in JavaScript.
 func (e Emitter) Emit(events ...Event) error {
 	list := make([]any, 0, 2*len(events))
 	for _, one := range events {
@@ -196,7 +196,7 @@ func (e Emitter) Emit(events ...Event) error {
 		}
 		return err
 	default:
-		_, err = ToJS(events[0].Payload) // whose error names the place in the payload
+		_, err = ToJS(events[0].Payload) // for an error with the path inside the payload
 	}
 	return during("emit "+events[0].Name, err)
 }

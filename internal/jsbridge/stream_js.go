@@ -11,28 +11,28 @@ import (
 )
 
 // stream passes the items of a sequence to JavaScript, one for each call of next; the
-// sequence waits between calls.
+// sequence blocks between calls.
 type stream struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	items  chan any // closed when the sequence has ended
 	err    error    // of the sequence, until next has returned it; written before items is closed
-	begin  func()   // nil once it has begun, or never will
+	begin  func()   // starts the sequence; nil once called or no longer needed
 }
 
 // Stream returns an object through which JavaScript takes the items of the
-// sequence that open makes:
+// sequence that open returns:
 //
 //   - next() returns a promise of {value}, and of {done: true} at the end. An
-//     error of the sequence rejects one promise, and ends it.
+//     error of the sequence rejects one promise, and ends the sequence.
 //   - return() ends the sequence early and releases everything. Its promise
 //     resolves when the sequence has ended. It must be the last call, also after the
 //     last item.
 //
-// The first next starts a goroutine that ranges over the sequence. Its context ends
-// with return(), with ctx and with the scope, whose End waits for it; a sequence that
-// is cut short ends with the error aborted, so that it does not look complete. A panic
-// is reported to the scope. The error is open's.
+// The first next starts a goroutine that ranges over the sequence. The context passed to
+// open ends with return(), with ctx and with the scope, whose End waits for the goroutine.
+// A sequence that was cut short ends with the error aborted, so that it does not look
+// complete. A panic is passed to the scope's onPanic. The returned error is that of open.
 func (s *Scope) Stream(ctx context.Context, open func(context.Context) (iter.Seq2[any, error], error)) (js.Value, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	sequence, err := open(ctx)
@@ -104,13 +104,13 @@ func (st *stream) next() (any, error) {
 	return result{Done: true}, nil
 }
 
-// end returns when the sequence has ended.
+// end ends the sequence and returns when it has ended.
 func (st *stream) end() {
 	st.cancel()
 	if st.begin != nil {
 		st.begin = nil
 		close(st.items)
 	}
-	for range st.items { // to its close
+	for range st.items { // until it is closed
 	}
 }

@@ -111,7 +111,7 @@ func TestStreamThatCannotBeOpenedIsAnError(t *testing.T) {
 	}
 }
 
-// The sequence is one item ahead of JavaScript, and no more.
+// The sequence is at most one item ahead of JavaScript.
 func TestStreamWaitsToBeAsked(t *testing.T) {
 	noLeaks(t)
 	made := 0

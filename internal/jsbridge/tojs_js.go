@@ -18,20 +18,20 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsontext"
 )
 
-// encoder writes a value as one JSON text, which crosses the border in one call: a
-// call for each property takes longer than all that is behind it.
+// encoder writes a value as one JSON text, which is passed to JavaScript in one call: a
+// call for each property would take longer than the rest of the conversion.
 type encoder struct {
 	walk
 	text  []byte
-	place []any // of the value that is being written: names and indices
+	place []any // path of the value that is being written: names and indices
 	holes []hole
 }
 
-// maxSpare bounds the buffer that is kept for the next text, in bytes: several times
-// what a read from the network becomes.
+// maxSpare bounds the buffer that is kept for the next text, in bytes: several times the
+// text for one read from the network.
 const maxSpare = 512 << 10
 
-// spare is the buffer of the last text, nil while it is in use.
+// spare is the buffer of the last text for reuse, nil while it is in use.
 var spare []byte
 
 func newEncoder() *encoder {
@@ -40,25 +40,25 @@ func newEncoder() *encoder {
 	return e
 }
 
-// free keeps the buffer. The text must have crossed the border.
+// free keeps the buffer for reuse, so the text must not be used any more.
 func (e *encoder) free() {
 	if cap(e.text) <= maxSpare {
 		spare = e.text
 	}
 }
 
-// hole is a value that JSON has no form for, and its place, which is null in the text.
+// hole is a value without a JSON form, and its path. The text contains null in its place.
 type hole struct {
 	place []any
 	value js.Value
 }
 
-// value returns what the text and the holes spell.
+// value parses the text in JavaScript and replaces the holes by their values.
 func (e *encoder) value() (js.Value, error) {
 	if len(e.holes) == 1 && len(e.holes[0].place) == 0 {
 		return e.holes[0].value, nil
 	}
-	v, err := Invoke(jsonParse, unsafe.String(unsafe.SliceData(e.text), len(e.text))) // copied by the call alone
+	v, err := Invoke(jsonParse, unsafe.String(unsafe.SliceData(e.text), len(e.text))) // no copy besides that of the call
 	if err != nil {
 		return js.Undefined(), err
 	}
@@ -79,7 +79,7 @@ func (e *encoder) value() (js.Value, error) {
 	return v, nil
 }
 
-// hole writes a value that JSON has no form for.
+// hole writes null for a value without a JSON form and records the value.
 func (e *encoder) hole(v js.Value) {
 	e.raw("null")
 	e.holes = append(e.holes, hole{slices.Clone(e.place), v})
@@ -97,13 +97,13 @@ func (e *encoder) float(f float64) {
 	e.text = strconv.AppendFloat(e.text, f, 'g', -1, 64)
 }
 
-// appender is a value that appends its JSON text, which must be valid.
+// appender is implemented by values that append their own JSON text, which must be valid.
 type appender interface{ AppendJSON(b []byte) []byte }
 
 func (p *plan) encode(v reflect.Value, e *encoder) *valueError {
 	if p.appends {
 		if v.CanAddr() {
-			v = v.Addr() // which makes no copy
+			v = v.Addr() // avoids a copy
 		}
 		e.text = v.Interface().(appender).AppendJSON(e.text)
 		return nil
@@ -194,7 +194,7 @@ func (e *encoder) json(v reflect.Value) *valueError {
 		}
 		e.string(string(text))
 	default:
-		// The type only unmarshals itself; it is converted by its kind.
+		// The type has an unmarshaller only; it is converted by its kind.
 		byKind := &plan{form: kindForm(v.Type().Elem()), t: v.Type().Elem()}
 		byKind.addParts()
 		return byKind.encode(v.Elem(), e)
@@ -204,8 +204,8 @@ func (e *encoder) json(v reflect.Value) *valueError {
 
 var errNoJSON = errors.New("its text must be JSON")
 
-// addressable returns a pointer to v, or to a copy of it: some types marshal
-// themselves through their pointer.
+// addressable returns a pointer to v, or to a copy of it, because some types have
+// marshallers with a pointer receiver.
 func addressable(v reflect.Value) reflect.Value {
 	if v.CanAddr() {
 		return v.Addr()
@@ -263,7 +263,7 @@ func (p *plan) parts(v reflect.Value, e *encoder) *valueError {
 	return nil
 }
 
-// close ends an object; next is what would come before its next member.
+// close ends an object. next is the text before its next member: "{" for an empty object.
 func (e *encoder) close(next string) {
 	if next == "{" {
 		e.raw("{")

@@ -1,13 +1,13 @@
-// Package jsontext reads and writes JSON where encoding/json is too slow for a page: in
-// one pass, and by appending to one buffer, without reflection. It is compiled with
-// inlining, which the rest of a page's program is not (tools/wasm/goflags).
+// Package jsontext reads and writes JSON where encoding/json is too slow for a page: it
+// reads in one pass, and writes by appending to one buffer, without reflection. It is
+// compiled with inlining, unlike the rest of a page's program (tools/wasm/goflags).
 package jsontext
 
 import "unicode/utf8"
 
 const hex = "0123456789abcdef"
 
-// plain are the bytes that stand for themselves, whatever is around them.
+// plain marks the ASCII bytes that need no escape in a JSON string.
 var plain = func() (is [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		is[c] = c != '"' && c != '\\'
@@ -15,7 +15,7 @@ var plain = func() (is [256]bool) {
 	return is
 }()
 
-// AppendString appends s as a JSON string. What is no UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string. Each invalid UTF-8 byte becomes U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	done := 0

@@ -6,12 +6,12 @@ import (
 )
 
 // Scanner reads the members of a JSON object in one pass, as strictly as
-// encoding/json. That package would take most of the time that a segment costs in
-// a page: it reads a text twice, and calls a function for each byte.
+// encoding/json, which reads a text twice and calls a function for each byte: it
+// would take most of the time that a page needs for a segment.
 type Scanner struct {
-	// Key and Value are those of the member that Next has read.
+	// Key and Value are the member that Next has read last.
 	Key, Value Lexeme
-	// Whole says that the object was read to its end, and nothing follows.
+	// Whole is true when the object was read to its end and only white space follows.
 	Whole bool
 
 	text  []byte
@@ -22,8 +22,8 @@ type Scanner struct {
 // Lexeme is the JSON text of a value. It refers to the scanner's text.
 type Lexeme struct {
 	Raw []byte
-	// Plain says that it is a string whose bytes are its text, without escapes and
-	// control characters.
+	// Plain is true for a string without escapes and control characters, whose bytes
+	// are its text.
 	Plain bool
 }
 
@@ -88,7 +88,7 @@ func (s *Scanner) take(c byte) bool {
 	return false
 }
 
-// lexeme reads a value; the text of it is empty if there is none.
+// lexeme reads a value. Its Raw is empty if there is no valid value.
 func (s *Scanner) lexeme() (t Lexeme) {
 	rest := s.text[s.at:]
 	if len(rest) == 0 {
@@ -124,7 +124,7 @@ func literalLen(text []byte, literal string) int {
 }
 
 // stringLen returns the length of the JSON string that text begins with, 0 if it is
-// none.
+// invalid.
 func stringLen(text []byte) (n int, plain bool) {
 	plain = true
 	escaped := false
@@ -172,12 +172,12 @@ func nestedLen(text []byte) int {
 	return 0
 }
 
-// numberLen returns the length of the JSON number that text begins with, 0 if it is
+// numberLen returns the length of the JSON number that text begins with, 0 if there is
 // none.
 func numberLen(text []byte) int {
 	n := digitsLen(text)
 	if n > 0 && text[0] != '0' && (n == len(text) || text[n] == ',' || text[n] == '}') {
-		return n // most are
+		return n // the usual case: a non-negative integer
 	}
 	for n < len(text) && (isDigit(text[n]) || bytes.IndexByte(inNumbers, text[n]) >= 0) {
 		n++
@@ -199,7 +199,7 @@ func digitsLen(text []byte) int {
 	return len(text)
 }
 
-// Name returns the text of a key.
+// Name returns the text of a key, with its escapes decoded.
 func (t Lexeme) Name() []byte {
 	if !t.Plain && bytes.IndexByte(t.Raw, '\\') >= 0 {
 		name, _ := t.Text()
@@ -208,7 +208,7 @@ func (t Lexeme) Name() []byte {
 	return t.Raw[1 : len(t.Raw)-1]
 }
 
-// Text returns the text of a JSON string; ok is false when t is none.
+// Text returns the text of a JSON string; ok is false when t is not a string.
 func (t Lexeme) Text() (text string, ok bool) {
 	switch {
 	case len(t.Raw) == 0 || t.Raw[0] != '"':

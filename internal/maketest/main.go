@@ -1,13 +1,13 @@
-// Command maketest runs targets of the Makefile beside each other, counts the
-// tests in what they print, and ends with the time and one line of totals:
+// Command maketest runs targets of the Makefile in parallel, counts the tests in their
+// output, and finally prints the time and one line of totals:
 //
 //	go run ./internal/maketest build then native page
 //
-// What follows "then" begins when all targets before it have ended.
+// The targets after "then" start when all targets before it have ended.
 //
 // It reads the events of `go test -json` and the totals of node's test runner; a
 // target that prints neither counts as one test. A target that fails does not stop
-// the others. What the targets do is the Makefile's.
+// the others. The targets are defined in the Makefile.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// waitDelay bounds how long an interrupted target may hold its pipes.
+// waitDelay bounds how long an interrupted target may keep its pipes open.
 const waitDelay = 10 * time.Second
 
 // totals counts tests.
@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-// runAll runs the targets, n at a time, and adds up what they count.
+// runAll runs the targets, n at a time, and adds up their test counts.
 func runAll(ctx context.Context, targets []string, n int, w io.Writer) (sum totals) {
 	var running sync.WaitGroup
 	var mu sync.Mutex // guards sum and w
@@ -67,7 +67,7 @@ func runAll(ctx context.Context, targets []string, n int, w io.Writer) (sum tota
 			start := time.Now()
 			// COUNT makes the targets print events instead of text.
 			cmd := exec.CommandContext(ctx, "make", "--no-print-directory", "COUNT=1", target)
-			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it has programs of its own to end
+			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // make has child processes to end
 			cmd.WaitDelay = waitDelay
 			c := newCounter(func(line string) {
 				mu.Lock()
@@ -90,11 +90,12 @@ func runAll(ctx context.Context, targets []string, n int, w io.Writer) (sum tota
 	return sum
 }
 
-// counter counts in the output of one target, and shows what a person wants to see.
+// counter counts the tests in the output of one target, and shows the lines that are of
+// interest to a person.
 type counter struct {
 	totals
 	show   func(line string)
-	kept   map[string]string // output of each test, until it is known to be needed
+	kept   map[string]string // output of each test, until the test has ended
 	broken map[string]bool   // packages in which a test failed
 }
 
@@ -139,7 +140,7 @@ func (c *counter) read(r io.Reader) error {
 	}
 }
 
-// event is what is read of an event of `go test -json`.
+// event has the fields that are read of an event of `go test -json`.
 type event struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64
@@ -160,7 +161,7 @@ func (c *counter) line(line string) {
 	c.show(line)
 }
 
-// measured begins what a test logs for people to read although it passed.
+// measured is the prefix of log lines that are shown even if the test passes.
 const measured = "measured: "
 
 func (c *counter) event(e event) {
@@ -193,7 +194,7 @@ func (c *counter) event(e event) {
 	case e.Action == "pass":
 		c.passed++
 	case e.Action == "skip":
-		// Shown, because it is something that this run did not prove.
+		// Shown, because a skipped test proves nothing.
 		c.show(fmt.Sprintf("skip %s %s\n", e.Package, e.Test))
 		c.skipped++
 	default:

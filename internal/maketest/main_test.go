@@ -25,7 +25,7 @@ not an event
 	if err := c.read(strings.NewReader(out)); err != nil {
 		t.Fatal(err)
 	}
-	// The failed package is not one more failure, the broken build is.
+	// The failed package doesn't count as another failure, the broken build does.
 	if want := (totals{passed: 1, failed: 2, skipped: 1}); c.totals != want {
 		t.Errorf("counted %v, want %v", c.totals, want)
 	}
@@ -51,7 +51,7 @@ func TestTargetsAddUp(t *testing.T) {
 func TestThenWaitsForWhatIsBefore(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("MAKEFLAGS", "")
-	// A pipe is opened when both of its ends are: the first two run beside each other.
+	// Opening a pipe blocks until both ends are opened, so the first two must run in parallel.
 	makefile := "read:\n\t@cat pipe >made\nwrite:\n\t@echo >pipe\nuse:\n\t@test -s made\n"
 	if err := os.WriteFile("Makefile", []byte(makefile), 0o600); err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
 // Package nodetest runs scripts in Node.js for tests against the official Socket.IO
-// client and server. It must not contain what a test expects of them.
+// client and server. The expected results belong in the tests, not in this package.
 package nodetest
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// patience bounds the wait for a script that ends by itself.
+	// patience bounds the wait for a script to exit after its input was closed.
 	patience = 30 * time.Second
 	// maxLine bounds one line of a script's output.
 	maxLine = 4 << 20
@@ -37,15 +37,15 @@ func Modules(t testing.TB) string {
 	return dir
 }
 
-// Script is a script that runs. What is written to it is its standard input.
+// Script is a running script. Writing to it writes to the script's standard input.
 type Script struct {
 	io.Writer
 	ended chan struct{}
 }
 
 // Start runs a script whose arguments are the folder of the npm packages and args.
-// It calls onLine with each line of the script's output, on a goroutine. When the
-// test ends, so does the script's input, and the script must exit without an error.
+// It calls onLine with each line of the script's output, on a goroutine. At the end of the
+// test the script's input is closed, and the script must then exit without an error.
 func Start(t testing.TB, script string, onLine func(line string), args ...string) *Script {
 	t.Helper()
 	cmd := exec.Command("node", append([]string{script, Modules(t)}, args...)...)

@@ -1,12 +1,12 @@
-// Package options fills in and checks structs of options by the tags of their
-// fields, so that an option's default and its allowed values are declared with the option. internal/typegen writes the TypeScript types and checks from
-// the same tags.
+// Package options fills in and checks structs of options by the tags of their fields, so
+// that an option's default and its allowed values are declared with the option.
+// internal/typegen writes the TypeScript types and checks from the same tags.
 //
-//	default:"12s"          the value in place of zero, or of a nil pointer
-//	enum:"relay,all"       the strings that are allowed beside the empty one
+//	default:"12s"          the value that replaces zero or a nil pointer
+//	enum:"relay,all"       the allowed strings, besides the empty one
 //	check:"integer"        numbers below zero are allowed
 //
-// Options for which zero, false or "" is a value are pointers; nil means not given.
+// Options for which zero, false or "" is a valid value are pointers; nil means not given.
 package options
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Complete gives every field of the struct that o points to its default, in
-// embedded structs and those that are options themselves too. The error is the
-// bad_request of the first field whose value is not allowed.
+// Complete sets the zero fields of a struct to their defaults, also in embedded structs
+// and in fields that are structs; o points to the struct. The error is the bad_request
+// of the first field whose value is not allowed.
 func Complete(o any) error { return complete(reflect.ValueOf(o).Elem()) }
 
 func complete(v reflect.Value) error {
@@ -53,8 +53,8 @@ func fields(t reflect.Type) []reflect.StructField {
 
 var duration = reflect.TypeFor[time.Duration]()
 
-// fill sets v to the value that text stands for. An invalid default is a bug
-// in the declaration and panics.
+// fill sets v to the default written in text. An invalid default is a bug in the
+// declaration and panics.
 func fill(v reflect.Value, text string) {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -99,7 +99,7 @@ func check(f reflect.StructField, v reflect.Value) error {
 	return nil
 }
 
-// Inherit gives every field of own that is zero its value in shared.
+// Inherit sets every zero field of own to its value in shared.
 func Inherit[T any](own *T, shared T) {
 	inherit(reflect.ValueOf(own).Elem(), reflect.ValueOf(shared))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// ChatOptions are the options of session-api A.2.1 as js/src/chatoptions.ts converts
-// them.
+// ChatOptions are the options of session-api A.2.1 in the form that
+// js/src/chatoptions.ts produces.
 type ChatOptions struct {
 	chat.Options
 	SessionHooks
@@ -29,10 +29,10 @@ func (o *ChatOptions) Session() chat.Options {
 	return s
 }
 
-// ChatDeps are the parts of a chat session in a page.
+// ChatDeps returns the dependencies of a chat session in a page.
 func ChatDeps() chat.Deps { return chat.Deps{Page: sessionend.BrowserPage()} }
 
-// OpenChat makes a session of the options of js/src/chatsession.ts.
+// OpenChat makes a chat session from the options that js/src/chatsession.ts passes.
 func OpenChat(h *Handle, options js.Value) (Session, Methods, error) {
 	var o ChatOptions
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
@@ -47,8 +47,8 @@ func OpenChat(h *Handle, options js.Value) (Session, Methods, error) {
 	return s, ChatMethods(s), nil
 }
 
-// ChatMethods lists what js/src/chatsession.ts calls besides what every session has
-// (session-api A.2.2).
+// ChatMethods returns the methods that js/src/chatsession.ts calls besides those of every
+// session (session-api A.2.2).
 func ChatMethods(s *chat.Session) Methods {
 	return Methods{
 		Sync: map[string]Sync{

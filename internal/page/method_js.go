@@ -15,8 +15,8 @@ import (
 // The kinds of functions that a page can call, as methods of a session or exports of a
 // program.
 type (
-	// Sync returns at once, with an AgentError in place of a result when it
-	// failed. It must not wait.
+	// Sync returns at once, with an AgentError instead of a result when it
+	// failed. It must not block.
 	Sync func(Args) (any, error)
 
 	// Async takes an AbortSignal or undefined as its first argument and returns a
@@ -27,7 +27,7 @@ type (
 	// Streaming returns at once a sequence, which js/src/stream.ts turns into an
 	// AsyncIterableIterator. The context ends when the page leaves or aborts the
 	// stream, or with the session or the program; the sequence must end then. The
-	// range over it starts at the first next(), at most one item ahead of the page.
+	// iteration starts at the first next() and is at most one item ahead of the page.
 	Streaming func(context.Context, Args) (iter.Seq2[any, error], error)
 )
 
@@ -49,10 +49,10 @@ func (a Args) At(i int) js.Value {
 	return js.Undefined()
 }
 
-// Into converts argument i, which error messages call name. The error is bad_request.
+// Into converts argument i into out; name is its name in messages. The error is bad_request.
 func (a Args) Into(name string, i int, out any) error { return jsbridge.FromJS(name, a.At(i), out) }
 
-// Do is a method without arguments and result.
+// Do is a method without arguments or result.
 func Do(f func()) Sync {
 	return func(Args) (any, error) {
 		f()
@@ -65,7 +65,7 @@ func Try(f func() error) Sync {
 	return func(Args) (any, error) { return nil, f() }
 }
 
-// Set is a method with one argument, which messages call name.
+// Set is a method with one argument; name is its name in messages.
 func Set[A any](name string, f func(A) error) Sync {
 	return func(args Args) (any, error) {
 		var a A
@@ -76,7 +76,7 @@ func Set[A any](name string, f func(A) error) Sync {
 	}
 }
 
-// SetObject is a method with an object as its argument, which messages call name.
+// SetObject is a method with an object as its argument; name is its name in messages.
 func SetObject(name string, f func(map[string]any) error) Sync {
 	return Set(name, func(o map[string]any) error {
 		if o == nil {
@@ -86,18 +86,18 @@ func SetObject(name string, f func(map[string]any) error) Sync {
 	})
 }
 
-// Wait is a method that waits, without arguments and result.
+// Wait is an asynchronous method without arguments or result.
 func Wait(f func(context.Context) error) Async {
 	return func(ctx context.Context, _ Args) (any, error) { return nil, f(ctx) }
 }
 
-// Get is a method that waits for a result, without arguments.
+// Get is an asynchronous method with a result, without arguments.
 func Get[R any](f func(context.Context) (R, error)) Async {
 	return func(ctx context.Context, _ Args) (any, error) { return f(ctx) }
 }
 
-// Ask is a method that waits for a result, with one argument, which messages call
-// name.
+// Ask is an asynchronous method with a result and one argument; name is the argument's
+// name in messages.
 func Ask[A, R any](name string, f func(context.Context, A) (R, error)) Async {
 	return func(ctx context.Context, args Args) (any, error) {
 		var a A
@@ -130,8 +130,8 @@ func Segments(f func(context.Context, Args) (iter.Seq2[[]converse.Segment, error
 	}
 }
 
-// Properties is the method that returns what a page may read of a session at any
-// time. A page reads several properties in a row: a snapshot is converted once.
+// Properties is the method that returns the properties of a session. A page reads several
+// properties in a row, so that each snapshot is converted only once.
 func Properties[S any](snapshot func() *S) Sync {
 	var (
 		read      *S
@@ -149,7 +149,7 @@ func Properties[S any](snapshot func() *S) Sync {
 	}
 }
 
-// missing returns the error of a page that left an argument out.
+// missing returns the error for an omitted argument.
 func missing(name string) error { return fault.New(fault.BadRequest, name+" is missing") }
 
 // owner is a program or one of its sessions; it owns calls, streams and callbacks.
@@ -171,7 +171,7 @@ func (o *owner) end() {
 	o.scope.End()
 }
 
-// object is the JavaScript form of methods.
+// object returns methods as the properties of a JavaScript object.
 func (o *owner) object(m Methods) map[string]any {
 	object := map[string]any{}
 	for name, f := range m.Sync {

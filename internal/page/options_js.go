@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// SessionHooks are the functions among the options of every session.
+// SessionHooks are the options of every session that are functions of the page.
 type SessionHooks struct {
 	OnAuditEvent js.Value `json:"onAuditEvent"`
 	Logger       js.Value `json:"logger"`
@@ -19,7 +19,7 @@ type SessionHooks struct {
 	OnTokenNeeded js.Value `json:"onTokenNeeded"`
 }
 
-// Into sets them in the options of a session.
+// Into sets the hooks in the options of a session.
 func (h *SessionHooks) Into(o *session.Options) {
 	o.OnAuditEvent = Hook[event.Audit](h.OnAuditEvent)
 	o.Log = Logger(h.Logger)

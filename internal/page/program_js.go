@@ -3,10 +3,10 @@
 // Package page is the interface of a Go program to the loader in js/: its start and
 // end, the sessions of the page, and the exports common to both programs.
 //
-// It defines how calls, options, events and streams cross to TypeScript; the methods
-// of each kind of session are in tables ([Methods]). It must not contain the logic of
-// a session, nor import packages that only agentruntime.wasm has: the avatar session,
-// media and the control socket.
+// It defines how calls, options, events and streams are passed between Go and TypeScript;
+// the methods of each kind of session are in tables ([Methods]). It must not contain the
+// logic of a session, nor import packages that only agentruntime.wasm contains: the avatar
+// session, media and the control socket.
 package page
 
 import (
@@ -24,10 +24,10 @@ import (
 // exitNoLoader is the exit code when the loader is missing or invalid.
 const exitNoLoader = 2
 
-// Main hands the program's exports to the loader and returns when the page disposes
+// Main passes the program's exports to the loader and returns when the page disposes
 // the program. sessions are the kinds of sessions that the program has besides the
 // chat session, by the name of their export. The loader refuses a program of another
-// version, which happens when a cache or a deployment mixes two releases.
+// version than its own, as from a cache or a deployment that mixes two releases.
 func Main(version string, sessions map[string]Open) {
 	if err := run(version, sessions); err != nil {
 		jsbridge.Log("error", "agentruntime: "+err.Error())
@@ -61,12 +61,13 @@ func run(version string, sessions map[string]Open) error {
 	return nil
 }
 
-// loaderVariable is the environment variable with the name of the loader. Program
-// arguments would need package os, which links files and their system calls.
+// loaderVariable is the environment variable that contains the name of the global variable
+// with the loader. A program argument would need package os, which would link files and
+// their system calls.
 const loaderVariable = "AGENTRUNTIME_LOADER"
 
-// findLoader returns the object that js/src/program.ts leaves for this instance in
-// a global variable while it starts. The variable's name is in the environment.
+// findLoader returns the loader's object, which js/src/program.ts stores in a global
+// variable while this instance starts.
 func findLoader() (js.Value, error) {
 	name, ok := syscall.Getenv(loaderVariable)
 	if !ok {
@@ -104,7 +105,7 @@ func (p *Program) Close() {
 // Sessions returns the number of sessions that are not disposed.
 func (p *Program) Sessions() int { return len(p.live) }
 
-// exports is what a page can call of the program, by the names in
+// exports returns the functions that a page can call, by the names in
 // js/src/program.ts.
 func (p *Program) exports(sessions map[string]Open) map[string]any {
 	object := p.object(visitorMethods())
@@ -118,7 +119,7 @@ func (p *Program) exports(sessions map[string]Open) map[string]any {
 	return object
 }
 
-// holdings are counts by which tests and pages detect leaks.
+// holdings are counts with which tests and pages detect leaks.
 type holdings struct {
 	Sessions   int `json:"sessions"`
 	Callbacks  int `json:"callbacks"`

@@ -16,8 +16,8 @@ import (
 // patience bounds each wait; only a failing test comes near it.
 const patience = 20 * time.Second
 
-// brain is a service in the page's own fetch. A test says with reply what becomes
-// of a request, and feeds the body of one that streams.
+// brain replaces the page's fetch by a service. A test sets the response to a request with
+// reply, and writes the body of a streamed response with say.
 const brain = `(() => {
 	const requests = []
 	const waiting = []

@@ -32,7 +32,7 @@ type Session interface {
 	Close()
 }
 
-// Open makes a session from the options of its TypeScript class. The methods are those
+// Open makes a session from the options of its TypeScript class, and returns the methods
 // that only this kind of session has.
 type Open func(h *Handle, options js.Value) (Session, Methods, error)
 
@@ -42,8 +42,8 @@ type Handle struct {
 	program  *Program
 	session  Session // nil until it is made
 	events   jsbridge.Emitter
-	handlers map[int]func() // removes a handler, by the number that TypeScript gave it
-	omitted  []string       // events that have no listener in the page, of those that come often
+	handlers map[int]func() // removes a handler, by the number that TypeScript assigned
+	omitted  []string       // names of frequent events that have no listener in the page
 }
 
 func (p *Program) newHandle() *Handle {
@@ -52,8 +52,8 @@ func (p *Program) newHandle() *Handle {
 	return h
 }
 
-// Open makes a session and returns its methods. dispatch takes its events: a list of
-// names and payloads in turn.
+// Open makes a session and returns its methods. dispatch is called with the session's
+// events: a list of alternating names and payloads.
 func (p *Program) Open(open Open, options, dispatch js.Value) (map[string]any, error) {
 	h := p.newHandle()
 	h.events = jsbridge.NewEmitter(dispatch)
@@ -84,9 +84,9 @@ func (h *Handle) dispose() {
 }
 
 // OpenInside makes a session that belongs to h's session. take, a function of the page,
-// gets the kind and the methods of the new session and returns an object with two
+// receives the kind and the methods of the new session and returns an object with two
 // functions: dispatch is called for events, and gone before the methods become
-// invalid. Call release after the session was closed.
+// invalid. The caller must call release after the session was closed.
 func (h *Handle) OpenInside(kind string, take js.Value, open func(*Handle) (Session, Methods, error)) (release func(), err error) {
 	inside := h.program.newHandle()
 	s, methods, err := open(inside)
@@ -122,8 +122,8 @@ func (h *Handle) give(kind string, take js.Value, methods map[string]any) (gone 
 	return jsbridge.Get(facade, "gone")
 }
 
-// methods is the JavaScript form of s (session-api A): its own methods and those
-// of every session.
+// methods returns the JavaScript form of s (session-api A): own, the methods of its kind,
+// and those of every session.
 func (h *Handle) methods(s Session, own Methods) map[string]any {
 	h.session = s
 	object := h.object(Methods{
@@ -158,8 +158,8 @@ func (h *Handle) Failed(err error) {
 	}
 }
 
-// omit leaves out the events of these names from now on, and no others: most of what an
-// event costs is the making of its form for the page (docs/performance.md).
+// omit replaces the list of event names that are not passed to the page: most of the cost
+// of an event is its conversion for the page (docs/performance.md).
 func (h *Handle) omit(names []string) error {
 	h.omitted = names
 	return nil
@@ -186,8 +186,9 @@ func (h *Handle) Listen(events []event.Event) {
 	}
 }
 
-// addToolHandler registers a function of the page for a tool. Its arguments are a
-// number that the page chooses for removeHandler, the name, the function, the schema.
+// addToolHandler registers a function of the page for a tool. Its arguments are a number
+// that the page chooses for removeHandler, the tool's name, the function, and the schema of
+// the tool's arguments.
 func (h *Handle) addToolHandler(a Args) (any, error) {
 	var (
 		name   string
@@ -208,8 +209,8 @@ func (h *Handle) addConsentHandler(a Args) (any, error) {
 	return h.keep(a, func() (func(), error) { return h.session.OnOAuthRequired(handler[event.OAuthRequired](h, a.At(1))) })
 }
 
-// handler calls fn and waits for its result, at most until the page disposes the
-// session. undefined is no result.
+// handler returns a handler that calls fn and waits for its result, at most until the page
+// disposes the session. It returns nil for undefined.
 func handler[E any](h *Handle, fn js.Value) func(context.Context, E) (any, error) {
 	return func(_ context.Context, e E) (any, error) {
 		v, err := Consult(h.ctx, fn, e)
@@ -259,7 +260,7 @@ func (h *Handle) respondToTool(ctx context.Context, a Args) (any, error) {
 	return h.session.RespondToTool(ctx, id, response)
 }
 
-// Disconnect makes the method disconnect of a session. keep leaves the conversation
+// Disconnect makes the method disconnect of a session. With keep, the conversation stays
 // open at the service.
 func Disconnect(f func(keep bool, reason string)) Sync {
 	return func(a Args) (any, error) {
@@ -275,14 +276,14 @@ func Disconnect(f func(keep bool, reason string)) Sync {
 	}
 }
 
-// Functions of the page among the options of a session. A function that was not given
-// becomes nil in Go.
+// The rest of this file is about options that are functions of the page. A function that
+// was not given becomes nil in Go.
 
 // Given reports whether the page gave a function.
 func Given(fn js.Value) bool { return !fn.IsUndefined() && !fn.IsNull() }
 
-// Consult calls fn with converted arguments and waits for the promise that it
-// returns.
+// Consult calls fn with converted arguments and waits for its result, which may be a
+// promise.
 func Consult(ctx context.Context, fn js.Value, args ...any) (js.Value, error) {
 	result, err := invoke(fn, args...)
 	if err != nil {
@@ -304,8 +305,8 @@ func invoke(fn js.Value, args ...any) (js.Value, error) {
 	return jsbridge.Invoke(fn, values...)
 }
 
-// Hook is an option that is called for each event of a kind, such as onAuditEvent.
-// An exception that it throws is ignored.
+// Hook converts an option that is called for each event of a kind, such as onAuditEvent.
+// Its exceptions are ignored.
 func Hook[E any](fn js.Value) func(E) {
 	if !Given(fn) {
 		return nil
@@ -313,7 +314,7 @@ func Hook[E any](fn js.Value) func(E) {
 	return func(e E) { _, _ = invoke(fn, e) }
 }
 
-// Logger is the option logger. An exception that it throws is ignored.
+// Logger converts the option logger, whose exceptions are ignored.
 func Logger(fn js.Value) func(level, message string, data map[string]any) {
 	if !Given(fn) {
 		return nil

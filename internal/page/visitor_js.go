@@ -16,8 +16,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
-// The exports of every program that need no session: appInit, turns in text, and
-// the calls of js/src/visitor.ts (service.md "Threads", "Messages, feedback,
+// This file contains the exports of every program that need no session: appInit, turns in
+// text, and the calls of js/src/visitor.ts (service.md "Threads", "Messages, feedback,
 // followups" and "Converse and status").
 
 // byID is the argument of calls about one thread or message.
@@ -60,7 +60,7 @@ func visitorMethods() Methods {
 				Comment   string `json:"comment"`
 			},
 			) (any, error) {
-				if a.Positive == nil { // it must not be taken for a bad rating
+				if a.Positive == nil { // false would be a bad rating
 					return nil, missing("positive")
 				}
 				return nil, c.AddFeedback(ctx, a.MessageID, *a.Positive, a.Comment)
@@ -77,7 +77,8 @@ func visitorMethods() Methods {
 	}
 }
 
-// visiting makes an export of a visitor's call. Its first argument is the access.
+// visiting makes an export from a call of [visitor.Client]. The export's arguments are the
+// access and the call's arguments.
 func visiting[A, R any](call func(*visitor.Client, context.Context, A) (R, error)) Async {
 	return func(ctx context.Context, a Args) (any, error) {
 		client, about, err := visitorOf[A](a)
@@ -88,7 +89,7 @@ func visiting[A, R any](call func(*visitor.Client, context.Context, A) (R, error
 	}
 }
 
-// listing makes an export that streams a list of a visitor.
+// listing makes an export that streams a list of [visitor.Client].
 func listing[A, T any](call func(*visitor.Client, context.Context, A) iter.Seq2[T, error]) Streaming {
 	return func(ctx context.Context, a Args) (iter.Seq2[any, error], error) {
 		client, about, err := visitorOf[A](a)
@@ -105,13 +106,13 @@ func listing[A, T any](call func(*visitor.Client, context.Context, A) iter.Seq2[
 	}
 }
 
-// aboutTitle are the arguments of a call that gives something a title.
+// aboutTitle are the arguments of a call that sets a title.
 type aboutTitle struct {
 	ID    string  `json:"id"`
 	Title *string `json:"title"`
 }
 
-// titled makes a call of aboutTitle; error messages call the title name.
+// titled adapts a call that sets a title; name is the title's name in messages.
 func titled[R any](name string, call func(c *visitor.Client, ctx context.Context, id, title string) (R, error)) func(*visitor.Client, context.Context, aboutTitle) (any, error) {
 	return func(c *visitor.Client, ctx context.Context, a aboutTitle) (any, error) {
 		if a.Title == nil {
@@ -121,7 +122,7 @@ func titled[R any](name string, call func(c *visitor.Client, ctx context.Context
 	}
 }
 
-// visitorOf reads the two arguments of every call of a visitor.
+// visitorOf makes the client from the first argument of an export, and reads the second.
 func visitorOf[A any](a Args) (client *visitor.Client, about A, err error) {
 	var from access
 	if err = a.Into("access", 0, &from); err != nil {
@@ -147,12 +148,12 @@ func (a *access) options() visitor.Options {
 	return o
 }
 
-// warned has the warnings that the console has shown. It stays small, because warnings
-// are about hosts, of which a page has few.
+// warned contains the warnings that were written to the console. It stays small, because
+// warnings are about hosts, of which a page uses few.
 var warned = map[string]bool{}
 
-// warn writes a warning to the console once per page, because calls without a session
-// have no logger.
+// warn writes each warning to the console once, because calls without a session have no
+// logger.
 func warn(w *fault.Error) {
 	if text := w.Message(); !warned[text] {
 		warned[text] = true

@@ -11,10 +11,10 @@ import (
 )
 
 // Args are the arguments of an event or an acknowledgement, as JSON. Binary data
-// is in them as base64 text.
+// is included as base64 text.
 //
-// A server that offers recovery appends one string to each event, which arrives
-// as one more argument (wire-protocol §1.9.5).
+// A server that offers recovery appends a string to the arguments of each event
+// (wire-protocol §1.9.5), which is the last element of Args.
 type Args []json.RawMessage
 
 // Decode stores argument i in the value that v points to, by the rules of
@@ -30,7 +30,7 @@ func (a Args) Decode(i int, v any) error {
 	return nil
 }
 
-// size returns the number of bytes that the arguments hold.
+// size returns the number of bytes of the arguments.
 func (a Args) size() int {
 	n := 0
 	for _, raw := range a {
@@ -39,13 +39,13 @@ func (a Args) size() int {
 	return n
 }
 
-// Binary is data that is sent as an attachment, a binary message of its own,
-// instead of inside the JSON. It may be an argument or anywhere inside one.
+// Binary is data that is sent as an attachment, which is a separate binary message,
+// instead of inside the JSON. It may be an argument or a part of one at any depth.
 type Binary []byte
 
-// binaryMark starts the JSON strings that stand for a [Binary] between
+// binaryMark begins the JSON strings that represent a [Binary] between
 // MarshalJSON and encodeArgs. It is random, so that no text from outside can be
-// taken for one, and is never sent. math/rand/v2 is seeded by the system;
+// mistaken for one, and is never sent. math/rand/v2 is seeded by the system;
 // crypto/rand would add 44 kB to the page after brotli.
 var binaryMark = strconv.FormatUint(rand.Uint64(), 36) + strconv.FormatUint(rand.Uint64(), 36) + ":"
 
@@ -92,8 +92,8 @@ var errPlaceholder = errors.New("placeholder for no attachment, or for one that 
 
 // inlineAttachments replaces each placeholder {"_placeholder":true,"num":n} in the
 // arguments by the base64 text of attachment n. As in the official parser, other
-// members of the object don't matter. An attachment that is named twice is
-// refused: a short message could multiply a long one.
+// members of the object are ignored. Two placeholders for one attachment are refused,
+// because a short message could multiply a large attachment.
 func inlineAttachments(args Args, attachments [][]byte) error {
 	used := make([]bool, len(attachments))
 	var inline func(v any) (any, error)

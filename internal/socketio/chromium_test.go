@@ -37,7 +37,7 @@ func TestClientAgainstNPMServer(t *testing.T) {
 	}
 }
 
-// socketAddress is where the official server of a path takes WebSockets.
+// socketAddress returns the address of the official server's WebSockets for a path.
 func socketAddress(t *testing.T, path string) string {
 	return strings.Replace(npmAddress(t), "http", "ws", 1) + path + "/?EIO=4&transport=websocket"
 }
@@ -102,8 +102,8 @@ func readEnd(s *webSocket) (messages int, err error) {
 	}
 }
 
-// TestPageSocketLetsGo ends a socket at every moment of its life: no call waits
-// any more, no callback is left, and the server's side is closed.
+// TestPageSocketLetsGo ends a socket in every state: no call stays blocked, no callback
+// is left, and the server's side is closed.
 func TestPageSocketLetsGo(t *testing.T) {
 	const limit = 1 << 20
 	for _, tc := range []struct {

@@ -17,9 +17,9 @@ import (
 )
 
 // ClientOptions are the options of [NewClient]. The zero value of each field
-// means its default (wire-protocol §1.6 where it names one).
+// means its default, which is that of wire-protocol §1.6 where it specifies one.
 type ClientOptions struct {
-	// Path is where the server is mounted; default "/socket.io".
+	// Path is the path of the server; default "/socket.io".
 	Path string
 	// Query is added to the URL, sorted by name, before EIO and transport.
 	Query map[string]string
@@ -27,34 +27,33 @@ type ClientOptions struct {
 	// sends none. [Client.SetAuth] replaces it.
 	Auth any
 
-	// ConnectTimeout bounds one attempt, from dialling to the server's answer to
+	// ConnectTimeout bounds one attempt, from dialling to the server's response to
 	// the handshake; default 20 s.
 	ConnectTimeout time.Duration
-	// ReconnectTimeout bounds one attempt to connect again in place of ConnectTimeout,
-	// which is its default.
+	// ReconnectTimeout replaces ConnectTimeout for attempts to connect again; default
+	// ConnectTimeout.
 	ReconnectTimeout time.Duration
 	// ReconnectAttempts is how many attempts to connect again may fail in a row;
-	// default 5, negative for no limit. With 0 the client ends with its first
-	// failure.
+	// default 5, negative for no limit. With 0 the client ends at the first failure.
 	ReconnectAttempts *int
-	// ReconnectDelay is waited on average before the first attempt to connect again;
+	// ReconnectDelay is the average wait before the first attempt to connect again;
 	// default 250 ms. Each further wait is twice as long, up to ReconnectDelayMax;
-	// default 2 s. After each loss the client draws its place with Random, so that
-	// those which lost their connections together come back evenly spread: the
-	// first attempts over twice the first wait, the later ones over the longest wait.
+	// default 2 s. After each loss of its connection the client draws a random number,
+	// its place, so that clients that lost their connections at the same time spread
+	// their attempts evenly: the first attempts over twice the first wait, the later
+	// ones over the longest wait.
 	ReconnectDelay    time.Duration
 	ReconnectDelayMax time.Duration
 	// Random returns numbers from 0 up to but not 1; default [rand.Float64].
 	Random func() float64
 
-	// MaxMessage bounds one incoming WebSocket message in bytes; default 16 MiB,
-	// because the server is one that the client has chosen. A larger one ends the
-	// client.
+	// MaxMessage bounds one incoming WebSocket message in bytes. A larger one ends the
+	// client. The default of 16 MiB is high because the client has chosen the server.
 	MaxMessage int64
-	// SendBuffer bounds the bytes that wait to be sent, while disconnected and
-	// while connected each; default 16 MiB. Beyond it, Emit returns
-	// [ErrBufferFull]. What the system or the browser holds comes on top, 1 MiB
-	// and one message in a page.
+	// SendBuffer bounds the bytes that wait to be sent, separately while disconnected
+	// and while connected; default 16 MiB. Beyond it, Emit returns [ErrBufferFull].
+	// The buffers of the system or the browser are not included; in a page they are
+	// 1 MiB and one message.
 	SendBuffer int
 
 	dial dialFunc // replaces the WebSocket
@@ -78,10 +77,10 @@ func (o ClientOptions) withDefaults() ClientOptions {
 	return o
 }
 
-// backoff returns the wait before attempt n, counted from 0, of the client at place, which is
-// in [0, 1). One place for all attempts after a loss spreads clients more evenly than a random
-// number for each: the longest wait is the same for all, so that a service which is reached again
-// sees them over the whole of it (docs/scaling.md has both figures).
+// backoff returns the wait before attempt n, counted from 0, for a place in [0, 1). One place for
+// all attempts after a loss spreads clients more evenly than a random number for each attempt: the
+// longest wait is the same for all clients, so that their attempts are spread over the whole of it
+// when the service can be reached again (docs/scaling.md compares both).
 func (o *ClientOptions) backoff(n int, place float64) time.Duration {
 	wait, limit := float64(o.ReconnectDelay), float64(o.ReconnectDelayMax)
 	if n == 0 {
@@ -100,7 +99,7 @@ func (o *ClientOptions) backoff(n int, place float64) time.Duration {
 func socketURL(base string, o *ClientOptions) (string, error) {
 	u, err := url.Parse(strings.TrimSuffix(base, "/"))
 	if err != nil {
-		// The text of a url.Error repeats the address, which may carry a secret.
+		// The text of a url.Error contains the address, which may contain a secret.
 		var bad *url.Error
 		if errors.As(err, &bad) {
 			err = bad.Err
@@ -118,7 +117,7 @@ func socketURL(base string, o *ClientOptions) (string, error) {
 	if u.Host == "" {
 		return "", errors.New("socketio: address without a host")
 	}
-	// As in the official client, a path in the address would name a namespace.
+	// In the official client, a path in the address is a namespace.
 	if u.Path != "" {
 		return "", errors.New("socketio: address with a path; only the default namespace is supported")
 	}
@@ -134,7 +133,7 @@ func socketURL(base string, o *ClientOptions) (string, error) {
 	return u.String(), nil
 }
 
-// encodeAuth marshals what goes into the handshake.
+// encodeAuth marshals the auth object of the handshake.
 func encodeAuth(auth any) (map[string]json.RawMessage, error) {
 	raw, err := json.Marshal(auth)
 	if err != nil {
@@ -155,7 +154,7 @@ const (
 	phaseWaiting              // for the next attempt
 	phaseDialing              // for the WebSocket
 	phaseOpening              // for the Engine.IO open packet
-	phaseJoining              // for the answer to the connect packet
+	phaseJoining              // for the response to the connect packet
 	phaseConnected
 	phaseEnded // events may still wait to be taken
 )
@@ -163,8 +162,8 @@ const (
 // dialFunc opens a WebSocket. Ending ctx abandons it.
 type dialFunc func(ctx context.Context, url string, o *ClientOptions) (transport, error)
 
-// maxBuffered bounds the number of events kept for or before a handshake: each
-// has a cost beyond its bytes.
+// maxBuffered bounds the number of events that are kept until a handshake is complete, in
+// each direction, because each event needs more memory than its bytes.
 const maxBuffered = 4096
 
 var errConnectTimeout = errors.New("socketio: connect: timeout")
@@ -180,21 +179,21 @@ type Client struct {
 	closeOnce sync.Once
 	id        atomic.Value // string
 
-	// What follows belongs to the goroutine of run.
+	// The following fields are used by the goroutine of run only.
 
 	phase   phase
 	auth    map[string]json.RawMessage
 	attempt int                // attempts since the last connection, or since Reconnect
-	place   float64            // among the clients that lost their connections at the same moment
-	number  int                // attempts since the last connection, as events tell it
-	timer   *time.Timer        // the present phase's
-	abandon context.CancelFunc // a dial under way
+	place   float64            // see ReconnectDelay
+	number  int                // attempts since the last connection, as in events
+	timer   *time.Timer        // of the current phase
+	abandon context.CancelFunc // cancels the current dial
 
 	heartbeat time.Duration // ping interval and time-out together
 	deadline  time.Time     // when the next ping is overdue
-	pid       string        // recovery: the session's secret name
-	offset    string        // recovery: the last event seen
-	early     []packet      // received before the answer to the handshake
+	pid       string        // for recovery: the session's secret id
+	offset    string        // for recovery: that of the last received event
+	early     []packet      // received before the response to the handshake
 	earlySize int           // bytes of early
 	buffer    []buffered    // emitted while not connected
 	bufferLen int           // bytes of buffer
@@ -215,8 +214,8 @@ type ackResult struct {
 
 // NewClient prepares a connection to the server at address, an http, https, ws
 // or wss URL without a path; one trailing slash is removed. Nothing is sent
-// before Open. A client holds a goroutine until Close, or until its last event
-// has been taken.
+// before Open. A client uses a goroutine until Close, or until its last event
+// has been received.
 func NewClient(address string, o ClientOptions) (*Client, error) {
 	o = o.withDefaults()
 	target, err := socketURL(address, &o)
@@ -242,7 +241,7 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// Open starts connecting; the result is on Events. Calling it again does nothing.
+// Open starts connecting; the result is reported on Events. Calling it again does nothing.
 func (c *Client) Open() {
 	c.do(func() {
 		if c.phase == phaseIdle {
@@ -251,20 +250,19 @@ func (c *Client) Open() {
 	})
 }
 
-// Events returns the channel of everything that happens, in order. It is closed
-// after the event that ends the client: a Disconnected that is not followed by
-// reconnection, ReconnectFailed, or a ConnectError with a [RefusedError]. Close
-// ends it with a Disconnected when a connection was up, and drops what has not
-// been taken before.
+// Events returns the channel of all events, in order. It is closed after the event that
+// ends the client: a Disconnected that is not followed by reconnection,
+// ReconnectFailed, or a ConnectError with a [RefusedError]. Close ends it with a
+// Disconnected when a connection was up, and drops events not yet received.
 //
-// A reader that stops reading holds back the connection; after 10 s it is aborted
+// When the caller stops receiving, the connection is not read; after 10 s it is aborted
 // (TransportError with [ErrSlowConsumer]), and the next attempt to connect waits
-// until there is room again.
+// until there is room for events again.
 func (c *Client) Events() <-chan Event { return c.events.ch }
 
-// Emit sends an event. Before the first connection and between connections it
-// is kept and sent as soon as the next one is up, before its Connected event. It
-// never waits for the network: [ErrBufferFull] means that SendBuffer is used up.
+// Emit sends an event. While there is no connection, the event is kept and sent as soon
+// as the next connection is up, before its Connected event. Emit never waits for the
+// network: [ErrBufferFull] means that SendBuffer is used up.
 func (c *Client) Emit(name string, args ...any) error {
 	p, err := newEvent(name, args)
 	if err != nil {
@@ -273,10 +271,10 @@ func (c *Client) Emit(name string, args ...any) error {
 	return c.doErr(func() error { return c.send(p) })
 }
 
-// Call sends an event that asks for an acknowledgement, and returns the server's
-// answer. It ends early with ctx, and with [ErrDisconnected] when the connection
-// that carried the event is lost; made while disconnected, it waits for the next
-// connection.
+// Call sends an event that asks for an acknowledgement, and returns the
+// acknowledgement's arguments. It ends early with ctx, and with [ErrDisconnected] when
+// the connection on which the event was sent is lost. While disconnected it waits for
+// the next connection.
 func (c *Client) Call(ctx context.Context, name string, args ...any) (Args, error) {
 	p, err := newEvent(name, args)
 	if err != nil {
@@ -310,13 +308,13 @@ func (c *Client) Call(ctx context.Context, name string, args ...any) (Args, erro
 }
 
 // Ask sends an event that asks for an acknowledgement, and does not wait for it:
-// acknowledged runs when it comes, on the client's goroutine, where it must neither
-// wait nor call the client.
+// acknowledged is called when it arrives, on the client's goroutine, where it must neither
+// block nor call the client.
 //
-// Unlike what is given to Emit, the event is sent on the connection that is up now or
-// not at all: without one the error is [ErrDisconnected]. When that connection is lost
-// first, acknowledged never runs, and the server may have the event or not. So the
-// caller decides alone what is sent again.
+// Unlike with Emit, the event is sent on the current connection or not at all: without a
+// connection the error is [ErrDisconnected]. If the connection is lost before the
+// acknowledgement, acknowledged is never called, and the server may or may not have
+// received the event; only the caller decides whether it is sent again.
 func (c *Client) Ask(name string, acknowledged func(), args ...any) error {
 	p, err := newEvent(name, args)
 	if err != nil {
@@ -341,11 +339,11 @@ func (c *Client) Ask(name string, acknowledged func(), args ...any) error {
 	})
 }
 
-// ID returns the session id that the server gave (wire-protocol §1.9.3), or ""
+// ID returns the session id that the server assigned (wire-protocol §1.9.3), or ""
 // when not connected.
 func (c *Client) ID() string { return c.id.Load().(string) }
 
-// SetAuth replaces what the next handshake sends. It must marshal to a JSON
+// SetAuth replaces the auth object of the next handshake. It must marshal to a JSON
 // object, or be nil.
 func (c *Client) SetAuth(auth any) error {
 	object, err := encodeAuth(auth)
@@ -358,10 +356,9 @@ func (c *Client) SetAuth(auth any) error {
 	})
 }
 
-// Reconnect connects now instead of after the current wait, and ReconnectAttempts and the
-// waits count from here again. A connection that is up is dropped (ForcedClose) without a disconnect
-// packet, so that the server may recover it. Before Open and after the end it does
-// nothing.
+// Reconnect connects now instead of after the current wait, and starts ReconnectAttempts and
+// the waits again. An existing connection is dropped (ForcedClose) without a disconnect packet,
+// so that the server may recover it. Before Open and after the end it does nothing.
 func (c *Client) Reconnect() {
 	c.do(func() {
 		switch c.phase {
@@ -378,7 +375,7 @@ func (c *Client) Reconnect() {
 }
 
 // Close disconnects and waits until the socket is closed and the goroutines have
-// ended: for a peer that doesn't read, 3 s. Calling it again does nothing.
+// ended, which takes 3 s for a peer that doesn't read. Calling it again does nothing.
 func (c *Client) Close() error {
 	c.closeOnce.Do(func() { close(c.closing) })
 	<-c.done
@@ -427,7 +424,7 @@ func (c *Client) shutDown() {
 	c.events.finish(last)
 }
 
-// end releases everything but the events that have still to be taken.
+// end releases everything but the events that have not been received.
 func (c *Client) end() {
 	c.dropConnection()
 	c.phase = phaseEnded
@@ -437,9 +434,8 @@ func (c *Client) end() {
 	c.failAcks(ErrClosed)
 }
 
-// dropConnection aborts the connection unless it is being closed, or abandons the
-// dial that may bring one. A closing handshake with a peer that may be unreachable
-// would only take time.
+// dropConnection aborts the connection unless it is being closed, or abandons the current
+// dial. There is no closing handshake, because the peer may be unreachable.
 func (c *Client) dropConnection() {
 	if c.abandon != nil {
 		c.abandon()
@@ -495,7 +491,7 @@ func (c *Client) onTimer() {
 	switch c.phase {
 	case phaseWaiting:
 		if c.events.full() {
-			// Unread events of attempts would use memory without a bound.
+			// Without this, the events of further attempts would use unbounded memory.
 			c.timer.Reset(c.opts.ReconnectDelay)
 			return
 		}
@@ -504,7 +500,7 @@ func (c *Client) onTimer() {
 		c.failed(errConnectTimeout)
 	case phaseConnected:
 		if c.paused {
-			c.expectPing() // the ping may be behind what is not read
+			c.expectPing() // the ping may be among the unread packets
 			return
 		}
 		c.lost(PingTimeout, nil)
@@ -517,7 +513,7 @@ func (c *Client) expectPing() {
 	c.timer.Reset(c.heartbeat)
 }
 
-// onReceived takes one packet of the present connection.
+// onReceived handles one packet of the current connection.
 func (c *Client) onReceived(r received) {
 	if r.err != nil {
 		c.lost(disconnectReason(r.err))
@@ -598,7 +594,7 @@ func (c *Client) onPacket(p packet) {
 	}
 }
 
-// deliver takes an event or acknowledgement on a connection that is up.
+// deliver handles an event or acknowledgement after the handshake.
 func (c *Client) deliver(p packet) {
 	if p.typ == typeAck {
 		c.acknowledge(p.id, ackResult{args: p.args})
@@ -614,8 +610,8 @@ func (c *Client) deliver(p packet) {
 	}
 }
 
-// keepEarly keeps an event that comes before the answer to the handshake: the
-// official server replays what was missed before it says that it has recovered.
+// keepEarly keeps an event that arrives before the response to the handshake: the official
+// server replays missed events before it reports the recovery.
 func (c *Client) keepEarly(p packet) {
 	c.early = append(c.early, p)
 	c.earlySize += p.args.size()
@@ -624,7 +620,7 @@ func (c *Client) keepEarly(p packet) {
 	}
 }
 
-// onConnect completes the handshake. What was emitted meanwhile is sent before the
+// onConnect completes the handshake. Events that were emitted before are sent before the
 // Connected event (wire-protocol §8.2).
 func (c *Client) onConnect(data json.RawMessage) {
 	if c.phase != phaseJoining {
@@ -684,7 +680,7 @@ func (c *Client) onRefused(data json.RawMessage) {
 
 func (c *Client) violated(what string) { c.lost(ParseError, violation("%s", what)) }
 
-// lost handles the end of the present connection.
+// lost handles the end of the current connection or attempt.
 func (c *Client) lost(reason Reason, err error) {
 	if c.phase != phaseConnected {
 		if err == nil {
@@ -712,14 +708,14 @@ func (c *Client) disconnected(reason Reason, err error) {
 	c.events.push(Event{Kind: Disconnected, Reason: reason, Err: err})
 }
 
-// failed is the end of an attempt that did not reach a connection.
+// failed handles the end of an attempt that did not succeed.
 func (c *Client) failed(err error) {
 	c.dropConnection()
 	c.events.push(Event{Kind: ConnectError, Err: err})
 	c.retry()
 }
 
-// retry waits for the next attempt, or ends the client after the last.
+// retry schedules the next attempt, or ends the client after the last one.
 func (c *Client) retry() {
 	if limit := *c.opts.ReconnectAttempts; limit >= 0 && c.attempt >= limit {
 		if limit > 0 {
@@ -733,8 +729,8 @@ func (c *Client) retry() {
 	c.attempt++
 }
 
-// checkPing ends a connection whose ping is overdue: after a computer's sleep the
-// timer may not have run yet.
+// checkPing ends a connection whose ping is overdue, because after a computer's sleep the
+// timer may not have fired yet.
 func (c *Client) checkPing() {
 	if c.phase == phaseConnected && !c.paused && time.Now().After(c.deadline) {
 		c.lost(PingTimeout, nil)
@@ -763,7 +759,7 @@ func (c *Client) send(p packet) error {
 	return nil
 }
 
-// unbuffer drops a call that has been given up.
+// unbuffer removes the event of a call that was cancelled.
 func (c *Client) unbuffer(id int64) {
 	c.buffer = slices.DeleteFunc(c.buffer, func(b buffered) bool {
 		if b.id != id {
@@ -782,7 +778,7 @@ func (c *Client) acknowledge(id int64, r ackResult) {
 	}
 }
 
-// failAcks ends the calls that have been sent.
+// failAcks ends the calls whose events were sent.
 func (c *Client) failAcks(err error) {
 	for id := range c.acks {
 		if !slices.ContainsFunc(c.buffer, func(b buffered) bool { return b.id == id }) {

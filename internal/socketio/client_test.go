@@ -538,7 +538,7 @@ func TestCall(t *testing.T) {
 	})
 }
 
-// TestAskIsNeverSentOnAnotherConnection, so that what is sent again has one owner.
+// TestAskIsNeverSentOnAnotherConnection, because only the caller decides what is sent again.
 func TestAskIsNeverSentOnAnotherConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o ClientOptions
@@ -799,8 +799,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestAttemptsAreCountedThroughReconnect: the number in an event is true, whatever the bound
-// of attempts counts.
+// TestAttemptsAreCountedThroughReconnect: Reconnect resets the bound of attempts, but not the
+// number in the events.
 func TestAttemptsAreCountedThroughReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := true

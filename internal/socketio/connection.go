@@ -14,7 +14,7 @@ type transport interface {
 	// Read waits for the next message. io.EOF means that the peer has closed.
 	Read() (message, error)
 	Write(message) error
-	// Close makes the closing handshake; it may wait for the peer, a bounded time.
+	// Close does the closing handshake; it may wait for the peer for a bounded time.
 	Close() error
 	// Abort ends the WebSocket at once, and unblocks Read and Write.
 	Abort()
@@ -26,11 +26,11 @@ type message struct {
 	data   []byte
 }
 
-// errTooBig is returned by a transport's Read for a message beyond the limit.
+// errTooBig is the error of a transport's Read for a message above the limit.
 var errTooBig = fmt.Errorf("%w: message too big", errProtocol)
 
-// flushTimeout bounds how long a connection that is being closed may go on
-// writing to a peer that doesn't read.
+// flushTimeout bounds how long a connection that is being closed may wait for a peer
+// that doesn't read.
 const flushTimeout = 3 * time.Second
 
 // connection is a transport with the two goroutines that read and write it. It
@@ -39,8 +39,8 @@ type connection struct {
 	t       transport
 	in      chan received
 	out     *sendQueue
-	ended   bool          // close or abort was called; the owner's
-	quit    chan struct{} // closed by close and abort: nothing receives from in any more
+	ended   bool          // close or abort was called; used by the owner only
+	quit    chan struct{} // closed by close and abort: in is no longer received from
 	written chan struct{} // closed when the writer has nothing left to write
 	wg      *sync.WaitGroup
 }
@@ -57,7 +57,7 @@ func newConnection(t transport, limit int, wg *sync.WaitGroup) *connection {
 	return c
 }
 
-// close writes what waits, and then closes the transport.
+// close writes the queued messages, and then closes the transport.
 func (c *connection) close() {
 	if !c.end(false) {
 		return
@@ -101,7 +101,7 @@ func (c *connection) read() {
 			in, err = d.decode(m)
 		}
 		if err == nil && in.engine == 0 {
-			continue // more attachments have to come
+			continue // attachments are missing
 		}
 		in.err = err
 		select {
@@ -137,7 +137,7 @@ func (c *connection) write() {
 }
 
 // disconnectReason returns the reason for the end of a transport, and the error
-// where it says more than the reason.
+// if it adds information to the reason.
 func disconnectReason(err error) (Reason, error) {
 	switch {
 	case errors.Is(err, errProtocol):
@@ -152,8 +152,8 @@ type queueState int
 
 const (
 	queueOpen      queueState = iota
-	queueClosed               // what is queued is still to be written
-	queueDiscarded            // nothing is
+	queueClosed               // the queued messages are still written
+	queueDiscarded            // the queued messages are dropped
 )
 
 // sendQueue is the bounded queue between a connection's owner, which never waits,
@@ -178,8 +178,8 @@ func newSendQueue(limit int) *sendQueue {
 // larger than the limit fits when nothing else waits.
 func (q *sendQueue) offer(messages ...message) bool { return q.add(messages, q.limit) }
 
-// push queues messages however much waits: heartbeats and handshakes, which are
-// small, and what another bound has admitted.
+// push queues messages regardless of the limit. It is for heartbeats and handshakes, which
+// are small, and for messages that another limit already bounds.
 func (q *sendQueue) push(messages ...message) { q.add(messages, math.MaxInt) }
 
 func (q *sendQueue) add(messages []message, limit int) bool {
@@ -195,8 +195,8 @@ func (q *sendQueue) add(messages []message, limit int) bool {
 	return true
 }
 
-// take waits for messages or the end of the queue. What it returns counts against
-// the limit until the next call, because it is being written.
+// take waits for messages or the end of the queue. The returned messages count against the
+// limit until the next call, because they are being written.
 func (q *sendQueue) take() ([]message, queueState) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

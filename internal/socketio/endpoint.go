@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// maxStall bounds how long a reader of Events that doesn't read may hold back
-// the connection. It is below the usual ping time-out (20 s), so that the other
-// side does not lose the connection first.
+// maxStall bounds how long a connection stays unread because nothing is received from
+// Events. It is below the usual ping time-out (20 s), so that the other side does not
+// time out first.
 const maxStall = 10 * time.Second
 
-// endpoint is the common part of a Client and a Session. All of it but the
-// channels belongs to the owner goroutine.
+// endpoint is the common part of a Client and a Session. Except for the channels, it is
+// used by the owner goroutine only.
 type endpoint struct {
 	calls chan func()   // run on the owner goroutine
 	done  chan struct{} // closed when the owner has returned
@@ -20,7 +20,7 @@ type endpoint struct {
 	events eventQueue
 	conn   *connection // nil while there is none
 	paused bool        // conn is not read, because events is full
-	stall  *time.Timer // runs while paused
+	stall  *time.Timer // maxStall, runs while paused
 }
 
 func newEndpoint() endpoint {
@@ -32,7 +32,7 @@ func newEndpoint() endpoint {
 	}
 }
 
-// stoppedTimer returns a timer that runs after Reset.
+// stoppedTimer returns a timer that is started by Reset.
 func stoppedTimer() *time.Timer {
 	t := time.NewTimer(time.Hour)
 	t.Stop()
@@ -40,7 +40,7 @@ func stoppedTimer() *time.Timer {
 }
 
 // do runs f on the owner goroutine and waits for it; false means that the
-// connection is over and f has not run.
+// owner has ended and f was not run.
 func (e *endpoint) do(f func()) bool {
 	ran := make(chan struct{})
 	select {
@@ -80,9 +80,9 @@ func (e *endpoint) receive(p packet) {
 }
 
 // replier returns the function that acknowledges one event, on the connection
-// that the event came from.
+// on which the event was received.
 func (e *endpoint) replier(conn *connection, id int64) func(...any) error {
-	replied := false // the owner's
+	replied := false // used by the owner only
 	return func(values ...any) error {
 		args, attachments, err := encodeArgs(values)
 		if err != nil {
@@ -125,16 +125,16 @@ func (e *endpoint) input() (in <-chan received, resumed bool) {
 }
 
 const (
-	// maxPendingEvents and maxPendingBytes bound what waits for the reader of
-	// Events. Beyond them the socket is not read.
+	// maxPendingEvents and maxPendingBytes bound the events that were not yet received
+	// from Events. Beyond them the socket is not read.
 	maxPendingEvents = 256
 	maxPendingBytes  = 4 << 20
 )
 
-// eventQueue keeps events for the reader of Events, so that the owner never waits.
-// Only the owner uses it.
+// eventQueue keeps events until they are received from Events, so that the owner never
+// blocks. It is used by the owner only.
 type eventQueue struct {
-	// ch holds one event, so that finish finds room for the last one.
+	// ch has a buffer of one event, so that finish can send the last one without blocking.
 	ch      chan Event
 	pending []Event
 	bytes   int
@@ -145,7 +145,8 @@ func (q *eventQueue) push(ev Event) {
 	q.bytes += ev.Args.size()
 }
 
-// head returns what a select may send: the channel is nil when no event waits.
+// head returns the channel and the event for a select; the channel is nil when there is no
+// event.
 func (q *eventQueue) head() (chan<- Event, Event) {
 	if len(q.pending) == 0 {
 		return nil, Event{}
@@ -164,8 +165,8 @@ func (q *eventQueue) full() bool {
 	return len(q.pending) >= maxPendingEvents || q.bytes >= maxPendingBytes
 }
 
-// finish closes the channel. A last event takes the place of those that have not
-// been taken.
+// finish closes the channel. If last is not nil, it replaces the events that were not yet
+// received.
 func (q *eventQueue) finish(last *Event) {
 	if last != nil {
 		select {

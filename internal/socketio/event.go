@@ -1,22 +1,22 @@
-// Package socketio speaks Engine.IO 4 and Socket.IO 5 over WebSocket, as a
-// client (in a web page and natively, from one source) and as a server (native
-// only). It covers the default namespace: auth and query, text and binary
+// Package socketio implements Engine.IO 4 and Socket.IO 5 over WebSocket, as a
+// client (in a web page and natively, from the same source) and as a server (native
+// only). It supports the default namespace: auth and query, text and binary
 // events, acknowledgements, heartbeats, reconnection and connection-state recovery
 // (wire-protocol §1.6–1.9).
 //
 // [Client] dials, reconnects and reports through one channel of [Event]s.
 // [Server] is an http.Handler that runs one function per [Session]. Arguments stay
-// raw JSON ([Args]) until the receiver asks for a type.
+// raw JSON ([Args]) until the receiver decodes them.
 //
-// A client and a session are each one goroutine that owns their state. Two more
-// serve each connection: one reads, one writes. The owner never waits for the user
-// of the package: a reader of Events that is slow holds back the connection for a
-// moment and then loses it, so memory stays bounded and Emit never waits for
-// Events.
+// The state of a client and of a session is owned by one goroutine each, the owner. Two
+// more goroutines serve each connection: one reads, one writes. The owner never waits for
+// the caller: when events are not received in time, the connection is not read for a
+// while and then aborted, so memory stays bounded and Emit never waits for the receiver
+// of Events.
 //
-// The package owns framing, time limits of the transport and what is replayed
-// after a drop. It contains no event's name or meaning, and must not import the
-// runtime or the local service.
+// The package is responsible for framing, time limits of the transport and the replay
+// after a lost connection. It contains no event's name or meaning, and must not import
+// the runtime or the local service.
 package socketio
 
 import (
@@ -30,25 +30,25 @@ type Kind string
 // The kinds of events.
 const (
 	// Connected: the handshake is complete; in a server's Session only after a
-	// recovery. What the client had kept to be sent is sent before.
+	// recovery. The events that a client has kept are sent before it.
 	Connected Kind = "Connected"
 	// Disconnected: a connection that was up has ended, for Reason.
 	Disconnected Kind = "Disconnected"
 	// ConnectError: one attempt to connect has failed, with Err. A [RefusedError]
-	// is final, everything else is tried again as the options say.
+	// is final; after other errors the client tries again as its options specify.
 	ConnectError Kind = "ConnectError"
 	// Reconnecting: attempt number Attempt to connect again begins.
 	Reconnecting Kind = "Reconnecting"
-	// ReconnectFailed: the last attempt has failed. Nothing follows.
+	// ReconnectFailed: the last attempt has failed. No event follows.
 	ReconnectFailed Kind = "ReconnectFailed"
-	// Message: the event Name has come in.
+	// Message: the event Name was received.
 	Message Kind = "Message"
 )
 
-// Reason is why a connection has ended, as named in the official libraries.
+// Reason is why a connection has ended, with the names of the official libraries.
 type Reason string
 
-// Reasons that a client sees (wire-protocol §1.9.4). After the first two and
+// Reasons in a client's events (wire-protocol §1.9.4). After the first two and
 // ParseError the client does not connect again.
 const (
 	ServerDisconnect Reason = "io server disconnect" // the server has sent a disconnect packet
@@ -60,33 +60,33 @@ const (
 	ParseError       Reason = "parse error"          // the peer has broken the protocol or a bound
 )
 
-// Reasons that only a server's Session sees, besides PingTimeout, TransportClose,
-// TransportError and ParseError.
+// Reasons in the events of a server's Session only. It also uses PingTimeout,
+// TransportClose, TransportError and ParseError.
 const (
 	ClientNamespaceDisconnect Reason = "client namespace disconnect" // the client has sent a disconnect packet
 	ServerNamespaceDisconnect Reason = "server namespace disconnect" // Close was called or Serve returned
 	ServerShuttingDown        Reason = "server shutting down"        // Server.Close was called
 )
 
-// Event is what has happened on a connection.
+// Event reports something that happened on a connection.
 type Event struct {
 	Kind Kind
-	// Name and Args belong to Message. Args has the server's recovery offset as
-	// one string more, when recovery is on.
+	// Name and Args are set for Message. With recovery, the last element of Args is the
+	// server's recovery offset, a string.
 	Name string
 	Args Args
-	// Reply answers a Message that asked for an acknowledgement; it is nil for
+	// Reply acknowledges a Message that asked for an acknowledgement; it is nil for
 	// others. It may be called once, from any goroutine.
 	Reply func(args ...any) error
-	// Recovered belongs to Connected: id and state are those from before the
-	// drop, and what was missed follows.
+	// Recovered is set for Connected: the session has the same id and state as before
+	// the connection was lost, and the missed events follow.
 	Recovered bool
-	// Reason belongs to Disconnected.
+	// Reason is set for Disconnected.
 	Reason Reason
-	// Err belongs to ConnectError, and to Disconnected where it says more than
+	// Err is set for ConnectError, and for Disconnected if it adds information to
 	// Reason.
 	Err error
-	// Attempt belongs to Reconnecting and counts from 1 since the last connection.
+	// Attempt is set for Reconnecting and counts from 1 since the last connection.
 	Attempt int
 }
 
@@ -94,8 +94,8 @@ type Event struct {
 var (
 	// ErrClosed: the connection is over.
 	ErrClosed = errors.New("socketio: connection closed")
-	// ErrDisconnected: the socket was closed before the answer came, or a call
-	// needs one and there is none.
+	// ErrDisconnected: the connection was lost before the acknowledgement, or the call
+	// needs a connection and there is none.
 	ErrDisconnected = errors.New("socketio: disconnected")
 	// ErrBufferFull: more is waiting to be sent than the options allow.
 	ErrBufferFull = errors.New("socketio: send buffer full")
@@ -105,11 +105,11 @@ var (
 	ErrReplied = errors.New("socketio: already acknowledged")
 )
 
-// RefusedError is a server's answer to a handshake it does not accept. A server
-// returns one from Authorize to send Data along.
+// RefusedError is a server's refusal of a handshake. The function Authorize of a server
+// returns it to send Data to the client.
 type RefusedError struct {
 	Message string
-	Data    json.RawMessage // nil when the server gave none
+	Data    json.RawMessage // nil when the server sent none
 }
 
 // Error returns the server's message.

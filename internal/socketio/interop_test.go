@@ -110,7 +110,7 @@ func awaitOpenSockets(t *testing.T, address string, want int) {
 		if got = ask[int](t, c, "open sockets") - 1; got == want {
 			return
 		}
-		time.Sleep(20 * time.Millisecond) // the count is the server's; it tells only when asked
+		time.Sleep(20 * time.Millisecond) // the server reports the count only when asked
 	}
 	t.Errorf("the server has %d sockets open, want %d", got, want)
 }
@@ -133,7 +133,7 @@ func call(t *testing.T, c *Client, name string) {
 	}
 }
 
-// npmTests is the list of wire-protocol §1.9 that the client is held to.
+// npmTests are the tests of the client's requirements in wire-protocol §1.9.
 var npmTests = []struct {
 	name string
 	test func(t *testing.T, address string)

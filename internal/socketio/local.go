@@ -8,9 +8,9 @@ import (
 )
 
 // NewLocalClient is [NewClient] for servers of this process. Each attempt to connect calls
-// reach, which stands for the network: it returns the server that answers, or why none does,
-// and may wait until ctx ends. There are no sockets of the system, so that many clients can be
-// simulated in virtual time, where nothing can wait for real ones.
+// reach, which simulates the network: it returns the server or the error of the attempt, and
+// may block until ctx ends. No system sockets are used, so that many clients can be simulated
+// in virtual time (testing/synctest), where real sockets cannot be waited for.
 func NewLocalClient(address string, o ClientOptions, reach func(ctx context.Context) (*Server, error)) (*Client, error) {
 	o.dial = func(ctx context.Context, address string, _ *ClientOptions) (transport, error) {
 		s, err := reach(ctx)
@@ -28,5 +28,6 @@ func NewLocalClient(address string, o ClientOptions, reach func(ctx context.Cont
 	return NewClient(address, o)
 }
 
-// localBuffer is how many messages are under way between a local client and its server, each way.
+// localBuffer is the number of messages in transit between a local client and its server, in each
+// direction.
 const localBuffer = 64

@@ -35,8 +35,8 @@ func TestClientAgainstNPMServer(t *testing.T) {
 	againstNPM(t, startNPMServer(t))
 }
 
-// TestClientInChromium runs the same list, and all that this package tests
-// without the system's help, in a page.
+// TestClientInChromium runs the same tests, and all tests of this package that are built
+// for js, in a page.
 func TestClientInChromium(t *testing.T) {
 	out := browsertest.GoTest(t, "AGENTRUNTIME_SIO_URL="+startNPMServer(t))
 	for _, tc := range npmTests {

@@ -26,8 +26,8 @@ const (
 )
 
 // packetType is a Socket.IO packet type (wire-protocol §1.9.2). The binary
-// types 5 and 6 exist on the wire only: in a packet they are an event or an
-// acknowledgement with attachments.
+// types 5 and 6 exist on the wire only: a packet struct represents them as an event or
+// an acknowledgement with attachments.
 type packetType byte
 
 const (
@@ -49,11 +49,11 @@ const (
 	// maxDepth bounds the nesting of JSON, and with it the stack that decoding
 	// needs.
 	maxDepth = 64
-	// maxArgs bounds the arguments of one event; each costs a slice header.
+	// maxArgs bounds the arguments of one event; each needs a slice header.
 	maxArgs = 256
-	// maxNamespace bounds the name that is repeated in a refusal.
+	// maxNamespace bounds a namespace, which is repeated in the refusal, in bytes.
 	maxNamespace = 256
-	// maxAckDigits keeps ids below 2^53, the largest a JavaScript peer counts to.
+	// maxAckDigits keeps ids below 2^53, the largest integer that JavaScript counts to.
 	maxAckDigits = 15
 )
 
@@ -63,8 +63,8 @@ var reservedNames = []string{
 	"connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
 }
 
-// errProtocol is wrapped by every error about a message that breaks the protocol
-// or a bound.
+// errProtocol is wrapped by every error about a message that violates the protocol
+// or a limit.
 var errProtocol = errors.New("socketio: protocol violation")
 
 func violation(format string, args ...any) error {
@@ -90,8 +90,8 @@ type packet struct {
 const noID = -1
 
 // decodePacket reads the text of a Socket.IO packet, without the Engine.IO
-// digit. It refuses what the official parser refuses, and more: numbers in
-// other than plain decimal digits, text that is no UTF-8, nesting and argument
+// digit. It refuses everything that the official parser refuses, and also numbers
+// that are not plain decimal digits, text that is not UTF-8, and nesting and argument
 // counts beyond the limits above.
 func decodePacket(text []byte) (packet, error) {
 	p := packet{namespace: rootNamespace, id: noID}
@@ -303,8 +303,7 @@ func enginePacket(typ byte, data []byte) message {
 	return message{data: append([]byte{typ}, data...)}
 }
 
-// received is an Engine.IO packet that has come in, or the error that ended the
-// reading.
+// received is an Engine.IO packet that was received, or the error that ended reading.
 type received struct {
 	engine byte // engineOpen …
 	data   []byte
@@ -312,14 +311,14 @@ type received struct {
 	err    error
 }
 
-// decoder turns messages into packets; it holds the one that waits for its
+// decoder decodes messages to packets. pending is the packet that waits for its
 // attachments.
 type decoder struct {
 	pending *packet
 }
 
 // decode reads one message. The result has no engine type while attachments are
-// missing. Heartbeats may come between a packet and its attachments, other text
+// missing. Heartbeats may arrive between a packet and its attachments; other text
 // messages may not.
 func (d *decoder) decode(m message) (received, error) {
 	if m.binary {
@@ -351,7 +350,7 @@ func (d *decoder) decode(m message) (received, error) {
 	return d.complete(p), nil
 }
 
-// complete returns p, or keeps it until its attachments have come.
+// complete returns p, or keeps it until its attachments have arrived.
 func (d *decoder) complete(p packet) received {
 	if p.missing > 0 {
 		d.pending = &p

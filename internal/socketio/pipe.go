@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// pipeEnd is one end of a socket of channels.
+// pipeEnd is one end of a socket that is made of Go channels.
 type pipeEnd struct {
 	in, out chan message
 	down    chan struct{} // closed when either side has closed
@@ -25,7 +25,7 @@ func pipe(buffer int) (*pipeEnd, *pipeEnd) {
 
 func (p *pipeEnd) Read() (message, error) {
 	select {
-	case f := <-p.in: // what came before the end is read before it
+	case f := <-p.in: // messages sent before the end are read before it
 		return f, nil
 	default:
 	}

@@ -25,15 +25,15 @@ const (
 	// handshakeTimeout bounds the time from the WebSocket to a complete handshake,
 	// Authorize included.
 	handshakeTimeout = 45 * time.Second
-	// maxInGap bounds the sessions that wait for their client at one time. One more
-	// ends at once.
+	// maxInGap bounds the sessions that wait for their client to reconnect. A further
+	// session ends at once when it loses its connection.
 	maxInGap = 1000
 )
 
 // ServerOptions are the options of [NewServer]. The zero value of each field but
 // Recovery means its default; the times are those of the official server.
 type ServerOptions struct {
-	// PingInterval is the time between pings, default 25 s; PingTimeout how long a
+	// PingInterval is the time between pings, default 25 s; PingTimeout is how long a
 	// pong may take, default 20 s.
 	PingInterval time.Duration
 	PingTimeout  time.Duration
@@ -43,14 +43,14 @@ type ServerOptions struct {
 	// off. [DefaultRecovery] is the usual value; [Server.SetRecovery] changes it.
 	Recovery time.Duration
 	// SendBuffer bounds the bytes that wait to be sent on one connection; default
-	// 8 MiB. A client that reads too slowly for it is disconnected.
+	// 8 MiB. When it is full, the client is disconnected.
 	SendBuffer int
 
-	// Authorize, when set, accepts a handshake or refuses it: the client gets the
-	// error's text, or Message and Data of a [RefusedError]. It is also called
+	// Authorize, when set, accepts a handshake or refuses it with an error: the client
+	// receives the error's text, or Message and Data of a [RefusedError]. It is also called
 	// before a recovery, and must return when ctx ends.
 	Authorize func(ctx context.Context, h Handshake) error
-	// Serve runs once for each session, on a goroutine of its own. When it
+	// Serve is called once for each session, on a goroutine of its own. When it
 	// returns, the client is disconnected; ctx ends with the session.
 	Serve func(ctx context.Context, c *Session)
 }
@@ -75,7 +75,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	closed   bool
-	sessions map[string]*Session // by pid, those that can be recovered
+	sessions map[string]*Session // sessions that can be recovered, by pid
 	wg       sync.WaitGroup
 }
 
@@ -93,9 +93,9 @@ func NewServer(o ServerOptions) *Server {
 	return s
 }
 
-// SetRecovery changes how long sessions outlive their connection, from the next
-// drop on. With 0, new sessions are not offered recovery, and those that were
-// offered it end with their connection.
+// SetRecovery changes how long sessions outlive their connection; it applies to
+// connections that are lost later. With 0, new sessions are not offered recovery, and
+// existing ones end with their connection.
 func (s *Server) SetRecovery(window time.Duration) { s.recovery.Store(int64(window)) }
 
 // RefuseNextRecovery makes the next attempt to recover a session fail: the old
@@ -103,7 +103,7 @@ func (s *Server) SetRecovery(window time.Duration) { s.recovery.Store(int64(wind
 func (s *Server) RefuseNextRecovery() { s.refuse.Store(true) }
 
 // Close aborts every connection, as the end of the process would, and waits until
-// each Serve has returned. Clients will try to connect again.
+// each Serve has returned. Clients may try to connect again.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if !s.closed {
@@ -126,10 +126,9 @@ func (s *Server) spawn(f func()) bool {
 	return true
 }
 
-// ServeHTTP accepts one WebSocket and runs the connection; anything else is
-// answered with the error codes of the official server. Pages of every origin may
-// connect: a session depends on the handshake's auth, which no browser adds by
-// itself.
+// ServeHTTP accepts one WebSocket and runs the connection; other requests are refused
+// with the error codes of the official server. Pages of every origin may connect,
+// because a session depends on the handshake's auth, which no browser adds by itself.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	code, message := 0, ""
@@ -153,7 +152,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		return // Accept has answered
+		return // Accept has written the response
 	}
 	s.accept(newWebSocket(ws, maxStranger), Handshake{Query: query, RemoteAddr: r.RemoteAddr})
 }
@@ -225,9 +224,9 @@ func (s *Server) handshake(t transport, h Handshake) {
 	}
 }
 
-// onHandshake takes one packet before the handshake is complete, and returns it
-// when it is the connect packet; false means that the client has broken the
-// protocol or left.
+// onHandshake handles one packet before the handshake is complete, and returns it
+// if it is the connect packet; ok is false when the client has violated the protocol or
+// disconnected.
 func (c *serverConnection) onHandshake(r received) (connect *packet, ok bool) {
 	if r.err != nil {
 		return nil, false
@@ -247,14 +246,14 @@ func (c *serverConnection) onHandshake(r received) (connect *packet, ok bool) {
 	return &r.packet, true
 }
 
-// admit gives the connection to the session that the client asks to recover, or
+// admit attaches the connection to the session that the client asks to recover, or
 // to a new one. False means that the server is closed.
 func (s *Server) admit(conn *serverConnection, h Handshake) bool {
 	var recovery struct {
 		PID    string `json:"pid"`
 		Offset string `json:"offset"`
 	}
-	_ = json.Unmarshal(h.Auth, &recovery) // a field of another type makes no recovery
+	_ = json.Unmarshal(h.Auth, &recovery) // without a valid pid, the session is new
 	s.mu.Lock()
 	old := s.sessions[recovery.PID]
 	s.mu.Unlock()
@@ -283,29 +282,29 @@ func (c *connection) refuse(err error) {
 	c.answer(typeConnectError, answer)
 }
 
-// refuseNamespace answers a connect packet for another than the default namespace.
+// refuseNamespace refuses a connect packet for a namespace other than the default one.
 func (c *connection) refuseNamespace(name string) bool {
 	p := packet{typ: typeConnectError, id: noID, namespace: name, data: json.RawMessage(`{"message":"Invalid namespace"}`)}
 	return c.out.offer(p.encode()...)
 }
 
-// answer sends the answer to the client's connect packet.
+// answer sends the response to the client's connect packet.
 func (c *connection) answer(typ packetType, payload any) {
 	p := packet{typ: typ, id: noID, data: marshal(payload)}
 	c.out.push(p.encode()...)
 }
 
-// maxStranger bounds what a client may send before its handshake is accepted, in
-// bytes and in all (choice A16, which allows twice as much): heartbeats, and the
-// connect packet, whose token has at most 8 KB.
+// maxStranger bounds the total number of bytes that a client may send before its handshake
+// is accepted (choice A16, which allows twice as much): heartbeats, and the connect packet,
+// whose token has at most 8 KB.
 const maxStranger = 32 << 10
 
-// door is the transport of a client that may have no right to be here: until open
-// is called, [maxStranger] holds, and no attachment comes in.
+// door is the transport of a client that may not be authorised: until open is called,
+// Read enforces [maxStranger] and refuses attachments.
 type door struct {
 	transport
 	isOpen atomic.Bool
-	left   int // bytes; the reader's
+	left   int // bytes; used by the reading goroutine only
 }
 
 func (d *door) Read() (message, error) {
@@ -322,7 +321,7 @@ func (d *door) Read() (message, error) {
 	return m, nil
 }
 
-// open lets messages of that size in, in bytes.
+// open ends the restrictions; from now on maxPayload bounds each message, in bytes.
 func (d *door) open(maxPayload int64) {
 	if ws, ok := d.transport.(*webSocket); ok {
 		ws.ws.SetReadLimit(maxPayload)
@@ -336,8 +335,8 @@ type serverConnection struct {
 	heartbeat heartbeat
 }
 
-// heartbeat is the server's part of a connection that finds out whether the
-// client is still there.
+// heartbeat is the part of a server's connection that detects whether the client is
+// still connected.
 type heartbeat struct {
 	timer    *time.Timer
 	interval time.Duration
@@ -346,7 +345,7 @@ type heartbeat struct {
 	offset   uint64 // of the last event sent before the ping
 }
 
-// ping runs when the timer has fired: it sends a ping, or returns false when the
+// ping is called when the timer has fired: it sends a ping, or returns false when the
 // pong is overdue.
 func (h *heartbeat) ping(out *sendQueue, offset uint64) bool {
 	if h.waiting {
@@ -358,8 +357,8 @@ func (h *heartbeat) ping(out *sendQueue, offset uint64) bool {
 	return true
 }
 
-// received extends the wait for a pong: the client may be busy sending what is in
-// front of it.
+// received extends the wait for a pong, because the client may still be sending what
+// precedes it.
 func (h *heartbeat) received() {
 	if h.waiting {
 		h.timer.Reset(h.timeout)

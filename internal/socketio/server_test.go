@@ -611,7 +611,7 @@ func TestServeThatDoesNotReadLosesTheSocket(t *testing.T) {
 		for range maxPendingEvents + 10 {
 			w.send(`42["n"]`)
 		}
-		for range 2 { // a recovered socket is no way around the bound
+		for range 2 { // the bound applies to a recovered session too
 			start := time.Now()
 			<-w.down
 			if got := time.Since(start); got != maxStall {

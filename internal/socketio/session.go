@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// Session is a client's session on the server. With recovery on it outlives its
-// connection: Serve keeps running through a gap, and Events brings Disconnected
-// and then Connected with Recovered. Its methods may be called from any goroutine.
+// Session is a client's session on the server. With recovery it outlives its
+// connection: Serve keeps running in a gap, the time without a connection, and Events
+// reports Disconnected and then Connected with Recovered. Its methods may be called from
+// any goroutine.
 type Session struct {
 	endpoint
 	s         *Server
@@ -21,10 +22,10 @@ type Session struct {
 	cancel    context.CancelFunc
 	served    chan struct{} // closed when Serve has returned
 
-	// What follows belongs to the goroutine of run.
+	// The following fields are used by the goroutine of run only.
 
 	heartbeat *heartbeat  // of conn
-	pid       string      // the session's secret name; "" without recovery
+	pid       string      // the session's secret id; "" without recovery
 	window    *time.Timer // runs in a gap, between two connections
 	inGap     bool
 	ended     bool
@@ -65,15 +66,15 @@ func (s *Server) startSession(conn *serverConnection, h Handshake) bool {
 // ID returns the session id, the client's socket.id.
 func (c *Session) ID() string { return c.id }
 
-// Handshake returns what the client sent when it connected the last time.
+// Handshake returns the handshake of the client's latest connection.
 func (c *Session) Handshake() Handshake { return *c.handshake.Load() }
 
-// Events returns the channel of what happens, in order: Message, Disconnected
-// and, after a recovery, Connected. It is closed when the session is over. A
-// Serve that stops reading holds back the connection, and loses it after 10 s.
+// Events returns the channel of the session's events, in order: Message, Disconnected
+// and, after a recovery, Connected. It is closed when the session is over. When Serve
+// stops receiving, the connection is not read, and it is aborted after 10 s.
 func (c *Session) Events() <-chan Event { return c.events.ch }
 
-// Emit sends an event. In a gap it is kept for the client's return. It never
+// Emit sends an event. In a gap the event is kept until the client reconnects. Emit never
 // waits for the network; a client that reads too slowly is disconnected.
 func (c *Session) Emit(name string, args ...any) error {
 	p, err := newEvent(name, args)
@@ -83,8 +84,8 @@ func (c *Session) Emit(name string, args ...any) error {
 	return c.doErr(func() error { return c.send(p) })
 }
 
-// Close disconnects the client for good: it gets a disconnect packet and does
-// not come back by itself. What was emitted before is still sent.
+// Close disconnects the client permanently: the client receives a disconnect packet and
+// does not reconnect by itself. Events that were emitted before are still sent.
 func (c *Session) Close() error {
 	c.do(func() { c.disconnect(ServerNamespaceDisconnect) })
 	return nil
@@ -135,7 +136,7 @@ func (c *Session) run() {
 	c.events.finish(nil)
 }
 
-// join makes conn the session's connection and answers the client's handshake.
+// join makes conn the session's connection and responds to the client's handshake.
 func (c *Session) join(conn *serverConnection) {
 	c.conn, c.heartbeat = conn.connection, &conn.heartbeat
 	conn.answer(typeConnect, struct {
@@ -144,9 +145,9 @@ func (c *Session) join(conn *serverConnection) {
 	}{c.id, c.pid})
 }
 
-// resume continues the session on a new connection and replays what the client has
-// missed (wire-protocol §1.9.5). When that is not possible the session ends,
-// because its client has given it up.
+// resume continues the session on a new connection and replays the missed events
+// (wire-protocol §1.9.5). When that is not possible the session ends, because its client
+// now uses another one.
 func (c *Session) resume(conn *serverConnection, h Handshake, offset string) bool {
 	if c.ended {
 		return false
@@ -155,7 +156,7 @@ func (c *Session) resume(conn *serverConnection, h Handshake, offset string) boo
 	if c.s.refuse.CompareAndSwap(true, false) || c.s.recovery.Load() <= 0 {
 		ok = false
 	}
-	if c.conn != nil { // the client has detected the loss first
+	if c.conn != nil { // the client detected the loss before the server
 		c.disconnected(TransportClose, nil)
 	}
 	if !ok {
@@ -172,7 +173,7 @@ func (c *Session) resume(conn *serverConnection, h Handshake, offset string) boo
 	return true
 }
 
-// onReceived takes one packet of the present connection.
+// onReceived handles one packet of the current connection.
 func (c *Session) onReceived(r received) {
 	if r.err != nil {
 		c.lost(disconnectReason(r.err))
@@ -204,7 +205,7 @@ func (c *Session) onPacket(p packet) {
 		c.lost(ParseError, violation("packet for a namespace that was refused"))
 	case p.typ == typeEvent:
 		c.receive(p)
-	case p.typ == typeAck: // without a call
+	case p.typ == typeAck: // ignored: a session never asks for one
 	case p.typ == typeDisconnect:
 		c.disconnect(ClientNamespaceDisconnect)
 	default:
@@ -215,7 +216,7 @@ func (c *Session) onPacket(p packet) {
 func (c *Session) onHeartbeat() {
 	heartbeat := c.heartbeat
 	if c.paused && heartbeat.waiting {
-		heartbeat.received() // the pong may be behind what is not read
+		heartbeat.received() // the pong may be among the unread packets
 		return
 	}
 	if !heartbeat.ping(c.conn.out, c.sent.last) {
@@ -223,7 +224,7 @@ func (c *Session) onHeartbeat() {
 	}
 }
 
-// send transmits an event, with its offset when the session can be recovered.
+// send sends an event, with its offset when the session can be recovered.
 func (c *Session) send(p packet) error {
 	if c.ended {
 		return ErrClosed
@@ -245,8 +246,7 @@ func (c *Session) send(p packet) error {
 	return nil // kept for the replay
 }
 
-// lost handles the end of the connection. The session lives on when it may be
-// recovered.
+// lost handles the end of the connection. The session continues if it may be recovered.
 func (c *Session) lost(reason Reason, err error) {
 	if c.conn == nil || c.ended {
 		return
@@ -273,7 +273,7 @@ func (c *Session) disconnected(reason Reason, err error) {
 	c.events.push(Event{Kind: Disconnected, Reason: reason, Err: err})
 }
 
-// disconnect ends the session after what is still to be sent.
+// disconnect ends the session after the queued messages were sent.
 func (c *Session) disconnect(reason Reason) {
 	if c.ended {
 		return
@@ -302,7 +302,7 @@ func (c *Session) shutDown() {
 	c.events.finish(last)
 }
 
-// end releases everything but the events that have still to be taken.
+// end releases everything but the events that have not been received.
 func (c *Session) end() {
 	if c.ended {
 		return
@@ -317,7 +317,7 @@ func (c *Session) end() {
 	c.cancel()
 }
 
-// closeGap ends the wait for the client's return.
+// closeGap ends the wait for the client to reconnect.
 func (c *Session) closeGap() {
 	if c.inGap {
 		c.inGap = false
@@ -327,14 +327,14 @@ func (c *Session) closeGap() {
 }
 
 const (
-	// maxRecoveryEvents and maxRecoveryBytes bound what is kept for one session's
-	// recovery. Beyond them the oldest events are discarded, and a client that
-	// has missed those can't be recovered.
+	// maxRecoveryEvents and maxRecoveryBytes bound the events that are kept for one
+	// session's recovery. Beyond them the oldest events are discarded, and a client that
+	// missed one of those can't recover its session.
 	maxRecoveryEvents = 1024
 	maxRecoveryBytes  = 4 << 20
 )
 
-// recoveryBuffer is what a session has sent and the client may have missed
+// recoveryBuffer contains the sent events that the client may have missed
 // (wire-protocol §1.9.5). Events are numbered from 1; the number is the offset.
 type recoveryBuffer struct {
 	events [][]message // the events base+1 … last
@@ -353,7 +353,7 @@ func (b *recoveryBuffer) add(messages []message) {
 	}
 }
 
-// discard removes the events up to offset, which the client has.
+// discard removes the events up to offset, which are no longer needed.
 func (b *recoveryBuffer) discard(offset uint64) {
 	for b.base < offset && len(b.events) > 0 {
 		b.bytes -= bytesOf(b.events[0])
@@ -363,9 +363,9 @@ func (b *recoveryBuffer) discard(offset uint64) {
 	}
 }
 
-// since returns what follows the client's last offset, in order; "" means that
-// it has seen nothing. It fails for an offset that was never given out or whose
-// successors are forgotten.
+// since returns the events after the client's last offset, in order; "" means that
+// the client has received none. It fails for an offset that was never sent, or if events
+// after it were discarded.
 func (b *recoveryBuffer) since(offset string) ([][]message, bool) {
 	var seen uint64
 	if offset != "" {

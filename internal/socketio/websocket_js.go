@@ -12,30 +12,30 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 )
 
-// Why this is not github.com/coder/websocket is in docs/architecture.md.
+// docs/architecture.md explains why this is not github.com/coder/websocket.
 
 var (
-	// errHandshake has no cause, because a browser hides it from the page.
+	// errHandshake wraps no cause, because browsers hide the cause from the page.
 	errHandshake = errors.New("socketio: the WebSocket handshake failed")
 	errBroken    = errors.New("socketio: the WebSocket failed")
 	errAborted   = errors.New("socketio: the WebSocket was aborted")
 )
 
 const (
-	// normalClosure is the only code of RFC 6455's own that a browser lets a page
-	// send; with another one the socket would stay open.
+	// normalClosure is the only status code defined by RFC 6455 that a browser lets a
+	// page send; with another one, close fails and the socket stays open.
 	normalClosure = 1000
-	// closeTimeout bounds the wait for the peer's answer to the closing handshake.
+	// closeTimeout bounds the wait for the peer's part of the closing handshake.
 	closeTimeout = 5 * time.Second
-	// unreadFactor times the limit of a message is how much may wait to be read:
-	// a page can't make the browser read less from the network.
+	// unreadFactor times the limit of a message is how much may wait to be read, because
+	// a page can't stop the browser from reading from the network.
 	unreadFactor = 2
-	// messageCost is what a message that waits costs beyond its bytes, so that a
-	// flood of empty ones is bounded too.
+	// messageCost is added to the bytes of each waiting message, so that a flood of
+	// empty messages is bounded too.
 	messageCost = 64
-	// maxBufferedAmount is how many bytes the browser may hold for the network
-	// before Write waits, and drainPoll how often Write looks: there is no event
-	// for it.
+	// maxBufferedAmount is how many bytes the browser may buffer before Write waits,
+	// and drainPoll is the interval at which Write polls the amount, because there is
+	// no event for it.
 	maxBufferedAmount = 1 << 20
 	drainPoll         = 20 * time.Millisecond
 )
@@ -49,8 +49,8 @@ type webSocket struct {
 
 	unread     []message
 	unreadCost int64
-	arrived    chan struct{} // holds a token when unread has grown
-	err        error         // why nothing more comes
+	arrived    chan struct{} // signals that unread has grown
+	err        error         // why nothing more is received
 	ended      chan struct{} // closed when err is set
 }
 
@@ -64,7 +64,7 @@ func dialWebSocket(ctx context.Context, address string, o *ClientOptions) (trans
 	}
 	ws, err := jsbridge.New(constructor, address)
 	if err != nil {
-		return nil, errHandshake // the error's text repeats the address with the query
+		return nil, errHandshake // the text of err contains the address with the query
 	}
 	s := &webSocket{
 		ws: ws, scope: jsbridge.NewScope(nil), limit: o.MaxMessage,
@@ -162,7 +162,7 @@ func (s *webSocket) fail(err error) {
 	}
 }
 
-// Read returns what came before the end, then the end.
+// Read returns the next message, and after the last one the error that ended the socket.
 func (s *webSocket) Read() (message, error) {
 	for len(s.unread) == 0 {
 		if s.err != nil {
@@ -180,9 +180,9 @@ func (s *webSocket) Read() (message, error) {
 	return m, nil
 }
 
-// Write hands m to the browser. It waits while the browser holds much already,
-// because the browser buffers without limit: a peer that doesn't read would fill
-// its memory.
+// Write passes m to the browser. It waits while the browser's buffer is above
+// maxBufferedAmount, because the browser buffers without limit: a peer that doesn't read
+// would fill the memory.
 func (s *webSocket) Write(m message) error {
 	for s.err == nil && s.bufferedAmount() > maxBufferedAmount {
 		select {
@@ -205,7 +205,7 @@ func (s *webSocket) Write(m message) error {
 	return err
 }
 
-// bufferedAmount returns the bytes that the browser has not given to the network.
+// bufferedAmount returns the bytes that the browser has not sent yet.
 func (s *webSocket) bufferedAmount() int {
 	amount, err := jsbridge.Get(s.ws, "bufferedAmount")
 	if err != nil || amount.Type() != js.TypeNumber {
@@ -214,7 +214,7 @@ func (s *webSocket) bufferedAmount() int {
 	return amount.Int()
 }
 
-// Close makes the closing handshake after what the browser still holds.
+// Close does the closing handshake after the browser has sent its buffer.
 func (s *webSocket) Close() error {
 	_, err := jsbridge.Call(s.ws, "close", normalClosure)
 	limit := time.NewTimer(closeTimeout)
@@ -227,7 +227,7 @@ func (s *webSocket) Close() error {
 	return err
 }
 
-// Abort closes without waiting; also a handshake that is still under way.
+// Abort closes the socket without waiting, also during its handshake.
 func (s *webSocket) Abort() {
 	_, _ = jsbridge.Call(s.ws, "close", normalClosure) // after an error nothing else can be done
 	s.release()

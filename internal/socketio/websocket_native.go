@@ -21,7 +21,7 @@ type webSocket struct {
 
 var _ transport = (*webSocket)(nil)
 
-// newWebSocket sets the read limit, which is 32 KiB otherwise.
+// newWebSocket sets the read limit, whose default is 32 KiB.
 func newWebSocket(ws *websocket.Conn, limit int64) *webSocket {
 	ws.SetReadLimit(limit)
 	return &webSocket{ws: ws}
@@ -51,7 +51,7 @@ func (s *webSocket) Write(m message) error {
 	return nil
 }
 
-// Close makes the closing handshake.
+// Close does the closing handshake.
 func (s *webSocket) Close() error {
 	if err := s.ws.Close(websocket.StatusNormalClosure, ""); err != nil {
 		return fmt.Errorf("socketio: close: %w", err)
@@ -69,19 +69,19 @@ var errRedirect = errors.New("the server redirects the connection, and redirects
 
 // dialWebSocket opens a WebSocket.
 func dialWebSocket(ctx context.Context, address string, o *ClientOptions) (transport, error) {
-	// A transport of its own for each dial, because a refused handshake would
-	// leave an idle connection behind.
+	// Each dial has its own HTTP transport, because a refused handshake would leave an
+	// idle connection in a shared one.
 	rt := http.DefaultTransport.(*http.Transport).Clone()
 	rt.DisableKeepAlives = true
 	ws, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{
 		HTTPClient: &http.Client{
 			Transport: rt,
-			// As in browsers. The query and the first packet would go to the target.
+			// As in browsers. The target would receive the query and the first packet.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
 		},
 	})
 	if err != nil {
-		// The text of a url.Error repeats the address with its query.
+		// The text of a url.Error contains the address with its query.
 		var failed *url.Error
 		if errors.As(err, &failed) {
 			err = failed.Err

@@ -33,7 +33,7 @@ Tokens, passwords, TURN credentials, 32-digit hexadecimal secrets, private netwo
 removed from every text and body before it leaves the runtime.
 `
 
-// codesDoc is errors.md.
+// codesDoc returns the text of errors.md.
 func codesDoc() string {
 	var b strings.Builder
 	b.WriteString(codesIntro)
@@ -62,7 +62,8 @@ func codesDoc() string {
 const codesHeader = `// Generated from runtime/fault/codes.go by "go generate ./runtime/event"; don't edit.
 `
 
-// codeTypes is codes.ts. The sets are closed, so that a misspelt code does not compile.
+// codeTypes returns the text of codes.ts. The union types list all codes, so that a misspelt
+// code does not compile.
 func codeTypes() string {
 	var errors, warnings strings.Builder
 	for _, group := range fault.Groups {

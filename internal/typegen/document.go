@@ -23,7 +23,7 @@ const table = `
 | --- | --- | --- | --- |
 `
 
-// document is events.md.
+// document returns the text of events.md.
 func (t *types) document() (string, error) {
 	var b strings.Builder
 	b.WriteString(intro)
@@ -44,7 +44,7 @@ func (t *types) document() (string, error) {
 	return b.String(), nil
 }
 
-// fields describes a payload in one cell.
+// fields describes a payload in one table cell.
 func (t *types) fields(e event) (string, error) {
 	if _, ok := e.decl.expr.(*ast.StructType); !ok || e.name == "error" {
 		typ, err := t.payload(e)
@@ -68,5 +68,5 @@ func (t *types) fields(e event) (string, error) {
 	return strings.Join(parts, ", "), nil
 }
 
-// cell keeps text inside its cell.
+// cell escapes text for a table cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }

@@ -1,9 +1,9 @@
-// Command typegen reads the declarations and comments of the events that sessions
-// emit, of a turn in text and of the options, and the table of error codes, and writes
-// what describes them outside Go: js/src/events.ts, js/src/settings.ts and
-// js/src/codes.ts, the TypeScript types and the table by which options are checked, and
+// Command typegen generates TypeScript and documents from Go. It reads the declarations and
+// comments of the events that sessions emit, of a turn in text and of the options, as syntax
+// trees, and the table of error codes. It writes js/src/events.ts, js/src/settings.ts and
+// js/src/codes.ts (the TypeScript types, and the table with which options are checked),
 // docs/events.md, docs/options.md and docs/errors.md, and the list of options of
-// example/playground. It works on Go's syntax trees.
+// example/playground.
 //
 // Run it with go generate ./runtime/event.
 package main
@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 )
 
-// The files that are written, from the root of the module.
+// The generated files, relative to the root of the module.
 const (
 	typesFile      = "js/src/events.ts"
 	docFile        = "docs/events.md"
@@ -26,8 +26,8 @@ const (
 	playgroundFile = "example/playground/declared.js"
 )
 
-// kind is one kind of session: its package, and what its types are called in
-// TypeScript and in the docs.
+// kind is one kind of session: its package, and its names in TypeScript and in the
+// docs.
 type kind struct{ dir, name, title string }
 
 var kinds = []kind{

@@ -27,8 +27,8 @@ func TestFilesMatchTheDeclarations(t *testing.T) {
 	}
 }
 
-// TestCommentsSpeakOfWhatAPageHas holds the comments to words that mean something in
-// both languages.
+// TestCommentsSpeakOfWhatAPageHas checks that the generated comments, which are derived
+// from Go comments, contain no terms of Go.
 func TestCommentsSpeakOfWhatAPageHas(t *testing.T) {
 	files, err := generate(root)
 	if err != nil {
@@ -42,7 +42,7 @@ func TestCommentsSpeakOfWhatAPageHas(t *testing.T) {
 	}
 }
 
-// What users get names no document that they don't have; Go comments may.
+// The generated files refer to no document that users don't have; Go comments may.
 func TestFilesNameNoSpecification(t *testing.T) {
 	files, err := generate(root)
 	if err != nil {

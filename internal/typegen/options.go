@@ -13,15 +13,15 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
 
-// optionType is a struct of options: its name in TypeScript, and what its interface
-// has besides the fields of Go.
+// optionType is a struct of options, with its name in TypeScript and the types that its
+// interface extends.
 type optionType struct {
 	dir, typ, name, extends string
-	checks                  string // the name of its table; none without one
+	checks                  string // the name of its table of checks; "" for no table
 	required                bool   // fields are optional only with omitempty
 }
 
-// optionTypes are the structs of options, each behind those that it embeds.
+// optionTypes are the structs of options, each after those that it embeds.
 var optionTypes = []optionType{
 	{dir: "runtime/media", typ: "Credentials", name: "TurnCredentials", required: true},
 	{dir: "runtime/sessionend", typ: "Settings", name: "CompletionSettings", checks: "completionChecks"},
@@ -41,18 +41,18 @@ var optionTypes = []optionType{
 	{dir: "internal/page", typ: "turnOptions", name: "ConverseSettings", checks: "converseChecks", required: true},
 }
 
-// option is one option as JavaScript has it.
+// option is one option as declared in TypeScript.
 type option struct {
 	property
 	goName, preset, check, unit string
 }
 
-// optionList are the options of d, those of embedded structs that have no interface of
-// their own included, and the interfaces of the others.
+// optionList returns the options of d, including those of embedded structs without an
+// interface of their own, and the interfaces of the other embedded structs.
 func (t *types) optionList(d *decl, required bool) (list []option, extends []string, err error) {
 	s, ok := d.expr.(*ast.StructType)
 	if !ok {
-		return nil, nil, fmt.Errorf("%s is no struct", d.name)
+		return nil, nil, fmt.Errorf("%s is not a struct", d.name)
 	}
 	for _, f := range s.Fields.List {
 		tag, err := tagOf(f)
@@ -112,7 +112,7 @@ func optionTypeOf(d *decl) *optionType {
 	return nil
 }
 
-// optionType is the type of an option in TypeScript.
+// optionType returns the type of an option in TypeScript.
 func (t *types) optionType(d *decl, f *ast.Field, tag reflect.StructTag) (string, error) {
 	if typ := tag.Get("ts"); typ != "" {
 		return strings.ReplaceAll(typ, "'", `"`), nil
@@ -123,8 +123,8 @@ func (t *types) optionType(d *decl, f *ast.Field, tag reflect.StructTag) (string
 	return t.typeOf(d, f.Type)
 }
 
-// valuesOf are the values that an option may have: those in its tag enum, or those of
-// the list in runtime/converse that its tag values names.
+// valuesOf returns the values that an option may have: those of its tag enum, or of the
+// list in runtime/converse whose name is in its tag values.
 func (t *types) valuesOf(tag reflect.StructTag) []string {
 	if values := tag.Get("enum"); values != "" {
 		return quoted(strings.Split(values, ","))
@@ -140,7 +140,7 @@ func quoted(values []string) []string {
 	return list
 }
 
-// checkOf is the check of an option as a literal of TypeScript, "" for none.
+// checkOf returns the check of an option as a TypeScript literal, "" for none.
 func (t *types) checkOf(d *decl, f *ast.Field, tag reflect.StructTag) string {
 	typ := deref(f.Type)
 	switch check := tag.Get("check"); {
@@ -181,7 +181,7 @@ func (t *types) checkOf(d *decl, f *ast.Field, tag reflect.StructTag) string {
 	return ""
 }
 
-// presetOf is an option's default as a literal of TypeScript, and its unit.
+// presetOf returns an option's default as a TypeScript literal, and its unit.
 func presetOf(f *ast.Field, tag reflect.StructTag) (preset, unit string) {
 	preset, given := tag.Lookup("default")
 	typ := deref(f.Type)
@@ -204,8 +204,8 @@ func isDuration(e ast.Expr) bool {
 	return ok && fmt.Sprint(sel.X, ".", sel.Sel) == "time.Duration"
 }
 
-// optionDoc is the comment of an option with the names of JavaScript, without its own
-// name in front.
+// optionDoc returns the comment of an option with the names of JavaScript, without the
+// option's own name at the beginning.
 func (t *types) optionDoc(f *ast.Field, name string) string {
 	doc := plain(f.Doc.Text() + f.Comment.Text())
 	if doc == "" {
@@ -252,7 +252,7 @@ func (t *types) nameOptions() error {
 	return nil
 }
 
-// words matches names that are not words of a sentence.
+// words matches names that can't be mistaken for a word of a sentence.
 var words = regexp.MustCompile(`^[A-Z].*[a-z].*[A-Z]|^[A-Z]{2,}[a-z]`)
 
 const optionsHeader = `// Generated from the options of each session by "go generate ./runtime/event"; don't edit.
@@ -281,7 +281,7 @@ export type Check =
 type Promised<T> = T | Promise<T>
 `
 
-// optionsFile is settings.ts and options.md.
+// optionsFile returns the texts of settings.ts and options.md.
 func (t *types) optionsFile() (text, doc string, err error) {
 	if err := t.nameOptions(); err != nil {
 		return "", "", err
@@ -302,7 +302,7 @@ func (t *types) optionsFile() (text, doc string, err error) {
 		if len(extends) > 0 {
 			base = " extends " + strings.Join(extends, ", ")
 		}
-		about, _, _ := strings.Cut(d.doc, "\n\n") // what comes behind is for Go
+		about, _, _ := strings.Cut(d.doc, "\n\n") // later paragraphs are for Go only
 		about = sentence(t.prose(about, d), d.name)
 		fmt.Fprintf(&b, "\n%sexport interface %s%s {\n", comment("", about), o.name, base)
 		for _, p := range list {
@@ -363,14 +363,14 @@ func (t *types) optionsFile() (text, doc string, err error) {
 	return optionsHeader + b.String() + tables.String(), page.String(), nil
 }
 
-// filterTypes are the types of a filter's values, by the variables of their checks in
-// runtime/visitor.
+// filterTypes are the TypeScript types of a filter's values, by the names of the variables
+// in runtime/visitor that check them.
 var filterTypes = map[string]string{
 	"aText": "string", "aUser": "string", "anID": "string | number", "aList": "string[]", "aSwitch": "boolean",
 	"ratings": "boolean[]", "aTime": "FilterTime", "anOrder": "Order",
 }
 
-// filters declares the conditions of lists.
+// filters declares the TypeScript types of the filters of lists.
 func filters(p *pkg) string {
 	var b strings.Builder
 	b.WriteString("\n/** A time in a filter: RFC 3339 text, or seconds since 1970. */\nexport type FilterTime = string | number | Date\n")
@@ -386,7 +386,7 @@ func filters(p *pkg) string {
 	return b.String()
 }
 
-// full is the comment of an option with its default and its unit.
+// full returns the comment of an option with its default and its unit.
 func (o *option) full() string {
 	doc := o.doc
 	switch {
@@ -400,7 +400,7 @@ func (o *option) full() string {
 	return strings.TrimSpace(doc)
 }
 
-// member is the line of an option in its interface.
+// member returns the line of an option in its interface.
 func (o *option) member() string {
 	typ := o.typ
 	if o.optional {
@@ -412,7 +412,7 @@ func (o *option) member() string {
 	return o.name + ": " + typ
 }
 
-// sentence is the comment of a type without the type's name in Go.
+// sentence returns the comment of a type without the type's Go name and the verb after it.
 func sentence(doc, name string) string {
 	doc = strings.TrimPrefix(doc, name+" ")
 	doc = ofType.ReplaceAllString(doc, "")

@@ -18,8 +18,8 @@ var shownOptions = map[string][]string{
 	"agent":  {"SessionSettings", "AgentSettings", "CompletionSettings"},
 }
 
-// playground is the module with which example/playground lists every option of each kind
-// of session.
+// playground returns the text of the module with which example/playground lists every
+// option of each kind of session.
 func (t *types) playground() (string, error) {
 	type shownOption struct {
 		Name    string   `json:"name"`

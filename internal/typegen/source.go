@@ -20,14 +20,14 @@ type module struct {
 	packages map[string]*pkg // by directory
 }
 
-// pkg is the declarations of one package.
+// pkg contains the declarations of one package.
 type pkg struct {
 	dir    string
 	types  map[string]*decl
 	consts map[string][]string    // values of string constants, by the name of their type
-	lists  map[string][]string    // literals in lists of strings, by the name of their variable
+	lists  map[string][]string    // literals in lists of strings, by the name of the list's variable
 	tables map[string][][2]string // keys and values of maps from strings to variables, by the name of the map
-	names  map[string]string      // names of events, by their type
+	names  map[string]string      // names of events, by the name of their type
 }
 
 // decl is one type.
@@ -36,7 +36,7 @@ type decl struct {
 	name string
 	doc  string
 	expr ast.Expr
-	file *ast.File // whose imports its parts use
+	file *ast.File // for its imports
 
 	alias bool
 }
@@ -47,7 +47,7 @@ type event struct {
 	decl *decl
 }
 
-// page selects the files that a page is built of.
+// page selects the files that are built for a page.
 var page = build.Context{GOOS: "js", GOARCH: "wasm", Compiler: "gc"}
 
 func (m *module) load(dir string) (*pkg, error) {
@@ -103,8 +103,8 @@ func (p *pkg) add(file *ast.File) {
 	}
 }
 
-// addConst notes the value of a constant of a named type that is spelled out, and the
-// elements of a list of strings or of a map from strings to variables.
+// addConst records the value of a constant that is declared with a named type and a string
+// literal, and the elements of a list of strings or of a map from strings to variables.
 func (p *pkg) addConst(spec *ast.ValueSpec) {
 	for i, v := range spec.Values {
 		list, ok := v.(*ast.CompositeLit)
@@ -136,12 +136,12 @@ func (p *pkg) addConst(spec *ast.ValueSpec) {
 	}
 }
 
-// eventsFile is where a package declares its events.
+// eventsFile is the file in which a package declares its events.
 const eventsFile = "events.go"
 
-// events lists what a session emits: the events that its package declares, in
-// the order of their Name methods, and those of other packages that it gives a
-// name, in the order of its aliases.
+// events lists the events of a session: those that its package declares, in the
+// order of their Name methods, and those of other packages for which it declares an
+// alias, in the order of the aliases.
 func (m *module) events(dir string) ([]event, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, dir, eventsFile), nil, 0)
 	if err != nil {
@@ -188,7 +188,7 @@ func (m *module) declared(dir string, file *ast.File) ([]event, error) {
 	return events, nil
 }
 
-// named returns the type of which d is the Name method, "" if it is none.
+// named returns the name of the type whose Name method is d, "" if d is not a Name method.
 func named(d ast.Decl) string {
 	f, ok := d.(*ast.FuncDecl)
 	if !ok || f.Recv == nil || f.Name.Name != "Name" {
@@ -201,7 +201,7 @@ func named(d ast.Decl) string {
 	return typ.Name
 }
 
-// aliases lists the types of other packages that file gives a name.
+// aliases lists the type aliases that file declares.
 func aliases(file *ast.File) []*ast.TypeSpec {
 	var specs []*ast.TypeSpec
 	for _, d := range file.Decls {
@@ -218,7 +218,7 @@ func aliases(file *ast.File) []*ast.TypeSpec {
 	return specs
 }
 
-// returned is the string that the only statement of f returns.
+// returned returns the string literal that the only statement of f returns.
 func returned(f *ast.FuncDecl) (text string, ok bool) {
 	if f.Body == nil || len(f.Body.List) != 1 {
 		return "", false
@@ -235,8 +235,8 @@ func returned(f *ast.FuncDecl) (text string, ok bool) {
 	return text, err == nil
 }
 
-// resolve finds the type that expr names, from within d. It is nil for types
-// that are not of this module.
+// resolve finds the type that expr refers to in the declaration of d. It is nil for
+// types of other modules.
 func (m *module) resolve(d *decl, expr ast.Expr) (*decl, error) {
 	found, err := m.lookUp(d, expr)
 	if err == nil && found != nil && found.alias {

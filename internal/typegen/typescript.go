@@ -15,8 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// renamed are the types of Go whose names are ambiguous in a page or exist in
-// TypeScript.
+// renamed contains the TypeScript names of Go types whose own names would be ambiguous or
+// already exist in TypeScript.
 var renamed = map[string]string{
 	"runtime/avatar.State":          "AvatarState",
 	"runtime/avatar.Mode":           "AvatarMode",
@@ -43,27 +43,27 @@ var renamed = map[string]string{
 	"internal/fetch.Report":         "ResponseInfo",
 }
 
-// types converts Go types to TypeScript, each once.
+// types converts Go types to TypeScript, each type once.
 type types struct {
 	module  *module
 	names   map[*decl]string
 	order   []*decl
 	written map[*decl]string
-	events  map[string]string // name in JavaScript of an event's type
-	options map[string]string // name in JavaScript of an option's field
+	events  map[string]string // names of events in JavaScript, by their Go type
+	options map[string]string // names of options in JavaScript, by their Go field
 }
 
 func newTypes(m *module) *types {
 	return &types{module: m, names: map[*decl]string{}, written: map[*decl]string{}, events: map[string]string{}}
 }
 
-// property is one field as JavaScript sees it.
+// property is one field of a JavaScript object.
 type property struct {
 	name, typ, doc string
 	optional       bool
 }
 
-// properties lists the fields of a struct, those of embedded ones included, as
+// properties lists the fields of a struct and its embedded structs, as
 // internal/jsbridge converts them.
 func (t *types) properties(d *decl) ([]property, error) {
 	s, ok := d.expr.(*ast.StructType)
@@ -126,7 +126,7 @@ func deref(e ast.Expr) ast.Expr {
 	return e
 }
 
-// typeOf is the TypeScript type of an expression in the declaration of d.
+// typeOf returns the TypeScript type of an expression in the declaration of d.
 func (t *types) typeOf(d *decl, e ast.Expr) (string, error) {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -160,7 +160,7 @@ func (t *types) typeOf(d *decl, e ast.Expr) (string, error) {
 		case "fault.Error":
 			return "AgentError", nil
 		case "fault.Code":
-			return "WarningCode", nil // that of an error is in its AgentError
+			return "WarningCode", nil // codes of errors are in AgentError, so this is that of a warning
 		}
 	}
 	named, err := t.module.resolve(d, e)
@@ -170,7 +170,7 @@ func (t *types) typeOf(d *decl, e ast.Expr) (string, error) {
 	return t.use(named)
 }
 
-// use writes a named type, if need be, and returns its name.
+// use declares a named type unless it is already declared, and returns its TypeScript name.
 func (t *types) use(d *decl) (string, error) {
 	if name, ok := t.names[d]; ok {
 		return name, nil
@@ -212,7 +212,7 @@ func (t *types) declare(d *decl, name string) (string, error) {
 		switch name {
 		case "EndReason":
 			values = append(values, "ErrorCode")
-		case "TimingPhase": // some are those of the peers
+		case "TimingPhase": // includes the phases of the peers
 			media, err := t.module.load("runtime/media")
 			if err != nil {
 				return "", err
@@ -232,12 +232,12 @@ func (t *types) declare(d *decl, name string) (string, error) {
 	}
 }
 
-// closed are the values of a named type, as literals, but for the empty one.
+// closed returns the values of a named type, as literals, except for the empty one.
 func closed(d *decl) []string {
 	return slices.DeleteFunc(slices.Clone(d.pkg.consts[d.name]), func(v string) bool { return v == `""` })
 }
 
-// members are the lines of an interface.
+// members returns the lines of an interface's properties.
 func members(list []property) string {
 	var b strings.Builder
 	for _, p := range list {
@@ -250,7 +250,8 @@ func members(list []property) string {
 	return b.String()
 }
 
-// segmentType is the one type whose content depends on its type.
+// segmentType is the only struct with a property (content) whose type depends on another
+// one (type).
 const segmentType = "runtime/converse.Segment"
 
 // segments declares a segment as a union of interfaces, so that TypeScript narrows its
@@ -282,7 +283,7 @@ func segments(d *decl, doc, name string, list []property) string {
 		"\n" + doc + "export type " + name + " = SpokenSegment | OtherSegment\n"
 }
 
-// payload is the type of an event's payload. Empty structs and the error share types.
+// payload returns the type of an event's payload. Empty structs share one type.
 func (t *types) payload(e event) (string, error) {
 	s, ok := e.decl.expr.(*ast.StructType)
 	switch {
@@ -291,18 +292,18 @@ func (t *types) payload(e event) (string, error) {
 	case !ok:
 		return t.typeOf(e.decl, e.decl.expr)
 	case e.name == "error":
-		// What a listener threw comes as an error too.
+		// An exception of a listener is emitted as an error event too.
 		return "AgentError | Error", nil
 	case len(s.Fields.List) == 0:
 		return "Nothing", nil
 	case len(s.Fields.List) == 1 && len(s.Fields.List[0].Names) == 0:
-		return t.typeOf(e.decl, s.Fields.List[0].Type) // an event around a type that others use too
+		return t.typeOf(e.decl, s.Fields.List[0].Type) // an event that embeds a shared type
 	}
 	return t.use(e.decl)
 }
 
-// prose is a Go comment with the names of JavaScript: those of events for their types,
-// those of properties for fields.
+// prose returns a Go comment with the names of JavaScript: Go types of events are replaced
+// by the names of the events, fields by the names of their properties.
 func (t *types) prose(doc string, d *decl) string {
 	doc = plain(doc)
 	if s, ok := d.expr.(*ast.StructType); ok {
@@ -326,19 +327,19 @@ func (t *types) prose(doc string, d *decl) string {
 	return links.Replace(doc)
 }
 
-// plain is the text of a Go comment on one line, without the places in the service's
-// specification that it names: a reader of the package does not have that.
+// plain returns the text of a Go comment on one line, without references to the service's
+// specification, which users of the package don't have.
 func plain(doc string) string {
 	return specified.ReplaceAllString(strings.Join(strings.Fields(doc), " "), "")
 }
 
-// specified is a remark in brackets that names the specification.
+// specified matches a remark in parentheses that refers to the specification.
 var specified = regexp.MustCompile(` \((wire-protocol|session-api|service\.md)\b[^()]*\)`)
 
 // links removes the brackets of links in Go comments.
 var links = strings.NewReplacer("[", "", "]", "")
 
-// replaceWord replaces word where it stands alone.
+// replaceWord replaces word where it is a whole word of text.
 func replaceWord(text, word, by string) string {
 	words := strings.Split(text, " ")
 	for i, w := range words {
@@ -349,7 +350,7 @@ func replaceWord(text, word, by string) string {
 	return strings.Join(words, " ")
 }
 
-// comment is a doc comment with its line break, nothing for no text.
+// comment returns a doc comment with its line break, "" for no text.
 func comment(indent, text string) string {
 	if text == "" {
 		return ""
@@ -374,7 +375,7 @@ func comment(indent, text string) string {
 
 const header = "// Generated from the events.go of each session, runtime/event and runtime/converse by \"go generate ./runtime/event\"; don't edit.\n\n"
 
-// file is events.ts.
+// file returns the text of events.ts.
 func (t *types) file() (string, error) {
 	lists := make([][]event, len(kinds))
 	for i, k := range kinds {
@@ -401,11 +402,11 @@ func (t *types) file() (string, error) {
 			fmt.Fprintf(&b, "%s  %s: %s\n", comment("  ", t.prose(e.decl.doc, e.decl)), e.name, payload)
 		}
 		b.WriteString("}\n")
-		if err := t.useOf(k.dir, "Snapshot"); err != nil { // what a session's properties are made of
+		if err := t.useOf(k.dir, "Snapshot"); err != nil { // the type of a session's properties
 			return "", err
 		}
 	}
-	if err := t.useOf("runtime/converse", "Turn"); err != nil { // what a turn in text resolves to
+	if err := t.useOf("runtime/converse", "Turn"); err != nil { // the result of a turn in text
 		return "", err
 	}
 	if err := t.useOf("runtime/avatar", "TimingPhase"); err != nil {
@@ -432,7 +433,7 @@ func (t *types) file() (string, error) {
 	return b.String(), nil
 }
 
-// useOf writes a type of the package in dir that no event has.
+// useOf declares a type of the package in dir that no event uses.
 func (t *types) useOf(dir, name string) error {
 	p, err := t.module.load(dir)
 	if err != nil {

@@ -17,10 +17,10 @@ for (const name of ["instantiate", "instantiateStreaming"]) {
   }
 }
 
-/** The bytes of the WebAssembly memories, which a browser's heap size lacks. */
+/** The bytes of the WebAssembly memories, which the browser's heap size does not include. */
 export const memory = () => memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0)
 
-/** The clients in one form. Each resolves when its modules are imported. */
+/** The clients with one interface. Each function resolves when the client's modules are imported. */
 const clients = {
   async ours() {
     const { appInit, AvatarSession, load } = await import("/js/dist/index.js")
@@ -45,10 +45,10 @@ const clients = {
   },
 }
 
-/** Resolves after ms milliseconds, as a visitor who reads before the next click. */
+/** Resolves after ms milliseconds, like a visitor who reads before the next click. */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** A video element of its own for each connection. */
+/** Makes a new video element for a connection. */
 function screen() {
   const video = document.createElement("video")
   video.playsInline = true
@@ -57,8 +57,9 @@ function screen() {
 }
 
 /**
- * Connects, and tells when what came, in ms after the call. With `prepare`, a client that
- * can do so prepares its session before, while the visitor moves to the button.
+ * Connects, and measures the times of connection, first frame and first word, in ms after the
+ * call. With `prepare`, a client that supports it prepares its session before the call, while
+ * the visitor moves to the button.
  */
 async function connect(client, init, { wantWord, prepare }) {
   const video = screen()
@@ -86,14 +87,14 @@ async function connect(client, init, { wantWord, prepare }) {
   }
 }
 
-/** The tasks of the main thread over 50 ms between two times, as total blocking time, and the longest. */
+/** The total blocking time of the main thread (tasks over 50 ms) between two times, and the longest task. */
 function blocking(from, to) {
   longTasks.push(...observer.takeRecords())
   const tasks = longTasks.filter(({ startTime }) => startTime >= from && startTime < to).map(({ duration }) => duration)
   return { blocked: tasks.reduce((sum, ms) => sum + ms - 50, 0), longest: Math.max(0, ...tasks) }
 }
 
-/** Everything from the import on, without a pause. */
+/** Measures everything from the import to the first word, without a pause. */
 export async function visit(name) {
   const began = performance.now()
   const client = await clients[name]()
@@ -130,10 +131,10 @@ export async function loaded(name, times, prepare) {
 
 const questions = ["What is a thread?", "What is the local service?", "How does a page hear the agent?", "What is the relay for?"]
 
-/** The session that goes on, and what is called when its agent has said all. */
+/** The long session, and the function that is called when its agent has finished speaking. */
 let lasting, silence
 
-/** Connects, and resolves when the agent has said its opening. */
+/** Connects, and resolves when the agent has spoken its opening. */
 export async function stay(name) {
   const client = await clients[name]()
   await client.ready
@@ -144,7 +145,7 @@ export async function stay(name) {
   await opening
 }
 
-/** From now on, the agent is asked something whenever it is silent. */
+/** Asks the agent a question now, and again whenever it has finished speaking. */
 export function talk() {
   let asked = 0
   silence = () => lasting.speak(questions[asked++ % questions.length])

@@ -1,7 +1,7 @@
 // Measures how long one streamed answer takes, in each of the ways to receive it.
 import { ChatSession, converse, load } from "/js/dist/chat.js"
 
-// A token names its partner, and is encrypted behind that.
+// A token begins with its partner in plain text; the rest is encrypted.
 const token = btoa("v2|5501|").replaceAll("=", "") + "AAAAAAAAAAAA"
 const addresses = { agenticUrl: `${location.origin}/v1`, genieUrl: location.origin, ovpUrl: `${location.origin}/api_v3` }
 const userMessage = "Tell me everything"
@@ -14,7 +14,7 @@ async function session() {
   return session
 }
 
-/** Each way counts the segments that it gets. */
+/** Each way counts the segments that it receives. */
 const ways = {
   /** A loop over the lines of the reply, and nothing else. */
   async plain() {
@@ -64,7 +64,7 @@ async function* lines() {
   if (rest) yield JSON.parse(rest)
 }
 
-/** How long one answer takes, from the call to the last segment. */
+/** Measures how long one answer takes, from the call to the last segment, in ms. */
 export async function measure(name) {
   const way = ways[name]
   const chat = way.length > 0 ? await session() : undefined

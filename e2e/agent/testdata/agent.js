@@ -1,4 +1,4 @@
-// What the tests of conversations have in common: one whose events are on record.
+// Shared by the tests of conversations: a session whose events are recorded.
 import { AgentSession, appInit } from "/js/dist/index.js"
 import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 
@@ -11,7 +11,7 @@ const names = [
   "responseSettled", "avatarStartTalking", "avatarStopTalking", "mediaReady", "warning", "error", "ended",
 ]
 
-/** Makes a session with an agent, in text unless options say otherwise, and connects it. */
+/** Makes a session with an agent, in text by default, and connects it. */
 export async function connect({ agent = "silent", avatar, ...options } = {}) {
   const init = await appInit({ widgetId: agents[agent], ...service.addresses })
   const video = document.getElementById("video")
@@ -27,7 +27,7 @@ class Talk extends Recording {
     super(session, names)
   }
 
-  /** What the session tells of its changes, in their order. */
+  /** The session's changes of state, transport and mode, and its ends, in their order. */
   get changes() {
     return this.events
       .map(({ name, payload }) => {
@@ -39,7 +39,7 @@ class Talk extends Recording {
       .filter(Boolean)
   }
 
-  /** Resolves with what the agent has said aloud, when it has said that. */
+  /** Resolves with the text of the first speech that contains words, when it has ended. */
   async spoken(words, from = 0) {
     const { text } = await this.until("avatarStopTalking", ({ text }) => text.includes(words), from)
     return text

@@ -10,9 +10,9 @@ function Agent(options) {
   return <video id="face" ref={video} playsInline data-state={agent.state} />
 }
 
-/** Shows an agent, and returns what takes it away. */
+/** Shows an agent, and returns the function that removes it. */
 export function show(options) {
-  void load({ wasmUrl: "/js/dist/agentruntime.wasm" }) // a bundle of one file has none beside it
+  void load({ wasmUrl: "/js/dist/agentruntime.wasm" }) // there is no program beside a bundle of one file
   const root = createRoot(document.body.appendChild(document.createElement("main")))
   root.render(<StrictMode><Agent {...options} /></StrictMode>)
   return () => root.unmount()

@@ -21,7 +21,7 @@ export async function open({ agent = "receptionist", init = {}, ...options } = {
   return new Talk(new AvatarSession({ ...reply, ...service.session, micStartMode: "deferred", ...options }), reply)
 }
 
-/** A session with everything that it said. */
+/** A session and its recorded events. */
 class Talk extends Recording {
   constructor(session, reply) {
     super(session, names)
@@ -33,14 +33,14 @@ class Talk extends Recording {
     return this.all("transcript", from).filter((t) => t.type === type).map((t) => t.text)
   }
 
-  /** Resolves when the agent has said everything of this turn. */
+  /** Resolves when the agent has finished speaking. */
   async silence(from = 0) {
     await this.until("avatarStopTalking", undefined, from)
   }
 
   /**
-   * Has the agent tell a long story. Resolves when its voice is audible, with the time after the service's event: the delay
-   * of the media and of a busy machine, which the end of a speech has as well.
+   * Makes the agent tell a long story. Resolves when its voice is audible, with the time in ms since the service's event.
+   * This delay of the media and of a busy machine also applies to the end of a speech.
    */
   async story(meter) {
     const from = this.now

@@ -1,6 +1,6 @@
 // Drives Firefox for a Go test. Arguments: the folder of the npm packages, the program.
-// Each line of the input is a command, { open: url }, { run: body } or { leave: true } for
-// the page opened last, and gets one line: { value } or { error }.
+// Each line of the input is a command: { open: url }, or { run: body } or { leave: true } for
+// the page opened last. The reply to each is one line: { value } or { error }.
 import { createRequire } from "node:module"
 import { createInterface } from "node:readline"
 import { join } from "node:path"

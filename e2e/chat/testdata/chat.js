@@ -1,4 +1,4 @@
-// What the tests of turns in text have in common: a session whose events are on record.
+// Shared by the tests of turns in text: a session whose events are recorded.
 import { appInit, ChatSession } from "/js/dist/chat.js"
 import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 
@@ -10,7 +10,7 @@ const names = [
   "toolCall", "toolCallResult", "toolCallInvalid", "toolSpiralDetected", "oauthRequired", "sessionCompleted", "warning", "error", "ended",
 ]
 
-/** What appInit tells of an agent, with the service's options for sessions. */
+/** The result of appInit for an agent, with the service's options for sessions. */
 export async function arrive({ agent = "receptionist", ...init } = {}) {
   const who = init.token === undefined ? { widgetId: agents[agent] } : {}
   return { ...(await appInit({ ...who, ...service.addresses, ...init })), ...service.session }
@@ -33,7 +33,7 @@ class Talk extends Recording {
     super(session, names)
   }
 
-  /** The names of the events in their order, each run of one name once; types and codes where there are some. */
+  /** The names of the events in their order, with states, codes and types; repetitions in a row are listed once. */
   get order() {
     const all = this.events
       .filter(({ name }) => name !== "brainSegment")

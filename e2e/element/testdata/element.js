@@ -16,16 +16,16 @@ export async function place(tag, { agent = "receptionist", properties = {}, ...a
   return (globalThis.element = element)
 }
 
-/** The part of the element that a selector finds. */
+/** The first element in the shadow tree that matches a selector. */
 export const find = (selector) => globalThis.element.shadowRoot.querySelector(selector)
 
-/** The button with that part, once it can be pressed. */
+/** The button with that part. */
 export const button = (part) => find(`button[part~="${part}"]`)
 
-/** Whether a visitor sees a part. */
+/** Whether the element that matches a selector is visible. */
 export const seen = (selector) => find(selector)?.checkVisibility() === true
 
-/** Resolves when a condition holds, looked at with each frame. */
+/** Resolves when a condition is true, which is checked with each frame; throws after ms milliseconds. */
 export async function until(condition, ms = 20_000) {
   const end = performance.now() + ms
   while (!(await condition())) {

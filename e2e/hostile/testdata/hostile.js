@@ -9,7 +9,7 @@ export { AgentError, AgentSession, ChatSession, diagnostics, held, settled }
 
 const names = ["stateChange", "transportChanged", "modeChanged", "transcript", "turnStart", "turnEnd", "sessionCompleted", "warning", "error", "ended"]
 
-/** Calls appInit for an agent, and adds the service's options for sessions. All tabs are of one visitor, with one token. */
+/** Calls appInit for an agent, and adds the service's options for sessions. All tabs belong to one visitor and use one token. */
 export async function arrive(agent = "silent") {
   const token = sessionStorage.getItem(agent) // another tab gets a copy
   const init = await appInit({ widgetId: agents[agent], ...(token && { token }), ...service.addresses })
@@ -76,14 +76,14 @@ export async function within(promise, ms = 30_000) {
   }
 }
 
-/** How often each text is in a list. */
+/** Counts how often each text is in a list. */
 export function tally(list) {
   const counts = {}
   for (const text of list) counts[text] = (counts[text] ?? 0) + 1
   return counts
 }
 
-/** What the page and the program hold; the program's own clock keeps one timer or none. */
+/** Counts of the page's and the program's resources. The Go runtime has one timer or none, which is not counted. */
 export async function holdings() {
   const all = { ...held(), ...(await diagnostics()) }
   return { ...all, timers: Math.max(0, all.timers - 1) }
@@ -100,7 +100,7 @@ export async function left(before) {
   return more().map(([name, n]) => `${n} ${name}, ${before[name]} before`)
 }
 
-/** Compiles a program whose memory can grow by a number of pages of 64 KiB only. */
+/** Compiles a program whose memory can grow only by the given number of pages of 64 KiB. */
 export async function scarce(url, pages) {
   const bytes = new Uint8Array(await (await fetch(url)).arrayBuffer())
   const read = (at) => {
@@ -112,7 +112,7 @@ export async function scarce(url, pages) {
     }
   }
   const write = (value) => (value < 128 ? [value] : [(value & 127) | 128, ...write(value >> 7)])
-  const memory = 5 // the id of the section; in it: one memory, without a limit, its first size
+  const memory = 5 // the id of the memory section, which has one memory, without a limit, with its initial size
   for (let at = 8; at < bytes.length; ) {
     const length = read(at + 1)
     const end = length.at + length.value
@@ -127,8 +127,8 @@ export async function scarce(url, pages) {
 }
 
 /**
- * Opens another tab with the same page, and gives what this module exports there,
- * the window, and the complaints of its page.
+ * Opens another tab with the same page, and returns the exports of this module in that
+ * tab, its window, and the uncaught errors of its page.
  */
 export async function anotherTab() {
   const ready = new Promise((resolve) => addEventListener("tab", resolve, { once: true }))
@@ -140,7 +140,7 @@ export async function anotherTab() {
   return { ...other.hostile, window: other, complaints }
 }
 
-/** Sessions in every phase, by its name, each with a thread of its own, and the calls of them that are pending. */
+/** Makes sessions in every phase, by the phase's name, each with a thread of its own, and returns them and their pending calls. */
 export async function phases(options) {
   const talked = async (make, first = {}) => {
     const talk = await make({ ...options, ...first })

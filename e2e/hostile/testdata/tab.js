@@ -1,4 +1,4 @@
-// What a tab lends to the one that opened it.
+// Gives the tab that opened this one access to the module hostile.js.
 import * as hostile from "./hostile.js"
 
 globalThis.hostile = hostile

@@ -1,5 +1,5 @@
-// How well texts can be read: the body of a function that returns the texts that are too
-// faint.
+// Checks the contrast of texts: this file is the body of a function that returns the texts
+// with too little contrast.
 
 // WCAG 2.2, success criterion 1.4.3, for text of ordinary size.
 const enough = 4.5

@@ -1,5 +1,6 @@
-// What is cut off in a page of this size: the body of a function that returns the texts and
-// controls that lie outside of the page, or of the element that hides what lies outside.
+// Checks what is cut off in a page of this size: this file is the body of a function that
+// returns the texts and controls outside of the page, or outside of an element that hides
+// its overflow.
 
 const hides = (element) => ["hidden", "clip"].includes(getComputedStyle(element).overflowX)
 const scrolls = (element) => ["auto", "scroll"].includes(getComputedStyle(element).overflowX) || ["auto", "scroll"].includes(getComputedStyle(element).overflowY)
@@ -12,7 +13,7 @@ function cut() {
     const text = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "")
     if (!text && !element.matches("button, input, select, textarea, video")) continue
     if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || element.closest(".hidden, option, svg")) continue
-    if (getComputedStyle(element).clipPath !== "none") continue // for screen readers
+    if (getComputedStyle(element).clipPath !== "none") continue // text for screen readers only
     const { left, right, top, bottom, width } = element.getBoundingClientRect()
     if (width <= 1) continue
     if (text && hides(element) && element.scrollWidth > element.clientWidth + 1) found.push(`${name(element)} has no room`)

@@ -31,7 +31,7 @@ export class LevelMeter {
 
   #block({ at, level }) {
     const arrived = performance.now()
-    // Messages may wait for the page; the fastest one gives the clock's offset.
+    // Messages may be delayed by the page; the fastest one determines the clock's offset.
     this.#offset = Math.min(this.#offset, arrived - at * 1000)
     this.level = level
     this.now = at * 1000 + this.#offset
@@ -54,21 +54,21 @@ export class LevelMeter {
     })
   }
 
-  /** Resolves when a loud block follows this call, to the time of that block. */
+  /** Resolves to the time of the first loud block after this call. */
   async loud() {
     const since = this.now
     await this.#until(() => this.lastLoud > since)
     return this.lastLoud
   }
 
-  /** Resolves when so much loud sound has followed this call. */
+  /** Resolves when that many milliseconds of loud sound have followed this call. */
   speech(ms) {
     const block = (128 / this.context.sampleRate) * 1000 // ms
     const since = this.loudBlocks
     return this.#until(() => (this.loudBlocks - since) * block >= ms)
   }
 
-  /** Resolves when no block was loud for that long. */
+  /** Resolves when no block was loud for that many milliseconds. */
   quiet(ms) {
     const since = this.now
     return this.#until(() => this.now - Math.max(this.lastLoud, since) > ms)
@@ -80,7 +80,7 @@ export class LevelMeter {
   }
 }
 
-/** Waits for a frame of a video and tells its size and how much its pixels differ. */
+/** Waits for a frame of a video and returns its size and its number of colours. */
 export async function picture(video) {
   await new Promise((resolve) => video.requestVideoFrameCallback(resolve))
   const { videoWidth: width, videoHeight: height } = video
@@ -93,7 +93,7 @@ export async function picture(video) {
   return { width, height, colours: colours.size }
 }
 
-/** The kinds of the local candidates through which the picture really comes. */
+/** The types of the local candidates over which the picture is actually received. */
 export async function relayed() {
   const kinds = []
   for (const peer of watched.peers.filter((peer) => peer.getReceivers().some(({ track }) => track.kind === "video"))) {

@@ -1,13 +1,13 @@
-// What the scripts of all tests' pages share: the addresses and agents of the
-// service, a session's events on record, and what the page holds.
+// Shared by the scripts of all tests: the addresses and agents of the service, recordings
+// of a session's events, and counts of the page's resources.
 
-/** What the service tells a page: addresses, agents, options of a session. */
+/** The data of the service for pages: addresses, agents, options of a session. */
 export const service = await (await fetch("/service.json")).json()
 
 /** The widget ids by the names of the agents. */
 export const agents = Object.fromEntries(service.agents.map(({ name, widgetId }) => [name, widgetId]))
 
-/** A session, or whatever has `on`, and the events of those names that it emitted. */
+/** A session, or another object with `on`, and the events with the given names that it has emitted. */
 export class Recording {
   events = []
   #waiting = new Set()
@@ -22,12 +22,12 @@ export class Recording {
     for (const check of this.#waiting) check()
   }
 
-  /** The place behind the last event. */
+  /** The index after the last event. */
   get now() {
     return this.events.length
   }
 
-  /** Resolves to the first event with that name that fits, from a place on. */
+  /** Resolves to the payload of the first event with that name for which fits is true, from an index on. */
   until(name, fits = () => true, from = 0) {
     const find = () => this.events.slice(from).find((event) => event.name === name && fits(event.payload))
     return new Promise((resolve) => {
@@ -42,18 +42,18 @@ export class Recording {
     })
   }
 
-  /** When the first event with that name came, from a place on, on the clock of performance.now(). */
+  /** The time of the first event with that name from an index on, on the clock of performance.now(). */
   when(name, from = 0) {
     return this.events.slice(from).find((event) => event.name === name).at
   }
 
-  /** The payloads of all events with that name, from a place on. */
+  /** The payloads of all events with that name, from an index on. */
   all(name, from = 0) {
     return this.events.slice(from).filter((event) => event.name === name).map((event) => event.payload)
   }
 }
 
-/** How a promise is rejected, as plain data. */
+/** Resolves to the error of a rejected promise as plain data, or to the value of a resolved one. */
 export function failure(promise) {
   return promise.then(
     (value) => ({ value: value ?? null }),
@@ -61,10 +61,10 @@ export function failure(promise) {
   )
 }
 
-/** What the page holds. */
+/** The counts of the page's resources. */
 export const held = () => watched.count()
 
-/** Resolves when a condition holds, looking at it with each frame. */
+/** Resolves when a condition is true, which is checked with each frame, or after ms milliseconds. */
 export async function settled(condition, ms = 10_000) {
   const end = performance.now() + ms
   while (!(await condition()) && performance.now() < end) await new Promise((resolve) => requestAnimationFrame(resolve))

@@ -1,11 +1,11 @@
-// Counts what a page holds, before any of its own scripts runs.
+// Counts a page's resources. It runs before any of the page's own scripts.
 ;(() => {
   const peers = []
   const microphones = []
   const sockets = []
   const contexts = []
   const timers = new Set()
-  const listeners = new Map() // of what outlives a session: target → keys
+  const listeners = new Map() // keys by target, for targets that outlive a session
 
   const remember = (name, list) => {
     const Original = globalThis[name]
@@ -78,7 +78,7 @@
   globalThis.watched = {
     peers,
     microphones,
-    /** What the page holds now. */
+    /** The current counts. */
     count: () => ({
       peers: peers.filter((peer) => peer.connectionState !== "closed").length,
       sockets: sockets.filter((socket) => socket.readyState < WebSocket.CLOSING).length,

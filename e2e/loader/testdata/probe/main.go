@@ -1,7 +1,7 @@
 //go:build js && wasm
 
-// Command probe stands in for cmd/wasm where a test needs a runtime that
-// misbehaves on demand: its appInit does what the widgetId says.
+// Command probe replaces cmd/wasm where a test needs a runtime that misbehaves on
+// demand: the widgetId selects what its appInit does.
 package main
 
 import (
@@ -32,13 +32,13 @@ func main() {
 			}
 			return jsbridge.Promise(func() (any, error) { return appInit(what) })
 		}),
-		// By these the loader knows a program.
+		// The loader recognizes a program by these exports.
 		"avatarSession": true, "chatSession": true,
 	})
 	if err != nil {
 		panic(err)
 	}
-	// What a dead program must not do any more: a timer and a listener.
+	// A timer and a listener, which must have no effect after the program has ended.
 	time.AfterFunc(time.Hour, stop)
 	go func() {
 		for range time.Tick(10 * time.Millisecond) {
@@ -71,14 +71,14 @@ func appInit(what string) (any, error) {
 		select {}
 	case "never":
 		select {}
-	case "deep": // as deep as encoding/json goes
+	case "deep": // nearly as deep as encoding/json allows
 		var v any
 		if err := json.Unmarshal([]byte(strings.Repeat("[", 9999)+strings.Repeat("]", 9999)), &v); err != nil {
 			return nil, err
 		}
 	case "recurse":
 		return recurse(1), nil
-	case "callback": // waits where nothing else can run
+	case "callback": // calls JavaScript, which calls back into Go
 		js.Global().Call("dispatchEvent", js.Global().Get("Event").New("poke"))
 	}
 	return map[string]any{"ks": what, "funcs": jsbridge.LiveFuncs()}, nil

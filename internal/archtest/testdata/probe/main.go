@@ -1,7 +1,7 @@
 //go:build js && wasm
 
-// Command probe reaches everything that a program for the page must not reach, so
-// that the test of the test sees each row of its tables reported.
+// Command probe uses everything that a program for the page must not link, so that
+// TestEveryRowOfTheTableCanFail can check that each row of the tables is reported.
 package main
 
 import (
