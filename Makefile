@@ -7,6 +7,7 @@
 # npm leaves this file behind when it has installed what the lock file says.
 NPM := js/node_modules/.package-lock.json
 STATICCHECK := build/tools/staticcheck
+WASMTEST := build/tools/wasmbrowsertest
 
 # Linters and tests use the same flags, and those for the page also the flags of the
 # programs that are shipped, so that each package is compiled once for each target.
@@ -57,15 +58,14 @@ check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers
 # First what compiles everything, each in another way, beside what a new machine
 # downloads; what follows finds it compiled.
 .PHONY: test
-test: ## Every check, the tests of every package, and the core of the whole pages, headless
+test: ## The tests of every package, vet, types, and the core of the whole pages, headless
 	tools/need.sh node
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest chromium vet-native build tools then \
-		native-all core page npm lint-native lint-page vet-page types format
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest chromium vet-native build wasmtest then native-all core page npm vet-page types
 
 .PHONY: verify
-verify: build ## What takes longer: all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
+verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites then fresh browsers then faults soak then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then fresh browsers then faults soak then fuzz
 
 .PHONY: bench
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md
@@ -109,7 +109,7 @@ native-all: # native tests, also those that take long
 	$(GOTEST) $(WITH_RACE) $(PARALLEL) $(NATIVE)
 
 .PHONY: page
-page: # tests of packages, in a page
+page: $(WASMTEST) # tests of packages, in a page
 	tools/need.sh browser
 	$(JS) $(GOTEST) -exec "$$PWD/tools/wasm/exec" $$(echo "$(PAGE)" | grep -vE '$(SERVED)')
 
@@ -129,8 +129,8 @@ lint-native: $(STATICCHECK)
 lint-page: $(STATICCHECK)
 	$(JS) $(STATICCHECK) $(PAGE)
 
-.PHONY: tools
-tools: $(STATICCHECK) # staticcheck, gofumpt and wasmbrowsertest
+.PHONY: wasmtest
+wasmtest: $(WASMTEST) # what runs tests in a page
 
 .PHONY: format
 format: $(STATICCHECK)
@@ -229,7 +229,7 @@ bench-steady: build # whether a session that talks for long grows
 	go run ./bench/report -table bench-steady build/bench/steady.json
 
 # Whole pages again and again, while both cores are kept busy: a test that depends on
-# the speed of the machine fails.
+# the speed of the machine fails. Ten minutes for each run of a suite.
 REPEAT := 2
 BUSY := 2
 
@@ -237,13 +237,17 @@ BUSY := 2
 repeat: build
 	tools/need.sh browser
 	@for i in $$(seq $(BUSY)); do while kill -0 $$$$; do :; done 2>/dev/null & done; \
-	$(GOTEST) -timeout 60m -count $(REPEAT) $(CORE) $(SUITES)
+	$(GOTEST) -timeout $(REPEAT)0m -count $(REPEAT) $(CORE) $(SUITES)
 
 $(NPM): js/package.json js/package-lock.json
 	tools/need.sh node
 	npm --prefix js ci --no-fund --no-audit
 	@touch $@
 
-$(STATICCHECK): tools/go.mod # and the others
-	go build -modfile=tools/go.mod -o build/tools/ honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt github.com/agnivade/wasmbrowsertest
+$(STATICCHECK): tools/go.mod # and gofumpt
+	go build -modfile=tools/go.mod -o build/tools/ honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt
+	@touch $@
+
+$(WASMTEST): tools/go.mod
+	go build -modfile=tools/go.mod -o build/tools/ github.com/agnivade/wasmbrowsertest
 	@touch $@
