@@ -9,8 +9,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/internal/rawhttp"
 )
 
 // TestJSONLine runs the command as a program would that needs a service.
@@ -94,31 +93,32 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
-// TestOnlyPagesAreShown: the directory with the pages is a whole checkout.
-func TestOnlyPagesAreShown(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"example/avatar/index.html", "js/dist/index.js", "js/package.json", "examples/x", "go.mod"} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c, err := parse([]string{"-pages", dir}, io.Discard)
+// TestOnlyPagesAreServed: the directory with the pages is a whole checkout.
+func TestOnlyPagesAreServed(t *testing.T) {
+	c, err := parse([]string{"-addr", "127.0.0.1:0", "-pages", "../..", "-voice", "builtin"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{
-		"example/avatar/index.html": true, "js/dist/index.js": true,
-		"js/package.json": false, "examples/x": false, "go.mod": false, ".": false,
-	} {
-		f, err := c.options.Pages.Open(name)
-		if (err == nil) != want {
-			t.Errorf("%s: %v", name, err)
+	service, err := localservice.Start(t.Context(), c.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer service.Close()
+	origin := service.Info().GenieURL
+	for _, p := range examplePages {
+		for _, path := range []string{p.path, p.path + "main.js", "/example/shared/dom.js"} {
+			if reply, _ := rawhttp.Get(t, origin, path, "localhost"); reply.StatusCode != http.StatusOK {
+				t.Errorf("%s: %s", path, reply.Status)
+			}
 		}
-		if err == nil {
-			_ = f.Close()
+	}
+	for _, path := range []string{
+		"/example/", "/example/shared/", "/example/shared/shared.go", "/example/studio/", "/example/studio/main.js", "/example/studio/handler.go", "/example/tokenserver/main.go",
+		"/example/testing/package.json", "/js/dist/", "/js/dist/index.d.ts", "/js/package.json", "/go.mod", "/.git/config", "/.git", "/example/avatar/%2e%2e/%2e%2e/go.mod",
+		"/js/dist/%2e%2e/package.json", "/js/dist/..%2fpackage.json", "/js/dist/..\\package.json", "/js/dist/%252e%252e/package.json", "/example/avatar/%00",
+	} {
+		if reply, body := rawhttp.Get(t, origin, path, "localhost"); reply.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s %.60q", path, reply.Status, body)
 		}
 	}
 }
@@ -138,5 +138,41 @@ func TestGreeting(t *testing.T) {
 `
 	if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "hidden") {
 		t.Errorf("got %s", out.String())
+	}
+}
+
+// With -tls, the addresses are https, and both forms of output have the hash by which
+// Chromium accepts the certificate.
+func TestTLS(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-tls", "-json"}, in, io.Discard) }()
+	var info localservice.Info
+	if err := json.NewDecoder(out).Decode(&info); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if !strings.HasPrefix(info.GenieURL, "https://127.0.0.1:") || len(info.CertificateHash) != 44 {
+		t.Errorf("%s with the certificate %q", info.GenieURL, info.CertificateHash)
+	}
+	var text strings.Builder
+	if err := greet(&text, info); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "--ignore-certificate-errors-spki-list="+info.CertificateHash) {
+		t.Errorf("got %s", text.String())
+	}
+	c, err := parse([]string{"-tls", "-allow-host", "agent.test", "-public-url", "https://public.test:8443"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"agent.test", "public.test", "127.0.0.1"} {
+		if err := c.options.Certificate.Leaf.VerifyHostname(host); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -97,12 +97,3 @@ func (o *once) Read(p []byte) (int, error) {
 	o.ended = true
 	return 0, io.EOF
 }
-
-func TestOnlyPagesAreServed(t *testing.T) {
-	s := servedFiles{nil}
-	for _, name := range []string{"go.mod", "js/package.json", "js/distant", "e2ee/avatar/testdata/talk.js", "."} {
-		if _, err := s.Open(name); err == nil {
-			t.Errorf("%s is served", name)
-		}
-	}
-}

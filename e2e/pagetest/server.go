@@ -3,15 +3,14 @@ package pagetest
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"net"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/pageserver"
 )
 
 // Server is the local service of one test, behind a proxy that records requests. It
@@ -37,7 +36,7 @@ func New(t *testing.T, o localservice.Options) *Server {
 	t.Cleanup(server.Close)
 	h.URL = server.URL
 	o.PublicURL = server.URL
-	o.Pages, o.Page = servedFiles{os.DirFS(root)}, "/example/avatar/"
+	o.Pages, o.Page = &pageserver.Files{FS: os.DirFS(root), Paths: served}, "/example/avatar/"
 	o.Voice = "builtin"
 	for h.Service == nil {
 		o.Addr = freeAddr(t)
@@ -62,21 +61,9 @@ func New(t *testing.T, o localservice.Options) *Server {
 // Context ends when the test has taken too long.
 func (h *Server) Context() context.Context { return h.ctx }
 
-// servedFiles are the files of the project that a page may load.
-type servedFiles struct{ fs.FS }
-
-// servedDirs are the examples, the npm package as built, and the tests of pages with their
+// served are the examples, the npm package as built, and the tests of pages with their
 // testdata.
-var servedDirs = []string{"example", "js/dist", "e2e"}
-
-func (s servedFiles) Open(name string) (fs.File, error) {
-	for _, dir := range servedDirs {
-		if strings.HasPrefix(name, dir+"/") || name == dir {
-			return s.FS.Open(name)
-		}
-	}
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-}
+var served = []string{"example", "js/dist", "e2e"}
 
 // freeAddr returns a loopback address that is free at the moment: a service behind a
 // proxy does not report the address on which it listens.

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/example/shared"
 	"github.com/agentruntime/agentruntime/management"
+	"github.com/agentruntime/agentruntime/pageserver"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -32,8 +32,9 @@ type studio struct {
 func newHandler(client *management.Client, address func(path string) string) http.Handler {
 	s := &studio{client, address}
 	mux := http.NewServeMux()
-	mux.Handle("GET /", http.FileServerFS(files))
-	mux.Handle("GET /shared/", http.StripPrefix("/shared", http.FileServerFS(shared.Files)))
+	all := []string{"."} // that was embedded
+	mux.Handle("/", &pageserver.Files{FS: files, Paths: all})
+	mux.Handle("/shared/", http.StripPrefix("/shared", &pageserver.Files{FS: shared.Files, Paths: all}))
 	mux.Handle("GET /api/pages", answer(s.pages))
 	mux.Handle("GET /api/catalog", answer(s.catalog))
 	mux.Handle("GET /api/agents", answer(s.agents))
@@ -48,21 +49,13 @@ func newHandler(client *management.Client, address func(path string) string) htt
 // is not loopback's (DNS rebinding), and those from another origin.
 func onlyOwnPage(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
-			http.Error(w, "want a name of loopback", http.StatusMisdirectedRequest)
-			return
-		}
+	return pageserver.Hosts{}.Only(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; img-src http: https: data:; base-uri 'none'; frame-ancestors 'none'")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-cache")
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		next.ServeHTTP(w, r)
-	})
+	}))
 }
 
 // answer writes what a step returns as JSON, or its error: a code and a text for people.

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/rawhttp"
 )
 
 // TestOnlyItsOwnPageMayAsk: a page of another site can't use the rights that the
@@ -26,6 +28,10 @@ func TestOnlyItsOwnPageMayAsk(t *testing.T) {
 		"another port":                {"127.0.0.1:8081", "http://127.0.0.1:9999", "same-site", http.StatusForbidden},
 		"a name that leads to it":     {"rebound.example:8081", "http://rebound.example:8081", "same-origin", http.StatusMisdirectedRequest},
 		"an address that leads to it": {"192.0.2.1:8081", "http://192.0.2.1:8081", "same-origin", http.StatusMisdirectedRequest},
+		"in upper case":               {"LOCALHOST:8081", "", "", http.StatusOK},
+		"with the dot of the root":    {"localhost.:8081", "", "", http.StatusOK},
+		"IPv6 without a port":         {"[::1]", "", "", http.StatusOK},
+		"no host":                     {"", "", "", http.StatusMisdirectedRequest},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/api/agents", strings.NewReader("{}"))
 		r.Host = tt.host
@@ -40,6 +46,26 @@ func TestOnlyItsOwnPageMayAsk(t *testing.T) {
 		h.ServeHTTP(w, r)
 		if w.Code != tt.want || (asked > before) != (tt.want == http.StatusOK) {
 			t.Errorf("%s: %d, want %d", name, w.Code, tt.want)
+		}
+	}
+}
+
+// TestOnlyThePageIsServed: the page's files are beside the sources of the server.
+func TestOnlyThePageIsServed(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(newHandler(nil, func(string) string { return "" }))
+	defer server.Close()
+	for _, path := range []string{"/", "/index.html", "/main.js", "/style.css", "/icon.svg", "/shared/dom.js", "/shared/base.css"} {
+		if reply, body := rawhttp.Get(t, server.URL, path, "localhost"); reply.StatusCode != http.StatusOK || body == "" {
+			t.Errorf("%s: %s", path, reply.Status)
+		}
+	}
+	for _, path := range []string{
+		"/shared/", "/shared", "/handler.go", "/main.go", "/shared/shared.go", "/%2e%2e/shared/shared.go", "/shared/%2e%2e/studio/main.go", "/..%2fshared%2fdom.js",
+		"/shared/..%5cdom.js", "/shared/%2e%2e/main.js", "/%00", "/api/", "/api",
+	} {
+		if reply, body := rawhttp.Get(t, server.URL, path, "localhost"); reply.StatusCode != http.StatusNotFound && reply.Header.Get("Location") != "/shared/" {
+			t.Errorf("%s: %s %.60q", path, reply.Status, body)
 		}
 	}
 }

@@ -20,9 +20,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/agentruntime/agentruntime/management"
+	"github.com/agentruntime/agentruntime/pageserver"
 )
 
 func main() {
@@ -92,9 +92,10 @@ func run(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
 		fmt.Fprintf(out, "%-21s %s\n", p.about+":", s.address(p.path))
 	}
 	fmt.Fprintln(out, "Ctrl-C ends it.")
-	server := &http.Server{Handler: newHandler(client, s.address), ReadHeaderTimeout: 10 * time.Second}
+	var limits pageserver.Limits // the defaults
+	server := limits.Server(newHandler(client, s.address))
 	context.AfterFunc(ctx, func() { server.Close() })
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(limits.Listen(listener)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -26,6 +27,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/management/tokenserver"
+	"github.com/agentruntime/agentruntime/pageserver"
 )
 
 func main() {
@@ -38,15 +40,14 @@ func main() {
 	}
 }
 
-const (
-	headerTimeout = 10 * time.Second
-	goodbye       = 2 * time.Second
-)
+// goodbye is how long the requests in progress may take at the end.
+const goodbye = 2 * time.Second
 
 // run serves until ctx ends.
 func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	flags := flag.NewFlagSet("tokenserver", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:8081", "`address` of the site; port 0 takes a free one")
+	origin := flags.String("origin", "", "`origin` under which browsers open the site, as in https://shop.example; empty is -addr")
 	name := flags.String("agent", "receptionist", "`name` of an agent of the local service")
 	root := flags.String("root", ".", "`directory` with example/ and js/dist/")
 	if err := flags.Parse(args); err != nil {
@@ -60,8 +61,14 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer listener.Close()
-	origin := "http://" + listener.Addr().String()
-	service, err := localservice.Start(ctx, localservice.Options{AllowOrigins: []string{origin}})
+	if *origin == "" {
+		*origin = "http://" + listener.Addr().String()
+	}
+	own, err := url.Parse(*origin)
+	if err != nil {
+		return err
+	}
+	service, err := localservice.Start(ctx, localservice.Options{AllowOrigins: []string{*origin}})
 	if err != nil {
 		return err
 	}
@@ -81,7 +88,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	defer client.Close()
 	accounts := newAccounts()
 	conversations, err := tokenserver.New(tokenserver.Options{
-		Client: client, AgentID: agent.AgentID, Origins: []string{origin}, Visitor: accounts.visitor,
+		Client: client, AgentID: agent.AgentID, Origins: []string{*origin}, Visitor: accounts.visitor,
 		OnError: func(r *http.Request, err error) { fmt.Fprintln(os.Stderr, r.URL.Path, err) },
 	})
 	if err != nil {
@@ -93,10 +100,12 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer dir.Close()
-	server := &http.Server{Handler: newSite(accounts, conversations, dir.FS(), info.GenieURL), ReadHeaderTimeout: headerTimeout}
+	hosts := pageserver.Hosts{Names: []string{own.Hostname()}}
+	var limits pageserver.Limits // the defaults; behind a proxy, whose address all clients have, set PerAddress
+	server := limits.Server(newSite(accounts, conversations, dir.FS(), hosts, info.GenieURL))
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	fmt.Fprintf(stdout, "Open %s and sign in under any name; another name has other conversations. Ctrl-C ends it.\n", origin)
+	go func() { served <- server.Serve(limits.Listen(listener)) }()
+	fmt.Fprintf(stdout, "Open %s and sign in under any name; another name has other conversations. Ctrl-C ends it.\n", *origin)
 	select {
 	case err = <-served:
 	case <-ctx.Done():

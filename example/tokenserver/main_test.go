@@ -7,11 +7,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/rawhttp"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, browsertest.Options{}) }
@@ -134,7 +139,7 @@ func TestTheSiteKeepsItsSecret(t *testing.T) {
 	}
 	reply, _ := do("POST", "/conversation", "", origin)
 	want("not signed in", reply, http.StatusUnauthorized)
-	for _, body := range []string{"", "{}", `{"name":" "}`, `{"name":"` + strings.Repeat("x", 61) + `"}`, `{"name":"` + strings.Repeat("x", 9000) + `"}`} {
+	for _, body := range []string{"", "{}", `{"name":" "}`, `{"name":"` + strings.Repeat("x", 61) + `"}`, `{"name":"` + strings.Repeat("x", 9000) + `"}`, "{\"name\":\"\xff\"}", `{"name":"\ud800"}`} {
 		reply, _ = do("POST", "/sign-in", body, origin)
 		want("sign-in with "+body, reply, http.StatusBadRequest)
 	}
@@ -167,4 +172,74 @@ func TestTheSiteKeepsItsSecret(t *testing.T) {
 	do("POST", "/sign-out", "", origin)
 	reply, _ = do("POST", "/conversation", "", origin)
 	want("signed out", reply, http.StatusUnauthorized)
+}
+
+// TestOnlyThePageIsServed: the site's directory is a whole project.
+func TestOnlyThePageIsServed(t *testing.T) {
+	origin := start(t)
+	host := strings.TrimPrefix(origin, "http://")
+	for _, path := range []string{page, page + "index.html", page + "main.js", "/example/shared/dom.js", "/example/avatar/icon.svg", "/js/dist/chat.js", "/js/dist/chat.wasm"} {
+		if reply, _ := rawhttp.Get(t, origin, path, host); reply.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", path, reply.Status)
+		}
+	}
+	for _, path := range []string{
+		page + "%2e%2e/%2e%2e/go.mod", page + "%2e%2e/%2e%2e/.git/config", page + "%2e%2e/%2e%2e/.git", page + "..%2f..%2fgo.mod", page + "%252e%252e/%252e%252e/go.mod",
+		page + "..\\..\\go.mod", page + "..%5c..%5cgo.mod", "/js/dist/%2e%2e/package.json", "/example/shared/%2e%2e/tokenserver/main.go", page + "%2e%2e/studio/handler.go",
+		"/example/avatar/icon.svg/%2e%2e/index.html", page + "main.go", page + "site.go", "/example/shared/shared.go", "/example/shared/", "/js/dist/", "/js/dist/react/", "/js/dist/index.d.ts",
+		"/go.mod", "/.git/config", "/README.md", "/service.json", "/example/", page + "%00", page + "main.js%00.go", "http://" + host + page + "%2e%2e/%2e%2e/go.mod",
+	} {
+		if reply, body := rawhttp.Get(t, origin, path, host); reply.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s %.60q", path, reply.Status, body)
+		}
+	}
+	for host, want := range map[string]int{"evil.example": 421, "evil.example:8081": 421, "127.0.0.1.evil.example": 421, "192.0.2.1": 421, "": 421, "LOCALHOST.:1": 200} {
+		for _, path := range []string{page, "/me"} {
+			if reply, _ := rawhttp.Get(t, origin, path, host); reply.StatusCode != want {
+				t.Errorf("%s under %q: %s, want %d", path, host, reply.Status, want)
+			}
+		}
+	}
+}
+
+// TestSessions: a cookie is valid for the name and the time that it was made for, and the
+// site stores nothing for it.
+func TestSessions(t *testing.T) {
+	a := newAccounts()
+	name := func(a *accounts, cookie string) string {
+		r := httptest.NewRequest(http.MethodGet, "/me", nil)
+		r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie})
+		return a.name(r)
+	}
+	now := time.Now()
+	good := a.session("Ann Lee", now.Add(time.Minute))
+	if got := name(a, good); got != "Ann Lee" {
+		t.Errorf("got %q", got)
+	}
+	other := a.session("Bob", now.Add(time.Minute))
+	for what, cookie := range map[string]string{
+		"ended": a.session("Ann", now.Add(-time.Second)), "of another site": newAccounts().session("Ann", now.Add(time.Minute)), "empty": "",
+		"cut": good[:20], "longer": good + "A", "another name": other[:43] + good[43:], "not base64": "%" + good[1:],
+	} {
+		if got := name(a, cookie); got != "" {
+			t.Errorf("a session that is %s: %q", what, got)
+		}
+	}
+
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	before := m.HeapAlloc
+	for i := range 50_000 {
+		w := httptest.NewRecorder()
+		a.signIn(w, httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader(`{"name":"visitor `+strconv.Itoa(i)+`"}`)))
+		if w.Code != http.StatusNoContent {
+			t.Fatal(w.Code)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	if grown := int64(m.HeapAlloc) - int64(before); grown > 1<<20 {
+		t.Errorf("50,000 visitors take %d kB", grown>>10)
+	}
 }

@@ -1,30 +1,40 @@
 package main
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
+	"strconv"
 	"strings"
-	"sync"
+	"time"
 	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/pageserver"
 )
 
-// cookieName is the name of the cookie with a visitor's session; maxName bounds a visitor's
-// name, in characters, and maxBody the request to sign in, in bytes.
+// cookieName is the name of the cookie with a visitor's session, which ends after
+// sessionLife; maxName bounds a visitor's name, in characters, and maxBody the request to
+// sign in, in bytes.
 const (
-	cookieName = "session"
-	maxName    = 60
-	maxBody    = 4 << 10
+	cookieName  = "session"
+	sessionLife = 12 * time.Hour
+	maxName     = 60
+	maxBody     = 4 << 10
 )
 
-// accounts stores the names of signed-in visitors, by the values of their cookies.
+// accounts signs visitors in. A session is in its cookie alone: the name and the end, with a
+// code that only this process can make. So however many sign in, the site stores nothing. A
+// site that must end sessions early stores them instead, and bounds their number.
 type accounts struct {
-	mu    sync.Mutex
-	names map[string]string
+	key []byte
 }
 
-func newAccounts() *accounts { return &accounts{names: map[string]string{}} }
+func newAccounts() *accounts { return &accounts{key: []byte(rand.Text())} }
 
 // name returns the name of a visitor, "" for one who is not signed in.
 func (a *accounts) name(r *http.Request) string {
@@ -32,9 +42,32 @@ func (a *accounts) name(r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.names[cookie.Value]
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cookie.Value)
+	if err != nil || len(sealed) < sha256.Size {
+		return ""
+	}
+	code, session := sealed[:sha256.Size], sealed[sha256.Size:]
+	if !hmac.Equal(code, a.code(session)) {
+		return ""
+	}
+	end, name, _ := strings.Cut(string(session), " ")
+	if seconds, err := strconv.ParseInt(end, 10, 64); err != nil || time.Now().Unix() >= seconds {
+		return ""
+	}
+	return name
+}
+
+// session returns the value of a cookie.
+func (a *accounts) session(name string, end time.Time) string {
+	session := fmt.Append(nil, end.Unix(), " ", name)
+	return base64.RawURLEncoding.EncodeToString(append(a.code(session), session...))
+}
+
+// code authenticates a session.
+func (a *accounts) code(session []byte) []byte {
+	mac := hmac.New(sha256.New, a.key)
+	mac.Write(session) // never fails
+	return mac.Sum(nil)
 }
 
 // visitor returns the id of a visitor for the token server, "" for one who is not signed in.
@@ -52,24 +85,18 @@ func (a *accounts) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&body)
 	body.Name = strings.TrimSpace(body.Name)
-	if err != nil || body.Name == "" || utf8.RuneCountInString(body.Name) > maxName {
+	// Characters that can't be decoded are all replaced by the same one.
+	lossy := strings.ContainsRune(body.Name, utf8.RuneError)
+	if err != nil || body.Name == "" || lossy || utf8.RuneCountInString(body.Name) > maxName {
 		http.Error(w, "name must be a text of 1 to 60 characters", http.StatusBadRequest)
 		return
 	}
-	session := rand.Text()
-	a.mu.Lock()
-	a.names[session] = body.Name
-	a.mu.Unlock()
-	setCookie(w, session, 0)
+	setCookie(w, a.session(body.Name, time.Now().Add(sessionLife)), 0)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (a *accounts) signOut(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(cookieName); err == nil {
-		a.mu.Lock()
-		delete(a.names, cookie.Value)
-		a.mu.Unlock()
-	}
+// signOut removes the cookie.
+func (a *accounts) signOut(w http.ResponseWriter, _ *http.Request) {
 	setCookie(w, "", -1)
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -89,24 +116,25 @@ func setCookie(w http.ResponseWriter, session string, maxAge int) {
 // page is the path of the page.
 const page = "/example/tokenserver/"
 
-// newSite returns the handler of everything: the page and its files, signing in, and the
-// conversations. The page may also connect to the given host.
-func newSite(a *accounts, conversations http.Handler, files fs.FS, host string) http.Handler {
+// paths are the files that the page loads. The directory of the site has others, which must
+// stay in it.
+var paths = []string{"example/tokenserver", "example/shared", "example/avatar/icon.svg", "js/dist"}
+
+// newSite returns the handler of everything under the site's host names: the page and its
+// files, signing in, and the conversations. The page may also connect to the given service.
+func newSite(a *accounts, conversations http.Handler, files fs.FS, hosts pageserver.Hosts, service string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", http.RedirectHandler(page, http.StatusFound))
-	served := http.FileServerFS(files)
-	for _, dir := range []string{page, "/example/shared/", "/example/avatar/icon.svg", "/js/dist/"} {
-		mux.Handle("GET "+dir, served)
-	}
+	mux.Handle("/", &pageserver.Files{FS: files, Paths: paths})
 	mux.HandleFunc("GET /me", a.me)
 	mux.HandleFunc("POST /sign-in", a.signIn)
 	mux.HandleFunc("POST /sign-out", a.signOut)
 	mux.Handle("/conversation", conversations)
 	policy := "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; " +
-		"connect-src 'self' " + host + "; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
-	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		"connect-src 'self' " + service + "; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+	return hosts.Only(http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		mux.ServeHTTP(w, r)
-	}))
+	})))
 }

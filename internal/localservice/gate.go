@@ -1,35 +1,32 @@
 package localservice
 
 import (
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/pageserver"
 )
 
 // gate refuses requests that a browser sends for pages of other sites: those with a
 // host name that is not the service's, such as one that another site has pointed at
 // this machine (DNS rebinding), and those from an origin that is not allowed.
 type gate struct {
-	hosts   []string // beside loopback, lower case
+	hosts   pageserver.Hosts
 	origins []string // beside those of the hosts, as "https://page.example"; "*" is every page
-	numbers bool     // every IP address is a host of the service
 }
 
 // loopback accepts only requests to loopback hosts, from programs or pages on them.
 var loopback = &gate{}
 
 func newGate(o *Options) *gate {
-	g := &gate{numbers: o.AllowPublic}
-	for _, host := range o.AllowHosts {
-		g.hosts = append(g.hosts, strings.ToLower(host))
-	}
+	g := &gate{hosts: pageserver.Hosts{Names: slices.Clone(o.AllowHosts), Numbers: o.AllowPublic}}
 	for _, origin := range o.AllowOrigins {
 		g.origins = append(g.origins, strings.ToLower(strings.TrimSuffix(origin, "/")))
 	}
 	if u, err := url.Parse(o.PublicURL); err == nil && u.Host != "" {
-		g.hosts = append(g.hosts, strings.ToLower(u.Hostname()))
+		g.hosts.Names = append(g.hosts.Names, u.Hostname())
 	}
 	return g
 }
@@ -37,7 +34,7 @@ func newGate(o *Options) *gate {
 func (g *gate) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case !g.isHost(r.Host):
+		case !g.hosts.Has(r.Host):
 			http.Error(w, "this service has another host name; -allow-host adds one", http.StatusMisdirectedRequest)
 		case !g.isOrigin(r.Header.Get("Origin")):
 			http.Error(w, "pages of this origin may not use the service; -allow-origin adds one", http.StatusForbidden)
@@ -45,20 +42,6 @@ func (g *gate) wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-// isHost reports whether a Host header, or the host of an origin, is one of the
-// service's own.
-func (g *gate) isHost(text string) bool {
-	host, _, err := net.SplitHostPort(text)
-	if err != nil { // without a port
-		host = strings.Trim(text, "[]")
-	}
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if ip := net.ParseIP(host); ip != nil {
-		return g.numbers || ip.IsLoopback() || slices.Contains(g.hosts, host)
-	}
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(g.hosts, host)
 }
 
 // isOrigin reports whether pages of an origin may call; programs send none. "null" is
@@ -73,5 +56,5 @@ func (g *gate) isOrigin(origin string) bool {
 // isPage reports whether an origin is that of a page under one of the hosts.
 func (g *gate) isPage(origin string) bool {
 	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && g.isHost(u.Host)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && g.hosts.Has(u.Host)
 }
