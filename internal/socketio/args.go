@@ -30,8 +30,8 @@ func (a Args) Decode(i int, v any) error {
 	return nil
 }
 
-// size returns the number of bytes of the arguments.
-func (a Args) size() int {
+// Size returns the number of bytes of the arguments.
+func (a Args) Size() int {
 	n := 0
 	for _, raw := range a {
 		n += len(raw)

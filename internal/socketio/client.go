@@ -227,7 +227,7 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		endpoint: newEndpoint(),
+		endpoint: newEndpoint(maxPendingBytes),
 		opts:     o,
 		url:      target,
 		closing:  make(chan struct{}),
@@ -470,7 +470,7 @@ func (c *Client) connect() {
 				c.failed(fmt.Errorf("socketio: connect: %w", err))
 				return
 			}
-			c.conn = newConnection(t, c.opts.SendBuffer, &c.wg)
+			c.conn = newConnection(t, c.opts.SendBuffer, &c.wg, nil)
 			c.early, c.earlySize = nil, 0
 			c.phase = phaseOpening
 			t = nil
@@ -614,7 +614,7 @@ func (c *Client) deliver(p packet) {
 // server replays missed events before it reports the recovery.
 func (c *Client) keepEarly(p packet) {
 	c.early = append(c.early, p)
-	c.earlySize += p.args.size()
+	c.earlySize += p.args.Size()
 	if len(c.early) > maxBuffered || int64(c.earlySize) > c.opts.MaxMessage {
 		c.violated("too much before the handshake is complete")
 	}

@@ -46,13 +46,18 @@ type connection struct {
 }
 
 // newConnection starts serving t. Its goroutines, counted in wg, end after close
-// or abort; then t is closed. At most limit bytes wait to be written.
-func newConnection(t transport, limit int, wg *sync.WaitGroup) *connection {
+// or abort; then t is closed. At most limit bytes wait to be written. If complete is not
+// nil, it is called by the reading goroutine whenever a packet has been read with all of
+// its attachments, and when reading ends.
+func newConnection(t transport, limit int, wg *sync.WaitGroup, complete func()) *connection {
 	c := &connection{
 		t: t, in: make(chan received), out: newSendQueue(limit),
 		quit: make(chan struct{}), written: make(chan struct{}), wg: wg,
 	}
-	wg.Go(c.read)
+	if complete == nil {
+		complete = func() {}
+	}
+	wg.Go(func() { c.read(complete) })
 	wg.Go(c.write)
 	return c
 }
@@ -92,8 +97,9 @@ func (c *connection) end(discard bool) bool {
 
 // read decodes messages until the transport fails, the peer breaks the protocol
 // or the connection ends.
-func (c *connection) read() {
+func (c *connection) read(complete func()) {
 	var d decoder
+	defer complete()
 	for {
 		var in received
 		m, err := c.t.Read()
@@ -102,6 +108,9 @@ func (c *connection) read() {
 		}
 		if err == nil && in.engine == 0 {
 			continue // attachments are missing
+		}
+		if err == nil && d.pending == nil { // a heartbeat may come between a packet and its attachments
+			complete()
 		}
 		in.err = err
 		select {

@@ -23,11 +23,13 @@ type endpoint struct {
 	stall  *time.Timer // maxStall, runs while paused
 }
 
-func newEndpoint() endpoint {
+// newEndpoint returns an endpoint whose connection is not read while events of more than
+// maxBytes wait to be received.
+func newEndpoint(maxBytes int) endpoint {
 	return endpoint{
 		calls:  make(chan func()),
 		done:   make(chan struct{}),
-		events: eventQueue{ch: make(chan Event, 1)},
+		events: eventQueue{ch: make(chan Event, 1), limit: maxBytes},
 		stall:  stoppedTimer(),
 	}
 }
@@ -125,8 +127,8 @@ func (e *endpoint) input() (in <-chan received, resumed bool) {
 }
 
 const (
-	// maxPendingEvents and maxPendingBytes bound the events that were not yet received
-	// from Events. Beyond them the socket is not read.
+	// maxPendingEvents and, for a client, maxPendingBytes bound the events that were not
+	// yet received from Events. Beyond them the socket is not read.
 	maxPendingEvents = 256
 	maxPendingBytes  = 4 << 20
 )
@@ -138,11 +140,12 @@ type eventQueue struct {
 	ch      chan Event
 	pending []Event
 	bytes   int
+	limit   int // of bytes
 }
 
 func (q *eventQueue) push(ev Event) {
 	q.pending = append(q.pending, ev)
-	q.bytes += ev.Args.size()
+	q.bytes += ev.Args.Size()
 }
 
 // head returns the channel and the event for a select; the channel is nil when there is no
@@ -156,13 +159,13 @@ func (q *eventQueue) head() (chan<- Event, Event) {
 
 // sent removes the head.
 func (q *eventQueue) sent() {
-	q.bytes -= q.pending[0].Args.size()
+	q.bytes -= q.pending[0].Args.Size()
 	q.pending[0] = Event{} // so that its arguments can be freed
 	q.pending = q.pending[1:]
 }
 
 func (q *eventQueue) full() bool {
-	return len(q.pending) >= maxPendingEvents || q.bytes >= maxPendingBytes
+	return len(q.pending) >= maxPendingEvents || q.bytes >= q.limit
 }
 
 // finish closes the channel. If last is not nil, it replaces the events that were not yet

@@ -51,6 +51,9 @@ const (
 	maxDepth = 64
 	// maxArgs bounds the arguments of one event; each needs a slice header.
 	maxArgs = 256
+	// maxBinaryText bounds the text of a packet with attachments, in bytes. The text is
+	// decoded completely to find the placeholders, which may take fifty times its size.
+	maxBinaryText = 64 << 10
 	// maxNamespace bounds a namespace, which is repeated in the refusal, in bytes.
 	maxNamespace = 256
 	// maxAckDigits keeps ids below 2^53, the largest integer that JavaScript counts to.
@@ -115,6 +118,9 @@ func decodePacket(text []byte) (packet, error) {
 		p.missing, _ = strconv.Atoi(string(rest[:n]))
 		if p.missing < 1 || p.missing > maxAttachments {
 			return p, violation("%d attachments, allowed are 1 to %d", p.missing, maxAttachments)
+		}
+		if len(text) > maxBinaryText {
+			return p, violation("%d bytes of text with attachments, allowed are %d", len(text), maxBinaryText)
 		}
 		p.typ -= typeBinaryEvent - typeEvent
 		rest = rest[n+1:]

@@ -27,7 +27,9 @@ const (
 	handshakeTimeout = 45 * time.Second
 	// maxInGap bounds the sessions that wait for their client to reconnect. A further
 	// session ends at once when it loses its connection.
-	maxInGap = 1000
+	maxInGap = 2048
+	// defaultPacketTimeout is as long as the local service waits for the body of a request.
+	defaultPacketTimeout = 30 * time.Second
 )
 
 // ServerOptions are the options of [NewServer]. The zero value of each field but
@@ -37,13 +39,24 @@ type ServerOptions struct {
 	// pong may take, default 20 s.
 	PingInterval time.Duration
 	PingTimeout  time.Duration
-	// MaxPayload bounds one incoming WebSocket message in bytes; default 1,000,000.
-	MaxPayload int64
+	// MaxPayload bounds one incoming packet with all of its attachments, in bytes; default
+	// 1,000,000. PacketTimeout is how long it may take to arrive once its first byte has;
+	// default 30 s.
+	MaxPayload    int64
+	PacketTimeout time.Duration
+	// Reserve, when set, is called before a message of more than 4 KiB is read: it takes n
+	// bytes of memory for the client, or returns false, and then the client is
+	// disconnected. With a negative n it gives them back, because the packet has arrived.
+	Reserve func(h Handshake, n int) bool
+	// PacketRate, if it is not 0, is how many packets a second of one client are handled,
+	// after a burst of up to ten times as many; each 8 KiB of a packet count as one more.
+	// The socket of a client that sends more is not read for a while.
+	PacketRate int
 	// Recovery is how long a session outlives its connection; 0 switches recovery
 	// off. [DefaultRecovery] is the usual value; [Server.SetRecovery] changes it.
 	Recovery time.Duration
 	// SendBuffer bounds the bytes that wait to be sent on one connection; default
-	// 8 MiB. When it is full, the client is disconnected.
+	// 1 MiB. When it is full, the client is disconnected.
 	SendBuffer int
 
 	// Authorize, when set, accepts a handshake or refuses it with an error: the client
@@ -84,7 +97,8 @@ func NewServer(o ServerOptions) *Server {
 	o.PingInterval = cmp.Or(o.PingInterval, defaultPingInterval)
 	o.PingTimeout = cmp.Or(o.PingTimeout, 20*time.Second)
 	o.MaxPayload = cmp.Or(o.MaxPayload, 1_000_000)
-	o.SendBuffer = cmp.Or(o.SendBuffer, 8<<20)
+	o.SendBuffer = cmp.Or(o.SendBuffer, 1<<20)
+	o.PacketTimeout = cmp.Or(o.PacketTimeout, defaultPacketTimeout)
 	if o.Serve == nil {
 		o.Serve = func(ctx context.Context, _ *Session) { <-ctx.Done() }
 	}
@@ -150,7 +164,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(marshal(map[string]any{"code": code, "message": message})) // fails when the client has disconnected
 		return
 	}
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	pings := newBucket(pingRate, pingBurst)
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true,
+		// Clients of this protocol have no use for the pings of WebSocket, each of which is
+		// answered.
+		OnPingReceived: func(context.Context, []byte) bool { return pings.take(1) == 0 },
+	})
 	if err != nil {
 		return // Accept has written the response
 	}
@@ -167,9 +187,10 @@ func (s *Server) accept(t transport, h Handshake) {
 // handshake waits for the client's connect packet (wire-protocol §1.9.2) and ends
 // when a session has taken the connection over or it is closed.
 func (s *Server) handshake(t transport, h Handshake) {
-	door := &door{transport: t, left: maxStranger}
+	client := h // h is completed below, while the door may be read
+	door := newDoor(t, s.opts.PacketTimeout, func(n int) bool { return s.opts.Reserve == nil || s.opts.Reserve(client, n) })
 	conn := &serverConnection{
-		connection: newConnection(door, s.opts.SendBuffer, &s.wg),
+		connection: newConnection(door, s.opts.SendBuffer, &s.wg, door.complete),
 		heartbeat:  heartbeat{timer: time.NewTimer(s.opts.PingInterval), interval: s.opts.PingInterval, timeout: s.opts.PingTimeout},
 	}
 	conn.out.push(enginePacket(engineOpen, marshal(openPacket{
@@ -208,7 +229,7 @@ func (s *Server) handshake(t transport, h Handshake) {
 			if err != nil {
 				conn.refuse(err)
 			} else {
-				door.open(s.opts.MaxPayload)
+				door.open(int(s.opts.MaxPayload))
 			}
 			if err != nil || !s.admit(conn, h) {
 				conn.close()
@@ -299,35 +320,9 @@ func (c *connection) answer(typ packetType, payload any) {
 // whose token has at most 8 KB.
 const maxStranger = 32 << 10
 
-// door is the transport of a client that may not be authorised: until open is called,
-// Read enforces [maxStranger] and refuses attachments.
-type door struct {
-	transport
-	isOpen atomic.Bool
-	left   int // bytes; used by the reading goroutine only
-}
-
-func (d *door) Read() (message, error) {
-	m, err := d.transport.Read()
-	if err != nil || d.isOpen.Load() {
-		return m, err
-	}
-	if m.binary {
-		return message{}, violation("attachment before the handshake")
-	}
-	if d.left -= len(m.data); d.left < 0 {
-		return message{}, errTooBig
-	}
-	return m, nil
-}
-
-// open ends the restrictions; from now on maxPayload bounds each message, in bytes.
-func (d *door) open(maxPayload int64) {
-	if ws, ok := d.transport.(*webSocket); ok {
-		ws.ws.SetReadLimit(maxPayload)
-	}
-	d.isOpen.Store(true)
-}
+// errNoMemory ends the connection of a client for whose message no memory is left. The
+// session may be recovered.
+var errNoMemory = errors.New("socketio: too much is arriving at once")
 
 // serverConnection is a connection of a server, with its heartbeat.
 type serverConnection struct {

@@ -27,6 +27,9 @@ type Session struct {
 	heartbeat *heartbeat  // of conn
 	pid       string      // the session's secret id; "" without recovery
 	window    *time.Timer // runs in a gap, between two connections
+	packets   *bucket     // nil without a bound for their rate
+	calm      *time.Timer // runs while the connection is not read because of that bound
+	calming   bool
 	inGap     bool
 	ended     bool
 	sent      recoveryBuffer
@@ -37,8 +40,11 @@ type Session struct {
 func (s *Server) startSession(conn *serverConnection, h Handshake) bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Session{
-		endpoint: newEndpoint(), s: s, id: rand.Text(), cancel: cancel,
-		served: make(chan struct{}), window: stoppedTimer(),
+		endpoint: newEndpoint(maxServerPending), s: s, id: rand.Text(), cancel: cancel,
+		served: make(chan struct{}), window: stoppedTimer(), calm: stoppedTimer(),
+	}
+	if s.opts.PacketRate > 0 {
+		c.packets = newBucket(s.opts.PacketRate, burst*s.opts.PacketRate)
 	}
 	c.handshake.Store(&h)
 	if s.recovery.Load() > 0 {
@@ -104,6 +110,9 @@ func (c *Session) run() {
 	served := false
 	for !c.ended || len(c.events.pending) > 0 && !served {
 		in, resumed := c.input()
+		if c.calming {
+			in = nil
+		}
 		var ping <-chan time.Time
 		if c.conn != nil {
 			ping = c.heartbeat.timer.C
@@ -123,6 +132,8 @@ func (c *Session) run() {
 			c.onHeartbeat()
 		case <-c.stall.C:
 			c.lost(TransportError, ErrSlowConsumer)
+		case <-c.calm.C:
+			c.calming = false
 		case <-c.window.C:
 			c.end()
 		case <-c.served:
@@ -178,6 +189,12 @@ func (c *Session) onReceived(r received) {
 	if r.err != nil {
 		c.lost(disconnectReason(r.err))
 		return
+	}
+	if c.packets != nil {
+		if wait := c.packets.take(1 + (len(r.data)+r.packet.args.Size())/packetUnit); wait > 0 {
+			c.calming = true
+			c.calm.Reset(wait)
+		}
 	}
 	heartbeat := c.heartbeat
 	heartbeat.received()
@@ -310,6 +327,7 @@ func (c *Session) end() {
 	c.ended = true
 	c.closeGap()
 	c.stall.Stop()
+	c.calm.Stop()
 	c.sent = recoveryBuffer{}
 	c.s.mu.Lock()
 	delete(c.s.sessions, c.pid)
@@ -331,7 +349,9 @@ const (
 	// session's recovery. Beyond them the oldest events are discarded, and a client that
 	// missed one of those can't recover its session.
 	maxRecoveryEvents = 1024
-	maxRecoveryBytes  = 4 << 20
+	maxRecoveryBytes  = 1 << 20
+	// maxServerPending bounds the bytes of events that were not yet received from Events.
+	maxServerPending = 256 << 10
 )
 
 // recoveryBuffer contains the sent events that the client may have missed

@@ -29,15 +29,48 @@ func newWebSocket(ws *websocket.Conn, limit int64) *webSocket {
 
 func (s *webSocket) Read() (message, error) {
 	typ, data, err := s.ws.Read(context.Background())
-	switch {
-	case err == nil:
-		return message{binary: typ == websocket.MessageBinary, data: data}, nil
-	case errors.Is(err, websocket.ErrMessageTooBig):
-		return message{}, errTooBig
-	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), websocket.CloseStatus(err) != -1:
-		return message{}, io.EOF
+	if err != nil {
+		return message{}, readError(err)
 	}
-	return message{}, fmt.Errorf("socketio: read: %w", err)
+	return message{binary: typ == websocket.MessageBinary, data: data}, nil
+}
+
+// readError returns the error of Read for one of the package websocket.
+func readError(err error) error {
+	switch {
+	case errors.Is(err, websocket.ErrMessageTooBig):
+		return errTooBig
+	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), websocket.CloseStatus(err) != -1:
+		return io.EOF
+	}
+	return fmt.Errorf("socketio: read: %w", err)
+}
+
+// readTo is Read for a server, whose door bounds the time and the memory.
+func (s *webSocket) readTo(d *door) (message, error) {
+	typ, r, err := s.ws.Reader(context.Background())
+	if err != nil {
+		return message{}, readError(err)
+	}
+	d.begin()
+	var data []byte
+	for {
+		if len(data) == cap(data) {
+			size := max(512, 2*cap(data))
+			if err := d.grow(cap(data), size); err != nil {
+				return message{}, err
+			}
+			data = append(make([]byte, 0, size), data...)
+		}
+		n, err := r.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return message{binary: typ == websocket.MessageBinary, data: data}, nil
+		}
+		if err != nil {
+			return message{}, readError(err)
+		}
+	}
 }
 
 func (s *webSocket) Write(m message) error {
