@@ -19,6 +19,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/bench/figures"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 func main() { figures.Main(run) }
@@ -30,6 +31,7 @@ func run(ctx context.Context) error {
 	}
 	only := flag.String("rows", strings.Join(names, ","), "`scenarios` to run, separated by commas; may be empty with -steady")
 	runs := flag.Int("runs", 0, "`number` of runs of each client; 0 is each scenario's own")
+	encrypted := flag.Bool("tls", false, "measure every scenario over TLS")
 	steady := flag.Duration("steady", 0, "also `how long` a session talks, to see whether it grows and what it takes")
 	file := flag.String("json", "", "`file` for the rows")
 	flag.Parse()
@@ -46,7 +48,14 @@ func run(ctx context.Context) error {
 	if err := bundle.Run(); err != nil {
 		return fmt.Errorf("bundle the plain client: %w", err)
 	}
-	browser, err := browsertest.Start(ctx, browsertest.Options{Flags: []string{"--autoplay-policy=no-user-gesture-required"}})
+	certificate, err := localservice.NewCertificate()
+	if err != nil {
+		return err
+	}
+	browser, err := browsertest.Start(ctx, browsertest.Options{Flags: []string{
+		"--autoplay-policy=no-user-gesture-required",
+		"--ignore-certificate-errors-spki-list=" + localservice.CertificateHash(certificate),
+	}})
 	if err != nil {
 		return err
 	}
@@ -54,7 +63,7 @@ func run(ctx context.Context) error {
 
 	// The first visit in a browser starts processes that later visits use.
 	warmUp := scenario{name: "warm-up", runs: 1, page: visit}
-	if _, err := warmUp.measure(ctx, browser); err != nil {
+	if _, err := warmUp.measure(ctx, browser, certificate); err != nil {
 		return err
 	}
 	var rows []figures.Row
@@ -69,10 +78,11 @@ func run(ctx context.Context) error {
 		if !slices.Contains(selected, s.name) {
 			continue
 		}
+		s.tls = s.tls || *encrypted
 		if *runs > 0 {
 			s.runs = *runs
 		}
-		results, err := s.measure(ctx, browser)
+		results, err := s.measure(ctx, browser, certificate)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log"
@@ -30,6 +31,9 @@ type scenario struct {
 	slow float64
 	// line limits the download.
 	line bool
+	// tls encrypts everything, so that each new connection costs its handshakes. The line is then that of the service, because
+	// the browser's limits don't delay handshakes.
+	tls bool
 	// again measures repeated visits of a page instead of the first one.
 	again bool
 	rows  func(results) []figures.Row
@@ -57,9 +61,16 @@ var clients = []string{"plain", "ours"}
 type results map[string][]figure
 
 // measure runs the clients alternately.
-func (s *scenario) measure(ctx context.Context, b *browsertest.Browser) (all results, err error) {
-	link := netem.Conditions{Delay: s.roundTrip / 2}
-	service, err := startService(ctx, link)
+func (s *scenario) measure(ctx context.Context, b *browsertest.Browser, certificate *tls.Certificate) (all results, err error) {
+	rest := netem.Conditions{Delay: s.roundTrip / 2}
+	http, encryption := rest, (*tls.Certificate)(nil)
+	if s.tls {
+		encryption = certificate
+	}
+	if s.tls && s.line {
+		http = netem.Conditions{Delay: lineLatency / 2, Bandwidth: lineRate}
+	}
+	service, err := startService(ctx, http, rest, encryption)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +140,7 @@ func (s *scenario) once(ctx context.Context, service *service, p *browsertest.Pa
 			return nil, err
 		}
 	}
-	if s.line {
+	if s.line && !s.tls {
 		if err := p.SetDownload(ctx, lineLatency, lineRate); err != nil {
 			return nil, err
 		}
@@ -235,6 +246,12 @@ var scenarios = []scenario{
 			r.row("import to first word, cold, 9 Mbit/s and 60 ms", "importToWord", none),
 			in("kB", 1e3, r.row("bytes of modules and program", "bytes", none)),
 			in("MB", 1e6, r.row("heap after one session, WebAssembly memory included", "heap", none)),
+		}
+	}},
+	{name: "cold-tls", runs: 5, page: visit, roundTrip: lineLatency, line: true, tls: true, rows: func(r results) []figures.Row {
+		return []figures.Row{
+			r.row("import to first frame, cold, TLS, 9 Mbit/s and 60 ms for everything", "importToFrame", none),
+			r.row("import to ready, cold, TLS, 9 Mbit/s and 60 ms for everything", "ready", none),
 		}
 	}},
 	{name: "cold-slow", runs: 5, page: visit, line: true, slow: 4, rows: func(r results) []figures.Row {

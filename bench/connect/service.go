@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"io/fs"
 	"os"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/pageserver"
 )
 
 // service is the local service, which runs in this process and serves the measured page.
@@ -17,13 +20,18 @@ type service struct {
 	files *countedFiles
 }
 
-func startService(ctx context.Context, link netem.Conditions) (*service, error) {
+// unlimited lets one page do everything again and again.
+var unlimited = quota.Limit{Token: -1, Address: -1}
+
+// startService starts a service on links with these conditions, with TLS if certificate is not nil.
+func startService(ctx context.Context, http, rest netem.Conditions, certificate *tls.Certificate) (*service, error) {
 	files := &countedFiles{FS: os.DirFS(".")}
 	s, err := localservice.Start(ctx, localservice.Options{
 		Voice:   "builtin", // the same on every machine
-		Sockets: link, HTTP: link, Relay: link,
-		Quotas: localservice.Quotas{CallsPerToken: -1, CallsPerAddress: -1, RelayPerLogin: -1, RelayPerAddress: -1},
-		Pages:  files, Page: "/bench/connect/page/",
+		Sockets: rest, HTTP: http, Relay: rest,
+		Certificate: certificate,
+		Quotas:      localservice.Quotas{Calls: unlimited, Offers: unlimited, Relay: unlimited},
+		Pages:       &pageserver.Files{FS: files, Paths: []string{"bench/connect/page", "build/bench", "js/dist"}}, Page: "/bench/connect/page/",
 	})
 	return &service{s, files}, err
 }

@@ -28,7 +28,7 @@ const (
 // measureSteady measures both clients at the same time, each in a page of its own, first while the agent is silent and
 // then while it talks.
 func measureSteady(ctx context.Context, b *browsertest.Browser, d time.Duration) (_ []figures.Row, err error) {
-	service, err := startService(ctx, netem.Conditions{})
+	service, err := startService(ctx, netem.Conditions{}, netem.Conditions{}, nil)
 	if err != nil {
 		return nil, err
 	}

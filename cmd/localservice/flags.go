@@ -5,15 +5,18 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/pageserver"
 )
 
 // keyVariable is the environment variable with the API key of the endpoints. It is
@@ -69,6 +72,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "TCP `address` of HTTP and sockets; port 0 takes a free one")
 	f.StringVar(&turn, "turn-listen", "127.0.0.1:0", "`addresses` of the TURN relay, UDP and TCP, separated by commas")
 	f.StringVar(&o.MediaAddr, "media-addr", "127.0.0.1:0", "UDP `address` of pictures and voices; the relay has to reach it")
+	encrypted := f.Bool("tls", false, "serve https and wss, with a certificate made at the start; prints how Chromium accepts it")
 	f.BoolVar(&o.AllowPublic, "allow-public", false, "permit addresses that other machines can reach")
 	f.Func("allow-host", "further host `name` that the service is called by; may be repeated", appendTo(&o.AllowHosts))
 	f.Func("allow-tool-host", "`name` of a host that api tools may call, beside loopback; may be repeated", appendTo(&o.ToolHosts))
@@ -96,6 +100,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.DurationVar(&o.Timing.WakeUp, "wake-up", 0, "a user's silence before the agent asks; 0 is off")
 	f.DurationVar(&o.Timing.Goodbye, "goodbye", 0, "a user's silence after that before the agent hangs up; 0 is off")
 	f.IntVar(&o.MaxCalls, "max-calls", 0, "pictures and voices at once; 0 is 64")
+	f.Func("quota", "`name=token/address/total`: what one token, one address and all clients may take; may be repeated", o.Quotas.Set)
 	f.StringVar(&pagesDir, "pages", "", "`directory` with example/ and js/dist/; empty looks here and above")
 	f.BoolVar(&o.PageControl, "page-control", false, "let the service's own pages give the commands of the control address")
 	f.BoolVar(&c.stdin, "stdin", false, "end when standard input ends, as it does with the program that started the service")
@@ -109,10 +114,29 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	}
 	key := os.Getenv(keyVariable)
 	o.Chat.Key, o.Speech.Key, o.Transcription.Key = key, key, key
+	if *encrypted {
+		if err := c.makeCertificate(); err != nil {
+			return nil, err
+		}
+	}
 	for address := range strings.SplitSeq(turn, ",") {
 		o.TURNListen = append(o.TURNListen, strings.TrimSpace(address))
 	}
 	return c, errors.Join(c.readLinks(links), c.readScript(script), c.findPages(pagesDir), c.openKnowledge(knowledge))
+}
+
+// makeCertificate makes the certificate for every host name of the service that is known before it listens.
+func (c *config) makeCertificate() (err error) {
+	o := &c.options
+	hosts := slices.Clone(o.AllowHosts)
+	if u, err := url.Parse(o.PublicURL); err == nil && u.Hostname() != "" {
+		hosts = append(hosts, u.Hostname())
+	}
+	if host, _, err := net.SplitHostPort(o.Addr); err == nil && host != "" {
+		hosts = append(hosts, host)
+	}
+	o.Certificate, err = localservice.NewCertificate(hosts...)
+	return err
 }
 
 // readLinks reads "conditions" or "name:conditions;name:conditions".
@@ -165,12 +189,6 @@ func (c *config) openKnowledge(dir string) error {
 	return nil
 }
 
-// The served parts of the project's directory.
-const (
-	exampleDir = "example"
-	bundleDir  = "js/dist"
-)
-
 // examplePages are the example pages; the service's root redirects to the first.
 var examplePages = []struct{ path, about string }{
 	{"/example/avatar/", "a face and a voice"},
@@ -192,7 +210,11 @@ func (c *config) findPages(dir string) error {
 	if err != nil {
 		return fmt.Errorf("-pages: %w", err)
 	}
-	c.options.Pages, c.options.Page = shown{root.FS()}, examplePages[0].path
+	paths := []string{"example/shared", "js/dist"}
+	for _, p := range examplePages {
+		paths = append(paths, strings.Trim(p.path, "/"))
+	}
+	c.options.Pages, c.options.Page = &pageserver.Files{FS: root.FS(), Paths: paths}, examplePages[0].path
 	return nil
 }
 
@@ -213,17 +235,4 @@ func nearest() string {
 		}
 		dir = parent
 	}
-}
-
-// shown restricts a directory to the files of the pages, because a checkout contains
-// others.
-type shown struct{ files fs.FS }
-
-func (s shown) Open(name string) (fs.File, error) {
-	for _, dir := range []string{exampleDir, bundleDir} {
-		if name == dir || strings.HasPrefix(name, dir+"/") {
-			return s.files.Open(name)
-		}
-	}
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }

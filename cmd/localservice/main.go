@@ -82,15 +82,20 @@ func greet(w io.Writer, info localservice.Info) error {
 	for _, a := range info.Agents {
 		names += " " + a.Name
 	}
+	accepted := ""
+	if info.CertificateHash != "" {
+		accepted = "\n  Chromium  accepts the certificate with --ignore-certificate-errors-spki-list=" + info.CertificateHash +
+			"\n            and a profile of its own (--user-data-dir)"
+	}
 	_, err := fmt.Fprintf(w, `The local service is ready.
 
   Open      %s
   Agents   %s
-  Service   %s
+  Service   %s%s
   Relay     %s
   Control   %s
 
 Ctrl-C ends it. -json prints everything a program needs, -help lists the flags.
-`, pages, names, info.GenieURL, info.TURNServerURL, info.ControlURL)
+`, pages, names, info.GenieURL, accepted, info.TURNServerURL, info.ControlURL)
 	return err
 }

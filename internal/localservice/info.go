@@ -28,6 +28,9 @@ type Info struct {
 	PartnerID   int64  `json:"partnerId"`
 	AdminSecret string `json:"adminSecret"` // mints tokens; must not reach a page
 
+	// CertificateHash is that of Options.Certificate, as the function of this name returns it; "" without TLS.
+	CertificateHash string `json:"certificateHash,omitempty"`
+
 	ControlURL   string `json:"controlUrl"`
 	ControlToken string `json:"controlToken"` // for Authorization: Bearer
 
@@ -138,14 +141,15 @@ func (s *Service) turnServer() string {
 }
 
 // origin returns the URL of a listener, with 127.0.0.1 for one that listens on all
-// interfaces.
-func origin(l net.Listener) string {
+// interfaces. The scheme is http, or https.
+func origin(scheme string, l net.Listener) string {
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
-		return "http://" + l.Addr().String()
+		return scheme + "://" + l.Addr().String()
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return strings.TrimSuffix("http://"+net.JoinHostPort(host, port), ":80")
+	standard := map[string]string{"http": ":80", "https": ":443"}[scheme]
+	return strings.TrimSuffix(scheme+"://"+net.JoinHostPort(host, port), standard)
 }

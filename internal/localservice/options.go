@@ -2,6 +2,7 @@ package localservice
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/pageserver"
 )
 
 // Options configure a service. The zero value is a service on free ports of loopback,
@@ -30,6 +32,9 @@ type Options struct {
 	// PublicURL replaces Addr in the replies to clients, as in "https://agent.example"
 	// behind a proxy that terminates TLS.
 	PublicURL string
+	// Certificate makes Addr serve https and wss instead of http and ws; [NewCertificate] makes one, which clients have to be
+	// told to accept. The relay and the control address stay as they are.
+	Certificate *tls.Certificate
 	// AllowPublic permits the addresses above to be outside loopback. The control
 	// address is on loopback always.
 	AllowPublic bool
@@ -85,44 +90,26 @@ type Options struct {
 	// MaxCalls is how many calls, i.e. pictures with a voice or voices alone, there can
 	// be at once; default 64.
 	MaxCalls int
-	// Quotas of one client.
+	// Quotas of one client; see [QuotaInfos] for the defaults.
 	Quotas Quotas
+	// Limits of HTTP, on both addresses. Its Logger is that below.
+	Limits pageserver.Limits
 	// Timing of the sessions.
 	Timing live.Timing
 
-	// Pages are files to serve to a browser, nil for none; Page is the path of the
-	// one to open.
-	Pages fs.FS
+	// Pages are files to serve to a browser, nil for none, with a policy that the service
+	// sets; Page is the path of the one to open.
+	Pages *pageserver.Files
 	Page  string
 
 	Logger *slog.Logger // nil discards
 }
 
-// Quotas bound what one token and one client's address may use. Zero means the default, a
-// negative number no limit.
-type Quotas struct {
-	// CallsPerToken and CallsPerAddress are calls at once, see MaxCalls; default a
-	// quarter and three quarters of MaxCalls, at least one.
-	CallsPerToken, CallsPerAddress int
-	// RelayPerLogin and RelayPerAddress are relayed addresses at once, of 1,024;
-	// default 256 and 768. A page needs up to eight.
-	RelayPerLogin, RelayPerAddress int
-	// ThreadsPerToken and ThreadsPerAddress are new threads in an hour; default
-	// 1,000 and 10,000.
-	ThreadsPerToken, ThreadsPerAddress int
-}
-
-func (q *Quotas) setDefaults(maxCalls int) {
-	q.CallsPerToken = cmp.Or(q.CallsPerToken, max(1, maxCalls/4))
-	q.CallsPerAddress = cmp.Or(q.CallsPerAddress, max(1, maxCalls*3/4))
-	q.ThreadsPerToken = cmp.Or(q.ThreadsPerToken, 1000)
-	q.ThreadsPerAddress = cmp.Or(q.ThreadsPerAddress, 10_000)
-}
-
 // Defaults of [Options].
 const (
-	defaultAddr     = "127.0.0.1:0"
-	defaultMaxCalls = 64
+	defaultAddr = "127.0.0.1:0"
+	// DefaultMaxCalls is that of [Options.MaxCalls].
+	DefaultMaxCalls = 64
 
 	// defaultIdleThread is that of the real service (wire-protocol §8.9).
 	defaultIdleThread = 10 * time.Minute
@@ -154,7 +141,7 @@ func (o *Options) setDefaults() {
 		}
 	}
 	if o.MaxCalls == 0 {
-		o.MaxCalls = defaultMaxCalls
+		o.MaxCalls = DefaultMaxCalls
 	}
 	o.RelayLogin = cmp.Or(o.RelayLogin, token.MaxUserTTL)
 	o.IdleThread = cmp.Or(o.IdleThread, defaultIdleThread)
@@ -162,6 +149,7 @@ func (o *Options) setDefaults() {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.Limits.Logger = o.Logger
 }
 
 // checkAddresses returns an error for addresses that other machines can reach, unless

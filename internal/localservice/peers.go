@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/recognizer"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 )
@@ -27,8 +28,8 @@ type mediaFactory struct {
 var _ live.Media = (*mediaFactory)(nil)
 
 // OpenVideo implements [live.Media].
-func (f *mediaFactory) OpenVideo(room string) (live.Downlink, string, string, error) {
-	stream := f.peers.NewStream(room)
+func (f *mediaFactory) OpenVideo(by quota.Client, room string) (live.Downlink, string, string, error) {
+	stream := f.peers.NewStream(by, room)
 	return downlink{stream}, stream.ID(), stream.URL(f.base), nil
 }
 
@@ -38,8 +39,8 @@ type downlink struct{ *media.Stream }
 func (d downlink) Stats() any { return d.Stream.Stats() }
 
 // OpenVoice implements [live.Media].
-func (f *mediaFactory) OpenVoice() (live.VoicePeer, error) {
-	return voicePeer{f.peers.NewVoice()}, nil
+func (f *mediaFactory) OpenVoice(by quota.Client) (live.VoicePeer, error) {
+	return voicePeer{f.peers.NewVoice(by)}, nil
 }
 
 // voicePeer adapts a voice without a picture to [live.VoicePeer].
@@ -92,13 +93,13 @@ type microphone struct {
 var _ live.Microphone = (*microphone)(nil)
 
 // OpenMicrophone implements [live.Media].
-func (f *mediaFactory) OpenMicrophone(handler live.SpeechHandler, tapOnly bool) (live.Microphone, error) {
+func (f *mediaFactory) OpenMicrophone(by quota.Client, handler live.SpeechHandler, tapOnly bool) (live.Microphone, error) {
 	m := &microphone{
 		tapOnly:  tapOnly,
 		listener: recognizer.NewListener(f.transcriber(), func(e recognizer.Event) { report(handler, e, f.log) }),
 	}
 	m.open.Store(!tapOnly)
-	m.Microphone = f.peers.NewMicrophone(func(pcm []int16) {
+	m.Microphone = f.peers.NewMicrophone(by, func(pcm []int16) {
 		if m.open.Load() {
 			m.listener.Hear(pcm)
 		}

@@ -2,14 +2,18 @@ package localservice_test
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/pion/turn/v5"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
@@ -17,7 +21,7 @@ import (
 // one address, a client leaves slots and threads for a newcomer.
 func TestQuotasLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
-	info := servicetest.Start(t, localservice.Options{MaxCalls: 8, Script: script(fine), Quotas: localservice.Quotas{ThreadsPerToken: 20}}).Info()
+	info := servicetest.Start(t, localservice.Options{MaxCalls: 8, Script: script(fine), Quotas: localservice.Quotas{Threads: quota.Limit{Token: 20}}}).Info()
 	call := func(from, ks string) (got bool) {
 		s := dialFrom(t, info, from)
 		t.Cleanup(func() { _ = s.ws.CloseNow() })
@@ -73,6 +77,112 @@ func TestQuotasLeaveRoomForOthers(t *testing.T) {
 	}
 	if status := begin(next); status != http.StatusOK {
 		t.Errorf("the newcomer's thread: status %d", status)
+	}
+}
+
+var write = flag.Bool("write", false, "write the table of the quotas into docs/local-service.md")
+
+// TestQuotasAreDocumented: docs/local-service.md has the quotas as they are declared.
+func TestQuotasAreDocumented(t *testing.T) {
+	const file, end = "../../docs/local-service.md", "<!-- end of the table -->"
+	var table strings.Builder
+	table.WriteString("\n| `-quota` | What | For a token | For an address | For all | Because |\n| --- | --- | --- | --- | --- | --- |\n")
+	for _, info := range localservice.QuotaInfos(localservice.DefaultMaxCalls) {
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", info.Name, info.What,
+			number(info.Default.Token), number(info.Default.Address), number(info.Default.Total), info.Why)
+	}
+	table.WriteString("\n")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, _ := strings.Cut(string(text), "<!-- go test -run TestQuotasAreDocumented")
+	mark, rest, _ := strings.Cut(rest, "-->\n")
+	old, tail, found := strings.Cut(rest, end)
+	if !found {
+		t.Fatal("there is no place for the table")
+	}
+	if *write {
+		text = []byte(head + "<!-- go test -run TestQuotasAreDocumented" + mark + "-->\n" + table.String() + end + tail)
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if old != table.String() {
+		t.Errorf("%s is not as declared; the flag -write writes it:\n%s", file, table.String())
+	}
+}
+
+// number returns a limit as it is written in a document.
+func number(n int) string {
+	if n < 1 {
+		return "–"
+	}
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func TestQuotaFlag(t *testing.T) {
+	t.Parallel()
+	var q localservice.Quotas
+	for _, text := range []string{"sockets=64", "peers=/2000/3000", "turns=-1"} {
+		if err := q.Set(text); err != nil {
+			t.Error(err)
+		}
+	}
+	if q.Sockets != (quota.Limit{Token: 64}) || q.Peers != (quota.Limit{Address: 2000, Total: 3000}) || q.Turns != (quota.Limit{Token: -1}) {
+		t.Errorf("got %+v", q)
+	}
+	for _, text := range []string{"", "sockets", "sockets=", "sockets=a", "sockets=1/2/3/4", "socket=1"} {
+		if err := q.Set(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+// TestTurnsAreCounted by their size.
+func TestTurnsAreCounted(t *testing.T) {
+	t.Parallel()
+	info := servicetest.Start(t, localservice.Options{Script: script(fine), Quotas: localservice.Quotas{Turns: quota.Limit{Token: 5}}}).Info()
+	ks := initialise(t, info, "silent").KS
+	ask := func(text string) int {
+		status, _ := postJSON(t, info.GenieURL+"/assistant/converse", ks, `{"userMessage":"`+text+`"}`)
+		return status
+	}
+	for i, want := range []int{200, 200, 429, 200, 429} {
+		text := "Hello"
+		if i == 1 || i == 2 {
+			text = strings.Repeat("x", 2000)
+		}
+		if got := ask(text); got != want {
+			t.Errorf("turn %d: status %d, want %d", i, got, want)
+		}
+	}
+}
+
+// TestSocketsOfATokenAreCounted, also those that are gone and may be recovered.
+func TestSocketsOfATokenAreCounted(t *testing.T) {
+	t.Parallel()
+	info := servicetest.Start(t, localservice.Options{Quotas: localservice.Quotas{Sockets: quota.Limit{Token: 2}}}).Info()
+	ks := initialise(t, info, "silent").KS
+	enter := func(ks string) *intruder {
+		s := dialSocket(t, info)
+		t.Cleanup(func() { _ = s.ws.CloseNow() })
+		s.send(`40{"token":"` + ks + `"}`)
+		return s
+	}
+	first, second := enter(ks), enter(ks)
+	if !first.until(`42["onServerConnected"`) || !second.until(`42["onServerConnected"`) {
+		t.Fatal("not connected")
+	}
+	_ = second.ws.CloseNow()
+	if third := enter(ks); !third.until(`42["throwToNoAgent"`) {
+		t.Error("a third socket was let in")
+	}
+	if other := enter(initialise(t, info, "silent").KS); !other.until(`42["onServerConnected"`) {
+		t.Error("the socket of another token was refused")
 	}
 }
 

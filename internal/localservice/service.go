@@ -3,6 +3,7 @@ package localservice
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,21 +22,16 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
-	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/pageserver"
 )
 
 const (
-	// headerTimeout and maxHeader bound the start of a request.
-	headerTimeout = 10 * time.Second
-	maxHeader     = 64 << 10
-	// idleTimeout is how long a connection may wait for its next request.
-	idleTimeout = 2 * time.Minute
 	// goodbye is how long Close waits for requests in progress.
 	goodbye = 2 * time.Second
 	// fallbackUser and fallbackPassword are the relay login of clients without
@@ -124,7 +120,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	talk := dialogue.New(dialogue.Config{
 		Store: s.store, Brain: journal, Tools: tools, Logger: s.log,
 		Site:      func() string { return s.info.GenieURL }, // known once something listens
-		NewThread: newThreads(o.Quotas),
+		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas),
 	})
 	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, Log: s.log})
 	if err != nil {
@@ -135,14 +131,16 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	for _, l := range links {
 		s.onClose(func() error { l.Close(); return nil })
 	}
-	peers, err := media.New(media.Config{Addr: o.MediaAddr, NewPicture: newPicture, Log: s.log})
+	peers, err := media.New(media.Config{
+		Addr: o.MediaAddr, NewPicture: newPicture, Peers: o.Quotas.Peers, Offers: o.Quotas.Offers, Log: s.log,
+	})
 	if err != nil {
 		return err
 	}
 	s.onClose(func() error { peers.Close(); return nil })
 	relayed := relay.Config{
 		Listen: o.TURNListen, Peers: []netip.AddrPort{peers.Addr()}, Link: links["relay"], Logger: s.log,
-		UserQuota: o.Quotas.RelayPerLogin, AddressQuota: o.Quotas.RelayPerAddress, StaticLife: o.RelayLogin,
+		Allocations: o.Quotas.Relay, Conns: o.Quotas.RelayConns, StaticLife: o.RelayLogin,
 	}
 	if !o.AllowPublic { // the login is public
 		relayed.StaticUser, relayed.StaticPassword = fallbackUser, fallbackPassword
@@ -158,9 +156,14 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
+	scheme, secure := "http", (*tls.Config)(nil)
+	if o.Certificate != nil {
+		scheme, secure = "https", &tls.Config{Certificates: []tls.Certificate{*o.Certificate}}
+		s.info.CertificateHash = CertificateHash(o.Certificate)
+	}
 	base := o.PublicURL
 	if base == "" {
-		base = origin(listener)
+		base = origin(scheme, listener)
 	}
 	s.info.setBases(base)
 	s.info.TURNServerURL = s.turnServer()
@@ -171,13 +174,13 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	factory := &mediaFactory{peers: peers, base: base, transcriber: s.transcribers(script, o), log: s.log}
 	s.hub = live.NewHub(live.Config{
 		Dialogue: talk, Threads: s.store, Tokens: tokens, Voice: speaker, Media: factory,
-		MediaURL: base, MaxCalls: o.MaxCalls, CallsPerToken: o.Quotas.CallsPerToken, CallsPerAddress: o.Quotas.CallsPerAddress, Timing: o.Timing, Logger: s.log,
+		MediaURL: base, Calls: o.Quotas.Calls, Sockets: o.Quotas.Sockets, SocketBytes: o.Quotas.SocketBytes, Timing: o.Timing, Logger: s.log,
 	})
 	tokens.OnEnd(s.hub.TokenEnded)
 	sockets := socketio.NewServer(socketio.ServerOptions{
 		Recovery:  recovery(o.Recovery),
-		Authorize: s.hub.Authorize,
-		Serve:     func(ctx context.Context, c *socketio.Session) { s.hub.Serve(ctx, c) },
+		Authorize: s.hub.Authorize, Reserve: s.hub.Reserve, PacketRate: live.PacketRate,
+		Serve: func(ctx context.Context, c *socketio.Session) { s.hub.Serve(ctx, c) },
 	})
 	routes := http.NewServeMux()
 	routes.Handle(live.SocketPath, sockets)
@@ -188,10 +191,10 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	}
 	if o.Pages != nil {
 		routes.Handle("GET /{$}", http.RedirectHandler(o.Page, http.StatusFound))
-		routes.Handle("/", &pages{o.Pages, contentPolicy(base)})
+		routes.Handle("/", &pageserver.Files{FS: o.Pages.FS, Paths: o.Pages.Paths, Policy: contentPolicy(base)})
 	}
 	routes.HandleFunc("GET "+infoPath, s.serveInfo)
-	control, err := s.startControl(controlapi.Config{
+	control, err := s.startControl(o.Limits, controlapi.Config{
 		Hub: s.hub, Recovery: sockets, Media: peers, Links: links, Journal: journal, Completions: s.store, Script: scripted, Logger: s.log,
 	})
 	if err != nil {
@@ -200,19 +203,11 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if o.PageControl {
 		routes.Handle(controlPath+"/", s.pageControl(control))
 	}
-	s.serve(netem.Listener(listener, links["http"]), onLinks(newGate(o).wrap(routes), links["sockets"], links["http"]))
+	s.serve(o.Limits, netem.Listener(o.Limits.Listen(listener), links["http"]), secure, onLinks(newGate(o).wrap(routes), links["sockets"], links["http"]))
 	s.onClose(sockets.Close) // before the HTTP server, which would not wait for its sockets
 
 	s.completeIdle(o.IdleThread)
 	return nil
-}
-
-// newThreads returns the quota check for new threads.
-func newThreads(q Quotas) func(tokenID string, from netip.Addr) bool {
-	hour := &quota.Rate{Window: time.Hour}
-	return func(tokenID string, from netip.Addr) bool {
-		return hour.Take(map[string]int{"token " + tokenID: q.ThreadsPerToken, "address " + from.String(): q.ThreadsPerAddress})
-	}
 }
 
 // apiPrefixes are the beginnings of the API's paths (service.md).
@@ -255,15 +250,15 @@ func (s *Service) completeIdle(after time.Duration) {
 
 // startControl opens the control address, a port of its own that is on loopback whatever
 // the other addresses are, and returns its handler.
-func (s *Service) startControl(c controlapi.Config) (http.Handler, error) {
+func (s *Service) startControl(l pageserver.Limits, c controlapi.Config) (http.Handler, error) {
 	listener, err := net.Listen("tcp", defaultAddr)
 	if err != nil {
 		return nil, err
 	}
-	s.info.ControlURL, s.info.ControlToken = origin(listener), rand.Text()
+	s.info.ControlURL, s.info.ControlToken = origin("http", listener), rand.Text()
 	c.Token = s.info.ControlToken
 	control := controlapi.New(c)
-	s.serve(listener, loopback.wrap(control))
+	s.serve(l, l.Listen(listener), nil, loopback.wrap(control))
 	return control, nil
 }
 
@@ -293,20 +288,27 @@ func onLinks(next http.Handler, sockets, rest *netem.Link) http.Handler {
 		if r.URL.Path == live.SocketPath {
 			link = sockets
 		}
-		netem.Redirect(r.Context().Value(connection{}).(net.Conn), link)
+		c := r.Context().Value(connection{}).(net.Conn)
+		if encrypted, ok := c.(*tls.Conn); ok {
+			c = encrypted.NetConn()
+		}
+		netem.Redirect(c, link)
 		next.ServeHTTP(w, r)
 	})
 }
 
-// serve runs an HTTP server until Close.
-func (s *Service) serve(l net.Listener, h http.Handler) {
-	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader, IdleTimeout: idleTimeout,
-		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connection{}, c) },
-	}
+// serve runs an HTTP server until Close, with TLS if secure is not nil.
+func (s *Service) serve(l pageserver.Limits, ln net.Listener, secure *tls.Config, h http.Handler) {
+	server := l.Server(h)
+	server.TLSConfig = secure
+	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)
+	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connection{}, c) }
 	s.tasks.Go(func() {
-		if err := server.Serve(accept.Listener(l, s.log)); !errors.Is(err, http.ErrServerClosed) {
+		run := server.Serve
+		if secure != nil {
+			run = func(ln net.Listener) error { return server.ServeTLS(ln, "", "") }
+		}
+		if err := run(accept.Listener(ln, s.log)); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("http server ended", "err", err)
 		}
 	})

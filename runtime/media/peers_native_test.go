@@ -17,6 +17,7 @@ import (
 	pionmedia "github.com/pion/webrtc/v4/pkg/media"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -286,7 +287,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 	})
 	ctx := testContext(t)
 	h := &hearing{loud: make(chan float64, 1)}
-	mic := s.media.NewMicrophone(h.hear)
+	mic := s.media.NewMicrophone(quota.Client{}, h.hear)
 	defer mic.Close()
 	u := p.NewPublisher(j.notify)
 	defer u.Close()

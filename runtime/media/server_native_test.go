@@ -21,6 +21,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	server "github.com/agentruntime/agentruntime/internal/localservice/media"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	face "github.com/agentruntime/agentruntime/internal/localservice/renderer"
 )
@@ -143,7 +144,7 @@ func (s *testService) count(method string) int {
 func (s *testService) stream() (*server.Stream, string) { return s.streamAt(s.http.URL) }
 
 func (s *testService) streamAt(base string) (*server.Stream, string) {
-	stream := s.media.NewStream("room")
+	stream := s.media.NewStream(quota.Client{}, "room")
 	stream.Play(0, tone(time.Minute), 16000)
 	return stream, stream.URL(base)
 }
@@ -169,7 +170,7 @@ func (s *testService) microphone(w http.ResponseWriter, r *http.Request) {
 	m := s.mics[id]
 	if m == nil {
 		m = &hearing{loud: make(chan float64, 1)}
-		m.mic = s.media.NewMicrophone(m.hear) // ends with the server
+		m.mic = s.media.NewMicrophone(quota.Client{}, m.hear) // ends with the server
 		s.mics[id] = m
 	}
 	s.mu.Unlock()

@@ -1,13 +1,17 @@
 // Package accept keeps listeners running after temporary errors: a service must not
-// end because, for example, its process has no file descriptor left.
+// end because, for example, its process has no file descriptor left. It also bounds how
+// many connections one address may have.
 package accept
 
 import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 )
 
 // Bounds of the wait after an error; it doubles from one error to the next.
@@ -52,4 +56,43 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()
+}
+
+// Limit returns ln with an Accept that closes connections beyond a limit at once. The limit
+// is that for an address and for all; connections have no token.
+func Limit(ln net.Listener, limit quota.Limit) net.Listener {
+	return &limited{Listener: ln, count: quota.Count{Limit: limit}}
+}
+
+type limited struct {
+	net.Listener
+	count quota.Count
+}
+
+func (l *limited) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := quota.Client{}
+		if addr, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
+			from.Addr = addr.Addr()
+		}
+		if l.count.Take(from, 1) {
+			return &counted{Conn: c, free: sync.OnceFunc(func() { l.count.Free(from, 1) })}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// counted is a connection that counts until it is closed.
+type counted struct {
+	net.Conn
+	free func()
+}
+
+func (c *counted) Close() error {
+	c.free()
+	return c.Conn.Close()
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 )
 
 // failing is a listener that fails a number of times before it accepts.
@@ -67,4 +69,51 @@ func TestCloseEndsTheWait(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
+}
+
+// TestLimit: connections beyond it are closed, and count no more once they are.
+func TestLimit(t *testing.T) {
+	bare, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln := Limit(bare, quota.Limit{Address: 2})
+	defer ln.Close()
+	accepted := make(chan net.Conn)
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				close(accepted)
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func(from string) net.Conn {
+		t.Helper()
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		c, err := d.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	dial("127.0.0.2")
+	first := <-accepted
+	dial("127.0.0.2")
+	<-accepted
+	third := dial("127.0.0.2")
+	if n, err := third.Read(make([]byte, 1)); err == nil {
+		t.Errorf("read %d bytes of a third connection", n)
+	}
+	dial("127.0.0.3")
+	<-accepted
+	_, _ = first.Close(), first.Close()
+	dial("127.0.0.2")
+	<-accepted
+	if n := ln.(*limited).count.Total(); n != 3 {
+		t.Errorf("%d connections are counted, want 3", n)
+	}
 }

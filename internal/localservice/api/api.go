@@ -23,8 +23,9 @@ import (
 // segment goes out (local-service choice E1).
 const DefaultKeepalive = 10 * time.Second
 
-// DefaultBodyTimeout is how long a client may take to send the body of a request.
-const DefaultBodyTimeout = 30 * time.Second
+// DefaultStall is how long a client may leave a part of a streamed reply unread before it
+// counts as gone, so that it can't keep its thread busy.
+const DefaultStall = 30 * time.Second
 
 // Config is the configuration of [New]. Live and the fields after it are optional.
 type Config struct {
@@ -46,7 +47,7 @@ type Config struct {
 	// for this in the preflight.
 	PrivateNetwork bool
 	Keepalive      time.Duration // 0 means DefaultKeepalive
-	BodyTimeout    time.Duration // 0 means DefaultBodyTimeout
+	Stall          time.Duration // 0 means DefaultStall
 }
 
 // Live gives access to the live sessions of threads; [live.Hub] implements it.
@@ -87,8 +88,8 @@ func New(c Config) http.Handler {
 	if c.Keepalive == 0 {
 		c.Keepalive = DefaultKeepalive
 	}
-	if c.BodyTimeout == 0 {
-		c.BodyTimeout = DefaultBodyTimeout
+	if c.Stall == 0 {
+		c.Stall = DefaultStall
 	}
 	s := &server{Config: c, log: c.Logger}
 	mux := http.NewServeMux()
@@ -139,8 +140,8 @@ func New(c Config) http.Handler {
 	return s.wrap(mux)
 }
 
-// wrap gives every request a request id, CORS headers, limits on the size and the
-// time of its body, and one log line.
+// wrap gives every request a request id, CORS headers, a limit on the size of its body,
+// and one log line. The time for the body is limited by the server of all routes.
 func (s *server) wrap(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -155,9 +156,6 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r.URL.Path))
-		// net/http removes the deadline at the end of the body. A ResponseWriter that
-		// has no deadlines is not that of a real connection and needs none.
-		http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout)) //nolint:errcheck // see above
 		recorder := &recorder{ResponseWriter: w}
 		if _, pattern := mux.Handler(r); pattern == "" {
 			s.noRoute(recorder, r, mux)

@@ -24,6 +24,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
+	"github.com/agentruntime/agentruntime/internal/rawhttp"
+	"github.com/agentruntime/agentruntime/pageserver"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -47,6 +49,12 @@ func (f brainFunc) Answer(ctx context.Context, q *brain.Question, out brain.Sink
 }
 
 func serve(t testing.TB, b brain.Brain, change func(*Config)) *service {
+	t.Helper()
+	return serveWithin(t, pageserver.Limits{}, b, change)
+}
+
+// serveWithin is serve with the limits of the server.
+func serveWithin(t testing.TB, limits pageserver.Limits, b brain.Brain, change func(*Config)) *service {
 	t.Helper()
 	s, err := store.Open("")
 	if err != nil {
@@ -76,7 +84,9 @@ func serve(t testing.TB, b brain.Brain, change func(*Config)) *service {
 		change(&config)
 	}
 	handler := New(config)
-	server := httptest.NewServer(handler)
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = limits.Server(handler)
+	server.Start()
 	t.Cleanup(func() {
 		server.Close()
 		http.DefaultClient.CloseIdleConnections()
@@ -410,7 +420,7 @@ func TestBodiesAreBounded(t *testing.T) {
 
 // TestSlowBodyIsRefused: sending the body has a time limit, reading the reply does not.
 func TestSlowBodyIsRefused(t *testing.T) {
-	v := serve(t, nil, func(c *Config) { c.BodyTimeout = 20 * time.Millisecond })
+	v := serveWithin(t, pageserver.Limits{Request: 50 * time.Millisecond}, nil, nil)
 	for path, kind := range map[string]string{
 		"/assistant/converse":                           "application/json",
 		"/v1/application/appInit":                       "application/json", // reads no body
@@ -445,10 +455,34 @@ func TestBodyTimeoutLeavesTheAnswerAlone(t *testing.T) {
 			return ctx.Err()
 		}
 	})
-	v := serve(t, slow, func(c *Config) { c.BodyTimeout = timeout })
+	v := serveWithin(t, pageserver.Limits{Request: timeout}, slow, nil)
 	reply := v.post("/assistant/converse", v.conversation(store.Receptionist, "ann"), `{"userMessage":"hi"}`)
 	if !strings.Contains(reply.body, "Done.") {
 		t.Errorf("got %s", reply.body)
+	}
+}
+
+// TestAStreamThatIsNotReadEnds: its turn must not keep the thread busy for ever.
+func TestAStreamThatIsNotReadEnds(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	endless := brainFunc(func(ctx context.Context, _ *brain.Question, out brain.Sink) error {
+		var err error
+		for text := strings.Repeat("word ", 10_000); err == nil; {
+			err = out.Say(text)
+		}
+		ended <- err
+		return err
+	})
+	v := serve(t, endless, func(c *Config) { c.Stall = 100 * time.Millisecond })
+	c := rawhttp.Dial(t, v.url)
+	body := `{"userMessage":"hi"}`
+	fmt.Fprintf(c, "POST /assistant/converse HTTP/1.1\r\nHost: x\r\nAuthorization: KS %s\r\nContent-Length: %d\r\n\r\n%s",
+		v.conversation(store.Receptionist, "ann"), len(body), body)
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("the turn goes on although nothing of it is read")
 	}
 }
 

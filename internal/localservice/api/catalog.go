@@ -10,7 +10,6 @@ import (
 	_ "image/jpeg" // a format of uploads
 	_ "image/png"  // the other one
 	"io"
-	"mime/multipart"
 	"net/http"
 	"strings"
 	"time"
@@ -131,15 +130,20 @@ func (s *server) catalogCreate(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	data, err := uploaded(c.r.MultipartForm)
+	files := c.r.MultipartForm.File["file"]
+	if len(files) != 1 {
+		return nil, missing("file")
+	}
+	file, err := files[0].Open()
 	if err != nil {
 		return nil, err
 	}
-	mediaType, err := checkUpload(&item, data)
+	defer file.Close()
+	mediaType, err := checkUpload(&item, file)
 	if err != nil {
 		return nil, err
 	}
-	if item.AssetID, err = s.Store.AddAsset(c.ctx(), mediaType, data); err != nil {
+	if item.AssetID, err = s.Store.AddAsset(c.ctx(), mediaType, file); err != nil {
 		return nil, err
 	}
 	r, err := s.Store.Catalog().Create(c.ctx(), c.claims.PartnerID, item)
@@ -149,25 +153,25 @@ func (s *server) catalogCreate(c *call) (any, error) {
 	return viewed(r, err, s.viewItem)
 }
 
-// uploaded reads the field file.
-func uploaded(form *multipart.Form) ([]byte, error) {
-	files := form.File["file"]
-	if len(files) != 1 {
-		return nil, missing("file")
-	}
-	f, err := files[0].Open()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
-}
+// sniffed is how many bytes of a file show its media type.
+const sniffed = 512
 
 // checkUpload detects the media type of a file, checks that it fits the item, and sets
-// the item's type when it has none.
-func checkUpload(item *store.CatalogItem, data []byte) (mediaType string, err error) {
-	mediaType = http.DetectContentType(data)
-	_, _, noPicture := image.DecodeConfig(bytes.NewReader(data))
+// the item's type when it has none. It leaves the file at its start.
+func checkUpload(item *store.CatalogItem, file io.ReadSeeker) (mediaType string, err error) {
+	defer func() {
+		if _, failed := file.Seek(0, io.SeekStart); err == nil {
+			err = failed
+		}
+	}()
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", err
+	}
+	head = head[:n]
+	mediaType = http.DetectContentType(head)
+	_, _, noPicture := image.DecodeConfig(io.MultiReader(bytes.NewReader(head), file))
 	if _, isVoice := item.Attributes["voice"]; item.Type == "" && isVoice || item.Type == store.VoiceItem {
 		item.Type = store.VoiceItem
 		voice := item.Attributes["voice"]
@@ -179,7 +183,7 @@ func checkUpload(item *store.CatalogItem, data []byte) (mediaType string, err er
 		case strings.TrimSpace(voice["name"]) == "":
 			return "", missing("attributes", "voice", "name")
 		}
-		return mediaType, checkSample(data)
+		return mediaType, checkSample(head, file)
 	}
 	if item.Type == "" {
 		item.Type = store.VisualItem
@@ -193,9 +197,16 @@ func checkUpload(item *store.CatalogItem, data []byte) (mediaType string, err er
 	return mediaType, nil
 }
 
-func checkSample(data []byte) error {
-	if !audio.IsWAV(data) {
+func checkSample(head []byte, file io.ReadSeeker) error {
+	if !audio.IsWAV(head) {
 		return nil
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	data, err := io.ReadAll(file)
+	if err != nil {
+		return err
 	}
 	pcm, rate, err := audio.DecodeWAV(data)
 	if err != nil {
@@ -257,7 +268,7 @@ const (
 // asset serves a file of the catalog.
 func (s *server) asset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	mediaType, data, err := s.readAsset(r.Context(), name)
+	mediaType, file, err := s.readAsset(r.Context(), name)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -267,12 +278,12 @@ func (s *server) asset(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	h.Set("Cache-Control", "max-age=3600")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
+	http.ServeContent(w, r, "", time.Time{}, file)
 }
 
-func (s *server) readAsset(ctx context.Context, name string) (mediaType string, data []byte, err error) {
+func (s *server) readAsset(ctx context.Context, name string) (mediaType string, file io.ReadSeeker, err error) {
 	if name == loadingVideo {
-		return "video/webm", renderer.Preview(), nil
+		return "video/webm", bytes.NewReader(renderer.Preview()), nil
 	}
 	id, drawn := strings.CutSuffix(name, drawing)
 	if !drawn {
@@ -282,7 +293,7 @@ func (s *server) readAsset(ctx context.Context, name string) (mediaType string, 
 	if err != nil {
 		return "", nil, err
 	}
-	return "image/svg+xml", portrait(item.Body.Attributes["visual"]), nil
+	return "image/svg+xml", bytes.NewReader(portrait(item.Body.Attributes["visual"])), nil
 }
 
 // Colors of a portrait, by the values of the attributes; "" is any other value.

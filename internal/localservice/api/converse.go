@@ -14,10 +14,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
-// writeTimeout is how long a client may leave a segment unread before it counts
-// as gone, so that it cannot block its thread for ever.
-const writeTimeout = 30 * time.Second
-
 // experiences are the values of force_experience (wire-protocol §9.1).
 var experiences = []string{"markdown", "summarization", "flashcards", "avatar_only"}
 
@@ -79,7 +75,7 @@ func (s *server) converse(c *call, body converseRequest) (any, error) {
 	}
 	request.Context.Avatar = brain.Layer(who.Agent.Profile.Capabilities, body.Capabilities).On("avatar")
 
-	out := newStream(c.w, body.SSE)
+	out := s.newStream(c.w, body.SSE)
 	err = s.pump(c.ctx(), out, func(ctx context.Context, do func(act) error) error {
 		request.Wire = &wire{ctx, do}
 		_, err := s.Dialogue.Turn(ctx, who, request, func(seg converse.Segment) error {
@@ -170,12 +166,13 @@ func (s *server) endStream(out *stream, err error) error {
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	stall   time.Duration
 	sse     bool
 	begun   bool
 }
 
-func newStream(w http.ResponseWriter, sse bool) *stream {
-	return &stream{w: w, control: http.NewResponseController(w), sse: sse}
+func (s *server) newStream(w http.ResponseWriter, sse bool) *stream {
+	return &stream{w: w, control: http.NewResponseController(w), stall: s.Stall, sse: sse}
 }
 
 func (s *stream) begin() {
@@ -206,16 +203,16 @@ func (s *stream) write(seg converse.Segment) error {
 
 func (s *stream) send(text string) error {
 	s.begin()
+	// The server's deadline is for a whole reply; that of a stream moves with its progress.
 	// A ResponseWriter that has no deadlines is not that of a real connection.
-	s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) //nolint:errcheck // see above
+	s.control.SetWriteDeadline(time.Now().Add(s.stall)) //nolint:errcheck // see above
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return err
 	}
 	return s.control.Flush()
 }
 
-// end completes the reply, even an empty one, and removes the deadline from the
-// connection, which may be reused.
+// end completes the reply, even an empty one.
 func (s *stream) end() error {
 	s.begin()
 	if s.sse {
@@ -223,6 +220,5 @@ func (s *stream) end() error {
 			return nil //nolint:nilerr // the client is gone, after it had received everything
 		}
 	}
-	s.control.SetWriteDeadline(time.Time{}) //nolint:errcheck // as in send
 	return nil
 }

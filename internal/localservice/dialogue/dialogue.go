@@ -31,7 +31,7 @@ var (
 
 	// ErrBusy means that too many turns are queued for the same thread, or that the
 	// caller has begun too many threads.
-	ErrBusy = errors.New("too many turns wait for this thread, or too many threads were begun")
+	ErrBusy = errors.New("too many turns wait for this thread, or too many turns or threads were begun")
 
 	// ErrAborted is the cancellation cause of a turn that [Service.Abort] ended.
 	ErrAborted = errors.New("turn aborted")
@@ -54,9 +54,10 @@ type Config struct {
 	// makes them relative.
 	Site func() string
 
-	// NewThread reports whether a token, by its id, may begin another thread from
-	// that address; nil means always.
+	// NewThread reports whether a token, by its id, may begin another thread from that
+	// address, and NewTurn whether it may ask a question of so many bytes; nil means always.
 	NewThread func(tokenID string, from netip.Addr) bool
+	NewTurn   func(tokenID string, from netip.Addr, size int) bool
 }
 
 // Runner runs tools on the service; [toolrun.Runner] implements it.
@@ -68,12 +69,14 @@ type Runner interface {
 
 // Service runs the turns. All methods may be called from any goroutine.
 type Service struct {
-	store     *store.Store
-	brain     brain.Brain
-	log       *slog.Logger
-	tools     Runner
-	site      func() string
+	store *store.Store
+	brain brain.Brain
+	log   *slog.Logger
+	tools Runner
+	site  func() string
+
 	newThread func(tokenID string, from netip.Addr) bool
+	newTurn   func(tokenID string, from netip.Addr, size int) bool
 
 	// mu guards the registries below. Turns themselves share nothing.
 	mu       sync.Mutex
@@ -96,9 +99,12 @@ func New(c Config) *Service {
 	if c.NewThread == nil {
 		c.NewThread = func(string, netip.Addr) bool { return true }
 	}
+	if c.NewTurn == nil {
+		c.NewTurn = func(string, netip.Addr, int) bool { return true }
+	}
 	return &Service{
-		newThread: c.NewThread,
-		store:     c.Store, brain: c.Brain, log: c.Logger, tools: c.Tools, site: c.Site,
+		newThread: c.NewThread, newTurn: c.NewTurn,
+		store: c.Store, brain: c.Brain, log: c.Logger, tools: c.Tools, site: c.Site,
 		queues: map[string]*turnQueue{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},
 	}
 }
@@ -174,7 +180,7 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 	}
 	t := store.Thread{
 		ID: uuid.NewString(), PartnerID: who.Claims.PartnerID, UserID: who.Claims.UserID,
-		TokenID: who.Claims.ID, AgentID: who.label(), ConfigID: who.Agent.ConfigID, ContextID: c.ContextID,
+		TokenID: who.Claims.ID, Widget: who.Claims.Kind() == token.Widget, AgentID: who.label(), ConfigID: who.Agent.ConfigID, ContextID: c.ContextID,
 		Vars: map[string]any{}, Analysis: map[string]any{},
 	}
 	if err := s.store.CreateThread(ctx, &t); err != nil {

@@ -91,6 +91,9 @@ func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 		s.log.Info("turn is empty: the agent takes no client variables", "agent", who.Agent.Name)
 		return TurnResult{ThreadID: req.ThreadID}, nil
 	}
+	if !s.newTurn(who.Claims.ID, req.Context.From, len(req.Text)) {
+		return TurnResult{}, ErrBusy
+	}
 	if req.ThreadID != "" { // check the owner before the turn is queued
 		if _, err := s.Open(ctx, who, req.ThreadID, req.Context); err != nil {
 			return TurnResult{}, err

@@ -8,7 +8,13 @@ import (
 type arguments interface {
 	// Decode stores argument i in what v points to.
 	Decode(i int, v any) error
+	// Size returns the number of bytes of all arguments.
+	Size() int
 }
+
+// maxEvent bounds the arguments of every event but a still, in bytes of JSON: the largest
+// are the variables of a join. Decoded, they may take ten times as much.
+const maxEvent = 400_000
 
 // handlers contains the handler of each event (wire-protocol §3). Unknown events are
 // ignored.
@@ -40,6 +46,10 @@ func (s *Session) handle(name string, args arguments, r reply) {
 	h, ok := handlers[name]
 	if !ok {
 		s.log.Debug("unknown event", "event", name)
+		return
+	}
+	if args.Size() > maxEvent && name != control.ScreenShareShot {
+		s.log.Info("event dropped: it is too large", "event", name, "bytes", args.Size())
 		return
 	}
 	h(s, args, r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
@@ -32,7 +33,7 @@ func FuzzEvents(f *testing.F) {
 		profile.TapToTalk, profile.AudioMode, profile.ScreenShare = state&8 != 0, state&16 != 0, true
 		media := &fakeMedia{}
 		hub := NewHub(Config{
-			Dialogue: &fakeBrain{profile: profile}, Threads: &fakeBrain{}, Tokens: fakeTokens{}, Voice: &fakeVoice{}, Media: media, MaxCalls: 1,
+			Dialogue: &fakeBrain{profile: profile}, Threads: &fakeBrain{}, Tokens: fakeTokens{}, Voice: &fakeVoice{}, Media: media, Calls: quota.Limit{Total: 1},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -55,8 +56,8 @@ func FuzzEvents(f *testing.F) {
 			t.Errorf("%d peers are open", media.open)
 		}
 		s.close()
-		if media.open != 0 || hub.calls != 0 {
-			t.Errorf("%d peers and %d slots were left", media.open, hub.calls)
+		if media.open != 0 || hub.calls.Total() != 0 {
+			t.Errorf("%d peers and %d slots were left", media.open, hub.calls.Total())
 		}
 	})
 }

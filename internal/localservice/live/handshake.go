@@ -163,6 +163,7 @@ func (s *Session) threadReady(t store.Thread, first converse.Segment, err error)
 	s.emit(control.AgentRawText, control.RawText{Delta: string(delta)})
 	s.emit(control.JoinComplete, control.Empty{})
 	s.log.Info("session joined")
+	s.roomTimer.stop()
 	s.roomTimer = s.after(s.cfg.Timing.UnusedRoom, func() {
 		s.log.Info("room unused, closing")
 		s.hangUp()

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,29 @@ func TestFatalEventsByCommand(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestSocketThatDoesNotJoinIsClosed(t *testing.T) {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.wait(DefaultJoin - time.Second)
+		if f.conn.gone() {
+			t.Fatal("closed too early")
+		}
+		f.wait(time.Second)
+		if !f.conn.gone() {
+			t.Error("the socket was left open")
+		}
+	})
+}
+
+// TestTooLargeEventsAreDropped before they are decoded.
+func TestTooLargeEventsAreDropped(t *testing.T) {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.send(control.Join, map[string]any{"channel": "r", "kaltura": map[string]string{"ks": "token"}, "x": strings.Repeat("x", maxEvent)})
+		if f.join(); f.s.room == "r" {
+			t.Error("the event was handled")
+		}
+	})
 }
 
 func TestUnusedRoomIsClosed(t *testing.T) {

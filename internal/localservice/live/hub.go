@@ -21,6 +21,10 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
+// PacketRate is how many packets a second a client may send for long; one that talks and
+// types sends less than ten.
+const PacketRate = 50
+
 // SocketPath is where clients open the control socket (wire-protocol §1.6); it
 // is what a token's urirestrict is compared with.
 const SocketPath = "/socket.io/"
@@ -36,23 +40,25 @@ type Config struct {
 
 	// MediaURL is the address of the media, which clients get for information.
 	MediaURL string
-	// MaxCalls is how many calls, i.e. pictures with a voice or voices alone, there
-	// can be at once.
-	MaxCalls int
-	// CallsPerToken and CallsPerAddress bound how many calls one token and one
-	// client's address may have; 0 is no limit.
-	CallsPerToken, CallsPerAddress int
-	Timing                         Timing
-	Logger                         *slog.Logger // nil discards
+	// Calls bounds how many calls, i.e. pictures with a voice or voices alone, there can
+	// be at once. Its total is required.
+	Calls quota.Limit
+	// Sockets bounds the sessions at once, and SocketBytes the memory of messages that have
+	// not arrived completely, for which only the limits of an address and of all are used.
+	Sockets, SocketBytes quota.Limit
+
+	Timing Timing
+	Logger *slog.Logger // nil discards
 }
 
 // Timing contains the times that a user of the service may want to change. A
-// PauseWindow, Unwatched or UnusedRoom that is zero or negative means its default; the
+// PauseWindow, Unwatched, UnusedRoom or Join that is zero or negative means its default; the
 // others are off when zero.
 type Timing struct {
 	PauseWindow time.Duration // until a pause loses its media, default 120 s (choice F1)
 	Unwatched   time.Duration // without a viewer, until a picture or voice gives up its slot, default 30 s
 	UnusedRoom  time.Duration // until a joined room without media is closed, default 120 s (choice A10)
+	Join        time.Duration // until a socket that has not joined a room is closed, default 60 s
 
 	Conversation time.Duration // a whole conversation (choice A17)
 	Warning      time.Duration // how long before its end the client is warned
@@ -65,6 +71,7 @@ const (
 	DefaultPauseWindow = 120 * time.Second
 	DefaultUnusedRoom  = 120 * time.Second
 	DefaultUnwatched   = 30 * time.Second
+	DefaultJoin        = 60 * time.Second
 	DefaultWarning     = 60 * time.Second
 )
 
@@ -120,8 +127,9 @@ type Hub struct {
 	// mu guards what sessions share; it is never held while waiting.
 	mu        sync.Mutex
 	sessions  map[string]*Session // by socket id
-	calls     int
-	held      quota.Count // of the calls
+	calls     quota.Count
+	sockets   quota.Count
+	bytes     quota.Count
 	exhausted bool
 	tierFull  bool
 	silent    bool // turns are not acknowledged
@@ -141,7 +149,13 @@ func NewHub(c Config) *Hub {
 	if c.Timing.UnusedRoom <= 0 {
 		c.Timing.UnusedRoom = DefaultUnusedRoom
 	}
-	return &Hub{cfg: c, sessions: map[string]*Session{}}
+	if c.Timing.Join <= 0 {
+		c.Timing.Join = DefaultJoin
+	}
+	return &Hub{
+		cfg: c, sessions: map[string]*Session{}, calls: quota.Count{Limit: c.Calls},
+		sockets: quota.Count{Limit: c.Sockets}, bytes: quota.Count{Limit: c.SocketBytes},
+	}
 }
 
 // Authorize accepts a handshake whose token opens conversations. A token that
@@ -186,7 +200,25 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 		return // which disconnects
 	}
 	s.caller = claims
+	by := quota.Client{Token: claims.ID, Addr: s.use.Addr}
+	if !h.sockets.Take(by, 1) {
+		defer close(s.ended)
+		s.refuse(dialogue.ErrBusy)
+		return
+	}
+	defer h.sockets.Free(by, 1)
 	s.run(conn.Events())
+}
+
+// Reserve takes memory for a message of a client, or gives it back, as
+// [socketio.ServerOptions] require it.
+func (h *Hub) Reserve(hs socketio.Handshake, n int) bool {
+	by := quota.Client{Addr: useOf(hs).Addr}
+	if n < 0 {
+		h.bytes.Free(by, -n)
+		return true
+	}
+	return h.bytes.Take(by, n)
 }
 
 // TokenEnded closes the sessions of tokens that were ended, and does not wait for
@@ -236,29 +268,15 @@ func useOf(hs socketio.Handshake) token.Use {
 }
 
 // takeSlot takes one of the slots for picture and voice, within the quotas.
-func (h *Hub) takeSlot(quotas map[string]int) bool {
+func (h *Hub) takeSlot(by quota.Client) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.exhausted || h.calls >= h.cfg.MaxCalls || !h.held.Take(quotas) {
-		return false
-	}
-	h.calls++
-	return true
+	return !h.exhausted && h.calls.Take(by, 1)
 }
 
-func (h *Hub) freeSlot(quotas map[string]int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.calls--
-	h.held.Free(quotas)
-}
-
-// quotas returns the limits for the slots of the session's token and address.
-func (s *Session) quotas() map[string]int {
-	return map[string]int{
-		"token " + s.who.Claims.ID:       s.cfg.CallsPerToken,
-		"address " + s.use.Addr.String(): s.cfg.CallsPerAddress,
-	}
+// client is whom the quotas count what the session takes for.
+func (s *Session) client() quota.Client {
+	return quota.Client{Token: s.who.Claims.ID, Addr: s.use.Addr}
 }
 
 // overTier reports whether the service must behave as if the plan's limit was reached.
@@ -273,9 +291,10 @@ func (h *Hub) overTier() bool {
 func (h *Hub) availability(hasSlot bool) control.Availability {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	free := !h.exhausted && (h.calls < h.cfg.MaxCalls || hasSlot)
+	calls := h.calls.Total()
+	free := !h.exhausted && (calls < h.cfg.Calls.Total || hasSlot)
 	details, err := json.Marshal(control.CapacityDetails{
-		StvAvailable: free, WhisperAvailable: true, ActiveCalls: h.calls, MaxCalls: h.cfg.MaxCalls, CapacityAvailable: free,
+		StvAvailable: free, WhisperAvailable: true, ActiveCalls: calls, MaxCalls: h.cfg.Calls.Total, CapacityAvailable: free,
 	})
 	if err != nil { // a struct of numbers always marshals
 		return control.Availability{Error: err.Error()}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
@@ -52,7 +53,7 @@ func runSessionAs(t *testing.T, query string, profile store.Profile, timing Timi
 		}
 		f.hub = NewHub(Config{
 			Dialogue: f.brain, Threads: f.brain, Tokens: fakeTokens{}, Voice: f.voice, Media: f.media,
-			MediaURL: "http://media.example", MaxCalls: 2, Timing: timing,
+			MediaURL: "http://media.example", Calls: quota.Limit{Total: 2}, Timing: timing,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var served sync.WaitGroup
@@ -65,7 +66,7 @@ func runSessionAs(t *testing.T, query string, profile store.Profile, timing Timi
 		if n := f.media.open; n != 0 {
 			t.Errorf("%d peers were left open", n)
 		}
-		if n := f.hub.calls; n != 0 {
+		if n := f.hub.calls.Total(); n != 0 {
 			t.Errorf("%d slots were left taken", n)
 		}
 	})
@@ -235,6 +236,7 @@ func (c *fakeConn) last() sent {
 type jsonArgs struct{ raw json.RawMessage }
 
 func (a jsonArgs) Decode(_ int, v any) error { return json.Unmarshal(a.raw, v) }
+func (a jsonArgs) Size() int                 { return len(a.raw) }
 
 type fakeTokens struct{}
 
@@ -399,7 +401,7 @@ type fakeMedia struct {
 	tapOnly    bool
 }
 
-func (m *fakeMedia) OpenVideo(room string) (Downlink, string, string, error) {
+func (m *fakeMedia) OpenVideo(_ quota.Client, room string) (Downlink, string, string, error) {
 	if m.fail != nil {
 		return nil, "", "", m.fail
 	}
@@ -410,13 +412,13 @@ func (m *fakeMedia) OpenVideo(room string) (Downlink, string, string, error) {
 	return m.downlink, id, "http://media.example/" + room + "/" + id, nil
 }
 
-func (m *fakeMedia) OpenVoice() (VoicePeer, error) {
+func (m *fakeMedia) OpenVoice(quota.Client) (VoicePeer, error) {
 	m.open++
 	m.downlink = &fakeDownlink{m: m}
 	return m.downlink, nil
 }
 
-func (m *fakeMedia) OpenMicrophone(handler SpeechHandler, tapOnly bool) (Microphone, error) {
+func (m *fakeMedia) OpenMicrophone(_ quota.Client, handler SpeechHandler, tapOnly bool) (Microphone, error) {
 	m.tapOnly = tapOnly
 	m.open++
 	m.handler, m.mic = handler, &fakeMic{m: m}

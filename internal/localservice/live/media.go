@@ -5,21 +5,22 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
 
-// Media makes the peers of a session.
+// Media makes the peers of a session. They count for the client.
 type Media interface {
 	// OpenVideo makes a picture with a voice. Its id is unguessable, because
 	// the address is all that its one viewer needs.
-	OpenVideo(room string) (d Downlink, id, url string, err error)
+	OpenVideo(by quota.Client, room string) (d Downlink, id, url string, err error)
 	// OpenVoice makes a voice without a picture, for which the service sends the
 	// offer.
-	OpenVoice() (VoicePeer, error)
+	OpenVoice(by quota.Client) (VoicePeer, error)
 	// OpenMicrophone makes a peer for the user's voice. With tapOnly, sound outside
 	// of tap-to-talk windows is ignored.
-	OpenMicrophone(handler SpeechHandler, tapOnly bool) (Microphone, error)
+	OpenMicrophone(by quota.Client, handler SpeechHandler, tapOnly bool) (Microphone, error)
 }
 
 // Downlink is the agent's picture and voice. No method waits.
@@ -96,22 +97,22 @@ func (s *Session) openDownlink() (reply control.StvNewSessionReply, err error) {
 	}
 	if s.downlink != nil {
 		s.downlink.Close() // and its slot is used again
-	} else if !s.hub.takeSlot(s.quotas()) {
+	} else if !s.hub.takeSlot(s.client()) {
 		return reply, errBusy
 	}
 	s.downlink, s.voice = nil, nil
 	if s.profile.AudioMode {
 		reply.Status = control.NoVideoStatus
-		if s.voice, err = s.cfg.Media.OpenVoice(); err == nil {
+		if s.voice, err = s.cfg.Media.OpenVoice(s.client()); err == nil {
 			s.downlink = s.voice
 		}
 	} else {
 		reply.Status = videoStatus
-		s.downlink, reply.SessionID, reply.WebRTCURL, err = s.cfg.Media.OpenVideo(s.room)
+		s.downlink, reply.SessionID, reply.WebRTCURL, err = s.cfg.Media.OpenVideo(s.client(), s.room)
 	}
 	if err != nil {
 		s.downlink, s.voice = nil, nil
-		s.hub.freeSlot(s.quotas())
+		s.hub.calls.Free(s.client(), 1)
 		return reply, err
 	}
 	s.watchViewer(s.cfg.Timing.Unwatched)
@@ -147,7 +148,7 @@ func (s *Session) freeDownlink() {
 	if s.downlink != nil {
 		s.downlink.Close()
 		s.downlink, s.voice = nil, nil
-		s.hub.freeSlot(s.quotas())
+		s.hub.calls.Free(s.client(), 1)
 	}
 }
 

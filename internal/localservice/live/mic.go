@@ -80,7 +80,7 @@ func (s *Session) startMicrophone() {
 		return
 	}
 	s.closeMicrophone()
-	mic, err := s.cfg.Media.OpenMicrophone(speechEvents{s, s.micCount}, s.profile.TapToTalk)
+	mic, err := s.cfg.Media.OpenMicrophone(s.client(), speechEvents{s, s.micCount}, s.profile.TapToTalk)
 	if err != nil {
 		s.peerFailed(control.ASRError, "no microphone peer", err)
 		return

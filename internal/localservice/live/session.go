@@ -44,7 +44,7 @@ type Session struct {
 	thread           store.Thread
 	context          control.GenieContext
 	openingPhrase    string
-	roomTimer        *timer // until the first stvNewSession
+	roomTimer        *timer // until the join, and then until the first stvNewSession
 
 	// The conversation.
 	active    *speech
@@ -80,6 +80,10 @@ func (s *Session) run(events <-chan socketio.Event) {
 	defer close(s.ended)
 	defer s.close()
 	s.emit(control.ServerConnected, control.Hello{FinalURL: s.cfg.MediaURL, HostName: hostName})
+	s.roomTimer = s.after(s.cfg.Timing.Join, func() {
+		s.log.Info("no room joined, closing")
+		s.hangUp()
+	})
 	for {
 		select {
 		case <-s.ctx.Done():

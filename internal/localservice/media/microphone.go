@@ -1,11 +1,13 @@
 package media
 
 import (
+	"context"
 	"errors"
 	"net"
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/opus"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
@@ -36,11 +38,13 @@ var (
 // Microphone is the peer that carries a user's voice up (wire-protocol §5). Its methods may be called concurrently.
 type Microphone struct {
 	server *Server
+	by     quota.Client
 	onPCM  func(pcm []int16)
 
 	mu         sync.Mutex
 	closed     bool
-	pc         *webrtc.PeerConnection // nil before the first offer
+	pc         *webrtc.PeerConnection // nil before the first offer, and after one that did not connect
+	timeout    *time.Timer            // of pc, until it is connected for the first time
 	candidates candidates
 	stats      MicrophoneStats
 }
@@ -55,9 +59,10 @@ type MicrophoneStats struct {
 
 // NewMicrophone makes a microphone that waits for an offer. While sound arrives, onPCM is called with 20 ms of mono PCM at
 // [MicrophoneRate] at a time; when it stops arriving, with silence, so that the sound keeps time. onPCM is called from
-// one goroutine at a time, possibly until shortly after Close; it must not wait and must not keep pcm. The microphone must be closed.
-func (s *Server) NewMicrophone(onPCM func(pcm []int16)) *Microphone {
-	m := &Microphone{server: s, onPCM: onPCM}
+// one goroutine at a time, possibly until shortly after Close; it must not wait and must not keep pcm. The microphone counts for the
+// client from its first offer on. It must be closed.
+func (s *Server) NewMicrophone(by quota.Client, onPCM func(pcm []int16)) *Microphone {
+	m := &Microphone{server: s, by: by, onPCM: onPCM}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -69,8 +74,12 @@ func (s *Server) NewMicrophone(onPCM func(pcm []int16)) *Microphone {
 }
 
 // Offer answers an offer. With restart, the offer renegotiates the same peer (wire-protocol §5.6); otherwise the peer of an earlier
-// offer is closed. The answer accepts Opus only and has the candidates, which are also returned for callers that send them singly.
+// offer is closed. The answer accepts Opus only and has the candidates, which are also returned for callers that send them singly. A
+// peer that does not connect in time is closed.
 func (m *Microphone) Offer(sdp string, restart bool) (description string, candidates []string, err error) {
+	if !m.server.offers.Take(m.by, 1) {
+		return "", nil, errBusy
+	}
 	o, err := parseOffer(sdp)
 	if err != nil {
 		return "", nil, err
@@ -78,6 +87,10 @@ func (m *Microphone) Offer(sdp string, restart bool) (description string, candid
 	opusCodec, ok := first(o.audio, func(c codec) bool { return c.is(webrtc.MimeTypeOpus) })
 	if !ok {
 		return "", nil, errNoOpus
+	}
+	text, err := o.text(opusCodec)
+	if err != nil {
+		return "", nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,12 +102,18 @@ func (m *Microphone) Offer(sdp string, restart bool) (description string, candid
 			return "", nil, err
 		}
 	}
-	description, err = answer(m.pc, o.sdp, func() error { return nil })
+	description, err = answer(context.Background(), m.pc, text, func() error { return nil })
+	if err == nil && len(m.pc.GetTransceivers()) > maxSections { // each renegotiation may add some
+		m.drop()
+		err = errSections
+	}
 	if err != nil {
 		return "", nil, err
 	}
 	return description, candidatesIn(description), nil
 }
+
+func (m *Microphone) seat() seat { return seat{server: m.server, by: m.by, microphone: true} }
 
 // replace makes a new peer in place of the old one.
 func (m *Microphone) replace(c codec) error {
@@ -102,26 +121,45 @@ func (m *Microphone) replace(c codec) error {
 	c.MimeType = webrtc.MimeTypeOpus
 	c.RTCPFeedback = nil
 	// Active in the DTLS handshake, as the remote service is (wire-protocol §5.5).
-	pc, err := m.server.newPeer(webrtc.DTLSRoleClient, c)
+	pc, err := m.server.newPeer(m.seat(), webrtc.DTLSRoleClient, c)
 	if err != nil {
 		return err
 	}
 	m.pc = pc
+	m.timeout = time.AfterFunc(m.server.cfg.ConnectTimeout, func() { m.lost(pc, "not connected in time") })
 	var once sync.Once // a microphone has one track; further tracks of a client are not read
 	pc.OnTrack(func(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
 		once.Do(func() { m.listen(pc, track) })
 	})
 	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
 		m.server.log.Debug("microphone", "state", state.String())
-		m.count(pc, func(stats *MicrophoneStats) { stats.Connected = state == webrtc.PeerConnectionStateConnected })
+		m.count(pc, func(stats *MicrophoneStats) {
+			if stats.Connected = state == webrtc.PeerConnectionStateConnected; stats.Connected {
+				m.timeout.Stop() // a connection that is lost later may be repaired by a restart
+			}
+		})
+		if state == webrtc.PeerConnectionStateClosed {
+			m.lost(pc, state.String())
+		}
 	})
 	return nil
+}
+
+// lost closes pc, unless it has been replaced; why is logged.
+func (m *Microphone) lost(pc *webrtc.PeerConnection, why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.pc == pc {
+		m.server.log.Debug("microphone gone", "why", why)
+		m.drop()
+	}
 }
 
 // drop closes the peer in the background.
 func (m *Microphone) drop() {
 	if m.pc != nil {
-		go m.server.closePeer(m.pc)
+		m.timeout.Stop()
+		go m.server.closePeer(m.seat(), m.pc)
 		m.pc = nil
 		m.stats.Connected = false
 	}

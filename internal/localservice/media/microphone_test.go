@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/recognizer"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
@@ -104,7 +105,7 @@ func TestMicrophoneReceivesThroughTheRelay(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{})
 	var r recording
-	m := s.NewMicrophone(r.hear)
+	m := s.NewMicrophone(quota.Client{}, r.hear)
 	defer m.Close()
 	var detector recognizer.Detector
 	client := newSpeaker(t, relayOnly(t, s, "udp"))
@@ -147,7 +148,7 @@ func TestMicrophoneSurvivesAnICERestart(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{})
 	var r recording
-	m := s.NewMicrophone(r.hear)
+	m := s.NewMicrophone(quota.Client{}, r.hear)
 	defer m.Close()
 	client := newSpeaker(t, webrtc.Configuration{})
 	first := client.connect(t, m, false)
@@ -190,15 +191,13 @@ func attribute(t testing.TB, sdp, name string) string {
 
 func TestNewOfferReplacesTheOldPeer(t *testing.T) {
 	t.Parallel()
-	s, _ := newServer(t, Config{MaxPeers: 2})
-	m := s.NewMicrophone(func([]int16) {})
+	s, _ := newServer(t, Config{Peers: quota.Limit{Total: 4}}) // of which microphones have 2
+	m := s.NewMicrophone(quota.Client{}, func([]int16) {})
 	defer m.Close()
-	for range 4 { // more than MaxPeers
+	for range 4 {
 		client := newSpeaker(t, webrtc.Configuration{})
 		waitFor(t, "room for a peer", func() bool {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.peers < 2
+			return s.peers.Total() < 2
 		})
 		client.connect(t, m, false)
 		waitFor(t, "connected", func() bool { return m.Stats().Connected })
@@ -208,7 +207,7 @@ func TestNewOfferReplacesTheOldPeer(t *testing.T) {
 func TestMicrophoneWithoutATrackIsAccepted(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{})
-	m := s.NewMicrophone(func([]int16) {})
+	m := s.NewMicrophone(quota.Client{}, func([]int16) {})
 	defer m.Close()
 	client := newSpeaker(t, webrtc.Configuration{})
 	// What a browser offers for a sendonly transceiver before it has a microphone.
@@ -233,7 +232,7 @@ func TestMicrophoneWithoutATrackIsAccepted(t *testing.T) {
 func TestMicrophoneTakesCandidatesAtAnyTime(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{})
-	m := s.NewMicrophone(func([]int16) {})
+	m := s.NewMicrophone(quota.Client{}, func([]int16) {})
 	defer m.Close()
 	for _, c := range []string{
 		"candidate:1 1 udp 41885439 198.51.100.7 50112 typ relay raddr 0.0.0.0 rport 0",
@@ -264,7 +263,7 @@ func TestMicrophoneTakesCandidatesAtAnyTime(t *testing.T) {
 func TestMicrophoneRefuses(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{})
-	m := s.NewMicrophone(func([]int16) {})
+	m := s.NewMicrophone(quota.Client{}, func([]int16) {})
 	good := newSpeaker(t, webrtc.Configuration{}).offer(t, nil)
 	for name, sdp := range map[string]string{
 		"nothing": "", "no description": "hello",
@@ -393,15 +392,13 @@ func FuzzMicrophone(f *testing.F) {
 	f.Add(offer, strings.ReplaceAll(again, "a=mid:0", "a=mid:1"), true, "candidate:")
 	f.Add(strings.Replace(offer, "sendrecv", "inactive", 1), again, true, "a")
 	f.Fuzz(func(t *testing.T, first, second string, restart bool, candidate string) {
-		m := s.NewMicrophone(func([]int16) {})
+		m := s.NewMicrophone(quota.Client{}, func([]int16) {})
 		_ = m.AddCandidate(candidate)
 		_, _, _ = m.Offer(first, false)
 		_, _, _ = m.Offer(second, restart)
 		m.Close()
 		waitFor(t, "the peers are gone", func() bool {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.peers == 0
+			return s.peers.Total() == 0
 		})
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/pion/interceptor"
 	"github.com/pion/logging"
@@ -82,7 +83,7 @@ func newServer(t testing.TB, cfg Config) (*Server, string) {
 
 func newStream(t testing.TB, s *Server) *Stream {
 	t.Helper()
-	stream := s.NewStream("room9")
+	stream := s.NewStream(quota.Client{}, "room9")
 	t.Cleanup(stream.Close)
 	return stream
 }

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/ice/v4"
 	"github.com/pion/interceptor"
 	"github.com/pion/interceptor/pkg/nack"
@@ -23,9 +25,9 @@ import (
 
 const (
 	defaultAddr = "127.0.0.1:0"
-	// defaultMaxPeers bounds viewers and microphones together: more than one machine can serve, few enough for its memory.
-	defaultMaxPeers = 1024
-	// defaultConnectTimeout is how long a viewer that was answered may take to connect (choice D5).
+	// microphoneShare is the part of the peers that microphones may have, so that room is left for viewers.
+	microphoneShare = 2
+	// defaultConnectTimeout is how long a peer that was answered may take to connect (choice D5).
 	defaultConnectTimeout = 15 * time.Second
 	// A silent peer counts as disconnected, then as gone, after these times: 15 s together, as for one that never connected.
 	iceDisconnected = 5 * time.Second
@@ -54,9 +56,10 @@ type Config struct {
 	// NewPicture makes the picture for a viewer; mimeType is "video/H264" (constrained baseline) or "video/VP8". The first frame asked of
 	// it is a key frame.
 	NewPicture func(mimeType string) (Picture, error)
-	// MaxPeers bounds viewers and microphones together. Default 1024.
-	MaxPeers int
-	// ConnectTimeout is how long an answered viewer may take to connect before its place is free again. Default 15 s.
+	// Peers bounds viewers and microphones at once, of which microphones may have half, and Offers the session descriptions in a minute
+	// for which a peer is made. Zero is no limit.
+	Peers, Offers quota.Limit
+	// ConnectTimeout is how long an answered viewer or microphone may take to connect before its place is free again. Default 15 s.
 	ConnectTimeout time.Duration
 	// Log receives the state changes of peers at debug level, those of viewers with the stream, without addresses. Default discards.
 	Log *slog.Logger
@@ -72,9 +75,11 @@ type Server struct {
 	log      *slog.Logger
 	separate atomic.Bool // picture and voice are in separate media streams
 
+	peers, talking quota.Count // peers, and those of them that are microphones
+	offers         quota.Rate
+
 	mu          sync.Mutex
 	closed      bool
-	peers       int
 	streams     map[string]*Stream
 	microphones map[*Microphone]bool
 	tasks       sync.WaitGroup // peers that are being closed
@@ -90,9 +95,6 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Addr == "" {
 		cfg.Addr = defaultAddr
-	}
-	if cfg.MaxPeers == 0 {
-		cfg.MaxPeers = defaultMaxPeers
 	}
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = defaultConnectTimeout
@@ -124,6 +126,9 @@ func New(cfg Config) (*Server, error) {
 		addr:    udp.LocalAddr().(*net.UDPAddr).AddrPort(),
 		mux:     ice.NewUDPMuxDefault(ice.UDPMuxParams{UDPConn: udp, Logger: quiet.NewLogger("mux")}),
 		streams: map[string]*Stream{}, microphones: map[*Microphone]bool{},
+		peers:   quota.Count{Limit: cfg.Peers},
+		talking: quota.Count{Limit: quota.Limit{Total: (cfg.Peers.Total + microphoneShare - 1) / microphoneShare}},
+		offers:  quota.Rate{Limit: cfg.Offers, Window: time.Minute},
 	}
 	s.settings = webrtc.SettingEngine{LoggerFactory: quiet}
 	s.settings.SetICEUDPMux(s.mux)
@@ -158,8 +163,49 @@ func (s *Server) Close() {
 	_ = s.mux.Close()
 }
 
+// seat is the place of a peer among those of all clients.
+type seat struct {
+	server     *Server
+	by         quota.Client
+	microphone bool
+}
+
+// take takes the place.
+func (p seat) take() error {
+	s := p.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || p.microphone && !s.talking.Take(p.by, 1) {
+		return errBusy
+	}
+	if !s.peers.Take(p.by, 1) {
+		if p.microphone {
+			s.talking.Free(p.by, 1)
+		}
+		return errBusy
+	}
+	s.tasks.Add(1)
+	return nil
+}
+
+func (p seat) free() {
+	p.server.peers.Free(p.by, 1)
+	if p.microphone {
+		p.server.talking.Free(p.by, 1)
+	}
+	p.server.tasks.Done()
+}
+
 // newPeer makes a peer connection with exactly the given codecs. role is our part in the DTLS handshake.
-func (s *Server) newPeer(role webrtc.DTLSRole, codecs ...codec) (*webrtc.PeerConnection, error) {
+func (s *Server) newPeer(p seat, role webrtc.DTLSRole, codecs ...codec) (pc *webrtc.PeerConnection, err error) {
+	if err := p.take(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			p.free()
+		}
+	}()
 	engine := &webrtc.MediaEngine{}
 	for _, c := range codecs {
 		if err := engine.RegisterCodec(c.RTPCodecParameters, c.kind); err != nil {
@@ -179,6 +225,7 @@ func (s *Server) newPeer(role webrtc.DTLSRole, codecs ...codec) (*webrtc.PeerCon
 	if err != nil {
 		return nil, err
 	}
+	registry.Add(nackLimit{}) // before the responder, which resends everything it is asked for
 	registry.Add(responder)
 	registry.Add(sender)
 	registry.Add(receiver)
@@ -186,50 +233,33 @@ func (s *Server) newPeer(role webrtc.DTLSRole, codecs ...codec) (*webrtc.PeerCon
 	if err := settings.SetAnsweringDTLSRole(role); err != nil {
 		return nil, err
 	}
-	if err := s.countPeer(); err != nil {
-		return nil, err
-	}
+	incoming := newIncoming()
+	settings.BufferFactory = incoming.buffer
 	api := webrtc.NewAPI(
 		webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry), webrtc.WithSettingEngine(settings),
 	)
-	pc, err := api.NewPeerConnection(webrtc.Configuration{Certificates: s.certs})
-	if err != nil {
-		s.uncountPeer()
+	if pc, err = api.NewPeerConnection(webrtc.Configuration{Certificates: s.certs}); err != nil {
 		return nil, err
 	}
+	incoming.guard(pc)
 	return pc, nil
 }
 
-func (s *Server) countPeer() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || s.peers >= s.cfg.MaxPeers {
-		return errBusy
-	}
-	s.peers++
-	s.tasks.Add(1)
-	return nil
-}
-
-func (s *Server) uncountPeer() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.peers--
-	s.tasks.Done()
-}
-
 // closePeer closes pc, which newPeer made. It returns when all goroutines of pc have ended and must not be called from one of them.
-func (s *Server) closePeer(pc *webrtc.PeerConnection) {
-	defer s.uncountPeer()
+func (s *Server) closePeer(p seat, pc *webrtc.PeerConnection) {
+	defer p.free()
 	_ = pc.GracefulClose() // an error leaves nothing to do
 }
 
-// answer applies the offer to pc, calls prepare, and returns the answer with all candidates.
-func answer(pc *webrtc.PeerConnection, offer string, prepare func() error) (string, error) {
+// answer applies the offer to pc, calls prepare, and returns the answer with all candidates. It stops when ctx has ended.
+func answer(ctx context.Context, pc *webrtc.PeerConnection, offer string, prepare func() error) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
 	if err := pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: offer}); err != nil {
 		return "", fmt.Errorf("offer: %w", err)
 	}
-	if err := prepare(); err != nil {
+	if err := errors.Join(ctx.Err(), prepare()); err != nil {
 		return "", err
 	}
 	description, err := pc.CreateAnswer(nil)

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 )
 
 // maxCatchUp is how far a stream may be behind and still send all that is due. Beyond that, for example after a laptop slept, it
@@ -14,6 +16,7 @@ const maxCatchUp = time.Second
 // Stream is an avatar's picture and voice for one session. A goroutine owns its state; the methods may be called concurrently.
 type Stream struct {
 	server   *Server
+	by       quota.Client
 	id, room string
 
 	calls   chan func()
@@ -45,10 +48,10 @@ type Stats struct {
 	KeyFramesDemanded int // by the viewers
 }
 
-// NewStream makes a stream that one viewer at a time can watch at its URL. It must be closed.
-func (s *Server) NewStream(room string) *Stream {
+// NewStream makes a stream that one viewer at a time can watch at its URL. Its viewers count for the client. It must be closed.
+func (s *Server) NewStream(by quota.Client, room string) *Stream {
 	stream := &Stream{
-		server: s, id: rand.Text(), room: room, epoch: time.Now(), alone: time.Now(),
+		server: s, by: by, id: rand.Text(), room: room, epoch: time.Now(), alone: time.Now(),
 		calls: make(chan func()), close: make(chan struct{}), ended: make(chan struct{}),
 	}
 	s.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/webrtc/v4"
 )
 
@@ -24,7 +25,7 @@ func (p *loudPicture) Next(loudness float64, keyFrame bool) []byte {
 // bareStream is a stream of a server without sockets, for virtual time.
 func bareStream(t *testing.T) *Stream {
 	t.Helper()
-	s := (&Server{streams: map[string]*Stream{}}).NewStream("room")
+	s := (&Server{streams: map[string]*Stream{}}).NewStream(quota.Client{}, "room")
 	t.Cleanup(s.Close)
 	return s
 }
@@ -183,7 +184,7 @@ func TestStreamOfAClosedServerIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	stream := s.NewStream("room")
+	stream := s.NewStream(quota.Client{}, "room")
 	stream.Play(0, ramp(10), voiceRate)
 	stream.Close()
 	if s.stream(stream.ID()) != nil {

@@ -68,7 +68,12 @@ type pictures struct {
 	picture   Picture
 	payloader rtp.Payloader
 	wantKey   bool
+	nextKey   int64 // slot before which no further key frame is sent
 }
+
+// keyFrameGap is how many slots are at least between two key frames, so that a viewer that asks for them again and again does not
+// multiply its bytes: 300 ms.
+const keyFrameGap = 15
 
 func newPictures(c codec, picture Picture, separate bool) (*pictures, error) {
 	t, err := newTrack(c, "picture", separate)
@@ -86,8 +91,11 @@ func newPictures(c codec, picture Picture, separate bool) (*pictures, error) {
 
 // draw sends the next frame and returns its size.
 func (p *pictures) draw(slot int64, loudness float64) int {
-	frame := p.picture.Next(loudness, p.wantKey)
-	p.wantKey = false
+	key := p.wantKey && slot >= p.nextKey
+	if key {
+		p.wantKey, p.nextKey = false, slot+keyFrameGap
+	}
+	frame := p.picture.Next(loudness, key)
 	return p.send(slot, true, p.payloader.Payload(payloadSize, frame)...)
 }
 

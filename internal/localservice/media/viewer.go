@@ -1,6 +1,7 @@
 package media
 
 import (
+	"context"
 	"crypto/rand"
 	"sync"
 	"time"
@@ -29,8 +30,8 @@ func newViewer(s *Stream) *viewer {
 	return &viewer{id: rand.Text(), stream: s}
 }
 
-// connect answers o. After an error v is to be closed.
-func (v *viewer) connect(o offer) (string, error) {
+// connect answers o, unless ctx ends before. After an error v is to be closed.
+func (v *viewer) connect(ctx context.Context, o offer) (string, error) {
 	codecs := make([]codec, 0, 2)
 	video, hasVideo := chooseVideo(o.video)
 	audio, hasAudio := chooseAudio(o.audio)
@@ -47,12 +48,16 @@ func (v *viewer) connect(o offer) (string, error) {
 	} else if len(o.audio) > 0 {
 		codecs = append(codecs, o.audio[0])
 	}
+	text, err := o.text(codecs...)
+	if err != nil {
+		return "", err
+	}
 	// Passive in the DTLS handshake, as the remote service is (wire-protocol §6.8).
 	pc, err := v.newPeer(webrtc.DTLSRoleServer, codecs...)
 	if err != nil {
 		return "", err
 	}
-	return answer(pc, o.sdp, func() error {
+	return answer(ctx, pc, text, func() error {
 		if hasVideo {
 			if err := v.addPictures(video); err != nil {
 				return err
@@ -67,14 +72,16 @@ func (v *viewer) connect(o offer) (string, error) {
 	})
 }
 
+func (v *viewer) seat() seat { return seat{server: v.stream.server, by: v.stream.by} }
+
 // newPeer makes the viewer's peer.
 func (v *viewer) newPeer(role webrtc.DTLSRole, codecs ...codec) (*webrtc.PeerConnection, error) {
-	pc, err := v.stream.server.newPeer(role, codecs...)
+	pc, err := v.stream.server.newPeer(v.seat(), role, codecs...)
 	if err != nil {
 		return nil, err
 	}
 	if !v.adopt(pc) {
-		v.stream.server.closePeer(pc)
+		v.stream.server.closePeer(v.seat(), pc)
 		return nil, errGone
 	}
 	pc.OnConnectionStateChange(v.stateChanged)
@@ -205,7 +212,7 @@ func (v *viewer) close() {
 	v.closed = true
 	if v.pc != nil {
 		v.timeout.Stop()
-		go v.stream.server.closePeer(v.pc)
+		go v.stream.server.closePeer(v.seat(), v.pc)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/webrtc/v4"
 )
 
@@ -28,9 +29,9 @@ type Voice struct {
 	candidates candidates
 }
 
-// NewVoice makes a voice. It must be closed.
-func (s *Server) NewVoice() *Voice {
-	return &Voice{Stream: s.NewStream("")}
+// NewVoice makes a voice, whose peers count for the client. It must be closed.
+func (s *Server) NewVoice(by quota.Client) *Voice {
+	return &Voice{Stream: s.NewStream(by, "")}
 }
 
 // Offer returns an offer with all candidates. The peer of an earlier offer is closed.
@@ -40,6 +41,9 @@ func (v *Voice) Offer() (string, error) {
 	if v.viewer != nil {
 		v.viewer.gone("replaced")
 		v.viewer = nil
+	}
+	if !v.server.offers.Take(v.by, 1) {
+		return "", errBusy
 	}
 	next := newViewer(v.Stream)
 	if _, ok := v.reserve(next); !ok {
@@ -66,7 +70,11 @@ func (v *Voice) Answer(sdp string) error {
 	if err != nil {
 		return err
 	}
-	if err := v.viewer.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: o.sdp}); err != nil {
+	text, err := o.text(offeredVoice)
+	if err != nil {
+		return err
+	}
+	if err := v.viewer.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: text}); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/webrtc/v4"
 )
 
@@ -28,7 +29,7 @@ func accept(t testing.TB, pc *webrtc.PeerConnection, offer string) string {
 func TestOfferedVoiceArrivesThroughTheRelay(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{})
-	v := s.NewVoice()
+	v := s.NewVoice(quota.Client{})
 	defer v.Close()
 	for range 2 { // the second offer replaces the first peer
 		offer, err := v.Offer()
@@ -55,7 +56,7 @@ func TestOfferedVoiceArrivesThroughTheRelay(t *testing.T) {
 func TestOfferedVoiceRefuses(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{ConnectTimeout: 100 * time.Millisecond})
-	v := s.NewVoice()
+	v := s.NewVoice(quota.Client{})
 	if err := v.Answer("v=0"); !errors.Is(err, errNotOffered) {
 		t.Errorf("answer before the offer: %v", err)
 	}
@@ -75,9 +76,7 @@ func TestOfferedVoiceRefuses(t *testing.T) {
 		}
 	}
 	waitFor(t, "the unanswered peer is gone", func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.peers == 0
+		return s.peers.Total() == 0
 	})
 	v.Close()
 	if _, err := v.Offer(); !errors.Is(err, errGone) {
@@ -87,8 +86,8 @@ func TestOfferedVoiceRefuses(t *testing.T) {
 
 func TestOfferedVoicesAreBounded(t *testing.T) {
 	t.Parallel()
-	s, _ := newServer(t, Config{MaxPeers: 1})
-	first, second := s.NewVoice(), s.NewVoice()
+	s, _ := newServer(t, Config{Peers: quota.Limit{Total: 1}})
+	first, second := s.NewVoice(quota.Client{}), s.NewVoice(quota.Client{})
 	defer first.Close()
 	defer second.Close()
 	offer, err := first.Offer()
@@ -111,7 +110,7 @@ func FuzzVoiceAnswer(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(s.Close)
-	v := s.NewVoice()
+	v := s.NewVoice(quota.Client{})
 	offer, err := v.Offer()
 	v.Close()
 	if err != nil {
@@ -122,7 +121,7 @@ func FuzzVoiceAnswer(f *testing.F) {
 	f.Add(strings.ReplaceAll(offer, "m=audio 9", "m=audio 0"), "candidate:")
 	f.Add("v=0", "a")
 	f.Fuzz(func(t *testing.T, answer, candidate string) {
-		v := s.NewVoice()
+		v := s.NewVoice(quota.Client{})
 		if _, err := v.Offer(); err != nil {
 			t.Fatal(err)
 		}
@@ -131,9 +130,7 @@ func FuzzVoiceAnswer(f *testing.F) {
 		_ = v.Answer(answer)
 		v.Close()
 		waitFor(t, "the peers are gone", func() bool {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.peers == 0
+			return s.peers.Total() == 0
 		})
 	})
 }

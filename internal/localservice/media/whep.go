@@ -1,6 +1,7 @@
 package media
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -135,11 +136,7 @@ func subscribe(w http.ResponseWriter, r *http.Request, stream *Stream, location 
 		http.Error(w, "offer could not be read", status)
 		return
 	}
-	o, err := parseOffer(string(body))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
+	// The place is taken before the offer is parsed, which costs more.
 	v := newViewer(stream)
 	taken, ok := stream.reserve(v)
 	if taken {
@@ -150,7 +147,10 @@ func subscribe(w http.ResponseWriter, r *http.Request, stream *Stream, location 
 		http.Error(w, "no such session", http.StatusNotFound)
 		return
 	}
-	sdp, err := v.connect(o)
+	sdp, err := v.answer(r.Context(), string(body))
+	if err == nil {
+		err = r.Context().Err() // nobody gets the answer
+	}
 	if err != nil {
 		v.gone("not answered")
 		refuse(w, err)
@@ -162,10 +162,23 @@ func subscribe(w http.ResponseWriter, r *http.Request, stream *Stream, location 
 	_, _ = io.WriteString(w, sdp) // if the client is gone, the connect timeout frees its place
 }
 
+// answer answers an offer, unless ctx ends before.
+func (v *viewer) answer(ctx context.Context, text string) (string, error) {
+	if !v.stream.server.offers.Take(v.stream.by, 1) {
+		return "", errBusy
+	}
+	o, err := parseOffer(text)
+	if err != nil {
+		return "", err
+	}
+	return v.connect(ctx, o)
+}
+
 // refuse reports why an offer was not answered. An error of pion is passed on, because it quotes only the client's own offer.
 func refuse(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, errBusy):
+		w.Header().Set("Retry-After", "10")
 		http.Error(w, "too many viewers", http.StatusServiceUnavailable)
 	case errors.Is(err, errGone):
 		http.Error(w, "no such session", http.StatusNotFound)

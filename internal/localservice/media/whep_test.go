@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 )
@@ -143,7 +144,7 @@ func TestStatusCodes(t *testing.T) {
 	t.Parallel()
 	s, base := newServer(t, Config{})
 	stream := newStream(t, s)
-	gone := s.NewStream("room9")
+	gone := s.NewStream(quota.Client{}, "room9")
 	gone.Close()
 	offer := offerWHEP(t, newClient(t, webrtc.Configuration{}, browserCodecs...), webrtc.RTPCodecTypeVideo)
 	url := stream.URL(base)
@@ -375,7 +376,7 @@ func TestClosedStreamIsUnknownAndLeavesItsViewer(t *testing.T) {
 
 func TestPeersAreBounded(t *testing.T) {
 	t.Parallel()
-	s, base := newServer(t, Config{MaxPeers: 1})
+	s, base := newServer(t, Config{Peers: quota.Limit{Total: 1}})
 	subscribeAt(t, newClient(t, webrtc.Configuration{}, browserCodecs...), newStream(t, s).URL(base))
 	offer := offerWHEP(t, newClient(t, webrtc.Configuration{}, browserCodecs...), webrtc.RTPCodecTypeAudio)
 	resp, body := request(t, http.MethodPost, newStream(t, s).URL(base), sdpType, offer)

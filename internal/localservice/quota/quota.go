@@ -2,49 +2,105 @@
 package quota
 
 import (
+	"cmp"
+	"net/netip"
 	"sync"
 	"time"
 )
 
-// Count limits how many units are held at the same time, by key.
-type Count struct {
-	mu    sync.Mutex
-	taken map[string]int
+// Client is who uses a resource. Its token and its address are counted separately,
+// because one client may have many tokens, and many clients one address.
+type Client struct {
+	Token string // the token's id, or that of another login; "" before it is known
+	Addr  netip.Addr
 }
 
-// Take takes one unit for each key and returns true, or takes nothing and returns false
-// when a key has reached its limit. A limit of 0 or less means no limit.
-func (c *Count) Take(limits map[string]int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for key, limit := range limits {
-		if limit > 0 && c.taken[key] >= limit {
+// Limit bounds how many units of a resource one token, one address and all clients
+// together may have. Addresses of IPv6 count by their first 64 bits, because a client can
+// choose the others. In each field, a number below 1 is no limit.
+type Limit struct{ Token, Address, Total int }
+
+// Or returns l with the numbers of d in place of those that are 0.
+func (l Limit) Or(d Limit) Limit {
+	return Limit{cmp.Or(l.Token, d.Token), cmp.Or(l.Address, d.Address), cmp.Or(l.Total, d.Total)}
+}
+
+// key is what a number is counted for: a token, an address, or, with neither, everything.
+type key struct {
+	token   string
+	address netip.Prefix
+}
+
+// subscriber is the length of the part of an IPv6 address that a client can't choose.
+const subscriber = 64
+
+// each calls f for each of the client's keys with its limit until f returns false.
+func (l Limit) each(c Client, f func(key, int) bool) bool {
+	if c.Token != "" && !f(key{token: c.Token}, l.Token) {
+		return false
+	}
+	if c.Addr.IsValid() {
+		addr := c.Addr.Unmap().WithZone("")
+		bits := addr.BitLen()
+		if addr.Is6() {
+			bits = subscriber
+		}
+		prefix, _ := addr.Prefix(bits) // fails for no number of bits above
+		if !f(key{address: prefix}, l.Address) {
 			return false
 		}
 	}
+	return f(key{}, l.Total)
+}
+
+// Count limits how many units are held at the same time. Its methods may be called
+// concurrently.
+type Count struct {
+	Limit Limit
+
+	mu    sync.Mutex
+	taken map[key]int
+}
+
+// Take takes n units for a client and returns true, or takes nothing and returns false
+// because one of its limits would be exceeded.
+func (c *Count) Take(by Client, n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fits := c.Limit.each(by, func(k key, limit int) bool { return limit < 1 || c.taken[k]+n <= limit })
+	if !fits {
+		return false
+	}
 	if c.taken == nil {
-		c.taken = map[string]int{}
+		c.taken = map[key]int{}
 	}
-	for key := range limits {
-		c.taken[key]++
-	}
+	c.Limit.each(by, func(k key, _ int) bool { c.taken[k] += n; return true })
 	return true
 }
 
 // Free gives back what Take took.
-func (c *Count) Free(limits map[string]int) {
+func (c *Count) Free(by Client, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key := range limits {
-		if c.taken[key]--; c.taken[key] <= 0 {
-			delete(c.taken, key)
+	c.Limit.each(by, func(k key, _ int) bool {
+		if c.taken[k] -= n; c.taken[k] <= 0 {
+			delete(c.taken, k)
 		}
-	}
+		return true
+	})
 }
 
-// Rate limits how many units are taken within a window of time, by key. A window begins
-// with the first Take after the end of the previous one.
+// Total returns how many units are held by all clients.
+func (c *Count) Total() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.taken[key{}]
+}
+
+// Rate limits how many units are taken within a window of time. A window begins with the
+// first Take after the end of the previous one. Its methods may be called concurrently.
 type Rate struct {
+	Limit  Limit
 	Window time.Duration
 
 	mu    sync.Mutex
@@ -53,11 +109,12 @@ type Rate struct {
 }
 
 // Take is [Count.Take] for the present window.
-func (r *Rate) Take(limits map[string]int) bool {
+func (r *Rate) Take(by Client, n int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := time.Now(); now.Sub(r.began) >= r.Window {
 		r.began, r.count.taken = now, nil
 	}
-	return r.count.Take(limits)
+	r.count.Limit = r.Limit
+	return r.count.Take(by, n)
 }

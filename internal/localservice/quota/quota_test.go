@@ -1,49 +1,70 @@
 package quota
 
 import (
+	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
+func client(token, addr string) Client { return Client{token, netip.MustParseAddr(addr)} }
+
 func TestCount(t *testing.T) {
-	var c Count
-	abuser, newcomer := map[string]int{"token a": 2, "address x": 3}, map[string]int{"token b": 2, "address x": 3}
+	c := Count{Limit: Limit{Token: 2, Address: 3, Total: 4}}
+	abuser, neighbour, stranger := client("a", "192.0.2.1"), client("b", "::ffff:192.0.2.1"), client("c", "192.0.2.2")
 	for i, want := range []bool{true, true, false} {
-		if got := c.Take(abuser); got != want {
+		if got := c.Take(abuser, 1); got != want {
 			t.Errorf("number %d: %t", i, got)
 		}
 	}
-	if !c.Take(newcomer) || c.Take(newcomer) {
+	if c.Take(neighbour, 2) || !c.Take(neighbour, 1) || c.Take(neighbour, 1) {
 		t.Error("want one more for the address")
 	}
-	c.Free(abuser)
-	if !c.Take(newcomer) {
+	if c.Take(stranger, 2) || !c.Take(stranger, 1) || c.Total() != 4 {
+		t.Error("want one more for all")
+	}
+	c.Free(abuser, 1)
+	if !c.Take(neighbour, 1) {
 		t.Error("what was freed can't be taken")
 	}
-	for range 2 {
-		c.Free(newcomer)
-	}
-	c.Free(abuser)
+	c.Free(neighbour, 2)
+	c.Free(abuser, 1)
+	c.Free(stranger, 1)
 	if len(c.taken) != 0 {
 		t.Errorf("left are %v", c.taken)
 	}
 	for range 10 {
-		if !c.Take(map[string]int{"token": 0}) {
-			t.Error("0 is no limit")
+		if unlimited := (Limit{Token: -1}).Or(Limit{Token: 1}); !(&Count{Limit: unlimited}).Take(abuser, 10) {
+			t.Error("a negative number is no limit")
+		}
+	}
+}
+
+// TestAddressesOfOneSubscriber: an IPv6 client has more addresses than could be counted.
+func TestAddressesOfOneSubscriber(t *testing.T) {
+	c := Count{Limit: Limit{Address: 1}}
+	if !c.Take(client("", "2001:db8::1"), 1) || c.Take(client("", "2001:db8::ffff:2"), 1) || !c.Take(client("", "2001:db8:0:1::1"), 1) {
+		t.Error("want one for each 64 bits")
+	}
+	if !c.Take(client("", "192.0.2.1"), 1) || !c.Take(client("", "192.0.2.2"), 1) {
+		t.Error("want one for each IPv4 address")
+	}
+	for range 2 {
+		if !c.Take(Client{}, 1) {
+			t.Error("a client without an address has no limit for one")
 		}
 	}
 }
 
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := Rate{Window: time.Hour}
-		one := map[string]int{"token": 1}
-		if !r.Take(one) || r.Take(one) {
+		r := Rate{Limit: Limit{Token: 1}, Window: time.Hour}
+		one := client("token", "192.0.2.1")
+		if !r.Take(one, 1) || r.Take(one, 1) {
 			t.Error("want one within an hour")
 		}
 		time.Sleep(time.Hour)
-		if !r.Take(one) {
+		if !r.Take(one, 1) {
 			t.Error("want one in the next hour")
 		}
 	})

@@ -37,10 +37,9 @@ const (
 	floorFrames = 150
 	// learnFrames must have passed before anything counts as speech, and before the noise floor is used.
 	learnFrames = 10
-	// Speech begins with onsetVoiced voiced frames (80 ms) among the last onsetWindow, the bits of Detector.recent. So a click is not taken
+	// onsetVoiced is how many voiced frames (80 ms) among the last 8, the bits of Detector.recent, begin a turn. So a click is not taken
 	// for speech, and the onset is reported well within 200 ms.
 	onsetVoiced = 4
-	onsetWindow = 8
 	// preRoll is the sound before the onset that belongs to the turn, because speech often begins softly.
 	preRoll = 20
 	// postRoll is the silence after the last voiced frame that belongs to the turn.

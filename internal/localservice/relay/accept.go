@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// maxConns bounds the TCP connections of all listeners; more are closed at once.
-	maxConns = 1024
 	// greeting is how long a TCP connection may take to send its first message, idle how long it may stay silent later. TURN clients
 	// refresh permissions every five minutes.
 	greeting = 10 * time.Second
@@ -40,7 +38,7 @@ func (a *acceptor) wrap(ln net.Listener) net.Listener {
 func (a *acceptor) add(c net.Conn) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.open == nil || len(a.open) >= maxConns {
+	if a.open == nil {
 		return false
 	}
 	a.open[c] = true

@@ -25,17 +25,14 @@ type pool struct {
 	host  string
 	peers map[netip.AddrPort]bool
 
-	mu                             sync.Mutex
-	userQuota, addressQuota, quota int
-	held                           quota.Count
-	open                           map[*relayed]bool // nil once closed
+	held quota.Count
+
+	mu   sync.Mutex
+	open map[*relayed]bool // nil once closed
 }
 
-func newPool(peers []netip.AddrPort, userQuota, addressQuota, quota int) *pool {
-	p := &pool{
-		userQuota: userQuota, addressQuota: addressQuota, quota: quota,
-		peers: map[netip.AddrPort]bool{}, open: map[*relayed]bool{},
-	}
+func newPool(peers []netip.AddrPort, limit quota.Limit) *pool {
+	p := &pool{held: quota.Count{Limit: limit}, peers: map[netip.AddrPort]bool{}, open: map[*relayed]bool{}}
 	for _, peer := range peers {
 		p.peers[netip.AddrPortFrom(peer.Addr().Unmap(), peer.Port())] = true
 	}
@@ -56,19 +53,19 @@ func (p *pool) permits(host net.IP) bool {
 
 // hasRoom reports whether user may make another allocation.
 func (p *pool) hasRoom(user string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	room := len(p.open) < p.quota && p.held.Take(p.quotas(user))
+	room := p.held.Take(clientOf(user), 1)
 	if room {
-		p.held.Free(p.quotas(user))
+		p.held.Free(clientOf(user), 1)
 	}
 	return room
 }
 
-// quotas returns the limits for a user id made by userAt, by key.
-func (p *pool) quotas(user string) map[string]int {
+// clientOf returns the client of a user id made by userAt. The whole id is its token: a login
+// that is used from several addresses counts for each of them alone.
+func clientOf(user string) quota.Client {
 	address, _, _ := strings.Cut(user, " ")
-	return map[string]int{"user " + user: p.userQuota, "address " + address: p.addressQuota}
+	addr, _ := netip.ParseAddr(address) // without an address only the login counts
+	return quota.Client{Token: user, Addr: addr}
 }
 
 // Validate implements turn.RelayAddressGenerator.
@@ -108,7 +105,7 @@ func (p *pool) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) {
 func (p *pool) add(r *relayed) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.open == nil || len(p.open) >= p.quota || !p.held.Take(p.quotas(r.user)) {
+	if p.open == nil || !p.held.Take(clientOf(r.user), 1) {
 		return false
 	}
 	p.open[r] = true
@@ -122,7 +119,7 @@ func (p *pool) remove(r *relayed) {
 		return
 	}
 	delete(p.open, r)
-	p.held.Free(p.quotas(r.user))
+	p.held.Free(clientOf(r.user), 1)
 }
 
 // close closes all relayed addresses and refuses new allocations.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/accept"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
 )
@@ -47,23 +48,17 @@ type Config struct {
 	StaticUser, StaticPassword string
 	// StaticLife is how long the static credentials are accepted. Default 24 hours.
 	StaticLife time.Duration
-	// UserQuota is how many allocations one login may hold at a time from one address, AddressQuota how many one client address may hold
-	// with all its logins, Quota how many all clients may hold. Defaults 256, 768 and 1024; a page needs up to eight, four for each of its
-	// two peers.
-	UserQuota, AddressQuota, Quota int
+	// Allocations bounds how many allocations one login from one address, one address with all its logins, and all clients may hold at a
+	// time; a page needs up to eight, four for each of its two peers. Conns bounds the TCP connections of each listener, see
+	// [accept.Limit]. Zero is no limit.
+	Allocations, Conns quota.Limit
 	// Link, when set, impairs everything between the clients and the relay.
 	Link *netem.Link
 	// Logger gets the errors of listeners; nil discards.
 	Logger *slog.Logger
 }
 
-// Default quotas, see Config.
-const (
-	defaultUserQuota    = 256
-	defaultAddressQuota = 768
-	defaultQuota        = 1024
-	defaultStaticLife   = 24 * time.Hour
-)
+const defaultStaticLife = 24 * time.Hour
 
 // Credentials let one user allocate relayed addresses until Expiry. Field names are those of appInit's turnCredentials.
 type Credentials struct {
@@ -90,24 +85,15 @@ func New(cfg Config) (*Server, error) {
 	if len(cfg.Listen) == 0 {
 		cfg.Listen = []string{defaultAddr}
 	}
-	if cfg.UserQuota == 0 {
-		cfg.UserQuota = defaultUserQuota
-	}
-	if cfg.AddressQuota == 0 {
-		cfg.AddressQuota = defaultAddressQuota
-	}
 	if cfg.StaticLife == 0 {
 		cfg.StaticLife = defaultStaticLife
-	}
-	if cfg.Quota == 0 {
-		cfg.Quota = defaultQuota
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
 		secret: rand.Text(),
-		pool:   newPool(cfg.Peers, cfg.UserQuota, cfg.AddressQuota, cfg.Quota),
+		pool:   newPool(cfg.Peers, cfg.Allocations),
 		conns:  newAcceptor(),
 	}
 	// pion's loggers would write user names, which clients choose.
@@ -144,7 +130,7 @@ func (s *Server) listen(cfg Config, config *turn.ServerConfig) error {
 			PacketConn: netem.PacketConn(packets, cfg.Link), RelayAddressGenerator: s.pool, PermissionHandler: permit,
 		})
 		config.ListenerConfigs = append(config.ListenerConfigs, turn.ListenerConfig{
-			Listener: s.conns.wrap(netem.Listener(accept.Listener(stream, cfg.Logger), cfg.Link)), RelayAddressGenerator: s.pool, PermissionHandler: permit,
+			Listener: s.conns.wrap(netem.Listener(accept.Limit(accept.Listener(stream, cfg.Logger), cfg.Conns), cfg.Link)), RelayAddressGenerator: s.pool, PermissionHandler: permit,
 		})
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
 	"go.uber.org/goleak"
@@ -219,7 +220,7 @@ func TestCredentialsAreChecked(t *testing.T) {
 }
 
 func TestQuotaIsPerUserAndFreedOnClose(t *testing.T) {
-	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, UserQuota: 2, Quota: 3})
+	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, Allocations: quota.Limit{Token: 2, Total: 3}})
 	ann := credentials(t, s, time.Minute)
 	bob, err := s.Credentials("bob", time.Minute)
 	if err != nil {
@@ -249,7 +250,7 @@ func TestQuotaIsPerUserAndFreedOnClose(t *testing.T) {
 }
 
 func TestClosedTCPClientFreesItsAllocation(t *testing.T) {
-	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, Quota: 1})
+	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, Allocations: quota.Limit{Total: 1}})
 	cred := credentials(t, s, time.Minute)
 	conn, err := net.Dial("tcp", s.Addrs()[0].String())
 	if err != nil {
@@ -385,7 +386,7 @@ func waitFor(t *testing.T, done func() bool) {
 // TestQuotaOfAnAddress: however many logins a client uses, there is room left for a
 // client at another address.
 func TestQuotaOfAnAddress(t *testing.T) {
-	p := newPool([]netip.AddrPort{echo(t)}, 2, 3, 4)
+	p := newPool([]netip.AddrPort{echo(t)}, quota.Limit{Token: 2, Address: 3, Total: 4})
 	add := func(user string) error {
 		c, _, err := p.AllocatePacketConn(turn.AllocateListenerConfig{Network: "udp4", UserID: user})
 		if err == nil {
