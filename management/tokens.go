@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -62,7 +63,7 @@ type TokenInput struct {
 	// Without it threads have the agent "default".
 	AgentID string
 	// UserID is the end user: the token gives access to the threads and memory of this
-	// user. Pass a different id for each user. Required with AdminSession.
+	// user. Pass a different id for each user, in UTF-8. Required with AdminSession.
 	UserID string
 	// TTL is the token's life, in whole seconds; 1 s to 24 hours. Default 30 minutes.
 	TTL time.Duration
@@ -192,6 +193,9 @@ func (t Tokens) mint(ctx context.Context, token Token, ttl time.Duration) (Token
 		kind = adminSession
 	}
 	expiry, err := seconds(ttl, usual, most)
+	if err == nil {
+		err = isText("UserID", token.UserID)
+	}
 	if err != nil {
 		return Token{}, err
 	}
@@ -268,6 +272,9 @@ func (in *TokenInput) privileges() (string, error) {
 	if in.AdminSession && in.UserID == "" {
 		return "", badRequest("a token of an admin's session needs a UserID: it becomes the owner of what the token creates")
 	}
+	if err := isText("UserID", in.UserID); err != nil {
+		return "", err
+	}
 	if in.Restrictions.Role != "" && !in.AdminSession {
 		return "", badRequest("Restrictions.Role is allowed with AdminSession only")
 	}
@@ -302,6 +309,9 @@ var single = []string{roleKey, agentKey, configKey, "iprestrict", "urirestrict",
 
 // add adds a privilege unless its value is empty; name is the field that it came from.
 func (p *privilegeList) add(name, key, value string) {
+	if err := isText(name, value); err != nil && p.err == nil {
+		p.err = err
+	}
 	if separates(value) && p.err == nil {
 		p.err = badRequest(name + " must not have a comma or white space in it")
 	}
@@ -321,7 +331,9 @@ func (p *privilegeList) addExtra(entry string) {
 		return
 	}
 	key, _, _ := strings.Cut(strings.ToLower(entry), ":")
-	switch {
+	switch err := isText("each of ExtraPrivileges", entry); {
+	case err != nil:
+		p.err = err
 	case key == "" || separates(entry):
 		p.err = badRequest("each of ExtraPrivileges must be a key, or key:value, without a comma or white space in it")
 	case strings.HasPrefix(key, noEntitlement):
@@ -337,6 +349,15 @@ func (p *privilegeList) has(key string) bool {
 		name, _, _ := strings.Cut(entry, ":")
 		return strings.EqualFold(name, key)
 	})
+}
+
+// isText returns an error for a value that is not UTF-8. The service can't store it as it
+// is: two such ids could become the same.
+func isText(name, value string) error {
+	if !utf8.ValidString(value) {
+		return badRequest(name + " must be UTF-8")
+	}
+	return nil
 }
 
 // separates reports whether a privilege with this text would be read as several.

@@ -108,6 +108,7 @@ func TestTokensThatAreRefusedWithoutARequest(t *testing.T) {
 	}
 	admin := func(in management.AdminTokenInput) error { _, err := f.Tokens.Admin(t.Context(), in); return err }
 	refuse("admin without a user", fault.BadRequest, admin(management.AdminTokenInput{}))
+	refuse("admin that is not text", fault.BadRequest, admin(management.AdminTokenInput{UserID: "u\xff"}))
 	refuse("admin for too long", fault.TTLTooLong, admin(management.AdminTokenInput{UserID: "u", TTL: management.MaxAdminTTL + time.Second}))
 	refuse("negative life", fault.BadRequest, admin(management.AdminTokenInput{UserID: "u", TTL: -time.Second}))
 	refuse("half a second", fault.BadRequest, admin(management.AdminTokenInput{UserID: "u", TTL: time.Second / 2}))
@@ -118,6 +119,8 @@ func TestTokensThatAreRefusedWithoutARequest(t *testing.T) {
 	}{
 		"no ids":                         {in{}, fault.BadRequest},
 		"negative config":                {in{ConfigID: -1, AgentID: "a"}, fault.BadRequest},
+		"user that is not text":          {in{ConfigID: 7, AgentID: "a", UserID: "ann\xff"}, fault.BadRequest},
+		"agent that is not text":         {in{ConfigID: 7, AgentID: "a\xff"}, fault.BadRequest},
 		"agent with a comma":             {in{ConfigID: 7, AgentID: "a,geniegpcid:8"}, fault.BadRequest},
 		"agent with white space":         {in{ConfigID: 7, AgentID: "a b"}, fault.BadRequest},
 		"admin's session without a user": {in{ConfigID: 7, AgentID: "a", AdminSession: true}, fault.BadRequest},

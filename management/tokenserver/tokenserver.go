@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -40,7 +41,8 @@ type Options struct {
 	// forbidden.
 	Origins []string
 	// Visitor returns the visitor of a request, found by its session cookie for example.
-	// The id must belong to one person and never change, because the threads belong to it.
+	// The id must belong to one person and never change, because the threads belong to it,
+	// and it must be UTF-8; any other id is an error.
 	// "" means that the visitor is not signed in; the reply is unauthorized. After an error
 	// the reply is server_error, and OnError is called.
 	Visitor func(*http.Request) (userID string, err error)
@@ -160,6 +162,11 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 	visitor, err := h.o.Visitor(r)
 	if err != nil {
 		h.o.OnError(r, err)
+		refuse(w, http.StatusInternalServerError, fault.ServerError, "this site can't identify you at the moment; try again later")
+		return
+	}
+	if !utf8.ValidString(visitor) { // the service can't tell such ids apart
+		h.o.OnError(r, badRequest("the id that Visitor returned must be UTF-8"))
 		refuse(w, http.StatusInternalServerError, fault.ServerError, "this site can't identify you at the moment; try again later")
 		return
 	}

@@ -61,6 +61,9 @@ func newSite(t *testing.T, change ...func(*tokenserver.Options, *management.Opti
 			if cookie.Value == "broken" {
 				return "", errors.New("the database is gone")
 			}
+			if cookie.Value == "latin-1" {
+				return "ann\xe9", nil
+			}
 			return cookie.Value, nil
 		},
 		OnError: func(_ *http.Request, err error) {
@@ -225,7 +228,8 @@ func TestRefusals(t *testing.T) {
 	s := newSite(t, func(o *tokenserver.Options, _ *management.Options) { o.PerMinute = 2 })
 	s.wantRefusal("not signed in", s.ask(http.MethodPost, origin, ""), http.StatusUnauthorized, fault.Unauthorized)
 	s.wantRefusal("hook fails", s.ask(http.MethodPost, origin, "broken"), http.StatusInternalServerError, fault.ServerError)
-	if len(s.errors) != 1 || s.errors[0].Error() != "the database is gone" {
+	s.wantRefusal("not text", s.ask(http.MethodPost, origin, "latin-1"), http.StatusInternalServerError, fault.ServerError)
+	if len(s.errors) != 2 || s.errors[0].Error() != "the database is gone" || !errors.Is(s.errors[1], fault.BadRequest) {
 		t.Errorf("errors %v", s.errors)
 	}
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete} {

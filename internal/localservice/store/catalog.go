@@ -42,28 +42,6 @@ func (s *Store) AvatarTemplates() Collection[AvatarTemplate] {
 	return NewCollection[AvatarTemplate](s, "avatar-template", HexID, nil)
 }
 
-// AddAsset stores a file and returns its id, which is all that is needed to read it.
-func (s *Store) AddAsset(ctx context.Context, mediaType string, data []byte) (id string, err error) {
-	id = UUID()
-	_, err = s.write.ExecContext(ctx, `INSERT INTO assets (id, type, data) VALUES (?, ?, ?)`, id, mediaType, data)
-	return id, err
-}
-
-// Asset returns a file.
-func (s *Store) Asset(ctx context.Context, id string) (mediaType string, data []byte, err error) {
-	data, err = one(s.read.QueryRowContext(ctx, `SELECT type, data FROM assets WHERE id = ?`, id), func(row scanner) (data []byte, err error) {
-		err = row.Scan(&mediaType, &data)
-		return data, err
-	})
-	return mediaType, data, err
-}
-
-// DeleteAsset removes a file, if it is there.
-func (s *Store) DeleteAsset(ctx context.Context, id string) error {
-	_, err := s.write.ExecContext(ctx, `DELETE FROM assets WHERE id = ?`, id)
-	return err
-}
-
 // Ids of shared records; they are the same in every database.
 const (
 	presetVisual = "5ac0000000000000000000a1"

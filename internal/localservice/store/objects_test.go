@@ -1,9 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -266,5 +269,67 @@ func TestARepeatedRequestHasItsFirstResult(t *testing.T) {
 	}
 	if err := notes(s).Delete(WithRequest(t.Context(), "other"), 1, first.ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("delete with another key: %v", err)
+	}
+}
+
+// TestOldFilesAreSplit: files of the version before, which were one value each, are stored
+// in parts.
+func TestOldFilesAreSplit(t *testing.T) {
+	dir := t.TempDir()
+	old, err := openPool(filepath.Join(dir, fileName), 1, "foreign_keys(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := fs.Glob(migrations, "migrations/000*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Store{write: old}
+	for i, name := range names {
+		if err := apply(t.Context(), old, name, i+1, s.goSteps()[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := map[string][]byte{}
+	for id, size := range map[string]int{"empty": 0, "one": 1, "part": assetPart, "more": assetPart + 1, "three": 3*assetPart - 7} {
+		files[id] = make([]byte, size)
+		for i := range files[id] {
+			files[id][i] = byte(i / 251)
+		}
+		if _, err := old.Exec(`INSERT INTO assets VALUES (?, 'image/png', ?)`, id, files[id]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for id, want := range files {
+		again, err := s.AddAsset(t.Context(), "image/png", bytes.NewReader(want)) // as a new file
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{id, again} {
+			kind, file, err := s.Asset(t.Context(), id)
+			if err != nil || kind != "image/png" {
+				t.Fatalf("%s: %s, %v", id, kind, err)
+			}
+			if got, err := io.ReadAll(file); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %d bytes, %v, want %d", id, len(got), err, len(want))
+			}
+			if err := s.DeleteAsset(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+			if _, _, err := s.Asset(t.Context(), id); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%s after it was deleted: %v", id, err)
+			}
+		}
+	}
+	var left int
+	if err := s.read.QueryRow(`SELECT count(*) FROM asset_parts`).Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d parts are left, %v", left, err)
 	}
 }

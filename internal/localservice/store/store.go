@@ -31,9 +31,6 @@ var (
 
 	// ErrRepeated means that a turn of that id is in the thread already.
 	ErrRepeated = errors.New("the turn is stored already")
-
-	// ErrShared means that a shared message was to be deleted.
-	ErrShared = errors.New("a shared message cannot be deleted")
 )
 
 // Store is an open database. All methods may be called from any goroutine.

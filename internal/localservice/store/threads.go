@@ -46,16 +46,19 @@ func (w *where) String() string { return strings.Join(w.terms, " AND ") }
 
 // owned limits a query on table to what the scope may access by id. Anonymous
 // callers share the user id "". A visitor with a widget token may access what was
-// created with that token, or with one that appInit made from it. For a token that
-// a site's server minted without a user, the unguessable thread id is enough, so
-// that a page can resume its thread with a new token.
+// created with that token, or with one that appInit made from it, and no other visitor may.
+// For a token that a site's server minted without a user, the unguessable id of a thread
+// of such a token is enough, so that a page can resume its thread with a new token.
 func (s Scope) owned(table string) *where {
 	w := &where{}
 	w.add(table+".partner_id = ?", s.PartnerID)
 	if !s.Admin {
 		w.add(table+".user_id = ?", s.UserID)
-		if s.Widget {
+		switch {
+		case s.Widget:
 			w.add(table+".token_id = ?", s.TokenID)
+		case s.UserID == "":
+			w.add(table + ".widget = 0")
 		}
 	}
 	return w
@@ -85,9 +88,9 @@ func (s *Store) CreateThread(ctx context.Context, t *Thread) error {
 	}
 	_, err = s.write.ExecContext(ctx,
 		`INSERT INTO threads (id, partner_id, user_id, token_id, agent_id, config_id, title, status, context_id,
-		   vars, analysis, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		   widget, vars, analysis, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.ID, t.PartnerID, t.UserID, t.TokenID, t.AgentID, t.ConfigID, t.Title, t.Status, t.ContextID,
-		vars, analysis, millis(t.CreatedAt), millis(t.UpdatedAt))
+		t.Widget, vars, analysis, millis(t.CreatedAt), millis(t.UpdatedAt))
 	return err
 }
 

@@ -155,6 +155,7 @@ type Thread struct {
 	PartnerID int64
 	UserID    string // "" for an anonymous visitor
 	TokenID   string // of the token that created it
+	Widget    bool   // that is a widget's token; only [Store.CreateThread] reads it
 	AgentID   string // DefaultAgentID when the token named none
 	ConfigID  int64
 	Title     string
@@ -251,7 +252,7 @@ func (s Scope) Reaches(owner Scope) bool {
 	case s.Admin:
 		return true
 	default:
-		return s.UserID == owner.UserID && (!s.Widget || s.TokenID == owner.TokenID)
+		return s.UserID == owner.UserID && (!s.Widget || s.TokenID == owner.TokenID) && (s.UserID != "" || s.Widget == owner.Widget)
 	}
 }
 

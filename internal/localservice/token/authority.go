@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
@@ -106,6 +107,12 @@ func (a *Authority) Start(ctx context.Context, g Grant) (string, error) {
 	}
 	if len(g.UserID) > maxUserID {
 		return "", refuse("userId: at most %d bytes", maxUserID)
+	}
+	if !utf8.ValidString(g.UserID) { // JSON would make the same text of all such ids
+		return "", refuse("userId: want UTF-8")
+	}
+	if !utf8.ValidString(g.Privileges) {
+		return "", refuse("privileges: want UTF-8")
 	}
 	c := &Claims{
 		PartnerID: g.PartnerID, Type: g.Type, UserID: g.UserID,

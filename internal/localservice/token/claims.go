@@ -93,6 +93,9 @@ func parsePrivileges(list string) (grants, error) {
 		if key == "" {
 			return grants{}, fmt.Errorf("privileges: empty entry")
 		}
+		if strings.ContainsAny(key, " \t\r\n") { // it would be taken for another privilege and ignored
+			return grants{}, fmt.Errorf("privileges: white space in %q", key)
+		}
 		if strings.ContainsAny(value, " \t\r\n") {
 			return grants{}, fmt.Errorf("privilege %s: white space in its value", key)
 		}
@@ -136,7 +139,7 @@ func (g *grants) set(key, value string) (err error) {
 	case "urirestrict":
 		g.uriRestrict = value
 	case "sview":
-		g.widget = value == "*"
+		g.widget = g.widget || value == "*" // one entry does not undo another
 		return nil
 	case "disableentitlement":
 		g.disableEntitlement = true

@@ -97,6 +97,9 @@ func TestKinds(t *testing.T) {
 		{"agent", start(t, a, p, Grant{Privileges: "agentid:x,geniegpcid:7"}), Agent, 7},
 		{"widget", widget, Widget, 0},
 		{"widget after appInit", enriched, Widget, agents[0].ConfigID},
+		{"view of everything and of one entry", start(t, a, p, Grant{Privileges: "sview:*,sview:x"}), Widget, 0},
+		{"the same in the other order", start(t, a, p, Grant{Privileges: "sview:x,sview:*"}), Widget, 0},
+		{"view of one entry", start(t, a, p, Grant{Privileges: "sview:x"}), Conversation, 0},
 	} {
 		c, err := a.Check(t.Context(), tt.text, anywhere)
 		if err != nil || c.Kind() != tt.want || c.ConfigID() != tt.config {
@@ -131,6 +134,9 @@ func TestStartRefuses(t *testing.T) {
 		{"no agent", func(g *Grant) { g.Privileges = "agentid:" }, "privilege agentid: want a value"},
 		{"empty entry", func(g *Grant) { g.Privileges = "agentid:x,," }, "privileges: empty entry"},
 		{"white space", func(g *Grant) { g.Privileges = "agentid:x y" }, "privilege agentid: white space in its value"},
+		{"white space in a key", func(g *Grant) { g.Privileges = "sview :*" }, `privileges: white space in "sview "`},
+		{"user that is not text", func(g *Grant) { g.UserID = "ann\xff" }, "userId: want UTF-8"},
+		{"privilege that is not text", func(g *Grant) { g.Privileges = "sessionid:\xff" }, "privileges: want UTF-8"},
 		{"bad address", func(g *Grant) { g.Privileges = "iprestrict:home" }, "iprestrict: want an address or a prefix"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
