@@ -17,7 +17,7 @@ WASMTEST := build/tools/wasmbrowsertest
 # them and 32 s without.
 WITH_RACE := -race -gcflags=modernc.org/...=-d=checkptr=0
 RACE := GOFLAGS="$(WITH_RACE)"
-JS := GOOS=js GOARCH=wasm GOFLAGS="$(shell cat tools/wasm/goflags)"
+JS := tools/wasm/env
 # The packages that are compiled for the page, and those of them whose tests a
 # native test starts, together with the server that they need.
 PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}' ./cmd/wasm ./cmd/chatwasm)
@@ -65,7 +65,7 @@ test: ## The tests of every package, vet, types, and the core of the whole pages
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then fresh browsers then faults soak then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then race then fresh browsers then faults soak then page-faults then fuzz
 
 .PHONY: bench
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md
@@ -152,7 +152,12 @@ npm: $(NPM) # with the flags of the native tests, whose compiled packages the lo
 
 .PHONY: faults
 faults: # every fault of docs/resilience.md, whose table is written again
-	$(GOTEST) -count 1 -skip TestSoak -parallel 8 ./e2e/faults -all $(if $(COUNT),,-write $$PWD/docs/resilience.md)
+	$(GOTEST) -count 1 -skip 'TestSoak|TestElement' -parallel 8 ./e2e/faults -all $(if $(COUNT),,-write $$PWD/docs/resilience.md)
+
+.PHONY: page-faults
+page-faults: # the same faults, with an element in a page that is looked at all the time
+	tools/need.sh browser
+	$(GOTEST) -count 1 -run TestElement -parallel 6 ./e2e/faults -all
 
 SOAK := 2m
 
@@ -191,6 +196,10 @@ PAIRS := 24
 .PHONY: tabs
 tabs: # pairs of tabs with one thread that end together
 	AGENTRUNTIME_DOUBLE_CLOSES=$(PAIRS) $(GOTEST) -timeout 30m -v -run TestTabsThatGoTogether ./e2e/hostile
+
+.PHONY: race
+race: # data races that one run in one order does not show
+	$(GOTEST) $(WITH_RACE) $(PARALLEL) -short -count 3 -shuffle on ./runtime/...
 
 # Each fuzz target runs its seeds with the other tests; here it also runs this many
 # inputs of its own. A time instead would now and then end a run with an error.

@@ -21,8 +21,6 @@ const here = dirname(fileURLToPath(import.meta.url))
 const root = dirname(here)
 const dist = join(here, "dist")
 const { exports, version } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"))
-// Without inlining the download is 5 to 8 % smaller; docs/architecture.md has the costs.
-const goflags = readFileSync(join(root, "tools", "wasm", "goflags"), "utf8").trim()
 const budgets = JSON.parse(readFileSync(join(here, "size-budget.json"), "utf8"))
 
 /** The modules that package.json exports. */
@@ -101,9 +99,9 @@ async function wasm(name, command) {
   const file = join(dist, name)
   const fresh = file + ".new"
   execFileSync(
-    "go",
-    ["build", "-ldflags", `-s -w -buildid= -X main.version=${version}`, "-o", fresh, command],
-    { cwd: root, stdio: "inherit", env: { ...process.env, GOOS: "js", GOARCH: "wasm", GOFLAGS: goflags } },
+    join(root, "tools", "wasm", "env"),
+    ["go", "build", "-ldflags", `-s -w -buildid= -X main.version=${version}`, "-o", fresh, command],
+    { cwd: root, stdio: "inherit" },
   )
   const bytes = slim(readFileSync(fresh))
   // Compression is the slowest step, and the build is reproducible.

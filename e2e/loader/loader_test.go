@@ -133,12 +133,7 @@ func buildWasm(dir, version string) ([]byte, error) {
 	}
 	defer os.RemoveAll(tmp)
 	out := filepath.Join(tmp, "probe.wasm")
-	cmd := exec.Command("go", "build", "-ldflags", "-X main.version="+version, "-o", out, dir)
-	flags, err := os.ReadFile("../../tools/wasm/goflags")
-	if err != nil {
-		return nil, err
-	}
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS="+strings.TrimSpace(string(flags)))
+	cmd := exec.Command("../../tools/wasm/env", "go", "build", "-ldflags", "-X main.version="+version, "-o", out, dir)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build %s: %w\n%s", dir, err, msg)
 	}

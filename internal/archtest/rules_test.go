@@ -193,3 +193,23 @@ func TestSessionCodeStandsApart(t *testing.T) {
 
 // within reports whether dir is room or a directory below it.
 func within(dir, room string) bool { return dir == room || strings.HasPrefix(dir, room+"/") }
+
+// TestServersHaveTimeLimits: only package pageserver makes HTTP servers, because those of
+// net/http have no time limits of their own.
+func TestServersHaveTimeLimits(t *testing.T) {
+	unlimited := []string{"http.Server{", "http.ListenAndServe", "http.Serve("}
+	for _, f := range goFiles(t) {
+		if strings.HasSuffix(f.name, "_test.go") || f.dir == "pageserver" {
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join(root, f.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range unlimited {
+			if strings.Contains(string(source), text) {
+				t.Errorf("%s has %s: use pageserver.Limits", f.path, text)
+			}
+		}
+	}
+}

@@ -28,12 +28,8 @@ func GoTest(t *testing.T, env ...string) string {
 		t.Fatal(err)
 	}
 	wasm := filepath.Join(filepath.Dir(string(module)), "tools", "wasm")
-	flags, err := os.ReadFile(filepath.Join(wasm, "goflags"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout=3m", "-exec", filepath.Join(wasm, "exec"), ".")
-	cmd.Env = append(append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS="+strings.TrimSpace(string(flags))), env...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(wasm, "env"), "go", "test", "-count=1", "-v", "-timeout=3m", "-exec", filepath.Join(wasm, "exec"), ".")
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // the interrupted program ends the browser
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()

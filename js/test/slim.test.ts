@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
+import { fileURLToPath } from "node:url"
 import { brotliCompressSync } from "node:zlib"
 import { slim } from "../slim.mjs"
 
@@ -45,9 +46,7 @@ func main() {
 function build(directory: string): Buffer {
   writeFileSync(join(directory, "main.go"), program)
   const out = join(directory, "main.wasm")
-  execFileSync("go", ["build", "-ldflags", "-s -w", "-o", out, join(directory, "main.go")], {
-    env: { ...process.env, GOOS: "js", GOARCH: "wasm", GOFLAGS: readFileSync(new URL("tools/wasm/goflags", root), "utf8").trim() },
-  })
+  execFileSync(fileURLToPath(new URL("tools/wasm/env", root)), ["go", "build", "-ldflags", "-s -w", "-o", out, join(directory, "main.go")])
   return readFileSync(out)
 }
 
