@@ -246,3 +246,91 @@ func TestASwitchIsNoGoodbyeToOtherTabs(t *testing.T) {
 		t.Errorf("told of the ends %q", ends)
 	}
 }
+
+// TestForgedMessagesBetweenTabs: other scripts of the origin send anything on the channel of a thread.
+// They can suppress the report of the end, which a forged goodbye allows again, and nothing else:
+// the conversation goes on, and neither the memory of the program nor its callbacks grow.
+func TestForgedMessagesBetweenTabs(t *testing.T) {
+	t.Parallel()
+	h, p := openPage(t)
+	var got struct {
+		Answer           string
+		Grown, Callbacks int
+		Suppressed, Sent []string
+		Left             []string
+	}
+	p.Do(&got, `
+		const memories = []
+		const {instantiate} = WebAssembly
+		WebAssembly.instantiate = async (...args) => {
+			const instance = await instantiate(...args)
+			const {exports} = instance.instance ?? instance
+			if (exports.mem) memories.push(exports.mem)
+			return instance
+		}
+		await load()
+		const size = () => memories.reduce((sum, {buffer}) => sum + buffer.byteLength, 0)
+		if (size() === 0) throw new Error("the memory of the program was not found")
+		const before = await holdings()
+		const talk = async () => {
+			const talk = await chatOf({presenceHeartbeatMs: 50})
+			await talk.session.connect()
+			await talk.session.sendText("My name is Sam.")
+			return {...talk, session: talk.session, talk, channel: new BroadcastChannel("kaltura-agents:thread:" + talk.session.threadId)}
+		}
+		// Receives after the session's own channel, which has then handled what was sent before.
+		const handled = ({session}) => new Promise((resolve) => {
+			const own = new BroadcastChannel("kaltura-agents:thread:" + session.threadId)
+			own.onmessage = ({data}) => { if (data === "last") { own.close(); resolve() } }
+		})
+		const one = await talk(), two = await talk()
+		const post = (to, message) => to.channel.postMessage(typeof message === "string" ? message : JSON.stringify({v: 1, ...message}))
+		let done = handled(one)
+		const huge = "x".repeat(64_000_000)
+		const at = size()
+		for (const data of [
+			5n, 5, null, undefined, true, NaN, {}, {length: 5n}, [1], new Date(), /x/, new Error("x"), new Map([[1, 2]]), new Uint8Array(1000), new Blob(["x"]),
+			huge, JSON.stringify({v: 1, id: huge, t: "alive"}), "", "{", "[".repeat(900), "null", "5", "\uD800", '{"v":1e400,"id":"a","t":"alive"}',
+			'{"v":1,"id":5,"t":"alive"}', '{"v":1,"id":"a","t":["bye"]}', '{"v":1,"id":"a","t":"alive","lock":{}}', '{"v":1,"id":"a","t":"bye","at":"x"}',
+			'{"v":1,"id":"a","t":"bye","at":9223372036854775807}', '{"v":1,"id":"a","t":"bye","at":-9223372036854775808}', '{"v":1,"id":"__proto__","t":"hello"}',
+		]) one.channel.postMessage(data)
+		for (let i = 0; i < 3000; i++) post(one, {id: "tab" + i, t: ["hello", "alive", "ack", "unknown"][i % 4]}) // more than are noted
+		for (let i = 0; i < 1000; i++) post(one, {id: "a", t: "alive", lock: "lock" + i})
+		for (let i = 0; i < 1000; i++) post(one, {id: "b", t: i % 2 ? "bye" : "alive", at: i})
+		one.channel.postMessage("last")
+		await done
+		const {text: answer} = await one.session.sendText("What is my name?")
+		const grown = size() - at
+		const {callbacks} = await diagnostics()
+		// A tab that was made up keeps the report back, and its goodbye lets the next one through.
+		one.session.disconnect()
+		await one.talk.until("sessionCompleted")
+		done = handled(two)
+		post(two, {id: "forged", t: "alive"})
+		post(two, {id: "forged", t: "bye", at: 1})
+		two.channel.postMessage("last")
+		await done
+		two.session.disconnect()
+		await two.talk.until("sessionCompleted")
+		const result = {answer, grown, callbacks, suppressed: one.talk.completions, sent: two.talk.completions}
+		for (const {session, channel} of [one, two]) {
+			channel.close()
+			await session.dispose()
+		}
+		return {...result, left: await left(before)}`)
+	if got.Answer != "Your name is Sam." {
+		t.Errorf("the answer is %q", got.Answer)
+	}
+	if got.Grown > 16<<20 || got.Callbacks > 1000 {
+		t.Errorf("the memory grew by %d bytes; %d callbacks", got.Grown, got.Callbacks)
+	}
+	if !slices.Equal(got.Suppressed, []string{"disconnect suppressed"}) || !slices.Equal(got.Sent, []string{"disconnect"}) {
+		t.Errorf("the ends are %q and %q", got.Suppressed, got.Sent)
+	}
+	for _, left := range got.Left {
+		t.Error("left: ", left)
+	}
+	if ends := h.completions(); len(ends) != 1 {
+		t.Errorf("the reported ends are %q", ends)
+	}
+}

@@ -190,6 +190,22 @@ func TestStringsAcrossTheBorder(t *testing.T) {
 	}
 }
 
+func TestTextIsBounded(t *testing.T) {
+	for value, want := range map[string]string{
+		`"abcd"`: "abcd", `""`: "", `"😀😀"`: "😀😀",
+		`"abcde"`: "none", `"😀😀x"`: "none", "5n": "none", "5": "none", "null": "none", "undefined": "none", `({length: 1n})`: "none",
+		`new String("x")`: "none", `["x"]`: "none", `Symbol("x")`: "none",
+	} {
+		got, ok := Text(eval(t, value), 4)
+		if !ok {
+			got = "none"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", value, got, want)
+		}
+	}
+}
+
 func TestIntegersKeepTheirDigits(t *testing.T) {
 	var n int64
 	if err := FromJS("n", eval(t, "-(2 ** 53 - 1)"), &n); err != nil || n != -maxSafeInteger {

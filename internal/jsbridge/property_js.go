@@ -110,6 +110,19 @@ func stringValue(s string) js.Value {
 	return js.ValueOf(s)
 }
 
+// Text returns v as a string. It is false for any other value, and for a string of more than limit
+// UTF-16 units, which is not copied.
+func Text(v js.Value, limit int) (string, bool) {
+	if kind(v) != "string" {
+		return "", false
+	}
+	object, err := New(objectCtor, v) // js.Value.Length is for objects
+	if err != nil || object.Length() > limit {
+		return "", false
+	}
+	return v.String(), true
+}
+
 // kind returns the name of the type of v for decisions and messages: the result of
 // typeof, or "null", "array" or "bigint".
 func kind(v js.Value) (name string) {

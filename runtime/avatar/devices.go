@@ -40,22 +40,27 @@ func (s *Session) setMic(on bool, event string) {
 // it waits for the same result. Errors: invalid_state, mic_permission_denied,
 // mic_not_found, mic_in_use, devices_permission_denied, noise_processor_failed.
 func (s *Session) StartMic(ctx context.Context) error {
+	return s.openMic(ctx, s.media.StartMic)
+}
+
+// openMic opens the microphone with open, for the present conversation: its end ends the
+// context of open, so that no device is opened afterwards.
+func (s *Session) openMic(ctx context.Context, open func(context.Context) error) error {
 	if err := s.Live(); err != nil {
 		return err
 	}
-	return s.openMic(ctx)
-}
-
-// openMic starts the microphone. If the session ended meanwhile, openMic stops it
-// again, because the end came before there was a microphone to stop.
-func (s *Session) openMic(ctx context.Context) error {
-	err := s.media.StartMic(ctx)
-	s.base.Work.Call(func() { // also publishes that it is started
-		if err == nil && (s.life.ctx == nil || s.life.ctx.Err() != nil) {
-			s.media.StopMic()
-			err = fault.New(fault.InvalidState, "the session ended before the microphone was opened")
-		}
-	})
+	life, err := session.Ask(ctx, &s.base, func(reply chan<- context.Context) { reply <- s.life.ctx })
+	if err != nil {
+		return err
+	}
+	both, cancel := context.WithCancelCause(life)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+	err = open(both)
+	s.base.Work.Call(func() {}) // publishes what it changed
+	if err != nil && life.Err() != nil {
+		return fault.New(fault.InvalidState, "the session ended before the microphone was opened")
+	}
 	return err
 }
 
@@ -64,7 +69,7 @@ func (s *Session) openMic(ctx context.Context) error {
 func (s *Session) startMicInBackground() {
 	ctx := s.life.ctx
 	s.base.Spawn(func() {
-		err := s.openMic(context.Background()) // not ctx: a microphone that is granted late must be stopped
+		err := s.media.StartMic(ctx)
 		s.base.Work.Post(func() {
 			if err != nil && ctx.Err() == nil {
 				e := fault.From(err)
@@ -83,9 +88,7 @@ func (s *Session) SwitchMic(ctx context.Context, deviceID string) error {
 	if !s.Snapshot().MicStarted {
 		return fault.New(fault.MicNotStarted, "the microphone is not started")
 	}
-	err := s.media.SwitchMic(ctx, deviceID)
-	s.base.Work.Call(func() {}) // publishes what it changed
-	return err
+	return s.openMic(ctx, func(ctx context.Context) error { return s.media.SwitchMic(ctx, deviceID) })
 }
 
 // SetASRBandwidth limits the microphone's bitrate, in kbit/s, now and whenever its

@@ -252,7 +252,7 @@ func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
 	})
 }
 
-// slowMic is granted late.
+// slowMic is granted late, but not after the end of the context, as [media.Engine] promises.
 type slowMic struct {
 	fakeMedia
 	granted time.Duration
@@ -260,7 +260,39 @@ type slowMic struct {
 
 func (m *slowMic) StartMic(ctx context.Context) error {
 	time.Sleep(m.granted)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return m.fakeMedia.StartMic(ctx)
+}
+
+func (m *slowMic) SwitchMic(ctx context.Context, _ string) error {
+	m.StopMic()
+	return m.StartMic(ctx)
+}
+
+// TestAMicrophoneSwitchedAfterTheEndStaysOff: a switch that is slower than the end of the session.
+func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, media := newFakeService(t), &slowMic{granted: time.Second}
+		s, err := New(Options{MicStart: MicDeferred, Options: session.Options{Token: "token"}}, Deps{Media: instead(media), Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.StartMic(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(media.granted/2, func() { s.Disconnect(DisconnectOptions{}) })
+		if err := s.SwitchMic(t.Context(), "another"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("the switch: %v", err)
+		}
+		if media.MicStarted() || s.Snapshot().MicStarted {
+			t.Error("the microphone is on")
+		}
+	})
 }
 
 func TestAMicrophoneGrantedAfterTheEndIsStopped(t *testing.T) {

@@ -126,6 +126,9 @@ func (s *Session) tearDown(cause *fault.Error) {
 	}
 	s.dropPrepared(nil)
 	s.drop()
+	if s.life.cancel != nil {
+		s.life.cancel() // before StopMic, so that no call opens a device after it
+	}
 	s.media.StopMic()
 	s.media.ClearTracks()
 	s.resetTurn()
@@ -136,9 +139,6 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.dropSegments()
 	s.life.paused = false
 	s.dropNotifier()
-	if s.life.cancel != nil {
-		s.life.cancel()
-	}
 }
 
 func causeOf(e *fault.Error) error {

@@ -71,7 +71,7 @@ const (
 	PlaybackBlocked                  // the browser refused to play without a gesture
 	AttachFailed                     // a track could not be bound to its element
 	MicStarted                       // the microphone is attached
-	MicEnded                         // the device is gone or can't be attached; Err is the reason
+	MicEnded                         // the device is gone or can't be attached; Err is the reason, nil while the page is frozen
 	HardwareMute                     // the system or the device muted the microphone, or unmuted it
 	Level                            // the level of the microphone
 )
@@ -115,6 +115,11 @@ type Gone struct {
 }
 
 func (g *Gone) Error() string { return fmt.Sprintf("the avatar's session is gone (%d)", g.Status) }
+
+var (
+	errMicStopped = fault.New(fault.InvalidState, "the microphone was stopped before it had started; start it again")
+	errMicLost    = fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")
+)
 
 // Config has the settings for the peers of a session. Client and Sender are
 // required; the zero value of every other field means its default.

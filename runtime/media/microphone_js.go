@@ -12,8 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-var errMicStopped = fault.New(fault.InvalidState, "the microphone was stopped before it had started; start it again")
-
 // muteDelay is how long a mute by the system must last before it is reported, because
 // a device may be muted briefly when another program takes it over (wire-protocol §5.4).
 const muteDelay = 5 * time.Second
@@ -24,10 +22,12 @@ type microphone struct {
 	engine    *Engine
 	publisher *Publisher // the present one, nil between connections
 	enabled   bool
-	capture   *capture // what is sent, nil while not started
-	asked     *request // the acquisition under way
-	meter     *meter   // while the level is wanted and there is a capture
-	wanted    bool     // the level is to be measured
+	capture   *capture        // what is sent, nil while not started
+	asked     *request        // the acquisition under way
+	stops     int             // counts the calls of StopMic
+	thaw      *jsbridge.Scope // listens for the return of a page that was frozen with a microphone; nil otherwise
+	meter     *meter          // while the level is wanted and there is a capture
+	wanted    bool            // the level is to be measured
 
 	muteDelay time.Duration
 }
@@ -35,45 +35,75 @@ type microphone struct {
 // request is one acquisition of a device. Only one runs at a time, so that the browser
 // asks the visitor once.
 type request struct {
-	done      chan struct{}
-	err       error
-	cancelled bool
+	ctx     context.Context // ends when the device is not wanted any more
+	cancel  context.CancelCauseFunc
+	callers int           // that wait
+	done    chan struct{} // closed when err is final
+	err     error
 }
 
 // StartMic requests the device and attaches it to the present and later publishers.
 // A second call while the first waits gets the same outcome, after one prompt. With a
-// live microphone it does nothing. Errors: mic_permission_denied, mic_not_found,
+// live microphone it does nothing. A device that is granted when no call waits for it any more,
+// or after StopMic, is closed at once. Errors: mic_permission_denied, mic_not_found,
 // mic_in_use, devices_permission_denied, noise_processor_failed,
-// mic_attach_failed; invalid_state when StopMic was called meanwhile.
+// mic_attach_failed; invalid_state when StopMic was called meanwhile; the cause of the end of ctx.
 func (m *microphone) StartMic(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if m.capture != nil {
 		return nil
 	}
 	if m.asked == nil {
 		m.ask("")
 	}
-	return m.asked.wait(ctx)
+	return m.wait(ctx, m.asked)
 }
 
 // SwitchMic replaces the present device, "" for the default; if that fails, the present
 // device stays in use. Errors are those of StartMic.
 func (m *microphone) SwitchMic(ctx context.Context, deviceID string) error {
-	for m.asked != nil {
-		_ = m.asked.wait(ctx) // its caller gets the error
-		if ctx.Err() != nil {
+	for stops := m.stops; ; {
+		switch {
+		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case m.stops != stops:
+			return errMicStopped
+		case m.asked == nil:
+			m.ask(deviceID)
+			return m.wait(ctx, m.asked)
+		}
+		select {
+		case <-m.asked.done: // its caller gets the error
+		case <-m.asked.ctx.Done():
+		case <-ctx.Done():
 		}
 	}
-	m.ask(deviceID)
-	return m.asked.wait(ctx)
 }
 
-func (r *request) wait(ctx context.Context) error {
+// wait returns the outcome of r. When no caller waits any more, r is cancelled.
+func (m *microphone) wait(ctx context.Context, r *request) error {
+	r.callers++
+	defer func() {
+		if r.callers--; r.callers == 0 {
+			m.cancel(r, context.Canceled)
+		}
+	}()
 	select {
 	case <-r.done:
 		return r.err
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+func (m *microphone) cancel(r *request, cause error) {
+	r.cancel(cause)
+	if m.asked == r {
+		m.asked = nil
 	}
 }
 
@@ -88,13 +118,14 @@ func (m *microphone) SetMicEnabled(on bool) {
 	}
 }
 
-// StopMic releases the device. If a prompt is open, the stream that it leads to is
-// stopped at once.
+// StopMic releases the device, and ends the calls that wait for one. If a prompt is open, the
+// stream that it leads to is stopped at once.
 func (m *microphone) StopMic() {
+	m.stops++
 	if m.asked != nil {
-		m.asked.cancelled = true
-		m.asked = nil
+		m.cancel(m.asked, errMicStopped)
 	}
+	m.forgetFrozen()
 	m.drop()
 }
 
@@ -108,22 +139,20 @@ func (m *microphone) MeasureLevel(on bool) {
 // ask begins an acquisition.
 func (m *microphone) ask(deviceID string) {
 	r := &request{done: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	m.asked = r
 	m.engine.spawn(func() {
 		defer close(r.done)
-		r.err = m.acquire(r, deviceID)
+		r.err = m.acquire(r.ctx, deviceID)
 		if m.asked == r {
 			m.asked = nil
 		}
 	})
 }
 
-func (m *microphone) acquire(r *request, deviceID string) error {
-	c, err := m.open(deviceID)
-	if err == nil && r.cancelled {
-		c.end()
-		err = errMicStopped
-	}
+// acquire opens a device and uses it, unless ctx ends before the device is open.
+func (m *microphone) acquire(ctx context.Context, deviceID string) error {
+	c, err := m.open(ctx, deviceID)
 	if err != nil {
 		return err
 	}
@@ -134,33 +163,49 @@ func (m *microphone) acquire(r *request, deviceID string) error {
 	if err != nil && m.capture == c {
 		m.use(before)
 		c.end()
+		if before != nil && before.lost {
+			m.lose()
+		}
 		return fault.New(fault.MicAttachFailed, "").Because(err)
 	}
 	if before != nil {
 		before.end() // only now, so that the voice has no gap
 	}
-	if m.capture != c {
+	switch {
+	case c.lost:
+		return errMicLost
+	case m.capture != c:
 		return errMicStopped
+	case before == nil && ctx.Err() != nil: // given up while it was attached
+		m.drop()
+		return context.Cause(ctx)
 	}
 	return nil
 }
 
-// open opens a device, from the prompt to the page's processor.
-func (m *microphone) open(deviceID string) (*capture, error) {
+// open opens a device, from the prompt to the page's processor. It returns no device after ctx has ended.
+func (m *microphone) open(ctx context.Context, deviceID string) (*capture, error) {
 	devices := property(navigator(), "mediaDevices")
 	if !isFunction(property(devices, "getUserMedia")) {
 		return nil, fault.New(fault.DevicesPermissionDenied, "this page has no access to devices: it needs https or localhost, and the permission of its frame")
 	}
 	promise, err := jsbridge.Call(devices, "getUserMedia", map[string]any{"audio": m.constraints(deviceID), "video": false})
-	if err == nil {
-		promise, err = jsbridge.Await(context.Background(), promise)
-	}
 	if err != nil {
 		return nil, deviceFault(err)
 	}
-	c := &capture{raw: promise, stream: promise, scope: jsbridge.NewScope(m.engine.cfg.OnPanic)}
-	if err := c.process(m.engine.cfg.NoiseProcessor); err != nil {
+	stream, err := m.take(ctx, promise, stopTracks)
+	switch {
+	case ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		return nil, deviceFault(err)
+	}
+	c := &capture{deviceID: deviceID, raw: stream, stream: stream, scope: jsbridge.NewScope(m.engine.cfg.OnPanic)}
+	if err := m.process(ctx, c); err != nil {
 		c.end()
+		if ctx.Err() != nil {
+			return nil, err
+		}
 		return nil, fault.New(fault.NoiseProcessorFailed, "").Because(err)
 	}
 	device, err1 := audioTrack(c.raw)
@@ -169,9 +214,28 @@ func (m *microphone) open(deviceID string) (*capture, error) {
 		c.end()
 		return nil, fault.New(fault.MicNotFound, "the microphone's stream has no track").Because(err)
 	}
+	if stringOf(device, "readyState") == "ended" { // while the processor prepared
+		c.end()
+		return nil, errMicLost
+	}
 	c.track = track
 	m.observe(c, device)
 	return c, nil
+}
+
+// take waits for the result of promise. If ctx ends first, release gets the result when there is
+// one, and the error is the cause of ctx.
+func (m *microphone) take(ctx context.Context, promise js.Value, release func(js.Value)) (js.Value, error) {
+	result, err := jsbridge.Await(ctx, promise)
+	if ctx.Err() == nil {
+		return result, err
+	}
+	m.engine.spawn(func() {
+		if late, err := jsbridge.Await(context.Background(), promise); err == nil {
+			release(late)
+		}
+	})
+	return js.Undefined(), context.Cause(ctx)
 }
 
 // constraints returns the defaults with the page's own merged over them (wire-protocol §5.4).
@@ -238,14 +302,49 @@ func (m *microphone) observe(c *capture, device js.Value) {
 			}
 		},
 		"ended": func() {
+			c.lost = true
 			if m.capture == c {
-				m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")})
-				m.drop()
+				m.lose()
 			}
 		},
 	} {
 		// Only a track that the page replaced can refuse a listener.
 		_, _ = c.scope.Listen(device, event, func(js.Value) { handle() })
+	}
+	for event, target := range map[string]js.Value{"freeze": document(), "pagehide": js.Global()} {
+		_, _ = c.scope.Listen(target, event, func(js.Value) { m.freeze(c) })
+	}
+}
+
+// freeze closes the device of a page that is frozen or goes into the back-forward cache: the browser
+// would go on sending what it records, and the page could neither show nor stop that. The same
+// device is requested when the page returns.
+func (m *microphone) freeze(c *capture) {
+	if m.capture != c {
+		return
+	}
+	m.drop()
+	m.report(Event{Kind: MicEnded})
+	m.thaw = jsbridge.NewScope(m.engine.cfg.OnPanic)
+	for event, target := range map[string]js.Value{"resume": document(), "pageshow": js.Global()} {
+		_, _ = m.thaw.Listen(target, event, func(js.Value) {
+			if m.forgetFrozen(); m.capture != nil || m.asked != nil {
+				return // the page has started it itself
+			}
+			m.engine.spawn(func() {
+				m.ask(c.deviceID)
+				if err := m.wait(context.Background(), m.asked); err != nil && !errors.Is(err, errMicStopped) {
+					m.report(Event{Kind: MicEnded, Err: err})
+				}
+			})
+		})
+	}
+}
+
+func (m *microphone) forgetFrozen() {
+	if m.thaw != nil {
+		m.thaw.End()
+		m.thaw = nil
 	}
 }
 
@@ -253,6 +352,7 @@ func (m *microphone) observe(c *capture, device js.Value) {
 func (m *microphone) use(c *capture) {
 	m.capture = c
 	if c != nil {
+		m.forgetFrozen()
 		_ = jsbridge.Set(c.track, "enabled", m.enabled)
 	}
 	m.measure()
@@ -267,6 +367,12 @@ func (m *microphone) drop() {
 	m.use(nil)
 	c.end()
 	m.engine.spawn(func() { _ = m.attach() })
+}
+
+// lose reports that the device is gone, and closes it.
+func (m *microphone) lose() {
+	m.report(Event{Kind: MicEnded, Err: errMicLost})
+	m.drop()
 }
 
 // attach sets the present track in the present publisher, and reports MicStarted the first
@@ -337,25 +443,28 @@ func (m *microphone) measure() {
 
 // capture is a device that is open.
 type capture struct {
+	deviceID  string   // as requested, "" for the default
 	raw       js.Value // the device's stream, stopped at the end
 	stream    js.Value // the stream that is sent: raw, or the result of the page's processor
 	track     js.Value
-	stopExtra js.Value // the processor's stop function
+	stopExtra func() // stops the page's processor; nil if there is nothing to stop
 	scope     *jsbridge.Scope
 	muting    *time.Timer // runs while a mute is not reported yet
 	muted     bool        // reported
 	announced bool        // MicStarted was reported
+	lost      bool        // the device was unplugged or taken away
 }
 
-// process passes the device's stream through the page's processor. The result
+// process passes the stream of c through the page's processor. The result
 // belongs to the page: only its own stop function ends it.
-func (c *capture) process(processor js.Value) error {
+func (m *microphone) process(ctx context.Context, c *capture) error {
+	processor := m.engine.cfg.NoiseProcessor
 	if !isFunction(processor) {
 		return nil
 	}
 	result, err := jsbridge.Invoke(processor, c.raw)
 	if err == nil {
-		result, err = jsbridge.Await(context.Background(), result)
+		result, err = m.take(ctx, result, func(late js.Value) { m.stopProcessor(late) })
 	}
 	if err != nil || !result.Truthy() {
 		return err
@@ -363,11 +472,20 @@ func (c *capture) process(processor js.Value) error {
 	c.stream = result
 	if stream := property(result, "stream"); !missing(stream) {
 		c.stream = stream
-		if stop := property(result, "stop"); isFunction(stop) {
-			c.stopExtra = result
-		}
+		c.stopExtra = func() { m.stopProcessor(result) }
 	}
 	return nil
+}
+
+// stopProcessor calls the stop function of the page's processor, if it has one.
+func (m *microphone) stopProcessor(processor js.Value) {
+	if !isFunction(property(processor, "stop")) {
+		return
+	}
+	if result, err := jsbridge.Call(processor, "stop"); err == nil {
+		// Awaited so that a rejection is handled.
+		m.engine.spawn(func() { _, _ = jsbridge.Await(context.Background(), result) })
+	}
 }
 
 func audioTrack(stream js.Value) (js.Value, error) {
@@ -393,19 +511,22 @@ func (c *capture) stopMuting() {
 func (c *capture) end() {
 	c.scope.End()
 	c.stopMuting()
-	if tracks, err := jsbridge.Call(c.raw, "getTracks"); err == nil {
-		for i := range numberOf(tracks, "length") {
-			if track, err := jsbridge.Get(tracks, i); err == nil {
-				_, _ = jsbridge.Call(track, "stop")
-			}
-		}
+	stopTracks(c.raw)
+	if c.stopExtra != nil {
+		c.stopExtra()
+		c.stopExtra = nil
 	}
-	if c.stopExtra.IsUndefined() {
+}
+
+func stopTracks(stream js.Value) {
+	tracks, err := jsbridge.Call(stream, "getTracks")
+	if err != nil {
 		return
 	}
-	if result, err := jsbridge.Call(c.stopExtra, "stop"); err == nil {
-		// Awaited so that a rejection is handled.
-		c.scope.Go(func() { _, _ = jsbridge.Await(context.Background(), result) })
+	for i := range numberOf(tracks, "length") {
+		if track, err := jsbridge.Get(tracks, i); err == nil {
+			_, _ = jsbridge.Call(track, "stop")
+		}
 	}
 }
 

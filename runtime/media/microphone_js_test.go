@@ -3,7 +3,9 @@
 package media
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall/js"
@@ -249,21 +251,123 @@ func TestMicrophoneErrors(t *testing.T) {
 	}
 }
 
-func TestLateStreamIsStopped(t *testing.T) {
+// TestNothingIsOpenedAfterStopMic: calls that wait when the microphone is stopped end at once, whether
+// the browser has answered or not, and ask for no device afterwards.
+func TestNothingIsOpenedAfterStopMic(t *testing.T) {
 	asked := prompts(t)
 	asked.Call("hold")
 	p := newPageEngine(t, nil)
 	m := p.microphone
-	end := make(chan error, 1)
-	go func() { end <- m.StartMic(testContext(t)) }()
+	ends := make(chan error, 3)
+	go func() { ends <- m.StartMic(testContext(t)) }()
 	until(t, "the prompt", func() bool { return asked.Get("count").Int() == 1 })
+	for range 2 {
+		go func() { ends <- m.SwitchMic(testContext(t), "") }()
+	}
+	runtime.Gosched() // both wait for the first
 	m.StopMic()
+	for range 3 {
+		if err := <-ends; !errors.Is(err, fault.InvalidState) {
+			t.Errorf("error %v", err)
+		}
+	}
 	asked.Call("open")
+	until(t, "the answer to the prompt", func() bool { return asked.Get("streams").Length() == 1 })
+	until(t, "the end of the late stream", func() bool { return asked.Call("live").Int() == 0 })
+	if n := asked.Get("count").Int(); n != 1 || m.MicStarted() {
+		t.Errorf("%d prompts, started %v", n, m.MicStarted())
+	}
+	if err := m.StartMic(testContext(t)); err != nil || asked.Call("live").Int() != 1 {
+		t.Errorf("started again: %v, %v live", err, asked.Call("live"))
+	}
+}
+
+// TestAStartThatIsAbortedOpensNothing: a device that only aborted calls wanted is stopped.
+func TestAStartThatIsAbortedOpensNothing(t *testing.T) {
+	asked := prompts(t)
+	asked.Call("hold")
+	p := newPageEngine(t, nil)
+	m := p.microphone
+	ctx, abort := context.WithCancel(testContext(t))
+	ends := make(chan error, 2)
+	for range 2 {
+		go func() { ends <- m.StartMic(ctx) }()
+	}
+	until(t, "the prompt", func() bool { return asked.Get("count").Int() == 1 })
+	abort()
+	for range 2 {
+		if err := <-ends; !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	}
+	asked.Call("open")
+	until(t, "the answer to the prompt", func() bool { return asked.Get("streams").Length() == 1 })
+	until(t, "the end of the late stream", func() bool { return asked.Call("live").Int() == 0 })
+	if err := m.StartMic(ctx); !errors.Is(err, context.Canceled) || asked.Get("count").Int() != 1 {
+		t.Errorf("a call that was aborted before: %v, %v prompts", err, asked.Get("count"))
+	}
+	// One that still waits keeps the device.
+	asked.Call("hold")
+	ctx, abort = context.WithCancel(testContext(t))
+	go func() { ends <- m.StartMic(ctx) }()
+	until(t, "the prompt", func() bool { return asked.Get("count").Int() == 2 })
+	go func() { ends <- m.StartMic(testContext(t)) }()
+	runtime.Gosched()
+	abort()
+	<-ends
+	asked.Call("open")
+	if err := <-ends; err != nil || !m.MicStarted() {
+		t.Errorf("the other call: %v", err)
+	}
+}
+
+// TestAProcessorDoesNotKeepTheDevice: the device is closed while the page's processor still
+// prepares, and what the processor then returns is stopped.
+func TestAProcessorDoesNotKeepTheDevice(t *testing.T) {
+	asked := prompts(t)
+	page := eval(t, `const page = {stopped: 0};
+		page.process = () => new Promise(r => { page.finish = () => r({stream: new MediaStream(), stop() { page.stopped++ }}) });
+		return page`)
+	p := newPageEngine(t, func(c *Config) { c.NoiseProcessor = page.Get("process") })
+	end := make(chan error, 1)
+	go func() { end <- p.StartMic(testContext(t)) }()
+	until(t, "the processor", func() bool { return !page.Get("finish").IsUndefined() })
+	p.StopMic()
 	if err := <-end; !errors.Is(err, fault.InvalidState) {
 		t.Errorf("error %v", err)
 	}
-	if asked.Get("streams").Length() != 1 || asked.Call("live").Int() != 0 || m.MicStarted() {
-		t.Error("the late stream is open")
+	until(t, "the end of the device", func() bool { return asked.Call("live").Int() == 0 })
+	page.Call("finish")
+	until(t, "the end of the processor", func() bool { return page.Get("stopped").Int() == 1 })
+}
+
+// TestADeviceThatDisappearsEarly: before it is attached, and while a switch that fails returns to it.
+func TestADeviceThatDisappearsEarly(t *testing.T) {
+	asked := prompts(t)
+	j := newJournal()
+	page := eval(t, `return {}`)
+	p := newPageEngine(t, func(c *Config) {
+		c.OnMicrophone = j.notify
+		c.NoiseProcessor = eval(t, `return s => { if (a.cut) s.getTracks()[0].stop(); return null }`, page)
+	})
+	page.Set("cut", true)
+	if err := p.StartMic(testContext(t)); !errors.Is(err, fault.MicNotFound) || p.MicStarted() {
+		t.Errorf("a device that ended while the processor prepared: %v", err)
+	}
+	page.Set("cut", false)
+	u := p.NewPublisher(j.notify)
+	t.Cleanup(u.Close)
+	if err := p.StartMic(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	first := p.capture.track
+	senders := js.Global().Get("RTCRtpSender").Get("prototype")
+	replace(t, senders, "replaceTrack", eval(t, `return async () => { a.dispatchEvent(new Event("ended")); throw new Error("no") }`, first))
+	if err := p.SwitchMic(testContext(t), ""); !errors.Is(err, fault.MicAttachFailed) || p.MicStarted() {
+		t.Errorf("a switch that failed when the device before it was gone: %v, started %v", err, p.MicStarted())
+	}
+	if j.count(micUnplugged) != 1 || asked.Call("live").Int() != 0 {
+		t.Errorf("reports %q, %v live", j.lines, asked.Call("live"))
 	}
 }
 
@@ -374,6 +478,55 @@ func TestHardwareMute(t *testing.T) {
 	}
 	if err := m.StartMic(testContext(t)); err != nil || j.count(micStarted) != 2 {
 		t.Errorf("plugged in again: %v, %d starts", err, j.count(micStarted))
+	}
+}
+
+// TestAFrozenPageHasNoMicrophone, neither one that the browser freezes nor one in the back-forward cache.
+// The microphone is started again with the page, unless it was stopped meanwhile.
+func TestAFrozenPageHasNoMicrophone(t *testing.T) {
+	asked := prompts(t)
+	j := newJournal()
+	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
+	u := p.NewPublisher(j.notify)
+	t.Cleanup(u.Close)
+	fire := func(target js.Value, event string) { target.Call("dispatchEvent", js.Global().Get("Event").New(event)) }
+	live := func(want int) {
+		t.Helper()
+		until(t, "the microphone", func() bool { return asked.Call("live").Int() == want && p.MicStarted() == (want > 0) })
+	}
+	if err := p.StartMic(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	gone := []struct {
+		target      js.Value
+		goes, comes string
+	}{{document(), "freeze", "resume"}, {js.Global(), "pagehide", "pageshow"}}
+	for i, page := range gone {
+		fire(page.target, page.goes)
+		if n := asked.Call("live").Int(); n != 0 {
+			t.Fatalf("%d tracks are live after %s", n, page.goes)
+		}
+		fire(page.target, page.comes)
+		live(1)
+		until(t, "the report", func() bool { return j.count(micStarted) == i+2 })
+	}
+	fire(document(), "freeze")
+	asked.Set("error", "NotAllowedError")
+	fire(document(), "resume")
+	until(t, "the report", func() bool {
+		return slices.ContainsFunc(j.events, func(ev Event) bool { return ev.Kind == MicEnded && errors.Is(ev.Err, fault.MicPermissionDenied) })
+	})
+	asked.Set("error", "")
+	if err := p.StartMic(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	fire(document(), "freeze")
+	p.StopMic()
+	before := asked.Get("count").Int()
+	fire(document(), "resume")
+	fire(js.Global(), "pageshow")
+	if asked.Get("count").Int() != before || p.MicStarted() {
+		t.Error("a microphone that was stopped while the page was frozen is started again")
 	}
 }
 

@@ -50,6 +50,7 @@ type microphone struct {
 	publisher *Publisher
 	enabled   bool
 	playing   *playing // nil while not started
+	stops     int      // counts the calls of StopMic
 	announced bool
 }
 
@@ -66,7 +67,7 @@ func newMicrophone(p *Engine) *microphone {
 }
 
 // StartMic opens the default device and sends it. With a live microphone it does
-// nothing. The error is mic_not_found.
+// nothing. Errors are those of SwitchMic.
 func (m *microphone) StartMic(ctx context.Context) error {
 	if m.MicStarted() {
 		return nil
@@ -74,9 +75,16 @@ func (m *microphone) StartMic(ctx context.Context) error {
 	return m.SwitchMic(ctx, "")
 }
 
-// SwitchMic replaces the present device, which stays in use if there is an error. The
-// error is mic_not_found.
-func (m *microphone) SwitchMic(_ context.Context, deviceID string) error {
+// SwitchMic replaces the present device, which stays in use if there is an error. A source
+// that is opened when ctx has ended, or after StopMic, is closed at once. Errors: mic_not_found;
+// invalid_state when StopMic was called meanwhile; the cause of the end of ctx.
+func (m *microphone) SwitchMic(ctx context.Context, deviceID string) error {
+	m.mu.Lock()
+	stops := m.stops
+	m.mu.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if m.engine.cfg.OpenMicrophone == nil {
 		return fault.New(fault.MicNotFound, "this session has no microphone; set OpenMicrophone")
 	}
@@ -84,18 +92,32 @@ func (m *microphone) SwitchMic(_ context.Context, deviceID string) error {
 	if err != nil {
 		return fault.New(fault.MicNotFound, "the microphone's source can't be opened").Because(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	sending, stop := context.WithCancel(context.Background())
 	p := &playing{source: source, stop: stop}
-	m.mu.Lock()
-	before := m.playing
-	m.playing = p
-	m.mu.Unlock()
-	if before != nil {
+	if before, err := m.use(ctx, p, stops); err != nil {
+		p.end()
+		return err
+	} else if before != nil {
 		before.end()
 	}
-	m.engine.spawn(func() { m.send(ctx, p) })
+	m.engine.spawn(func() { m.send(sending, p) })
 	m.announce()
 	return nil
+}
+
+// use makes p the source that is sent, unless ctx has ended or StopMic was called since there
+// were that many stops, and returns the source before.
+func (m *microphone) use(ctx context.Context, p *playing, stops int) (before *playing, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.stops != stops:
+		return nil, errMicStopped
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	before, m.playing = m.playing, p
+	return before, nil
 }
 
 func (p *playing) end() {
@@ -124,6 +146,7 @@ func (m *microphone) StopMic() {
 	m.mu.Lock()
 	p := m.playing
 	m.playing, m.announced = nil, false
+	m.stops++
 	m.mu.Unlock()
 	if p != nil {
 		p.end()

@@ -103,6 +103,39 @@ func TestMicrophoneSendsInRealTime(t *testing.T) {
 	})
 }
 
+// TestASourceThatIsOpenedLateIsClosed: after StopMic or the end of the context, no source is sent.
+func TestASourceThatIsOpenedLateIsClosed(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(p *Engine, abort func())
+		want      error
+	}{
+		"stopped": {func(p *Engine, _ func()) { p.StopMic() }, fault.InvalidState},
+		"aborted": {func(_ *Engine, abort func()) { abort() }, context.Canceled},
+	} {
+		ctx, abort := context.WithCancel(t.Context())
+		first, late := &script{end: io.EOF}, &script{end: io.EOF}
+		var p *Engine
+		p = newTestEngine(t, func(cfg *Config) {
+			cfg.OpenMicrophone = func(id string) (Source, error) {
+				if id == "" {
+					return first, nil
+				}
+				c.meanwhile(p, abort)
+				return late, nil
+			}
+		})
+		if err := p.StartMic(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.SwitchMic(ctx, "slow"); !errors.Is(err, c.want) || !late.closed {
+			t.Errorf("%s: %v, closed %v", name, err, late.closed)
+		}
+		if p.MicStarted() != (name == "aborted") {
+			t.Errorf("%s: started %v", name, p.MicStarted())
+		}
+	}
+}
+
 func TestMicrophoneErrors(t *testing.T) {
 	if err := newTestEngine(t, nil).StartMic(t.Context()); !errors.Is(err, fault.MicNotFound) {
 		t.Errorf("no source: %v", err)

@@ -313,7 +313,9 @@ func (pr *pendingPeer) own(peer *peer) bool {
 func (pr *pendingPeer) fail(err error) {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
-	pr.err = fault.New(fault.ConnectFailed, "the peer connection could not be made").Because(err)
+	if pr.err = err; !errors.Is(err, fault.UnsupportedBrowser) {
+		pr.err = fault.New(fault.ConnectFailed, "the peer connection could not be made").Because(err)
+	}
 }
 
 func (pr *pendingPeer) isClosed() bool {

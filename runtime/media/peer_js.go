@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // platformPeer has what pion's page build lacks: remote tracks, candidates with
@@ -26,7 +27,7 @@ type platformPeer struct {
 
 func (p *peer) newAPI(peerOptions, func(Event)) (*webrtc.API, error) {
 	if !isFunction(property(js.Global(), "RTCPeerConnection")) {
-		return nil, errors.New("this browser has no RTCPeerConnection")
+		return nil, fault.New(fault.UnsupportedBrowser, "this browser has no WebRTC: RTCPeerConnection is not defined").InPhase(fault.PhaseConnect)
 	}
 	p.scope = jsbridge.NewScope(p.engine.cfg.OnPanic)
 	return webrtc.NewAPI(), nil

@@ -72,7 +72,7 @@ func onPageHide(hide func(persisted bool) (leave func())) (stop func()) {
 		pageHide.mu.Lock()
 		defer pageHide.mu.Unlock()
 		pageHide.hides = slices.DeleteFunc(pageHide.hides, func(other *func(bool) func()) bool { return other == &hide })
-		if len(pageHide.hides) == 0 && pageHide.scope != nil {
+		if len(pageHide.hides) == 0 {
 			pageHide.scope.End()
 			pageHide.scope = nil
 		}
@@ -111,8 +111,10 @@ func (browserPage) Channel(name string, receive func(message string)) Channel {
 	}
 	scope := jsbridge.NewScope(nil)
 	_, err = scope.Listen(channel, "message", func(event js.Value) {
-		if data, err := jsbridge.Get(event, "data"); err == nil && data.Type() == js.TypeString {
-			receive(data.String())
+		if data, err := jsbridge.Get(event, "data"); err == nil {
+			if message, ok := jsbridge.Text(data, maxMessage); ok {
+				receive(message)
+			}
 		}
 	})
 	if err != nil {
@@ -120,6 +122,10 @@ func (browserPage) Channel(name string, receive func(message string)) Channel {
 	}
 	return &broadcast{channel, scope}
 }
+
+// maxMessage bounds a message of another tab, in UTF-16 units. Only another script of the origin sends
+// a longer one, whose copy would stay in the program's memory, which never shrinks.
+const maxMessage = 1000
 
 type broadcast struct {
 	channel js.Value

@@ -1,0 +1,119 @@
+package avatar
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// TestAFrozenPageIsSilentAndComesBack: Chromium freezes a page in the background. The microphone is closed before,
+// and is started again when the page runs again, in the same conversation, with a new socket.
+func TestAFrozenPageIsSilentAndComesBack(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{Script: hears})
+	p := openPage(h)
+	p.Allow("Page entered Back-Forward Cache") // the browser closes its socket
+	p.Do(nil, `
+		globalThis.talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+		const {session} = talk
+		await session.connect()
+		await session.startMic()
+		await talk.until("micStarted")
+		globalThis.from = talk.now
+		document.addEventListener("freeze", () => { globalThis.frozenWith = held().microphones }) // after the session's own
+		globalThis.resumed = new Promise((resolve) => document.addEventListener("resume", resolve))`)
+	freeze := func(state page.SetWebLifecycleStateState) {
+		t.Helper()
+		err := p.Run(p.Context(), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: state})
+			return err
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.SetHidden(p.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	freeze(page.SetWebLifecycleStateStateFrozen)
+	freeze(page.SetWebLifecycleStateStateActive)
+	if err := p.SetHidden(p.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		FrozenWith, Live int
+		Answer, State    string
+	}
+	p.Do(&got, `
+		const {session} = talk
+		await resumed
+		await talk.until("micStarted", undefined, from)
+		while (session.state !== "connected") await talk.until("stateChange", ({state}) => state === "connected", from)
+		await session.speak("My name is Ada.")
+		const {text: answer} = await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice"), from)
+		return {frozenWith, live: held().microphones, answer, state: session.state}`)
+	if got.FrozenWith != 0 || got.Live != 1 {
+		t.Errorf("%d microphones in the frozen page, %d afterwards", got.FrozenWith, got.Live)
+	}
+	// The fake microphone talks again, and may interrupt the answer.
+	if got.State != "connected" {
+		t.Errorf("the agent said %q, state %s", got.Answer, got.State)
+	}
+}
+
+// TestTheClockMayJump: the clock of a computer is set, or was wrong while it slept. Limits are measured
+// with a clock that does not jump, so that the conversation goes on.
+func TestTheClockMayJump(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	var got struct {
+		State  string
+		Events []string
+		Spoken []string
+		Sent   bool
+	}
+	p.Do(&got, `
+		const {Date: Real} = globalThis
+		let shift = 0
+		globalThis.Date = class extends Real {
+			constructor(...args) {
+				if (args.length === 0) super(Real.now() + shift)
+				else super(...args)
+			}
+			static now() { return Real.now() + shift }
+		}
+		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+		const {session} = talk
+		await session.connect()
+		await talk.until("mediaReady")
+		const spoken = []
+		const names = ["Ada", "Bob", "Cleo"]
+		for (const hours of [12, -12, 0]) {
+			shift = hours * 3_600_000
+			const from = talk.now
+			await session.speak("My name is " + names[spoken.length] + ".")
+			spoken.push((await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice"), from)).text)
+		}
+		const state = session.state
+		const events = talk.events.map(({name}) => name).filter((name) => ["error", "ended", "warning", "reconnecting", "mediaRecovering", "timeExpired"].includes(name))
+		shift = 12 * 3_600_000
+		session.disconnect()
+		const {sent} = await talk.until("sessionCompleted")
+		return {state, events, spoken, sent}`)
+	if got.State != "connected" || len(got.Events) != 0 || len(got.Spoken) != 3 || !got.Sent {
+		t.Errorf("%+v", got)
+	}
+	for i, name := range []string{"Ada", "Bob", "Cleo"} {
+		if want := "Nice to meet you, " + name + ". I'll remember your name."; i < len(got.Spoken) && got.Spoken[i] != want {
+			t.Errorf("the agent said %q, want %q", got.Spoken[i], want)
+		}
+	}
+	h.AwaitNoSessions(h.Context())
+}
