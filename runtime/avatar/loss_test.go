@@ -259,6 +259,28 @@ func TestAPictureThatNeverComesBackEndsTheSession(t *testing.T) {
 	})
 }
 
+// TestRepairsThatFailAtOnceEndInTime: the limit is one of the time without a picture, also where a
+// browser ends each repair at once because it finds no way.
+func TestRepairsThatFailAtOnceEndInTime(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.media.flowing = true
+		r.media.playable = func(context.Context) (media.Picture, error) {
+			return media.Picture{Width: 640, Height: 360, Missing: r.media.dead.Load()}, nil
+		}
+		r.mustConnect()
+		time.Sleep(5 * second)
+		r.media.dead.Store(true)
+		time.Sleep(2 * time.Minute)
+		if e := all[Ended](r); len(e) != 0 {
+			t.Errorf("ended %v before the limit", e)
+		}
+		time.Sleep(20 * second)
+		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "media_recover_failed" {
+			t.Errorf("ended %v, want media_recover_failed", e)
+		}
+	})
+}
+
 // TestAPeerWithoutCandidatesIsRebuilt: a repair finds no way either.
 func TestAPeerWithoutCandidatesIsRebuilt(t *testing.T) {
 	run(t, Options{}, func(r *rig) {

@@ -19,7 +19,7 @@ const (
 	steady       = 10 * time.Second        // a picture that lasts this long after a repair has recovered
 	maxStalls    = 2                       // re-subscriptions before a rebuild
 	repairPause  = 3 * time.Second         // from the start of a failed repair to the next
-	maxDark      = 10 * time.Second        // at most this much of one repair counts towards MediaLost
+	maxDark      = 10 * time.Second        // at most this much of the time until a repair fails counts towards MediaLost
 )
 
 // peerHealth is the state of one peer's network and of its repairs.
@@ -223,7 +223,14 @@ func (s *Session) peerRepaired(l *connection, c media.Channel, method, state str
 	s.base.Emit(ConnectivityChanged{Channel: string(c), State: string(RecoverFailed), Detail: err.Error()})
 	d := detail{channel: c, state: state, reason: fmt.Sprintf("media %s %s", c, state), err: err}
 	if c == media.ChannelSTV {
-		s.recovery.dark += min(time.Since(p.repaired), maxDark)
+		// With the pause since the repair before: a browser that finds no way ends a repair at once.
+		r := &s.recovery
+		since := r.darkUntil
+		if since.IsZero() {
+			since = p.repaired
+		}
+		r.dark += min(time.Since(since), maxDark)
+		r.darkUntil = time.Now()
 	}
 	switch {
 	case errors.Is(err, fault.STVSessionGone):
@@ -243,7 +250,7 @@ func (s *Session) peerRepaired(l *connection, c media.Channel, method, state str
 func (s *Session) mended(c media.Channel) {
 	delete(s.recovery.rebuilt, c)
 	if c == media.ChannelSTV {
-		s.recovery.dark = 0
+		s.recovery.dark, s.recovery.darkUntil = 0, time.Time{}
 	}
 }
 

@@ -29,7 +29,8 @@ type recoveryState struct {
 	videoSince time.Time
 	videoSeen  bool // the peer has reported video once
 	stalls     int
-	dark       time.Duration                 // of repairs in a row that brought no picture
+	dark       time.Duration                 // of repairs in a row that brought no picture, with the pauses between them
+	darkUntil  time.Time                     // when the last of them failed; zero without one
 	rebuilt    map[media.Channel]bool        // the session was rebuilt for it, and it has not worked since
 	last       map[media.Channel]media.Stats // for connectionQuality
 

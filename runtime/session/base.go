@@ -72,13 +72,13 @@ func (b *Base) Emit(e event.Event) {
 	if failed, ok := e.(event.Failed); ok && failed.Error != nil {
 		b.AuditFailure(failed.Error)
 	}
+	b.hooks.Publish() // also without a listener: a call that returns next, such as Connect, is as new
 	if b.hooks.OnEvent == nil && b.hooks.OnEvents == nil {
 		return
 	}
 	if d, ok := e.(event.Diagnostic); ok {
 		e = d.Redacted()
 	}
-	b.hooks.Publish()
 	b.undelivered.Add(1)
 	b.mu.Lock()
 	if b.gathered == nil {

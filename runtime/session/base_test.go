@@ -438,3 +438,18 @@ func TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestAnEventPublishesWithoutAListener: the application may read the state after a call that
+// returned in the same function on the queue.
+func TestAnEventPublishesWithoutAListener(t *testing.T) {
+	var b Base
+	state, published := "idle", ""
+	b.Start(Hooks{Publish: func() { published = state }})
+	b.Work.Call(func() {
+		state = "connected"
+		b.Emit(event.ResponsePending{})
+		if published != state {
+			t.Errorf("published %q", published)
+		}
+	})
+}
