@@ -179,8 +179,8 @@ function toldBy(token: unknown): PlainOptions {
 /** Like PartnerOf of runtime/session: the account in a token, "" if it can't be read. Both are tested with runtime/session/testdata/partners.json. */
 function partnerOf(token: string): string {
   try {
-    const base64 = token.replace(/\..*/s, "").replace(/=+$/, "").replaceAll("-", "+").replaceAll("_", "/")
-    return /^v2\|(\d+)\|/.exec(atob(base64))?.[1] ?? ""
+    const [, base64 = ""] = /^([^.=]*)=*(?:\.|$)/.exec(token) ?? []
+    return /^v2\|(\d+)\|/.exec(atob(base64.replaceAll("-", "+").replaceAll("_", "/")))?.[1] ?? ""
   } catch {
     return ""
   }

@@ -135,6 +135,29 @@ test("widgets are read from every form of their content", () => {
   assert.equal(parseWidget("video-gallery", { videos: [{ id: 1, length: "1:02:03" }] }).videoGallery?.videos[0]?.duration, 3723)
 })
 
+test("a name of the service is never a property of an object", async () => {
+  const { collectConverse, parseWidget } = compat
+  for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+    assert.deepEqual(parseWidget(name, { a: 1 }), { runtime: name, body: { a: 1 } })
+    assert.deepEqual(parseWidget(name, "words"), { runtime: name, raw: "words" })
+    const segments: object[] = [
+      { role: "assistant", type: "unisphere-tool", content: '{"a":1}', metadata: { runtimeName: `${name}-tool` }, segmentStart: true, segmentEnd: true, segmentNumber: 0, et: 0 },
+      { role: "assistant", type: "tool", content: `${name} {"a":1}`, tool_metadata: { id: "1", name, args: { a: 1 }, type: "client" }, segmentNumber: 1, et: 0 },
+    ]
+    const turn = await collectConverse(segments.map((segment) => JSON.stringify(segment)).join("\n") as never, { toolArgSchemas: { other: {} } })
+    assert.deepEqual(Object.entries(turn.experiences), [[name, { runtime: name, body: { a: 1 } }]])
+    assert.deepEqual(turn.toolCalls.map((call) => [call.name, call.args]), [[name, { a: 1 }]])
+  }
+})
+
+test("a widget of many lines takes time in proportion to them", () => {
+  const lines = Array.from({ length: 20_000 }, (_, i) => `    k${i}: v`).join("\n")
+  const began = process.cpuUsage()
+  const { body } = compat.parseWidget("chart", `rows:\n  - k: v\n${lines}`) as { body: { rows: object[] } }
+  assert.equal(Object.keys(body.rows[0]!).length, 20_001)
+  assert.ok(process.cpuUsage(began).user < 3_000_000)
+})
+
 test("redact removes secrets from texts and objects", () => {
   const { redact } = compat
   const token = "djJ8NTUwMXxq3-Zr0k_9XbQ7mJtW5vHs8dLwPz2aYc6Ne1FgRiUoTA4=="

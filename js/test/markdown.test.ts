@@ -47,6 +47,91 @@ test("a growing text keeps the blocks that are complete", () => {
   assert.deepEqual([element.innerHTML, growing.text], ["<p>Cut.</p>", "Cut."])
 })
 
+/** Frames of a page, drawn one after the other at 60 a second. */
+function makeFrames(): { next(): void } {
+  let queue: ((now: number) => void)[] = []
+  let now = 0
+  Object.assign(globalThis, { requestAnimationFrame: (draw: (now: number) => void) => queue.push(draw), cancelAnimationFrame: () => (queue = []) })
+  return {
+    next: () => {
+      now += 1000 / 60
+      for (const draw of queue.splice(0)) draw(now)
+    },
+  }
+}
+
+/** The processor time of an answer that arrives within a second, in ms. */
+function costOf(text: string): number {
+  const frames = makeFrames()
+  const element = document.createElement("div")
+  const growing = new GrowingMarkdown(element)
+  const began = process.cpuUsage()
+  for (let at = 0; at < text.length; at += Math.ceil(text.length / 60)) {
+    growing.add(text.slice(at, at + Math.ceil(text.length / 60)))
+    frames.next()
+  }
+  growing.end()
+  const { user } = process.cpuUsage(began)
+  assert.equal(growing.text, text)
+  return user / 1000
+}
+
+// Marks of Markdown and what surrounds them, in their worst combinations for a parser.
+const hostile = [
+  " ", " \n", "\n", "\t", "a", "a\n", "a\n\n", "\u0000", "*", "*a ", "**a", "*_", "`", "`a", "```\n", "~~~\n", "[", "[a](", "](", "![", "[a][b]", "[a]: b\n", "<", "<!--", "&", "&a;", "\\", "- a\n", "- - ", "> ", "1. ", "|", "|a|\n|-|\n",
+  "# a\n", "a\n=\n", "    a\n", "http://", "http://a.b ", "a@b.c ", "www.", `${"|a".repeat(20)}|\n${"|-".repeat(20)}|\n${"b\n".repeat(50)}`,
+]
+
+test("no text of 100 KB keeps a page busy, however it is written", () => {
+  makePage()
+  costOf("**a** [b](https://c.example) `d`\n\n- e\n".repeat(100)) // compiles the functions
+  const slow = hostile.map((piece) => [piece, costOf(piece.repeat(Math.ceil(100_000 / piece.length)).slice(0, 100_000))] as const).filter(([, ms]) => ms > 1000)
+  // In Chromium these take less than 50 ms; the elements of jsdom take much longer. With
+  // quadratic growth they would take minutes.
+  assert.deepEqual(slow, [])
+})
+
+test("an answer is Markdown up to its 2,000th mark, whether it grows or not", () => {
+  const { window } = makePage()
+  const text = `${"*a* ".repeat(999)}**b** c\nd`
+  const grown = window.document.createElement("div")
+  const frames = makeFrames()
+  const growing = new GrowingMarkdown(grown)
+  for (const piece of text.match(/.{1,100}|\n/gs)!) {
+    growing.add(piece)
+    frames.next()
+  }
+  growing.end()
+  assert.equal(grown.innerHTML, html(text))
+  assert.equal(grown.querySelectorAll("em").length, 999)
+  assert.equal(grown.querySelector(".agent-plain")?.textContent, "b** c\nd")
+  growing.set("Short.")
+  growing.end()
+  assert.equal(grown.innerHTML, "<p>Short.</p>")
+  assert.doesNotMatch(html("The quick brown fox, and so on. ".repeat(1000)), /agent-plain/)
+})
+
+test("a longer answer is drawn less often", () => {
+  makePage()
+  const frames = makeFrames()
+  const element = document.createElement("div")
+  const growing = new GrowingMarkdown(element)
+  const draws = (start: string) => {
+    growing.set(start)
+    let count = 0
+    for (let i = 0, last = ""; i < 60; i++) {
+      growing.add(" word")
+      frames.next()
+      if (element.innerHTML !== last) count++
+      last = element.innerHTML
+    }
+    return count
+  }
+  assert.equal(draws("One."), 60)
+  const few = draws("Many words. ".repeat(1000))
+  assert.ok(few > 0 && few < 10, String(few))
+})
+
 test("the plain text of Markdown has no marks", () => {
   makePage()
   assert.equal(plainMarkdown("# One\n\n**b** [l](https://a.example)\n\n- x\n- y"), "One\nb l\nx\ny")

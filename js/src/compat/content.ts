@@ -23,7 +23,7 @@ export function parseContent(content: unknown): Content {
   if (values) return { values, text: content }
   const lines = new LineParser()
   const structured = plain.split("\n").every((line) => line.trim() === "" || lines.take(line)) && lines.values.size > 0
-  return structured ? { values: valuesOf(Object.fromEntries(lines.values)), items: lines.items, text: content } : { values: undefined, text: content }
+  return structured ? { values: valuesOf(lines.result()), items: lines.items, text: content } : { values: undefined, text: content }
 }
 
 /** Whether it begins like JSON, but can't be parsed. */
@@ -60,7 +60,6 @@ class LineParser {
   #key = "" // the key whose list may follow
   #dash = 0 // the indentation of that list
   #item: Map<string, unknown> | undefined
-  readonly #open = new Map<string, Values[]>()
 
   take(line: string): boolean {
     const text = line.trim()
@@ -72,8 +71,6 @@ class LineParser {
     const [key, value] = pair
     if (this.#item && indent > this.#dash) {
       this.#item.set(key, scalar(value))
-      const list = this.#open.get(this.#key)!
-      list[list.length - 1] = Object.fromEntries(this.#item)
       return true
     }
     this.values.set(key, scalar(value))
@@ -87,19 +84,24 @@ class LineParser {
       if (this.values.size > 0) return false // a list below a key that already has a value
       this.#key = "items"
     }
-    let list = this.values.get(this.#key) as Values[]
+    let list = this.values.get(this.#key) as unknown[]
     if (!Array.isArray(list)) {
       this.#dash = indent
       this.values.set(this.#key, (list = []))
       this.items.set(this.#key, [])
-      this.#open.set(this.#key, list)
     }
     if (indent !== this.#dash) return false // a list in a list
     const pair = pairOf(text)
     this.#item = pair && new Map([[pair[0], scalar(pair[1])]])
-    list.push((this.#item ? Object.fromEntries(this.#item) : scalar(text)) as Values)
+    list.push(this.#item ?? scalar(text))
     this.items.get(this.#key)!.push(text)
     return true
+  }
+
+  /** The values; an item that has lines of its own is an object. */
+  result(): Values {
+    const item = (value: unknown) => (value instanceof Map ? Object.fromEntries(value) : value)
+    return Object.fromEntries(Array.from(this.values, ([key, value]) => [key, Array.isArray(value) ? value.map(item) : value]))
   }
 }
 
@@ -254,7 +256,7 @@ const readers: Record<string, (b: Body) => Partial<Widget>> = {
 /** Makes a widget of its content; `runtime` is the name of the runtime without `-tool`. */
 export function widgetOf(runtime: string, content: Content, more: Pick<Widget, "widgetName" | "speechId"> = {}): Widget {
   const widget = { runtime, ...more } as Widget
-  const read = readers[runtime]
+  const read = Object.hasOwn(readers, runtime) ? readers[runtime] : undefined
   if (content.values) {
     const body = new Body(content.values, content.items)
     const made = read?.(body)

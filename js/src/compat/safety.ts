@@ -36,12 +36,13 @@ function copied(value: unknown, depth: number, leaf: (value: unknown, key?: stri
 
 const redacted = "[redacted]"
 const names = "ks|token|access_?token|secret|admin_?secret|password|passwd|pwd|credential|authorization|request_?vars"
-const isSecret = (name: string): boolean => new RegExp(`^(${names})$`, "i").test(name)
+const secretName = new RegExp(`^(${names})$`, "i")
+const isSecret = (name: string): boolean => secretName.test(name)
 
 // A token of the service is the base64url of "v2|…", a JSON Web Token that of '{"…'.
-const secrets: readonly [RegExp, string][] = [
+const secrets: readonly [RegExp, string | ((found: string) => string)][] = [
   [/djJ8[\w+/=-]+/g, redacted],
-  [/eyJ[\w-]{10,}(\.[\w-]+)+/g, redacted],
+  [/[\w.-]+/g, withoutJWT],
   [/\b(KS|Bearer|Basic)(\s+)(?=[^\s"']*[\d_+/=.-])[^\s"',;]{6,}/gi, `$1$2${redacted}`],
   [/([a-z]:\/\/)[^\s"'/?#]*@/gi, `$1${redacted}@`],
   [new RegExp(`((?<![\\w-])"?(?:${names})"?\\s*[=:]\\s*)("(?:[^"\\\\]|\\\\.)*"?|\\{[^{}]*\\}?|[^\\s"&,;{}[\\]]+)`, "gi"), `$1${redacted}`],
@@ -49,13 +50,23 @@ const secrets: readonly [RegExp, string][] = [
   [/(?<![\d.])(?:10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])|192\.168|169\.254)\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g, redacted],
 ]
 
+/** @internal The expressions that are made of the names. */
+export const patterns: readonly RegExp[] = [secretName, ...secrets.map(([pattern]) => pattern)]
+
+/** Removes a JSON Web Token, and what follows it, from a text of its characters. An expression for it would take quadratic time. */
+function withoutJWT(text: string): string {
+  const parts = text.split(".")
+  const header = parts.findIndex((part, i) => part.length - part.indexOf("eyJ") >= 13 && part.includes("eyJ") && parts[i + 1])
+  return header < 0 ? text : [...parts.slice(0, header), parts[header]!.slice(0, parts[header]!.indexOf("eyJ")) + redacted].join(".")
+}
+
 /**
  * Removes what must not be in a log: tokens, credentials, secrets, private addresses and
  * variables of the prompt. An object is copied, not changed. Unlike the runtime's own
  * redaction, it does not look into escapes and base64.
  */
 export function redact<T>(value: T): T {
-  const text = (text: string) => secrets.reduce((rest, [pattern, by]) => rest.replace(pattern, by), text)
+  const text = (text: string) => secrets.reduce((rest, [pattern, by]) => rest.replace(pattern, by as string), text)
   return copied(value, 0, (inner, key) => (key !== undefined && isSecret(key) && inner != null && inner !== "" ? redacted : typeof inner === "string" ? text(inner) : inner)) as T
 }
 

@@ -194,7 +194,8 @@ export async function collectConverse(source: ConverseSource, options: CollectOp
   }
   const assembler = new SegmentAssembler((widget) => {
     turn.experiencesList.push(widget)
-    turn.experiences[widget.runtime] = widget
+    // Defined, because setting __proto__ would replace the prototype.
+    Object.defineProperty(turn.experiences, widget.runtime, { value: widget, configurable: true, enumerable: true, writable: true })
   })
   const seen = new Set<string>()
   const calls = new Map<string, number>()
@@ -220,7 +221,7 @@ export async function collectConverse(source: ConverseSource, options: CollectOp
     if (seen.has(key) || count >= maxPerTool) continue
     seen.add(key)
     calls.set(call.name, count + 1)
-    const schema = toolArgSchemas[call.name]
+    const schema = Object.hasOwn(toolArgSchemas, call.name) ? toolArgSchemas[call.name] : undefined
     const errors = schema ? validateToolArgs(call.args, schema) : []
     if (errors.length > 0) turn.toolCallsInvalid.push({ call, errors })
     else turn.toolCalls.push(call)

@@ -73,7 +73,7 @@ function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, c
   // After the properties and listeners. On a server this does not run.
   useEffect(() => void import("../element.js"), [])
   const given: Record<string, unknown> = { ref: element }
-  for (const [name, value] of Object.entries(rest)) given[(attributes as Record<string, string>)[name] ?? name] = value
+  for (const [name, value] of Object.entries(rest)) given[Object.hasOwn(attributes, name) ? attributes[name as keyof typeof attributes] : name] = value
   if (className !== undefined) given["class"] = className
   if (typeof given["muted"] === "boolean") given["muted"] = given["muted"] ? "" : undefined
   return createElement(tag, given, children)

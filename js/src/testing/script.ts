@@ -79,17 +79,30 @@ function matches(turn: ReceivedTurn, when: When): boolean {
 
 /** How the local service compares texts: in lower case, with single spaces, without punctuation at the end. */
 function normal(text: string): string {
-  return text.trim().toLowerCase().replace(/\s+/g, " ").replace(/[ .,!?]+$/, "")
+  const words = text.trim().toLowerCase().replace(/\s+/g, " ")
+  let end = words.length
+  while (end > 0 && " .,!?".includes(words[end - 1]!)) end--
+  return words.slice(0, end)
 }
 
 /** Replaces `{{ name }}` and `{{ name | default('text') }}` by variables. */
 export function render(template: string, vars: Readonly<Record<string, unknown>>): string {
-  return template.replace(/\{\{(.*?)\}\}/gs, (_, inside: string) => {
-    const [name = "", filter = ""] = inside.split("|", 2)
-    const value = vars[name.trim()] ?? ""
-    const text = typeof value === "string" ? value : JSON.stringify(value)
-    return text || (/^default\((.*)\)$/s.exec(filter.trim())?.[1] ?? "").trim().replace(/^['"]|['"]$/g, "")
-  })
+  let text = ""
+  for (let at = 0; ; ) {
+    const open = template.indexOf("{{", at)
+    const close = open < 0 ? -1 : template.indexOf("}}", open + 2)
+    if (close < 0) return text + template.slice(at)
+    text += template.slice(at, open) + valueIn(template.slice(open + 2, close), vars)
+    at = close + 2
+  }
+}
+
+function valueIn(inside: string, vars: Readonly<Record<string, unknown>>): string {
+  const [name = "", filter = ""] = inside.split("|", 2)
+  const key = name.trim()
+  const value = (Object.hasOwn(vars, key) ? vars[key] : undefined) ?? ""
+  const text = typeof value === "string" ? value : JSON.stringify(value)
+  return text || (/^default\((.*)\)$/s.exec(filter.trim())?.[1] ?? "").trim().replace(/^['"]|['"]$/g, "")
 }
 
 /** Returns value with the texts inside it rendered. */

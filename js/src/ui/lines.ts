@@ -114,9 +114,15 @@ export function breakLines(text: string, width: number): string[] {
 // A full stop after these does not end a sentence, in English.
 const abbreviation = /(?:^|[\s(])(?:Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|vs|e\.g|i\.e|etc|approx|No|Fig|[A-Z])\.\s*$/u
 
+/** The sentences of a text, in a browser without a segmenter. */
+function plainSentences(text: string): string[] {
+  const ends = Array.from(text.matchAll(/[.!?…]["'”’)\]]*\s+|[。！？]["'”’)\]]*\s*/gu), ({ 0: end, index }) => index + end.length)
+  return [...ends, text.length].map((end, i) => text.slice(ends[i - 1] ?? 0, end))
+}
+
 /** The sentences of a text, each with the white space that follows it. */
 export function splitSentences(text: string): string[] {
-  const parts = segments(text, "sentence") ?? text.split(/(?<=[.!?…。！？]["'”’)\]]*\s+)|(?<=[。！？])/u)
+  const parts = segments(text, "sentence") ?? plainSentences(text)
   const sentences: string[] = []
   for (const part of parts) {
     const last = sentences.at(-1)

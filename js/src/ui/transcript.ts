@@ -167,7 +167,7 @@ export class SpokenTranscript {
     const whole = /\s/u.test(next) || unspaced.test(next)
     spoken.entry.open = false
     spoken.entry.interrupted = true
-    this.#change(spoken.entry, join(spoken.before, whole ? heard : heard.replace(/\S*$/u, "").trimEnd()))
+    this.#change(spoken.entry, join(spoken.before, whole ? heard : heard.slice(0, Math.max(0, heard.search(/\s\S*$/u))).trimEnd()))
   }
 
   /** A piece of an answer without a voice. */

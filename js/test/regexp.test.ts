@@ -1,0 +1,54 @@
+import assert from "node:assert/strict"
+import { readdirSync, readFileSync } from "node:fs"
+import { test } from "node:test"
+import { tokenizer, type Token } from "acorn"
+import { transformSync } from "esbuild"
+import { checkSync } from "recheck"
+import { patterns } from "../src/compat/safety.js"
+
+// A text of the service or of the page can be of any length, so the time that a regular
+// expression takes must grow no faster than the text.
+
+const sources = new URL("../../src/", import.meta.url) // seen from the bundled test
+
+/** What makes an expression slow, undefined if nothing does. */
+function attackOn({ source, flags }: Pick<RegExp, "source" | "flags">): string | undefined {
+  const found = checkSync(source, flags, { timeout: 120_000 })
+  if (found.status === "safe") return undefined
+  return found.status === "vulnerable" ? `${found.complexity.type} growth for ${found.attack.pattern}` : `not checked: ${found.error.kind}`
+}
+
+/** The regular expressions of a module, and the number of those that are made at run time. */
+function expressionsOf(typescript: string): { literals: { source: string; flags: string }[]; made: number } {
+  const { code } = transformSync(typescript, { loader: "ts", target: "esnext" })
+  const tokens = [...tokenizer(code, { ecmaVersion: "latest", sourceType: "module" })] as (Token & { value: unknown })[]
+  const literals = tokens.filter(({ type }) => type.label === "regexp").map(({ value }) => value as { pattern: string; flags: string }).map(({ pattern, flags }) => ({ source: pattern, flags }))
+  return { literals, made: tokens.filter(({ value }, i) => value === "RegExp" && tokens[i + 1]?.type.label === "(").length }
+}
+
+test("no regular expression of the sources takes more than linear time", () => {
+  let count = 0
+  const slow: string[] = []
+  for (const name of readdirSync(sources, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"))) {
+    const { literals, made } = expressionsOf(readFileSync(new URL(name.replaceAll("\\", "/"), sources), "utf8"))
+    // Those of safety.ts are checked below; captions.ts makes them of the words that a page gives, character by character.
+    if (!/(safety|captions)\.ts$/.test(name)) assert.equal(made, 0, `${name} makes a regular expression at run time, which this test does not see: write it as a literal`)
+    for (const literal of literals) {
+      count++
+      const attack = attackOn(literal)
+      if (attack) slow.push(`${name}: /${literal.source}/${literal.flags}: ${attack}`)
+    }
+  }
+  for (const pattern of patterns) {
+    const attack = attackOn(pattern)
+    if (attack) slow.push(`${pattern}: ${attack}`)
+  }
+  assert.ok(count > 80, `${count} expressions were found`)
+  assert.deepEqual(slow, [])
+})
+
+test("the check finds expressions that grow faster", () => {
+  const { literals, made } = expressionsOf("const end: RegExp = /[*\\s]+$/; text.replace(/(a+)+$/u, ''); new RegExp(end)")
+  assert.deepEqual(literals.map((literal) => attackOn(literal)?.split(" ")[0]), ["polynomial", "exponential"])
+  assert.equal(made, 1)
+})
