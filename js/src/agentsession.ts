@@ -1,8 +1,9 @@
 import { plainAgent, type AgentOptions, type PlainAgent } from "./agentoptions.js"
+import type { Answer } from "./ask.js"
 import { AvatarSession } from "./avatar.js"
 import { ChatSession } from "./chatsession.js"
 import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn, Timings } from "./events.js"
-import { localError } from "./errors.js"
+import { AgentError, localError } from "./errors.js"
 import { fullProgram, load } from "./full.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import type { Methods, Program } from "./program.js"
@@ -123,6 +124,24 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
     if (this.state !== "connected" || this.mode !== mode) throw localError("invalid_state", `the session is ${this.state} in mode ${this.mode}, not in mode ${String(mode)}`)
     // Called on the transport itself, so that a switch does not send the text on the other one.
     return this.transport instanceof ChatSession ? this.transport.sendText(text, { signal }) : this.transport.speak(text, { signal })
+  }
+
+  /**
+   * Sends one turn in the present mode, and resolves with the complete answer; during a switch
+   * it is sent afterwards. Rejects like `ask` of the transport; with `aborted` when the
+   * conversation moves to the other mode before the answer is complete, and with
+   * `invalid_state` when the session is not connected.
+   */
+  async ask(text: string, options?: CallOptions): Promise<Answer> {
+    while (this.state === "switching") await this.next("stateChange", options)
+    if (this.state !== "connected") throw localError("invalid_state", `the session is ${this.state}, not connected`)
+    const { transport } = this
+    try {
+      return await transport.ask(text, options)
+    } catch (reason) {
+      if (!(reason instanceof AgentError && reason.code === "ended") || this.final(this.state)) throw reason
+      throw localError("aborted", "the conversation moved to the other mode before the answer was complete", { cause: reason })
+    }
   }
 
   // --- Properties

@@ -1,3 +1,4 @@
+import { askAvatar, type Answer } from "./ask.js"
 import { checkElement, plainAvatar, type AvatarOptions } from "./avataroptions.js"
 import { listDevices, mediaDevices, type Device } from "./devices.js"
 import { AgentError, localError } from "./errors.js"
@@ -39,6 +40,8 @@ interface Elements {
 export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** The elements that were bound last, used while no runtime is running. */
   #elements: Elements = {}
+  /** The page may change a text before it is sent. */
+  readonly #changesTexts: boolean
   #levelEnabled = false
   #micError: AgentError | null = null
   #playbackBlocked: "video" | "audio" | null = null
@@ -57,6 +60,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
     const { videoEl = null, audioEl = null } = plain as Elements
     this.#elements = { videoEl, audioEl }
+    this.#changesTexts = typeof plain["onBeforeSend"] === "function"
   }
 
   // --- Connecting
@@ -116,6 +120,19 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
    */
   async speak(text: string, options?: CallOptions): Promise<boolean> {
     return this.live.call("speak", options, text)
+  }
+
+  /**
+   * Sends a typed turn, and resolves with the complete answer when its turn has ended; the
+   * agent may still be speaking the end of it. Texts that the service answers together, because
+   * one was added before the agent spoke, get the same answer.
+   *
+   * Rejects like `speak`, and with `ended` (the session ended first), `network_error` (the
+   * turn was lost with the connection; ask again), `stream_error` (the answer is an error;
+   * `body.partial` has what came before it) and `aborted` by signal, which does not stop the agent.
+   */
+  async ask(text: string, options?: CallOptions): Promise<Answer> {
+    return askAvatar(this, text, optionsOf(options), this.#changesTexts)
   }
 
   /** Stops the agent's speech. */
@@ -184,7 +201,10 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     this.remote.callSync("unmute")
   }
 
-  /** Opens the microphone and attaches it. */
+  /**
+   * Opens the microphone and attaches it. If the session ends, or every call that waits is aborted, before the visitor has
+   * answered the browser's question, the device is closed as soon as the browser opens it.
+   */
   async startMic(options?: CallOptions): Promise<void> {
     try {
       await this.live.call("startMic", options)
@@ -453,7 +473,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** The level is measured only while its events have listeners. */
   protected override listenersChanged(): void {
     super.listenersChanged()
-    this.#watchDevices(this.hasListeners("devicesChanged"))
+    this.#watchDevices(this.hasListeners("devicesChanged") && !this.over)
     const enabled = this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged")
     if (enabled === this.#levelEnabled) return
     this.#levelEnabled = enabled

@@ -8,6 +8,7 @@
 import { requestInit, type AppInitOptions, type AppInitResult } from "./appinit.js"
 import { chatProgram, type LoadOptions } from "./load.js"
 
+export type { Answer } from "./ask.js"
 export type { AppInitOptions, AppInitResult, AvatarPreview } from "./appinit.js"
 export type { ChatOptions, ChatSettings, TurnOptions } from "./chatoptions.js"
 export { ChatSession } from "./chatsession.js"
@@ -50,8 +51,8 @@ export const version: string = AGENTRUNTIME_VERSION
  * calls load by themselves; call `load` to load early or to set options. After a
  * failure, and after the runtime has ended, the next call loads again.
  *
- * Rejects with code `load_failed`, whose message names the address and the cause, or
- * `aborted` by signal or `dispose`.
+ * Rejects with code `load_failed`, whose message names the address and the cause,
+ * `unsupported_browser` without WebAssembly, or `aborted` by signal or `dispose`.
  */
 export async function load(options: LoadOptions = {}): Promise<void> {
   await chatProgram(options)

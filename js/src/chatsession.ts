@@ -1,5 +1,7 @@
+import type { Answer } from "./ask.js"
 import { plainChat, type ChatOptions, type TurnOptions } from "./chatoptions.js"
 import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Kickoff, Segment } from "./events.js"
+import { localError } from "./errors.js"
 import { chatProgram } from "./load.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import { Remote } from "./remote.js"
@@ -67,6 +69,20 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   async sendText(text: string, options?: TurnOptions): Promise<ChatTurn> {
     const { signal, ...rest } = optionsOf(options)
     return this.live.call("sendText", { signal }, text, rest)
+  }
+
+  /**
+   * Sends one turn like `sendText`, and resolves with the answer in the form that sessions of
+   * all kinds have. Rejects like `sendText`, and with `ended` when the session ended first.
+   */
+  async ask(text: string, options?: TurnOptions): Promise<Answer> {
+    try {
+      const { text: answer, threadId, messageId, segments, widgets } = await this.sendText(text, options)
+      return { text: answer, threadId, messageId, segments, widgets, interrupted: false }
+    } catch (reason) {
+      if (this.state !== "closed" || options?.signal?.aborted) throw reason
+      throw localError("ended", "the session ended before the answer was complete", { cause: reason })
+    }
   }
 
   /**

@@ -1,5 +1,6 @@
 import { cancelled, checkSignal, localError } from "./errors.js"
 import { optionsOf } from "./options.js"
+import { onAbort } from "./signals.js"
 import { Stream } from "./stream.js"
 
 /** Options of methods that add a listener. */
@@ -47,10 +48,11 @@ export class Emitter<Events extends { error: unknown }> {
     const own: typeof listener = (event, payload) => listener(event, payload) // the same function may be added twice
     this.#all.add(own)
     const remove = () => {
+      forget()
       this.#all.delete(own)
       this.listenersChanged()
     }
-    signal?.addEventListener("abort", remove, { once: true })
+    const forget = onAbort(signal, remove)
     this.listenersChanged()
     return remove
   }
@@ -107,10 +109,10 @@ export class Emitter<Events extends { error: unknown }> {
     if (signal?.aborted) return () => {}
     this.#entries.set(event, [...(this.#entries.get(event) ?? []), entry])
     const remove = () => {
-      signal?.removeEventListener("abort", remove)
+      forget()
       this.#keep(event, (other) => other !== entry)
     }
-    signal?.addEventListener("abort", remove, { once: true })
+    const forget = onAbort(signal, remove)
     this.listenersChanged()
     return remove
   }
@@ -165,9 +167,10 @@ export class SessionEmitter<Events extends { error: unknown; ended: unknown }> e
       // `sessionCompleted` follows `ended`, when the service has replied.
       if (event !== "ended" && event !== "sessionCompleted") this.once("ended", end, until)
       this.#streams.set(end, event)
-      signal?.addEventListener("abort", () => fail(cancelled(signal)), until)
+      const forget = onAbort(signal, () => fail(cancelled(signal!)))
       return {
         stop: () => {
+          forget()
           done.abort()
           this.#streams.delete(end)
         },
@@ -184,6 +187,11 @@ export class SessionEmitter<Events extends { error: unknown; ended: unknown }> e
   protected silent(forGood: boolean): void {
     this.#silent ||= forGood
     for (const [end, event] of this.#streams) if (forGood || event === "sessionCompleted") end()
+  }
+
+  /** Whether the session can't connect again, and no event follows. */
+  protected get over(): boolean {
+    return this.#silent
   }
 
   /** Whether no event of that name can follow. */

@@ -1,5 +1,6 @@
 import type { ErrorCode, ErrorPhase } from "./codes.js"
 import type { Timings } from "./events.js"
+import { onAbort } from "./signals.js"
 
 /** The fields of an AgentError; the JSON form of the Go program's errors. */
 export interface AgentErrorFields {
@@ -98,11 +99,15 @@ const titles = {
   connect_failed: "Connecting failed",
   devices_permission_denied: "Devices not available",
   ended: "Session ended",
+  handler_failed: "Handler failed",
   insecure_transport: "Insecure transport",
   internal_error: "Internal error",
   invalid_state: "Not allowed now",
   load_failed: "Runtime not loaded",
+  network_error: "Network error",
+  stream_error: "Error in the answer",
   unknown_capability: "Unknown capability",
+  unsupported_browser: "Browser not supported",
   validation_error: "Validation failed",
   wrong_token_scope: "Wrong kind of token",
 } as const
@@ -111,7 +116,7 @@ const titles = {
 export function localError(
   code: keyof typeof titles,
   detail: string,
-  more: Pick<AgentErrorFields, "status" | "retryable" | "cause"> = {},
+  more: Pick<AgentErrorFields, "status" | "retryable" | "cause" | "body"> = {},
 ): AgentError {
   return new AgentError({ code, type: docs + code, title: titles[code], detail, ...more })
 }
@@ -126,8 +131,7 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
     checkSignal(signal)
     const abort = () => reject(cancelled(signal))
     if (signal.aborted) abort()
-    signal.addEventListener("abort", abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort))
+    promise.then(resolve, reject).finally(onAbort(signal, abort))
   })
 }
 

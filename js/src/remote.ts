@@ -2,6 +2,7 @@ import { AgentError, cancelled, checkSignal, localError } from "./errors.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import type { Exports, Methods, Program } from "./program.js"
 import type { CallOptions } from "./session.js"
+import { onAbort } from "./signals.js"
 import { pull, sourceOf } from "./stream.js"
 
 /** Receives the events of an object of the program. */
@@ -148,15 +149,15 @@ export class Remote {
       const call: PendingCall = {
         method,
         run: () => {
-          signal?.removeEventListener("abort", abort)
+          forget()
           this.#whenPresent(method, signal, start).then(resolve, reject)
         },
         reject: (reason) => {
-          signal?.removeEventListener("abort", abort)
+          forget()
           reject(reason)
         },
       }
-      signal?.addEventListener("abort", abort, { once: true })
+      const forget = onAbort(signal, abort)
       this.#queue.push(call)
       this.#load()
     })

@@ -1,5 +1,6 @@
 import { cancelled, checkSignal, type AgentError } from "./errors.js"
 import type { Exports, Methods, Program } from "./program.js"
+import { onAbort } from "./signals.js"
 
 /** Receives the values of a stream. */
 export interface Sink<T> {
@@ -196,9 +197,7 @@ class Reader<T> {
 
 /** Fails the sink at once when signal is aborted; holds it weakly so that the signal does not keep it alive. */
 function failOnAbort<T>(signal: AbortSignal, sink: WeakRef<Sink<T>>): () => void {
-  const abort = () => sink.deref()?.cut(cancelled(signal))
-  signal.addEventListener("abort", abort, { once: true })
-  return () => signal.removeEventListener("abort", abort)
+  return onAbort(signal, () => sink.deref()?.cut(cancelled(signal)))
 }
 
 const collector = new FinalizationRegistry<{ close(): unknown }>((reader) => void reader.close())

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Emitter, SessionEmitter } from "../src/emitter.js"
+import { untilAborted } from "../src/errors.js"
 
 interface Events {
   text: string
@@ -267,4 +268,29 @@ test("a listener of all events gets their names, also of those that have no list
   emitter.removeAllListeners()
   emitter.emit("text", "2")
   assert.equal(seen.length, 3)
+})
+
+test("many listeners may have one signal, without a warning of Node.js", async () => {
+  const warnings: string[] = []
+  const note = ({ name }: Error) => warnings.push(name)
+  process.on("warning", note)
+  const controller = new AbortController()
+  const { signal } = controller
+  const emitter = new Emitter<Events>()
+  let calls = 0
+  const removes = Array.from({ length: 20 }, () => emitter.on("done", () => calls++, { signal }))
+  for (let i = 0; i < 20; i++) emitter.onAny(() => calls++, { signal })
+  const waits = Array.from({ length: 20 }, () => untilAborted(new Promise(() => {}), signal))
+  await new Promise((resolve) => setTimeout(resolve)) // Node.js warns in the next tick
+  process.off("warning", note)
+  assert.deepEqual(warnings, [])
+  emitter.emit("done", undefined)
+  assert.equal(calls, 40)
+  for (const remove of removes) remove()
+  emitter.emit("done", undefined)
+  assert.equal(calls, 60)
+  controller.abort()
+  emitter.emit("done", undefined)
+  assert.equal(calls, 60)
+  for (const wait of waits) await assert.rejects(wait, { code: "aborted" })
 })

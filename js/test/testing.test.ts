@@ -214,6 +214,73 @@ test("an avatar connects, opens, answers and is interrupted, with the events of 
   assert.equal(session.state, "disconnected")
 })
 
+test("a question is answered, in a session of any kind", async () => {
+  const agent = { rules: [{ when: "menu", steps: [{ say: "Here is the menu. Enjoy it." }, { widget: { runtime: "followups-tool", body: { questions: ["Drinks?"] } } }] }, { when: "bad", steps: [{ say: "Well." }, { error: "no kitchen" }] }] }
+  const chat = new FakeChatSession({ agent })
+  const either = new FakeAgentSession({ agent })
+  for (const session of [avatar({ agent }), chat, either]) {
+    await assert.rejects(session.ask("The menu"), { code: "invalid_state" })
+    await session.connect()
+    const answer = await session.ask("The menu, please")
+    assert.deepEqual([answer.text, answer.interrupted, answer.threadId], ["Here is the menu. Enjoy it.", false, session.threadId])
+    assert.deepEqual(answer.widgets.map(({ runtime }) => runtime), ["followups"])
+    assert.ok(answer.messageId && answer.segments.length > 3)
+    assert.equal((await session.ask("Thanks")).text, "Thanks")
+    await assert.rejects(session.ask("bad"), { code: "stream_error", message: "no kitchen" })
+    await assert.rejects(session.ask(" "), { code: "bad_request" })
+    await assert.rejects(session.ask("menu", { signal: AbortSignal.abort() }), { code: "aborted" })
+    const late = session.ask("menu")
+    session.disconnect()
+    await assert.rejects(late, { code: "ended" })
+  }
+})
+
+test("a second text does not drop the first one's answer: both are answered as one turn", async () => {
+  const session = avatar({ agent: { rules, thinkMs: 5 } })
+  await session.connect()
+  await session.next("avatarStopTalking") // the opening
+  const events: string[] = []
+  session.on("turnStart", ({ isNewTurn }) => events.push(`start ${isNewTurn}`))
+  session.on("turnEnd", () => events.push("end"))
+  const [first, second] = await Promise.all([session.ask("one"), session.ask("two")])
+  assert.deepEqual([first.text, second.text], ["one\ntwo", "one\ntwo"])
+  assert.deepEqual(events, ["start true", "start false", "end"])
+  assert.deepEqual(session.agent.turns.map(({ text }) => text), ["one\ntwo"])
+})
+
+test("an answer that is interrupted, or lost, is told to the one that asked", async () => {
+  const session = avatar({ agent: { rules: [{ when: "long", steps: [{ say: "One sentence. Another sentence. A third one." }] }], thinkMs: 5, voiceMs: 5, opening: "Hello." } })
+  await session.connect()
+  const during = session.ask("long") // waits for the end of the opening
+  await session.next("turnStart")
+  await session.next("avatarStartTalking")
+  const next = session.ask("other")
+  const cut = await during
+  assert.equal(cut.interrupted, true)
+  assert.ok(cut.text.startsWith("One sentence.") && !cut.text.includes("third"), cut.text)
+  assert.deepEqual(await next.then(({ text, interrupted }) => [text, interrupted]), ["other", false])
+  const lost = session.ask("long")
+  await session.next("turnStart")
+  session.agent.loseConnection()
+  session.agent.recover({ cold: true })
+  await assert.rejects(lost, { code: "network_error", retryable: true })
+  const unconfirmed = session.ask("something")
+  session.agent.emit("turnUnconfirmed", { text: "something", clientTurnId: "1" })
+  await assert.rejects(unconfirmed, { code: "network_error" })
+})
+
+test("a question in a conversation waits for the switch of its mode, and is not answered across one", async () => {
+  const session = new FakeAgentSession({ agent: { rules, thinkMs: 5 } })
+  await session.connect()
+  const cut = session.ask("two")
+  await session.next("turnStart")
+  const moving = session.switchMode("chat")
+  const waiting = session.ask("two")
+  await assert.rejects(cut, { code: "aborted" })
+  await moving
+  assert.equal((await waiting).text, "This is one sentence. This is another.")
+})
+
 test("what is typed during the opening waits for its end, and a kickoff leaves first", async () => {
   const session = avatar({ agent: { rules, opening: "Good morning." }, kickoff: "hello" })
   await session.connect()

@@ -2,7 +2,7 @@ import type { AgentError } from "../errors.js"
 import { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL, type AvatarState, type Disclosure, type Kickoff, type Segment, type Snapshot, type Word } from "../events.js"
 import type { Methods } from "../program.js"
 import type { FakeAgent } from "./fakeagent.js"
-import { pieces, render } from "./script.js"
+import { pieces, render, type ReceivedTurn } from "./script.js"
 import { fault, methodsOf, Scripted, wait, wholeWidget } from "./scripted.js"
 
 /** A typed text that waits until it may be sent. */
@@ -59,8 +59,8 @@ export class ScriptedAvatar extends Scripted {
   #elapsed = 0
   #talking = false
   #voice = 0
-  /** The answer in progress. */
-  #turn: { id: string; speechId: string } | undefined
+  /** The answer in progress; as long as the agent thinks, with the question. */
+  #turn: { id: string; speechId: string; question?: ReceivedTurn | undefined } | undefined
 
   constructor(agent: FakeAgent, options: Record<string, unknown>) {
     super(agent, options)
@@ -303,14 +303,21 @@ export class ScriptedAvatar extends Scripted {
     const life = this.#life
     await wait(this.agent.thinkMs)
     if (life !== this.#life) return
-    if (this.#talking) this.interrupt()
-    this.#endTurn()
-    const going = this.#beginTurn()
+    // What is added while the agent thinks is answered together with the question.
+    const added = this.#turn?.question && this.#turn
+    if (!added) {
+      if (this.#talking) this.interrupt()
+      this.#endTurn()
+    }
+    const going = this.#beginTurn(added?.id)
     this.setPending(true)
     const joined = (some: typeof texts) => some.map(({ text }) => text).join("\n")
     const shown = joined(texts.filter(({ kickoff }) => !kickoff || this.#kickoff?.echo))
     if (shown) this.emit("transcript", { type: "user", text: shown, speechId: null })
-    const turn = this.receive(joined(texts), texts[0]?.kickoff ? "kickoff" : from)
+    if (added?.question) this.agent.turns.splice(this.agent.turns.indexOf(added.question), 1)
+    const { text: question, from: origin } = added?.question ?? { text: "", from: texts[0]?.kickoff ? "kickoff" : from }
+    const turn = this.receive(question ? `${question}\n${joined(texts)}` : joined(texts), origin)
+    this.#turn!.question = turn
     await this.play(turn, this.agent.stepsOf(turn), going)
     if (!going()) return
     this.#finishSentence()
@@ -333,13 +340,14 @@ export class ScriptedAvatar extends Scripted {
     this.#lastSentence()
   }
 
-  #beginTurn(): () => boolean {
-    const turn = { id: this.agent.newID(), speechId: this.agent.newID() }
+  /** Begins a turn, or continues the one with an id from the beginning. */
+  #beginTurn(id?: string): () => boolean {
+    const turn = { id: id ?? this.agent.newID(), speechId: this.agent.newID() }
     const life = this.#life
     this.#turn = turn
     this.#speechId = turn.speechId
     this.#unspoken = ""
-    this.emit("turnStart", { speechId: turn.speechId, turnId: turn.id, isNewTurn: true })
+    this.emit("turnStart", { speechId: turn.speechId, turnId: turn.id, isNewTurn: id === undefined })
     return () => this.#turn === turn && life === this.#life
   }
 
@@ -361,6 +369,7 @@ export class ScriptedAvatar extends Scripted {
     this.setPending(false)
     this.emit("interrupted")
     this.#stopTalking()
+    this.#endTurn()
   }
 
   protected override async segment(segment: Segment): Promise<void> {
@@ -385,7 +394,7 @@ export class ScriptedAvatar extends Scripted {
     if (type === "tool" && tool) return { type: "toolCall", toolName: tool.name, payload: tool.args }
     if (type !== "unisphere-tool" || !metadata?.runtimeName) return undefined
     const runtime = metadata.runtimeName.replace(/-tool$/, "")
-    return { type: ({ "show-link": "navigate", "user-properties-form": "structuredDataForm" } as Record<string, string>)[runtime] ?? "genui", runtime, payload: content }
+    return { type: actionTypes.get(runtime) ?? "genui", runtime, payload: content }
   }
 
   /** Why the policy or the hook of the page refuses an action. */
@@ -429,6 +438,7 @@ export class ScriptedAvatar extends Scripted {
   #sentence(text: string): void {
     const speechId = this.#speechId
     if (!speechId) return
+    if (this.#turn) this.#turn.question = undefined
     this.emit("transcript", { type: "final", text: text.trim(), speechId })
     this.#sentences.push({ text: text.trim(), speechId })
     if (this.#sentences.length === 1 && !this.#talking) void this.#talk()
@@ -667,10 +677,20 @@ export class ScriptedAvatar extends Scripted {
   }
 }
 
+/** The types of actions by the runtime of their widget. */
+const actionTypes: ReadonlyMap<string, string> = new Map([["show-link", "navigate"], ["user-properties-form", "structuredDataForm"]])
+
 const sentenceEnd = /[.!?…]["')\]]*\s+/
 
 function sentencesOf(text: string): string[] {
-  return text.split(/(?<=[.!?…]["')\]]*)\s+/)
+  const sentences: string[] = []
+  for (let rest = text; ; ) {
+    const end = sentenceEnd.exec(rest)
+    if (!end) return [...sentences, rest]
+    const length = end.index + end[0].length
+    sentences.push(rest.slice(0, length).trimEnd())
+    rest = rest.slice(length)
+  }
 }
 
 /** A stream of the page, null where there are none, as in jsdom. */
