@@ -16,6 +16,7 @@ func TestAWorkerConnectsWithoutANetwork(t *testing.T) {
 		Held holdings
 	}
 	p.Do(&got, `
+		Object.defineProperty(navigator, "hardwareConcurrency", { value: 4 }) // with two cores there is no worker
 		const said = []
 		globalThis.Worker = class extends Worker {
 			constructor(...args) {

@@ -257,6 +257,7 @@ func TestLoadNeedsNoWorker(t *testing.T) {
 			p := newSite(t, "", "").page(t)
 			p.Allow("Failed to load resource")
 			p.Do(nil, without+`
+				Object.defineProperty(navigator, "hardwareConcurrency", { value: 4 }) // with two cores there is no worker
 				await a.load({program: "chat"})`)
 		})
 	}

@@ -34,8 +34,8 @@ export interface LoadOptions extends FileOptions {
  * In Chromium, the program first starts and connects in a worker, without a network, so
  * that the page's own thread need not compile the functions that this takes.
  *
- * Rejects with code `load_failed`, whose message names the address and the cause, or
- * `aborted` by signal or `dispose`.
+ * Rejects with code `load_failed`, whose message names the address and the cause,
+ * `unsupported_browser` without WebAssembly, or `aborted` by signal or `dispose`.
  */
 export async function load({ program = "full", ...options }: LoadOptions = {}): Promise<void> {
   if (program !== "full" && program !== "chat") throw localError("bad_request", `program must be "full" or "chat", got ${String(program)}`)

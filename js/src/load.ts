@@ -1,7 +1,7 @@
 import { localError, messageOf, untilAborted } from "./errors.js"
 import { node, type Node } from "./node.js"
 import { start, type Exports, type Holdings, type Program } from "./program.js"
-import { WarmUpWorker } from "./warmup.js"
+import { warmUp, warmUpWorker } from "./warmup.js"
 
 /**
  * The package has two programs: `full` is agentruntime.wasm, `chat` is the smaller
@@ -116,14 +116,14 @@ export function adopt(loading: Promise<Program>, name: ProgramName, onExit?: (co
 
 async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Promise<Program> {
   const missing = file.globals.find((name) => !(name in globalThis))
-  if (missing) throw localError("load_failed", `${file.name} needs a browser with WebAssembly: ${missing} is not defined`)
-  const warmUp = WarmUpWorker.start()
+  if (missing) throw localError(missing === "WebAssembly" ? "unsupported_browser" : "load_failed", `${file.name} needs a browser with WebAssembly: ${missing} is not defined`)
+  const worker = warmUpWorker()
   try {
     const module = wasmModule ?? (await compile(wasmUrl === undefined ? file.url() : absolute(wasmUrl), file.name, downloads.signal))
-    await warmUp?.run({ module, file })
+    if (worker) warmUp(worker, { module, file })
     return await start(module, file)
   } catch (reason) {
-    warmUp?.end()
+    worker?.terminate()
     throw reason
   }
 }

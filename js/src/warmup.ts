@@ -1,8 +1,5 @@
 import type { ProgramFile } from "./load.js"
 
-/** How long a start waits for the worker, in ms. It takes a fifth of that on a desktop. */
-const patienceMs = 1_000
-
 /** The message to the worker. */
 export interface WarmUp {
   readonly module: WebAssembly.Module
@@ -10,49 +7,31 @@ export interface WarmUp {
 }
 
 /**
- * A worker in which a program starts and connects before it does so in the page
+ * Starts a worker in which a program can start and connect beside the page
  * (warmupworker.ts). Chromium compiles a function at its first call, on the thread
  * that calls it, for all threads that have the module; so the page's own thread does
- * not have to. docs/architecture.md has what that saves.
+ * not have to compile what the worker has called before. The page never waits for it.
+ *
+ * Returns undefined where it would not help: with two cores it competes with the page,
+ * and other browsers compile programs in another way. Also where workers are not allowed.
  */
-export class WarmUpWorker {
-  readonly #worker: Worker
-  /** Resolves when there is nothing more to wait for. */
-  readonly #done: Promise<void>
-
-  private constructor(worker: Worker) {
-    this.#worker = worker
-    this.#done = new Promise((resolve) => {
-      worker.onmessage = () => resolve()
-      worker.onerror = (event) => {
-        event.preventDefault() // the program starts without
-        resolve()
-      }
-    })
+export function warmUpWorker(): Worker | undefined {
+  const { userAgentData, hardwareConcurrency = 1 } = (globalThis.navigator ?? {}) as {
+    userAgentData?: { brands: { brand: string }[] }
+    hardwareConcurrency?: number
+  } // Node.js 20 has none
+  if (hardwareConcurrency <= 2 || !userAgentData?.brands.some(({ brand }) => brand === "Chromium")) return undefined
+  try {
+    // The literal form is what bundlers look for, to copy the file.
+    const worker = new Worker(new URL("./warmupworker.js", import.meta.url), { type: "module" })
+    worker.onerror = (event) => event.preventDefault() // nothing depends on it
+    return worker
+  } catch {
+    return undefined // the modules are of another origin
   }
+}
 
-  /** Starts a worker; undefined in other browsers, which compile programs in another way, and where workers are not allowed. */
-  static start(): WarmUpWorker | undefined {
-    const { userAgentData } = (globalThis.navigator ?? {}) as { userAgentData?: { brands: { brand: string }[] } } // Node.js 20 has none
-    if (!userAgentData?.brands.some(({ brand }) => brand === "Chromium")) return undefined
-    try {
-      // The literal form is what bundlers look for, to copy the file.
-      return new WarmUpWorker(new Worker(new URL("./warmupworker.js", import.meta.url), { type: "module" }))
-    } catch {
-      return undefined // the modules are of another origin
-    }
-  }
-
-  /** Resolves when the program has started in the worker, or can't. */
-  async run({ module, file: { name, requiredExport } }: WarmUp): Promise<void> {
-    this.#worker.postMessage({ module, file: { name, requiredExport } })
-    let timer
-    await Promise.race([this.#done, new Promise<void>((resolve) => (timer = setTimeout(resolve, patienceMs)))])
-    clearTimeout(timer)
-  }
-
-  /** Ends the worker, which otherwise ends by itself. */
-  end(): void {
-    this.#worker.terminate()
-  }
+/** Has the worker start a program; it ends by itself. */
+export function warmUp(worker: Worker, { module, file: { name, requiredExport } }: WarmUp): void {
+  worker.postMessage({ module, file: { name, requiredExport } } satisfies WarmUp)
 }

@@ -1,4 +1,4 @@
-// Runs in the worker of warmup.ts: starts a program and has it connect, so that the
+// Runs in the worker of warmup.ts, beside the page: starts a program and has it connect, so that the
 // functions for that are compiled. The program is the real one; the service and the
 // browser's objects for media, which workers lack, are stand-ins here. Nothing leaves the
 // worker: what could is replaced before the program starts.

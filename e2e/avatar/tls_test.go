@@ -1,0 +1,83 @@
+package avatar
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/pageserver"
+)
+
+// A whole conversation over https and wss, with the local service's own certificate, in a
+// browser that accepts it by its hash and has no other exception.
+func TestConversationOverTLS(t *testing.T) {
+	t.Parallel()
+	certificate, err := localservice.NewCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := servicetest.Start(t, localservice.Options{Certificate: certificate, Pages: &pageserver.Files{FS: os.DirFS("../.."), Paths: []string{"e2e", "js/dist"}}, Page: folder})
+	o := pagetest.WithVoice
+	o.Flags = append(slices.Clip(o.Flags), "--ignore-certificate-errors-spki-list="+localservice.CertificateHash(certificate))
+	browser, err := browsertest.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer browser.Close()
+	p, err := browser.NewPage(t.Context(), service.Info().Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	var got struct {
+		Secure        bool
+		Picture       seen
+		Answer        string
+		Microphone    bool
+		Plain         []string // resources without encryption
+		Sockets, WHEP int
+	}
+	err = p.Eval(t.Context(), `(async () => {
+		const sockets = []
+		globalThis.WebSocket = class extends WebSocket { constructor(...args) { super(...args); sockets.push(this.url) } }
+		const {open, picture} = await import("`+folder+`talk.js")
+		const talk = await open({videoEl: document.getElementById("video")})
+		const {session} = talk
+		await session.connect()
+		const shown = await picture(session.videoEl)
+		await talk.silence()
+		const from = talk.now
+		await session.startMic()
+		await session.speak("What is a thread?")
+		await talk.until("turnEnd", undefined, from)
+		const resources = performance.getEntriesByType("resource").map(({name}) => name)
+		const got = {
+			secure: isSecureContext, picture: shown, answer: talk.texts("final", from).join(" ") || talk.all("speechChunk", from).map(({text}) => text).join(" "),
+			microphone: session.micStarted,
+			plain: [...resources, ...sockets].filter((url) => !/^(https|wss):/.test(url)), sockets: sockets.length,
+			whep: resources.filter((url) => url.includes("/rtc/")).length,
+		}
+		await session.dispose()
+		return got
+	})()`, &got)
+	if err != nil {
+		t.Fatalf("%v; the console: %v", err, p.Console())
+	}
+	got.Picture.want(t)
+	if !got.Secure || len(got.Plain) > 0 || got.Sockets == 0 || got.WHEP == 0 {
+		t.Errorf("secure context: %v, without encryption: %q, %d sockets, %d requests for media", got.Secure, got.Plain, got.Sockets, got.WHEP)
+	}
+	if got.Answer == "" || !got.Microphone {
+		t.Errorf("the answer is %q, microphone %v", got.Answer, got.Microphone)
+	}
+	for _, m := range p.Console() {
+		if strings.Contains(m.Text, "insecure") || m.Type == "error" || m.Type == browsertest.TypeException {
+			t.Errorf("the page says %v", m)
+		}
+	}
+}
