@@ -18,6 +18,7 @@ func TestStatesOfAFace(t *testing.T) {
 	// session that the service has closed meanwhile.
 	p.Allow("Failed to load resource")
 	p.Allow("503")
+	p.Allow("agentruntime: <agent-avatar>: The conversation could not begin: no avatar is free")
 	// On a busy machine axe takes longer than a session is usually reconnected.
 	p.Do(nil, `await place("agent-avatar", {microphone: "click", properties: {options: {...service.session, reconnectWindowMs: 120_000}}})`)
 	p.Axe("idle")

@@ -133,9 +133,14 @@ func (c *client) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, err
 	return c.Transport.Do(ctx, r)
 }
 
-// answerWHEP makes a server respond to WHEP requests with a status, or never if it is 0.
-func (c *client) answerWHEP(t *testing.T, status int) {
+// startWHEP starts a server that responds to WHEP requests with a status, or never if it is 0.
+func startWHEP(t testing.TB, status int) (base string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Access-Control-Allow-Headers", "*")
+		if r.Method == http.MethodOptions {
+			return
+		}
 		if status != 0 {
 			w.WriteHeader(status)
 			return
@@ -146,5 +151,14 @@ func (c *client) answerWHEP(t *testing.T, status int) {
 		}
 	}))
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
-	c.whep.Store(&server.URL)
+	return server.URL
 }
+
+// answerWHEP implements [guest].
+func (v *visitor) answerWHEP(status int) {
+	base := startWHEP(v.t, status)
+	v.http.whep.Store(&base)
+}
+
+// restoreWHEP implements [guest].
+func (v *visitor) restoreWHEP() { v.http.whep.Store(nil) }

@@ -41,10 +41,14 @@ type row struct {
 	lasts time.Duration
 	// life, if it is not 0, is the lifetime of tokens and of logins to the relay. The fault
 	// begins when the first ones have expired, and the session ends when the last ones have.
-	life    time.Duration
-	options func(*avatar.Options)
-	breaks  func(*rig)
-	repairs func(*rig)
+	life time.Duration
+	// noToken and noLogin are applications without a function for new tokens, or for new logins
+	// to the relay.
+	noToken, noLogin bool
+	// mediaLost replaces the limit of a picture that does not come back, unless it is 0.
+	mediaLost time.Duration
+	breaks    func(*rig)
+	repairs   func(*rig)
 	// ends is the error of a session that cannot go on; "" for one that must.
 	ends fault.Code
 	// within bounds the time from the repair to the picture; default 10 s.
@@ -54,8 +58,24 @@ type row struct {
 // rig is one row under way.
 type rig struct {
 	*service
-	*visitor
+	guest
 	t *testing.T
+}
+
+// guest is a session whose connections a row breaks: a native one, or that of an element in a
+// page.
+type guest interface {
+	// answerWHEP makes WHEP requests get a response with that status, or none if it is 0, and
+	// restoreWHEP ends that.
+	answerWHEP(status int)
+	restoreWHEP()
+	// awaitExpiry returns when the newest token, and the login to the relay that came with
+	// it, have expired.
+	awaitExpiry()
+	// awaitPicture fails the test if there is no new picture in a live session within limit.
+	awaitPicture(limit time.Duration)
+	// ask sends a turn and waits for its answer to be spoken.
+	ask(text string, limit time.Duration)
 }
 
 func (r *rig) cut(links ...string)  { r.condition("cut", links...) }
@@ -125,8 +145,9 @@ func expired(name string, lasts time.Duration, breaks, repairs func(*rig)) row {
 const comeback = 15 * time.Second
 
 // without is a row whose application has no function for new tokens or logins.
-func (w row) without(name string, ends fault.Code, options func(*avatar.Options)) row {
-	w.name, w.ends, w.options = w.name+", "+name, ends, options
+func (w row) without(name string, ends fault.Code, change func(*row)) row {
+	w.name, w.ends = w.name+", "+name, ends
+	change(&w)
 	return w
 }
 
@@ -139,7 +160,6 @@ func nothing(*rig)      {}
 func expiries(r *rig) {
 	for n := range 7 {
 		r.awaitExpiry()
-		broken := time.Now()
 		if n%3 == 2 {
 			r.kill()
 			pause(r.t.Context(), time.Second)
@@ -147,11 +167,7 @@ func expiries(r *rig) {
 		} else {
 			r.session("drop", nil)
 		}
-		r.seek(broken)
-		if back, over := r.sighted(comeback); !back || over {
-			r.t.Errorf("after loss %d no picture within %v: %s", n, comeback, r.story(broken))
-			return
-		}
+		r.awaitPicture(comeback)
 		r.ask(fmt.Sprintf("What is %d?", n), patience)
 	}
 }
@@ -167,10 +183,10 @@ func whep(status int) row {
 	return row{
 		name: name, lasts: lasts, ends: ends,
 		breaks: func(r *rig) {
-			r.http.answerWHEP(r.t, status)
+			r.answerWHEP(status)
 			r.session("kill-media", nil)
 		},
-		repairs: func(r *rig) { r.http.whep.Store(nil) },
+		repairs: func(r *rig) { r.restoreWHEP() },
 		within:  20 * time.Second,
 	}
 }
@@ -200,12 +216,10 @@ var table = slices.Concat(
 	[]row{
 		expired("token expired, socket dropped", 0, dropSocket, nothing),
 		expired("token expired, socket dropped", 0, dropSocket, nothing).
-			without("no function for a new token", fault.Unauthorized, func(o *avatar.Options) { o.OnTokenNeeded = nil }),
+			without("no function for a new token", fault.Unauthorized, func(w *row) { w.noToken = true }),
 		expired("relay login expired, media broken", 0, killMedia, nothing),
 		expired("relay login expired, media broken", 0, killMedia, nothing).
-			without("no function for a new login", fault.MediaRecoverFailed, func(o *avatar.Options) {
-				o.OnRelayNeeded, o.Limits.MediaLost = nil, 20*time.Second
-			}),
+			without("no function for a new login", fault.MediaRecoverFailed, func(w *row) { w.noLogin, w.mediaLost = true, 20*time.Second }),
 		expired("token and relay login expired, service killed and started again after 3 s", 3*time.Second, restart, func(r *rig) { r.start() }),
 		{
 			name: "tokens and relay logins of 12 s, for two minutes with 5 lost sockets and 2 restarts of the service",
@@ -269,8 +283,18 @@ func (w row) run(t *testing.T, o *outcome) {
 		args = append(args, "-relay-login", w.life.String())
 	}
 	s := startService(t, args...)
-	v := enter(t, s.Info, w.life, w.options)
-	r := &rig{service: s, visitor: v, t: t}
+	v := enter(t, s.Info, w.life, func(o *avatar.Options) {
+		if w.noToken {
+			o.OnTokenNeeded = nil
+		}
+		if w.noLogin {
+			o.OnRelayNeeded = nil
+		}
+		if w.mediaLost > 0 {
+			o.Limits.MediaLost = w.mediaLost
+		}
+	})
+	r := &rig{service: s, guest: v, t: t}
 	if err := v.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -295,11 +319,11 @@ func (w row) run(t *testing.T, o *outcome) {
 		v.await(settles, func() bool { return v.summary(broken) != "" })
 	}
 	repaired := time.Now()
-	r.seek(repaired)
+	v.seek(repaired)
 	w.repairs(r)
 
 	within := cmp.Or(w.within, 10*time.Second)
-	back, over := r.sighted(settles)
+	back, over := v.sighted(settles)
 	if !back {
 		t.Errorf("neither a picture nor an end within %v: %s", settles, v.story(broken))
 		return
@@ -388,16 +412,26 @@ func (v *visitor) sighted(limit time.Duration) (back, over bool) {
 	return back, over
 }
 
-// ask sends a turn and waits for its answer to be spoken.
-func (r *rig) ask(text string, limit time.Duration) {
-	r.t.Helper()
+// awaitPicture implements [guest].
+func (v *visitor) awaitPicture(limit time.Duration) {
+	v.t.Helper()
+	began := time.Now()
+	v.seek(began)
+	if back, over := v.sighted(limit); !back || over {
+		v.t.Fatalf("no picture within %v: %s", limit, v.story(began))
+	}
+}
+
+// ask implements [guest].
+func (v *visitor) ask(text string, limit time.Duration) {
+	v.t.Helper()
 	asked := time.Now()
-	if sent, err := r.Speak(r.t.Context(), text); !sent || err != nil {
-		r.t.Errorf("%q: %v, %v", text, sent, err)
+	if sent, err := v.Speak(v.t.Context(), text); !sent || err != nil {
+		v.t.Errorf("%q: %v, %v", text, sent, err)
 		return
 	}
-	if !r.await(limit, func() bool { return r.answered(asked) }) {
-		r.t.Errorf("%q was not answered within %v: %s", text, limit, r.story(asked))
+	if !v.await(limit, func() bool { return v.answered(asked) }) {
+		v.t.Errorf("%q was not answered within %v: %s", text, limit, v.story(asked))
 	}
 }
 

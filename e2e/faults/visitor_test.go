@@ -100,10 +100,14 @@ func enter(t testing.TB, info localservice.Info, life time.Duration, change func
 			Config: appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
 		}
 		if life > 0 {
-			var err error
-			if o.Token, err = v.mint(ctx, info, agent, life); err != nil {
+			token, expires, err := mint(ctx, v.http, info, agent, life)
+			v.mu.Lock()
+			v.expires = expires
+			v.mu.Unlock()
+			if err != nil {
 				return nil, err
 			}
+			o.Token = token
 		}
 		return appinit.Init(ctx, o)
 	}
@@ -148,23 +152,19 @@ func enter(t testing.TB, info localservice.Info, life time.Duration, change func
 }
 
 // mint makes a token of a visitor that lives for a while, as a page's own server does.
-func (v *visitor) mint(ctx context.Context, info localservice.Info, agent localservice.AgentInfo, life time.Duration) (token string, err error) {
-	expires := time.Now().Add(life + time.Second) // the service counts whole seconds
-	err = fetch.Call(ctx, v.http, &fetch.Request{
+func mint(ctx context.Context, client fetch.Client, info localservice.Info, agent localservice.AgentInfo, life time.Duration) (token string, expires time.Time, err error) {
+	expires = time.Now().Add(life + time.Second) // the service counts whole seconds
+	err = fetch.Call(ctx, client, &fetch.Request{
 		URL: info.OVPURL + "/service/session/action/start",
 		Body: fetch.Form(map[string]string{
 			"format": "1", "secret": info.AdminSecret, "partnerId": fmt.Sprint(info.PartnerID), "type": "0", "userId": "visitor",
 			"expiry": fmt.Sprint(int(life.Seconds())), "privileges": "agentid:" + agent.AgentID,
 		}),
 	}, &token)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.expires = expires
-	return token, err
+	return token, expires, err
 }
 
-// awaitExpiry returns when the newest token, and the login to the relay that came with
-// it, have expired.
+// awaitExpiry implements [guest].
 func (v *visitor) awaitExpiry() {
 	v.mu.Lock()
 	at := v.expires

@@ -41,6 +41,7 @@ type Page struct {
 	mu        sync.Mutex // guards what the DevTools reader and the test share
 	messages  []Message
 	navigated func(url string)
+	framed    func(frame []byte) // receives the frames of a screencast
 }
 
 // NewPage opens a page and, if url is not empty, navigates to it and waits for
@@ -125,6 +126,8 @@ func (p *Page) event(ev any) {
 		if fn != nil && ev.Frame.ParentID == "" {
 			fn(ev.Frame.URL)
 		}
+	case *page.EventScreencastFrame:
+		p.frame(ev)
 	case *inspector.EventTargetCrashed:
 		p.end(ErrCrashed)
 	}

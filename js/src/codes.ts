@@ -36,6 +36,7 @@ export type ErrorCode =
   | "ended"
   | "internal_error"
   | "load_failed"
+  | "unsupported_browser"
   | "handler_failed"
   // Microphone
   | "mic_not_started"

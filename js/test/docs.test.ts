@@ -155,7 +155,7 @@ for (const name of all) {
 }
 
 /** The programs besides make, go and npm that the commands in a document may call. */
-const programs = "aws cp curl esbuild espeak-ng export ffmpeg localservice next node npx vite".split(" ")
+const programs = "aws chromium cp curl esbuild espeak-ng export ffmpeg govulncheck localservice next node npx vite".split(" ")
 
 /** Checks that what the commands in a document call exists: targets of make, packages of Go, scripts of npm, files. */
 function checkCommands(body: string): void {

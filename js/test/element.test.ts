@@ -1,8 +1,11 @@
 import assert from "node:assert/strict"
 import { setMaxListeners } from "node:events"
-import { beforeEach, test } from "node:test"
+import { beforeEach, test, type TestContext } from "node:test"
 import { JSDOM } from "jsdom"
-import { localError } from "../src/errors.js"
+import { AgentError, localError } from "../src/errors.js"
+import { english } from "../src/element/labels.js"
+import { WIDGET_LABELS } from "../src/ui/labels.js"
+import { END_MESSAGES, ERROR_MESSAGES, PERMANENT_ERRORS } from "../src/ui/messages.js"
 import type { AgentAvatarElement, AgentChatElement } from "../src/element.js"
 import type { AppInitResult } from "../src/settings.js"
 import { dispose } from "../src/load.js"
@@ -254,7 +257,7 @@ test("a page's poster may have any address, one of the service only that of a pi
 })
 
 test("a disclosure that has to be confirmed has a button", async () => {
-  const element = place({}, { init, options: { requireDisclosureAck: true } })
+  const element = place({}, { init, options: { requireDisclosureAck: true, disclosureText: "You are talking to a machine." } })
   program.results["connect"] = () => new Promise(() => {})
   element.start().catch(() => {})
   await until(() => program.names().includes("connect"))
@@ -272,4 +275,347 @@ test("a class of a page extends an element", () => {
   const mine = window.document.createElement("my-agent")
   main.append(mine)
   assert.ok(mine.shadowRoot)
+})
+
+/** Records what a page is told, and what its console shows. */
+function told(t: TestContext, element: AgentAvatarElement) {
+  const errors: (Error & { code?: string })[] = []
+  const codes: unknown[] = []
+  element.addEventListener("error", (event) => errors.push(event.detail))
+  element.addEventListener("phaseChange", (event) => {
+    const { phase, code } = event.detail
+    if (phase === "error") codes.push(code)
+  })
+  const lines: string[] = []
+  t.mock.method(console, "error", (...parts: unknown[]) => lines.push(parts.join(" ")))
+  return { errors, codes, lines }
+}
+
+// Each way in which a start can fail: what the visitor reads, and what the page is told.
+const failures: {
+  name: string
+  attributes?: Record<string, string>
+  properties?: object
+  prepare?: () => void
+  code: string
+  sentence: RegExp
+  line: RegExp
+}[] = [
+  { name: "no widget", properties: {}, code: "bad_request", sentence: /not set up correctly.*site's owner/, line: /set widget-id to the public id/ },
+  { name: "an empty widget", attributes: { "widget-id": "" }, properties: {}, code: "bad_request", sentence: /not set up correctly/, line: /set widget-id/ },
+  { name: "a typo in modes", attributes: { modes: "fcae" }, code: "bad_request", sentence: /not set up correctly/, line: /modes must be face, text, or both, and is "fcae"/ },
+  { name: "empty modes", attributes: { modes: " " }, code: "bad_request", sentence: /not set up correctly/, line: /modes must be/ },
+  { name: "a typo in microphone", attributes: { microphone: "clik" }, code: "bad_request", sentence: /not set up correctly/, line: /microphone must be one of start, click, none/ },
+  { name: "a typo in preload", attributes: { preload: "always" }, code: "bad_request", sentence: /not set up correctly/, line: /preload must be one of/ },
+  { name: "a typo in captions", attributes: { captions: "no" }, code: "bad_request", sentence: /not set up correctly/, line: /captions must be/ },
+  {
+    name: "a token function that throws",
+    properties: { token: () => assert.fail("no token today") },
+    code: "handler_failed",
+    sentence: /Something went wrong/,
+    line: /the property token of the element failed: no token today/,
+  },
+  {
+    name: "a function for init that rejects",
+    properties: { init: () => Promise.reject(new Error("no init today")) },
+    code: "handler_failed",
+    sentence: /Something went wrong/,
+    line: /property init .* no init today/,
+  },
+  {
+    name: "an unknown widget",
+    attributes: { "widget-id": "w-9" },
+    properties: {},
+    prepare: () => (program.initError = new AgentError({ code: "api_exception", detail: "no widget with that id", instance: "/api_v3/service/session/action/startWidgetSession" })),
+    code: "api_exception",
+    sentence: /site's owner/,
+    line: /no widget with that id.* Is "w-9" the public id of the agent's widget/,
+  },
+  ...(["forbidden", "not_found", "server_error", "network_error", "unauthorized", "invalid_response", "rate_limited", "timeout", "session_failed", "error"] as const).map((code) => ({
+    name: `appInit: ${code}`,
+    attributes: { "widget-id": "w" },
+    properties: {},
+    prepare: () => void (program.initError = new AgentError({ code, detail: "it is so" })),
+    code,
+    sentence: /\.$/,
+    line: /it is so/,
+  })),
+  {
+    name: "options that are refused",
+    properties: { init, options: { idleTimeoutMs: -1 } },
+    prepare: () => void (program.refusal = localError("bad_request", "idleTimeoutMs must not be negative")),
+    code: "bad_request",
+    sentence: /not set up correctly/,
+    line: /idleTimeoutMs/,
+  },
+  ...(
+    [
+      ["load_failed", /could not be loaded/],
+      ["unsupported_browser", /up-to-date browser/],
+      ["connect_failed", /could not be made/],
+      ["capacity_unavailable", /busy/],
+      ["tier_exceeded", /used up/],
+      ["unsupported_client", /does not accept this page/],
+      ["peer_removed", /ended your part/],
+      ["timeout", /too long/],
+      ["whep_failed", /could not be fetched/],
+      ["whep_timeout", /too long/],
+      ["whep_private_ip", /must not use/],
+      ["stv_session_gone", /taken away/],
+      ["thread_access_denied", /can't be continued/],
+      ["insecure_transport", /without encryption/],
+      ["internal_error", /reload/],
+      ["a_new_code", /Something went wrong/],
+    ] as const
+  ).map(([code, sentence]) => ({
+    name: `connect: ${code}`,
+    prepare: () => void (program.results["connect"] = () => Promise.reject(new AgentError({ code, detail: "it is so" }))),
+    code,
+    sentence,
+    line: /it is so/,
+  })),
+  {
+    name: "a session that throws what is no AgentError",
+    prepare: () => void (program.results["connect"] = () => Promise.reject(new TypeError("x is not a function"))),
+    code: "internal_error",
+    sentence: /reload/,
+    line: /x is not a function/,
+  },
+]
+
+for (const modes of ["face", "text", "face text"]) {
+  for (const { name, attributes = {}, properties = { init }, prepare = () => {}, code, sentence, line } of failures) {
+    test(`a start that fails is not silent: ${modes}, ${name}`, async (t) => {
+      prepare()
+      const element = place({ modes, ...attributes }, properties)
+      const { errors, codes, lines } = told(t, element)
+      await assert.rejects(element.start(), { code })
+      assert.equal(element.phase, "error")
+      assert.deepEqual(errors.map(({ code }) => code), [code])
+      assert.deepEqual(codes, [code])
+      assert.equal(lines.length, 1)
+      assert.match(lines[0]!, /^agentruntime: <agent-avatar>: The conversation could not begin: /)
+      assert.match(lines[0]!, line)
+      assert.ok(lines[0]!.endsWith(`errors.md#${code}`), lines[0])
+      const text = find(element, "[part=message]").textContent!
+      assert.match(text, sentence)
+      assert.doesNotMatch(text, /console|undefined/)
+      // What another attempt can't avoid offers none.
+      const permanent = PERMANENT_ERRORS.has(code)
+      assert.equal(button(element, "start").hidden, permanent)
+      assert.equal(button(element, "send").disabled, permanent || !modes.startsWith("text"))
+      if (permanent) assert.doesNotMatch(text, /again|reload/)
+      element.widgetId = "another"
+      assert.equal(button(element, "start").hidden, false)
+    })
+  }
+}
+
+test("an error that the session has emitted is reported once", async (t) => {
+  for (const order of ["before", "after"]) {
+    const element = place()
+    const { errors, lines } = told(t, element)
+    const failure = new AgentError({ code: "capacity_unavailable" })
+    program.results["connect"] = async () => {
+      if (order === "before") program.dispatch("error", failure)
+      throw failure
+    }
+    await assert.rejects(element.start(), { code: "capacity_unavailable" })
+    if (order === "after") program.dispatch("error", failure)
+    assert.deepEqual([order, errors.length, lines.length], [order, 1, 1])
+    t.mock.restoreAll()
+    element.remove()
+    await settle()
+  }
+})
+
+test("the end of a conversation by a failure has its code too", async (t) => {
+  const element = place()
+  const { errors, codes, lines } = told(t, element)
+  await element.start()
+  program.dispatch("error", new AgentError({ code: "socket_error" }))
+  program.dispatch("error", new AgentError({ code: "media_recover_failed", detail: "the picture did not come back" }))
+  program.dispatch("ended", { reason: "media_recover_failed" })
+  assert.deepEqual([element.phase, errors.map(({ code }) => code), codes, lines.length], ["error", ["socket_error", "media_recover_failed"], ["media_recover_failed"], 1])
+  assert.match(lines[0]!, /The conversation has ended: the picture did not come back/)
+  assert.match(find(element, "[part=message]").textContent!, /another network/)
+  assert.equal(button(element, "start").hidden, false)
+})
+
+test("offline, the sentence says so", async (t) => {
+  const before = globalThis.navigator
+  const set = (value: unknown) => Object.defineProperty(globalThis, "navigator", { configurable: true, value })
+  set({ onLine: false })
+  t.after(() => set(before))
+  program.initError = new AgentError({ code: "network_error", detail: "failed to fetch" })
+  const element = place({ "widget-id": "w" }, {})
+  told(t, element)
+  await assert.rejects(element.start(), { code: "network_error" })
+  assert.match(find(element, "[part=message]").textContent!, /You are offline/)
+})
+
+test("the attributes that begin a conversation are checked before anything is requested", async (t) => {
+  const element = place({ modes: "fcae", "widget-id": "w" }, {})
+  told(t, element)
+  await assert.rejects(element.start(), { code: "bad_request" })
+  assert.deepEqual(program.inits, [])
+})
+
+// The labels of a page that are all marked; any Latin text that is not marked is not one of them.
+const mark = (key: string) => `⟦${key}⟧`
+const marked = (texts: object): object => Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, typeof text === "string" ? mark(key) : marked(text)]))
+const translated = () => ({ ...marked({ ...english, widgets: WIDGET_LABELS }), place: undefined }) as never
+
+/** The visible texts and names of an element that are not from its labels. */
+function untranslated(element: HTMLElement): string[] {
+  const found: string[] = []
+  const check = (where: string, text: string | null) => {
+    const left = (text ?? "").replace(/⟦[^⟧]*⟧/gu, "").trim()
+    if (/\p{Script=Latin}/u.test(left)) found.push(`${where}: ${left}`)
+  }
+  for (const each of element.shadowRoot!.querySelectorAll("*")) {
+    const hidden = each.closest("[hidden]") !== null
+    for (const name of ["aria-label", "title", "placeholder", "alt", "label"]) if (!hidden) check(`${each.localName} ${name}`, each.getAttribute(name))
+    for (const node of each.childNodes) if (!hidden && node.nodeType === 3) check(each.localName, node.textContent)
+  }
+  return found
+}
+
+test("labels win in every state", async (t) => {
+  const widgets: object[] = [
+    { runtime: "flashcards", flashcards: { cards: [{ front: "α", back: "β" }] } },
+    { runtime: "flashcards", flashcards: { cards: [] } },
+    { runtime: "followups", followups: { questions: ["α;"] } },
+    { runtime: "sources", sources: { sources: [{ title: "α", url: "https://α.example" }, { url: "javascript:0" }] } },
+    { runtime: "sources", sources: { sources: [{ title: "α" }] } },
+    { runtime: "summary", summary: { summary: "α", bullets: [] } },
+    { runtime: "video-gallery", videoGallery: { videos: [{ url: "javascript:0" }] } },
+    { runtime: "show-link", showLink: { url: "javascript:0" } },
+    { runtime: "external-video", externalVideo: { url: "javascript:0", provider: "α" } },
+    { runtime: "external-video", externalVideo: { url: "https://youtu.be/abcdefghijk", provider: "α" } },
+    { runtime: "content-gallery", contentGallery: { items: [{}] } },
+    { runtime: "user-properties-form", userPropertiesForm: { fields: [{ key: "1", label: "α", type: "text" }] } },
+    { runtime: "", body: 1 },
+  ]
+  for (const modes of ["face", "face text", "text"]) {
+    const element = place({ modes, disclosure: "A machine.", microphone: "click" }, { init, labels: translated() })
+    told(t, element)
+    const look = (state: string) => assert.deepEqual(untranslated(element), [], `${modes}, ${state}`)
+    look("idle")
+    program.properties["capabilities"] = {}
+    let connect = () => {}
+    program.results["connect"] = () => new Promise<void>((resolve) => (connect = resolve))
+    program.calls.length = 0
+    const started = element.start()
+    await until(() => program.names().includes("connect"))
+    look("connecting")
+    program.dispatch("disclosure", { disclosureText: "You are talking to an AI avatar." })
+    look("disclosed")
+    program.become("connected")
+    connect()
+    await started
+    look("live")
+    assert.equal(find(element, "[part=disclosure]").textContent, mark("disclosure"))
+    program.dispatch("transcript", { type: "user", text: "α", speechId: null })
+    for (const widget of widgets) program.dispatch("widget", widget)
+    program.dispatch("oauthRequired", { authUrl: "https://α.example", toolDisplayName: "α" })
+    program.dispatch("responsePending", {})
+    for (const code of ["mic_not_found", "mic_permission_denied", "media_no_video", "playback_blocked"]) {
+      program.dispatch("warning", { code, message: "not for visitors" })
+      look(code)
+    }
+    program.properties["playbackBlocked"] = "video"
+    program.properties["micStarted"] = true
+    program.properties["micEnabled"] = true
+    program.properties["capabilities"] = { tapToTalk: modes === "face" }
+    program.dispatch("warning", { code: "playback_blocked", message: "not for visitors" })
+    look("blocked")
+    if (modes === "face") {
+      find<HTMLVideoElement>(element, "video").dispatchEvent(new window.Event("resize"))
+      program.dispatch("mediaRecovering", { channel: "stv", state: "stalled" })
+      program.dispatch("mediaRecovering", { channel: "asr", state: "failed" })
+      look("repairing")
+      program.become("reconnecting")
+      look("reconnecting")
+      program.become("connected")
+    }
+    element.labels = { ...(translated() as object), you: "⟦anew⟧" }
+    look("relabelled")
+    if (modes !== "face") assert.equal(find(element, ".turn .who").textContent, "⟦anew⟧")
+    for (const code of [...Object.keys(ERROR_MESSAGES), "a_new_code"]) {
+      program.results["speak"] = program.results["sendText"] = () => Promise.reject(new AgentError({ code, detail: "not for visitors" }))
+      await element.send("α").catch(() => {})
+      look(`turn: ${code}`)
+    }
+    for (const reason of [...Object.keys(END_MESSAGES), ...Object.keys(ERROR_MESSAGES), "io server disconnect"]) {
+      program.results["connect"] = async () => program.become("connected")
+      await element.start()
+      program.dispatch("ended", { reason })
+      look(`ended: ${reason}`)
+    }
+    element.remove()
+    await settle()
+    delete program.properties["playbackBlocked"]
+  }
+})
+
+test("a label that is undefined leaves the English one", () => {
+  const element = place({}, { labels: { start: undefined, agree: "D’accord" } as never })
+  assert.equal(button(element, "start").textContent, "Start the conversation")
+  assert.equal(button(element, "agree").textContent, "D’accord")
+})
+
+test("the notice is the label, then the option, then the attribute, and the session is told the same", async () => {
+  for (const [labels, options, attributes, want] of [
+    [{ disclosure: "a" }, { disclosureText: "b" }, { disclosure: "c" }, "a"],
+    [{}, { disclosureText: "b" }, { disclosure: "c" }, "b"],
+    [{}, {}, { disclosure: "c" }, "c"],
+    [{}, {}, {}, "You are talking to an AI."],
+  ] as const) {
+    const element = place(attributes, { init, labels, options })
+    await element.start()
+    program.dispatch("disclosure", { disclosureText: "You are talking to an AI avatar." })
+    assert.deepEqual([find(element, "[part=disclosure]").textContent, program.options["disclosureText"]], [want, want])
+    element.remove()
+    await settle()
+  }
+})
+
+test("a lost picture is veiled until it is back, and a lost microphone is told of", async () => {
+  const element = place()
+  await element.start()
+  const veil = find(element, "[part=veil]")
+  const video = find<HTMLVideoElement>(element, "video")
+  Object.defineProperty(video, "videoWidth", { value: 640 })
+  program.dispatch("mediaRecovering", { channel: "stv", state: "stalled" })
+  assert.equal(veil.hidden, true) // there was no picture yet
+  video.dispatchEvent(new window.Event("resize"))
+  program.dispatch("mediaRecovering", { channel: "stv", state: "stalled" })
+  assert.deepEqual([veil.hidden, veil.textContent], [false, "The picture was lost. Bringing it back…"])
+  program.become("reconnecting")
+  assert.equal(veil.textContent, "The connection was lost. Reconnecting…")
+  program.become("connected")
+  assert.deepEqual([veil.hidden, veil.textContent], [false, "The picture was lost. Bringing it back…"])
+  program.dispatch("mediaRecovered", { channel: "stv", method: "re-subscribe" })
+  assert.equal(veil.hidden, true)
+  const unheard = find(element, "[part=message] + [part=message]")
+  program.dispatch("mediaRecovering", { channel: "asr", state: "failed" })
+  assert.deepEqual([unheard.hidden, veil.hidden], [false, true])
+  program.dispatch("mediaRecovered", { channel: "asr", method: "ice-restart" })
+  assert.equal(unheard.hidden, true)
+})
+
+test("a microphone and a text that fail are told to the page, and the conversation goes on", async (t) => {
+  const element = place()
+  const { errors } = told(t, element)
+  await element.start()
+  program.results["startMic"] = () => Promise.reject(new AgentError({ code: "mic_permission_denied" }))
+  button(element, "microphone").click()
+  await until(() => errors.length === 1)
+  assert.equal(find(element, "[part=microphone-problem]").hidden, false)
+  program.results["speak"] = () => Promise.reject(new AgentError({ code: "rate_limited" }))
+  await assert.rejects(element.send("Hello"), { code: "rate_limited" })
+  assert.deepEqual(errors.map(({ code }) => code), ["mic_permission_denied", "rate_limited"])
+  assert.match(find(element, "[part=message]").textContent!, /wait a moment/)
+  assert.equal(element.phase, "live")
 })

@@ -23,6 +23,8 @@ export class FakeProgram {
   readonly inits: unknown[] = []
   readonly initRequests: object[] = []
   initReply: object | undefined
+  /** What `appInit` is refused with. */
+  initError: AgentError | undefined
 
   /** Makes this the program that the package has loaded, once the returned function is called. */
   loading(name: ProgramName = "full"): { loaded: () => void; failed: (reason: AgentError) => void } {
@@ -33,6 +35,7 @@ export class FakeProgram {
       appInit: async (_, options) => {
         this.initRequests.push(options as object)
         this.inits.push((options as { widgetId?: string }).widgetId)
+        if (this.initError) throw this.initError
         return this.initReply
       },
       holds: () => ({ sessions: this.sessions, callbacks: 0, goroutines: this.held }),

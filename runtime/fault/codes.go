@@ -47,6 +47,7 @@ const (
 	Ended               Code = "ended"
 	InternalError       Code = "internal_error"
 	LoadFailed          Code = "load_failed"
+	UnsupportedBrowser  Code = "unsupported_browser"
 	HandlerFailed       Code = "handler_failed"
 )
 
@@ -240,7 +241,8 @@ var table = [...]Info{
 	{Code: Ended, Group: GroupSession, Title: "Session ended", Meaning: "the session is over"},
 	{Code: InternalError, Group: GroupSession, Title: "Internal error", Meaning: "the runtime itself failed; please report it"},
 	{Code: LoadFailed, Group: GroupSession, Title: "Runtime not loaded", Meaning: "the page could not fetch, compile or start the WebAssembly file; the message names the address and the cause"},
-	{Code: HandlerFailed, Group: GroupSession, Title: "Handler failed", Meaning: "one of your tool or consent handlers threw or rejected; the detail has its error"},
+	{Code: UnsupportedBrowser, Group: GroupSession, Title: "Browser not supported", Meaning: "the browser has no WebAssembly, or no WebRTC, or its settings switch them off"},
+	{Code: HandlerFailed, Group: GroupSession, Title: "Handler failed", Meaning: "a function of yours, such as a handler of a tool or the token of an element, threw or rejected; the detail has its error"},
 
 	{Code: MicNotStarted, Group: GroupMicrophone, Title: "Microphone not started", Meaning: "the call needs a running microphone; start it first"},
 	{Code: MicPermissionDenied, Group: GroupMicrophone, Title: "Microphone not permitted", Meaning: "the person or the page's policy refused the microphone"},

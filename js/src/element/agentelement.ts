@@ -1,19 +1,21 @@
 import type { AppInitResult } from "../appinit.js"
 import type { AvatarSession } from "../avatar.js"
+import { AgentError, docs, localError, messageOf } from "../errors.js"
 import { MIC_ERROR_CODES } from "../events.js"
 import type { Token } from "../options.js"
 import { tokenTextOf, valueOf, type Source } from "../source.js"
 import { make, safeUrl } from "../ui/dom.js"
+import { ERROR_MESSAGES, PERMANENT_ERRORS } from "../ui/messages.js"
 import { styles } from "../ui/styles.js"
 import { attachTapToTalk } from "../ui/taptotalk.js"
-import { attributes, reflect, upgrade, type AttributeProperties } from "./attributes.js"
+import { attributes, checkAttributes, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
 import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
 import { Devices } from "./devices.js"
 import { Log } from "./log.js"
-import { errorText, labelsOf, type Labels } from "./labels.js"
+import { endText, errorText, labelsOf, type Labels } from "./labels.js"
 import { Notices } from "./notices.js"
-import { faceOf, listen, loadFor, makeSession, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
+import { faceOf, imported, listen, loadFor, makeSession, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
 import { Stage } from "./stage.js"
 import { open, type Actions, type Mode, type Part, type Phase, type State } from "./state.js"
 import css from "./style.css"
@@ -23,6 +25,9 @@ const initMs = 5 * 60_000
 
 /** Captions, Markdown and widgets, which are not needed before a conversation. */
 const conversationModule = () => import("./conversation.js")
+type Conversation = InstanceType<Awaited<ReturnType<typeof conversationModule>>["Conversation"]>
+
+const noPicture = (labels: Labels) => labels.noPicture
 
 /** Properties without an attribute. */
 const properties = ["token", "init", "options", "labels"] as const
@@ -56,6 +61,9 @@ export abstract class AgentElement extends Base {
   #options: SessionOptions = {}
   #ownLabels: Partial<Labels> | undefined
   #session: AnySession | undefined
+  #conversation: Conversation | undefined
+  /** The last error that was reported as an event. */
+  #reported: unknown
   /** Aborts the requests of the current conversation, and removes its listeners. */
   #run = new AbortController()
   #starting: Promise<void> | undefined
@@ -70,11 +78,14 @@ export abstract class AgentElement extends Base {
     modes: [],
     mode: "face",
     switching: false,
-    message: "",
-    disclosure: "",
+    message: undefined,
+    permanent: false,
+    disclosure: (labels) => labels.disclosure,
     gated: false,
     poster: undefined,
     picture: false,
+    missing: false,
+    unheard: false,
     captions: true,
     blocked: false,
     sound: true,
@@ -120,13 +131,14 @@ export abstract class AgentElement extends Base {
     const session = this.#session
     if (!session) return
     const turn = (this.#turn = new AbortController())
-    this.#update({ message: "" })
+    this.#update({ message: undefined })
     try {
       const answer = await say(session, text, turn.signal)
-      if (typeof answer === "object" && answer.empty) this.#update({ message: this.#state.labels.empty })
+      if (typeof answer === "object" && answer.empty) this.#update({ message: (labels) => labels.empty })
     } catch (reason) {
       if (turn.signal.aborted) return
-      if (session === this.#session && this.#state.phase === "live") this.#update({ message: errorText(this.#state.labels, codeOf(reason)) })
+      if ("speak" in session) this.#report(reason) // of a turn in text there is an event already
+      if (session === this.#session && this.#state.phase === "live") this.#update({ message: errorText(codeOf(reason)) })
       throw reason
     }
   }
@@ -147,7 +159,7 @@ export abstract class AgentElement extends Base {
 
   set token(token: Source<Token> | undefined) {
     this.#token = token
-    this.#early = undefined
+    this.#accessChanged()
   }
 
   /** The reply of `appInit`, when the page's server has requested it. */
@@ -157,7 +169,7 @@ export abstract class AgentElement extends Base {
 
   set init(init: Source<AppInitResult> | undefined) {
     this.#init = init
-    this.#early = undefined
+    this.#accessChanged()
   }
 
   /** Further options of the session (docs/options.md), for the next start. They take precedence over attributes. */
@@ -167,6 +179,7 @@ export abstract class AgentElement extends Base {
 
   set options(options: SessionOptions | undefined) {
     this.#options = options ?? {}
+    if (!open(this.#state)) this.#readAttributes()
   }
 
   /** Texts that replace the English ones. */
@@ -177,6 +190,7 @@ export abstract class AgentElement extends Base {
   set labels(labels: Partial<Labels> | undefined) {
     this.#ownLabels = labels
     this.#update({ labels: labelsOf(labels) })
+    this.#conversation?.rename()
   }
 
   // --- Callbacks of the document
@@ -194,12 +208,12 @@ export abstract class AgentElement extends Base {
     queueMicrotask(() => {
       if (this.isConnected) return
       this.#leave()
-      this.#update({ phase: "idle", message: "" })
+      this.#update({ phase: "idle", message: undefined, permanent: false })
     })
   }
 
   attributeChangedCallback(name: string): void {
-    if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url"].includes(name)) this.#early = undefined
+    if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url", "modes"].includes(name)) this.#accessChanged()
     if (this.shadowRoot) this.#readAttributes(name)
   }
 
@@ -208,7 +222,10 @@ export abstract class AgentElement extends Base {
   #build(): void {
     const shadow = this.attachShadow({ mode: "open" })
     adopt(shadow)
-    const failed = (reason: unknown) => this.#microphoneFailed(reason)
+    const failed = (reason: unknown) => {
+      this.#report(reason)
+      this.#microphoneFailed(reason)
+    }
     const actions: Actions = {
       start: () => this.start().catch(() => {}),
       end: () => this.end(),
@@ -243,9 +260,10 @@ export abstract class AgentElement extends Base {
     }
     const face = () => faceOf(this.#session)
     const devices = new Devices(face, failed)
-    this.#stage = new Stage(actions, (picture) => {
-      const { message, labels } = this.#state
-      this.#update({ picture, message: picture && message === labels.noPicture ? "" : message })
+    this.#stage = new Stage(actions, () => {
+      const { picture, missing, phase, message } = this.#state
+      if (!picture) this.#update({ picture: true, message: message === noPicture ? undefined : message })
+      if (missing && phase !== "reconnecting") this.#update({ missing: false })
     })
     this.#composer = new Composer(actions)
     this.#disclosure = make("p", { part: "disclosure", class: "disclosure" })
@@ -264,8 +282,8 @@ export abstract class AgentElement extends Base {
   }
 
   get #modes(): readonly Mode[] {
-    const named = (this.getAttribute("modes") ?? "").split(/\s+/).filter((mode): mode is Mode => mode === "face" || mode === "text")
-    return named.length > 0 ? [...new Set(named)] : this.defaultModes
+    const named = words(this.getAttribute("modes"))?.filter((mode): mode is Mode => mode === "face" || mode === "text") ?? []
+    return named.length > 0 ? named : this.defaultModes
   }
 
   /** Reads the attributes: at the beginning, or after a change of the given one. */
@@ -275,22 +293,40 @@ export abstract class AgentElement extends Base {
     if (changed === undefined || changed === "poster") change.poster = this.poster ?? undefined
     if (!open(this.#state)) {
       const modes = this.#modes
-      Object.assign(change, { modes, mode: modes[0], sound: !this.hasAttribute("muted"), disclosure: this.getAttribute("disclosure") ?? "" })
+      const disclosure = this.#ownDisclosure
+      Object.assign(change, { modes, mode: modes[0], sound: !this.hasAttribute("muted"), disclosure: (labels: Labels) => disclosure ?? labels.disclosure })
     }
     this.#update(change)
   }
 
-  /** Changes what is shown. When the control that has the focus is hidden, another one gets it. */
-  #update(change: Partial<State>): void {
+  /** Changes what is shown. When the control that has the focus is hidden, another one gets it. `code` is that of the error, for the event. */
+  #update(change: Partial<State>, code?: string): void {
     const before = this.#state
     const state = (this.#state = { ...before, ...change })
     const focused = this.shadowRoot?.activeElement
     for (const part of this.#parts) part.show(state)
-    if (this.#disclosure) this.#disclosure.textContent = state.disclosure || state.labels.disclosure
+    if (this.#disclosure) this.#disclosure.textContent = this.#notice
     this.#frame?.classList.toggle("both", state.modes.length > 1 && state.mode === "face" && state.phase !== "idle")
     if (this.#frame) this.setAttribute("phase", state.phase)
     if (focused?.checkVisibility && !focused.checkVisibility()) this.#passFocus()
-    if (before.phase !== state.phase) this.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: state.phase } }))
+    if (before.phase !== state.phase) this.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: state.phase, ...(code !== undefined && { code }) } }))
+  }
+
+  /** The notice that the visitor talks to a machine; the page's label takes precedence. */
+  get #notice(): string {
+    const { labels, disclosure } = this.#state
+    return this.#ownLabels?.disclosure === undefined ? disclosure(labels) : labels.disclosure
+  }
+
+  /** The notice of the attribute or of the session's options. */
+  get #ownDisclosure(): string | undefined {
+    return this.#options.disclosureText || this.disclosure || undefined
+  }
+
+  /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. */
+  #accessChanged(): void {
+    this.#early = undefined
+    if (this.#state.permanent) this.#update({ permanent: false })
   }
 
   #passFocus(): void {
@@ -310,8 +346,11 @@ export abstract class AgentElement extends Base {
       phase: "connecting",
       modes,
       mode: modes[0]!,
-      message: "",
+      message: undefined,
+      permanent: false,
       picture: false,
+      missing: false,
+      unheard: false,
       blocked: false,
       gated: false,
       busy: false,
@@ -321,18 +360,20 @@ export abstract class AgentElement extends Base {
       microphoneProblem: undefined,
       sound: !this.hasAttribute("muted"),
     })
+    this.#stage!.forget()
     try {
-      const [init, { Conversation }] = await Promise.all([this.#takeInit(signal), conversationModule()])
+      checkAttributes(this)
+      const [init, { Conversation }] = await Promise.all([this.#takeInit(signal), imported(conversationModule)])
       this.#showPoster(init)
       const options = { ...this.#attributeOptions(), ...this.#options }
-      const session = await makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, options })
+      const session = await makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, options, disclosure: this.#notice })
       if (signal.aborted) return await session.dispose()
       this.#session = session
       this.#attach(session, signal)
       const log = this.#log!
-      new Conversation({
+      this.#conversation = new Conversation({
         session,
-        labels: this.#state.labels,
+        labels: () => this.#state.labels,
         agentName: this.agentName,
         entries: modes.includes("text"),
         log: log.root,
@@ -350,16 +391,40 @@ export abstract class AgentElement extends Base {
     } catch (reason) {
       if (signal.aborted) return
       run.abort()
-      this.#update({ phase: "error", message: errorText(this.#state.labels, codeOf(reason)), gated: false })
-      throw reason
+      const error = reason instanceof AgentError ? reason : localError("internal_error", messageOf(reason), { cause: reason })
+      this.#fail(error, "The conversation could not begin")
+      throw error
     }
+  }
+
+  /** Shows an error after which there is no conversation, and reports it to the page. */
+  #fail(error: AgentError, what: string): void {
+    const { code } = error
+    // The session has emitted some errors itself, and may do so later.
+    if (codeOf(this.#reported) !== code) this.#report(error)
+    console.error(`agentruntime: <${this.localName}>: ${what}: ${error.message.replace(/\.?$/, ".")}${this.#advice(error)} ${docs}${code}`)
+    this.#update(
+      { phase: "error", message: errorText(code), permanent: PERMANENT_ERRORS.has(code), microphoneProblem: undefined, busy: false, pending: false, gated: false, missing: false, unheard: false },
+      code,
+    )
+  }
+
+  #report(error: unknown): void {
+    this.#reported = error
+    this.dispatchEvent(new CustomEvent("error", { detail: error }))
+  }
+
+  /** What the page's author has to do about an error of the attributes. */
+  #advice({ instance }: AgentError): string {
+    if (!instance?.endsWith("/startWidgetSession")) return ""
+    return ` Is ${JSON.stringify(this.widgetId)} the public id of the agent's widget, and are region and ovp-url those of its account?`
   }
 
   /** Ends the conversation and frees its session. */
   #leave(): void {
     this.#endRun()
     this.#session?.dispose().catch(() => {}) // it rejects when the program, and so the session, has ended
-    this.#session = undefined
+    this.#session = this.#reported = undefined
   }
 
   #endRun(): void {
@@ -369,10 +434,10 @@ export abstract class AgentElement extends Base {
 
   #over(reason: string | undefined): void {
     this.#endRun()
-    const { labels } = this.#state
-    const error = labels.errors[reason ?? ""]
-    const message = labels.ended[reason ?? ""] ?? error ?? labels.over
-    this.#update({ phase: error ? "error" : "ended", message, microphoneProblem: undefined, busy: false, pending: false, gated: false, picture: false })
+    const last = this.#reported
+    if (last instanceof AgentError && last.code === reason) return this.#fail(last, "The conversation has ended")
+    if (Object.hasOwn(ERROR_MESSAGES, reason ?? "")) return this.#fail(new AgentError({ code: reason! }), "The conversation has ended")
+    this.#update({ phase: "ended", message: endText(reason), microphoneProblem: undefined, busy: false, pending: false, gated: false, missing: false, unheard: false })
   }
 
   get #microphone(): "start" | "click" | "none" {
@@ -386,16 +451,16 @@ export abstract class AgentElement extends Base {
       const value = this[name]
       if (value !== null) options[name] = value
     }
-    if (this.disclosure) options["disclosureText"] = this.disclosure
     return options
   }
 
   // --- appInit
 
   async #requestInit(signal?: AbortSignal): Promise<AppInitResult> {
-    const given = await valueOf(this.#init)
+    const given = await ofPage("init", () => valueOf(this.#init))
     if (given) return given
-    const token = await tokenTextOf(this.#token)
+    const token = await ofPage("token", () => tokenTextOf(this.#token))
+    if (!token && !this.widgetId) throw localError("bad_request", "the element has neither a widget nor a token: set widget-id to the public id of the agent's widget")
     const options: Record<string, unknown> = { signal }
     for (const name of ["widgetId", "region", "agenticUrl", "genieUrl", "ovpUrl"] as const) if (this[name] !== null) options[name] = this[name]
     if (token) options["token"] = token
@@ -427,7 +492,10 @@ export abstract class AgentElement extends Base {
 
   #attach(session: AnySession, signal: AbortSignal): void {
     // Without the signal: some events follow the end of the session.
-    session.onAny((name, detail) => this.dispatchEvent(new CustomEvent(String(name), { detail })))
+    session.onAny((name, detail) => {
+      if (name !== "error") this.dispatchEvent(new CustomEvent(String(name), { detail }))
+      else if (!signal.aborted || codeOf(detail) !== codeOf(this.#reported)) this.#report(detail)
+    })
     let answering = false
     let speaking = false
     const busy = () => this.#update({ busy: answering || speaking || this.#state.pending })
@@ -441,11 +509,12 @@ export abstract class AgentElement extends Base {
         if (mode === "avatar") this.#attachFace(transport, signal)
         // The previous transport does not report the end of its speech.
         answering = speaking = false
-        this.#update({ mode: mode === "avatar" ? "face" : "text", pending: false, busy: false })
+        this.#stage!.forget()
+        this.#update({ mode: mode === "avatar" ? "face" : "text", pending: false, busy: false, picture: false, missing: false, unheard: false })
       },
       warning: ({ code }) => {
         if (code === "playback_blocked") this.#showVoice()
-        else if (code === "media_no_video") this.#update({ message: this.#state.labels.noPicture })
+        else if (code === "media_no_video") this.#update(this.#state.picture ? { missing: true } : { message: noPicture })
         else if ((MIC_ERROR_CODES as readonly string[]).includes(code)) this.#microphoneFailed({ code })
       },
       responsePending: () => {
@@ -471,6 +540,16 @@ export abstract class AgentElement extends Base {
         speaking = false
         busy()
       },
+      mediaRecovering: ({ channel }) => {
+        if (channel !== "stv") return this.#update({ unheard: true })
+        this.#stage!.lose()
+        this.#update({ missing: this.#state.picture })
+      },
+      mediaRecovered: ({ channel }) => {
+        if (channel !== "stv") this.#update({ unheard: false })
+        else if (!this.#stage!.countsFrames) this.#update({ missing: false })
+      },
+      reconnected: () => this.#update({ unheard: false }),
       ended: ({ reason }) => this.#over(reason),
     })
     const face = faceOf(session)
@@ -485,10 +564,14 @@ export abstract class AgentElement extends Base {
     listen(face, signal, {
       stateChange: ({ state }) => {
         if (state === "reconnecting" || state === "resuming") this.#update({ phase: "reconnecting" })
-        else if (state === "connected" && this.#state.phase === "reconnecting") this.#update({ phase: "live" })
+        else if (state === "connected" && this.#state.phase === "reconnecting") {
+          const { picture, missing } = this.#state
+          const stage = this.#stage!
+          this.#update({ phase: "live", missing: missing || (picture && stage.countsFrames && stage.stands) })
+        }
         voice()
       },
-      disclosure: ({ disclosureText }) => this.#update({ disclosure: disclosureText, gated: this.#options.requireDisclosureAck === true }),
+      disclosure: () => this.#update({ gated: this.#options.requireDisclosureAck === true }),
       micStarted: () => {
         this.#update({ microphoneProblem: undefined })
         voice()
@@ -518,13 +601,15 @@ export abstract class AgentElement extends Base {
     try {
       if (face) await act(face)
     } catch (reason) {
-      if (face === faceOf(this.#session)) this.#microphoneFailed(reason)
+      if (face !== faceOf(this.#session)) return
+      this.#report(reason)
+      this.#microphoneFailed(reason)
     }
     this.#showVoice()
   }
 
   #microphoneFailed(reason: unknown): void {
-    this.#update({ microphoneProblem: errorText(this.#state.labels, codeOf(reason)) })
+    this.#update({ microphoneProblem: errorText(codeOf(reason)) })
   }
 
   #stop(): void {
@@ -538,7 +623,7 @@ export abstract class AgentElement extends Base {
     try {
       await session.switchMode(this.#state.mode === "face" ? "chat" : "avatar")
     } catch (reason) {
-      if (session === this.#session && !this.#run.signal.aborted) this.#update({ message: errorText(this.#state.labels, codeOf(reason)) })
+      if (session === this.#session && !this.#run.signal.aborted) this.#update({ message: errorText(codeOf(reason)) })
     }
   }
 }
@@ -555,6 +640,15 @@ function adopt(shadow: ShadowRoot): void {
     sheet.replaceSync(styles + css)
   }
   shadow.adoptedStyleSheets = [sheet]
+}
+
+/** The result of a function of the page, or of a promise. Rejects with `handler_failed`. */
+async function ofPage<T>(property: string, get: () => Promise<T>): Promise<T> {
+  try {
+    return await get()
+  } catch (cause) {
+    throw cause instanceof AgentError ? cause : localError("handler_failed", `the property ${property} of the element failed: ${messageOf(cause)}`, { cause })
+  }
 }
 
 function codeOf(reason: unknown): string | undefined {

@@ -1,3 +1,5 @@
+import { localError } from "../errors.js"
+
 /** The attributes of an element, by the name of the property that reflects each. */
 export const attributes = {
   widgetId: "widget-id",
@@ -23,6 +25,29 @@ export const attributes = {
 export type AttributeProperties = { [Name in Exclude<keyof typeof attributes, "muted">]: string | null } & {
   muted: boolean
 }
+
+/** The values of attributes that have only a few. */
+const values: Partial<Record<string, readonly string[]>> = {
+  preload: ["none", "hover", "auto"],
+  microphone: ["start", "click", "none"],
+  captions: ["on", "off"],
+}
+const modes = ["face", "text"]
+
+/** Throws `bad_request` for an attribute with a value that it can't have. */
+export function checkAttributes(element: HTMLElement): void {
+  for (const [name, allowed = []] of Object.entries(values)) {
+    const value = element.getAttribute(name)
+    if (value !== null && !allowed.includes(value)) throw wrong(name, `one of ${allowed.join(", ")}`, value)
+  }
+  const named = words(element.getAttribute("modes"))
+  if (named && (named.length === 0 || !named.every((mode) => modes.includes(mode)))) throw wrong("modes", "face, text, or both", named.join(" "))
+}
+
+const wrong = (name: string, allowed: string, value: string) => localError("bad_request", `the attribute ${name} must be ${allowed}, and is ${JSON.stringify(value)}`)
+
+/** The words of an attribute, without repetitions. */
+export const words = (text: string | null): string[] | undefined => (text === null ? undefined : [...new Set(text.split(/\s+/).filter(Boolean))])
 
 /** Adds the properties of the attributes to a class. */
 export function reflect(prototype: HTMLElement): void {

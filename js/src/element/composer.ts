@@ -45,7 +45,7 @@ export class Composer implements Part {
     this.root.hidden = mode === "face" && !open(state)
     this.field.setAttribute("aria-label", labels.message)
     this.field.placeholder = labels.placeholder
-    const ready = phase === "live" || (mode === "text" && !open(state))
+    const ready = phase === "live" || (mode === "text" && !open(state) && !state.permanent)
     this.#send.root.disabled = !ready || state.switching
     this.#stop.show(labels.stop, "stop", { hidden: !busy })
     // A typed text interrupts the voice; in text mode nothing can be sent before the end of the answer.

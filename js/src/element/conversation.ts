@@ -11,7 +11,8 @@ import { listen, type AnySession } from "./session.js"
 /** Where a conversation is drawn, and what it needs. */
 export interface Frame {
   session: AnySession
-  labels: Labels
+  /** The present labels. */
+  labels: () => Labels
   agentName: string | null
   /** Whether the transcript is drawn; it is announced to screen readers in any case. */
   entries: boolean
@@ -29,7 +30,7 @@ const followPx = 60
 /** Draws what is said and shown in one session. What it has drawn stays after the end. */
 export class Conversation {
   readonly #frame: Frame
-  readonly #entries = new Map<TranscriptEntry, { root: HTMLElement; text: GrowingMarkdown | undefined; body: HTMLElement }>()
+  readonly #entries = new Map<TranscriptEntry, { root: HTMLElement; name: HTMLElement; text: GrowingMarkdown | undefined; body: HTMLElement }>()
   #questions: HTMLElement | undefined
 
   constructor(frame: Frame) {
@@ -43,7 +44,7 @@ export class Conversation {
     if (entries) transcript.onChange((change) => this.#said(change))
     listen(session, signal, {
       widget: (widget) => {
-        const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels.widgets })
+        const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels().widgets })
         if (widget.followups) {
           this.#questions?.remove()
           this.#questions = drawn
@@ -56,8 +57,8 @@ export class Conversation {
         if (!entries) log.replaceChildren()
       },
       oauthRequired: ({ authUrl, toolDisplayName, toolName }) => {
-        const text = fillIn(frame.labels.consent, { tool: toolDisplayName || toolName || "" })
-        this.#append(make("div", { class: "note" }, make("p", {}, text), safeLink(authUrl, { class: "button" }, frame.labels.allow)))
+        const text = fillIn(frame.labels().consent, { tool: toolDisplayName || toolName || "" })
+        this.#append(make("div", { class: "note" }, make("p", {}, text), safeLink(authUrl, { class: "button" }, frame.labels().allow)))
         region.append(make("p", {}, text))
       },
     })
@@ -66,6 +67,16 @@ export class Conversation {
       captions.destroy()
       transcript.destroy()
     })
+  }
+
+  /** Writes the names in the log again, after a change of the labels. */
+  rename(): void {
+    for (const [entry, { name }] of this.#entries) name.textContent = this.#name(entry)
+  }
+
+  #name({ who }: TranscriptEntry): string {
+    const { labels, agentName } = this.#frame
+    return who === "user" ? labels().you : (agentName ?? labels().agent)
   }
 
   #said({ entry, kind }: TranscriptChange): void {
@@ -84,11 +95,11 @@ export class Conversation {
   }
 
   #add(entry: TranscriptEntry) {
-    const { labels, agentName } = this.#frame
     const agent = entry.who === "agent"
     const body = make("div", { class: `text${agent ? " agent-markdown" : ""}`, dir: "auto" })
-    const root = make("article", { class: `turn ${entry.who}`, part: `turn ${entry.who}` }, make("p", { class: "who" }, agent ? (agentName ?? labels.agent) : labels.you), body)
-    const added = { root, body, text: agent ? new GrowingMarkdown(body) : undefined }
+    const name = make("p", { class: "who" }, this.#name(entry))
+    const root = make("article", { class: `turn ${entry.who}`, part: `turn ${entry.who}` }, name, body)
+    const added = { root, name, body, text: agent ? new GrowingMarkdown(body) : undefined }
     this.#entries.set(entry, added)
     this.#append(root)
     return added

@@ -39,11 +39,15 @@ export const english = {
   consent: "The agent asks for your permission to use {tool}.",
   allow: "Allow it",
   noPicture: "No picture arrives at the moment.",
+  pictureLost: "The picture was lost. Bringing it back…",
+  noVoice: "The agent can't hear you at the moment. The microphone is being connected again…",
   disclosure: "You are talking to an AI.",
   /** Words of widgets, in place of those of `WIDGET_LABELS`. */
   widgets: {} as Partial<WidgetLabels>,
   /** By the code of the error (docs/errors.md). */
   errors: ERROR_MESSAGES as Record<string, string>,
+  /** For an error of the network while the browser is offline. */
+  offline: "You are offline. Please try again when you are connected to the internet.",
   /** For any other error. */
   failed: "Something went wrong. Please try again.",
   /** By the reason of the event `ended`. */
@@ -55,14 +59,28 @@ export const english = {
 /** The texts of an element; those of `errors` and `ended` are replaced one by one too. */
 export type Labels = typeof english
 
+/** A text of an element, which changes with its labels. */
+export type Text = (labels: Labels) => string
+
 /** Returns the English labels with those of a page in their place. */
 export function labelsOf(own: Partial<Labels> | undefined): Labels {
   // Without a prototype, because codes and reasons of the service are looked up in them.
-  const over = (texts: Record<string, string>, others = {}): Record<string, string> => Object.assign(Object.create(null), texts, others)
-  return { ...english, ...own, errors: over(english.errors, own?.errors), ended: over(english.ended, own?.ended) }
+  const over = <Texts extends object>(texts: Texts, others: object = {}): Texts =>
+    Object.assign(Object.create(null), texts, Object.fromEntries(Object.entries(others).filter(([, text]) => text !== undefined)))
+  const labels = over(english, own)
+  return Object.assign(labels, { errors: over(english.errors, own?.errors), ended: over(english.ended, own?.ended) })
 }
 
+/** The codes of errors that are due to the network while the browser is offline. */
+const unreachable = ["connect_failed", "load_failed", "network_error", "socket_error", "timeout", "whep_failed", "whep_timeout"]
+
 /** The sentence for an error, which says what to do. */
-export function errorText(labels: Labels, code: string | undefined): string {
-  return labels.errors[code ?? ""] ?? labels.failed
+export function errorText(code: string | undefined): Text {
+  const offline = unreachable.includes(code ?? "") && globalThis.navigator?.onLine === false
+  return (labels) => (offline ? labels.offline : (labels.errors[code ?? ""] ?? labels.failed))
+}
+
+/** The sentence for the end of a conversation. */
+export function endText(reason: string | undefined): Text {
+  return (labels) => labels.ended[reason ?? ""] ?? labels.over
 }

@@ -1,10 +1,11 @@
 import { make, makeButton } from "../ui/dom.js"
 import type { Actions, Part, State } from "./state.js"
 
-/** How the conversation ended, and why the microphone can't be used. */
+/** How the conversation ended, and what is wrong with the microphone. */
 export class Notices implements Part {
   readonly root = make("div", { part: "notices", class: "notices", role: "status" })
   readonly #message = make("p", { part: "message", class: "notice" })
+  readonly #unheard = make("p", { part: "message", class: "notice" })
   readonly #problem = make("p")
   readonly #retry: HTMLButtonElement
   readonly #dismiss: HTMLButtonElement
@@ -14,16 +15,22 @@ export class Notices implements Part {
     this.#retry = makeButton({ part: "button" }, retryMicrophone)
     this.#dismiss = makeButton({ part: "button" }, dismissMicrophone)
     this.#microphone = make("div", { part: "microphone-problem", class: "notice" }, this.#problem, this.#retry, this.#dismiss)
-    this.root.append(this.#message, this.#microphone)
+    this.root.append(this.#message, this.#unheard, this.#microphone)
   }
 
-  show({ labels, message, phase, microphoneProblem }: State): void {
-    this.#message.hidden = message === ""
-    if (this.#message.textContent !== message) this.#message.textContent = message // announced once
+  show({ labels, message, phase, unheard, microphoneProblem }: State): void {
+    write(this.#message, message?.(labels))
     this.#message.toggleAttribute("data-bad", phase === "error")
+    write(this.#unheard, unheard && phase === "live" ? labels.noVoice : undefined)
     this.#microphone.hidden = microphoneProblem === undefined
-    this.#problem.textContent = microphoneProblem ?? ""
+    this.#problem.textContent = microphoneProblem?.(labels) ?? ""
     this.#retry.textContent = labels.retry
     this.#dismiss.textContent = labels.dismiss
   }
+}
+
+/** Shows a sentence, or hides its element. A sentence that stays the same is not announced again. */
+function write(element: HTMLElement, sentence = ""): void {
+  element.hidden = sentence === ""
+  if (element.textContent !== sentence) element.textContent = sentence
 }

@@ -4,6 +4,7 @@ import type { AvatarSession } from "../avatar.js"
 import type { AvatarSettings } from "../avataroptions.js"
 import type { ChatSettings } from "../chatoptions.js"
 import type { ChatSession } from "../chatsession.js"
+import { localError, messageOf } from "../errors.js"
 import type { AgentState, AvatarEvents, AvatarState, ChatState, ChatTurn } from "../events.js"
 import type { Mode, Phase } from "./state.js"
 
@@ -21,6 +22,8 @@ export interface Plan {
   /** The reply of `appInit`. */
   init: AppInitResult
   options: SessionOptions
+  /** The notice that the element shows. */
+  disclosure: string
 }
 
 /** Downloads the modules that the modes need, and nothing else. */
@@ -29,29 +32,39 @@ const fullModule = () => import("../index.js")
 
 /** Downloads the module and the program for these modes. */
 export async function loadFor(modes: readonly Mode[]): Promise<void> {
-  if (modes.includes("face")) await (await fullModule()).load()
-  else await (await chatModule()).load()
+  if (modes.includes("face")) await (await imported(fullModule)).load()
+  else await (await imported(chatModule)).load()
 }
 
 export async function requestInit(modes: readonly Mode[], options: AppInitOptions): Promise<AppInitResult> {
-  const { appInit } = await (modes.includes("face") ? fullModule() : chatModule())
+  const { appInit } = await imported<typeof import("../chat.js")>(modes.includes("face") ? fullModule : chatModule)
   return appInit(options)
+}
+
+/** Imports a module of the package; rejects with `load_failed`. */
+export async function imported<Module>(module: () => Promise<Module>): Promise<Module> {
+  try {
+    return await module()
+  } catch (cause) {
+    throw localError("load_failed", `a module of agentruntime/element could not be loaded: ${messageOf(cause)}`, { cause, retryable: true })
+  }
 }
 
 // Widgets that the elements draw; agents send them only when they are switched on.
 const capabilities = { show_link: "on", video_gallery: "on", external_video: "on" } as const
 
 /** Makes the session, which is not connected yet. */
-export async function makeSession({ modes, video, microphone, init, options }: Plan): Promise<AnySession> {
+export async function makeSession({ modes, video, microphone, init, options, disclosure }: Plan): Promise<AnySession> {
   const common = { ...init, ...options }
   const chat = { capabilities: { ...capabilities, ...options.capabilities } }
   const avatar = {
     videoEl: video,
+    disclosureText: disclosure,
     micStartMode: microphone === "start" ? "immediate" : "deferred",
     capabilities: { avatar_show_content: "on", ...chat.capabilities },
   } as const
-  if (!modes.includes("face")) return new (await chatModule()).ChatSession({ ...common, ...chat })
-  const { AgentSession, AvatarSession } = await fullModule()
+  if (!modes.includes("face")) return new (await imported(chatModule)).ChatSession({ ...common, ...chat })
+  const { AgentSession, AvatarSession } = await imported(fullModule)
   if (modes.length === 1) return new AvatarSession({ ...common, ...avatar })
   return new AgentSession({ ...common, mode: modes[0] === "face" ? "avatar" : "chat", avatar, chat })
 }
@@ -62,8 +75,8 @@ type Events = Omit<AvatarEvents, "stateChange"> &
 
 /** The events of an element, by name, with the type of their `detail`. */
 export interface AgentElementEvents extends Events {
-  /** The phase of the element has changed. */
-  phaseChange: { phase: Phase }
+  /** The phase of the element has changed. `code` is that of the error, in the phase `error`. */
+  phaseChange: { phase: Phase; code?: string }
   /** A session was made and is not connected yet: add tools and listeners here. */
   sessionCreated: { session: AnySession }
 }

@@ -1,12 +1,23 @@
 import { icon, make, makeButton } from "../ui/dom.js"
 import { open, type Actions, type Part, type State } from "./state.js"
 
-/** The picture, with what is drawn over it: the poster, the veil, captions, and the buttons to start, to turn the sound on, and to agree. */
+/** How often the picture is copied, in ms, so that the copy can stand in for a picture that is lost. */
+const copyMs = 250
+
+/** How long a picture may stand still without being lost, in ms. */
+const pauseMs = 500
+
+/** The picture, with what is drawn over it: its last frame, the poster, the veil, captions, and the buttons to start, to turn the sound on, and to agree. */
 export class Stage implements Part {
   readonly root: HTMLElement
   readonly video = make("video", { part: "video", playsinline: true, "aria-hidden": "true" })
   /** Where captions are drawn. They repeat what is heard, and the log has them for screen readers. */
   readonly caption = make("div", { part: "caption", class: "agent-captions", "aria-hidden": "true" })
+  /**
+   * The last frame of the picture. A browser paints a video black when its track ends, and
+   * when the track is replaced by one that has no frame yet.
+   */
+  readonly #still = make("canvas", { part: "still", class: "still", "aria-hidden": "true", width: 0, height: 0, hidden: true })
   readonly #image = make("img", { alt: "" })
   readonly #blank = make("span", { class: "blank" }, icon("face"))
   readonly #poster = make("div", { part: "poster", class: "poster", "aria-hidden": "true" }, make("slot", { name: "poster" }, this.#image, this.#blank))
@@ -16,34 +27,98 @@ export class Stage implements Part {
   readonly #start: HTMLButtonElement
   readonly #unlock: HTMLButtonElement
   readonly #agree: HTMLButtonElement
+  readonly #painted: () => void
+  #copying: ReturnType<typeof setTimeout> | undefined
+  /** What was shown last. */
+  #state: State | undefined
+  /** When the last frame was painted. */
+  #at = 0
+  /** The track whose frames were painted last. */
+  #shown: MediaStreamTrack | undefined
+  /** The track whose picture was lost; its last frames may still be painted. */
+  #lost: MediaStreamTrack | undefined
   #failed: string | undefined
 
-  /** `grown` is called with whether the video has a picture. */
-  constructor({ start, unlock, agree, approach }: Actions, grown: (picture: boolean) => void) {
+  /** `painted` is called for each frame of the video, or when its size is known where the browser does not tell of frames. */
+  constructor({ start, unlock, agree, approach }: Actions, painted: () => void) {
+    this.#painted = painted
     this.#start = makeButton({ part: "button start", class: "main over" }, start, icon("play"), this.#label)
     this.#unlock = makeButton({ part: "button unlock", class: "main over" }, unlock)
     this.#agree = makeButton({ part: "button agree", class: "main over" }, agree)
-    const over = [this.caption, this.#veil, this.#start, this.#unlock, this.#agree]
-    this.root = make("div", { part: "stage", class: "stage" }, this.video, this.#poster, ...over)
+    const over = [this.#veil, this.caption, this.#start, this.#unlock, this.#agree]
+    this.root = make("div", { part: "stage", class: "stage" }, this.video, this.#still, this.#poster, ...over)
     for (const event of ["pointerenter", "focusin", "touchstart"]) this.root.addEventListener(event, approach, { passive: true })
     this.#image.addEventListener("error", () => {
       this.#failed = this.#image.getAttribute("src") ?? undefined
       this.#showPoster(undefined)
     })
-    // The size is 0 again when a picture has ended.
-    for (const event of ["resize", "emptied"]) this.video.addEventListener(event, () => grown(this.video.videoWidth > 0))
+    if (this.countsFrames) this.video.requestVideoFrameCallback(this.#frame)
+    else this.video.addEventListener("resize", () => this.video.videoWidth > 0 && painted())
+  }
+
+  /** Whether the browser tells of each frame that it paints. */
+  get countsFrames(): boolean {
+    return "requestVideoFrameCallback" in this.video
+  }
+
+  /** Removes the copy of the picture, which belongs to one conversation. */
+  forget(): void {
+    clearTimeout(this.#copying)
+    this.#copying = this.#shown = this.#lost = undefined
+    Object.assign(this.#still, { width: 0, height: 0, hidden: true })
+  }
+
+  /** The picture's track will be replaced: what is still painted of it is no picture that is back. */
+  lose(): void {
+    this.#lost = this.#shown
+  }
+
+  /** Whether the picture has stood still for longer than a short pause. */
+  get stands(): boolean {
+    return performance.now() - this.#at > pauseMs
+  }
+
+  readonly #frame = (): void => {
+    this.video.requestVideoFrameCallback(this.#frame)
+    const track = this.#track()
+    if (track?.readyState !== "live" || track === this.#lost) return // the black frame after the last one, or the rest of a lost picture
+    this.#shown = track
+    this.#lost = undefined
+    this.#at = performance.now()
+    if (this.#still.hidden) this.#copying ??= setTimeout(() => this.#copy(), copyMs)
+    else this.#copy()
+    if (this.#state?.phase !== "reconnecting") this.#still.hidden = true
+    this.#painted()
+  }
+
+  #track(): MediaStreamTrack | undefined {
+    const { srcObject } = this.video
+    return srcObject instanceof MediaStream ? srcObject.getVideoTracks()[0] : undefined
+  }
+
+  #copy(): void {
+    this.#copying = undefined
+    const { videoWidth: width, videoHeight: height } = this.video
+    const track = this.#track()
+    if (track?.readyState !== "live" || track !== this.#shown || track === this.#lost || width === 0) return
+    const still = this.#still
+    if (still.width !== width || still.height !== height) Object.assign(still, { width, height })
+    still.getContext("2d")?.drawImage(this.video, 0, 0)
   }
 
   show(state: State): void {
     const { labels, phase } = state
     const active = open(state)
+    this.#state = state
     this.root.hidden = state.mode === "text"
     this.#showPoster(state.poster)
     this.#poster.hidden = state.picture && active
-    const waits = phase === "connecting" || phase === "reconnecting"
-    this.#veil.hidden = !waits || state.gated
-    this.#status.textContent = waits ? labels[phase] : ""
-    this.#start.hidden = active
+    if (!active) this.#still.hidden = true
+    else if (state.missing || phase === "reconnecting") this.#still.hidden = this.#still.width === 0
+    const waits = phase === "connecting" || phase === "reconnecting" ? labels[phase] : phase === "live" && state.missing ? labels.pictureLost : ""
+    this.#veil.hidden = waits === "" || state.gated
+    if (this.#status.textContent !== waits) this.#status.textContent = waits
+    this.#start.hidden = active || state.permanent
     this.#label.textContent = phase === "idle" ? labels.start : labels.again
     this.#unlock.hidden = !state.blocked || phase !== "live"
     this.#unlock.textContent = labels.unlock

@@ -1,4 +1,4 @@
-import type { Labels } from "./labels.js"
+import type { Labels, Text } from "./labels.js"
 
 /** How the agent answers. */
 export type Mode = "face" | "text"
@@ -15,13 +15,20 @@ export interface State {
   mode: Mode
   switching: boolean
   /** The sentence about the phase: an error, or how the conversation has ended. */
-  message: string
-  disclosure: string
+  message: Text | undefined
+  /** The error of the phase is one that another attempt can't avoid. */
+  permanent: boolean
+  /** The notice that the visitor talks to a machine. */
+  disclosure: Text
   /** The disclosure has to be confirmed. */
   gated: boolean
   poster: string | undefined
-  /** The video has a picture. */
+  /** The video had a picture in this conversation. */
   picture: boolean
+  /** The picture was lost, and is being brought back. */
+  missing: boolean
+  /** The microphone's connection is being repaired. */
+  unheard: boolean
   captions: boolean
   /** The browser plays no sound before a click. */
   blocked: boolean
@@ -29,7 +36,7 @@ export interface State {
   /** `none` has no button. */
   microphone: "none" | "off" | "on"
   /** Why the microphone could not be used, until the visitor retries or dismisses it. */
-  microphoneProblem: string | undefined
+  microphoneProblem: Text | undefined
   /** The agent is in tap-to-talk mode: a button opens the windows in which the microphone is used. */
   tapToTalk: boolean
   tapping: boolean

@@ -1,0 +1,99 @@
+package element
+
+import (
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// black is the brightness, 0 to 255, below which a picture counts as black, also under the veil.
+const black = 10
+
+// A repair in place, a rebuild on the same socket and one after the end of the service's session
+// replace the picture, during which a browser paints the video black: not one frame of
+// the page shows that.
+func TestNoBlackFrameWhileThePictureIsReplaced(t *testing.T) {
+	// Not beside others: Chromium draws and hands over every frame, which takes a core.
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Allow("Failed to load resource") // what a repair may ask of a session that is gone
+	p.SetSize(400, 420)
+	p.Do(nil, `await place("agent-avatar", {microphone: "none"})
+		globalThis.told = record(["mediaRecovering", "mediaRecovered", "reconnected"])`)
+	press(p, "start")
+	const moving = `
+		await until(() => element.phase === "live" && !seen("[part=veil]") && !seen("[part=poster]"))
+		let painted = 0
+		const count = () => ++painted < 15 && find("video").requestVideoFrameCallback(count)
+		count()
+		await until(() => painted === 15)`
+	p.Do(nil, moving)
+	var stage struct{ Left, Top, Width, Height float64 }
+	p.Do(&stage, `const {left, top, width, height} = find("[part=stage]").getBoundingClientRect(); return {left, top, width, height}`)
+	// Without the rounded corners and the texts.
+	area := image.Rect(int(stage.Left)+20, int(stage.Top)+20, int(stage.Left+stage.Width)-20, int(stage.Top+stage.Height/3))
+	for _, fault := range []struct {
+		name  string
+		make  func()
+		event string
+	}{
+		{"repair in place", func() { h.Control("/sessions/newest/kill-media", struct{}{}) }, "mediaRecovered"},
+		{"rebuild", func() {
+			h.Control("/recovery", map[string]any{"refuseNext": true})
+			h.Control("/sessions/newest/drop", struct{}{})
+		}, "reconnected"},
+	} {
+		frames, err := p.Screencast(p.Context(), func() {
+			p.Do(nil, `globalThis.from = told.now`)
+			fault.make()
+			p.Do(nil, `await until(() => told.all("`+fault.event+`", globalThis.from).length > 0)`+moving)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dark := 0
+		for i, frame := range frames {
+			if b := brightness(frame, area); b < black {
+				dark++
+				keep(t, frame)
+				t.Errorf("%s: frame %d of %d is black (%.0f)", fault.name, i, len(frames), b)
+			}
+		}
+		if len(frames) < 20 {
+			t.Errorf("%s: only %d frames were seen", fault.name, len(frames))
+		}
+		t.Logf("%s: %d frames, %d black", fault.name, len(frames), dark)
+	}
+}
+
+// brightness is the mean of an area of a picture, 0 to 255.
+func brightness(i image.Image, area image.Rectangle) float64 {
+	sum, n := 0.0, 0
+	area = area.Intersect(i.Bounds())
+	for y := area.Min.Y; y < area.Max.Y; y += 3 {
+		for x := area.Min.X; x < area.Max.X; x += 3 {
+			r, g, b, _ := i.At(x, y).RGBA()
+			sum += float64(r+g+b) / 3 / 257
+			n++
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+// keep writes a picture that a test complains of to a file.
+func keep(t *testing.T, i image.Image) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.ArtifactDir(), "black.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := png.Encode(file, i); err != nil {
+		t.Fatal(err)
+	}
+}
