@@ -367,7 +367,7 @@ func TestPageWithoutWebRTC(t *testing.T) {
 	replace(t, js.Global(), "RTCPeerConnection", js.Undefined())
 	d := p.NewSubscriber(newJournal().notify)
 	defer d.Close()
-	if err := d.Subscribe(testContext(t), serverURL(t)+"/garbage"); !errors.Is(err, fault.ConnectFailed) {
+	if err := d.Subscribe(testContext(t), serverURL(t)+"/garbage"); !errors.Is(err, fault.UnsupportedBrowser) {
 		t.Errorf("error %v", err)
 	}
 }
