@@ -13,9 +13,9 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import { build } from "esbuild"
-import { glue } from "./glue.mjs"
+import { glue, wasmExec } from "./glue.mjs"
 import { absoluteNames } from "./links.mjs"
-import { slim } from "./slim.mjs"
+import { link, UntestedVersion } from "../tools/wasm/link/link.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = dirname(here)
@@ -103,7 +103,7 @@ async function wasm(name, command) {
     ["go", "build", "-ldflags", `-s -w -buildid= -X main.version=${version}`, "-o", fresh, command],
     { cwd: root, stdio: "inherit" },
   )
-  const bytes = slim(readFileSync(fresh))
+  const bytes = await linked(readFileSync(fresh))
   // Compression is the slowest step, and the build is reproducible.
   if (existsSync(file) && existsSync(file + ".gz") && existsSync(file + ".br") && readFileSync(file).equals(bytes)) {
     rmSync(fresh)
@@ -115,6 +115,22 @@ async function wasm(name, command) {
     writeFileSync(file + ".br", await promisify(brotliCompress)(bytes, { params }))
     writeFileSync(fresh, bytes)
     renameSync(fresh, file)
+  }
+}
+
+/** The program as pages load it; as the Go linker made it if this version of Go was not tested. */
+async function linked(file) {
+  try {
+    return await link(file, {
+      wasmExec: wasmExec(),
+      // What js/src/program.ts has in a page.
+      env: { AGENTRUNTIME_LOADER: "agentruntime:loader" },
+      prepare: (global) => (global["agentruntime:loader"] = { AgentError: class AgentError extends Error {}, ready: (exports) => exports }),
+    })
+  } catch (reason) {
+    if (!(reason instanceof UntestedVersion)) throw reason
+    console.warn(`${reason.message}\nThe programs work, but are larger and start slower, and the package can't be packed.`)
+    return file
   }
 }
 

@@ -16,11 +16,14 @@ export const glue = {
   name: "glue",
   setup(build) {
     build.onResolve({ filter: /^agentruntime:glue$/ }, () => ({ path: "wasm_exec.js", namespace: "glue" }))
-    build.onLoad({ filter: /.*/, namespace: "glue" }, () => {
-      const goroot = execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim()
-      return { contents: glueModule(readFileSync(join(goroot, "lib", "wasm", "wasm_exec.js"), "utf8")), loader: "js" }
-    })
+    build.onLoad({ filter: /.*/, namespace: "glue" }, () => ({ contents: glueModule(wasmExec()), loader: "js" }))
   },
+}
+
+/** The text of the toolchain's wasm_exec.js. */
+export function wasmExec() {
+  const goroot = execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim()
+  return readFileSync(join(goroot, "lib", "wasm", "wasm_exec.js"), "utf8")
 }
 
 /** Turns the text of wasm_exec.js into that of the module; throws when it has changed. */

@@ -1,5 +1,6 @@
-import { makeGlue } from "agentruntime:glue"
+import { makeGlue, type Go } from "agentruntime:glue"
 import { AgentError, localError, messageOf, withCause } from "./errors.js"
+import { resume, rewind, startedIn } from "./started.js"
 
 /** What a Go program exports (internal/page, cmd/wasm). */
 export interface Exports extends Record<AsyncExport, Async>, Record<StreamExport, (...args: object[]) => Methods | AgentError> {
@@ -122,21 +123,27 @@ export class Program {
  */
 export async function start(module: WebAssembly.Module, file: { readonly name: string; readonly requiredExport: keyof Exports }): Promise<Program> {
   const { Go, fs, process, path } = makeGlue()
-  const go = new Go()
-  let instance: WebAssembly.Instance
-  try {
-    instance = await WebAssembly.instantiate(module, go.importObject)
-  } catch (cause) {
-    throw localError("load_failed", `the WebAssembly file does not fit this package: ${messageOf(cause)}`, { cause })
-  }
-
   let exports: Exports | undefined
   const loader = { AgentError, ready: (ready: Exports) => (exports = ready) }
-  const ending = guard(go)
-  go.env = { AGENTRUNTIME_LOADER: loaderName }
-  // run() executes package initialisers and main until main blocks; they read these
+  // The start of a program, and what makes the table of a started one again, read these
   // variables.
-  withGlobals({ fs, process, path, [loaderName]: loader }, () => go.run(instance)).catch(ending.trap)
+  const globals = { fs, process, path, [loaderName]: loader }
+  let go = new Go()
+  let instance = await instantiate(module, go)
+  let ending = guard(go)
+  const started = startedIn(module)
+  const resumed = started !== undefined && withGlobals(globals, () => tryResume(go, instance, started))
+  if (!resumed) {
+    if (started) {
+      go = new Go()
+      instance = await instantiate(module, go)
+      rewind(instance, started)
+      ending = guard(go)
+    }
+    go.env = { AGENTRUNTIME_LOADER: loaderName }
+    // run() executes package initialisers and main until main blocks.
+    withGlobals(globals, () => go.run(instance)).catch(ending.trap)
+  }
 
   if (!exports) throw localError("load_failed", "the WebAssembly file is not agentruntime: it exports nothing; check wasmUrl")
   if (exports.version !== AGENTRUNTIME_VERSION) {
@@ -153,7 +160,24 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
   return new Program(exports, ending.code)
 }
 
-type Go = InstanceType<ReturnType<typeof makeGlue>["Go"]>
+async function instantiate(module: WebAssembly.Module, go: Go): Promise<WebAssembly.Instance> {
+  try {
+    return await WebAssembly.instantiate(module, go.importObject)
+  } catch (cause) {
+    throw localError("load_failed", `the WebAssembly file does not fit this package: ${messageOf(cause)}`, { cause })
+  }
+}
+
+/** Whether a program that was started when it was built can continue in this page. */
+function tryResume(go: Go, instance: WebAssembly.Instance, started: NonNullable<ReturnType<typeof startedIn>>): boolean {
+  try {
+    resume(go, instance, started)
+    return true
+  } catch (reason) {
+    console.warn("agentruntime: the program starts from the beginning, which takes longer:", messageOf(reason))
+    return false
+  }
+}
 
 /**
  * Detects the end of the program and stops its timers. Callbacks that the program

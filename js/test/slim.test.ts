@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { brotliCompressSync } from "node:zlib"
-import { slim } from "../slim.mjs"
+import { slim } from "../../tools/wasm/link/slim.mjs"
 
 const root = new URL("../../../", import.meta.url)
 

@@ -14,72 +14,15 @@
 //
 // Tables of an unknown form (another version of Go) are kept.
 
-const magic = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]
-const dataSection = 11
-
-// The number of zeros in a row at which a new segment begins.
-const gap = 256
+import { Module, Reader } from "./module.mjs"
 
 /** Returns the reduced file. */
 export function slim(file) {
-  if (magic.some((byte, i) => file[i] !== byte)) throw new Error("not a WebAssembly file")
-  const section = findData(file)
-  if (!section) return file
-  const memory = image(section.segments)
+  const module = new Module(file)
+  const memory = module.image()
+  if (memory.length === 0) return module.encode()
   dropTraces(memory)
-  const body = encode(cut(memory))
-  return Buffer.concat([file.subarray(0, section.start), Buffer.from([dataSection]), unsigned(body.length), body, file.subarray(section.end)])
-}
-
-/** Returns the position of the data section, and its segments as [address, bytes]. */
-function findData(file) {
-  const read = new Reader(file, magic.length)
-  while (read.at < file.length) {
-    const start = read.at
-    const id = read.byte()
-    const end = read.unsigned() + read.at
-    if (id === dataSection) {
-      const segments = Array.from({ length: read.unsigned() }, () => {
-        // Of memory 0, at a constant address: i32.const … end.
-        if (read.byte() !== 0 || read.byte() !== 0x41) throw new Error("unexpected kind of data segment")
-        const address = read.signed()
-        if (read.byte() !== 0x0b) throw new Error("data segment without a constant address")
-        return [address, read.bytes(read.unsigned())]
-      })
-      return { start, end, segments }
-    }
-    read.at = end
-  }
-}
-
-/** Returns the initial memory that the segments define, from address 0. */
-function image(segments) {
-  const memory = Buffer.alloc(Math.max(...segments.map(([address, bytes]) => address + bytes.length)))
-  for (const [address, bytes] of segments) bytes.copy(memory, address)
-  return memory
-}
-
-/** Splits memory into segments without its long runs of zeros, which new memory has anyway. */
-function cut(memory) {
-  const segments = []
-  const zeros = Buffer.alloc(gap)
-  let at = 0
-  while (at < memory.length) {
-    while (at < memory.length && memory[at] === 0) at++
-    const found = memory.indexOf(zeros, at)
-    const end = found < 0 ? memory.length : found
-    if (end > at) segments.push([at, memory.subarray(at, end)])
-    at = end
-  }
-  return segments
-}
-
-function encode(segments) {
-  const parts = [unsigned(segments.length)]
-  for (const [address, bytes] of segments) {
-    parts.push(Buffer.from([0, 0x41]), signed(address), Buffer.from([0x0b]), unsigned(bytes.length), bytes)
-  }
-  return Buffer.concat(parts)
+  return module.withImage(memory).encode()
 }
 
 // The function table of Go 1.20 and later for 64-bit words: its magic number, two
@@ -138,60 +81,4 @@ function endOf(memory, pool, offset) {
   const read = new Reader(memory, pool + offset)
   for (let first = true; read.unsigned() !== 0 || first; first = false) read.unsigned()
   return read.at - pool
-}
-
-/** Reads the numbers of WebAssembly, which are those of Go's tables too (LEB128). */
-class Reader {
-  constructor(bytes, at) {
-    this.source = bytes
-    this.at = at
-  }
-
-  byte() {
-    if (this.at >= this.source.length) throw new Error("the file ends too early")
-    return this.source[this.at++]
-  }
-
-  bytes(length) {
-    this.at += length
-    return this.source.subarray(this.at - length, this.at)
-  }
-
-  unsigned() {
-    let value = 0
-    for (let shift = 1; ; shift *= 128) {
-      const byte = this.byte()
-      value += (byte & 127) * shift
-      if (byte < 128) return value
-    }
-  }
-
-  signed() {
-    let value = 0
-    for (let shift = 1; ; shift *= 128) {
-      const byte = this.byte()
-      value += (byte & 127) * shift
-      if (byte < 128) return byte & 64 ? value - shift * 128 : value
-    }
-  }
-}
-
-function unsigned(value) {
-  const bytes = []
-  do {
-    bytes.push((value % 128) | (value >= 128 ? 128 : 0))
-    value = Math.floor(value / 128)
-  } while (value > 0)
-  return Buffer.from(bytes)
-}
-
-function signed(value) {
-  const bytes = []
-  for (;;) {
-    const low = value & 127
-    value >>= 7
-    const last = (value === 0 && !(low & 64)) || (value === -1 && (low & 64) !== 0)
-    bytes.push(last ? low : low | 128)
-    if (last) return Buffer.from(bytes)
-  }
 }
