@@ -100,6 +100,25 @@ suites: # the other whole pages
 	tools/need.sh browser
 	$(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) $(SUITES)
 
+# Conversations of every kind, from the start to the end. What the programs call in them is
+# in their first parts (tools/wasm/profile).
+SCENARIOS := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|VoiceHasAnElementOfItsOwn|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|TextTypedDuringTheOpeningIsAnsweredAfterIt|KickoffIsSaidOnce|ToolsOfThePageAreAnswered|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|DeniedMicrophoneIsAWarning|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|UnknownRegionIsRefused|FullServiceIsSaidAtOnce|DroppedSocketIsRecovered|RefusedRecoveryIsRebuiltOnTheSameThread|DisconnectTellsTheService|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ABlockingToolIsAnsweredWhileTheReplyStreams|WidgetsAreTyped|TheServiceHearsOfAnEndOnce|ADialogueIsResumedByItsThread|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|TextsDuringASwitchArrive|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OneConversationInBothModes|APageGoesAwayInEveryPhase)$$
+SCENES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile
+
+.PHONY: profile
+profile: $(NPM) # which functions the programs call in a conversation: the first part of each
+	tools/need.sh browser
+	cd js && node build.mjs counting
+	rm -rf build/profile && mkdir -p build/profile
+	AGENTRUNTIME_PROFILE=$(CURDIR)/build/profile $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(SCENARIOS)' $(SCENES)
+	node tools/wasm/link/profile.mjs js/dist build/profile tools/wasm/profile
+	npm --prefix js run --silent build
+
+.PHONY: profile-check
+profile-check: # that no conversation waits for the second part of a program
+	tools/need.sh browser
+	AGENTRUNTIME_PROFILE=check $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(SCENARIOS)' $(SCENES)
+
 .PHONY: native
 native:
 	$(GOTEST) $(WITH_RACE) $(PARALLEL) -short $(NATIVE)

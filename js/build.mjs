@@ -27,15 +27,22 @@ const budgets = JSON.parse(readFileSync(join(here, "size-budget.json"), "utf8"))
 const entries = Object.values(exports).flatMap(({ default: file = "" }) => /^\.\/dist\/(.+)\.js$/.exec(file)?.[1] ?? [])
 const programs = { "agentruntime.wasm": "./cmd/wasm", "chat.wasm": "./cmd/chatwasm" }
 
+/** Set by `make profile`: the programs count which functions are called. */
+const counting = process.argv[2] === "counting"
+/** Set by `make cold`: everything that can be is in the second parts of the programs. */
+const cold = process.argv[2] === "cold"
+
 if (process.argv[2] !== "sizes") {
   mkdirSync(dist, { recursive: true })
   // Files of an earlier build may have no source any more. The programs are kept: they take longest to build.
   for (const name of readdirSync(dist)) if (!/\.wasm(\.\w+)?$/.test(name)) rmSync(join(dist, name), { recursive: true })
   types()
-  await modules()
-  await Promise.all(Object.entries(programs).map(([name, command]) => wasm(name, command)))
+  const rests = await Promise.all(Object.entries(programs).map(([name, command]) => wasm(name, command)))
+  const kept = rests.flatMap(({ file }) => file ?? [])
+  for (const name of readdirSync(dist)) if (/\.rest-/.test(name) && !kept.some((file) => name.startsWith(file))) rmSync(join(dist, name))
+  await modules(Object.fromEntries(rests.map(({ name, file }) => [name, file])))
 }
-const tooLarge = Object.keys(programs).filter((name) => !checkSize(name))
+const tooLarge = counting || cold ? [] : Object.keys(programs).filter((name) => !checkSize(name))
 process.exitCode = tooLarge.length > 0 ? 1 : 0
 
 /** Writes the .d.ts files; fails on any type error. */
@@ -52,7 +59,16 @@ function types() {
  * Writes a module for each entry, and shared chunks: a page that imports two entries
  * gets one copy of each class and one runtime.
  */
-async function modules() {
+async function modules(rests) {
+  // Bundlers copy a file whose literal name they find; that of a second part has a checksum.
+  const restNames = {
+    name: "rest-names",
+    setup: (build) =>
+      build.onLoad({ filter: /src[/\\](full|load)\.ts$/ }, ({ path }) => ({
+        contents: readFileSync(path, "utf8").replace(/"\.\/(\w+)\.rest\.wasm"/, (literal, name) => (rests[`${name}.wasm`] ? JSON.stringify(`./${rests[`${name}.wasm`]}`) : literal)),
+        loader: "ts",
+      })),
+  }
   const options = {
     absWorkingDir: here,
     outdir: "dist",
@@ -63,7 +79,7 @@ async function modules() {
     minify: true,
     keepNames: true, // for consoles and stack traces
     define: { AGENTRUNTIME_VERSION: JSON.stringify(version) },
-    plugins: [glue],
+    plugins: [glue, restNames],
     loader: { ".css": "text" },
     legalComments: "none", // the licences are in a file of their own
     logLevel: "warning",
@@ -94,43 +110,53 @@ function licences(inputs) {
   writeFileSync(join(dist, "licences.txt"), `The modules contain parts of these packages.\n\n${texts.join("\n---\n\n")}`)
 }
 
-/** Builds a command for the page, and its compressed forms. */
+/** Builds a command for the page, in one part or two, and their compressed forms. */
 async function wasm(name, command) {
-  const file = join(dist, name)
-  const fresh = file + ".new"
+  const fresh = join(dist, name + ".new")
   execFileSync(
     join(root, "tools", "wasm", "env"),
-    ["go", "build", "-ldflags", `-s -w -buildid= -X main.version=${version}`, "-o", fresh, command],
+    ["go", "build", "-ldflags", `-buildid= -X main.version=${version}`, "-o", fresh, command],
     { cwd: root, stdio: "inherit" },
   )
-  const bytes = await linked(readFileSync(fresh))
+  const { program, rest, restFile } = await linked(name.replace(".wasm", ""), readFileSync(fresh))
+  rmSync(fresh)
+  await Promise.all([compressed(name, program), rest && compressed(restFile, rest)])
+  return { name, file: restFile }
+}
+
+/** Writes a file and its compressed forms. */
+async function compressed(name, bytes) {
+  const file = join(dist, name)
   // Compression is the slowest step, and the build is reproducible.
-  if (existsSync(file) && existsSync(file + ".gz") && existsSync(file + ".br") && readFileSync(file).equals(bytes)) {
-    rmSync(fresh)
-  } else {
-    const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants
-    rmSync(file, { force: true }) // an interrupted run must not leave files of two builds
-    writeFileSync(file + ".gz", await promisify(gzip)(bytes, { level: 9 }))
-    const params = { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_SIZE_HINT]: bytes.length }
-    writeFileSync(file + ".br", await promisify(brotliCompress)(bytes, { params }))
-    writeFileSync(fresh, bytes)
-    renameSync(fresh, file)
-  }
+  if (existsSync(file) && existsSync(file + ".gz") && existsSync(file + ".br") && readFileSync(file).equals(bytes)) return
+  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants
+  rmSync(file, { force: true }) // an interrupted run must not leave files of two builds
+  writeFileSync(file + ".gz", await promisify(gzip)(bytes, { level: 9 }))
+  const params = { [BROTLI_PARAM_QUALITY]: counting || cold ? 5 : 11, [BROTLI_PARAM_SIZE_HINT]: bytes.length }
+  writeFileSync(file + ".br", await promisify(brotliCompress)(bytes, { params }))
+  writeFileSync(file + ".new", bytes)
+  renameSync(file + ".new", file)
 }
 
 /** The program as pages load it; as the Go linker made it if this version of Go was not tested. */
-async function linked(file) {
+async function linked(name, file) {
+  const profile = join(root, "tools", "wasm", "profile", name + ".txt")
   try {
-    return await link(file, {
+    const made = await link(file, {
       wasmExec: wasmExec(),
       // What js/src/program.ts has in a page.
       env: { AGENTRUNTIME_LOADER: "agentruntime:loader" },
       prepare: (global) => (global["agentruntime:loader"] = { AgentError: class AgentError extends Error {}, ready: (exports) => exports }),
+      profile: new Set(cold ? [] : readFileSync(profile, "utf8").split("\n")),
+      restFile: `${name}.rest-*.wasm`,
+      counts: counting,
     })
+    if (counting) writeFileSync(join(dist, `${name}.names.json`), JSON.stringify([...made.names]))
+    return made
   } catch (reason) {
     if (!(reason instanceof UntestedVersion)) throw reason
     console.warn(`${reason.message}\nThe programs work, but are larger and start slower, and the package can't be packed.`)
-    return file
+    return { program: file }
   }
 }
 

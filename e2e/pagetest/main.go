@@ -64,5 +64,10 @@ func run(m *testing.M, o browsertest.Options) int {
 		return notRun
 	}
 	defer browser.Close()
-	return m.Run()
+	code = m.Run()
+	if err := writeCalls(); err != nil {
+		fmt.Println(err)
+		return notRun
+	}
+	return code
 }

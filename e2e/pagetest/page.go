@@ -67,6 +67,7 @@ func newPage(ctx context.Context, t *testing.T) *Page {
 		p.checkConsole()
 		tab.Close()
 	})
+	watchCalls(ctx, t, tab)
 	return p
 }
 

@@ -42,6 +42,7 @@ type Page struct {
 	messages  []Message
 	navigated func(url string)
 	framed    func(frame []byte) // receives the frames of a screencast
+	exposed   map[string]func(text string)
 }
 
 // NewPage opens a page and, if url is not empty, navigates to it and waits for
@@ -128,6 +129,8 @@ func (p *Page) event(ev any) {
 		}
 	case *page.EventScreencastFrame:
 		p.frame(ev)
+	case *runtime.EventBindingCalled:
+		p.called(ev)
 	case *inspector.EventTargetCrashed:
 		p.end(ErrCrashed)
 	}

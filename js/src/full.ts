@@ -10,6 +10,7 @@ const full: ProgramFile = {
   requiredExport: "avatarSession",
   // The literal form is what bundlers look for, to copy the file.
   url: () => new URL("./agentruntime.wasm", import.meta.url),
+  rest: () => new URL("./agentruntime.rest.wasm", import.meta.url), // its name has a checksum, see build.mjs
   globals: ["document", "WebAssembly"], // media needs a page, not a worker
 }
 

@@ -7,7 +7,9 @@ declare module "agentruntime:glue" {
     exit: (code: number) => void
     exited: boolean
     run(instance: WebAssembly.Instance): Promise<void>
+    _inst: unknown
     _resume: () => void
+    _pendingEvent: unknown
     _values: unknown[]
     _scheduledTimeouts: Map<number, ReturnType<typeof setTimeout>>
   }

@@ -28,6 +28,8 @@ export interface ProgramFile {
   readonly name: string
   /** The default address. */
   readonly url: () => URL
+  /** The default address of the second part of the program. */
+  readonly rest: () => URL
   /** An export that the file must have. */
   readonly requiredExport: keyof Exports
   /** Global variables that the program needs. */
@@ -41,6 +43,7 @@ const chat: ProgramFile = {
   requiredExport: "chatSession",
   // The literal form is what bundlers look for, to copy the file.
   url: () => new URL("./chat.wasm", import.meta.url),
+  rest: () => new URL("./chat.rest.wasm", import.meta.url), // its name has a checksum, see build.mjs
   globals: ["WebAssembly"], // it runs in a worker and in Node.js too
 }
 
@@ -85,6 +88,11 @@ export async function dispose(): Promise<void> {
   )
 }
 
+/** Loads the second parts of the programs that are running. */
+export function loadRest(): void {
+  for (const loading of [current.full, current.chat]) loading?.then((program) => program.loadRest()).catch(() => {})
+}
+
 /**
  * Counts what the runtime holds now, for tests and for detecting leaks in a page. All
  * counts are 0 when it is not loaded.
@@ -119,9 +127,18 @@ async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Pr
   if (missing) throw localError(missing === "WebAssembly" ? "unsupported_browser" : "load_failed", `${file.name} needs a browser with WebAssembly: ${missing} is not defined`)
   const worker = warmUpWorker()
   try {
-    const module = wasmModule ?? (await compile(wasmUrl === undefined ? file.url() : absolute(wasmUrl), file.name, downloads.signal))
+    const url = wasmUrl === undefined ? file.url() : absolute(wasmUrl)
+    const module = wasmModule ?? (await compile(url, file.name, downloads.signal))
     if (worker) warmUp(worker, { module, file })
-    return await start(module, file)
+    const end = new AbortController() // dispose() does not abort it: the end of the program may need the second part
+    const program = await start(module, file, (name) => {
+      const rest = wasmUrl === undefined ? file.rest() : new URL(name, url)
+      return { url: rest, fetch: () => compile(rest, name, end.signal) }
+    })
+    void program.ended.then(() => end.abort(program.end))
+    // Node.js reads both parts from the disk, and can't wait for one within a call.
+    if (!("document" in globalThis)) await program.loadRest()
+    return program
   } catch (reason) {
     worker?.terminate()
     throw reason

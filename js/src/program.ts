@@ -1,5 +1,6 @@
 import { makeGlue, type Go } from "agentruntime:glue"
 import { AgentError, localError, messageOf, withCause } from "./errors.js"
+import { Rest, splitOf, type RestSource } from "./rest.js"
 import { resume, rewind, startedIn } from "./started.js"
 
 /** What a Go program exports (internal/page, cmd/wasm). */
@@ -66,6 +67,7 @@ export class Program {
   /** Settles with the exit code when the program has ended; never rejects. */
   readonly ended: Promise<number>
   readonly #exports: Exports
+  readonly #rest: Rest | undefined
   /** Reject functions of the pending calls. */
   readonly #open = new Set<(reason: AgentError) => void>()
   #end: AgentError | undefined
@@ -75,13 +77,16 @@ export class Program {
     return this.#end
   }
 
-  constructor(exports: Exports, ended: Promise<number>) {
+  constructor(exports: Exports, ended: Promise<Ending>, rest?: Rest) {
     this.#exports = exports
-    this.ended = ended.then((code) => {
+    this.#rest = rest
+    this.ended = ended.then(({ code, cause }) => {
       this.#end =
         code === 0
           ? localError("aborted", "the runtime was disposed")
-          : localError("internal_error", `the runtime ended unexpectedly (exit code ${code}); the console has the reason`)
+          : cause instanceof Error && cause.cause instanceof AgentError
+            ? cause.cause // the second part could not be loaded
+            : localError("internal_error", `the runtime ended unexpectedly (exit code ${code}); the console has the reason`)
       for (const reject of this.#open) reject(this.#end)
       this.#open.clear()
       return code
@@ -106,9 +111,22 @@ export class Program {
   /** Makes a call that returns at once. */
   callSync<T>(start: (exports: Exports) => T | AgentError): T {
     if (this.#end) throw this.#end
-    const result = start(this.#exports)
+    const result = this.#rest ? this.#rest.callSync(() => start(this.#exports)) : start(this.#exports)
     if (result instanceof AgentError) throw result
     return result
+  }
+
+  /** How often the program has called a function before its second part was there. */
+  get misses(): number {
+    return this.#rest?.misses ?? 0
+  }
+
+  /**
+   * Loads the second part of the program, which a conversation does not need until it has
+   * begun. Rejects with `load_failed`; the next call, or the program itself, tries again.
+   */
+  async loadRest(): Promise<void> {
+    if (!this.#end) await this.#rest?.load()
   }
 
   /** Ends the program; pending calls reject with code `aborted`. */
@@ -118,30 +136,36 @@ export class Program {
 }
 
 /**
- * Starts the program of a compiled module, and checks that it is the expected one.
+ * Starts the program of a compiled module, and checks that it is the expected one. `rest`
+ * returns where the second part of the program is, by its file's name.
  * It leaves no global variables on the page.
  */
-export async function start(module: WebAssembly.Module, file: { readonly name: string; readonly requiredExport: keyof Exports }): Promise<Program> {
+export async function start(module: WebAssembly.Module, file: { readonly name: string; readonly requiredExport: keyof Exports }, restOf: (name: string) => RestSource): Promise<Program> {
   const { Go, fs, process, path } = makeGlue()
   let exports: Exports | undefined
   const loader = { AgentError, ready: (ready: Exports) => (exports = ready) }
   // The start of a program, and what makes the table of a started one again, read these
   // variables.
   const globals = { fs, process, path, [loaderName]: loader }
-  let go = new Go()
-  let instance = await instantiate(module, go)
-  let ending = guard(go)
+  const split = splitOf(module)
   const started = startedIn(module)
-  const resumed = started !== undefined && withGlobals(globals, () => tryResume(go, instance, started))
-  if (!resumed) {
+  const make = async () => {
+    const go = new Go()
+    const rest = split && new Rest(restOf(split.file ?? ""), split)
+    return { go, rest, instance: await instantiate(module, { ...go.importObject, ...rest?.imports }), ending: guard(go) }
+  }
+  let { go, rest, instance, ending } = await make()
+  if (started && withGlobals(globals, () => tryResume(go, instance, started))) {
+    rest?.attach(go, instance)
+  } else {
     if (started) {
-      go = new Go()
-      instance = await instantiate(module, go)
+      ;({ go, rest, instance, ending } = await make())
       rewind(instance, started)
-      ending = guard(go)
     }
     go.env = { AGENTRUNTIME_LOADER: loaderName }
-    // run() executes package initialisers and main until main blocks.
+    // run() executes package initialisers and main until main blocks. They are in both parts.
+    rest?.attach(go, instance)
+    await rest?.load()
     withGlobals(globals, () => go.run(instance)).catch(ending.trap)
   }
 
@@ -157,12 +181,12 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
     exports.dispose()
     throw localError("load_failed", `the WebAssembly file is not ${file.name}: it has no export ${file.requiredExport}`)
   }
-  return new Program(exports, ending.code)
+  return new Program(exports, ending.end, rest)
 }
 
-async function instantiate(module: WebAssembly.Module, go: Go): Promise<WebAssembly.Instance> {
+async function instantiate(module: WebAssembly.Module, imports: WebAssembly.Imports): Promise<WebAssembly.Instance> {
   try {
-    return await WebAssembly.instantiate(module, go.importObject)
+    return await WebAssembly.instantiate(module, imports)
   } catch (cause) {
     throw localError("load_failed", `the WebAssembly file does not fit this package: ${messageOf(cause)}`, { cause })
   }
@@ -179,14 +203,22 @@ function tryResume(go: Go, instance: WebAssembly.Instance, started: NonNullable<
   }
 }
 
+/** The end of a program. */
+interface Ending {
+  /** The exit code. */
+  code: number
+  /** The exception that has ended it. */
+  cause?: unknown
+}
+
 /**
  * Detects the end of the program and stops its timers. Callbacks that the program
  * left registered do nothing afterwards; wasm_exec.js would throw on each call. trap
  * handles an exception that ends the program.
  */
-function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void } {
-  let settle: (code: number) => void
-  const code = new Promise<number>((resolve) => (settle = resolve))
+function guard(go: Go): { end: Promise<Ending>; trap: (cause: unknown) => void } {
+  let settle: (end: Ending) => void
+  const end = new Promise<Ending>((resolve) => (settle = resolve))
   /** JavaScript values that the program refers to; wasm_exec.js clears its list at the end. */
   let held: readonly unknown[] = []
   /** The exception that has ended the program, until it is reported. */
@@ -195,9 +227,9 @@ function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void 
     go.exited = true
     for (const timer of go._scheduledTimeouts.values()) clearTimeout(timer)
     go._scheduledTimeouts.clear()
-    settle(code)
+    settle({ code, cause: trapped?.cause })
   }
-  code.then((code) => {
+  end.then(({ code }) => {
     if (code !== 0) held.forEach(close)
     held = []
   })
@@ -235,7 +267,7 @@ function guard(go: Go): { code: Promise<number>; trap: (cause: unknown) => void 
     }
   }
   return {
-    code,
+    end,
     trap: (cause) => {
       trapped = { cause }
       report()

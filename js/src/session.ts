@@ -3,6 +3,7 @@
 import { SessionEmitter } from "./emitter.js"
 import { localError, type AgentError } from "./errors.js"
 import type { OAuthRequired, ToolCall } from "./events.js"
+import { loadRest } from "./load.js"
 import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
 import type { Callback, Remote } from "./remote.js"
 
@@ -72,6 +73,12 @@ export function withCallbacks(options: PlainOptions, remote: Remote): PlainOptio
   const callbackOf = (value: unknown) => (typeof value === "function" ? remote.callback(value as () => unknown).call : value)
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, callbackOf(value)]))
 }
+
+/**
+ * The events after which a conversation has begun or can't: from now on the download of
+ * the program's second part delays nothing that the visitor waits for.
+ */
+const begun: ReadonlySet<PropertyKey> = new Set(["mediaReady", "turnEnd", "error", "ended"])
 
 /** Frequent events that only the page uses: the program does not send those that have no listener. */
 const frequent = ["brainSegment", "transcript", "speechChunk"]
@@ -206,6 +213,7 @@ export abstract class Session<
 
   /** Receives an event of the program. */
   protected received<K extends keyof Events>(event: K, payload: unknown): void {
+    if (begun.has(event)) loadRest()
     if (event === "stateChange") {
       const { state } = payload as { state: Values["state"] }
       this.#last = { ...this.#last, state }

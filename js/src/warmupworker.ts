@@ -108,10 +108,14 @@ class StandInVideo extends EventTarget {
 Object.assign(globalThis, {
   window: globalThis,
   fetch: answer,
+  XMLHttpRequest: undefined,
   WebSocket: StandInSocket,
   RTCPeerConnection: StandInPeer,
   MediaStream: StandInStream,
 })
+
+/** A conversation begins without the second part of a program; what needs it ends the worker. */
+const noRest = { url: new URL(host), fetch: () => Promise.reject(new Error("not in this worker")) }
 
 /** Connects a session, and ends it. */
 async function connect(program: Program): Promise<void> {
@@ -132,7 +136,7 @@ async function connect(program: Program): Promise<void> {
 
 addEventListener("message", async ({ data: { module, file } }: MessageEvent<WarmUp>) => {
   try {
-    const program = await start(module, file)
+    const program = await start(module, file, () => noRest)
     postMessage("started")
     if (file.requiredExport !== "avatarSession") return
     await connect(program)

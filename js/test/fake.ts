@@ -47,7 +47,7 @@ export class FakeProgram {
     let loaded = () => {}
     let failed = (_: AgentError) => {}
     const program = new Promise<Program>((resolve, reject) => {
-      loaded = () => resolve(new Program(exports, ended))
+      loaded = () => resolve(new Program(exports, ended.then((code) => ({ code }))))
       failed = reject
     })
     adopt(program, name).catch(() => {})

@@ -87,7 +87,7 @@ function build(name: string, more = ""): Buffer {
   const file = join(directory, `${name}.go`)
   writeFileSync(file, source(more))
   const out = join(directory, `${name}.wasm`)
-  execFileSync(fileURLToPath(new URL("tools/wasm/env", root)), ["go", "build", "-ldflags", "-s -w", "-o", out, file])
+  execFileSync(fileURLToPath(new URL("tools/wasm/env", root)), ["go", "build", "-o", out, file])
   return readFileSync(out)
 }
 
@@ -134,7 +134,7 @@ let linked: Buffer
 let file: Buffer
 before(async () => {
   linked = build("program")
-  file = await link(linked, options)
+  file = (await link(linked, options)).program
 })
 
 for (const how of ["resume", "rewind"] as const) {
@@ -164,7 +164,7 @@ test("two pages have nothing random in common", async () => {
 })
 
 test("the file is reproducible, and has nothing of the machine that made it", async () => {
-  assert.ok((await link(linked, options)).equals(file))
+  assert.ok((await link(linked, options)).program.equals(file))
   for (const own of [homedir(), directory, hostname(), process.cwd()]) assert.ok(own.length < 4 || !file.includes(own), own)
 })
 
@@ -203,7 +203,7 @@ test("a start that is not the same in every page fails the build, and says why",
 test("a program of an untested version of Go is refused", async () => {
   assert.match(versionOf(linked), /^go1\.\d+/)
   const other = new Module(linked)
-  const producers = other.sections.at(-1)!
+  const producers = other.sections.find(({ body }: { body: Buffer }) => body.includes("producers"))!
   producers.body = Buffer.from(producers.body.toString("latin1").replaceAll("go1.26", "go1.99"), "latin1")
   await assert.rejects(link(other.encode(), options), (reason) => reason instanceof UntestedVersion && /go1\.99.*only with go1\.26/.test(reason.message))
 })

@@ -314,7 +314,7 @@ export class FakeAgent {
       get: (known, name: AsyncExport & StreamExport) => (name in known ? known[name] : this.#call(name)),
       has: () => true,
     })
-    return new Program(others as Exports, ended)
+    return new Program(others as Exports, ended.then((code) => ({ code })))
   }
 
   #appInit(options: Record<string, unknown>): AppInitResult {

@@ -1,8 +1,10 @@
-// Makes a program of the Go linker ready for a page: smaller (slim.mjs) and started
-// (start.mjs). README.md describes both for other projects.
+// Makes a program of the Go linker ready for a page: smaller (slim.mjs), started
+// (start.mjs) and split (split.mjs). README.md describes it for other projects.
 
+import { deriveIndex } from "./derive.mjs"
 import { Module, Reader, section } from "./module.mjs"
 import { slim } from "./slim.mjs"
+import { instrument, split } from "./split.mjs"
 import { start } from "./start.mjs"
 
 /**
@@ -21,13 +23,27 @@ export class UntestedVersion extends Error {
 }
 
 /**
- * Returns a program that is smaller and arrives started. Options are those of start.
- * Throws UntestedVersion for a program of another version of Go.
+ * Returns a program that is smaller, arrives started, and is split by a profile.
+ *
+ * @param {Buffer} file as linked, with names (without the flag -s)
+ * @param {Parameters<typeof start>[1] & { profile?: Set<string>, restFile?: string, counts?: boolean }} options those of start, and
+ * @param [options.profile] the names of the functions of the first part; without it the program is not split
+ * @param [options.restFile] the name of the second part's file, with * for its checksum
+ * @param [options.counts] the program counts for a profile, see instrument in split.mjs
+ * @returns {Promise<{ program: Buffer, rest?: Buffer, restFile?: string, names: Map<number, string> }>}
+ * @throws {UntestedVersion} for a program of another version of Go
  */
-export async function link(file, options) {
+export async function link(file, { profile, restFile, counts = false, ...options }) {
   const version = versionOf(file)
   if (!testedVersions.some((tested) => version === tested || version.startsWith(`${tested}.`))) throw new UntestedVersion(version)
-  return start(slim(file), options)
+  const linked = new Module(file)
+  const names = linked.names()
+  if (!names) throw new Error("the program has no names: link it without -s")
+  const program = await start(slim(linked.withoutCustom("name").encode()), options)
+  if (!profile && !counts) return { program: deriveIndex(program), names }
+  // A program that counts has a second part too, without functions, so that a page shows when it would be there.
+  const parts = split(program, { names, hot: counts ? new Set(names.values()) : profile, file: restFile })
+  return { program: deriveIndex(counts ? instrument(parts.first) : parts.first), rest: parts.rest, restFile: parts.file, names }
 }
 
 /** The version of Go that a file says it was made with. */

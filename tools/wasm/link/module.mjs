@@ -4,7 +4,7 @@
 const magic = Buffer.from([0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00])
 
 /** The ids of sections. */
-export const section = { custom: 0, type: 1, import: 2, function: 3, table: 4, memory: 5, global: 6, export: 7, element: 9, code: 10, data: 11 }
+export const section = { custom: 0, type: 1, import: 2, function: 3, table: 4, memory: 5, global: 6, export: 7, start: 8, element: 9, code: 10, data: 11 }
 
 /** The kinds of imports and exports. */
 export const kind = { function: 0, table: 1, memory: 2, global: 3 }
@@ -42,6 +42,22 @@ export class Module {
     return changed
   }
 
+  /** A module of these sections, by id. */
+  withSections(bodies) {
+    const made = Object.create(Module.prototype)
+    made.sections = Object.entries(bodies).map(([id, body]) => ({ id: Number(id), body }))
+    return made
+  }
+
+  /** Adds a function that is called when the module is instantiated. */
+  withStart(index) {
+    if (this.body(section.start)) throw new Error("the module has a start function")
+    const changed = Object.create(Module.prototype)
+    const after = this.sections.findIndex(({ id }) => id > section.start)
+    changed.sections = [...this.sections.slice(0, after), { id: section.start, body: unsigned(index) }, ...this.sections.slice(after)]
+    return changed
+  }
+
   /** Adds a custom section at the end. */
   withCustom(name, content) {
     const changed = Object.create(Module.prototype)
@@ -69,6 +85,57 @@ export class Module {
   exports() {
     const read = new Reader(this.body(section.export))
     return read.list(() => ({ name: read.text(), kind: read.byte(), index: read.unsigned() }))
+  }
+
+  /** The types of functions, as they are encoded. */
+  types() {
+    const read = new Reader(this.body(section.type))
+    return read.list(() => {
+      const start = read.at
+      read.byte()
+      read.bytes(read.unsigned())
+      read.bytes(read.unsigned())
+      return read.source.subarray(start, read.at)
+    })
+  }
+
+  /** The imports, which are functions. */
+  imports() {
+    const read = new Reader(this.body(section.import))
+    return read.list(() => {
+      const found = { module: read.text(), name: read.text(), kind: read.byte(), type: read.unsigned() }
+      if (found.kind !== kind.function) throw new Error("want functions as imports only")
+      return found
+    })
+  }
+
+  /** The types of the module's own functions, and their bodies. */
+  functions() {
+    const types = new Reader(this.body(section.function))
+    const code = new Reader(this.body(section.code))
+    const of = types.list(() => types.unsigned())
+    return code.list(() => code.bytes(code.unsigned())).map((body, i) => ({ type: of[i], body }))
+  }
+
+  /** The names of the module's functions, by index with the imports; undefined in a file without names. */
+  names() {
+    for (const { id, body } of this.sections) {
+      if (id !== section.custom) continue
+      const read = new Reader(body)
+      if (read.text() !== "name") continue
+      while (!read.done) {
+        const sub = read.byte()
+        const content = new Reader(read.bytes(read.unsigned()))
+        if (sub === 1) return new Map(content.list(() => [content.unsigned(), content.text()]))
+      }
+    }
+  }
+
+  /** Leaves the custom sections of a name out. */
+  withoutCustom(name) {
+    const changed = Object.create(Module.prototype)
+    changed.sections = this.sections.filter(({ id, body }) => id !== section.custom || new Reader(body).text() !== name)
+    return changed
   }
 
   /** The minimum of the memory, in pages. */
@@ -210,4 +277,51 @@ export function vector(items) {
 /** A constant expression. */
 export function constant(of, value) {
   return Buffer.concat([Buffer.from([of === type.i32 ? 0x41 : 0x42]), signed(value), Buffer.from([0x0b])])
+}
+
+/**
+ * Calls on.call(function, start, end) for each direct call in the body of a function, with
+ * the place of the instruction, and returns the place of the first instruction. It knows
+ * the instructions that the Go compiler uses, and throws for any other.
+ */
+export function visit(body, on) {
+  const read = new Reader(body)
+  read.list(() => [read.unsigned(), read.byte()]) // local variables
+  const first = read.at
+  while (!read.done) {
+    const start = read.at
+    const op = read.byte()
+    if (op === 0x10) {
+      const called = read.unsigned()
+      on.call?.(called, start, read.at)
+    } else if (op === 0x0e) read.list(() => read.unsigned()) && read.unsigned() // br_table
+    else if (op === 0x11 || (op >= 0x28 && op <= 0x3e)) read.unsigned(), read.unsigned() // call_indirect; loads and stores
+    else if (op === 0x02 || op === 0x03 || op === 0x04 || op === 0x41 || op === 0x42) read.signed64() // blocks, constants
+    else if (op === 0x0c || op === 0x0d || (op >= 0x20 && op <= 0x24)) read.unsigned() // branches, variables
+    else if (op === 0x3f || op === 0x40) read.byte() // memory.size, memory.grow
+    else if (op === 0x43) read.bytes(4)
+    else if (op === 0x44) read.bytes(8)
+    else if (op === 0xfc) {
+      const more = read.unsigned()
+      if (more === 10) read.bytes(2) // memory.copy
+      else if (more === 11) read.bytes(1) // memory.fill
+      else if (more > 7) throw new Error(`unexpected instruction fc ${more}`)
+    } else if (!(op <= 0x01 || op === 0x05 || op === 0x0b || op === 0x0f || op === 0x1a || op === 0x1b || (op >= 0x45 && op <= 0xc4))) {
+      throw new Error(`unexpected instruction ${op.toString(16)}`)
+    }
+  }
+  return first
+}
+
+/** Replaces each direct call in a body by what replacement returns for its function. */
+export function replaceCalls(body, replacement) {
+  const parts = []
+  let last = 0
+  visit(body, {
+    call: (f, start, end) => {
+      parts.push(body.subarray(last, start), replacement(f))
+      last = end
+    },
+  })
+  return Buffer.concat([...parts, body.subarray(last)])
 }

@@ -15,6 +15,7 @@
 // Tables of an unknown form (another version of Go) are kept.
 
 import { Module, Reader } from "./module.mjs"
+import { func, functionTable, traces } from "./tables.mjs"
 
 /** Returns the reduced file. */
 export function slim(file) {
@@ -25,13 +26,6 @@ export function slim(file) {
   return module.withImage(memory).encode()
 }
 
-// The function table of Go 1.20 and later for 64-bit words: its magic number, two
-// zeros, the size of an instruction and of a word (runtime.pcHeader).
-const header = Buffer.from([0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8])
-
-// The offsets of the fields of runtime._func, in bytes.
-const func = { name: 4, stack: 16, file: 20, line: 24, tables: 28, size: 44 }
-
 // The functions whose names are kept. The runtime recognizes system goroutines by name.
 const namesKept = /^main\.|^runtime\.|agentruntime/
 
@@ -40,39 +34,37 @@ const namesKept = /^main\.|^runtime\.|agentruntime/
  * one that equals a table which the runtime needs is kept.
  */
 function dropTraces(memory) {
-  const table = memory.indexOf(header)
-  if (table < 0) return
-  const word = (i) => Number(memory.readBigUInt64LE(table + 8 + 8 * i))
-  const [count, , , names, units, , pool, funcs] = Array.from({ length: 8 }, (_, i) => word(i))
-  if (!(names > 0 && units > names && pool > units && funcs > pool && table + funcs + 8 * count < memory.length)) return
-
-  const needed = new Uint8Array(funcs - pool)
+  const table = functionTable(memory)
+  if (!table) return
+  const needed = new Uint8Array(table.index - table.pool)
   const unneeded = []
-  const places = []
   const named = []
-  for (let i = 0; i < count; i++) {
-    const place = table + funcs + memory.readUInt32LE(table + funcs + 8 * i + 4)
-    const field = (offset) => memory.readUInt32LE(place + offset)
-    const kept = Array.from({ length: field(func.tables) }, (_, k) => field(func.size + 4 * k))
-    for (const offset of [field(func.stack), ...kept]) {
-      if (offset > 0) needed.fill(1, offset, endOf(memory, table + pool, offset))
+  for (let i = 0; i < table.count; i++) {
+    const record = table.record(i)
+    const field = (offset) => memory.readUInt32LE(record + offset)
+    const tables = Array.from({ length: field(func.tables) }, (_, k) => record + func.size + 4 * k)
+    const datas = Array.from({ length: memory[record + func.datas] }, (_, k) => record + func.size + 4 * (tables.length + k))
+    const forTraces = tables.filter((_, k) => traces.tables.includes(k))
+    for (const at of [record + func.stack, ...tables.filter((at) => !forTraces.includes(at))]) {
+      const offset = memory.readUInt32LE(at)
+      if (offset > 0) needed.fill(1, offset, endOf(memory, table.pool, offset))
     }
-    for (const offset of [field(func.file), field(func.line)]) {
-      if (offset > 0) unneeded.push([offset, endOf(memory, table + pool, offset)])
+    for (const at of [record + func.file, record + func.line, ...forTraces]) {
+      const offset = memory.readUInt32LE(at)
+      if (offset > 0) unneeded.push([offset, endOf(memory, table.pool, offset)])
     }
-    places.push(place)
-    const start = table + names + field(func.name)
-    const name = memory.subarray(start, memory.indexOf(0, start)).toString()
-    if (namesKept.test(name)) named.push([start, name])
-    else memory.writeUInt32LE(0, place + func.name) // no name
+    const name = table.nameOf(record)
+    if (namesKept.test(name)) named.push([table.names + field(func.name), name])
+    else memory.writeUInt32LE(0, record + func.name) // no name
+    // Without a table a trace shows "?:0" as the place.
+    for (const at of [record + func.file, record + func.line, record + func.unit, record + func.firstLine, ...forTraces]) memory.writeUInt32LE(0, at)
+    for (const [k, at] of datas.entries()) if (traces.datas.includes(k)) memory.writeUInt32LE(0xffffffff, at)
   }
   for (const [start, end] of unneeded) {
-    for (let i = start; i < end; i++) if (!needed[i]) memory[table + pool + i] = 0
+    for (let i = start; i < end; i++) if (!needed[i]) memory[table.pool + i] = 0
   }
-  // Without a table a trace shows "?:0" as the place.
-  for (const place of places) memory.fill(0, place + func.file, place + func.tables)
   // Function names, and the file names after them, which nothing refers to now.
-  memory.fill(0, table + names, table + pool)
+  memory.fill(0, table.names, table.pool)
   for (const [start, name] of named) memory.write(name, start)
 }
 

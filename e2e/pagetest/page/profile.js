@@ -1,0 +1,55 @@
+// Tells the test what the programs for the page call: the functions that were entered until
+// the second part of a program can be there, in programs that count them (make profile),
+// and the functions that were missing, in other programs.
+{
+  // How long the second part takes on an ordinary line, in ms.
+  const restMs = 1000
+  const { instantiate, compileStreaming } = WebAssembly
+  const names = new WeakMap()
+  WebAssembly.compileStreaming = async (source) => {
+    const response = await source
+    const module = await compileStreaming(response)
+    const name = new URL(response.url).pathname.split("/").pop()
+    names.set(module, name)
+    const program = programs.find(({ rest }) => name.startsWith(rest))
+    if (program) setTimeout(() => { report(); program.counters = [] }, restMs)
+    return module
+  }
+  const programs = []
+  WebAssembly.instantiate = async (module, imports) => {
+    const name = names.get(module)
+    if (imports?.rest) {
+      const { missing } = imports.rest
+      imports.rest = {
+        missing: (f) => {
+          const waits = missing(f)
+          called(JSON.stringify({ program: name, missed: f }))
+          return waits
+        },
+      }
+    }
+    const instance = await instantiate(module, imports)
+    const counters = Object.entries(instance.exports).filter(([name]) => name.startsWith("entered "))
+    if (counters.length > 0) programs.push({ name, counters, rest: name.replace(".wasm", ".rest-") })
+    return instance
+  }
+  const report = () => {
+    for (const program of programs) {
+      const entered = program.counters.filter(([, { value }]) => value !== 0)
+      if (entered.length === 0) continue
+      program.counters = program.counters.filter(([, { value }]) => value === 0)
+      called(JSON.stringify({ program: program.name, entered: entered.map(([name]) => Number(name.slice("entered ".length))) }))
+    }
+  }
+  globalThis.reportCalls = report
+  setInterval(report, 250)
+  // After the listeners of the programs, which handle the end of the page.
+  const { addEventListener } = EventTarget.prototype
+  const last = () => report()
+  EventTarget.prototype.addEventListener = function (event, ...more) {
+    addEventListener.call(this, event, ...more)
+    if (event !== "pagehide" || this !== window) return
+    removeEventListener(event, last)
+    addEventListener.call(this, event, last)
+  }
+}
