@@ -418,7 +418,7 @@ func TestClosingDuringAnOperationLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {
 		d = p.NewSubscriber(newJournal().notify)
-		if _, err := d.current().wait(testContext(t)); !errors.Is(err, errClosed) {
+		if _, err := d.current().wait(testContext(t)); !errors.Is(err, ErrClosed) {
 			t.Errorf("error %v", err)
 		}
 	}
