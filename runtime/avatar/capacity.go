@@ -87,7 +87,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 		case <-expired.C:
 			return nil, fault.New(fault.CapacityTimeout, "no avatar became free in time")
 		case <-ctx.Done():
-			return nil, fault.From(context.Cause(ctx))
+			return nil, session.EndOf(ctx)
 		}
 	}
 }

@@ -402,7 +402,7 @@ func (s *Session) Prepare(ctx context.Context) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fault.From(context.Cause(ctx))
+		return session.EndOf(ctx)
 	}
 }
 

@@ -2,6 +2,7 @@ package avatar
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -58,8 +59,11 @@ func (s *Session) openMic(ctx context.Context, open func(context.Context) error)
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 	err = open(both)
 	s.base.Work.Call(func() {}) // publishes what it changed
-	if err != nil && life.Err() != nil {
+	switch {
+	case err != nil && life.Err() != nil:
 		return fault.New(fault.InvalidState, "the session ended before the microphone was opened")
+	case err != nil && ctx.Err() != nil:
+		return session.EndOf(ctx)
 	}
 	return err
 }
@@ -108,7 +112,14 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 	if err != nil || up == nil {
 		return err
 	}
-	return up.SetBandwidth(ctx, kbps)
+	err = up.SetBandwidth(ctx, kbps)
+	switch {
+	case errors.Is(err, media.ErrClosed): // the next one is limited when it is made
+		return s.Live()
+	case err != nil && ctx.Err() != nil:
+		return session.EndOf(ctx)
+	}
+	return err
 }
 
 // capMic applies the limit that the application set to the microphone's new peer.

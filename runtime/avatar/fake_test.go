@@ -352,6 +352,8 @@ func (u *fakePublisher) AddCandidate(control.ServerCandidate)       {}
 func (u *fakePublisher) Stats(context.Context) (media.Stats, error) { return media.Stats{}, nil }
 
 func (u *fakePublisher) SetBandwidth(_ context.Context, kbps int) error {
+	u.media.mu.Lock() // of the microphone
+	defer u.media.mu.Unlock()
 	u.caps = append(u.caps, kbps)
 	return nil
 }

@@ -294,7 +294,7 @@ func (s *Session) Resume(ctx context.Context) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fault.From(context.Cause(ctx))
+		return session.EndOf(ctx)
 	}
 }
 

@@ -394,7 +394,7 @@ func (m *microphone) attach() error {
 	if m.publisher != p || m.capture != c {
 		return nil // the call that changed one of them attaches the track itself
 	}
-	if err := peer.replaceTrack(track); err != nil && !errors.Is(err, errClosed) {
+	if err := peer.replaceTrack(track); err != nil && !errors.Is(err, ErrClosed) {
 		return err
 	}
 	if c != nil && m.capture == c && m.publisher == p && !c.announced {

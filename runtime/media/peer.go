@@ -13,10 +13,10 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-var (
-	errClosed       = errors.New("the peer is closed") // by any method of a closed peer
-	errUnknownCodec = errors.New("the codec is not supported")
-)
+// ErrClosed is the error of any method of a closed peer.
+var ErrClosed = errors.New("the peer is closed")
+
+var errUnknownCodec = errors.New("the codec is not supported")
 
 // closeLimit bounds the wait of a close for operations under way. A browser
 // takes milliseconds, seconds under heavy load; only a page's own replacement of
@@ -125,7 +125,7 @@ func (p *peer) setUp(o peerOptions, on func(Event)) error {
 // no context, and waits for it until ctx or the peer ends.
 func (p *peer) do(ctx context.Context, operation func() error) error {
 	if !p.begin() {
-		return errClosed
+		return ErrClosed
 	}
 	result := make(chan error, 1)
 	p.engine.spawn(func() {
@@ -136,7 +136,7 @@ func (p *peer) do(ctx context.Context, operation func() error) error {
 	case err := <-result:
 		return err
 	case <-p.ctx.Done():
-		return errClosed
+		return ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -224,7 +224,7 @@ func (p *peer) accept(ctx context.Context, sdp string) error {
 
 func (p *peer) describe(d webrtc.SessionDescription, err error) error {
 	if err == nil && p.ctx.Err() != nil {
-		err = errClosed
+		err = ErrClosed
 	}
 	if err != nil {
 		return err
@@ -289,7 +289,7 @@ func (e *Engine) prepare(begun <-chan struct{}, o peerOptions, offer bool, on fu
 		})
 		if err == nil && !pr.own(peer) {
 			peer.close()
-			err = errClosed
+			err = ErrClosed
 		}
 		if err == nil && offer {
 			err = peer.offer(ctx, false)
@@ -335,7 +335,7 @@ func (pr *pendingPeer) wait(ctx context.Context) (*peer, error) {
 	defer pr.mu.Unlock()
 	switch {
 	case pr.closed:
-		return nil, errClosed
+		return nil, ErrClosed
 	case pr.err != nil:
 		return nil, pr.err
 	}

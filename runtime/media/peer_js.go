@@ -156,7 +156,7 @@ func (p *peer) await(ctx context.Context, v js.Value, method string, args ...any
 	}
 	result, err := jsbridge.Await(ctx, promise)
 	if err != nil && p.ctx.Err() != nil {
-		err = errClosed
+		err = ErrClosed
 	}
 	return result, err
 }

@@ -231,7 +231,7 @@ func TestCloseDuringSubscribe(t *testing.T) {
 	<-arrived
 	d.Close()
 	close(answer)
-	if err := <-ended; !errors.Is(err, errClosed) {
+	if err := <-ended; !errors.Is(err, ErrClosed) {
 		t.Errorf("error %v", err)
 	}
 	if path := <-released; path != "/s/viewer/late" {
@@ -249,10 +249,10 @@ func TestPeersClosedAtOnceLeaveNothing(t *testing.T) {
 		d.Close()
 		u.Close()
 		v.Close()
-		if err := d.Subscribe(testContext(t), "http://127.0.0.1:9/"); !errors.Is(err, errClosed) {
+		if err := d.Subscribe(testContext(t), "http://127.0.0.1:9/"); !errors.Is(err, ErrClosed) {
 			t.Errorf("downlink: %v", err)
 		}
-		if _, err := u.Offer(testContext(t), false); !errors.Is(err, errClosed) {
+		if _, err := u.Offer(testContext(t), false); !errors.Is(err, ErrClosed) {
 			t.Errorf("uplink: %v", err)
 		}
 		d.Renew(t.Context())

@@ -81,7 +81,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 	}
 	if !sub.hold(viewer) {
 		viewer.abandon()
-		return errClosed
+		return ErrClosed
 	}
 	s.mark(sub, phaseWHEPAnswer)
 	if err := peer.answer(ctx, answer); err != nil {
@@ -91,7 +91,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 		case ctx.Err() != nil:
 			return cutShort(ctx)
 		case closed:
-			return errClosed
+			return ErrClosed
 		}
 		return badAnswer(0, err)
 	}
