@@ -261,7 +261,11 @@ export class Remote {
     this.#gone ??= reason
     collector.unregister(this.#handle)
     for (const call of this.#queue.splice(0)) call.reject?.(reason)
-    for (const held of this.#held) held.#end(released())
+    for (const held of this.#held) {
+      const made = held.#methods !== undefined // then the program reports its end
+      held.#end(released())
+      if (!made) held.#owner?.ended()
+    }
   }
 
   /** The holder has ended the object. */

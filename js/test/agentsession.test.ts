@@ -52,6 +52,20 @@ test("a session that is disconnected before the runtime is there is over at once
   assert.equal(program.sessions, 0)
 })
 
+test("loops over events of the first transport end with a session that ends before the runtime is there", async () => {
+  for (const end of [(session: AgentSession) => session.disconnect(), (session: AgentSession) => session.dispose()]) {
+    new FakeProgram().loading()
+    const session = new AgentSession(options)
+    const { transport } = session
+    const next = transport.next("transcript")
+    const loop = transport.stream("ended").next()
+    await end(session)
+    await assert.rejects(next, { code: "ended" })
+    assert.deepEqual(await loop, { done: true, value: undefined })
+    await assert.rejects(transport.next("sessionCompleted"), { code: "ended" })
+  }
+})
+
 test("a connect that failed is an end, of which nothing else tells", async () => {
   const { program, session } = await begun()
   const transcript = session.next("transcript")
