@@ -166,3 +166,32 @@ func TestAFetchThatGivesAnythingEndsTheTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestAMicrophoneGrantedAfterTheRuntimeIsClosed: the visitor answers the browser's question only after the
+// page has ended the whole runtime.
+func TestAMicrophoneGrantedAfterTheRuntimeIsClosed(t *testing.T) {
+	t.Parallel()
+	_, p := openPage(t)
+	var got struct{ Outcome, State string }
+	p.Do(&got, `
+		const {promise, resolve} = Promise.withResolvers()
+		const media = navigator.mediaDevices
+		const real = media.getUserMedia.bind(media)
+		const question = Promise.withResolvers(), exit = Promise.withResolvers()
+		media.getUserMedia = async () => { question.resolve(); await promise; return real({audio: true}) }
+		await load({onExit: exit.resolve})
+		const {session} = await agentOf({mode: "avatar"})
+		await session.connect()
+		const started = outcome(() => session.transport.startMic())
+		await question.promise
+		dispose()
+		await exit.promise
+		resolve()
+		await settled(() => watched.microphones.length === 1)
+		const [track] = watched.microphones
+		await settled(() => track.readyState === "ended", 3000)
+		return {outcome: await started, state: track.readyState}`)
+	if got.Outcome != "invalid_state" || got.State != "ended" {
+		t.Errorf("startMic came to %s; the track is %s", got.Outcome, got.State)
+	}
+}

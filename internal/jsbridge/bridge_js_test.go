@@ -221,14 +221,13 @@ func TestResult(t *testing.T) {
 }
 
 func TestErrorConstructorIsUsed(t *testing.T) {
-	saved := agentError
-	defer func() { agentError = saved }()
-	SetErrorConstructor(eval(t, "class extends Error { constructor(f) { super(f.detail); this.seen = f.code } }"))
+	defer SetLoader(js.Undefined())
+	SetLoader(eval(t, "{AgentError: class extends Error { constructor(f) { super(f.detail); this.seen = f.code } }}"))
 	v := ErrorValue(fault.New(fault.RateLimited, "slow down"))
 	if v.Get("seen").String() != "rate_limited" || v.Get("message").String() != "slow down" {
 		t.Errorf("got %v", v)
 	}
-	SetErrorConstructor(eval(t, "class { constructor() { throw new Error('broken') } }"))
+	SetLoader(eval(t, "{AgentError: class { constructor() { throw new Error('broken') } }}"))
 	if v := ErrorValue(fault.RateLimited); !v.InstanceOf(errorCtor) {
 		t.Errorf("got %v", v)
 	}
@@ -557,5 +556,29 @@ func TestListenerMayCallGo(t *testing.T) {
 	task(t)
 	if called != 2 {
 		t.Errorf("called %d", called)
+	}
+}
+
+// TestTakeClosesWhatIsNotTaken: the loader receives whether a result is taken, and a promise that never settles keeps
+// no callback.
+func TestTakeClosesWhatIsNotTaken(t *testing.T) {
+	noLeaks(t)
+	defer SetLoader(js.Undefined())
+	page := eval(t, `{calls: [], expect(promise, kind) { return (taken) => this.calls.push(kind + " " + taken) }}`)
+	SetLoader(page)
+	if v, err := Take(context.Background(), eval(t, "Promise.resolve(7)"), CloseMicrophone); err != nil || v.Int() != 7 {
+		t.Errorf("got %v, %v", v, err)
+	}
+	if _, err := Take(context.Background(), eval(t, "Promise.reject(new TypeError('no'))"), CloseProcessor); err == nil || err.Error() != "TypeError: no" {
+		t.Errorf("rejected with %v", err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("given up"))
+	if _, err := Take(ctx, eval(t, "new Promise(() => {})"), CloseMicrophone); err == nil || err.Error() != "given up" {
+		t.Errorf("given up with %v", err)
+	}
+	task(t)
+	if got := page.Get("calls").Call("join").String(); got != "microphone true,processor true,microphone false" {
+		t.Errorf("the loader received %s", got)
 	}
 }

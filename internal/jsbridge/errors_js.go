@@ -122,14 +122,23 @@ func Log(method, message string) {
 	}
 }
 
-// agentError creates the JavaScript error from the object of a fault's JSON form.
-var agentError = plainError
+// loader is the loader's object, undefined without one.
+var loader = js.Undefined()
 
-// SetErrorConstructor makes ErrorValue create errors with constructor, a class that
-// takes the object of fault.Error's JSON form. By default they are plain Errors with
-// the same fields.
-func SetErrorConstructor(constructor js.Value) {
-	agentError = func(fields js.Value) (js.Value, error) { return New(constructor, fields) }
+// SetLoader sets the object of js/src/program.ts that starts the program. ErrorValue creates errors with
+// its class AgentError, which takes the object of fault.Error's JSON form; by default they are plain Errors with
+// the same fields. [Take] calls its function expect.
+func SetLoader(v js.Value) { loader = v }
+
+func agentError(fields js.Value) (js.Value, error) {
+	if loader.IsUndefined() {
+		return plainError(fields)
+	}
+	constructor, err := Get(loader, "AgentError")
+	if err != nil {
+		return constructor, err
+	}
+	return New(constructor, fields)
 }
 
 func plainError(fields js.Value) (js.Value, error) {

@@ -40,11 +40,7 @@ func run(version string, sessions map[string]Open) error {
 	if err != nil {
 		return err
 	}
-	constructor, err := jsbridge.Get(loader, "AgentError")
-	if err != nil {
-		return errors.New("loader: " + err.Error())
-	}
-	jsbridge.SetErrorConstructor(constructor)
+	jsbridge.SetLoader(loader)
 
 	p := New(context.Background())
 	defer p.Close()

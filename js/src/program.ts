@@ -143,23 +143,24 @@ export class Program {
 export async function start(module: WebAssembly.Module, file: { readonly name: string; readonly requiredExport: keyof Exports }, restOf: (name: string) => RestSource): Promise<Program> {
   const { Go, fs, process, path } = makeGlue()
   let exports: Exports | undefined
-  const loader = { AgentError, ready: (ready: Exports) => (exports = ready) }
-  // The start of a program, and what makes the table of a started one again, read these
-  // variables.
-  const globals = { fs, process, path, [loaderName]: loader }
   const split = splitOf(module)
   const started = startedIn(module)
   const make = async () => {
     const go = new Go()
     const rest = split && new Rest(restOf(split.file ?? ""), split)
-    return { go, rest, instance: await instantiate(module, { ...go.importObject, ...rest?.imports }), ending: guard(go) }
+    const instance = await instantiate(module, { ...go.importObject, ...rest?.imports })
+    const ending = guard(go)
+    const loader = { AgentError, ready: (ready: Exports) => (exports = ready), expect: expectations(ending.end) }
+    // The start of a program, and what makes the table of a started one again, read these
+    // variables.
+    return { go, rest, instance, ending, globals: { fs, process, path, [loaderName]: loader } }
   }
-  let { go, rest, instance, ending } = await make()
+  let { go, rest, instance, ending, globals } = await make()
   if (started && withGlobals(globals, () => tryResume(go, instance, started))) {
     rest?.attach(go, instance)
   } else {
     if (started) {
-      ;({ go, rest, instance, ending } = await make())
+      ;({ go, rest, instance, ending, globals } = await make())
       rewind(instance, started)
     }
     go.env = { AGENTRUNTIME_LOADER: loaderName }
@@ -278,6 +279,31 @@ function guard(go: Go): { end: Promise<Ending>; trap: (cause: unknown) => void }
 /** Whether an exception has ended the Go program: a trap or a stack overflow. */
 function isTrap(cause: unknown): boolean {
   return cause instanceof WebAssembly.RuntimeError || /maximum call stack|too much recursion/i.test(messageOf(cause))
+}
+
+/** How what the program has asked for is closed when it does not take it. */
+const closers = {
+  microphone: close,
+  /** What the page's noiseProcessor returns belongs to the page: only its own stop function ends it. */
+  processor: (result: unknown) => (result as { stop?: () => unknown } | null | undefined)?.stop?.(),
+}
+
+/**
+ * Makes the function that the program calls with each promise of something that must be closed. It returns another
+ * one, which the program calls with whether it takes the result. What it does not take, also because it has ended, is
+ * closed as soon as it is there. This is not part of the program, so that a question which the visitor never answers
+ * keeps nothing of it alive, and one that is answered after its end leaves no microphone open.
+ */
+function expectations(ended: Promise<unknown>): (promise: unknown, kind: keyof typeof closers) => (taken: boolean) => void {
+  const open = new Set<(taken: boolean) => void>()
+  ended.then(() => open.forEach((settle) => settle(false)))
+  return (promise, kind) => {
+    const settle = (taken: boolean) => {
+      if (open.delete(settle) && !taken) Promise.resolve(promise).then(closers[kind]).catch(() => {}) // the page's code may fail
+    }
+    open.add(settle)
+    return settle
+  }
 }
 
 /** Closes what a crashed program has left open, such as a microphone or a connection. */

@@ -193,7 +193,7 @@ func (m *microphone) open(ctx context.Context, deviceID string) (*capture, error
 	if err != nil {
 		return nil, deviceFault(err)
 	}
-	stream, err := m.take(ctx, promise, stopTracks)
+	stream, err := jsbridge.Take(ctx, promise, jsbridge.CloseMicrophone)
 	switch {
 	case ctx.Err() != nil:
 		return nil, err
@@ -221,21 +221,6 @@ func (m *microphone) open(ctx context.Context, deviceID string) (*capture, error
 	c.track = track
 	m.observe(c, device)
 	return c, nil
-}
-
-// take waits for the result of promise. If ctx ends first, release gets the result when there is
-// one, and the error is the cause of ctx.
-func (m *microphone) take(ctx context.Context, promise js.Value, release func(js.Value)) (js.Value, error) {
-	result, err := jsbridge.Await(ctx, promise)
-	if ctx.Err() == nil {
-		return result, err
-	}
-	m.engine.spawn(func() {
-		if late, err := jsbridge.Await(context.Background(), promise); err == nil {
-			release(late)
-		}
-	})
-	return js.Undefined(), context.Cause(ctx)
 }
 
 // constraints returns the defaults with the page's own merged over them (wire-protocol §5.4).
@@ -464,7 +449,7 @@ func (m *microphone) process(ctx context.Context, c *capture) error {
 	}
 	result, err := jsbridge.Invoke(processor, c.raw)
 	if err == nil {
-		result, err = m.take(ctx, result, func(late js.Value) { m.stopProcessor(late) })
+		result, err = jsbridge.Take(ctx, result, jsbridge.CloseProcessor)
 	}
 	if err != nil || !result.Truthy() {
 		return err

@@ -19,7 +19,7 @@ var version string // set by the linker
 
 func main() {
 	loader := js.Global().Get(os.Getenv("AGENTRUNTIME_LOADER"))
-	jsbridge.SetErrorConstructor(loader.Get("AgentError"))
+	jsbridge.SetLoader(loader)
 	ctx, stop := context.WithCancel(context.Background())
 	scope := jsbridge.NewScope(nil)
 	exports, err := jsbridge.ToJS(map[string]any{
