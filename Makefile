@@ -216,6 +216,18 @@ PAIRS := 24
 tabs: # pairs of tabs with one thread that end together
 	AGENTRUNTIME_DOUBLE_CLOSES=$(PAIRS) $(GOTEST) -timeout 30m -v -run TestTabsThatGoTogether ./e2e/hostile
 
+# How many random orders of all methods; with the other whole pages 1,000. SEED, which a run
+# prints, and FROM repeat one.
+ORDERS := 10000
+SEED :=
+FROM := 0
+
+.PHONY: orders
+orders: # sessions whose methods are called in random orders, after which nothing may be left
+	tools/need.sh browser
+	AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
+		$(GOTEST) $(WITH_RACE) -count 1 -timeout 60m -v -run TestNothingIsLeftAfterAnyOrder ./e2e/hostile
+
 .PHONY: race
 race: # data races that one run in one order does not show
 	$(GOTEST) $(WITH_RACE) $(PARALLEL) -short -count 3 -shuffle on ./runtime/...

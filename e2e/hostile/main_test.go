@@ -2,6 +2,8 @@ package hostile
 
 import (
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,8 +38,15 @@ const folder = "/e2e/hostile/testdata/"
 // testdata/hostile.js.
 func openPage(t *testing.T) (server, *pagetest.Page) {
 	t.Helper()
-	// Without recovery, a session ends with its socket.
-	h := server{pagetest.New(t, localservice.Options{Script: []byte(turns), Recovery: -1}), t}
+	return openPageAt(t, localservice.Options{})
+}
+
+// openPageAt is openPage with options of the local service.
+func openPageAt(t *testing.T, o localservice.Options) (server, *pagetest.Page) {
+	t.Helper()
+	o.Script = []byte(turns)
+	o.Recovery = -1 // a session ends with its socket
+	h := server{pagetest.New(t, o), t}
 	p := h.Open(folder)
 	p.Prelude = `const {
 		aftermath, agentOf, AgentError, anotherTab, AgentSession, arrive, ChatSession, chatOf, converse, diagnostics, dispose, errorCode, held, holdings, left, load, outcome, phases, scarce, settled, tally, within,
@@ -53,4 +62,18 @@ func (h server) completions() (bodies []string) {
 		}
 	}
 	return bodies
+}
+
+// number returns an environment variable as a number, or the default without it.
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }

@@ -2,9 +2,7 @@ package hostile
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,13 +20,7 @@ const doubleCloses = 8
 // browser ends both before either has detected the other's end; the service then ends the
 // idle thread itself (TestIdleThreadIsCompletedOnce).
 func TestTabsThatGoTogetherReportTheEndOnce(t *testing.T) {
-	n := doubleCloses
-	if text := os.Getenv("AGENTRUNTIME_DOUBLE_CLOSES"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := number(t, "AGENTRUNTIME_DOUBLE_CLOSES", doubleCloses)
 	once, none, cut := 0, 0, 0
 	for done := 0; done < n; {
 		// A few at a time, because a test of a page has a time limit.

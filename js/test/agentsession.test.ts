@@ -53,10 +53,11 @@ test("a session that is disconnected before the runtime is there is over at once
 })
 
 test("loops over events of the first transport end with a session that ends before the runtime is there", async () => {
-  for (const end of [(session: AgentSession) => session.disconnect(), (session: AgentSession) => session.dispose()]) {
+  const ends: ((session: AgentSession) => unknown)[] = [(session) => session.disconnect(), (session) => session.dispose()]
+  for (const end of ends) {
     new FakeProgram().loading()
-    const session = new AgentSession(options)
-    const { transport } = session
+    const session: AgentSession = new AgentSession(options)
+    const transport = session.transport as ChatSession
     const next = transport.next("transcript")
     const loop = transport.stream("ended").next()
     await end(session)

@@ -1,0 +1,92 @@
+package hostile
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+)
+
+// orders is how many sequences TestNothingIsLeftAfterAnyOrder runs, unless AGENTRUNTIME_ORDERS is
+// set to another number; with -short a tenth.
+const orders = 1000
+
+const (
+	ordersInPage = 250 // a test of a page has a time limit
+	ordersAtOnce = 16
+)
+
+// TestNothingIsLeftAfterAnyOrder calls all methods of the three sessions in random orders, with random
+// arguments, signals and devices, and ends each session: every call settles with a documented code, no
+// track of a microphone is live, and no peer, socket, timer, listener, callback or goroutine is left.
+func TestNothingIsLeftAfterAnyOrder(t *testing.T) {
+	count := number(t, "AGENTRUNTIME_ORDERS", orders)
+	if testing.Short() {
+		count /= 10
+	}
+	seed := number(t, "AGENTRUNTIME_ORDERS_SEED", int(time.Now().UnixNano()%1_000_000))
+	first := number(t, "AGENTRUNTIME_ORDERS_FROM", 0)
+	t.Logf("repeat with AGENTRUNTIME_ORDERS_SEED=%d", seed)
+	total := counts{map[string]int{}, map[string]int{}, map[string]int{}}
+	for from := first; from < first+count; from += ordersInPage {
+		to := min(from+ordersInPage, first+count)
+		t.Run(fmt.Sprint(from), func(t *testing.T) { inOrders(t, seed, from, to, total) })
+	}
+	t.Logf("measured: %d sequences, connected %v; the calls came to %v", count, total.Connected, total.Outcomes)
+	for method, n := range total.Called {
+		if n == 0 && count >= orders {
+			t.Errorf("%s was never called", method)
+		}
+	}
+}
+
+// counts are how often a call came to each outcome, each method was called, and each kind of session was
+// connected.
+type counts struct{ Outcomes, Called, Connected map[string]int }
+
+// inOrders runs the sequences of one page, and adds to total.
+func inOrders(t *testing.T, seed, from, to int, total counts) {
+	unlimited := quota.Limit{Token: -1, Address: -1}
+	h, p := openPageAt(t, localservice.Options{MaxCalls: 1000, Quotas: localservice.Quotas{
+		Calls: unlimited, Peers: unlimited, Offers: unlimited, Sockets: unlimited, Relay: unlimited, Threads: unlimited, Turns: unlimited,
+	}})
+	p.Allow("WebSocket is closed before the connection is established")
+	p.Allow("Failed to load resource")
+	p.Allow("the session is idle, not connected") // a call without a result that was made before the runtime was there
+	var got struct {
+		counts
+		Faults, Left, Live []string
+		Granted            map[string]int
+	}
+	start := time.Now()
+	p.Do(&got, fmt.Sprintf(`
+		const {replaceDevices, runOrders} = await import("`+folder+`orders.js")
+		await load()
+		const devices = await replaceDevices()
+		const before = await holdings()
+		const ran = await runOrders(%d, %d, %d, %d, devices)
+		const after = await left(before)
+		const {granted} = devices
+		const live = granted.filter(({track}) => track.readyState === "live").map(({sequence, manner}) => "of sequence " + sequence + ", " + manner)
+		devices.close()
+		return {...ran, left: after, live, granted: tally(granted.map(({manner}) => manner))}`, seed, from, to, ordersAtOnce))
+	t.Logf("sequences %d to %d: %v, devices that were granted: %v", from, to-1, time.Since(start).Round(time.Second), got.Granted)
+	for _, fault := range slices.Concat(got.Faults, got.Left) {
+		t.Error(fault)
+	}
+	for _, track := range got.Live {
+		t.Error("a live track ", track)
+	}
+	if len(got.Granted) == 0 {
+		t.Error("no device was granted")
+	}
+	for _, pair := range [][2]map[string]int{{total.Outcomes, got.Outcomes}, {total.Called, got.Called}, {total.Connected, got.Connected}} {
+		for what, n := range pair[1] {
+			pair[0][what] += n
+		}
+	}
+	h.AwaitNoSessions(h.Context())
+}
