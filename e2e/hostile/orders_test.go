@@ -80,7 +80,7 @@ func inOrders(t *testing.T, seed, from, to int, total counts) {
 	for _, track := range got.Live {
 		t.Error("a live track ", track)
 	}
-	if len(got.Granted) == 0 {
+	if len(got.Granted) == 0 && to-from == ordersInPage {
 		t.Error("no device was granted")
 	}
 	for _, pair := range [][2]map[string]int{{total.Outcomes, got.Outcomes}, {total.Called, got.Called}, {total.Connected, got.Connected}} {
