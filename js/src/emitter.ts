@@ -14,24 +14,42 @@ interface Entry {
   readonly once: boolean
 }
 
+declare const events: unique symbol
+
+/** What has events: for types alone, no object has this property. */
+export interface Emits<Events> {
+  readonly [events]: Events
+}
+
+/** The events of an emitter by name; of one of several kinds, those that each kind has. */
+export type EventsOf<Source extends Emits<unknown>> = Source[typeof events]
+
 /**
  * Events of a session. `Events` maps each event's name to its payload; events
  * without one have `undefined`.
+ *
+ * The second signature of a method is the same in all emitters: it makes the method callable
+ * on a variable that is one of several kinds of session.
  *
  * An exception of a listener does not keep the other listeners from being called: it
  * is emitted as `error`, or reported as an uncaught exception when `error` has no
  * listener.
  */
-export class Emitter<Events extends { error: unknown }> {
+export class Emitter<Events extends { error: unknown }> implements Emits<Events> {
+  declare readonly [events]: Events
   readonly #entries = new Map<keyof Events, Entry[]>()
   readonly #all = new Set<(event: keyof Events, payload: unknown) => void>()
 
   /** Adds a listener and returns the function that removes it. */
+  on<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void, options?: ListenOptions): () => void
+  on<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K]) => void, options?: ListenOptions): () => void
   on<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void, options?: ListenOptions): () => void {
     return this.#add(event, { listener, once: false }, options?.signal)
   }
 
   /** Like `on`, for the next event only. */
+  once<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void, options?: ListenOptions): () => void
+  once<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K]) => void, options?: ListenOptions): () => void
   once<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void, options?: ListenOptions): () => void {
     return this.#add(event, { listener, once: true }, options?.signal)
   }
@@ -58,6 +76,8 @@ export class Emitter<Events extends { error: unknown }> {
   }
 
   /** Removes every registration of a listener that `on` or `once` added. */
+  off<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void): void
+  off<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K]) => void): void
   off<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void): void {
     this.#keep(event, (entry) => entry.listener !== listener)
   }
@@ -139,6 +159,8 @@ export class SessionEmitter<Events extends { error: unknown; ended: unknown }> e
    * `ended` when the session ends first, or has ended for good; `aborted` when
    * signal is aborted. `sessionCompleted` comes after `ended` and can still be awaited then.
    */
+  next<K extends keyof Events>(event: K, options?: ListenOptions): Promise<Events[K]>
+  next<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, options?: ListenOptions): Promise<EventsOf<Own>[K]>
   async next<K extends keyof Events>(event: K, options?: ListenOptions): Promise<Events[K]> {
     const past = this.#past(event)
     const stream = this.stream(event, options)
@@ -155,6 +177,8 @@ export class SessionEmitter<Events extends { error: unknown; ended: unknown }> e
    * the session ends; at once when it has ended for good. Throws with code `aborted`
    * when signal is aborted.
    */
+  stream<K extends keyof Events>(event: K, options?: ListenOptions): AsyncIterableIterator<Events[K]>
+  stream<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, options?: ListenOptions): AsyncIterableIterator<EventsOf<Own>[K]>
   stream<K extends keyof Events>(event: K, options?: ListenOptions): AsyncIterableIterator<Events[K]> {
     const { signal } = optionsOf(options)
     checkSignal(signal)

@@ -1,8 +1,9 @@
 // Uses that must not compile: `npm run check` fails when one of them does compile. Nothing
 // here is run.
 import { type AgentError, AgentSession, appInit, AvatarSession, ChatSession, converse, load, MIC_ERROR_CODES, type ErrorCode } from "../src/index.js"
+import type { AvatarState, ChatState, Transcript } from "../src/events.js"
 
-export async function wrong(face: AvatarSession, chat: ChatSession, agent: AgentSession, error: AgentError): Promise<void> {
+export async function wrong(face: AvatarSession, chat: ChatSession, agent: AgentSession, either: AvatarSession | ChatSession, error: AgentError): Promise<void> {
   // --- Codes, reasons, states, phases
 
   // @ts-expect-error 1: a code that does not exist
@@ -92,10 +93,28 @@ export async function wrong(face: AvatarSession, chat: ChatSession, agent: Agent
   face.state = "connected"
   // @ts-expect-error 39: a chat does not speak
   await chat.speak("Hello")
+
+  // --- One of two kinds of session
+
+  // @ts-expect-error 40: an event that only one of them has
+  either.on("micStarted", () => {})
+  // @ts-expect-error 41: a field that the payload lacks
+  either.on("transcript", ({ content }) => content)
+  // @ts-expect-error 42: a state that neither has
+  either.once("stateChange", ({ state }) => state === "open")
+  // @ts-expect-error 43: also when it is awaited
+  await either.next("mediaReady")
+  // @ts-expect-error 44: or iterated over
+  either.stream("mediaReady")
+  // @ts-expect-error 45: or removed
+  either.off("mediaReady", () => {})
 }
 
+/** Compiles only with true for two types that are the same. */
+declare function equal<A, B>(same: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false): void
+
 /** The correct counterparts, which show that the wrong uses do not fail for another reason. */
-export async function right(face: AvatarSession, chat: ChatSession, agent: AgentSession, error: AgentError): Promise<void> {
+export async function right(face: AvatarSession, chat: ChatSession, agent: AgentSession, either: AvatarSession | ChatSession, all: AvatarSession | ChatSession | AgentSession, error: AgentError): Promise<void> {
   if (error.code === "capacity_unavailable" && error.phase === "join") return
   face.on("warning", ({ code, kind }) => code === "playback_blocked" && kind === "audio")
   face.on("ended", ({ reason }) => reason === "disconnect" || reason === "reconnect_failed")
@@ -111,6 +130,17 @@ export async function right(face: AvatarSession, chat: ChatSession, agent: Agent
   chat.onToolCall("any", ({ args, toolMetadata }) => [args["whatever"], toolMetadata.id])
   void (await agent.sendText("Hi", { mode: "chat" })).text
   const sent: boolean = await agent.sendText("Hi", { mode: "avatar" })
-  const either = await agent.sendText("Hi")
-  void [sent, typeof either === "object" ? either.text : either]
+  const answer = await agent.sendText("Hi")
+  void [sent, typeof answer === "object" ? answer.text : answer]
+  either.on("transcript", (transcript) => equal<typeof transcript, Transcript>(true))
+  either.once("stateChange", ({ state }) => equal<typeof state, AvatarState | ChatState>(true))
+  either.off("transcript", ({ text }: Transcript) => text)
+  all.on("ended", ({ reason }) => reason === "disconnect")
+  equal<Transcript, Awaited<ReturnType<typeof either.next<typeof either, "transcript">>>>(true)
+  for await (const { text } of all.stream("transcript")) text.trim()
+  // What only listens needs no more of a session.
+  const part: Pick<ChatSession, "on"> = chat
+  part.on("transcript", ({ text }) => text.trim())
+  const like: { on(event: "transcript", listener: (payload: { text: string }) => void): unknown } = face
+  void like
 }

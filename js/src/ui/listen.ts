@@ -3,7 +3,7 @@
  * `AvatarSession`, a `ChatSession`, an `AgentSession` and the fakes for tests.
  */
 export interface SessionLike {
-  on(event: never, listener: (payload: never) => void, options?: { signal?: AbortSignal }): unknown
+  on(event: never, listener: (payload: any) => void, options?: { signal?: AbortSignal }): unknown
 }
 
 /** The listeners that a part has added to sessions, which are removed together. */
@@ -14,7 +14,7 @@ export class Scope {
   listen<Events, Name extends keyof Events & string>(session: SessionLike, event: Name, listener: (payload: Events[Name]) => void): void {
     // One controller each: Node.js warns of a signal with more than ten listeners.
     const controller = new AbortController()
-    session.on(event as never, listener as (payload: never) => void, { signal: controller.signal })
+    session.on(event as never, listener, { signal: controller.signal })
     this.onEnd(() => controller.abort())
   }
 
