@@ -120,7 +120,7 @@ func TestContentSecurityPolicy(t *testing.T) {
 func TestRuntimeIsLoadedOnce(t *testing.T) {
 	s := newSite(t, "", "")
 	p := s.page(t)
-	p.Do(nil, `await Promise.all([a.load(), a.load(), failure(a.appInit({}))]); await a.load()`)
+	p.Do(nil, `await Promise.all([a.load(), a.load(), failure(a.appInit({token: "t", region: "moon"}))]); await a.load()`)
 	if n := s.count("/a/agentruntime.wasm"); n != 1 {
 		t.Errorf("fetched %d times", n)
 	}
@@ -163,9 +163,10 @@ func TestTwoCopiesLiveSideBySide(t *testing.T) {
 	p.Do(&codes, `
 		const b = await import("/b/index.js")
 		await Promise.all([a.load(), b.load()])
-		const both = [await failure(a.appInit({})), await failure(b.appInit({}))]
+		const moon = {token: "t", region: "moon"} // the program refuses it
+		const both = [await failure(a.appInit(moon)), await failure(b.appInit(moon))]
 		await a.dispose()
-		const rest = await failure(b.appInit({}))
+		const rest = await failure(b.appInit(moon))
 		return [...both, rest].map((e) => e.code + " " + e.real)`)
 	want := []string{"bad_request true", "bad_request false", "bad_request false"}
 	if !slices.Equal(codes, want) {
@@ -178,6 +179,7 @@ func TestAppInitChecksItsOptions(t *testing.T) {
 	for script, want := range map[string]string{
 		`{}`:                             "widgetId or a token",
 		`undefined`:                      "widgetId or a token",
+		`{widgetID: "w"}`:                "there is no option widgetID: did you mean widgetId?",
 		`{widgetId: 5}`:                  "options.widgetId must be a string, got number",
 		`{token: "t", signal: 5}`:        "signal must be an AbortSignal, got number",
 		`{token: "t", region: "moon"}`:   "nvp1",

@@ -1,9 +1,9 @@
 // Command typegen generates TypeScript and documents from Go. It reads the declarations and
 // comments of the events that sessions emit, of a turn in text and of the options, as syntax
-// trees, and the table of error codes. It writes js/src/events.ts, js/src/settings.ts and
-// js/src/codes.ts (the TypeScript types, and the table with which options are checked),
-// docs/events.md, docs/options.md and docs/errors.md, and the list of options of
-// example/playground.
+// trees, and the table of error codes. It writes js/src/events.ts, js/src/settings.ts,
+// js/src/names.ts and js/src/codes.ts (the TypeScript types, and the tables with which options
+// are checked), docs/events.md, docs/options.md and docs/errors.md, and the list of options
+// of example/playground.
 //
 // Run it with go generate ./runtime/event.
 package main
@@ -21,6 +21,7 @@ const (
 	docFile        = "docs/events.md"
 	optionsTypes   = "js/src/settings.ts"
 	optionsDocFile = "docs/options.md"
+	namesFile      = "js/src/names.ts"
 	codesFile      = "js/src/codes.ts"
 	codesDocFile   = "docs/errors.md"
 	playgroundFile = "example/playground/declared.js"
@@ -62,7 +63,7 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, optionsDoc, err := types.optionsFile()
+	options, names, optionsDoc, err := types.optionsFile()
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +74,6 @@ func generate(root string) (map[string]string, error) {
 	return map[string]string{
 		playgroundFile: playground,
 		typesFile:      text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
-		codesFile: codeTypes(), codesDocFile: codesDoc(),
+		namesFile: names, codesFile: codeTypes(), codesDocFile: codesDoc(),
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,27 +19,28 @@ import (
 type optionType struct {
 	dir, typ, name, extends string
 	checks                  string // the name of its table of checks; "" for no table
+	names                   string // the list that its names are in, one of those in namesFile
 	required                bool   // fields are optional only with omitempty
 }
 
 // optionTypes are the structs of options, each after those that it embeds.
 var optionTypes = []optionType{
 	{dir: "runtime/media", typ: "Credentials", name: "TurnCredentials", required: true},
-	{dir: "runtime/sessionend", typ: "Settings", name: "CompletionSettings", checks: "completionChecks"},
-	{dir: "runtime/session", typ: "Options", name: "SessionSettings", extends: "Injected", checks: "sessionChecks"},
+	{dir: "runtime/sessionend", typ: "Settings", name: "CompletionSettings", names: "sessionNames", checks: "completionChecks"},
+	{dir: "runtime/session", typ: "Options", name: "SessionSettings", names: "sessionNames", extends: "Injected", checks: "sessionChecks"},
 	{dir: "runtime/control", typ: "Limits", name: "Timeouts", checks: "timeoutChecks"},
-	{dir: "runtime/avatar", typ: "ActionPolicy", name: "AgentActions"},
-	{dir: "runtime/avatar", typ: "Options", name: "AvatarSettings", checks: "avatarChecks"},
-	{dir: "runtime/chat", typ: "Options", name: "ChatSettings", checks: "chatChecks"},
-	{dir: "runtime/agent", typ: "Options", name: "AgentSettings", checks: "agentChecks", extends: "Pick<ChatSettings, \"kind\">, " +
+	{dir: "runtime/avatar", typ: "ActionPolicy", name: "AgentActions", names: "actionNames"},
+	{dir: "runtime/avatar", typ: "Options", name: "AvatarSettings", names: "sessionNames", checks: "avatarChecks"},
+	{dir: "runtime/chat", typ: "Options", name: "ChatSettings", names: "sessionNames", checks: "chatChecks"},
+	{dir: "runtime/agent", typ: "Options", name: "AgentSettings", names: "sessionNames", checks: "agentChecks", extends: "Pick<ChatSettings, \"kind\">, " +
 		"Pick<AvatarSettings, \"conversationManagerUrl\" | \"srsBaseUrl\" | \"turnServerUrl\" | \"turnCredentials\">"},
-	{dir: "runtime/appinit", typ: "Config", name: "AppInitAddresses"},
+	{dir: "runtime/appinit", typ: "Config", name: "AppInitAddresses", names: "appInitNames"},
 	{dir: "runtime/visitor", typ: "Options", name: "VisitorSettings", checks: "visitorChecks"},
 	{dir: "runtime/visitor", typ: "Pager", name: "Pager"},
 	{dir: "runtime/visitor", typ: "ThreadQuery", name: "ThreadQuery"},
 	{dir: "runtime/visitor", typ: "MessageQuery", name: "MessageQuery"},
-	{dir: "runtime/chat", typ: "TurnOptions", name: "TurnSettings", checks: "turnChecks"},
-	{dir: "internal/page", typ: "turnOptions", name: "ConverseSettings", checks: "converseChecks", required: true},
+	{dir: "runtime/chat", typ: "TurnOptions", name: "TurnSettings", names: "turnNames", checks: "turnChecks"},
+	{dir: "internal/page", typ: "turnOptions", name: "ConverseSettings", names: "turnNames", checks: "converseChecks", required: true},
 }
 
 // option is one option as declared in TypeScript.
@@ -281,11 +283,42 @@ export type Check =
 type Promised<T> = T | Promise<T>
 `
 
-// optionsFile returns the texts of settings.ts and options.md.
-func (t *types) optionsFile() (text, doc string, err error) {
-	if err := t.nameOptions(); err != nil {
-		return "", "", err
+// namesFile returns the text of names.ts, in which the names of unknown options are looked
+// up. They are in a file of their own, because an element needs them before its session.
+func (t *types) namesFile(lists map[string][]string) (string, error) {
+	var b strings.Builder
+	b.WriteString("// Generated from the options of each session by \"go generate ./runtime/event\"; don't edit.\n")
+	reply, ok := t.module.packages["runtime/appinit"].types["Result"].expr.(*ast.StructType)
+	if !ok {
+		return "", fmt.Errorf("appinit.Result must be a struct")
 	}
+	for _, f := range reply.Fields.List {
+		tag, err := tagOf(f)
+		if err != nil {
+			return "", err
+		}
+		name, _, _ := strings.Cut(tag.Get("json"), ",")
+		lists["sessionNames"] = append(lists["sessionNames"], name)
+	}
+	for _, l := range []struct{ name, about string }{
+		{"sessionNames", "The options of sessions of every kind, and what else the reply of `appInit` has, which can be spread into them."},
+		{"actionNames", "The names in `agentActions`."},
+		{"appInitNames", "The addresses among the options of `appInit`."},
+		{"turnNames", "The options of a turn without a session, besides those of sessions."},
+	} {
+		slices.Sort(lists[l.name])
+		names := quoted(slices.Compact(lists[l.name]))
+		fmt.Fprintf(&b, "\n/** %s */\nexport const %s: readonly string[] = [\n  %s,\n]\n", l.about, l.name, strings.Join(names, ",\n  "))
+	}
+	return b.String(), nil
+}
+
+// optionsFile returns the texts of settings.ts, names.ts and options.md.
+func (t *types) optionsFile() (text, nameLists, doc string, err error) {
+	if err := t.nameOptions(); err != nil {
+		return "", "", "", err
+	}
+	lists := map[string][]string{}
 	written := len(t.order)
 	var b, tables, page strings.Builder
 	page.WriteString(optionsIntro)
@@ -293,7 +326,7 @@ func (t *types) optionsFile() (text, doc string, err error) {
 		d := t.module.packages[o.dir].types[o.typ]
 		list, extends, err := t.optionList(d, o.required)
 		if err != nil {
-			return "", "", err
+			return "", "", "", err
 		}
 		if o.extends != "" {
 			extends = append(extends, o.extends)
@@ -306,6 +339,9 @@ func (t *types) optionsFile() (text, doc string, err error) {
 		about = sentence(t.prose(about, d), d.name)
 		fmt.Fprintf(&b, "\n%sexport interface %s%s {\n", comment("", about), o.name, base)
 		for _, p := range list {
+			if o.names != "" {
+				lists[o.names] = append(lists[o.names], p.name)
+			}
 			fmt.Fprintf(&b, "%s  %s\n", comment("  ", p.full()), p.member())
 		}
 		b.WriteString("}\n")
@@ -336,7 +372,7 @@ func (t *types) optionsFile() (text, doc string, err error) {
 		{"runtime/visitor", "Transcript"},
 	} {
 		if err := t.useOf(name[0], name[1]); err != nil { // the arguments of functions among the options, and results of calls
-			return "", "", err
+			return "", "", "", err
 		}
 	}
 	for _, d := range t.order[written:] {
@@ -347,7 +383,7 @@ func (t *types) optionsFile() (text, doc string, err error) {
 	b.WriteString(filters(t.module.packages["runtime/visitor"]))
 	converse, err := t.module.load("runtime/converse")
 	if err != nil {
-		return "", "", err
+		return "", "", "", err
 	}
 	for _, l := range []struct{ name, goName, about string }{
 		{"capabilityNames", "capabilities", "Names of what an agent can be allowed to do."},
@@ -356,11 +392,12 @@ func (t *types) optionsFile() (text, doc string, err error) {
 	} {
 		values := converse.lists[l.goName]
 		if len(values) == 0 {
-			return "", "", fmt.Errorf("runtime/converse has no list %s", l.goName)
+			return "", "", "", fmt.Errorf("runtime/converse has no list %s", l.goName)
 		}
 		fmt.Fprintf(&b, "\n/** %s */\nexport const %s = [\n  %s,\n] as const\n", l.about, l.name, strings.Join(values, ",\n  "))
 	}
-	return optionsHeader + b.String() + tables.String(), page.String(), nil
+	nameLists, err = t.namesFile(lists)
+	return optionsHeader + b.String() + tables.String(), nameLists, page.String(), err
 }
 
 // filterTypes are the TypeScript types of a filter's values, by the names of the variables

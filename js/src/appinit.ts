@@ -1,6 +1,9 @@
+import { appInitNames } from "./names.js"
+import { bad, givenOf } from "./options.js"
 import type { Program } from "./program.js"
 import type { CallOptions } from "./session.js"
 import type { AppInitAddresses, AppInitResult } from "./settings.js"
+import { checkNames, injected } from "./unknown.js"
 
 export type { AppInitResult, AvatarPreview } from "./settings.js"
 
@@ -23,6 +26,7 @@ interface ByToken {
 /** Calls `appInit` in the program that find loads. */
 export async function requestInit(find: (wait: { signal: AbortSignal | undefined }) => Promise<Program>, options: AppInitOptions): Promise<AppInitResult> {
   const { signal, ...rest } = options ?? {}
+  checkInit(rest)
   const running = await find({ signal })
   const request = {
     ...rest,
@@ -31,6 +35,14 @@ export async function requestInit(find: (wait: { signal: AbortSignal | undefined
     ovpUrl: address(options?.ovpUrl),
   }
   return running.call((go) => go.appInit(signal, request) as Promise<AppInitResult>, signal)
+}
+
+/** Throws `bad_request` for unknown options, and without a widget and a token. */
+function checkInit(options: object): void {
+  const given = givenOf(options)
+  // What pages of the reference client pass to replace its parts is ignored here.
+  checkNames(given, ["widgetId", "token", ...appInitNames, ...injected])
+  if (!given["widgetId"] && !given["token"]) throw bad("a widgetId or a token is required")
 }
 
 /** Returns the text of a URL object; the Go program checks it. */

@@ -1,5 +1,7 @@
 import { givenOf, plainSession, type PlainOptions, type WithToken } from "./options.js"
+import { actionNames } from "./names.js"
 import { avatarChecks, type AvatarSettings } from "./settings.js"
+import { checkNames } from "./unknown.js"
 
 export { checkElement } from "./options.js"
 export type { AgentAction, AvatarSettings, SendInfo, TimeoutName } from "./settings.js"
@@ -21,6 +23,7 @@ export function plainAvatar(options: unknown): PlainOptions {
 }
 
 function policyOf(actions: NonNullable<AvatarSettings["agentActions"]>): PlainOptions {
+  checkNames(actions, actionNames, "agentActions.")
   const allowed = (value: unknown) => value !== "off" && value !== false
   const { navigate, genui, structuredDataForm, toolCall } = actions
   return {

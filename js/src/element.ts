@@ -6,6 +6,7 @@
 import { AgentElement } from "./element/agentelement.js"
 
 export { AgentElement } from "./element/agentelement.js"
+export type { Modes } from "./element/attributes.js"
 export { english, type Labels } from "./element/labels.js"
 export type { AgentElementEvents, AnySession, SessionOptions } from "./element/session.js"
 export type { Mode, Phase } from "./element/state.js"

@@ -1,6 +1,7 @@
 import type { Kickoff } from "./events.js"
 import { AgentError, localError } from "./errors.js"
 import { argTypes, capabilityNames, completionChecks, reservedVars, sessionChecks, timeoutChecks, type Check, type SessionSettings, type TokenKind } from "./settings.js"
+import { checkNames, injected, sessionOptions } from "./unknown.js"
 
 export { argTypes } from "./settings.js"
 export type { AuditActor, AuditEvent, CompletionSettings, Region, ResponseInfo, SessionSettings, TokenKind, TurnCredentials } from "./settings.js"
@@ -33,18 +34,6 @@ export type Capabilities = Partial<Record<CapabilityName, CapabilityState | unde
 
 /** Where the conversation service is. */
 export type Place = Pick<SessionSettings, "region" | "genieUrl" | "allowInsecureTransport">
-
-const injected = [
-  "socketFactory",
-  "rtcConstructor",
-  "rtcRtpReceiverConstructor",
-  "mediaStreamConstructor",
-  "fetch",
-  "getUserMedia",
-  "getAudioContext",
-  "now",
-  "transportFactories",
-] as const
 
 /** Options with which a page replaces parts of the reference client. This runtime refuses them with `bad_request`: it always uses its own parts. */
 export type Injected = { [Name in (typeof injected)[number]]?: undefined }
@@ -112,6 +101,7 @@ function checked(name: string, value: unknown, check: Check, given: PlainOptions
       return value
     case "limits":
       if (typeof value !== "object") throw bad(`${name} must be an object`)
+      checkNames(value as object, Object.keys(timeoutChecks), `${name}.`)
       return plainOf(givenOf(value), timeoutChecks)
   }
   const { is, called } = kinds[check]
@@ -131,9 +121,14 @@ const kinds = {
   function: { is: (value: unknown) => typeof value === "function", called: "a function" },
 }
 
+/** Throws `bad_request` for a name that is neither an option of a session nor one of more. */
+export function checkOptions(given: PlainOptions, more: readonly string[] = []): void {
+  refuseInjected(given)
+  checkNames(given, [...sessionOptions, ...more])
+}
+
 /** Checks the token and the service's address, and converts them. */
 export function plainPlace(given: PlainOptions): PlainOptions {
-  refuseInjected(given)
   const token = given["token"] ?? given["ks"]
   return { ...plainOf({ ...toldBy(token), ...given }, sessionChecks), token: tokenOf(token) }
 }
@@ -141,7 +136,7 @@ export function plainPlace(given: PlainOptions): PlainOptions {
 /** Checks the options that all sessions have and those in `checks`, and converts them. */
 export function plainSession(given: PlainOptions, checks: Readonly<Record<string, Check>>): PlainOptions {
   const { kickoff } = given
-  refuseInjected(given)
+  checkOptions(given)
   checkConversationKind(given)
   const token = given["token"] ?? given["ks"]
   const plain = plainOf({ ...toldBy(token), ...given }, completionChecks, sessionChecks, checks)

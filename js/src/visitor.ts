@@ -1,7 +1,7 @@
 import { localError } from "./errors.js"
 import type { SegmentType } from "./events.js"
 import { chatProgram } from "./load.js"
-import { givenOf, isArray, optionsOf, plainOf, plainPlace, readable, type PlainOptions, type WithToken } from "./options.js"
+import { checkOptions, givenOf, isArray, optionsOf, plainOf, plainPlace, readable, type PlainOptions, type WithToken } from "./options.js"
 import type { AsyncExport, StreamExport } from "./program.js"
 import type { CallOptions } from "./session.js"
 import { visitorChecks, type MessageQuery, type ThreadQuery, type ThreadTranscript, type VisitorSettings } from "./settings.js"
@@ -203,5 +203,7 @@ function checkKeys(what: string, given: object | null | undefined, known: readon
 
 /** Checks the access as the Go program does, and converts it. */
 function plainAccess(access: unknown): PlainOptions {
-  return plainPlace(plainOf(givenOf(access), visitorChecks))
+  const given = givenOf(access)
+  checkOptions(given)
+  return plainPlace(plainOf(given, visitorChecks))
 }

@@ -291,6 +291,22 @@ function told(t: TestContext, element: AgentAvatarElement) {
   return { errors, codes, lines }
 }
 
+test("modes as an array are the words of the attribute", () => {
+  const element = place()
+  element.modes = ["text", "face"]
+  assert.equal(element.getAttribute("modes"), "text face")
+  assert.equal(element.modes, "text face")
+  element.modes = null
+  assert.equal(element.hasAttribute("modes"), false)
+})
+
+test("a reply of appInit may have fields that are no options", async () => {
+  const element = place({}, { init: { ...init, legacyScreenShareEnabled: true } })
+  await element.start()
+  assert.equal(element.phase, "live")
+  assert.equal("legacyScreenShareEnabled" in program.options, false)
+})
+
 // Each way in which a start can fail: what the visitor reads, and what the page is told.
 const failures: {
   name: string
@@ -308,6 +324,15 @@ const failures: {
   { name: "a typo in microphone", attributes: { microphone: "clik" }, code: "bad_request", sentence: /not set up correctly/, line: /microphone must be one of start, click, none/ },
   { name: "a typo in preload", attributes: { preload: "always" }, code: "bad_request", sentence: /not set up correctly/, line: /preload must be one of/ },
   { name: "a typo in captions", attributes: { captions: "no" }, code: "bad_request", sentence: /not set up correctly/, line: /captions must be/ },
+  {
+    name: "a typo in options",
+    attributes: { "widget-id": "w" },
+    properties: { options: { disclosureTxt: "An AI" } },
+    prepare: () => void (program.initError = new AgentError({ code: "error", detail: "requested" })),
+    code: "bad_request",
+    sentence: /not set up correctly/,
+    line: /there is no option options\.disclosureTxt: did you mean options\.disclosureText\?/,
+  },
   {
     name: "a token function that throws",
     properties: { token: () => assert.fail("no token today") },

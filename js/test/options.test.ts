@@ -4,8 +4,11 @@ import { test } from "node:test"
 import { plainAgent, type AgentOptions } from "../src/agentoptions.js"
 import { plainAvatar, type AvatarOptions } from "../src/avataroptions.js"
 import { plainChat, type ChatOptions } from "../src/chatoptions.js"
+import { requestInit, type AppInitOptions, type AppInitResult } from "../src/appinit.js"
+import { converse } from "../src/converse.js"
 import { AgentError } from "../src/errors.js"
 import { checkSchema, tokenOf } from "../src/options.js"
+import { visitor } from "../src/visitor.js"
 
 interface Case {
   name: string
@@ -190,6 +193,58 @@ test("an agent's transports have what is shared, and what is their own before it
     ["shared", "th-1", undefined, { text: "Hi", echo: true, sent: false }, "warn", 5, own],
   )
   assert.deepEqual([plain["capabilities"], avatar["capabilities"], chat["capabilities"]], [{ show_link: "on" }, undefined, { show_link: "off" }])
+})
+
+test("a name that is no option is refused, with the name that may be meant", () => {
+  const shared = { token: "t", kind: undefined, tokn: undefined, videoElm: null }
+  for (const check of [plainAvatar, plainChat, plainAgent]) {
+    assert.equal(refusal(shared, check), "", "what is undefined is not there")
+    assert.throws(() => check({ tokn: "t" }), { code: "bad_request", detail: "there is no option tokn: did you mean token?" })
+    assert.throws(() => check({ token: "t", threadid: "th" }), { detail: "there is no option threadid: did you mean threadId?" })
+    assert.throws(() => check({ token: "t", colour: "red" }), { detail: "there is no option colour" })
+    // Symbols and what is inherited are no options.
+    assert.equal(refusal(Object.assign(Object.create({ inherited: 1 }), { token: "t", [Symbol("own")]: 1 }), check), "")
+  }
+  assert.throws(() => plainAgent({ token: "t", avatar: { micStartMod: "deferred" } }), { detail: "there is no option micStartMod: did you mean micStartMode?" })
+  assert.throws(() => plainAgent({ token: "t", chat: { onErorSegment: "warn" } }), { detail: "there is no option onErorSegment: did you mean onErrorSegment?" })
+  assert.throws(() => plainAvatar({ token: "t", timeouts: { firstframe: 1 } }), { detail: "there is no option timeouts.firstframe: did you mean timeouts.firstFrame?" })
+  assert.throws(() => plainAvatar({ token: "t", agentActions: { navigte: "off" } }), { detail: "there is no option agentActions.navigte: did you mean agentActions.navigate?" })
+  assert.throws(() => visitor({ token: "t", gneieUrl: "https://genie.example" } as never), { detail: "there is no option gneieUrl: did you mean genieUrl?" })
+  assert.throws(() => converse({ token: "t", userMessage: "Hi", modelTyp: "fast" } as never), { detail: "there is no option modelTyp: did you mean modelType?" })
+})
+
+test("every option of every kind of session is known, and the whole reply of appInit", () => {
+  // One object for several kinds may have options that only one of them uses.
+  const all = { videoEl: null, micStartMode: "deferred", onErrorSegment: "warn", idleTimeoutMs: 5, noiseProcessor: () => {}, micConstraints: false, debug: false }
+  const reply: Required<AppInitResult> = {
+    partnerId: "7",
+    ks: "t",
+    kind: "widget",
+    conversationManagerUrl: "https://talk.example",
+    srsBaseUrl: "https://media.example",
+    turnServerUrl: "relay.example",
+    turnCredentials: { username: "u", credential: "c", expiry: 1 },
+    avatars: [],
+    widgetConfig: {},
+    embedConfig: {},
+    genieUrl: "https://genie.example",
+  }
+  for (const check of [plainAvatar, plainChat, plainAgent]) assert.equal(refusal({ ...reply, ...all }, check), "")
+  assert.equal(typeof visitor({ ...reply, ...all }), "object")
+  converse({ ...reply, userMessage: "Hi", forceExperience: "markdown", modelType: "fast", sse: true, capabilities: {}, requestVars: {}, signal: new AbortController().signal })
+})
+
+test("appInit refuses what it does not know, and a call without a widget and a token, and loads nothing", async () => {
+  const init = (options: unknown) => requestInit(() => assert.fail("a program was loaded"), options as AppInitOptions)
+  await assert.rejects(init({ widgetID: "w" }), { code: "bad_request", detail: "there is no option widgetID: did you mean widgetId?" })
+  await assert.rejects(init({ widgetId: "w", genieURL: "https://genie.example" }), { detail: "there is no option genieURL: did you mean genieUrl?" })
+  for (const options of [undefined, null, {}, { widgetId: "" }, { widgetId: undefined, region: "nvp1" }]) await assert.rejects(init(options), { code: "bad_request", detail: "a widgetId or a token is required" })
+  let loads = 0
+  const loaded = Promise.reject(new AgentError({ code: "load_failed" }))
+  for (const options of [{ widgetId: "w", fetch: () => {}, region: undefined }, { token: "t", signal: new AbortController().signal, allowInsecureTransport: true, ovpUrl: "https://ovp.example" }]) {
+    await assert.rejects(requestInit(() => (loads++, loaded), options as AppInitOptions), { code: "load_failed" })
+  }
+  assert.equal(loads, 2)
 })
 
 test("an agent's mode is one of two", () => {

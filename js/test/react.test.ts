@@ -61,7 +61,7 @@ async function until(what: string, fits: () => boolean): Promise<void> {
 }
 
 /** A component with the hook, and what the hook returned last. */
-function rig(agent: FakeAgent, more: AvatarHookOptions = {}) {
+function rig(agent: FakeAgent, more: Partial<AvatarHookOptions> = {}) {
   const sessions: FakeAvatarSession[] = []
   const seen: { hook?: AvatarHook; renders: number } = { renders: 0 }
   const Talk = (props: Partial<AvatarHookOptions>): ReactElement => {
@@ -75,7 +75,7 @@ function rig(agent: FakeAgent, more: AvatarHookOptions = {}) {
       },
       ...more,
       ...props,
-    })
+    } as AvatarHookOptions)
     return createElement("p", null, seen.hook.state)
   }
   return { Talk, sessions, seen, hook: () => seen.hook! }
@@ -204,15 +204,30 @@ test("chats and agent sessions have the same life", async (t) => {
   assert.deepEqual([seen.chat!.error, seen.both!.error], [null, null])
 })
 
+test("a hook that does not know its agent, or an option, says so at connect, before anything is requested", async (t) => {
+  const { Talk, hook, sessions } = rig(new FakeAgent())
+  const { render } = await page(t)
+  await render(createElement(Talk, { init: undefined }))
+  await act(() => assert.rejects(hook().connect(), { code: "bad_request", detail: "a widgetId or a token is required" }))
+  assert.equal(hook().error?.code, "bad_request")
+  let asked = 0
+  await render(createElement(Talk, { init: () => (asked++, init), micStartMod: "deferred" } as object))
+  await act(() => assert.rejects(hook().connect(), { code: "bad_request", detail: "there is no option micStartMod: did you mean micStartMode?" }))
+  assert.deepEqual([asked, sessions.length], [0, 0])
+  await render(createElement(Talk, { init: { ...init, legacyScreenShareEnabled: true } as typeof init, micStartMod: undefined } as object))
+  await act(() => hook().connect())
+  assert.equal(hook().state, "connected")
+})
+
 test("components are the elements, with attributes, properties and listeners", async (t) => {
   const { render, body } = await page(t)
   const heard: unknown[] = []
   const token = async () => "own"
   const labels = { start: "Los" }
-  const draw = (more: object) => createElement(AgentAvatar, { widgetId: "w", muted: true, microphone: "click", token, labels, className: "hero", on: { phaseChange: ({ phase }) => heard.push(phase) }, ...more })
+  const draw = (more: object) => createElement(AgentAvatar, { widgetId: "w", modes: ["face", "text"], muted: true, microphone: "click", token, labels, className: "hero", on: { phaseChange: ({ phase }) => heard.push(phase) }, ...more })
   await render(draw({}))
   const element = body.querySelector("agent-avatar") as HTMLElement & { token?: unknown; labels?: unknown }
-  assert.deepEqual([...element.attributes].map(({ name, value }) => [name, value]).filter(([name]) => name !== "phase").sort(), [["class", "hero"], ["microphone", "click"], ["muted", ""], ["widget-id", "w"]])
+  assert.deepEqual([...element.attributes].map(({ name, value }) => [name, value]).filter(([name]) => name !== "phase").sort(), [["class", "hero"], ["microphone", "click"], ["modes", "face text"], ["muted", ""], ["widget-id", "w"]])
   assert.equal(element.token, token)
   assert.equal(element.labels, labels)
   element.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: "live" } }))

@@ -1,9 +1,11 @@
 // Uses that must not compile: `npm run check` fails when one of them does compile. Nothing
 // here is run.
-import { type AgentError, AgentSession, appInit, AvatarSession, ChatSession, converse, load, MIC_ERROR_CODES, type ErrorCode } from "../src/index.js"
+import { type AgentError, AgentSession, appInit, AvatarSession, ChatSession, converse, load, MIC_ERROR_CODES, visitor, type ErrorCode } from "../src/index.js"
+import type { AgentAvatarElement } from "../src/element.js"
 import type { AvatarState, ChatState, Transcript } from "../src/events.js"
+import { AgentAvatar, AgentChat, useAgentSession, useAvatarSession, useChatSession } from "../src/react.js"
 
-export async function wrong(face: AvatarSession, chat: ChatSession, agent: AgentSession, either: AvatarSession | ChatSession, error: AgentError): Promise<void> {
+export async function wrong(face: AvatarSession, chat: ChatSession, agent: AgentSession, either: AvatarSession | ChatSession, error: AgentError, element: AgentAvatarElement): Promise<void> {
   // --- Codes, reasons, states, phases
 
   // @ts-expect-error 1: a code that does not exist
@@ -108,13 +110,66 @@ export async function wrong(face: AvatarSession, chat: ChatSession, agent: Agent
   either.stream("mediaReady")
   // @ts-expect-error 45: or removed
   either.off("mediaReady", () => {})
+
+  // --- React
+
+  // @ts-expect-error 46: a hook that does not know its agent
+  useAvatarSession({})
+  // @ts-expect-error 47: nor with options
+  useChatSession({ region: "nvp1", autoConnect: true })
+  // @ts-expect-error 48: of every kind
+  useAgentSession({ mode: "chat" })
+  // @ts-expect-error 49: an option that does not exist
+  useAvatarSession({ widgetId: "w", videoElement: null })
+  // @ts-expect-error 50: an option of another kind of session
+  useChatSession({ widgetId: "w", videoEl: null })
+  // @ts-expect-error 51: a typo in modes
+  AgentAvatar({ widgetId: "w", modes: "fcae" })
+  // @ts-expect-error 52: in an array too
+  AgentAvatar({ widgetId: "w", modes: ["face", "txt"] })
+  // @ts-expect-error 53: a value that preload does not have
+  AgentChat({ widgetId: "w", preload: "always" })
+  // @ts-expect-error 54: nor microphone
+  AgentAvatar({ widgetId: "w", microphone: "clik" })
+  // @ts-expect-error 55: nor captions
+  AgentAvatar({ widgetId: "w", captions: false })
+  // @ts-expect-error 56: an option in the element's options
+  AgentChat({ widgetId: "w", options: { threadid: "t" } })
+
+  // --- Elements
+
+  // @ts-expect-error 57: a typo in modes
+  element.modes = "face, text"
+  // @ts-expect-error 58: a value that microphone does not have
+  element.microphone = "on"
+  // @ts-expect-error 59: an option that does not exist
+  element.options = { disclosureTxt: "An AI" }
+
+  // --- Names that are no options, beside those that are needed
+
+  // @ts-expect-error 60
+  void new AvatarSession({ ks: "t", tokn: "t" })
+  // @ts-expect-error 61
+  void new ChatSession({ token: "t", capabilites: {} })
+  // @ts-expect-error 62
+  void new AgentSession({ token: "t", videoEl: null })
+  // @ts-expect-error 63
+  void new AgentSession({ token: "t", chat: { onErorSegment: "warn" } })
+  // @ts-expect-error 64
+  void new AvatarSession({ token: "t", agentActions: { navigte: "off" } })
+  // @ts-expect-error 65
+  await appInit({ widgetId: "w", genieURL: "https://genie.example" })
+  // @ts-expect-error 66
+  converse({ token: "t", userMessage: "Hi", modelTyp: "fast" })
+  // @ts-expect-error 67
+  visitor({ token: "t", gneieUrl: "https://genie.example" })
 }
 
 /** Compiles only with true for two types that are the same. */
 declare function equal<A, B>(same: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false): void
 
 /** The correct counterparts, which show that the wrong uses do not fail for another reason. */
-export async function right(face: AvatarSession, chat: ChatSession, agent: AgentSession, either: AvatarSession | ChatSession, all: AvatarSession | ChatSession | AgentSession, error: AgentError): Promise<void> {
+export async function right(face: AvatarSession, chat: ChatSession, agent: AgentSession, either: AvatarSession | ChatSession, all: AvatarSession | ChatSession | AgentSession, error: AgentError, element: AgentAvatarElement): Promise<void> {
   if (error.code === "capacity_unavailable" && error.phase === "join") return
   face.on("warning", ({ code, kind }) => code === "playback_blocked" && kind === "audio")
   face.on("ended", ({ reason }) => reason === "disconnect" || reason === "reconnect_failed")
@@ -143,4 +198,11 @@ export async function right(face: AvatarSession, chat: ChatSession, agent: Agent
   part.on("transcript", ({ text }) => text.trim())
   const like: { on(event: "transcript", listener: (payload: { text: string }) => void): unknown } = face
   void like
+  useAvatarSession({ widgetId: "w", region: "frp2", autoConnect: true, videoEl: { current: null }, micStartMode: "deferred" })
+  useChatSession({ token: async () => "t", onErrorSegment: "warn" })
+  useAgentSession({ init: async () => ({ ks: "t" }), mode: "chat", avatar: { micStartMode: "deferred" } })
+  for (const modes of ["face", "text", "face text", "text face", ["face", "text"], undefined] as const) AgentAvatar({ widgetId: "w", modes, preload: "hover", microphone: "none", captions: "off" })
+  element.modes = ["text", "face"]
+  element.modes = null
+  element.preload = "auto"
 }

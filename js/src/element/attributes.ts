@@ -1,4 +1,5 @@
 import { localError } from "../errors.js"
+import type { Mode } from "./state.js"
 
 /** The attributes of an element, by the name of the property that reflects each. */
 export const attributes = {
@@ -21,22 +22,33 @@ export const attributes = {
   ovpUrl: "ovp-url",
 } as const
 
-/** The properties that reflect attributes: their text, or null. Setting null removes the attribute. */
-export type AttributeProperties = { [Name in Exclude<keyof typeof attributes, "muted">]: string | null } & {
-  muted: boolean
-}
-
 /** The values of attributes that have only a few. */
-const values: Partial<Record<string, readonly string[]>> = {
+const values = {
   preload: ["none", "hover", "auto"],
   microphone: ["start", "click", "none"],
   captions: ["on", "off"],
+} as const
+const modes: readonly string[] = ["face", "text"] satisfies Mode[]
+
+/** The modes of an element: one, or both with the one to begin with first. */
+export type Modes = Mode | "face text" | "text face" | readonly Mode[]
+
+/** The types of the attributes' values, by the names of the properties. */
+export type AttributeValues = {
+  [Name in keyof typeof attributes]: Name extends keyof typeof values ? (typeof values)[Name][number] : Name extends "modes" ? Modes : Name extends "muted" ? boolean : string
 }
-const modes = ["face", "text"]
+
+/** The properties that reflect attributes: their text, or null. Setting null removes the attribute. */
+export type AttributeProperties = { [Name in Exclude<keyof typeof attributes, "muted" | "modes">]: AttributeValues[Name] | null } & {
+  muted: boolean
+  get modes(): string | null
+  /** An array is joined to a text. */
+  set modes(modes: Modes | null)
+}
 
 /** Throws `bad_request` for an attribute with a value that it can't have. */
 export function checkAttributes(element: HTMLElement): void {
-  for (const [name, allowed = []] of Object.entries(values)) {
+  for (const [name, allowed] of Object.entries<readonly string[]>(values)) {
     const value = element.getAttribute(name)
     if (value !== null && !allowed.includes(value)) throw wrong(name, `one of ${allowed.join(", ")}`, value)
   }
@@ -48,6 +60,9 @@ const wrong = (name: string, allowed: string, value: string) => localError("bad_
 
 /** The words of an attribute, without repetitions. */
 export const words = (text: string | null): string[] | undefined => (text === null ? undefined : [...new Set(text.split(/\s+/).filter(Boolean))])
+
+/** The text of an attribute's value. */
+export const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(" ") : String(value))
 
 /** Adds the properties of the attributes to a class. */
 export function reflect(prototype: HTMLElement): void {
@@ -61,7 +76,7 @@ export function reflect(prototype: HTMLElement): void {
       set(this: HTMLElement, value: unknown) {
         if (name === "muted") this.toggleAttribute(attribute, Boolean(value))
         else if (value == null) this.removeAttribute(attribute)
-        else this.setAttribute(attribute, String(value))
+        else this.setAttribute(attribute, textOf(value))
       },
     })
   }

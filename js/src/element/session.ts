@@ -6,6 +6,7 @@ import type { ChatSettings } from "../chatoptions.js"
 import type { ChatSession } from "../chatsession.js"
 import { localError, messageOf } from "../errors.js"
 import type { AgentState, AvatarEvents, AvatarState, ChatState, ChatTurn } from "../events.js"
+import { knownReply } from "../unknown.js"
 import type { Mode, Phase } from "./state.js"
 
 /** The session of an element, whose kind depends on `modes`. */
@@ -55,7 +56,7 @@ const capabilities = { show_link: "on", video_gallery: "on", external_video: "on
 
 /** Makes the session, which is not connected yet. */
 export async function makeSession({ modes, video, microphone, init, options, disclosure }: Plan): Promise<AnySession> {
-  const common = { ...init, ...options }
+  const common = { ...knownReply(init), ...options }
   const chat = { capabilities: { ...capabilities, ...options.capabilities } }
   const avatar = {
     videoEl: video,

@@ -1,17 +1,15 @@
 import { createElement, useEffect, useImperativeHandle, useRef, type HTMLAttributes, type ReactElement, type ReactNode, type Ref } from "react"
 import type { AgentAvatarElement, AgentChatElement, AgentElementEvents, Labels, SessionOptions } from "../element.js"
 import type { AgentElement } from "../element/agentelement.js"
-import { attributes } from "../element/attributes.js"
+import { attributes, textOf, type AttributeValues } from "../element/attributes.js"
 import type { AppInitResult } from "../appinit.js"
 import type { Token } from "../options.js"
 import type { Source } from "../source.js"
 
 /** The attributes of an element, by their properties' names. */
-type Attributes = { [Name in Exclude<keyof typeof attributes, "muted" | "widgetId">]?: string | undefined }
+type Attributes = { [Name in keyof AttributeValues]?: AttributeValues[Name] | undefined }
 
 interface Props<Element> extends Attributes, Omit<HTMLAttributes<Element>, keyof Attributes> {
-  widgetId?: string | undefined
-  muted?: boolean | undefined
   /** A token that a server made for this visitor; also as a promise, or a function that is called at every start. */
   token?: Source<Token> | undefined
   /** The reply of `appInit`, when a server has requested it. */
@@ -73,7 +71,7 @@ function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, c
   // After the properties and listeners. On a server this does not run.
   useEffect(() => void import("../element.js"), [])
   const given: Record<string, unknown> = { ref: element }
-  for (const [name, value] of Object.entries(rest)) given[Object.hasOwn(attributes, name) ? attributes[name as keyof typeof attributes] : name] = value
+  for (const [name, value] of Object.entries(rest)) given[Object.hasOwn(attributes, name) ? attributes[name as keyof typeof attributes] : name] = name === "modes" && value ? textOf(value) : value
   if (className !== undefined) given["class"] = className
   if (typeof given["muted"] === "boolean") given["muted"] = given["muted"] ? "" : undefined
   return createElement(tag, given, children)

@@ -11,7 +11,8 @@ import type { AgentError } from "../errors.js"
 import type { AgentMode, AgentState, AvatarMode, AvatarState, ChatState } from "../events.js"
 import { appInit } from "../full.js"
 import { tokenTextOf, valueOf } from "../source.js"
-import { Store, type Actions, type AnySession, type Kind, type Life, type Place, type Snapshot } from "./store.js"
+import { checkNames, knownReply, sessionOptions } from "../unknown.js"
+import { Store, type Access, type Actions, type AnySession, type Kind, type Life, type Place, type Snapshot } from "./store.js"
 
 /** An element, or the ref of one. */
 type Target = HTMLMediaElement | null | RefObject<HTMLMediaElement | null>
@@ -221,18 +222,19 @@ function avatarActions(store: Store<AvatarSession, AvatarValues>): AvatarActions
 
 // --- Options
 
-/** Splits the options of a hook into those of the session and those that select the agent. */
-function split(options: Place & Targets & { [Name in keyof Life<unknown>]?: unknown }): { settings: Record<string, unknown>; place: Place } {
+/** Splits the options of a hook into those of the session and those that select the agent. Throws `bad_request` for unknown ones. */
+function split(options: Access & Targets & { [Name in keyof Life<unknown>]?: unknown }): { settings: Record<string, unknown>; place: Access } {
   const { widgetId, token, init, agenticUrl, genieUrl, ovpUrl, videoEl, audioEl, autoConnect, onSession, createSession, ...settings } = options
+  checkNames(settings, sessionOptions)
   return { settings, place: { widgetId, token, init, agenticUrl, genieUrl, ovpUrl, ...pick(settings, "region"), ...pick(settings, "allowInsecureTransport") } }
 }
 
 const pick = (from: Record<string, unknown>, name: string) => (from[name] === undefined ? {} : { [name]: from[name] })
 
 /** What a session needs to connect. */
-async function initOf(place: Place, request: (options: AppInitOptions) => Promise<AppInitResult>, signal: AbortSignal): Promise<object> {
+async function initOf(place: Access, request: (options: AppInitOptions) => Promise<AppInitResult>, signal: AbortSignal): Promise<object> {
   const { init, token, ...rest } = place
-  if (init !== undefined) return valueOf(init)
+  if (init !== undefined) return knownReply(await valueOf(init))
   const given = { ...rest, token: await tokenTextOf(token), signal }
   return request(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as unknown as AppInitOptions)
 }

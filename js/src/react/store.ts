@@ -4,8 +4,8 @@ import type { Token } from "../options.js"
 import type { DisconnectOptions } from "../session.js"
 import type { Source } from "../source.js"
 
-/** Which agent to use: what `appInit` needs, or its reply. */
-export interface Place {
+/** What `appInit` needs, or its reply. */
+export interface Access {
   /** The public id of the agent's widget. */
   widgetId?: string | undefined
   /** A token that a server made for this visitor, in place of the widget's; also as a promise, or a function that is called at every connect. */
@@ -16,6 +16,11 @@ export interface Place {
   genieUrl?: string | URL | undefined
   ovpUrl?: string | URL | undefined
 }
+
+type Needs<Name extends keyof Access> = { [Needed in Name]: NonNullable<Access[Needed]> }
+
+/** Which agent to use: at least one of `widgetId`, `token` and `init`. */
+export type Place = Access & (Needs<"widgetId"> | Needs<"token"> | Needs<"init">)
 
 /** The options of a hook besides those of its session. */
 export interface Life<Session> {
