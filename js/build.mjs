@@ -16,6 +16,7 @@ import { build } from "esbuild"
 import { glue, wasmExec } from "./glue.mjs"
 import { absoluteNames } from "./links.mjs"
 import { link, UntestedVersion } from "../tools/wasm/link/link.mjs"
+import { goParts, notices, npmParts } from "./notices.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = dirname(here)
@@ -40,7 +41,8 @@ if (process.argv[2] !== "sizes") {
   const rests = await Promise.all(Object.entries(programs).map(([name, command]) => wasm(name, command)))
   const kept = rests.flatMap(({ file }) => file ?? [])
   for (const name of readdirSync(dist)) if (/\.rest-/.test(name) && !kept.some((file) => name.startsWith(file))) rmSync(join(dist, name))
-  await modules(Object.fromEntries(rests.map(({ name, file }) => [name, file])))
+  const inputs = await modules(Object.fromEntries(rests.map(({ name, file }) => [name, file])))
+  writeFileSync(join(dist, "THIRD-PARTY-NOTICES.txt"), licences(inputs))
 }
 const tooLarge = counting || cold ? [] : Object.keys(programs).filter((name) => !checkSize(name))
 process.exitCode = tooLarge.length > 0 ? 1 : 0
@@ -57,7 +59,7 @@ function types() {
 
 /**
  * Writes a module for each entry, and shared chunks: a page that imports two entries
- * gets one copy of each class and one runtime.
+ * gets one copy of each class and one runtime. Returns the files that are in them.
  */
 async function modules(rests) {
   // Bundlers copy a file whose literal name they find; that of a second part has a checksum.
@@ -93,21 +95,21 @@ async function modules(rests) {
     metafile: true,
   })
   // Built separately, without shared chunks, because bundlers copy a worker as one file.
-  await build({ ...options, entryPoints: ["src/warmupworker.ts"] })
+  const worker = await build({ ...options, entryPoints: ["src/warmupworker.ts"], metafile: true })
   copyFileSync(join(here, "src", "ui", "ui.css"), join(dist, "ui.css"))
-  licences(Object.keys(metafile.inputs))
+  return [metafile, worker.metafile].flatMap(({ inputs }) => Object.keys(inputs))
 }
 
-/** Writes the licences of the packages whose files are part of the modules. */
+/** The licences of what is in the modules, whose files are given, and in the programs. */
 function licences(inputs) {
-  const packages = new Set(inputs.map((path) => path.match(/^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//)?.[1]).filter(Boolean))
-  const texts = [...packages].sort().map((path) => {
-    const { name, version } = JSON.parse(readFileSync(join(here, path, "package.json"), "utf8"))
-    const file = readdirSync(join(here, path)).find((name) => /^licen[cs]e/i.test(name))
-    if (file === undefined) throw new Error(`${path} has no licence file`)
-    return `${name} ${version}\n\n${readFileSync(join(here, path, file), "utf8").trim()}\n`
-  })
-  writeFileSync(join(dist, "licences.txt"), `The modules contain parts of these packages.\n\n${texts.join("\n---\n\n")}`)
+  const go = (...args) => execFileSync(join(root, "tools", "wasm", "env"), ["go", ...args], { cwd: root, encoding: "utf8" })
+  const { parts, replaced } = goParts(go, Object.values(programs), join(root, "tools", "wasm", "stubs"))
+  const about = `agentruntime has the licence of its file LICENSE. Its modules and its programs (${Object.keys(programs).join(", ")}) contain what
+follows, each with its own licence.
+
+The programs contain no code of these modules, to which pion/webrtc refers for types only; agentruntime's own declarations are in
+their place: ${replaced.join(", ")}.`
+  return notices(about, [...parts, ...npmParts(inputs.map((path) => join(here, path)))])
 }
 
 /** Builds a command for the page, in one part or two, and their compressed forms. */

@@ -2,9 +2,11 @@ package fresh
 
 import (
 	"context"
+	"debug/buildinfo"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/browsertest"
@@ -33,6 +35,7 @@ func TestPagesOwnTests(t *testing.T) {
 	}
 	p := &project{t, ctx, "../.."}
 	p.run("node", "js/local/build.mjs", runtime.GOOS+"-"+arch)
+	wantNotices(t, "../../build/packages/agentruntime-local-"+runtime.GOOS+"-"+arch)
 	packages, err := filepath.Glob("../../build/packages/*.tgz")
 	if err != nil || len(packages) != 2 {
 		t.Fatalf("packages %q, %v", packages, err)
@@ -53,4 +56,36 @@ func TestPagesOwnTests(t *testing.T) {
 	p.run("npm", "test")
 	t.Setenv("CHROME", chrome)
 	p.run("npm", "run", "e2e")
+}
+
+// wantNotices checks that the package of the local service's program, in dir, has the
+// licence of every module that is linked into the program.
+func wantNotices(t *testing.T, dir string) {
+	t.Helper()
+	notices, err := os.ReadFile(filepath.Join(dir, "THIRD-PARTY-NOTICES.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := "localservice"
+	if runtime.GOOS == "windows" {
+		file += ".exe"
+	}
+	info, err := buildinfo.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(info.Deps) < 10 {
+		t.Errorf("the program has %d modules of others", len(info.Deps))
+	}
+	parts := []string{"Go " + strings.TrimPrefix(info.GoVersion, "go")}
+	for _, m := range info.Deps {
+		parts = append(parts, m.Path+" "+m.Version)
+	}
+	for _, part := range parts {
+		_, text, found := strings.Cut(string(notices), "\n"+part+"\n")
+		text, _, _ = strings.Cut(text, "\n"+strings.Repeat("-", 80)+"\n")
+		if !found || !strings.Contains(text, "Copyright") && !strings.Contains(text, "Permission") {
+			t.Errorf("there is no notice of %s", part)
+		}
+	}
 }

@@ -4,11 +4,12 @@
 //
 // The pages contain the package agentruntime as it was built in js/dist.
 
-import { execFile } from "node:child_process"
+import { execFile, execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { goParts, notices } from "../notices.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, "..", "..")
@@ -48,10 +49,14 @@ async function programPackage(platform) {
     repository: manifest.repository,
     os: [os],
     cpu: [cpu],
-    files: [file],
+    files: [file, "THIRD-PARTY-NOTICES.txt"],
   })
   // Without cgo: the database is a translation to Go.
   const env = { ...process.env, ...platforms[platform], CGO_ENABLED: "0" }
+  const go = (...args) => execFileSync("go", args, { cwd: root, env, encoding: "utf8" })
+  const { parts } = goParts(go, ["./cmd/localservice"], join(root, "tools", "wasm", "stubs"))
+  const about = `${manifest.name} has the licence of its file LICENSE. Its program contains what follows, each with its own licence.`
+  writeFileSync(join(dir, "THIRD-PARTY-NOTICES.txt"), notices(about, parts))
   await run("go", ["build", ...trim, "-ldflags", "-s -w", "-o", join(dir, file), "./cmd/localservice"], { cwd: root, env })
   return dir
 }

@@ -49,7 +49,7 @@ const textOf = (name: string) => readFileSync(join(published.dir, name), "utf8")
 
 test("the package has its licence and README, every form of the files, and nothing of the examples", () => {
   const names = readdirSync(published.dir, { recursive: true }).map((name) => String(name).replaceAll("\\", "/"))
-  for (const name of ["LICENSE", "README.md", "package.json", "dist/index.js", "dist/index.d.ts", "dist/chat.wasm", "dist/chat.wasm.br", "dist/agentruntime.wasm.gz"]) {
+  for (const name of ["LICENSE", "README.md", "package.json", "dist/index.js", "dist/index.d.ts", "dist/chat.wasm", "dist/chat.wasm.br", "dist/agentruntime.wasm.gz", "dist/THIRD-PARTY-NOTICES.txt"]) {
     assert.ok(names.includes(name), name)
   }
   assert.deepEqual(names.filter((name) => name.includes("example")), [])
