@@ -55,6 +55,7 @@ function types() {
     const file = join(dist, name)
     writeFileSync(file, absoluteNames(readFileSync(file, "utf8")))
   }
+  writeFileSync(join(dist, "ui.css.d.ts"), "export {}\n") // for import "agentruntime/ui.css"
 }
 
 /**

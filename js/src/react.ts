@@ -14,5 +14,6 @@ export {
   type ChatHook,
   type ChatHookOptions,
 } from "./react/hooks.js"
+export type { AgentTag } from "./jsx.js" // with it, TSX knows the tags
 export type { Actions, Place, Snapshot } from "./react/store.js"
 export type { Source } from "./source.js"

@@ -331,7 +331,7 @@ const failures: {
     prepare: () => void (program.initError = new AgentError({ code: "error", detail: "requested" })),
     code: "bad_request",
     sentence: /not set up correctly/,
-    line: /there is no option options\.disclosureTxt: did you mean options\.disclosureText\?/,
+    line: /there is no option disclosureTxt: did you mean disclosureText\?/,
   },
   {
     name: "a token function that throws",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
@@ -111,6 +111,38 @@ test("a strict page of ES2022 can use the types", () => {
   }
 })
 
+test("a project has the types of the style sheet and of the tags, in each framework", () => {
+  const project = mkdtempSync(join(tmpdir(), "agentruntime-project-"))
+  try {
+    const modules = join(project, "node_modules")
+    mkdirSync(join(modules, "@types"), { recursive: true })
+    cpSync(published.dir, join(modules, "agentruntime"), { recursive: true, filter: (name) => !/\.(wasm|gz|br|map)$/.test(name) })
+    for (const name of ["react", "@types/react", "svelte", "vue"]) symlinkSync(fileURLToPath(new URL("node_modules/" + name, root)), join(modules, name), "junction")
+    const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root))
+    const strict = "--noEmit --strict --noUncheckedSideEffectImports --target es2022 --lib es2022,dom,dom.iterable --jsx react-jsx --types"
+    const errorsOf = (text: string, ...resolution: string[]) => {
+      writeFileSync(join(project, "use.tsx"), text)
+      return spawnSync(process.execPath, [tsc, ...strict.split(" "), "", ...resolution, "use.tsx"], { cwd: project, encoding: "utf8" }).stdout
+    }
+    const page = `import "agentruntime/element"\nimport "agentruntime/ui.css"\n`
+    const tags = `export const Page = () => <><agent-avatar widget-id="w" modes="face text" /><agent-chat preload="hover" /></>\n`
+    for (const resolution of [["--module", "es2022", "--moduleResolution", "bundler"], ["--module", "nodenext"]]) {
+      writeFileSync(join(project, "package.json"), `{"type": "module"}`)
+      assert.match(errorsOf(page + tags, ...resolution), /Property 'agent-avatar' does not exist[\s\S]*Property 'agent-chat' does not exist/, "without a declaration")
+      for (const name of ["jsx", "react"]) assert.equal(errorsOf(page + `import "agentruntime/${name}"\n` + tags, ...resolution), "", name)
+      assert.match(errorsOf(`/// <reference types="agentruntime/jsx" />\nexport const Page = () => <agent-avatar modes="fcae" />\n`, ...resolution), /"fcae"/)
+      const svelte = `/// <reference types="agentruntime/svelte" />\nimport type { SvelteHTMLElements } from "svelte/elements"\nexport const chat: SvelteHTMLElements["agent-chat"] = { modes: `
+      const vue = `/// <reference types="agentruntime/vue" />\nimport type { GlobalComponents } from "vue"\nexport const chat: InstanceType<GlobalComponents["agent-chat"]>["$props"] = { modes: `
+      for (const text of [svelte, vue]) {
+        assert.equal(errorsOf(text + `"text" }\n`, ...resolution), "")
+        assert.match(errorsOf(text + `"txt" }\n`, ...resolution), /"txt"/)
+      }
+    }
+  } finally {
+    rmSync(project, { recursive: true })
+  }
+})
+
 test("classes have their names", () => {
   for (const kind of [main.AgentError, main.AgentSession, main.AvatarSession, main.ChatSession]) assert.ok(main[kind.name as "ChatSession"] === kind, kind.name)
 })
@@ -158,7 +190,7 @@ test("a page carries Markdown only when it shows some", async () => {
 })
 
 test("no entry leaves files of an earlier build behind", () => {
-  const named = new Set(Object.values<{ default?: string }>(manifest.exports).flatMap(({ default: file }) => file?.replace("./dist/", "") ?? []))
+  const named = new Set(Object.values<{ default?: string }>(manifest.exports).flatMap(({ default: file }) => (file?.endsWith(".js") ? file.replace("./dist/", "") : [])))
   for (const name of named) {
     for (const [, shared] of readFileSync(new URL("dist/" + name, root), "utf8").matchAll(/"\.\/([^"]+\.js)"/g)) named.add(shared!)
   }

@@ -8,7 +8,6 @@ import { make, safeUrl } from "../ui/dom.js"
 import { ERROR_MESSAGES, PERMANENT_ERRORS } from "../ui/messages.js"
 import { styles } from "../ui/styles.js"
 import { attachTapToTalk } from "../ui/taptotalk.js"
-import { checkNames, sessionOptions } from "../unknown.js"
 import { attributes, checkAttributes, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
 import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
@@ -364,7 +363,6 @@ export abstract class AgentElement extends Base {
     this.#stage!.forget()
     try {
       checkAttributes(this)
-      checkNames(this.#options, sessionOptions, "options.")
       const [init, { Conversation }] = await Promise.all([this.#takeInit(signal), imported(conversationModule)])
       this.#showPoster(init)
       const options = { ...this.#attributeOptions(), ...this.#options }
@@ -466,7 +464,7 @@ export abstract class AgentElement extends Base {
     const options: Record<string, unknown> = { signal }
     for (const name of ["widgetId", "region", "agenticUrl", "genieUrl", "ovpUrl"] as const) if (this[name] !== null) options[name] = this[name]
     if (token) options["token"] = token
-    return requestInit(this.#modes, options as { widgetId: string })
+    return requestInit(this.#modes, options as { widgetId: string }, this.#options)
   }
 
   async #earlyInit(): Promise<void> {

@@ -6,7 +6,6 @@ import type { ChatSettings } from "../chatoptions.js"
 import type { ChatSession } from "../chatsession.js"
 import { localError, messageOf } from "../errors.js"
 import type { AgentState, AvatarEvents, AvatarState, ChatState, ChatTurn } from "../events.js"
-import { knownReply } from "../unknown.js"
 import type { Mode, Phase } from "./state.js"
 
 /** The session of an element, whose kind depends on `modes`. */
@@ -30,6 +29,7 @@ export interface Plan {
 /** Downloads the modules that the modes need, and nothing else. */
 const chatModule = () => import("../chat.js")
 const fullModule = () => import("../index.js")
+const namesModule = () => import("../unknown.js") // a part of both
 
 /** Downloads the module and the program for these modes. */
 export async function loadFor(modes: readonly Mode[]): Promise<void> {
@@ -37,8 +37,11 @@ export async function loadFor(modes: readonly Mode[]): Promise<void> {
   else await (await imported(chatModule)).load()
 }
 
-export async function requestInit(modes: readonly Mode[], options: AppInitOptions): Promise<AppInitResult> {
-  const { appInit } = await imported<typeof import("../chat.js")>(modes.includes("face") ? fullModule : chatModule)
+/** Requests what the session needs. Rejects with `bad_request` for an unknown name in the session's own options. */
+export async function requestInit(modes: readonly Mode[], options: AppInitOptions, own: SessionOptions): Promise<AppInitResult> {
+  const module = imported<typeof import("../chat.js")>(modes.includes("face") ? fullModule : chatModule)
+  const [{ appInit }, { checkNames, sessionOptions }] = await Promise.all([module, imported(namesModule)])
+  checkNames(own, sessionOptions)
   return appInit(options)
 }
 
@@ -56,6 +59,7 @@ const capabilities = { show_link: "on", video_gallery: "on", external_video: "on
 
 /** Makes the session, which is not connected yet. */
 export async function makeSession({ modes, video, microphone, init, options, disclosure }: Plan): Promise<AnySession> {
+  const { knownReply } = await imported(namesModule)
   const common = { ...knownReply(init), ...options }
   const chat = { capabilities: { ...capabilities, ...options.capabilities } }
   const avatar = {

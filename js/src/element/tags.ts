@@ -1,0 +1,30 @@
+import type { AppInitResult } from "../appinit.js"
+import type { Token } from "../options.js"
+import type { Source } from "../source.js"
+import type { attributes, AttributeValues } from "./attributes.js"
+import type { Labels } from "./labels.js"
+import type { AgentElementEvents, SessionOptions } from "./session.js"
+import type { Mode } from "./state.js"
+
+// What the tags take in the templates of a framework. jsx.ts, svelte.ts and vue.ts declare them there.
+
+/** The values of attributes in a template, by the names of the properties. An array of modes would become the text "face,text" while the element is not defined. */
+export type TagValues = { [Name in keyof AttributeValues]?: (Name extends "modes" ? Exclude<AttributeValues["modes"], readonly Mode[]> : AttributeValues[Name]) | undefined }
+
+/** The same by the names of the attributes. */
+export type TagAttributes = { [Name in keyof TagValues as (typeof attributes)[Name]]?: TagValues[Name] }
+
+/** The properties without an attribute. A token as text is not among them: a page that is rendered on a server would have it in its HTML. */
+export interface TagProperties {
+  /** A function that returns a token for this visitor, or a promise of it. */
+  token?: Exclude<Source<Token>, string> | undefined
+  /** The reply of `appInit`, when a server has requested it. */
+  init?: Source<AppInitResult> | undefined
+  /** Further options of the session, for the next start. */
+  options?: SessionOptions | undefined
+  /** Texts that replace the English ones. */
+  labels?: Partial<Labels> | undefined
+}
+
+/** A listener for an event of an element. */
+export type TagListener<Name extends keyof AgentElementEvents> = (event: CustomEvent<AgentElementEvents[Name]>) => void
