@@ -10,8 +10,8 @@ import { absoluteLinks } from "./links.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
 const clean = process.argv[2] === "clean"
-const only = ["agentruntime.wasm", "chat.wasm"].filter((name) => !isStarted(readFileSync(join(here, "dist", name))))
-if (!clean && only.length > 0) throw new Error(`${only.join(" and ")} must be built with a version of Go that tools/wasm/link was tested with`)
+const only = clean ? [] : ["agentruntime.wasm", "chat.wasm"].filter((name) => !isStarted(readFileSync(join(here, "dist", name))))
+if (only.length > 0) throw new Error(`${only.join(" and ")} must be built with a version of Go that tools/wasm/link was tested with`)
 for (const name of ["README.md", "LICENSE"]) {
   if (clean) rmSync(join(here, name), { force: true })
   else writeFileSync(join(here, name), absoluteLinks(readFileSync(join(here, "..", name), "utf8")))

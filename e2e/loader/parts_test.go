@@ -1,0 +1,169 @@
+package loader
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// restOf returns the path of the second part of a program.
+func restOf(t *testing.T, program string) string {
+	t.Helper()
+	files, err := os.ReadDir(dist)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), program+".rest-") && strings.HasSuffix(f.Name(), ".wasm") {
+			return "/a/" + f.Name()
+		}
+	}
+	t.Fatalf("%s has no second part", program)
+	return ""
+}
+
+// rare calls functions that no conversation needs, and so are in the second part.
+const rare = `const rare = () => failure(a.visitor({ks: "conversation", genieUrl: location.origin}).threads.setAnalysis("thread", {mood: "good"}))
+`
+
+// answerRare answers what rare requests.
+func (s *site) answerRare() {
+	s.mux.HandleFunc("POST /v1/thread/update", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{"id":"thread","title":"A thread"}`))
+	})
+}
+
+// A call into the second part waits for it, and the page does not: its timers and other calls of
+// the program go on.
+func TestACallWaitsForTheSecondPart(t *testing.T) {
+	s := newSite(t, "", "")
+	s.serve()
+	s.answerRare()
+	rest := restOf(t, "chat")
+	arrived := make(chan struct{})
+	files := http.StripPrefix("/a/", http.FileServer(http.Dir(dist)))
+	s.mux.HandleFunc(rest, func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-arrived:
+			files.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	})
+	s.mux.HandleFunc("/arrive", func(http.ResponseWriter, *http.Request) { close(arrived) })
+	p := s.page(t)
+	p.Prelude += rare
+	p.Allow("local or private host")
+	var got struct {
+		Early, Ticks int
+		Answers      []struct{ Value struct{ ID string } }
+	}
+	p.Do(&got, `
+		await a.load({program: "chat"})
+		let settled = 0
+		const calls = [rare(), rare(), rare()].map((call) => call.finally(() => settled++))
+		let ticks = 0
+		for (; ticks < 20; ticks++) await tick(5)
+		const early = settled
+		await fetch("/arrive")
+		return {early, ticks, answers: await Promise.all(calls)}`)
+	if got.Early != 0 || got.Ticks != 20 {
+		t.Errorf("%d calls were answered before the second part was there, %d ticks", got.Early, got.Ticks)
+	}
+	for _, answer := range got.Answers {
+		if answer.Value.ID != "thread" {
+			t.Errorf("answered %+v", answer)
+		}
+	}
+	if n := s.count(rest); n != 1 {
+		t.Errorf("the second part was fetched %d times", n)
+	}
+}
+
+// Without the second part a call that needs it fails with a typed error that a page may retry, and the next call
+// starts the program again.
+func TestWithoutTheSecondPartACallFails(t *testing.T) {
+	s := newSite(t, "", "")
+	s.answerRare()
+	rest := restOf(t, "chat")
+	var deployed atomic.Bool
+	files := http.StripPrefix("/a/", http.FileServer(http.Dir(dist)))
+	s.mux.HandleFunc(rest, func(w http.ResponseWriter, r *http.Request) {
+		if !deployed.Load() {
+			http.Error(w, "away", http.StatusServiceUnavailable)
+			return
+		}
+		files.ServeHTTP(w, r)
+	})
+	s.mux.HandleFunc("/deploy", func(http.ResponseWriter, *http.Request) { deployed.Store(true) })
+	p := s.page(t)
+	p.Prelude += rare
+	p.Allow("local or private host")
+	p.Allow("Failed to load resource")
+	p.Allow("cannot be fetched: HTTP 503")
+	var got struct {
+		Failed rejection
+		Again  struct{ Value struct{ ID string } }
+	}
+	p.Do(&got, `
+		await a.load({program: "chat"})
+		const failed = await rare()
+		await fetch("/deploy")
+		return {failed, again: await rare()}`)
+	got.Failed.want(t, fault.LoadFailed, rest, "HTTP 503")
+	if !got.Failed.Retryable {
+		t.Error("the error says that it can't be retried")
+	}
+	if got.Again.Value.ID != "thread" {
+		t.Errorf("the next call: %+v", got.Again)
+	}
+}
+
+// A second part of another build is refused: its functions would not fit.
+func TestASecondPartOfAnotherBuildIsRefused(t *testing.T) {
+	s := newSite(t, "", "")
+	other, err := os.ReadFile(dist + strings.TrimPrefix(restOf(t, "agentruntime"), "/a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.file(restOf(t, "chat"), "application/wasm", other)
+	p := s.page(t)
+	p.Prelude += rare
+	p.Allow("local or private host")
+	p.Allow("not of the same build")
+	var got rejection
+	p.Do(&got, `
+		await a.load({program: "chat"})
+		return rare()`)
+	got.want(t, fault.LoadFailed, "deploy both together")
+}
+
+// A page in which something of the language was replaced, so that the table of values can't be made again, starts the
+// program from the beginning.
+func TestAPageOfAnotherKindStartsTheProgramFromTheBeginning(t *testing.T) {
+	s := newSite(t, "", "")
+	s.serve()
+	p := s.page(t)
+	p.Prelude = `Reflect.construct.bind = () => Reflect.construct // not a new function
+		` + p.Prelude + initWith
+	p.Allow("local or private host")
+	p.Allow("the program starts from the beginning")
+	var ks string
+	p.Do(&ks, `return init(a)`)
+	if ks != "conversation" {
+		t.Errorf("token %q", ks)
+	}
+	warned := 0
+	for _, m := range p.Console() {
+		if strings.Contains(m.Text, "the program starts from the beginning") {
+			warned++
+		}
+	}
+	if warned != 1 {
+		t.Errorf("warned %d times: %v", warned, p.Console())
+	}
+}
