@@ -11,9 +11,12 @@ export type ProgramName = "full" | "chat"
 
 /** Options of `load`. */
 export interface LoadOptions {
-  /** Where the program's file is served, or a `file:` URL in Node.js. Default: next to this module. */
+  /**
+   * Where the first part of the program is served, or a `file:` URL in Node.js. Default: next to this module. The second part
+   * is looked for beside it, under the name that it has in the package, and then next to this module.
+   */
   wasmUrl?: string | URL
-  /** A compiled module, for pages that fetch or cache it themselves, and for servers without `fs`. */
+  /** The first part as a compiled module, for pages that fetch or cache it themselves, and for servers without `fs`. */
   wasmModule?: WebAssembly.Module
   /** Called once when the Go program ends: with 0 after `dispose()`, another code after a crash. */
   onExit?: (code: number) => void
@@ -131,10 +134,11 @@ async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Pr
     const module = wasmModule ?? (await compile(url, file.name, downloads.signal))
     if (worker) warmUp(worker, { module, file })
     const end = new AbortController() // dispose() does not abort it: the end of the program may need the second part
-    const program = await start(module, file, (name) => {
-      const rest = wasmUrl === undefined ? file.rest() : new URL(name, url)
-      return { url: rest, fetch: () => compile(rest, name, end.signal) }
-    })
+    const program = await start(module, file, (name) => ({
+      // A page that names the first part has the second beside it, or leaves it to its bundler.
+      urls: [...(wasmUrl === undefined ? [] : [new URL(name, url)]), file.rest()],
+      fetch: (url) => compile(url, name, end.signal),
+    }))
     void program.ended.then(() => end.abort(program.end))
     // Node.js reads both parts from the disk, and can't wait for one within a call.
     if (!("document" in globalThis)) await program.loadRest()

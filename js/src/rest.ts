@@ -1,5 +1,5 @@
 import type { Go } from "agentruntime:glue"
-import { localError, messageOf } from "./errors.js"
+import { AgentError, localError, messageOf } from "./errors.js"
 
 /** What tools/wasm/link/split.mjs writes into a program that was split in two modules. */
 interface Split {
@@ -21,9 +21,10 @@ interface FirstExports {
 
 /** Where the second module comes from. */
 export interface RestSource {
-  readonly url: URL
-  /** Downloads and compiles it. Rejects with `load_failed`. */
-  fetch(): Promise<WebAssembly.Module>
+  /** Its addresses, of which one exists, the likeliest first. */
+  readonly urls: readonly URL[]
+  /** Downloads and compiles the file at an address. Rejects with `load_failed`. */
+  fetch(url: URL): Promise<WebAssembly.Module>
 }
 
 /** A call from JavaScript that waits until the program can go on. */
@@ -131,13 +132,21 @@ export class Rest {
   }
 
   async #download(): Promise<void> {
-    if (!this.#module) this.#module = this.#checked(await this.#source.fetch())
+    for (const [i, url] of this.#source.urls.entries()) {
+      if (this.#module) break
+      try {
+        const module = await this.#source.fetch(url)
+        this.#module ??= this.#checked(module, url) // unless it was loaded synchronously meanwhile
+      } catch (reason) {
+        if (i === this.#source.urls.length - 1) throw reason
+      }
+    }
     if (!this.#waits) this.#install()
   }
 
-  #checked(module: WebAssembly.Module): WebAssembly.Module {
+  #checked(module: WebAssembly.Module, url: URL): WebAssembly.Module {
     const id = splitOf(module)?.id
-    if (id !== this.#id) throw localError("load_failed", `${this.#source.url.href} is not of the same build as the first part of the program: deploy both together`)
+    if (id !== this.#id) throw localError("load_failed", `${url.href} is not of the same build as the first part of the program: deploy both together`)
     return module
   }
 
@@ -188,7 +197,7 @@ export class Rest {
       const { event, settle } = this.#queue.shift()!
       delete event?.result
       this.#go._pendingEvent = event
-      this.#call(event, false)
+      quietly(() => this.#call(event, false))
       settle(event?.result)
     }
   }
@@ -226,24 +235,47 @@ export class Rest {
   }
 
   #loadSync(): void {
-    if (!this.#module) {
-      let bytes
+    let failure: unknown
+    for (const url of this.#source.urls) {
+      if (this.#module) break
       try {
-        const request = new XMLHttpRequest()
-        request.open("GET", this.#source.url, false)
-        request.overrideMimeType("text/plain; charset=x-user-defined") // each character is a byte
-        request.send()
-        if (request.status !== 200) throw new Error(`HTTP ${request.status}`)
-        const { responseText } = request
-        bytes = new Uint8Array(responseText.length) // Uint8Array.from takes seconds for megabytes
-        for (let i = 0; i < bytes.length; i++) bytes[i] = responseText.charCodeAt(i)
+        this.#module = this.#checked(new WebAssembly.Module(readSync(url)), url)
       } catch (cause) {
-        throw (this.#failure = trapOf(localError("load_failed", `${this.#source.url.href} cannot be fetched: ${messageOf(cause)}`, { cause, retryable: true })))
+        failure = cause instanceof AgentError ? cause : localError("load_failed", `${url.href} cannot be fetched: ${messageOf(cause)}`, { cause, retryable: true })
       }
-      this.#module = this.#checked(new WebAssembly.Module(bytes))
     }
+    if (!this.#module) throw (this.#failure = trapOf(failure))
     this.#install()
   }
+}
+
+/**
+ * Handles an event that has waited. The program may have removed its listener meanwhile;
+ * Go then ignores the event, and would report an error that is none.
+ */
+function quietly(handle: () => void): void {
+  const { error } = console
+  console.error = (...args: unknown[]) => {
+    if (args[0] !== "call to released function") error.apply(console, args)
+  }
+  try {
+    handle()
+  } finally {
+    console.error = error
+  }
+}
+
+/** Reads a file while the page waits. */
+function readSync(url: URL): Uint8Array<ArrayBuffer> {
+  const request = new XMLHttpRequest()
+  request.open("GET", url, false)
+  request.overrideMimeType("text/plain; charset=x-user-defined") // each character is a byte
+  request.send()
+  if (request.status !== 200) throw new Error(`HTTP ${request.status}`)
+  const { responseText } = request
+  const bytes = new Uint8Array(responseText.length) // Uint8Array.from takes seconds for megabytes
+  for (let i = 0; i < bytes.length; i++) bytes[i] = responseText.charCodeAt(i)
+  return bytes
 }
 
 /** An exception that ends a program whose second part is missing. */

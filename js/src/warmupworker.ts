@@ -115,7 +115,7 @@ Object.assign(globalThis, {
 })
 
 /** A conversation begins without the second part of a program; what needs it ends the worker. */
-const noRest = { url: new URL(host), fetch: () => Promise.reject(new Error("not in this worker")) }
+const noRest = { urls: [new URL(host)], fetch: () => Promise.reject(new Error("not in this worker")) }
 
 /** Connects a session, and ends it. */
 async function connect(program: Program): Promise<void> {

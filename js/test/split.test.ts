@@ -83,6 +83,9 @@ func main() {
 	host := js.Global().Get("host")
 	host.Set("report", js.FuncOf(func(_ js.Value, args []js.Value) any { return report(args[0].String()) }))
 	host.Set("later", js.FuncOf(func(_ js.Value, args []js.Value) any { asked <- [2]js.Value{args[0], args[1]}; return nil }))
+	var once js.Func
+	once = js.FuncOf(func(js.Value, []js.Value) any { once.Release(); return report("shapes") })
+	host.Set("once", once)
 	host.Set("nested", js.FuncOf(func(_ js.Value, args []js.Value) any { return args[0].Invoke(fmt.Sprintf("%05.1f", 3.14159)) }))
 	go func() {
 		for ask := range asked {
@@ -99,6 +102,7 @@ func main() {
 interface Host {
   report(name: string): unknown
   later(name: string, callback: (text: string) => void): unknown
+  once(): unknown
   nested(callback: (text: string) => unknown): unknown
 }
 
@@ -133,8 +137,9 @@ async function open(second: Buffer | null = rest) {
   const arrived = new Promise<void>((resolve) => (arrive = resolve))
   const requests = { asynchronous: 0, synchronous: 0 }
   const source = {
-    url: new URL("https://page.example/rest.wasm"),
-    fetch: async () => {
+    urls: [new URL("https://page.example/none.wasm"), new URL("https://page.example/rest.wasm")],
+    fetch: async ({ pathname }: URL) => {
+      if (pathname === "/none.wasm") throw new AgentError({ code: "load_failed" })
       requests.asynchronous++
       await arrived
       if (!second) throw new AgentError({ code: "load_failed", retryable: true })
@@ -146,9 +151,13 @@ async function open(second: Buffer | null = rest) {
   globals["XMLHttpRequest"] = class {
     status = 0
     responseText = ""
-    open() {}
+    #pathname = ""
+    open(_: string, { pathname }: URL) {
+      this.#pathname = pathname
+    }
     overrideMimeType() {}
     send() {
+      if (this.#pathname === "/none.wasm") return
       requests.synchronous++
       if (!second) return
       this.status = 200
@@ -216,6 +225,17 @@ test("a call that needs its result at once ends the wait of others", async () =>
   assert.equal(missing.callSync(() => host.report("deep")), want["deep"])
   assert.equal(await first, want["garbage"])
   assert.equal(requests.synchronous, 1)
+})
+
+test("an event for a function that was released while it waited is ignored", async (t) => {
+  const { host, arrive } = await open()
+  const reported = t.mock.method(console, "error", () => {})
+  const results = [host.once(), host.once()]
+  arrive()
+  assert.deepEqual(await Promise.all(results), [want["shapes"], undefined])
+  assert.equal(reported.mock.callCount(), 0)
+  assert.equal(host.once(), undefined)
+  assert.equal(reported.mock.callCount(), 1) // as without a split
 })
 
 test("a call within a call loads the module synchronously", async () => {

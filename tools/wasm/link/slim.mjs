@@ -1,16 +1,11 @@
-// Reduces the download size of a WebAssembly file of the Go linker without changing
-// its behaviour, in two steps (brotli sizes, Go 1.26, -gcflags=all=-l):
-//
-//                       agentruntime.wasm   chat.wasm
-//   as linked               1,213,958        847,847
-//   data segments joined    1,096,761 -10 %  766,194 -10 %
-//   tables dropped too      1,023,694 -16 %  709,116 -16 %
+// Reduces the download size of a WebAssembly file of the Go linker without changing its
+// behaviour, in two steps; README.md has the figures.
 //
 // - The linker splits data at every eight zeros, into some 60,000 segments whose
 //   headers compress badly. Here they are joined into a few.
-// - The tables for traces of panics have the file and line of every instruction and
-//   the name of every function. Only the names of functions of this project and of
-//   the runtime are kept.
+// - The tables for traces of panics have the file and line of every instruction, the name
+//   of every function, its arguments and the calls that were inlined into it. Only the
+//   names of functions of this project and of the runtime are kept.
 //
 // Tables of an unknown form (another version of Go) are kept.
 
