@@ -65,7 +65,7 @@ test: ## The tests of every package, vet, types, and the core of the whole pages
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then race then fresh browsers then faults soak then page-faults then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then race then fresh browsers then profile-check then faults soak then page-faults then fuzz
 
 .PHONY: bench
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md
@@ -100,19 +100,21 @@ suites: # the other whole pages
 	tools/need.sh browser
 	$(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) $(SUITES)
 
-# Conversations of every kind, from the start to the end. What the programs call in them is
-# in their first parts (tools/wasm/profile).
-SCENARIOS := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|VoiceHasAnElementOfItsOwn|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|TextTypedDuringTheOpeningIsAnsweredAfterIt|KickoffIsSaidOnce|ToolsOfThePageAreAnswered|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|DeniedMicrophoneIsAWarning|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|UnknownRegionIsRefused|FullServiceIsSaidAtOnce|DroppedSocketIsRecovered|RefusedRecoveryIsRebuiltOnTheSameThread|DisconnectTellsTheService|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ABlockingToolIsAnsweredWhileTheReplyStreams|WidgetsAreTyped|TheServiceHearsOfAnEndOnce|ADialogueIsResumedByItsThread|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|TextsDuringASwitchArrive|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OneConversationInBothModes|APageGoesAwayInEveryPhase)$$
-SCENES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile
-
+# What the programs call in any whole page until their second parts can be there is in
+# their first parts (tools/wasm/profile).
 .PHONY: profile
-profile: $(NPM) # which functions the programs call in a conversation: the first part of each
+profile: $(NPM) # which functions that are; after larger changes of what a page calls
 	tools/need.sh browser
 	cd js && node build.mjs counting
 	rm -rf build/profile && mkdir -p build/profile
-	AGENTRUNTIME_PROFILE=$(CURDIR)/build/profile $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(SCENARIOS)' $(SCENES)
+	AGENTRUNTIME_PROFILE=$(CURDIR)/build/profile $(GOTEST) -count 1 -short -p 1 $(PARALLEL) $(CORE) $(filter ./e2e/%,$(SUITES))
 	node tools/wasm/link/profile.mjs js/dist build/profile tools/wasm/profile
 	npm --prefix js run --silent build
+
+# Conversations of every kind, from the start to the end, none of which may wait for a
+# second part.
+SCENARIOS := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|VoiceHasAnElementOfItsOwn|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|TextTypedDuringTheOpeningIsAnsweredAfterIt|KickoffIsSaidOnce|ToolsOfThePageAreAnswered|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|DeniedMicrophoneIsAWarning|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|UnknownRegionIsRefused|FullServiceIsSaidAtOnce|DroppedSocketIsRecovered|RefusedRecoveryIsRebuiltOnTheSameThread|DisconnectTellsTheService|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ABlockingToolIsAnsweredWhileTheReplyStreams|WidgetsAreTyped|TheServiceHearsOfAnEndOnce|ADialogueIsResumedByItsThread|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|TextsDuringASwitchArrive|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OneConversationInBothModes|APageGoesAwayInEveryPhase)$$
+SCENES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile
 
 .PHONY: profile-check
 profile-check: # that no conversation waits for the second part of a program
