@@ -100,26 +100,32 @@ suites: # the other whole pages
 	tools/need.sh browser
 	$(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) $(SUITES)
 
-# What the programs call in any whole page until their second parts can be there is in
-# their first parts (tools/wasm/profile).
+# Conversations of every kind, from the start to the end: those that make the profile, and
+# those of them of which none may wait for a second part.
+PROFILED := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|VoiceHasAnElementOfItsOwn|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|TextTypedDuringTheOpeningIsAnsweredAfterIt|KickoffIsSaidOnce|ToolsOfThePageAreAnswered|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|DeniedMicrophoneIsAWarning|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|UnknownRegionIsRefused|FullServiceIsSaidAtOnce|DroppedSocketIsRecovered|RefusedRecoveryIsRebuiltOnTheSameThread|DisconnectTellsTheService|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ABlockingToolIsAnsweredWhileTheReplyStreams|WidgetsAreTyped|TheServiceHearsOfAnEndOnce|ADialogueIsResumedByItsThread|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|TextsDuringASwitchArrive|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OneConversationInBothModes|APageGoesAwayInEveryPhase|OnlyTheSoundWaitsForAClick|StatesOfAFace|BlockedSoundWaitsForAKey|EndByTheService|ExampleOfAFaceWithoutSound|TwoElementsAndEarlyProperties|Preload|PreloadAtOnce)$$
+SCENARIOS := ^Test(AvatarAppearsAndSaysItsOpeningLine|AudioOnlyAgentIsHeard|TypedTurnIsAnsweredWithCaptionsInOrder|DeniedMicrophoneIsAWarning|BadTokenIsRefused|FullServiceIsSaidAtOnce|PageLeftBehindTellsTheService|OneTurnInEveryWay|ServiceIsAway|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OnlyTheSoundWaitsForAClick)$$
+SCENES := ./e2e/agent ./e2e/autoplay ./e2e/avatar ./e2e/chat ./e2e/element
+
 .PHONY: profile
-profile: $(NPM) # which functions that are; after larger changes of what a page calls
+profile: $(NPM) # which functions the programs call in conversations until their second parts are there: their first parts
 	tools/need.sh browser
 	cd js && node build.mjs counting
 	rm -rf build/profile && mkdir -p build/profile
-	AGENTRUNTIME_PROFILE=$(CURDIR)/build/profile $(GOTEST) -count 1 -short -p 1 $(PARALLEL) $(CORE) $(filter ./e2e/%,$(SUITES))
+	AGENTRUNTIME_PROFILE=$(CURDIR)/build/profile $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(PROFILED)' $(SCENES) ./e2e/hostile
 	node tools/wasm/link/profile.mjs js/dist build/profile tools/wasm/profile
 	npm --prefix js run --silent build
-
-# Conversations of every kind, from the start to the end, none of which may wait for a
-# second part.
-SCENARIOS := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|VoiceHasAnElementOfItsOwn|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|TextTypedDuringTheOpeningIsAnsweredAfterIt|KickoffIsSaidOnce|ToolsOfThePageAreAnswered|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|DeniedMicrophoneIsAWarning|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|UnknownRegionIsRefused|FullServiceIsSaidAtOnce|DroppedSocketIsRecovered|RefusedRecoveryIsRebuiltOnTheSameThread|DisconnectTellsTheService|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ABlockingToolIsAnsweredWhileTheReplyStreams|WidgetsAreTyped|TheServiceHearsOfAnEndOnce|ADialogueIsResumedByItsThread|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|TextsDuringASwitchArrive|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OneConversationInBothModes|APageGoesAwayInEveryPhase)$$
-SCENES := ./e2e/agent ./e2e/avatar ./e2e/chat ./e2e/element ./e2e/hostile
 
 .PHONY: profile-check
 profile-check: # that no conversation waits for the second part of a program
 	tools/need.sh browser
 	AGENTRUNTIME_PROFILE=check $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(SCENARIOS)' $(SCENES)
+
+.PHONY: cold
+cold: $(NPM) # whole pages with programs whose first parts have as little as possible, so that they wait again and again
+	tools/need.sh browser
+	cd js && node build.mjs cold
+	$(GOTEST) -count 1 -p 1 $(PARALLEL) ./e2e/loader ./e2e/chat ./e2e/agent
+	npm --prefix js run --silent build
 
 .PHONY: native
 native:

@@ -2,8 +2,8 @@
 // the second part of a program can be there, in programs that count them (make profile),
 // and the functions that were missing, in other programs.
 {
-  // How long the second part takes on a slow line, in ms.
-  const restMs = 2500
+  // How long the second part takes on an ordinary line, in ms.
+  const restMs = 1500
   const { instantiate, compileStreaming } = WebAssembly
   const names = new WeakMap()
   WebAssembly.compileStreaming = async (source) => {
