@@ -55,11 +55,17 @@ type service struct {
 
 func startChat(t *testing.T) *service {
 	t.Helper()
+	return startChatWith(t, localservice.Options{})
+}
+
+func startChatWith(t *testing.T, o localservice.Options) *service {
+	t.Helper()
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
 	journal := newJournal()
 	svc := &service{http: fetch.New(), journal: journal}
-	svc.Service = start(t, localservice.Options{Script: []byte(chatScript), Logger: slog.New(handler{journal: journal})})
+	o.Script, o.Logger = []byte(chatScript), slog.New(handler{journal: journal})
+	svc.Service = start(t, o)
 	t.Cleanup(func() { svc.http.Close() })
 	return svc
 }

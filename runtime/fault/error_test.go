@@ -302,7 +302,7 @@ func TestFromStatus(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			e := FromStatus(test.status, []byte(test.body), nil)
-			if e.Code != test.code || e.Detail != test.detail || e.Status != test.status || e.Retryable {
+			if e.Code != test.code || e.Detail != test.detail || e.Status != test.status || e.Retryable != (test.status == 503) {
 				t.Errorf("got %s %d %q retryable %v, want %s %d %q", e.Code, e.Status, e.Detail, e.Retryable, test.code, test.status, test.detail)
 			}
 		})

@@ -74,7 +74,11 @@ func FromStatus(status int, body []byte, header HeaderGetter) *Error {
 	if status == 403 && strings.Contains(reply.raw, "Client variables are not allowed") {
 		code = ClientVariablesDisabled
 	}
-	return New(code, reply.message()).WithStatus(status).WithBody(reply.body).WithHeaders(header)
+	e := New(code, reply.message()).WithStatus(status).WithBody(reply.body).WithHeaders(header)
+	if status == 503 { // which means: for the moment
+		e.Retryable = true
+	}
+	return e
 }
 
 // FromBody finds an error inside a reply with a success status (wire-protocol

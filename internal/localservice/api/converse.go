@@ -146,6 +146,11 @@ func (s *server) endStream(out *stream, err error) error {
 		err = out.write(converse.Segment{
 			Role: "assistant", Type: converse.Error, Content: dialogue.ErrNoPermission.Error(), IsFinal: true,
 		})
+	case errors.Is(err, dialogue.ErrNotStored) && out.begun: // with a keepalive
+		s.log.Error("a turn in a stream failed", "error", err)
+		err = out.write(converse.Segment{
+			Role: "assistant", Type: converse.Error, Content: dialogue.ErrNotStored.Error(), IsFinal: true,
+		})
 	case errors.Is(err, dialogue.ErrTooLong):
 		return invalid("string_too_long", err.Error(), "userMessage")
 	case errors.Is(err, dialogue.ErrTooManyVars):

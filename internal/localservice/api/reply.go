@@ -66,6 +66,10 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, dialogue.ErrBusy):
 		w.Header().Set("Retry-After", "1")
 		err = problem(http.StatusTooManyRequests, err.Error())
+	case errors.Is(err, dialogue.ErrNotStored):
+		s.log.Error("request failed", "path", r.URL.Path, "error", err)
+		w.Header().Set("Retry-After", "1")
+		err = problem(http.StatusServiceUnavailable, dialogue.ErrNotStored.Error())
 	case errors.As(err, &tooLarge):
 		err = problem(http.StatusRequestEntityTooLarge, "the body is too large")
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -33,6 +33,10 @@ var (
 	// caller has begun too many threads.
 	ErrBusy = errors.New("too many turns wait for this thread, or too many turns or threads were begun")
 
+	// ErrNotStored means that a question, or the thread for it, could not be stored: the
+	// disk is full, for example, or the store has too much to do. The client may ask again.
+	ErrNotStored = errors.New("the question could not be stored; try again later")
+
 	// ErrAborted is the cancellation cause of a turn that [Service.Abort] ended.
 	ErrAborted = errors.New("turn aborted")
 
@@ -184,10 +188,20 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 		Vars: map[string]any{}, Analysis: map[string]any{},
 	}
 	if err := s.store.CreateThread(ctx, &t); err != nil {
-		return t, fmt.Errorf("open thread: %w", err)
+		return t, fmt.Errorf("open thread: %w", notStored(err))
 	}
 	s.startTools(ctx, who, t, c)
 	return t, nil
+}
+
+// notStored returns err, marked with [ErrNotStored] unless the request is the reason.
+func notStored(err error) error {
+	for _, reason := range []error{nil, store.ErrNotFound, store.ErrRepeated, ErrTooManyVars, context.Canceled} {
+		if errors.Is(err, reason) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrNotStored, err)
 }
 
 // Opening renders the agent's opening phrase for a thread and returns it with the id

@@ -82,7 +82,8 @@ type TurnResult struct {
 // already has; it fails with [store.ErrRepeated]. A turn whose ctx ends stops at once,
 // stores in the thread what was said so far, and returns the context's error. An
 // aborted turn ends with a user-interruption and is not an error. When the brain fails,
-// the client gets an error segment.
+// the client gets an error segment. A question that could not be stored fails with
+// [ErrNotStored] before the first segment.
 func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
 	if utf8.RuneCountInString(req.Text) > MaxText {
 		return TurnResult{}, ErrTooLong
@@ -128,13 +129,8 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 		threadID: thread.ID, messageID: answerID,
 		who: who, vars: question.Vars, avatar: req.Context.Avatar, thinking: question.Capabilities.On(brain.ThinkProcess),
 	}
-	switch err := s.addQuestion(ctx, asked, req); {
-	case err == nil:
-	case errors.Is(err, store.ErrRepeated), errors.Is(err, store.ErrNotFound):
-		return TurnResult{}, fmt.Errorf("store question: %w", err)
-	default:
-		s.log.Error("question not stored", "thread", store.ThreadLabel(thread.ID), "error", err)
-		return TurnResult{ThreadID: thread.ID}, out.fail("The question could not be stored.")
+	if err := s.addQuestion(ctx, asked, req); err != nil {
+		return TurnResult{}, fmt.Errorf("store question: %w", notStored(err))
 	}
 	if req.Stored != nil {
 		req.Stored()
@@ -242,7 +238,7 @@ func (s *Service) mergeVars(ctx context.Context, who Caller, t *store.Thread, va
 	if err == nil {
 		*t = updated
 	}
-	return updated.Vars, err
+	return updated.Vars, notStored(err)
 }
 
 // settle sends the segments that end a successful answer, except the last one.

@@ -176,7 +176,8 @@ func (s *Session) refuse(err error) {
 	case s.ctx.Err() != nil:
 	case errors.Is(err, token.ErrRestricted):
 		s.fatal(control.UnsupportedClient, control.Unsupported{Code: codeUsage})
-	case errors.Is(err, dialogue.ErrBusy):
+	case errors.Is(err, dialogue.ErrBusy), errors.Is(err, dialogue.ErrNotStored):
+		s.log.Warn("join refused", "err", err)
 		s.fatal(control.ThrowToNoAgent, control.Empty{})
 	case isRequestError(err):
 		s.log.Info("join refused", "err", err)

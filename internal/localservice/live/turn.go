@@ -184,7 +184,8 @@ func closesTurn(seg converse.Segment) bool {
 }
 
 // answered handles the end of the brain's work. A failure of the brain itself was
-// already sent as a segment; err means a repeated or cancelled turn, or a defect.
+// already sent as a segment; err means a turn that was repeated, cancelled or not stored,
+// or a defect.
 func (s *Session) answered(p *speech, err error) {
 	s.abandon(p.receipts)
 	if p != s.active {
@@ -195,6 +196,11 @@ func (s *Session) answered(p *speech, err error) {
 	case errors.Is(err, store.ErrRepeated):
 		s.log.Info("a repeated turn is dropped")
 		defer s.typeAgain(p.receipts)
+	case errors.Is(err, dialogue.ErrNotStored):
+		s.log.Error("a question was not stored", "err", err)
+		s.segment(p, converse.Segment{
+			Role: "assistant", Type: converse.Error, Content: dialogue.ErrNotStored.Error(), IsFinal: true, ThreadID: s.thread.ID,
+		})
 	default:
 		s.log.Error("the brain failed", "err", err)
 	}

@@ -1,0 +1,70 @@
+package native
+
+import (
+	"database/sql"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// TestAQuestionThatIsNotStoredIsRefused, and may be asked again: in text with 503, which is a
+// retryable error, and live with an error segment. A trigger refuses questions as a full disk
+// does.
+func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	svc := startChatWith(t, localservice.Options{Data: dir})
+	db, err := sql.Open("sqlite", filepath.Join(dir, "localservice.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	run := func(statement string) {
+		t.Helper()
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := svc.connect(t, "receptionist", "sam", chat.Options{})
+	c.say("My name is Sam")
+	b := newBot(t, svc.Service, "receptionist")
+	defer b.Close()
+	if err := b.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, next := await(b.recorder, 0, anyOf[avatar.AvatarStartTalking])
+
+	const refuse = ` ON messages WHEN NEW.role = 'human' BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`
+	run(`CREATE TRIGGER full BEFORE INSERT` + refuse)
+	_, err = c.SendText(t.Context(), "What is my name?", chat.TurnOptions{})
+	var refused *fault.Error
+	if !errors.As(err, &refused) || refused.Code != fault.ServerError || refused.Status != http.StatusServiceUnavailable || !refused.Retryable ||
+		refused.Headers["retry-after"] == "" || !strings.Contains(refused.Detail, "could not be stored") {
+		t.Errorf("in text: %#v", err)
+	}
+	if _, err := b.Speak(t.Context(), "Is it live?"); err != nil {
+		t.Fatal(err)
+	}
+	said, next := await(b.recorder, next, func(e avatar.BrainSegment) bool { return e.Type == converse.Error })
+	if !strings.Contains(said.ContentString(), "could not be stored") || !said.IsFinal {
+		t.Errorf("live: %+v", said)
+	}
+
+	run(`DROP TRIGGER full`)
+	if turn := c.say("What is my name?"); !strings.Contains(turn.Text, "Sam") {
+		t.Errorf("asked again: %q", turn.Text)
+	}
+	if _, err := b.Speak(t.Context(), "And now?"); err != nil {
+		t.Fatal(err)
+	}
+	await(b.recorder, next, anyOf[avatar.AvatarStartTalking])
+	b.Disconnect(avatar.DisconnectOptions{})
+	await(b.recorder, 0, anyOf[avatar.Ended])
+}
