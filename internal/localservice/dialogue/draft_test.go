@@ -35,7 +35,7 @@ func TestAnAnswerThatCannotBeStoredEndsWithAnError(t *testing.T) {
 		text     string
 		history  []string
 	}{
-		"answer":   {full(store.AI), "think text text thread share error", "The answer could not be stored.", []string{"human: Hello"}},
+		"answer": {full(store.AI), "think text text thread share error", "The answer could not be stored.", []string{"human: Hello"}},
 		"locked": {
 			func(db *sql.DB) error { _, err := db.Exec("BEGIN IMMEDIATE"); return err },
 			"think text text thread share error", "The answer could not be stored.",
