@@ -31,13 +31,49 @@ type Script struct {
 	Rules []rule   `yaml:"rules"`
 }
 
+// Bounds of a script: the time that the parser of YAML takes grows with the square of how
+// deep a text is nested.
+const (
+	maxScript      = 64 << 10 // bytes
+	maxScriptDepth = 100
+)
+
 // ParseScript reads and checks a script. An error contains the line number.
 func ParseScript(text []byte) (*Script, error) {
+	if len(text) > maxScript {
+		return nil, fmt.Errorf("script: at most %d bytes", maxScript)
+	}
+	if nested(text) {
+		return nil, fmt.Errorf("script: at most %d levels", maxScriptDepth)
+	}
 	s := &Script{}
 	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(s); err != nil {
-		return nil, fmt.Errorf("script: %w", err)
+		return nil, errors.New("script: " + yaml.FormatError(err, false, false)) // the source would take long to format
 	}
 	return s, nil
+}
+
+// nested reports whether a script may be nested deeper than [maxScriptDepth], by brackets or
+// by marks of lists without anything between them. A bracket in a text counts like any other.
+func nested(text []byte) bool {
+	brackets, marks := 0, 0
+	for _, c := range text {
+		switch c {
+		case '[', '{':
+			brackets++
+		case ']', '}':
+			brackets = max(0, brackets-1)
+		case '-', '?':
+			marks++
+		case ' ', '\t':
+		default:
+			marks = 0
+		}
+		if brackets > maxScriptDepth || marks > maxScriptDepth {
+			return true
+		}
+	}
+	return false
 }
 
 // match returns the first rule that matches, or nil.

@@ -9,6 +9,10 @@ import (
 // expression matches double braces and what is between them.
 var expression = regexp.MustCompile(`(?s)\{\{(.*?)\}\}`)
 
+// maxRendered bounds the values in a template, in bytes: a short template may name a long
+// value often. Those that don't fit are left out.
+const maxRendered = 1 << 20
+
 // Render replaces {{ name }} in a template by the variable of that name, and
 // {{ name | default('text') }} by the text when the variable is empty or missing.
 // It is the part of Jinja that opening phrases and prompts use. A value is never
@@ -21,11 +25,17 @@ func Render(template string, vars map[string]any) string {
 // which also receives the position in the template.
 func RenderAs(template string, vars map[string]any, escape func(value string, at int) string) string {
 	var out strings.Builder
-	last := 0
+	last, left := 0, maxRendered
 	for _, m := range expression.FindAllStringSubmatchIndex(template, -1) {
 		out.WriteString(template[last:m[0]])
-		out.WriteString(escape(valueOf(template[m[2]:m[3]], vars), m[0]))
 		last = m[1]
+		if left <= 0 {
+			continue
+		}
+		value := escape(valueOf(template[m[2]:m[3]], vars), m[0])
+		if left -= len(value); left >= 0 {
+			out.WriteString(value)
+		}
 	}
 	return out.String() + template[last:]
 }

@@ -1,0 +1,45 @@
+package brain
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHostileScriptsCostLittle: a script is parsed or refused in little time, whatever is in
+// it; the parser of YAML needs minutes for some of them.
+func TestHostileScriptsCostLittle(t *testing.T) {
+	parse := func(text string) time.Duration {
+		began := time.Now()
+		ParseScript([]byte(text)) //nolint:errcheck // accepted or refused
+		return time.Since(began)
+	}
+	fill := func(size int, head, piece string) string { return head + strings.Repeat(piece, (size-len(head))/len(piece)) }
+	honest := 50 * time.Millisecond
+	for range 3 {
+		honest = max(honest, parse(fill(maxScript, "rules:\n", "  - when: {exact: a}\n    steps:\n      - say: Hello\n")))
+	}
+	for _, head := range []string{"rules: ", "hear: [", "hear: {", "rules:\n  - "} {
+		for _, piece := range []string{
+			"a,", "[", "[]", "[],", "{", "a: ", "- ", "? ", "&a ", "!!a ", "*a ", "\n- ", "\n", "\n-\n ", `"`, "'", "|\n", ": ", "{}", "a: b, ", "# ", "---\n",
+			"%YAML 1.1\n", "<<: *a\n", "\n? a\n: b", "{a: b},", "&a [*a],", "- a\n", "\t", "-\t", "[-\n",
+		} {
+			for _, size := range []int{maxScript, 1 << 20} {
+				if took := parse(fill(size, head, piece)); took > 20*honest {
+					t.Errorf("%q and %d bytes of %q take %v, an honest script %v", head, size, piece, took, honest)
+				}
+			}
+		}
+	}
+}
+
+// TestTemplatesDoNotMultiply what a visitor sends.
+func TestTemplatesDoNotMultiply(t *testing.T) {
+	vars := map[string]any{"a": strings.Repeat("x", 100_000)}
+	if got := len(Render(strings.Repeat("{{a}}", 10_000)+".", vars)); got > maxRendered+1 || got < maxRendered/2 {
+		t.Errorf("%d bytes", got)
+	}
+	if got := Render("{{a}}{{b}}", map[string]any{"a": "x", "b": "y"}); got != "xy" {
+		t.Errorf("got %q", got)
+	}
+}
