@@ -42,3 +42,20 @@ func Check(text []byte, depth, items int) error {
 	}
 	return nil
 }
+
+// Values returns how many values a JSON text has at most: each takes some memory when it is
+// decoded, however short it is.
+func Values(text []byte) int {
+	count, quoted := 1, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ',' || c == '[' || c == '{'):
+			count++
+		}
+	}
+	return count
+}

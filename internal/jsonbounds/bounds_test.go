@@ -29,3 +29,13 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+func TestValues(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 1, "1": 1, `"a,[{\",["`: 1, `[1,2]`: 3, `{"a":[],"b":{}}`: 5, strings.Repeat("[],", 1000): 2001,
+	} {
+		if got := Values([]byte(text)); got != want {
+			t.Errorf("%.20s: %d, want %d", text, got, want)
+		}
+	}
+}

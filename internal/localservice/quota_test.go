@@ -9,12 +9,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pion/turn/v5"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/rawhttp"
 )
 
 // TestQuotasLeaveRoomForOthers: with one token, and with as many as it likes from
@@ -226,4 +228,58 @@ func TestBuiltInRelayLogin(t *testing.T) {
 		c.Close()
 		_ = conn.Close()
 	}
+}
+
+// TestBodiesAreCounted: the bytes of a token's requests in an hour, and those of all of its
+// requests that are not answered yet.
+func TestBodiesAreCounted(t *testing.T) {
+	t.Parallel()
+	info := servicetest.Start(t, localservice.Options{Quotas: localservice.Quotas{
+		Bodies: quota.Limit{Token: 10_000}, BodyBytes: quota.Limit{Token: 9000, Address: 15_000},
+	}}).Info()
+	list := info.GenieURL + "/v1/thread/list"
+	body := func(size int) string { return `{"filter":null,"x":"` + strings.Repeat("x", size) + `"}` }
+	one, other := conversationToken(t, info, "silent", "ann"), conversationToken(t, info, "silent", "ben")
+	for i, want := range []int{200, 200, 429} {
+		if status, reply := postJSON(t, list, one, body(4000)); status != want {
+			t.Errorf("request %d: status %d, want %d: %s", i, status, want, reply)
+		}
+	}
+	if status, _ := postJSON(t, list, other, body(9500)); status != http.StatusServiceUnavailable {
+		t.Errorf("a request beyond what a token may send at once: status %d", status)
+	}
+	slow := rawhttp.Dial(t, info.GenieURL)
+	if _, err := fmt.Fprintf(slow, "POST /v1/thread/list HTTP/1.1\r\nHost: localhost\r\nAuthorization: KS %s\r\nContent-Length: 9000\r\n\r\n%s", conversationToken(t, info, "silent", "dan"), body(8000)); err != nil {
+		t.Fatal(err)
+	}
+	third := conversationToken(t, info, "silent", "cleo")
+	refused := func() bool {
+		status, _ := postJSON(t, list, third, body(8000))
+		return status == http.StatusServiceUnavailable
+	}
+	wait := func(what string, ok func() bool) {
+		t.Helper()
+		for began := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
+			if time.Since(began) > patience {
+				t.Fatal(what)
+			}
+			third = conversationToken(t, info, "silent", "cleo")
+		}
+	}
+	wait("what one address sends at once is unlimited", refused)
+	_ = slow.Close()
+	wait("what was sent at once stays taken", func() bool { return !refused() })
+
+	if reply := idempotent(t, info, strings.Repeat("k", 201)); reply != http.StatusBadRequest {
+		t.Errorf("a long Idempotency-Key: status %d", reply)
+	}
+}
+
+// idempotent sends a request with an Idempotency-Key, and returns the status.
+func idempotent(t *testing.T, info localservice.Info, key string) int {
+	t.Helper()
+	reply, _ := fetch(t, http.MethodGet, info.GenieURL+"/assistant/status", http.Header{
+		"Authorization": {"KS " + conversationToken(t, info, "silent", "ann")}, "Idempotency-Key": {key},
+	})
+	return reply.StatusCode
 }

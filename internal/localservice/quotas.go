@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/api"
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 )
 
@@ -32,7 +34,10 @@ type Quotas struct {
 	// TCP connections to an address of the relay at once; their limit for a token has no
 	// effect. The connections of HTTP and control sockets have [Options.Limits].
 	Relay, RelayConns quota.Limit
-	// Threads are new threads in an hour. Turns are questions in an hour; each 1,000 bytes
+	// BodyBytes are the bytes at once of HTTP requests that are not answered yet, and Bodies
+	// those in an hour.
+	BodyBytes, Bodies quota.Limit
+	// Threads are new threads and shared messages in an hour. Turns are questions in an hour; each 1,000 bytes
 	// of one count like a question.
 	Threads, Turns quota.Limit
 }
@@ -91,7 +96,17 @@ func QuotaInfos(maxCalls int) []QuotaInfo {
 			func(q *Quotas) *quota.Limit { return &q.Relay },
 		},
 		{
-			"threads", "new threads in an hour", "they are stored",
+			"body-bytes", "bytes at once of HTTP requests that are not answered yet", "they are kept in memory, uploads beyond 1 MiB in temporary files",
+			quota.Limit{Token: 48 << 20, Address: 64 << 20, Total: 128 << 20},
+			func(q *Quotas) *quota.Limit { return &q.BodyBytes },
+		},
+		{
+			"bodies", "bytes of HTTP requests in an hour, with uploads", "what they bring is stored: files, texts, agents, variables, ratings",
+			quota.Limit{Token: 512 << 20, Address: 2000 << 20},
+			func(q *Quotas) *quota.Limit { return &q.Bodies },
+		},
+		{
+			"threads", "new threads and shared messages in an hour", "they are stored",
 			quota.Limit{Token: 1000, Address: 10_000},
 			func(q *Quotas) *quota.Limit { return &q.Threads },
 		},
@@ -141,6 +156,25 @@ func (q *Quotas) Set(text string) error {
 		*fields[i] = n
 	}
 	return nil
+}
+
+// newBodies returns the check of the two quotas of bodies: it takes n bytes that a client
+// sends, or gives back -n of those at once.
+func newBodies(q *Quotas) func(by quota.Client, n int) error {
+	atOnce := &quota.Count{Limit: q.BodyBytes}
+	hour := &quota.Rate{Limit: q.Bodies, Window: time.Hour}
+	return func(by quota.Client, n int) error {
+		switch {
+		case n < 0:
+			atOnce.Free(by, -n)
+		case !atOnce.Take(by, n):
+			return api.ErrBodiesAtOnce
+		case !hour.Take(by, n):
+			atOnce.Free(by, n)
+			return dialogue.ErrBusy
+		}
+		return nil
+	}
 }
 
 // turnUnit is how many bytes of a question count like a question.

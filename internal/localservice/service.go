@@ -185,7 +185,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	routes := http.NewServeMux()
 	routes.Handle(live.SocketPath, sockets)
 	routes.Handle(media.Prefix, peers.Handler())
-	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
+	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Bodies: newBodies(&o.Quotas), Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}

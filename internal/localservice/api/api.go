@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -37,6 +39,9 @@ type Config struct {
 	Hosts func() (Hosts, error)
 
 	Live Live // nil when there are no live sessions
+	// Bodies takes n bytes of a request that a client sends, before they are used, or gives
+	// back -n when the request is answered. nil takes any number.
+	Bodies func(by quota.Client, n int) error
 	// Site returns the origin of the service, for the addresses of pictures; nil makes
 	// them relative.
 	Site func() string
@@ -84,6 +89,9 @@ func New(c Config) http.Handler {
 	}
 	if c.Site == nil {
 		c.Site = func() string { return "" }
+	}
+	if c.Bodies == nil {
+		c.Bodies = func(quota.Client, int) error { return nil }
 	}
 	if c.Keepalive == 0 {
 		c.Keepalive = DefaultKeepalive
@@ -155,7 +163,9 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r.URL.Path))
+		body := &countedBody{ReadCloser: http.MaxBytesReader(w, r.Body, bodyLimit(r.URL.Path)), take: s.Bodies, by: quota.Client{Addr: remoteAddr(r)}}
+		defer body.free()
+		r.Body = body
 		recorder := &recorder{ResponseWriter: w}
 		if _, pattern := mux.Handler(r); pattern == "" {
 			s.noRoute(recorder, r, mux)
@@ -240,8 +250,16 @@ func (s *server) route(allow guard, handle func(*call) (any, error)) http.Handle
 		}
 		var reply any
 		if err == nil {
-			r = r.WithContext(store.WithRequest(r.Context(), r.Header.Get("Idempotency-Key")))
-			reply, err = handle(&call{w, r, claims})
+			if body, ok := r.Body.(*countedBody); ok {
+				body.by.Token = claims.ID
+			}
+			key := r.Header.Get("Idempotency-Key")
+			if len(key) > maxKey { // it is stored
+				err = problem(http.StatusBadRequest, fmt.Sprintf("Idempotency-Key: at most %d bytes", maxKey))
+			} else {
+				r = r.WithContext(store.WithRequest(r.Context(), key))
+				reply, err = handle(&call{w, r, claims})
+			}
 		}
 		s.reply(w, r, reply, err)
 	})

@@ -11,14 +11,52 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsonbounds"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
 // Bounds of what a client may send.
 const (
-	maxBody  = 1 << 20 // bytes; a page context of 31 kB is known to be in use
-	maxDepth = 32      // nested arrays and objects; the deepest body here has four
+	maxBody = 1 << 20 // bytes; a page context of 31 kB is known to be in use
+	maxKey  = 200     // bytes of an Idempotency-Key
+	// maxValues bounds the memory of what is decoded: "[]," takes 16 times as much as its
+	// text, and an object of empty objects 100 times.
+	maxValues = 50_000
+	maxDepth  = 32 // nested arrays and objects; the deepest body here has four
 )
+
+// ErrBodiesAtOnce means that a client, or all of them, send too much at the same time.
+var ErrBodiesAtOnce = errors.New("too much is sent at the same time; try again later")
+
+// countedBody is the body of a request, for the quotas of bodies. Only the goroutine of the
+// request uses it.
+type countedBody struct {
+	io.ReadCloser
+	take  func(by quota.Client, n int) error
+	by    quota.Client // its token is set before anything is read
+	taken int          // bytes
+	err   error
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		if b.err = b.take(b.by, n); b.err != nil {
+			return 0, b.err
+		}
+		b.taken += n
+	}
+	return n, err
+}
+
+func (b *countedBody) free() {
+	if b.taken > 0 {
+		_ = b.take(b.by, -b.taken) // giving back does not fail
+	}
+}
 
 // bodyLimit returns the maximum size of a body in bytes, by path: uploads and knowledge
 // texts may be larger than other bodies.
@@ -76,6 +114,9 @@ func unmarshal(text []byte, v any) error {
 	}
 	if jsonbounds.Check(text, maxDepth, 0) != nil {
 		return invalid("json_invalid", fmt.Sprintf("more than %d levels deep", maxDepth))
+	}
+	if jsonbounds.Values(text) > maxValues {
+		return invalid("json_invalid", fmt.Sprintf("more than %d values", maxValues))
 	}
 	err := json.Unmarshal(text, v)
 	var mismatch *json.UnmarshalTypeError

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -98,6 +99,9 @@ func (s *server) messageShare(c *call, body struct {
 	}
 	if utf8.RuneCountInString(body.Title) > maxTitle {
 		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxTitle), "newTitle")
+	}
+	if !s.Dialogue.MayBegin(c.claims.ID, remoteAddr(c.r)) {
+		return nil, dialogue.ErrBusy
 	}
 	id, err := s.Store.ShareMessage(c.ctx(), c.scope(), body.ID, body.Title)
 	return success(map[string]string{"newMessageId": id}), err

@@ -66,6 +66,9 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, dialogue.ErrBusy):
 		w.Header().Set("Retry-After", "1")
 		err = problem(http.StatusTooManyRequests, err.Error())
+	case errors.Is(err, ErrBodiesAtOnce):
+		w.Header().Set("Retry-After", "1")
+		err = problem(http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, dialogue.ErrNotStored):
 		s.log.Error("request failed", "path", r.URL.Path, "error", err)
 		w.Header().Set("Retry-After", "1")

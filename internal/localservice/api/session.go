@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
@@ -98,7 +99,7 @@ func (s *server) ping(w http.ResponseWriter, _ *http.Request) { writeJSON(w, htt
 func parseForm(r *http.Request) error {
 	err := r.ParseForm()
 	var tooLarge *http.MaxBytesError
-	if err == nil || errors.As(err, &tooLarge) || errors.Is(err, os.ErrDeadlineExceeded) {
+	if err == nil || errors.As(err, &tooLarge) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrBodiesAtOnce) || errors.Is(err, dialogue.ErrBusy) {
 		return err
 	}
 	return problem(http.StatusBadRequest, "want a form-encoded body")

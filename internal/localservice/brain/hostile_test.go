@@ -14,7 +14,9 @@ func TestHostileScriptsCostLittle(t *testing.T) {
 		ParseScript([]byte(text)) //nolint:errcheck // accepted or refused
 		return time.Since(began)
 	}
-	fill := func(size int, head, piece string) string { return head + strings.Repeat(piece, (size-len(head))/len(piece)) }
+	fill := func(size int, head, piece string) string {
+		return head + strings.Repeat(piece, (size-len(head))/len(piece))
+	}
 	honest := 50 * time.Millisecond
 	for range 3 {
 		honest = max(honest, parse(fill(maxScript, "rules:\n", "  - when: {exact: a}\n    steps:\n      - say: Hello\n")))

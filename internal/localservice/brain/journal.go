@@ -21,8 +21,9 @@ type Turn struct {
 }
 
 const (
-	// maxTurns bounds a [Journal].
-	maxTurns = 1000
+	// maxTurns and maxTurnBytes bound a [Journal].
+	maxTurns     = 1000
+	maxTurnBytes = 16 << 20
 	// pageContext is the variable with what the visitor sees.
 	pageContext = "page_context"
 	// ownVariables is the prefix of the variables that the service adds.
@@ -35,6 +36,18 @@ type Journal struct {
 
 	mu    sync.Mutex
 	turns []Turn
+	bytes int // of all turns
+}
+
+// size is about how many bytes a turn has.
+func (t *Turn) size() int {
+	size := len(t.Text)
+	for name, value := range t.Variables {
+		text, _ := value.(string)
+		size += len(name) + len(text)
+	}
+	seen, _ := t.PageContext.(string)
+	return size + len(seen)
 }
 
 // Answer implements [Brain].
@@ -45,9 +58,14 @@ func (j *Journal) Answer(ctx context.Context, q *Question, out Sink) error {
 	seen := vars[pageContext]
 	delete(vars, pageContext)
 	j.mu.Lock()
-	j.turns = append(j.turns[max(0, len(j.turns)-maxTurns+1):], Turn{
-		Text: q.Text, ThreadID: thread, Spoken: q.Avatar, Trigger: q.Trigger, Variables: vars, PageContext: seen,
-	})
+	turn := Turn{Text: q.Text, ThreadID: thread, Spoken: q.Avatar, Trigger: q.Trigger, Variables: vars, PageContext: seen}
+	j.turns = append(j.turns, turn)
+	j.bytes += turn.size()
+	for len(j.turns) > maxTurns || j.bytes > maxTurnBytes {
+		j.bytes -= j.turns[0].size()
+		j.turns[0] = Turn{} // which the list would keep in memory
+		j.turns = j.turns[1:]
+	}
 	j.mu.Unlock()
 	return j.Brain.Answer(ctx, q, out)
 }

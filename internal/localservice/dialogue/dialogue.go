@@ -170,6 +170,10 @@ type Context struct {
 	ScreenShare bool       // the user shares a screen with it
 }
 
+// MayBegin reports whether a token, by its id, may store another thread, or a copy of a
+// message, from that address.
+func (s *Service) MayBegin(tokenID string, from netip.Addr) bool { return s.newThread(tokenID, from) }
+
 // Open returns the thread with that id, or a new one when threadID is "".
 func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Context) (store.Thread, error) {
 	if threadID != "" {

@@ -1,0 +1,61 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// TestBodiesTakeLittleMoreMemoryThanTheirText when they are decoded, whatever is in them.
+func TestBodiesTakeLittleMoreMemoryThanTheirText(t *testing.T) {
+	const most = 24 << 20
+	v := serve(t, twoThings, nil)
+	ks := v.conversation(store.Receptionist, "ann")
+	allocated := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.TotalAlloc
+	}
+	t.Run("form", func(t *testing.T) {
+		for _, piece := range []string{"a&", "a=b&", "&", "%41&", "a[]=1&"} {
+			before := allocated()
+			reply, err := http.Post(v.url+SessionPrefix+"/service/session/action/start", "application/x-www-form-urlencoded",
+				strings.NewReader(strings.Repeat(piece, maxBody/len(piece))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = reply.Body.Close()
+			if took := allocated() - before; took > most {
+				t.Errorf("%s: %d MB, status %d", piece, took>>20, reply.StatusCode)
+			}
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	for _, piece := range []string{`[],`, `{},`, `0,`, `"",`, `[0],`, `{"":0},`} {
+		list := strings.TrimSuffix(strings.Repeat(piece, (maxBody-1000)/len(piece)), ",")
+		for _, body := range []string{
+			`{"userMessage":"Hello","request_vars":{"a":[` + list + `]}}`,
+			`{"userMessage":[` + list + `]}`,
+			`{"tool_name":"a","tool_id":"a","tool_invocation_id":"a","response":{"a":[` + list + `]}}`,
+			`{"filter":{"idsIn":[` + list + `]}}`,
+		} {
+			if !json.Valid([]byte(body)) {
+				t.Fatal("the body is no JSON")
+			}
+			for _, path := range []string{"/assistant/converse", "/assistant/tool_response", "/v1/thread/list"} {
+				before := allocated()
+				got := v.post(path, ks, body)
+				if took := allocated() - before; took > most {
+					t.Errorf("%s with %d values %s: %d MB, status %d", path, len(list)/len(piece), piece, took>>20, got.status)
+				}
+				if got.status == http.StatusInternalServerError {
+					t.Errorf("%s: status %d", path, got.status)
+				}
+			}
+		}
+	}
+}
