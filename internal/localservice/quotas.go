@@ -27,6 +27,10 @@ type Quotas struct {
 	// Sockets are control sockets at once, with those that wait for their client to
 	// reconnect.
 	Sockets quota.Limit
+	// Work are milliseconds of the processor in a second, as they are estimated for what a
+	// client requests. More has to wait, see [quota.Pace]. The limit for a token does not
+	// apply to that of an administrator, and the total has no effect.
+	Work quota.Limit
 	// SocketBytes are the bytes at once of messages to control sockets that have not
 	// arrived completely. Its limit for a token has no effect.
 	SocketBytes quota.Limit
@@ -55,6 +59,9 @@ type QuotaInfo struct {
 // In returns the limit in q.
 func (i QuotaInfo) In(q *Quotas) *quota.Limit { return i.field(q) }
 
+// greedy is how many clients with a token each can't take everything together.
+const greedy = 21
+
 // QuotaInfos describes all quotas, with the defaults for a number of calls. A single token
 // or address never takes everything: a page needs one socket, one call, two peers, eight
 // relayed addresses and as many connections, and an address may be that of many visitors.
@@ -62,23 +69,28 @@ func QuotaInfos(maxCalls int) []QuotaInfo {
 	return []QuotaInfo{
 		{
 			"calls", "pictures with a voice, or voices alone, at once", "each draws 25 frames a second",
-			quota.Limit{Token: max(1, maxCalls/4), Address: max(1, maxCalls*3/4), Total: maxCalls},
+			quota.Limit{Token: max(2, maxCalls/greedy), Address: max(2, maxCalls*3/4), Total: maxCalls},
 			func(q *Quotas) *quota.Limit { return &q.Calls },
 		},
 		{
 			"peers", "WebRTC peers at once, microphones at most half of the total", "each has about ten goroutines and buffers for packets",
-			quota.Limit{Token: 64, Address: 768, Total: 1024},
+			quota.Limit{Token: 1024 / greedy, Address: 768, Total: 1024},
 			func(q *Quotas) *quota.Limit { return &q.Peers },
 		},
 		{
 			"offers", "WebRTC offers in a minute", "the answer to one takes a few milliseconds of the processor",
-			quota.Limit{Token: 240, Address: 6000},
+			quota.Limit{Token: 60, Address: 3000},
 			func(q *Quotas) *quota.Limit { return &q.Offers },
 		},
 		{
 			"sockets", "control sockets at once, also while they can be recovered", "each keeps a session and the events for its recovery",
 			quota.Limit{Token: 32, Address: 1024, Total: 2048},
 			func(q *Quotas) *quota.Limit { return &q.Sockets },
+		},
+		{
+			"work", "estimated milliseconds of the processor in a second: a question and a new socket take 10, a request 1", "others need the processor too",
+			quota.Limit{Token: 25, Address: 400},
+			func(q *Quotas) *quota.Limit { return &q.Work },
 		},
 		{
 			"socket-bytes", "bytes at once of socket messages that have not arrived completely", "they are kept in memory until the last one has arrived",
@@ -92,7 +104,7 @@ func QuotaInfos(maxCalls int) []QuotaInfo {
 		},
 		{
 			"relay", "relayed addresses at once, of a login instead of a token", "each has a UDP port",
-			quota.Limit{Token: 256, Address: 768, Total: 1024},
+			quota.Limit{Token: 1024 / greedy, Address: 768, Total: 1024},
 			func(q *Quotas) *quota.Limit { return &q.Relay },
 		},
 		{

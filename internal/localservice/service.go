@@ -22,6 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -117,10 +118,11 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	s.runRules(model)
 	tools := toolrun.New(o.ToolHosts, s.log)
 	s.onClose(tools.Close)
+	work := &quota.Pace{Limit: o.Quotas.Work}
 	talk := dialogue.New(dialogue.Config{
 		Store: s.store, Brain: journal, Tools: tools, Logger: s.log,
 		Site:      func() string { return s.info.GenieURL }, // known once something listens
-		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas),
+		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas), Work: work.Wait,
 	})
 	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, Log: s.log})
 	if err != nil {
@@ -174,7 +176,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	factory := &mediaFactory{peers: peers, base: base, transcriber: s.transcribers(script, o), log: s.log}
 	s.hub = live.NewHub(live.Config{
 		Dialogue: talk, Threads: s.store, Tokens: tokens, Voice: speaker, Media: factory,
-		MediaURL: base, Calls: o.Quotas.Calls, Sockets: o.Quotas.Sockets, SocketBytes: o.Quotas.SocketBytes, Timing: o.Timing, Logger: s.log,
+		MediaURL: base, Calls: o.Quotas.Calls, Sockets: o.Quotas.Sockets, Work: work.Wait, SocketBytes: o.Quotas.SocketBytes, Timing: o.Timing, Logger: s.log,
 	})
 	tokens.OnEnd(s.hub.TokenEnded)
 	sockets := socketio.NewServer(socketio.ServerOptions{
@@ -185,7 +187,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	routes := http.NewServeMux()
 	routes.Handle(live.SocketPath, sockets)
 	routes.Handle(media.Prefix, peers.Handler())
-	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Bodies: newBodies(&o.Quotas), Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
+	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}

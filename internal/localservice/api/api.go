@@ -39,6 +39,9 @@ type Config struct {
 	Hosts func() (Hosts, error)
 
 	Live Live // nil when there are no live sessions
+	// Work waits until a client may cause so many milliseconds of work, or fails; nil is at
+	// once.
+	Work func(ctx context.Context, by quota.Client, ms int) error
 	// Bodies takes n bytes of a request that a client sends, before they are used, or gives
 	// back -n when the request is answered. nil takes any number.
 	Bodies func(by quota.Client, n int) error
@@ -89,6 +92,9 @@ func New(c Config) http.Handler {
 	}
 	if c.Site == nil {
 		c.Site = func() string { return "" }
+	}
+	if c.Work == nil {
+		c.Work = func(context.Context, quota.Client, int) error { return nil }
 	}
 	if c.Bodies == nil {
 		c.Bodies = func(quota.Client, int) error { return nil }
@@ -250,20 +256,34 @@ func (s *server) route(allow guard, handle func(*call) (any, error)) http.Handle
 		}
 		var reply any
 		if err == nil {
-			if body, ok := r.Body.(*countedBody); ok {
-				body.by.Token = claims.ID
-			}
-			key := r.Header.Get("Idempotency-Key")
-			if len(key) > maxKey { // it is stored
-				err = problem(http.StatusBadRequest, fmt.Sprintf("Idempotency-Key: at most %d bytes", maxKey))
-			} else {
-				r = r.WithContext(store.WithRequest(r.Context(), key))
-				reply, err = handle(&call{w, r, claims})
-			}
+			reply, err = s.handle(&call{w, r, claims}, handle)
 		}
 		s.reply(w, r, reply, err)
 	})
 }
+
+// handle runs the handler of an authorised request within the client's quotas.
+func (s *server) handle(c *call, handle func(*call) (any, error)) (any, error) {
+	by := quota.Client{Token: c.claims.ID, Addr: remoteAddr(c.r)}
+	if body, ok := c.r.Body.(*countedBody); ok {
+		body.by = by
+	}
+	if c.claims.Kind() == token.Admin {
+		by.Token = ""
+	}
+	if err := s.Work(c.ctx(), by, requestWork); err != nil {
+		return nil, err
+	}
+	key := c.r.Header.Get("Idempotency-Key")
+	if len(key) > maxKey { // it is stored
+		return nil, problem(http.StatusBadRequest, fmt.Sprintf("Idempotency-Key: at most %d bytes", maxKey))
+	}
+	c.r = c.r.WithContext(store.WithRequest(c.r.Context(), key))
+	return handle(c)
+}
+
+// requestWork is about how many milliseconds of the processor a request takes.
+const requestWork = 1
 
 // reply writes the outcome of a handler as JSON.
 func (s *server) reply(w http.ResponseWriter, r *http.Request, reply any, err error) {

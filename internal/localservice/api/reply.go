@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -63,7 +64,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = problem(http.StatusNotFound, "not found")
 	case errors.Is(err, dialogue.ErrNoAgent):
 		err = problem(http.StatusNotFound, "AGENT_NOT_FOUND")
-	case errors.Is(err, dialogue.ErrBusy):
+	case errors.Is(err, dialogue.ErrBusy), errors.Is(err, quota.ErrBusy):
 		w.Header().Set("Retry-After", "1")
 		err = problem(http.StatusTooManyRequests, err.Error())
 	case errors.Is(err, ErrBodiesAtOnce):

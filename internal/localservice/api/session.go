@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
@@ -26,7 +27,10 @@ const (
 func (s *server) form(handle func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var reply any
-		err := parseForm(r)
+		err := s.Work(r.Context(), quota.Client{Addr: remoteAddr(r)}, requestWork)
+		if err == nil {
+			err = parseForm(r)
+		}
 		if err == nil {
 			reply, err = handle(r)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -30,8 +31,8 @@ var (
 	ErrNoAgent = errors.New("no such agent")
 
 	// ErrBusy means that too many turns are queued for the same thread, or that the
-	// caller has begun too many threads.
-	ErrBusy = errors.New("too many turns wait for this thread, or too many turns or threads were begun")
+	// caller has made too many requests or begun too many threads.
+	ErrBusy = errors.New("too many requests, turns or threads, or too many turns wait for this thread; try again later")
 
 	// ErrNotStored means that a question, or the thread for it, could not be stored: the
 	// disk is full, for example, or the store has too much to do. The client may ask again.
@@ -62,6 +63,10 @@ type Config struct {
 	// address, and NewTurn whether it may ask a question of so many bytes; nil means always.
 	NewThread func(tokenID string, from netip.Addr) bool
 	NewTurn   func(tokenID string, from netip.Addr, size int) bool
+
+	// Work waits until the client may cause so many milliseconds of work, or fails; nil is at
+	// once.
+	Work func(ctx context.Context, by quota.Client, ms int) error
 }
 
 // Runner runs tools on the service; [toolrun.Runner] implements it.
@@ -81,6 +86,7 @@ type Service struct {
 
 	newThread func(tokenID string, from netip.Addr) bool
 	newTurn   func(tokenID string, from netip.Addr, size int) bool
+	work      func(ctx context.Context, by quota.Client, ms int) error
 
 	// mu guards the registries below. Turns themselves share nothing.
 	mu       sync.Mutex
@@ -106,8 +112,11 @@ func New(c Config) *Service {
 	if c.NewTurn == nil {
 		c.NewTurn = func(string, netip.Addr, int) bool { return true }
 	}
+	if c.Work == nil {
+		c.Work = func(context.Context, quota.Client, int) error { return nil }
+	}
 	return &Service{
-		newThread: c.NewThread, newTurn: c.NewTurn,
+		newThread: c.NewThread, newTurn: c.NewTurn, work: c.Work,
 		store: c.Store, brain: c.Brain, log: c.Logger, tools: c.Tools, site: c.Site,
 		queues: map[string]*turnQueue{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},
 	}

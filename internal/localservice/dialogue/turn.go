@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
@@ -27,6 +28,9 @@ const historyLimit = 400
 // titleLength is how much of the first question becomes a thread's title, in
 // characters.
 const titleLength = 60
+
+// turnWork is about how many milliseconds of the processor a turn takes.
+const turnWork = 10
 
 // saveTimeout bounds a write that is made even if the turn's context has ended.
 const saveTimeout = 5 * time.Second
@@ -94,6 +98,9 @@ func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 	}
 	if !s.newTurn(who.Claims.ID, req.Context.From, len(req.Text)) {
 		return TurnResult{}, ErrBusy
+	}
+	if err := s.work(ctx, quota.Client{Token: who.Claims.ID, Addr: req.Context.From}, turnWork); err != nil {
+		return TurnResult{}, err
 	}
 	if req.ThreadID != "" { // check the owner before the turn is queued
 		if _, err := s.Open(ctx, who, req.ThreadID, req.Context); err != nil {

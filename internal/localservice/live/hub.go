@@ -46,6 +46,9 @@ type Config struct {
 	// Sockets bounds the sessions at once, and SocketBytes the memory of messages that have
 	// not arrived completely, for which only the limits of an address and of all are used.
 	Sockets, SocketBytes quota.Limit
+	// Work waits until the client may cause so many milliseconds of work, or fails; nil is at
+	// once.
+	Work func(ctx context.Context, by quota.Client, ms int) error
 
 	Timing Timing
 	Logger *slog.Logger // nil discards
@@ -140,6 +143,9 @@ func NewHub(c Config) *Hub {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.Work == nil {
+		c.Work = func(context.Context, quota.Client, int) error { return nil }
+	}
 	if c.Timing.PauseWindow <= 0 {
 		c.Timing.PauseWindow = DefaultPauseWindow
 	}
@@ -168,6 +174,10 @@ func (h *Hub) Authorize(ctx context.Context, hs socketio.Handshake) error {
 	}
 	return nil
 }
+
+// connectWork is about how many milliseconds of the processor a new socket takes until it
+// has joined.
+const connectWork = 10
 
 // errUnauthorized is the only reply to a token that is not accepted
 // (choice A4).
@@ -207,6 +217,11 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 		return
 	}
 	defer h.sockets.Free(by, 1)
+	if err := h.cfg.Work(ctx, by, connectWork); err != nil {
+		defer close(s.ended)
+		s.refuse(dialogue.ErrBusy)
+		return
+	}
 	s.run(conn.Events())
 }
 
