@@ -82,11 +82,10 @@ func TestQuotasLeaveRoomForOthers(t *testing.T) {
 	}
 }
 
-var write = flag.Bool("write", false, "write the table of the quotas into docs/local-service.md")
+var write = flag.Bool("write", false, "write the tables of docs/local-service.md and docs/security.md")
 
 // TestQuotasAreDocumented: docs/local-service.md has the quotas as they are declared.
 func TestQuotasAreDocumented(t *testing.T) {
-	const file, end = "../../docs/local-service.md", "<!-- end of the table -->"
 	var table strings.Builder
 	table.WriteString("\n| `-quota` | What | For a token | For an address | For all | Because |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, info := range localservice.QuotaInfos(localservice.DefaultMaxCalls) {
@@ -94,23 +93,32 @@ func TestQuotasAreDocumented(t *testing.T) {
 			number(info.Default.Token), number(info.Default.Address), number(info.Default.Total), info.Why)
 	}
 	table.WriteString("\n")
+	documented(t, "../../docs/local-service.md", "TestQuotasAreDocumented", table.String())
+}
+
+// documented compares a table with that of a document, after a comment that names the test,
+// or writes it there.
+func documented(t *testing.T, file, test, table string) {
+	t.Helper()
+	const end = "<!-- end of the table -->"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, rest, _ := strings.Cut(string(text), "<!-- go test -run TestQuotasAreDocumented")
+	start := "<!-- go test -run " + test
+	head, rest, _ := strings.Cut(string(text), start)
 	mark, rest, _ := strings.Cut(rest, "-->\n")
 	old, tail, found := strings.Cut(rest, end)
 	if !found {
 		t.Fatal("there is no place for the table")
 	}
 	if *write {
-		text = []byte(head + "<!-- go test -run TestQuotasAreDocumented" + mark + "-->\n" + table.String() + end + tail)
+		text = []byte(head + start + mark + "-->\n" + table + end + tail)
 		if err := os.WriteFile(file, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if old != table.String() {
-		t.Errorf("%s is not as declared; the flag -write writes it:\n%s", file, table.String())
+	} else if old != table {
+		t.Errorf("%s is not as declared; the flag -write writes it:\n%s", file, table)
 	}
 }
 
@@ -229,6 +237,9 @@ func TestBuiltInRelayLogin(t *testing.T) {
 		_ = conn.Close()
 	}
 }
+
+// quotaOff is no limit.
+var quotaOff = quota.Limit{Token: -1, Address: -1, Total: -1}
 
 // TestBodiesAreCounted: the bytes of a token's requests in an hour, and those of all of its
 // requests that are not answered yet.

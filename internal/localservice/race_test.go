@@ -1,0 +1,5 @@
+//go:build race
+
+package localservice_test
+
+const withRace = true
