@@ -67,6 +67,9 @@ func TestANewcomerAmongHostileClients(t *testing.T) {
 		_, init := arrive(t, service, "receptionist")
 		h := &hostile{ctx: ctx, info: service.Info(), init: init, offer: viewerOffer(t), http: clientAt(fmt.Sprintf("127.0.0.%d", 10+i))}
 		clients = append(clients, h)
+	}
+	busy()
+	for _, h := range clients {
 		h.attack(&running)
 	}
 	for _, h := range clients { // each is at its limits
@@ -98,7 +101,12 @@ func newcomers(t *testing.T, service *localservice.Service, busy func()) (waits 
 	t.Helper()
 	for range 4 {
 		began := time.Now()
-		b := newBot(t, service, "receptionist")
+		_, init, err := tryArrive(t, service, "receptionist")
+		if err != nil {
+			busy()
+			t.Fatalf("a newcomer gets no token: %v", err)
+		}
+		b := botOf(t, init)
 		defer b.Close()
 		if err := b.Connect(t.Context()); err != nil {
 			busy()

@@ -45,6 +45,15 @@ func newRecorder(t *testing.T) *recorder { return &recorder{t: t, changed: make(
 // arrive makes a client and a conversation token for the agent.
 func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.Transport, *appinit.Result) {
 	t.Helper()
+	http, init, err := tryArrive(t, service, agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return http, init
+}
+
+func tryArrive(t *testing.T, service *localservice.Service, agent string) (*fetch.Transport, *appinit.Result, error) {
+	t.Helper()
 	info := service.Info()
 	who, ok := info.Agent(agent)
 	if !ok {
@@ -57,15 +66,17 @@ func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.T
 		Client:   http,
 		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return http, init
+	return http, init, err
 }
 
 func newBot(t *testing.T, service *localservice.Service, agent string) *bot {
 	t.Helper()
 	_, init := arrive(t, service, agent)
+	return botOf(t, init)
+}
+
+func botOf(t *testing.T, init *appinit.Result) *bot {
+	t.Helper()
 	b := &bot{recorder: newRecorder(t)}
 	o := avatar.OptionsFor(init)
 	o.AllowPrivateHosts = true

@@ -3,6 +3,7 @@ package localservice_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"runtime"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
@@ -113,7 +115,9 @@ const answerTime = 10 * time.Second
 func TestHostileSockets(t *testing.T) {
 	// A session without a socket would still be kept when memory is measured, and the
 	// picture is looked at after the attacks.
-	c := converse(t, localservice.Options{Recovery: -1, Timing: live.Timing{Unwatched: time.Hour}}, "silent")
+	c := converse(t, localservice.Options{
+		Recovery: -1, Timing: live.Timing{Unwatched: time.Hour}, Quotas: localservice.Quotas{Calls: quota.Limit{Token: 32}, Work: quotaOff},
+	}, "silent")
 	ks := initialise(t, c.info, "silent").KS
 	deep := strings.Repeat("[", 400_000) + strings.Repeat("]", 400_000)
 	long := strings.Repeat("x", 900_000)
@@ -161,6 +165,24 @@ func TestHostileSockets(t *testing.T) {
 		"a flood of forms":          flood(300, "setFormLeadInfo", `{"a":"`+long[:10_000]+`"}`),
 		"a flood of clicks":         flood(300, "onHtmlElementClick", `{"htmlText":"`+long[:10_000]+`"}`),
 		"replies that are not read": flood(20_000, "checkAvailability", `{}`),
+		"a flood of namespaces": func(i *intruder) bool {
+			entered := i.enter(ks)
+			for n := range 2000 {
+				if !i.send(fmt.Sprintf(`40/room%d,{"token":"%s"}`, n, ks)) || !i.send(fmt.Sprintf(`42/room%d,["join",%s]`, n, join)) {
+					return entered
+				}
+			}
+			return entered
+		},
+		"a flood of acknowledgements": func(i *intruder) bool {
+			entered := i.enter(ks)
+			for n := range 5000 {
+				if !i.send(fmt.Sprintf(`43%d[]`, n)) || !i.send(fmt.Sprintf(`42%d["checkAvailability",{}]`, n)) {
+					return entered
+				}
+			}
+			return entered
+		},
 		"offers of garbage": flood(300, "asr-webrtc-offer", `{"offer":{"type":"offer","sdp":"v=0\r\nm=audio 9"},"is_reconnect":true}`,
 			"asr-webrtc-ice-candidate", `{"candidate":{"candidate":"candidate:1 1 udp 1 256.1.1.1 x typ"}}`),
 	}

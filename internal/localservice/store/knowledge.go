@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -138,14 +139,18 @@ func (s *Store) search(ctx context.Context, records string, arg any, words strin
 }
 
 // matchAny turns free text into an FTS5 expression. Every word is quoted, so
-// that nothing a user types is read as FTS5 syntax.
+// that nothing a user types is read as FTS5 syntax. A word that is there twice would take
+// twice the time.
 func matchAny(text string) string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	if len(words) > maxQueryWords {
-		words = words[:maxQueryWords]
-	}
-	for i, w := range words {
-		words[i] = `"` + w + `"`
+	var words []string
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		quoted := `"` + word + `"`
+		if !slices.Contains(words, quoted) {
+			words = append(words, quoted)
+		}
+		if len(words) == maxQueryWords {
+			break
+		}
 	}
 	return strings.Join(words, " OR ")
 }

@@ -123,7 +123,7 @@ func TestToolsCallLoopbackAndAllowedHostsOnly(t *testing.T) {
 	if got := run(r, local); !strings.Contains(got, `"method":"GET"`) {
 		t.Errorf("loopback: %s", got)
 	}
-	for _, url := range []string{"http://192.0.2.1/", "http://[2001:db8::1]/", "http://10.0.0.1:80/", "http://0.0.0.0:9/"} {
+	for _, url := range []string{"http://192.0.2.1/", "http://[2001:db8::1]/", "http://10.0.0.1:80/", "http://0.0.0.0:9/", "http://169.254.169.254/latest/", "http://[::ffff:169.254.169.254]/", "http://[fe80::1%25lo]/"} {
 		if got := run(r, url); !strings.Contains(got, "loopback only") {
 			t.Errorf("%s: %s", url, got)
 		}
