@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -98,6 +99,9 @@ func (p *project) files(dir string) (names []string) {
 	return names
 }
 
+// checksum is that in the name of the second part of a program.
+var checksum = regexp.MustCompile(`\.rest-[0-9a-f]+\.wasm$`)
+
 // programs lists the WebAssembly files of a folder by what is in them.
 func (p *project) programs(dir string) (names []string) {
 	p.t.Helper()
@@ -106,9 +110,9 @@ func (p *project) programs(dir string) (names []string) {
 			continue
 		}
 		made := p.read(filepath.Join(dir, file))
-		for _, name := range []string{"agentruntime.wasm", "chat.wasm"} {
-			if bytes.Equal(made, p.read("node_modules/agentruntime/dist/"+name)) {
-				names = append(names, name)
+		for _, name := range p.files("node_modules/agentruntime/dist") {
+			if strings.HasSuffix(name, ".wasm") && bytes.Equal(made, p.read("node_modules/agentruntime/dist/"+name)) {
+				names = append(names, checksum.ReplaceAllString(name, ".rest.wasm"))
 			}
 		}
 	}
@@ -125,9 +129,13 @@ func (p *project) read(name string) []byte {
 	return text
 }
 
-// wantPrograms checks which programs a build has emitted.
-func (p *project) wantPrograms(dir string, want ...string) {
+// wantPrograms checks which programs a build has emitted, each in two parts.
+func (p *project) wantPrograms(dir string, programs ...string) {
 	p.t.Helper()
+	var want []string
+	for _, name := range programs {
+		want = append(want, strings.Replace(name, ".wasm", ".rest.wasm", 1), name)
+	}
 	if got := p.programs(dir); !slices.Equal(got, want) {
 		p.t.Errorf("the build in %s emitted %q, want %q", dir, got, want)
 	}
