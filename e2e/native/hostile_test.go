@@ -69,15 +69,10 @@ func TestANewcomerAmongHostileClients(t *testing.T) {
 		clients = append(clients, h)
 	}
 	busy()
-	for _, h := range clients {
-		h.attack(&running)
-	}
-	for _, h := range clients { // each is at its limits
-		for what, count := range map[string]*atomic.Int64{
-			"a call was refused": &h.noCall, "an offer was answered": &h.answered, "a socket was refused": &h.noSocket,
-			"a question was answered": &h.asked, "a request is slow": &h.slow,
-		} {
-			for began := time.Now(); count.Load() == 0; time.Sleep(10 * time.Millisecond) {
+	await := func(what string, count func(*hostile) *atomic.Int64) {
+		t.Helper()
+		for _, h := range clients {
+			for began := time.Now(); count(h).Load() == 0; time.Sleep(10 * time.Millisecond) {
 				if time.Since(began) > patience {
 					busy()
 					t.Fatalf("it did not come to that: %s", what)
@@ -85,6 +80,19 @@ func TestANewcomerAmongHostileClients(t *testing.T) {
 			}
 		}
 	}
+	for _, h := range clients {
+		h.attack(&running, h.callAndOffer, 6)
+	}
+	await("a call was refused", func(h *hostile) *atomic.Int64 { return &h.noCall })
+	await("an offer was answered", func(h *hostile) *atomic.Int64 { return &h.answered })
+	for _, h := range clients {
+		h.attack(&running, h.fillSockets, 30)
+		h.attack(&running, h.ask, 4)
+		h.attack(&running, h.sendSlowly, 20)
+	}
+	await("a socket was refused", func(h *hostile) *atomic.Int64 { return &h.noSocket })
+	await("a question was answered", func(h *hostile) *atomic.Int64 { return &h.asked })
+	await("a request is slow", func(h *hostile) *atomic.Int64 { return &h.slow })
 	among := newcomers(t, service, busy)
 	t.Logf("measured: a newcomer has a picture after %v alone, and after %v to %v among %d hostile clients; other processes had %.0f %% of the processors",
 		slices.Max(alone).Round(time.Millisecond), slices.Min(among).Round(time.Millisecond), slices.Max(among).Round(time.Millisecond),
@@ -161,18 +169,14 @@ type hostile struct {
 	noCall, answered, noSocket, asked, slow atomic.Int64
 }
 
-// attack begins all attacks.
-func (h *hostile) attack(running *sync.WaitGroup) {
-	for what, count := range map[*func()]int{
-		new(h.callAndOffer): 6, new(h.fillSockets): 30, new(h.ask): 4, new(h.sendSlowly): 20,
-	} {
-		for range count {
-			running.Go(func() {
-				for h.ctx.Err() == nil {
-					(*what)()
-				}
-			})
-		}
+// attack does something on so many goroutines, again and again.
+func (h *hostile) attack(running *sync.WaitGroup, do func(), count int) {
+	for range count {
+		running.Go(func() {
+			for h.ctx.Err() == nil {
+				do()
+			}
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -40,6 +41,11 @@ type Store struct {
 	// instead of inside SQLite, where it ends in "database is locked".
 	write *sql.DB
 	read  *sql.DB
+	// Every request looks whether its token was ended. That is quick, and must not wait for
+	// what clients read.
+	checks  *sql.DB
+	ended   *sql.Stmt
+	secrets sync.Map // of partners, which never change, by their ids
 
 	newEvents chan struct{} // holds one value while there may be new events
 
@@ -87,6 +93,13 @@ func (s *Store) open(dir, synchronous string) error {
 	if s.read, err = openPool(path, readers, "query_only(1)"); err != nil {
 		return err
 	}
+	if s.checks, err = openPool(path, 1, "query_only(1)"); err != nil {
+		return err
+	}
+	if s.ended, err = s.checks.PrepareContext(ctx, `SELECT EXISTS (SELECT 1 FROM revoked WHERE partner_id = ? AND
+		((kind = 'token' AND id = ?) OR (kind = 'group' AND id = ?)))`); err != nil {
+		return err
+	}
 	return s.seed(ctx)
 }
 
@@ -132,7 +145,10 @@ func openPool(path string, size int, pragma string) (*sql.DB, error) {
 // Close ends the store. It waits for statements that are running.
 func (s *Store) Close() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.read, s.write} {
+	if s.ended != nil {
+		errs = append(errs, s.ended.Close())
+	}
+	for _, db := range []*sql.DB{s.read, s.checks, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

@@ -8,7 +8,13 @@ import (
 
 // Secret returns the admin secret of a partner.
 func (s *Store) Secret(ctx context.Context, partnerID int64) (string, error) {
+	if secret, ok := s.secrets.Load(partnerID); ok {
+		return secret.(string), nil
+	}
 	p, err := s.Partner(ctx, partnerID)
+	if err == nil {
+		s.secrets.Store(partnerID, p.Secret)
+	}
 	return p.Secret, err
 }
 
@@ -38,9 +44,7 @@ func (s *Store) Revoke(ctx context.Context, partnerID int64, tokenID, group stri
 // Revoked reports whether a token, or its group, has been ended.
 func (s *Store) Revoked(ctx context.Context, partnerID int64, tokenID, group string) (bool, error) {
 	var ended bool
-	err := s.read.QueryRowContext(ctx,
-		`SELECT EXISTS (SELECT 1 FROM revoked WHERE partner_id = ? AND
-		   ((kind = 'token' AND id = ?) OR (kind = 'group' AND id = ?)))`, partnerID, tokenID, group).Scan(&ended)
+	err := s.ended.QueryRowContext(ctx, partnerID, tokenID, group).Scan(&ended)
 	return ended, err
 }
 
