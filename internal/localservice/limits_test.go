@@ -94,10 +94,13 @@ func TestWhatOneClientTakes(t *testing.T) {
 	documented(t, "../../docs/security.md", "TestWhatOneClientTakes", table.String())
 }
 
-// slowness is how many times more of the processor everything takes with the race detector.
+// slowness is how many times more everything takes with the race detector.
 func slowness(resource string) float64 {
-	if withRace && resource == "processor" {
+	switch {
+	case withRace && resource == "processor":
 		return 20
+	case withRace && resource == "memory":
+		return 3
 	}
 	return 1
 }
