@@ -65,7 +65,7 @@ test: ## The tests of every package, vet, types, and the core of the whole pages
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then race then newcomer then fresh browsers then profile-check then faults soak then page-faults then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then race then fresh browsers then profile-check then faults soak then page-faults then fuzz
 
 .PHONY: bench
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md
@@ -241,8 +241,8 @@ race: # data races that one run in one order does not show
 	$(GOTEST) $(WITH_RACE) $(PARALLEL) -short -count 3 -shuffle on ./runtime/...
 
 .PHONY: newcomer
-newcomer: # 20 hostile clients and a newcomer; it measures time, so without the race detector, and alone
-	$(GOTEST) -run TestANewcomerAmongHostileClients ./e2e/native
+newcomer: # what one client can take, and 20 of them and a newcomer; it measures time, so without the race detector, and alone
+	$(GOTEST) -count 1 -p 1 -run 'TestWhatOneClientTakes|TestANewcomerAmongHostileClients' ./internal/localservice ./e2e/native
 
 # Each fuzz target runs its seeds with the other tests; here it also runs this many
 # inputs of its own. A time instead would now and then end a run with an error.
