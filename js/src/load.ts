@@ -141,7 +141,7 @@ async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Pr
     }))
     void program.ended.then(() => end.abort(program.end))
     // Node.js reads both parts from the disk, and can't wait for one within a call.
-    if (!("document" in globalThis)) await program.loadRest()
+    if (url.protocol === "file:" || !("XMLHttpRequest" in globalThis)) await program.loadRest()
     return program
   } catch (reason) {
     worker?.terminate()

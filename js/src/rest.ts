@@ -89,7 +89,7 @@ export class Rest {
     return { rest: { missing: () => this.#missing() } }
   }
 
-  /** Watches the calls between the page and an instance. Its events go through the present go._resume. */
+  /** @internal Watches the calls between the page and an instance. Its events go through the present go._resume. */
   attach(go: Go, instance: WebAssembly.Instance): void {
     const exports = (this.#exports = instance.exports as unknown as FirstExports)
     this.#go = go

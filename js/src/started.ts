@@ -28,7 +28,7 @@ export function startedIn(module: WebAssembly.Module): Started | undefined {
 }
 
 /**
- * Makes a new instance continue where its program waited when it was built: makes the
+ * @internal Makes a new instance continue where its program waited when it was built: makes the
  * table of JavaScript values again, by the calls that have made it there, and replaces the
  * state of Go's random numbers, which is the same in every copy of the file.
  *
