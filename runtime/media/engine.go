@@ -116,10 +116,7 @@ type Gone struct {
 
 func (g *Gone) Error() string { return fmt.Sprintf("the avatar's session is gone (%d)", g.Status) }
 
-var (
-	errMicStopped = fault.New(fault.InvalidState, "the microphone was stopped before it had started; start it again")
-	errMicLost    = fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")
-)
+var errMicStopped = fault.New(fault.InvalidState, "the microphone was stopped before it had started; start it again")
 
 // Config has the settings for the peers of a session. Client and Sender are
 // required; the zero value of every other field means its default.

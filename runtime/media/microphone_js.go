@@ -12,6 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
+var errMicLost = fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")
+
 // muteDelay is how long a mute by the system must last before it is reported, because
 // a device may be muted briefly when another program takes it over (wire-protocol §5.4).
 const muteDelay = 5 * time.Second
