@@ -125,6 +125,10 @@ profile-check: # that no conversation waits for the second part of a program
 	tools/need.sh browser
 	AGENTRUNTIME_PROFILE=check $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(SCENARIOS)' $(SCENES)
 
+.PHONY: split
+split: $(NPM) # build programs of two parts, which is not the default (docs/performance.md)
+	cd js && node build.mjs split
+
 .PHONY: cold
 cold: $(NPM) # whole pages with programs whose first parts have as little as possible, so that they wait again and again
 	tools/need.sh browser

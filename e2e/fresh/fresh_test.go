@@ -129,13 +129,9 @@ func (p *project) read(name string) []byte {
 	return text
 }
 
-// wantPrograms checks which programs a build has emitted, each in two parts.
-func (p *project) wantPrograms(dir string, programs ...string) {
+// wantPrograms checks which programs a build has emitted.
+func (p *project) wantPrograms(dir string, want ...string) {
 	p.t.Helper()
-	var want []string
-	for _, name := range programs {
-		want = append(want, strings.Replace(name, ".wasm", ".rest.wasm", 1), name)
-	}
 	if got := p.programs(dir); !slices.Equal(got, want) {
 		p.t.Errorf("the build in %s emitted %q, want %q", dir, got, want)
 	}

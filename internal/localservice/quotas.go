@@ -59,9 +59,6 @@ type QuotaInfo struct {
 // In returns the limit in q.
 func (i QuotaInfo) In(q *Quotas) *quota.Limit { return i.field(q) }
 
-// greedy is how many clients with a token each can't take everything together.
-const greedy = 21
-
 // QuotaInfos describes all quotas, with the defaults for a number of calls. A single token
 // or address never takes everything: a page needs one socket, one call, two peers, eight
 // relayed addresses and as many connections, and an address may be that of many visitors.
@@ -69,17 +66,17 @@ func QuotaInfos(maxCalls int) []QuotaInfo {
 	return []QuotaInfo{
 		{
 			"calls", "pictures with a voice, or voices alone, at once", "each draws 25 frames a second",
-			quota.Limit{Token: max(2, maxCalls/greedy), Address: max(2, maxCalls*3/4), Total: maxCalls},
+			quota.Limit{Token: max(1, maxCalls/4), Address: max(1, maxCalls*3/4), Total: maxCalls},
 			func(q *Quotas) *quota.Limit { return &q.Calls },
 		},
 		{
 			"peers", "WebRTC peers at once, microphones at most half of the total", "each has about ten goroutines and buffers for packets",
-			quota.Limit{Token: 1024 / greedy, Address: 768, Total: 1024},
+			quota.Limit{Token: 64, Address: 768, Total: 1024},
 			func(q *Quotas) *quota.Limit { return &q.Peers },
 		},
 		{
 			"offers", "WebRTC offers in a minute", "the answer to one takes a few milliseconds of the processor",
-			quota.Limit{Token: 60, Address: 3000},
+			quota.Limit{Token: 240, Address: 6000},
 			func(q *Quotas) *quota.Limit { return &q.Offers },
 		},
 		{
@@ -89,7 +86,7 @@ func QuotaInfos(maxCalls int) []QuotaInfo {
 		},
 		{
 			"work", "estimated milliseconds of the processor in a second: a question and a new socket take 10, a request 1", "others need the processor too",
-			quota.Limit{Token: 25, Address: 400},
+			quota.Limit{},
 			func(q *Quotas) *quota.Limit { return &q.Work },
 		},
 		{
@@ -104,7 +101,7 @@ func QuotaInfos(maxCalls int) []QuotaInfo {
 		},
 		{
 			"relay", "relayed addresses at once, of a login instead of a token", "each has a UDP port",
-			quota.Limit{Token: 1024 / greedy, Address: 768, Total: 1024},
+			quota.Limit{Token: 256, Address: 768, Total: 1024},
 			func(q *Quotas) *quota.Limit { return &q.Relay },
 		},
 		{
