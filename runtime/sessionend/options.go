@@ -53,7 +53,9 @@ type Once struct{ sent atomic.Bool }
 func (s Settings) withDefaults() Settings {
 	_ = options.Complete(&s)
 	s.Once = cmp.Or(s.Once, new(Once))
-	s.tab = cmp.Or(s.tab, tab)
+	if s.tab == "" {
+		s.tab = tab()
+	}
 	return s
 }
 

@@ -24,7 +24,9 @@ const (
 // tab identifies this program to other tabs. All sessions of a page share it, so that
 // two of them on one thread, as in a switch between text and avatar, do not count as
 // two tabs.
-var tab = randomName()
+// It is made at its first use: the start of a program for the page is the same in every page
+// (tools/wasm/link).
+var tab = sync.OnceValue(randomName)
 
 func randomName() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
