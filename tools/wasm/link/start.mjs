@@ -210,7 +210,8 @@ function randomState(memory, other) {
       continue
     }
     const [used, count] = [memory.readUInt32LE(at + state.used), memory.readUInt32LE(at + state.used + 4)]
-    if (used > count || count > 32) continue
+    // chacha8rand makes 32 numbers at a time, of which it keeps 4 for the next seed now and then.
+    if (used > count || (count !== 32 && count !== 28)) continue
     found.push([at, state.random])
     if (differs(at + state.size)) found.push([at + state.size, 8])
     at += state.size
