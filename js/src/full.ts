@@ -32,8 +32,9 @@ export interface LoadOptions extends FileOptions {
  * they need by themselves; call `load` to load early or to set options. After a
  * failure, and after the runtime has ended, the next call loads again.
  *
- * In Chromium, the program first starts and connects in a worker, without a network, so
- * that the page's own thread need not compile the functions that this takes.
+ * In Chromium, with more than two cores, the program also starts and connects in a worker
+ * beside the page, without a network, so that the page's own thread need not compile what
+ * the worker has called before.
  *
  * Rejects with code `load_failed`, whose message names the address and the cause,
  * `unsupported_browser` without WebAssembly, or `aborted` by signal or `dispose`.
