@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
@@ -128,8 +129,20 @@ next:
 func (p *Page) Do(out any, body string) {
 	p.t.Helper()
 	if err := p.Eval(p.ctx, "(async () => {"+p.Prelude+"\n"+body+"})()", out); err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("%v; the page's events: %s", err, p.events())
 	}
+}
+
+// events lists the last that the recording that a script has left in globalThis.talk has received, for the message of a test
+// that waited for another event.
+func (p *Page) events() string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 5*time.Second)
+	defer cancel()
+	var list string
+	if err := p.Eval(ctx, `globalThis.talk?.events?.slice(-30).map(({name, payload}) => name + " " + JSON.stringify(payload)?.slice(0, 200)).join("\n") ?? "not recorded"`, &list); err != nil {
+		return err.Error()
+	}
+	return list
 }
 
 // CloseTab closes the tab as a person does, so that the page receives its last events.

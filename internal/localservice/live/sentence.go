@@ -49,28 +49,31 @@ func (p *splitter) flush() string {
 func sentenceEnd(s string) int {
 	closing := false // a mark that ends a sentence was seen, perhaps with quotes after it
 	space := 0       // end of the last white space, where a long text may be cut
-	for i, r := range s {
+	for end := 0; end < len(s); {
+		start := end
+		r, size := utf8.DecodeRuneInString(s[start:]) // a byte that is not UTF-8 is a rune of size 1
+		end += size
 		switch {
 		case r == '\n':
-			return i + 1
+			return end
 		case unicode.IsSpace(r):
-			if closing && i >= shortestCut {
-				return i + 1
+			if closing && start >= shortestCut {
+				return end
 			}
-			closing, space = false, i+utf8.RuneLen(r)
+			closing, space = false, end
 		case strings.ContainsRune(".!?…", r):
 			closing = true
 		case strings.ContainsRune("。！？", r): // no space follows these
-			return i + utf8.RuneLen(r)
+			return end
 		case strings.ContainsRune(`"'”’)]*_`, r):
 		default:
 			closing = false
 		}
-		if i >= longSentence {
+		if start >= longSentence {
 			if space > 0 {
 				return space
 			}
-			return i + utf8.RuneLen(r)
+			return end
 		}
 	}
 	return 0

@@ -59,7 +59,7 @@ func TestSpeechIDCantPoseAsAnUninterruptibleTurn(t *testing.T) {
 // pieces, no text is left over, and the sentences contain nothing that can't be
 // spoken.
 func FuzzSplitter(f *testing.F) {
-	for _, seed := range []string{"One. Two!", "[a](b) [c](", "* **x** _y_ `z`", "\x00\xff[", "3.5 Dr. Lee said \"no.\" Then", "。！", "[[a](b)](c)"} {
+	for _, seed := range []string{"One. Two!", "[a](b) [c](", "* **x** _y_ `z`", "\x00\xff[", "3.5 Dr. Lee said \"no.\" Then", "。！", "[[a](b)](c)", strings.Repeat("\xff", longSentence+1), "A first sentence.\u00a0Then"} {
 		f.Add(seed, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, at int) {

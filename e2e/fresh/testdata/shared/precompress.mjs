@@ -5,7 +5,7 @@ import { join } from "node:path"
 
 const dist = "node_modules/agentruntime/dist"
 const folder = process.argv[2]
-const programs = ["agentruntime.wasm", "chat.wasm"].map((name) => [join(dist, name), readFileSync(join(dist, name))])
+const programs = readdirSync(dist).filter((name) => name.endsWith(".wasm")).map((name) => [join(dist, name), readFileSync(join(dist, name))])
 for (const name of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(".wasm"))) {
   const made = readFileSync(join(folder, name))
   const [program] = programs.find(([, bytes]) => bytes.equals(made)) ?? []
