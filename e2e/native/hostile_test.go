@@ -81,7 +81,7 @@ func TestANewcomerAmongHostileClients(t *testing.T) {
 		}
 	}
 	for _, h := range clients {
-		h.attack(&running, h.callAndOffer, 6)
+		h.attack(&running, h.callAndOffer, 8) // more calls than one token gets
 	}
 	await("a call was refused", func(h *hostile) *atomic.Int64 { return &h.noCall })
 	await("an offer was answered", func(h *hostile) *atomic.Int64 { return &h.answered })
@@ -246,7 +246,7 @@ func (h *hostile) callAndOffer() {
 					h.answered.Add(1)
 				}
 				h.write(ws, `42["asr-webrtc-offer",`+string(offer)+`]`)
-				time.Sleep(100 * time.Millisecond) // more than the limit of offers with 3 calls
+				time.Sleep(100 * time.Millisecond) // more than the limit of offers
 			}
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
@@ -41,7 +42,7 @@ func at(t *testing.T, address string) net.Conn {
 // TestManyConnectionsAtOnce: a thousand clients that come at the same moment all
 // get their answer.
 func TestManyConnectionsAtOnce(t *testing.T) {
-	info := servicetest.Start(t, localservice.Options{}).Info()
+	info := servicetest.Start(t, localservice.Options{Quotas: localservice.Quotas{RelayConns: quota.Limit{Address: -1, Total: -1}}}).Info()
 	for address, ask := range map[string]func(net.Conn) error{
 		info.GenieURL: get, info.ControlURL: get, info.TURNServerURL: bind,
 	} {

@@ -66,7 +66,7 @@ func QuotaInfos(maxCalls int) []QuotaInfo {
 	return []QuotaInfo{
 		{
 			"calls", "pictures with a voice, or voices alone, at once", "each draws 25 frames a second",
-			quota.Limit{Token: max(1, maxCalls/4), Address: max(1, maxCalls*3/4), Total: maxCalls},
+			quota.Limit{Token: max(1, maxCalls/8), Address: max(1, maxCalls*3/4), Total: maxCalls},
 			func(q *Quotas) *quota.Limit { return &q.Calls },
 		},
 		{
@@ -86,7 +86,7 @@ func QuotaInfos(maxCalls int) []QuotaInfo {
 		},
 		{
 			"work", "estimated milliseconds of the processor in a second: a question and a new socket take 10, a request 1", "others need the processor too",
-			quota.Limit{},
+			quota.Limit{Token: 25},
 			func(q *Quotas) *quota.Limit { return &q.Work },
 		},
 		{

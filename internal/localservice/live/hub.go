@@ -159,7 +159,7 @@ func NewHub(c Config) *Hub {
 		c.Timing.Join = DefaultJoin
 	}
 	return &Hub{
-		cfg: c, sessions: map[string]*Session{}, calls: quota.Count{Limit: c.Calls},
+		cfg: c, sessions: map[string]*Session{}, calls: quota.Count{Limit: c.Calls, Shared: true},
 		sockets: quota.Count{Limit: c.Sockets}, bytes: quota.Count{Limit: c.SocketBytes},
 	}
 }

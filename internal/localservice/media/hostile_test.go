@@ -118,7 +118,7 @@ func reserved(s *Stream, v *viewer) bool {
 // TestMicrophonesLeaveRoomForViewers: those of one token, of one address, and all together.
 func TestMicrophonesLeaveRoomForViewers(t *testing.T) {
 	t.Parallel()
-	s, base := newServer(t, Config{Peers: quota.Limit{Token: 2, Address: 3, Total: 10}})
+	s, base := newServer(t, Config{Peers: quota.Limit{Token: 1, Address: 2, Total: 10}})
 	offer := newSpeaker(t, webrtc.Configuration{}).offer(t, nil)
 	open := func(token, addr string) error {
 		m := s.NewMicrophone(quota.Client{Token: token, Addr: netip.MustParseAddr(addr)}, func([]int16) {})
@@ -131,13 +131,13 @@ func TestMicrophonesLeaveRoomForViewers(t *testing.T) {
 		want        error
 	}{
 		{"a", "192.0.2.1", nil},
-		{"a", "192.0.2.1", nil},
 		{"a", "192.0.2.1", errBusy}, // the token's limit
 		{"b", "192.0.2.1", nil},
-		{"b", "192.0.2.1", errBusy}, // the address's
-		{"c", "192.0.2.2", nil},
-		{"c", "192.0.2.2", nil},
-		{"d", "192.0.2.3", errBusy}, // half of the total
+		{"c", "192.0.2.1", errBusy}, // the address's
+		{"d", "192.0.2.2", nil},
+		{"e", "192.0.2.2", nil},
+		{"f", "192.0.2.3", nil},
+		{"g", "192.0.2.4", errBusy}, // half of the total
 	} {
 		if err := open(tc.token, tc.addr); !errors.Is(err, tc.want) {
 			t.Errorf("number %d: %v, want %v", i, err, tc.want)

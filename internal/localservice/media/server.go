@@ -126,7 +126,7 @@ func New(cfg Config) (*Server, error) {
 		addr:    udp.LocalAddr().(*net.UDPAddr).AddrPort(),
 		mux:     ice.NewUDPMuxDefault(ice.UDPMuxParams{UDPConn: udp, Logger: quiet.NewLogger("mux")}),
 		streams: map[string]*Stream{}, microphones: map[*Microphone]bool{},
-		peers:   quota.Count{Limit: cfg.Peers},
+		peers:   quota.Count{Limit: cfg.Peers, Shared: true},
 		talking: quota.Count{Limit: quota.Limit{Total: (cfg.Peers.Total + microphoneShare - 1) / microphoneShare}},
 		offers:  quota.Rate{Limit: cfg.Offers, Window: time.Minute},
 	}

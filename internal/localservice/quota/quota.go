@@ -3,6 +3,7 @@ package quota
 
 import (
 	"cmp"
+	"math"
 	"net/netip"
 	"sync"
 	"time"
@@ -57,9 +58,25 @@ func (l Limit) each(c Client, f func(key, int) bool) bool {
 // concurrently.
 type Count struct {
 	Limit Limit
+	// Shared limits a token further, to an eighth of what is left, but not below one unit: any number of tokens that
+	// take all they can get then leave some for a further one. It has no effect where the Limit gives a token
+	// everything.
+	Shared bool
 
 	mu    sync.Mutex
 	taken map[key]int
+}
+
+// parts is into how many parts what is left is divided, of which a token may have one: 20 tokens that take
+// all they can get leave a tenth.
+const parts = 8
+
+// share returns how many units a token may have now.
+func (c *Count) share() int {
+	if total := c.Limit.Total; c.Shared && c.Limit.Token > 0 && c.Limit.Token < total {
+		return max(1, (total-c.taken[key{}])/parts)
+	}
+	return math.MaxInt
 }
 
 // Take takes n units for a client and returns true, or takes nothing and returns false
@@ -67,7 +84,11 @@ type Count struct {
 func (c *Count) Take(by Client, n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fits := c.Limit.each(by, func(k key, limit int) bool { return limit < 1 || c.taken[k]+n <= limit })
+	share := c.share()
+	fits := c.Limit.each(by, func(k key, limit int) bool {
+		held := c.taken[k] + n
+		return (limit < 1 || held <= limit) && (k.token == "" || held <= share)
+	})
 	if !fits {
 		return false
 	}

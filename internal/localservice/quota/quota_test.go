@@ -40,6 +40,31 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// TestSomeIsLeftForANewcomer: clients that take all they can get, one after the other, leave something for one that
+// has nothing.
+func TestSomeIsLeftForANewcomer(t *testing.T) {
+	c := Count{Limit: Limit{Token: 16, Total: 64}, Shared: true}
+	var held []int
+	for i := range 20 {
+		n := 0
+		for c.Take(client(string(rune('a'+i)), "192.0.2.1"), 1) {
+			n++
+		}
+		held = append(held, n)
+	}
+	if held[0] != 7 || held[19] != 1 || c.Total() > 60 {
+		t.Errorf("of 64, %d clients have %v", len(held), held)
+	}
+	if !c.Take(client("newcomer", "192.0.2.2"), 1) {
+		t.Error("nothing is left")
+	}
+	for _, limit := range []Limit{{Token: 4, Total: 4}, {Token: -1, Total: 4}, {Token: 4}} {
+		if whole := (Count{Limit: limit, Shared: true}); !whole.Take(client("a", "192.0.2.1"), 3) || !whole.Take(client("a", "192.0.2.1"), 1) {
+			t.Errorf("%+v does not give a token everything", limit)
+		}
+	}
+}
+
 // TestAddressesOfOneSubscriber: an IPv6 client has more addresses than could be counted.
 func TestAddressesOfOneSubscriber(t *testing.T) {
 	c := Count{Limit: Limit{Address: 1}}
