@@ -102,6 +102,39 @@ func TestPreloadAtOnce(t *testing.T) {
 		await until(() => performance.getEntriesByType("resource").some(({name}) => name.endsWith("/chat.wasm")))`)
 }
 
+// With preload="visible", the program is loaded once the element comes near the visible part of the page, and not before.
+func TestPreloadWhenVisible(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Do(nil, `
+		const loaded = () => performance.getEntriesByType("resource").some(({name}) => name.endsWith("/chat.wasm"))
+		const space = document.createElement("div")
+		space.style.height = "5000px"
+		document.body.prepend(space)
+		await place("agent-chat", {preload: "visible"})
+		await new Promise((resolve) => new IntersectionObserver(resolve).observe(element)) // the element's own was called before
+		await new Promise((resolve) => requestIdleCallback(resolve))
+		if (loaded()) throw new Error("loaded far from the visible part of the page")
+		space.remove()
+		await until(loaded)`)
+}
+
+// A visitor who saves data downloads nothing before the start.
+func TestPreloadSavesData(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Do(nil, `
+		Object.defineProperty(navigator, "connection", {value: {saveData: true, effectiveType: "4g"}})
+		await place("agent-avatar", {preload: "visible"})
+		await new Promise((resolve) => new IntersectionObserver(resolve).observe(element))
+		await new Promise((resolve) => requestIdleCallback(resolve))
+		if (performance.getEntriesByType("resource").some(({name}) => name.endsWith(".wasm"))) throw new Error("loaded for a visitor who saves data")`)
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "live")`)
+}
+
 // What a page puts into the slots is shown, in place of the element's own where it has
 // one, and the custom properties of the page count.
 func TestSlotsAndCustomProperties(t *testing.T) {

@@ -14,6 +14,7 @@ import { Controls } from "./controls.js"
 import { Devices } from "./devices.js"
 import { Log } from "./log.js"
 import { endText, errorText, labelsOf, type Labels } from "./labels.js"
+import { whenNear } from "./near.js"
 import { Notices } from "./notices.js"
 import { faceOf, imported, listen, loadFor, makeSession, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
 import { Stage } from "./stage.js"
@@ -104,6 +105,8 @@ export abstract class AgentElement extends Base {
   #composer: Composer | undefined
   #log: Log | undefined
   #disclosure: HTMLElement | undefined
+  /** Stops waiting until the element is visible. */
+  #unwatch = (): void => {}
 
   // --- Public
 
@@ -200,13 +203,14 @@ export abstract class AgentElement extends Base {
     if (!this.shadowRoot) this.#build()
     // The browser pauses a video that is moved within the document.
     else if (this.#session) this.#stage!.video.play().catch(() => {})
-    if (this.getAttribute("preload") === "auto") this.load().catch(() => {}) // start() reports the failure
+    this.#watchPreload()
   }
 
   disconnectedCallback(): void {
     // An element that was only moved is in the document again by then.
     queueMicrotask(() => {
       if (this.isConnected) return
+      this.#unwatch()
       this.#leave()
       this.#update({ phase: "idle", message: undefined, permanent: false })
     })
@@ -215,6 +219,7 @@ export abstract class AgentElement extends Base {
   attributeChangedCallback(name: string): void {
     if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url", "modes"].includes(name)) this.#accessChanged()
     if (this.shadowRoot) this.#readAttributes(name)
+    if (name === "preload" && this.isConnected) this.#watchPreload()
   }
 
   // --- Internals
@@ -324,6 +329,17 @@ export abstract class AgentElement extends Base {
   }
 
   /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. */
+  /** Loads early, as the attribute `preload` says. */
+  #watchPreload(): void {
+    this.#unwatch()
+    const early = () => {
+      if (this.#state.phase === "idle") this.load().catch(() => {}) // start() reports the failure
+    }
+    const when = this.getAttribute("preload")
+    if (when === "auto") early()
+    if (when === "visible") this.#unwatch = whenNear(this, early)
+  }
+
   #accessChanged(): void {
     this.#early = undefined
     if (this.#state.permanent) this.#update({ permanent: false })

@@ -24,7 +24,7 @@ export const attributes = {
 
 /** The values of attributes that have only a few. */
 const values = {
-  preload: ["none", "hover", "auto"],
+  preload: ["none", "hover", "visible", "auto"],
   microphone: ["start", "click", "none"],
   captions: ["on", "off"],
 } as const
