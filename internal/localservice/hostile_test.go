@@ -16,7 +16,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
-	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
@@ -116,7 +115,7 @@ func TestHostileSockets(t *testing.T) {
 	// A session without a socket would still be kept when memory is measured, and the
 	// picture is looked at after the attacks.
 	c := converse(t, localservice.Options{
-		Recovery: -1, Timing: live.Timing{Unwatched: time.Hour}, Quotas: localservice.Quotas{Calls: quota.Limit{Token: 32}, Work: quotaOff},
+		Recovery: -1, Timing: live.Timing{Unwatched: time.Hour}, Quotas: localservice.Quotas{Calls: quotaOff, Work: quotaOff},
 	}, "silent")
 	ks := initialise(t, c.info, "silent").KS
 	deep := strings.Repeat("[", 400_000) + strings.Repeat("]", 400_000)
