@@ -58,17 +58,16 @@ func (l Limit) each(c Client, f func(key, int) bool) bool {
 // concurrently.
 type Count struct {
 	Limit Limit
-	// Shared limits a token further, to an eighth of what is left, but not below one unit: any number of tokens that
-	// take all they can get then leave some for a further one. It has no effect where the Limit gives a token
-	// everything.
+	// Shared limits a token further, to an eighth of what is left, but not below one unit, so that a few tokens that
+	// take all they can get leave some for others. It has no effect where the Limit gives a token everything.
 	Shared bool
 
 	mu    sync.Mutex
 	taken map[key]int
 }
 
-// parts is into how many parts what is left is divided, of which a token may have one: 20 tokens that take
-// all they can get leave a tenth.
+// parts is into how many parts what is left is divided, of which a token may have one. With eight, 20 tokens that take
+// all they can get leave 6 of 64 units and 91 of 1,000.
 const parts = 8
 
 // share returns how many units a token may have now.

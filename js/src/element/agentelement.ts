@@ -105,7 +105,7 @@ export abstract class AgentElement extends Base {
   #composer: Composer | undefined
   #log: Log | undefined
   #disclosure: HTMLElement | undefined
-  /** Stops waiting until the element is visible. */
+  /** Ends the wait of `preload="visible"`. */
   #unwatch = (): void => {}
 
   // --- Public
@@ -237,7 +237,7 @@ export abstract class AgentElement extends Base {
       send: (text) => void this.send(text).catch(() => this.#composer!.restore(text)),
       stop: () => this.#stop(),
       approach: () => {
-        if (this.getAttribute("preload") === "hover" && this.#state.phase === "idle") this.load().catch(() => {})
+        if (this.getAttribute("preload") === "hover") this.#loadEarly()
       },
       unlock: () => this.#attempt((face) => face.startPlayback()),
       agree: () => {
@@ -328,18 +328,19 @@ export abstract class AgentElement extends Base {
     return this.#options.disclosureText || this.disclosure || undefined
   }
 
-  /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. */
-  /** Loads early, as the attribute `preload` says. */
+  /** Loads now or later, as the attribute `preload` says. */
   #watchPreload(): void {
     this.#unwatch()
-    const early = () => {
-      if (this.#state.phase === "idle") this.load().catch(() => {}) // start() reports the failure
-    }
     const when = this.getAttribute("preload")
-    if (when === "auto") early()
-    if (when === "visible") this.#unwatch = whenNear(this, early)
+    if (when === "auto") this.#loadEarly()
+    if (when === "visible") this.#unwatch = whenNear(this, () => this.#loadEarly())
   }
 
+  #loadEarly(): void {
+    if (this.#state.phase === "idle") this.load().catch(() => {}) // start() reports the failure
+  }
+
+  /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. */
   #accessChanged(): void {
     this.#early = undefined
     if (this.#state.permanent) this.#update({ permanent: false })

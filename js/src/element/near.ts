@@ -19,21 +19,21 @@ function sparing(): boolean {
  */
 export function whenNear(element: Element, call: () => void): () => void {
   if (typeof IntersectionObserver === "undefined" || sparing()) return () => {}
-  const stopped = new AbortController()
+  let stopped = false
   const observer = new IntersectionObserver(
     (entries) => {
       if (!entries.some(({ isIntersecting }) => isIntersecting)) return
       observer.disconnect()
       const idle = globalThis.requestIdleCallback ?? ((then: () => void) => setTimeout(then)) // Safari has none
       idle(() => {
-        if (!stopped.signal.aborted) call()
+        if (!stopped) call()
       })
     },
     { rootMargin: margin },
   )
   observer.observe(element)
   return () => {
-    stopped.abort()
+    stopped = true
     observer.disconnect()
   }
 }
