@@ -14,6 +14,9 @@ import (
 // black is the brightness, 0 to 255, below which a picture counts as black, also under the veil.
 const black = 10
 
+// current is the longest time, in seconds, for which a picture may stand still without a veil.
+const current = 6
+
 // A repair in place, a rebuild on the same socket and one after the end of the service's session
 // replace the picture, during which a browser paints the video black: not one frame of
 // the page shows that.
@@ -69,6 +72,32 @@ func TestNoBlackFrameWhileThePictureIsReplaced(t *testing.T) {
 		}
 		t.Logf("%s: %d frames, %d black", fault.name, len(frames), dark)
 	}
+}
+
+// A picture that stands still is said to be missing also when the session has not noticed it,
+// as on a device that is too busy; the session of this page never looks.
+func TestAPictureThatStandsStillIsSaid(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Do(nil, `await place("agent-avatar", {microphone: "none", properties: {options: {...service.session, timeouts: {videoStall: 600000}}}})`)
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "live" && !seen("[part=veil]") && !seen("[part=poster]"))`)
+	h.Control("/sessions/newest/stop-video", struct{}{})
+	var got struct {
+		Seconds     float64
+		Phase, Veil string
+	}
+	p.Do(&got, `let last = performance.now()
+		const count = () => { last = performance.now(); find("video").requestVideoFrameCallback(count) }
+		count()
+		await until(() => seen("[part=veil]"))
+		return {seconds: (performance.now() - last) / 1000, phase: element.phase, veil: find("[part=veil]").textContent}`)
+	if got.Phase != "live" || got.Veil == "" || got.Seconds > current {
+		t.Errorf("%+v, want a veil after at most %v s", got, current)
+	}
+	h.Control("/sessions/newest/stop-video", map[string]any{"stopped": false})
+	p.Do(nil, `await until(() => !seen("[part=veil]"))`)
 }
 
 // brightness is the mean of an area of a picture, 0 to 255.

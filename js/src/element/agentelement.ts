@@ -265,11 +265,15 @@ export abstract class AgentElement extends Base {
     }
     const face = () => faceOf(this.#session)
     const devices = new Devices(face, failed)
-    this.#stage = new Stage(actions, () => {
+    const painted = () => {
       const { picture, missing, phase, message } = this.#state
       if (!picture) this.#update({ picture: true, message: message === noPicture ? undefined : message })
       if (missing && phase !== "reconnecting") this.#update({ missing: false })
-    })
+    }
+    const stopped = () => {
+      if (!face()?.paused) this.#update({ missing: true })
+    }
+    this.#stage = new Stage(actions, painted, stopped)
     this.#composer = new Composer(actions)
     this.#disclosure = make("p", { part: "disclosure", class: "disclosure" })
     const notices = new Notices(actions)

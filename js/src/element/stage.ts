@@ -7,6 +7,12 @@ const copyMs = 250
 /** How long a picture may stand still without being lost, in ms. */
 const pauseMs = 500
 
+/**
+ * How long the picture of a visible page may stand still before it counts as lost, in ms. A session repairs it by then
+ * (docs/resilience.md), unless the device is so busy that it notices later.
+ */
+const lostMs = 5_000
+
 /** The picture, with what is drawn over it: its last frame, the poster, the veil, captions, and the buttons to start, to turn the sound on, and to agree. */
 export class Stage implements Part {
   readonly root: HTMLElement
@@ -28,20 +34,28 @@ export class Stage implements Part {
   readonly #unlock: HTMLButtonElement
   readonly #agree: HTMLButtonElement
   readonly #painted: () => void
+  readonly #stopped: () => void
   #copying: ReturnType<typeof setTimeout> | undefined
   /** What was shown last. */
   #state: State | undefined
   /** When the last frame was painted. */
   #at = 0
+  #looking: ReturnType<typeof setTimeout> | undefined
+  /** How many frames had been received when it was looked whether the picture moves. */
+  #received = 0
   /** The track whose frames were painted last. */
   #shown: MediaStreamTrack | undefined
   /** The track whose picture was lost; its last frames may still be painted. */
   #lost: MediaStreamTrack | undefined
   #failed: string | undefined
 
-  /** `painted` is called for each frame of the video, or when its size is known where the browser does not tell of frames. */
-  constructor({ start, unlock, agree, approach }: Actions, painted: () => void) {
+  /**
+   * `painted` is called for each frame of the video, or when its size is known where the browser does not tell of frames;
+   * `stopped` each time when the picture of a live conversation has stood still for lostMs.
+   */
+  constructor({ start, unlock, agree, approach }: Actions, painted: () => void, stopped: () => void) {
     this.#painted = painted
+    this.#stopped = stopped
     this.#start = makeButton({ part: "button start", class: "main over" }, start, icon("play"), this.#label)
     this.#unlock = makeButton({ part: "button unlock", class: "main over" }, unlock)
     this.#agree = makeButton({ part: "button agree", class: "main over" }, agree)
@@ -78,6 +92,22 @@ export class Stage implements Part {
     return performance.now() - this.#at > pauseMs
   }
 
+  /** Begins or ends to look whether the picture moves. */
+  #watch(live: boolean): void {
+    if (live === (this.#looking !== undefined)) return
+    clearTimeout(this.#looking)
+    this.#looking = live ? setTimeout(this.#look, lostMs) : undefined
+  }
+
+  readonly #look = (): void => {
+    const received = this.video.getVideoPlaybackQuality().totalVideoFrames
+    const unpainted = document.hidden || received !== this.#received // of a picture that moves where it isn't seen
+    const left = this.#at + lostMs - performance.now()
+    this.#received = received
+    this.#looking = setTimeout(this.#look, left > 0 ? left : lostMs)
+    if (left <= 0 && !unpainted) this.#stopped()
+  }
+
   readonly #frame = (): void => {
     this.video.requestVideoFrameCallback(this.#frame)
     const track = this.#track()
@@ -110,6 +140,7 @@ export class Stage implements Part {
     const { labels, phase } = state
     const active = open(state)
     this.#state = state
+    this.#watch(phase === "live" && state.picture && !state.missing && this.countsFrames)
     this.root.hidden = state.mode === "text"
     this.#showPoster(state.poster)
     this.#poster.hidden = state.picture && active
