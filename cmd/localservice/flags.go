@@ -99,6 +99,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.DurationVar(&o.Timing.Warning, "conversation-warning", live.DefaultWarning, "how long before its end the client is warned")
 	f.DurationVar(&o.Timing.WakeUp, "wake-up", 0, "a user's silence before the agent asks; 0 is off")
 	f.DurationVar(&o.Timing.Goodbye, "goodbye", 0, "a user's silence after that before the agent hangs up; 0 is off")
+	f.Int64Var(&o.MaxData, "max-data", localservice.DefaultMaxData, "largest size of the database, in `bytes`")
 	f.IntVar(&o.MaxCalls, "max-calls", 0, "pictures and voices at once; 0 is 64")
 	f.Func("quota", "`name=token/address/total`: what one token, one address and all clients may take; may be repeated", o.Quotas.Set)
 	f.StringVar(&pagesDir, "pages", "", "`directory` with example/ and js/dist/; empty looks here and above")

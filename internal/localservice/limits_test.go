@@ -65,6 +65,7 @@ func limitRows() []limitRow {
 		{"disk", "questions of 1,000 bytes, each in a thread of its own, up to " + number(q.Threads.Token), amount{40, "MB"}, "in each hour; kept until the thread is deleted", func(t *testing.T) amount { return stored(t, q.Threads.Token, "") }, ""},
 		{"disk", "questions of 1,000 bytes in one thread, " + number(q.Turns.Token/2), amount{40, "MB"}, "in each hour; kept until the thread is deleted", func(t *testing.T) amount { return stored(t, q.Turns.Token/2, "thread") }, ""},
 		{"disk", "uploads, texts, variables, ratings", megabytes(int64(q.Bodies.Token)), "in each hour; kept until they are deleted", nil, "`TestBodiesAreCounted`"},
+		{"disk", "all clients together (`-max-data`)", megabytes(localservice.DefaultMaxData), "kept until it is deleted", nil, "`TestTheDatabaseHasALimit`"},
 	}
 }
 

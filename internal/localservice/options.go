@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/pageserver"
 )
@@ -90,6 +91,9 @@ type Options struct {
 	// MaxCalls is how many calls, i.e. pictures with a voice or voices alone, there can
 	// be at once; default 64.
 	MaxCalls int
+	// MaxData is how large the database may become, in bytes, at least 1 MiB; default 8 GiB.
+	// What would not fit is refused: questions as unstorable, other requests with status 507.
+	MaxData int64
 	// Quotas of one client; see [QuotaInfos] for the defaults.
 	Quotas Quotas
 	// Limits of HTTP, on both addresses. Its Logger is that below.
@@ -110,6 +114,8 @@ const (
 	defaultAddr = "127.0.0.1:0"
 	// DefaultMaxCalls is that of [Options.MaxCalls].
 	DefaultMaxCalls = 64
+	// DefaultMaxData is that of [Options.MaxData].
+	DefaultMaxData = store.DefaultLimit
 
 	// defaultIdleThread is that of the real service (wire-protocol §8.9).
 	defaultIdleThread = 10 * time.Minute

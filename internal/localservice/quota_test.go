@@ -2,11 +2,14 @@ package localservice_test
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -283,6 +286,64 @@ func TestBodiesAreCounted(t *testing.T) {
 
 	if reply := idempotent(t, info, strings.Repeat("k", 201)); reply != http.StatusBadRequest {
 		t.Errorf("a long Idempotency-Key: status %d", reply)
+	}
+}
+
+// TestTheDatabaseHasALimit: what all clients store has a bound, at which questions and other
+// requests are refused by their own statuses, and what is stored can be read and deleted.
+func TestTheDatabaseHasALimit(t *testing.T) {
+	t.Parallel()
+	const limit = 2 << 20
+	dir := t.TempDir()
+	service := servicetest.Start(t, localservice.Options{Data: dir, MaxData: limit, Script: script(fine), Quotas: localservice.Quotas{Work: quotaOff}})
+	info := service.Info()
+	admin, visitor := adminToken(t, info), conversationToken(t, info, "silent", "ann")
+	add := func() (int, string) {
+		return postJSON(t, info.GenieURL+"/v1/knowledge/add", admin, `{"name":"`+rand.Text()+`","config":{"sources":[{"type":"text","name":"words","content":"`+strings.Repeat("words ", 10_000)+`"}]}}`)
+	}
+	var first struct{ ID json.Number }
+	for i := range limit {
+		status, reply := add()
+		if i == 0 {
+			if err := json.Unmarshal([]byte(reply), &first); err != nil || first.ID == "" {
+				t.Fatalf("status %d: %s", status, reply)
+			}
+		}
+		if status == http.StatusInsufficientStorage {
+			break
+		}
+		if status != http.StatusOK {
+			t.Fatalf("text %d: status %d: %s", i, status, reply)
+		}
+	}
+	question := func() int {
+		status, _ := postJSON(t, info.GenieURL+"/assistant/converse", visitor, `{"userMessage":"`+strings.Repeat("x", 900)+`"}`)
+		return status
+	}
+	status := question()
+	for range 1000 { // the last free pages
+		if status != http.StatusOK {
+			break
+		}
+		status = question()
+	}
+	if status != http.StatusServiceUnavailable {
+		t.Errorf("a question that can't be stored: status %d", status)
+	}
+	if status, reply := postJSON(t, info.GenieURL+"/v1/thread/list", visitor, `{}`); status != http.StatusOK {
+		t.Errorf("what is stored can't be read: status %d: %s", status, reply)
+	}
+	if status, reply := postJSON(t, info.GenieURL+"/v1/knowledge/delete", admin, `{"id":`+first.ID.String()+`}`); status != http.StatusOK {
+		t.Errorf("what is stored can't be deleted: status %d: %s", status, reply)
+	}
+	if status := question(); status != http.StatusOK {
+		t.Errorf("with new room a question has the status %d", status)
+	}
+	if err := service.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if file, err := os.Stat(filepath.Join(dir, "localservice.db")); err != nil || file.Size() > limit+8<<20 {
+		t.Errorf("the database has %d bytes, want at most %d (%v)", file.Size(), limit, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package localservice
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -98,7 +99,7 @@ func (s *Service) Close() error {
 func (s *Service) onClose(f func() error) { s.closers = append(s.closers, f) }
 
 func (s *Service) start(ctx context.Context, o *Options) (err error) {
-	if s.store, err = store.Open(o.Data); err != nil {
+	if s.store, err = store.OpenWithin(o.Data, cmp.Or(o.MaxData, DefaultMaxData)); err != nil {
 		return err
 	}
 	s.onClose(s.store.Close)

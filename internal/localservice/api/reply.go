@@ -74,6 +74,9 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.log.Error("request failed", "path", r.URL.Path, "error", err)
 		w.Header().Set("Retry-After", "1")
 		err = problem(http.StatusServiceUnavailable, dialogue.ErrNotStored.Error())
+	case store.IsFull(err):
+		s.log.Error("request failed", "path", r.URL.Path, "error", err)
+		err = problem(http.StatusInsufficientStorage, "the service has no room for more: delete what is not needed, or ask for a larger -max-data")
 	case errors.As(err, &tooLarge):
 		err = problem(http.StatusRequestEntityTooLarge, "the body is too large")
 	case errors.Is(err, os.ErrDeadlineExceeded):

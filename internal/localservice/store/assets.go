@@ -84,6 +84,8 @@ func (a *assetParts) ReadAt(p []byte, at int64) (n int, err error) {
 
 // DeleteAsset removes a file, if it is there.
 func (s *Store) DeleteAsset(ctx context.Context, id string) error {
-	_, err := s.write.ExecContext(ctx, `DELETE FROM assets WHERE id = ?`, id)
-	return err
+	return s.removing(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM assets WHERE id = ?`, id)
+		return err
+	})
 }

@@ -292,7 +292,7 @@ func (c Collection[T]) Update(ctx context.Context, partnerID int64, id string, c
 
 // Delete removes a record. A repeated request succeeds again ([WithRequest]).
 func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) error {
-	return c.store.tx(ctx, func(tx *sql.Tx) error {
+	return c.store.removing(ctx, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM objects WHERE kind = ? AND partner_id = ? AND id = ?`, c.kind, partnerID, id)
 		if err != nil {
 			return err

@@ -11,7 +11,8 @@ import (
 	"sync"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // also the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // fileName is the database inside the data directory.
@@ -24,6 +25,15 @@ const readers = 4
 // busyTimeout is how long a statement waits for another process that has the
 // same file open, in milliseconds.
 const busyTimeout = 5000
+
+// DefaultLimit is how large the database of [Open] may become, in bytes.
+const DefaultLimit = 8 << 30
+
+// reserve is how much larger it may become, in bytes, by requests that delete.
+const reserve = 8 << 20
+
+// pageSize is that of the database, in bytes.
+const pageSize = 4096
 
 var (
 	// ErrNotFound means that there is no such row, or that the caller's scope
@@ -47,6 +57,7 @@ type Store struct {
 	ended   *sql.Stmt
 	secrets sync.Map // of partners, which never change, by their ids
 
+	limit     int64         // of the database, in bytes
 	newEvents chan struct{} // holds one value while there may be new events
 
 	tempDir string // removed by Close
@@ -54,9 +65,15 @@ type Store struct {
 
 // Open opens the database in dir, creates the directory and the seed agents when
 // they are not there yet, and brings an older file up to date. With dir "" the
-// data live in a temporary directory, which Close removes.
-func Open(dir string) (*Store, error) {
-	s := &Store{newEvents: make(chan struct{}, 1)}
+// data live in a temporary directory, which Close removes. The database can't become larger
+// than [DefaultLimit].
+func Open(dir string) (*Store, error) { return OpenWithin(dir, DefaultLimit) }
+
+// OpenWithin is [Open] with a limit for the database in bytes, at least 1 MiB. A larger
+// database is opened, but does not grow. SQLite's log beside it, which holds what was written
+// lately, doesn't count.
+func OpenWithin(dir string, limit int64) (*Store, error) {
+	s := &Store{limit: max(limit, 1<<20), newEvents: make(chan struct{}, 1)}
 	// A commit is on the disk before it is acknowledged: FULL also survives a
 	// power cut. Data that Close deletes anyway need not wait for the disk.
 	synchronous := "FULL"
@@ -83,7 +100,7 @@ func (s *Store) open(dir, synchronous string) error {
 		return err
 	}
 	var err error
-	if s.write, err = openPool(path, 1, "synchronous("+synchronous+")"); err != nil {
+	if s.write, err = openPool(path, 1, "synchronous("+synchronous+")", fmt.Sprintf("page_size(%d)", pageSize), fmt.Sprintf("max_page_count(%d)", s.limit/pageSize)); err != nil {
 		return err
 	}
 	ctx := context.Background()
@@ -122,12 +139,9 @@ func private(path string) error {
 	return nil
 }
 
-func openPool(path string, size int, pragma string) (*sql.DB, error) {
+func openPool(path string, size int, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", busyTimeout),
-			"journal_mode(WAL)", "foreign_keys(1)", pragma,
-		},
+		"_pragma": append(pragmas, fmt.Sprintf("busy_timeout(%d)", busyTimeout), "journal_mode(WAL)", "foreign_keys(1)"),
 		// A transaction that reads first and writes later must not find, on its
 		// first write, that another one wrote in between.
 		"_txlock": {"immediate"},
@@ -161,7 +175,15 @@ func (s *Store) Close() error {
 
 // tx runs f in a transaction of the writer.
 func (s *Store) tx(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+	return transact(ctx, s.write, f)
+}
+
+// transact runs f in a transaction on the pool of the writer or on its connection.
+func transact(ctx context.Context, db interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
+}, f func(*sql.Tx) error,
+) error {
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -169,6 +191,35 @@ func (s *Store) tx(ctx context.Context, f func(*sql.Tx) error) error {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()
+}
+
+// removing is tx for what makes room: it may use the reserve, because SQLite also writes when
+// it deletes, for example into the index of a text, some of it when the transaction ends.
+func (s *Store) removing(ctx context.Context, f func(*sql.Tx) error) (err error) {
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, maxPages(s.limit+reserve)); err != nil {
+		return err
+	}
+	defer func() {
+		_, lowered := conn.ExecContext(context.WithoutCancel(ctx), maxPages(s.limit)) // the connection is used again
+		err = errors.Join(err, lowered)
+	}()
+	return transact(ctx, conn, f)
+}
+
+// maxPages is the statement that bounds the size of the database, in bytes; one that is
+// larger stays so.
+func maxPages(size int64) string { return fmt.Sprintf("PRAGMA max_page_count(%d)", size/pageSize) }
+
+// IsFull reports whether an error means that the database has reached its limit, or that
+// the disk is full. What is stored can be read and deleted then, which makes room.
+func IsFull(err error) bool {
+	var refused *sqlite.Error
+	return errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_FULL
 }
 
 // querier is what sql.DB and sql.Tx have in common.

@@ -21,7 +21,7 @@ func (s *Store) Secret(ctx context.Context, partnerID int64) (string, error) {
 // Revoke ends a token and, when group is not "", every token of that group. The
 // record is kept until keep, when the longest-lived of them has expired.
 func (s *Store) Revoke(ctx context.Context, partnerID int64, tokenID, group string, keep time.Time) error {
-	return s.tx(ctx, func(tx *sql.Tx) error {
+	return s.removing(ctx, func(tx *sql.Tx) error { // a token must end when there is no room, too
 		if _, err := tx.ExecContext(ctx, `DELETE FROM revoked WHERE expires_at < ?`, millis(time.Now())); err != nil {
 			return err
 		}

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestDeletingNeedsNoRoom: a full database refuses what would make it larger, not what
+// makes room.
+func TestDeletingNeedsNoRoom(t *testing.T) {
+	s, err := OpenWithin(t.TempDir(), 2<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, partner := t.Context(), onlyPartner(t, s).ID
+	text := Source{Type: TextSource, Name: "words", Content: strings.Repeat("words ", 10_000)}
+	var ids []string
+	for {
+		k := Knowledge{Name: fmt.Sprint(len(ids)), Config: KnowledgeConfig{Sources: []Source{text}}, Passages: []Passage{{Body: text.Content}}}
+		r, err := s.Knowledge().Create(ctx, partner, k)
+		if IsFull(err) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	for _, id := range ids {
+		if err := s.Knowledge().Delete(ctx, partner, id); err != nil {
+			t.Fatalf("%s of %d: %v", id, len(ids), err)
+		}
+	}
+}
