@@ -470,6 +470,10 @@ func TestDeletedThreadIsGone(t *testing.T) {
 	if err := s.AddMessage(ctx, &late); !errors.Is(err, ErrNotFound) {
 		t.Errorf("add: %v, want %v", err, ErrNotFound)
 	}
+	var kept int
+	if err := s.read.QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE thread_id = ?`, thread.ID).Scan(&kept); err != nil || kept != 0 {
+		t.Errorf("%d messages of the thread are kept (%v)", kept, err)
+	}
 	bob := Scope{PartnerID: scope.PartnerID, UserID: "bob"}
 	copied, err := s.Message(ctx, bob, shared)
 	if err != nil || copied.Text() != "hello" || copied.Title != "For Bob" {

@@ -225,11 +225,11 @@ func paged[T any](ctx context.Context, q querier, scan func(scanner) (T, error),
 	return list, total, err
 }
 
-// DeleteThreads marks threads that the scope owns as deleted and returns them; ids that
-// it does not own are ignored.
+// DeleteThreads deletes threads that the scope owns, with everything that was said in them,
+// and returns them; ids that it does not own are ignored. Their ids stay taken.
 func (s *Store) DeleteThreads(ctx context.Context, scope Scope, ids []string) ([]Thread, error) {
 	deleted := []Thread{}
-	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
+	err := s.removing(ctx, func(tx *sql.Tx) (err error) {
 		w := scope.owned("threads")
 		w.add("deleted_at IS NULL")
 		w.in("id", ids)
@@ -237,7 +237,10 @@ func (s *Store) DeleteThreads(ctx context.Context, scope Scope, ids []string) ([
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE threads SET deleted_at = ? WHERE `+w.String(),
+		if _, err = tx.ExecContext(ctx, `DELETE FROM messages WHERE thread_id IN (SELECT id FROM threads WHERE `+w.String()+`)`, w.args...); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE threads SET deleted_at = ?, title = '', vars = '{}', analysis = '{}' WHERE `+w.String(),
 			append([]any{millis(time.Now())}, w.args...)...)
 		return err
 	})
