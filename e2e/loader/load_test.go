@@ -1,7 +1,9 @@
 package loader
 
 import (
+	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -222,6 +224,50 @@ func TestAppInitResolvesToTheReply(t *testing.T) {
 	}
 	if _, ok := got["turnCredentials"]; ok {
 		t.Error("turnCredentials invented")
+	}
+}
+
+// The program is not sent before appInit was requested, and its own requests are those.
+func TestAppInitRunsDuringTheDownload(t *testing.T) {
+	s := newSite(t, "", "")
+	asked := make(chan struct{})
+	json := func(w http.ResponseWriter, text string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(text))
+	}
+	var requests []http.Header
+	s.mux.HandleFunc("POST /api/service/session/action/startWidgetSession", func(w http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err != nil || string(body) != "format=1&widgetId=0_a-b" {
+			t.Errorf("%q, %v", body, err)
+		}
+		requests = append(requests, r.Header)
+		json(w, `{"ks":"widget-token"}`)
+	})
+	s.mux.HandleFunc("POST /v1/application/appInit", func(w http.ResponseWriter, r *http.Request) {
+		requests = append(requests, r.Header)
+		json(w, `{"partnerId":5501,"ks":"conversation","conversationManagerUrl":"https://talk.example","srsBaseUrl":"https://media.example","turnServerUrl":"turn.example"}`)
+		close(asked)
+	})
+	program := http.StripPrefix("/a/", http.FileServer(http.Dir(dist)))
+	s.mux.HandleFunc("/a/chat.wasm", func(w http.ResponseWriter, r *http.Request) {
+		<-asked
+		program.ServeHTTP(w, r)
+	})
+	p := s.page(t)
+	p.Allow("local or private host")
+	var got []string
+	const call = `a.appInit({widgetId: "0_a-b", agenticUrl: new URL("/v1", location), ovpUrl: location.origin + "/api/"})`
+	p.Do(&got, `const {ks, kind} = await `+call+`; return [ks, kind]`)
+	if !slices.Equal(got, []string{"conversation", "widget"}) || len(requests) != 2 {
+		t.Errorf("got %q after %d requests, want 2", got, len(requests))
+	}
+	// What the program sends itself has the same headers.
+	asked = make(chan struct{})
+	p.Do(&got, `const {canParse} = URL
+		URL.canParse = () => false // so that nothing is begun early
+		try { const {ks, kind} = await `+call+`; return [ks, kind] } finally { URL.canParse = canParse }`)
+	if len(requests) != 4 || !reflect.DeepEqual(requests[:2], requests[2:]) {
+		t.Errorf("begun early: %v; by the program: %v", requests[:2], requests[2:])
 	}
 }
 

@@ -27,10 +27,15 @@ var (
 
 // Transport does requests with the page's fetch. It looks the global fetch up for every
 // request, so that a page can wrap it, for tests or for statistics.
-type Transport struct{}
+type Transport struct {
+	fetch js.Value // instead of the global one; undefined for that
+}
 
 // New returns a Transport.
 func New() *Transport { return &Transport{} }
+
+// Using returns a Transport that calls the function fetch instead of the global one.
+func Using(fetch js.Value) *Transport { return &Transport{fetch} }
 
 // Close does nothing: the browser owns the connections, and requests of Send outlive
 // the page.
@@ -51,7 +56,7 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 		unhook() // the reply is complete
 		cancel()
 	}
-	promise, err := start(r, signal, r.Keepalive)
+	promise, err := t.start(r, signal, r.Keepalive)
 	if err != nil {
 		done()
 		return nil, failure(ctx, err, r.unanswered())
@@ -86,7 +91,7 @@ func (t *Transport) Send(r *Request, done func(status int, err error)) {
 	err := r.check()
 	var promise js.Value
 	if err == nil {
-		promise, err = start(r, js.Undefined(), true)
+		promise, err = t.start(r, js.Undefined(), true)
 	}
 	go func() {
 		if err != nil {
@@ -109,7 +114,7 @@ func (t *Transport) Send(r *Request, done func(status int, err error)) {
 }
 
 // start calls fetch and returns its promise.
-func start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
+func (t *Transport) start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
 	headers := objectCtor.New()
 	if r.Body.ContentType != "" {
 		headers.Set("content-type", r.Body.ContentType)
@@ -133,7 +138,10 @@ func start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
 		js.CopyBytesToJS(data, r.Body.Data)
 		init.Set("body", data)
 	}
-	fetch, err := jsbridge.Get(js.Global(), "fetch")
+	fetch, err := t.fetch, error(nil)
+	if fetch.IsUndefined() {
+		fetch, err = jsbridge.Get(js.Global(), "fetch")
+	}
 	if err != nil {
 		return js.Undefined(), err
 	}

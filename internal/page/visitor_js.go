@@ -167,6 +167,9 @@ func appInit(ctx context.Context, a Args) (any, error) {
 		return nil, err
 	}
 	options.Warn = warn
+	if begun := a.At(1); begun.Type() == js.TypeFunction { // js/src/early.ts has begun the requests
+		options.Client = fetch.Using(begun)
+	}
 	return appinit.Init(ctx, options)
 }
 

@@ -2,7 +2,7 @@
 // comments of the events that sessions emit, of a turn in text and of the options, as syntax
 // trees, and the table of error codes. It writes js/src/events.ts, js/src/settings.ts,
 // js/src/names.ts and js/src/codes.ts (the TypeScript types, and the tables with which options
-// are checked), docs/events.md, docs/options.md and docs/errors.md, and the list of options
+// are checked), js/src/regions.ts (the addresses of the services), docs/events.md, docs/options.md and docs/errors.md, and the list of options
 // of example/playground.
 //
 // Run it with go generate ./runtime/event.
@@ -22,6 +22,7 @@ const (
 	optionsTypes   = "js/src/settings.ts"
 	optionsDocFile = "docs/options.md"
 	namesFile      = "js/src/names.ts"
+	regionsFile    = "js/src/regions.ts"
 	codesFile      = "js/src/codes.ts"
 	codesDocFile   = "docs/errors.md"
 	playgroundFile = "example/playground/declared.js"
@@ -71,8 +72,12 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	regions, err := regionsText()
+	if err != nil {
+		return nil, err
+	}
 	return map[string]string{
-		playgroundFile: playground,
+		regionsFile: regions, playgroundFile: playground,
 		typesFile:      text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
 		namesFile: names, codesFile: codeTypes(), codesDocFile: codesDoc(),
 	}, nil

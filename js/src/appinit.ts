@@ -1,3 +1,5 @@
+import { beginInit } from "./early.js"
+import { isLoading } from "./load.js"
 import { appInitNames } from "./names.js"
 import { bad, givenOf } from "./options.js"
 import type { Program } from "./program.js"
@@ -27,14 +29,20 @@ interface ByToken {
 export async function requestInit(find: (wait: { signal: AbortSignal | undefined }) => Promise<Program>, options: AppInitOptions): Promise<AppInitResult> {
   const { signal, ...rest } = options ?? {}
   checkInit(rest)
-  const running = await find({ signal })
+  const loading = find({ signal })
+  const early = isLoading() ? beginInit(rest as AppInitOptions, signal) : undefined
   const request = {
     ...rest,
     agenticUrl: address(options?.agenticUrl),
     genieUrl: address(options?.genieUrl),
     ovpUrl: address(options?.ovpUrl),
   }
-  return running.call((go) => go.appInit(signal, request) as Promise<AppInitResult>, signal)
+  try {
+    const running = await loading
+    return await running.call((go) => go.appInit(signal, request, ...(early ? [early.fetch] : [])) as Promise<AppInitResult>, signal)
+  } finally {
+    early?.end()
+  }
 }
 
 /** Throws `bad_request` for unknown options, and without a widget and a token. */

@@ -56,6 +56,12 @@ export const chatProgram = (options?: LoadOptions): Promise<Program> => program(
 // One of each for all importers of this module.
 const current: Record<ProgramName, Promise<Program> | undefined> = { full: undefined, chat: undefined }
 
+/** How many programs are being downloaded and started. */
+let opening = 0
+
+/** Whether a program is being downloaded or started. */
+export const isLoading = (): boolean => opening > 0
+
 /** Aborts the downloads in progress. */
 let downloads = new AbortController()
 
@@ -129,6 +135,7 @@ async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Pr
   const missing = file.globals.find((name) => !(name in globalThis))
   if (missing) throw localError(missing === "WebAssembly" ? "unsupported_browser" : "load_failed", `${file.name} needs a browser with WebAssembly: ${missing} is not defined`)
   const worker = warmUpWorker()
+  opening++
   try {
     const url = wasmUrl === undefined ? file.url() : absolute(wasmUrl)
     const module = wasmModule ?? (await compile(url, file.name, downloads.signal))
@@ -146,6 +153,8 @@ async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Pr
   } catch (reason) {
     worker?.terminate()
     throw reason
+  } finally {
+    opening--
   }
 }
 

@@ -112,6 +112,12 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 	return p.appInit(ctx, token, WidgetToken)
 }
 
+// The paths of the two requests, after the address of the service.
+const (
+	StartWidgetSession = "/service/session/action/startWidgetSession" // of [OVP]
+	InitPath           = "/application/appInit"                       // of [Agentic]
+)
+
 // place has the addresses for the calls of one Init.
 type place struct {
 	addresses Addresses
@@ -140,7 +146,7 @@ func (p *place) startWidgetSession(ctx context.Context, widgetID string) (string
 		KS string `json:"ks"`
 	}
 	err = fetch.Call(ctx, p.client, &fetch.Request{
-		URL:  base + "/service/session/action/startWidgetSession",
+		URL:  base + StartWidgetSession,
 		Body: fetch.Form(map[string]string{"format": "1", "widgetId": widgetID}),
 	}, &reply)
 	if err == nil && reply.KS == "" {
@@ -170,7 +176,7 @@ func (p *place) appInit(ctx context.Context, token string, kind TokenKind) (*Res
 		Result
 	}
 	err = fetch.Call(ctx, p.client, &fetch.Request{
-		URL:    base + "/application/appInit",
+		URL:    base + InitPath,
 		Header: fetch.Header{"authorization": "KS " + token},
 	}, &reply)
 	if err != nil {

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+)
+
+// regionsText returns the text of regions.ts: where a page's two first requests go, which it
+// makes while the program that knows all rules is still being downloaded.
+func regionsText() (string, error) {
+	var b strings.Builder
+	b.WriteString("// Generated from runtime/appinit by \"go generate ./runtime/event\"; don't edit.\n")
+	fmt.Fprintf(&b, "\n/** The region of a page that names none. */\nexport const defaultRegion = %q\n", appinit.DefaultRegion)
+	b.WriteString("\n/** The addresses of each region, by the names of the options that replace them. */\n")
+	b.WriteString("export const regions: Readonly<Record<string, Readonly<Record<\"agenticUrl\" | \"ovpUrl\", string>>>> = {\n")
+	for _, code := range appinit.Regions() {
+		addresses, err := appinit.Config{Region: &code}.Resolve()
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "  %s: {\n", code)
+		for _, service := range []appinit.Service{appinit.Agentic, appinit.OVP} {
+			base, err := addresses.Base(service)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(&b, "    %s: %q,\n", service, base)
+		}
+		b.WriteString("  },\n")
+	}
+	b.WriteString("}\n\n/** The paths of the requests, after the address of their service. */\n")
+	fmt.Fprintf(&b, "export const startWidgetSession = %q\nexport const initPath = %q\n", appinit.StartWidgetSession, appinit.InitPath)
+	return b.String(), nil
+}
