@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
 // An element that is moved keeps its conversation; one that is removed ends it.
@@ -85,9 +86,14 @@ func TestPreload(t *testing.T) {
 		await until(() => performance.getEntriesByType("resource").some(({name}) => name.endsWith("/agentruntime.wasm")))
 		await until(() => find("[part=poster] img").naturalWidth > 0)`)
 	p.Axe("idle, with the agent's poster")
+	h.AwaitState(live.Joined) // the session is prepared
+	prepared := h.OnlySession().ID
 	inits := h.Count("POST", "/v1/application/appInit")
 	press(p, "start")
 	p.Do(nil, `await until(() => element.phase === "live")`)
+	if id := h.OnlySession().ID; id != prepared {
+		t.Errorf("the conversation has the session %s, prepared was %s", id, prepared)
+	}
 	if n := h.Count("POST", "/v1/application/appInit"); n != inits {
 		t.Errorf("appInit was called %d times more", n-inits)
 	}

@@ -72,6 +72,8 @@ export abstract class AgentElement extends Base {
   #turn: AbortController | undefined
   /** The reply that was requested early, and when. */
   #early: { at: number; reply: Promise<AppInitResult> } | undefined
+  /** The session that was prepared early, and the reply that it was made with. */
+  #prepared: { init: AppInitResult; session: AvatarSession } | undefined
   readonly #faces = new WeakSet<AvatarSession>()
   #state: State = {
     labels: labelsOf(undefined),
@@ -182,6 +184,7 @@ export abstract class AgentElement extends Base {
 
   set options(options: SessionOptions | undefined) {
     this.#options = options ?? {}
+    this.#dropPrepared()
     if (!open(this.#state)) this.#readAttributes()
   }
 
@@ -192,6 +195,7 @@ export abstract class AgentElement extends Base {
 
   set labels(labels: Partial<Labels> | undefined) {
     this.#ownLabels = labels
+    this.#dropPrepared()
     this.#update({ labels: labelsOf(labels) })
     this.#conversation?.rename()
   }
@@ -211,6 +215,7 @@ export abstract class AgentElement extends Base {
     queueMicrotask(() => {
       if (this.isConnected) return
       this.#unwatch()
+      this.#dropPrepared()
       this.#leave()
       this.#update({ phase: "idle", message: undefined, permanent: false })
     })
@@ -218,6 +223,7 @@ export abstract class AgentElement extends Base {
 
   attributeChangedCallback(name: string): void {
     if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url", "modes"].includes(name)) this.#accessChanged()
+    else if (name !== "preload") this.#dropPrepared()
     if (this.shadowRoot) this.#readAttributes(name)
     if (name === "preload" && this.isConnected) this.#watchPreload()
   }
@@ -237,7 +243,7 @@ export abstract class AgentElement extends Base {
       send: (text) => void this.send(text).catch(() => this.#composer!.restore(text)),
       stop: () => this.#stop(),
       approach: () => {
-        if (this.getAttribute("preload") === "hover") this.#loadEarly()
+        if (this.getAttribute("preload") === "hover") this.#loadEarly(true)
       },
       unlock: () => this.#attempt((face) => face.startPlayback()),
       agree: () => {
@@ -340,13 +346,46 @@ export abstract class AgentElement extends Base {
     if (when === "visible") this.#unwatch = whenNear(this, () => this.#loadEarly())
   }
 
-  #loadEarly(): void {
-    if (this.#state.phase === "idle") this.load().catch(() => {}) // start() reports the failure
+  /** Loads, and also prepares the session if the visitor is about to start it. */
+  #loadEarly(prepare = false): void {
+    if (this.#state.phase !== "idle") return
+    const loading = this.load()
+    const ready = prepare ? loading.then(() => this.#prepare()) : loading
+    ready.catch(() => {}) // start() reports the failure
+  }
+
+  /** Opens the connection of a face ahead of its start; a conversation that begins in text has nothing to prepare. */
+  async #prepare(): Promise<void> {
+    const init = await this.#early?.reply
+    if (!init || this.#prepared || this.#state.phase !== "idle" || this.#modes.join() !== "face") return
+    const session = (await this.#makeSession(["face"], init)) as AvatarSession
+    if (this.#prepared || this.#state.phase !== "idle" || init !== (await this.#early?.reply)) return session.dispose()
+    this.#prepared = { init, session }
+    await session.prepare()
+  }
+
+  /** What a prepared session was made with has changed, or it is not needed any more. */
+  #dropPrepared(): void {
+    this.#prepared?.session.dispose().catch(() => {}) // it rejects when the program, and so the session, has ended
+    this.#prepared = undefined
+  }
+
+  #takePrepared(init: AppInitResult): AvatarSession | undefined {
+    const prepared = this.#prepared
+    if (prepared?.init !== init) return void this.#dropPrepared()
+    this.#prepared = undefined
+    return prepared.session
+  }
+
+  #makeSession(modes: readonly Mode[], init: AppInitResult): Promise<AnySession> {
+    const options = { ...this.#attributeOptions(), ...this.#options }
+    return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, options, disclosure: this.#notice })
   }
 
   /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. */
   #accessChanged(): void {
     this.#early = undefined
+    this.#dropPrepared()
     if (this.#state.permanent) this.#update({ permanent: false })
   }
 
@@ -386,8 +425,7 @@ export abstract class AgentElement extends Base {
       checkAttributes(this)
       const [init, { Conversation }] = await Promise.all([this.#takeInit(signal), imported(conversationModule)])
       this.#showPoster(init)
-      const options = { ...this.#attributeOptions(), ...this.#options }
-      const session = await makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, options, disclosure: this.#notice })
+      const session = this.#takePrepared(init) ?? (await this.#makeSession(modes, init))
       if (signal.aborted) return await session.dispose()
       this.#session = session
       this.#attach(session, signal)
