@@ -43,6 +43,11 @@ func visit(client string) string  { return script(`visit("` + client + `")`) }
 func loaded(client string) string { return script(`loaded("` + client + `", 5, false)`) }
 func first(client string) string  { return script(`loaded("` + client + `", 1, false)`) }
 
+// preloaded is an element that was in view for a while before the click: with preload="visible", and with nothing loaded early.
+func preloaded(client string) string {
+	return script(`element("` + map[string]string{"ours": "visible", "plain": "none"}[client] + `")`)
+}
+
 // The runtime prepares its session before; the plain client can't.
 func preparedFive(client string) string { return script(`loaded("` + client + `", 5, true)`) }
 func prepared(client string) string     { return script(`loaded("` + client + `", 1, true)`) }
@@ -198,6 +203,11 @@ func (r results) download(more float64) figures.Goal {
 	return figures.Goal{Of: figures.AtMost, Bound: line + more, Why: fmt.Sprintf("%.0f ms of download + %.0f ms", line, more)}
 }
 
+// own is a row for one set of results, without a comparison.
+func (r results) own(what, client, figure string) figures.Row {
+	return figures.Row{What: what, Unit: "ms", Runs: len(r[client]), Ours: r.median(client, figure)}
+}
+
 var none figures.Goal
 
 var scenarios = []scenario{
@@ -238,6 +248,13 @@ var scenarios = []scenario{
 	}},
 	{name: "prepared-slow", runs: 5, page: prepared, slow: 4, rows: func(r results) []figures.Row {
 		return []figures.Row{r.row("connect to first frame, prepared, processor × 4", "frame", ratio(1.15))}
+	}},
+	{name: "element", runs: 5, page: preloaded, roundTrip: lineLatency, line: true, tls: true, rows: func(r results) []figures.Row {
+		const what = "click to first frame of an element that was in view for 3 s, cold, TLS, 9 Mbit/s and 60 ms for everything, "
+		return []figures.Row{
+			r.own(what+`preload="visible"`, "ours", "frame"),
+			r.own(what+"nothing loaded early", "plain", "frame"),
+		}
 	}},
 	{name: "cold", runs: 5, page: visit, line: true, rows: func(r results) []figures.Row {
 		return []figures.Row{

@@ -113,6 +113,23 @@ export async function visit(name) {
   return all
 }
 
+/** Measures an element from the click of a visitor who has read for 3 s, as the agent came into view with the page. */
+export async function element(preload) {
+  await import("/js/dist/element.js")
+  const agent = document.createElement("agent-avatar")
+  const { agenticUrl, genieUrl, ovpUrl } = service.addresses
+  Object.assign(agent, { widgetId, preload, microphone: "none", agenticUrl, genieUrl, ovpUrl, options: service.session })
+  document.body.append(agent)
+  await pause(3000)
+  const began = performance.now()
+  const video = agent.shadowRoot.querySelector("video")
+  const frame = new Promise((resolve) => video.requestVideoFrameCallback(() => resolve(performance.now() - began)))
+  agent.shadowRoot.querySelector("button[part~=start]").click()
+  const figures = { frame: await frame }
+  agent.remove()
+  return figures
+}
+
 /** Connects in a page whose client is loaded: the first time, and the last of several. */
 export async function loaded(name, times, prepare) {
   const client = await clients[name]()
