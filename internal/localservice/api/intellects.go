@@ -85,11 +85,23 @@ func (s *server) intellectList(c *call, body listQuery) (any, error) {
 	return listed(list, total, err, viewIntellect)
 }
 
-func (s *server) intellectAdd(c *call, body fields) (any, error) {
+// newIntellect makes an intellect from its fields, without storing it.
+func (s *server) newIntellect(c *call, body fields) (store.Intellect, error) {
 	in, err := setIntellect(store.NewIntellect(), body)
 	if err == nil {
 		err = s.checkSkillIDs(c, in.SkillIDs)
 	}
+	return in, err
+}
+
+// addIntellect stores an intellect that is part of another request, and returns its id.
+func (s *server) addIntellect(c *call, in store.Intellect) (int64, error) {
+	r, err := s.Store.Intellects().Create(c.ctx(), c.claims.PartnerID, in)
+	return r.Number(), err
+}
+
+func (s *server) intellectAdd(c *call, body fields) (any, error) {
+	in, err := s.newIntellect(c, body)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package store
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // AgentRecord is the stored form of an agent, which combines avatars and an intellect.
 // [Agent] is the assembled form.
@@ -12,6 +15,10 @@ type AgentRecord struct {
 	AdminTags   []string `json:"adminTags"`
 	ScreenShare bool     `json:"screenShare"`
 	WidgetID    string   `json:"widgetId"`
+
+	// MaxConversationLength is the length of a live conversation in seconds; 0 is the limit
+	// of the service, if it has one.
+	MaxConversationLength int `json:"maxConversationLength,omitempty"`
 
 	// SpeechLanguage is that of speech recognition, "" for the intellect's.
 	SpeechLanguage string `json:"speechLanguage,omitempty"`
@@ -71,10 +78,24 @@ func NewIntellect() Intellect {
 	}
 }
 
-// Prompt is a named part of the system prompt, after the base directive.
+// Prompt is a part of the system prompt, after the base directive. It has a key, a label
+// and a header (management-api.md, F.6), or in the older form only a name.
 type Prompt struct {
-	Name  string `json:"name"`
-	Value string `json:"value"` // a template
+	Name           string `json:"name,omitempty"`
+	Key            string `json:"key,omitempty"`
+	Label          string `json:"label,omitempty"`
+	HeaderTemplate string `json:"headerTemplate,omitempty"`
+	Type           string `json:"type,omitempty"` // CustomPrompt
+	Value          string `json:"value"`          // a template
+}
+
+// CustomPrompt is the only type of a [Prompt].
+const CustomPrompt = "custom"
+
+// Shown reports whether the prompt is part of what the model reads. One with a key needs
+// a header and a value (management-api.md, F.6).
+func (p *Prompt) Shown() bool {
+	return strings.TrimSpace(p.Value) != "" && (p.Key == "" || strings.TrimSpace(p.HeaderTemplate) != "")
 }
 
 // SkillRef attaches a skill to an intellect.
