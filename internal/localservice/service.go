@@ -220,7 +220,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 
 // apiPrefixes are the beginnings of the API's paths (service.md).
 var apiPrefixes = []string{
-	api.SessionPrefix + "/", "/v1/", "/assistant/", "/thread/", "/message/", "/feedback/", "/followup/", "/mcp/",
+	api.SessionPrefix + "/", "/v1/", "/assistant/", "/thread/", "/message/", "/feedback/", "/followup/", "/mcp/", "/partner-config/",
 	brain.DocumentPrefix, dialogue.ConsentPath, api.AssetPrefix,
 }
 

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -143,4 +144,127 @@ func TestCustomPrompts(t *testing.T) {
 	if got := v.post("/v1/application/generateAgentProfile", v.mint(token.TypeUser, "ann", ""), `{"userDescription":"x"}`); got.status != 403 {
 		t.Errorf("a profile for a user's token: %d", got.status)
 	}
+}
+
+// TestIntellectShapes: what the public client writes is read back as it reads it.
+func TestIntellectShapes(t *testing.T) {
+	m := serve(t, nil, nil).manager()
+	made := m.call("/v1/intellect/add", `{"type":"internal","status":2,"name":"N","description":"D","tags":["a"],
+		"prompts":[{"key":"goal","label":"goal","headerTemplate":"Goal","type":"custom","value":"Help {{ name }}."}],
+		"mcp_servers":{"docs":{"url":"https://mcp.test/v1"},"crm":{"url":"http://mcp.test","headers":{"X":"{{ secrets.A }}"}}},
+		"secrets":{"A":"hidden"},"user_properties_forms":[{"call_stage":"start","properties":[{"key":"email","type":"str"}]}]}`, 200)
+	if made["status"] != 2.0 || made["description"] != "D" || fmt.Sprint(made["tags"]) != "[a]" || made["partner_id"] == nil {
+		t.Errorf("added %v", made)
+	}
+	if got := fmt.Sprint(made["prompts"]); got != "[map[headerTemplate:Goal key:goal label:goal type:custom value:Help {{ name }}.]]" {
+		t.Errorf("prompts %s", got)
+	}
+	servers := made["mcp_servers"].(map[string]any)
+	if got := fmt.Sprint(servers["docs"]); got != "map[allowed_prompts:<nil> allowed_resources:<nil> allowed_tools:<nil> headers:<nil> transport:streamable_http type:mcp url:https://mcp.test/v1]" {
+		t.Errorf("mcp_servers.docs %s", got)
+	}
+	if got := fmt.Sprint(servers["crm"].(map[string]any)["headers"]); got != "map[X:{{ secrets.A }}]" {
+		t.Errorf("headers %s", got)
+	}
+	form := made["user_properties_forms"].([]any)[0].(map[string]any)
+	if form["id"] == nil || form["call_stage"] != "start" || form["title"] != "" || !strings.Contains(fmt.Sprint(made["_meta"]), "no form is shown") {
+		t.Errorf("form %v, _meta %v", form, made["_meta"])
+	}
+
+	// A client that merges writes everything back that it has read, but for some fields.
+	about := fmt.Sprintf(`{"id":%v}`, made["id"])
+	read := m.call("/v1/intellect/get", about, 200)
+	if read["_meta"] != nil {
+		t.Error("a record that is read has a _meta, which would be written back")
+	}
+	for _, key := range []string{"partner_id", "created_at", "updated_at"} {
+		delete(read, key)
+	}
+	read["capabilities"] = map[string]string{"use_knowledge_base": "on"}
+	text, err := json.Marshal(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.call("/v1/intellect/update", string(text), 200)
+	again := m.call("/v1/intellect/get", about, 200)
+	for _, key := range []string{"prompts", "mcp_servers", "secrets", "user_properties_forms", "status", "tags"} {
+		if fmt.Sprint(again[key]) != fmt.Sprint(read[key]) {
+			t.Errorf("%s: %v, then %v", key, read[key], again[key])
+		}
+	}
+	m.call("/v1/intellect/update", fmt.Sprintf(`{"id":%v,"type":"internal","secrets":{"A":"***","B":"new"},"mcp_servers":{}}`, made["id"]), 200)
+	again = m.call("/v1/intellect/get", about, 200)
+	if fmt.Sprint(again["secrets"], again["mcp_servers"]) != "map[A:*** B:***] map[]" {
+		t.Errorf("secrets %v, servers %v", again["secrets"], again["mcp_servers"])
+	}
+	if plain := m.call("/v1/intellect/add", `{"type":"internal"}`, 200); plain["status"] != 1.0 || !strings.Contains(fmt.Sprint(plain["_meta"]), "status") {
+		t.Errorf("without a status: %v", plain)
+	}
+	for body, text := range map[string]string{
+		`{"status":3}`: "status", `{"prompts":[{"key":"k","type":"fixed","value":"v"}]}`: "custom", `{"mcp_servers":{"a":{"url":"ftp://x"}}}`: "mcp_servers",
+		`{"mcp_servers":{"a":{"url":"http://x","allowed_prompts":["x"]}}}`: "allowed_prompts", `{"user_properties_forms":[null]}`: "user_properties_forms",
+		`{"tags":["a","a"]}`: "tags",
+	} {
+		m.refuses("/v1/intellect/add", body, 422, text)
+	}
+}
+
+// TestPartnerConfig: the brain configuration, and what a link to knowledge writes.
+func TestPartnerConfig(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	if got := m.call("/partner-config/get", `{"id":0}`, 200); fmt.Sprint(got["config"]) != "map[]" {
+		t.Errorf("of the partner: %v", got)
+	}
+	id := v.agents[store.Receptionist].ConfigID
+	config := func(text string) string { return fmt.Sprintf(`{"id":%d,"config":%s}`, id, text) }
+	got := m.call("/partner-config/update", config(`{"agent_llm":"m-1","rate_limit_per_hour":5,"run_quota_check":true,"knowledge_ids":[0],
+		"capabilities":{"use_knowledge_base":"on"},"indexer":{"categoryInfo":[{"categoryId":"7","language":"English"}]}}`), 200)
+	if meta := fmt.Sprint(got["_meta"]); !strings.Contains(meta, "run_quota_check") || strings.Contains(meta, "agent_llm:") {
+		t.Errorf("_meta %s", meta)
+	}
+	m.call("/partner-config/update", config(`{"run_quota_check":null,"capabilities":{"think_process":"off"}}`), 200)
+	got = m.call("/partner-config/get", fmt.Sprintf(`{"id":%d}`, id), 200)["config"].(map[string]any)
+	if got["agent_llm"] != "m-1" || got["rate_limit_per_hour"] != 5.0 || got["run_quota_check"] != nil || got["indexer"] == nil {
+		t.Errorf("config %v", got)
+	}
+	agent, err := v.store.Agent(t.Context(), v.partner.ID, v.agents[store.Receptionist].ID)
+	if err != nil || agent.Profile.Model.ModelID != "m-1" || agent.Profile.Capabilities["use_knowledge_base"] != "on" ||
+		agent.Profile.Capabilities["think_process"] != "off" || *agent.Profile.Turns.PerHour != 5 {
+		t.Errorf("%+v, %v", agent.Profile, err)
+	}
+	for body, text := range map[string]string{
+		`{"id":1}`: "config", `{"config":{"agent_llm":"x"}}`: "id", config(`{"agent_llm":" "}`): "agent_llm", config(`{"rate_limit_per_minute":-1}`): "rate_limit_per_minute",
+		config(`{"run_quota_check":1}`): "run_quota_check", config(`{"web_search_config":[]}`): "web_search_config", config(`{"colour":1}`): "colour",
+		config(`{"capabilities":{"x":"maybe"}}`): "capabilities",
+	} {
+		m.refuses("/partner-config/update", body, 422, text)
+	}
+	m.refuses("/partner-config/get", `{"id":99}`, 404, "not found")
+	m.refuses("/partner-config/update", `{"id":0,"config":{"agent_llm":"x"}}`, 404, "not found")
+	v.stranger().refuses("/partner-config/get", fmt.Sprintf(`{"id":%d}`, id), 404, "not found")
+}
+
+// TestTurnLimits: each user has the turns that the brain configuration allows, and a limit
+// of 0 refuses those without an id.
+func TestTurnLimits(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	m.call("/partner-config/update", fmt.Sprintf(`{"id":%d,"config":{"rate_limit_per_minute":2,"anonymous_rate_limit_per_hour":0}}`,
+		v.agents[store.Receptionist].ConfigID), 200)
+	ann, bob := v.conversation(store.Receptionist, "ann"), v.conversation(store.Receptionist, "bob")
+	turn := func(ks string, want int) {
+		t.Helper()
+		if got := v.post("/assistant/converse", ks, `{"userMessage":"Hello"}`); got.status != want {
+			t.Errorf("%d %s, want %d", got.status, got.body, want)
+		}
+	}
+	turn(ann, 200)
+	turn(ann, 200)
+	turn(ann, 429)
+	turn(v.conversation(store.Receptionist, "ann"), 429) // another token of hers
+	turn(bob, 200)
+	turn(v.conversation(store.Receptionist, ""), 429)
+	m.call("/partner-config/update", fmt.Sprintf(`{"id":%d,"config":{"rate_limit_per_minute":null}}`, v.agents[store.Receptionist].ConfigID), 200)
+	turn(ann, 200)
 }

@@ -124,6 +124,17 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets,
 		MaxConversation: time.Duration(r.Body.MaxConversationLength) * time.Second,
 	}
+	brain := in.Brain()
+	agent.Profile.Turns = TurnLimits{brain.PerMinute, brain.PerHour}
+	agent.Profile.Anonymous = TurnLimits{brain.AnonymousPerMinute, brain.AnonymousPerHour}
+	if brain.Model != "" && (in.Model == nil || in.Model.ModelID == "") {
+		model := ModelConfiguration{}
+		if in.Model != nil {
+			model = *in.Model
+		}
+		model.ModelID = brain.Model
+		agent.Profile.Model = &model
+	}
 	if in.OpeningPhrase != nil {
 		agent.Profile.OpeningPhrase = *in.OpeningPhrase
 	}

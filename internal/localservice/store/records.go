@@ -33,6 +33,9 @@ type AgentRecord struct {
 type Intellect struct {
 	Type                 string              `json:"type"` // InternalIntellect
 	Name                 string              `json:"name"`
+	Description          string              `json:"description"`
+	Tags                 []string            `json:"tags"`
+	Status               *int                `json:"status"` // nil is IntellectActive
 	BaseDirective        string              `json:"base_directive"`
 	Prompts              []Prompt            `json:"prompts"`
 	Glossary             string              `json:"glossary"`
@@ -65,6 +68,35 @@ type Intellect struct {
 // InternalIntellect is the only type of an [Intellect] here.
 const InternalIntellect = "internal"
 
+// States of an [Intellect] (management-api.md, F.6). They are stored only: every intellect
+// answers.
+const (
+	IntellectDeleting = 0
+	IntellectPending  = 1 // of a new one that names none
+	IntellectActive   = 2
+)
+
+// BrainConfig is what this service uses of the brain configuration of an intellect
+// (management-api.md, F.6, "Brain config input").
+type BrainConfig struct {
+	Model                        string `json:"agent_llm"` // unless the intellect has a model of its own
+	PerMinute                    *int   `json:"rate_limit_per_minute"`
+	PerHour                      *int   `json:"rate_limit_per_hour"`
+	AnonymousPerMinute           *int   `json:"anonymous_rate_limit_per_minute"`
+	AnonymousPerHour             *int   `json:"anonymous_rate_limit_per_hour"`
+}
+
+// TurnLimits are how many turns a user may have; nil is no limit.
+type TurnLimits struct{ PerMinute, PerHour *int }
+
+// Brain returns the brain configuration. One of an unknown form is empty.
+func (in *Intellect) Brain() (b BrainConfig) {
+	if len(in.BrainConfig) > 0 && json.Unmarshal(in.BrainConfig, &b) != nil {
+		return BrainConfig{}
+	}
+	return b
+}
+
 // DefaultOpening is the opening phrase of an intellect that has none.
 const DefaultOpening = "Hello! I'm {{ agent_name }}. How can I help you?"
 
@@ -74,7 +106,7 @@ func NewIntellect() Intellect {
 		Type: InternalIntellect, AllowClientVariables: true, InterruptionsEnabled: true, Language: "en-US",
 		Prompts: []Prompt{}, ToolIDs: []string{}, KnowledgeIDs: []int64{}, SkillIDs: []SkillRef{},
 		ThreadStartTools: []string{}, Capabilities: map[string]string{}, MCPServers: []MCPServer{},
-		Secrets: map[string]string{}, Starters: []string{},
+		Secrets: map[string]string{}, Starters: []string{}, Tags: []string{},
 	}
 }
 
