@@ -113,11 +113,7 @@ func (i Intellects) Add(ctx context.Context, f IntellectFields, opts ...Option) 
 		return nil, err
 	}
 	i.hide(f.Secrets)
-	if f.Status == nil {
-		f.Status = new(IntellectActive)
-	}
-	f.UserPropertiesForms = withTypes(f.UserPropertiesForms)
-	return fetchRecord[Intellect](ctx, i.c, intellectAdd, intellectBody{Type: InternalIntellect, IntellectFields: f}, opts...)
+	return fetchRecord[Intellect](ctx, i.c, intellectAdd, newIntellect(f), opts...)
 }
 
 // Update changes an intellect and returns it. Errors are those of Add and Get.
@@ -146,6 +142,15 @@ type intellectBody struct {
 	ID   int64  `json:"id,omitempty"`
 	Type string `json:"type"`
 	IntellectFields
+}
+
+// newIntellect is the body for a new intellect, which is active unless f says otherwise.
+func newIntellect(f IntellectFields) intellectBody {
+	if f.Status == nil {
+		f.Status = new(IntellectActive)
+	}
+	f.UserPropertiesForms = withTypes(f.UserPropertiesForms)
+	return intellectBody{Type: InternalIntellect, IntellectFields: f}
 }
 
 // set writes one field; a nil value clears it.

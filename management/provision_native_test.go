@@ -60,7 +60,7 @@ func TestProvision(t *testing.T) {
 				t.Errorf("avatar %s", a.body)
 			}
 		case "/agent/create":
-			if a.body != `{"displayName":"Reception","intellect":{"id":7},"avatarIds":["`+avatarID+`"],"adminTags":["custom"]}` {
+			if a.body != `{"displayName":"Reception","intellect":{"intellectType":"genie","id":7},"avatarIds":["`+avatarID+`"],"adminTags":["custom"]}` {
 				t.Errorf("agent %s", a.body)
 			}
 		}
