@@ -193,7 +193,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if o.Pages != nil {
 		elements = base + elementPath
 	}
-	calls := api.New(api.Config{ElementURL: elements, Model: model, Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
+	calls := api.New(api.Config{Stage: factory.openStage, ElementURL: elements, Model: model, Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}

@@ -50,6 +50,12 @@ type Config struct {
 	// them relative.
 	Site func() string
 
+	// Stage opens a picture for an avatar session, that of a visual with these attributes; nil
+	// when there are none. StageIdle is how long a session lives without a call, 0 is
+	// [DefaultStageIdle].
+	Stage     func(by quota.Client, visual map[string]string) Stage
+	StageIdle time.Duration
+
 	// ElementURL is the address of the script that defines agent-avatar, for embed scripts;
 	// "" when the service does not serve it.
 	ElementURL string
@@ -85,7 +91,8 @@ type Hosts struct {
 
 type server struct {
 	Config
-	log *slog.Logger
+	log    *slog.Logger
+	stages *stages
 }
 
 // SessionPrefix is the path of the session API under the service's origin. The
@@ -112,7 +119,7 @@ func New(c Config) http.Handler {
 	if c.Stall == 0 {
 		c.Stall = DefaultStall
 	}
-	s := &server{Config: c, log: c.Logger}
+	s := &server{Config: c, log: c.Logger, stages: newStages(c.Stage, c.StageIdle)}
 	mux := http.NewServeMux()
 
 	mux.Handle("POST "+SessionPrefix+"/service/session/action/start", s.form(s.sessionStart))
@@ -149,6 +156,7 @@ func New(c Config) http.Handler {
 
 	s.agentRoutes(mux)
 	s.avatarRoutes(mux)
+	s.avatarSessionRoutes(mux)
 	s.catalogRoutes(mux)
 	s.intellectRoutes(mux)
 	s.toolRoutes(mux)
