@@ -1,12 +1,15 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -18,9 +21,23 @@ import (
 type Time = visitor.Time
 
 // ProtectedTags are the admin tags that mark an agent as being in production. Deleting it
-// fails with protected_resource without [AllowProtected] (service.md "Agent").
+// fails with protected_resource without [AllowProtected] (service.md "Agent"). Case is
+// ignored, and [MatchProtectedTag] also finds them as parts of other tags.
 func ProtectedTags() []string {
 	return []string{"prod", "production", "keep", "do-not-delete", "live"}
+}
+
+// protectedTag matches the tags of [ProtectedTags], and tags with them (management-api.md,
+// F.3): prod between hyphens and underscores, production anywhere, keep and live as words,
+// do-not-delete also without hyphens.
+var protectedTag = regexp.MustCompile(`(?i)(?:^|[-_])prod(?:[-_]|$)|production|\bkeep\b|\blive\b|do-?not-?delete`)
+
+// MatchProtectedTag returns the first of the tags that protects an agent, "" for none.
+func MatchProtectedTag(tags []string) string {
+	if n := slices.IndexFunc(tags, protectedTag.MatchString); n >= 0 {
+		return tags[n]
+	}
+	return ""
 }
 
 // Agents builds agents, each a combination of avatars and an intellect (service.md
@@ -36,6 +53,9 @@ type Agent struct {
 	AvatarIDs   []string    `json:"avatarIds"`
 	AdminTags   []string    `json:"adminTags"`
 	ScreenShare ScreenShare `json:"screenShare"`
+	// MaxConversationLength is how long a live conversation may be, in seconds; 0 if the
+	// record has none.
+	MaxConversationLength int `json:"maxConversationLength"`
 	// WidgetConfig and EmbedConfig are JSON objects for pages, which get them from
 	// appInit; empty if none is set.
 	WidgetConfig json.RawMessage `json:"widgetConfig"`
@@ -46,23 +66,66 @@ type Agent struct {
 
 func (a *Agent) hasID() bool { return a.ID != "" }
 
-// IntellectRef names the intellect of an agent.
+// IntellectGenie is the type of an intellect of this service, in [IntellectRef].
+const IntellectGenie = "genie"
+
+// IntellectRef is the intellect of an agent: the id of one, or the fields of a new one, which
+// the service makes with the agent (management-api.md, F.3).
 type IntellectRef struct {
+	// Type is [IntellectGenie], the default.
+	Type string
 	// ID is the number of an intellect, 0 if there is none.
-	ID int64 `json:"id"`
+	ID int64
+	// Fields are those of a new intellect, in place of an ID; a record has none.
+	Fields *IntellectFields
 }
 
-// UnmarshalJSON reads a reference. An id that is not a number becomes 0, no intellect
-// (service.md "Authentication" rule 4).
+// MarshalJSON writes {intellectType, id}, or {intellectType} with the fields.
+func (r IntellectRef) MarshalJSON() ([]byte, error) {
+	kind := cmp.Or(r.Type, IntellectGenie)
+	if r.Fields != nil {
+		return json.Marshal(struct {
+			Kind string `json:"intellectType"`
+			intellectBody
+		}{kind, newIntellect(*r.Fields)})
+	}
+	return json.Marshal(struct {
+		Kind string `json:"intellectType"`
+		ID   int64  `json:"id"`
+	}{kind, r.ID})
+}
+
+// UnmarshalJSON reads a reference, whose number is its configId or its id. One that is not
+// a number becomes 0, no intellect (service.md "Authentication" rule 4).
 func (r *IntellectRef) UnmarshalJSON(data []byte) error {
 	var ref struct {
-		ID json.RawMessage `json:"id"`
+		Type     string          `json:"intellectType"`
+		ConfigID json.RawMessage `json:"configId"`
+		ID       json.RawMessage `json:"id"`
 	}
 	if err := json.Unmarshal(data, &ref); err != nil {
 		return err
 	}
-	if json.Unmarshal(ref.ID, &r.ID) != nil || r.ID < 0 {
-		r.ID = 0
+	r.Type = ref.Type
+	for _, number := range []json.RawMessage{ref.ConfigID, ref.ID} {
+		if json.Unmarshal(number, &r.ID) == nil && r.ID > 0 {
+			return nil
+		}
+	}
+	r.ID = 0
+	return nil
+}
+
+func (r *IntellectRef) check() error {
+	switch {
+	case r.Type != "" && r.Type != IntellectGenie:
+		return badRequest("the Type of an Intellect must be " + IntellectGenie)
+	case r.Fields != nil && r.ID != 0:
+		return badRequest("an Intellect must have an ID or Fields, not both")
+	case r.Fields != nil:
+		return r.Fields.check()
+	case r.ID <= 0:
+		return badRequest("an agent needs an Intellect; its ID must be a positive number")
 	}
 	return nil
 }
@@ -72,14 +135,19 @@ type ScreenShare struct {
 	Enabled bool `json:"enabled"`
 }
 
-// AgentInput is a new agent. DisplayName, Intellect and AvatarIDs are required.
+// AgentInput is a new agent. DisplayName and Intellect are required.
 type AgentInput struct {
 	DisplayName string       `json:"displayName"`
 	Intellect   IntellectRef `json:"intellect"`
+	// AvatarIDs may be empty, for an agent without a picture.
 	AvatarIDs   []string     `json:"avatarIds"`
 	AdminTags   []string     `json:"adminTags,omitempty"`
 	ScreenShare *ScreenShare `json:"screenShare,omitempty"`
-	// WidgetConfig and EmbedConfig are JSON objects for pages.
+	// MaxConversationLength is how long a live conversation may be, in seconds: 1 to 3600; 0
+	// is the service's default, 540.
+	MaxConversationLength int `json:"maxConversationLength,omitempty"`
+	// WidgetConfig and EmbedConfig are JSON objects for pages. The title of
+	// WidgetConfig's initialPage may have 30 characters.
 	WidgetConfig json.RawMessage `json:"widgetConfig,omitempty"`
 	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
 }
@@ -92,6 +160,8 @@ type AgentPatch struct {
 	AvatarIDs   []string      `json:"avatarIds,omitzero"`
 	AdminTags   []string      `json:"adminTags,omitzero"`
 	ScreenShare *ScreenShare  `json:"screenShare,omitempty"`
+	// MaxConversationLength is in seconds, 1 to 3600.
+	MaxConversationLength *int `json:"maxConversationLength,omitempty"`
 	// WidgetConfig and EmbedConfig are JSON objects for pages; null removes them.
 	WidgetConfig json.RawMessage `json:"widgetConfig,omitempty"`
 	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
@@ -117,6 +187,7 @@ var (
 	agentGet    = endpoint{at: appinit.Agentic, path: "/agent/get", again: harmless}
 	agentUpdate = endpoint{at: appinit.Agentic, path: "/agent/update", again: harmless}
 	agentDelete = endpoint{at: appinit.Agentic, path: "/agent/delete"}
+	agentEmbed  = endpoint{at: appinit.Agentic, path: "/agent/getEmbedScript", again: harmless}
 )
 
 // orders are the values of orderBy.
@@ -135,28 +206,55 @@ type agentID struct {
 }
 
 func (in *AgentInput) check() error {
-	if in.Intellect.ID <= 0 {
-		return badRequest("an agent needs an Intellect; its ID must be a positive number")
+	var length error
+	if in.MaxConversationLength != 0 {
+		length = checkLength(in.MaxConversationLength)
 	}
-	if len(in.AvatarIDs) == 0 {
-		return badRequest("an agent needs AvatarIDs")
+	return firstError(in.Intellect.check(), required("DisplayName", in.DisplayName), checkAvatarIDs(in.AvatarIDs), length, checkWidgetTitle(in.WidgetConfig))
+}
+
+// Limits of an agent (management-api.md, F.3).
+const (
+	minConversation = 1
+	maxConversation = 3600 // seconds
+	maxWidgetTitle  = 30   // characters
+)
+
+func checkLength(seconds int) error {
+	if seconds < minConversation || seconds > maxConversation {
+		return badRequest("MaxConversationLength must be from 1 to 3600 seconds")
 	}
-	return firstError(required("DisplayName", in.DisplayName), checkAvatarIDs(in.AvatarIDs))
+	return nil
+}
+
+func checkWidgetTitle(config json.RawMessage) error {
+	var widget struct {
+		InitialPage struct {
+			Title string `json:"title"`
+		} `json:"initialPage"`
+	}
+	if json.Unmarshal(config, &widget) == nil && utf8.RuneCountInString(widget.InitialPage.Title) > maxWidgetTitle {
+		return badRequest("the title of WidgetConfig's initialPage must have at most 30 characters")
+	}
+	return nil
 }
 
 func (p *AgentPatch) check() error {
 	switch {
 	case p.DisplayName == nil && p.Intellect == nil && p.AvatarIDs == nil && p.AdminTags == nil && p.ScreenShare == nil &&
-		p.WidgetConfig == nil && p.EmbedConfig == nil:
+		p.MaxConversationLength == nil && p.WidgetConfig == nil && p.EmbedConfig == nil:
 		return badRequest("the patch changes nothing; set at least one field")
 	case p.DisplayName != nil && *p.DisplayName == "":
 		return badRequest("DisplayName must not be empty")
-	case p.Intellect != nil && p.Intellect.ID <= 0:
-		return badRequest("the ID of the Intellect must be a positive number")
-	case p.AvatarIDs != nil && len(p.AvatarIDs) == 0:
-		return badRequest("an agent needs AvatarIDs")
 	}
-	return checkAvatarIDs(p.AvatarIDs)
+	var intellect, length error
+	if p.Intellect != nil {
+		intellect = p.Intellect.check()
+	}
+	if p.MaxConversationLength != nil {
+		length = checkLength(*p.MaxConversationLength)
+	}
+	return firstError(intellect, checkAvatarIDs(p.AvatarIDs), length, checkWidgetTitle(p.WidgetConfig))
 }
 
 func checkAvatarIDs(ids []string) error {
@@ -174,7 +272,16 @@ func (a Agents) Create(ctx context.Context, in AgentInput, opts ...Option) (*Age
 	if err := in.check(); err != nil {
 		return nil, err
 	}
+	a.hideSecrets(&in.Intellect)
+	in.AvatarIDs = orEmpty(in.AvatarIDs)
 	return fetchRecord[Agent](ctx, a.c, agentCreate, in, opts...)
+}
+
+// hideSecrets keeps the secrets of a new intellect out of errors.
+func (a Agents) hideSecrets(r *IntellectRef) {
+	if r.Fields != nil {
+		a.c.Intellects.hide(r.Fields.Secrets)
+	}
 }
 
 // Get reads an agent. Errors: agent_not_found or not_found ([IsNotFound]).
@@ -195,6 +302,9 @@ func (a Agents) List(ctx context.Context, f AgentFilter, opts ...Option) iter.Se
 func (a Agents) Update(ctx context.Context, id string, p AgentPatch) (*Agent, error) {
 	if err := firstError(required("the agent id", id), p.check()); err != nil {
 		return nil, err
+	}
+	if p.Intellect != nil {
+		a.hideSecrets(p.Intellect)
 	}
 	return fetchRecord[Agent](ctx, a.c, agentUpdate, struct {
 		agentID
@@ -230,10 +340,34 @@ func (a Agents) Delete(ctx context.Context, id string, opts ...Option) error {
 
 // protected refuses an agent that is in production.
 func (a *Agent) protected() error {
-	for _, tag := range a.AdminTags {
-		if slices.Contains(ProtectedTags(), strings.ToLower(tag)) {
-			return fault.New(fault.ProtectedResource, "the agent has the admin tag "+tag+"; pass AllowProtected to delete it nevertheless")
-		}
+	if tag := MatchProtectedTag(a.AdminTags); tag != "" {
+		return fault.New(fault.ProtectedResource, "the agent has the admin tag "+tag+"; pass AllowProtected to delete it nevertheless")
 	}
 	return nil
+}
+
+// EmbedTypes are the types of [Agents.EmbedScript]: within a part of a page, as a whole page,
+// and above a corner of a page.
+var EmbedTypes = []string{"contained", "page", "floater"}
+
+// EmbedScript returns HTML that shows the agent in a page of a site. Errors: bad_request for
+// a type that is not one of [EmbedTypes], and those of Get.
+func (a Agents) EmbedScript(ctx context.Context, id, embedType string) (string, error) {
+	if err := firstError(required("the agent id", id), oneOf("the embed type", embedType, EmbedTypes)); err != nil {
+		return "", err
+	}
+	var raw json.RawMessage
+	if err := a.c.post(ctx, agentEmbed, struct {
+		agentID
+		Type string `json:"embedType"`
+	}{agentID{id}, embedType}, &raw); err != nil {
+		return "", err
+	}
+	var reply struct {
+		HTML string `json:"html"`
+	}
+	if json.Unmarshal(raw, &reply.HTML) != nil && json.Unmarshal(raw, &reply) != nil || reply.HTML == "" { // a text, or an object
+		return "", fault.New(fault.InvalidResponse, "the reply has no html").At(agentEmbed.path)
+	}
+	return reply.HTML, nil
 }

@@ -5,6 +5,7 @@ package management_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func TestAgents(t *testing.T) {
 	}
 	a, _ := f.last()
 	if a.service != "agent" || a.path != "/agent/create" || a.auth != "KS "+adminKS ||
-		a.body != `{"displayName":"Reception","intellect":{"id":7},"avatarIds":["`+avatarID+`"],"adminTags":["custom"],"screenShare":{"enabled":true}}` {
+		a.body != `{"displayName":"Reception","intellect":{"intellectType":"genie","id":7},"avatarIds":["`+avatarID+`"],"adminTags":["custom"],"screenShare":{"enabled":true}}` {
 		t.Errorf("asked %v", a)
 	}
 	if made.ID != "a-1" || made.Intellect.ID != 7 || made.AvatarIDs[0] != avatarID || !made.CreatedAt.Time().Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
@@ -53,9 +54,17 @@ func TestAgentsThatAreRefusedWithoutARequest(t *testing.T) {
 	for name, change := range map[string]func(*management.AgentInput){
 		"name":      func(in *management.AgentInput) { in.DisplayName = "" },
 		"intellect": func(in *management.AgentInput) { in.Intellect.ID = 0 },
-		"avatars":   func(in *management.AgentInput) { in.AvatarIDs = nil },
-		"short id":  func(in *management.AgentInput) { in.AvatarIDs = []string{"0123"} },
-		"no hex":    func(in *management.AgentInput) { in.AvatarIDs = []string{"0123456789abcdef0123456x"} },
+		"type":      func(in *management.AgentInput) { in.Intellect.Type = "other" },
+		"both":      func(in *management.AgentInput) { in.Intellect.Fields = &management.IntellectFields{} },
+		"fields": func(in *management.AgentInput) {
+			in.Intellect = management.IntellectRef{Fields: &management.IntellectFields{Status: new(9)}}
+		},
+		"length": func(in *management.AgentInput) { in.MaxConversationLength = 3601 },
+		"title": func(in *management.AgentInput) {
+			in.WidgetConfig = json.RawMessage(`{"initialPage":{"title":"` + strings.Repeat("x", 31) + `"}}`)
+		},
+		"short id": func(in *management.AgentInput) { in.AvatarIDs = []string{"0123"} },
+		"no hex":   func(in *management.AgentInput) { in.AvatarIDs = []string{"0123456789abcdef0123456x"} },
 	} {
 		in := good
 		change(&in)
@@ -65,7 +74,7 @@ func TestAgentsThatAreRefusedWithoutARequest(t *testing.T) {
 	for name, p := range map[string]management.AgentPatch{
 		"nothing":    {},
 		"no name":    {DisplayName: new("")},
-		"no avatar":  {AvatarIDs: []string{}},
+		"length":     {MaxConversationLength: new(0)},
 		"bad avatar": {AvatarIDs: []string{"x"}},
 		"intellect":  {Intellect: &management.IntellectRef{}},
 	} {

@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -16,7 +17,49 @@ type Application struct{ c *Client }
 // not show the token; JSON has it, for the page.
 type AppInit = appinit.Result
 
-var applicationWidget = endpoint{at: appinit.Agentic, path: "/application/resolveWidgetId", again: harmless}
+var (
+	applicationWidget  = endpoint{at: appinit.Agentic, path: "/application/resolveWidgetId", again: harmless}
+	applicationProfile = endpoint{at: appinit.Agentic, path: "/application/generateAgentProfile", again: harmless}
+	applicationPrompts = endpoint{at: appinit.Agentic, path: "/application/getCustomPrompts", scope: forAll, again: harmless}
+)
+
+// Profile is what a description says about an agent (management-api.md, F.3).
+type Profile struct {
+	Goal             string `json:"goal"`
+	TargetAudience   string `json:"targetAudience"`
+	RestrictedTopics string `json:"restrictedTopics"`
+	Name             string `json:"name"`
+	OpeningPhrase    string `json:"openingPhrase"`
+}
+
+// GenerateProfile makes a profile from a description of an agent in a few sentences. Nothing
+// is stored. It takes some seconds. Error: bad_request for a blank description.
+func (a Application) GenerateProfile(ctx context.Context, description string) (*Profile, error) {
+	if err := required("the description", strings.TrimSpace(description)); err != nil {
+		return nil, err
+	}
+	profile := new(Profile)
+	err := a.c.post(ctx, applicationProfile, struct {
+		Description string `json:"userDescription"`
+	}{description}, profile)
+	if err == nil && *profile == (Profile{}) {
+		err = fault.New(fault.InvalidResponse, "the reply has no profile").At(applicationProfile.path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return profile, nil
+}
+
+// CustomPrompts returns the prompts that a [Profile] fills, by its keys, without their values.
+// No description of the service shows the reply; this is the local service's.
+func (a Application) CustomPrompts(ctx context.Context) ([]Prompt, error) {
+	var reply struct {
+		Objects []Prompt `json:"objects"`
+	}
+	err := a.c.post(ctx, applicationPrompts, struct{}{}, &reply)
+	return reply.Objects, err
+}
 
 // ResolveWidgetID returns the id of the agent's widget, always the same one. It needs an
 // admin token. Errors: agent_not_found.

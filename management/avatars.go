@@ -35,7 +35,7 @@ func (a *Avatar) hasID() bool { return a.ID != "" }
 type AvatarVoice struct {
 	// ID is the itemId of a catalog voice.
 	ID string `json:"id"`
-	// Speed is a factor; nil is the voice's own.
+	// Speed is a factor, of which the service uses about 0.7 to 1.2; nil is the voice's own.
 	Speed *float64 `json:"speed,omitempty"`
 }
 
@@ -43,7 +43,7 @@ type AvatarVoice struct {
 type AvatarVisual struct {
 	// ID is the itemId of a catalog visual.
 	ID string `json:"id"`
-	// MotionControl is a JSON object, which service.md does not describe.
+	// MotionControl is {speaking, nonSpeaking}, each from 0 to 1 (management-api.md, F.3).
 	MotionControl json.RawMessage `json:"motionControl,omitempty"`
 }
 
@@ -112,6 +112,7 @@ var (
 	avatarList    = listing{endpoint: endpoint{at: appinit.Agentic, path: "/avatar/list", again: harmless}}
 	avatarGet     = endpoint{at: appinit.Agentic, path: "/avatar/get", again: harmless}
 	avatarUpdate  = endpoint{at: appinit.Agentic, path: "/avatar/update", again: harmless}
+	avatarClone   = endpoint{at: appinit.Agentic, path: "/avatar/clone"}
 	avatarDelete  = endpoint{at: appinit.Agentic, path: "/avatar/delete"}
 	avatarPresets = listing{endpoint: endpoint{at: appinit.Agentic, path: "/avatar-template/list", again: harmless}}
 )
@@ -224,6 +225,14 @@ func (a Avatars) Update(ctx context.Context, id string, p AvatarPatch) (*Avatar,
 		avatarKey
 		AvatarPatch
 	}{avatarKey{id}, p})
+}
+
+// Clone makes a copy of an avatar, with an id of its own. Errors are those of Get.
+func (a Avatars) Clone(ctx context.Context, id string, opts ...Option) (*Avatar, error) {
+	if err := checkAvatarID(id); err != nil {
+		return nil, err
+	}
+	return fetchRecord[Avatar](ctx, a.c, avatarClone, avatarKey{id}, opts...)
 }
 
 // Delete deletes an avatar. Option: [ConfirmPermanent] (confirmation_required without

@@ -59,14 +59,17 @@ type CatalogAttributes struct {
 	Voice  *VoiceAttributes  `json:"voice,omitempty"`
 }
 
-// VisualAttributes describe a picture. service.md does not list the values.
+// VisualAttributes describe a picture (management-api.md, F.4).
 type VisualAttributes struct {
-	Name               string `json:"name"`
+	Name string `json:"name"`
+	// GenderPresentation is Masculine or Feminine.
 	GenderPresentation string `json:"genderPresentation"`
 	SkinTone           string `json:"skinTone"`
 	AgeGroup           string `json:"ageGroup"`
 	HairColor          string `json:"hairColor"`
-	Clothing           string `json:"clothing,omitempty"`
+	HairStyle          Tags   `json:"hairStyle,omitempty"`
+	Clothing           Tags   `json:"clothing,omitempty"`
+	Glasses            bool   `json:"glasses"`
 	// Background is the backdrop of the photo, not the background of an avatar.
 	Background string `json:"background"`
 }
@@ -79,7 +82,7 @@ type VoiceAttributes struct {
 	Language string `json:"language"`
 }
 
-// Tags are admin tags: a list, or a single string in the reply to an upload.
+// Tags are admin tags or other texts: a list, or a single string in some replies.
 type Tags []string
 
 // UnmarshalJSON reads a list, or one text.
@@ -112,8 +115,8 @@ type VoiceUpload struct {
 }
 
 // ImageUpload is a picture from which a visual, a face or a background is made. File, Name
-// and GenderPresentation are required; SkinTone, AgeGroup and HairColor default to
-// "unspecified", and Background to "plain".
+// and GenderPresentation are required; the others default to Light, YoungAdult, Brown, Short,
+// Casual and Image (management-api.md, F.4).
 //
 // A portrait (visual, face) is a square JPEG or PNG in sRGB of at least 2048×2048 pixels,
 // best 2600×2600: one person who faces the camera with open eyes and closed mouth, evenly
@@ -134,18 +137,19 @@ const (
 	// minPortrait is the least width and height of a portrait in pixels.
 	minPortrait = 2048
 
-	defaultLanguage  = "en"
-	defaultAttribute = "unspecified"
-	defaultBackdrop  = "plain"
+	defaultLanguage = "en"
 )
 
 var (
-	catalogList    = listing{endpoint: endpoint{at: appinit.Agentic, path: "/catalog-item/list", again: harmless}}
-	catalogGet     = endpoint{at: appinit.Agentic, path: "/catalog-item/get", again: harmless}
-	catalogDelete  = endpoint{at: appinit.Agentic, path: "/catalog-item/delete"}
-	catalogCreate  = endpoint{at: appinit.Agentic, path: "/catalog-item/create"}
-	catalogImportA = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderA"}
-	catalogImportB = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderB"}
+	catalogList     = listing{endpoint: endpoint{at: appinit.Agentic, path: "/catalog-item/list", again: harmless}}
+	catalogGet      = endpoint{at: appinit.Agentic, path: "/catalog-item/get", again: harmless}
+	catalogDelete   = endpoint{at: appinit.Agentic, path: "/catalog-item/delete"}
+	catalogCreate   = endpoint{at: appinit.Agentic, path: "/catalog-item/create"}
+	catalogImportA  = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderA"}
+	catalogImportB  = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderB"}
+	catalogEleven   = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromElevenLabs"}
+	catalogCartesia = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromCartesia"}
+	catalogUpdate   = endpoint{at: appinit.Agentic, path: "/catalog-item/update", again: harmless}
 )
 
 // List iterates over the items that f selects. Error: bad_request for an unknown type.
@@ -230,9 +234,13 @@ func (g Catalog) createImage(ctx context.Context, t CatalogType, in ImageUpload,
 		return nil, err
 	}
 	a := in.VisualAttributes
-	a.Background = cmp.Or(a.Background, defaultBackdrop)
-	for _, field := range []*string{&a.SkinTone, &a.AgeGroup, &a.HairColor} {
-		*field = cmp.Or(*field, defaultAttribute)
+	a.Background, a.SkinTone = cmp.Or(a.Background, "Image"), cmp.Or(a.SkinTone, "Light")
+	a.AgeGroup, a.HairColor = cmp.Or(a.AgeGroup, "YoungAdult"), cmp.Or(a.HairColor, "Brown")
+	if a.HairStyle == nil {
+		a.HairStyle = Tags{"Short"}
+	}
+	if a.Clothing == nil {
+		a.Clothing = Tags{"Casual"}
 	}
 	if t == CatalogVisual {
 		t = "" // the service's default for a picture
@@ -247,12 +255,18 @@ func (g Catalog) create(ctx context.Context, t CatalogType, name, kind string, d
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
 	fields := [][2]string{{"attributes", string(attributes)}, {"adminTags", customTag}}
 	if t != "" {
 		fields = append(fields, [2]string{"type", string(t)})
 	}
+	return g.upload(ctx, catalogCreate, fields, name, kind, data, opts)
+}
+
+// upload sends a form with one file, and reads the item in the reply.
+func (g Catalog) upload(ctx context.Context, e endpoint, fields [][2]string, name, kind string, data []byte, opts []Option) (*CatalogItem, error) {
+	var body bytes.Buffer
+	var err error
+	form := multipart.NewWriter(&body)
 	for _, f := range fields {
 		err = errors.Join(err, form.WriteField(f[0], f[1]))
 	}
@@ -266,11 +280,11 @@ func (g Catalog) create(ctx context.Context, t CatalogType, name, kind string, d
 		return nil, fault.New(fault.NoFormData, "").Because(err)
 	}
 	item := new(CatalogItem)
-	if err := g.c.send(ctx, catalogCreate, fetch.Bytes(form.FormDataContentType(), body.Bytes()), item, opts); err != nil {
+	if err := g.c.send(ctx, e, fetch.Bytes(form.FormDataContentType(), body.Bytes()), item, opts); err != nil {
 		return nil, err
 	}
 	if !item.hasID() {
-		return nil, fault.New(fault.InvalidResponse, "the reply has no id").At(catalogCreate.path)
+		return nil, fault.New(fault.InvalidResponse, "the reply has no id").At(e.path)
 	}
 	return item, nil
 }
@@ -285,6 +299,64 @@ func (g Catalog) ImportVoiceFromProviderA(ctx context.Context, voiceID string, o
 // voice_not_found_provider_b.
 func (g Catalog) ImportVoiceFromProviderB(ctx context.Context, voiceID string, opts ...Option) (*CatalogItem, error) {
 	return g.importVoice(ctx, catalogImportB, voiceID, fault.VoiceNotFoundProviderB, opts)
+}
+
+// ImportVoiceFromElevenLabs makes a catalog voice from a voice of ElevenLabs. Error:
+// voice_not_found_elevenlabs for an unknown id; nothing is created then.
+func (g Catalog) ImportVoiceFromElevenLabs(ctx context.Context, voiceID string, opts ...Option) (*CatalogItem, error) {
+	return g.importVoice(ctx, catalogEleven, voiceID, fault.VoiceNotFoundElevenLabs, opts)
+}
+
+// ImportVoiceFromCartesia is ImportVoiceFromElevenLabs for Cartesia, with
+// voice_not_found_cartesia.
+func (g Catalog) ImportVoiceFromCartesia(ctx context.Context, voiceID string, opts ...Option) (*CatalogItem, error) {
+	return g.importVoice(ctx, catalogCartesia, voiceID, fault.VoiceNotFoundCartesia, opts)
+}
+
+// CatalogPatch describes a change of an item; nil fields stay as they are.
+type CatalogPatch struct {
+	// Attributes are set by visual or voice, then by their names; null removes one, and others
+	// stay as they are.
+	Attributes map[string]map[string]any `json:"attributes,omitempty"`
+	// AdminTags replace all tags.
+	AdminTags []string `json:"adminTags,omitzero"`
+	// File replaces the item's file.
+	File io.Reader `json:"-"`
+	// FileName is its name; default "upload.bin".
+	FileName string `json:"-"`
+}
+
+// Update changes an item of the account's own and returns it (management-api.md, F.4). Errors:
+// bad_request for an empty patch, catalog_item_not_found, also for a preset.
+func (g Catalog) Update(ctx context.Context, id string, p CatalogPatch) (*CatalogItem, error) {
+	if err := required("the item id", id); err != nil {
+		return nil, err
+	}
+	if p.Attributes == nil && p.AdminTags == nil && p.File == nil {
+		return nil, badRequest("the patch changes nothing; set at least one field")
+	}
+	if p.File == nil {
+		return fetchRecord[CatalogItem](ctx, g.c, catalogUpdate, struct {
+			itemID
+			CatalogPatch
+		}{itemID{id}, p})
+	}
+	data, err := readUpload(p.File)
+	if err != nil {
+		return nil, err
+	}
+	fields := [][2]string{{"itemId", id}}
+	if p.Attributes != nil {
+		attributes, err := json.Marshal(p.Attributes)
+		if err != nil {
+			return nil, badRequest("Attributes must be values of JSON").Because(err)
+		}
+		fields = append(fields, [2]string{"attributes", string(attributes)})
+	}
+	if p.AdminTags != nil {
+		fields = append(fields, [2]string{"adminTags", strings.Join(p.AdminTags, ",")})
+	}
+	return g.upload(ctx, catalogUpdate, fields, cmp.Or(p.FileName, "upload.bin"), http.DetectContentType(data), data, nil)
 }
 
 func (g Catalog) importVoice(ctx context.Context, e endpoint, voiceID string, unknown fault.Code, opts []Option) (*CatalogItem, error) {

@@ -108,14 +108,14 @@ func TestCatalogUploads(t *testing.T) {
 	}
 	file := fmt.Sprint("image image/png ", len(portrait()))
 	wantFields(t, upload(t, f), "file", file, "adminTags", "custom", "attributes",
-		`{"visual":{"name":"Eve","genderPresentation":"female","skinTone":"unspecified","ageGroup":"unspecified","hairColor":"unspecified","background":"plain"}}`)
+		`{"visual":{"name":"Eve","genderPresentation":"female","skinTone":"Light","ageGroup":"YoungAdult","hairColor":"Brown","hairStyle":["Short"],"clothing":["Casual"],"glasses":false,"background":"Image"}}`)
 
 	in.File, in.SkinTone, in.AgeGroup, in.HairColor, in.Background = bytes.NewReader(portrait()), "a", "b", "c", "d"
 	face, err := f.Catalog.CreateFace(ctx, in)
 	if err != nil || len(face.AdminTags) != 2 {
 		t.Fatal(face, err)
 	}
-	const attributes = `{"visual":{"name":"Eve","genderPresentation":"female","skinTone":"a","ageGroup":"b","hairColor":"c","background":"d"}}`
+	const attributes = `{"visual":{"name":"Eve","genderPresentation":"female","skinTone":"a","ageGroup":"b","hairColor":"c","hairStyle":["Short"],"clothing":["Casual"],"glasses":false,"background":"d"}}`
 	wantFields(t, upload(t, f), "file", file, "adminTags", "custom", "type", "Face", "attributes", attributes)
 
 	var photo bytes.Buffer

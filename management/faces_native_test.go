@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,7 @@ func TestFacesAndVoicesOnTheService(t *testing.T) {
 			t.Errorf("%s: %d items, then %d, %v", kind, len(before), len(after), err)
 		}
 	}
-	if read, err := c.Catalog.Get(ctx, items[management.CatalogVisual].ID); err != nil || read.Attributes.Visual.Name != "Eve" || read.Attributes.Visual.Background != "plain" {
+	if read, err := c.Catalog.Get(ctx, items[management.CatalogVisual].ID); err != nil || read.Attributes.Visual.Name != "Eve" || read.Attributes.Visual.Background != "Image" || !slices.Equal(read.Attributes.Visual.HairStyle, []string{"Short"}) {
 		t.Errorf("%+v, %v", read, err)
 	}
 	short := management.VoiceUpload{File: bytes.NewReader(wav(2)), VoiceAttributes: management.VoiceAttributes{Name: "x", Description: "y"}}

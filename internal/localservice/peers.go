@@ -8,6 +8,7 @@ import (
 
 	"github.com/pion/webrtc/v4"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/api"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
@@ -31,6 +32,11 @@ var _ live.Media = (*mediaFactory)(nil)
 func (f *mediaFactory) OpenVideo(by quota.Client, room string) (live.Downlink, string, string, error) {
 	stream := f.peers.NewStream(by, room)
 	return downlink{stream}, stream.ID(), stream.URL(f.base), nil
+}
+
+// openStage opens the picture of an avatar session.
+func (f *mediaFactory) openStage(by quota.Client, _ map[string]string) api.Stage {
+	return f.peers.NewStream(by, "scripted")
 }
 
 // downlink adapts a stream to [live.Downlink].

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/lifecycle"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -49,6 +50,18 @@ type Config struct {
 	// them relative.
 	Site func() string
 
+	// Stage opens a picture for an avatar session, that of a visual with these attributes; nil
+	// when there are none. StageIdle is how long a session lives without a call, 0 is
+	// [DefaultStageIdle].
+	Stage     func(by quota.Client, visual map[string]string) Stage
+	StageIdle time.Duration
+
+	// ElementURL is the address of the script that defines agent-avatar, for embed scripts;
+	// "" when the service does not serve it.
+	ElementURL string
+	// Model writes profiles of agents; nil takes them from the description itself.
+	Model lifecycle.Model
+
 	Knowledge fs.FS        // the Markdown files to show, nil for none
 	Logger    *slog.Logger // nil discards
 	// PrivateNetwork allows requests from pages on a public network; their browsers ask
@@ -78,7 +91,8 @@ type Hosts struct {
 
 type server struct {
 	Config
-	log *slog.Logger
+	log    *slog.Logger
+	stages *stages
 }
 
 // SessionPrefix is the path of the session API under the service's origin. The
@@ -105,7 +119,7 @@ func New(c Config) http.Handler {
 	if c.Stall == 0 {
 		c.Stall = DefaultStall
 	}
-	s := &server{Config: c, log: c.Logger}
+	s := &server{Config: c, log: c.Logger, stages: newStages(c.Stage, c.StageIdle)}
 	mux := http.NewServeMux()
 
 	mux.Handle("POST "+SessionPrefix+"/service/session/action/start", s.form(s.sessionStart))
@@ -115,6 +129,7 @@ func New(c Config) http.Handler {
 
 	mux.Handle("POST /v1/application/resolveWidgetId", s.route(admins, withBody(s.resolveWidgetID)))
 	mux.Handle("POST /v1/application/appInit", s.route(anyone, s.appInit))
+	s.profileRoutes(mux)
 
 	mux.Handle("POST /assistant/converse", s.route(talkers, withBody(s.converse)))
 	mux.Handle("POST /assistant/tool_response", s.route(talkers, withBody(s.toolResponse)))
@@ -141,6 +156,7 @@ func New(c Config) http.Handler {
 
 	s.agentRoutes(mux)
 	s.avatarRoutes(mux)
+	s.avatarSessionRoutes(mux)
 	s.catalogRoutes(mux)
 	s.intellectRoutes(mux)
 	s.toolRoutes(mux)

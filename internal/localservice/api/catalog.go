@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -25,6 +26,7 @@ const AssetPrefix = "/assets/"
 
 const (
 	catalogCreatePath = "/v1/catalog-item/create"
+	catalogUpdatePath = "/v1/catalog-item/update"
 
 	maxUpload   = 32 << 20 // bytes of a whole upload
 	uploadInRAM = 1 << 20  // beyond that, a temporary file
@@ -36,20 +38,20 @@ const (
 
 // itemView is a catalog item as clients see it.
 type itemView struct {
-	ID             string                       `json:"itemId"`
-	Type           string                       `json:"type"`
-	AdminTags      []string                     `json:"adminTags"`
-	Attributes     map[string]map[string]string `json:"attributes"`
-	ImageURL       string                       `json:"imageUrl,omitempty"`
-	LoadingVideo   string                       `json:"loadingVideo,omitempty"`
-	VoiceSampleURL string                       `json:"voiceSampleUrl,omitempty"`
-	CreatedAt      time.Time                    `json:"createdAt"`
-	UpdatedAt      time.Time                    `json:"updatedAt"`
+	ID             string                    `json:"itemId"`
+	Type           string                    `json:"type"`
+	AdminTags      []string                  `json:"adminTags"`
+	Attributes     map[string]map[string]any `json:"attributes"`
+	ImageURL       string                    `json:"imageUrl,omitempty"`
+	LoadingVideo   string                    `json:"loadingVideo,omitempty"`
+	VoiceSampleURL string                    `json:"voiceSampleUrl,omitempty"`
+	CreatedAt      time.Time                 `json:"createdAt"`
+	UpdatedAt      time.Time                 `json:"updatedAt"`
 }
 
 func (s *server) viewItem(r *store.Record[store.CatalogItem]) itemView {
 	v := itemView{
-		ID: r.ID, Type: r.Body.Type, AdminTags: r.Body.AdminTags, Attributes: r.Body.Attributes, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		ID: r.ID, Type: r.Body.Type, AdminTags: r.Body.AdminTags, Attributes: r.Body.AllAttributes(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	switch v.Type {
 	case store.VoiceItem:
@@ -77,6 +79,9 @@ func (s *server) catalogRoutes(mux *http.ServeMux) {
 	s.manageAgentHost(mux, catalogCreatePath, s.catalogCreate)
 	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromProviderA", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_PROVIDER_A")))
 	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromProviderB", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_PROVIDER_B")))
+	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromElevenLabs", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS")))
+	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromCartesia", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_CARTESIA")))
+	s.manageAgentHost(mux, catalogUpdatePath, s.catalogUpdate)
 	s.manageAgentHost(mux, "/v1/catalog-item/list", withBody(s.catalogList))
 	s.manageAgentHost(mux, "/v1/catalog-item/get", withBody(func(c *call, body itemRequest) (any, error) {
 		found, err := s.Store.Catalog().Usable(c.ctx(), c.claims.PartnerID, []string{body.ID})
@@ -114,21 +119,13 @@ func (s *server) catalogList(c *call, body listQuery) (any, error) {
 // catalogCreate takes an upload: a voice if its type or its attributes name one, otherwise
 // a picture, which is a visual unless it has another type (service.md, Catalog).
 func (s *server) catalogCreate(c *call) (any, error) {
-	if err := c.r.ParseMultipartForm(uploadInRAM); err != nil {
-		if errors.Is(err, http.ErrNotMultipart) || errors.Is(err, http.ErrMissingBoundary) {
-			return nil, invalid("value_error", "Input should be multipart/form-data")
-		}
+	if err := readForm(c.r); err != nil {
 		return nil, err
 	}
 	defer c.r.MultipartForm.RemoveAll() //nolint:errcheck // temporary files
 	item := store.CatalogItem{Type: c.r.FormValue("type"), AdminTags: []string{}}
-	if tag := c.r.FormValue("adminTags"); tag != "" {
-		item.AdminTags = append(item.AdminTags, tag)
-	}
-	if text := c.r.FormValue("attributes"); text != "" {
-		if err := unmarshal([]byte(text), &item.Attributes); err != nil {
-			return nil, err
-		}
+	if err := setFormFields(&item, c.r); err != nil {
+		return nil, err
 	}
 	files := c.r.MultipartForm.File["file"]
 	if len(files) != 1 {
@@ -153,6 +150,136 @@ func (s *server) catalogCreate(c *call) (any, error) {
 	return viewed(r, err, s.viewItem)
 }
 
+// readForm reads an upload. Its files must be removed with RemoveAll.
+func readForm(r *http.Request) error {
+	err := r.ParseMultipartForm(uploadInRAM)
+	if errors.Is(err, http.ErrNotMultipart) || errors.Is(err, http.ErrMissingBoundary) {
+		return invalid("value_error", "Input should be multipart/form-data")
+	}
+	return err
+}
+
+// setFormFields sets the tags and the attributes of an item from a form. Tags are a text
+// with commas between them (management-api.md, F.4).
+func setFormFields(item *store.CatalogItem, r *http.Request) error {
+	if tags := r.FormValue("adminTags"); tags != "" {
+		item.AdminTags = []string{}
+		for tag := range strings.SplitSeq(tags, ",") {
+			item.AdminTags = append(item.AdminTags, strings.TrimSpace(tag))
+		}
+	}
+	if text := r.FormValue("attributes"); text != "" {
+		var attributes map[string]map[string]json.RawMessage
+		if err := unmarshal([]byte(text), &attributes); err != nil {
+			return err
+		}
+		item.SetAttributes(attributes)
+	}
+	return checkRefs("adminTags", item.AdminTags)
+}
+
+// catalogUpdate changes the tags and attributes of an item of the partner's own, and with a
+// form also its file. A preset is unknown to it.
+func (s *server) catalogUpdate(c *call) (any, error) {
+	if !strings.HasPrefix(c.r.Header.Get("Content-Type"), "multipart/") {
+		return withBody(func(c *call, body struct {
+			itemRequest
+			Attributes map[string]map[string]json.RawMessage `json:"attributes"`
+			AdminTags  *[]string                             `json:"adminTags"`
+		},
+		) (any, error) {
+			return s.changeItem(c, body.ID, func(item *store.CatalogItem) error {
+				if body.AdminTags != nil {
+					item.AdminTags = *body.AdminTags
+				}
+				item.SetAttributes(body.Attributes)
+				return errors.Join(checkRefs("adminTags", item.AdminTags), checkVoice(item))
+			})
+		})(c)
+	}
+	if err := readForm(c.r); err != nil {
+		return nil, err
+	}
+	defer c.r.MultipartForm.RemoveAll() //nolint:errcheck // temporary files
+	id := c.r.FormValue("itemId")
+	files := c.r.MultipartForm.File["file"]
+	if len(files) == 0 {
+		return s.changeItem(c, id, func(item *store.CatalogItem) error {
+			return errors.Join(setFormFields(item, c.r), checkVoice(item))
+		})
+	}
+	old, err := s.ownItem(c, id)
+	if err != nil {
+		return nil, err
+	}
+	file, err := files[0].Open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	item := old.Body
+	if err := setFormFields(&item, c.r); err != nil {
+		return nil, err
+	}
+	mediaType, err := checkUpload(&item, file)
+	if err != nil {
+		return nil, err
+	}
+	asset, err := s.Store.AddAsset(c.ctx(), mediaType, file)
+	if err != nil {
+		return nil, err
+	}
+	replaced := ""
+	reply, err := s.changeItem(c, id, func(item *store.CatalogItem) error {
+		replaced, item.AssetID = item.AssetID, asset
+		return setFormFields(item, c.r)
+	})
+	if err != nil { // the item has its old file
+		replaced = asset
+	}
+	if replaced != "" {
+		err = errors.Join(err, s.Store.DeleteAsset(context.WithoutCancel(c.ctx()), replaced))
+	}
+	return reply, err
+}
+
+// ownItem returns an item that the partner may change.
+func (s *server) ownItem(c *call, id string) (store.Record[store.CatalogItem], error) {
+	if id == "" {
+		return store.Record[store.CatalogItem]{}, missing("itemId")
+	}
+	r, err := s.Store.Catalog().Get(c.ctx(), c.claims.PartnerID, id)
+	return r, unknownItem(err)
+}
+
+func (s *server) changeItem(c *call, id string, change func(*store.CatalogItem) error) (any, error) {
+	if id == "" {
+		return nil, missing("itemId")
+	}
+	r, err := s.Store.Catalog().Update(c.ctx(), c.claims.PartnerID, id, change)
+	return viewed(r, unknownItem(err), s.viewItem)
+}
+
+func unknownItem(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return problem(http.StatusNotFound, "CATALOG_ITEM_NOT_FOUND")
+	}
+	return err
+}
+
+// checkVoice refuses a voice without a name or a description.
+func checkVoice(item *store.CatalogItem) error {
+	if item.Type != store.VoiceItem {
+		return nil
+	}
+	for _, name := range []string{"description", "name"} {
+		if strings.TrimSpace(item.Attributes["voice"][name]) == "" {
+			return missing("attributes", "voice", name)
+		}
+	}
+	return nil
+}
+
 // sniffed is how many bytes of a file show its media type.
 const sniffed = 512
 
@@ -174,14 +301,11 @@ func checkUpload(item *store.CatalogItem, file io.ReadSeeker) (mediaType string,
 	_, _, noPicture := image.DecodeConfig(io.MultiReader(bytes.NewReader(head), file))
 	if _, isVoice := item.Attributes["voice"]; item.Type == "" && isVoice || item.Type == store.VoiceItem {
 		item.Type = store.VoiceItem
-		voice := item.Attributes["voice"]
-		switch {
-		case noPicture == nil, strings.HasPrefix(mediaType, "text/"), strings.HasPrefix(mediaType, "image/"):
+		if noPicture == nil || strings.HasPrefix(mediaType, "text/") || strings.HasPrefix(mediaType, "image/") {
 			return "", invalid("value_error", "The file should be sound", "file")
-		case strings.TrimSpace(voice["description"]) == "":
-			return "", missing("attributes", "voice", "description")
-		case strings.TrimSpace(voice["name"]) == "":
-			return "", missing("attributes", "voice", "name")
+		}
+		if err := checkVoice(item); err != nil {
+			return "", err
 		}
 		return mediaType, checkSample(head, file)
 	}

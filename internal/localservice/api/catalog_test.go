@@ -25,6 +25,11 @@ func png(t *testing.T) []byte {
 // send uploads a file to the catalog.
 func (v *service) send(ks string, fields map[string]string, data []byte) reply {
 	v.t.Helper()
+	return v.sendTo(catalogCreatePath, ks, fields, data)
+}
+
+func (v *service) sendTo(path, ks string, fields map[string]string, data []byte) reply {
+	v.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for name, value := range fields {
@@ -38,7 +43,7 @@ func (v *service) send(ks string, fields map[string]string, data []byte) reply {
 		part.Write(data) //nolint:errcheck // into memory
 	}
 	form.Close() //nolint:errcheck // into memory
-	return v.do(v.request("POST", catalogCreatePath, ks, form.FormDataContentType(), body.String()))
+	return v.do(v.request("POST", path, ks, form.FormDataContentType(), body.String()))
 }
 
 func (v *service) upload(ks string, fields map[string]string, data []byte) map[string]any {
@@ -78,13 +83,13 @@ func TestCatalog(t *testing.T) {
 	if voice["type"] != "Voice" || len(got.body) != len(strings.TrimSpace(string(sample))) {
 		t.Errorf("voice %v, %d bytes", voice, len(got.body))
 	}
-	for _, provider := range []string{"A", "B"} {
-		path := "/v1/catalog-item/createVoiceFromProvider" + provider
+	for provider, code := range map[string]string{"ProviderA": "PROVIDER_A", "ProviderB": "PROVIDER_B", "ElevenLabs": "ELEVEN_LABS", "Cartesia": "CARTESIA"} {
+		path := "/v1/catalog-item/createVoiceFrom" + provider
 		if got := m.call(path, `{"voiceId":"demo-voice-1"}`, 200); got["type"] != "Voice" || got["itemId"] == nil {
 			t.Errorf("import %v", got)
 		}
 		before := list(`{}`)["totalCount"]
-		m.refuses(path, `{"voiceId":"unknown"}`, 200, "VOICE_DOES_NOT_EXIST_ON_PROVIDER_"+provider)
+		m.refuses(path, `{"voiceId":"unknown"}`, 200, "VOICE_DOES_NOT_EXIST_ON_"+code)
 		m.refuses(path, `{}`, 400, "voiceId")
 		if after := list(`{}`)["totalCount"]; after != before {
 			t.Errorf("an unknown voice was imported: %v, then %v", before, after)
@@ -105,6 +110,41 @@ func TestCatalog(t *testing.T) {
 	wantStatus(t, "the picture of a deleted item", v.do(v.request("GET", visual["imageUrl"].(string), "", "", "")), 404, "")
 	m.refuses("/v1/catalog-item/list", `{"filter":{"typeEqual":"Film"}}`, 400, "typeEqual")
 	m.refuses("/v1/catalog-item/list", `{"filter":{"type":"Voice"}}`, 400, "type")
+}
+
+// TestCatalogUpdate: tags, attributes and the file of the partner's own items.
+func TestCatalogUpdate(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	visual := v.upload(m.ks, map[string]string{
+		"adminTags": "custom,hotel", "attributes": `{"visual":{"name":"Mine","hairStyle":["Short"],"glasses":false,"skinTone":"Light"}}`,
+	}, png(t))
+	if got := fmt.Sprint(visual["adminTags"], visual["attributes"]); got != "[custom hotel] map[visual:map[glasses:false hairStyle:[Short] name:Mine skinTone:Light]]" {
+		t.Errorf("created %s", got)
+	}
+	id, picture := visual["itemId"], visual["imageUrl"].(string)
+	got := m.call(catalogUpdatePath, fmt.Sprintf(`{"itemId":%q,"attributes":{"visual":{"name":"Yours","glasses":true,"skinTone":null}},"adminTags":["x"]}`, id), 200)
+	if text := fmt.Sprint(got["adminTags"], got["attributes"]); text != "[x] map[visual:map[glasses:true hairStyle:[Short] name:Yours]]" || got["imageUrl"] != picture {
+		t.Errorf("updated %s, %v", text, got["imageUrl"])
+	}
+	form := func(data []byte) reply {
+		return v.sendTo(catalogUpdatePath, m.ks, map[string]string{"itemId": id.(string), "adminTags": "a,b", "attributes": `{"visual":{"name":"Third"}}`}, data)
+	}
+	var changed map[string]any
+	v.decode(form(png(t)), &changed)
+	if changed["imageUrl"] == picture || fmt.Sprint(changed["adminTags"]) != "[a b]" || changed["attributes"].(map[string]any)["visual"].(map[string]any)["name"] != "Third" {
+		t.Errorf("with a file %v", changed)
+	}
+	wantStatus(t, "the former picture", v.do(v.request("GET", picture, "", "", "")), 404, "")
+	wantStatus(t, "the new one", v.do(v.request("GET", changed["imageUrl"].(string), "", "", "")), 200, "")
+	wantStatus(t, "a form without a file", form(nil), 200, "")
+	wantStatus(t, "sound for a picture", form([]byte("ID3")), 400, "")
+	m.refuses(catalogUpdatePath, `{"itemId":"`+presetVisual+`","adminTags":[]}`, 404, "CATALOG_ITEM_NOT_FOUND")
+	m.refuses(catalogUpdatePath, `{"adminTags":[]}`, 400, "itemId")
+	m.refuses(catalogUpdatePath, fmt.Sprintf(`{"itemId":%q,"adminTags":["a","a"]}`, id), 400, "unique")
+	v.stranger().refuses(catalogUpdatePath, fmt.Sprintf(`{"itemId":%q,"adminTags":[]}`, id), 404, "CATALOG_ITEM_NOT_FOUND")
+	voice := v.upload(m.ks, map[string]string{"attributes": `{"voice":{"name":"V","description":"d","language":"english"}}`}, []byte("ID3"))
+	m.refuses(catalogUpdatePath, fmt.Sprintf(`{"itemId":%q,"attributes":{"voice":{"description":" "}}}`, voice["itemId"]), 400, "description")
 }
 
 func TestUploadsThatAreRefused(t *testing.T) {

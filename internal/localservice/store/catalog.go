@@ -3,16 +3,75 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // CatalogItem is a visual, a voice, a face or a background.
 type CatalogItem struct {
 	Type       string                       `json:"type"`
 	AdminTags  []string                     `json:"adminTags"`
-	Attributes map[string]map[string]string `json:"attributes"`           // by visual or voice, then by their names
-	AssetID    string                       `json:"assetId,omitempty"`    // of an uploaded file
-	ProviderID string                       `json:"providerId,omitempty"` // of an imported voice
+	Attributes map[string]map[string]string `json:"attributes"` // by visual or voice, then by their names
+	// Other are attributes with values that are not texts, by the same names.
+	Other      map[string]map[string]json.RawMessage `json:"other,omitempty"`
+	AssetID    string                                `json:"assetId,omitempty"`    // of an uploaded file
+	ProviderID string                                `json:"providerId,omitempty"` // of an imported voice
+}
+
+// SetAttributes sets attributes, by visual or voice, then by their names; null removes one.
+// Others stay as they are.
+func (c *CatalogItem) SetAttributes(groups map[string]map[string]json.RawMessage) {
+	texts, others := map[string]map[string]string{}, map[string]map[string]json.RawMessage{}
+	for group, attributes := range c.Attributes {
+		texts[group] = maps.Clone(attributes)
+	}
+	for group, attributes := range c.Other {
+		others[group] = maps.Clone(attributes)
+	}
+	for group, attributes := range groups {
+		if texts[group] == nil {
+			texts[group] = map[string]string{}
+		}
+		for name, value := range attributes {
+			var text string
+			delete(texts[group], name)
+			delete(others[group], name)
+			switch {
+			case string(value) == "null":
+			case json.Unmarshal(value, &text) == nil:
+				texts[group][name] = text
+			default:
+				if others[group] == nil {
+					others[group] = map[string]json.RawMessage{}
+				}
+				others[group][name] = value
+			}
+		}
+	}
+	c.Attributes, c.Other = texts, others
+}
+
+// AllAttributes returns the attributes of every type of value.
+func (c *CatalogItem) AllAttributes() map[string]map[string]any {
+	all := map[string]map[string]any{}
+	set := func(group, name string, value any) {
+		if all[group] == nil {
+			all[group] = map[string]any{}
+		}
+		all[group][name] = value
+	}
+	for group, attributes := range c.Attributes {
+		for name, value := range attributes {
+			set(group, name, value)
+		}
+	}
+	for group, attributes := range c.Other {
+		for name, value := range attributes {
+			set(group, name, value)
+		}
+	}
+	return all
 }
 
 // Types of a [CatalogItem].
