@@ -62,7 +62,7 @@ func (b *countedBody) free() {
 // texts may be larger than other bodies.
 func bodyLimit(path string) int64 {
 	switch {
-	case path == catalogCreatePath:
+	case path == catalogCreatePath, path == uploadPath:
 		return maxUpload
 	case strings.HasPrefix(path, "/v1/knowledge/"):
 		return maxKnowledge
